@@ -1,0 +1,78 @@
+//! Foreign bytes made safe to print on a terminal or in a message.
+
+use std::fmt;
+
+/// Displays `bytes` with everything escaped that could move the cursor, hide, or reverse text.
+///
+/// - Shape: valid UTF-8 stays readable; control characters, bidirectional controls, other invisible format characters
+///   and bytes that are not UTF-8 become `\n`, `\x1b`, `\u{202e}` and the like. A backslash becomes `\\`.
+/// - Limits: none; the caller cuts what is too long.
+/// - Source: Unicode Technical Report 36, 2.10 (bidirectional text spoofing).
+pub fn show(bytes: &[u8]) -> Show<'_> {
+    Show(bytes)
+}
+
+/// What [`show`] returns.
+#[derive(Clone, Copy, Debug)]
+pub struct Show<'a>(&'a [u8]);
+
+impl fmt::Display for Show<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        use fmt::Write as _;
+        for part in self.0.utf8_chunks() {
+            for character in part.valid().chars() {
+                match character {
+                    '\\' => f.write_str("\\\\")?,
+                    '\n' | '\r' | '\t' => write!(f, "{}", character.escape_default())?,
+                    character if character.is_ascii_control() => {
+                        write!(f, "\\x{:02x}", u32::from(character))?;
+                    }
+                    character if is_hidden(character) => write!(f, "{}", character.escape_unicode())?,
+                    character => f.write_char(character)?,
+                }
+            }
+            for byte in part.invalid() {
+                write!(f, "\\x{byte:02x}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Characters that a terminal does not draw as themselves: C1 controls, bidirectional controls, line separators,
+/// zero-width and other format characters, tags, private use.
+fn is_hidden(character: char) -> bool {
+    matches!(character,
+        '\u{80}'..='\u{9f}'
+        | '\u{ad}'
+        | '\u{61c}'
+        | '\u{180e}'
+        | '\u{200b}'..='\u{200f}'
+        | '\u{2028}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}'
+        | '\u{feff}'
+        | '\u{fff9}'..='\u{fffb}'
+        | '\u{e000}'..='\u{f8ff}'
+        | '\u{e0000}'..='\u{10ffff}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables() {
+        for (given, expected) in [
+            (&b"http://a.test/"[..], "http://a.test/"),
+            ("http://\u{e9}.test/".as_bytes(), "http://\u{e9}.test/"),
+            (b"\x1b[31mred", "\\x1b[31mred"),
+            (b"a\nb\tc", "a\\nb\\tc"),
+            (b"\xff\xfe", "\\xff\\xfe"),
+            ("\u{202e}gpj".as_bytes(), "\\u{202e}gpj"),
+            (b"\\", "\\\\"),
+            (b"\x7f", "\\x7f"),
+        ] {
+            assert_eq!(show(given).to_string(), expected);
+        }
+    }
+}

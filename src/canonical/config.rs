@@ -1,0 +1,363 @@
+//! Settings of a user, from a TOML file and from flags, made into a profile.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde::Deserialize;
+
+use super::draft::canonical_host;
+use super::dust::DustRules;
+use super::names::{DefaultParams, IndexNames, KeepParams, ParamNames, Scope};
+use super::profile::{Profile, Slash, Www};
+use super::rules::{RuleId, RuleSet};
+use crate::error::{Error, Result};
+
+/// What a user may set. A file gives some of it, flags give more; see [`Settings::overlay`].
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+#[allow(missing_docs)] // Each field is an option of the rule named in `docs/rules.md`.
+pub struct Settings {
+    pub profile: Option<String>,
+    pub enable: Vec<String>,
+    pub disable: Vec<String>,
+    pub only: Option<Vec<String>>,
+    pub default_scheme: Option<String>,
+    pub slash: Option<String>,
+    pub www: Option<String>,
+    pub scheme: Option<String>,
+    pub trailing_dot: Option<String>,
+    pub form_spelling: Option<bool>,
+    pub empty_values: Option<bool>,
+    pub keep_routes: Option<bool>,
+    pub latin1_hosts: Vec<String>,
+    pub index_names: Option<Vec<String>>,
+    pub strip_params: Vec<String>,
+    pub keep_params: Vec<KeepRow>,
+    pub default_params: Vec<DefaultRow>,
+    /// Address to name.
+    pub hosts: BTreeMap<String, String>,
+    /// Rules of single sites; never in the file itself, but beside it.
+    #[serde(skip)]
+    pub dust: DustRules,
+}
+
+/// Expected parameters of a host and path.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+#[allow(missing_docs)]
+pub struct KeepRow {
+    pub host: String,
+    pub path: String,
+    pub names: Vec<String>,
+}
+
+/// A default value of a parameter of a host and path.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+#[allow(missing_docs)]
+pub struct DefaultRow {
+    pub host: String,
+    pub path: String,
+    pub name: String,
+    pub value: String,
+}
+
+impl Settings {
+    /// Reads a configuration file.
+    pub fn parse(text: &str) -> Result<Settings> {
+        toml::from_str(text).map_err(|error| Error::config(error.to_string().trim_end().to_string()))
+    }
+
+    /// These settings with those of `over` on top: single values are replaced, lists grow.
+    #[must_use]
+    pub fn overlay(mut self, over: Settings) -> Settings {
+        fn put<T>(under: &mut Option<T>, over: Option<T>) {
+            if over.is_some() {
+                *under = over;
+            }
+        }
+        put(&mut self.profile, over.profile);
+        put(&mut self.only, over.only);
+        put(&mut self.default_scheme, over.default_scheme);
+        put(&mut self.slash, over.slash);
+        put(&mut self.www, over.www);
+        put(&mut self.scheme, over.scheme);
+        put(&mut self.trailing_dot, over.trailing_dot);
+        put(&mut self.form_spelling, over.form_spelling);
+        put(&mut self.empty_values, over.empty_values);
+        put(&mut self.keep_routes, over.keep_routes);
+        put(&mut self.index_names, over.index_names);
+        // The later list decides where both name a rule.
+        self.enable.retain(|rule| !over.disable.contains(rule));
+        self.disable.retain(|rule| !over.enable.contains(rule));
+        self.enable.extend(over.enable);
+        self.disable.extend(over.disable);
+        self.latin1_hosts.extend(over.latin1_hosts);
+        self.strip_params.extend(over.strip_params);
+        self.keep_params.extend(over.keep_params);
+        self.default_params.extend(over.default_params);
+        self.hosts.extend(over.hosts);
+        if !over.dust.is_empty() {
+            self.dust = over.dust;
+        }
+        self
+    }
+
+    /// The profile that these settings describe.
+    ///
+    /// Giving a rule something to work with (a host map, default values, a rule file, `--slash`, …) also
+    /// turns the rule on, unless `disable` names it.
+    pub fn build(&self) -> Result<Profile> {
+        let mut profile = Profile::named(self.profile.as_deref().unwrap_or("crawl"))?;
+        let plain = (profile.digest(), profile.title());
+        if let Some(only) = &self.only {
+            let base = profile.clone();
+            profile = Profile::only(rule_set("only", only)?);
+            if self.profile.is_some() {
+                profile.options = base.options;
+            }
+        }
+        let given = self.given();
+        if !profile.parses && !(given.is_empty() && self.enable.is_empty()) {
+            return Err(Error::config(
+                "profile lines takes lines as they are and has no rules; choose another profile",
+            ));
+        }
+        for rule in rule_set("enable", &self.enable)?.union(given).iter() {
+            profile.rules.insert(rule);
+        }
+        for rule in rule_set("disable", &self.disable)?.iter() {
+            profile.rules.remove(rule);
+        }
+        self.set_options(&mut profile)?;
+        if self.only.is_none() && profile.digest() != plain.0 {
+            profile.name.push('+');
+        }
+        Ok(profile)
+    }
+
+    /// The rules that the settings give something to work with.
+    fn given(&self) -> RuleSet {
+        let rules = [
+            (RuleId::TrailingSlash, self.slash.is_some()),
+            (RuleId::Www, self.www.is_some()),
+            (RuleId::Scheme, self.scheme.is_some()),
+            (RuleId::Case, self.trailing_dot.is_some()),
+            (RuleId::Encoding, !self.latin1_hosts.is_empty() || self.form_spelling.is_some()),
+            (RuleId::DirectoryIndex, self.index_names.is_some()),
+            (RuleId::Params, !self.strip_params.is_empty() || !self.keep_params.is_empty()),
+            (RuleId::DefaultParams, !self.default_params.is_empty()),
+            (RuleId::IpHost, !self.hosts.is_empty()),
+            (RuleId::Dust, !self.dust.is_empty()),
+        ];
+        rules.into_iter().filter(|(_, is_given)| *is_given).map(|(rule, _)| rule).collect()
+    }
+
+    fn set_options(&self, profile: &mut Profile) -> Result<()> {
+        let options = &mut profile.options;
+        if let Some(scheme) = &self.default_scheme {
+            options.default_scheme = match scheme.as_str() {
+                "none" => None,
+                "http" | "https" | "ws" | "wss" | "ftp" => Some(scheme.clone()),
+                other => return Err(choice("default-scheme", other, "http, https or none")),
+            };
+        }
+        if let Some(slash) = &self.slash {
+            options.slash = match slash.as_str() {
+                "keep" => Slash::Keep,
+                "add" => Slash::Add,
+                "remove" => Slash::Remove,
+                other => return Err(choice("slash", other, "keep, add or remove")),
+            };
+        }
+        if let Some(www) = &self.www {
+            options.www = match www.as_str() {
+                "remove" => Www::Remove,
+                "add" => Www::Add,
+                other => return Err(choice("www", other, "remove or add")),
+            };
+        }
+        if let Some(scheme) = &self.scheme {
+            options.scheme_to_http = match scheme.as_str() {
+                "http" => true,
+                "https" => false,
+                other => return Err(choice("scheme", other, "http or https")),
+            };
+        }
+        if let Some(dot) = &self.trailing_dot {
+            options.drop_trailing_dot = match dot.as_str() {
+                "drop" => true,
+                "keep" => false,
+                other => return Err(choice("trailing-dot", other, "drop or keep")),
+            };
+        }
+        options.form_spelling = self.form_spelling.unwrap_or(options.form_spelling);
+        options.empty_values = self.empty_values.unwrap_or(options.empty_values);
+        options.keep_routes = self.keep_routes.unwrap_or(options.keep_routes);
+        options.latin1_hosts.extend(self.latin1_hosts.iter().cloned());
+        if let Some(names) = &self.index_names {
+            options.index_names = Arc::new(IndexNames::new(names));
+        }
+        if !self.strip_params.is_empty() {
+            let mut names = ParamNames::clone(&options.drop_params);
+            self.strip_params.iter().for_each(|name| names.add(name));
+            options.drop_params = Arc::new(names);
+        }
+        if !self.keep_params.is_empty() {
+            let mut keep = KeepParams::default();
+            for row in &self.keep_params {
+                keep.add(scope("keep-params", &row.host, &row.path)?, row.names.clone());
+            }
+            options.keep_params = Arc::new(keep);
+        }
+        if !self.default_params.is_empty() {
+            let mut defaults = DefaultParams::default();
+            for row in &self.default_params {
+                let scope = scope("default-params", &row.host, &row.path)?;
+                defaults.add(scope, row.name.clone(), row.value.clone());
+            }
+            options.default_params = Arc::new(defaults);
+        }
+        if !self.hosts.is_empty() {
+            let mut hosts = BTreeMap::new();
+            for (address, name) in &self.hosts {
+                let (address, name) = host_entry(address, name)?;
+                hosts.insert(address, name);
+            }
+            options.hosts = Arc::new(hosts);
+        }
+        options.dust = Arc::new(self.dust.clone());
+        Ok(())
+    }
+}
+
+/// Reads a map of addresses to names: an address and a name on each line, as in `/etc/hosts`; further
+/// names are ignored, `#` starts a comment.
+pub fn read_hosts(text: &str) -> Result<BTreeMap<String, String>> {
+    let mut hosts = BTreeMap::new();
+    for (number, line) in text.lines().enumerate() {
+        let line = line.split('#').next().unwrap_or("").trim();
+        if line.is_empty() {
+            continue;
+        }
+        let mut words = line.split_whitespace();
+        let (Some(address), Some(name)) = (words.next(), words.next()) else {
+            return Err(Error::config(format!(
+                "line {}: expected an address and a host name, found \"{}\"",
+                number + 1,
+                crate::bytes::show(line.as_bytes())
+            )));
+        };
+        let (address, name) =
+            host_entry(address, name).map_err(|error| error.at(format!("line {}", number + 1)))?;
+        hosts.entry(address).or_insert(name);
+    }
+    Ok(hosts)
+}
+
+/// Address and name of a host map in canonical form.
+fn host_entry(address: &str, name: &str) -> Result<(String, String)> {
+    let host = |text: &str| {
+        let text = if text.contains(':') && !text.starts_with('[') {
+            format!("[{text}]")
+        } else {
+            text.to_string()
+        };
+        canonical_host(text.as_bytes()).ok().and_then(|host| String::from_utf8(host).ok())
+    };
+    let is_address = |host: &str| host.starts_with('[') || host.parse::<std::net::Ipv4Addr>().is_ok();
+    match (host(address), host(name)) {
+        (Some(address), Some(name)) if is_address(&address) && !is_address(&name) => {
+            Ok((address, name))
+        }
+        _ => Err(Error::config(format!(
+            "expected an address and a host name, found \"{}\" and \"{}\"",
+            crate::bytes::show(address.as_bytes()),
+            crate::bytes::show(name.as_bytes())
+        ))),
+    }
+}
+
+fn scope(key: &str, host: &str, path: &str) -> Result<Scope> {
+    if !path.is_empty() && !path.starts_with('/') {
+        return Err(Error::config(format!("{key}: path \"{path}\" must start with a slash")));
+    }
+    let host = if host.is_empty() {
+        String::new()
+    } else {
+        canonical_host(host.as_bytes())
+            .ok()
+            .and_then(|host| String::from_utf8(host).ok())
+            .ok_or_else(|| Error::config(format!("{key}: \"{host}\" is no host name")))?
+    };
+    Ok(Scope { host, path: path.to_string() })
+}
+
+fn rule_set(key: &str, names: &[String]) -> Result<RuleSet> {
+    names
+        .iter()
+        .map(|name| {
+            RuleId::named(name).ok_or_else(|| {
+                Error::config(format!(
+                    "{key}: no rule \"{name}\"; the rules are {}",
+                    RuleId::ALL.map(RuleId::name).join(", ")
+                ))
+            })
+        })
+        .collect()
+}
+
+fn choice(key: &str, found: &str, expected: &str) -> Error {
+    Error::config(format!("{key}: expected {expected}, found \"{found}\""))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_and_flags() {
+        let file = Settings::parse(
+            "profile = 'rfc3986'\nenable = ['www']\nslash = 'add'\nstrip-params = ['ref']\n\
+             [[keep-params]]\nhost = 'A.test'\npath = '/d'\nnames = ['id']\n[hosts]\n'127.1' = 'B.test'",
+        )
+        .unwrap();
+        let flags = Settings {
+            disable: vec!["www".into()],
+            slash: Some("remove".into()),
+            ..Settings::default()
+        };
+        let profile = file.overlay(flags).build().unwrap();
+        assert_eq!(profile.title(), "rfc3986+@1");
+        assert!(!profile.rules.contains(RuleId::Www));
+        assert!(profile.rules.contains(RuleId::Params) && profile.rules.contains(RuleId::IpHost));
+        assert_eq!(profile.options.slash, Slash::Remove);
+        assert_eq!(profile.options.hosts["127.0.0.1"], "b.test");
+    }
+
+    #[test]
+    fn only_means_only() {
+        let settings = Settings { only: Some(vec!["www".into()]), ..Settings::default() };
+        let profile = settings.build().unwrap();
+        assert_eq!(profile.rules.names(), "www");
+        assert_eq!(profile.title(), "only@1");
+    }
+
+    #[test]
+    fn mistakes() {
+        for (text, why) in [
+            ("profile = 'x'", "no such profile"),
+            ("enable = ['wwww']", "no rule \"wwww\""),
+            ("slash = 'maybe'", "keep, add or remove"),
+            ("colour = 1", "colour"),
+            ("profile = 'lines'\nslash = 'add'", "lines"),
+            ("[hosts]\n'a.test' = 'b.test'", "address"),
+            ("[[keep-params]]\npath = 'x'", "slash"),
+        ] {
+            let error = Settings::parse(text).and_then(|settings| settings.build()).unwrap_err();
+            assert!(error.is_config() && error.to_string().contains(why), "{text}: {error}");
+        }
+        assert!(read_hosts("1.2.3.4").unwrap_err().to_string().contains("line 1"));
+        assert_eq!(read_hosts("# x\n::1 a.test b.test # y\n").unwrap()["[::1]"], "a.test");
+    }
+}

@@ -1,0 +1,127 @@
+//! URLs to canonical URLs: profiles, rules, and the two lanes that apply them.
+//!
+//! `reference.rs` applies the rules of `rules/` one by one to a `Draft`; `fused.rs` gives the same answer
+//! in one pass over the bytes, or refuses. Nothing here sees a line number, a file or a hash.
+
+mod config;
+mod draft;
+mod dust;
+mod fused;
+mod names;
+mod profile;
+mod reference;
+mod rules;
+
+pub use config::{Settings, read_hosts};
+pub use dust::DustRules;
+pub use names::{DefaultParams, IndexNames, KeepParams, ParamNames, Scope, SessionNames};
+pub use profile::{Options, PROFILE_VERSION, PROFILES, Profile, Slash, Www};
+pub use reference::{Step, Trace};
+pub use rules::{Class, RuleId, RuleInfo, RuleSet, remove_dot_segments};
+
+use crate::limits::URL_BYTES_MAX;
+use crate::reject::Reject;
+use fused::Fused;
+
+/// Gives URLs their canonical form under one profile. Shared by all threads.
+#[derive(Debug)]
+pub struct Canonicalizer {
+    profile: Profile,
+    /// `None` if the fast lane cannot do what the profile asks for.
+    fused: Option<Fused>,
+}
+
+/// Memory that one worker reuses for every URL.
+#[derive(Debug, Default)]
+pub struct Scratch {
+    out: Vec<u8>,
+    fused: fused::Scratch,
+}
+
+/// What became of one line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Canonical<'a> {
+    /// The canonical form; the line as it is where it was rejected.
+    pub form: &'a [u8],
+    /// Why the line was not parsed, if it was not.
+    pub reject: Option<Reject>,
+    /// Was a scheme put in front?
+    pub scheme_added: bool,
+}
+
+impl Canonicalizer {
+    /// A canonicalizer for `profile`.
+    pub fn new(profile: Profile) -> Self {
+        let fused = Fused::compile(&profile);
+        Canonicalizer { profile, fused }
+    }
+
+    /// The same, without the fast lane: for tests and benches that compare the two.
+    pub fn reference_only(profile: Profile) -> Self {
+        Canonicalizer { profile, fused: None }
+    }
+
+    /// The profile.
+    pub fn profile(&self) -> &Profile {
+        &self.profile
+    }
+
+    /// The canonical form of `line`.
+    ///
+    /// - Shape: bytes, not text; no separator at the end.
+    /// - Limits: a line longer than [`URL_BYTES_MAX`] is rejected as [`Reject::UrlTooLong`].
+    /// - Failure: none. A reject keeps the line as its own form.
+    #[inline]
+    pub fn canonical<'a>(&self, line: &'a [u8], scratch: &'a mut Scratch) -> Canonical<'a> {
+        if !self.profile.parses {
+            return Canonical { form: line, reject: None, scheme_added: false };
+        }
+        if let Some(fused) = &self.fused {
+            match fused.run(line, &mut scratch.fused, &mut scratch.out) {
+                fused::Answer::Same(form) => {
+                    return Canonical { form, reject: None, scheme_added: false };
+                }
+                fused::Answer::Written => {
+                    return Canonical { form: &scratch.out, reject: None, scheme_added: false };
+                }
+                fused::Answer::Refused => {}
+            }
+        }
+        self.canonical_slowly(line, &mut scratch.out)
+    }
+
+    #[inline(never)]
+    fn canonical_slowly<'a>(&self, line: &'a [u8], out: &'a mut Vec<u8>) -> Canonical<'a> {
+        let answer = if line.len() > URL_BYTES_MAX {
+            Err(Reject::UrlTooLong)
+        } else {
+            reference::canonical(line, &self.profile, out)
+        };
+        match answer {
+            Ok(scheme_added) => Canonical { form: out, reject: None, scheme_added },
+            Err(reject) => Canonical { form: line, reject: Some(reject), scheme_added: false },
+        }
+    }
+
+    /// How `line` gets its canonical form, rule by rule.
+    pub fn trace(&self, line: &[u8]) -> Result<Trace, Reject> {
+        if !self.profile.parses {
+            let parsed = line.to_vec();
+            return Ok(Trace { parsed, steps: vec![], levels: vec![], scheme_added: false });
+        }
+        if line.len() > URL_BYTES_MAX {
+            return Err(Reject::UrlTooLong);
+        }
+        reference::trace(line, &self.profile)
+    }
+
+    /// Did the fast lane answer for `line`? For tests and benches.
+    pub fn is_fused(&self, line: &[u8], scratch: &mut Scratch) -> bool {
+        self.fused.as_ref().is_some_and(|fused| {
+            !matches!(
+                fused.run(line, &mut scratch.fused, &mut scratch.out),
+                fused::Answer::Refused
+            )
+        })
+    }
+}

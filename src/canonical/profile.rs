@@ -1,0 +1,236 @@
+//! Which rules are applied, with which parameters: profiles, named and versioned.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use super::dust::DustRules;
+use super::names::{DefaultParams, IndexNames, KeepParams, ParamNames, SessionNames};
+use super::rules::{RuleId, RuleSet};
+use crate::error::{Error, Result};
+
+/// The names of the built-in profiles, from the most careful to the most daring.
+pub const PROFILES: [&str; 5] = ["lines", "whatwg", "rfc3986", "crawl", "aggressive"];
+
+/// The only version of the built-in profiles so far. `NAME@1` never changes its meaning.
+pub const PROFILE_VERSION: u32 = 1;
+
+/// A set of rules with their parameters. Two URLs are equal under a profile if it gives them one
+/// canonical form.
+///
+/// The rules are always applied in the order of the registry ([`RuleId::ALL`]), so that a profile is
+/// idempotent by construction; a profile chooses which of them, not in which order.
+#[derive(Clone, Debug)]
+pub struct Profile {
+    /// The name, with `+` behind it if anything was changed by hand.
+    pub name: String,
+    /// The version of the named profile.
+    pub version: u32,
+    /// Are lines parsed as URLs at all? Only `lines` takes them as they are.
+    pub parses: bool,
+    /// The rules that are on.
+    pub rules: RuleSet,
+    /// The rules' parameters.
+    pub options: Options,
+}
+
+/// What to do with a slash at the end of a path that is not empty.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Slash {
+    /// Leave it. The empty path still becomes `/`.
+    Keep,
+    /// Add it where the last segment has no dot.
+    Add,
+    /// Remove it.
+    Remove,
+}
+
+/// What to do with the host label `www`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Www {
+    /// Remove it where a registrable domain remains.
+    Remove,
+    /// Add it to hosts that are a registrable domain.
+    Add,
+}
+
+/// The parameters of the rules.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Scheme for lines without one, or `None`: such lines do not parse.
+    pub default_scheme: Option<String>,
+    /// `case`: drops one trailing dot of a host.
+    pub drop_trailing_dot: bool,
+    /// `encoding`: one spelling for what parsers of forms and paths read alike, not only for what the
+    /// WHATWG URL standard escapes.
+    pub form_spelling: bool,
+    /// `encoding`: `?a=` is `?a`. Only with `form_spelling`.
+    pub empty_values: bool,
+    /// `encoding`: hosts whose escapes are Latin-1 where they are not UTF-8.
+    pub latin1_hosts: Vec<String>,
+    /// `fragment`: keeps `#!` and `#/` routes.
+    pub keep_routes: bool,
+    /// `ip-host`: address to host name, both canonical.
+    pub hosts: Arc<BTreeMap<String, String>>,
+    /// `www`.
+    pub www: Www,
+    /// `scheme`: true for http, false for https.
+    pub scheme_to_http: bool,
+    /// `session-ids`.
+    pub sessions: Arc<SessionNames>,
+    /// `params`: what goes.
+    pub drop_params: Arc<ParamNames>,
+    /// `params`: what stays, everything else goes.
+    pub keep_params: Arc<KeepParams>,
+    /// `default-params`.
+    pub default_params: Arc<DefaultParams>,
+    /// `directory-index`.
+    pub index_names: Arc<IndexNames>,
+    /// `trailing-slash`.
+    pub slash: Slash,
+    /// `dust`.
+    pub dust: Arc<DustRules>,
+}
+
+impl Profile {
+    /// The built-in profile `name`, which may carry a version: `crawl` or `crawl@1`.
+    pub fn named(name: &str) -> Result<Profile> {
+        let (base, version) = match name.split_once('@') {
+            None => (name, PROFILE_VERSION),
+            Some((base, version)) => (base, version.parse().unwrap_or(0)),
+        };
+        if !PROFILES.contains(&base) {
+            return Err(Error::config(format!(
+                "--profile {name}: no such profile; use one of {}",
+                PROFILES.join(", ")
+            )));
+        }
+        if version != PROFILE_VERSION {
+            return Err(Error::config(format!(
+                "--profile {name}: {base} has version {PROFILE_VERSION} only; use {base}@{PROFILE_VERSION}"
+            )));
+        }
+        let rules = RuleId::ALL.into_iter().filter(|rule| rule.info().profiles.contains(&base));
+        let guesses = matches!(base, "crawl" | "aggressive");
+        Ok(Profile {
+            name: base.to_string(),
+            version,
+            parses: base != "lines",
+            rules: rules.collect(),
+            options: Options {
+                default_scheme: guesses.then(|| "http".to_string()),
+                drop_trailing_dot: guesses,
+                form_spelling: guesses,
+                empty_values: guesses,
+                latin1_hosts: Vec::new(),
+                keep_routes: true,
+                hosts: Arc::default(),
+                www: Www::Remove,
+                scheme_to_http: true,
+                sessions: SessionNames::built_in(),
+                drop_params: ParamNames::built_in(),
+                keep_params: Arc::default(),
+                default_params: Arc::default(),
+                index_names: IndexNames::built_in(),
+                slash: if base == "aggressive" { Slash::Remove } else { Slash::Keep },
+                dust: Arc::default(),
+            },
+        })
+    }
+
+    /// The profile that parses and applies just `rules`, with the parameters of `crawl`.
+    pub fn only(rules: RuleSet) -> Profile {
+        let crawl = Profile::named("crawl").expect("crawl is built in");
+        Profile { name: "only".to_string(), rules, ..crawl }
+    }
+
+    /// The name with its version, as `--profile` takes it.
+    pub fn title(&self) -> String {
+        format!("{}@{}", self.name, self.version)
+    }
+
+    /// A digest of everything that decides a canonical form: version of the profile, rules, parameters.
+    ///
+    /// Shape: 16 hexadecimal digits, the same on every machine. Not a secret and no proof against
+    /// tampering: it tells one configuration from another.
+    pub fn digest(&self) -> String {
+        use std::hash::Hasher as _;
+        let mut hasher = siphasher::sip::SipHasher13::new_with_keys(0, u64::from(self.version));
+        hasher.write(self.describe().as_bytes());
+        format!("{:016x}", hasher.finish())
+    }
+
+    /// Every rule and parameter that counts, as text.
+    fn describe(&self) -> String {
+        if !self.parses {
+            return "lines".to_string();
+        }
+        let options = &self.options;
+        let mut text = format!("parse default-scheme={:?}\n", options.default_scheme);
+        for rule in self.rules.iter() {
+            let parameters = match rule {
+                RuleId::Case => format!("drop-trailing-dot={}", options.drop_trailing_dot),
+                RuleId::Encoding => format!(
+                    "form-spelling={} empty-values={} latin1={:?}",
+                    options.form_spelling, options.empty_values, options.latin1_hosts
+                ),
+                RuleId::Fragment => format!("keep-routes={}", options.keep_routes),
+                RuleId::IpHost => format!("{:?}", options.hosts),
+                RuleId::Www => format!("{:?}", options.www),
+                RuleId::Scheme => format!("http={}", options.scheme_to_http),
+                RuleId::SessionIds => options.sessions.describe(),
+                RuleId::Params => {
+                    format!("{} {:?}", options.drop_params.describe(), options.keep_params)
+                }
+                RuleId::DefaultParams => format!("{:?}", options.default_params),
+                RuleId::DirectoryIndex => format!("{:?}", options.index_names),
+                RuleId::TrailingSlash => format!("{:?}", options.slash),
+                RuleId::Dust => format!("{:?}", options.dust),
+                _ => String::new(),
+            };
+            text.push_str(&format!("{} {parameters}\n", rule.name()));
+        }
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_versions() {
+        for name in PROFILES {
+            let profile = Profile::named(name).unwrap();
+            assert_eq!(profile.title(), format!("{name}@1"));
+            assert_eq!(Profile::named(&profile.title()).unwrap().digest(), profile.digest());
+        }
+        for name in ["crowl", "crawl@2", "crawl@", "@1", ""] {
+            assert!(Profile::named(name).unwrap_err().is_config(), "{name}");
+        }
+    }
+
+    #[test]
+    fn digests_tell_configurations_apart() {
+        let digests: Vec<String> =
+            PROFILES.iter().map(|name| Profile::named(name).unwrap().digest()).collect();
+        for (at, digest) in digests.iter().enumerate() {
+            assert!(!digests[..at].contains(digest), "{}", PROFILES[at]);
+        }
+        let mut changed = Profile::named("crawl").unwrap();
+        changed.options.keep_routes = false;
+        assert!(!digests.contains(&changed.digest()));
+    }
+
+    #[test]
+    fn profiles_grow() {
+        let rules = |name| Profile::named(name).unwrap().rules;
+        for pair in PROFILES.windows(2) {
+            let (less, more) = (rules(pair[0]), rules(pair[1]));
+            assert!(less.iter().all(|rule| more.contains(rule)), "{pair:?}");
+        }
+    }
+}

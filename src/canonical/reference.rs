@@ -1,0 +1,115 @@
+//! The reference lane: rule by rule, obviously right, slow. Twin of `fused.rs`.
+//!
+//! A profile's rules are levels, in the order of application. Level 0 is the parsed URL; the form at
+//! level `n` is what the form at level `n - 1` becomes once the first `n` rules have nothing more to
+//! change. So by construction:
+//!
+//! - the form at the last level is idempotent: none of the rules changes it;
+//! - two URLs that are equal at one level are equal at every later one, which is what lets a report
+//!   say, exactly, how many URLs merge only because of a rule and those before it.
+
+use super::draft::{Draft, Parts, reparse_other};
+use super::profile::Profile;
+use super::rules::{RuleId, RuleSet};
+use crate::limits::RULE_STEPS_MAX;
+use crate::reject::Reject;
+
+/// One change that a rule made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// The rule.
+    pub rule: RuleId,
+    /// The URL after the change.
+    pub after: Vec<u8>,
+}
+
+/// The way of one URL through the rules of a profile.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trace {
+    /// The URL as parsed, before any rule: level 0.
+    pub parsed: Vec<u8>,
+    /// Every change, in order. Empty if the parsed form is the canonical one.
+    pub steps: Vec<Step>,
+    /// The form at each level whose rule changed something: the number of rules that were applied, from
+    /// 1, and the form after them. A level that is not listed has the form of the level before.
+    pub levels: Vec<(usize, Vec<u8>)>,
+    /// Was a scheme put in front of the line?
+    pub scheme_added: bool,
+}
+
+impl Trace {
+    /// The canonical form.
+    pub fn canonical(&self) -> &[u8] {
+        self.levels.last().map_or(&self.parsed, |(_, form)| form)
+    }
+
+    /// The form at `level`: after the profile's first `level` rules.
+    pub fn at(&self, level: usize) -> &[u8] {
+        let reached = self.levels.iter().take_while(|(number, _)| *number <= level);
+        reached.last().map_or(&self.parsed, |(_, form)| form)
+    }
+
+    /// The rules that changed something.
+    pub fn rules(&self) -> RuleSet {
+        self.steps.iter().map(|step| step.rule).collect()
+    }
+}
+
+/// Runs `line` through the rules of `profile`, one by one, and tells every step.
+pub(super) fn trace(line: &[u8], profile: &Profile) -> Result<Trace, Reject> {
+    let draft = Draft::parse(line, profile.options.default_scheme.as_deref())?;
+    let scheme_added = draft.scheme_added;
+    let mut trace =
+        Trace { parsed: draft.to_vec(), steps: Vec::new(), levels: Vec::new(), scheme_added };
+    let on_step = |rule, draft: &Draft| trace.steps.push(Step { rule, after: draft.to_vec() });
+    let mut levels = Vec::new();
+    settle(draft, profile, on_step, |level, draft| levels.push((level, draft.to_vec())))?;
+    trace.levels = levels;
+    Ok(trace)
+}
+
+/// Writes the canonical form of `line` into `out` and says whether a scheme was added.
+pub(super) fn canonical(line: &[u8], profile: &Profile, out: &mut Vec<u8>) -> Result<bool, Reject> {
+    let draft = Draft::parse(line, profile.options.default_scheme.as_deref())?;
+    let scheme_added = draft.scheme_added;
+    settle(draft, profile, |_, _| {}, |_, _| {})?.write(out);
+    Ok(scheme_added)
+}
+
+/// Raises `draft` through all levels. Calls `on_step` after each change, and `on_level` after each level
+/// that changed something.
+fn settle(
+    mut draft: Draft,
+    profile: &Profile,
+    mut on_step: impl FnMut(RuleId, &Draft),
+    mut on_level: impl FnMut(usize, &Draft),
+) -> Result<Draft, Reject> {
+    let mut steps = 0;
+    let rules: Vec<RuleId> = profile.rules.iter().collect();
+    for level in 1..=rules.len() {
+        let mut changed = false;
+        // The rules before this one have settled; if this one reopens their work, they go again.
+        let mut next = level - 1;
+        while next < level {
+            let rule = rules[next];
+            if !(rule.info().apply)(&mut draft, &profile.options) {
+                next += 1;
+                continue;
+            }
+            if let Parts::Other(text) = &mut draft.parts {
+                *text = reparse_other(std::mem::take(text));
+            }
+            changed = true;
+            on_step(rule, &draft);
+            steps += 1;
+            if steps > RULE_STEPS_MAX {
+                return Err(Reject::Unstable);
+            }
+            next = 0;
+        }
+        if changed {
+            on_level(level, &draft);
+        }
+    }
+    Ok(draft)
+}

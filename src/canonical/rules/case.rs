@@ -1,0 +1,74 @@
+//! # What it does
+//!
+//! Puts the scheme and the host in lower case. An internationalized host name becomes punycode (UTS 46,
+//! non-transitional); an IPv4 address in any of its forms (`0x7f.1`, `2130706433`) becomes four decimal
+//! numbers, an IPv6 address its compressed form. The host part of a `mailto:` address is a host, too.
+//!
+//! # When it is safe
+//!
+//! Always: preserves semantics. Dropping the one dot at the end of a host (`example.com.`), which the
+//! profiles `crawl` and `aggressive` ask for, usually preserves them: the dot makes the name absolute.
+//!
+//! # Example
+//!
+//! `HTTP://User@Example.COM/Foo` becomes `http://User@example.com/Foo`.
+//!
+//! # Options
+//!
+//! `trailing-dot = "drop" | "keep"`
+//!
+//! # Source
+//!
+//! RFC 3986 6.2.2.1; WHATWG URL standard 3.5 and 3.6; UTS 46; RFC 1034 3.1 for the dot.
+
+use super::replace;
+use crate::canonical::draft::{Draft, Parts, canonical_host};
+use crate::canonical::profile::Options;
+
+pub(super) const NAME: &str = "case";
+
+pub(super) fn apply(draft: &mut Draft, options: &Options) -> bool {
+    match &mut draft.parts {
+        Parts::Web(web) => {
+            let scheme = web.scheme.to_ascii_lowercase();
+            // The host was checked when the URL was parsed, and rules only put valid hosts in.
+            let mut host = canonical_host(&web.host).unwrap_or_else(|_| web.host.clone());
+            if options.drop_trailing_dot {
+                drop_trailing_dot(&mut host);
+            }
+            replace(&mut web.scheme, scheme) | replace(&mut web.host, host)
+        }
+        Parts::Other(text) => lower_mail_hosts(text),
+    }
+}
+
+/// Drops the dot at the end of `host`, if it is just one and something stands before it.
+fn drop_trailing_dot(host: &mut Vec<u8>) {
+    if let [.., before, b'.'] = host[..]
+        && before != b'.'
+    {
+        host.pop();
+    }
+}
+
+/// Lower-cases what follows the `@` of each address of a `mailto:` URL.
+fn lower_mail_hosts(text: &mut [u8]) -> bool {
+    if !text.starts_with(b"mailto:") {
+        return false;
+    }
+    let end = text.iter().position(|byte| matches!(byte, b'?' | b'#')).unwrap_or(text.len());
+    let mut in_host = false;
+    let mut changed = false;
+    for byte in &mut text[7..end] {
+        match byte {
+            b'@' => in_host = true,
+            b',' => in_host = false,
+            b'A'..=b'Z' if in_host => {
+                byte.make_ascii_lowercase();
+                changed = true;
+            }
+            _ => {}
+        }
+    }
+    changed
+}

@@ -1,0 +1,57 @@
+//! # What it does
+//!
+//! Drops a last path segment that is the name of a directory's index file, in any case.
+//!
+//! # When it is safe
+//!
+//! Changes semantics: which name a directory shows is the server's configuration.
+//!
+//! # Example
+//!
+//! `http://example.com/a/index.html` becomes `http://example.com/a/`.
+//!
+//! # Options
+//!
+//! `index-names = ["index.html", …]`; the built-in list is `data/index_names.toml`.
+//!
+//! # Source
+//!
+//! "Removing directory index" in the list of URL normalizations (Wikipedia, "URI normalization");
+//! Apache `DirectoryIndex`, IIS "default document".
+
+use crate::canonical::draft::{Draft, Parts};
+use crate::canonical::names::IndexNames;
+use crate::canonical::profile::{Options, Slash};
+
+pub(super) const NAME: &str = "directory-index";
+
+pub(super) fn apply(draft: &mut Draft, options: &Options) -> bool {
+    let Parts::Web(web) = &mut draft.parts else { return false };
+    let len = length_without_index(&web.path, &options.index_names, options.slash);
+    let changed = len < web.path.len();
+    web.path.truncate(len);
+    changed
+}
+
+/// The length of `path` up to its index file, or its whole length if it ends otherwise.
+///
+/// Where trailing slashes are removed, too, `/index.html/` would become an index file only then: so they
+/// are looked past, as often as need be, and one pass settles what would take many.
+pub(in crate::canonical) fn length_without_index(
+    path: &[u8],
+    names: &IndexNames,
+    slash: Slash,
+) -> usize {
+    let mut len = path.len();
+    loop {
+        let mut end = len;
+        while slash == Slash::Remove && end > 1 && path[end - 1] == b'/' {
+            end -= 1;
+        }
+        let segment_at = memchr::memrchr(b'/', &path[..end]).map_or(0, |at| at + 1);
+        if !names.contains(&path[segment_at..end]) {
+            return len;
+        }
+        len = segment_at;
+    }
+}

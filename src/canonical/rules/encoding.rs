@@ -1,0 +1,297 @@
+//! # What it does
+//!
+//! Gives every character one spelling. The part that preserves semantics, in all profiles: what the URL
+//! standard escapes (non-ASCII bytes, spaces, quotes, angle brackets, …) is escaped. The part that
+//! usually does, in `crawl` and `aggressive`:
+//!
+//! - in query names and values, the spellings that every parser of forms reads alike become one:
+//!   `+` is `%20`, `/` is `%2F`, `[` is `%5B`, `%2C` is `,`, `?a=` is `?a`;
+//! - in paths, `%21 %27 %28 %29 %2A` are `! ' ( ) *`, and `[ ] |` are escaped;
+//! - a percent sign that starts no escape is `%25`; `%uXXXX` becomes the UTF-8 it means.
+//!
+//! # When it is safe
+//!
+//! Never touched: `%2F` in a path is not `/`, `%26` is not `&`, `%2B` is not `+`, `%3B` is not `;`,
+//! `%23` is not `#`, `%3D` in a name is not `=`. Nothing is decoded twice.
+//!
+//! # Example
+//!
+//! `http://example.com/display?category=foo/bar+baz` becomes
+//! `http://example.com/display?category=foo%2Fbar%20baz`.
+//!
+//! # Options
+//!
+//! `form-spelling = true | false`, `empty-values = true | false` (is `?a=` the same as `?a`?),
+//! `latin1-hosts = ["example.com"]` (escapes that are not UTF-8 are Latin-1 on these hosts)
+//!
+//! # Source
+//!
+//! WHATWG URL standard 1.3 (percent-encode sets) and 5.1 (form parsing); RFC 2396 2.3 for the marks
+//! `! ' ( ) *`; ECMA-262 B.2.1.1 (`escape`) for `%uXXXX`.
+
+use super::{escapes, replace, split_piece};
+use crate::bytes::hex;
+use crate::canonical::draft::{Draft, Parts, push_escape};
+use crate::canonical::names::is_under;
+use crate::canonical::profile::Options;
+
+pub(super) const NAME: &str = "encoding";
+
+pub(super) fn apply(draft: &mut Draft, options: &Options) -> bool {
+    let Parts::Web(web) = &mut draft.parts else { return false };
+    let mut changed = false;
+    if let Some(userinfo) = &mut web.userinfo {
+        let text = spell_userinfo(userinfo);
+        changed |= replace(userinfo, text);
+    }
+    let latin1 = options.latin1_hosts.iter().any(|host| is_under(&web.host, host.as_bytes()));
+    let mut spell = |part: &mut Vec<u8>, place: Place| {
+        let mut text = part.clone();
+        if options.form_spelling {
+            text = spell_u_escapes(&text);
+        }
+        if latin1 {
+            text = latin1_to_utf8(text);
+        }
+        text = match place {
+            Place::Query if options.form_spelling => spell_query(&text, options.empty_values),
+            _ => spell_part(&text, place, options.form_spelling),
+        };
+        changed |= replace(part, text);
+    };
+    spell(&mut web.path, Place::Path);
+    if let Some(query) = &mut web.query {
+        spell(query, Place::Query);
+    }
+    if let Some(fragment) = &mut web.fragment {
+        spell(fragment, Place::Fragment);
+    }
+    changed
+}
+
+/// The parts that have a percent-encode set of their own.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Path,
+    Query,
+    Fragment,
+}
+
+/// Must a raw `byte` be escaped in `place`? Source: WHATWG URL standard 1.3, for special schemes.
+fn needs_escape(byte: u8, place: Place) -> bool {
+    if !(0x21..=0x7e).contains(&byte) {
+        return true;
+    }
+    match place {
+        Place::Path => b"\"#<>?^`{}".contains(&byte),
+        Place::Query => b"\"#<>'".contains(&byte),
+        Place::Fragment => b"\"<>`".contains(&byte),
+    }
+}
+
+/// The marks of RFC 2396 2.3 that RFC 3986 counts as reserved: escaped or raw, they mean the same.
+pub(in crate::canonical) const fn is_mark(byte: u8) -> bool {
+    matches!(byte, b'!' | b'\'' | b'(' | b')' | b'*')
+}
+
+/// Characters that RFC 3986 allows in no path and the WHATWG standard leaves raw.
+pub(in crate::canonical) const fn is_unwise(byte: u8) -> bool {
+    matches!(byte, b'[' | b']' | b'|')
+}
+
+fn spell_part(text: &[u8], place: Place, form_spelling: bool) -> Vec<u8> {
+    let mut out = Vec::with_capacity(text.len());
+    let mut at = 0;
+    while at < text.len() {
+        let byte = text[at];
+        if byte == b'%' && form_spelling {
+            match text[at..] {
+                [_, high, low, ..] if hex::pair(high, low).is_some() => {
+                    match hex::pair(high, low) {
+                        Some(mark) if place == Place::Path && is_mark(mark) => out.push(mark),
+                        _ => out.extend_from_slice(&text[at..at + 3]),
+                    }
+                    at += 3;
+                    continue;
+                }
+                _ => push_escape(&mut out, b'%'),
+            }
+        } else if needs_escape(byte, place)
+            || (form_spelling && place == Place::Path && is_unwise(byte))
+        {
+            push_escape(&mut out, byte);
+        } else {
+            out.push(byte);
+        }
+        at += 1;
+    }
+    out
+}
+
+/// Is `byte` spelled raw in a query, whether it came raw or escaped?
+pub(in crate::canonical) const fn is_raw_in_form(byte: u8) -> bool {
+    escapes::is_unreserved(byte)
+        || matches!(byte, b'!' | b'(' | b')' | b'*' | b',' | b':' | b'@' | b'$')
+}
+
+/// The pieces of `query` in the form spelling.
+fn spell_query(query: &[u8], empty_values: bool) -> Vec<u8> {
+    let mut out = Vec::with_capacity(query.len());
+    for (number, piece) in query.split(|byte| *byte == b'&').enumerate() {
+        if number > 0 {
+            out.push(b'&');
+        }
+        let (name, value) = split_piece(piece);
+        spell_form(name, false, &mut out);
+        if name.len() < piece.len() && !(empty_values && value.is_empty() && !name.is_empty()) {
+            out.push(b'=');
+            spell_form(value, true, &mut out);
+        }
+    }
+    out
+}
+
+/// Appends the form spelling of `text`, the name or the value of a parameter.
+fn spell_form(text: &[u8], is_value: bool, out: &mut Vec<u8>) {
+    let mut at = 0;
+    while at < text.len() {
+        let (byte, raw) = match text[at..] {
+            [b'%', high, low, ..] if hex::pair(high, low).is_some() => {
+                at += 3;
+                (hex::pair(high, low).unwrap_or(b'%'), false)
+            }
+            [byte, ..] => {
+                at += 1;
+                (byte, true)
+            }
+            [] => break,
+        };
+        match byte {
+            b'+' if raw => out.extend_from_slice(b"%20"),
+            b';' if raw => out.push(b';'),
+            b'=' if is_value => out.push(b'='),
+            byte if is_raw_in_form(byte) => out.push(byte),
+            byte => push_escape(out, byte),
+        }
+    }
+}
+
+/// Every `%uXXXX` of `text` as escaped UTF-8; surrogates count in pairs only.
+fn spell_u_escapes(text: &[u8]) -> Vec<u8> {
+    if memchr::memmem::find(text, b"%u").is_none() && memchr::memmem::find(text, b"%U").is_none() {
+        return text.to_vec();
+    }
+    let mut out = Vec::with_capacity(text.len());
+    let mut at = 0;
+    while at < text.len() {
+        let Some(unit) = u_escape(&text[at..]) else {
+            out.push(text[at]);
+            at += 1;
+            continue;
+        };
+        let next = u_escape(&text[at + 6..]);
+        let decoded = char::decode_utf16([unit].into_iter().chain(next)).next();
+        match decoded {
+            Some(Ok(character)) => {
+                let mut buffer = [0; 4];
+                for byte in character.encode_utf8(&mut buffer).bytes() {
+                    if escapes::is_unreserved(byte) {
+                        out.push(byte);
+                    } else {
+                        push_escape(&mut out, byte);
+                    }
+                }
+                at += 6 * character.len_utf16();
+            }
+            _ => {
+                // Half a surrogate pair means nothing: its percent sign is a bare one.
+                out.extend_from_slice(&text[at..at + 6]);
+                at += 6;
+            }
+        }
+    }
+    out
+}
+
+/// The UTF-16 unit that `text` starts with as `%uXXXX`.
+fn u_escape(text: &[u8]) -> Option<u16> {
+    match *text {
+        [b'%', b'u' | b'U', a, b, c, d, ..] => {
+            Some(u16::from(hex::pair(a, b)?) << 8 | u16::from(hex::pair(c, d)?))
+        }
+        _ => None,
+    }
+}
+
+/// Escapes and raw bytes beyond ASCII from Latin-1 to UTF-8, unless they are UTF-8 already.
+fn latin1_to_utf8(text: Vec<u8>) -> Vec<u8> {
+    let mut decoded = Vec::new();
+    let mut out = Vec::new();
+    let mut at = 0;
+    while at < text.len() {
+        let (byte, length) = match text[at..] {
+            [b'%', high, low, ..] => hex::pair(high, low).map_or((b'%', 1), |byte| (byte, 3)),
+            _ => (text[at], 1),
+        };
+        decoded.push(byte);
+        if byte < 0x80 {
+            out.extend_from_slice(&text[at..at + length]);
+        } else {
+            let mut buffer = [0; 2];
+            for byte in char::from(byte).encode_utf8(&mut buffer).bytes() {
+                push_escape(&mut out, byte);
+            }
+        }
+        at += length;
+    }
+    if std::str::from_utf8(&decoded).is_ok() { text } else { out }
+}
+
+/// User and password with what the URL standard escapes there. Source: WHATWG URL standard 1.3.
+fn spell_userinfo(userinfo: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(userinfo.len());
+    let mut colons = 0;
+    for byte in userinfo {
+        let is_separator = *byte == b':' && colons == 0;
+        colons += usize::from(*byte == b':');
+        if !is_separator && (needs_escape(*byte, Place::Path) || b"/:;=@[\\]|".contains(byte)) {
+            push_escape(&mut out, *byte);
+        } else {
+            out.push(*byte);
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn u_escapes() {
+        for (given, expected) in [
+            ("%u00e9", "%C3%A9"),
+            ("%U00E9x", "%C3%A9x"),
+            ("%u0041", "A"),
+            ("%u002f", "%2F"),
+            ("%ud83d%ude00", "%F0%9F%98%80"),
+            ("%ud83d", "%ud83d"),
+            ("%ud83d%u0041", "%ud83dA"),
+            ("%u12", "%u12"),
+            ("%25u0041", "%25u0041"),
+        ] {
+            let spelled = spell_u_escapes(given.as_bytes());
+            assert_eq!(std::str::from_utf8(&spelled).unwrap(), expected, "{given}");
+        }
+    }
+
+    #[test]
+    fn latin1() {
+        for (given, expected) in
+            [("caf%E9", "caf%C3%A9"), ("caf%C3%A9", "caf%C3%A9"), ("%zz%e9", "%zz%C3%A9")]
+        {
+            let spelled = latin1_to_utf8(given.as_bytes().to_vec());
+            assert_eq!(std::str::from_utf8(&spelled).unwrap(), expected, "{given}");
+        }
+    }
+}

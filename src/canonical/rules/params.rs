@@ -1,0 +1,42 @@
+//! # What it does
+//!
+//! Drops query parameters that do not matter for the page: known tracking parameters (`utm_source`,
+//! `gclid`, …) and those that you name. Or the other way round: with a list of *expected* parameters for a
+//! host and path, everything else goes.
+//!
+//! # When it is safe
+//!
+//! Usually, for the tracking list: every entry has its source, and generic names count only on the
+//! hosts, or with the values, for which they are known. An allow-list changes semantics where it is
+//! wrong.
+//!
+//! # Example
+//!
+//! `http://example.com/n?utm_source=x&id=9` becomes `http://example.com/n?id=9`. With `--keep-param
+//! example.com/display:id`, `http://example.com/display?id=123&fakefoo=fakebar` becomes
+//! `http://example.com/display?id=123`.
+//!
+//! # Options
+//!
+//! `--strip-param NAME`, `--keep-param [HOST[/PATH]:]NAME,…`; `strip-params = […]`,
+//! `[[keep-params]]`; the tracking list is `data/params.toml`.
+//!
+//! # Source
+//!
+//! "Removing unused query variables" in the list of URL normalizations (Wikipedia, "URI
+//! normalization"); the vendors' documentation in `data/params.toml`.
+
+use super::retain_pieces;
+use crate::canonical::draft::{Draft, Parts};
+use crate::canonical::profile::Options;
+
+pub(super) const NAME: &str = "params";
+
+pub(super) fn apply(draft: &mut Draft, options: &Options) -> bool {
+    let Parts::Web(web) = &mut draft.parts else { return false };
+    let (host, path) = (&web.host, &web.path);
+    retain_pieces(&mut web.query, |name, value| {
+        !options.drop_params.matches(host, name, value)
+            && !options.keep_params.drops(host, path, name)
+    })
+}

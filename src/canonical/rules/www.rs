@@ -1,0 +1,78 @@
+//! # What it does
+//!
+//! Drops a first label `www`, or as many as there are, where a registrable domain remains. With
+//! `--www add` the reverse: a host that is a registrable domain gets the label.
+//!
+//! # When it is safe
+//!
+//! Changes semantics: `www.example.com` and `example.com` are two hosts, though most sites serve one
+//! under both. `www.com` and `www.github.io` are left alone.
+//!
+//! # Example
+//!
+//! `http://www.example.com/` becomes `http://example.com/`.
+//!
+//! # Options
+//!
+//! `www = "remove" | "add"`, `--www remove|add`
+//!
+//! # Source
+//!
+//! "Removing or adding www" in the list of URL normalizations (Wikipedia, "URI normalization"); the
+//! Mozilla public suffix list, private suffixes included.
+
+use super::replace;
+use crate::canonical::draft::{Draft, Parts};
+use crate::canonical::profile::{Options, Www};
+use crate::limits::HOST_BYTES_MAX;
+
+pub(super) const NAME: &str = "www";
+
+pub(super) fn apply(draft: &mut Draft, options: &Options) -> bool {
+    let Parts::Web(web) = &mut draft.parts else { return false };
+    let host = match options.www {
+        Www::Remove => without_www(&web.host).to_vec(),
+        Www::Add => with_www(&web.host),
+    };
+    replace(&mut web.host, host)
+}
+
+/// `host` without its first labels `www`, as far as a registrable domain remains.
+pub(in crate::canonical) fn without_www(mut host: &[u8]) -> &[u8] {
+    if host.len() > HOST_BYTES_MAX {
+        return host;
+    }
+    while let Some((label, rest)) = host.split_at_checked(4) {
+        if !label.eq_ignore_ascii_case(b"www.") || !has_registrable_domain(rest) {
+            break;
+        }
+        host = rest;
+    }
+    host
+}
+
+fn with_www(host: &[u8]) -> Vec<u8> {
+    if host.len() > HOST_BYTES_MAX {
+        return host.to_vec();
+    }
+    let lower = host.to_ascii_lowercase();
+    match psl::domain(&lower) {
+        Some(domain) if domain.as_bytes().len() == host.len() && domain.suffix().is_known() => {
+            [b"www.", host].concat()
+        }
+        _ => host.to_vec(),
+    }
+}
+
+/// Is there a name that can be registered in `host`: a public suffix with a label before it?
+fn has_registrable_domain(host: &[u8]) -> bool {
+    if host.first().is_none_or(|byte| *byte == b'.') {
+        return false;
+    }
+    // The list is in lower case.
+    if host.iter().any(u8::is_ascii_uppercase) {
+        psl::domain(&host.to_ascii_lowercase()).is_some()
+    } else {
+        psl::domain(host).is_some()
+    }
+}

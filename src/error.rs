@@ -1,0 +1,143 @@
+//! The error of a job that could not be done.
+
+use std::fmt;
+
+/// What a fallible function of this library returns.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Why a job was not done: one line that says where, what was expected, what was found, what to do.
+///
+/// Opaque on purpose: ask with [`Error::is_input`] and its siblings. Lines that cannot be used are no errors; they are
+/// counted as [`Reject`](crate::reject::Reject).
+pub struct Error {
+    kind: Kind,
+    message: String,
+    source: Option<Box<dyn std::error::Error + Send + Sync>>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Input,
+    Output,
+    Config,
+    Limit,
+    ClosedPipe,
+    Internal,
+}
+
+impl Error {
+    #[cold]
+    fn new(kind: Kind, message: impl Into<String>) -> Self {
+        Error { kind, message: message.into(), source: None }
+    }
+
+    /// Something that was to be read is missing, damaged or not what it should be.
+    #[cold]
+    pub fn input(message: impl Into<String>) -> Self {
+        Self::new(Kind::Input, message)
+    }
+
+    /// Something could not be written.
+    #[cold]
+    pub fn output(message: impl Into<String>) -> Self {
+        Self::new(Kind::Output, message)
+    }
+
+    /// The user asked for something that does not exist or does not fit together.
+    #[cold]
+    pub fn config(message: impl Into<String>) -> Self {
+        Self::new(Kind::Config, message)
+    }
+
+    /// A bound of [`limits`](crate::limits) or of the user was passed.
+    #[cold]
+    pub fn limit(message: impl Into<String>) -> Self {
+        Self::new(Kind::Limit, message)
+    }
+
+    /// A promise of this library does not hold: a bug.
+    #[cold]
+    pub fn internal(message: impl Into<String>) -> Self {
+        Self::new(Kind::Internal, message)
+    }
+
+    /// Reading `what` failed with an error of the operating system or of a decoder.
+    #[cold]
+    pub fn reading(what: impl fmt::Display, error: std::io::Error) -> Self {
+        let mut this = Self::new(Kind::Input, format!("{what}: cannot read: {error}"));
+        this.source = Some(Box::new(error));
+        this
+    }
+
+    /// Writing `what` failed. A reader that has gone away becomes [`Error::is_closed_pipe`].
+    #[cold]
+    pub fn writing(what: impl fmt::Display, error: std::io::Error) -> Self {
+        let kind = match error.kind() {
+            std::io::ErrorKind::BrokenPipe => Kind::ClosedPipe,
+            _ => Kind::Output,
+        };
+        let mut this = Self::new(kind, format!("{what}: cannot write: {error}"));
+        this.source = Some(Box::new(error));
+        this
+    }
+
+    /// Puts `place` (a file, a line) before the message.
+    #[cold]
+    #[must_use]
+    pub fn at(mut self, place: impl fmt::Display) -> Self {
+        self.message = format!("{place}: {}", self.message);
+        self
+    }
+
+    /// Is the input at fault?
+    pub fn is_input(&self) -> bool {
+        self.kind == Kind::Input
+    }
+
+    /// Is the place written to at fault?
+    pub fn is_output(&self) -> bool {
+        self.kind == Kind::Output
+    }
+
+    /// Are the arguments or the configuration at fault?
+    pub fn is_config(&self) -> bool {
+        self.kind == Kind::Config
+    }
+
+    /// Was a bound passed?
+    pub fn is_limit(&self) -> bool {
+        self.kind == Kind::Limit
+    }
+
+    /// Did the reader of the output go away? Not a failure for a command in a pipe.
+    pub fn is_closed_pipe(&self) -> bool {
+        self.kind == Kind::ClosedPipe
+    }
+
+    /// Is it a bug of this library?
+    pub fn is_internal(&self) -> bool {
+        self.kind == Kind::Internal
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.kind == Kind::Internal {
+            write!(f, "internal error, please report it: {}", self.message)
+        } else {
+            f.write_str(&self.message)
+        }
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}: {self}", self.kind)
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.source.as_ref().map(|source| source.as_ref() as _)
+    }
+}

@@ -1,0 +1,21 @@
+//! Finds the URLs that are the same page spelled differently, in lists too large for other tools.
+//!
+//! The modules in reading order, from the bottom up; `ARCHITECTURE.md` has the map.
+
+pub mod error;
+pub mod limits;
+
+pub mod bytes;
+
+pub mod fingerprint;
+pub mod parts;
+pub mod reject;
+
+pub mod canonical;
+
+pub mod generate;
+
+pub use canonical::{Canonicalizer, Profile, RuleId, RuleSet};
+pub use error::{Error, Result};
+pub use fingerprint::{Fingerprint, FingerprintKey};
+pub use reject::Reject;

@@ -1,0 +1,179 @@
+//! Where the parts of a web URL begin: offsets into the bytes, nothing copied.
+
+use crate::reject::Reject;
+
+/// The parts of a URL of one of the web schemes, as offsets into its bytes.
+///
+/// ```text
+/// https://user:pw@example.com:8080/a/b?x=1#top
+///      |  |       |          |    |   |   |
+///      |  |       |          |    |   |   fragment_start: at the '#', or the end
+///      |  |       |          |    |   query_start: at the '?', or fragment_start
+///      |  |       |          |    path_start: at the '/', or query_start
+///      |  |       |          host_end: at the ':', or path_start
+///      |  |       host_start: after the '@', if there is one
+///      |  authority_start: after the slashes
+///      scheme_end: at the ':'
+/// ```
+///
+/// Source: RFC 3986 section 3; the boundaries are those of the WHATWG URL standard, section 4.4, for
+/// special schemes, so any number of slashes may stand before the authority.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UrlParts {
+    /// At the colon after the scheme.
+    pub scheme_end: u32,
+    /// After the slashes that follow the colon.
+    pub authority_start: u32,
+    /// After the last `@` of the authority, or at its start.
+    pub host_start: u32,
+    /// At the colon before the port, or where the path starts.
+    pub host_end: u32,
+    /// At the first `/` after the authority, or where the query starts.
+    pub path_start: u32,
+    /// At the `?`, or where the fragment starts.
+    pub query_start: u32,
+    /// At the `#`, or the end.
+    pub fragment_start: u32,
+}
+
+impl UrlParts {
+    /// Marks the parts of `url`, whose scheme ends at `scheme_end`.
+    ///
+    /// - Shape: `url[scheme_end]` is the colon; backslashes count as slashes before the query only if
+    ///   the caller has replaced them.
+    /// - Failure: [`Reject::NoHost`] if the host is empty, [`Reject::Port`] if something other than
+    ///   digits follows the host, or a number above 65,535.
+    /// - Limits: `url` is at most 4 GiB long; longer ones are [`Reject::UrlTooLong`].
+    pub fn split(url: &[u8], scheme_end: usize) -> Result<UrlParts, Reject> {
+        if u32::try_from(url.len()).is_err() {
+            return Err(Reject::UrlTooLong);
+        }
+        let after = |at: usize, stop: &[u8]| {
+            url[at..].iter().position(|byte| stop.contains(byte)).map_or(url.len(), |n| at + n)
+        };
+        let slashes = url[scheme_end + 1..].iter().take_while(|&&byte| byte == b'/').count();
+        let authority_start = scheme_end + 1 + slashes;
+        let path_start = after(authority_start, b"/?#");
+        let fragment_start = memchr::memchr(b'#', &url[path_start..]).map_or(url.len(), |n| path_start + n);
+        let query_start = memchr::memchr(b'?', &url[path_start..fragment_start])
+            .map_or(fragment_start, |n| path_start + n);
+        let authority = &url[authority_start..path_start];
+        let host_start = authority_start + memchr::memrchr(b'@', authority).map_or(0, |n| n + 1);
+        let host_end = host_start + host_length(&url[host_start..path_start]);
+        if host_end == host_start {
+            return Err(Reject::NoHost);
+        }
+        port_number(&url[host_end..path_start])?;
+        let narrow = |at: usize| u32::try_from(at).expect("the length was checked above");
+        Ok(UrlParts {
+            scheme_end: narrow(scheme_end),
+            authority_start: narrow(authority_start),
+            host_start: narrow(host_start),
+            host_end: narrow(host_end),
+            path_start: narrow(path_start),
+            query_start: narrow(query_start),
+            fragment_start: narrow(fragment_start),
+        })
+    }
+
+    /// The host's bytes in `url`, the same bytes that were split.
+    pub fn host<'a>(&self, url: &'a [u8]) -> &'a [u8] {
+        &url[self.host_start as usize..self.host_end as usize]
+    }
+}
+
+/// Length of the host at the start of `text`: up to the first colon outside brackets.
+fn host_length(text: &[u8]) -> usize {
+    let mut in_brackets = false;
+    for (at, byte) in text.iter().enumerate() {
+        match byte {
+            b'[' => in_brackets = true,
+            b']' => in_brackets = false,
+            b':' if !in_brackets => return at,
+            _ => {}
+        }
+    }
+    text.len()
+}
+
+/// The number in `text`, a port with its colon; `None` if `text` is empty or a colon alone.
+pub fn port_number(text: &[u8]) -> Result<Option<u16>, Reject> {
+    let digits = text.strip_prefix(b":").unwrap_or(text);
+    let mut number = 0u32;
+    for digit in digits {
+        if !digit.is_ascii_digit() {
+            return Err(Reject::Port);
+        }
+        number = number * 10 + u32::from(digit - b'0');
+        if number > u32::from(u16::MAX) {
+            return Err(Reject::Port);
+        }
+    }
+    Ok(if digits.is_empty() { None } else { u16::try_from(number).ok() })
+}
+
+/// The length of the scheme at the start of `text`, if a colon follows it.
+///
+/// Source: RFC 3986 3.1: a letter, then letters, digits, `+`, `-` and `.`.
+pub fn scheme_length(text: &[u8]) -> Option<usize> {
+    if !text.first()?.is_ascii_alphabetic() {
+        return None;
+    }
+    let is_scheme = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.');
+    let length = text.iter().take_while(|byte| is_scheme(byte)).count();
+    (text.get(length) == Some(&b':')).then_some(length)
+}
+
+/// The host of a canonical URL, for grouping; `None` for schemes without one.
+pub fn host_of(url: &[u8]) -> Option<&[u8]> {
+    let scheme_end = scheme_length(url)?;
+    if !url[scheme_end..].starts_with(b"://") {
+        return None;
+    }
+    UrlParts::split(url, scheme_end).ok().map(|parts| parts.host(url))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn boundaries() {
+        let url = b"https://user:pw@example.com:8080/a/b?x=1#top";
+        let parts = UrlParts::split(url, 5).unwrap();
+        let piece = |from: u32, to: u32| std::str::from_utf8(&url[from as usize..to as usize]).unwrap();
+        assert_eq!(piece(parts.authority_start, parts.host_start), "user:pw@");
+        assert_eq!(parts.host(url), b"example.com");
+        assert_eq!(piece(parts.host_end, parts.path_start), ":8080");
+        assert_eq!(piece(parts.path_start, parts.query_start), "/a/b");
+        assert_eq!(piece(parts.query_start, parts.fragment_start), "?x=1");
+    }
+
+    #[test]
+    fn rejects() {
+        for (given, expected) in [
+            ("http://", Err(Reject::NoHost)),
+            ("http:///", Err(Reject::NoHost)),
+            ("http://user@/", Err(Reject::NoHost)),
+            ("http://:80/", Err(Reject::NoHost)),
+            ("http://a:65536/", Err(Reject::Port)),
+            ("http://a:-1/", Err(Reject::Port)),
+            ("http://a:99999999999999999999/", Err(Reject::Port)),
+            ("http://a:00080/", Ok(())),
+            ("http://[::1]:80/", Ok(())),
+            ("http:a", Ok(())),
+        ] {
+            assert_eq!(UrlParts::split(given.as_bytes(), 4).map(|_| ()), expected, "{given}");
+        }
+    }
+
+    #[test]
+    fn schemes() {
+        assert_eq!(scheme_length(b"http://a"), Some(4));
+        assert_eq!(scheme_length(b"a.b:80"), Some(3));
+        assert_eq!(scheme_length(b"1a:b"), None);
+        assert_eq!(scheme_length(b"nothing"), None);
+        assert_eq!(host_of(b"http://u@a.test:1/x"), Some(&b"a.test"[..]));
+        assert_eq!(host_of(b"mailto:a@b.test"), None);
+    }
+}

@@ -1,0 +1,116 @@
+//! Why a line or a URL could not be given the full treatment, as one byte.
+
+use std::fmt;
+
+/// A line without a record, or a URL that stays as it is. Counted by kind, never silent.
+///
+/// The first kinds lose the line (there is nothing to print); the others only lose the normalization: the line passes
+/// verbatim and merges with byte-equal lines only.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum Reject {
+    /// The line is longer than the line limit.
+    LineTooLong,
+    /// No scheme, and nothing that looks like a host in front.
+    Relative,
+    /// The host is missing where the scheme needs one.
+    NoHost,
+    /// The host holds a forbidden character, is not valid IDNA, or is no address where it must be one.
+    Host,
+    /// The port is not a number from 0 to 65,535.
+    Port,
+    /// The URL is longer than [`URL_BYTES_MAX`](crate::limits::URL_BYTES_MAX).
+    UrlTooLong,
+    /// The URL did not settle within [`RULE_STEPS_MAX`](crate::limits::RULE_STEPS_MAX) rule applications.
+    Unstable,
+}
+
+impl Reject {
+    /// Every kind, in the order of the counters.
+    pub const ALL: [Reject; 7] = [
+        Reject::LineTooLong,
+        Reject::Relative,
+        Reject::NoHost,
+        Reject::Host,
+        Reject::Port,
+        Reject::UrlTooLong,
+        Reject::Unstable,
+    ];
+
+    /// The name in reports: lower case, joined by hyphens.
+    pub fn name(self) -> &'static str {
+        match self {
+            Reject::LineTooLong => "line-too-long",
+            Reject::Relative => "relative",
+            Reject::NoHost => "no-host",
+            Reject::Host => "bad-host",
+            Reject::Port => "bad-port",
+            Reject::UrlTooLong => "url-too-long",
+            Reject::Unstable => "unstable",
+        }
+    }
+
+    /// One sentence for people, without a final period.
+    pub fn explain(self) -> &'static str {
+        match self {
+            Reject::LineTooLong => "the line is longer than the line limit",
+            Reject::Relative => "there is no scheme, and no host in front that a scheme could be added to",
+            Reject::NoHost => "the host is missing",
+            Reject::Host => "the host is neither a valid name nor a valid address",
+            Reject::Port => "the port is not a number from 0 to 65535",
+            Reject::UrlTooLong => "the URL is longer than 65536 bytes, so it is taken as it is",
+            Reject::Unstable => "the rules did not settle on one spelling",
+        }
+    }
+}
+
+impl fmt::Display for Reject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// How often each kind of [`Reject`] was seen.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RejectCounts([u64; Reject::ALL.len()]);
+
+impl RejectCounts {
+    /// Counts one more of `kind`.
+    pub fn add(&mut self, kind: Reject) {
+        self.0[kind as usize] += 1;
+    }
+
+    /// Adds all of `other`.
+    pub fn merge(&mut self, other: &RejectCounts) {
+        for (mine, theirs) in self.0.iter_mut().zip(other.0) {
+            *mine += theirs;
+        }
+    }
+
+    /// How many of `kind`.
+    pub fn of(&self, kind: Reject) -> u64 {
+        self.0[kind as usize]
+    }
+
+    /// How many of any kind.
+    pub fn total(&self) -> u64 {
+        self.0.iter().sum()
+    }
+
+    /// The kinds that were seen, with their counts, in the order of [`Reject::ALL`].
+    pub fn seen(&self) -> impl Iterator<Item = (Reject, u64)> + '_ {
+        Reject::ALL.into_iter().zip(self.0).filter(|(_, count)| *count > 0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_is_in_counter_order() {
+        for (at, kind) in Reject::ALL.into_iter().enumerate() {
+            assert_eq!(kind as usize, at, "{kind}");
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! Imports go down the floors of ARCHITECTURE.md only; modules of one floor do not see each other.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The floors, from the bottom up.
+const FLOORS: [&[&str]; 7] = [
+    &["bytes", "limits", "error"],
+    &["parts", "reject", "fingerprint"],
+    &["input", "record", "canonical"],
+    &["cluster"],
+    &["report", "generate"],
+    &["pipeline"],
+    &["cli"],
+];
+
+/// Modules of one floor that may see each other: there the order in the list counts.
+const OPEN_FLOORS: [usize; 2] = [0, 1];
+
+fn floor_of(module: &str) -> Option<(usize, usize)> {
+    FLOORS.iter().enumerate().find_map(|(floor, modules)| {
+        modules.iter().position(|name| *name == module).map(|place| (floor, place))
+    })
+}
+
+fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            sources(&path, found);
+        } else if path.extension().is_some_and(|suffix| suffix == "rs") {
+            found.push(path);
+        }
+    }
+}
+
+/// The modules of this crate that a line of code names: what follows `crate::`, braces included.
+fn imports(line: &str) -> Vec<String> {
+    let mut modules = Vec::new();
+    for (at, _) in line.match_indices("crate::") {
+        let rest = &line[at + "crate::".len()..];
+        let names: Vec<&str> = match rest.strip_prefix('{') {
+            Some(list) => list.split(['}', ',']).collect(),
+            None => vec![rest],
+        };
+        for name in names {
+            let name: String =
+                name.trim().chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
+            modules.push(name);
+        }
+    }
+    modules
+}
+
+#[test]
+fn imports_go_down() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut files = Vec::new();
+    sources(&root, &mut files);
+    let mut checked = 0;
+    for file in files {
+        let place = file.strip_prefix(&root).unwrap();
+        let first = place.components().next().unwrap().as_os_str().to_str().unwrap();
+        let module = first.strip_suffix(".rs").unwrap_or(first);
+        if matches!(module, "lib" | "main") {
+            continue;
+        }
+        let (floor, at) = floor_of(module)
+            .unwrap_or_else(|| panic!("{module} is on no floor; add it here and to ARCHITECTURE.md"));
+        for (number, line) in fs::read_to_string(&file).unwrap().lines().enumerate() {
+            let code = line.split("//").next().unwrap();
+            for import in imports(code) {
+                let Some((other, other_at)) = floor_of(&import) else { continue };
+                let within = other == floor && OPEN_FLOORS.contains(&floor) && other_at != at;
+                assert!(
+                    import == module || other < floor || within,
+                    "{}:{}: {module} (floor {floor}) imports {import} (floor {other})",
+                    place.display(),
+                    number + 1
+                );
+                checked += 1;
+            }
+        }
+    }
+    assert!(checked > 20, "only {checked} imports were seen");
+}
+
+#[test]
+fn every_module_is_on_a_floor_and_in_the_map() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let lib = fs::read_to_string(root.join("src/lib.rs")).unwrap();
+    let map = fs::read_to_string(root.join("ARCHITECTURE.md")).unwrap();
+    for line in lib.lines() {
+        let Some(module) = line.strip_prefix("pub mod ").and_then(|rest| rest.strip_suffix(';'))
+        else {
+            continue;
+        };
+        assert!(floor_of(module).is_some(), "{module} is on no floor");
+        assert!(map.contains(&format!("`{module}`")), "{module} is not in ARCHITECTURE.md");
+    }
+}
