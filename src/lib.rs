@@ -12,6 +12,10 @@ pub mod parts;
 pub mod reject;
 
 pub mod canonical;
+pub mod input;
+pub mod record;
+
+pub mod cluster;
 
 pub mod generate;
 

@@ -54,7 +54,8 @@ impl UrlParts {
         let slashes = url[scheme_end + 1..].iter().take_while(|&&byte| byte == b'/').count();
         let authority_start = scheme_end + 1 + slashes;
         let path_start = after(authority_start, b"/?#");
-        let fragment_start = memchr::memchr(b'#', &url[path_start..]).map_or(url.len(), |n| path_start + n);
+        let fragment_start =
+            memchr::memchr(b'#', &url[path_start..]).map_or(url.len(), |n| path_start + n);
         let query_start = memchr::memchr(b'?', &url[path_start..fragment_start])
             .map_or(fragment_start, |n| path_start + n);
         let authority = &url[authority_start..path_start];
@@ -141,7 +142,8 @@ mod tests {
     fn boundaries() {
         let url = b"https://user:pw@example.com:8080/a/b?x=1#top";
         let parts = UrlParts::split(url, 5).unwrap();
-        let piece = |from: u32, to: u32| std::str::from_utf8(&url[from as usize..to as usize]).unwrap();
+        let piece =
+            |from: u32, to: u32| std::str::from_utf8(&url[from as usize..to as usize]).unwrap();
         assert_eq!(piece(parts.authority_start, parts.host_start), "user:pw@");
         assert_eq!(parts.host(url), b"example.com");
         assert_eq!(piece(parts.host_end, parts.path_start), ":8080");

@@ -54,7 +54,9 @@ impl Reject {
     pub fn explain(self) -> &'static str {
         match self {
             Reject::LineTooLong => "the line is longer than the line limit",
-            Reject::Relative => "there is no scheme, and no host in front that a scheme could be added to",
+            Reject::Relative => {
+                "there is no scheme, and no host in front that a scheme could be added to"
+            }
             Reject::NoHost => "the host is missing",
             Reject::Host => "the host is neither a valid name nor a valid address",
             Reject::Port => "the port is not a number from 0 to 65535",

@@ -27,7 +27,9 @@ impl fmt::Display for Show<'_> {
                     character if character.is_ascii_control() => {
                         write!(f, "\\x{:02x}", u32::from(character))?;
                     }
-                    character if is_hidden(character) => write!(f, "{}", character.escape_unicode())?,
+                    character if is_hidden(character) => {
+                        write!(f, "{}", character.escape_unicode())?
+                    }
                     character => f.write_char(character)?,
                 }
             }

@@ -65,7 +65,8 @@ pub struct DefaultRow {
 impl Settings {
     /// Reads a configuration file.
     pub fn parse(text: &str) -> Result<Settings> {
-        toml::from_str(text).map_err(|error| Error::config(error.to_string().trim_end().to_string()))
+        toml::from_str(text)
+            .map_err(|error| Error::config(error.to_string().trim_end().to_string()))
     }
 
     /// These settings with those of `over` on top: single values are replaced, lists grow.
@@ -265,7 +266,8 @@ fn host_entry(address: &str, name: &str) -> Result<(String, String)> {
         };
         canonical_host(text.as_bytes()).ok().and_then(|host| String::from_utf8(host).ok())
     };
-    let is_address = |host: &str| host.starts_with('[') || host.parse::<std::net::Ipv4Addr>().is_ok();
+    let is_address =
+        |host: &str| host.starts_with('[') || host.parse::<std::net::Ipv4Addr>().is_ok();
     match (host(address), host(name)) {
         (Some(address), Some(name)) if is_address(&address) && !is_address(&name) => {
             Ok((address, name))

@@ -149,7 +149,9 @@ fn compile(row: Row) -> Result<DustRule> {
                 )));
             }
             if to.contains(['#', ' ']) || to.chars().any(char::is_control) {
-                return Err(Error::config(format!("\"{to}\" holds what no path or query can hold")));
+                return Err(Error::config(format!(
+                    "\"{to}\" holds what no path or query can hold"
+                )));
             }
             Kind::Substitute { from: from.into_bytes(), to: to.into_bytes() }
         }

@@ -519,7 +519,12 @@ impl Fused {
     /// Writes the piece of `query` that starts at `at`; returns where it ends, and where its name ends
     /// in `out`.
     #[inline]
-    fn write_piece(&self, query: &[u8], mut at: usize, out: &mut Vec<u8>) -> Option<(usize, usize)> {
+    fn write_piece(
+        &self,
+        query: &[u8],
+        mut at: usize,
+        out: &mut Vec<u8>,
+    ) -> Option<(usize, usize)> {
         let start = out.len();
         let mut name_end = None;
         loop {
@@ -571,16 +576,9 @@ impl Fused {
 fn read_scheme(line: &[u8]) -> Option<(bool, usize, bool)> {
     let (https, length) = match line.get(..8)? {
         [b'h' | b'H', b't' | b'T', b't' | b'T', b'p' | b'P', b':', b'/', b'/', _] => (false, 7),
-        [
-            b'h' | b'H',
-            b't' | b'T',
-            b't' | b'T',
-            b'p' | b'P',
-            b's' | b'S',
-            b':',
-            b'/',
-            b'/',
-        ] => (true, 8),
+        [b'h' | b'H', b't' | b'T', b't' | b'T', b'p' | b'P', b's' | b'S', b':', b'/', b'/'] => {
+            (true, 8)
+        }
         _ => return None,
     };
     Some((https, length, !line[..5].iter().any(u8::is_ascii_uppercase)))

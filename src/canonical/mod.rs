@@ -118,10 +118,7 @@ impl Canonicalizer {
     /// Did the fast lane answer for `line`? For tests and benches.
     pub fn is_fused(&self, line: &[u8], scratch: &mut Scratch) -> bool {
         self.fused.as_ref().is_some_and(|fused| {
-            !matches!(
-                fused.run(line, &mut scratch.fused, &mut scratch.out),
-                fused::Answer::Refused
-            )
+            !matches!(fused.run(line, &mut scratch.fused, &mut scratch.out), fused::Answer::Refused)
         })
     }
 }

@@ -130,7 +130,8 @@ impl Table {
     #[cold]
     fn matches_slowly(&self, host: &[u8], name: &[u8], value: &[u8]) -> bool {
         let mut buffer = [0; 64];
-        let holds = |conditions: &Vec<Condition>| conditions.iter().any(|one| one.holds(host, value));
+        let holds =
+            |conditions: &Vec<Condition>| conditions.iter().any(|one| one.holds(host, value));
         if let Some(lower) = buffer.get_mut(..name.len()) {
             lower.copy_from_slice(name);
             lower.make_ascii_lowercase();

@@ -65,8 +65,9 @@ fn imports_go_down() {
         if matches!(module, "lib" | "main") {
             continue;
         }
-        let (floor, at) = floor_of(module)
-            .unwrap_or_else(|| panic!("{module} is on no floor; add it here and to ARCHITECTURE.md"));
+        let (floor, at) = floor_of(module).unwrap_or_else(|| {
+            panic!("{module} is on no floor; add it here and to ARCHITECTURE.md")
+        });
         for (number, line) in fs::read_to_string(&file).unwrap().lines().enumerate() {
             let code = line.split("//").next().unwrap();
             for import in imports(code) {

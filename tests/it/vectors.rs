@@ -163,9 +163,23 @@ fn whatwg() {
 #[test]
 fn the_article() {
     let rules = [
-        "case", "escapes", "dot-segments", "trailing-slash", "default-port", "directory-index",
-        "fragment", "ip-host", "scheme", "duplicate-slashes", "www", "query-order", "params",
-        "session-ids", "default-params", "empty-query", "encoding",
+        "case",
+        "escapes",
+        "dot-segments",
+        "trailing-slash",
+        "default-port",
+        "directory-index",
+        "fragment",
+        "ip-host",
+        "scheme",
+        "duplicate-slashes",
+        "www",
+        "query-order",
+        "params",
+        "session-ids",
+        "default-params",
+        "empty-query",
+        "encoding",
     ];
     let mut settings = settings(
         "only = []\nslash = 'remove'\n[hosts]\n'208.77.188.166' = 'www.example.com'\n\

@@ -32,7 +32,8 @@ pub(super) fn apply(draft: &mut Draft, _: &Options) -> bool {
         Parts::Web(web) => {
             let path = settle(&web.path);
             let mut changed = replace(&mut web.path, path);
-            for part in [&mut web.userinfo, &mut web.query, &mut web.fragment].into_iter().flatten() {
+            for part in [&mut web.userinfo, &mut web.query, &mut web.fragment].into_iter().flatten()
+            {
                 let text = settle(part);
                 changed |= replace(part, text);
             }

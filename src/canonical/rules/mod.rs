@@ -302,10 +302,7 @@ pub(super) fn split_piece(piece: &[u8]) -> (&[u8], &[u8]) {
 
 /// Keeps the pieces of `query` for which `keep` says so. A query that loses everything goes, with
 /// its `?`. Returns whether anything went.
-fn retain_pieces(
-    query: &mut Option<Vec<u8>>,
-    mut keep: impl FnMut(&[u8], &[u8]) -> bool,
-) -> bool {
+fn retain_pieces(query: &mut Option<Vec<u8>>, mut keep: impl FnMut(&[u8], &[u8]) -> bool) -> bool {
     let Some(old) = query else { return false };
     let kept: Vec<&[u8]> = pieces(old)
         .filter(|(piece, name, value)| piece.is_empty() || keep(name, value))

@@ -72,7 +72,9 @@ fn is_session_segment(segment: &[u8]) -> bool {
     };
     let mut parts = 0;
     while !rest.is_empty() {
-        let [b'A' | b'F' | b'S' | b'a' | b'f' | b's', b'(', inner @ ..] = rest else { return false };
+        let [b'A' | b'F' | b'S' | b'a' | b'f' | b's', b'(', inner @ ..] = rest else {
+            return false;
+        };
         let Some(end) = memchr::memchr(b')', inner) else { return false };
         let is_id = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
         if end < 20 || !inner[..end].iter().all(is_id) {

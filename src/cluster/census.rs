@@ -1,0 +1,284 @@
+//! Whole clusters: how many lines each has, and which line stands for it.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU8, Ordering};
+
+use super::scatter::{PARTITIONS, Scattered, partition_of};
+use crate::fingerprint::Fingerprint;
+
+/// Which line of a cluster stands for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Keep {
+    /// The first in input order.
+    First,
+    /// The last in input order.
+    Last,
+    /// The shortest in bytes; among those the first.
+    Shortest,
+}
+
+/// One cluster.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cluster {
+    /// How many lines.
+    pub lines: u64,
+    /// The number of the line that stands for it, from 0 over all inputs.
+    pub representative: u64,
+    /// Length of that line in bytes.
+    line_bytes: u32,
+}
+
+/// A chunk's records, for the census.
+#[derive(Debug)]
+pub struct Occurrence {
+    /// The fingerprints.
+    pub scattered: Scattered,
+    /// The length of each record's line in bytes.
+    pub line_bytes: Vec<u32>,
+    /// The number of each record's line in the chunk.
+    pub lines: Vec<u32>,
+    /// The number of the chunk's first line, from 0 over all inputs.
+    pub first_line: u64,
+}
+
+/// A fingerprint is its own hash; the partition's bits are the same for all, so the low half serves.
+#[derive(Default)]
+struct OwnHash(u64);
+
+impl Hasher for OwnHash {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+    fn write(&mut self, _: &[u8]) {
+        unreachable!("only u128 keys are hashed")
+    }
+    fn write_u128(&mut self, value: u128) {
+        self.0 = value as u64;
+    }
+}
+
+type Map<V> = HashMap<u128, V, BuildHasherDefault<OwnHash>>;
+
+/// Every cluster of a job.
+#[derive(Debug)]
+pub struct Census {
+    keep: Keep,
+    partitions: Box<[Mutex<Map<Cluster>>]>,
+}
+
+impl Census {
+    /// An empty census whose clusters are represented as `keep` says.
+    pub fn new(keep: Keep) -> Self {
+        Census { keep, partitions: (0..PARTITIONS).map(|_| Mutex::default()).collect() }
+    }
+
+    /// Counts the records of `partition` over the chunks of a batch. Batches and chunks in order.
+    pub fn count<'a>(&self, partition: usize, chunks: impl Iterator<Item = &'a Occurrence>) {
+        let mut clusters = self.partition(partition);
+        for chunk in chunks {
+            for (record, fingerprint) in chunk.scattered.of(partition) {
+                let line_bytes = chunk.line_bytes[record as usize];
+                let line = chunk.first_line + u64::from(chunk.lines[record as usize]);
+                let cluster = clusters.entry(fingerprint.0).or_insert(Cluster {
+                    lines: 0,
+                    representative: line,
+                    line_bytes,
+                });
+                cluster.lines += 1;
+                let replaces = match self.keep {
+                    Keep::First => false,
+                    Keep::Last => true,
+                    Keep::Shortest => line_bytes < cluster.line_bytes,
+                };
+                if replaces {
+                    cluster.representative = line;
+                    cluster.line_bytes = line_bytes;
+                }
+            }
+        }
+    }
+
+    /// The cluster of `fingerprint`.
+    pub fn get(&self, fingerprint: Fingerprint) -> Option<Cluster> {
+        self.partition(partition_of(fingerprint)).get(&fingerprint.0).copied()
+    }
+
+    /// How many clusters.
+    pub fn len(&self) -> u64 {
+        (0..PARTITIONS).map(|partition| self.partition(partition).len() as u64).sum()
+    }
+
+    /// No cluster?
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The clusters for which `wanted` says so, by representative.
+    pub fn select(&self, wanted: impl Fn(&Cluster) -> bool) -> Vec<Cluster> {
+        let mut selected = Vec::new();
+        for partition in 0..PARTITIONS {
+            selected.extend(self.partition(partition).values().filter(|one| wanted(one)).copied());
+        }
+        selected.sort_unstable_by_key(|cluster| cluster.representative);
+        selected
+    }
+
+    /// The `count` largest clusters, largest first; among equals the one whose representative is first.
+    pub fn largest(&self, count: usize) -> Vec<(Fingerprint, Cluster)> {
+        let mut all: Vec<(Fingerprint, Cluster)> = Vec::new();
+        for partition in 0..PARTITIONS {
+            let clusters = self.partition(partition);
+            let pairs = clusters.iter().map(|(key, cluster)| (Fingerprint(*key), *cluster));
+            all.extend(pairs.filter(|(_, cluster)| cluster.lines > 1));
+            all.sort_unstable_by_key(|(_, one)| (std::cmp::Reverse(one.lines), one.representative));
+            all.truncate(count);
+        }
+        all
+    }
+
+    fn partition(&self, partition: usize) -> std::sync::MutexGuard<'_, Map<Cluster>> {
+        self.partitions[partition].lock().expect("no thread panics while it holds a partition")
+    }
+}
+
+/// The forms of a chunk's records at each level of a profile (see `canonical/reference.rs`), as
+/// fingerprints, and what became of them.
+#[derive(Debug)]
+pub struct Ladders {
+    /// From which level on, and which form, for all records in line order.
+    rungs: Vec<(u8, Fingerprint)>,
+    /// Where each record starts in `rungs`, and the end.
+    starts: Vec<u32>,
+    /// The level at which each record merges with an earlier one, or [`UNMERGED`].
+    merged: Box<[AtomicU8]>,
+}
+
+/// A record that merges with no earlier one.
+pub const UNMERGED: u8 = u8::MAX;
+
+impl Ladders {
+    /// The forms in `rungs`; record `n` has those from `starts[n]` to `starts[n + 1]`, by level from 0.
+    pub fn new(rungs: Vec<(u8, Fingerprint)>, starts: Vec<u32>) -> Self {
+        let records = starts.len().saturating_sub(1);
+        let merged = (0..records).map(|_| AtomicU8::new(UNMERGED)).collect();
+        Ladders { rungs, starts, merged }
+    }
+
+    /// The level at which `record` merges with an earlier one, or [`UNMERGED`].
+    pub fn merged(&self, record: u32) -> u8 {
+        self.merged[record as usize].load(Ordering::Relaxed)
+    }
+
+    fn rungs(&self, record: u32) -> &[(u8, Fingerprint)] {
+        let record = record as usize;
+        &self.rungs[self.starts[record] as usize..self.starts[record + 1] as usize]
+    }
+}
+
+/// Every form that was seen, with the levels at which it was some record's form.
+///
+/// A record merges at the first level at which an earlier record had the same form. Records that are equal
+/// at a level are equal at the last one, so they are in one partition: it is exact, and in parallel.
+#[derive(Debug)]
+pub struct Levels {
+    count: u8,
+    partitions: Box<[Mutex<Map<u32>>]>,
+}
+
+impl Levels {
+    /// For forms at the levels 0 to `count - 1`, at most 32 of them.
+    pub fn new(count: usize) -> Self {
+        let count = u8::try_from(count).expect("there are fewer rules than 32");
+        Levels { count, partitions: (0..PARTITIONS).map(|_| Mutex::default()).collect() }
+    }
+
+    /// Finds out at which level the records of `partition` merge. Batches and chunks in order.
+    pub fn place<'a>(
+        &self,
+        partition: usize,
+        chunks: impl Iterator<Item = (&'a Scattered, &'a Ladders)>,
+    ) {
+        let mut forms =
+            self.partitions[partition].lock().expect("no thread panics while it holds a partition");
+        for (scattered, ladders) in chunks {
+            for (record, _) in scattered.of(partition) {
+                let rungs = ladders.rungs(record);
+                let mut merged = UNMERGED;
+                for (number, (from, form)) in rungs.iter().enumerate() {
+                    let to = rungs.get(number + 1).map_or(self.count, |(next, _)| *next);
+                    let levels = (u32::MAX >> (32 - u32::from(to))) & (u32::MAX << from);
+                    let seen = forms.entry(form.0).or_default();
+                    let common = *seen & levels;
+                    if common != 0 {
+                        merged = merged.min(common.trailing_zeros() as u8);
+                    }
+                    *seen |= levels;
+                }
+                ladders.merged[record as usize].store(merged, Ordering::Relaxed);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fingerprint(of: &str) -> Fingerprint {
+        crate::fingerprint::FingerprintKey::from_bytes([0; 16]).fingerprint(of.as_bytes())
+    }
+
+    fn occurrences(lines: &[&str], first_line: u64) -> Occurrence {
+        let forms = lines.iter().map(|line| fingerprint(&line.to_lowercase())).collect();
+        Occurrence {
+            scattered: Scattered::new(forms),
+            line_bytes: lines.iter().map(|line| line.trim_end().len() as u32).collect(),
+            lines: (0..lines.len() as u32).collect(),
+            first_line,
+        }
+    }
+
+    #[test]
+    fn counts_and_representatives() {
+        for (keep, expected) in [(Keep::First, 0), (Keep::Last, 11), (Keep::Shortest, 0)] {
+            let census = Census::new(keep);
+            let batch = [occurrences(&["a", "b"], 0), occurrences(&["c", "A"], 10)];
+            (0..PARTITIONS).for_each(|partition| census.count(partition, batch.iter()));
+            assert_eq!(census.len(), 3);
+            let cluster = census.get(fingerprint("a")).unwrap();
+            assert_eq!((cluster.lines, cluster.representative), (2, expected), "{keep:?}");
+            assert_eq!(census.largest(5).len(), 1);
+            assert_eq!(census.select(|cluster| cluster.lines == 1).len(), 2);
+        }
+    }
+
+    #[test]
+    fn levels() {
+        // Three levels: as it is, lower case, without the digit.
+        let rows = [("A1", UNMERGED), ("a1", 1), ("A1", 0), ("b1", UNMERGED), ("b2", 2), ("b2", 0)];
+        let mut rungs = Vec::new();
+        let mut starts = vec![0];
+        let mut last = Vec::new();
+        for (row, _) in rows {
+            let forms = [row.to_string(), row.to_lowercase(), row.to_lowercase()[..1].to_string()];
+            for (level, form) in forms.iter().enumerate() {
+                if level == 0 || forms[level - 1] != *form {
+                    rungs.push((level as u8, fingerprint(form)));
+                }
+            }
+            starts.push(rungs.len() as u32);
+            last.push(fingerprint(&forms[2]));
+        }
+        let scattered = Scattered::new(last);
+        let ladders = Ladders::new(rungs, starts);
+        let levels = Levels::new(3);
+        for partition in 0..PARTITIONS {
+            levels.place(partition, [(&scattered, &ladders)].into_iter());
+        }
+        for (record, (row, expected)) in rows.into_iter().enumerate() {
+            assert_eq!(ladders.merged(record as u32), expected, "{row} ({record})");
+        }
+    }
+}

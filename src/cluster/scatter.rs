@@ -1,0 +1,133 @@
+//! The fingerprints of a chunk, sorted by partition.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::fingerprint::Fingerprint;
+
+const PARTITION_BITS: u32 = 8;
+
+/// Number of radix partitions: the top bits of a fingerprint.
+///
+/// Reason: 256 tables are small enough to stay in the second-level cache up to some ten million URLs, and
+/// plenty for any number of threads to share out.
+pub const PARTITIONS: usize = 1 << PARTITION_BITS;
+
+/// The partition that `fingerprint` belongs to.
+#[inline]
+pub fn partition_of(fingerprint: Fingerprint) -> usize {
+    (fingerprint.0 >> (128 - PARTITION_BITS)) as usize
+}
+
+/// The fingerprints of one chunk's records, in line order, with their order by partition beside it.
+#[derive(Debug)]
+pub struct Scattered {
+    fingerprints: Vec<Fingerprint>,
+    /// Numbers of records, by partition and then by line.
+    order: Vec<u32>,
+    /// Where each partition starts in `order`, and the end.
+    bounds: Box<[u32]>,
+}
+
+impl Scattered {
+    /// Sorts `fingerprints` by partition, in linear time.
+    ///
+    /// Limits: a chunk holds fewer than 2³² records.
+    pub fn new(fingerprints: Vec<Fingerprint>) -> Self {
+        let mut bounds = vec![0u32; PARTITIONS + 1].into_boxed_slice();
+        for fingerprint in &fingerprints {
+            bounds[partition_of(*fingerprint) + 1] += 1;
+        }
+        for partition in 0..PARTITIONS {
+            bounds[partition + 1] += bounds[partition];
+        }
+        let mut next = bounds.clone();
+        let mut order = vec![0; fingerprints.len()];
+        for (record, fingerprint) in (0u32..).zip(&fingerprints) {
+            let slot = &mut next[partition_of(*fingerprint)];
+            order[*slot as usize] = record;
+            *slot += 1;
+        }
+        Scattered { fingerprints, order, bounds }
+    }
+
+    /// The records of `partition`, in line order: number in the chunk, fingerprint.
+    pub fn of(&self, partition: usize) -> impl Iterator<Item = (u32, Fingerprint)> + '_ {
+        let (start, end) = (self.bounds[partition] as usize, self.bounds[partition + 1] as usize);
+        self.order[start..end].iter().map(|record| (*record, self.fingerprints[*record as usize]))
+    }
+
+    /// How many records.
+    pub fn len(&self) -> usize {
+        self.fingerprints.len()
+    }
+
+    /// No record?
+    pub fn is_empty(&self) -> bool {
+        self.fingerprints.is_empty()
+    }
+}
+
+/// One bit for every record of a chunk; threads that work on different partitions may set them at once.
+#[derive(Debug)]
+pub struct Marks(Box<[AtomicU64]>);
+
+impl Marks {
+    /// `records` bits, none set.
+    pub fn new(records: usize) -> Self {
+        Marks((0..records.div_ceil(64)).map(|_| AtomicU64::new(0)).collect())
+    }
+
+    /// Sets the bit of `record`.
+    #[inline]
+    pub fn set(&self, record: u32) {
+        self.0[record as usize / 64].fetch_or(1 << (record % 64), Ordering::Relaxed);
+    }
+
+    /// Is the bit of `record` set?
+    #[inline]
+    pub fn contains(&self, record: u32) -> bool {
+        self.0[record as usize / 64].load(Ordering::Relaxed) >> (record % 64) & 1 == 1
+    }
+
+    /// How many bits are set.
+    pub fn count(&self) -> u64 {
+        self.0.iter().map(|word| u64::from(word.load(Ordering::Relaxed).count_ones())).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn partitions_hold_everything_in_order() {
+        let spread =
+            |n: u128| Fingerprint(n.wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835));
+        let fingerprints: Vec<Fingerprint> = (0..10_000).map(spread).collect();
+        let scattered = Scattered::new(fingerprints.clone());
+        let mut seen = 0;
+        for partition in 0..PARTITIONS {
+            let mut last = None;
+            for (record, fingerprint) in scattered.of(partition) {
+                assert_eq!(fingerprint, fingerprints[record as usize]);
+                assert_eq!(partition_of(fingerprint), partition);
+                assert!(last < Some(record));
+                last = Some(record);
+                seen += 1;
+            }
+        }
+        assert_eq!(seen, 10_000);
+    }
+
+    #[test]
+    fn marks() {
+        let marks = Marks::new(130);
+        for record in [0, 63, 64, 129] {
+            marks.set(record);
+            assert!(marks.contains(record));
+        }
+        assert!(!marks.contains(1));
+        assert_eq!(marks.count(), 4);
+        assert_eq!(Marks::new(0).count(), 0);
+    }
+}

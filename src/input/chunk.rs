@@ -1,0 +1,114 @@
+//! A piece of one file that holds whole lines.
+
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::mapped::Mapped;
+use crate::error::Result;
+
+/// Whole lines of one file, or the beginning of a line that is too long.
+///
+/// ```text
+/// decoded file   line\n line\n line\n | one line beyond all measure\n | line\n line
+/// chunks         bytes() = all of it    overlong() = Some(length)       only here may the last
+///                                       bytes() = its beginning         separator be missing
+/// ```
+///
+/// - Shape: about `chunk_bytes` of whole lines, each with its separator. A chunk is larger only
+///   when it holds a single line, and never larger than `line_bytes_max + chunk_bytes`.
+/// - Long lines: only a line longer than both `chunk_bytes` and `line_bytes_max` is overlong. A
+///   line longer than `line_bytes_max` alone stays in its chunk; who walks the lines checks them.
+/// - Which lines are overlong depends on the plan only, not on mapping, reading or compression.
+///
+/// Cheap to move: it owns a buffer, or a share of a mapped file.
+pub struct Chunk {
+    data: Data,
+    file: usize,
+    at: u64,
+    overlong: Option<u64>,
+}
+
+enum Data {
+    Owned(Vec<u8>),
+    Mapped(Arc<Mapped>, Range<usize>),
+}
+
+impl Chunk {
+    /// How many bytes of an overlong line [`Chunk::bytes`] shows at most.
+    pub const OVERLONG_BYTES_SHOWN: usize = 1024;
+
+    pub(super) fn owned(bytes: Vec<u8>, file: usize, at: u64, overlong: Option<u64>) -> Self {
+        Chunk { data: Data::Owned(bytes), file, at, overlong }
+    }
+
+    /// The bytes `range` of `mapped`. Panics later, in [`Chunk::bytes`], if the range is outside.
+    pub(super) fn mapped(
+        mapped: &Arc<Mapped>,
+        range: Range<usize>,
+        file: usize,
+        overlong: Option<u64>,
+    ) -> Self {
+        let at = range.start as u64;
+        Chunk { data: Data::Mapped(Arc::clone(mapped), range), file, at, overlong }
+    }
+
+    /// The lines, or the beginning of one: see [`Chunk::overlong`]. Never empty.
+    pub fn bytes(&self) -> &[u8] {
+        match &self.data {
+            Data::Owned(bytes) => bytes,
+            Data::Mapped(mapped, range) => &mapped.bytes()[range.clone()],
+        }
+    }
+
+    /// Which file it is from: an index into [`Input::files`](super::Input::files).
+    pub fn file(&self) -> usize {
+        self.file
+    }
+
+    /// Where it begins: bytes from the start of the decoded file.
+    pub fn at(&self) -> u64 {
+        self.at
+    }
+
+    /// Is it the first chunk of its file?
+    pub fn starts_file(&self) -> bool {
+        self.at == 0
+    }
+
+    /// The length of the line in bytes, without its separator, if it is an overlong one.
+    ///
+    /// Then [`Chunk::bytes`] holds only its first [`Chunk::OVERLONG_BYTES_SHOWN`] bytes, without a
+    /// separator, and the line is the only one of the chunk.
+    pub fn overlong(&self) -> Option<u64> {
+        self.overlong
+    }
+
+    /// Checks that a mapped file still has its size; to be called when the bytes have been used.
+    ///
+    /// - Failure: an input error with file, old and new size. The bytes seen may then have been NUL
+    ///   where they should not: a file that is cut short inside its last page raises no signal.
+    /// - Cost: one `fstat` for a mapped chunk, nothing for others.
+    pub fn verify(&self) -> Result<()> {
+        match &self.data {
+            Data::Owned(_) => Ok(()),
+            Data::Mapped(mapped, _) => mapped.verify(),
+        }
+    }
+}
+
+impl fmt::Debug for Chunk {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Chunk")
+            .field("file", &self.file)
+            .field("at", &self.at)
+            .field("bytes", &self.bytes().len())
+            .field("overlong", &self.overlong)
+            .finish()
+    }
+}
+
+const _: () = {
+    const fn moves_between_threads<T: Send + Sync>() {}
+    moves_between_threads::<Chunk>();
+};

@@ -1,0 +1,292 @@
+//! Which files a plan means.
+
+use std::ffi::OsStr;
+use std::fs::{self, File, Metadata};
+use std::io::{self, Read};
+use std::os::fd::AsFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::Access;
+
+use super::InputPlan;
+use crate::bytes::{Lines, show};
+use crate::error::{Error, Result};
+use crate::limits;
+
+/// The path that means standard input. A file of that name is `./-`.
+const STDIN: &str = "-";
+
+/// All files of a plan.
+#[derive(Debug)]
+pub(super) struct List {
+    pub(super) paths: Vec<PathBuf>,
+    /// Bytes on disk, or `None` if one is no regular file.
+    pub(super) bytes_total: Option<u64>,
+    /// Is there a regular file, other than standard input, that is not empty?
+    pub(super) any_regular: bool,
+}
+
+/// Finds the files of `plan` and checks each of them.
+///
+/// - Shape: `paths` in order, then the entries of `files_from`. In the place of a directory come
+///   the files below it, each level sorted by name.
+/// - Failure: a path that is missing or may not be read, a directory without `recursive`, standard
+///   input named twice, a list of files beyond [`limits::CONFIG_BYTES_MAX`].
+pub(super) fn list(plan: &InputPlan) -> Result<List> {
+    let mut given = plan.paths.clone();
+    let mut stdins = given.iter().filter(|path| is_stdin(path)).count();
+    if let Some(from) = &plan.files_from {
+        stdins += usize::from(is_stdin(from));
+        check_stdins(stdins)?;
+        let entries = read_list(from, plan.files_from_separator)?;
+        stdins += entries.iter().filter(|path| is_stdin(path)).count();
+        given.extend(entries);
+    }
+    check_stdins(stdins)?;
+    let mut list = List { paths: Vec::new(), bytes_total: Some(0), any_regular: false };
+    for path in given {
+        if is_stdin(&path) {
+            list.add_stdin(path)?;
+            continue;
+        }
+        let metadata = fs::metadata(&path).map_err(|error| Error::reading(shown(&path), error))?;
+        if !metadata.is_dir() {
+            list.add(path, &metadata)?;
+        } else if plan.recursive {
+            list.walk(path)?;
+        } else {
+            return Err(Error::input(format!(
+                "{}: expected a file, found a directory; give -r to read all files in it",
+                shown(&path)
+            )));
+        }
+    }
+    Ok(list)
+}
+
+impl List {
+    fn add(&mut self, path: PathBuf, metadata: &Metadata) -> Result<()> {
+        // Opening would tell, too, but the file may come after hours of work.
+        rustix::fs::access(&path, Access::READ_OK)
+            .map_err(|error| Error::reading(shown(&path), error.into()))?;
+        if metadata.is_file() {
+            self.any_regular |= metadata.len() > 0;
+            self.bytes_total = self.bytes_total.and_then(|sum| sum.checked_add(metadata.len()));
+        } else {
+            self.bytes_total = None;
+        }
+        self.paths.push(path);
+        Ok(())
+    }
+
+    fn add_stdin(&mut self, path: PathBuf) -> Result<()> {
+        let reading = |error| Error::reading(shown(&path), error);
+        let (file, metadata) = open(&path).map_err(reading)?;
+        let rest = rest_bytes(&file, &metadata).map_err(reading)?;
+        self.bytes_total = self.bytes_total.zip(rest).and_then(|(sum, rest)| sum.checked_add(rest));
+        self.paths.push(path);
+        Ok(())
+    }
+
+    /// Adds the regular files below the directory `top`.
+    ///
+    /// Links to directories end the way, so there are no cycles; other links count as what they
+    /// point to, because stores that share content keep nothing but links. What vanishes while it
+    /// is looked at was no file to begin with; what is neither file nor directory is skipped.
+    fn walk(&mut self, top: PathBuf) -> Result<()> {
+        // A stack instead of recursion: the depth comes from outside.
+        let mut ahead = vec![top];
+        while let Some(path) = ahead.pop() {
+            let reading = |error| Error::reading(shown(&path), error);
+            // Only `top` may be a link to a directory: the others are checked before they get here.
+            let metadata = match fs::metadata(&path) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                metadata => metadata.map_err(reading)?,
+            };
+            if metadata.is_file() {
+                self.add(path, &metadata)?;
+            } else if metadata.is_dir() {
+                let mut below = Vec::new();
+                for entry in fs::read_dir(&path).map_err(reading)? {
+                    let entry = entry.map_err(reading)?;
+                    let is_link = entry.file_type().map_err(reading)?.is_symlink();
+                    if !is_link || is_link_to_file(&entry.path()) {
+                        below.push(entry.path());
+                    }
+                }
+                // Names in the order of their bytes; backward, because the last is taken first.
+                below.sort_unstable_by(|a, b| b.cmp(a));
+                ahead.append(&mut below);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn is_link_to_file(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|metadata| metadata.is_file())
+}
+
+/// Does `path` mean standard input?
+pub(super) fn is_stdin(path: &Path) -> bool {
+    path.as_os_str() == STDIN
+}
+
+/// The name of `path` in messages, safe to print.
+pub(super) fn shown(path: &Path) -> String {
+    if is_stdin(path) {
+        "standard input".to_owned()
+    } else {
+        show(path.as_os_str().as_bytes()).to_string()
+    }
+}
+
+/// Opens `path`, or a second handle to standard input that does not go through `std`'s buffer.
+pub(super) fn open(path: &Path) -> io::Result<(File, Metadata)> {
+    let file = if is_stdin(path) {
+        File::from(io::stdin().as_fd().try_clone_to_owned()?)
+    } else {
+        File::open(path)?
+    };
+    let metadata = file.metadata()?;
+    Ok((file, metadata))
+}
+
+/// Bytes from where `file` stands to its end, or `None` if that cannot be known.
+///
+/// Standard input may have been read by somebody else before.
+pub(super) fn rest_bytes(mut file: &File, metadata: &Metadata) -> io::Result<Option<u64>> {
+    if !metadata.is_file() {
+        return Ok(None);
+    }
+    Ok(Some(metadata.len().saturating_sub(io::Seek::stream_position(&mut file)?)))
+}
+
+fn check_stdins(stdins: usize) -> Result<()> {
+    if stdins < 2 {
+        return Ok(());
+    }
+    Err(Error::config(format!(
+        "-: expected standard input once, found it {stdins} times; it can be read only once"
+    )))
+}
+
+fn read_list(from: &Path, separator: u8) -> Result<Vec<PathBuf>> {
+    let mut bytes = Vec::new();
+    let (file, _) = open(from).map_err(|error| Error::reading(shown(from), error))?;
+    file.take(limits::CONFIG_BYTES_MAX + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|error| Error::reading(shown(from), error))?;
+    if bytes.len() as u64 > limits::CONFIG_BYTES_MAX {
+        return Err(Error::limit(format!(
+            "{}: expected a list of files of at most {} bytes, found more; name directories and \
+             give -r, or run in parts",
+            shown(from),
+            limits::CONFIG_BYTES_MAX
+        )));
+    }
+    let entries = Lines::new(&bytes, separator).filter(|entry| !entry.is_empty());
+    Ok(entries.map(|entry| PathBuf::from(OsStr::from_bytes(entry))).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    fn plan(paths: &[&Path]) -> InputPlan {
+        InputPlan { paths: paths.iter().map(|&path| path.to_owned()).collect(), ..<_>::default() }
+    }
+
+    fn error(plan: &InputPlan) -> String {
+        list(plan).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn missing_paths_and_directories_are_errors() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("a");
+        fs::write(&file, "123").unwrap();
+        let missing = dir.path().join("mis\x1bsing");
+        let found = error(&plan(&[&file, &missing]));
+        assert!(found.contains("mis\\x1bsing: cannot read: No such file"), "{found}");
+        let found = error(&plan(&[dir.path()]));
+        assert!(found.contains("found a directory; give -r"), "{found}");
+        let found = error(&plan(&[&file.join("b")]));
+        assert!(found.contains("Not a directory"), "{found}");
+        let all = list(&plan(&[&file, &file])).unwrap();
+        assert_eq!((all.paths.len(), all.bytes_total, all.any_regular), (2, Some(6), true));
+        let none = list(&plan(&[])).unwrap();
+        assert_eq!((none.paths.len(), none.bytes_total, none.any_regular), (0, Some(0), false));
+        let device = list(&plan(&[Path::new("/dev/null"), &file])).unwrap();
+        assert_eq!((device.paths.len(), device.bytes_total), (2, None));
+    }
+
+    #[test]
+    fn standard_input_once() {
+        let dir = tempfile::tempdir().unwrap();
+        let names = dir.path().join("names");
+        fs::write(&names, "-\n").unwrap();
+        let stdin = Path::new("-");
+        assert_eq!(list(&plan(&[stdin])).unwrap().paths, [stdin]);
+        for (paths, from, why) in [
+            (&[stdin, stdin][..], None, "twice as a path"),
+            (&[stdin], Some(stdin), "as a path and as the list"),
+            (&[stdin], Some(&*names), "as a path and in the list"),
+        ] {
+            let plan = InputPlan { files_from: from.map(Path::to_owned), ..plan(paths) };
+            let found = list(&plan).unwrap_err();
+            assert!(found.is_config() && found.to_string().contains("once"), "{why}: {found}");
+        }
+    }
+
+    #[test]
+    fn lists_of_files() {
+        let dir = tempfile::tempdir().unwrap();
+        let [a, b, new_line, names] = ["a", "b", "new\nline", "names"].map(|n| dir.path().join(n));
+        for path in [&a, &b, &new_line] {
+            fs::write(path, "x").unwrap();
+        }
+        let shown = |path: &Path| path.to_str().unwrap().to_owned();
+        fs::write(&names, format!("{}\n\n{}", shown(&b), shown(&a))).unwrap();
+        let from = InputPlan { files_from: Some(names.clone()), ..plan(&[&new_line]) };
+        assert_eq!(list(&from).unwrap().paths, [&new_line, &b, &a].map(|path| path.to_owned()));
+        fs::write(&names, format!("{}\0{}\0", shown(&new_line), shown(&a))).unwrap();
+        let from = InputPlan { files_from: Some(names), files_from_separator: 0, ..plan(&[]) };
+        assert_eq!(list(&from).unwrap().paths, [new_line, a]);
+    }
+
+    #[test]
+    fn walks_in_the_order_of_names() {
+        let dir = tempfile::tempdir().unwrap();
+        let top = dir.path().join("top");
+        fs::create_dir_all(top.join("b/deep/deeper")).unwrap();
+        fs::create_dir_all(top.join("empty")).unwrap();
+        fs::create_dir_all(dir.path().join("outside")).unwrap();
+        for name in ["outside/file", "top/c", "top/B", "top/b/z", "top/b/deep/deeper/y", "top/.a"] {
+            fs::write(dir.path().join(name), name).unwrap();
+        }
+        symlink(dir.path().join("outside"), top.join("a-link-to-a-directory")).unwrap();
+        symlink("..", top.join("b/cycle")).unwrap();
+        symlink(dir.path().join("outside/file"), top.join("link")).unwrap();
+        symlink("nowhere", top.join("dangling")).unwrap();
+        rustix::fs::mknodat(
+            rustix::fs::CWD,
+            top.join("pipe"),
+            rustix::fs::FileType::Fifo,
+            rustix::fs::Mode::RUSR,
+            0,
+        )
+        .unwrap();
+        symlink(&top, dir.path().join("named")).unwrap();
+        for named in [top, dir.path().join("named")] {
+            let all = list(&InputPlan { recursive: true, ..plan(&[&named]) }).unwrap();
+            let names: Vec<_> = all.paths.iter().map(|p| p.strip_prefix(&named).unwrap()).collect();
+            let expected = [".a", "B", "b/deep/deeper/y", "b/z", "c", "link"].map(Path::new);
+            assert_eq!(names, expected, "{}", shown(&named));
+            assert!(all.bytes_total.is_some());
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! A regular file mapped into memory.
+//!
+//! Unsafe: one call of `mmap`. The safe twin is `stream`; `tests.rs` compares the two.
+
+use std::fs::File;
+use std::io;
+use std::sync::Arc;
+
+use memmap2::{Advice, Mmap, MmapOptions};
+
+use super::sigbus::Watch;
+use crate::error::{Error, Result};
+
+/// The bytes of a file, at the size it had when it was opened.
+#[derive(Debug)]
+pub(super) struct Mapped {
+    // Dropped first, from top to bottom: the watch ends while what it watches is still there.
+    _watch: Watch,
+    map: Mmap,
+    origin: Arc<Origin>,
+}
+
+/// An open file and the size it is expected to keep.
+#[derive(Debug)]
+pub(super) struct Origin {
+    pub(super) file: File,
+    /// The name in messages, safe to print.
+    pub(super) shown: String,
+    /// Bytes when it was opened, or `None` if the system does not know.
+    pub(super) size: Option<u64>,
+}
+
+impl Origin {
+    /// Checks that the file is at least as large as when it was opened. Returns whether it grew.
+    pub(super) fn verify(&self) -> Result<bool> {
+        let Some(old) = self.size else { return Ok(false) };
+        let new = self.file.metadata().map_err(|error| Error::reading(&self.shown, error))?.len();
+        if new < old {
+            return Err(Error::input(format!(
+                "{}: expected {old} bytes as when it was opened, found {new}: the file was cut \
+                 short while it was read; run again when nothing writes to it",
+                self.shown
+            )));
+        }
+        Ok(new > old)
+    }
+}
+
+impl Mapped {
+    /// Maps the first `size` bytes of the file.
+    ///
+    /// - Shape: `size` is not zero, and the guard of `sigbus` is installed.
+    /// - Failure: if the system cannot map it, or too many mappings are watched already. Then the
+    ///   file is to be read instead.
+    pub(super) fn new(origin: &Arc<Origin>, size: u64) -> io::Result<Self> {
+        let len = usize::try_from(size).map_err(|_| io::ErrorKind::FileTooLarge)?;
+        let mut options = MmapOptions::new();
+        options.len(len);
+        // SAFETY: `map` asks that the bytes do not change while they are borrowed. Nothing in this
+        // process writes to them: the mapping is read-only, the file was opened for reading.
+        // That nobody else does so cannot be proved, and is not true of a log that is written to.
+        // What can happen then: a byte has one value now and another later. No code here or above
+        // concludes from bytes it has seen which bytes it will see: every index is checked against
+        // the length of the slice, which is fixed. If the file is cut short, pages beyond its new
+        // end raise SIGBUS, which `sigbus` turns into a message and an exit.
+        let map = unsafe { options.map(&origin.file) }?;
+        // Advice that is not taken costs speed only.
+        let _ = map.advise(Advice::Sequential);
+        let watch = Watch::new(&origin.file, &map, &origin.shown)
+            .ok_or_else(|| io::Error::other("too many mapped files"))?;
+        Ok(Mapped { _watch: watch, map, origin: Arc::clone(origin) })
+    }
+
+    /// The whole file.
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.map
+    }
+
+    /// Checks that nobody cut the file short.
+    pub(super) fn verify(&self) -> Result<()> {
+        self.origin.verify().map(drop)
+    }
+}

@@ -1,0 +1,195 @@
+//! Turns paths into chunks of whole lines.
+//!
+//! ```text
+//! InputPlan --files--> paths --source--> bytes --compression--> decoded bytes --cut--> Chunk
+//!                                  \--mapped (guarded by sigbus), never decoded--/
+//! ```
+//!
+//! Everything happens on the thread that calls [`Input::next`]: nothing is started here, nothing
+//! printed, no clock read. The exception is the signal handler of `sigbus`, which has nobody left
+//! to return an error to.
+
+mod chunk;
+mod compression;
+mod cut;
+mod files;
+#[allow(unsafe_code)]
+mod mapped;
+#[allow(unsafe_code)]
+mod sigbus;
+mod source;
+mod stream;
+#[cfg(test)]
+mod tests;
+
+use std::iter::FusedIterator;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+pub use chunk::Chunk;
+pub use compression::Compression;
+pub use source::FileSummary;
+
+use crate::error::Result;
+use crate::limits;
+use cut::Sizes;
+use source::Source;
+
+/// What is to be read, and how.
+#[derive(Clone, Debug)]
+pub struct InputPlan {
+    /// The files, in order. `-` is standard input. None at all is fine: then there are no chunks.
+    pub paths: Vec<PathBuf>,
+    /// Reads all files below a directory, sorted by name; otherwise a directory is an error.
+    ///
+    /// Links to directories are not followed on the way down. What is neither a regular file nor a
+    /// link to one is skipped.
+    pub recursive: bool,
+    /// A file with more paths, which come after `paths`. `-` is standard input.
+    ///
+    /// Empty entries are skipped. The list may hold at most
+    /// [`CONFIG_BYTES_MAX`](limits::CONFIG_BYTES_MAX) bytes.
+    pub files_from: Option<PathBuf>,
+    /// What ends an entry of `files_from`: a newline, or NUL.
+    pub files_from_separator: u8,
+    /// What ends a line: a newline, or NUL.
+    pub separator: u8,
+    /// Longest line in bytes, without its separator, that has to fit in a chunk.
+    /// Zero counts as one.
+    pub line_bytes_max: usize,
+    /// About how many bytes a chunk holds. Zero counts as one.
+    pub chunk_bytes: usize,
+    /// Largest zstd window that is accepted, as a power of two, in bytes. Clamped to 10..=31.
+    pub zstd_window_log_max: u32,
+    /// Maps plain regular files into memory instead of reading them.
+    ///
+    /// This installs a handler for SIGBUS, once per process. When somebody cuts a mapped file short
+    /// the handler writes one line to standard error and ends the process with status 2. A library
+    /// inside somebody else's process may prefer `false`: then the same thing is an error.
+    pub map: bool,
+}
+
+impl Default for InputPlan {
+    fn default() -> Self {
+        InputPlan {
+            paths: Vec::new(),
+            recursive: false,
+            files_from: None,
+            files_from_separator: b'\n',
+            separator: b'\n',
+            line_bytes_max: limits::LINE_BYTES_MAX,
+            chunk_bytes: limits::CHUNK_BYTES,
+            zstd_window_log_max: limits::ZSTD_WINDOW_LOG_MAX,
+            map: true,
+        }
+    }
+}
+
+/// All files of a plan, as one sequence of chunks.
+///
+/// - Shape: the chunks of the first file in order, then those of the second, and so on. A line
+///   never spans two chunks, hence never two files. [`Chunk`] says how long lines are treated.
+/// - Failure: what could be read before the failure comes first, as whole lines and, at the end of
+///   what was readable, the beginning of a line. Then comes one error, then nothing more.
+/// - Sizes: a file is read up to the size it had when it was opened. Growth is noted in its
+///   [`FileSummary`]; a file that became shorter is an error.
+#[derive(Debug)]
+pub struct Input {
+    plan: InputPlan,
+    files: Vec<PathBuf>,
+    bytes_total: Option<u64>,
+    progress: Arc<AtomicU64>,
+    summaries: Vec<FileSummary>,
+    current: Option<Source>,
+    sizes: Sizes,
+    /// Nothing comes any more: all is read, or an error was returned.
+    ended: bool,
+}
+
+impl Input {
+    /// Finds all files of `plan` and checks that each is there, is no directory and may be read.
+    ///
+    /// Opens none of them, but reads `files_from`.
+    pub fn open(plan: &InputPlan) -> Result<Self> {
+        let list = files::list(plan)?;
+        let mut plan = plan.clone();
+        // Without a guard a file that is cut short would kill the process, so it is read instead.
+        plan.map = plan.map && list.any_regular && sigbus::guard();
+        let sizes = Sizes::new(plan.separator, plan.chunk_bytes, plan.line_bytes_max);
+        Ok(Input {
+            plan,
+            files: list.paths,
+            bytes_total: list.bytes_total,
+            progress: Arc::default(),
+            summaries: Vec::new(),
+            current: None,
+            sizes,
+            ended: false,
+        })
+    }
+
+    /// Bytes of all files as they are on disk, or `None` if one of them is a pipe or a device.
+    pub fn bytes_total(&self) -> Option<u64> {
+        self.bytes_total
+    }
+
+    /// How many of [`Input::bytes_total`] are done; other threads may watch it.
+    pub fn progress(&self) -> Arc<AtomicU64> {
+        Arc::clone(&self.progress)
+    }
+
+    /// The files, in the order in which they are read.
+    pub fn files(&self) -> &[PathBuf] {
+        &self.files
+    }
+
+    /// What is known of the files that were opened so far, in the order of [`Input::files`].
+    ///
+    /// The last one may still be in the works.
+    pub fn summaries(&self) -> &[FileSummary] {
+        &self.summaries
+    }
+
+    /// The next chunk of the file that is open, of the next one that has any, or `None`.
+    fn advance(&mut self) -> Result<Option<Chunk>> {
+        loop {
+            let source = match &mut self.current {
+                Some(source) => source,
+                None => {
+                    let at = self.summaries.len();
+                    let Some(path) = self.files.get(at) else { return Ok(None) };
+                    let source = Source::open(path, at, &self.plan, &self.progress)?;
+                    self.summaries.push(source.summary().clone());
+                    self.current.insert(source)
+                }
+            };
+            let chunk = source.next_chunk(&self.sizes);
+            if let Some(summary) = self.summaries.last_mut() {
+                summary.clone_from(source.summary());
+            }
+            match chunk? {
+                Some(chunk) => return Ok(Some(chunk)),
+                None => self.current = None,
+            }
+        }
+    }
+}
+
+impl Iterator for Input {
+    type Item = Result<Chunk>;
+
+    fn next(&mut self) -> Option<Result<Chunk>> {
+        if self.ended {
+            return None;
+        }
+        let item = self.advance().transpose();
+        if !matches!(item, Some(Ok(_))) {
+            self.ended = true;
+            self.current = None;
+        }
+        item
+    }
+}
+
+impl FusedIterator for Input {}

@@ -1,0 +1,192 @@
+//! One opened file: mapped or read, plain or packed.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::InputPlan;
+use super::chunk::Chunk;
+use super::compression::{Compression, Decoder};
+use super::cut::{Sizes, cut};
+use super::files;
+use super::mapped::{Mapped, Origin};
+use super::stream::{Disk, Reader, Stream, packed};
+use crate::error::{Error, Result};
+
+/// What is known of a file that was read, or is being read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileSummary {
+    /// As in [`Input::files`](super::Input::files).
+    pub path: PathBuf,
+    /// Told by its first bytes.
+    pub compression: Compression,
+    /// Was it mapped into memory, not read?
+    pub mapped: bool,
+    /// Bytes taken from the disk or the pipe.
+    pub disk_bytes: u64,
+    /// Decoded bytes in the chunks so far, overlong lines included.
+    pub bytes: u64,
+    /// Is it larger now than when it was opened? What was added is not read.
+    pub grew: bool,
+}
+
+/// One file, from opening to its last chunk.
+pub(super) struct Source {
+    summary: FileSummary,
+    file: usize,
+    origin: Arc<Origin>,
+    /// Bytes from where reading began to the end that the file had then, if that is known.
+    rest_bytes: Option<u64>,
+    body: Body,
+    progress: Arc<AtomicU64>,
+    /// What `progress` was before this file.
+    progress_start: u64,
+}
+
+enum Body {
+    /// The mapping, and how much of it was delivered.
+    Mapped(Arc<Mapped>, usize),
+    Stream(Stream),
+}
+
+impl Source {
+    /// Opens the file `path`, number `file` of its input, and looks at its first bytes.
+    ///
+    /// Adds to `progress` what is taken from the disk. Maps only if `plan.map`, and then only plain
+    /// regular files; whatever stands in the way of mapping means reading.
+    pub(super) fn open(
+        path: &Path,
+        file: usize,
+        plan: &InputPlan,
+        progress: &Arc<AtomicU64>,
+    ) -> Result<Self> {
+        let shown = files::shown(path);
+        let reading = |error| Error::reading(&shown, error);
+        let (handle, metadata) = files::open(path).map_err(reading)?;
+        if metadata.is_dir() {
+            return Err(Error::input(format!("{shown}: expected a file, found a directory")));
+        }
+        let is_honest = metadata.is_file() && metadata.len() > 0 && !is_made_up(&handle);
+        let size = is_honest.then_some(metadata.len());
+        let rest_bytes =
+            if is_honest { files::rest_bytes(&handle, &metadata).map_err(reading)? } else { None };
+        let origin = Arc::new(Origin { file: handle, shown, size });
+        let reading = |error| Error::reading(&origin.shown, error);
+
+        let progress_start = progress.load(Ordering::Relaxed);
+        let mut disk = Disk::new(&origin, rest_bytes, progress);
+        let mut head = Vec::new();
+        disk.fill(&mut head, Compression::HEAD_BYTES).map_err(reading)?;
+        let compression = Compression::sniff(&head).map_err(|error| error.at(&origin.shown))?;
+        // Standard input is never mapped: somebody else may have read a part of it before.
+        let map = match size {
+            Some(size)
+                if plan.map && compression == Compression::None && !files::is_stdin(path) =>
+            {
+                Mapped::new(&origin, size).ok()
+            }
+            _ => None,
+        };
+        let body = match (map, compression) {
+            (Some(map), _) => {
+                // Every byte is counted when it is delivered, these as well.
+                progress.store(progress_start, Ordering::Relaxed);
+                Body::Mapped(Arc::new(map), 0)
+            }
+            (None, Compression::None) => Body::Stream(Stream::new(Reader::Plain(disk), head)),
+            (None, Compression::Gzip) => {
+                let decoder = Decoder::gzip(packed(head, disk));
+                Body::Stream(Stream::new(Reader::Packed(decoder), Vec::new()))
+            }
+            (None, Compression::Zstd) => {
+                let decoder =
+                    Decoder::zstd(packed(head, disk), plan.zstd_window_log_max).map_err(reading)?;
+                Body::Stream(Stream::new(Reader::Packed(decoder), Vec::new()))
+            }
+        };
+        let summary = FileSummary {
+            path: path.to_owned(),
+            compression,
+            mapped: matches!(body, Body::Mapped(..)),
+            disk_bytes: 0,
+            bytes: 0,
+            grew: false,
+        };
+        let progress = Arc::clone(progress);
+        Ok(Source { summary, file, origin, rest_bytes, body, progress, progress_start })
+    }
+
+    /// What is known by now.
+    pub(super) fn summary(&self) -> &FileSummary {
+        &self.summary
+    }
+
+    /// The next chunk, or `None` when the file came to a good end.
+    pub(super) fn next_chunk(&mut self, sizes: &Sizes) -> Result<Option<Chunk>> {
+        let chunk = match &mut self.body {
+            Body::Mapped(mapped, done) => {
+                // Before the bytes are touched: an error is better than the signal.
+                mapped.verify()?;
+                let rest = &mapped.bytes()[*done..];
+                (!rest.is_empty()).then(|| {
+                    let cut = cut(rest, sizes);
+                    let range = *done..*done + cut.shown();
+                    let consumed = cut.consumed(rest.len());
+                    *done += consumed;
+                    self.summary.bytes = *done as u64;
+                    self.progress.fetch_add(consumed as u64, Ordering::Relaxed);
+                    Chunk::mapped(mapped, range, self.file, cut.overlong())
+                })
+            }
+            Body::Stream(stream) => {
+                let chunk = stream.next_chunk(self.file, sizes);
+                self.summary.bytes = stream.at();
+                chunk
+            }
+        };
+        self.summary.disk_bytes = self.progress.load(Ordering::Relaxed) - self.progress_start;
+        if chunk.is_none() {
+            self.finish()?;
+        }
+        Ok(chunk)
+    }
+
+    fn finish(&mut self) -> Result<()> {
+        // First the size: a file that was cut short explains whatever the decoder complains about.
+        self.summary.grew = self.origin.verify()?;
+        if let Body::Stream(stream) = &mut self.body {
+            stream.finish(&self.origin.shown)?;
+        }
+        match self.rest_bytes {
+            // Cut short and filled up again in between, or read by somebody else through the same
+            // handle.
+            Some(expected) if self.summary.disk_bytes < expected => Err(Error::input(format!(
+                "{}: expected {expected} bytes as when it was opened, found only {}; run again \
+                 when nothing writes to it",
+                self.origin.shown, self.summary.disk_bytes
+            ))),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl std::fmt::Debug for Source {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Source").field("summary", &self.summary).finish_non_exhaustive()
+    }
+}
+
+/// Is `file` on a file system whose files are made up while they are read?
+///
+/// Their sizes mean nothing: 0 in `/proc`, 4096 in `/sys`.
+#[cfg(target_os = "linux")]
+fn is_made_up(file: &std::fs::File) -> bool {
+    // From linux/magic.h: PROC_SUPER_MAGIC and SYSFS_MAGIC.
+    rustix::fs::fstatfs(file).is_ok_and(|found| matches!(found.f_type, 0x9fa0 | 0x6265_6572))
+}
+
+/// Is `file` on a file system whose files are made up while they are read?
+#[cfg(not(target_os = "linux"))]
+fn is_made_up(_: &std::fs::File) -> bool {
+    false
+}

@@ -1,0 +1,317 @@
+//! Reads a stream of bytes chunk by chunk, without knowing where it ends.
+
+use std::io::{self, BufReader, Read};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::chunk::Chunk;
+use super::compression::Decoder;
+use super::cut::Sizes;
+use super::mapped::Origin;
+use crate::error::{Error, Result};
+
+/// Bytes read from a packed file at once. Reason: a zstd block holds at most 128 KiB.
+const PACKED_BUFFER_BYTES: usize = 128 << 10;
+
+/// The bytes of a file on their way from the disk, counted, up to the size it had.
+#[derive(Debug)]
+pub(super) struct Disk {
+    origin: Arc<Origin>,
+    /// What is left of the size at opening, or `None` if that was not known.
+    left: Option<u64>,
+    progress: Arc<AtomicU64>,
+}
+
+impl Disk {
+    /// Reads `rest_bytes` from where the file stands, or to its end.
+    pub(super) fn new(
+        origin: &Arc<Origin>,
+        rest_bytes: Option<u64>,
+        progress: &Arc<AtomicU64>,
+    ) -> Self {
+        Disk { origin: Arc::clone(origin), left: rest_bytes, progress: Arc::clone(progress) }
+    }
+
+    /// Appends `bytes` bytes to `buffer`, or fewer at the end. What comes before an error is kept.
+    pub(super) fn fill(&mut self, buffer: &mut Vec<u8>, bytes: usize) -> io::Result<()> {
+        let before = buffer.len();
+        let bytes = self.left.map_or(bytes as u64, |left| left.min(bytes as u64));
+        // Straight from the file: unlike a reader of our own, it fills memory nobody has cleared.
+        let result = (&self.origin.file).take(bytes).read_to_end(buffer);
+        self.count(buffer.len() - before);
+        result.map(drop)
+    }
+
+    fn count(&mut self, bytes: usize) {
+        self.left = self.left.map(|left| left.saturating_sub(bytes as u64));
+        self.progress.fetch_add(bytes as u64, Ordering::Relaxed);
+    }
+}
+
+impl Read for Disk {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let left = self.left.and_then(|left| usize::try_from(left).ok()).unwrap_or(usize::MAX);
+        let bytes = buffer.len().min(left);
+        let read = (&self.origin.file).read(&mut buffer[..bytes])?;
+        self.count(read);
+        Ok(read)
+    }
+}
+
+/// What the decoders read: the first bytes, which were looked at already, then the rest.
+pub(super) type Packed = BufReader<io::Chain<io::Cursor<Vec<u8>>, Disk>>;
+
+/// A buffered reader for a decoder. `head` was read from `disk` already.
+pub(super) fn packed(head: Vec<u8>, disk: Disk) -> Packed {
+    BufReader::with_capacity(PACKED_BUFFER_BYTES, io::Cursor::new(head).chain(disk))
+}
+
+/// Where decoded bytes come from.
+pub(super) enum Reader {
+    Plain(Disk),
+    Packed(Decoder<Packed>),
+    #[cfg(test)]
+    Test(Box<dyn Read + Send>),
+}
+
+/// A reader, and the lines that were read but not delivered.
+pub(super) struct Stream {
+    reader: Reader,
+    /// Begins at a line.
+    buffer: Vec<u8>,
+    /// Decoded bytes from the start to the beginning of `buffer`.
+    at: u64,
+    /// Nothing more will come from the reader.
+    ended: bool,
+    /// Why it ended, unless it was the end of the file.
+    error: Option<io::Error>,
+}
+
+impl Stream {
+    /// Goes on after `head`, the first bytes of the decoded file.
+    pub(super) fn new(reader: Reader, head: Vec<u8>) -> Self {
+        Stream { reader, buffer: head, at: 0, ended: false, error: None }
+    }
+
+    /// The next chunk. `None` comes at the end of the file, and also after a failure: see
+    /// [`Stream::finish`].
+    ///
+    /// Memory: at most twice `chunk_bytes`, or the longest line that is delivered whole.
+    pub(super) fn next_chunk(&mut self, file: usize, sizes: &Sizes) -> Option<Chunk> {
+        // One byte more than a chunk tells whether the file ends with it.
+        self.fill(sizes.chunk_bytes.saturating_add(1));
+        if self.buffer.is_empty() {
+            return None;
+        }
+        if self.buffer.len() <= sizes.chunk_bytes {
+            return Some(self.take(self.buffer.len(), file));
+        }
+        match memchr::memrchr(sizes.separator, &self.buffer[..sizes.chunk_bytes]) {
+            Some(last) => Some(self.take(last + 1, file)),
+            None => Some(self.long_line(file, sizes)),
+        }
+    }
+
+    /// Whether the file ended as it should. To be called after the last chunk.
+    ///
+    /// `shown` is the name of the file in messages.
+    pub(super) fn finish(&mut self, shown: &str) -> Result<()> {
+        match (self.error.take(), &self.reader) {
+            (None, _) => Ok(()),
+            (Some(error), Reader::Packed(decoder)) => Err(decoder.explain(error, shown, self.at)),
+            (Some(error), _) => {
+                Err(Error::reading(format_args!("{shown}: after {} bytes", self.at), error))
+            }
+        }
+    }
+
+    /// How many decoded bytes were delivered.
+    pub(super) fn at(&self) -> u64 {
+        self.at
+    }
+
+    /// Makes `buffer` hold `bytes` bytes, or all that is left.
+    fn fill(&mut self, bytes: usize) {
+        let missing = bytes.saturating_sub(self.buffer.len());
+        if missing == 0 || self.ended {
+            return;
+        }
+        let result = match &mut self.reader {
+            Reader::Plain(disk) => {
+                let left = disk.left.and_then(|left| usize::try_from(left).ok());
+                self.buffer.reserve(left.map_or(missing, |left| left.min(missing)));
+                disk.fill(&mut self.buffer, missing)
+            }
+            Reader::Packed(decoder) => read_into(decoder, &mut self.buffer, missing),
+            #[cfg(test)]
+            Reader::Test(reader) => read_into(reader, &mut self.buffer, missing),
+        };
+        self.error = result.err();
+        self.ended = self.error.is_some() || self.buffer.len() < bytes;
+    }
+
+    /// Takes the first `bytes` bytes of the buffer as a chunk.
+    fn take(&mut self, bytes: usize, file: usize) -> Chunk {
+        let rest = self.buffer[bytes..].to_vec();
+        self.buffer.truncate(bytes);
+        let bytes = std::mem::replace(&mut self.buffer, rest);
+        let chunk = Chunk::owned(bytes, file, self.at, None);
+        self.at += chunk.bytes().len() as u64;
+        chunk
+    }
+
+    /// The next line, which does not end within `chunk_bytes`.
+    #[cold]
+    fn long_line(&mut self, file: usize, sizes: &Sizes) -> Chunk {
+        // Invariant: no separator in buffer[..scanned].
+        let mut scanned = sizes.chunk_bytes;
+        loop {
+            if let Some(found) = memchr::memchr(sizes.separator, &self.buffer[scanned..]) {
+                let line = scanned + found;
+                return if line > sizes.inline_bytes_max {
+                    self.overlong_line(file, sizes)
+                } else {
+                    self.take(line + 1, file)
+                };
+            }
+            scanned = self.buffer.len();
+            if scanned > sizes.inline_bytes_max {
+                return self.overlong_line(file, sizes);
+            }
+            if self.ended {
+                return self.take(scanned, file);
+            }
+            // Step by step, so that little is left to be moved when the line does end.
+            let next = scanned.saturating_add(sizes.chunk_bytes);
+            self.fill(next.min(sizes.inline_bytes_max.saturating_add(1)));
+        }
+    }
+
+    /// The next line, which begins with the whole buffer and is too long to be delivered.
+    ///
+    /// Memory: one chunk beyond what is buffered already, however long the line is.
+    fn overlong_line(&mut self, file: usize, sizes: &Sizes) -> Chunk {
+        let at = self.at;
+        let mut shown = Vec::with_capacity(Chunk::OVERLONG_BYTES_SHOWN);
+        let mut length = 0;
+        loop {
+            let end = memchr::memchr(sizes.separator, &self.buffer);
+            let piece = &self.buffer[..end.unwrap_or(self.buffer.len())];
+            let missing = Chunk::OVERLONG_BYTES_SHOWN - shown.len();
+            shown.extend_from_slice(&piece[..piece.len().min(missing)]);
+            length += piece.len() as u64;
+            if let Some(end) = end {
+                self.buffer.drain(..=end);
+                self.buffer.shrink_to(sizes.chunk_bytes);
+                self.at = at + length + 1;
+                break;
+            }
+            self.buffer.clear();
+            self.buffer.shrink_to(sizes.chunk_bytes);
+            self.at = at + length;
+            if self.ended {
+                break;
+            }
+            self.fill(sizes.chunk_bytes);
+        }
+        Chunk::owned(shown, file, at, Some(length))
+    }
+}
+
+fn read_into(reader: &mut impl Read, buffer: &mut Vec<u8>, bytes: usize) -> io::Result<()> {
+    buffer.reserve(bytes);
+    reader.take(bytes as u64).read_to_end(buffer).map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::cut::cut;
+    use super::*;
+
+    /// Gives few bytes at a time, is interrupted now and then, and fails at the end if asked to.
+    struct Reluctant {
+        bytes: io::Cursor<Vec<u8>>,
+        calls: usize,
+        fails: bool,
+    }
+
+    impl Read for Reluctant {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            self.calls += 1;
+            if self.calls.is_multiple_of(3) {
+                return Err(io::ErrorKind::Interrupted.into());
+            }
+            let few = buffer.len().min(1 + self.calls % 5);
+            match self.bytes.read(&mut buffer[..few])? {
+                0 if self.fails => Err(io::Error::other("a bad sector")),
+                read => Ok(read),
+            }
+        }
+    }
+
+    fn stream(bytes: &[u8], fails: bool) -> Stream {
+        let bytes = io::Cursor::new(bytes.to_vec());
+        Stream::new(Reader::Test(Box::new(Reluctant { bytes, calls: 0, fails })), Vec::new())
+    }
+
+    #[test]
+    fn cuts_like_its_twin_for_memory() {
+        let text = b"\na\nbc\n\n\ndefghijklmnop\nqr\nstuvwxyz\n0123456789abcdefghijklmnop\n!";
+        for end in 0..=text.len() {
+            for chunk_bytes in 1..20 {
+                for line_bytes_max in [0, 5, 12, 13, 25, 26, 100] {
+                    let sizes = Sizes::new(b'\n', chunk_bytes, line_bytes_max);
+                    let mut stream = stream(&text[..end], false);
+                    let mut rest = &text[..end];
+                    while let Some(chunk) = stream.next_chunk(7, &sizes) {
+                        let expected = cut(rest, &sizes);
+                        let why = format!("{end} {chunk_bytes} {line_bytes_max} {expected:?}");
+                        assert_eq!(chunk.bytes(), &rest[..expected.shown()], "{why}");
+                        assert_eq!(chunk.overlong(), expected.overlong(), "{why}");
+                        assert_eq!(chunk.at(), (end - rest.len()) as u64, "{why}");
+                        rest = &rest[expected.consumed(rest.len())..];
+                        assert_eq!(stream.at(), (end - rest.len()) as u64, "{why}");
+                    }
+                    assert!(rest.is_empty());
+                    stream.finish("a").unwrap();
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_comes_before_a_failure_is_delivered() {
+        let sizes = Sizes::new(b'\n', 4, 6);
+        for (given, expected, why) in [
+            ("a\nb\nc", &["a\nb\n", "c"][..], "half a line"),
+            ("a\nb\n", &["a\nb\n"], "whole lines"),
+            ("abcdefghij", &["abcdefghij"], "half of an overlong line"),
+            ("", &[], "nothing"),
+        ] {
+            let mut stream = stream(given.as_bytes(), true);
+            for expected in expected {
+                let chunk = stream.next_chunk(0, &sizes).unwrap();
+                assert_eq!(chunk.bytes(), expected.as_bytes(), "{why}");
+                assert_eq!(chunk.overlong(), (expected.len() > 6).then_some(10), "{why}");
+            }
+            assert!(stream.next_chunk(0, &sizes).is_none(), "{why}");
+            let error = stream.finish("a").unwrap_err().to_string();
+            let expected = format!("a: after {} bytes: cannot read: a bad sector", given.len());
+            assert_eq!(error, expected, "{why}");
+        }
+    }
+
+    #[test]
+    fn memory_for_an_overlong_line_is_bounded() {
+        let line = io::repeat(b'x').take(50 << 20);
+        let reader = Reader::Test(Box::new(line.chain(&b"\nnext\n"[..])));
+        let mut stream = Stream::new(reader, Vec::new());
+        let sizes = Sizes::new(b'\n', 1 << 10, 1 << 12);
+        let chunk = stream.next_chunk(0, &sizes).unwrap();
+        assert_eq!(chunk.overlong(), Some(50 << 20));
+        assert_eq!(chunk.bytes(), [b'x'; 1024]);
+        assert!(stream.buffer.capacity() <= 1 << 14, "{}", stream.buffer.capacity());
+        let chunk = stream.next_chunk(0, &sizes).unwrap();
+        assert_eq!((chunk.bytes(), chunk.at()), (&b"next\n"[..], (50 << 20) + 1));
+    }
+}

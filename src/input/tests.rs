@@ -1,0 +1,385 @@
+//! Tests of the whole road from paths to chunks.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+
+use proptest::prelude::*;
+
+use super::{Chunk, Compression, Input, InputPlan};
+use crate::bytes::show;
+use crate::error::Error;
+
+fn zstd(bytes: &[u8]) -> Vec<u8> {
+    zstd::stream::encode_all(bytes, 1).unwrap()
+}
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
+}
+
+/// A directory with files in it, which vanishes at the end of the test.
+struct Dir(tempfile::TempDir);
+
+impl Dir {
+    fn new() -> Self {
+        Dir(tempfile::tempdir().unwrap())
+    }
+
+    fn file(&self, name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.0.path().join(name);
+        fs::write(&path, bytes).unwrap();
+        path
+    }
+
+    fn pipe(&self, name: &str) -> PathBuf {
+        use rustix::fs::{CWD, FileType, Mode, mknodat};
+        let path = self.0.path().join(name);
+        mknodat(CWD, &path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+        path
+    }
+}
+
+fn plan(paths: &[&Path]) -> InputPlan {
+    InputPlan { paths: paths.iter().map(|&path| path.to_owned()).collect(), ..<_>::default() }
+}
+
+/// What of a chunk must not depend on how the file is stored and read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Seen {
+    bytes: Vec<u8>,
+    file: usize,
+    at: u64,
+    overlong: Option<u64>,
+}
+
+/// All chunks, and the error after them. Checks the promises that hold for every chunk.
+fn read(plan: &InputPlan) -> (Vec<Seen>, Option<Error>, Input) {
+    let mut input = Input::open(plan).unwrap();
+    let (mut chunks, mut error) = (Vec::new(), None);
+    let chunk_bytes = plan.chunk_bytes.max(1);
+    for item in input.by_ref() {
+        assert!(error.is_none(), "something follows {error:?}");
+        match item {
+            Ok(chunk) => {
+                check_chunk(&chunk, plan, chunk_bytes);
+                chunk.verify().unwrap();
+                chunks.push(Seen {
+                    bytes: chunk.bytes().to_vec(),
+                    file: chunk.file(),
+                    at: chunk.at(),
+                    overlong: chunk.overlong(),
+                });
+            }
+            Err(found) => error = Some(found),
+        }
+    }
+    assert!(input.next().is_none());
+    (chunks, error, input)
+}
+
+fn check_chunk(chunk: &Chunk, plan: &InputPlan, chunk_bytes: usize) {
+    assert!(!chunk.bytes().is_empty());
+    assert_eq!(chunk.starts_file(), chunk.at() == 0);
+    match chunk.overlong() {
+        None => assert!(chunk.bytes().len() <= chunk_bytes + plan.line_bytes_max.max(1)),
+        Some(length) => {
+            assert!(length > chunk_bytes.max(plan.line_bytes_max) as u64);
+            assert_eq!(chunk.bytes().len() as u64, length.min(1024));
+            assert!(!chunk.bytes().contains(&plan.separator));
+        }
+    }
+}
+
+/// What chunks of one file should be, by a definition that looks at one line after the other.
+fn expected_events(text: &[u8], plan: &InputPlan) -> (Vec<u8>, Vec<(u64, u64)>) {
+    let limit = plan.chunk_bytes.max(1).max(plan.line_bytes_max);
+    let (mut inline, mut overlong, mut at) = (Vec::new(), Vec::new(), 0);
+    for line in text.split_inclusive(|&byte| byte == plan.separator) {
+        let bytes = line.strip_suffix(&[plan.separator]).unwrap_or(line).len();
+        if bytes > limit {
+            overlong.push((at, bytes as u64));
+        } else {
+            inline.extend_from_slice(line);
+        }
+        at += line.len() as u64;
+    }
+    (inline, overlong)
+}
+
+/// Reads `text` in every way there is and compares the answers.
+fn check_all_ways(text: &[u8], chunk_bytes: usize, line_bytes_max: usize) {
+    let dir = Dir::new();
+    let (front, back) = text.split_at(text.len() / 3);
+    let skippable = [&b"\x5a\x2a\x4d\x18"[..], &2u32.to_le_bytes(), b"\n\n"].concat();
+    let plain = dir.file("plain", text);
+    let zstd_two = dir.file("two", [&skippable[..], &zstd(front), &zstd(back)].concat());
+    let gzip_two = dir.file("2", [&gzip(front)[..], &gzip(back), &[0; 20]].concat());
+    let ways = [
+        (&plain, false),
+        (&plain, true),
+        (&dir.file("one frame", zstd(text)), true),
+        (&zstd_two, true),
+        (&dir.file("one member", gzip(text)), false),
+        (&gzip_two, true),
+    ];
+    let mut first = None;
+    for (path, map) in ways {
+        let plan = InputPlan { chunk_bytes, line_bytes_max, map, ..plan(&[path]) };
+        let (chunks, error, input) = read(&plan);
+        assert!(error.is_none(), "{error:?}");
+        let why = format!("{path:?}, map {map}, {chunk_bytes}, {line_bytes_max}, {}", show(text));
+        match &first {
+            Some(first) => assert_eq!(&chunks, first, "{why}"),
+            None => first = Some(chunks.clone()),
+        }
+        let whole = |chunk: &&Seen| chunk.overlong.is_none();
+        let inline: Vec<u8> = chunks.iter().filter(whole).flat_map(|c| c.bytes.clone()).collect();
+        let overlong = chunks.iter().filter_map(|c| c.overlong.map(|length| (c.at, length)));
+        let (expected_inline, expected_overlong) = expected_events(text, &plan);
+        assert_eq!(inline, expected_inline, "{why}");
+        assert_eq!(overlong.collect::<Vec<_>>(), expected_overlong, "{why}");
+        for chunk in &chunks {
+            let start = chunk.at as usize;
+            assert!(start == 0 || text[start - 1] == b'\n', "{why}");
+            assert_eq!(chunk.bytes, text[start..start + chunk.bytes.len()], "{why}");
+        }
+        let [summary] = input.summaries() else { panic!("{:?}", input.summaries()) };
+        assert_eq!(summary.bytes, text.len() as u64, "{why}");
+        assert_eq!(summary.disk_bytes, path.metadata().unwrap().len(), "{why}");
+        assert_eq!(summary.mapped, map && path == &plain && !text.is_empty(), "{why}");
+        assert!(!summary.grew);
+        assert_eq!(input.bytes_total(), Some(summary.disk_bytes));
+        assert_eq!(input.progress().load(Ordering::Relaxed), summary.disk_bytes, "{why}");
+    }
+}
+
+#[test]
+fn every_way_of_reading_gives_the_same() {
+    let long = "x".repeat(3000);
+    for text in [
+        "",
+        "\n",
+        "a",
+        "a\nb",
+        "a\nb\n",
+        "\n\n\n\n\n",
+        "http://a.test/\nhttp://b.test/1\n\nhttp://c.test/22\n",
+        "0123456789abcdef",
+        "0123456789\nabcdef\n",
+        "ab\n0123456789abcdef0123456789abcdef\ncd",
+        &format!("a\n{long}\nb\n{long}"),
+        &format!("{long}\n{long}\n"),
+    ] {
+        for chunk_bytes in [0, 1, 2, 3, 5, 8, 9, 10, 11, 16, 31, 32, 33, 2999, 3000, 3001, 1 << 20]
+        {
+            for line_bytes_max in [0, 9, 16, 2999, 3000, 1 << 20] {
+                check_all_ways(text.as_bytes(), chunk_bytes, line_bytes_max);
+            }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..<_>::default() })]
+
+    #[test]
+    fn chunks_are_the_file(
+        // Lines of very different lengths; "!" for bytes that are not text.
+        text in "(([a-z!]{0,5}\n){0,9}[a-z!]{0,70}\n){0,6}[a-z]{0,40}",
+        chunk_bytes in 0usize..80,
+        line_bytes_max in 0usize..80,
+    ) {
+        let text: Vec<u8> = text.bytes().map(|b| if b == b'!' { 0xff } else { b }).collect();
+        check_all_ways(&text, chunk_bytes, line_bytes_max);
+    }
+}
+
+#[test]
+fn large_files_cross_the_buffers_of_decoders() {
+    let text: Vec<u8> =
+        (0..60_000).flat_map(|i| format!("http://a.test/{i}\n").into_bytes()).collect();
+    check_all_ways(&text, 64 << 10, 1 << 10);
+    check_all_ways(&text, 1 << 20, 1 << 10);
+}
+
+#[test]
+fn files_follow_each_other() {
+    let dir = Dir::new();
+    let paths = [
+        dir.file("1", "a\nb"),
+        dir.file("2", ""),
+        dir.file("3", zstd(b"c\nd")),
+        dir.file("4.zst", "e"),
+        dir.file("5", gzip(b"")),
+    ];
+    let plan = plan(&paths.each_ref().map(|path| path.as_path()));
+    let (chunks, error, input) = read(&plan);
+    assert!(error.is_none());
+    let seen: Vec<_> = chunks.iter().map(|c| (&c.bytes[..], c.file, c.at)).collect();
+    assert_eq!(seen, [(&b"a\nb"[..], 0, 0), (b"c\nd", 2, 0), (b"e", 3, 0)]);
+    assert_eq!(input.files(), paths);
+    let known: Vec<_> =
+        input.summaries().iter().map(|s| (s.compression.name(), s.mapped, s.bytes)).collect();
+    let expected = [
+        ("none", true, 3),
+        ("none", false, 0),
+        ("zstd", false, 3),
+        ("none", true, 1),
+        ("gzip", false, 0),
+    ];
+    assert_eq!(known, expected);
+    assert_eq!(input.bytes_total(), Some(input.progress().load(Ordering::Relaxed)));
+}
+
+#[test]
+fn lines_may_end_in_nul() {
+    let dir = Dir::new();
+    let path = dir.file("nul", "a\nb\0c\0\0d");
+    for map in [true, false] {
+        let plan = InputPlan { separator: 0, chunk_bytes: 4, map, ..plan(&[&path]) };
+        let chunks: Vec<_> = read(&plan).0.into_iter().map(|chunk| chunk.bytes).collect();
+        assert_eq!(chunks, [&b"a\nb\0"[..], b"c\0\0d"]);
+    }
+}
+
+#[test]
+fn damaged_files_give_what_they_can() {
+    let text: Vec<u8> =
+        (0..50_000).flat_map(|i| format!("http://{i}.test/\n").into_bytes()).collect();
+    let dir = Dir::new();
+    let next = dir.file("next", "never read\n");
+    for (name, packed) in [("zstd", zstd(&text)), ("gzip", gzip(&text))] {
+        let path = dir.file(name, &packed[..packed.len() / 2]);
+        let plan = InputPlan { chunk_bytes: 1000, ..plan(&[&path, &next]) };
+        let (chunks, error, input) = read(&plan);
+        let found: Vec<u8> = chunks.into_iter().flat_map(|chunk| chunk.bytes).collect();
+        assert!(found.len() > 100_000, "{name}: {} of {}", found.len(), text.len());
+        assert!(text.starts_with(&found), "{name}");
+        let error = error.unwrap();
+        assert!(error.is_input());
+        let expected = format!(
+            "{}: expected the end of a {name} {}, found the end of the file after {} decoded bytes",
+            path.display(),
+            if name == "zstd" { "frame" } else { "member" },
+            found.len()
+        );
+        assert!(error.to_string().starts_with(&expected), "{error}");
+        assert_eq!(input.summaries().len(), 1);
+        assert_eq!(input.summaries()[0].bytes, found.len() as u64);
+    }
+    let path = dir.file("junk", [&zstd(b"a\nhalf a li")[..], b"no frame"].concat());
+    let (chunks, error, _) = read(&plan(&[&path]));
+    assert_eq!(chunks[0].bytes, b"a\nhalf a li");
+    assert!(error.unwrap().to_string().contains("after 11 decoded bytes"));
+}
+
+#[test]
+fn other_compressions_are_named() {
+    let dir = Dir::new();
+    let path = dir.file("a.txt", b"\xfd7zXZ\0\0\x04...");
+    let (chunks, error, _) = read(&plan(&[&path]));
+    assert!(chunks.is_empty());
+    let error = error.unwrap().to_string();
+    assert!(error.contains("a.txt: expected plain text, zstd or gzip, found xz"), "{error}");
+}
+
+#[test]
+fn pipes_are_read() {
+    for packed in [false, true] {
+        let dir = Dir::new();
+        let path = dir.pipe("pipe");
+        let text = b"a line\n".repeat(100_000);
+        let sent = if packed { gzip(&text) } else { text.clone() };
+        let writer = std::thread::spawn({
+            let path = path.clone();
+            move || OpenOptions::new().write(true).open(path).unwrap().write_all(&sent).unwrap()
+        });
+        let (chunks, error, input) = read(&plan(&[&path]));
+        writer.join().unwrap();
+        assert!(error.is_none(), "{error:?}");
+        assert_eq!(chunks.into_iter().flat_map(|chunk| chunk.bytes).collect::<Vec<_>>(), text);
+        assert_eq!(input.bytes_total(), None);
+        assert!(!input.summaries()[0].mapped);
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn made_up_files_are_read() {
+    for path in ["/proc/self/status", "/sys/kernel/mm/transparent_hugepage/enabled"] {
+        let Ok(expected) = fs::read(path) else { continue };
+        let (chunks, error, input) = read(&plan(&[Path::new(path)]));
+        assert!(error.is_none(), "{error:?}");
+        assert_eq!(chunks[0].bytes.first(), expected.first());
+        assert!(!input.summaries()[0].mapped);
+    }
+}
+
+/// A file of many chunks, and its first chunk.
+fn begin(dir: &Dir, map: bool) -> (PathBuf, Input, Chunk) {
+    let path = dir.file("log", b"a line\n".repeat(1000));
+    let plan = InputPlan { chunk_bytes: 700, map, ..plan(&[&path]) };
+    let mut input = Input::open(&plan).unwrap();
+    let chunk = input.next().unwrap().unwrap();
+    assert_eq!(input.summaries()[0].mapped, map);
+    (path, input, chunk)
+}
+
+#[test]
+fn a_log_that_grows_is_read_up_to_its_size() {
+    for map in [false, true] {
+        let dir = Dir::new();
+        let (path, mut input, chunk) = begin(&dir, map);
+        OpenOptions::new().append(true).open(path).unwrap().write_all(b"more\n").unwrap();
+        let rest: usize = input.by_ref().map(|chunk| chunk.unwrap().bytes().len()).sum();
+        assert_eq!(chunk.bytes().len() + rest, 7000);
+        chunk.verify().unwrap();
+        assert!(input.summaries()[0].grew);
+    }
+}
+
+#[test]
+fn a_file_that_is_cut_short_is_an_error() {
+    for map in [false, true] {
+        let dir = Dir::new();
+        let (path, mut input, chunk) = begin(&dir, map);
+        // Not below the first page, so that nothing that is mapped raises a signal.
+        File::options().write(true).open(&path).unwrap().set_len(6000).unwrap();
+        let mut rest: Vec<_> = input.by_ref().collect();
+        let error = rest.pop().unwrap().unwrap_err();
+        assert!(error.is_input());
+        let error = error.to_string();
+        assert!(error.contains("expected 7000 bytes as when it was opened, found 6000"), "{error}");
+        let delivered: usize = rest.iter().map(|chunk| chunk.as_ref().unwrap().bytes().len()).sum();
+        assert_eq!(delivered, if map { 0 } else { 5300 });
+        assert_eq!(chunk.verify().is_err(), map);
+        assert!(input.next().is_none());
+    }
+}
+
+#[test]
+fn a_packed_file_that_is_cut_short_is_named_as_such() {
+    let dir = Dir::new();
+    let text: Vec<u8> = (0..400_000u32)
+        .flat_map(|i| format!("{}\n", i.wrapping_mul(0x9e37_79b9)).into_bytes())
+        .collect();
+    let path = dir.file("a", zstd(&text));
+    let size = path.metadata().unwrap().len();
+    let plan = InputPlan { chunk_bytes: 1000, ..plan(&[&path]) };
+    let mut input = Input::open(&plan).unwrap();
+    input.next().unwrap().unwrap();
+    File::options().write(true).open(&path).unwrap().set_len(size / 2).unwrap();
+    let error = input.find_map(Result::err).unwrap().to_string();
+    assert!(error.contains(&format!("found {}: the file was cut short", size / 2)), "{error}");
+}
+
+#[test]
+fn names_of_compressions() {
+    let names = [Compression::None, Compression::Zstd, Compression::Gzip].map(Compression::name);
+    assert_eq!(names, ["none", "zstd", "gzip"]);
+    assert_eq!(Compression::default().to_string(), "none");
+}
