@@ -18,6 +18,12 @@ pub mod record;
 pub mod cluster;
 
 pub mod generate;
+pub mod report;
+
+pub mod pipeline;
+
+#[cfg(feature = "cli")]
+pub mod cli;
 
 pub use canonical::{Canonicalizer, Profile, RuleId, RuleSet};
 pub use error::{Error, Result};

@@ -1,1 +1,7 @@
-fn main() {}
+//! The command line program.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    undust::cli::main()
+}

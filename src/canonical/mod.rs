@@ -12,7 +12,7 @@ mod profile;
 mod reference;
 mod rules;
 
-pub use config::{Settings, read_hosts};
+pub use config::{DefaultRow, KeepRow, Settings, read_hosts};
 pub use dust::DustRules;
 pub use names::{DefaultParams, IndexNames, KeepParams, ParamNames, Scope, SessionNames};
 pub use profile::{Options, PROFILE_VERSION, PROFILES, Profile, Slash, Www};
@@ -120,5 +120,51 @@ impl Canonicalizer {
         self.fused.as_ref().is_some_and(|fused| {
             !matches!(fused.run(line, &mut scratch.fused, &mut scratch.out), fused::Answer::Refused)
         })
+    }
+}
+
+/// Why two lines are equal, or that they are not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Comparison {
+    /// Have both the same canonical form?
+    pub equal: bool,
+    /// Are they equal byte for byte?
+    pub identical: bool,
+    /// The rules that had to change one of them before they were equal; all that changed one, if they
+    /// are not.
+    pub rules: RuleSet,
+}
+
+impl Comparison {
+    /// The reason in one word or a list of rules: `identical`, `parse`, or the rules' names.
+    pub fn reason(&self) -> String {
+        match self {
+            Comparison { identical: true, .. } => "identical".to_string(),
+            Comparison { rules, .. } if rules.is_empty() => "parse".to_string(),
+            Comparison { rules, .. } => rules.names(),
+        }
+    }
+}
+
+impl Canonicalizer {
+    /// Says whether two lines are equal under the profile, and by which rules.
+    pub fn compare(&self, a: &[u8], b: &[u8]) -> Comparison {
+        if a == b {
+            return Comparison { equal: true, identical: true, rules: RuleSet::EMPTY };
+        }
+        let (Ok(a), Ok(b)) = (self.trace(a), self.trace(b)) else {
+            return Comparison { equal: false, identical: false, rules: RuleSet::EMPTY };
+        };
+        let mut rules = RuleSet::EMPTY;
+        for (level, rule) in (1..).zip(self.profile.rules.iter()) {
+            if a.at(level - 1) == b.at(level - 1) {
+                break;
+            }
+            let changed = |trace: &Trace| trace.at(level) != trace.at(level - 1);
+            if changed(&a) || changed(&b) {
+                rules.insert(rule);
+            }
+        }
+        Comparison { equal: a.canonical() == b.canonical(), identical: false, rules }
     }
 }

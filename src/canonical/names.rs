@@ -150,6 +150,7 @@ impl Table {
 /// One entry of the lists in `data/`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[cfg_attr(not(test), expect(dead_code, reason = "source and note are for people and tests"))]
 struct Entry {
     name: String,
     /// Where the name is documented; for people.

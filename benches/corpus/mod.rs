@@ -1,0 +1,118 @@
+//! Builds the lists that the benches run on.
+//!
+//! Every list has a recipe: a sample of `data/README.md`, or `undust::generate` with the seed named here.
+
+// Each bench is a crate of its own and uses a part of this.
+#![allow(dead_code)]
+
+use std::path::Path;
+
+use criterion::Throughput;
+use undust::bytes::Lines;
+use undust::generate::{List, ListPlan};
+use undust::limits::{BATCH_CHUNKS, CHUNK_BYTES};
+use undust::{Fingerprint, FingerprintKey};
+
+/// The seed of every generated list and of every drawn fingerprint.
+pub(crate) const SEED: u64 = 1;
+
+/// The key of the fingerprints. Fixed, so that every run has the same table in the same order.
+pub(crate) const KEY: [u8; 16] = *b"undust-bench-key";
+
+/// Records in a chunk of drawn fingerprints: about as many URLs as a chunk of a real list holds.
+const CHUNK_RECORDS: usize = CHUNK_BYTES / 64;
+
+/// A list of lines, each ended by a newline.
+pub(crate) struct Corpus {
+    /// What it is, for the bench's name.
+    pub(crate) name: &'static str,
+    /// The list.
+    pub(crate) bytes: Vec<u8>,
+}
+
+impl Corpus {
+    /// A generated list of `lines` lines: seed [`SEED`], 17.5 % exact repetitions, 17.5 % variants.
+    pub(crate) fn generated(lines: u64) -> Corpus {
+        let bytes = generated(lines, usize::MAX);
+        Corpus { name: "generated", bytes }
+    }
+
+    /// The same list, as many whole lines of it as fit in `bytes` bytes.
+    pub(crate) fn generated_bytes(bytes: usize) -> Corpus {
+        Corpus { name: "generated", bytes: generated(bytes as u64, bytes) }
+    }
+
+    /// `data/samples/reddit.txt`: links that people posted.
+    pub(crate) fn reddit() -> Corpus {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("data/samples/reddit.txt");
+        let bytes = std::fs::read(path).expect("the sample is part of the repository");
+        Corpus { name: "reddit", bytes }
+    }
+
+    /// Its lines.
+    pub(crate) fn lines(&self) -> Lines<'_> {
+        Lines::new(&self.bytes, b'\n')
+    }
+
+    /// All bytes, separators included, and all lines.
+    pub(crate) fn throughput(&self) -> Throughput {
+        let elements = self.lines().count() as u64;
+        Throughput::ElementsAndBytes { elements, bytes: self.bytes.len() as u64 }
+    }
+}
+
+fn generated(lines: u64, bytes_max: usize) -> Vec<u8> {
+    let plan = ListPlan { lines, seed: SEED, ..ListPlan::default() };
+    let mut list = List::new(&plan).expect("the plan is within the limits");
+    let (mut bytes, mut line) = (Vec::new(), Vec::new());
+    while list.next_line(&mut line).is_some() {
+        if bytes.len() + line.len() + 1 > bytes_max {
+            break;
+        }
+        bytes.extend_from_slice(&line);
+        bytes.push(b'\n');
+    }
+    bytes
+}
+
+/// The fingerprints of a list, by batch and chunk, with the number of pages they stand for.
+#[derive(Clone)]
+pub(crate) struct Batches {
+    /// Batches of chunks of fingerprints.
+    pub(crate) batches: Vec<Vec<Vec<Fingerprint>>>,
+    /// How many fingerprints.
+    pub(crate) records: usize,
+    /// How many different ones: counted while they were drawn, not by any set.
+    pub(crate) pages: u64,
+}
+
+impl Batches {
+    /// `records` fingerprints, of which 35 % repeat an earlier one, as in a generated list.
+    ///
+    /// Every page of the list so far is as likely to be repeated as any other, which is the worst case
+    /// for the caches.
+    pub(crate) fn drawn(records: usize) -> Batches {
+        let key = FingerprintKey::from_bytes(KEY);
+        let mut random = SEED;
+        let mut pages = 0u64;
+        let mut draw = || {
+            let repeats = pages > 0 && next(&mut random) % 100 < 35;
+            let page = if repeats { next(&mut random) % pages } else { pages };
+            pages += u64::from(!repeats);
+            key.fingerprint(&page.to_le_bytes())
+        };
+        let all: Vec<Fingerprint> = (0..records).map(|_| draw()).collect();
+        let chunks: Vec<Vec<_>> = all.chunks(CHUNK_RECORDS).map(<[_]>::to_vec).collect();
+        let batches = chunks.chunks(BATCH_CHUNKS).map(<[_]>::to_vec).collect();
+        Batches { batches, records, pages }
+    }
+}
+
+/// SplitMix64 (Steele, Lea and Flood, 2014): the next number of a sequence.
+pub(crate) fn next(state: &mut u64) -> u64 {
+    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let mut bits = *state;
+    bits = (bits ^ bits >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    bits = (bits ^ bits >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    bits ^ bits >> 31
+}

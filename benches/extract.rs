@@ -1,0 +1,67 @@
+//! How fast a piece of memory becomes lines, and lines become records.
+
+mod corpus;
+
+use std::hint::black_box;
+
+use corpus::Corpus;
+use criterion::Criterion;
+use undust::bytes::Lines;
+use undust::limits::LINE_BYTES_MAX;
+use undust::record::{Entry, Reading};
+
+/// Size of the list. Reason: sixteen chunks, more than the second-level cache.
+const LIST_BYTES: usize = 16 << 20;
+
+/// Number of lines, and their bytes without the ends of lines.
+type Answer = (u64, u64);
+
+/// The answer, counted byte by byte.
+fn expected(bytes: &[u8]) -> Answer {
+    let count = |wanted: u8| bytes.iter().filter(|byte| **byte == wanted).count() as u64;
+    let (newlines, returns) = (count(b'\n'), count(b'\r'));
+    (newlines, bytes.len() as u64 - newlines - returns)
+}
+
+fn lines(bytes: &[u8]) -> Answer {
+    Lines::new(bytes, b'\n')
+        .fold((0, 0), |(lines, bytes), line| (lines + 1, bytes + line.len() as u64))
+}
+
+fn records(bytes: &[u8]) -> Answer {
+    let reading = Reading { separator: b'\n', line_bytes_max: LINE_BYTES_MAX, verbatim: false };
+    reading.entries(bytes, true).fold((0, 0), |(records, bytes), entry| match entry {
+        Entry::Record(record) => (records + 1, bytes + record.url.len() as u64),
+        Entry::Empty(_) | Entry::Reject(_) => (records, bytes),
+    })
+}
+
+fn extract(c: &mut Criterion) {
+    let list = Corpus::generated_bytes(LIST_BYTES);
+    // The same lines as from a Windows machine: every one takes the way of lines with blanks.
+    let mut returns = Vec::new();
+    for line in list.lines() {
+        returns.extend_from_slice(line);
+        returns.extend_from_slice(b"\r\n");
+    }
+    let returns = Corpus { name: "crlf", bytes: returns };
+    bench(c, "lines", &list, lines);
+    bench(c, "records", &list, records);
+    bench(c, "records", &returns, records);
+}
+
+fn bench(c: &mut Criterion, group: &str, list: &Corpus, way: impl Fn(&[u8]) -> Answer) {
+    let expected = expected(&list.bytes);
+    let mut group = c.benchmark_group(group);
+    group.throughput(list.throughput());
+    group.bench_function(list.name, |b| {
+        b.iter(|| assert_eq!(way(black_box(&list.bytes)), expected));
+    });
+    group.finish();
+}
+
+fn main() {
+    let mut criterion = Criterion::default().configure_from_args();
+    extract(&mut criterion);
+    criterion.final_summary();
+}

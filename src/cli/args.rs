@@ -1,0 +1,307 @@
+//! The command line as types. `undust --help`, the man pages and the completions are printed from here.
+
+use std::path::PathBuf;
+
+use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
+
+/// Finds the URLs that are the same page spelled differently.
+#[derive(Debug, Parser)]
+#[command(
+    name = "undust",
+    version,
+    about = "Finds the URLs that are the same page spelled differently",
+    long_about = "Finds the URLs that are the same page spelled differently, in lists too large for \
+                  other tools, and says how it knows.\n\n`undust [OPTIONS] [FILE]...` without a command \
+                  is the same as `undust dedup`.",
+    after_help = "Exit status: 0 done, 1 a question was answered no, 2 not done.",
+    max_term_width = 100,
+    propagate_version = true,
+    subcommand_required = true,
+    arg_required_else_help = true
+)]
+pub(super) struct Args {
+    #[command(subcommand)]
+    pub(super) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Command {
+    /// Write one line for each page: the first spelling, in input order
+    Dedup(DedupArgs),
+    /// Write the canonical form of every line, line for line
+    Canon(CanonArgs),
+    /// Say how a URL gets its canonical form, or whether two URLs are equal
+    Explain(ExplainArgs),
+    /// Say how much is duplicate, on which hosts, by which rules
+    Report(ReportArgs),
+    /// List the rules, or show the page of one
+    Rules(RulesArgs),
+    /// Make test data with known truth
+    Generate(GenerateArgs),
+    /// Print completions for a shell
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page, or write all of them into a folder
+    Man {
+        /// Folder for undust.1, undust-dedup.1, …
+        folder: Option<PathBuf>,
+    },
+}
+
+/// What is read.
+#[derive(ClapArgs, Debug)]
+pub(super) struct InputArgs {
+    /// Lists of URLs, one on each line; plain, zstd or gzip; `-` is standard input
+    #[arg(value_name = "FILE")]
+    pub(super) files: Vec<PathBuf>,
+    /// Read all files below a folder
+    #[arg(short, long, help_heading = "Input")]
+    pub(super) recursive: bool,
+    /// Read more file names from this file, one on each line (NUL-separated with -0)
+    #[arg(long, value_name = "FILE", help_heading = "Input")]
+    pub(super) files_from: Option<PathBuf>,
+    /// Lines end with NUL instead of a newline, in and out
+    #[arg(short = '0', long, help_heading = "Input")]
+    pub(super) null: bool,
+    /// Longest line that is a record, in bytes (suffixes K, M, G); longer ones are counted rejects
+    #[arg(long, value_name = "BYTES", default_value = "1M", value_parser = super::plan::bytes,
+          help_heading = "Input")]
+    pub(super) line_limit: u64,
+    /// Read plain files instead of mapping them
+    #[arg(long, help_heading = "Input")]
+    pub(super) no_map: bool,
+}
+
+/// Which canonical form.
+#[derive(ClapArgs, Debug)]
+pub(super) struct ProfileArgs {
+    /// Set of rules: lines, whatwg, rfc3986, crawl, aggressive; a version may follow, as in crawl@1
+    #[arg(short, long, value_name = "NAME", help_heading = "Rules")]
+    pub(super) profile: Option<String>,
+    /// Turn rules on, by name, separated by commas
+    #[arg(long, value_name = "RULES", value_delimiter = ',', help_heading = "Rules")]
+    pub(super) enable: Vec<String>,
+    /// Turn rules off
+    #[arg(long, value_name = "RULES", value_delimiter = ',', help_heading = "Rules")]
+    pub(super) disable: Vec<String>,
+    /// Parse, and apply just these rules
+    #[arg(long, value_name = "RULES", value_delimiter = ',', help_heading = "Rules")]
+    pub(super) only: Option<Vec<String>>,
+    /// Drop this query parameter everywhere; a `*` at the end matches any rest
+    #[arg(long, value_name = "NAME", value_delimiter = ',', help_heading = "Rules")]
+    pub(super) strip_param: Vec<String>,
+    /// Keep just these query parameters, on a host and under a path if given
+    #[arg(long, value_name = "[HOST[/PATH]:]NAME,…", help_heading = "Rules")]
+    pub(super) keep_param: Vec<String>,
+    /// Drop a query parameter where it has this value
+    #[arg(long, value_name = "[HOST[/PATH]:]NAME=VALUE", help_heading = "Rules")]
+    pub(super) default_param: Vec<String>,
+    /// Replace addresses by host names: a file of address and name, as /etc/hosts
+    #[arg(long, value_name = "FILE", help_heading = "Rules")]
+    pub(super) hosts: Option<PathBuf>,
+    /// Apply the rules of single sites in this file
+    #[arg(long, value_name = "FILE", help_heading = "Rules")]
+    pub(super) rules: Option<PathBuf>,
+    /// Remove the host label www, or add it
+    #[arg(long, value_name = "remove|add", help_heading = "Rules")]
+    pub(super) www: Option<String>,
+    /// Trailing slashes of paths
+    #[arg(long, value_name = "keep|add|remove", help_heading = "Rules")]
+    pub(super) slash: Option<String>,
+    /// The scheme that stands for both http and https
+    #[arg(long, value_name = "http|https", help_heading = "Rules")]
+    pub(super) scheme: Option<String>,
+    /// Names of directory index files, separated by commas, instead of the built-in list
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', help_heading = "Rules")]
+    pub(super) index_names: Option<Vec<String>>,
+    /// Scheme for lines that have none, or `none`
+    #[arg(long, value_name = "SCHEME", help_heading = "Rules")]
+    pub(super) default_scheme: Option<String>,
+    /// Read settings from this TOML file; flags come on top
+    #[arg(long, value_name = "FILE", env = "UNDUST_CONFIG", help_heading = "Rules")]
+    pub(super) config: Option<PathBuf>,
+}
+
+/// How the job runs.
+#[derive(ClapArgs, Debug)]
+pub(super) struct RunArgs {
+    /// Worker threads; 0: as many as there are processors
+    #[arg(short = 'j', long, value_name = "N", default_value_t = 0, help_heading = "Running")]
+    pub(super) threads: usize,
+    /// Write to this file, which appears complete or not at all; .zst and .gz are compressed
+    #[arg(short, long, value_name = "FILE", help_heading = "Running")]
+    pub(super) output: Option<PathBuf>,
+    /// Folder for temporary files
+    #[arg(short = 'T', long, value_name = "FOLDER", help_heading = "Running")]
+    pub(super) temp_dir: Option<PathBuf>,
+    /// Write the counts as JSON to a file, or to standard error
+    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-",
+          require_equals = true, help_heading = "Running")]
+    pub(super) stats: Option<PathBuf>,
+    /// Say more: the files, their compression, the profile
+    #[arg(short, long, help_heading = "Running")]
+    pub(super) verbose: bool,
+    /// Say nothing but errors
+    #[arg(short, long, conflicts_with = "verbose", help_heading = "Running")]
+    pub(super) quiet: bool,
+}
+
+#[derive(ClapArgs, Debug)]
+pub(super) struct DedupArgs {
+    #[command(flatten)]
+    pub(super) input: InputArgs,
+    /// Put the number of lines of its cluster in front of each line
+    #[arg(short, long, conflicts_with = "clusters")]
+    pub(super) count: bool,
+    /// Only clusters of more than one line
+    #[arg(short = 'd', long, conflicts_with = "unique")]
+    pub(super) repeated: bool,
+    /// Only clusters of one line
+    #[arg(short, long)]
+    pub(super) unique: bool,
+    /// Write every cluster with all its spellings and their counts
+    #[arg(long)]
+    pub(super) clusters: bool,
+    /// Write every dropped line here, with the line that was kept and the rules that made them equal
+    #[arg(long, value_name = "FILE")]
+    pub(super) dropped: Option<PathBuf>,
+    /// Which spelling stands for its cluster
+    #[arg(long, value_enum, default_value_t = KeepArg::First)]
+    pub(super) keep: KeepArg,
+    /// Write the spelling as it was read, or the canonical form
+    #[arg(long, value_enum, default_value_t = PrintArg::Original)]
+    pub(super) print: PrintArg,
+    /// Drop what earlier runs with this file had; the file is made, or grows, when the run is done
+    #[arg(long, value_name = "FILE",
+          conflicts_with_all = ["count", "repeated", "unique", "clusters", "dropped", "check"])]
+    pub(super) seen: Option<PathBuf>,
+    /// Write nothing; exit with 1 if there is a duplicate
+    #[arg(long, conflicts_with_all = ["count", "repeated", "unique", "clusters", "dropped", "output"])]
+    pub(super) check: bool,
+    #[command(flatten)]
+    pub(super) profile: ProfileArgs,
+    #[command(flatten)]
+    pub(super) run: RunArgs,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum KeepArg {
+    First,
+    Last,
+    Shortest,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum PrintArg {
+    Original,
+    Canonical,
+}
+
+#[derive(ClapArgs, Debug)]
+pub(super) struct CanonArgs {
+    #[command(flatten)]
+    pub(super) input: InputArgs,
+    /// What to write for a line that does not parse: the line, an empty line, or an error
+    #[arg(long, value_enum, default_value_t = OnBadArg::Keep)]
+    pub(super) on_bad: OnBadArg,
+    #[command(flatten)]
+    pub(super) profile: ProfileArgs,
+    #[command(flatten)]
+    pub(super) run: RunArgs,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum OnBadArg {
+    Keep,
+    Empty,
+    Fail,
+}
+
+#[derive(ClapArgs, Debug)]
+pub(super) struct ExplainArgs {
+    /// One URL, or two to be compared
+    #[arg(value_name = "URL", required = true, num_args = 1..=2)]
+    pub(super) urls: Vec<std::ffi::OsString>,
+    #[command(flatten)]
+    pub(super) profile: ProfileArgs,
+}
+
+#[derive(ClapArgs, Debug)]
+pub(super) struct ReportArgs {
+    #[command(flatten)]
+    pub(super) input: InputArgs,
+    /// Tables for people, or JSON
+    #[arg(long, value_enum, default_value_t = ToArg::Text)]
+    pub(super) to: ToArg,
+    /// How many hosts and clusters to tell of
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    pub(super) top: usize,
+    #[command(flatten)]
+    pub(super) profile: ProfileArgs,
+    #[command(flatten)]
+    pub(super) run: RunArgs,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum ToArg {
+    Text,
+    Json,
+}
+
+#[derive(ClapArgs, Debug)]
+#[command(subcommand_required = true, arg_required_else_help = true)]
+pub(super) struct RulesArgs {
+    #[command(subcommand)]
+    pub(super) command: RulesCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum RulesCommand {
+    /// List all rules: number, class, which profiles have them, what they do
+    List(ProfileArgs),
+    /// Show the page of a rule
+    Show {
+        /// Its name
+        rule: String,
+    },
+    /// Print the pages of all rules as one Markdown document: docs/rules.md
+    #[command(hide = true)]
+    Pages,
+}
+
+#[derive(ClapArgs, Debug)]
+#[command(subcommand_required = true, arg_required_else_help = true)]
+pub(super) struct GenerateArgs {
+    #[command(subcommand)]
+    pub(super) command: GenerateCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum GenerateCommand {
+    /// A list of URLs in which the truth about every line is known
+    List(GenerateListArgs),
+}
+
+#[derive(ClapArgs, Debug)]
+pub(super) struct GenerateListArgs {
+    /// How many lines
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 1_000_000)]
+    pub(super) lines: u64,
+    /// The same seed gives the same list, on every machine
+    #[arg(long, value_name = "S", default_value_t = 1)]
+    pub(super) seed: u64,
+    /// Share of lines that repeat an earlier one byte for byte
+    #[arg(long, value_name = "SHARE", default_value_t = 0.175)]
+    pub(super) exact: f64,
+    /// Share of lines that spell an earlier page another way
+    #[arg(long, value_name = "SHARE", default_value_t = 0.175)]
+    pub(super) variants: f64,
+    /// Write the list to this file; .zst and .gz are compressed
+    #[arg(short, long, value_name = "FILE")]
+    pub(super) output: Option<PathBuf>,
+    /// Write the truth to this file: for every line its page, class and rules
+    #[arg(long, value_name = "FILE")]
+    pub(super) truth: Option<PathBuf>,
+}

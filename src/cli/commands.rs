@@ -1,0 +1,260 @@
+//! The commands that run jobs.
+
+use std::fs::File;
+use std::io::BufReader;
+use std::path::Path;
+use std::time::Instant;
+
+use super::args::{
+    CanonArgs, DedupArgs, GenerateArgs, GenerateCommand, GenerateListArgs, KeepArg, OnBadArg,
+    PrintArg, ReportArgs, RunArgs, ToArg,
+};
+use super::progress::Progress;
+use super::words::say;
+use super::{DONE, NO, stats};
+use crate::bytes::show;
+use crate::canonical::Canonicalizer;
+use crate::cluster::{ClusterSet, Keep, read_seen, write_seen};
+use crate::error::{Error, Result};
+use crate::fingerprint::FingerprintKey;
+use crate::generate::{List, ListPlan, TRUTH_HEADER, write_truth};
+use crate::input::InputPlan;
+use crate::pipeline::{
+    self, DedupPlan, Filter, Job, OnBad, Outcome, Print, SelectPlan, Spooled, Watch,
+};
+use crate::report::Output;
+
+fn job<'a>(
+    input: InputPlan,
+    canonicalizer: &'a Canonicalizer,
+    run: &RunArgs,
+    watch: &'a dyn Watch,
+) -> Job<'a> {
+    let key = FingerprintKey::random();
+    Job { input, canonicalizer, key, threads: run.threads, watch }
+}
+
+/// The closing words of a job that is done.
+fn close(outcome: &Outcome, job: &Job, run: &RunArgs, started: Instant) -> Result<()> {
+    let profile = job.canonicalizer.profile();
+    let elapsed = started.elapsed();
+    if !run.quiet {
+        stats::summarize(outcome, profile, elapsed, run.verbose);
+    }
+    match &run.stats {
+        Some(path) => stats::write(path, outcome, profile, elapsed, run.threads),
+        None => Ok(()),
+    }
+}
+
+pub(super) fn dedup(args: &DedupArgs) -> Result<u8> {
+    let started = Instant::now();
+    let canonicalizer = args.profile.canonicalizer()?;
+    let progress = Progress::new(args.run.quiet);
+    let mut job = job(args.input.plan()?, &canonicalizer, &args.run, &progress);
+    if args.check {
+        return check(&job, args.run.quiet);
+    }
+    let keep = match args.keep {
+        KeepArg::First => Keep::First,
+        KeepArg::Last => Keep::Last,
+        KeepArg::Shortest => Keep::Shortest,
+    };
+    let print = match args.print {
+        PrintArg::Original => Print::Original,
+        PrintArg::Canonical => Print::Canonical,
+    };
+    let filter = match (args.repeated, args.unique) {
+        (true, _) => Filter::Duplicated,
+        (_, true) => Filter::Single,
+        _ => Filter::All,
+    };
+    let looks_twice = args.count
+        || args.clusters
+        || filter != Filter::All
+        || keep != Keep::First
+        || args.dropped.is_some();
+    if looks_twice && args.seen.is_some() {
+        return Err(Error::config(
+            "--seen works with the first spelling only: leave out --keep, or run undust twice",
+        ));
+    }
+    let mut output = args.run.open_output(&job.input.paths)?;
+    let outcome = if looks_twice {
+        let _spooled = Spooled::replace(&mut job.input, &args.run.temp_dir())?;
+        let mut dropped = match &args.dropped {
+            Some(path) => Some(Output::file(path, &job.input.paths)?),
+            None => None,
+        };
+        let plan = SelectPlan {
+            keep,
+            filter,
+            counts: args.count,
+            clusters: args.clusters,
+            print,
+            temp_dir: args.run.temp_dir(),
+        };
+        let outcome = pipeline::select(&job, &plan, &mut output, dropped.as_mut())?;
+        dropped.map_or(Ok(()), Output::publish)?;
+        outcome
+    } else {
+        let seen = ClusterSet::default();
+        if let Some(path) = &args.seen {
+            job.key = open_seen(path, &canonicalizer, &seen)?;
+        }
+        let plan = DedupPlan { print, seen: &seen };
+        let outcome = pipeline::dedup(&job, &plan, &mut output)?;
+        if let Some(path) = &args.seen {
+            save_seen(path, &canonicalizer, job.key, &seen)?;
+        }
+        outcome
+    };
+    output.publish()?;
+    close(&outcome, &job, &args.run, started)?;
+    Ok(DONE)
+}
+
+fn check(job: &Job, quiet: bool) -> Result<u8> {
+    match pipeline::check(job)? {
+        None => Ok(DONE),
+        Some((line, text)) => {
+            if !quiet {
+                let text = show(&text[..text.len().min(2000)]);
+                say(format_args!("undust: line {line} is a duplicate: {text}"));
+            }
+            Ok(NO)
+        }
+    }
+}
+
+/// Reads a seen file, if it is there, and gives the key that it was written with.
+fn open_seen(
+    path: &Path,
+    canonicalizer: &Canonicalizer,
+    set: &ClusterSet,
+) -> Result<FingerprintKey> {
+    match File::open(path) {
+        Ok(file) => {
+            let digest = canonicalizer.profile().digest();
+            let header = read_seen(BufReader::with_capacity(1 << 20, file), &digest, set)
+                .map_err(|error| error.at(path.display()))?;
+            Ok(header.key)
+        }
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(FingerprintKey::random()),
+        Err(error) => Err(Error::reading(path.display(), error)),
+    }
+}
+
+fn save_seen(
+    path: &Path,
+    canonicalizer: &Canonicalizer,
+    key: FingerprintKey,
+    set: &ClusterSet,
+) -> Result<()> {
+    let mut bytes = Vec::new();
+    write_seen(&mut bytes, key, &canonicalizer.profile().digest(), set)
+        .map_err(|error| Error::writing(path.display(), error))?;
+    let mut file = Output::file(path, &[])?;
+    file.write(&bytes)?;
+    file.publish()
+}
+
+pub(super) fn canon(args: &CanonArgs) -> Result<u8> {
+    let started = Instant::now();
+    let canonicalizer = args.profile.canonicalizer()?;
+    let progress = Progress::new(args.run.quiet);
+    let job = job(args.input.plan()?, &canonicalizer, &args.run, &progress);
+    let on_bad = match args.on_bad {
+        OnBadArg::Keep => OnBad::Keep,
+        OnBadArg::Empty => OnBad::Empty,
+        OnBadArg::Fail => OnBad::Fail,
+    };
+    let mut output = args.run.open_output(&job.input.paths)?;
+    let outcome = pipeline::canon(&job, on_bad, &mut output)?;
+    output.publish()?;
+    if let Some(path) = &args.run.stats {
+        stats::write(path, &outcome, canonicalizer.profile(), started.elapsed(), args.run.threads)?;
+    }
+    Ok(DONE)
+}
+
+pub(super) fn report(args: &ReportArgs) -> Result<u8> {
+    let canonicalizer = args.profile.canonicalizer()?;
+    let progress = Progress::new(args.run.quiet);
+    let mut job = job(args.input.plan()?, &canonicalizer, &args.run, &progress);
+    let mut output = args.run.open_output(&job.input.paths)?;
+    let spooled = Spooled::replace(&mut job.input, &args.run.temp_dir())?;
+    let survey = pipeline::survey(&job, args.top, &spooled)?;
+    let text = match args.to {
+        ToArg::Text => survey.to_text(),
+        ToArg::Json => format!("{:#}\n", survey.to_json()),
+    };
+    output.write(text.as_bytes())?;
+    output.publish()?;
+    Ok(DONE)
+}
+
+pub(super) fn generate(args: &GenerateArgs) -> Result<u8> {
+    let GenerateCommand::List(args) = &args.command;
+    generate_list(args)
+}
+
+fn generate_list(args: &GenerateListArgs) -> Result<u8> {
+    let plan = ListPlan {
+        lines: args.lines,
+        seed: args.seed,
+        exact_share: args.exact,
+        variant_share: args.variants,
+    };
+    let mut list = List::new(&plan)?;
+    let mut output = match &args.output {
+        None => Output::stdout(),
+        Some(path) => Output::file(path, &[])?,
+    };
+    let mut truth_file = match &args.truth {
+        None => None,
+        Some(path) => Some(Output::file(path, &[])?),
+    };
+    if let Some(file) = &mut truth_file {
+        file.line(TRUTH_HEADER.trim_end().as_bytes(), b'\n')?;
+    }
+    let (mut line, mut row) = (Vec::new(), Vec::new());
+    while let Some(truth) = list.next_line(&mut line) {
+        output.line(&line, b'\n')?;
+        if let Some(file) = &mut truth_file {
+            row.clear();
+            write_truth(&mut row, &truth).map_err(|error| Error::writing("memory", error))?;
+            file.write(&row)?;
+        }
+    }
+    truth_file.map_or(Ok(()), Output::publish)?;
+    output.publish()?;
+    Ok(DONE)
+}
+
+pub(super) fn completions(shell: clap_complete::Shell) -> Result<u8> {
+    let mut text = Vec::new();
+    clap_complete::generate(shell, &mut super::command(), "undust", &mut text);
+    print(&text)
+}
+
+pub(super) fn man(folder: Option<&Path>) -> Result<u8> {
+    let command = super::command();
+    let Some(folder) = folder else {
+        let mut text = Vec::new();
+        let page = clap_mangen::Man::new(command);
+        page.render(&mut text).map_err(|error| Error::writing("memory", error))?;
+        return print(&text);
+    };
+    clap_mangen::generate_to(command, folder)
+        .map_err(|error| Error::writing(folder.display(), error))?;
+    Ok(DONE)
+}
+
+/// Writes `text` to standard output.
+pub(super) fn print(text: &[u8]) -> Result<u8> {
+    let mut output = Output::stdout();
+    output.write(text)?;
+    output.publish()?;
+    Ok(DONE)
+}

@@ -1,0 +1,70 @@
+//! `explain`: how a URL gets its canonical form, or why two URLs are equal.
+
+use std::ffi::OsString;
+use std::fmt::Write as _;
+
+use super::args::ExplainArgs;
+use super::commands::print;
+use super::{DONE, NO};
+use crate::bytes::show;
+use crate::canonical::Canonicalizer;
+use crate::error::Result;
+
+pub(super) fn run(args: &ExplainArgs) -> Result<u8> {
+    let canonicalizer = args.profile.canonicalizer()?;
+    let urls: Vec<&[u8]> = args.urls.iter().map(bytes_of).collect();
+    let mut text = format!("profile {}\n", canonicalizer.profile().title());
+    let mut status = DONE;
+    match urls.as_slice() {
+        [url] => {
+            if !tell_steps(&canonicalizer, url, &mut text) {
+                status = NO;
+            }
+        }
+        [a, b, ..] => {
+            tell_steps(&canonicalizer, a, &mut text);
+            tell_steps(&canonicalizer, b, &mut text);
+            let comparison = canonicalizer.compare(a, b);
+            let _ = match (comparison.equal, comparison.identical) {
+                (true, true) => writeln!(text, "\nequal: identical"),
+                (true, false) => writeln!(text, "\nequal, by {}", comparison.reason()),
+                (false, _) => writeln!(text, "\nnot equal"),
+            };
+            if !comparison.equal {
+                status = NO;
+            }
+        }
+        [] => {}
+    }
+    print(text.as_bytes())?;
+    Ok(status)
+}
+
+/// Tells every step of `url`; says whether it parses.
+fn tell_steps(canonicalizer: &Canonicalizer, url: &[u8], text: &mut String) -> bool {
+    let mut row = |name: &str, form: &[u8]| {
+        let _ = writeln!(text, "  {name:<18}{}", show(form));
+    };
+    row("given", url);
+    match canonicalizer.trace(url) {
+        Err(reject) => {
+            let _ = writeln!(text, "  {:<18}taken as it is: {}", "", reject.explain());
+            false
+        }
+        Ok(trace) => {
+            if trace.parsed != url {
+                let what = if trace.scheme_added { "scheme added" } else { "parsed" };
+                row(what, &trace.parsed);
+            }
+            for step in &trace.steps {
+                row(step.rule.name(), &step.after);
+            }
+            row("canonical", trace.canonical());
+            true
+        }
+    }
+}
+
+fn bytes_of(text: &OsString) -> &[u8] {
+    text.as_encoded_bytes()
+}

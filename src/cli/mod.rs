@@ -1,0 +1,66 @@
+//! Words for people: arguments, progress, messages, exit status. Data goes to standard output, words to
+//! standard error.
+
+mod args;
+mod bare;
+mod commands;
+mod explain;
+mod plan;
+mod progress;
+mod rules;
+mod stats;
+mod words;
+
+use std::process::ExitCode;
+
+use clap::{CommandFactory as _, Parser as _};
+
+use args::{Args, Command};
+use words::say;
+
+/// Done.
+const DONE: u8 = 0;
+/// A question was answered no.
+const NO: u8 = 1;
+/// Not done.
+const FAILED: u8 = 2;
+
+/// Runs the program with the process's arguments.
+pub fn main() -> ExitCode {
+    words::ignore_signal_of_file_size();
+    let given: Vec<std::ffi::OsString> = std::env::args_os().collect();
+    let (given, is_bare) = bare::with_command(given);
+    let args = match Args::try_parse_from(given) {
+        Ok(args) => args,
+        Err(error) => {
+            // Help and version are answers, not failures. A closed pipe is no reason to complain.
+            let _ = error.print();
+            return ExitCode::from(if error.use_stderr() { FAILED } else { DONE });
+        }
+    };
+    let result = match args.command {
+        Command::Dedup(args) => {
+            bare::check(is_bare, &args.input).and_then(|()| commands::dedup(&args))
+        }
+        Command::Canon(args) => commands::canon(&args),
+        Command::Explain(args) => explain::run(&args),
+        Command::Report(args) => commands::report(&args),
+        Command::Rules(args) => rules::run(&args),
+        Command::Generate(args) => commands::generate(&args),
+        Command::Completions { shell } => commands::completions(shell),
+        Command::Man { folder } => commands::man(folder.as_deref()),
+    };
+    ExitCode::from(match result {
+        Ok(status) => status,
+        Err(error) if error.is_closed_pipe() => DONE,
+        Err(error) => {
+            say(format_args!("undust: {error}"));
+            FAILED
+        }
+    })
+}
+
+/// The whole command line, for printing pages from it.
+fn command() -> clap::Command {
+    Args::command()
+}

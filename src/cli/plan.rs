@@ -1,0 +1,188 @@
+//! From arguments to plans: what the flags and files mean together.
+
+use std::fs::File;
+use std::io::{IsTerminal as _, Read as _};
+use std::path::{Path, PathBuf};
+
+use super::args::{InputArgs, ProfileArgs, RunArgs};
+use crate::canonical::{
+    Canonicalizer, DefaultRow, DustRules, KeepRow, Profile, Settings, read_hosts,
+};
+use crate::error::{Error, Result};
+use crate::input::InputPlan;
+use crate::limits::{CONFIG_BYTES_MAX, LINE_BYTES_CEILING};
+use crate::report::Output;
+
+/// A number of bytes with an optional suffix K, M or G (powers of 1,024).
+pub(super) fn bytes(text: &str) -> Result<u64, String> {
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let factor: u64 = match text[digits.len()..].to_ascii_lowercase().trim_end_matches("ib") {
+        "" | "b" => 1,
+        "k" | "kb" => 1 << 10,
+        "m" | "mb" => 1 << 20,
+        "g" | "gb" => 1 << 30,
+        suffix => return Err(format!("unknown suffix \"{suffix}\"; use K, M or G")),
+    };
+    let number: u64 = digits.parse().map_err(|_| format!("\"{text}\" is no number of bytes"))?;
+    number.checked_mul(factor).ok_or_else(|| format!("\"{text}\" is too large"))
+}
+
+impl InputArgs {
+    /// What to read.
+    pub(super) fn plan(&self) -> Result<InputPlan> {
+        let mut paths = self.files.clone();
+        if paths.is_empty() && self.files_from.is_none() {
+            if std::io::stdin().is_terminal() {
+                return Err(Error::config(
+                    "nothing to read; name a FILE, or `-` for standard input (see --help)",
+                ));
+            }
+            paths.push(PathBuf::from("-"));
+        }
+        let ceiling = LINE_BYTES_CEILING as u64;
+        if self.line_limit == 0 || self.line_limit > ceiling {
+            return Err(Error::config(format!("--line-limit: expected 1 to {ceiling} bytes")));
+        }
+        let separator = if self.null { 0 } else { b'\n' };
+        Ok(InputPlan {
+            paths,
+            recursive: self.recursive,
+            files_from: self.files_from.clone(),
+            files_from_separator: separator,
+            separator,
+            line_bytes_max: self.line_limit as usize,
+            map: !self.no_map,
+            ..InputPlan::default()
+        })
+    }
+}
+
+impl ProfileArgs {
+    /// The profile that file and flags describe.
+    pub(super) fn profile(&self) -> Result<Profile> {
+        let file = match &self.config {
+            None => Settings::default(),
+            Some(path) => Settings::parse(&read_text(path)?).map_err(|e| e.at(path.display()))?,
+        };
+        file.overlay(self.settings()?).build()
+    }
+
+    /// A canonicalizer for it.
+    pub(super) fn canonicalizer(&self) -> Result<Canonicalizer> {
+        Ok(Canonicalizer::new(self.profile()?))
+    }
+
+    fn settings(&self) -> Result<Settings> {
+        let mut settings = Settings {
+            profile: self.profile.clone(),
+            enable: self.enable.clone(),
+            disable: self.disable.clone(),
+            only: self.only.clone(),
+            default_scheme: self.default_scheme.clone(),
+            slash: self.slash.clone(),
+            www: self.www.clone(),
+            scheme: self.scheme.clone(),
+            index_names: self.index_names.clone(),
+            strip_params: self.strip_param.clone(),
+            ..Settings::default()
+        };
+        for text in &self.keep_param {
+            let (host, path, names) = scoped(text);
+            let names = names.split(',').map(String::from).collect();
+            settings.keep_params.push(KeepRow { host, path, names });
+        }
+        for text in &self.default_param {
+            let (host, path, pair) = scoped(text);
+            let Some((name, value)) = pair.split_once('=') else {
+                return Err(Error::config(format!(
+                    "--default-param {text}: expected NAME=VALUE, found no `=`"
+                )));
+            };
+            let (name, value) = (name.to_string(), value.to_string());
+            settings.default_params.push(DefaultRow { host, path, name, value });
+        }
+        if let Some(path) = &self.hosts {
+            settings.hosts = read_hosts(&read_text(path)?).map_err(|e| e.at(path.display()))?;
+        }
+        if let Some(path) = &self.rules {
+            settings.dust =
+                DustRules::parse(&read_text(path)?).map_err(|e| e.at(path.display()))?;
+        }
+        Ok(settings)
+    }
+}
+
+/// `HOST/PATH:REST` in parts; host and path are empty where they are not given.
+fn scoped(text: &str) -> (String, String, &str) {
+    let Some((scope, rest)) = text.split_once(':') else {
+        return (String::new(), String::new(), text);
+    };
+    match scope.split_once('/') {
+        None => (scope.to_string(), String::new(), rest),
+        Some((host, path)) => (host.to_string(), format!("/{path}"), rest),
+    }
+}
+
+impl RunArgs {
+    /// Where results go.
+    pub(super) fn open_output(&self, inputs: &[PathBuf]) -> Result<Output> {
+        match &self.output {
+            None => Ok(Output::stdout()),
+            Some(path) if path.as_os_str() == "-" => Ok(Output::stdout()),
+            Some(path) => Output::file(path, inputs),
+        }
+    }
+
+    /// The folder for temporary files.
+    pub(super) fn temp_dir(&self) -> PathBuf {
+        self.temp_dir.clone().unwrap_or_else(std::env::temp_dir)
+    }
+}
+
+/// The text of a small file of the user's.
+fn read_text(path: &Path) -> Result<String> {
+    let mut text = String::new();
+    let file = File::open(path).map_err(|error| Error::reading(path.display(), error))?;
+    let length = file
+        .take(CONFIG_BYTES_MAX + 1)
+        .read_to_string(&mut text)
+        .map_err(|error| Error::reading(path.display(), error))?;
+    if length as u64 > CONFIG_BYTES_MAX {
+        return Err(Error::limit(format!(
+            "{}: longer than {CONFIG_BYTES_MAX} bytes, which is too much for such a file",
+            path.display()
+        )));
+    }
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_bytes() {
+        for (given, expected) in [
+            ("1", Some(1)),
+            ("64K", Some(65536)),
+            ("1MiB", Some(1 << 20)),
+            ("x", None),
+            ("1T", None),
+        ] {
+            assert_eq!(bytes(given).ok(), expected, "{given}");
+        }
+        assert!(bytes("99999999999999999999").is_err() && bytes("18446744073709551615G").is_err());
+    }
+
+    #[test]
+    fn scopes() {
+        for (given, host, path, rest) in [
+            ("id", "", "", "id"),
+            ("a.test:id", "a.test", "", "id"),
+            ("a.test/x/y:id,b", "a.test", "/x/y", "id,b"),
+            (":id=a:b", "", "", "id=a:b"),
+        ] {
+            assert_eq!(scoped(given), (host.to_string(), path.to_string(), rest), "{given}");
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! A progress bar with rate and time left, on a terminal only.
+
+use std::sync::Mutex;
+
+use indicatif::{ProgressBar, ProgressStyle};
+
+use super::words::is_watched;
+use crate::pipeline::Watch;
+
+/// A bar for each pass over the input; nothing at all where nobody watches.
+pub(super) struct Progress {
+    shown: bool,
+    bar: Mutex<Option<ProgressBar>>,
+}
+
+impl Progress {
+    pub(super) fn new(quiet: bool) -> Self {
+        Progress { shown: !quiet && is_watched(), bar: Mutex::new(None) }
+    }
+
+    fn with(&self, act: impl FnOnce(&mut Option<ProgressBar>)) {
+        if self.shown
+            && let Ok(mut bar) = self.bar.lock()
+        {
+            act(&mut bar);
+        }
+    }
+}
+
+impl Watch for Progress {
+    fn begin(&self, pass: &str, bytes: Option<u64>) {
+        self.with(|slot| {
+            let (bar, template) = match bytes {
+                Some(bytes) => (
+                    ProgressBar::new(bytes),
+                    "{prefix} {bar:30} {percent:>3} %  {decimal_bytes_per_sec}  {msg}  {eta} left",
+                ),
+                None => (
+                    ProgressBar::new_spinner(),
+                    "{prefix} {spinner} {decimal_bytes}  {decimal_bytes_per_sec}  {msg}",
+                ),
+            };
+            if let Ok(style) = ProgressStyle::with_template(template) {
+                bar.set_style(style);
+            }
+            bar.set_prefix(pass.to_string());
+            *slot = Some(bar);
+        });
+    }
+
+    fn advance(&self, bytes: u64, lines: u64) {
+        self.with(|slot| {
+            if let Some(bar) = slot {
+                bar.set_position(bytes);
+                bar.set_message(format!("{} lines", crate::report::number(lines)));
+            }
+        });
+    }
+
+    fn end(&self) {
+        self.with(|slot| {
+            if let Some(bar) = slot.take() {
+                bar.finish_and_clear();
+            }
+        });
+    }
+}

@@ -1,0 +1,97 @@
+//! `rules`: the list of rules, and their pages.
+
+use std::fmt::Write as _;
+
+use super::args::{ProfileArgs, RulesArgs, RulesCommand};
+use super::commands::print;
+use crate::canonical::{PROFILES, RuleId};
+use crate::error::{Error, Result};
+
+pub(super) fn run(args: &RulesArgs) -> Result<u8> {
+    match &args.command {
+        RulesCommand::List(profile) => print(list(profile)?.as_bytes()),
+        RulesCommand::Show { rule } => match RuleId::named(rule) {
+            Some(rule) => print(page(rule, "").as_bytes()),
+            None => Err(Error::config(format!(
+                "no rule \"{rule}\"; the rules are {}",
+                RuleId::ALL.map(RuleId::name).join(", ")
+            ))),
+        },
+        RulesCommand::Pages => print(pages().as_bytes()),
+    }
+}
+
+/// All rules in the order of application; those of the profile in force are marked.
+fn list(args: &ProfileArgs) -> Result<String> {
+    let profile = args.profile()?;
+    let mut text = format!(
+        "Profile {} (digest {}); its rules are marked. Class: P preserves semantics, U usually does,\n\
+         C changes them, M is measured per site.\n\n    rule               no.  class  from profile  what it does\n",
+        profile.title(),
+        profile.digest()
+    );
+    for rule in RuleId::ALL {
+        let info = rule.info();
+        let mark = if profile.rules.contains(rule) { '*' } else { ' ' };
+        let from = PROFILES.iter().find(|name| info.profiles.contains(name));
+        let _ = writeln!(
+            text,
+            "  {mark} {:<18} {:>3}    {}    {:<12}  {}",
+            info.name,
+            info.number,
+            info.class.letter(),
+            from.unwrap_or(&"(needs a map)"),
+            info.summary
+        );
+    }
+    Ok(text)
+}
+
+/// The page of one rule; `deeper` goes before its headings.
+fn page(rule: RuleId, deeper: &str) -> String {
+    let info = rule.info();
+    let mut text = format!("{deeper}# {}\n\n{}. ", info.name, capital(info.summary));
+    let _ = writeln!(
+        text,
+        "Number {} of the field's list; {}. {}",
+        info.number,
+        info.class.explain(),
+        match info.profiles {
+            [] => "In no profile: it needs to be given something to work with.".to_string(),
+            profiles => format!("In the profiles {}.", profiles.join(", ")),
+        }
+    );
+    text.push('\n');
+    for line in info.page().lines() {
+        match line.strip_prefix("# ") {
+            Some(heading) => {
+                let _ = writeln!(text, "{deeper}## {heading}");
+            }
+            None => {
+                let _ = writeln!(text, "{line}");
+            }
+        }
+    }
+    text
+}
+
+/// The pages of all rules as one document.
+fn pages() -> String {
+    let mut text =
+        "# The rules\n\nPrinted by `undust rules pages` from the rules' source files, in the \
+                    order of application; a test fails when\nthis file is stale.\n"
+            .to_string();
+    for rule in RuleId::ALL {
+        text.push('\n');
+        text.push_str(&page(rule, "#"));
+    }
+    text
+}
+
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    match letters.next() {
+        Some(first) => first.to_uppercase().chain(letters).collect(),
+        None => String::new(),
+    }
+}

@@ -1,0 +1,122 @@
+//! `canon`: the canonical form of every line, line for line.
+
+use super::scan::scan;
+use super::walk::entries;
+use super::{Job, Outcome};
+use crate::bytes::show;
+use crate::canonical::Scratch;
+use crate::error::{Error, Result};
+use crate::input::Chunk;
+use crate::record::Entry;
+use crate::reject::Reject;
+use crate::report::Output;
+use crate::report::Tally;
+
+/// What to write for a line whose URL does not parse.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnBad {
+    /// The line as it is.
+    Keep,
+    /// An empty line.
+    Empty,
+    /// Nothing more: the job ends with an error that names the line.
+    Fail,
+}
+
+/// What a worker makes of a chunk.
+struct Rewritten {
+    text: Vec<u8>,
+    tally: Tally,
+    /// The first line that cannot be written: its number in the chunk from 0, why, how it starts.
+    bad: Option<(u64, Reject, Vec<u8>)>,
+}
+
+/// Writes the canonical form of every line to `output`: as many lines as were read, in order.
+///
+/// Empty lines stay empty. All URLs count as unique: nothing is compared.
+pub fn canon(job: &Job, on_bad: OnBad, output: &mut Output) -> Result<Outcome> {
+    let pool = job.pool()?;
+    let mut outcome = Outcome::default();
+    let tally = &mut outcome.tally;
+    outcome.files = scan(
+        job,
+        &pool,
+        "canonicalizing",
+        Scratch::default,
+        |scratch, chunk| rewrite(job, on_bad, chunk, scratch),
+        |batch| {
+            let before = tally.lines;
+            for (_, rewritten) in batch {
+                output.write(&rewritten.text)?;
+                if let Some((line, reject, text)) = rewritten.bad {
+                    return Err(bad_line(tally.lines + line + 1, reject, &text));
+                }
+                tally.merge(&rewritten.tally);
+            }
+            output.pass_on()?;
+            Ok(Some(tally.lines - before))
+        },
+    )?;
+    outcome.tally.check()?;
+    Ok(outcome)
+}
+
+fn bad_line(line: u64, reject: Reject, text: &[u8]) -> Error {
+    let start = show(&text[..text.len().min(200)]);
+    match reject {
+        Reject::LineTooLong => Error::limit(format!(
+            "line {line}: longer than the line limit: \"{start}…\"; raise --line-limit, or write an \
+             empty line for it with --on-bad empty"
+        )),
+        _ => Error::input(format!(
+            "line {line}: {}: \"{start}\"; keep such lines with --on-bad keep",
+            reject.explain()
+        )),
+    }
+}
+
+fn rewrite(job: &Job, on_bad: OnBad, chunk: &Chunk, scratch: &mut Scratch) -> Rewritten {
+    let mut text = Vec::with_capacity(chunk.bytes().len() + 64);
+    let mut tally = Tally::default();
+    let mut bad = None;
+    for entry in entries(chunk, job.reading()) {
+        tally.lines += 1;
+        match entry {
+            Entry::Empty(line) => {
+                tally.empty += 1;
+                tally.bytes += line.len() as u64;
+            }
+            Entry::Reject(reject) => {
+                tally.rejected.add(reject);
+                // A line that is too long cannot be kept, so this is an error unless an empty one will do.
+                if on_bad != OnBad::Empty {
+                    let start = &chunk.bytes()[..chunk.bytes().len().min(200)];
+                    bad = Some((tally.lines - 1, reject, start.to_vec()));
+                    break;
+                }
+            }
+            Entry::Record(record) => {
+                tally.records += 1;
+                tally.unique += 1;
+                tally.bytes += record.line.len() as u64;
+                let canonical = job.canonicalizer.canonical(record.url, scratch);
+                tally.scheme_added += u64::from(canonical.scheme_added);
+                match (canonical.reject, on_bad) {
+                    (None, _) => text.extend_from_slice(canonical.form),
+                    (Some(reject), OnBad::Fail) => {
+                        bad = Some((tally.lines - 1, reject, record.line.to_vec()));
+                        break;
+                    }
+                    (Some(reject), _) => {
+                        tally.unparsed.add(reject);
+                        if on_bad == OnBad::Keep {
+                            text.extend_from_slice(record.line);
+                        }
+                    }
+                }
+            }
+        }
+        text.push(job.input.separator);
+    }
+    Rewritten { text, tally, bad }
+}

@@ -1,0 +1,140 @@
+//! Batches of chunks through the workers, in order, while the next batch is read.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{self, Receiver};
+
+use super::Job;
+use crate::error::{Error, Result};
+use crate::input::{Chunk, FileSummary, Input};
+use crate::limits::BATCH_CHUNKS;
+
+/// Is told how far a job is.
+pub trait Watch: Sync {
+    /// A pass over the input begins: `bytes` to be read from disk, if that is known.
+    fn begin(&self, pass: &str, bytes: Option<u64>);
+    /// So many bytes were read from disk, and so many lines worked off, in this pass.
+    fn advance(&self, bytes: u64, lines: u64);
+    /// The pass is over.
+    fn end(&self);
+}
+
+/// Nobody.
+pub struct NoWatch;
+
+impl Watch for NoWatch {
+    fn begin(&self, _: &str, _: Option<u64>) {}
+    fn advance(&self, _: u64, _: u64) {}
+    fn end(&self) {}
+}
+
+/// Reads all of the job's input: `work` turns each chunk into a `T` on some worker, `done` gets the
+/// batches in input order and says how many lines they had, or `None` if it has seen enough.
+///
+/// Failure: the first error of `done`, or else of reading. What could be read before a damaged place has
+/// gone through `done` by then.
+pub(super) fn scan<W, T: Send>(
+    job: &Job,
+    pool: &rayon::ThreadPool,
+    pass: &str,
+    new_worker: impl Fn() -> W + Sync,
+    work: impl Fn(&mut W, &Chunk) -> T + Sync,
+    mut done: impl FnMut(Vec<(Chunk, T)>) -> Result<Option<u64>>,
+) -> Result<Vec<FileSummary>> {
+    let mut input = Input::open(&job.input)?;
+    job.watch.begin(pass, input.bytes_total());
+    let progress = input.progress();
+    let result = std::thread::scope(|scope| {
+        let (sender, receiver) = mpsc::sync_channel(2 * BATCH_CHUNKS);
+        let reader = scope.spawn(move || {
+            for chunk in input.by_ref() {
+                // A closed channel means that the job has failed and said why.
+                if sender.send(chunk).is_err() {
+                    break;
+                }
+            }
+            input.summaries().to_vec()
+        });
+        let mut lines = 0;
+        let mut end = Ok(());
+        while end.is_ok() {
+            let (batch, reading) = next_batch(&receiver);
+            end = reading;
+            if batch.is_empty() {
+                break;
+            }
+            let results = work_off(pool, &batch, &new_worker, &work)?;
+            match done(batch.into_iter().zip(results).collect())? {
+                Some(more) => lines += more,
+                None => break,
+            }
+            job.watch.advance(progress.load(Ordering::Relaxed), lines);
+        }
+        drop(receiver);
+        let files = reader.join().map_err(|_| Error::internal("the reader has panicked"))?;
+        end.map(|()| files)
+    });
+    job.watch.end();
+    result
+}
+
+/// The chunks that are there, at least one unless the input has ended; and how reading goes.
+///
+/// Not waiting for a full batch lets a slow pipe's lines through as they come.
+fn next_batch(receiver: &Receiver<Result<Chunk>>) -> (Vec<Chunk>, Result<()>) {
+    let mut batch = Vec::new();
+    let mut next = receiver.recv().ok();
+    while let Some(chunk) = next {
+        match chunk {
+            Ok(chunk) => batch.push(chunk),
+            Err(error) => return (batch, Err(error)),
+        }
+        if batch.len() == BATCH_CHUNKS {
+            break;
+        }
+        next = receiver.try_recv().ok();
+    }
+    (batch, Ok(()))
+}
+
+/// Gives every chunk to a worker; nobody gets a fixed share. Results in the order of the chunks.
+fn work_off<W, T: Send>(
+    pool: &rayon::ThreadPool,
+    batch: &[Chunk],
+    new_worker: &(impl Fn() -> W + Sync),
+    work: &(impl Fn(&mut W, &Chunk) -> T + Sync),
+) -> Result<Vec<T>> {
+    let slots: Vec<Mutex<Option<T>>> = batch.iter().map(|_| Mutex::new(None)).collect();
+    let changed = Mutex::new(Ok(()));
+    share(pool, batch.len(), new_worker, |worker, number| {
+        let result = work(worker, &batch[number]);
+        // A mapped file that was cut short meanwhile shows zeros: then this chunk is void.
+        if let Err(error) = batch[number].verify() {
+            *changed.lock().expect("no thread panics while it holds the lock") = Err(error);
+        }
+        *slots[number].lock().expect("no thread panics while it holds the lock") = Some(result);
+    });
+    changed.into_inner().expect("no thread panics while it holds the lock")?;
+    let take = |slot: Mutex<Option<T>>| slot.into_inner().ok().flatten();
+    Ok(slots.into_iter().map(|slot| take(slot).expect("every chunk was worked off")).collect())
+}
+
+/// Shares the numbers below `count` among the pool's threads, by one cursor.
+pub(super) fn share<W>(
+    pool: &rayon::ThreadPool,
+    count: usize,
+    new_worker: impl Fn() -> W + Sync,
+    each: impl Fn(&mut W, usize) + Sync,
+) {
+    let cursor = AtomicUsize::new(0);
+    pool.broadcast(|_| {
+        let mut worker = new_worker();
+        loop {
+            let number = cursor.fetch_add(1, Ordering::Relaxed);
+            if number >= count {
+                break;
+            }
+            each(&mut worker, number);
+        }
+    });
+}

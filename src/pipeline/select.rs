@@ -1,0 +1,312 @@
+//! `dedup` with a second look: counts, other representatives, whole clusters, the lines that were dropped.
+//!
+//! The first pass takes the census; the second copies out what it selects. Streams are spooled before
+//! (see `spool.rs`), so that they can be read twice.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{BufWriter, Write as _};
+use std::os::unix::fs::FileExt as _;
+use std::path::{Path, PathBuf};
+
+use super::scan::{scan, share};
+use super::walk::{entries, walk};
+use super::{Job, Outcome, Print};
+use crate::canonical::{Canonicalizer, Scratch};
+use crate::cluster::{Census, Cluster, Keep, Occurrence, PARTITIONS, Scattered};
+use crate::error::{Error, Result};
+use crate::fingerprint::Fingerprint;
+use crate::record::Entry;
+use crate::report::{ClusterWriter, DroppedWriter, Output};
+
+/// Which clusters are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Filter {
+    /// All of them.
+    All,
+    /// Those of more than one line.
+    Duplicated,
+    /// Those of one line.
+    Single,
+}
+
+impl Filter {
+    fn wants(self, cluster: &Cluster) -> bool {
+        match self {
+            Filter::All => true,
+            Filter::Duplicated => cluster.lines > 1,
+            Filter::Single => cluster.lines == 1,
+        }
+    }
+}
+
+/// What to select, and how to write it.
+pub struct SelectPlan {
+    /// Which line stands for its cluster.
+    pub keep: Keep,
+    /// Which clusters.
+    pub filter: Filter,
+    /// Puts the number of lines in front of each representative, as `uniq -c` does.
+    pub counts: bool,
+    /// Writes every cluster with all its spellings instead of its representative alone.
+    pub clusters: bool,
+    /// What is written for a representative.
+    pub print: Print,
+    /// Where spooled lines go.
+    pub temp_dir: PathBuf,
+}
+
+/// Writes what `plan` selects to `output`, and the lines that were dropped to `dropped`. Publishes
+/// neither.
+pub fn select(
+    job: &Job,
+    plan: &SelectPlan,
+    output: &mut Output,
+    dropped: Option<&mut Output>,
+) -> Result<Outcome> {
+    let pool = job.pool()?;
+    let (census, mut outcome) = take_census(job, &pool, plan.keep)?;
+    let selected = census.select(|cluster| plan.filter.wants(cluster));
+    if !plan.clusters {
+        write_representatives(job, &pool, plan, &selected, output)?;
+    }
+    if plan.clusters || dropped.is_some() {
+        let members = gather(job, &pool, &census, plan, dropped.is_some())?;
+        if plan.clusters {
+            write_clusters(&members, plan.filter, output)?;
+        }
+        if let Some(dropped) = dropped {
+            write_dropped(&members, job.canonicalizer, dropped)?;
+        }
+    }
+    outcome.tally.unique = census.len();
+    outcome.tally.duplicate = outcome.tally.records - census.len();
+    outcome.tally.check()?;
+    Ok(outcome)
+}
+
+/// The first pass: every cluster, with its representative.
+fn take_census(job: &Job, pool: &rayon::ThreadPool, keep: Keep) -> Result<(Census, Outcome)> {
+    let census = Census::new(keep);
+    let mut outcome = Outcome::default();
+    let tally = &mut outcome.tally;
+    let files = scan(
+        job,
+        pool,
+        "counting",
+        Scratch::default,
+        |scratch, chunk| {
+            let (mut fingerprints, mut line_bytes, mut lines) = (vec![], vec![], vec![]);
+            let tally = walk(chunk, job, scratch, |line, record, canonical| {
+                fingerprints.push(job.key.fingerprint(canonical.form));
+                line_bytes.push(u32::try_from(record.line.len()).unwrap_or(u32::MAX));
+                lines.push(line);
+            });
+            let scattered = Scattered::new(fingerprints);
+            (Occurrence { scattered, line_bytes, lines, first_line: 0 }, tally)
+        },
+        |batch| {
+            let before = tally.lines;
+            let mut occurrences = Vec::with_capacity(batch.len());
+            for (_, (mut occurrence, counts)) in batch {
+                occurrence.first_line = tally.lines;
+                tally.merge(&counts);
+                occurrences.push(occurrence);
+            }
+            share(pool, PARTITIONS, || (), |(), number| census.count(number, occurrences.iter()));
+            Ok(Some(tally.lines - before))
+        },
+    )?;
+    outcome.files = files;
+    Ok((census, outcome))
+}
+
+/// The second pass for representatives: `selected` is sorted by line, so both walk side by side.
+fn write_representatives(
+    job: &Job,
+    pool: &rayon::ThreadPool,
+    plan: &SelectPlan,
+    selected: &[Cluster],
+    output: &mut Output,
+) -> Result<()> {
+    let mut next = selected.iter().peekable();
+    let mut line = 0;
+    let mut scratch = Scratch::default();
+    scan(
+        job,
+        pool,
+        "writing",
+        || (),
+        |(), _| (),
+        |batch| {
+            let before = line;
+            for (chunk, ()) in batch {
+                for entry in entries(&chunk, job.reading()) {
+                    let wanted = next.next_if(|cluster| cluster.representative == line);
+                    line += 1;
+                    let (Some(cluster), Entry::Record(record)) = (wanted, entry) else { continue };
+                    if plan.counts {
+                        output.write(format!("{:7} ", cluster.lines).as_bytes())?;
+                    }
+                    let text = match plan.print {
+                        Print::Original => record.line,
+                        Print::Canonical => {
+                            job.canonicalizer.canonical(record.url, &mut scratch).form
+                        }
+                    };
+                    output.line(text, job.input.separator)?;
+                }
+            }
+            output.pass_on()?;
+            Ok(Some(line - before))
+        },
+    )?;
+    match next.next() {
+        None => Ok(()),
+        Some(_) => {
+            Err(Error::input("the input has changed between the first and the second reading"))
+        }
+    }
+}
+
+/// The lines of clusters, spooled, in the order of the clusters.
+struct Members {
+    rows: Vec<Member>,
+    spool: File,
+}
+
+/// One line of a cluster.
+struct Member {
+    /// The number of the cluster's representative; its own number if it is the one.
+    cluster: u64,
+    line: u64,
+    /// Where its text is in the spool.
+    at: u64,
+    line_bytes: u32,
+}
+
+impl Members {
+    /// The rows of each cluster, by representative; within one the representative comes first.
+    fn clusters(&self) -> impl Iterator<Item = &[Member]> {
+        self.rows.chunk_by(|a, b| a.cluster == b.cluster)
+    }
+
+    fn text(&self, member: &Member) -> Result<Vec<u8>> {
+        let mut text = vec![0; member.line_bytes as usize];
+        self.spool
+            .read_exact_at(&mut text, member.at)
+            .map_err(|error| Error::reading("temporary file", error))?;
+        Ok(text)
+    }
+}
+
+/// The second pass for whole clusters: spools the lines of those that are wanted.
+fn gather(
+    job: &Job,
+    pool: &rayon::ThreadPool,
+    census: &Census,
+    plan: &SelectPlan,
+    all_duplicates: bool,
+) -> Result<Members> {
+    let spool = open_spool(&plan.temp_dir)?;
+    let mut writer = BufWriter::with_capacity(1 << 20, spool);
+    let spool_error = |error| Error::writing(plan.temp_dir.display(), error);
+    let mut rows = Vec::new();
+    let (mut line, mut at) = (0u64, 0u64);
+    scan(
+        job,
+        pool,
+        "gathering",
+        Scratch::default,
+        |scratch, chunk| {
+            let mut fingerprints: Vec<Fingerprint> = Vec::new();
+            walk(chunk, job, scratch, |_, _, canonical| {
+                fingerprints.push(job.key.fingerprint(canonical.form));
+            });
+            fingerprints
+        },
+        |batch| {
+            let before = line;
+            for (chunk, fingerprints) in batch {
+                let mut fingerprints = fingerprints.into_iter();
+                for entry in entries(&chunk, job.reading()) {
+                    let number = line;
+                    line += 1;
+                    let Entry::Record(record) = entry else { continue };
+                    let cluster = fingerprints.next().and_then(|one| census.get(one));
+                    let cluster = cluster.ok_or_else(|| {
+                        Error::input(
+                            "the input has changed between the first and the second reading",
+                        )
+                    })?;
+                    let in_list = plan.clusters && plan.filter.wants(&cluster);
+                    if in_list || all_duplicates && cluster.lines > 1 {
+                        writer.write_all(record.line).map_err(spool_error)?;
+                        let line_bytes = u32::try_from(record.line.len()).unwrap_or(u32::MAX);
+                        let cluster = cluster.representative;
+                        rows.push(Member { cluster, line: number, at, line_bytes });
+                        at += u64::from(line_bytes);
+                    }
+                }
+            }
+            Ok(Some(line - before))
+        },
+    )?;
+    let spool = writer.into_inner().map_err(|error| spool_error(error.into_error()))?;
+    rows.sort_unstable_by_key(|row| (row.cluster, row.line != row.cluster, row.line));
+    Ok(Members { rows, spool })
+}
+
+fn open_spool(folder: &Path) -> Result<File> {
+    tempfile::tempfile_in(folder).map_err(|error| {
+        Error::output(format!(
+            "{}: cannot make a temporary file: {error}; name another folder with -T",
+            folder.display()
+        ))
+    })
+}
+
+fn write_clusters(members: &Members, filter: Filter, output: &mut Output) -> Result<()> {
+    let mut writer = ClusterWriter::new(output)?;
+    for cluster in members.clusters() {
+        let is_single = cluster.len() == 1;
+        if filter == Filter::Duplicated && is_single || filter == Filter::Single && !is_single {
+            continue;
+        }
+        let mut spellings: Vec<(Vec<u8>, u64)> = Vec::new();
+        let mut known: HashMap<Vec<u8>, usize, ahash::RandomState> = HashMap::default();
+        for member in cluster {
+            let text = members.text(member)?;
+            match known.get(&text) {
+                Some(at) => spellings[*at].1 += 1,
+                None => {
+                    known.insert(text.clone(), spellings.len());
+                    spellings.push((text, 1));
+                }
+            }
+        }
+        writer.cluster(&spellings)?;
+    }
+    Ok(())
+}
+
+fn write_dropped(
+    members: &Members,
+    canonicalizer: &Canonicalizer,
+    output: &mut Output,
+) -> Result<()> {
+    // By line, not by cluster: the order in which they were dropped.
+    let mut rows: Vec<(u64, &Member, &Member)> = Vec::new();
+    for cluster in members.clusters() {
+        let (representative, rest) = cluster.split_first().expect("a chunk has a first element");
+        rows.extend(rest.iter().map(|member| (member.line, member, representative)));
+    }
+    rows.sort_unstable_by_key(|(line, _, _)| *line);
+    let mut writer = DroppedWriter::new(output)?;
+    for (line, member, representative) in rows {
+        let (dropped, kept) = (members.text(member)?, members.text(representative)?);
+        let reason = canonicalizer.compare(&dropped, &kept).reason();
+        writer.row(line + 1, representative.line + 1, &reason, &dropped, &kept)?;
+    }
+    Ok(())
+}

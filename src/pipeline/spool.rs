@@ -1,0 +1,74 @@
+//! Streams made readable twice, for jobs that need a second look.
+
+use std::fs::File;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, Result};
+use crate::input::InputPlan;
+
+/// Copies of the streams among a job's inputs. They have no name and vanish with this value.
+#[derive(Debug, Default)]
+pub struct Spooled {
+    files: Vec<(PathBuf, PathBuf, File)>,
+}
+
+impl Spooled {
+    /// Replaces every input of `plan` that can be read only once, standard input and pipes, by a copy in
+    /// `folder`.
+    ///
+    /// Limits: takes as much room in `folder` as the streams are long.
+    pub fn replace(plan: &mut InputPlan, folder: &Path) -> Result<Spooled> {
+        let mut spooled = Spooled::default();
+        for path in &mut plan.paths {
+            let mut stream: Box<dyn io::Read> = if path.as_os_str() == "-" {
+                Box::new(io::stdin().lock())
+            } else {
+                match std::fs::metadata(&*path) {
+                    Ok(meta) if !meta.is_file() && !meta.is_dir() => Box::new(
+                        File::open(&*path)
+                            .map_err(|error| Error::reading(path.display(), error))?,
+                    ),
+                    _ => continue,
+                }
+            };
+            let mut file = tempfile::tempfile_in(folder).map_err(|error| {
+                Error::output(format!(
+                    "{}: cannot make a temporary file: {error}; name another folder with -T",
+                    folder.display()
+                ))
+            })?;
+            copy(&mut stream, &mut file, path, folder)?;
+            let copy = descriptor_path(&file);
+            spooled.files.push((copy.clone(), std::mem::replace(path, copy), file));
+        }
+        Ok(spooled)
+    }
+
+    /// The name that the user knows `path` by.
+    pub fn name_of(&self, path: &Path) -> PathBuf {
+        let known = self.files.iter().find(|(copy, _, _)| copy == path);
+        known.map_or_else(|| path.to_path_buf(), |(_, name, _)| name.clone())
+    }
+}
+
+fn copy(stream: &mut dyn io::Read, file: &mut File, path: &Path, folder: &Path) -> Result<()> {
+    let mut buffer = vec![0; 1 << 18];
+    loop {
+        let length = match stream.read(&mut buffer) {
+            Ok(0) => break,
+            Ok(length) => length,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(Error::reading(path.display(), error)),
+        };
+        file.write_all(&buffer[..length])
+            .map_err(|error| Error::writing(folder.display(), error))?;
+    }
+    Ok(())
+}
+
+/// A path under which the open `file` can be opened again, though it has no name.
+fn descriptor_path(file: &File) -> PathBuf {
+    use std::os::fd::AsRawFd as _;
+    PathBuf::from(format!("/dev/fd/{}", file.as_raw_fd()))
+}

@@ -1,0 +1,308 @@
+//! `report`: how much is duplicate, on which hosts, by which rules.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+
+use super::scan::{scan, share};
+use super::walk::{entries, walk};
+use super::{Job, Spooled};
+use crate::canonical::{Canonicalizer, Scratch};
+use crate::cluster::{
+    Census, Cluster, Keep, Ladders, Levels, Occurrence, PARTITIONS, Scattered, UNMERGED,
+};
+use crate::error::Result;
+use crate::fingerprint::{Fingerprint, FingerprintKey};
+use crate::input::{Chunk, FileSummary};
+use crate::parts;
+use crate::record::{Entry, Format};
+use crate::report::{ClusterRow, Example, HostRow, InputRow, LevelRow, Survey, Tally};
+
+type Map<K, V> = HashMap<K, V, ahash::RandomState>;
+
+/// Levels before the first rule: the line as it is, and parsed.
+const LEVELS_BEFORE_RULES: usize = 2;
+/// Records shown for each step.
+const EXAMPLES: usize = 3;
+/// Spellings shown for each cluster.
+const SPELLINGS: usize = 5;
+
+/// What a worker makes of a chunk.
+struct Surveyed {
+    tally: Tally,
+    occurrence: Occurrence,
+    ladders: Ladders,
+    /// The hosts of the chunk, and which of them each record is on.
+    hosts: Vec<Box<[u8]>>,
+    host_of: Vec<u32>,
+    /// How many records each level changed.
+    changed: Vec<u64>,
+}
+
+/// Surveys the job's input. `top` rows of hosts and clusters are told. `spooled` knows the names of
+/// streams that were spooled: with clusters to be told, the input is read twice.
+pub fn survey(job: &Job, top: usize, spooled: &Spooled) -> Result<Survey> {
+    let pool = job.pool()?;
+    let profile = job.canonicalizer.profile();
+    let mut levels: Vec<LevelRow> = ["identical", "parse"]
+        .into_iter()
+        .chain(profile.rules.iter().map(|rule| rule.name()))
+        .map(|name| LevelRow { name: name.to_string(), ..LevelRow::default() })
+        .collect();
+    let places = Levels::new(levels.len());
+    let census = Census::new(Keep::First);
+    let mut tally = Tally::default();
+    let mut hosts: Map<Box<[u8]>, (u64, u64)> = Map::default();
+    let work = |scratch: &mut Scratch, chunk: &Chunk| look_at(job, chunk, scratch, levels_of(job));
+    let files = scan(job, &pool, "surveying", Scratch::default, work, |batch| {
+        let before = tally.lines;
+        let mut batch = batch;
+        for (_, chunk) in &mut batch {
+            chunk.occurrence.first_line = tally.lines;
+            tally.merge(&chunk.tally);
+        }
+        share(
+            &pool,
+            PARTITIONS,
+            || (),
+            |(), partition| {
+                let chunks = || batch.iter().map(|(_, surveyed)| surveyed);
+                census.count(partition, chunks().map(|one| &one.occurrence));
+                places.place(
+                    partition,
+                    chunks().map(|one| (&one.occurrence.scattered, &one.ladders)),
+                );
+            },
+        );
+        for (chunk, surveyed) in &batch {
+            add_up(surveyed, &mut levels, &mut hosts);
+            find_examples(job, chunk, surveyed, &mut levels);
+        }
+        Ok(Some(tally.lines - before))
+    })?;
+    tally.unique = census.len();
+    tally.duplicate = tally.records - census.len();
+    tally.check()?;
+    let hosts_total = hosts.len() as u64;
+    let largest = census.largest(top);
+    let clusters =
+        if largest.is_empty() { Vec::new() } else { describe_clusters(job, &pool, &largest)? };
+    Ok(Survey {
+        profile: profile.clone(),
+        tally,
+        input: files.iter().map(|file| input_row(file, &spooled.name_of(&file.path))).collect(),
+        levels,
+        hosts: top_hosts(hosts, top),
+        hosts_total,
+        clusters,
+    })
+}
+
+fn levels_of(job: &Job) -> usize {
+    LEVELS_BEFORE_RULES + job.canonicalizer.profile().rules.len()
+}
+
+/// Reads one chunk: the fingerprints of its records at every level, and their hosts.
+fn look_at(job: &Job, chunk: &Chunk, scratch: &mut Scratch, levels: usize) -> Surveyed {
+    let (mut fingerprints, mut line_bytes, mut lines) = (vec![], vec![], vec![]);
+    let (mut rungs, mut starts) = (vec![], vec![0u32]);
+    let (mut hosts, mut host_of) = (vec![], vec![]);
+    let mut numbers: Map<Box<[u8]>, u32> = Map::default();
+    let mut changed = vec![0; levels];
+    let tally = walk(chunk, job, scratch, |line, record, canonical| {
+        let last = job.key.fingerprint(canonical.form);
+        if canonical.form == record.line {
+            rungs.push((0, last));
+        } else {
+            climb(job.canonicalizer, job.key, record.line, record.url, &mut rungs, &mut changed);
+        }
+        starts.push(u32::try_from(rungs.len()).unwrap_or(u32::MAX));
+        fingerprints.push(last);
+        line_bytes.push(u32::try_from(record.line.len()).unwrap_or(u32::MAX));
+        lines.push(line);
+        let host = parts::host_of(canonical.form).unwrap_or(b"");
+        let number = numbers.get(host).copied().unwrap_or_else(|| {
+            let number = hosts.len() as u32;
+            hosts.push(Box::from(host));
+            numbers.insert(host.into(), number);
+            number
+        });
+        host_of.push(number);
+    });
+    let scattered = Scattered::new(fingerprints);
+    let occurrence = Occurrence { scattered, line_bytes, lines, first_line: 0 };
+    let ladders = Ladders::new(rungs, starts);
+    Surveyed { tally, occurrence, ladders, hosts, host_of, changed }
+}
+
+/// The forms of one line at every level at which it changes.
+fn climb(
+    canonicalizer: &Canonicalizer,
+    key: FingerprintKey,
+    line: &[u8],
+    url: &[u8],
+    rungs: &mut Vec<(u8, Fingerprint)>,
+    changed: &mut [u64],
+) {
+    let mut step = |level: usize, form: &[u8]| {
+        rungs.push((level as u8, key.fingerprint(form)));
+        changed[level] += u64::from(level > 0);
+    };
+    step(0, line);
+    match canonicalizer.trace(url) {
+        Ok(trace) => {
+            if trace.parsed != line {
+                step(1, &trace.parsed);
+            }
+            for (level, form) in &trace.levels {
+                step(LEVELS_BEFORE_RULES - 1 + level, form);
+            }
+        }
+        // Not parsed: the blanks at its end are all that can be taken away.
+        Err(_) if url != line => step(1, url),
+        Err(_) => {}
+    }
+}
+
+/// Adds a chunk's records to the sums.
+fn add_up(surveyed: &Surveyed, levels: &mut [LevelRow], hosts: &mut Map<Box<[u8]>, (u64, u64)>) {
+    let mut local = vec![(0u64, 0u64); surveyed.hosts.len()];
+    for (record, host) in (0u32..).zip(&surveyed.host_of) {
+        let merged = surveyed.ladders.merged(record);
+        let counts = &mut local[*host as usize];
+        counts.0 += 1;
+        if merged != UNMERGED {
+            counts.1 += 1;
+            levels[usize::from(merged)].merged += 1;
+        }
+    }
+    for (host, (records, duplicate)) in surveyed.hosts.iter().zip(local) {
+        let counts = match hosts.get_mut(host) {
+            Some(counts) => counts,
+            None => hosts.entry(host.clone()).or_default(),
+        };
+        counts.0 += records;
+        counts.1 += duplicate;
+    }
+    for (level, changed) in levels.iter_mut().zip(&surveyed.changed) {
+        level.changed += changed;
+    }
+}
+
+/// Keeps the first records that merge at a step, as long as the step has too few.
+fn find_examples(job: &Job, chunk: &Chunk, surveyed: &Surveyed, levels: &mut [LevelRow]) {
+    let wanted = |levels: &[LevelRow], record: u32| {
+        let merged = surveyed.ladders.merged(record);
+        let row = levels.get(usize::from(merged));
+        row.filter(|row| row.examples.len() < EXAMPLES).map(|_| usize::from(merged))
+    };
+    let records = surveyed.host_of.len() as u32;
+    if !(0..records).any(|record| wanted(levels, record).is_some()) {
+        return;
+    }
+    let mut record = 0;
+    for (line, entry) in (surveyed.occurrence.first_line + 1..).zip(entries(chunk, job.reading())) {
+        let Entry::Record(found) = entry else { continue };
+        if let Some(level) = wanted(levels, record) {
+            let (before, after) = forms_around(job.canonicalizer, found.line, found.url, level);
+            levels[level].examples.push(Example { line, before, after });
+        }
+        record += 1;
+    }
+}
+
+/// The forms of a line before and after `level`.
+fn forms_around(
+    canonicalizer: &Canonicalizer,
+    line: &[u8],
+    url: &[u8],
+    level: usize,
+) -> (Vec<u8>, Vec<u8>) {
+    match (canonicalizer.trace(url), level) {
+        (_, 0) => (line.to_vec(), line.to_vec()),
+        (Ok(trace), 1) => (line.to_vec(), trace.parsed),
+        (Ok(trace), level) => {
+            let rule = level + 1 - LEVELS_BEFORE_RULES;
+            (trace.at(rule - 1).to_vec(), trace.at(rule).to_vec())
+        }
+        (Err(_), _) => (line.to_vec(), url.to_vec()),
+    }
+}
+
+fn top_hosts(hosts: Map<Box<[u8]>, (u64, u64)>, top: usize) -> Vec<HostRow> {
+    let mut rows: Vec<HostRow> = hosts
+        .into_iter()
+        .map(|(host, (records, duplicate))| HostRow { host: host.into(), records, duplicate })
+        .collect();
+    rows.sort_unstable_by(|a, b| {
+        (b.duplicate, b.records).cmp(&(a.duplicate, a.records)).then_with(|| a.host.cmp(&b.host))
+    });
+    rows.truncate(top);
+    rows
+}
+
+fn input_row(file: &FileSummary, path: &std::path::Path) -> InputRow {
+    let path: PathBuf = path.to_path_buf();
+    InputRow {
+        path: path.display().to_string(),
+        format: Format::Lines.name().to_string(),
+        compression: file.compression.name().to_string(),
+        disk_bytes: file.disk_bytes,
+        bytes: file.bytes,
+    }
+}
+
+/// The second pass: the spellings of the largest clusters.
+fn describe_clusters(
+    job: &Job,
+    pool: &rayon::ThreadPool,
+    largest: &[(Fingerprint, Cluster)],
+) -> Result<Vec<ClusterRow>> {
+    let wanted: Map<u128, usize> =
+        largest.iter().enumerate().map(|(row, (fingerprint, _))| (fingerprint.0, row)).collect();
+    let mut rows: Vec<ClusterRow> = largest
+        .iter()
+        .map(|(_, cluster)| ClusterRow {
+            canonical: Vec::new(),
+            lines: cluster.lines,
+            spellings: Vec::new(),
+            spellings_total: 0,
+        })
+        .collect();
+    let mut counts: Vec<Map<Vec<u8>, (u64, u64)>> = vec![Map::default(); rows.len()];
+    let mut line = 0;
+    let work = |scratch: &mut Scratch, chunk: &Chunk| {
+        let mut found: Vec<(u32, usize, Vec<u8>, Option<Vec<u8>>)> = Vec::new();
+        let mut has_form = vec![false; largest.len()];
+        let tally = walk(chunk, job, scratch, |line, record, canonical| {
+            let fingerprint = job.key.fingerprint(canonical.form);
+            if let Some(row) = wanted.get(&fingerprint.0) {
+                let form = (!has_form[*row]).then(|| canonical.form.to_vec());
+                has_form[*row] = true;
+                found.push((line, *row, record.line.to_vec(), form));
+            }
+        });
+        (found, tally.lines)
+    };
+    scan(job, pool, "describing clusters", Scratch::default, work, |batch| {
+        let before = line;
+        for (_, (found, lines)) in batch {
+            for (number, row, spelling, form) in found {
+                if let (true, Some(form)) = (rows[row].canonical.is_empty(), form) {
+                    rows[row].canonical = form;
+                }
+                let first = line + u64::from(number);
+                counts[row].entry(spelling).or_insert((0, first)).0 += 1;
+            }
+            line += lines;
+        }
+        Ok(Some(line - before))
+    })?;
+    for (row, counts) in rows.iter_mut().zip(counts) {
+        let mut spellings: Vec<(Vec<u8>, (u64, u64))> = counts.into_iter().collect();
+        row.spellings_total = spellings.len() as u64;
+        spellings.sort_unstable_by_key(|(_, (count, first))| (std::cmp::Reverse(*count), *first));
+        spellings.truncate(SPELLINGS);
+        row.spellings = spellings.into_iter().map(|(url, (count, _))| (url, count)).collect();
+    }
+    Ok(rows)
+}

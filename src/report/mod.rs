@@ -1,0 +1,12 @@
+//! What is written: lists, clusters, dropped lines, reports. Foreign bytes are escaped where they are
+//! shown to people, and left alone in files.
+
+mod clusters;
+mod output;
+mod survey;
+mod tally;
+
+pub use clusters::{ClusterWriter, DroppedWriter};
+pub use output::Output;
+pub use survey::{ClusterRow, Example, HostRow, InputRow, LevelRow, Survey, number};
+pub use tally::Tally;
