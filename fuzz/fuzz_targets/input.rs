@@ -75,7 +75,7 @@ fn pack(how: u8, rest: &[u8]) -> Vec<u8> {
         1 => gzip(rest),
         2 => zstd(rest),
         // What gzip calls members and zstd frames.
-        _ if rest.len() % 2 == 0 => [gzip(front), gzip(back)].concat(),
+        _ if rest.len().is_multiple_of(2) => [gzip(front), gzip(back)].concat(),
         _ => [zstd(front), zstd(back)].concat(),
     }
 }

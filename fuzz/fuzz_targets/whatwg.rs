@@ -21,7 +21,9 @@ fn lane() -> Canonicalizer {
 /// like a drive letter in the path of any scheme.
 fn is_known_difference(text: &str) -> bool {
     let read: Vec<u8> = text.bytes().filter(|b| !matches!(b, b'\t' | b'\n' | b'\r')).collect();
-    let is_drive = |three: &[u8]| matches!(three, [b'/' | b'\\', letter, b':' | b'|'] if letter.is_ascii_alphabetic());
+    let is_drive = |three: &[u8]| {
+        matches!(three, [b'/' | b'\\', _, b':' | b'|']) && three[1].is_ascii_alphabetic()
+    };
     text.contains('^') || read.windows(3).any(is_drive)
 }
 

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use url::Url;
 
+use super::profile::Options;
 use crate::bytes::hex;
 use crate::limits::IDNA_HOST_BYTES_MAX;
 use crate::parts::{self, UrlParts};
@@ -84,9 +85,11 @@ impl Draft {
     ///
     /// - Shape: bytes, not text; a byte that is not UTF-8 counts as its own escape (`%FF`), except in a
     ///   host, where it is a reject.
-    /// - `default_scheme`: what a line without a scheme gets, if it starts with what looks like a host.
+    /// - Options: `default_scheme`, what a line without a scheme gets if it starts with what looks like
+    ///   a host; `registered_names`, see [`is_registered_name`].
     /// - Source: WHATWG URL standard 4.4, without a base.
-    pub(super) fn parse(line: &[u8], default_scheme: Option<&str>) -> Result<Draft, Reject> {
+    pub(super) fn parse(line: &[u8], options: &Options) -> Result<Draft, Reject> {
+        let default_scheme = options.default_scheme.as_deref();
         let mut text = clean(line);
         let mut scheme_added = false;
         let scheme_end = match scheme_of(&text, default_scheme.is_some()) {
@@ -104,7 +107,7 @@ impl Draft {
             }
         };
         let parts = if is_web(&text[..scheme_end]) {
-            let parsed = parse_web(&text, scheme_end);
+            let parsed = parse_web(&text, scheme_end, options.registered_names);
             // A guess that fails was no URL without its scheme, but something else altogether.
             Parts::Web(if scheme_added { parsed.map_err(|_| Reject::Relative)? } else { parsed? })
         } else {
@@ -200,7 +203,7 @@ fn starts_with_host(text: &[u8]) -> bool {
 }
 
 /// Parses a web URL whose scheme ends at `scheme_end`.
-fn parse_web(text: &[u8], scheme_end: usize) -> Result<Web, Reject> {
+fn parse_web(text: &[u8], scheme_end: usize, registered_names: bool) -> Result<Web, Reject> {
     let query_at = text.iter().position(|byte| matches!(byte, b'?' | b'#')).unwrap_or(text.len());
     let mut text = Cow::Borrowed(text);
     if text[..query_at].contains(&b'\\') {
@@ -213,7 +216,11 @@ fn parse_web(text: &[u8], scheme_end: usize) -> Result<Web, Reject> {
     let at = UrlParts::split(&text, scheme_end)?;
     let piece = |from: u32, to: u32| text[from as usize..to as usize].to_vec();
     let host = piece(at.host_start, at.host_end);
-    canonical_host(&host)?;
+    if let Err(reject) = canonical_host(&host)
+        && !(registered_names && is_registered_name(&host))
+    {
+        return Err(reject);
+    }
     let userinfo = (at.host_start > at.authority_start)
         .then(|| escape_blanks(piece(at.authority_start, at.host_start - 1)));
     let port = piece(at.host_end, at.path_start);
@@ -281,6 +288,24 @@ pub(super) fn canonical_host(host: &[u8]) -> Result<Vec<u8>, Reject> {
     }
 }
 
+/// Is `host` a registered name that ends in a number, such as `node7.10.0.0.5`?
+///
+/// The WHATWG standard takes every host that ends in a number for an IPv4 address, and refuses this one.
+/// RFC 3986 3.2.2 allows it, resolvers look it up, and lists hold such hosts: it counts as a name if a label
+/// before the last has a letter.
+fn is_registered_name(host: &[u8]) -> bool {
+    let host = host.strip_suffix(b".").unwrap_or(host);
+    let Some(dot) = memchr::memrchr(b'.', host) else { return false };
+    let (before, last) = (&host[..dot], &host[dot + 1..]);
+    let is_label = |label: &[u8]| {
+        !label.is_empty()
+            && label.iter().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'))
+    };
+    host.split(|byte| *byte == b'.').all(is_label)
+        && last[0].is_ascii_digit()
+        && before.iter().any(u8::is_ascii_alphabetic)
+}
+
 /// The spelling of a URL of another scheme that the `url` crate gives and gives again.
 ///
 /// A few `file:` URLs change once more when they are parsed again; they are parsed until they settle.
@@ -329,9 +354,14 @@ fn escape_non_utf8(text: &[u8]) -> Cow<'_, [u8]> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::canonical::Profile;
+
+    fn options(profile: &str) -> Options {
+        Profile::named(profile).unwrap().options
+    }
 
     fn parsed(line: &str) -> Result<String, Reject> {
-        Draft::parse(line.as_bytes(), Some("http"))
+        Draft::parse(line.as_bytes(), &options("crawl"))
             .map(|draft| String::from_utf8(draft.to_vec()).unwrap())
     }
 
@@ -361,6 +391,9 @@ mod tests {
             ("a..%00.b/", Err(Reject::Relative)),
             ("http://", Err(Reject::NoHost)),
             ("http://a b/", Err(Reject::Host)),
+            ("http://Node7.10.0.0.5/", Ok("http://Node7.10.0.0.5/")),
+            ("http://1.2.3.4.5/", Err(Reject::Host)),
+            ("http://a..1/", Err(Reject::Host)),
             ("http://[::1/", Err(Reject::Host)),
             ("http://256.1.1.1/", Err(Reject::Host)),
             ("http://a:x/", Err(Reject::Port)),
@@ -371,17 +404,18 @@ mod tests {
 
     #[test]
     fn without_a_default_scheme_nothing_is_guessed() {
-        assert_eq!(Draft::parse(b"a.test/b", None), Err(Reject::Relative));
-        assert_eq!(Draft::parse(b"//a.test/b", None), Err(Reject::Relative));
-        let draft = Draft::parse(b"a.test:80/b", None).unwrap();
+        assert_eq!(Draft::parse(b"a.test/b", &options("whatwg")), Err(Reject::Relative));
+        assert_eq!(Draft::parse(b"//a.test/b", &options("whatwg")), Err(Reject::Relative));
+        let draft = Draft::parse(b"a.test:80/b", &options("whatwg")).unwrap();
         assert_eq!(draft.to_vec(), b"a.test:80/b");
     }
 
     #[test]
     fn bytes_that_are_not_text() {
-        let draft = Draft::parse(b"http://a.test/\xff", None).unwrap();
+        let draft = Draft::parse(b"http://a.test/\xff", &options("whatwg")).unwrap();
         assert_eq!(draft.to_vec(), b"http://a.test/\xff");
-        assert_eq!(Draft::parse(b"http://\xff.test/", None), Err(Reject::Host));
-        assert_eq!(Draft::parse(b"data:\xff", None).unwrap().to_vec(), b"data:%FF");
+        assert_eq!(Draft::parse(b"http://a.1/", &options("whatwg")), Err(Reject::Host));
+        assert_eq!(Draft::parse(b"http://\xff.test/", &options("whatwg")), Err(Reject::Host));
+        assert_eq!(Draft::parse(b"data:\xff", &options("whatwg")).unwrap().to_vec(), b"data:%FF");
     }
 }

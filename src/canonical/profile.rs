@@ -62,6 +62,8 @@ pub enum Www {
 pub struct Options {
     /// Scheme for lines without one, or `None`: such lines do not parse.
     pub default_scheme: Option<String>,
+    /// A host that ends in a number, but is no address, is a name (RFC 3986), not an error (WHATWG).
+    pub registered_names: bool,
     /// `case`: drops one trailing dot of a host.
     pub drop_trailing_dot: bool,
     /// `encoding`: one spelling for what parsers of forms and paths read alike, not only for what the
@@ -122,6 +124,7 @@ impl Profile {
             rules: rules.collect(),
             options: Options {
                 default_scheme: guesses.then(|| "http".to_string()),
+                registered_names: base != "whatwg",
                 drop_trailing_dot: guesses,
                 form_spelling: guesses,
                 empty_values: guesses,
@@ -169,7 +172,10 @@ impl Profile {
             return "lines".to_string();
         }
         let options = &self.options;
-        let mut text = format!("parse default-scheme={:?}\n", options.default_scheme);
+        let mut text = format!(
+            "parse default-scheme={:?} registered-names={}\n",
+            options.default_scheme, options.registered_names
+        );
         for rule in self.rules.iter() {
             let parameters = match rule {
                 RuleId::Case => format!("drop-trailing-dot={}", options.drop_trailing_dot),

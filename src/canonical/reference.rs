@@ -57,7 +57,7 @@ impl Trace {
 
 /// Runs `line` through the rules of `profile`, one by one, and tells every step.
 pub(super) fn trace(line: &[u8], profile: &Profile) -> Result<Trace, Reject> {
-    let draft = Draft::parse(line, profile.options.default_scheme.as_deref())?;
+    let draft = Draft::parse(line, &profile.options)?;
     let scheme_added = draft.scheme_added;
     let mut trace =
         Trace { parsed: draft.to_vec(), steps: Vec::new(), levels: Vec::new(), scheme_added };
@@ -70,7 +70,7 @@ pub(super) fn trace(line: &[u8], profile: &Profile) -> Result<Trace, Reject> {
 
 /// Writes the canonical form of `line` into `out` and says whether a scheme was added.
 pub(super) fn canonical(line: &[u8], profile: &Profile, out: &mut Vec<u8>) -> Result<bool, Reject> {
-    let draft = Draft::parse(line, profile.options.default_scheme.as_deref())?;
+    let draft = Draft::parse(line, &profile.options)?;
     let scheme_added = draft.scheme_added;
     settle(draft, profile, |_, _| {}, |_, _| {})?.write(out);
     Ok(scheme_added)

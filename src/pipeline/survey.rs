@@ -23,6 +23,8 @@ type Map<K, V> = HashMap<K, V, ahash::RandomState>;
 const LEVELS_BEFORE_RULES: usize = 2;
 /// Records shown for each step.
 const EXAMPLES: usize = 3;
+/// Records that are looked at for each step before its examples are good enough.
+const LOOKS: u32 = 1000;
 /// Spellings shown for each cluster.
 const SPELLINGS: usize = 5;
 
@@ -188,12 +190,15 @@ fn add_up(surveyed: &Surveyed, levels: &mut [LevelRow], hosts: &mut Map<Box<[u8]
     }
 }
 
-/// Keeps the first records that merge at a step, as long as the step has too few.
+/// Keeps the first records that merge at a step. Those that the step changed show more than those that an
+/// earlier record was changed to, so they go first; after `LOOKS` records nothing better is looked for.
 fn find_examples(job: &Job, chunk: &Chunk, surveyed: &Surveyed, levels: &mut [LevelRow]) {
     let wanted = |levels: &[LevelRow], record: u32| {
-        let merged = surveyed.ladders.merged(record);
-        let row = levels.get(usize::from(merged));
-        row.filter(|row| row.examples.len() < EXAMPLES).map(|_| usize::from(merged))
+        let level = usize::from(surveyed.ladders.merged(record));
+        let row = levels.get(level)?;
+        let changed = row.examples.iter().filter(|one| one.before != one.after).count();
+        let enough = if level == 0 { row.examples.len() } else { changed };
+        (enough < EXAMPLES && row.looks < LOOKS).then_some(level)
     };
     let records = surveyed.host_of.len() as u32;
     if !(0..records).any(|record| wanted(levels, record).is_some()) {
@@ -204,7 +209,11 @@ fn find_examples(job: &Job, chunk: &Chunk, surveyed: &Surveyed, levels: &mut [Le
         let Entry::Record(found) = entry else { continue };
         if let Some(level) = wanted(levels, record) {
             let (before, after) = forms_around(job.canonicalizer, found.line, found.url, level);
-            levels[level].examples.push(Example { line, before, after });
+            let row = &mut levels[level];
+            row.looks += 1;
+            row.examples.push(Example { line, before, after });
+            row.examples.sort_by_key(|one| one.before == one.after);
+            row.examples.truncate(EXAMPLES);
         }
         record += 1;
     }

@@ -54,8 +54,10 @@ pub struct LevelRow {
     pub merged: u64,
     /// Records that the step changed, merged or not.
     pub changed: u64,
-    /// The first records that merge here.
+    /// Records that merge here, those first that the step changed.
     pub examples: Vec<Example>,
+    /// How many records were looked at for examples.
+    pub looks: u32,
 }
 
 /// A record that merges at a step.

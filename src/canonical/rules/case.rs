@@ -31,8 +31,10 @@ pub(super) fn apply(draft: &mut Draft, options: &Options) -> bool {
     match &mut draft.parts {
         Parts::Web(web) => {
             let scheme = web.scheme.to_ascii_lowercase();
-            // The host was checked when the URL was parsed, and rules only put valid hosts in.
-            let mut host = canonical_host(&web.host).unwrap_or_else(|_| web.host.clone());
+            // The host was checked when the URL was parsed: what is no host by the WHATWG standard is a
+            // registered name.
+            let mut host =
+                canonical_host(&web.host).unwrap_or_else(|_| web.host.to_ascii_lowercase());
             if options.drop_trailing_dot {
                 drop_trailing_dot(&mut host);
             }

@@ -66,7 +66,11 @@ fn with_www(host: &[u8]) -> Vec<u8> {
 
 /// Is there a name that can be registered in `host`: a public suffix with a label before it?
 fn has_registrable_domain(host: &[u8]) -> bool {
-    if host.first().is_none_or(|byte| *byte == b'.') {
+    if host.is_empty() {
+        return false;
+    }
+    let is_address = !host.iter().any(u8::is_ascii_alphabetic);
+    if host[0] == b'.' || is_address {
         return false;
     }
     // The list is in lower case.
