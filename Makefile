@@ -1,0 +1,36 @@
+# The checks of the project. `make check` and `make test` are what CI runs.
+
+CARGO ?= cargo
+export RUST_BACKTRACE ?= 0
+
+.PHONY: all check test docs fmt bench fuzz
+
+all: check test
+
+## Formatting, lints, documentation; warnings are errors.
+check:
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --locked --all-targets -- -D warnings
+	$(CARGO) clippy --locked --lib --no-default-features -- -D warnings
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --no-deps
+
+## All tests. Needs only Rust, a C compiler and make.
+test:
+	$(CARGO) test --locked
+
+## Prints the pages that are printed from code.
+docs:
+	$(CARGO) run --locked --release -- rules pages > docs/rules.md.new
+	mv docs/rules.md.new docs/rules.md
+
+fmt:
+	$(CARGO) fmt --all
+
+## All benches, with their checks; takes some minutes.
+bench:
+	$(CARGO) bench --locked
+
+## Two minutes of each fuzz target; needs cargo-fuzz.
+fuzz:
+	cd fuzz && for target in lanes whatwg input config; do \
+		RUSTC_BOOTSTRAP=1 cargo fuzz run $$target -- -max_total_time=120 || exit 1; done

@@ -1,0 +1,79 @@
+//! The tables of cases: every rule alone, through both lanes and twice; and pairs that profiles must merge,
+//! or must not.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use undust::bytes::show;
+use undust::canonical::{Canonicalizer, DustRules, Profile, RuleId, Scratch, Settings};
+
+fn table(name: &str, columns: usize) -> Vec<Vec<String>> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("data/cases").join(name);
+    fs::read_to_string(path)
+        .unwrap()
+        .lines()
+        .filter(|line| !line.starts_with('#'))
+        .map(|line| {
+            let row: Vec<String> = line.split('\t').map(String::from).collect();
+            assert_eq!(row.len(), columns, "{name}: {line}");
+            assert!(!row[columns - 1].is_empty(), "{name}: no reason: {line}");
+            row
+        })
+        .collect()
+}
+
+fn form(lane: &Canonicalizer, url: &str) -> String {
+    let mut scratch = Scratch::default();
+    let answer = lane.canonical(url.as_bytes(), &mut scratch);
+    assert_eq!(answer.reject, None, "{url}");
+    show(answer.form).to_string()
+}
+
+/// Both lanes of `profile`.
+fn lanes(profile: Profile) -> [Canonicalizer; 2] {
+    [Canonicalizer::new(profile.clone()), Canonicalizer::reference_only(profile)]
+}
+
+#[test]
+fn every_rule_has_its_table_and_does_what_it_says() {
+    let mut rows_of: BTreeMap<String, usize> = BTreeMap::new();
+    for row in table("rules.tsv", 5) {
+        let [rule, options, given, expected, why] = &row[..] else { unreachable!() };
+        let mut settings = if rule == "dust" {
+            let dust = DustRules::parse(options).unwrap();
+            Settings { dust, ..Settings::default() }
+        } else {
+            Settings::parse(options).unwrap()
+        };
+        settings.only = Some(vec![rule.clone()]);
+        for lane in lanes(settings.build().unwrap()) {
+            let once = form(&lane, given);
+            assert_eq!(once, *expected, "{rule} {options}: {given}: {why}");
+            assert_eq!(form(&lane, &once), once, "{rule} {options}, twice: {given}");
+        }
+        *rows_of.entry(rule.clone()).or_default() += 1;
+    }
+    for rule in RuleId::ALL {
+        let rows = rows_of.remove(rule.name()).unwrap_or(0);
+        assert!(rows >= 3, "{} has {rows} cases", rule.name());
+    }
+    assert!(rows_of.is_empty(), "no such rules: {rows_of:?}");
+}
+
+#[test]
+fn profiles_merge_what_they_promise_and_nothing_else() {
+    for row in table("pairs.tsv", 5) {
+        let [profile, verdict, a, b, why] = &row[..] else { unreachable!() };
+        for lane in lanes(Profile::named(profile).unwrap()) {
+            let equal = form(&lane, a) == form(&lane, b);
+            let expected = match verdict.as_str() {
+                "equal" => true,
+                "distinct" => false,
+                other => panic!("{other}: expected equal or distinct"),
+            };
+            assert_eq!(equal, expected, "{profile}: {a} and {b}: {why}");
+            assert_eq!(lane.compare(a.as_bytes(), b.as_bytes()).equal, expected);
+        }
+    }
+}
