@@ -38,7 +38,7 @@ impl<const RAYON: bool> FirstSeen for Radix<RAYON> {
     fn mark_batch(&mut self, chunks: Vec<Vec<Fingerprint>>) -> u64 {
         let scatter = |chunk: Vec<Fingerprint>| {
             let marks = Marks::new(chunk.len());
-            (Scattered::new(chunk), marks)
+            (Scattered::new(&chunk), marks)
         };
         let chunks: Vec<(Scattered, Marks)> = if RAYON {
             let chunks: Vec<_> = chunks.into_par_iter().map(scatter).collect();

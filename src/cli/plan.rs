@@ -128,7 +128,6 @@ impl RunArgs {
     pub(super) fn open_output(&self, inputs: &[PathBuf]) -> Result<Output> {
         match &self.output {
             None => Ok(Output::stdout()),
-            Some(path) if path.as_os_str() == "-" => Ok(Output::stdout()),
             Some(path) => Output::file(path, inputs),
         }
     }

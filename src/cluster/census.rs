@@ -78,7 +78,7 @@ impl Census {
     pub fn count<'a>(&self, partition: usize, chunks: impl Iterator<Item = &'a Occurrence>) {
         let mut clusters = self.partition(partition);
         for chunk in chunks {
-            for (record, fingerprint) in chunk.scattered.of(partition) {
+            for (record, fingerprint) in chunk.scattered.pairs(partition) {
                 let line_bytes = chunk.line_bytes[record as usize];
                 let line = chunk.first_line + u64::from(chunk.lines[record as usize]);
                 let cluster = clusters.entry(fingerprint.0).or_insert(Cluster {
@@ -203,7 +203,7 @@ impl Levels {
         let mut forms =
             self.partitions[partition].lock().expect("no thread panics while it holds a partition");
         for (scattered, ladders) in chunks {
-            for (record, _) in scattered.of(partition) {
+            for (record, _) in scattered.pairs(partition) {
                 let rungs = ladders.rungs(record);
                 let mut merged = UNMERGED;
                 for (number, (from, form)) in rungs.iter().enumerate() {
@@ -231,9 +231,10 @@ mod tests {
     }
 
     fn occurrences(lines: &[&str], first_line: u64) -> Occurrence {
-        let forms = lines.iter().map(|line| fingerprint(&line.to_lowercase())).collect();
+        let forms: Vec<Fingerprint> =
+            lines.iter().map(|line| fingerprint(&line.to_lowercase())).collect();
         Occurrence {
-            scattered: Scattered::new(forms),
+            scattered: Scattered::new(&forms),
             line_bytes: lines.iter().map(|line| line.trim_end().len() as u32).collect(),
             lines: (0..lines.len() as u32).collect(),
             first_line,
@@ -271,7 +272,7 @@ mod tests {
             starts.push(rungs.len() as u32);
             last.push(fingerprint(&forms[2]));
         }
-        let scattered = Scattered::new(last);
+        let scattered = Scattered::new(&last);
         let ladders = Ladders::new(rungs, starts);
         let levels = Levels::new(3);
         for partition in 0..PARTITIONS {

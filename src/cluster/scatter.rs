@@ -18,42 +18,51 @@ pub fn partition_of(fingerprint: Fingerprint) -> usize {
     (fingerprint.0 >> (128 - PARTITION_BITS)) as usize
 }
 
-/// The fingerprints of one chunk's records, in line order, with their order by partition beside it.
+/// The fingerprints of one chunk's records, by partition, and in line order within each.
 #[derive(Debug)]
 pub struct Scattered {
     fingerprints: Vec<Fingerprint>,
-    /// Numbers of records, by partition and then by line.
-    order: Vec<u32>,
-    /// Where each partition starts in `order`, and the end.
+    /// The number of each one's record in the chunk.
+    records: Vec<u32>,
+    /// Where each partition starts, and the end.
     bounds: Box<[u32]>,
 }
 
 impl Scattered {
-    /// Sorts `fingerprints` by partition, in linear time.
+    /// Sorts the fingerprints of the records 0, 1, 2, … by partition, in linear time.
     ///
     /// Limits: a chunk holds fewer than 2³² records.
-    pub fn new(fingerprints: Vec<Fingerprint>) -> Self {
+    pub fn new(in_line_order: &[Fingerprint]) -> Self {
         let mut bounds = vec![0u32; PARTITIONS + 1].into_boxed_slice();
-        for fingerprint in &fingerprints {
+        for fingerprint in in_line_order {
             bounds[partition_of(*fingerprint) + 1] += 1;
         }
         for partition in 0..PARTITIONS {
             bounds[partition + 1] += bounds[partition];
         }
         let mut next = bounds.clone();
-        let mut order = vec![0; fingerprints.len()];
-        for (record, fingerprint) in (0u32..).zip(&fingerprints) {
+        let mut records = vec![0; in_line_order.len()];
+        let mut fingerprints = vec![Fingerprint(0); in_line_order.len()];
+        for (record, fingerprint) in (0u32..).zip(in_line_order) {
             let slot = &mut next[partition_of(*fingerprint)];
-            order[*slot as usize] = record;
+            records[*slot as usize] = record;
+            fingerprints[*slot as usize] = *fingerprint;
             *slot += 1;
         }
-        Scattered { fingerprints, order, bounds }
+        Scattered { fingerprints, records, bounds }
     }
 
-    /// The records of `partition`, in line order: number in the chunk, fingerprint.
-    pub fn of(&self, partition: usize) -> impl Iterator<Item = (u32, Fingerprint)> + '_ {
-        let (start, end) = (self.bounds[partition] as usize, self.bounds[partition + 1] as usize);
-        self.order[start..end].iter().map(|record| (*record, self.fingerprints[*record as usize]))
+    /// The records of `partition`, in line order: their numbers in the chunk, and their fingerprints.
+    #[inline]
+    pub fn of(&self, partition: usize) -> (&[u32], &[Fingerprint]) {
+        let range = self.bounds[partition] as usize..self.bounds[partition + 1] as usize;
+        (&self.records[range.clone()], &self.fingerprints[range])
+    }
+
+    /// The same as pairs.
+    pub fn pairs(&self, partition: usize) -> impl Iterator<Item = (u32, Fingerprint)> + '_ {
+        let (records, fingerprints) = self.of(partition);
+        records.iter().copied().zip(fingerprints.iter().copied())
     }
 
     /// How many records.
@@ -104,11 +113,11 @@ mod tests {
         let spread =
             |n: u128| Fingerprint(n.wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835));
         let fingerprints: Vec<Fingerprint> = (0..10_000).map(spread).collect();
-        let scattered = Scattered::new(fingerprints.clone());
+        let scattered = Scattered::new(&fingerprints);
         let mut seen = 0;
         for partition in 0..PARTITIONS {
             let mut last = None;
-            for (record, fingerprint) in scattered.of(partition) {
+            for (record, fingerprint) in scattered.pairs(partition) {
                 assert_eq!(fingerprint, fingerprints[record as usize]);
                 assert_eq!(partition_of(fingerprint), partition);
                 assert!(last < Some(record));

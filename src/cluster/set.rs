@@ -36,9 +36,15 @@ impl ClusterSet {
     pub fn mark_first(&self, partition: usize, chunks: &[(Scattered, Marks)]) {
         let mut table = self.partition(partition);
         for (scattered, marks) in chunks {
-            for (record, fingerprint) in scattered.of(partition) {
-                if table.insert(fingerprint) {
-                    marks.set(record);
+            let (records, fingerprints) = scattered.of(partition);
+            // Bet: the table is not in the cache. A group's homes are fetched side by side first.
+            for (records, group) in records.chunks(GROUP).zip(fingerprints.chunks(GROUP)) {
+                let touched = group.iter().fold(0, |sum, one| sum ^ table.touch(*one));
+                std::hint::black_box(touched);
+                for (record, fingerprint) in records.iter().zip(group) {
+                    if table.insert(*fingerprint) {
+                        marks.set(*record);
+                    }
                 }
             }
         }
@@ -68,17 +74,9 @@ impl ClusterSet {
     /// The fingerprints of `partition`, sorted.
     pub fn sorted(&self, partition: usize) -> Vec<Fingerprint> {
         let table = self.partition(partition);
-        let mut all: Vec<Fingerprint> = table
-            .slots
-            .iter()
-            .filter(|slot| **slot != EMPTY)
-            .map(|slot| Fingerprint(*slot))
-            .collect();
-        if table.holds_zero {
-            all.push(Fingerprint(EMPTY));
-        }
-        all.sort_unstable();
-        all
+        let zero = table.holds_zero.then_some(Fingerprint(EMPTY));
+        let taken = table.slots.iter().filter(|slot| **slot != EMPTY);
+        zero.into_iter().chain(taken.map(|slot| Fingerprint(*slot))).collect()
     }
 
     fn partition(&self, partition: usize) -> std::sync::MutexGuard<'_, Table> {
@@ -89,65 +87,114 @@ impl ClusterSet {
 /// A slot without a fingerprint. The fingerprint with this value is kept beside the slots.
 const EMPTY: u128 = 0;
 
-/// One partition: open addressing, linear probing, home slots in the order of the fingerprints.
+/// Slots by which the tail behind the last home is longer each time it is full.
+const SLACK: usize = 64;
+
+/// How many records are looked up at once.
+const GROUP: usize = 16;
+
+/// One partition: open addressing, linear probing, everything in ascending order.
 ///
-/// A fingerprint's home is its share of the table's length (its value, scaled), so that the table can
-/// grow by any factor. It grows by a quarter once seven eighths are full: between 70 and 87.5 % of the
-/// slots are taken, 18.3 to 22.9 bytes for each fingerprint.
+/// ```text
+/// home(x) = x scaled to the number of homes, so homes are in the order of the values
+/// slots:    [ 03 | 05 | -- | 11 | 12 | 13 | -- | ... | slack ]
+///                  05 stands after its home, which 03 took; a later 04 would push it on
+/// ```
+///
+/// - A search starts at the home and ends at an empty slot or a larger value, so it stays short though the
+///   table is full: it grows by a quarter once seven eighths of the homes are taken.
+/// - Between 70 and 87.5 % are taken: 18.3 to 22.9 bytes for each fingerprint.
+/// - Growing, and listing in order, are one pass from front to back.
 #[derive(Debug, Default)]
 struct Table {
+    /// The homes, and a tail for what is pushed past the last; or nothing at all.
     slots: Vec<u128>,
+    homes: usize,
     len: usize,
     holds_zero: bool,
 }
 
 impl Table {
+    /// Reads the home of `fingerprint`, so that a group of them is on its way from memory at once.
+    #[inline]
+    fn touch(&self, fingerprint: Fingerprint) -> u64 {
+        match self.slots.get(home(fingerprint.0, self.homes)) {
+            Some(slot) => *slot as u64,
+            None => 0,
+        }
+    }
+
     #[inline]
     fn insert(&mut self, fingerprint: Fingerprint) -> bool {
-        if self.len * 8 >= self.slots.len() * 7 {
+        let value = fingerprint.0;
+        if self.len * 8 >= self.homes * 7 {
             self.grow();
         }
-        if fingerprint.0 == EMPTY {
+        if value == EMPTY {
             self.len += usize::from(!self.holds_zero);
             return !std::mem::replace(&mut self.holds_zero, true);
         }
-        let mut at = home(fingerprint.0, self.slots.len());
+        let mut at = home(value, self.homes);
         loop {
-            let slot = &mut self.slots[at];
-            if *slot == fingerprint.0 {
+            let slot = self.slots[at];
+            if slot == value {
                 return false;
             }
-            if *slot == EMPTY {
-                *slot = fingerprint.0;
+            if slot == EMPTY {
+                self.slots[at] = value;
                 self.len += 1;
                 return true;
             }
+            if slot > value {
+                return self.push_in(at, value);
+            }
             at += 1;
             if at == self.slots.len() {
-                at = 0;
+                self.lengthen_tail();
             }
         }
+    }
+
+    /// Puts `value` at `at` and pushes what stands there on, up to the next empty slot.
+    #[inline]
+    fn push_in(&mut self, at: usize, value: u128) -> bool {
+        let after = &self.slots[at..];
+        let length = after.iter().position(|slot| *slot == EMPTY).unwrap_or(after.len());
+        if at + length == self.slots.len() {
+            self.lengthen_tail();
+        }
+        self.slots.copy_within(at..at + length, at + 1);
+        self.slots[at] = value;
+        self.len += 1;
+        true
+    }
+
+    #[cold]
+    fn lengthen_tail(&mut self) {
+        self.slots.resize(self.slots.len() + SLACK, EMPTY);
     }
 
     #[cold]
     fn grow(&mut self) {
-        let len = (self.slots.len() + self.slots.len() / 4).max(16);
-        let old = std::mem::replace(&mut self.slots, vec![EMPTY; len]);
-        for fingerprint in old.into_iter().filter(|slot| *slot != EMPTY) {
-            let mut at = home(fingerprint, len);
-            while self.slots[at] != EMPTY {
-                at = if at + 1 == len { 0 } else { at + 1 };
+        self.homes = (self.homes + self.homes / 4).max(16);
+        let old = std::mem::replace(&mut self.slots, vec![EMPTY; self.homes + SLACK]);
+        let mut free = 0;
+        for value in old.into_iter().filter(|slot| *slot != EMPTY) {
+            let at = home(value, self.homes).max(free);
+            if at == self.slots.len() {
+                self.lengthen_tail();
             }
-            self.slots[at] = fingerprint;
+            self.slots[at] = value;
+            free = at + 1;
         }
     }
 }
 
-/// The slot of `len` where `fingerprint` is looked for first. The partition's bits are the same for all.
+/// The slot of `homes` where `fingerprint` is looked for first. The partition's bits are the same for all.
 #[inline]
-fn home(fingerprint: u128, len: usize) -> usize {
+fn home(fingerprint: u128, homes: usize) -> usize {
     let bits = (fingerprint >> 56) as u64;
-    ((u128::from(bits) * len as u128) >> 64) as usize
+    ((u128::from(bits) * homes as u128) >> 64) as usize
 }
 
 #[cfg(test)]

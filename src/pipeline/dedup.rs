@@ -86,7 +86,7 @@ fn sift(job: &Job, chunk: &Chunk, scratch: &mut Scratch) -> Sifted {
     let tally = walk(chunk, job, scratch, |_, _, canonical| {
         fingerprints.push(job.key.fingerprint(canonical.form));
     });
-    Sifted { scattered: Scattered::new(fingerprints), tally }
+    Sifted { scattered: Scattered::new(&fingerprints), tally }
 }
 
 /// Marks the first records of a batch, and counts.

@@ -102,7 +102,7 @@ fn take_census(job: &Job, pool: &rayon::ThreadPool, keep: Keep) -> Result<(Censu
                 line_bytes.push(u32::try_from(record.line.len()).unwrap_or(u32::MAX));
                 lines.push(line);
             });
-            let scattered = Scattered::new(fingerprints);
+            let scattered = Scattered::new(&fingerprints);
             (Occurrence { scattered, line_bytes, lines, first_line: 0 }, tally)
         },
         |batch| {

@@ -130,7 +130,7 @@ fn look_at(job: &Job, chunk: &Chunk, scratch: &mut Scratch, levels: usize) -> Su
         });
         host_of.push(number);
     });
-    let scattered = Scattered::new(fingerprints);
+    let scattered = Scattered::new(&fingerprints);
     let occurrence = Occurrence { scattered, line_bytes, lines, first_line: 0 };
     let ladders = Ladders::new(rungs, starts);
     Surveyed { tally, occurrence, ladders, hosts, host_of, changed }

@@ -50,9 +50,20 @@ impl Output {
         Output::to("nowhere".to_string(), Encoder::Plain(Box::new(io::sink())), None)
     }
 
-    /// The file `path`, which must not be one of `inputs`.
+    /// The file `path`, which must not be one of `inputs`; `-` is standard output.
     pub fn file(path: &Path, inputs: &[PathBuf]) -> Result<Output> {
         let name = path.display().to_string();
+        // Opened again, these would have a position of their own.
+        match name.as_str() {
+            "-" | "/dev/stdout" => return Ok(Output::stdout()),
+            "/dev/stderr" => {
+                return Ok(Output::to(name, Encoder::Plain(Box::new(io::stderr())), None));
+            }
+            _ => {}
+        }
+        // A link stays a link: what it leads to is replaced.
+        let path = &fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+        let is_special = name.starts_with("/dev/") || name.starts_with("/proc/");
         let existing = fs::metadata(path).ok();
         if let Some(existing) = &existing {
             let is_same = |input: &PathBuf| {
@@ -70,8 +81,8 @@ impl Output {
         }
         let (file, pending) = match existing {
             // A device or a pipe has no content to protect.
-            Some(existing) if !existing.is_file() => {
-                let file = OpenOptions::new().write(true).open(path);
+            Some(existing) if is_special || !existing.is_file() => {
+                let file = OpenOptions::new().append(true).open(&name);
                 (file.map_err(|error| Error::writing(&name, error))?, None)
             }
             existing => open_unnamed(path, existing.map(|meta| meta.mode()))
@@ -231,6 +242,21 @@ mod tests {
         output.publish().unwrap();
         assert_eq!(fs::read(&path).unwrap(), [b"new\n", &long[..]].concat());
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_link_stays_a_link() {
+        let folder = tempfile::tempdir().unwrap();
+        let (target, link) = (folder.path().join("target"), folder.path().join("link"));
+        fs::write(&target, "old").unwrap();
+        std::os::unix::fs::symlink(&target, &link).unwrap();
+        let mut output = Output::file(&link, &[]).unwrap();
+        output.write(b"new").unwrap();
+        output.publish().unwrap();
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        assert_eq!(fs::read(&target).unwrap(), b"new");
+        Output::file(Path::new("/dev/null"), &[]).unwrap().publish().unwrap();
+        assert!(!fs::metadata("/dev/null").unwrap().is_file());
     }
 
     #[test]
