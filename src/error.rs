@@ -7,8 +7,8 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Why a job was not done: one line that says where, what was expected, what was found, what to do.
 ///
-/// Opaque on purpose: ask with [`Error::is_input`] and its siblings. Lines that cannot be used are no errors; they are
-/// counted as [`Reject`](crate::reject::Reject).
+/// Opaque on purpose: ask with [`Error::is_input`] and its siblings. Lines that cannot be used are
+/// no errors; they are counted as [`Reject`](crate::reject::Reject).
 pub struct Error {
     kind: Kind,
     message: String,

@@ -14,8 +14,8 @@ impl FingerprintKey {
     /// A fresh key from the operating system's randomness.
     pub fn random() -> Self {
         use std::hash::{BuildHasher as _, RandomState};
-        // `RandomState` is seeded by the system once per thread and then counts; hashing through two
-        // states with different inputs gives 128 bits that an outsider cannot guess.
+        // `RandomState` is seeded by the system once per thread and then counts; hashing through
+        // two states with different inputs gives 128 bits that an outsider cannot guess.
         let state = RandomState::new();
         FingerprintKey([state.hash_one(1u64), RandomState::new().hash_one(2u64)])
     }
@@ -49,11 +49,12 @@ impl std::fmt::Debug for FingerprintKey {
 
 /// The identity of a canonical URL: SipHash-1-3 with 128 bits of output, keyed per job.
 ///
-/// - It stands for the URL: two URLs with one fingerprint would count as one. For `n` different URLs
-///   the chance that any two collide is about `n² / 2¹²⁹`: 1.5e-19 for 10¹⁰ URLs, if SipHash-1-3 is
-///   the pseudo-random function it is believed to be (Aumasson and Bernstein, 2012).
-/// - The lists are written by strangers, so the key is secret: without it nobody can prepare two URLs
-///   that collide. Fast unkeyed or weakly keyed hashes have published collisions for every seed.
+/// - It stands for the URL: two URLs with one fingerprint would count as one. For `n` different
+///   URLs the chance that any two collide is about `n² / 2¹²⁹`: 1.5e-19 for 10¹⁰ URLs, if
+///   SipHash-1-3 is the pseudo-random function it is believed to be (Aumasson and Bernstein, 2012).
+/// - The lists are written by strangers, so the key is secret: without it nobody can prepare two
+///   URLs that collide. Fast unkeyed or weakly keyed hashes have published collisions for every
+///   seed.
 /// - Not for tables in the process, where a cheaper hash does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Fingerprint(pub u128);

@@ -1,32 +1,39 @@
 //! Every bound on what comes from outside, each with its reason.
 
-/// Longest line in bytes that becomes a record, unless the user sets another limit. Longer lines are counted rejects.
+/// Longest line in bytes that becomes a record, unless the user sets another limit. Longer lines
+/// are counted rejects.
 ///
-/// Reason: the longest URL that any browser or server in use accepts is far below; a longer line is a broken file.
+/// Reason: the longest URL that any browser or server in use accepts is far below; a longer line is
+/// a broken file.
 pub const LINE_BYTES_MAX: usize = 1 << 20;
 
-/// Largest value a user may set for the line limit. Reason: positions inside a line are `u32`, and a chunk holds it whole.
+/// Largest value a user may set for the line limit. Reason: positions inside a line are `u32`, and
+/// a chunk holds it whole.
 pub const LINE_BYTES_CEILING: usize = 1 << 30;
 
 /// Longest URL in bytes that gets the full treatment. A longer one passes as it is and is counted.
 ///
-/// Reason: keeps the cost of a crafted line linear; servers refuse request lines beyond 8 to 64 KiB.
+/// Reason: keeps the cost of a crafted line linear; servers refuse request lines beyond 8 to 64
+/// KiB.
 pub const URL_BYTES_MAX: usize = 64 << 10;
 
 /// Longest host in bytes that is handed to IDNA processing (UTS 46), whose cost is not linear.
 ///
-/// Reason: a host name holds at most 253 bytes (RFC 1035 2.3.4); four bytes of UTF-8 for each is the ceiling.
+/// Reason: a host name holds at most 253 bytes (RFC 1035 2.3.4); four bytes of UTF-8 for each is
+/// the ceiling.
 pub const IDNA_HOST_BYTES_MAX: usize = 4 * 253;
 
 /// Bytes in a chunk of whole lines: one unit of work for one thread.
 ///
-/// Reason: small enough to stay in the second-level cache, large enough that taking it from the queue costs nothing.
+/// Reason: small enough to stay in the second-level cache, large enough that taking it from the
+/// queue costs nothing.
 pub const CHUNK_BYTES: usize = 1 << 20;
 
 /// Chunks in a batch: what is read while the batch before is worked off.
 pub const BATCH_CHUNKS: usize = 32;
 
-/// Largest zstd window as a power of two, in bytes (2 GiB); the format's own ceiling on 64-bit machines.
+/// Largest zstd window as a power of two, in bytes (2 GiB); the format's own ceiling on 64-bit
+/// machines.
 pub const ZSTD_WINDOW_LOG_MAX: u32 = 31;
 
 /// Most changes that rules may make to one URL before it counts as unstable.
@@ -35,10 +42,12 @@ pub const ZSTD_WINDOW_LOG_MAX: u32 = 31;
 /// certain and keeps the cost of a crafted URL in proportion.
 pub const RULE_STEPS_MAX: usize = 100;
 
-/// Most passes of one site's rules over one URL; a rewrite that has not settled then is not applied.
+/// Most passes of one site's rules over one URL; a rewrite that has not settled then is not
+/// applied.
 pub const DUST_PASSES_MAX: usize = 16;
 
-/// Longest host in bytes whose labels rules look at. Source: RFC 1035 2.3.4, 255 octets on the wire.
+/// Longest host in bytes whose labels rules look at. Source: RFC 1035 2.3.4, 255 octets on the
+/// wire.
 pub const HOST_BYTES_MAX: usize = 253;
 
 /// Largest configuration, host-map or parameter-list file in bytes.

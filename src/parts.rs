@@ -16,8 +16,8 @@ use crate::reject::Reject;
 ///      scheme_end: at the ':'
 /// ```
 ///
-/// Source: RFC 3986 section 3; the boundaries are those of the WHATWG URL standard, section 4.4, for
-/// special schemes, so any number of slashes may stand before the authority.
+/// Source: RFC 3986 section 3; the boundaries are those of the WHATWG URL standard, section 4.4,
+/// for special schemes, so any number of slashes may stand before the authority.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UrlParts {
     /// At the colon after the scheme.
@@ -39,8 +39,8 @@ pub struct UrlParts {
 impl UrlParts {
     /// Marks the parts of `url`, whose scheme ends at `scheme_end`.
     ///
-    /// - Shape: `url[scheme_end]` is the colon; backslashes count as slashes before the query only if
-    ///   the caller has replaced them.
+    /// - Shape: `url[scheme_end]` is the colon; backslashes count as slashes before the query only
+    ///   if the caller has replaced them.
     /// - Failure: [`Reject::NoHost`] if the host is empty, [`Reject::Port`] if something other than
     ///   digits follows the host, or a number above 65,535.
     /// - Limits: `url` is at most 4 GiB long; longer ones are [`Reject::UrlTooLong`].

@@ -4,8 +4,8 @@ use std::fmt;
 
 /// A line without a record, or a URL that stays as it is. Counted by kind, never silent.
 ///
-/// The first kinds lose the line (there is nothing to print); the others only lose the normalization: the line passes
-/// verbatim and merges with byte-equal lines only.
+/// The first kinds lose the line (there is nothing to print); the others only lose the
+/// normalization: the line passes verbatim and merges with byte-equal lines only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Reject {
@@ -15,13 +15,15 @@ pub enum Reject {
     Relative,
     /// The host is missing where the scheme needs one.
     NoHost,
-    /// The host holds a forbidden character, is not valid IDNA, or is no address where it must be one.
+    /// The host holds a forbidden character, is not valid IDNA, or is no address where it must be
+    /// one.
     Host,
     /// The port is not a number from 0 to 65,535.
     Port,
     /// The URL is longer than [`URL_BYTES_MAX`](crate::limits::URL_BYTES_MAX).
     UrlTooLong,
-    /// The URL did not settle within [`RULE_STEPS_MAX`](crate::limits::RULE_STEPS_MAX) rule applications.
+    /// The URL did not settle within [`RULE_STEPS_MAX`](crate::limits::RULE_STEPS_MAX) rule
+    /// applications.
     Unstable,
 }
 

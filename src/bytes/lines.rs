@@ -4,7 +4,8 @@
 
 /// Iterates over the pieces of `bytes` that end at `separator`; the last one may lack it.
 ///
-/// Shape: the separator is not part of a piece. `b"a\n\nb"` gives `a`, the empty piece, `b`; `b"a\n"` gives only `a`.
+/// Shape: the separator is not part of a piece. `b"a\n\nb"` gives `a`, the empty piece, `b`;
+/// `b"a\n"` gives only `a`.
 #[derive(Clone, Debug)]
 pub struct Lines<'a> {
     rest: &'a [u8],

@@ -4,8 +4,9 @@ use std::fmt;
 
 /// Displays `bytes` with everything escaped that could move the cursor, hide, or reverse text.
 ///
-/// - Shape: valid UTF-8 stays readable; control characters, bidirectional controls, other invisible format characters
-///   and bytes that are not UTF-8 become `\n`, `\x1b`, `\u{202e}` and the like. A backslash becomes `\\`.
+/// - Shape: valid UTF-8 stays readable; control characters, bidirectional controls, other invisible
+///   format characters and bytes that are not UTF-8 become `\n`, `\x1b`, `\u{202e}` and the like. A
+///   backslash becomes `\\`.
 /// - Limits: none; the caller cuts what is too long.
 /// - Source: Unicode Technical Report 36, 2.10 (bidirectional text spoofing).
 pub fn show(bytes: &[u8]) -> Show<'_> {
@@ -41,8 +42,8 @@ impl fmt::Display for Show<'_> {
     }
 }
 
-/// Characters that a terminal does not draw as themselves: C1 controls, bidirectional controls, line separators,
-/// zero-width and other format characters, tags, private use.
+/// Characters that a terminal does not draw as themselves: C1 controls, bidirectional controls,
+/// line separators, zero-width and other format characters, tags, private use.
 fn is_hidden(character: char) -> bool {
     matches!(character,
         '\u{80}'..='\u{9f}'

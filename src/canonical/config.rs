@@ -106,8 +106,8 @@ impl Settings {
 
     /// The profile that these settings describe.
     ///
-    /// Giving a rule something to work with (a host map, default values, a rule file, `--slash`, …) also
-    /// turns the rule on, unless `disable` names it.
+    /// Giving a rule something to work with (a host map, default values, a rule file, `--slash`, …)
+    /// also turns the rule on, unless `disable` names it.
     pub fn build(&self) -> Result<Profile> {
         let mut profile = Profile::named(self.profile.as_deref().unwrap_or("crawl"))?;
         let plain = (profile.digest(), profile.title());
@@ -119,7 +119,8 @@ impl Settings {
             }
         }
         let given = self.given();
-        if !profile.parses && !(given.is_empty() && self.enable.is_empty()) {
+        let asks_for_rules = !given.is_empty() || !self.enable.is_empty();
+        if !profile.parses && asks_for_rules {
             return Err(Error::config(
                 "profile lines takes lines as they are and has no rules; choose another profile",
             ));
@@ -232,8 +233,8 @@ impl Settings {
     }
 }
 
-/// Reads a map of addresses to names: an address and a name on each line, as in `/etc/hosts`; further
-/// names are ignored, `#` starts a comment.
+/// Reads a map of addresses to names: an address and a name on each line, as in `/etc/hosts`;
+/// further names are ignored, `#` starts a comment.
 pub fn read_hosts(text: &str) -> Result<BTreeMap<String, String>> {
     let mut hosts = BTreeMap::new();
     for (number, line) in text.lines().enumerate() {

@@ -12,9 +12,10 @@ use crate::reject::Reject;
 
 /// A URL that the reference lane rewrites, rule by rule.
 ///
-/// What a URL *is* follows the WHATWG URL standard: surrounding whitespace goes, tabs and line breaks
-/// go, a backslash is a slash, any number of slashes may follow `http:`. That much is parsing and
-/// belongs to no rule; everything else that the standard's serializer changes is left to the rules.
+/// What a URL *is* follows the WHATWG URL standard: surrounding whitespace goes, tabs and line
+/// breaks go, a backslash is a slash, any number of slashes may follow `http:`. That much is
+/// parsing and belongs to no rule; everything else that the standard's serializer changes is left
+/// to the rules.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Draft {
     /// The parts.
@@ -83,10 +84,10 @@ impl Web {
 impl Draft {
     /// Parses `line`.
     ///
-    /// - Shape: bytes, not text; a byte that is not UTF-8 counts as its own escape (`%FF`), except in a
-    ///   host, where it is a reject.
-    /// - Options: `default_scheme`, what a line without a scheme gets if it starts with what looks like
-    ///   a host; `registered_names`, see [`is_registered_name`].
+    /// - Shape: bytes, not text; a byte that is not UTF-8 counts as its own escape (`%FF`), except
+    ///   in a host, where it is a reject.
+    /// - Options: `default_scheme`, what a line without a scheme gets if it starts with what looks
+    ///   like a host; `registered_names`, see [`is_registered_name`].
     /// - Source: WHATWG URL standard 4.4, without a base.
     pub(super) fn parse(line: &[u8], options: &Options) -> Result<Draft, Reject> {
         let default_scheme = options.default_scheme.as_deref();
@@ -160,8 +161,8 @@ pub(super) fn is_web(scheme: &[u8]) -> bool {
         .any(|name| scheme.eq_ignore_ascii_case(name))
 }
 
-/// Removes what the WHATWG parser removes before it looks: C0 controls and spaces at both ends, tabs
-/// and line breaks anywhere.
+/// Removes what the WHATWG parser removes before it looks: C0 controls and spaces at both ends,
+/// tabs and line breaks anywhere.
 pub(super) fn clean(line: &[u8]) -> Cow<'_, [u8]> {
     let outer = |byte: &u8| *byte > b' ';
     let start = line.iter().position(outer).unwrap_or(line.len());
@@ -175,8 +176,8 @@ pub(super) fn clean(line: &[u8]) -> Cow<'_, [u8]> {
     }
 }
 
-/// Length of the scheme of `text`. With `guess`, what looks like a host before a port is none, as in
-/// `host.example:80/…` and `localhost:80`.
+/// Length of the scheme of `text`. With `guess`, what looks like a host before a port is none, as
+/// in `host.example:80/…` and `localhost:80`.
 fn scheme_of(text: &[u8], guess: bool) -> Option<usize> {
     let length = parts::scheme_length(text)?;
     let (scheme, rest) = (&text[..length], &text[length + 1..]);
@@ -184,8 +185,8 @@ fn scheme_of(text: &[u8], guess: bool) -> Option<usize> {
     (!(guess && is_host && !rest.starts_with(b"//"))).then_some(length)
 }
 
-/// Does `text` start with something that is most likely a host: a name with a dot inside, `localhost`,
-/// or an address in brackets?
+/// Does `text` start with something that is most likely a host: a name with a dot inside,
+/// `localhost`, or an address in brackets?
 fn starts_with_host(text: &[u8]) -> bool {
     let end = text.iter().position(|byte| b"/?#\\".contains(byte)).unwrap_or(text.len());
     let authority = &text[..end];
@@ -290,9 +291,9 @@ pub(super) fn canonical_host(host: &[u8]) -> Result<Vec<u8>, Reject> {
 
 /// Is `host` a registered name that ends in a number, such as `node7.10.0.0.5`?
 ///
-/// The WHATWG standard takes every host that ends in a number for an IPv4 address, and refuses this one.
-/// RFC 3986 3.2.2 allows it, resolvers look it up, and lists hold such hosts: it counts as a name if a label
-/// before the last has a letter.
+/// The WHATWG standard takes every host that ends in a number for an IPv4 address, and refuses this
+/// one. RFC 3986 3.2.2 allows it, resolvers look it up, and lists hold such hosts: it counts as a
+/// name if a label before the last has a letter.
 fn is_registered_name(host: &[u8]) -> bool {
     let host = host.strip_suffix(b".").unwrap_or(host);
     let Some(dot) = memchr::memrchr(b'.', host) else { return false };
@@ -308,7 +309,8 @@ fn is_registered_name(host: &[u8]) -> bool {
 
 /// The spelling of a URL of another scheme that the `url` crate gives and gives again.
 ///
-/// A few `file:` URLs change once more when they are parsed again; they are parsed until they settle.
+/// A few `file:` URLs change once more when they are parsed again; they are parsed until they
+/// settle.
 fn settle_other(text: &[u8]) -> Result<Vec<u8>, Reject> {
     let mut text = String::from_utf8_lossy(&escape_non_utf8(text)).into_owned();
     for _ in 0..8 {

@@ -60,7 +60,8 @@ enum Status {
 impl DustRules {
     /// Reads a rule file. Rules of status `review` and `off` are checked and left out.
     ///
-    /// Failure: a configuration error that names the rule by its number and says what is wrong with it.
+    /// Failure: a configuration error that names the rule by its number and says what is wrong with
+    /// it.
     pub fn parse(text: &str) -> Result<DustRules> {
         let file: File = toml::from_str(text).map_err(|error| Error::config(error.to_string()))?;
         let mut rules = Vec::new();
@@ -82,7 +83,8 @@ impl DustRules {
     /// Rewrites `target` (path and query, as in a request line) on `host` until no rule applies.
     ///
     /// It ends: every step makes `target` smaller in the order "shorter first, then by bytes". A
-    /// target that has not settled after [`DUST_PASSES_MAX`] passes is crafted, and stays as it was.
+    /// target that has not settled after [`DUST_PASSES_MAX`] passes is crafted, and stays as it
+    /// was.
     pub(super) fn rewrite(&self, host: &[u8], target: Vec<u8>) -> Vec<u8> {
         let rules: Vec<&DustRule> =
             self.0.iter().filter(|rule| is_under(host, rule.site.as_bytes())).collect();

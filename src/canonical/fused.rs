@@ -1,12 +1,12 @@
 //! HOT: once per input byte. The fast lane: the canonical form in one pass, or a refusal.
 //!
-//! Price: one pass over a URL that is already canonical, which is then returned as it is; a second one,
-//! writing, over a URL that is not. No allocation once the buffers have grown, no lock, no formatting.
-//! Guard: `benches/canonical.rs`, group `fused`. Twin: `reference.rs` gives the same answer slowly;
-//! `tests/it/lanes.rs` and the fuzz target `lanes` compare the two.
+//! Price: one pass over a URL that is already canonical, which is then returned as it is; a second
+//! one, writing, over a URL that is not. No allocation once the buffers have grown, no lock, no
+//! formatting. Guard: `benches/canonical.rs`, group `fused`. Twin: `reference.rs` gives the same
+//! answer slowly; `tests/it/lanes.rs` and the fuzz target `lanes` compare the two.
 //!
-//! It refuses whatever is rare and intricate (users, IDN, odd addresses, session ids in paths, control
-//! characters, …): then the reference lane answers. It never differs from it.
+//! It refuses whatever is rare and intricate (users, IDN, odd addresses, session ids in paths,
+//! control characters, …): then the reference lane answers. It never differs from it.
 
 use std::sync::Arc;
 
@@ -119,15 +119,13 @@ impl Fused {
             RuleId::Encoding,
             RuleId::TrailingSlash,
         ];
-        let can = profile.parses
-            && base.into_iter().all(on)
-            && options.latin1_hosts.is_empty()
-            && !(on(RuleId::Www) && options.www == Www::Add)
-            && !(on(RuleId::Scheme) && !options.scheme_to_http)
-            && !(on(RuleId::Params) && !options.keep_params.is_empty())
-            && !(on(RuleId::DefaultParams) && !options.default_params.is_empty())
-            && !(on(RuleId::Dust) && !options.dust.is_empty());
-        if !can {
+        let asks_for_more = !options.latin1_hosts.is_empty()
+            || on(RuleId::Www) && options.www == Www::Add
+            || on(RuleId::Scheme) && !options.scheme_to_http
+            || on(RuleId::Params) && !options.keep_params.is_empty()
+            || on(RuleId::DefaultParams) && !options.default_params.is_empty()
+            || on(RuleId::Dust) && !options.dust.is_empty();
+        if !profile.parses || !base.into_iter().all(on) || asks_for_more {
             return None;
         }
         let sessions = on(RuleId::SessionIds).then(|| options.sessions.clone());
@@ -294,8 +292,7 @@ impl Fused {
         loop {
             let start = at;
             let mut name_end = None;
-            loop {
-                let Some(byte) = query.get(at) else { break };
+            while let Some(byte) = query.get(at) {
                 match self.query[usize::from(*byte)] {
                     Class::Plain => at += 1,
                     Class::Equals => {
@@ -356,7 +353,7 @@ impl Fused {
         out.clear();
         // Every byte may become an escape; one slash may be added.
         out.reserve(3 * line.len() + 1);
-        let keeps_https = head.https && !(self.https_to_http && !head.has_port);
+        let keeps_https = head.https && (head.has_port || !self.https_to_http);
         out.extend_from_slice(if keeps_https { b"https://" } else { b"http://" });
         let host_start = out.len();
         let host = &line[head.host_start..head.host_end];
@@ -394,8 +391,7 @@ impl Fused {
             out.push(b'/');
             at += 1;
             let segment = out.len();
-            loop {
-                let Some(byte) = line.get(at) else { break };
+            while let Some(byte) = line.get(at) {
                 match self.path[usize::from(*byte)] {
                     Class::Plain => out.push(*byte),
                     Class::Percent => match line[at + 1..] {
@@ -516,8 +512,8 @@ impl Fused {
         Some(())
     }
 
-    /// Writes the piece of `query` that starts at `at`; returns where it ends, and where its name ends
-    /// in `out`.
+    /// Writes the piece of `query` that starts at `at`; returns where it ends, and where its name
+    /// ends in `out`.
     #[inline]
     fn write_piece(
         &self,
@@ -527,8 +523,7 @@ impl Fused {
     ) -> Option<(usize, usize)> {
         let start = out.len();
         let mut name_end = None;
-        loop {
-            let Some(byte) = query.get(at) else { break };
+        while let Some(byte) = query.get(at) {
             match self.query[usize::from(*byte)] {
                 Class::Plain => out.push(*byte),
                 Class::Equals => {
@@ -571,7 +566,8 @@ impl Fused {
     }
 }
 
-/// Is it https, where does the host start, and is the scheme in lower case? `None` for other schemes.
+/// Is it https, where does the host start, and is the scheme in lower case? `None` for other
+/// schemes.
 #[inline]
 fn read_scheme(line: &[u8]) -> Option<(bool, usize, bool)> {
     let (https, length) = match line.get(..8)? {

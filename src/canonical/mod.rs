@@ -1,7 +1,8 @@
 //! URLs to canonical URLs: profiles, rules, and the two lanes that apply them.
 //!
-//! `reference.rs` applies the rules of `rules/` one by one to a `Draft`; `fused.rs` gives the same answer
-//! in one pass over the bytes, or refuses. Nothing here sees a line number, a file or a hash.
+//! `reference.rs` applies the rules of `rules/` one by one to a `Draft`; `fused.rs` gives the same
+//! answer in one pass over the bytes, or refuses. Nothing here sees a line number, a file or a
+//! hash.
 
 mod config;
 mod draft;
@@ -130,8 +131,8 @@ pub struct Comparison {
     pub equal: bool,
     /// Are they equal byte for byte?
     pub identical: bool,
-    /// The rules that had to change one of them before they were equal; all that changed one, if they
-    /// are not.
+    /// The rules that had to change one of them before they were equal; all that changed one, if
+    /// they are not.
     pub rules: RuleSet,
 }
 

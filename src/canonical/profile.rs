@@ -19,8 +19,8 @@ pub const PROFILE_VERSION: u32 = 1;
 /// A set of rules with their parameters. Two URLs are equal under a profile if it gives them one
 /// canonical form.
 ///
-/// The rules are always applied in the order of the registry ([`RuleId::ALL`]), so that a profile is
-/// idempotent by construction; a profile chooses which of them, not in which order.
+/// The rules are always applied in the order of the registry ([`RuleId::ALL`]), so that a profile
+/// is idempotent by construction; a profile chooses which of them, not in which order.
 #[derive(Clone, Debug)]
 pub struct Profile {
     /// The name, with `+` behind it if anything was changed by hand.
@@ -62,12 +62,13 @@ pub enum Www {
 pub struct Options {
     /// Scheme for lines without one, or `None`: such lines do not parse.
     pub default_scheme: Option<String>,
-    /// A host that ends in a number, but is no address, is a name (RFC 3986), not an error (WHATWG).
+    /// A host that ends in a number, but is no address, is a name (RFC 3986), not an error
+    /// (WHATWG).
     pub registered_names: bool,
     /// `case`: drops one trailing dot of a host.
     pub drop_trailing_dot: bool,
-    /// `encoding`: one spelling for what parsers of forms and paths read alike, not only for what the
-    /// WHATWG URL standard escapes.
+    /// `encoding`: one spelling for what parsers of forms and paths read alike, not only for what
+    /// the WHATWG URL standard escapes.
     pub form_spelling: bool,
     /// `encoding`: `?a=` is `?a`. Only with `form_spelling`.
     pub empty_values: bool,
@@ -155,7 +156,8 @@ impl Profile {
         format!("{}@{}", self.name, self.version)
     }
 
-    /// A digest of everything that decides a canonical form: version of the profile, rules, parameters.
+    /// A digest of everything that decides a canonical form: version of the profile, rules,
+    /// parameters.
     ///
     /// Shape: 16 hexadecimal digits, the same on every machine. Not a secret and no proof against
     /// tampering: it tells one configuration from another.

@@ -1,8 +1,8 @@
 //! The reference lane: rule by rule, obviously right, slow. Twin of `fused.rs`.
 //!
-//! A profile's rules are levels, in the order of application. Level 0 is the parsed URL; the form at
-//! level `n` is what the form at level `n - 1` becomes once the first `n` rules have nothing more to
-//! change. So by construction:
+//! A profile's rules are levels, in the order of application. Level 0 is the parsed URL; the form
+//! at level `n` is what the form at level `n - 1` becomes once the first `n` rules have nothing
+//! more to change. So by construction:
 //!
 //! - the form at the last level is idempotent: none of the rules changes it;
 //! - two URLs that are equal at one level are equal at every later one, which is what lets a report
@@ -30,8 +30,9 @@ pub struct Trace {
     pub parsed: Vec<u8>,
     /// Every change, in order. Empty if the parsed form is the canonical one.
     pub steps: Vec<Step>,
-    /// The form at each level whose rule changed something: the number of rules that were applied, from
-    /// 1, and the form after them. A level that is not listed has the form of the level before.
+    /// The form at each level whose rule changed something: the number of rules that were applied,
+    /// from 1, and the form after them. A level that is not listed has the form of the level
+    /// before.
     pub levels: Vec<(usize, Vec<u8>)>,
     /// Was a scheme put in front of the line?
     pub scheme_added: bool,
@@ -76,8 +77,8 @@ pub(super) fn canonical(line: &[u8], profile: &Profile, out: &mut Vec<u8>) -> Re
     Ok(scheme_added)
 }
 
-/// Raises `draft` through all levels. Calls `on_step` after each change, and `on_level` after each level
-/// that changed something.
+/// Raises `draft` through all levels. Calls `on_step` after each change, and `on_level` after each
+/// level that changed something.
 fn settle(
     mut draft: Draft,
     profile: &Profile,

@@ -1,4 +1,5 @@
-//! The command line as types. `undust --help`, the man pages and the completions are printed from here.
+//! The command line as types. `undust --help`, the man pages and the completions are printed from
+//! here.
 
 use std::path::PathBuf;
 
@@ -164,7 +165,8 @@ pub(super) struct DedupArgs {
     /// Write every cluster with all its spellings and their counts
     #[arg(long)]
     pub(super) clusters: bool,
-    /// Write every dropped line here, with the line that was kept and the rules that made them equal
+    /// Write every dropped line here, with the line that was kept and the rules that made them
+    /// equal
     #[arg(long, value_name = "FILE")]
     pub(super) dropped: Option<PathBuf>,
     /// Which spelling stands for its cluster
@@ -260,7 +262,7 @@ pub(super) struct RulesArgs {
 #[derive(Debug, Subcommand)]
 pub(super) enum RulesCommand {
     /// List all rules: number, class, which profiles have them, what they do
-    List(ProfileArgs),
+    List(Box<ProfileArgs>),
     /// Show the page of a rule
     Show {
         /// Its name

@@ -9,8 +9,8 @@ use super::args::{Args, InputArgs};
 use crate::bytes::show;
 use crate::error::{Error, Result};
 
-/// Puts `dedup` in front if the first argument is no command and asks for neither help nor version. Says
-/// whether it did.
+/// Puts `dedup` in front if the first argument is no command and asks for neither help nor version.
+/// Says whether it did.
 pub(super) fn with_command(mut given: Vec<OsString>) -> (Vec<OsString>, bool) {
     let first = given.get(1).and_then(|word| word.to_str()).unwrap_or("");
     let is_known = is_command(first) || matches!(first, "-h" | "--help" | "-V" | "--version");
@@ -64,7 +64,8 @@ fn is_word(path: &Path) -> bool {
     })
 }
 
-/// How many letters must be changed, added, left out or swapped with a neighbor to get from `a` to `b`.
+/// How many letters must be changed, added, left out or swapped with a neighbor to get from `a` to
+/// `b`.
 fn distance(a: &str, b: &str) -> usize {
     let (a, b) = (a.as_bytes(), b.as_bytes());
     let mut rows = vec![vec![0; b.len() + 1]; a.len() + 1];

@@ -1,5 +1,5 @@
-//! Words for people: arguments, progress, messages, exit status. Data goes to standard output, words to
-//! standard error.
+//! Words for people: arguments, progress, messages, exit status. Data goes to standard output,
+//! words to standard error.
 
 mod args;
 mod bare;

@@ -16,7 +16,7 @@ pub(super) fn is_watched() -> bool {
 /// Makes writing past the file size limit an error that is told, instead of the end of the process.
 #[allow(unsafe_code)]
 pub(super) fn ignore_signal_of_file_size() {
-    // SAFETY: `signal` with SIG_IGN installs no handler, so no code of ours can run at a bad moment;
-    // it is called before any thread is started.
+    // SAFETY: `signal` with SIG_IGN installs no handler, so no code of ours can run at a bad
+    // moment; it is called before any thread is started.
     unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
 }

@@ -43,7 +43,8 @@ pub struct Occurrence {
     pub first_line: u64,
 }
 
-/// A fingerprint is its own hash; the partition's bits are the same for all, so the low half serves.
+/// A fingerprint is its own hash; the partition's bits are the same for all, so the low half
+/// serves.
 #[derive(Default)]
 struct OwnHash(u64);
 
@@ -125,7 +126,8 @@ impl Census {
         selected
     }
 
-    /// The `count` largest clusters, largest first; among equals the one whose representative is first.
+    /// The `count` largest clusters, largest first; among equals the one whose representative is
+    /// first.
     pub fn largest(&self, count: usize) -> Vec<(Fingerprint, Cluster)> {
         let mut all: Vec<(Fingerprint, Cluster)> = Vec::new();
         for partition in 0..PARTITIONS {
@@ -159,7 +161,8 @@ pub struct Ladders {
 pub const UNMERGED: u8 = u8::MAX;
 
 impl Ladders {
-    /// The forms in `rungs`; record `n` has those from `starts[n]` to `starts[n + 1]`, by level from 0.
+    /// The forms in `rungs`; record `n` has those from `starts[n]` to `starts[n + 1]`, by level
+    /// from 0.
     pub fn new(rungs: Vec<(u8, Fingerprint)>, starts: Vec<u32>) -> Self {
         let records = starts.len().saturating_sub(1);
         let merged = (0..records).map(|_| AtomicU8::new(UNMERGED)).collect();
@@ -179,8 +182,9 @@ impl Ladders {
 
 /// Every form that was seen, with the levels at which it was some record's form.
 ///
-/// A record merges at the first level at which an earlier record had the same form. Records that are equal
-/// at a level are equal at the last one, so they are in one partition: it is exact, and in parallel.
+/// A record merges at the first level at which an earlier record had the same form. Records that
+/// are equal at a level are equal at the last one, so they are in one partition: it is exact, and
+/// in parallel.
 #[derive(Debug)]
 pub struct Levels {
     count: u8,

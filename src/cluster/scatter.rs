@@ -8,8 +8,8 @@ const PARTITION_BITS: u32 = 8;
 
 /// Number of radix partitions: the top bits of a fingerprint.
 ///
-/// Reason: 256 tables are small enough to stay in the second-level cache up to some ten million URLs, and
-/// plenty for any number of threads to share out.
+/// Reason: 256 tables are small enough to stay in the second-level cache up to some ten million
+/// URLs, and plenty for any number of threads to share out.
 pub const PARTITIONS: usize = 1 << PARTITION_BITS;
 
 /// The partition that `fingerprint` belongs to.
@@ -52,7 +52,8 @@ impl Scattered {
         Scattered { fingerprints, records, bounds }
     }
 
-    /// The records of `partition`, in line order: their numbers in the chunk, and their fingerprints.
+    /// The records of `partition`, in line order: their numbers in the chunk, and their
+    /// fingerprints.
     #[inline]
     pub fn of(&self, partition: usize) -> (&[u32], &[Fingerprint]) {
         let range = self.bounds[partition] as usize..self.bounds[partition + 1] as usize;
@@ -76,7 +77,8 @@ impl Scattered {
     }
 }
 
-/// One bit for every record of a chunk; threads that work on different partitions may set them at once.
+/// One bit for every record of a chunk; threads that work on different partitions may set them at
+/// once.
 #[derive(Debug)]
 pub struct Marks(Box<[AtomicU64]>);
 

@@ -63,8 +63,8 @@ fn check_sum(bytes: &[u8], key: FingerprintKey) -> u64 {
     hasher.finish()
 }
 
-/// Reads a seen file into `set`. `digest` is that of the profile in use: another one is an error, since the
-/// fingerprints of different canonical forms have nothing in common.
+/// Reads a seen file into `set`. `digest` is that of the profile in use: another one is an error,
+/// since the fingerprints of different canonical forms have nothing in common.
 pub fn read_seen(mut file: impl Read, digest: &str, set: &ClusterSet) -> Result<SeenHeader> {
     let mut header = [0; HEADER_BYTES];
     file.read_exact(&mut header).map_err(damaged)?;

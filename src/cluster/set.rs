@@ -1,7 +1,8 @@
 //! HOT: once per record. The set of all fingerprints seen so far, in partitions.
 //!
-//! Price: one probe of a table that is in the cache or nearly. Memory: 16 bytes a slot, at most 22.9
-//! bytes for each URL in it once a partition has grown (see [`Table`]). Guard: `benches/cluster.rs`.
+//! Price: one probe of a table that is in the cache or nearly. Memory: 16 bytes a slot, at most
+//! 22.9 bytes for each URL in it once a partition has grown (see [`Table`]). Guard:
+//! `benches/cluster.rs`.
 
 use std::sync::Mutex;
 
@@ -31,8 +32,8 @@ impl Default for ClusterSet {
 }
 
 impl ClusterSet {
-    /// Marks the records of `partition` that are the first of their cluster, over the chunks of a batch in
-    /// order. Batches have to come in order, too.
+    /// Marks the records of `partition` that are the first of their cluster, over the chunks of a
+    /// batch in order. Batches have to come in order, too.
     pub fn mark_first(&self, partition: usize, chunks: &[(Scattered, Marks)]) {
         let mut table = self.partition(partition);
         for (scattered, marks) in chunks {
@@ -101,8 +102,8 @@ const GROUP: usize = 16;
 ///                  05 stands after its home, which 03 took; a later 04 would push it on
 /// ```
 ///
-/// - A search starts at the home and ends at an empty slot or a larger value, so it stays short though the
-///   table is full: it grows by a quarter once seven eighths of the homes are taken.
+/// - A search starts at the home and ends at an empty slot or a larger value, so it stays short
+///   though the table is full: it grows by a quarter once seven eighths of the homes are taken.
 /// - Between 70 and 87.5 % are taken: 18.3 to 22.9 bytes for each fingerprint.
 /// - Growing, and listing in order, are one pass from front to back.
 #[derive(Debug, Default)]
@@ -190,7 +191,8 @@ impl Table {
     }
 }
 
-/// The slot of `homes` where `fingerprint` is looked for first. The partition's bits are the same for all.
+/// The slot of `homes` where `fingerprint` is looked for first. The partition's bits are the same
+/// for all.
 #[inline]
 fn home(fingerprint: u128, homes: usize) -> usize {
     let bits = (fingerprint >> 56) as u64;

@@ -88,7 +88,8 @@ fn rewrite(job: &Job, on_bad: OnBad, chunk: &Chunk, scratch: &mut Scratch) -> Re
             }
             Entry::Reject(reject) => {
                 tally.rejected.add(reject);
-                // A line that is too long cannot be kept, so this is an error unless an empty one will do.
+                // A line that is too long cannot be kept, so this is an error unless an empty one
+                // will do.
                 if on_bad != OnBad::Empty {
                     let start = &chunk.bytes()[..chunk.bytes().len().min(200)];
                     bad = Some((tally.lines - 1, reject, start.to_vec()));

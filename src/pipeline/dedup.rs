@@ -1,4 +1,5 @@
-//! `dedup`, streaming: the first spelling of every cluster, in input order, while the input is read.
+//! `dedup`, streaming: the first spelling of every cluster, in input order, while the input is
+//! read.
 
 use std::sync::mpsc;
 

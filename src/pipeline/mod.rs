@@ -6,8 +6,8 @@
 //!                                    \--> scatter --> cluster --> marks --/
 //! ```
 //!
-//! `scan` moves batches of chunks through the workers; each job says what a worker does with a chunk,
-//! and what happens with a batch once all its chunks are done.
+//! `scan` moves batches of chunks through the workers; each job says what a worker does with a
+//! chunk, and what happens with a batch once all its chunks are done.
 
 mod canon;
 mod dedup;

@@ -31,8 +31,8 @@ impl Watch for NoWatch {
 /// Reads all of the job's input: `work` turns each chunk into a `T` on some worker, `done` gets the
 /// batches in input order and says how many lines they had, or `None` if it has seen enough.
 ///
-/// Failure: the first error of `done`, or else of reading. What could be read before a damaged place has
-/// gone through `done` by then.
+/// Failure: the first error of `done`, or else of reading. What could be read before a damaged
+/// place has gone through `done` by then.
 pub(super) fn scan<W, T: Send>(
     job: &Job,
     pool: &rayon::ThreadPool,

@@ -1,7 +1,8 @@
-//! `dedup` with a second look: counts, other representatives, whole clusters, the lines that were dropped.
+//! `dedup` with a second look: counts, other representatives, whole clusters, the lines that were
+//! dropped.
 //!
-//! The first pass takes the census; the second copies out what it selects. Streams are spooled before
-//! (see `spool.rs`), so that they can be read twice.
+//! The first pass takes the census; the second copies out what it selects. Streams are spooled
+//! before (see `spool.rs`), so that they can be read twice.
 
 use std::collections::HashMap;
 use std::fs::File;

@@ -14,8 +14,8 @@ pub struct Spooled {
 }
 
 impl Spooled {
-    /// Replaces every input of `plan` that can be read only once, standard input and pipes, by a copy in
-    /// `folder`.
+    /// Replaces every input of `plan` that can be read only once, standard input and pipes, by a
+    /// copy in `folder`.
     ///
     /// Limits: takes as much room in `folder` as the streams are long.
     pub fn replace(plan: &mut InputPlan, folder: &Path) -> Result<Spooled> {

@@ -190,8 +190,9 @@ fn add_up(surveyed: &Surveyed, levels: &mut [LevelRow], hosts: &mut Map<Box<[u8]
     }
 }
 
-/// Keeps the first records that merge at a step. Those that the step changed show more than those that an
-/// earlier record was changed to, so they go first; after `LOOKS` records nothing better is looked for.
+/// Keeps the first records that merge at a step. Those that the step changed show more than those
+/// that an earlier record was changed to, so they go first; after `LOOKS` records nothing better is
+/// looked for.
 fn find_examples(job: &Job, chunk: &Chunk, surveyed: &Surveyed, levels: &mut [LevelRow]) {
     let wanted = |levels: &[LevelRow], record: u32| {
         let level = usize::from(surveyed.ladders.merged(record));
@@ -260,6 +261,10 @@ fn input_row(file: &FileSummary, path: &std::path::Path) -> InputRow {
     }
 }
 
+/// A line of a cluster that is told: its number in the chunk, the cluster's row, its text, and the
+/// first time in a chunk the canonical form.
+type Spelling = (u32, usize, Vec<u8>, Option<Vec<u8>>);
+
 /// The second pass: the spellings of the largest clusters.
 fn describe_clusters(
     job: &Job,
@@ -280,7 +285,7 @@ fn describe_clusters(
     let mut counts: Vec<Map<Vec<u8>, (u64, u64)>> = vec![Map::default(); rows.len()];
     let mut line = 0;
     let work = |scratch: &mut Scratch, chunk: &Chunk| {
-        let mut found: Vec<(u32, usize, Vec<u8>, Option<Vec<u8>>)> = Vec::new();
+        let mut found: Vec<Spelling> = Vec::new();
         let mut has_form = vec![false; largest.len()];
         let tally = walk(chunk, job, scratch, |line, record, canonical| {
             let fingerprint = job.key.fingerprint(canonical.form);

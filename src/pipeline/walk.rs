@@ -14,7 +14,8 @@ pub(super) fn entries(chunk: &Chunk, reading: Reading) -> impl Iterator<Item = E
     overlong.into_iter().chain(reading.entries(bytes, chunk.starts_file()))
 }
 
-/// Gives `each` every record of `chunk` with the number of its line in the chunk, and counts all lines.
+/// Gives `each` every record of `chunk` with the number of its line in the chunk, and counts all
+/// lines.
 pub(super) fn walk(
     chunk: &Chunk,
     job: &Job,

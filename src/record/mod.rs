@@ -46,13 +46,14 @@ pub struct Reading {
     pub separator: u8,
     /// Longest line in bytes.
     pub line_bytes_max: usize,
-    /// Takes every byte of a line as part of the URL: no byte order mark, no carriage return, no empty
-    /// line is told apart.
+    /// Takes every byte of a line as part of the URL: no byte order mark, no carriage return, no
+    /// empty line is told apart.
     pub verbatim: bool,
 }
 
 impl Reading {
-    /// The entries of `chunk`, which holds whole lines; `starts_file` if it is the first of its file.
+    /// The entries of `chunk`, which holds whole lines; `starts_file` if it is the first of its
+    /// file.
     pub fn entries<'a>(
         self,
         chunk: &'a [u8],

@@ -3,8 +3,8 @@
 use super::Output;
 use crate::error::Result;
 
-/// Writes clusters: a header, then `cluster`, `count`, `url` for every spelling. A cluster's first row is its
-/// representative. The URL comes last and byte for byte, so a tab in it does no harm.
+/// Writes clusters: a header, then `cluster`, `count`, `url` for every spelling. A cluster's first
+/// row is its representative. The URL comes last and byte for byte, so a tab in it does no harm.
 pub struct ClusterWriter<'a> {
     output: &'a mut Output,
     clusters: u64,
@@ -28,8 +28,8 @@ impl<'a> ClusterWriter<'a> {
     }
 }
 
-/// Writes dropped lines: a header, then `line`, `kept_line`, `rules`, `dropped`, `kept`. Tabs, line breaks and
-/// backslashes inside the two URLs are written `\t`, `\n`, `\r`, `\\`.
+/// Writes dropped lines: a header, then `line`, `kept_line`, `rules`, `dropped`, `kept`. Tabs, line
+/// breaks and backslashes inside the two URLs are written `\t`, `\n`, `\r`, `\\`.
 pub struct DroppedWriter<'a>(&'a mut Output);
 
 impl<'a> DroppedWriter<'a> {

@@ -1,5 +1,5 @@
-//! What is written: lists, clusters, dropped lines, reports. Foreign bytes are escaped where they are
-//! shown to people, and left alone in files.
+//! What is written: lists, clusters, dropped lines, reports. Foreign bytes are escaped where they
+//! are shown to people, and left alone in files.
 
 mod clusters;
 mod output;

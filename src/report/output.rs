@@ -13,8 +13,8 @@ use crate::error::{Error, Result};
 /// Results on their way out, in large writes.
 ///
 /// A file is written without a name, in the folder where it will be, and gets its name in
-/// [`Output::publish`] alone: until then the old file is untouched, and nothing is left behind however the
-/// process ends. A name that ends in `.zst` or `.gz` is written compressed.
+/// [`Output::publish`] alone: until then the old file is untouched, and nothing is left behind
+/// however the process ends. A name that ends in `.zst` or `.gz` is written compressed.
 pub struct Output {
     name: String,
     buffer: Vec<u8>,

@@ -19,8 +19,8 @@ pub struct Survey {
     pub tally: Tally,
     /// The files that were read.
     pub input: Vec<InputRow>,
-    /// The waterfall: identical lines first, then parsing, then every rule in the order of application.
-    /// `merged` sums up to `tally.duplicate`.
+    /// The waterfall: identical lines first, then parsing, then every rule in the order of
+    /// application. `merged` sums up to `tally.duplicate`.
     pub levels: Vec<LevelRow>,
     /// Hosts with the most duplicates, most first.
     pub hosts: Vec<HostRow>,

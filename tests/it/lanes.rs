@@ -1,5 +1,5 @@
-//! The laws of canonical forms, over tables, samples, hostile lines and made-up URLs: both lanes agree,
-//! and a canonical form is its own.
+//! The laws of canonical forms, over tables, samples, hostile lines and made-up URLs: both lanes
+//! agree, and a canonical form is its own.
 
 use std::fs;
 use std::io::Read as _;
@@ -343,8 +343,8 @@ proptest! {
         let mut scratch = Scratch::default();
         let ours = lane.canonical(text.as_bytes(), &mut scratch);
         match url::Url::parse(&text) {
-            // Known differences of the crate (2.5.8) from the standard: `^` in paths; the drive-letter
-            // rule, which it applies to http as well.
+            // Known differences of the crate (2.5.8) from the standard: `^` in paths; the
+            // drive-letter rule, which it applies to http as well.
             Ok(theirs) if matches!(theirs.scheme(), "http" | "https" | "ws" | "wss" | "ftp")
                 && !text.contains('^') && !text.contains("c:") => {
                 prop_assert_eq!(std::str::from_utf8(ours.form).unwrap(), theirs.as_str());

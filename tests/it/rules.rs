@@ -1,5 +1,5 @@
-//! The tables of cases: every rule alone, through both lanes and twice; and pairs that profiles must merge,
-//! or must not.
+//! The tables of cases: every rule alone, through both lanes and twice; and pairs that profiles
+//! must merge, or must not.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,13 +1,15 @@
 //! # What it does
 //!
-//! Puts the scheme and the host in lower case. An internationalized host name becomes punycode (UTS 46,
-//! non-transitional); an IPv4 address in any of its forms (`0x7f.1`, `2130706433`) becomes four decimal
-//! numbers, an IPv6 address its compressed form. The host part of a `mailto:` address is a host, too.
+//! Puts the scheme and the host in lower case. An internationalized host name becomes punycode (UTS
+//! 46, non-transitional); an IPv4 address in any of its forms (`0x7f.1`, `2130706433`) becomes four
+//! decimal numbers, an IPv6 address its compressed form. The host part of a `mailto:` address is a
+//! host, too.
 //!
 //! # When it is safe
 //!
-//! Always: preserves semantics. Dropping the one dot at the end of a host (`example.com.`), which the
-//! profiles `crawl` and `aggressive` ask for, usually preserves them: the dot makes the name absolute.
+//! Always: preserves semantics. Dropping the one dot at the end of a host (`example.com.`), which
+//! the profiles `crawl` and `aggressive` ask for, usually preserves them: the dot makes the name
+//! absolute.
 //!
 //! # Example
 //!
@@ -31,8 +33,8 @@ pub(super) fn apply(draft: &mut Draft, options: &Options) -> bool {
     match &mut draft.parts {
         Parts::Web(web) => {
             let scheme = web.scheme.to_ascii_lowercase();
-            // The host was checked when the URL was parsed: what is no host by the WHATWG standard is a
-            // registered name.
+            // The host was checked when the URL was parsed: what is no host by the WHATWG standard
+            // is a registered name.
             let mut host =
                 canonical_host(&web.host).unwrap_or_else(|_| web.host.to_ascii_lowercase());
             if options.drop_trailing_dot {

@@ -1,7 +1,7 @@
 //! # What it does
 //!
-//! Drops a port that is the scheme's own, and the colon of an empty port. Writes other ports without
-//! leading zeros.
+//! Drops a port that is the scheme's own, and the colon of an empty port. Writes other ports
+//! without leading zeros.
 //!
 //! # When it is safe
 //!

@@ -35,8 +35,8 @@ pub(super) fn apply(draft: &mut Draft, options: &Options) -> bool {
 
 /// The length of `path` up to its index file, or its whole length if it ends otherwise.
 ///
-/// Where trailing slashes are removed, too, `/index.html/` would become an index file only then: so they
-/// are looked past, as often as need be, and one pass settles what would take many.
+/// Where trailing slashes are removed, too, `/index.html/` would become an index file only then: so
+/// they are looked past, as often as need be, and one pass settles what would take many.
 pub(in crate::canonical) fn length_without_index(
     path: &[u8],
     names: &IndexNames,

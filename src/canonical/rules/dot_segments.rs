@@ -4,8 +4,8 @@
 //!
 //! # When it is safe
 //!
-//! Always: preserves semantics. A `..` above the root is dropped. Empty segments count: `/a//../b` is
-//! `/a/b`.
+//! Always: preserves semantics. A `..` above the root is dropped. Empty segments count: `/a//../b`
+//! is `/a/b`.
 //!
 //! # Example
 //!
@@ -37,8 +37,8 @@ pub(super) fn apply(draft: &mut Draft, _: &Options) -> bool {
 
 /// Removes the `.` and `..` segments of `path`, in place, and returns the new length in bytes.
 ///
-/// - Shape: `path` is the path part alone. It starts with `/` and holds no `?` and no `#`. Bytes, not
-///   text.
+/// - Shape: `path` is the path part alone. It starts with `/` and holds no `?` and no `#`. Bytes,
+///   not text.
 /// - Limits: never grows, so `returned <= path.len()`. Linear in `path.len()`; no allocation.
 /// - Failure: none. A `..` above the root is dropped, as the RFC does.
 /// - Source: RFC 3986 5.2.4 and 6.2.2.3; `%2e` counts as a dot (WHATWG URL standard 4.4). Class:

@@ -1,7 +1,7 @@
 //! # What it does
 //!
-//! Applies rules that hold for one site only, from a rule file: a piece of the path and query that can
-//! be spelled another way (`substitute`), or a path that ignores case (`fold-case`).
+//! Applies rules that hold for one site only, from a rule file: a piece of the path and query that
+//! can be spelled another way (`substitute`), or a path that ignores case (`fold-case`).
 //!
 //! # When it is safe
 //!

@@ -1,8 +1,8 @@
 //! # What it does
 //!
-//! Gives every character one spelling. The part that preserves semantics, in all profiles: what the URL
-//! standard escapes (non-ASCII bytes, spaces, quotes, angle brackets, …) is escaped. The part that
-//! usually does, in `crawl` and `aggressive`:
+//! Gives every character one spelling. The part that preserves semantics, in all profiles: what the
+//! URL standard escapes (non-ASCII bytes, spaces, quotes, angle brackets, …) is escaped. The part
+//! that usually does, in `crawl` and `aggressive`:
 //!
 //! - in query names and values, the spellings that every parser of forms reads alike become one:
 //!   `+` is `%20`, `/` is `%2F`, `[` is `%5B`, `%2C` is `,`, `?a=` is `?a`;

@@ -5,8 +5,8 @@
 //!
 //! # When it is safe
 //!
-//! Always: preserves semantics. An escape stays where decoding it would complete another one after a
-//! bare percent sign (`%%34%31` does not become `%41`).
+//! Always: preserves semantics. An escape stays where decoding it would complete another one after
+//! a bare percent sign (`%%34%31` does not become `%41`).
 //!
 //! # Example
 //!
@@ -56,7 +56,8 @@ pub(in crate::canonical) const fn is_unreserved(byte: u8) -> bool {
 /// `text` with its escapes in their canonical spelling.
 fn settle(text: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len());
-    // Where a bare percent sign stands in `out`, if one of its next two bytes could still complete it.
+    // Where a bare percent sign stands in `out`, if one of its next two bytes could still complete
+    // it.
     let mut bare_at = None;
     let mut at = 0;
     while at < text.len() {

@@ -8,7 +8,8 @@
 //!
 //! # Example
 //!
-//! With `208.80.152.2 example.com` in the map, `http://208.80.152.2/` becomes `http://example.com/`.
+//! With `208.80.152.2 example.com` in the map, `http://208.80.152.2/` becomes
+//! `http://example.com/`.
 //!
 //! # Options
 //!
@@ -16,7 +17,8 @@
 //!
 //! # Source
 //!
-//! "Replacing IP with domain name" in the list of URL normalizations (Wikipedia, "URI normalization").
+//! "Replacing IP with domain name" in the list of URL normalizations (Wikipedia, "URI
+//! normalization").
 
 use crate::canonical::draft::{Draft, Parts, canonical_host};
 use crate::canonical::profile::Options;

@@ -2,8 +2,8 @@
 //! in the profiles.
 //!
 //! The order of [`RuleId::ALL`] is the order of application. It is fixed: what a rule reads is
-//! settled by the rules before it, and where a rule re-opens an earlier one's work, the reference lane
-//! goes back (see `reference.rs`).
+//! settled by the rules before it, and where a rule re-opens an earlier one's work, the reference
+//! lane goes back (see `reference.rs`).
 
 mod case;
 mod default_params;

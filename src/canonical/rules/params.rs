@@ -1,8 +1,8 @@
 //! # What it does
 //!
 //! Drops query parameters that do not matter for the page: known tracking parameters (`utm_source`,
-//! `gclid`, …) and those that you name. Or the other way round: with a list of *expected* parameters for a
-//! host and path, everything else goes.
+//! `gclid`, …) and those that you name. Or the other way round: with a list of *expected*
+//! parameters for a host and path, everything else goes.
 //!
 //! # When it is safe
 //!

@@ -1,7 +1,7 @@
 //! # What it does
 //!
-//! Writes `https` as `http` (and `wss` as `ws`), or the reverse, so that both are one page. Only where
-//! the port is the scheme's own: with another port, the two schemes are two services.
+//! Writes `https` as `http` (and `wss` as `ws`), or the reverse, so that both are one page. Only
+//! where the port is the scheme's own: with another port, the two schemes are two services.
 //!
 //! # When it is safe
 //!

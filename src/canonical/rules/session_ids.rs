@@ -1,8 +1,8 @@
 //! # What it does
 //!
 //! Drops session ids: the path parameter `;jsessionid=…`, the segment `/(S(…))` of ASP.NET without
-//! cookies, query parameters such as `PHPSESSID`. A parameter goes only if both its name is known and its
-//! value has the shape of a session id: `sid=12345678` may be a story and stays.
+//! cookies, query parameters such as `PHPSESSID`. A parameter goes only if both its name is known
+//! and its value has the shape of a session id: `sid=12345678` may be a story and stays.
 //!
 //! # When it is safe
 //!
@@ -19,8 +19,8 @@
 //!
 //! # Source
 //!
-//! Jakarta Servlet specification 7.1.3 (URL rewriting); PHP manual, "Passing the session ID"; ASP.NET
-//! documentation, "cookieless sessions"; the others in `data/session_ids.toml`.
+//! Jakarta Servlet specification 7.1.3 (URL rewriting); PHP manual, "Passing the session ID";
+//! ASP.NET documentation, "cookieless sessions"; the others in `data/session_ids.toml`.
 
 use super::{replace, retain_pieces, split_piece};
 use crate::canonical::draft::{Draft, Parts};

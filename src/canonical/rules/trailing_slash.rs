@@ -1,12 +1,12 @@
 //! # What it does
 //!
-//! Writes the empty path as `/`. If asked, also adds a slash to a path whose last segment has no dot,
-//! or removes the slash at the end.
+//! Writes the empty path as `/`. If asked, also adds a slash to a path whose last segment has no
+//! dot, or removes the slash at the end.
 //!
 //! # When it is safe
 //!
-//! For the empty path always: preserves semantics. `add` and `remove` change them, though most sites
-//! answer with one page for both.
+//! For the empty path always: preserves semantics. `add` and `remove` change them, though most
+//! sites answer with one page for both.
 //!
 //! # Example
 //!

@@ -5,8 +5,8 @@
 //!
 //! # When it is safe
 //!
-//! Changes semantics: `www.example.com` and `example.com` are two hosts, though most sites serve one
-//! under both. `www.com` and `www.github.io` are left alone.
+//! Changes semantics: `www.example.com` and `example.com` are two hosts, though most sites serve
+//! one under both. `www.com` and `www.github.io` are left alone.
 //!
 //! # Example
 //!
