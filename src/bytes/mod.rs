@@ -3,6 +3,7 @@
 pub mod hex;
 pub mod lines;
 pub mod show;
+pub mod windows;
 
 pub use lines::Lines;
 pub use show::show;

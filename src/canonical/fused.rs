@@ -16,6 +16,7 @@ use super::profile::{Profile, Slash, Www};
 use super::rules::directory_index::length_without_index;
 use super::rules::{RuleId, encoding, escapes, split_piece, trailing_slash, www};
 use crate::bytes::hex;
+use crate::bytes::windows::{WINDOW, plain_prefix};
 use crate::limits::URL_BYTES_MAX;
 
 /// What the fast lane says.
@@ -236,32 +237,7 @@ impl Fused {
         if line.get(path_start) != Some(&b'/') {
             return false;
         }
-        let mut at = path_start;
-        // Invariant: everything in line[..at] is canonical.
-        let path_end = loop {
-            let Some(byte) = line.get(at) else { break at };
-            match self.path[usize::from(*byte)] {
-                Class::Plain => at += 1,
-                Class::Slash => {
-                    match line.get(at + 1) {
-                        Some(b'.') if is_dot_segment(&line[at + 1..]) => return false,
-                        Some(b'/') if self.one_slash => return false,
-                        Some(b'(') if self.sessions.is_some() => return false,
-                        _ => {}
-                    }
-                    at += 1;
-                }
-                Class::Percent => {
-                    let Some(byte) = canonical_escape(&line[at..]) else { return false };
-                    if escapes::is_unreserved(byte) || self.form && encoding::is_mark(byte) {
-                        return false;
-                    }
-                    at += 3;
-                }
-                Class::End => break at,
-                _ => return false,
-            }
-        };
+        let Some(path_end) = self.canonical_path_end(line, path_start) else { return false };
         let path = &line[path_start..path_end];
         if let Some(names) = &self.index_names
             && length_without_index(path, names, self.slash) != path.len()
@@ -279,6 +255,45 @@ impl Fused {
                 Some(b'?') => self.is_canonical_query(&line[path_end + 1..], head, line),
                 Some(_) => false,
             }
+    }
+
+    /// Where the path that starts at `path_start` ends, if it is spelled canonically up to there.
+    #[inline]
+    fn canonical_path_end(&self, line: &[u8], path_start: usize) -> Option<usize> {
+        let mut at = path_start;
+        loop {
+            // Invariant: everything in line[path_start..at] is canonical.
+            // Bet: most windows hold nothing but letters, digits and lone slashes.
+            // Lost: the bytes of the window are looked at one by one, then the bet is on again.
+            at += plain_prefix(&line[at..], needs_look_in_path);
+            let window_end = (at + WINDOW).min(line.len());
+            while at < window_end {
+                match self.path[usize::from(line[at])] {
+                    Class::Plain => at += 1,
+                    Class::Slash => {
+                        match line.get(at + 1) {
+                            Some(b'.') if is_dot_segment(&line[at + 1..]) => return None,
+                            Some(b'/') if self.one_slash => return None,
+                            Some(b'(') if self.sessions.is_some() => return None,
+                            _ => {}
+                        }
+                        at += 1;
+                    }
+                    Class::Percent => {
+                        let byte = canonical_escape(&line[at..])?;
+                        if escapes::is_unreserved(byte) || self.form && encoding::is_mark(byte) {
+                            return None;
+                        }
+                        at += 3;
+                    }
+                    Class::End => return Some(at),
+                    _ => return None,
+                }
+            }
+            if at == line.len() {
+                return Some(at);
+            }
+        }
     }
 
     #[inline]
@@ -566,6 +581,21 @@ impl Fused {
     }
 }
 
+/// Could `byte`, with `next` behind it, be anything but canonical in a path, or end it? Says yes for
+/// a few that are canonical under some profiles; never no for one that is not.
+#[inline(always)]
+fn needs_look_in_path(byte: u8, next: u8) -> bool {
+    // No short circuits, so that the compiler can do a window at once.
+    let slash = (byte == b'/') & (((next | 1) == b'/') | (next == b'('));
+    (byte.wrapping_sub(0x21) > b'z' - 0x21)
+        | ((byte | 1) == b'#')
+        | (byte == b'%')
+        | (byte.wrapping_sub(b';') <= b'?' - b';')
+        | (byte.wrapping_sub(b'[') <= b'^' - b'[')
+        | (byte == b'`')
+        | slash
+}
+
 /// Is it https, where does the host start, and is the scheme in lower case? `None` for other
 /// schemes.
 #[inline]
@@ -689,4 +719,26 @@ fn query_table(form: bool) -> Table {
 
 fn table(class: impl Fn(u8) -> Class) -> Table {
     std::array::from_fn(|byte| class(byte as u8))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_needs_no_look_is_plain_in_every_profile() {
+        for (form, sessions) in [(false, false), (false, true), (true, false), (true, true)] {
+            let table = path_table(form, sessions);
+            for byte in 0..=255u8 {
+                for next in 0..=255u8 {
+                    if needs_look_in_path(byte, next) {
+                        continue;
+                    }
+                    let class = table[usize::from(byte)];
+                    let lone_slash = class == Class::Slash && !b"./(".contains(&next);
+                    assert!(class == Class::Plain || lone_slash, "{byte:02x} {next:02x}");
+                }
+            }
+        }
+    }
 }

@@ -199,6 +199,7 @@ impl Survey {
     fn write_totals(&self, out: &mut String) {
         let tally = &self.tally;
         let files = match self.input.as_slice() {
+            [only] if only.path == "-" => "standard input".to_string(),
             [only] => show(only.path.as_bytes()).to_string(),
             more => format!("{} files", more.len()),
         };
