@@ -1,5 +1,7 @@
 //! Where the parts of a web URL begin: offsets into the bytes, nothing copied.
 
+use std::borrow::Cow;
+
 use crate::reject::Reject;
 
 /// The parts of a URL of one of the web schemes, as offsets into its bytes.
@@ -134,6 +136,17 @@ pub fn host_of(url: &[u8]) -> Option<&[u8]> {
     UrlParts::split(url, scheme_end).ok().map(|parts| parts.host(url))
 }
 
+/// `url` without its user and password, for messages: `…` stands in their place.
+pub fn without_userinfo(url: &[u8]) -> Cow<'_, [u8]> {
+    let start = memchr::memmem::find(url, b"//").map_or(0, |at| at + 2);
+    let end = url[start..].iter().position(|byte| b"/?#\\".contains(byte));
+    let authority = &url[start..end.map_or(url.len(), |at| start + at)];
+    match memchr::memrchr(b'@', authority) {
+        Some(at) => Cow::Owned([&url[..start], "\u{2026}".as_bytes(), &url[start + at..]].concat()),
+        None => Cow::Borrowed(url),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -166,6 +179,17 @@ mod tests {
             ("http:a", Ok(())),
         ] {
             assert_eq!(UrlParts::split(given.as_bytes(), 4).map(|_| ()), expected, "{given}");
+        }
+    }
+
+    #[test]
+    fn users_and_passwords_are_hidden() {
+        for (given, expected) in [
+            ("http://u:p@a.test/x@y", "http://\u{2026}@a.test/x@y"),
+            ("u:p@a.test/x", "\u{2026}@a.test/x"),
+            ("http://a.test/x@y", "http://a.test/x@y"),
+        ] {
+            assert_eq!(without_userinfo(given.as_bytes()), expected.as_bytes());
         }
     }
 

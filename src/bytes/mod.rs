@@ -6,4 +6,4 @@ pub mod show;
 pub mod windows;
 
 pub use lines::Lines;
-pub use show::show;
+pub use show::{printable, show};

@@ -13,6 +13,22 @@ pub fn show(bytes: &[u8]) -> Show<'_> {
     Show(bytes)
 }
 
+/// `text` with the same characters escaped, but not the backslash: for text that may have been
+/// through [`show`] in part, such as a message. Line breaks stay.
+pub fn printable(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '\n' | '\t' => out.push(character),
+            character if character.is_ascii_control() || is_hidden(character) => {
+                out.push_str(&Show(character.encode_utf8(&mut [0; 4]).as_bytes()).to_string());
+            }
+            character => out.push(character),
+        }
+    }
+    out
+}
+
 /// What [`show`] returns.
 #[derive(Clone, Copy, Debug)]
 pub struct Show<'a>(&'a [u8]);
@@ -62,6 +78,11 @@ fn is_hidden(character: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn messages() {
+        assert_eq!(printable("a\\x1b\u{1b}[0m\n\u{202e}"), "a\\x1b\\x1b[0m\n\\u{202e}");
+    }
 
     #[test]
     fn tables() {

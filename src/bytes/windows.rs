@@ -1,7 +1,7 @@
 //! HOT: once per sixteen bytes. Finds the stretch of text that needs no look at its single bytes.
 //!
-//! Price: some vector comparisons for each window of sixteen bytes, by the compiler: the loops have a
-//! fixed length and no branch, so every x86-64 and aarch64 target gets its own vectors without a
+//! Price: some vector comparisons for each window of sixteen bytes, by the compiler: the loops have
+//! a fixed length and no branch, so every x86-64 and aarch64 target gets its own vectors without a
 //! line of unsafe code. Guard: `benches/canonical.rs`. Twin: the test below, byte by byte.
 
 /// Bytes that are looked at together.

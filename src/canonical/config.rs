@@ -65,8 +65,7 @@ pub struct DefaultRow {
 impl Settings {
     /// Reads a configuration file.
     pub fn parse(text: &str) -> Result<Settings> {
-        toml::from_str(text)
-            .map_err(|error| Error::config(error.to_string().trim_end().to_string()))
+        toml::from_str(text).map_err(|error| toml_error(text, &error))
     }
 
     /// These settings with those of `over` on top: single values are replaced, lists grow.
@@ -308,6 +307,17 @@ fn rule_set(key: &str, names: &[String]) -> Result<RuleSet> {
             })
         })
         .collect()
+}
+
+/// A mistake in a TOML file, on one line: where it is and what is wrong.
+pub(super) fn toml_error(text: &str, error: &toml::de::Error) -> Error {
+    let message = error.message().replace('\n', ", ");
+    match error.span().and_then(|span| text.get(..span.start)) {
+        Some(before) => {
+            Error::config(format!("line {}: {message}", before.matches('\n').count() + 1))
+        }
+        None => Error::config(message),
+    }
 }
 
 fn choice(key: &str, found: &str, expected: &str) -> Error {

@@ -2,6 +2,7 @@
 
 use serde::Deserialize;
 
+use super::config::toml_error;
 use super::names::is_under;
 use crate::error::{Error, Result};
 use crate::limits::DUST_PASSES_MAX;
@@ -63,7 +64,7 @@ impl DustRules {
     /// Failure: a configuration error that names the rule by its number and says what is wrong with
     /// it.
     pub fn parse(text: &str) -> Result<DustRules> {
-        let file: File = toml::from_str(text).map_err(|error| Error::config(error.to_string()))?;
+        let file: File = toml::from_str(text).map_err(|error| toml_error(text, &error))?;
         let mut rules = Vec::new();
         for (number, row) in file.rule.into_iter().enumerate() {
             let status = row.status;

@@ -581,8 +581,8 @@ impl Fused {
     }
 }
 
-/// Could `byte`, with `next` behind it, be anything but canonical in a path, or end it? Says yes for
-/// a few that are canonical under some profiles; never no for one that is not.
+/// Could `byte`, with `next` behind it, be anything but canonical in a path, or end it? Says yes
+/// for a few that are canonical under some profiles; never no for one that is not.
 #[inline(always)]
 fn needs_look_in_path(byte: u8, next: u8) -> bool {
     // No short circuits, so that the compiler can do a window at once.

@@ -131,8 +131,7 @@ pub struct Comparison {
     pub equal: bool,
     /// Are they equal byte for byte?
     pub identical: bool,
-    /// The rules that had to change one of them before they were equal; all that changed one, if
-    /// they are not.
+    /// The rules that changed what is different between the two, until nothing was left.
     pub rules: RuleSet,
 }
 
@@ -145,6 +144,14 @@ impl Comparison {
             Comparison { rules, .. } => rules.names(),
         }
     }
+}
+
+/// `a` and `b` without what they begin and end with in common.
+fn difference<'a>(a: &'a [u8], b: &'a [u8]) -> (&'a [u8], &'a [u8]) {
+    let start = a.iter().zip(b).take_while(|(a, b)| a == b).count();
+    let (a, b) = (&a[start..], &b[start..]);
+    let end = a.iter().rev().zip(b.iter().rev()).take_while(|(a, b)| a == b).count();
+    (&a[..a.len() - end], &b[..b.len() - end])
 }
 
 impl Canonicalizer {
@@ -161,8 +168,8 @@ impl Canonicalizer {
             if a.at(level - 1) == b.at(level - 1) {
                 break;
             }
-            let changed = |trace: &Trace| trace.at(level) != trace.at(level - 1);
-            if changed(&a) || changed(&b) {
+            let before = difference(a.at(level - 1), b.at(level - 1));
+            if before != difference(a.at(level), b.at(level)) {
                 rules.insert(rule);
             }
         }

@@ -107,13 +107,14 @@ impl Profile {
         };
         if !PROFILES.contains(&base) {
             return Err(Error::config(format!(
-                "--profile {name}: no such profile; use one of {}",
+                "profile \"{name}\": no such profile; use one of {}",
                 PROFILES.join(", ")
             )));
         }
         if version != PROFILE_VERSION {
             return Err(Error::config(format!(
-                "--profile {name}: {base} has version {PROFILE_VERSION} only; use {base}@{PROFILE_VERSION}"
+                "profile \"{name}\": {base} has version {PROFILE_VERSION} only; use \
+                 {base}@{PROFILE_VERSION}"
             )));
         }
         let rules = RuleId::ALL.into_iter().filter(|rule| rule.info().profiles.contains(&base));

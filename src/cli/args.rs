@@ -173,14 +173,15 @@ pub(super) struct DedupArgs {
     #[arg(long, value_enum, default_value_t = KeepArg::First)]
     pub(super) keep: KeepArg,
     /// Write the spelling as it was read, or the canonical form
-    #[arg(long, value_enum, default_value_t = PrintArg::Original)]
+    #[arg(long, value_enum, default_value_t = PrintArg::Original, conflicts_with = "clusters")]
     pub(super) print: PrintArg,
     /// Drop what earlier runs with this file had; the file is made, or grows, when the run is done
     #[arg(long, value_name = "FILE",
           conflicts_with_all = ["count", "repeated", "unique", "clusters", "dropped", "check"])]
     pub(super) seen: Option<PathBuf>,
     /// Write nothing; exit with 1 if there is a duplicate
-    #[arg(long, conflicts_with_all = ["count", "repeated", "unique", "clusters", "dropped", "output"])]
+    #[arg(long, conflicts_with_all = ["count", "repeated", "unique", "clusters", "dropped", "output",
+                               "keep", "print", "stats"])]
     pub(super) check: bool,
     #[command(flatten)]
     pub(super) profile: ProfileArgs,

@@ -23,6 +23,12 @@ pub(super) fn with_command(mut given: Vec<OsString>) -> (Vec<OsString>, bool) {
     (given, true)
 }
 
+/// The command that stands after the flags, if one does.
+pub(super) fn late_command(given: &[OsString]) -> Option<&str> {
+    // The first two are the program and the `dedup` put in.
+    given.iter().skip(2).filter_map(|word| word.to_str()).find(|word| is_command(word))
+}
+
 fn is_command(word: &str) -> bool {
     word == "help" || Args::command().get_subcommands().any(|command| command.get_name() == word)
 }

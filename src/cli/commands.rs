@@ -10,6 +10,7 @@ use super::args::{
     PrintArg, ReportArgs, RunArgs, ToArg,
 };
 use super::progress::Progress;
+use super::stats::Stats;
 use super::words::say;
 use super::{DONE, NO, stats};
 use crate::bytes::show;
@@ -19,10 +20,11 @@ use crate::error::{Error, Result};
 use crate::fingerprint::FingerprintKey;
 use crate::generate::{List, ListPlan, TRUTH_HEADER, write_truth};
 use crate::input::InputPlan;
+use crate::parts;
 use crate::pipeline::{
     self, DedupPlan, Filter, Job, OnBad, Outcome, Print, SelectPlan, Spooled, Watch,
 };
-use crate::report::Output;
+use crate::report::{Claims, Output};
 
 fn job<'a>(
     input: InputPlan,
@@ -35,14 +37,20 @@ fn job<'a>(
 }
 
 /// The closing words of a job that is done.
-fn close(outcome: &Outcome, job: &Job, run: &RunArgs, started: Instant) -> Result<()> {
+fn close(
+    outcome: &Outcome,
+    job: &Job,
+    run: &RunArgs,
+    stats: Option<Stats>,
+    started: Instant,
+) -> Result<()> {
     let profile = job.canonicalizer.profile();
     let elapsed = started.elapsed();
     if !run.quiet {
         stats::summarize(outcome, profile, elapsed, run.verbose);
     }
-    match &run.stats {
-        Some(path) => stats::write(path, outcome, profile, elapsed, run.threads),
+    match stats {
+        Some(stats) => stats.write(&stats::to_json(outcome, profile, elapsed, job.workers())),
         None => Ok(()),
     }
 }
@@ -55,63 +63,90 @@ pub(super) fn dedup(args: &DedupArgs) -> Result<u8> {
     if args.check {
         return check(&job, args.run.quiet);
     }
-    let keep = match args.keep {
-        KeepArg::First => Keep::First,
-        KeepArg::Last => Keep::Last,
-        KeepArg::Shortest => Keep::Shortest,
-    };
-    let print = match args.print {
-        PrintArg::Original => Print::Original,
-        PrintArg::Canonical => Print::Canonical,
-    };
-    let filter = match (args.repeated, args.unique) {
-        (true, _) => Filter::Duplicated,
-        (_, true) => Filter::Single,
-        _ => Filter::All,
-    };
-    let looks_twice = args.count
-        || args.clusters
-        || filter != Filter::All
-        || keep != Keep::First
-        || args.dropped.is_some();
-    if looks_twice && args.seen.is_some() {
+    if args.looks_twice() && args.seen.is_some() {
         return Err(Error::config(
             "--seen works with the first spelling only: leave out --keep, or run undust twice",
         ));
     }
-    let mut output = args.run.open_output(&job.input.paths)?;
-    let outcome = if looks_twice {
-        let _spooled = Spooled::replace(&mut job.input, &args.run.temp_dir())?;
-        let mut dropped = match &args.dropped {
-            Some(path) => Some(Output::file(path, &job.input.paths)?),
-            None => None,
-        };
-        let plan = SelectPlan {
-            keep,
-            filter,
-            counts: args.count,
-            clusters: args.clusters,
-            print,
-            temp_dir: args.run.temp_dir(),
-        };
-        let outcome = pipeline::select(&job, &plan, &mut output, dropped.as_mut())?;
-        dropped.map_or(Ok(()), Output::publish)?;
+    let mut claims = Claims::new(&job.input.paths);
+    let mut output = claims.open(args.run.output.as_deref())?;
+    let stats = args.run.open_stats(&mut claims)?;
+    let outcome = if args.looks_twice() {
+        select(args, &mut job, &mut claims, output)?
+    } else if let Some(path) = &args.seen {
+        let seen = ClusterSet::default();
+        job.key = open_seen(path, &canonicalizer, &seen)?;
+        let seen_file = claims.open(Some(path))?;
+        let plan = DedupPlan { print: args.print.into(), seen: &seen };
+        let outcome = pipeline::dedup(&job, &plan, &mut output)?;
+        // First the result, then the memory of it: what was not published has not been seen.
+        output.publish()?;
+        save_seen(seen_file, &canonicalizer, job.key, &seen)?;
         outcome
     } else {
-        let seen = ClusterSet::default();
-        if let Some(path) = &args.seen {
-            job.key = open_seen(path, &canonicalizer, &seen)?;
-        }
-        let plan = DedupPlan { print, seen: &seen };
+        let plan = DedupPlan { print: args.print.into(), seen: &ClusterSet::default() };
         let outcome = pipeline::dedup(&job, &plan, &mut output)?;
-        if let Some(path) = &args.seen {
-            save_seen(path, &canonicalizer, job.key, &seen)?;
-        }
+        output.publish()?;
         outcome
     };
-    output.publish()?;
-    close(&outcome, &job, &args.run, started)?;
+    close(&outcome, &job, &args.run, stats, started)?;
     Ok(DONE)
+}
+
+/// `dedup` where the input has to be read twice.
+fn select(
+    args: &DedupArgs,
+    job: &mut Job,
+    claims: &mut Claims,
+    mut output: Output,
+) -> Result<Outcome> {
+    let mut dropped = match &args.dropped {
+        Some(path) => Some(claims.open(Some(path))?),
+        None => None,
+    };
+    let temp_dir = args.run.temp_dir();
+    let _spooled = Spooled::replace(&mut job.input, &temp_dir)?;
+    let plan = SelectPlan {
+        keep: match args.keep {
+            KeepArg::First => Keep::First,
+            KeepArg::Last => Keep::Last,
+            KeepArg::Shortest => Keep::Shortest,
+        },
+        filter: match (args.repeated, args.unique) {
+            (true, _) => Filter::Duplicated,
+            (_, true) => Filter::Single,
+            _ => Filter::All,
+        },
+        counts: args.count,
+        clusters: args.clusters,
+        print: args.print.into(),
+        temp_dir,
+    };
+    let outcome = pipeline::select(job, &plan, &mut output, dropped.as_mut())?;
+    dropped.map_or(Ok(()), Output::publish)?;
+    output.publish()?;
+    Ok(outcome)
+}
+
+impl DedupArgs {
+    /// Must the input be read twice?
+    fn looks_twice(&self) -> bool {
+        self.count
+            || self.clusters
+            || self.repeated
+            || self.unique
+            || self.keep != KeepArg::First
+            || self.dropped.is_some()
+    }
+}
+
+impl From<PrintArg> for Print {
+    fn from(print: PrintArg) -> Self {
+        match print {
+            PrintArg::Original => Print::Original,
+            PrintArg::Canonical => Print::Canonical,
+        }
+    }
 }
 
 fn check(job: &Job, quiet: bool) -> Result<u8> {
@@ -119,6 +154,7 @@ fn check(job: &Job, quiet: bool) -> Result<u8> {
         None => Ok(DONE),
         Some((line, text)) => {
             if !quiet {
+                let text = parts::without_userinfo(&text);
                 let text = show(&text[..text.len().min(2000)]);
                 say(format_args!("undust: line {line} is a duplicate: {text}"));
             }
@@ -146,15 +182,14 @@ fn open_seen(
 }
 
 fn save_seen(
-    path: &Path,
+    mut file: Output,
     canonicalizer: &Canonicalizer,
     key: FingerprintKey,
     set: &ClusterSet,
 ) -> Result<()> {
     let mut bytes = Vec::new();
     write_seen(&mut bytes, key, &canonicalizer.profile().digest(), set)
-        .map_err(|error| Error::writing(path.display(), error))?;
-    let mut file = Output::file(path, &[])?;
+        .map_err(|error| Error::writing("memory", error))?;
     file.write(&bytes)?;
     file.publish()
 }
@@ -169,28 +204,32 @@ pub(super) fn canon(args: &CanonArgs) -> Result<u8> {
         OnBadArg::Empty => OnBad::Empty,
         OnBadArg::Fail => OnBad::Fail,
     };
-    let mut output = args.run.open_output(&job.input.paths)?;
+    let mut claims = Claims::new(&job.input.paths);
+    let mut output = claims.open(args.run.output.as_deref())?;
+    let stats = args.run.open_stats(&mut claims)?;
     let outcome = pipeline::canon(&job, on_bad, &mut output)?;
     output.publish()?;
-    if let Some(path) = &args.run.stats {
-        stats::write(path, &outcome, canonicalizer.profile(), started.elapsed(), args.run.threads)?;
-    }
+    close(&outcome, &job, &args.run, stats, started)?;
     Ok(DONE)
 }
 
 pub(super) fn report(args: &ReportArgs) -> Result<u8> {
+    let started = Instant::now();
     let canonicalizer = args.profile.canonicalizer()?;
     let progress = Progress::new(args.run.quiet);
     let mut job = job(args.input.plan()?, &canonicalizer, &args.run, &progress);
-    let mut output = args.run.open_output(&job.input.paths)?;
-    let spooled = Spooled::replace(&mut job.input, &args.run.temp_dir())?;
-    let survey = pipeline::survey(&job, args.top, &spooled)?;
+    let mut claims = Claims::new(&job.input.paths);
+    let mut output = claims.open(args.run.output.as_deref())?;
+    let stats = args.run.open_stats(&mut claims)?;
+    let _spooled = Spooled::replace(&mut job.input, &args.run.temp_dir())?;
+    let (survey, outcome) = pipeline::survey(&job, args.top)?;
     let text = match args.to {
         ToArg::Text => survey.to_text(),
         ToArg::Json => format!("{:#}\n", survey.to_json()),
     };
     output.write(text.as_bytes())?;
     output.publish()?;
+    close(&outcome, &job, &args.run, stats, started)?;
     Ok(DONE)
 }
 
@@ -207,13 +246,11 @@ fn generate_list(args: &GenerateListArgs) -> Result<u8> {
         variant_share: args.variants,
     };
     let mut list = List::new(&plan)?;
-    let mut output = match &args.output {
-        None => Output::stdout(),
-        Some(path) => Output::file(path, &[])?,
-    };
+    let mut claims = Claims::new(&[]);
+    let mut output = claims.open(args.output.as_deref())?;
     let mut truth_file = match &args.truth {
         None => None,
-        Some(path) => Some(Output::file(path, &[])?),
+        Some(path) => Some(claims.open(Some(path))?),
     };
     if let Some(file) = &mut truth_file {
         file.line(TRUTH_HEADER.trim_end().as_bytes(), b'\n')?;

@@ -30,8 +30,13 @@ pub fn main() -> ExitCode {
     words::ignore_signal_of_file_size();
     let given: Vec<std::ffi::OsString> = std::env::args_os().collect();
     let (given, is_bare) = bare::with_command(given);
-    let args = match Args::try_parse_from(given) {
+    let args = match Args::try_parse_from(&given) {
         Ok(args) => args,
+        Err(error) if is_bare && error.use_stderr() && bare::late_command(&given).is_some() => {
+            let command = bare::late_command(&given).unwrap_or_default();
+            say(format_args!("undust: {command} is a command and comes first: undust {command} …"));
+            return ExitCode::from(FAILED);
+        }
         Err(error) => {
             // Help and version are answers, not failures. A closed pipe is no reason to complain.
             let _ = error.print();

@@ -11,7 +11,6 @@ use crate::canonical::{
 use crate::error::{Error, Result};
 use crate::input::InputPlan;
 use crate::limits::{CONFIG_BYTES_MAX, LINE_BYTES_CEILING};
-use crate::report::Output;
 
 /// A number of bytes with an optional suffix K, M or G (powers of 1,024).
 pub(super) fn bytes(text: &str) -> Result<u64, String> {
@@ -28,7 +27,7 @@ pub(super) fn bytes(text: &str) -> Result<u64, String> {
 }
 
 impl InputArgs {
-    /// What to read.
+    /// What to read: all the files, by name.
     pub(super) fn plan(&self) -> Result<InputPlan> {
         let mut paths = self.files.clone();
         if paths.is_empty() && self.files_from.is_none() {
@@ -44,7 +43,7 @@ impl InputArgs {
             return Err(Error::config(format!("--line-limit: expected 1 to {ceiling} bytes")));
         }
         let separator = if self.null { 0 } else { b'\n' };
-        Ok(InputPlan {
+        let mut plan = InputPlan {
             paths,
             recursive: self.recursive,
             files_from: self.files_from.clone(),
@@ -53,7 +52,9 @@ impl InputArgs {
             line_bytes_max: self.line_limit as usize,
             map: !self.no_map,
             ..InputPlan::default()
-        })
+        };
+        plan.resolve()?;
+        Ok(plan)
     }
 }
 
@@ -62,7 +63,10 @@ impl ProfileArgs {
     pub(super) fn profile(&self) -> Result<Profile> {
         let file = match &self.config {
             None => Settings::default(),
-            Some(path) => Settings::parse(&read_text(path)?).map_err(|e| e.at(path.display()))?,
+            Some(path) => Settings::parse(&read_text(path)?)
+                // Built once by itself, so that its own mistakes are told with its name.
+                .and_then(|settings| settings.build().map(|_| settings))
+                .map_err(|error| error.at(path.display()))?,
         };
         file.overlay(self.settings()?).build()
     }
@@ -124,14 +128,6 @@ fn scoped(text: &str) -> (String, String, &str) {
 }
 
 impl RunArgs {
-    /// Where results go.
-    pub(super) fn open_output(&self, inputs: &[PathBuf]) -> Result<Output> {
-        match &self.output {
-            None => Ok(Output::stdout()),
-            Some(path) => Output::file(path, inputs),
-        }
-    }
-
     /// The folder for temporary files.
     pub(super) fn temp_dir(&self) -> PathBuf {
         self.temp_dir.clone().unwrap_or_else(std::env::temp_dir)

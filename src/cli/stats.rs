@@ -1,10 +1,10 @@
 //! The closing summary, and the counts as JSON.
 
-use std::path::Path;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use super::args::RunArgs;
 use super::words::{is_watched, say};
 use crate::bytes::show;
 use crate::canonical::Profile;
@@ -12,14 +12,15 @@ use crate::error::Result;
 use crate::pipeline::Outcome;
 use crate::record::Format;
 use crate::reject::RejectCounts;
-use crate::report::{Output, number};
+use crate::report::{Claims, Output, number};
 
-/// Says on a terminal, or when asked, what was done.
+/// Says on a terminal, when asked, or when lines were rejected, what was done.
 pub(super) fn summarize(outcome: &Outcome, profile: &Profile, elapsed: Duration, verbose: bool) {
-    if !verbose && !is_watched() {
+    let tally = &outcome.tally;
+    // Lines that are gone are told in any case.
+    if !verbose && !is_watched() && tally.rejected.total() == 0 {
         return;
     }
-    let tally = &outcome.tally;
     if verbose {
         say(format_args!("profile {} (digest {})", profile.title(), profile.digest()));
         for file in &outcome.files {
@@ -54,25 +55,48 @@ pub(super) fn summarize(outcome: &Outcome, profile: &Profile, elapsed: Duration,
     say(format_args!("{line}; {:.1} s, {} lines/s", elapsed.as_secs_f64(), number(rate as u64)));
 }
 
-/// Writes the counts as JSON to `path`, or to standard error for `-`.
-pub(super) fn write(
-    path: &Path,
+/// Where the counts go.
+pub(super) enum Stats {
+    /// To standard error.
+    Said,
+    /// To a file.
+    File(Box<Output>),
+}
+
+impl Stats {
+    /// Writes the counts.
+    pub(super) fn write(self, counts: &Value) -> Result<()> {
+        match self {
+            Stats::Said => {
+                say(format_args!("{counts}"));
+                Ok(())
+            }
+            Stats::File(mut file) => {
+                file.line(counts.to_string().as_bytes(), b'\n')?;
+                file.publish()
+            }
+        }
+    }
+}
+
+impl RunArgs {
+    /// Opens the file for the counts, if one is asked for.
+    pub(super) fn open_stats(&self, claims: &mut Claims) -> Result<Option<Stats>> {
+        Ok(match self.stats.as_deref() {
+            None => None,
+            Some(path) if path.as_os_str() == "-" => Some(Stats::Said),
+            Some(path) => Some(Stats::File(Box::new(claims.open(Some(path))?))),
+        })
+    }
+}
+
+/// The counts as JSON.
+pub(super) fn to_json(
     outcome: &Outcome,
     profile: &Profile,
     elapsed: Duration,
     threads: usize,
-) -> Result<()> {
-    let text = to_json(outcome, profile, elapsed, threads).to_string();
-    if path.as_os_str() == "-" {
-        say(format_args!("{text}"));
-        return Ok(());
-    }
-    let mut file = Output::file(path, &[])?;
-    file.line(text.as_bytes(), b'\n')?;
-    file.publish()
-}
-
-fn to_json(outcome: &Outcome, profile: &Profile, elapsed: Duration, threads: usize) -> Value {
+) -> Value {
     let tally = &outcome.tally;
     let kinds = |counts: &RejectCounts| -> Value {
         Value::Object(counts.seen().map(|(kind, n)| (kind.name().to_string(), json!(n))).collect())

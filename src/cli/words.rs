@@ -3,8 +3,10 @@
 use std::fmt;
 use std::io::Write as _;
 
-/// Says one line on standard error. That nobody listens is no failure.
+/// Says one line on standard error, with control characters escaped. That nobody listens is no
+/// failure.
 pub(super) fn say(line: fmt::Arguments<'_>) {
+    let line = crate::bytes::printable(&line.to_string());
     let _ = writeln!(std::io::stderr().lock(), "{line}");
 }
 

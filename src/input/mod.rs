@@ -23,7 +23,7 @@ mod stream;
 mod tests;
 
 use std::iter::FusedIterator;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
@@ -68,6 +68,25 @@ pub struct InputPlan {
     /// the handler writes one line to standard error and ends the process with status 2. A library
     /// inside somebody else's process may prefer `false`: then the same thing is an error.
     pub map: bool,
+    /// Names by which some of the paths are told to people: the path, and its name.
+    pub names: Vec<(PathBuf, PathBuf)>,
+}
+
+impl InputPlan {
+    /// Puts all files that the plan means into `paths`: what is below directories, what lists name.
+    /// Checks that each is there and may be read.
+    pub fn resolve(&mut self) -> Result<()> {
+        self.paths = files::list(self)?.paths;
+        self.recursive = false;
+        self.files_from = None;
+        Ok(())
+    }
+
+    /// The name of `path` for people.
+    pub fn name_of<'a>(&'a self, path: &'a Path) -> &'a Path {
+        let known = self.names.iter().find(|(known, _)| known == path);
+        known.map_or(path, |(_, name)| name)
+    }
 }
 
 impl Default for InputPlan {
@@ -82,6 +101,7 @@ impl Default for InputPlan {
             chunk_bytes: limits::CHUNK_BYTES,
             zstd_window_log_max: limits::ZSTD_WINDOW_LOG_MAX,
             map: true,
+            names: Vec::new(),
         }
     }
 }

@@ -60,7 +60,7 @@ impl Source {
         plan: &InputPlan,
         progress: &Arc<AtomicU64>,
     ) -> Result<Self> {
-        let shown = files::shown(path);
+        let shown = files::shown(plan.name_of(path));
         let reading = |error| Error::reading(&shown, error);
         let (handle, metadata) = files::open(path).map_err(reading)?;
         if metadata.is_dir() {
@@ -105,7 +105,7 @@ impl Source {
             }
         };
         let summary = FileSummary {
-            path: path.to_owned(),
+            path: plan.name_of(path).to_owned(),
             compression,
             mapped: matches!(body, Body::Mapped(..)),
             disk_bytes: 0,

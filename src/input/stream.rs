@@ -4,6 +4,8 @@ use std::io::{self, BufReader, Read};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
 use super::chunk::Chunk;
 use super::compression::Decoder;
 use super::cut::Sizes;
@@ -12,6 +14,9 @@ use crate::error::{Error, Result};
 
 /// Bytes read from a packed file at once. Reason: a zstd block holds at most 128 KiB.
 const PACKED_BUFFER_BYTES: usize = 128 << 10;
+
+/// Bytes read from a stream at once. Reason: as much as a pipe holds by default.
+const STREAM_READ_BYTES: usize = 64 << 10;
 
 /// The bytes of a file on their way from the disk, counted, up to the size it had.
 #[derive(Debug)]
@@ -42,10 +47,49 @@ impl Disk {
         result.map(drop)
     }
 
+    /// The same, but does not wait for more of a stream once a whole line has come: what there is
+    /// may be all for a while. Says whether the stream has ended.
+    pub(super) fn fill_with_lines(
+        &mut self,
+        buffer: &mut Vec<u8>,
+        bytes: usize,
+        separator: u8,
+    ) -> io::Result<bool> {
+        let start = buffer.len();
+        let mut scanned = start;
+        let mut has_line = memchr::memchr(separator, buffer).is_some();
+        while buffer.len() < start + bytes {
+            let before = buffer.len();
+            let most = (start + bytes - before).min(STREAM_READ_BYTES);
+            buffer.resize(before + most, 0);
+            let read = (&self.origin.file).read(&mut buffer[before..]);
+            buffer.truncate(before + *read.as_ref().unwrap_or(&0));
+            match read {
+                Ok(0) => return Ok(true),
+                Ok(read) => self.count(read),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(error),
+            }
+            has_line |= memchr::memchr(separator, &buffer[scanned..]).is_some();
+            scanned = buffer.len();
+            if has_line && !is_ready(&self.origin.file) {
+                break;
+            }
+        }
+        Ok(false)
+    }
+
     fn count(&mut self, bytes: usize) {
         self.left = self.left.map(|left| left.saturating_sub(bytes as u64));
         self.progress.fetch_add(bytes as u64, Ordering::Relaxed);
     }
+}
+
+/// Would reading from `file` give something, or its end, at once?
+fn is_ready(file: &std::fs::File) -> bool {
+    let mut polled = [PollFd::new(file, PollFlags::IN)];
+    // What cannot be asked is read.
+    poll(&mut polled, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })).map_or(true, |ready| ready > 0)
 }
 
 impl Read for Disk {
@@ -99,12 +143,14 @@ impl Stream {
     /// Memory: at most twice `chunk_bytes`, or the longest line that is delivered whole.
     pub(super) fn next_chunk(&mut self, file: usize, sizes: &Sizes) -> Option<Chunk> {
         // One byte more than a chunk tells whether the file ends with it.
-        self.fill(sizes.chunk_bytes.saturating_add(1));
+        self.fill_for_chunk(sizes);
         if self.buffer.is_empty() {
             return None;
         }
         if self.buffer.len() <= sizes.chunk_bytes {
-            return Some(self.take(self.buffer.len(), file));
+            // Part of a stream ends with its last whole line, of which there is at least one.
+            let last = memchr::memrchr(sizes.separator, &self.buffer).filter(|_| !self.ended);
+            return Some(self.take(last.map_or(self.buffer.len(), |at| at + 1), file));
         }
         match memchr::memrchr(sizes.separator, &self.buffer[..sizes.chunk_bytes]) {
             Some(last) => Some(self.take(last + 1, file)),
@@ -128,6 +174,21 @@ impl Stream {
     /// How many decoded bytes were delivered.
     pub(super) fn at(&self) -> u64 {
         self.at
+    }
+
+    /// Makes `buffer` hold a chunk and a byte, or all that is left; or, of a plain stream, what is
+    /// there, if that is a whole line or more.
+    fn fill_for_chunk(&mut self, sizes: &Sizes) {
+        let bytes = sizes.chunk_bytes.saturating_add(1);
+        let missing = bytes.saturating_sub(self.buffer.len());
+        match &mut self.reader {
+            Reader::Plain(disk) if disk.left.is_none() && missing > 0 && !self.ended => {
+                let filled = disk.fill_with_lines(&mut self.buffer, missing, sizes.separator);
+                self.ended = *filled.as_ref().unwrap_or(&true);
+                self.error = filled.err();
+            }
+            _ => self.fill(bytes),
+        }
     }
 
     /// Makes `buffer` hold `bytes` bytes, or all that is left.

@@ -7,6 +7,7 @@ use crate::bytes::show;
 use crate::canonical::Scratch;
 use crate::error::{Error, Result};
 use crate::input::Chunk;
+use crate::parts;
 use crate::record::Entry;
 use crate::reject::Reject;
 use crate::report::Output;
@@ -49,6 +50,7 @@ pub fn canon(job: &Job, on_bad: OnBad, output: &mut Output) -> Result<Outcome> {
             for (_, rewritten) in batch {
                 output.write(&rewritten.text)?;
                 if let Some((line, reject, text)) = rewritten.bad {
+                    output.pass_on()?;
                     return Err(bad_line(tally.lines + line + 1, reject, &text));
                 }
                 tally.merge(&rewritten.tally);
@@ -62,6 +64,7 @@ pub fn canon(job: &Job, on_bad: OnBad, output: &mut Output) -> Result<Outcome> {
 }
 
 fn bad_line(line: u64, reject: Reject, text: &[u8]) -> Error {
+    let text = parts::without_userinfo(text);
     let start = show(&text[..text.len().min(200)]);
     match reject {
         Reject::LineTooLong => Error::limit(format!(
@@ -86,12 +89,13 @@ fn rewrite(job: &Job, on_bad: OnBad, chunk: &Chunk, scratch: &mut Scratch) -> Re
                 tally.empty += 1;
                 tally.bytes += line.len() as u64;
             }
-            Entry::Reject(reject) => {
+            Entry::Reject(reject, line) => {
                 tally.rejected.add(reject);
+                tally.bytes += chunk.overlong().unwrap_or(line.len() as u64);
                 // A line that is too long cannot be kept, so this is an error unless an empty one
                 // will do.
                 if on_bad != OnBad::Empty {
-                    let start = &chunk.bytes()[..chunk.bytes().len().min(200)];
+                    let start = &line[..line.len().min(200)];
                     bad = Some((tally.lines - 1, reject, start.to_vec()));
                     break;
                 }

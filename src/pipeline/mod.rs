@@ -65,14 +65,20 @@ impl Job<'_> {
         }
     }
 
+    /// How many worker threads the job has.
+    pub fn workers(&self) -> usize {
+        let processors = || std::thread::available_parallelism().map_or(1, usize::from);
+        if self.threads == 0 { processors() } else { self.threads }.min(THREADS_MAX)
+    }
+
     /// The job's own threads.
     fn pool(&self) -> Result<rayon::ThreadPool> {
         rayon::ThreadPoolBuilder::new()
-            .num_threads(self.threads.min(THREADS_MAX))
+            .num_threads(self.workers())
             .thread_name(|number| format!("undust-{number}"))
             .build()
             .map_err(|error| {
-                Error::limit(format!("cannot start {} threads: {error}; lower -j", self.threads))
+                Error::limit(format!("cannot start {} threads: {error}; lower -j", self.workers()))
             })
     }
 }

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use super::scan::{scan, share};
 use super::walk::{entries, walk};
 use super::{Job, Outcome, Print};
-use crate::canonical::{Canonicalizer, Scratch};
+use crate::canonical::Scratch;
 use crate::cluster::{Census, Cluster, Keep, Occurrence, PARTITIONS, Scattered};
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
@@ -74,10 +74,10 @@ pub fn select(
     if plan.clusters || dropped.is_some() {
         let members = gather(job, &pool, &census, plan, dropped.is_some())?;
         if plan.clusters {
-            write_clusters(&members, plan.filter, output)?;
+            write_clusters(&members, plan.filter, output, job.input.separator)?;
         }
         if let Some(dropped) = dropped {
-            write_dropped(&members, job.canonicalizer, dropped)?;
+            write_dropped(&members, job, dropped)?;
         }
     }
     outcome.tally.unique = census.len();
@@ -267,8 +267,13 @@ fn open_spool(folder: &Path) -> Result<File> {
     })
 }
 
-fn write_clusters(members: &Members, filter: Filter, output: &mut Output) -> Result<()> {
-    let mut writer = ClusterWriter::new(output)?;
+fn write_clusters(
+    members: &Members,
+    filter: Filter,
+    output: &mut Output,
+    separator: u8,
+) -> Result<()> {
+    let mut writer = ClusterWriter::new(output, separator)?;
     for cluster in members.clusters() {
         let is_single = cluster.len() == 1;
         if filter == Filter::Duplicated && is_single || filter == Filter::Single && !is_single {
@@ -291,11 +296,7 @@ fn write_clusters(members: &Members, filter: Filter, output: &mut Output) -> Res
     Ok(())
 }
 
-fn write_dropped(
-    members: &Members,
-    canonicalizer: &Canonicalizer,
-    output: &mut Output,
-) -> Result<()> {
+fn write_dropped(members: &Members, job: &Job, output: &mut Output) -> Result<()> {
     // By line, not by cluster: the order in which they were dropped.
     let mut rows: Vec<(u64, &Member, &Member)> = Vec::new();
     for cluster in members.clusters() {
@@ -303,10 +304,10 @@ fn write_dropped(
         rows.extend(rest.iter().map(|member| (member.line, member, representative)));
     }
     rows.sort_unstable_by_key(|(line, _, _)| *line);
-    let mut writer = DroppedWriter::new(output)?;
+    let mut writer = DroppedWriter::new(output, job.input.separator)?;
     for (line, member, representative) in rows {
         let (dropped, kept) = (members.text(member)?, members.text(representative)?);
-        let reason = canonicalizer.compare(&dropped, &kept).reason();
+        let reason = job.canonicalizer.compare(&dropped, &kept).reason();
         writer.row(line + 1, representative.line + 1, &reason, &dropped, &kept)?;
     }
     Ok(())

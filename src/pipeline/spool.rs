@@ -10,7 +10,7 @@ use crate::input::InputPlan;
 /// Copies of the streams among a job's inputs. They have no name and vanish with this value.
 #[derive(Debug, Default)]
 pub struct Spooled {
-    files: Vec<(PathBuf, PathBuf, File)>,
+    files: Vec<File>,
 }
 
 impl Spooled {
@@ -19,6 +19,7 @@ impl Spooled {
     ///
     /// Limits: takes as much room in `folder` as the streams are long.
     pub fn replace(plan: &mut InputPlan, folder: &Path) -> Result<Spooled> {
+        plan.resolve()?;
         let mut spooled = Spooled::default();
         for path in &mut plan.paths {
             let mut stream: Box<dyn io::Read> = if path.as_os_str() == "-" {
@@ -40,15 +41,11 @@ impl Spooled {
             })?;
             copy(&mut stream, &mut file, path, folder)?;
             let copy = descriptor_path(&file);
-            spooled.files.push((copy.clone(), std::mem::replace(path, copy), file));
+            let name = std::mem::replace(path, copy.clone());
+            plan.names.push((copy, name));
+            spooled.files.push(file);
         }
         Ok(spooled)
-    }
-
-    /// The name that the user knows `path` by.
-    pub fn name_of(&self, path: &Path) -> PathBuf {
-        let known = self.files.iter().find(|(copy, _, _)| copy == path);
-        known.map_or_else(|| path.to_path_buf(), |(_, name, _)| name.clone())
     }
 }
 

@@ -1,11 +1,10 @@
 //! `report`: how much is duplicate, on which hosts, by which rules.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
 
 use super::scan::{scan, share};
 use super::walk::{entries, walk};
-use super::{Job, Spooled};
+use super::{Job, Outcome};
 use crate::canonical::{Canonicalizer, Scratch};
 use crate::cluster::{
     Census, Cluster, Keep, Ladders, Levels, Occurrence, PARTITIONS, Scattered, UNMERGED,
@@ -40,9 +39,9 @@ struct Surveyed {
     changed: Vec<u64>,
 }
 
-/// Surveys the job's input. `top` rows of hosts and clusters are told. `spooled` knows the names of
-/// streams that were spooled: with clusters to be told, the input is read twice.
-pub fn survey(job: &Job, top: usize, spooled: &Spooled) -> Result<Survey> {
+/// Surveys the job's input. `top` rows of hosts and clusters are told. With clusters to be told,
+/// the input is read twice, so its streams have to be spooled (see `spool.rs`).
+pub fn survey(job: &Job, top: usize) -> Result<(Survey, Outcome)> {
     let pool = job.pool()?;
     let profile = job.canonicalizer.profile();
     let mut levels: Vec<LevelRow> = ["identical", "parse"]
@@ -88,15 +87,16 @@ pub fn survey(job: &Job, top: usize, spooled: &Spooled) -> Result<Survey> {
     let largest = census.largest(top);
     let clusters =
         if largest.is_empty() { Vec::new() } else { describe_clusters(job, &pool, &largest)? };
-    Ok(Survey {
+    let survey = Survey {
         profile: profile.clone(),
-        tally,
-        input: files.iter().map(|file| input_row(file, &spooled.name_of(&file.path))).collect(),
+        tally: tally.clone(),
+        input: files.iter().map(input_row).collect(),
         levels,
         hosts: top_hosts(hosts, top),
         hosts_total,
         clusters,
-    })
+    };
+    Ok((survey, Outcome { tally, files }))
 }
 
 fn levels_of(job: &Job) -> usize {
@@ -250,10 +250,9 @@ fn top_hosts(hosts: Map<Box<[u8]>, (u64, u64)>, top: usize) -> Vec<HostRow> {
     rows
 }
 
-fn input_row(file: &FileSummary, path: &std::path::Path) -> InputRow {
-    let path: PathBuf = path.to_path_buf();
+fn input_row(file: &FileSummary) -> InputRow {
     InputRow {
-        path: path.display().to_string(),
+        path: file.path.display().to_string(),
         format: Format::Lines.name().to_string(),
         compression: file.compression.name().to_string(),
         disk_bytes: file.disk_bytes,

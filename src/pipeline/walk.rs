@@ -9,7 +9,7 @@ use crate::report::Tally;
 
 /// The entries of `chunk`. A line that did not fit is one reject.
 pub(super) fn entries(chunk: &Chunk, reading: Reading) -> impl Iterator<Item = Entry<'_>> {
-    let overlong = chunk.overlong().map(|_| Entry::Reject(Reject::LineTooLong));
+    let overlong = chunk.overlong().map(|_| Entry::Reject(Reject::LineTooLong, chunk.bytes()));
     let bytes = if overlong.is_some() { &[] } else { chunk.bytes() };
     overlong.into_iter().chain(reading.entries(bytes, chunk.starts_file()))
 }
@@ -40,11 +40,11 @@ pub(super) fn walk(
                 tally.empty += 1;
                 tally.bytes += line.len() as u64;
             }
-            Entry::Reject(reject) => tally.rejected.add(reject),
+            Entry::Reject(reject, line) => {
+                tally.rejected.add(reject);
+                tally.bytes += chunk.overlong().unwrap_or(line.len() as u64);
+            }
         }
-    }
-    if let Some(length) = chunk.overlong() {
-        tally.bytes += length;
     }
     tally
 }

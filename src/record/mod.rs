@@ -26,8 +26,8 @@ pub enum Entry<'a> {
     Record(Record<'a>),
     /// A line with nothing but blanks.
     Empty(&'a [u8]),
-    /// A line without a record.
-    Reject(Reject),
+    /// A line without a record: why, and how it starts.
+    Reject(Reject, &'a [u8]),
 }
 
 /// A URL and the line it stands on.
@@ -59,17 +59,25 @@ impl Reading {
         chunk: &'a [u8],
         starts_file: bool,
     ) -> impl Iterator<Item = Entry<'a>> + use<'a> {
-        let mark = match chunk.strip_prefix(b"\xef\xbb\xbf") {
-            Some(rest) if starts_file && !self.verbatim => rest,
-            _ => chunk,
+        let mut lines = Lines::new(chunk, self.separator);
+        // The mark counts towards the line limit, as it does where lines are cut.
+        let first = match lines.clone().next() {
+            Some(line) if starts_file && !self.verbatim && line.len() <= self.line_bytes_max => {
+                line.strip_prefix(b"\xef\xbb\xbf").inspect(|_| {
+                    lines.next();
+                })
+            }
+            _ => None,
         };
-        Lines::new(mark, self.separator).map(move |line| self.entry(line))
+        // A mark with nothing behind it is no line.
+        let first = first.filter(|_| chunk.len() > 3);
+        first.into_iter().chain(lines).map(move |line| self.entry(line))
     }
 
     #[inline]
     fn entry(self, line: &[u8]) -> Entry<'_> {
         if line.len() > self.line_bytes_max {
-            return Entry::Reject(Reject::LineTooLong);
+            return Entry::Reject(Reject::LineTooLong, line);
         }
         if self.verbatim {
             return Entry::Record(Record { line, url: line });
@@ -84,10 +92,10 @@ impl Reading {
 /// A line that ends in a blank, such as the carriage return before a newline.
 #[inline(never)]
 fn entry_with_blanks(line: &[u8]) -> Entry<'_> {
-    match line.iter().rposition(|byte| *byte > b' ') {
-        None => Entry::Empty(line),
-        Some(last) => Entry::Record(Record { line, url: &line[..=last] }),
+    if line.iter().all(|byte| *byte <= b' ') {
+        return Entry::Empty(line);
     }
+    Entry::Record(Record { line, url: line.strip_suffix(b"\r").unwrap_or(line) })
 }
 
 #[cfg(test)]
@@ -102,7 +110,7 @@ mod tests {
             .map(|entry| match entry {
                 Entry::Record(record) => show(record.url),
                 Entry::Empty(_) => "empty".to_string(),
-                Entry::Reject(kind) => kind.to_string(),
+                Entry::Reject(kind, _) => kind.to_string(),
             })
             .collect()
     }

@@ -7,14 +7,15 @@ use crate::error::Result;
 /// row is its representative. The URL comes last and byte for byte, so a tab in it does no harm.
 pub struct ClusterWriter<'a> {
     output: &'a mut Output,
+    separator: u8,
     clusters: u64,
 }
 
 impl<'a> ClusterWriter<'a> {
-    /// Starts with the header.
-    pub fn new(output: &'a mut Output) -> Result<Self> {
-        output.write(b"cluster\tcount\turl\n")?;
-        Ok(ClusterWriter { output, clusters: 0 })
+    /// Starts with the header. Rows end with `separator`.
+    pub fn new(output: &'a mut Output, separator: u8) -> Result<Self> {
+        output.line(b"cluster\tcount\turl", separator)?;
+        Ok(ClusterWriter { output, separator, clusters: 0 })
     }
 
     /// Writes one cluster: its spellings with their numbers of lines.
@@ -22,7 +23,7 @@ impl<'a> ClusterWriter<'a> {
         self.clusters += 1;
         for (url, count) in spellings {
             self.output.write(format!("{}\t{count}\t", self.clusters).as_bytes())?;
-            self.output.line(url, b'\n')?;
+            self.output.line(url, self.separator)?;
         }
         Ok(())
     }
@@ -30,13 +31,16 @@ impl<'a> ClusterWriter<'a> {
 
 /// Writes dropped lines: a header, then `line`, `kept_line`, `rules`, `dropped`, `kept`. Tabs, line
 /// breaks and backslashes inside the two URLs are written `\t`, `\n`, `\r`, `\\`.
-pub struct DroppedWriter<'a>(&'a mut Output);
+pub struct DroppedWriter<'a> {
+    output: &'a mut Output,
+    separator: u8,
+}
 
 impl<'a> DroppedWriter<'a> {
-    /// Starts with the header.
-    pub fn new(output: &'a mut Output) -> Result<Self> {
-        output.write(b"line\tkept_line\trules\tdropped\tkept\n")?;
-        Ok(DroppedWriter(output))
+    /// Starts with the header. Rows end with `separator`.
+    pub fn new(output: &'a mut Output, separator: u8) -> Result<Self> {
+        output.line(b"line\tkept_line\trules\tdropped\tkept", separator)?;
+        Ok(DroppedWriter { output, separator })
     }
 
     /// Writes one row; lines count from 1.
@@ -52,7 +56,7 @@ impl<'a> DroppedWriter<'a> {
         push_field(&mut row, dropped);
         row.push(b'\t');
         push_field(&mut row, kept);
-        self.0.line(&row, b'\n')
+        self.output.line(&row, self.separator)
     }
 }
 

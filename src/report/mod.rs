@@ -7,6 +7,6 @@ mod survey;
 mod tally;
 
 pub use clusters::{ClusterWriter, DroppedWriter};
-pub use output::Output;
+pub use output::{Claims, Output};
 pub use survey::{ClusterRow, Example, HostRow, InputRow, LevelRow, Survey, number};
 pub use tally::Tally;

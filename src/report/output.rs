@@ -8,7 +8,64 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, Mode, OFlags};
 
+use crate::bytes::printable;
 use crate::error::{Error, Result};
+
+/// The files of one run: nothing is written over an input, and no two results go to one place.
+#[derive(Debug, Default)]
+pub struct Claims {
+    inputs: Vec<PathBuf>,
+    outputs: Vec<PathBuf>,
+}
+
+impl Claims {
+    /// No results yet; `inputs` are all the files that are read.
+    pub fn new(inputs: &[PathBuf]) -> Claims {
+        Claims { inputs: inputs.to_vec(), outputs: Vec::new() }
+    }
+
+    /// Opens `path` for a result; without a path, standard output.
+    ///
+    /// Failure: a configuration error if it is an input, or another result goes there.
+    pub fn open(&mut self, path: Option<&Path>) -> Result<Output> {
+        let path = path.unwrap_or(Path::new("-"));
+        let name = path.display();
+        let is_stdout = matches!(path.to_str(), Some("-" | "/dev/stdout"));
+        let place = if is_stdout { PathBuf::from("-") } else { place_of(path) };
+        if !is_stdout && self.inputs.iter().any(|input| is_same_file(input, path)) {
+            return Err(Error::config(format!(
+                "{name}: is an input as well; write to another file and rename it"
+            )));
+        }
+        // Devices take any number of results.
+        let is_device = fs::metadata(path).is_ok_and(|meta| !meta.is_file());
+        if self.outputs.contains(&place) && (is_stdout || !is_device) {
+            return Err(Error::config(format!(
+                "{}: two results would go there; name another file for one of them",
+                if is_stdout { "standard output".to_string() } else { name.to_string() }
+            )));
+        }
+        self.outputs.push(place);
+        if is_stdout { Ok(Output::stdout()) } else { Output::file(path) }
+    }
+}
+
+/// Where a file of this name is, or would be.
+fn place_of(path: &Path) -> PathBuf {
+    let there = fs::canonicalize(path).ok();
+    there.unwrap_or_else(|| {
+        let folder = fs::canonicalize(folder_of(path)).unwrap_or_else(|_| folder_of(path).into());
+        path.file_name().map_or(folder.clone(), |name| folder.join(name))
+    })
+}
+
+/// Are both there, and the same regular file?
+fn is_same_file(a: &Path, b: &Path) -> bool {
+    match (fs::metadata(a), fs::metadata(b)) {
+        (Ok(a), Ok(b)) => a.is_file() && (a.dev(), a.ino()) == (b.dev(), b.ino()),
+        _ => false,
+    }
+}
 
 /// Results on their way out, in large writes.
 ///
@@ -28,6 +85,8 @@ const BUFFER_BYTES: usize = 1 << 20;
 
 enum Encoder {
     Plain(Box<dyn Write + Send>),
+    /// A terminal, which must not be steered by what is shown on it.
+    Terminal(io::Stdout),
     Zstd(zstd::stream::write::Encoder<'static, Box<dyn Write + Send>>),
     Gzip(flate2::write::GzEncoder<Box<dyn Write + Send>>),
 }
@@ -42,7 +101,13 @@ struct Pending {
 impl Output {
     /// Standard output.
     pub fn stdout() -> Output {
-        Output::to("standard output".to_string(), Encoder::Plain(Box::new(io::stdout())), None)
+        let stdout = io::stdout();
+        let encoder = if io::IsTerminal::is_terminal(&stdout) {
+            Encoder::Terminal(stdout)
+        } else {
+            Encoder::Plain(Box::new(stdout))
+        };
+        Output::to("standard output".to_string(), encoder, None)
     }
 
     /// Memory that nobody looks at: for jobs that only count.
@@ -50,34 +115,19 @@ impl Output {
         Output::to("nowhere".to_string(), Encoder::Plain(Box::new(io::sink())), None)
     }
 
-    /// The file `path`, which must not be one of `inputs`; `-` is standard output.
-    pub fn file(path: &Path, inputs: &[PathBuf]) -> Result<Output> {
+    /// The file `path`.
+    fn file(path: &Path) -> Result<Output> {
         let name = path.display().to_string();
-        // Opened again, these would have a position of their own.
-        match name.as_str() {
-            "-" | "/dev/stdout" => return Ok(Output::stdout()),
-            "/dev/stderr" => {
-                return Ok(Output::to(name, Encoder::Plain(Box::new(io::stderr())), None));
-            }
-            _ => {}
+        // Opened again, it would have a position of its own.
+        if name == "/dev/stderr" {
+            return Ok(Output::to(name, Encoder::Plain(Box::new(io::stderr())), None));
         }
         // A link stays a link: what it leads to is replaced.
         let path = &fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
         let is_special = name.starts_with("/dev/") || name.starts_with("/proc/");
         let existing = fs::metadata(path).ok();
-        if let Some(existing) = &existing {
-            let is_same = |input: &PathBuf| {
-                fs::metadata(input)
-                    .is_ok_and(|meta| (meta.dev(), meta.ino()) == (existing.dev(), existing.ino()))
-            };
-            if existing.is_file() && inputs.iter().any(is_same) {
-                return Err(Error::config(format!(
-                    "{name}: is an input as well; write to another file and rename it"
-                )));
-            }
-            if existing.is_dir() {
-                return Err(Error::config(format!("{name}: is a folder; name a file in it")));
-            }
+        if existing.as_ref().is_some_and(fs::Metadata::is_dir) {
+            return Err(Error::config(format!("{name}: is a folder; name a file in it")));
         }
         let (file, pending) = match existing {
             // A device or a pipe has no content to protect.
@@ -130,7 +180,17 @@ impl Output {
 
     /// Hands on what has been written so far, if somebody may be waiting for it.
     pub fn pass_on(&mut self) -> Result<()> {
-        if self.pending.is_none() { self.empty_buffer() } else { Ok(()) }
+        if self.pending.is_some() {
+            return Ok(());
+        }
+        self.empty_buffer()?;
+        let flushed = match &mut self.encoder {
+            Encoder::Plain(writer) => writer.flush(),
+            Encoder::Terminal(writer) => writer.flush(),
+            // Their readers wait for whole blocks anyway.
+            Encoder::Zstd(_) | Encoder::Gzip(_) => Ok(()),
+        };
+        flushed.map_err(|error| Error::writing(&self.name, error))
     }
 
     fn empty_buffer(&mut self) -> Result<()> {
@@ -144,6 +204,10 @@ impl Output {
     fn write_through(&mut self, bytes: &[u8]) -> Result<()> {
         let written = match &mut self.encoder {
             Encoder::Plain(writer) => writer.write_all(bytes),
+            Encoder::Terminal(writer) => {
+                let text = printable(&String::from_utf8_lossy(bytes));
+                writer.write_all(text.as_bytes())
+            }
             Encoder::Zstd(writer) => writer.write_all(bytes),
             Encoder::Gzip(writer) => writer.write_all(bytes),
         };
@@ -157,6 +221,7 @@ impl Output {
         let finish = || -> io::Result<()> {
             let mut writer = match self.encoder {
                 Encoder::Plain(writer) => writer,
+                Encoder::Terminal(writer) => Box::new(writer),
                 Encoder::Zstd(writer) => writer.finish()?,
                 Encoder::Gzip(writer) => writer.finish()?,
             };
@@ -170,10 +235,15 @@ impl Output {
 /// A file without a name, in the folder of `path`.
 fn open_unnamed(path: &Path, mode: Option<u32>) -> io::Result<Pending> {
     let folder = folder_of(path);
-    let mode = Mode::from_raw_mode(mode.unwrap_or(0o666) & 0o777);
     let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
-    match rustix::fs::open(folder, flags, mode) {
-        Ok(file) => Ok(Pending { file: file.into(), path: path.to_path_buf(), temporary: None }),
+    match rustix::fs::open(folder, flags, Mode::from_raw_mode(0o666)) {
+        Ok(file) => {
+            if let Some(mode) = mode {
+                // As the old file had it, whatever new files get.
+                rustix::fs::fchmod(&file, Mode::from_raw_mode(mode & 0o777))?;
+            }
+            Ok(Pending { file: file.into(), path: path.to_path_buf(), temporary: None })
+        }
         // Some file systems have no unnamed files.
         Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::ISDIR | rustix::io::Errno::INVAL) => {
             let (file, temporary) = tempfile::NamedTempFile::new_in(folder)?.into_parts();
@@ -229,13 +299,13 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("out.txt");
         fs::write(&path, "old").unwrap();
-        let mut output = Output::file(&path, &[]).unwrap();
+        let mut output = Output::file(&path).unwrap();
         output.line(b"new", b'\n').unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"old");
         drop(output);
         assert_eq!(fs::read(&path).unwrap(), b"old");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
-        let mut output = Output::file(&path, &[]).unwrap();
+        let mut output = Output::file(&path).unwrap();
         let long = vec![b'x'; 3 * BUFFER_BYTES];
         output.line(b"new", b'\n').unwrap();
         output.write(&long).unwrap();
@@ -250,12 +320,12 @@ mod tests {
         let (target, link) = (folder.path().join("target"), folder.path().join("link"));
         fs::write(&target, "old").unwrap();
         std::os::unix::fs::symlink(&target, &link).unwrap();
-        let mut output = Output::file(&link, &[]).unwrap();
+        let mut output = Output::file(&link).unwrap();
         output.write(b"new").unwrap();
         output.publish().unwrap();
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
         assert_eq!(fs::read(&target).unwrap(), b"new");
-        Output::file(Path::new("/dev/null"), &[]).unwrap().publish().unwrap();
+        Output::file(Path::new("/dev/null")).unwrap().publish().unwrap();
         assert!(!fs::metadata("/dev/null").unwrap().is_file());
     }
 
@@ -264,11 +334,24 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("in.txt");
         fs::write(&path, "x").unwrap();
-        let refused =
-            |path: &Path| Output::file(path, &[folder.path().join("./in.txt")]).err().unwrap();
+        let inputs = [folder.path().join("./in.txt")];
+        let refused = |path: &Path| Claims::new(&inputs).open(Some(path)).err().unwrap();
         assert!(refused(&path).is_config());
         assert!(refused(folder.path()).is_config());
         assert!(refused(&folder.path().join("missing/out.txt")).is_output());
+    }
+
+    #[test]
+    fn two_results_need_two_places() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("out.txt");
+        let mut claims = Claims::new(&[]);
+        let _first = claims.open(Some(&path)).unwrap();
+        assert!(claims.open(Some(&folder.path().join("./out.txt"))).err().unwrap().is_config());
+        let _stdout = claims.open(None).unwrap();
+        assert!(claims.open(Some(Path::new("-"))).err().unwrap().is_config());
+        let null = Path::new("/dev/null");
+        assert!(claims.open(Some(null)).is_ok() && claims.open(Some(null)).is_ok());
     }
 
     #[test]
@@ -276,7 +359,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         for (name, magic) in [("a.zst", &[0x28, 0xb5][..]), ("a.gz", &[0x1f, 0x8b]), ("a", b"he")] {
             let path = folder.path().join(name);
-            let mut output = Output::file(&path, &[]).unwrap();
+            let mut output = Output::file(&path).unwrap();
             output.write(b"hello").unwrap();
             output.publish().unwrap();
             assert!(fs::read(&path).unwrap().starts_with(magic), "{name}");

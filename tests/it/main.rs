@@ -2,7 +2,9 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod cli;
 mod floors;
 mod lanes;
+mod laws;
 mod rules;
 mod vectors;

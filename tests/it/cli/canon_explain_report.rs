@@ -1,0 +1,160 @@
+//! The commands canon, explain and report.
+
+use super::*;
+
+#[test]
+fn canon_keeps_lines_in_place() {
+    let dir = Dir::new();
+    let given = b"HTTP://A.test\r\n\r\nhttp://[bad\n  \nb.test/#x\nhttp://c.test/\xff\nmailto:x";
+    let start = "http://a.test/\n\n";
+    let end = "\n\nhttp://b.test/\nhttp://c.test/%FF\nmailto:x\n";
+    dir.feed("canon", given).gives(format!("{start}http://[bad{end}"));
+    dir.feed("canon --on-bad empty", given).gives(format!("{start}{end}"));
+    dir.feed("canon --on-bad fail", given).exits(2).says("line 3: ").says("--on-bad keep");
+    dir.feed("canon -p lines", given).gives([given, &b"\n"[..]].concat());
+    let all = generated(30_000, 6);
+    let forms = dir.feed("canon -j2", &all).quiet().out();
+    assert_eq!(forms.lines().count(), 30_000);
+    // What is canonical stays.
+    dir.feed("canon", forms.as_bytes()).gives(&forms);
+    // The canonical forms are what dedup prints.
+    let mut seen = std::collections::HashSet::new();
+    let first: String =
+        forms.lines().filter(|l| seen.insert(*l)).map(|l| format!("{l}\n")).collect();
+    dir.feed("--print canonical", &all).gives(first);
+}
+
+#[test]
+fn canon_writes_what_comes_before_a_bad_line() {
+    let dir = Dir::new();
+    let run = dir.feed("canon --on-bad fail", b"http://a.test\nhttp://b.test\nhttp://[bad\n");
+    let run = run.exits(2).says("line 3: ");
+    assert_eq!(run.out(), "http://a.test/\nhttp://b.test/\n");
+}
+
+#[test]
+fn explain_one() {
+    let dir = Dir::new();
+    let run = dir.run("explain HTTP://A.test:80/b/../c?z=1&a=2#top").gives(
+        "profile crawl@1\n\
+         \x20 given             HTTP://A.test:80/b/../c?z=1&a=2#top\n\
+         \x20 case              http://a.test:80/b/../c?z=1&a=2#top\n\
+         \x20 default-port      http://a.test/b/../c?z=1&a=2#top\n\
+         \x20 dot-segments      http://a.test/c?z=1&a=2#top\n\
+         \x20 fragment          http://a.test/c?z=1&a=2\n\
+         \x20 query-order       http://a.test/c?a=2&z=1\n\
+         \x20 canonical         http://a.test/c?a=2&z=1\n",
+    );
+    drop(run);
+    let run = dir.run("explain a.test").quiet();
+    assert!(run.out().contains("scheme added"), "{}", run.told());
+    let run = dir.run("explain http://[bad").exits(1);
+    assert!(run.out().contains("taken as it is"), "{}", run.told());
+    dir.run("explain -p nope http://a.test").fails("no such profile");
+}
+
+#[test]
+fn explain_two() {
+    let dir = Dir::new();
+    for (args, status, last) in [
+        ("http://a.test HTTP://A.test/#x", 0, "equal, by case,fragment,trailing-slash"),
+        ("http://a.test http://a.test", 0, "equal: identical"),
+        ("http://[bad http://[bad", 0, "equal: identical"),
+        ("http://a.test https://a.test", 1, "not equal"),
+        ("-p aggressive http://a.test https://a.test/", 0, "equal, by scheme"),
+        ("http://[bad http://[BAD", 1, "not equal"),
+        ("-p lines http://a.test HTTP://a.test", 1, "not equal"),
+    ] {
+        let run = dir.run(&format!("explain {args}")).exits(status);
+        assert!(
+            run.out().trim_end().lines().next_back().unwrap().starts_with(last),
+            "{}",
+            run.told()
+        );
+    }
+    let run = dir.run_args(&["explain", "http://a.test/\x1b[31m\u{202e}"]).quiet();
+    assert!(run.out().contains("\\x1b[31m\\u{202e}") && !run.out().contains('\x1b'));
+}
+
+#[test]
+fn report_as_tables() {
+    let dir = Dir::with_list();
+    let text = dir.run("report in.txt").quiet().out();
+    for row in [
+        "Duplicates in in.txt, by profile crawl@1",
+        "  lines                    4",
+        "  duplicate                2   50.0 %",
+        "  params                          1   50.0 %",
+        "  trailing-slash                  1   50.0 %",
+        "           1            2   50.0 %  a.test",
+        "           2  http://a.test/",
+        "           1    HTTP://A.test",
+    ] {
+        assert!(text.lines().any(|line| line == row), "{row:?} is not in\n{text}");
+    }
+    dir.run("report -o report.txt in.txt").gives("");
+    assert_eq!(dir.text("report.txt"), text);
+    dir.put("nasty.txt", "http://a.test/\x1b[31m\u{202e}\nhttp://a.test/\x1b[31m\u{202e}#\n");
+    let text = dir.run("report -p lines nasty.txt").quiet().out();
+    let text = format!("{text}{}", dir.run("report nasty.txt").quiet().out());
+    assert!(!text.contains(['\x1b', '\u{202e}']), "{text}");
+    assert!(text.contains("\\x1b[31m\\u{202e}"), "{text}");
+    for empty in ["", "\n\n"] {
+        assert!(dir.feed("report", empty.as_bytes()).quiet().out().contains("unique"));
+    }
+}
+
+#[test]
+fn report_as_json() {
+    let dir = Dir::new();
+    let mut given = generated(20_000, 8);
+    given.extend_from_slice(b"\nhttp://[bad\nhttp://[bad \n \xff\n");
+    dir.put("in.gz", gzip(&given));
+    dir.put("more.txt", LIST);
+    for profile in PROFILES {
+        let run = dir.run(&format!("report --to json --top 3 -p {profile} in.gz more.txt")).quiet();
+        let report = json(&run.out);
+        let total = |name: &str| report["totals"][name].as_u64().unwrap();
+        assert_eq!(total("lines"), 20_008, "{profile}");
+        assert_eq!(total("records"), total("unique") + total("duplicate"), "{profile}");
+        assert_eq!(
+            total("lines"),
+            total("unique") + total("duplicate") + total("empty") + total("rejected"),
+            "{profile}"
+        );
+        let rules = report["rules"].as_array().unwrap();
+        let merged: u64 = rules.iter().map(|rule| rule["merged"].as_u64().unwrap()).sum();
+        assert_eq!(merged, total("duplicate"), "{profile}: the waterfall sums up");
+        assert_eq!(rules[0]["rule"], "identical", "{profile}");
+        let inputs = report["input"].as_array().unwrap();
+        assert_eq!(inputs.len(), 2, "{profile}");
+        let input = |at: usize, name: &str| inputs[at][name].as_str().unwrap().to_string();
+        assert_eq!(
+            ["path", "format", "compression"].map(|name| input(0, name)),
+            ["in.gz", "lines", "gzip"]
+        );
+        assert_eq!(
+            ["path", "format", "compression"].map(|name| input(1, name)),
+            ["more.txt", "lines", "none"]
+        );
+        assert!(report["hosts"].as_array().unwrap().len() <= 3, "{profile}");
+        assert!(report["clusters"].as_array().unwrap().len() <= 3, "{profile}");
+        assert_eq!(report["profile"]["name"], format!("{profile}@1"));
+        // dedup agrees.
+        dir.run(&format!("-p {profile} --stats=stats.json in.gz more.txt")).quiet();
+        let stats = json(&dir.get("stats.json"));
+        for name in ["lines", "records", "unique", "duplicate", "empty", "unparsed"] {
+            assert_eq!(stats["totals"][name], report["totals"][name], "{profile}: {name}");
+        }
+    }
+}
+
+#[test]
+fn report_knows_the_flags_it_takes() {
+    let dir = Dir::with_list();
+    dir.run("report --stats=stats.json in.txt").quiet();
+    assert_eq!(json(&dir.get("stats.json"))["totals"]["lines"], 4);
+    for command in ["dedup", "canon", "report"] {
+        dir.run(&format!("{command} -v in.txt")).exits(0).says("in.txt: lines, none");
+    }
+}

@@ -1,0 +1,239 @@
+//! What dedup writes.
+
+use super::*;
+
+#[test]
+fn dedup_writes_first_spellings_byte_for_byte() {
+    let dir = Dir::new();
+    for (given, expected, why) in [
+        (&b""[..], &b""[..], "nothing"),
+        (LIST.as_bytes(), KEPT.as_bytes(), "input order"),
+        (b"http://a.test/\r\nHTTP://A.test\r\n", b"http://a.test/\r\n", "CRLF is kept"),
+        (b"http://a.test/\r\nhttp://a.test/\n", b"http://a.test/\r\n", "CRLF is not compared"),
+        (b"\xef\xbb\xbfhttp://a.test/\nhttp://a.test\n", b"http://a.test/\n", "a mark is no URL"),
+        (b"http://a.test/", b"http://a.test/\n", "a last line without newline gets one"),
+        (b"http://a.test/\nhttp://a.test/", b"http://a.test/\n", "and is compared like others"),
+        (b"\nhttp://a.test/\n\r\n \t\n\n", b"http://a.test/\n", "empty lines go"),
+        (b"  http://a.test/ \nhttp://a.test/\n", b"  http://a.test/ \n", "blanks around"),
+        (b"http://a.test/\xff\nhttp://a.test/%FF\n", b"http://a.test/\xff\n", "not UTF-8"),
+        (
+            b"http://a.test/\xfe\nhttp://a.test/\xff\n",
+            b"http://a.test/\xfe\nhttp://a.test/\xff\n",
+            "bytes that are not UTF-8 differ",
+        ),
+        (
+            b"http://[bad\nhttp://[bad\nhttp://[BAD\n",
+            b"http://[bad\nhttp://[BAD\n",
+            "what does not parse is compared as it is",
+        ),
+        (b"http://a.test/\0\nhttp://a.test/\0\n", b"http://a.test/\0\n", "NUL is a byte"),
+    ] {
+        let run = dir.feed("dedup", given).quiet();
+        assert!(run.out == expected, "{why}: {}", run.told());
+        dir.put("given", given);
+        for args in ["given", "--no-map given", "-j1 given"] {
+            let run = dir.run(args).quiet();
+            assert!(run.out == expected, "{why}: {}", run.told());
+        }
+    }
+}
+
+#[test]
+fn lines_may_end_with_nul() {
+    let dir = Dir::new();
+    let given = b"http://a.test/\0HTTP://a.test\0http://b.test/x\ny\0\0http://c.test/";
+    let kept = b"http://a.test/\0http://b.test/x\ny\0http://c.test/\0";
+    dir.feed("-0", given).gives(kept);
+    dir.feed("-0 -c", given)
+        .gives(b"      2 http://a.test/\0      1 http://b.test/x\ny\0      1 http://c.test/\0");
+    // To the URL standard a newline inside a URL is nothing.
+    dir.feed("canon -0", given)
+        .gives(b"http://a.test/\0http://a.test/\0http://b.test/xy\0\0http://c.test/\0");
+}
+
+#[test]
+fn tables_of_lines_that_end_with_nul() {
+    let dir = Dir::new();
+    // A newline may be part of a line then, so it cannot end a row.
+    dir.feed("-0 --clusters", b"http://a.test/\nx\0HTTP://a.test/x\0")
+        .gives(b"cluster\tcount\turl\x001\t1\thttp://a.test/\nx\x001\t1\tHTTP://a.test/x\0");
+}
+
+#[test]
+fn counts_repeated_and_unique() {
+    let dir = Dir::new();
+    dir.put("in.txt", format!("{LIST}http://c.test/\nHTTP://a.test/\n"));
+    let c = "http://c.test/\n";
+    dir.run("-c in.txt").gives(
+        "      3 http://a.test/\n      2 http://b.test/?x=1&utm_source=q\n      1 http://c.test/\n",
+    );
+    dir.run("-d in.txt").gives(KEPT);
+    dir.run("-u in.txt").gives(c);
+    dir.run("-dc in.txt")
+        .gives("      3 http://a.test/\n      2 http://b.test/?x=1&utm_source=q\n");
+    dir.run("-uc in.txt").gives("      1 http://c.test/\n");
+    dir.run("-d -u in.txt").fails("cannot be used with");
+}
+
+#[test]
+fn representatives() {
+    let dir = Dir::new();
+    dir.put("in.txt", "http://a.test/#x\nhttp://b.test/\nhttp://A.test\nHTTP://a.test/\n");
+    for (args, expected) in [
+        ("--keep first", "http://a.test/#x\nhttp://b.test/\n"),
+        ("--keep last", "http://b.test/\nHTTP://a.test/\n"),
+        ("--keep shortest", "http://b.test/\nhttp://A.test\n"),
+        ("--print canonical", "http://a.test/\nhttp://b.test/\n"),
+        ("--print canonical --keep last", "http://b.test/\nhttp://a.test/\n"),
+        ("--keep last -d", "HTTP://a.test/\n"),
+    ] {
+        dir.run(&format!("{args} in.txt")).gives(expected);
+    }
+    // Of two that are equally short the first stays.
+    dir.feed("--keep shortest", b"http://A.test\nhttp://a.test\n").gives("http://A.test\n");
+}
+
+#[test]
+fn clusters_are_told_with_all_spellings() {
+    let dir = Dir::new();
+    let list = "http://a.test/\nHTTP://A.test\nhttp://b.test/\nhttp://a.test/\nhttp://a.test/\t\n";
+    dir.put("in.txt", list);
+    let a = "1\t2\thttp://a.test/\n1\t1\tHTTP://A.test\n1\t1\thttp://a.test/\t\n";
+    let head = "cluster\tcount\turl\n";
+    dir.run("--clusters in.txt").gives(format!("{head}{a}2\t1\thttp://b.test/\n"));
+    dir.run("--clusters -d in.txt").gives(format!("{head}{a}"));
+    dir.run("--clusters -u in.txt").gives(format!("{head}1\t1\thttp://b.test/\n"));
+    let last = dir.run("--clusters -d --keep last in.txt").quiet().out();
+    assert_eq!(last.lines().nth(1), Some("1\t1\thttp://a.test/\t"));
+}
+
+#[test]
+fn dropped_lines_are_told_with_reasons() {
+    let dir = Dir::with_list();
+    dir.run("--dropped dropped.tsv in.txt").gives(KEPT);
+    let head = "line\tkept_line\trules\tdropped\tkept\n";
+    assert_eq!(
+        dir.text("dropped.tsv"),
+        format!(
+            "{head}2\t1\tcase,trailing-slash\tHTTP://A.test\thttp://a.test/\n\
+             4\t3\tparams\thttp://b.test/?x=1\thttp://b.test/?x=1&utm_source=q\n"
+        )
+    );
+    dir.feed("--dropped dropped.tsv", b"http://a.test/\\\t\nhttp://a.test/\\\t\r\n").quiet();
+    assert_eq!(
+        dir.text("dropped.tsv"),
+        format!("{head}2\t1\tparse\thttp://a.test/\\\\\\t\\r\thttp://a.test/\\\\\\t\n")
+    );
+    // What is kept and what is dropped is everything.
+    dir.put("big.txt", generated(20_000, 3));
+    let kept = dir.run("--dropped dropped.tsv big.txt").quiet().out();
+    let table = dir.text("dropped.tsv");
+    let dropped = table.lines().skip(1).map(|row| row.split('\t').nth(3).unwrap());
+    let mut told: Vec<&str> = kept.lines().chain(dropped).collect();
+    let all = dir.text("big.txt");
+    let mut all: Vec<&str> = all.lines().collect();
+    told.sort_unstable();
+    all.sort_unstable();
+    assert!(told == all);
+    assert!(!table.contains("\t\t"), "every row has a reason");
+}
+
+#[test]
+fn seen_files_grow() {
+    let dir = Dir::with_list();
+    dir.run("--seen seen in.txt").gives(KEPT);
+    dir.run("--seen seen in.txt").gives("");
+    dir.feed("--seen seen", b"http://c.test/\nhttp://A.test/\nhttp://c.test\n")
+        .gives("http://c.test/\n");
+    let stats = dir.feed("--seen seen --stats=stats.json", b"http://c.test/\nhttp://d.test/\n");
+    stats.gives("http://d.test/\n");
+    assert_eq!(json(&dir.get("stats.json"))["totals"]["duplicate"], 1);
+    let before = dir.get("seen");
+    dir.run("--seen seen -p aggressive in.txt").fails("another profile");
+    assert!(dir.get("seen") == before);
+    for args in ["-c", "-d", "-u", "--clusters", "--dropped x", "--check", "--keep last"] {
+        dir.run(&format!("--seen seen {args} in.txt")).fails("--seen");
+    }
+    assert_eq!(dir.names(), ["in.txt", "seen", "stats.json"]);
+}
+
+#[test]
+fn damaged_seen_files_are_refused() {
+    let dir = Dir::with_list();
+    dir.run("--seen seen in.txt").quiet();
+    let good = dir.get("seen");
+    let mut flipped = good.clone();
+    flipped[20] ^= 1;
+    for bad in [&good[..good.len() - 1], &good[..40], &flipped, b"", LIST.as_bytes()] {
+        dir.put("bad", bad);
+        dir.run("--seen bad in.txt").fails("bad: ");
+        assert!(dir.get("bad") == bad, "a damaged file is left as it is");
+    }
+    dir.run("--seen in.txt in.txt").fails("in.txt: expected a seen file");
+}
+
+#[test]
+fn check_answers_by_exit_status() {
+    let dir = Dir::with_list();
+    let run = dir.run("--check in.txt").exits(1).says("line 2 is a duplicate");
+    assert!(run.out.is_empty());
+    let run = dir.run("--check -q in.txt").exits(1);
+    assert!(run.out.is_empty() && run.err.is_empty(), "{}", run.told());
+    dir.feed("--check", b"http://a.test/\n\n\nhttp://b.test/\n").gives("");
+    dir.feed("--check", b"http://a.test/\n\n\nhttp://a.test/\n").exits(1).says("line 4");
+    dir.run("--check -p lines in.txt").gives("");
+    dir.run("--check missing.txt").fails("missing.txt");
+    dir.put("more.txt", "http://c.test/\nhttp://A.test/\n");
+    dir.run("dedup -p lines --check in.txt more.txt").gives("");
+    dir.feed("--check - more.txt", b"http://a.test/\n").exits(1).says("line 3");
+}
+
+#[test]
+fn the_profile_lines_is_awk() {
+    let dir = Dir::new();
+    let mut given = generated(5_000, 9);
+    given.extend_from_slice(b"\n\n \r\n\xff\xfe\n\xff\xfe\nx\nx\r\nlast without newline");
+    given.extend_from_within(..10_000);
+    dir.put("in.txt", &given);
+    // awk '!seen[$0]++'
+    let mut seen = std::collections::HashSet::new();
+    let lines: Vec<&[u8]> = given.split(|byte| *byte == b'\n').collect();
+    let mut expected = Vec::new();
+    for line in &lines[..lines.len() - usize::from(given.ends_with(b"\n"))] {
+        if seen.insert(*line) {
+            expected.extend_from_slice(line);
+            expected.push(b'\n');
+        }
+    }
+    dir.run("--profile lines in.txt").gives(&expected);
+    dir.run("--profile lines --keep first -c in.txt").quiet();
+}
+
+#[test]
+fn counts_add_up() {
+    let dir = Dir::new();
+    let mut given = generated(10_000, 4);
+    given.extend_from_slice(b"\n \r\nhttp://[bad\nexample.com\n");
+    given.extend_from_slice(&[b'x'; 3000]);
+    dir.put("in.txt", &given);
+    for args in
+        ["dedup", "dedup -c", "dedup --clusters", "dedup --keep last", "canon --on-bad empty"]
+    {
+        dir.run(&format!("{args} -q --line-limit 2K --stats=stats.json in.txt")).quiet();
+        let stats = json(&dir.get("stats.json"));
+        let total = |name: &str| stats["totals"][name].as_u64().unwrap();
+        assert_eq!(total("lines"), 10_005, "{args}");
+        assert_eq!((total("empty"), total("rejected"), total("unparsed")), (2, 1, 1), "{args}");
+        assert_eq!(total("scheme_added"), 1, "{args}");
+        let told = total("unique") + total("duplicate") + total("empty") + total("rejected");
+        assert_eq!(total("lines"), told, "{args}");
+        assert_eq!(total("records"), total("unique") + total("duplicate"), "{args}");
+        assert_eq!(stats["rejected_by_kind"]["line-too-long"], 1, "{args}");
+        assert_eq!(stats["unparsed_by_kind"]["bad-host"], 1, "{args}");
+        assert_eq!(stats["input"][0]["path"], "in.txt", "{args}");
+        assert_eq!(stats["profile"]["name"], "crawl@1", "{args}");
+        assert_eq!(stats["profile"]["digest"].as_str().map(str::len), Some(16), "{args}");
+    }
+    let told = dir.run("--stats -q in.txt").exits(0);
+    assert_eq!(json(&told.err)["totals"]["lines"], 10_005);
+}

@@ -1,0 +1,84 @@
+//! The documents: their examples run, and they are fresh.
+
+use super::*;
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+#[test]
+fn the_rule_pages_are_fresh() {
+    let pages = Dir::new().run("rules pages").quiet().out();
+    let file = fs::read_to_string(root().join("docs/rules.md")).unwrap();
+    assert!(pages == file, "docs/rules.md is stale: make docs");
+}
+
+/// The commands of the `console` blocks of `text` with what they should print. A block below the
+/// comment `<!-- not run -->` is left out.
+fn examples(text: &str) -> Vec<(String, String)> {
+    let mut found: Vec<(String, String)> = Vec::new();
+    let (mut inside, mut above) = (false, "");
+    for line in text.lines() {
+        if inside {
+            if line.starts_with("```") {
+                inside = false;
+            } else if let Some(command) = line.strip_prefix("$ ") {
+                found.push((command.to_string(), String::new()));
+            } else if let Some((command, output)) = found.last_mut() {
+                match command.strip_suffix('\\') {
+                    Some(start) if output.is_empty() => *command = format!("{start}{line}"),
+                    _ => output.extend([line, "\n"]),
+                }
+            }
+        } else if line.starts_with("```console") {
+            inside = above != "<!-- not run -->";
+        }
+        if !line.trim().is_empty() {
+            above = line.trim();
+        }
+    }
+    found
+}
+
+#[test]
+fn the_examples_of_the_readme_hold() {
+    let readme = fs::read_to_string(root().join("README.md")).unwrap();
+    let binary = Path::new(env!("CARGO_BIN_EXE_undust")).parent().unwrap();
+    let path = std::env::join_paths(
+        [binary.to_path_buf()]
+            .into_iter()
+            .chain(std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default())),
+    );
+    let path = path.unwrap();
+    let mut commands = 0;
+    for (command, expected) in examples(&readme) {
+        if !command.starts_with("undust ") && !command.contains("| undust ") {
+            continue;
+        }
+        commands += 1;
+        let mut shell = Command::new("sh");
+        shell.args(["-c", &command]).current_dir(root());
+        shell.env("PATH", &path).env_remove("UNDUST_CONFIG").stdin(Stdio::null());
+        let output = shell.output().unwrap();
+        let out = String::from_utf8_lossy(&output.stdout);
+        assert!(
+            out == expected,
+            "$ {command}\n--- it prints\n{out}{}\n--- README.md says\n{expected}",
+            show(&output.stderr)
+        );
+    }
+    assert!(commands >= 5, "only {commands} commands were run");
+}
+
+#[test]
+fn examples_are_found() {
+    let text = "```console\n$ undust a \\\n  b\nx\n\ny\n$ undust c\n```\n<!-- not run -->\n\n\
+                ```console\n$ undust d\n```\n```sh\nundust e\n```\n";
+    assert_eq!(
+        examples(text),
+        [
+            ("undust a   b".to_string(), "x\n\ny\n".to_string()),
+            ("undust c".to_string(), String::new())
+        ]
+    );
+}

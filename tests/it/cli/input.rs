@@ -1,0 +1,158 @@
+//! What is read.
+
+use super::*;
+
+#[test]
+fn several_inputs_are_one() {
+    let dir = Dir::with_list();
+    fs::create_dir_all(dir.path("folder/b")).unwrap();
+    dir.put("folder/b/c.txt", "http://c.test/\nhttp://a.test/");
+    dir.put("folder/a.zst", zstd(b"http://d.test/\n"));
+    dir.put("names", "folder/b/c.txt\n\nin.txt\n");
+    dir.put("names0", "folder/b/c.txt\0in.txt\0");
+    let (c, d) = ("http://c.test/\n", "http://d.test/\n");
+    dir.run("in.txt folder/b/c.txt").gives(format!("{KEPT}{c}"));
+    dir.run("folder/b/c.txt in.txt")
+        .gives(format!("{c}http://a.test/\nhttp://b.test/?x=1&utm_source=q\n"));
+    dir.run("in.txt in.txt").gives(KEPT);
+    dir.run("-r folder").gives(format!("{d}{c}http://a.test/\n"));
+    dir.run("folder").fails("folder: expected a file, found a directory; give -r");
+    dir.run("--files-from names").gives(format!("{c}{KEPT}"));
+    dir.run("folder/a.zst --files-from names").gives(format!("{d}{c}{KEPT}"));
+    dir.feed("--files-from -", b"in.txt\n").gives(KEPT);
+    dir.feed("folder/b/c.txt -", LIST.as_bytes()).gives(format!("{c}{KEPT}"));
+    dir.feed("- folder/b/c.txt", LIST.as_bytes()).gives(format!("{KEPT}{c}"));
+    dir.feed("- -", LIST.as_bytes()).fails("standard input once");
+    // Counts, too, whatever must be read twice.
+    let counted = dir.feed("-c - folder/b/c.txt", LIST.as_bytes()).quiet().out();
+    assert!(counted.starts_with("      3 http://a.test/\n"), "{counted}");
+}
+
+#[test]
+fn streams_that_are_read_twice() {
+    let dir = Dir::with_list();
+    let counted = "      2 http://a.test/\n      2 http://b.test/?x=1&utm_source=q\n";
+    dir.feed("-c", LIST.as_bytes()).gives(counted);
+    dir.feed("-c -", &zstd(LIST.as_bytes())).gives(counted);
+    dir.feed("-c --files-from -", b"in.txt\n").gives(counted);
+    dir.feed("-c - -", LIST.as_bytes()).fails("standard input once");
+    dir.put("names", "-\n");
+    dir.feed("-c --files-from names", LIST.as_bytes()).gives(counted);
+    dir.feed("report --files-from names", LIST.as_bytes()).quiet();
+    let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+    let (here, fifo) = (rustix::fs::CWD, dir.path("fifo"));
+    rustix::fs::mknodat(here, &fifo, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+    dir.put("names", "fifo\n");
+    for args in ["-c fifo", "-c --files-from names"] {
+        let fifo = fifo.clone();
+        std::thread::spawn(move || fs::write(fifo, LIST));
+        dir.run(args).gives(counted);
+    }
+}
+
+#[test]
+fn streams_have_the_name_that_the_user_knows() {
+    let dir = Dir::new();
+    let cut = &zstd(&generated(10_000, 5))[..10_000];
+    for args in ["dedup", "dedup -c", "report"] {
+        let run = dir.feed(args, cut).exits(2).says("standard input: expected the end of a zstd");
+        assert!(!run.words().contains("/dev/fd"), "{}", run.told());
+    }
+    dir.feed("-c --stats=stats.json", LIST.as_bytes()).quiet();
+    assert_eq!(json(&dir.get("stats.json"))["input"][0]["path"], "-");
+}
+
+#[test]
+fn missing_inputs_are_told_before_any_output() {
+    let dir = Dir::with_list();
+    for args in ["in.txt missing.txt", "-c in.txt missing.txt", "canon in.txt missing.txt"] {
+        dir.run(args).fails("missing.txt: cannot read: No such file");
+    }
+    dir.run("report in.txt missing.txt").fails("missing.txt");
+    dir.put("names", "in.txt\nmissing.txt\n");
+    dir.run("--files-from names").fails("missing.txt");
+    dir.run("--files-from missing.txt").fails("missing.txt");
+}
+
+#[test]
+fn compressed_inputs_of_many_parts() {
+    let dir = Dir::new();
+    let all = generated(30_000, 2);
+    let expected = dir.feed("dedup", &all).quiet().out;
+    // Cut anywhere: a line may span two frames.
+    let (head, tail) = all.split_at(all.len() / 3);
+    let skippable = [&0x184d_2a50_u32.to_le_bytes()[..], &5u32.to_le_bytes(), b"junk!"].concat();
+    let frames = [&skippable[..], &zstd(head), &skippable, &zstd(b""), &zstd(tail), &skippable];
+    dir.put("list.txt", frames.concat());
+    dir.put("list", [gzip(head), gzip(b""), gzip(tail)].concat());
+    dir.put("plain.zst", &all);
+    for name in ["list.txt", "list", "plain.zst"] {
+        dir.run(name).gives(&expected);
+        dir.feed("-", &dir.get(name)).gives(&expected);
+    }
+    let found = dir.run("report --to json list.txt list plain.zst").quiet();
+    let found = json(&found.out);
+    let compression = |at: usize| found["input"][at]["compression"].as_str().unwrap().to_string();
+    assert_eq!([0, 1, 2].map(compression), ["zstd", "gzip", "none"]);
+    assert_eq!(found["input"][0]["bytes"], all.len());
+}
+
+#[test]
+fn what_is_readable_of_a_damaged_file_is_written() {
+    let dir = Dir::new();
+    let all = generated(60_000, 2);
+    let expected = dir.feed("dedup", &all).quiet().out;
+    for (name, packed) in [("cut.zst", zstd(&all)), ("cut.gz", gzip(&all))] {
+        dir.put(name, &packed[..packed.len() / 2]);
+        let run = dir.run(name).exits(2).says(name).says("cut short");
+        let whole = run.out.len() - run.out.rsplit(|byte| *byte == b'\n').nth(1).unwrap().len() - 1;
+        assert!(run.out.len() > all.len() / 10, "{name}: {} bytes", run.out.len());
+        assert!(expected.starts_with(&run.out[..whole]), "{name}");
+        assert_eq!(run.words().lines().count(), 1, "{}", run.told());
+    }
+    let mut encoder = zstd::Encoder::new(Vec::new(), 1).unwrap();
+    encoder.include_checksum(true).unwrap();
+    encoder.write_all(&all).unwrap();
+    let mut flipped = encoder.finish().unwrap();
+    let at = flipped.len() * 2 / 3;
+    flipped[at..at + 8].fill(0xff);
+    dir.put("flipped.zst", flipped);
+    dir.run("flipped.zst").exits(2).says("flipped.zst: ");
+}
+
+#[test]
+fn long_lines_are_counted_rejects() {
+    let dir = Dir::new();
+    let long = format!("http://a.test/{}", "x".repeat(86));
+    dir.put("in.txt", format!("http://a.test/\n{long}\n{long}x\n{long}\n"));
+    dir.run("-q --line-limit 100 --stats=stats.json in.txt")
+        .gives(format!("http://a.test/\n{long}\n"));
+    let stats = json(&dir.get("stats.json"));
+    assert_eq!(stats["rejected_by_kind"]["line-too-long"], 1);
+    assert_eq!(stats["totals"]["lines"], 4);
+    // Beyond any chunk, at the end and in the middle, plain and packed.
+    let huge = [&b"http://b.test/\n"[..], &vec![b'y'; 5 << 20], b"\nhttp://b.test\n"].concat();
+    let huge = [&huge[..], &vec![b'z'; 3 << 20]].concat();
+    dir.put("huge.zst", zstd(&huge));
+    dir.put("huge.txt", huge);
+    for args in ["huge.txt", "--no-map huge.txt", "huge.zst", "-p lines huge.txt"] {
+        let kept = dir.run(&format!("-q --stats=stats.json {args}")).quiet().out();
+        assert!(kept.starts_with("http://b.test/\n") && kept.len() < 40, "{args}");
+        let stats = json(&dir.get("stats.json"));
+        assert_eq!(stats["rejected_by_kind"]["line-too-long"], 2, "{args}");
+        assert_eq!(stats["totals"]["lines"], 4, "{args}");
+    }
+    dir.run("--line-limit 8M --stats=stats.json huge.txt").quiet();
+    let stats = json(&dir.get("stats.json"));
+    assert_eq!(stats["totals"]["rejected"], 0);
+    assert_eq!(stats["totals"]["unparsed"], 2);
+}
+
+#[test]
+fn a_long_line_is_told_by_its_own_beginning() {
+    let dir = Dir::new();
+    dir.put("in.txt", "http://first.test/\nhttp://second.test/and-so-on\n");
+    let run = dir.run("canon --line-limit 20 in.txt").exits(2).says("line 2: ");
+    assert!(run.words().contains("http://second"), "{}", run.told());
+    assert!(!run.words().contains("first.test"), "{}", run.told());
+}

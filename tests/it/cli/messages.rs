@@ -1,0 +1,116 @@
+//! Configuration and messages.
+
+use super::*;
+
+#[test]
+fn configuration_by_flag_and_by_environment() {
+    let dir = Dir::new();
+    let given = b"http://www.a.test/?ref=1\nhttp://a.test/\nhttps://a.test/\n";
+    dir.put("site.toml", "profile = 'aggressive'\nstrip-params = ['ref']\n");
+    dir.feed("--config site.toml", given).gives("http://www.a.test/?ref=1\n");
+    dir.feed("--config site.toml --disable www,scheme", given).gives(given);
+    dir.feed("--config site.toml -p crawl", given).gives(given);
+    dir.put("other.toml", "profile = 'lines'\n");
+    let with_env = |args: &[&str]| {
+        let mut command = dir.command(args);
+        command.env("UNDUST_CONFIG", "site.toml");
+        Run::of(command, given)
+    };
+    with_env(&["dedup"]).gives("http://www.a.test/?ref=1\n");
+    with_env(&["--config", "other.toml"]).gives(given);
+    // Nothing that merely lies here changes a result.
+    for name in ["undust.toml", ".undust.toml"] {
+        dir.put(name, "profile = 'aggressive'\n");
+    }
+    dir.feed("dedup", given).gives(given);
+}
+
+#[test]
+fn mistakes_in_configuration_name_the_file() {
+    let dir = Dir::with_list();
+    for (text, why) in [
+        ("colour = 1\n", "colour"),
+        ("profile = 7\n", "string"),
+        ("profile = 'nope'\n", "no such profile"),
+        ("enable = ['wwww']\n", "no rule \"wwww\""),
+        ("slash = 'maybe'\n", "keep, add or remove"),
+        ("profile = 'lines'\nenable = ['www']\n", "lines"),
+        ("[hosts]\n'a.test' = 'b.test'\n", "address"),
+    ] {
+        dir.put("bad.toml", text);
+        dir.run("--config bad.toml in.txt").fails(why).says("bad.toml: ");
+    }
+    dir.run("--config missing.toml in.txt").fails("missing.toml: cannot read");
+    dir.put("bad.hosts", "127.0.0.1\n");
+    dir.run("--hosts bad.hosts in.txt").fails("bad.hosts: line 1: ");
+    dir.put("bad.rules", "x");
+    dir.run("--rules bad.rules in.txt").fails("bad.rules: ");
+}
+
+#[test]
+fn nothing_is_said_when_nobody_watches() {
+    let dir = Dir::with_list();
+    for args in ["in.txt", "-c in.txt", "--seen seen in.txt", "canon in.txt", "report in.txt"] {
+        dir.run(args).quiet();
+    }
+    let run = dir.run("-v in.txt").exits(0).says("4 lines: 2 unique, 2 duplicate (50.0 %)");
+    assert_eq!(run.out(), KEPT);
+    dir.run("-q -v in.txt").fails("cannot be used with");
+}
+
+#[test]
+fn control_characters_are_escaped_in_messages() {
+    let dir = Dir::with_list();
+    let evil = "\x1b[31m\u{202e}x";
+    dir.put("bad.toml", "colour = 1\n");
+    fs::copy(dir.path("bad.toml"), dir.path(evil)).unwrap();
+    for args in [
+        &["missing\x1b[31m"][..],
+        &["-r", "missing\x1b[31m"],
+        &["--files-from", "missing\x1b[31m"],
+        &["in.txt", "-o", "missing\x1b[31m/x"],
+        &["in.txt", "--dropped", "missing\x1b[31m/x"],
+        &["in.txt", "--seen", "missing\x1b[31m/x"],
+        &["in.txt", "--stats=missing\x1b[31m/x"],
+        &["in.txt", "--config", evil],
+        &["in.txt", "--config", "missing\x1b[31m"],
+        &["in.txt", "--hosts", "missing\x1b[31m"],
+        &["in.txt", "--rules", "missing\x1b[31m"],
+        &["in.txt", "--profile", evil],
+        &["in.txt", "--enable", evil],
+        &["in.txt", "--www", evil],
+        &["in.txt", "--default-param", evil],
+        &["in.txt", "-c", "-T", "missing\x1b[31m", "-"],
+        &["rules", "show", evil],
+        &["man", "missing\x1b[31m"],
+        &["generate", "list", "-o", "missing\x1b[31m/x"],
+    ] {
+        let run = dir.run_args(args);
+        assert_eq!(run.status, Some(2), "{}", run.told());
+        assert!(!run.words().contains(['\x1b', '\u{202e}']), "{}", run.told());
+    }
+    let run = dir.feed("canon --on-bad fail", b"http://[\x1b[31m\n").exits(2);
+    assert!(run.words().contains("\\x1b[31m") && !run.words().contains('\x1b'), "{}", run.told());
+    let run = dir.feed("--check", b"http://a.test/\x1b\nhttp://a.test/\x1b\n").exits(1);
+    assert!(!run.words().contains('\x1b'), "{}", run.told());
+}
+
+#[test]
+fn passwords_are_not_told() {
+    let dir = Dir::new();
+    let run = dir.feed("--check", b"http://u:secret@a.test/\nhttp://u:secret@a.test/\n").exits(1);
+    assert!(!run.words().contains("secret"), "{}", run.told());
+    let run = dir.feed("canon --on-bad fail", b"http://u:secret@[bad/\n").exits(2);
+    assert!(!run.words().contains("secret"), "{}", run.told());
+}
+
+#[test]
+fn file_names_need_not_be_text() {
+    let dir = Dir::new();
+    let name = std::ffi::OsStr::from_bytes(b"\xff.txt");
+    fs::write(dir.0.path().join(name), LIST).unwrap();
+    let mut command = dir.command(&["-v"]);
+    command.arg(name);
+    let run = Run::of(command, b"").exits(0).says("\\xff.txt: lines, none");
+    assert_eq!(run.out(), KEPT);
+}

@@ -1,0 +1,177 @@
+//! Where results go.
+
+use super::*;
+
+#[test]
+fn output_is_whole_or_not_at_all() {
+    let dir = Dir::with_list();
+    dir.run("-o out.txt in.txt").gives("");
+    assert_eq!(dir.text("out.txt"), KEPT);
+    let cut = zstd(&generated(40_000, 5));
+    dir.put("cut.zst", &cut[..cut.len() / 2]);
+    for args in ["-o out.txt cut.zst", "-c -o new.txt cut.zst", "canon -o new.txt cut.zst"] {
+        dir.run(args).fails("cut.zst: ");
+    }
+    dir.run("-o out.txt missing.txt").fails("missing.txt");
+    dir.run("canon --on-bad fail -o out.txt -").gives("");
+    assert_eq!(dir.text("out.txt"), "");
+    dir.feed("canon --on-bad fail -o out.txt", b"http://a.test/\nhttp://[bad\n").fails("line 2");
+    assert_eq!(dir.names(), ["cut.zst", "in.txt", "out.txt"]);
+    assert_eq!(dir.text("out.txt"), "");
+    dir.run("-o missing/out.txt in.txt").fails("missing/out.txt");
+    fs::create_dir(dir.path("folder")).unwrap();
+    dir.run("-o folder in.txt").fails("folder");
+    dir.run("-o - in.txt").gives(KEPT);
+    assert_eq!(dir.names(), ["cut.zst", "folder", "in.txt", "out.txt"]);
+}
+
+#[test]
+fn output_is_compressed_by_its_name() {
+    let dir = Dir::with_list();
+    dir.run("-o out.zst in.txt").quiet();
+    dir.run("-c -o out.gz in.txt").quiet();
+    assert_eq!(zstd::decode_all(&dir.get("out.zst")[..]).unwrap(), KEPT.as_bytes());
+    let mut text = String::new();
+    flate2::read::GzDecoder::new(&dir.get("out.gz")[..]).read_to_string(&mut text).unwrap();
+    assert_eq!(text, "      2 http://a.test/\n      2 http://b.test/?x=1&utm_source=q\n");
+    dir.run("out.zst").gives(KEPT);
+}
+
+#[test]
+fn output_refuses_inputs() {
+    let dir = Dir::with_list();
+    fs::hard_link(dir.path("in.txt"), dir.path("same.txt")).unwrap();
+    for args in ["-o in.txt in.txt", "-o ./same.txt in.txt", "--dropped in.txt in.txt"] {
+        dir.run(args).fails("is an input as well");
+    }
+    for args in ["canon -o in.txt in.txt", "report -o in.txt in.txt"] {
+        dir.run(args).fails("is an input as well");
+    }
+    assert_eq!(dir.text("in.txt"), LIST);
+}
+
+#[test]
+fn output_refuses_inputs_that_lists_and_folders_name() {
+    let dir = Dir::new();
+    fs::create_dir(dir.path("folder")).unwrap();
+    dir.put("folder/in.txt", LIST);
+    dir.put("names", "folder/in.txt\n");
+    dir.run("-r folder -o folder/in.txt").fails("is an input as well");
+    dir.run("--files-from names -o folder/in.txt").fails("is an input as well");
+    assert_eq!(dir.text("folder/in.txt"), LIST);
+}
+
+#[test]
+fn tables_beside_the_output_refuse_inputs() {
+    let dir = Dir::with_list();
+    dir.run("--stats=in.txt in.txt").fails("is an input as well");
+    assert_eq!(dir.text("in.txt"), LIST);
+}
+
+#[test]
+fn two_results_do_not_share_a_file() {
+    let dir = Dir::with_list();
+    for args in ["--dropped x", "--seen x", "--stats=x"] {
+        let run = dir.run(&format!("-o x {args} in.txt"));
+        assert_eq!(run.status, Some(2), "{}", run.told());
+    }
+    let run = dir.run("generate list -n 3 -o x --truth x");
+    assert_eq!(run.status, Some(2), "{}", run.told());
+    assert_eq!(dir.names(), ["in.txt"]);
+}
+
+#[test]
+fn seen_grows_only_when_the_output_is_there() {
+    let dir = Dir::new();
+    let url = |n: u32| format!("http://h{n}.test/{}\n", "x".repeat(100));
+    dir.put("in.txt", (0..200).map(url).collect::<String>());
+    // 8 blocks, of 512 bytes or 1 KiB each, are enough for 200 fingerprints, but not for 200 lines.
+    let mut shell = Command::new("sh");
+    shell.args(["-c", "ulimit -f 8; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_undust")]);
+    shell.args(["-o", "out.txt", "--seen", "seen", "in.txt"]).current_dir(dir.0.path());
+    shell.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    Run::of(shell, b"").fails("out.txt: cannot write");
+    assert_eq!(dir.names(), ["in.txt"], "lines that nobody got must not count as seen");
+}
+
+#[test]
+fn a_link_named_as_output_stays_a_link() {
+    let dir = Dir::with_list();
+    dir.put("target.txt", "old");
+    std::os::unix::fs::symlink("target.txt", dir.path("link.txt")).unwrap();
+    dir.run("-o link.txt in.txt").quiet();
+    assert_eq!(dir.text("target.txt"), KEPT);
+    assert!(fs::symlink_metadata(dir.path("link.txt")).unwrap().is_symlink());
+}
+
+#[test]
+fn a_dash_is_standard_output_for_every_command() {
+    let dir = Dir::with_list();
+    for args in ["-o - in.txt", "canon -o - in.txt", "report -o - in.txt", "generate list -n1 -o -"]
+    {
+        assert!(!dir.run(args).quiet().out.is_empty(), "{args}");
+    }
+    assert_eq!(dir.names(), ["in.txt"]);
+}
+
+#[test]
+fn a_closed_pipe_ends_quietly() {
+    let dir = Dir::new();
+    dir.put("big.txt", generated(200_000, 1));
+    for args in [
+        &["big.txt"][..],
+        &["-c", "big.txt"],
+        &["--clusters", "big.txt"],
+        &["canon", "big.txt"],
+        &["generate", "list", "-n", "500000"],
+    ] {
+        let mut child = dir.command(args).spawn().unwrap();
+        let mut first = String::new();
+        BufReader::with_capacity(64, child.stdout.as_mut().unwrap()).read_line(&mut first).unwrap();
+        drop(child.stdout.take());
+        let output = child.wait_with_output().unwrap();
+        assert!(first.ends_with('\n'), "{args:?}");
+        assert!(output.stderr.is_empty(), "{args:?}: {}", show(&output.stderr));
+        assert_eq!(output.status.code(), Some(0), "{args:?}");
+    }
+}
+
+#[test]
+fn a_full_disk_is_told() {
+    let dir = Dir::with_list();
+    for args in [&["in.txt"][..], &["canon", "in.txt"], &["report", "in.txt"], &["rules", "list"]] {
+        let mut command = dir.command(args);
+        command.stdout(fs::OpenOptions::new().write(true).open("/dev/full").unwrap());
+        let output = command.output().unwrap();
+        let words = String::from_utf8_lossy(&output.stderr);
+        assert!(words.contains("standard output: cannot write"), "{args:?}: {words}");
+        assert_eq!(output.status.code(), Some(2), "{args:?}");
+    }
+}
+
+/// The next line of `child`, or `None` when patience is at its end.
+fn next_line(child: &mut Child) -> Option<String> {
+    let stdout = child.stdout.take().unwrap();
+    let (sender, receiver) = mpsc::channel();
+    std::thread::spawn(move || {
+        let mut line = String::new();
+        let _ = BufReader::new(stdout).read_line(&mut line);
+        let _ = sender.send(line);
+    });
+    receiver.recv_timeout(Duration::from_secs(10)).ok()
+}
+
+#[test]
+fn a_slow_pipe_passes_on_its_lines() {
+    let dir = Dir::new();
+    for args in [&["dedup"][..], &["canon"]] {
+        let mut child = dir.command(args).spawn().unwrap();
+        let mut stdin = child.stdin.take().unwrap();
+        stdin.write_all(b"http://a.test/\n").unwrap();
+        // Standard input is still open: nobody has said that this is all.
+        let line = next_line(&mut child);
+        drop(stdin);
+        child.wait().unwrap();
+        assert_eq!(line.as_deref(), Some("http://a.test/\n"), "{args:?}");
+    }
+}
