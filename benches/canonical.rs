@@ -1,7 +1,8 @@
 //! How fast URLs get their canonical form, by lane, profile and list.
 //!
-//! The group `fused` is the canonicalizer as everybody uses it: the lines that the fast lane refuses go
-//! through the reference lane and are in its figures. The group `reference` is the slow lane alone.
+//! The group `fused` is the canonicalizer as everybody uses it: the lines that the fast lane
+//! refuses go through the reference lane and are in its figures. The group `reference` is the slow
+//! lane alone.
 
 mod corpus;
 

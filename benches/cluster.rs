@@ -3,13 +3,15 @@
 //! Every set does the same job: fingerprints come in batches of chunks, and the records whose
 //! fingerprint is new are marked. What differs:
 //!
-//! - `radix`, `radix-rayon`: ours. The marks are those of the first lines, for any number of threads.
+//! - `radix`, `radix-rayon`: ours. The marks are those of the first lines, for any number of
+//!   threads.
 //! - `hashbrown`: one table, one thread; the same marks.
 //! - `dashmap-rayon`: all threads at once in a sharded table. As many marks, but which of two equal
 //!   lines gets one depends on which thread came first.
 //!
-//! The rivals take the fingerprint as its own hash, which is the best that can be done for them. No set
-//! is told how many records will come. Dropping the sets is not timed, nor is copying the input.
+//! The rivals take the fingerprint as its own hash, which is the best that can be done for them. No
+//! set is told how many records will come. Dropping the sets is not timed, nor is copying the
+//! input.
 
 mod corpus;
 

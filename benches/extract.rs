@@ -32,7 +32,7 @@ fn records(bytes: &[u8]) -> Answer {
     let reading = Reading { separator: b'\n', line_bytes_max: LINE_BYTES_MAX, verbatim: false };
     reading.entries(bytes, true).fold((0, 0), |(records, bytes), entry| match entry {
         Entry::Record(record) => (records + 1, bytes + record.url.len() as u64),
-        Entry::Empty(_) | Entry::Reject(_) => (records, bytes),
+        Entry::Empty(_) | Entry::Reject(_, _) => (records, bytes),
     })
 }
 

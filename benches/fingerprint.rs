@@ -2,8 +2,8 @@
 //!
 //! - `sip13-128`: ours.
 //! - `sip24-128`: the same with the full number of rounds.
-//! - `sip13-64`: what the standard library has. 64 bits are too few for an identity: 10¹⁰ URLs would
-//!   collide for certain.
+//! - `sip13-64`: what the standard library has. 64 bits are too few for an identity: 10¹⁰ URLs
+//!   would collide for certain.
 //! - `ahash-64`: the floor. Not secure, and not stable between versions.
 
 mod corpus;

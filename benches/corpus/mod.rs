@@ -1,6 +1,7 @@
 //! Builds the lists that the benches run on.
 //!
-//! Every list has a recipe: a sample of `data/README.md`, or `undust::generate` with the seed named here.
+//! Every list has a recipe: a sample of `data/README.md`, or `undust::generate` with the seed named
+//! here.
 
 // Each bench is a crate of its own and uses a part of this.
 #![allow(dead_code)]
@@ -89,8 +90,8 @@ pub(crate) struct Batches {
 impl Batches {
     /// `records` fingerprints, of which 35 % repeat an earlier one, as in a generated list.
     ///
-    /// Every page of the list so far is as likely to be repeated as any other, which is the worst case
-    /// for the caches.
+    /// Every page of the list so far is as likely to be repeated as any other, which is the worst
+    /// case for the caches.
     pub(crate) fn drawn(records: usize) -> Batches {
         let key = FingerprintKey::from_bytes(KEY);
         let mut random = SEED;

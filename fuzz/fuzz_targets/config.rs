@@ -1,4 +1,5 @@
-//! Whatever a configuration says, it is refused with one line or makes a profile that keeps the laws.
+//! Whatever a configuration says, it is refused with one line or makes a profile that keeps the
+//! laws.
 //!
 //! ```text
 //! input = kind text       kind: one byte; a settings file, a host map or a rule file

@@ -20,8 +20,9 @@ const DECODED_BYTES_MAX: usize = 1 << 20;
 /// Largest zstd window, as a power of two. Reason: the fuzzer's bound on memory.
 const WINDOW_LOG_MAX: u32 = 22;
 
-/// How much further than `undust` a plain decoder may come in a damaged file, in bytes. Reason: a decoder
-/// that finds damage drops what it decoded in the same call, and no call here asks for that many bytes.
+/// How much further than `undust` a plain decoder may come in a damaged file, in bytes. Reason: a
+/// decoder that finds damage drops what it decoded in the same call, and no call here asks for that
+/// many bytes.
 const DROPPED_BYTES_MAX: usize = 1024;
 
 /// What came out of a file.
@@ -84,8 +85,8 @@ fn pack(how: u8, rest: &[u8]) -> Vec<u8> {
     }
 }
 
-/// Reads the one file of `plan` and checks every chunk; `None` if the file is of a kind that cannot be
-/// read. `file` is what is in it.
+/// Reads the one file of `plan` and checks every chunk; `None` if the file is of a kind that cannot
+/// be read. `file` is what is in it.
 fn read(plan: &InputPlan, file: &[u8], map: bool) -> Option<Outcome> {
     let plan = InputPlan { map, ..plan.clone() };
     let mut input = Input::open(&plan).expect("the file is there");
@@ -138,7 +139,8 @@ fn length(chunk: &Chunk) -> usize {
     chunk.overlong().map_or(chunk.bytes().len(), |bytes| bytes as usize)
 }
 
-/// The first `bytes` bytes of `file` as plain decoders see them, and what they found wrong up to there.
+/// The first `bytes` bytes of `file` as plain decoders see them, and what they found wrong up to
+/// there.
 fn decode(compression: Compression, file: &[u8], bytes: usize) -> (Vec<u8>, io::Result<()>) {
     let mut decoded = Vec::new();
     let result = match compression {

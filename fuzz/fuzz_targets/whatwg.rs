@@ -17,8 +17,8 @@ fn lane() -> Canonicalizer {
     Canonicalizer::new(Profile::named("whatwg").expect("the profile is built in"))
 }
 
-/// Does the crate (2.5.8) differ from the standard here? It leaves `^` in paths, and keeps what looks
-/// like a drive letter in the path of any scheme.
+/// Does the crate (2.5.8) differ from the standard here? It leaves `^` in paths, and keeps what
+/// looks like a drive letter in the path of any scheme.
 fn is_known_difference(text: &str) -> bool {
     let read: Vec<u8> = text.bytes().filter(|b| !matches!(b, b'\t' | b'\n' | b'\r')).collect();
     let is_drive = |three: &[u8]| {
