@@ -1,6 +1,6 @@
 //! URLs to canonical URLs: profiles, rules, and the two lanes that apply them.
 //!
-//! `reference.rs` applies the rules of `rules/` one by one to a `Draft`; `fused.rs` gives the same
+//! `reference.rs` applies the rules of `rules/` one by one to a `Draft`; `fused/` gives the same
 //! answer in one pass over the bytes, or refuses. Nothing here sees a line number, a file or a
 //! hash.
 

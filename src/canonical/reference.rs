@@ -1,4 +1,4 @@
-//! The reference lane: rule by rule, obviously right, slow. Twin of `fused.rs`.
+//! The reference lane: rule by rule, obviously right, slow. Twin of `fused/`.
 //!
 //! A profile's rules are levels, in the order of application. Level 0 is the parsed URL; the form
 //! at level `n` is what the form at level `n - 1` becomes once the first `n` rules have nothing

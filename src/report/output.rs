@@ -110,11 +110,6 @@ impl Output {
         Output::to("standard output".to_string(), encoder, None)
     }
 
-    /// Memory that nobody looks at: for jobs that only count.
-    pub fn sink() -> Output {
-        Output::to("nowhere".to_string(), Encoder::Plain(Box::new(io::sink())), None)
-    }
-
     /// The file `path`.
     fn file(path: &Path) -> Result<Output> {
         let name = path.display().to_string();
