@@ -33,8 +33,19 @@ impl Fused {
             && match line.get(path_end) {
                 None => true,
                 Some(b'?') => self.is_canonical_query(&line[path_end + 1..], head, line),
-                Some(_) => false,
+                Some(_) => self.keeps_fragment(&line[path_end + 1..]) == Some(true),
             }
+    }
+
+    /// Does `fragment` stay, as it is? `None` to refuse: it would have to be rewritten.
+    pub(super) fn keeps_fragment(&self, fragment: &[u8]) -> Option<bool> {
+        let is_route = self.keep_routes && matches!(fragment.first(), Some(b'!' | b'/'));
+        if self.drop_fragment && !is_route {
+            // A tab or line break before the first character would hide a route.
+            return fragment.first().is_none_or(|byte| *byte > b' ').then_some(false);
+        }
+        let is_plain = |byte: &u8| (0x21..0x7f).contains(byte) && !b"\"%<>`".contains(byte);
+        fragment.iter().all(is_plain).then_some(true)
     }
 
     /// Where the path that starts at `path_start` ends, if it is spelled canonically up to there.
@@ -78,8 +89,8 @@ impl Fused {
 
     #[inline]
     fn is_canonical_query(&self, query: &[u8], head: &Head, line: &[u8]) -> bool {
-        if query.is_empty() {
-            return !self.drop_empty_query;
+        if query.is_empty() || query[0] == b'#' {
+            return !self.drop_empty_query && self.ends_canonically(query);
         }
         let host = &line[head.host_start..head.host_end];
         let mut at = 0;
@@ -94,7 +105,7 @@ impl Fused {
                         name_end.get_or_insert(at);
                         at += 1;
                     }
-                    Class::Ampersand => break,
+                    Class::Ampersand | Class::End => break,
                     Class::Percent => {
                         let Some(byte) = canonical_escape(&query[at..]) else { return false };
                         let is_raw = if self.form {
@@ -122,18 +133,24 @@ impl Fused {
                 return false;
             }
             previous = name;
-            if at == query.len() {
-                return true;
+            if query.get(at) != Some(&b'&') {
+                return self.ends_canonically(&query[at..]);
             }
             at += 1;
         }
+    }
+
+    /// Is `rest` nothing, or a fragment that stays as it is?
+    #[inline]
+    fn ends_canonically(&self, rest: &[u8]) -> bool {
+        rest.is_empty() || self.keeps_fragment(&rest[1..]) == Some(true)
     }
 }
 
 /// Could `byte`, with `next` behind it, be anything but canonical in a path, or end it? Says yes
 /// for a few that are canonical under some profiles; never no for one that is not.
 #[inline(always)]
-fn needs_look_in_path(byte: u8, next: u8) -> bool {
+pub(super) fn needs_look_in_path(byte: u8, next: u8) -> bool {
     // No short circuits, so that the compiler can do a window at once.
     let slash = (byte == b'/') & (((next | 1) == b'/') | (next == b'('));
     (byte.wrapping_sub(0x21) > b'z' - 0x21)

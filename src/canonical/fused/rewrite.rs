@@ -1,9 +1,11 @@
 //! HOT: the canonical form of a URL, written.
 
+use super::accept::needs_look_in_path;
 use super::classes::Class;
 use super::head::Head;
 use super::{Fused, Scratch};
 use crate::bytes::hex;
+use crate::bytes::windows::plain_prefix;
 use crate::canonical::draft::push_escape;
 use crate::canonical::rules::directory_index::length_without_index;
 use crate::canonical::rules::{encoding, escapes, split_piece, trailing_slash, www};
@@ -45,18 +47,19 @@ impl Fused {
             let host = host_start..host_end;
             self.write_query(&line[path_end + 1..], host, scratch, out)?;
         } else if line.get(path_end) == Some(&b'#') {
-            self.end_at_fragment(&line[path_end + 1..])?;
+            self.end_at_fragment(&line[path_end + 1..], out)?;
         }
         debug_assert!(out.len() > path_start);
         Some(())
     }
 
-    /// Says whether the rest of the line, a fragment, goes.
-    fn end_at_fragment(&self, fragment: &[u8]) -> Option<()> {
-        let is_route = self.keep_routes && matches!(fragment.first(), Some(b'!' | b'/'));
-        // A tab or line break before the first character would hide a route.
-        let is_clean = fragment.first().is_none_or(|byte| *byte > b' ');
-        (self.drop_fragment && !is_route && is_clean).then_some(())
+    /// Ends the URL with its `fragment`, or without it.
+    fn end_at_fragment(&self, fragment: &[u8], out: &mut Vec<u8>) -> Option<()> {
+        if self.keeps_fragment(fragment)? {
+            out.push(b'#');
+            out.extend_from_slice(fragment);
+        }
+        Some(())
     }
 
     /// Writes the path that starts at `line[at]`; returns where it ends.
@@ -66,7 +69,14 @@ impl Fused {
         while line.get(at) == Some(&b'/') {
             out.push(b'/');
             at += 1;
-            let segment = out.len();
+            let mut segment = out.len();
+            // Bet: a window or more is copied as it is; only the first segment could be dots.
+            if !matches!(line.get(at), Some(b'.' | b'/' | b'(')) {
+                let plain = &line[at..at + plain_prefix(&line[at..], needs_look_in_path)];
+                out.extend_from_slice(plain);
+                at += plain.len();
+                segment += memchr::memrchr(b'/', plain).map_or(0, |slash| slash + 1);
+            }
             while let Some(byte) = line.get(at) {
                 match self.path[usize::from(*byte)] {
                     Class::Plain => out.push(*byte),
@@ -168,9 +178,6 @@ impl Fused {
             }
             at += 1;
         }
-        if at < query.len() {
-            self.end_at_fragment(&query[at + 1..])?;
-        }
         let is_bare = match pieces.as_slice() {
             [] => true,
             [only] => only.start == only.end,
@@ -184,6 +191,9 @@ impl Fused {
             }
         } else if self.sort && !is_sorted {
             sort_pieces(pieces, &mut scratch.sorted, out, mark);
+        }
+        if at < query.len() {
+            self.end_at_fragment(&query[at + 1..], out)?;
         }
         Some(())
     }
