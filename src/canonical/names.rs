@@ -80,69 +80,84 @@ struct Table {
     exact: HashMap<Box<[u8]>, Vec<Condition>, ahash::RandomState>,
     /// Lower-case prefixes with their conditions.
     prefixes: Vec<(Box<[u8]>, Vec<Condition>)>,
-    /// Bit `n` of entry `b` is set if a name of length `n` (63: or longer) starts with byte `b`.
-    /// Most names of a list of URLs fail here, before anything is hashed.
-    first: Box<[u64]>,
+    /// A bit for every outline (see [`outline`]) that an exact name has. Most names of a list of
+    /// URLs fail here, before anything is hashed or compared.
+    outlines: Box<[u64]>,
+    /// For every byte: does a prefix start with it?
+    prefix_starts: Box<[bool]>,
     /// For the digest: the entries in the order they were added.
     text: String,
 }
 
+/// Outlines that are told apart: enough for some hundred names to leave most of them free.
+const OUTLINES: usize = 4096;
+
+/// Length, first and last byte of `name` in a few bits, without regard to ASCII case.
+#[inline]
+fn outline(name: &[u8], first: u8) -> usize {
+    let last = name[name.len() - 1] | 0x20;
+    (usize::from(first | 0x20) * 61 + usize::from(last) * 1021 + name.len() * 127) % OUTLINES
+}
+
 impl Table {
     fn add(&mut self, name: &str, condition: Condition) {
-        if self.first.is_empty() {
-            self.first = vec![0; 256].into();
+        if self.outlines.is_empty() {
+            self.outlines = vec![0; OUTLINES / 64].into();
+            self.prefix_starts = vec![false; 256].into();
         }
         self.text.push_str(&format!("{name} {condition:?};"));
         let lower = name.to_ascii_lowercase();
-        let (stem, lengths) = match lower.strip_suffix('*') {
-            Some(stem) => (stem, u64::MAX << stem.len().min(63)),
-            None => (lower.as_str(), 1 << lower.len().min(63)),
-        };
-        match stem.bytes().next() {
-            None => self.first.fill(u64::MAX),
-            Some(byte) => {
-                self.first[usize::from(byte)] |= lengths;
-                self.first[usize::from(byte.to_ascii_uppercase())] |= lengths;
+        match lower.strip_suffix('*').map(str::as_bytes) {
+            Some(stem) => {
+                match stem.first() {
+                    None => self.prefix_starts.fill(true),
+                    Some(byte) => {
+                        self.prefix_starts[usize::from(*byte)] = true;
+                        self.prefix_starts[usize::from(byte.to_ascii_uppercase())] = true;
+                    }
+                }
+                match self.prefixes.iter_mut().find(|(known, _)| **known == *stem) {
+                    Some((_, conditions)) => conditions.push(condition),
+                    None => self.prefixes.push((stem.into(), vec![condition])),
+                }
             }
-        }
-        if lower.ends_with('*') {
-            match self.prefixes.iter_mut().find(|(known, _)| **known == *stem.as_bytes()) {
-                Some((_, conditions)) => conditions.push(condition),
-                None => self.prefixes.push((stem.as_bytes().into(), vec![condition])),
+            None if lower.is_empty() => {}
+            None => {
+                let bit = outline(lower.as_bytes(), lower.as_bytes()[0]);
+                self.outlines[bit / 64] |= 1 << (bit % 64);
+                self.exact.entry(lower.as_bytes().into()).or_default().push(condition);
             }
-        } else {
-            self.exact.entry(stem.as_bytes().into()).or_default().push(condition);
         }
     }
 
     /// Does an entry for `name` hold for `value` on `host`?
     #[inline]
     fn matches(&self, host: &[u8], name: &[u8], value: &[u8]) -> bool {
-        let Some(&byte) = name.first() else { return false };
-        match self.first.get(usize::from(byte)) {
-            Some(lengths) if lengths >> name.len().min(63) & 1 == 1 => {
-                self.matches_slowly(host, name, value)
-            }
-            _ => false,
+        let Some(&first) = name.first() else { return false };
+        if self.outlines.is_empty() {
+            return false;
         }
+        let bit = outline(name, first);
+        self.outlines[bit / 64] >> (bit % 64) & 1 == 1 && self.has_exact(host, name, value)
+            || self.prefix_starts[usize::from(first)] && self.has_prefix(host, name, value)
     }
 
-    #[cold]
-    fn matches_slowly(&self, host: &[u8], name: &[u8], value: &[u8]) -> bool {
+    #[inline(never)]
+    fn has_exact(&self, host: &[u8], name: &[u8], value: &[u8]) -> bool {
         let mut buffer = [0; 64];
-        let holds =
-            |conditions: &Vec<Condition>| conditions.iter().any(|one| one.holds(host, value));
-        if let Some(lower) = buffer.get_mut(..name.len()) {
-            lower.copy_from_slice(name);
-            lower.make_ascii_lowercase();
-            if self.exact.get(&*lower).is_some_and(holds) {
-                return true;
-            }
-        }
+        let Some(lower) = buffer.get_mut(..name.len()) else { return false };
+        lower.copy_from_slice(name);
+        lower.make_ascii_lowercase();
+        let conditions = self.exact.get(&*lower);
+        conditions.is_some_and(|all| all.iter().any(|one| one.holds(host, value)))
+    }
+
+    #[inline(never)]
+    fn has_prefix(&self, host: &[u8], name: &[u8], value: &[u8]) -> bool {
         self.prefixes.iter().any(|(prefix, conditions)| {
             name.len() >= prefix.len()
                 && name[..prefix.len()].eq_ignore_ascii_case(prefix)
-                && holds(conditions)
+                && conditions.iter().any(|one| one.holds(host, value))
         })
     }
 }

@@ -4,7 +4,7 @@ use super::Fused;
 use super::classes::Class;
 use super::head::Head;
 use crate::bytes::hex;
-use crate::bytes::windows::{WINDOW, plain_prefix};
+use crate::bytes::windows::plain_prefix;
 use crate::canonical::profile::Slash;
 use crate::canonical::rules::directory_index::length_without_index;
 use crate::canonical::rules::{encoding, escapes};
@@ -54,35 +54,29 @@ impl Fused {
         let mut at = path_start;
         loop {
             // Invariant: everything in line[path_start..at] is canonical.
-            // Bet: most windows hold nothing but letters, digits and lone slashes.
-            // Lost: the bytes of the window are looked at one by one, then the bet is on again.
+            // Bet: next to nothing needs a look but the end.
             at += plain_prefix(&line[at..], needs_look_in_path);
-            let window_end = (at + WINDOW).min(line.len());
-            while at < window_end {
-                match self.path[usize::from(line[at])] {
-                    Class::Plain => at += 1,
-                    Class::Slash => {
-                        match line.get(at + 1) {
-                            Some(b'.') if is_dot_segment(&line[at + 1..]) => return None,
-                            Some(b'/') if self.one_slash => return None,
-                            Some(b'(') if self.sessions.is_some() => return None,
-                            _ => {}
-                        }
-                        at += 1;
+            let Some(byte) = line.get(at) else { return Some(at) };
+            match self.path[usize::from(*byte)] {
+                Class::Plain => at += 1,
+                Class::Slash => {
+                    match line.get(at + 1) {
+                        Some(b'.') if is_dot_segment(&line[at + 1..]) => return None,
+                        Some(b'/') if self.one_slash => return None,
+                        Some(b'(') if self.sessions.is_some() => return None,
+                        _ => {}
                     }
-                    Class::Percent => {
-                        let byte = canonical_escape(&line[at..])?;
-                        if escapes::is_unreserved(byte) || self.form && encoding::is_mark(byte) {
-                            return None;
-                        }
-                        at += 3;
-                    }
-                    Class::End => return Some(at),
-                    _ => return None,
+                    at += 1;
                 }
-            }
-            if at == line.len() {
-                return Some(at);
+                Class::Percent => {
+                    let byte = canonical_escape(&line[at..])?;
+                    if escapes::is_unreserved(byte) || self.form && encoding::is_mark(byte) {
+                        return None;
+                    }
+                    at += 3;
+                }
+                Class::End => return Some(at),
+                _ => return None,
             }
         }
     }
@@ -98,7 +92,9 @@ impl Fused {
         loop {
             let start = at;
             let mut name_end = None;
-            while let Some(byte) = query.get(at) {
+            loop {
+                at += plain_prefix(&query[at..], needs_look_in_query);
+                let Some(byte) = query.get(at) else { break };
                 match self.query[usize::from(*byte)] {
                     Class::Plain => at += 1,
                     Class::Equals => {
@@ -162,6 +158,21 @@ pub(super) fn needs_look_in_path(byte: u8, next: u8) -> bool {
         | slash
 }
 
+/// The same for a query.
+#[inline(always)]
+pub(super) fn needs_look_in_query(byte: u8, _: u8) -> bool {
+    let is_plain = ((byte | 0x20).wrapping_sub(b'a') < 26)
+        | (byte.wrapping_sub(b'(') <= b'*' - b'(')
+        | (byte.wrapping_sub(b',') <= b'.' - b',')
+        | (byte.wrapping_sub(b'0') <= b';' - b'0')
+        | (byte == b'_')
+        | (byte == b'@')
+        | (byte == b'~')
+        | (byte == b'!')
+        | (byte == b'$');
+    !is_plain
+}
+
 /// Does `text`, which follows a slash, start with a segment of one or two dots?
 #[inline]
 fn is_dot_segment(text: &[u8]) -> bool {
@@ -184,7 +195,7 @@ fn canonical_escape(text: &[u8]) -> Option<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::canonical::fused::classes::path_table;
+    use crate::canonical::fused::classes::{path_table, query_table};
 
     #[test]
     fn what_needs_no_look_is_plain_in_every_profile() {
@@ -199,6 +210,8 @@ mod tests {
                     let lone_slash = class == Class::Slash && !b"./(".contains(&next);
                     assert!(class == Class::Plain || lone_slash, "{byte:02x} {next:02x}");
                 }
+                let class = query_table(form)[usize::from(byte)];
+                assert!(needs_look_in_query(byte, 0) || class == Class::Plain, "{byte:02x}");
             }
         }
     }

@@ -2,6 +2,7 @@
 
 use super::Fused;
 use super::classes::Class;
+use crate::bytes::windows::plain_prefix;
 use crate::canonical::rules::www;
 use crate::limits::URL_BYTES_MAX;
 
@@ -28,36 +29,37 @@ impl Fused {
         let (https, host_start, lower) = read_scheme(line)?;
         let mut is_canonical = lower;
         let mut at = host_start;
-        let mut label = host_start;
-        let mut dots = 0;
         let host_end = loop {
+            at += plain_prefix(&line[at..], needs_look_in_host);
             let class = line.get(at).map_or(Class::End, |byte| self.host[usize::from(*byte)]);
             match class {
                 Class::Plain => {}
                 Class::Upper => is_canonical = false,
-                Class::Dot | Class::End => {
-                    // An empty label, an encoded one, a dot at the end: rare, and the twin's work.
-                    if at == label || line[label..at].len() >= 4 && is_encoded(&line[label..at]) {
-                        return None;
-                    }
-                    if class == Class::End {
-                        break at;
-                    }
-                    dots += 1;
-                    label = at + 1;
+                // An empty label or an encoded one: rare, and the twin's work.
+                Class::Dot if line.get(at + 1) == Some(&b'.') || is_encoded(&line[at + 1..]) => {
+                    return None;
                 }
+                Class::Dot => {}
+                Class::End => break at,
                 _ => return None,
             }
             at += 1;
         };
+        let host = &line[host_start..host_end];
+        // So are no label at all, a dot at either end, and an encoded first label.
+        if !matches!(host, [first, .., last] | [first @ last] if *first != b'.' && *last != b'.')
+            || is_encoded(host)
+        {
+            return None;
+        }
+        let label = host_start + memchr::memrchr(b'.', host).map_or(0, |dot| dot + 1);
         if line[label].is_ascii_digit() {
             // The host ends in a number, so it is an address or an error.
-            let is_plain = dots == 3 && is_dotted_decimal(&line[host_start..host_end]);
+            let is_plain = is_dotted_decimal(host);
             if !is_plain || self.maps_addresses {
                 return None;
             }
         } else if self.drop_www && line[host_start..].first().is_some_and(|b| *b | 0x20 == b'w') {
-            let host = &line[host_start..host_end];
             is_canonical &= www::without_www(host).len() == host.len();
         }
         let mut has_port = false;
@@ -93,22 +95,37 @@ fn read_scheme(line: &[u8]) -> Option<(bool, usize, bool)> {
     Some((https, length, !line[..5].iter().any(u8::is_ascii_uppercase)))
 }
 
-/// Is `label` punycode?
+/// Could `byte`, with `next` behind it, be anything but canonical in a host, or end it? A dot is
+/// looked at if the label behind it is empty or may be encoded.
+#[inline(always)]
+fn needs_look_in_host(byte: u8, next: u8) -> bool {
+    // No short circuits, so that the compiler can do a window at once.
+    let is_plain = (byte.wrapping_sub(b'a') < 26)
+        | (byte.wrapping_sub(b'0') < 10)
+        | (byte.wrapping_sub(b'-') <= b'.' - b'-')
+        | (byte == b'_');
+    let dot = (byte == b'.') & ((next == b'.') | ((next | 0x20) == b'x'));
+    !is_plain | dot
+}
+
+/// Does `label` start as punycode does?
 #[inline]
 fn is_encoded(label: &[u8]) -> bool {
-    label[0] | 0x20 == b'x' && label[..4].eq_ignore_ascii_case(b"xn--")
+    label.len() >= 4 && label[0] | 0x20 == b'x' && label[..4].eq_ignore_ascii_case(b"xn--")
 }
 
 /// Is `host` four decimal numbers up to 255 without leading zeros?
 fn is_dotted_decimal(host: &[u8]) -> bool {
-    host.split(|byte| *byte == b'.').all(|number| match number {
-        [digit] => digit.is_ascii_digit(),
-        [b'1'..=b'9', rest @ ..] if rest.len() <= 2 => {
-            let value = number.iter().try_fold(0u32, |value, digit| {
-                digit.is_ascii_digit().then(|| value * 10 + u32::from(digit - b'0'))
-            });
-            value.is_some_and(|value| value <= 255)
-        }
-        _ => false,
-    })
+    let dots = host.iter().filter(|byte| **byte == b'.').count();
+    dots == 3
+        && host.split(|byte| *byte == b'.').all(|number| match number {
+            [digit] => digit.is_ascii_digit(),
+            [b'1'..=b'9', rest @ ..] if rest.len() <= 2 => {
+                let value = number.iter().try_fold(0u32, |value, digit| {
+                    digit.is_ascii_digit().then(|| value * 10 + u32::from(digit - b'0'))
+                });
+                value.is_some_and(|value| value <= 255)
+            }
+            _ => false,
+        })
 }

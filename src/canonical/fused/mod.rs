@@ -5,8 +5,8 @@
 //! formatting. Guard: `benches/canonical.rs`, group `fused`. Twin: `reference.rs` gives the same
 //! answer slowly; `tests/it/lanes.rs` and the fuzz target `lanes` compare the two.
 //!
-//! `head.rs` reads scheme, host and port; `accept.rs` decides whether the rest is canonical; if not,
-//! `rewrite.rs` writes all of it; `classes.rs` has the tables they go by.
+//! `head.rs` reads scheme, host and port; `accept.rs` decides whether the rest is canonical; if
+//! not, `rewrite.rs` writes all of it; `classes.rs` has the tables they go by.
 //!
 //! It refuses whatever is rare and intricate (users, IDN, odd addresses, session ids in paths,
 //! control characters, …): then the reference lane answers. It never differs from it.

@@ -1,6 +1,6 @@
 //! HOT: the canonical form of a URL, written.
 
-use super::accept::needs_look_in_path;
+use super::accept::{needs_look_in_path, needs_look_in_query};
 use super::classes::Class;
 use super::head::Head;
 use super::{Fused, Scratch};
@@ -209,7 +209,11 @@ impl Fused {
     ) -> Option<(usize, usize)> {
         let start = out.len();
         let mut name_end = None;
-        while let Some(byte) = query.get(at) {
+        loop {
+            let plain = &query[at..at + plain_prefix(&query[at..], needs_look_in_query)];
+            out.extend_from_slice(plain);
+            at += plain.len();
+            let Some(byte) = query.get(at) else { break };
             match self.query[usize::from(*byte)] {
                 Class::Plain => out.push(*byte),
                 Class::Equals => {
