@@ -7,7 +7,7 @@
 //! - in query names and values, the spellings that every parser of forms reads alike become one:
 //!   `+` is `%20`, `/` is `%2F`, `[` is `%5B`, `%2C` is `,`, `?a=` is `?a`;
 //! - in paths, `%21 %27 %28 %29 %2A` are `! ' ( ) *`, and `[ ] |` are escaped;
-//! - a percent sign that starts no escape is `%25`; `%uXXXX` becomes the UTF-8 it means.
+//! - a percent sign that starts no escape is `%25`; `%uHHHH` becomes the UTF-8 it means.
 //!
 //! # When it is safe
 //!
@@ -27,7 +27,7 @@
 //! # Source
 //!
 //! WHATWG URL standard 1.3 (percent-encode sets) and 5.1 (form parsing); RFC 2396 2.3 for the marks
-//! `! ' ( ) *`; ECMA-262 B.2.1.1 (`escape`) for `%uXXXX`.
+//! `! ' ( ) *`; ECMA-262 B.2.1.1 (`escape`) for `%uHHHH`.
 
 use super::{escapes, replace, split_piece};
 use crate::bytes::hex;
@@ -176,7 +176,7 @@ fn spell_form(text: &[u8], is_value: bool, out: &mut Vec<u8>) {
     }
 }
 
-/// Every `%uXXXX` of `text` as escaped UTF-8; surrogates count in pairs only.
+/// Every `%uHHHH` of `text` as escaped UTF-8; surrogates count in pairs only.
 fn spell_u_escapes(text: &[u8]) -> Vec<u8> {
     if memchr::memmem::find(text, b"%u").is_none() && memchr::memmem::find(text, b"%U").is_none() {
         return text.to_vec();
@@ -213,7 +213,7 @@ fn spell_u_escapes(text: &[u8]) -> Vec<u8> {
     out
 }
 
-/// The UTF-16 unit that `text` starts with as `%uXXXX`.
+/// The UTF-16 unit that `text` starts with as `%uHHHH`.
 fn u_escape(text: &[u8]) -> Option<u16> {
     match *text {
         [b'%', b'u' | b'U', a, b, c, d, ..] => {
