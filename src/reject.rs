@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use serde::{Serialize, Serializer};
+
 /// A line without a record, or a URL that stays as it is. Counted by kind, never silent.
 ///
 /// The first kinds lose the line (there is nothing to print); the others only lose the
@@ -104,6 +106,13 @@ impl RejectCounts {
     /// The kinds that were seen, with their counts, in the order of [`Reject::ALL`].
     pub fn seen(&self) -> impl Iterator<Item = (Reject, u64)> + '_ {
         Reject::ALL.into_iter().zip(self.0).filter(|(_, count)| *count > 0)
+    }
+}
+
+/// As a map of the kinds that were seen, by name.
+impl Serialize for RejectCounts {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.seen().map(|(kind, count)| (kind.name(), count)))
     }
 }
 

@@ -11,7 +11,6 @@ use crate::canonical::Profile;
 use crate::error::Result;
 use crate::pipeline::Outcome;
 use crate::record::Format;
-use crate::reject::RejectCounts;
 use crate::report::{Claims, Output, number};
 
 /// Says on a terminal, when asked, or when lines were rejected, what was done.
@@ -98,9 +97,6 @@ pub(super) fn to_json(
     threads: usize,
 ) -> Value {
     let tally = &outcome.tally;
-    let kinds = |counts: &RejectCounts| -> Value {
-        Value::Object(counts.seen().map(|(kind, n)| (kind.name().to_string(), json!(n))).collect())
-    };
     let files: Vec<Value> = outcome
         .files
         .iter()
@@ -130,8 +126,8 @@ pub(super) fn to_json(
             "unparsed": tally.unparsed.total(),
             "scheme_added": tally.scheme_added,
         },
-        "rejected_by_kind": kinds(&tally.rejected),
-        "unparsed_by_kind": kinds(&tally.unparsed),
+        "rejected_by_kind": tally.rejected,
+        "unparsed_by_kind": tally.unparsed,
         "input": files,
         "threads": threads,
         "elapsed_seconds": seconds,

@@ -8,7 +8,6 @@ use serde_json::{Value, json};
 use super::Tally;
 use crate::bytes::show;
 use crate::canonical::Profile;
-use crate::reject::RejectCounts;
 
 /// Everything a report says.
 #[derive(Debug)]
@@ -99,10 +98,6 @@ impl Survey {
     /// The report as JSON. Text that is not UTF-8 is shown with replacement characters.
     pub fn to_json(&self) -> Value {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        let kinds = |counts: &RejectCounts| {
-            let pairs = counts.seen().map(|(kind, count)| (kind.name().to_string(), json!(count)));
-            Value::Object(pairs.collect())
-        };
         let tally = &self.tally;
         let rules: Vec<Value> = self
             .levels
@@ -177,8 +172,8 @@ impl Survey {
                 "scheme_added": tally.scheme_added,
                 "hosts": self.hosts_total,
             },
-            "rejected_by_kind": kinds(&tally.rejected),
-            "unparsed_by_kind": kinds(&tally.unparsed),
+            "rejected_by_kind": tally.rejected,
+            "unparsed_by_kind": tally.unparsed,
             "input": self.input,
             "rules": rules,
             "hosts": hosts,
