@@ -2,8 +2,9 @@
 
 pub mod hex;
 pub mod lines;
+#[allow(unsafe_code)]
+pub mod marks;
 pub mod show;
-pub mod windows;
 
 pub use lines::Lines;
 pub use show::{printable, show};

@@ -264,8 +264,7 @@ fn escape_blanks(text: Vec<u8>) -> Vec<u8> {
 
 /// Appends the escape of `byte`, upper-case.
 pub(super) fn push_escape(out: &mut Vec<u8>, byte: u8) {
-    let [high, low] = hex::digits(byte);
-    out.extend_from_slice(&[b'%', high, low]);
+    out.extend_from_slice(&hex::ESCAPES[usize::from(byte)]);
 }
 
 /// The canonical spelling of a web URL's `host`.

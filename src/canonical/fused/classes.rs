@@ -1,9 +1,59 @@
-//! What every byte means in a host, a path and a query.
+//! What every byte means in a host, a path and a query, and which bytes are marked.
 
-use crate::canonical::rules::encoding;
+use crate::bytes::marks::Marker;
+use crate::canonical::rules::{encoding, escapes};
 
 /// A class for every byte.
 pub(super) type Table = [Class; 256];
+
+/// How many sets of bytes are marked.
+pub(super) const SETS: usize = 8;
+
+/// The sets of bytes that are marked.
+pub(super) mod set {
+    /// What ends a host, may not be in one, or needs a look there.
+    pub(in super::super) const HOST_STOP: usize = 0;
+    /// `.`
+    pub(in super::super) const DOT: usize = 1;
+    /// `/`
+    pub(in super::super) const SLASH: usize = 2;
+    /// `%`
+    pub(in super::super) const PERCENT: usize = 3;
+    /// What else may make a path not canonical.
+    pub(in super::super) const PATH_LOOK: usize = 4;
+    /// What may make a query not canonical, `%` included.
+    pub(in super::super) const QUERY_LOOK: usize = 5;
+    /// `?` and `#`
+    pub(in super::super) const END: usize = 6;
+    /// `&`, `=` and `#`
+    pub(in super::super) const PIECE: usize = 7;
+}
+
+/// Marks the sets of [`set`] as these tables ask for.
+pub(super) fn marker(host: &Table, path: &Table, query: &Table) -> Marker<SETS> {
+    let in_path = |byte: u8| {
+        !matches!(
+            path[usize::from(byte)],
+            Class::Plain | Class::Slash | Class::Percent | Class::End
+        )
+    };
+    let in_query = |byte: u8| {
+        !matches!(
+            query[usize::from(byte)],
+            Class::Plain | Class::Equals | Class::Ampersand | Class::End
+        )
+    };
+    Marker::new([
+        &|byte| !matches!(host[usize::from(byte)], Class::Plain | Class::Dot),
+        &|byte| byte == b'.',
+        &|byte| byte == b'/',
+        &|byte| byte == b'%',
+        &in_path,
+        &in_query,
+        &|byte| matches!(byte, b'?' | b'#'),
+        &|byte| matches!(byte, b'&' | b'=' | b'#'),
+    ])
+}
 
 /// What a byte means in a host, a path or a query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,6 +64,9 @@ pub(super) enum Class {
     /// A letter to be lower-cased.
     Upper,
     Dot,
+    Hyphen,
+    /// May start a session id where it starts a segment.
+    Parenthesis,
     Slash,
     Percent,
     Ampersand,
@@ -29,7 +82,8 @@ pub(super) enum Class {
 
 pub(super) fn host_table() -> Table {
     table(|byte| match byte {
-        b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' => Class::Plain,
+        b'a'..=b'z' | b'0'..=b'9' | b'_' => Class::Plain,
+        b'-' => Class::Hyphen,
         b'A'..=b'Z' => Class::Upper,
         b'.' => Class::Dot,
         b':' | b'/' | b'?' | b'#' => Class::End,
@@ -44,6 +98,7 @@ pub(super) fn path_table(form: bool, sessions: bool) -> Table {
         b'?' | b'#' => Class::End,
         b'\\' | 0x7f | 0..=b' ' => Class::Refuse,
         b';' if sessions => Class::Refuse,
+        b'(' if sessions => Class::Parenthesis,
         b'"' | b'<' | b'>' | b'^' | b'`' | b'{' | b'}' | 0x80.. => Class::Escape,
         byte if form && encoding::is_unwise(byte) => Class::Escape,
         _ => Class::Plain,
@@ -62,6 +117,20 @@ pub(super) fn query_table(form: bool) -> Table {
         byte if form && !encoding::is_raw_in_form(byte) => Class::Escape,
         b'"' | b'<' | b'>' | b'\'' | 0x80.. => Class::Escape,
         _ => Class::Plain,
+    })
+}
+
+pub(super) fn raw_in_path(form: bool) -> [bool; 256] {
+    std::array::from_fn(|byte| {
+        let byte = byte as u8;
+        escapes::is_unreserved(byte) || form && encoding::is_mark(byte)
+    })
+}
+
+pub(super) fn raw_in_query(form: bool) -> [bool; 256] {
+    std::array::from_fn(|byte| {
+        let byte = byte as u8;
+        if form { encoding::is_raw_in_form(byte) } else { escapes::is_unreserved(byte) }
     })
 }
 

@@ -1,67 +1,64 @@
-//! HOT: the head of a URL, read: scheme, host and port.
+//! HOT: the head of a URL: scheme, host and port.
 
-use super::Fused;
-use super::classes::Class;
-use crate::bytes::windows::plain_prefix;
+use super::classes::{Class, set};
+use super::{Fused, Marked};
 use crate::canonical::rules::www;
-use crate::limits::URL_BYTES_MAX;
 
 /// A URL's head, read.
 pub(super) struct Head {
     pub(super) https: bool,
     /// Is every byte before the path spelled canonically?
     pub(super) is_canonical: bool,
-    pub(super) host_start: usize,
+    /// Are there letters in upper case in the host?
+    has_upper: bool,
+    /// Where the host starts, a `www` that goes left out.
+    pub(super) name_start: usize,
     pub(super) host_end: usize,
     /// Where the path, the query or the fragment starts.
     pub(super) rest: usize,
     /// The port, if it is not the scheme's own.
-    pub(super) has_port: bool,
+    has_port: bool,
 }
 
 impl Fused {
     /// Reads scheme, host and port; `None` to refuse.
     #[inline]
-    pub(super) fn head(&self, line: &[u8]) -> Option<Head> {
-        if line.len() > URL_BYTES_MAX {
-            return None;
-        }
-        let (https, host_start, lower) = read_scheme(line)?;
-        let mut is_canonical = lower;
-        let mut at = host_start;
-        let host_end = loop {
-            at += plain_prefix(&line[at..], needs_look_in_host);
-            let class = line.get(at).map_or(Class::End, |byte| self.host[usize::from(*byte)]);
-            match class {
-                Class::Plain => {}
-                Class::Upper => is_canonical = false,
-                // An empty label or an encoded one: rare, and the twin's work.
-                Class::Dot if line.get(at + 1) == Some(&b'.') || is_encoded(&line[at + 1..]) => {
+    pub(super) fn head(&self, url: Marked) -> Option<Head> {
+        let Marked { line, marks } = url;
+        let (https, host_start, is_lower) = read_scheme(line)?;
+        let mut has_upper = false;
+        let mut host_end = marks.next(set::HOST_STOP, host_start);
+        while let Some(byte) = line.get(host_end) {
+            match self.host[usize::from(*byte)] {
+                Class::Upper => has_upper = true,
+                // An encoded label is the twin's work.
+                Class::Hyphen if line[host_end - 2..host_end].eq_ignore_ascii_case(b"xn") => {
                     return None;
                 }
-                Class::Dot => {}
-                Class::End => break at,
+                Class::Hyphen => {}
+                Class::End => break,
                 _ => return None,
             }
-            at += 1;
-        };
+            host_end = marks.next(set::HOST_STOP, host_end + 1);
+        }
         let host = &line[host_start..host_end];
-        // So are no label at all, a dot at either end, and an encoded first label.
+        // So are no label at all, and a dot at either end or beside another.
         if !matches!(host, [first, .., last] | [first @ last] if *first != b'.' && *last != b'.')
-            || is_encoded(host)
+            || marks.has_pair(set::DOT, set::DOT, host_start, host_end)
         {
             return None;
         }
-        let label = host_start + memchr::memrchr(b'.', host).map_or(0, |dot| dot + 1);
+        let label = marks.last(set::DOT, host_start, host_end).map_or(host_start, |dot| dot + 1);
+        let mut name_start = host_start;
         if line[label].is_ascii_digit() {
             // The host ends in a number, so it is an address or an error.
-            let is_plain = is_dotted_decimal(host);
-            if !is_plain || self.maps_addresses {
+            if self.maps_addresses || !is_dotted_decimal(host) {
                 return None;
             }
-        } else if self.drop_www && line[host_start..].first().is_some_and(|b| *b | 0x20 == b'w') {
-            is_canonical &= www::without_www(host).len() == host.len();
+        } else if self.drop_www && line[host_start] | 0x20 == b'w' {
+            name_start = host_end - www::without_www(host).len();
         }
+        let mut is_canonical = is_lower && !has_upper && name_start == host_start;
         let mut has_port = false;
         let mut rest = host_end;
         if line.get(host_end) == Some(&b':') {
@@ -77,7 +74,19 @@ impl Fused {
             is_canonical &= has_port;
         }
         is_canonical &= !(https && self.https_to_http && !has_port);
-        Some(Head { https, is_canonical, host_start, host_end, rest, has_port })
+        Some(Head { https, is_canonical, has_upper, name_start, host_end, rest, has_port })
+    }
+
+    /// Writes the head in its canonical form.
+    pub(super) fn write_head(&self, line: &[u8], head: &Head, out: &mut Vec<u8>) {
+        let keeps_https = head.https && (head.has_port || !self.https_to_http);
+        out.extend_from_slice(if keeps_https { b"https://" } else { b"http://" });
+        let host_start = out.len();
+        let end = if head.has_port { head.rest } else { head.host_end };
+        out.extend_from_slice(&line[head.name_start..end]);
+        if head.has_upper {
+            out[host_start..].make_ascii_lowercase();
+        }
     }
 }
 
@@ -85,33 +94,22 @@ impl Fused {
 /// schemes.
 #[inline]
 fn read_scheme(line: &[u8]) -> Option<(bool, usize, bool)> {
-    let (https, length) = match line.get(..8)? {
-        [b'h' | b'H', b't' | b'T', b't' | b'T', b'p' | b'P', b':', b'/', b'/', _] => (false, 7),
-        [b'h' | b'H', b't' | b'T', b't' | b'T', b'p' | b'P', b's' | b'S', b':', b'/', b'/'] => {
-            (true, 8)
-        }
-        _ => return None,
-    };
-    Some((https, length, !line[..5].iter().any(u8::is_ascii_uppercase)))
-}
-
-/// Could `byte`, with `next` behind it, be anything but canonical in a host, or end it? A dot is
-/// looked at if the label behind it is empty or may be encoded.
-#[inline(always)]
-fn needs_look_in_host(byte: u8, next: u8) -> bool {
-    // No short circuits, so that the compiler can do a window at once.
-    let is_plain = (byte.wrapping_sub(b'a') < 26)
-        | (byte.wrapping_sub(b'0') < 10)
-        | (byte.wrapping_sub(b'-') <= b'.' - b'-')
-        | (byte == b'_');
-    let dot = (byte == b'.') & ((next == b'.') | ((next | 0x20) == b'x'));
-    !is_plain | dot
-}
-
-/// Does `label` start as punycode does?
-#[inline]
-fn is_encoded(label: &[u8]) -> bool {
-    label.len() >= 4 && label[0] | 0x20 == b'x' && label[..4].eq_ignore_ascii_case(b"xn--")
+    const HTTP: u64 = u64::from_le_bytes(*b"http://\0");
+    const HTTPS: u64 = u64::from_le_bytes(*b"https://");
+    const SEVEN: u64 = u64::MAX >> 8;
+    let start = u64::from_le_bytes(*line.first_chunk()?);
+    if start == HTTPS {
+        return Some((true, 8, true));
+    }
+    if start & SEVEN == HTTP {
+        return Some((false, 7, true));
+    }
+    // Colon and slashes have the bit of lower case set.
+    match start | 0x2020_2020_2020_2020 {
+        HTTPS if line[5..8] == *b"://" => Some((true, 8, false)),
+        lower if lower & SEVEN == HTTP && line[4..7] == *b"://" => Some((false, 7, false)),
+        _ => None,
+    }
 }
 
 /// Is `host` four decimal numbers up to 255 without leading zeros?

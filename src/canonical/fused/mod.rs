@@ -1,33 +1,43 @@
 //! HOT: once per input byte. The fast lane: the canonical form in one pass, or a refusal.
 //!
-//! Price: one pass over a URL that is already canonical, which is then returned as it is; a second
-//! one, writing, over a URL that is not. No allocation once the buffers have grown, no lock, no
-//! formatting. Guard: `benches/canonical.rs`, group `fused`. Twin: `reference.rs` gives the same
-//! answer slowly; `tests/it/lanes.rs` and the fuzz target `lanes` compare the two.
+//! ```text
+//! line    http://a.test/x/%41?b=1&a=2#top
+//!  marks  one bit per byte and set: where the host ends, what needs a look in a path, …
+//!  head   scheme, host, port                          canonical?  or written by `write.rs`
+//!  path   up to the first ? or #                      canonical?  or written by `write.rs`
+//!  query  pieces: kept as they are, spelled, dropped; canonical if all are kept, in order
+//! ```
 //!
-//! `head.rs` reads scheme, host and port; `accept.rs` decides whether the rest is canonical; if
-//! not, `rewrite.rs` writes all of it; `classes.rs` has the tables they go by.
+//! Price: the marks (see `bytes/marks.rs`), then a step for each mark, not for each byte. A URL that
+//! is canonical, or is so up to its fragment, is returned as it is; of another one, what is
+//! canonical is copied and only the rest is spelled. No allocation once the buffers have grown, no
+//! lock, no formatting. Guard: `benches/canonical.rs`, group `fused`. Twin: `reference.rs` gives the
+//! same answer slowly; `tests/it/lanes.rs` and the fuzz target `lanes` compare the two.
 //!
 //! It refuses whatever is rare and intricate (users, IDN, odd addresses, session ids in paths,
 //! control characters, …): then the reference lane answers. It never differs from it.
 
-mod accept;
 mod classes;
 mod head;
-mod rewrite;
+mod path;
+mod query;
 
 use std::sync::Arc;
 
 use super::names::{IndexNames, ParamNames, SessionNames};
 use super::profile::{Profile, Slash, Www};
 use super::rules::RuleId;
-use classes::{Table, host_table, path_table, query_table};
-use rewrite::Piece;
+use crate::bytes::marks::{Marker, Marks};
+use crate::limits::URL_BYTES_MAX;
+use classes::{
+    SETS, Table, host_table, marker, path_table, query_table, raw_in_path, raw_in_query, set,
+};
+use query::{Piece, Query};
 
 /// What the fast lane says.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Answer<'a> {
-    /// The line is its own canonical form.
+    /// The canonical form is the line, or its beginning.
     Same(&'a [u8]),
     /// The canonical form was written.
     Written,
@@ -38,18 +48,32 @@ pub(super) enum Answer<'a> {
 /// Buffers that one worker reuses.
 #[derive(Debug, Default)]
 pub(super) struct Scratch {
-    /// The pieces of the query being written.
+    /// The marks of the line.
+    blocks: Vec<[u64; SETS]>,
+    /// The pieces of its query that are kept.
     pieces: Vec<Piece>,
-    /// The query, sorted.
-    sorted: Vec<u8>,
+    /// Pieces that had to be spelled anew.
+    spelled: Vec<u8>,
+}
+
+/// A line and its marks.
+#[derive(Clone, Copy)]
+struct Marked<'a> {
+    line: &'a [u8],
+    marks: Marks<'a, SETS>,
 }
 
 /// A profile in the form that the loops need.
 #[derive(Debug)]
 pub(super) struct Fused {
+    marker: Marker<SETS>,
     host: Table,
     path: Table,
     query: Table,
+    /// Which bytes are spelled without an escape in a path, whichever way they came.
+    raw_in_path: [bool; 256],
+    /// The same for a query; but `=` is raw in a value, too.
+    raw_in_query: [bool; 256],
     form: bool,
     empty_values: bool,
     drop_fragment: bool,
@@ -89,10 +113,16 @@ impl Fused {
             return None;
         }
         let sessions = on(RuleId::SessionIds).then(|| options.sessions.clone());
+        let host = host_table();
+        let path = path_table(options.form_spelling, sessions.is_some());
+        let query = query_table(options.form_spelling);
         Some(Fused {
-            host: host_table(),
-            path: path_table(options.form_spelling, sessions.is_some()),
-            query: query_table(options.form_spelling),
+            marker: marker(&host, &path, &query),
+            host,
+            path,
+            query,
+            raw_in_path: raw_in_path(options.form_spelling),
+            raw_in_query: raw_in_query(options.form_spelling),
             form: options.form_spelling,
             empty_values: options.empty_values,
             drop_fragment: on(RuleId::Fragment),
@@ -118,22 +148,71 @@ impl Fused {
         scratch: &mut Scratch,
         out: &mut Vec<u8>,
     ) -> Answer<'a> {
-        let Some(head) = self.head(line) else { return Answer::Refused };
-        // Bet: most URLs of a list are canonical already (share per corpus: data/README.md).
-        // Lost: `rewrite` starts over and never comes back.
-        if head.is_canonical && self.is_canonical_from(line, &head) {
-            return Answer::Same(line);
+        if line.len() > URL_BYTES_MAX {
+            return Answer::Refused;
         }
-        match self.rewrite(line, &head, scratch, out) {
-            Some(()) => Answer::Written,
-            None => Answer::Refused,
-        }
+        self.answer(line, scratch, out).unwrap_or(Answer::Refused)
     }
 
-    /// Does the parameter go?
+    /// The same; `None` to refuse.
     #[inline]
-    fn drops(&self, host: &[u8], name: &[u8], value: &[u8]) -> bool {
-        self.drop_params.as_ref().is_some_and(|names| names.matches(host, name, value))
-            || self.sessions.as_ref().is_some_and(|names| names.matches_query(name, value))
+    fn answer<'a>(
+        &self,
+        line: &'a [u8],
+        scratch: &mut Scratch,
+        out: &mut Vec<u8>,
+    ) -> Option<Answer<'a>> {
+        let Scratch { blocks, pieces, spelled } = scratch;
+        let url = Marked { line, marks: self.marker.mark(line, blocks) };
+        let head = self.head(url)?;
+        let path_end = url.marks.next(set::END, head.rest);
+        let path = self.judge_path(url, head.rest, path_end);
+        let query = match line.get(path_end) {
+            Some(b'?') => {
+                let host = &line[head.name_start..head.host_end];
+                self.read_query(url, path_end, host, pieces, spelled)?
+            }
+            _ => Query::none(path_end),
+        };
+        let fragment = &line[query.end..];
+        let keeps_fragment = !fragment.is_empty() && self.keeps_fragment(&fragment[1..])?;
+
+        // Bet: most URLs of a list are canonical already (share per corpus: data/README.md), and
+        // many more are but for their fragment or a parameter.
+        // Lost: what is not canonical is written, part by part.
+        let starts_well = head.is_canonical && path.is_canonical();
+        if starts_well && (query.is_canonical || query.is_nothing() && !keeps_fragment) {
+            let end = if query.is_canonical { query.end } else { path_end };
+            return Some(Answer::Same(if keeps_fragment { line } else { &line[..end] }));
+        }
+        out.clear();
+        // Every byte may become an escape; one slash may be added.
+        out.reserve(3 * line.len() + 1);
+        if starts_well {
+            out.extend_from_slice(&line[..path_end]);
+        } else {
+            self.write_head(line, &head, out);
+            self.write_path(url, head.rest, path_end, path, out)?;
+        }
+        if query.is_canonical {
+            out.extend_from_slice(&line[path_end..query.end]);
+        } else {
+            query.write(line, pieces, spelled, out);
+        }
+        if keeps_fragment {
+            out.extend_from_slice(fragment);
+        }
+        Some(Answer::Written)
+    }
+
+    /// Does `fragment` stay, as it is? `None` to refuse: it would have to be rewritten.
+    fn keeps_fragment(&self, fragment: &[u8]) -> Option<bool> {
+        let is_route = self.keep_routes && matches!(fragment.first(), Some(b'!' | b'/'));
+        if self.drop_fragment && !is_route {
+            // A tab or line break before the first character would hide a route.
+            return fragment.first().is_none_or(|byte| *byte > b' ').then_some(false);
+        }
+        let is_plain = |byte: &u8| (0x21..0x7f).contains(byte) && !b"\"%<>`".contains(byte);
+        fragment.iter().all(is_plain).then_some(true)
     }
 }
