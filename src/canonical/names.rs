@@ -80,42 +80,82 @@ struct Table {
     exact: HashMap<Box<[u8]>, Vec<Condition>, ahash::RandomState>,
     /// Lower-case prefixes with their conditions.
     prefixes: Vec<(Box<[u8]>, Vec<Condition>)>,
-    /// A bit for every outline (see [`outline`]) that an exact name has. Most names of a list of
-    /// URLs fail here, before anything is hashed or compared.
-    outlines: Box<[u64]>,
-    /// For every byte: does a prefix start with it?
-    prefix_starts: Box<[bool]>,
+    outlines: Outlines,
     /// For the digest: the entries in the order they were added.
     text: String,
 }
 
-/// Outlines that are told apart: enough for some hundred names to leave most of them free.
-const OUTLINES: usize = 4096;
+/// What the names of a table look like from afar. Most names of a list of URLs are told apart from
+/// them here, before anything is hashed or compared.
+#[derive(Clone, Debug)]
+pub(super) struct Outlines {
+    /// A bit for every outline (see [`Outlines::of`]) that an exact name has.
+    exact: Box<[u64; 64]>,
+    /// A bit for every two letters that a prefix starts with (see [`Outlines::start_of`]).
+    starts: Box<[u64; 16]>,
+}
 
-/// Length, first and last byte of `name` in a few bits, without regard to ASCII case.
-#[inline]
-fn outline(name: &[u8], first: u8) -> usize {
-    let last = name[name.len() - 1] | 0x20;
-    (usize::from(first | 0x20) * 61 + usize::from(last) * 1021 + name.len() * 127) % OUTLINES
+impl Default for Outlines {
+    fn default() -> Self {
+        Outlines { exact: Box::new([0; 64]), starts: Box::new([0; 16]) }
+    }
+}
+
+impl Outlines {
+    /// Length, first and last byte of a name in twelve bits, without regard to ASCII case.
+    #[inline]
+    fn of(name: &[u8], first: u8) -> usize {
+        let last = name[name.len() - 1] | 0x20;
+        (usize::from(first | 0x20) * 61 + usize::from(last) * 1021 + name.len() * 127) % 4096
+    }
+
+    /// The first two bytes of a name in ten bits, without regard to ASCII case.
+    #[inline]
+    fn start_of(first: u8, second: u8) -> usize {
+        usize::from(first & 31) << 5 | usize::from(second & 31)
+    }
+
+    fn add_exact(&mut self, name: &[u8]) {
+        let Some(&first) = name.first() else { return };
+        let bit = Self::of(name, first);
+        self.exact[bit / 64] |= 1 << (bit % 64);
+    }
+
+    fn add_prefix(&mut self, prefix: &[u8]) {
+        match *prefix {
+            [] => self.starts.fill(u64::MAX),
+            [first] => (0..32).for_each(|second| self.add_start(first, second)),
+            [first, second, ..] => self.add_start(first, second),
+        }
+    }
+
+    fn add_start(&mut self, first: u8, second: u8) {
+        let bit = Self::start_of(first, second);
+        self.starts[bit / 64] |= 1 << (bit % 64);
+    }
+
+    fn merge(&mut self, other: &Outlines) {
+        self.exact.iter_mut().zip(&*other.exact).for_each(|(word, more)| *word |= more);
+        self.starts.iter_mut().zip(&*other.starts).for_each(|(word, more)| *word |= more);
+    }
+
+    /// Could `name` be in the table? Never says no where it is.
+    #[inline]
+    pub(super) fn may_have(&self, name: &[u8]) -> bool {
+        let Some(&first) = name.first() else { return false };
+        let bit = Self::of(name, first);
+        let start = Self::start_of(first, name.get(1).copied().unwrap_or(0));
+        (self.exact[bit / 64] >> (bit % 64) | self.starts[start / 64] >> (start % 64)) & 1 == 1
+    }
 }
 
 impl Table {
     fn add(&mut self, name: &str, condition: Condition) {
-        if self.outlines.is_empty() {
-            self.outlines = vec![0; OUTLINES / 64].into();
-            self.prefix_starts = vec![false; 256].into();
-        }
         self.text.push_str(&format!("{name} {condition:?};"));
         let lower = name.to_ascii_lowercase();
         match lower.strip_suffix('*').map(str::as_bytes) {
             Some(stem) => {
-                match stem.first() {
-                    None => self.prefix_starts.fill(true),
-                    Some(byte) => {
-                        self.prefix_starts[usize::from(*byte)] = true;
-                        self.prefix_starts[usize::from(byte.to_ascii_uppercase())] = true;
-                    }
-                }
+                self.outlines.add_prefix(stem);
                 match self.prefixes.iter_mut().find(|(known, _)| **known == *stem) {
                     Some((_, conditions)) => conditions.push(condition),
                     None => self.prefixes.push((stem.into(), vec![condition])),
@@ -123,8 +163,7 @@ impl Table {
             }
             None if lower.is_empty() => {}
             None => {
-                let bit = outline(lower.as_bytes(), lower.as_bytes()[0]);
-                self.outlines[bit / 64] |= 1 << (bit % 64);
+                self.outlines.add_exact(lower.as_bytes());
                 self.exact.entry(lower.as_bytes().into()).or_default().push(condition);
             }
         }
@@ -133,13 +172,8 @@ impl Table {
     /// Does an entry for `name` hold for `value` on `host`?
     #[inline]
     fn matches(&self, host: &[u8], name: &[u8], value: &[u8]) -> bool {
-        let Some(&first) = name.first() else { return false };
-        if self.outlines.is_empty() {
-            return false;
-        }
-        let bit = outline(name, first);
-        self.outlines[bit / 64] >> (bit % 64) & 1 == 1 && self.has_exact(host, name, value)
-            || self.prefix_starts[usize::from(first)] && self.has_prefix(host, name, value)
+        self.outlines.may_have(name)
+            && (self.has_exact(host, name, value) || self.has_prefix(host, name, value))
     }
 
     #[inline(never)]
@@ -241,6 +275,11 @@ impl ParamNames {
         self.0.add(name, Condition::default());
     }
 
+    /// What its names look like.
+    pub(super) fn add_outlines(&self, outlines: &mut Outlines) {
+        outlines.merge(&self.0.outlines);
+    }
+
     /// Is the parameter `name=value` on `host` one that does not matter?
     #[inline]
     pub(super) fn matches(&self, host: &[u8], name: &[u8], value: &[u8]) -> bool {
@@ -275,6 +314,11 @@ impl SessionNames {
             Arc::new(names)
         });
         LIST.clone()
+    }
+
+    /// What the names of its query parameters look like.
+    pub(super) fn add_outlines(&self, outlines: &mut Outlines) {
+        outlines.merge(&self.query.outlines);
     }
 
     /// Is the query parameter `name=value` a session id?

@@ -98,11 +98,10 @@ fn read_scheme(line: &[u8]) -> Option<(bool, usize, bool)> {
     const HTTPS: u64 = u64::from_le_bytes(*b"https://");
     const SEVEN: u64 = u64::MAX >> 8;
     let start = u64::from_le_bytes(*line.first_chunk()?);
-    if start == HTTPS {
-        return Some((true, 8, true));
-    }
-    if start & SEVEN == HTTP {
-        return Some((false, 7, true));
+    // No branch between the two: which of them it is cannot be foretold.
+    let is_https = start == HTTPS;
+    if is_https | (start & SEVEN == HTTP) {
+        return Some((is_https, 7 + usize::from(is_https), true));
     }
     // Colon and slashes have the bit of lower case set.
     match start | 0x2020_2020_2020_2020 {

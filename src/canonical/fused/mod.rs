@@ -24,7 +24,7 @@ mod query;
 
 use std::sync::Arc;
 
-use super::names::{IndexNames, ParamNames, SessionNames};
+use super::names::{IndexNames, Outlines, ParamNames, SessionNames};
 use super::profile::{Profile, Slash, Www};
 use super::rules::RuleId;
 use crate::bytes::marks::{Marker, Marks};
@@ -84,6 +84,8 @@ pub(super) struct Fused {
     one_slash: bool,
     sessions: Option<Arc<SessionNames>>,
     drop_params: Option<Arc<ParamNames>>,
+    /// What the names of parameters that go look like.
+    outlines: Outlines,
     sort: bool,
     drop_empty_query: bool,
     index_names: Option<Arc<IndexNames>>,
@@ -113,6 +115,14 @@ impl Fused {
             return None;
         }
         let sessions = on(RuleId::SessionIds).then(|| options.sessions.clone());
+        let drop_params = on(RuleId::Params).then(|| options.drop_params.clone());
+        let mut outlines = Outlines::default();
+        if let Some(names) = &drop_params {
+            names.add_outlines(&mut outlines);
+        }
+        if let Some(names) = &sessions {
+            names.add_outlines(&mut outlines);
+        }
         let host = host_table();
         let path = path_table(options.form_spelling, sessions.is_some());
         let query = query_table(options.form_spelling);
@@ -132,7 +142,8 @@ impl Fused {
             https_to_http: on(RuleId::Scheme),
             one_slash: on(RuleId::DuplicateSlashes),
             sessions,
-            drop_params: on(RuleId::Params).then(|| options.drop_params.clone()),
+            drop_params,
+            outlines,
             sort: on(RuleId::QueryOrder),
             drop_empty_query: on(RuleId::EmptyQuery),
             index_names: on(RuleId::DirectoryIndex).then(|| options.index_names.clone()),

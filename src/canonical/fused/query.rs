@@ -172,6 +172,11 @@ impl Fused {
     /// Does the parameter go?
     #[inline]
     fn drops(&self, host: &[u8], name: &[u8], value: &[u8]) -> bool {
+        self.outlines.may_have(name) && self.drops_surely(host, name, value)
+    }
+
+    #[inline(never)]
+    fn drops_surely(&self, host: &[u8], name: &[u8], value: &[u8]) -> bool {
         self.drop_params.as_ref().is_some_and(|names| names.matches(host, name, value))
             || self.sessions.as_ref().is_some_and(|names| names.matches_query(name, value))
     }
