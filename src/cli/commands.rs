@@ -81,7 +81,7 @@ pub(super) fn dedup(args: &DedupArgs) -> Result<u8> {
         let outcome = pipeline::dedup(&job, &plan, &mut output)?;
         // First the result, then the memory of it: what was not published has not been seen.
         output.publish()?;
-        save_seen(seen_file, &canonicalizer, job.key, &seen)?;
+        save_seen(seen_file, &canonicalizer, &job.key, &seen)?;
         outcome
     } else {
         let plan = DedupPlan { print: args.print.into(), seen: &ClusterSet::default() };
@@ -184,7 +184,7 @@ fn open_seen(
 fn save_seen(
     mut file: Output,
     canonicalizer: &Canonicalizer,
-    key: FingerprintKey,
+    key: &FingerprintKey,
     set: &ClusterSet,
 ) -> Result<()> {
     let mut bytes = Vec::new();

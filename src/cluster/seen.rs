@@ -4,7 +4,7 @@
 //! file    = header record*
 //! header  = magic version key digest count checksum
 //! magic   = "undust-seen\n"                      12 bytes
-//! version = u32                                   1
+//! version = u32                                   2
 //! key     = 16 bytes                              the fingerprint key: keep the file to yourself
 //! digest  = 16 bytes                              the profile's digest, as hexadecimal digits
 //! count   = u64                                   number of records
@@ -25,7 +25,7 @@ use crate::error::{Error, Result};
 use crate::fingerprint::{Fingerprint, FingerprintKey};
 
 const MAGIC: &[u8; 12] = b"undust-seen\n";
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 const HEADER_BYTES: usize = 12 + 4 + 16 + 16 + 8 + 8;
 
 /// What a seen file says of itself.
@@ -51,13 +51,13 @@ impl SeenHeader {
         digest[..len].copy_from_slice(&text[..len]);
         bytes.extend_from_slice(&digest);
         bytes.extend_from_slice(&self.count.to_le_bytes());
-        let check = check_sum(&bytes, self.key);
+        let check = check_sum(&bytes, &self.key);
         bytes.extend_from_slice(&check.to_le_bytes());
         bytes
     }
 }
 
-fn check_sum(bytes: &[u8], key: FingerprintKey) -> u64 {
+fn check_sum(bytes: &[u8], key: &FingerprintKey) -> u64 {
     let mut hasher = SipHasher13::new_with_key(&key.to_bytes());
     hasher.write(bytes);
     hasher.finish()
@@ -115,11 +115,11 @@ pub fn read_seen(mut file: impl Read, digest: &str, set: &ClusterSet) -> Result<
 /// Writes all of `set` as a seen file.
 pub fn write_seen(
     mut file: impl Write,
-    key: FingerprintKey,
+    key: &FingerprintKey,
     digest: &str,
     set: &ClusterSet,
 ) -> io::Result<()> {
-    let header = SeenHeader { key, digest: digest.to_string(), count: set.len() };
+    let header = SeenHeader { key: key.clone(), digest: digest.to_string(), count: set.len() };
     file.write_all(&header.to_bytes())?;
     for partition in 0..PARTITIONS {
         for fingerprint in set.sorted(partition) {
@@ -151,7 +151,7 @@ mod tests {
             set.insert(key.fingerprint(&number.to_le_bytes()));
         }
         let mut file = Vec::new();
-        write_seen(&mut file, key, "0123456789abcdef", &set).unwrap();
+        write_seen(&mut file, &key, "0123456789abcdef", &set).unwrap();
         (set, file)
     }
 

@@ -115,7 +115,7 @@ fn look_at(job: &Job, chunk: &Chunk, scratch: &mut Scratch, levels: usize) -> Su
         if canonical.form == record.line {
             rungs.push((0, last));
         } else {
-            climb(job.canonicalizer, job.key, record.line, record.url, &mut rungs, &mut changed);
+            climb(job.canonicalizer, &job.key, record.line, record.url, &mut rungs, &mut changed);
         }
         starts.push(u32::try_from(rungs.len()).unwrap_or(u32::MAX));
         fingerprints.push(last);
@@ -139,7 +139,7 @@ fn look_at(job: &Job, chunk: &Chunk, scratch: &mut Scratch, levels: usize) -> Su
 /// The forms of one line at every level at which it changes.
 fn climb(
     canonicalizer: &Canonicalizer,
-    key: FingerprintKey,
+    key: &FingerprintKey,
     line: &[u8],
     url: &[u8],
     rungs: &mut Vec<(u8, Fingerprint)>,
