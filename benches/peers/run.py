@@ -333,10 +333,8 @@ def growth_row(lines, name, runs, warm, failed):
 
 
 def make_list(undust, lines, truth=None):
-    """Generates a list in the work folder, unless it is there. Its name."""
+    """Generates a list in the work folder, anew each time: another undust may have another generator. Its name."""
     name = f"list-{lines}.txt"
-    if (WORK / name).exists() and (not truth or (WORK / truth).exists()):
-        return name
     command = [undust, "generate", "list", "-n", str(lines), "--seed", str(SEED), "-o", name]
     tell(command + (["--truth", truth] if truth else []), cwd=WORK)
     return name
@@ -391,12 +389,17 @@ def peers(rivals, versions, undust, plan):
         for arguments in rival["against"]:
             try:
                 row = compare(rival, version, arguments, undust, lists, plan)
-                if "keys" in rival:
-                    row |= {"truth": judged.of_rival(rival), "undust_truth": judged.of_undust(arguments)}
             except Failure as failure:
                 say(f"{rival['name']}: {failure}")
-                row = {"rival": rival["name"], "version": version, "failed": str(failure)}
+                rows.append({"rival": rival["name"], "version": version, "failed": str(failure)})
+                continue
             rows.append(row)
+            if "keys" in rival:
+                try:
+                    row |= {"truth": judged.of_rival(rival), "undust_truth": judged.of_undust(arguments)}
+                except Failure as failure:
+                    say(f"{rival['name']}: not judged: {failure}")
+                    row["check"] = "; ".join(filter(None, [row["check"], f"not judged: {failure}"]))
     return {"pages": sum(row[1] == "first" for row in truth_rows(lists)), "peers": rows}
 
 
