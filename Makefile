@@ -35,7 +35,7 @@ LINES ?= 1000000
 RUNS ?= 3
 GROWTH ?= 1M,3M
 peers:
-	python3 benches/peers/run.py --lines $(LINES) --runs $(RUNS) --growth $(GROWTH) $(PEERS)
+	python3 benches/peers/run.py --lines $(LINES) --runs $(RUNS) --growth=$(GROWTH) $(PEERS)
 
 ## Two minutes of each fuzz target; needs cargo-fuzz.
 fuzz:
