@@ -3,7 +3,7 @@
 CARGO ?= cargo
 export RUST_BACKTRACE ?= 0
 
-.PHONY: all check test docs fmt bench fuzz
+.PHONY: all check test docs fmt bench peers fuzz
 
 all: check test
 
@@ -29,6 +29,13 @@ fmt:
 ## All benches, with their checks; takes some minutes.
 bench:
 	$(CARGO) bench --locked
+
+## undust against its rivals, on LINES lines and RUNS pairs; needs Python 3.11 and a network. PEERS: more flags.
+LINES ?= 1000000
+RUNS ?= 3
+GROWTH ?= 1M,3M
+peers:
+	python3 benches/peers/run.py --lines $(LINES) --runs $(RUNS) --growth=$(GROWTH) $(PEERS)
 
 ## Two minutes of each fuzz target; needs cargo-fuzz.
 fuzz:
