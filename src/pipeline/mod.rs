@@ -10,6 +10,7 @@
 //! chunk, and what happens with a batch once all its chunks are done.
 
 mod canon;
+mod crew;
 mod dedup;
 mod scan;
 mod select;
@@ -25,6 +26,7 @@ pub use spool::Spooled;
 pub use survey::survey;
 
 use crate::canonical::Canonicalizer;
+use crate::crew::Crew;
 use crate::error::{Error, Result};
 use crate::fingerprint::FingerprintKey;
 use crate::input::{FileSummary, InputPlan};
@@ -69,6 +71,12 @@ impl Job<'_> {
     pub fn workers(&self) -> usize {
         let processors = || std::thread::available_parallelism().map_or(1, usize::from);
         if self.threads == 0 { processors() } else { self.threads }.min(THREADS_MAX)
+    }
+
+    /// Threads for what can be done aside, beside the workers; none are started before the first
+    /// task.
+    pub fn crew(&self) -> Crew {
+        crew::crew(self.workers())
     }
 
     /// The job's own threads.
