@@ -2,19 +2,21 @@
 
 use std::sync::OnceLock;
 
+use super::workers;
 use crate::crew::{Crew, Task};
 
 /// Most threads of a crew. Reason: that many unpack faster than any disk reads; each may hold some
 /// tens of megabytes.
 const HANDS_MAX: usize = 16;
 
-/// A crew of `threads` threads, which are started with the first task.
+/// A crew of `threads` threads, which are started with the first task; 0: as many as the machine has
+/// processors.
 ///
 /// They are not the workers of a job: those wait for each other at the end of a batch, and a task
 /// must not wait for work that waits for the task. Without any threads to be had, each task is done
 /// by who gives it.
-pub(super) fn crew(threads: usize) -> Crew {
-    let hands = threads.clamp(1, HANDS_MAX);
+pub fn crew(threads: usize) -> Crew {
+    let hands = workers(threads).clamp(1, HANDS_MAX);
     let pool = OnceLock::new();
     Crew::new(hands, move |task: Task| match pool.get_or_init(|| start(hands)) {
         Some(pool) => pool.spawn(task),
