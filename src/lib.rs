@@ -6,6 +6,7 @@ pub mod error;
 pub mod limits;
 
 pub mod bytes;
+pub mod crew;
 
 pub mod fingerprint;
 pub mod parts;

@@ -68,7 +68,7 @@ pub(super) fn dedup(args: &DedupArgs) -> Result<u8> {
             "--seen works with the first spelling only: leave out --keep, or run undust twice",
         ));
     }
-    let mut claims = Claims::new(&job.input.paths);
+    let mut claims = Claims::new(&job.input.paths).pack_with(job.crew());
     let mut output = claims.open(args.run.output.as_deref())?;
     let stats = args.run.open_stats(&mut claims)?;
     let outcome = if args.looks_twice() {
@@ -204,7 +204,7 @@ pub(super) fn canon(args: &CanonArgs) -> Result<u8> {
         OnBadArg::Empty => OnBad::Empty,
         OnBadArg::Fail => OnBad::Fail,
     };
-    let mut claims = Claims::new(&job.input.paths);
+    let mut claims = Claims::new(&job.input.paths).pack_with(job.crew());
     let mut output = claims.open(args.run.output.as_deref())?;
     let stats = args.run.open_stats(&mut claims)?;
     let outcome = pipeline::canon(&job, on_bad, &mut output)?;
@@ -218,7 +218,7 @@ pub(super) fn report(args: &ReportArgs) -> Result<u8> {
     let canonicalizer = args.profile.canonicalizer()?;
     let progress = Progress::new(args.run.quiet);
     let mut job = job(args.input.plan()?, &canonicalizer, &args.run, &progress);
-    let mut claims = Claims::new(&job.input.paths);
+    let mut claims = Claims::new(&job.input.paths).pack_with(job.crew());
     let mut output = claims.open(args.run.output.as_deref())?;
     let stats = args.run.open_stats(&mut claims)?;
     let _spooled = Spooled::replace(&mut job.input, &args.run.temp_dir())?;
@@ -246,7 +246,7 @@ fn generate_list(args: &GenerateListArgs) -> Result<u8> {
         variant_share: args.variants,
     };
     let mut list = List::new(&plan)?;
-    let mut claims = Claims::new(&[]);
+    let mut claims = Claims::new(&[]).pack_with(pipeline::crew(0));
     let mut output = claims.open(args.output.as_deref())?;
     let mut truth_file = match &args.truth {
         None => None,

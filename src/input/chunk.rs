@@ -21,7 +21,7 @@ use crate::error::Result;
 ///   line longer than `line_bytes_max` alone stays in its chunk; who walks the lines checks them.
 /// - Which lines are overlong depends on the plan only, not on mapping, reading or compression.
 ///
-/// Cheap to move: it owns a buffer, or a share of a mapped file.
+/// Cheap to move: it owns a buffer, or a share of a larger one or of a mapped file.
 pub struct Chunk {
     data: Data,
     file: usize,
@@ -31,6 +31,7 @@ pub struct Chunk {
 
 enum Data {
     Owned(Vec<u8>),
+    Shared(Arc<Vec<u8>>, Range<usize>),
     Mapped(Arc<Mapped>, Range<usize>),
 }
 
@@ -40,6 +41,11 @@ impl Chunk {
 
     pub(super) fn owned(bytes: Vec<u8>, file: usize, at: u64, overlong: Option<u64>) -> Self {
         Chunk { data: Data::Owned(bytes), file, at, overlong }
+    }
+
+    /// The bytes `range` of `buffer`, which are at `at` in the file.
+    pub(super) fn shared(buffer: Arc<Vec<u8>>, range: Range<usize>, file: usize, at: u64) -> Self {
+        Chunk { data: Data::Shared(buffer, range), file, at, overlong: None }
     }
 
     /// The bytes `range` of `mapped`. Panics later, in [`Chunk::bytes`], if the range is outside.
@@ -57,6 +63,7 @@ impl Chunk {
     pub fn bytes(&self) -> &[u8] {
         match &self.data {
             Data::Owned(bytes) => bytes,
+            Data::Shared(buffer, range) => &buffer[range.clone()],
             Data::Mapped(mapped, range) => &mapped.bytes()[range.clone()],
         }
     }
@@ -91,7 +98,7 @@ impl Chunk {
     /// - Cost: one `fstat` for a mapped chunk, nothing for others.
     pub fn verify(&self) -> Result<()> {
         match &self.data {
-            Data::Owned(_) => Ok(()),
+            Data::Owned(_) | Data::Shared(..) => Ok(()),
             Data::Mapped(mapped, _) => mapped.verify(),
         }
     }
@@ -104,6 +111,7 @@ impl fmt::Debug for Chunk {
             .field("at", &self.at)
             .field("bytes", &self.bytes().len())
             .field("overlong", &self.overlong)
+            .field("shared", &!matches!(self.data, Data::Owned(_)))
             .finish()
     }
 }

@@ -1,18 +1,20 @@
 //! Turns paths into chunks of whole lines.
 //!
 //! ```text
-//! InputPlan --files--> paths --source--> bytes --compression--> decoded bytes --cut--> Chunk
+//! InputPlan --files--> paths --source--> bytes --unpack, gzip--> decoded bytes --cut--> Chunk
 //!                                  \--mapped (guarded by sigbus), never decoded--/
 //! ```
 //!
-//! Everything happens on the thread that calls [`Input::next`]: nothing is started here, nothing
-//! printed, no clock read. The exception is the signal handler of `sigbus`, which has nobody left
+//! Everything happens on the thread that calls [`Input::next`], but for what is given to the crew of
+//! [`Input::unpack_with`]: nothing is started here, nothing printed, no clock read. The exception is the signal handler of `sigbus`, which has nobody left
 //! to return an error to.
 
 mod chunk;
 mod compression;
 mod cut;
 mod files;
+mod frames;
+mod gzip;
 #[allow(unsafe_code)]
 mod mapped;
 #[allow(unsafe_code)]
@@ -21,6 +23,7 @@ mod source;
 mod stream;
 #[cfg(test)]
 mod tests;
+mod unpack;
 
 use std::iter::FusedIterator;
 use std::path::{Path, PathBuf};
@@ -31,10 +34,12 @@ pub use chunk::Chunk;
 pub use compression::Compression;
 pub use source::FileSummary;
 
+use crate::crew::Crew;
 use crate::error::Result;
 use crate::limits;
 use cut::Sizes;
 use source::Source;
+use unpack::Unpacking;
 
 /// What is to be read, and how.
 #[derive(Clone, Debug)]
@@ -123,6 +128,7 @@ pub struct Input {
     summaries: Vec<FileSummary>,
     current: Option<Source>,
     sizes: Sizes,
+    unpacking: Unpacking,
     /// Nothing comes any more: all is read, or an error was returned.
     ended: bool,
 }
@@ -145,8 +151,16 @@ impl Input {
             summaries: Vec::new(),
             current: None,
             sizes,
+            unpacking: Unpacking::default(),
             ended: false,
         })
+    }
+
+    /// Unpacks the frames of zstd files with the help of `crew`: the same chunks, sooner.
+    ///
+    /// Memory: some tens of megabytes for each of its hands, and as much again.
+    pub fn unpack_with(&mut self, crew: Crew) {
+        self.unpacking.crew = Some(crew);
     }
 
     /// Bytes of all files as they are on disk, or `None` if one of them is a pipe or a device.
@@ -179,7 +193,8 @@ impl Input {
                 None => {
                     let at = self.summaries.len();
                     let Some(path) = self.files.get(at) else { return Ok(None) };
-                    let source = Source::open(path, at, &self.plan, &self.progress)?;
+                    let source =
+                        Source::open(path, at, &self.plan, &self.progress, &self.unpacking)?;
                     self.summaries.push(source.summary().clone());
                     self.current.insert(source)
                 }

@@ -6,11 +6,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::InputPlan;
 use super::chunk::Chunk;
-use super::compression::{Compression, Decoder};
+use super::compression::Compression;
 use super::cut::{Sizes, cut};
 use super::files;
+use super::gzip::Gzip;
 use super::mapped::{Mapped, Origin};
 use super::stream::{Disk, Reader, Stream, packed};
+use super::unpack::{Unpacker, Unpacking};
 use crate::error::{Error, Result};
 
 /// What is known of a file that was read, or is being read.
@@ -53,12 +55,14 @@ impl Source {
     /// Opens the file `path`, number `file` of its input, and looks at its first bytes.
     ///
     /// Adds to `progress` what is taken from the disk. Maps only if `plan.map`, and then only plain
-    /// regular files; whatever stands in the way of mapping means reading.
+    /// regular files; whatever stands in the way of mapping means reading. Zstd files are
+    /// unpacked as `how` says.
     pub(super) fn open(
         path: &Path,
         file: usize,
         plan: &InputPlan,
         progress: &Arc<AtomicU64>,
+        how: &Unpacking,
     ) -> Result<Self> {
         let shown = files::shown(plan.name_of(path));
         let reading = |error| Error::reading(&shown, error);
@@ -95,13 +99,16 @@ impl Source {
             }
             (None, Compression::None) => Body::Stream(Stream::new(Reader::Plain(disk), head)),
             (None, Compression::Gzip) => {
-                let decoder = Decoder::gzip(packed(head, disk));
-                Body::Stream(Stream::new(Reader::Packed(decoder), Vec::new()))
+                let decoder = Gzip::new(packed(head, disk));
+                Body::Stream(Stream::new(Reader::Gzip(Box::new(decoder)), Vec::new()))
             }
             (None, Compression::Zstd) => {
-                let decoder =
-                    Decoder::zstd(packed(head, disk), plan.zstd_window_log_max).map_err(reading)?;
-                Body::Stream(Stream::new(Reader::Packed(decoder), Vec::new()))
+                // Of a stream, nothing is read that is not decoded at once: more may come late.
+                let crew = how.crew.clone().filter(|_| rest_bytes.is_some());
+                let how = Unpacking { crew, ..how.clone() };
+                let unpacker = Unpacker::new(head, disk, plan.zstd_window_log_max, how);
+                let unpacker = Box::new(unpacker.map_err(reading)?);
+                Body::Stream(Stream::new(Reader::Zstd(unpacker), Vec::new()))
             }
         };
         let summary = FileSummary {

@@ -7,12 +7,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::chunk::Chunk;
-use super::compression::Decoder;
+use super::compression::{Compression, explain};
 use super::cut::Sizes;
+use super::gzip::Gzip;
 use super::mapped::Origin;
+use super::unpack::Unpacker;
 use crate::error::{Error, Result};
 
-/// Bytes read from a packed file at once. Reason: a zstd block holds at most 128 KiB.
+/// Bytes read from a gzip file at once. Reason: many of its decoder's windows of 32 KiB.
 const PACKED_BUFFER_BYTES: usize = 128 << 10;
 
 /// Bytes read from a stream at once. Reason: as much as a pipe holds by default.
@@ -79,6 +81,11 @@ impl Disk {
         Ok(false)
     }
 
+    /// Is it unknown where the bytes end? Then some may come now, and others later.
+    pub(super) fn is_stream(&self) -> bool {
+        self.left.is_none()
+    }
+
     fn count(&mut self, bytes: usize) {
         self.left = self.left.map(|left| left.saturating_sub(bytes as u64));
         self.progress.fetch_add(bytes as u64, Ordering::Relaxed);
@@ -113,7 +120,8 @@ pub(super) fn packed(head: Vec<u8>, disk: Disk) -> Packed {
 /// Where decoded bytes come from.
 pub(super) enum Reader {
     Plain(Disk),
-    Packed(Decoder<Packed>),
+    Gzip(Box<Gzip<Packed>>),
+    Zstd(Box<Unpacker>),
     #[cfg(test)]
     Test(Box<dyn Read + Send>),
 }
@@ -142,6 +150,9 @@ impl Stream {
     ///
     /// Memory: at most twice `chunk_bytes`, or the longest line that is delivered whole.
     pub(super) fn next_chunk(&mut self, file: usize, sizes: &Sizes) -> Option<Chunk> {
+        if let Some(chunk) = self.share_chunk(file, sizes) {
+            return Some(chunk);
+        }
         // One byte more than a chunk tells whether the file ends with it.
         self.fill_for_chunk(sizes);
         if self.buffer.is_empty() {
@@ -164,11 +175,29 @@ impl Stream {
     pub(super) fn finish(&mut self, shown: &str) -> Result<()> {
         match (self.error.take(), &self.reader) {
             (None, _) => Ok(()),
-            (Some(error), Reader::Packed(decoder)) => Err(decoder.explain(error, shown, self.at)),
+            (Some(error), Reader::Gzip(_)) => {
+                Err(explain(Compression::Gzip, error, shown, self.at))
+            }
+            (Some(error), Reader::Zstd(unpacker)) => Err(unpacker.explain(error, shown, self.at)),
             (Some(error), _) => {
                 Err(Error::reading(format_args!("{shown}: after {} bytes", self.at), error))
             }
         }
+    }
+
+    /// The next chunk without copying its bytes, if they are all at hand.
+    fn share_chunk(&mut self, file: usize, sizes: &Sizes) -> Option<Chunk> {
+        let Reader::Zstd(unpacker) = &mut self.reader else { return None };
+        let window = unpacker.at_hand().get(..sizes.chunk_bytes)?;
+        // With nothing behind the window, the file may end there: then the last line counts, too.
+        if !self.buffer.is_empty() || unpacker.at_hand().len() == window.len() {
+            return None;
+        }
+        let last = memchr::memrchr(sizes.separator, window)?;
+        let (buffer, range) = unpacker.share(last + 1);
+        let chunk = Chunk::shared(buffer, range, file, self.at);
+        self.at += chunk.bytes().len() as u64;
+        Some(chunk)
     }
 
     /// How many decoded bytes were delivered.
@@ -191,7 +220,7 @@ impl Stream {
         }
     }
 
-    /// Makes `buffer` hold `bytes` bytes, or all that is left.
+    /// Makes `buffer` hold `bytes` bytes or somewhat more, or all that is left.
     fn fill(&mut self, bytes: usize) {
         let missing = bytes.saturating_sub(self.buffer.len());
         if missing == 0 || self.ended {
@@ -203,7 +232,8 @@ impl Stream {
                 self.buffer.reserve(left.map_or(missing, |left| left.min(missing)));
                 disk.fill(&mut self.buffer, missing)
             }
-            Reader::Packed(decoder) => read_into(decoder, &mut self.buffer, missing),
+            Reader::Gzip(decoder) => read_into(decoder, &mut self.buffer, missing),
+            Reader::Zstd(unpacker) => unpacker.fill(&mut self.buffer, missing),
             #[cfg(test)]
             Reader::Test(reader) => read_into(reader, &mut self.buffer, missing),
         };
@@ -213,7 +243,13 @@ impl Stream {
 
     /// Takes the first `bytes` bytes of the buffer as a chunk.
     fn take(&mut self, bytes: usize, file: usize) -> Chunk {
-        let rest = self.buffer[bytes..].to_vec();
+        let rest = &self.buffer[bytes..];
+        // Where it was, it may need no copy.
+        let taken_back = match &mut self.reader {
+            Reader::Zstd(unpacker) => unpacker.take_back(rest.len()),
+            _ => false,
+        };
+        let rest = if taken_back { Vec::new() } else { rest.to_vec() };
         self.buffer.truncate(bytes);
         let bytes = std::mem::replace(&mut self.buffer, rest);
         let chunk = Chunk::owned(bytes, file, self.at, None);

@@ -7,12 +7,21 @@ use std::sync::atomic::Ordering;
 
 use proptest::prelude::*;
 
-use super::{Chunk, Compression, Input, InputPlan};
+use super::{Chunk, Compression, Input, InputPlan, Unpacking};
 use crate::bytes::show;
+use crate::crew::Crew;
 use crate::error::Error;
 
 fn zstd(bytes: &[u8]) -> Vec<u8> {
     zstd::stream::encode_all(bytes, 1).unwrap()
+}
+
+/// A frame without content size.
+fn zstd_of_stream(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = zstd::stream::write::Encoder::new(Vec::new(), 1).unwrap();
+    encoder.write_all(bytes).unwrap();
+    encoder.flush().unwrap();
+    encoder.finish().unwrap()
 }
 
 fn gzip(bytes: &[u8]) -> Vec<u8> {
@@ -58,7 +67,13 @@ struct Seen {
 
 /// All chunks, and the error after them. Checks the promises that hold for every chunk.
 fn read(plan: &InputPlan) -> (Vec<Seen>, Option<Error>, Input) {
+    read_with(plan, Unpacking::default())
+}
+
+/// The same, where zstd files are unpacked as `how` says.
+fn read_with(plan: &InputPlan, how: Unpacking) -> (Vec<Seen>, Option<Error>, Input) {
     let mut input = Input::open(plan).unwrap();
+    input.unpacking = how;
     let (mut chunks, mut error) = (Vec::new(), None);
     let chunk_bytes = plan.chunk_bytes.max(1);
     for item in input.by_ref() {
@@ -110,6 +125,12 @@ fn expected_events(text: &[u8], plan: &InputPlan) -> (Vec<u8>, Vec<(u64, u64)>) 
     (inline, overlong)
 }
 
+/// Threads for frames of any size, which are decoded in pieces of about `piece_bytes`.
+fn crew(piece_bytes: u64) -> Unpacking {
+    let crew = Crew::new(2, |task| drop(std::thread::spawn(task)));
+    Unpacking { crew: Some(crew), piece_bytes, ..Unpacking::default() }
+}
+
 /// Reads `text` in every way there is and compares the answers.
 fn check_all_ways(text: &[u8], chunk_bytes: usize, line_bytes_max: usize) {
     let dir = Dir::new();
@@ -117,19 +138,26 @@ fn check_all_ways(text: &[u8], chunk_bytes: usize, line_bytes_max: usize) {
     let skippable = [&b"\x5a\x2a\x4d\x18"[..], &2u32.to_le_bytes(), b"\n\n"].concat();
     let plain = dir.file("plain", text);
     let zstd_two = dir.file("two", [&skippable[..], &zstd(front), &zstd(back)].concat());
+    let frame_bytes = 1 + text.len() / 9;
+    let frames: Vec<u8> = text.chunks(frame_bytes).flat_map(zstd_of_stream).collect();
+    let many = dir.file("many", [&skippable[..], &frames, &skippable].concat());
     let gzip_two = dir.file("2", [&gzip(front)[..], &gzip(back), &[0; 20]].concat());
     let ways = [
-        (&plain, false),
-        (&plain, true),
-        (&dir.file("one frame", zstd(text)), true),
-        (&zstd_two, true),
-        (&dir.file("one member", gzip(text)), false),
-        (&gzip_two, true),
+        (&plain, false, None),
+        (&plain, true, None),
+        (&dir.file("one frame", zstd(text)), true, Some(crew(1))),
+        (&zstd_two, true, None),
+        (&zstd_two, true, Some(crew(1))),
+        (&many, false, None),
+        (&many, true, Some(crew(1))),
+        (&many, true, Some(crew(2 * frame_bytes as u64))),
+        (&dir.file("one member", gzip(text)), false, None),
+        (&gzip_two, true, None),
     ];
     let mut first = None;
-    for (path, map) in ways {
+    for (path, map, how) in ways {
         let plan = InputPlan { chunk_bytes, line_bytes_max, map, ..plan(&[path]) };
-        let (chunks, error, input) = read(&plan);
+        let (chunks, error, input) = read_with(&plan, how.unwrap_or_default());
         assert!(error.is_none(), "{error:?}");
         let why = format!("{path:?}, map {map}, {chunk_bytes}, {line_bytes_max}, {}", show(text));
         match &first {
@@ -204,6 +232,23 @@ fn large_files_cross_the_buffers_of_decoders() {
         (0..60_000).flat_map(|i| format!("http://a.test/{i}\n").into_bytes()).collect();
     check_all_ways(&text, 64 << 10, 1 << 10);
     check_all_ways(&text, 1 << 20, 1 << 10);
+}
+
+#[test]
+fn most_chunks_of_a_large_piece_are_not_copied() {
+    let text = b"http://a.test/\n".repeat(100_000);
+    let dir = Dir::new();
+    let path = dir.file("a", zstd(&text).repeat(4));
+    let plan = InputPlan { chunk_bytes: 10_000, ..plan(&[&path]) };
+    let mut input = Input::open(&plan).unwrap();
+    input.unpacking = crew(1);
+    let (mut chunks, mut shared) = (0, 0);
+    for chunk in input {
+        let text = format!("{:?}", chunk.unwrap());
+        chunks += 1;
+        shared += u32::from(text.contains("shared: true"));
+    }
+    assert!(chunks == 601 && shared > 580, "{shared} of {chunks}");
 }
 
 #[test]

@@ -10,6 +10,7 @@
 //! chunk, and what happens with a batch once all its chunks are done.
 
 mod canon;
+mod crew;
 mod dedup;
 mod scan;
 mod select;
@@ -18,6 +19,7 @@ mod survey;
 mod walk;
 
 pub use canon::{OnBad, canon};
+pub use crew::crew;
 pub use dedup::{DedupPlan, Print, check, dedup};
 pub use scan::{NoWatch, Watch};
 pub use select::{Filter, SelectPlan, select};
@@ -25,6 +27,7 @@ pub use spool::Spooled;
 pub use survey::survey;
 
 use crate::canonical::Canonicalizer;
+use crate::crew::Crew;
 use crate::error::{Error, Result};
 use crate::fingerprint::FingerprintKey;
 use crate::input::{FileSummary, InputPlan};
@@ -67,8 +70,13 @@ impl Job<'_> {
 
     /// How many worker threads the job has.
     pub fn workers(&self) -> usize {
-        let processors = || std::thread::available_parallelism().map_or(1, usize::from);
-        if self.threads == 0 { processors() } else { self.threads }.min(THREADS_MAX)
+        workers(self.threads)
+    }
+
+    /// Threads for what can be done aside, beside the workers; none are started before the first
+    /// task.
+    pub fn crew(&self) -> Crew {
+        crew(self.threads)
     }
 
     /// The job's own threads.
@@ -81,4 +89,10 @@ impl Job<'_> {
                 Error::limit(format!("cannot start {} threads: {error}; lower -j", self.workers()))
             })
     }
+}
+
+/// How many threads are meant by `threads`; 0: as many as the machine has processors.
+fn workers(threads: usize) -> usize {
+    let processors = || std::thread::available_parallelism().map_or(1, usize::from);
+    if threads == 0 { processors() } else { threads }.min(THREADS_MAX)
 }

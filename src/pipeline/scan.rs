@@ -42,6 +42,7 @@ pub(super) fn scan<W, T: Send>(
     mut done: impl FnMut(Vec<(Chunk, T)>) -> Result<Option<u64>>,
 ) -> Result<Vec<FileSummary>> {
     let mut input = Input::open(&job.input)?;
+    input.unpack_with(job.crew());
     job.watch.begin(pass, input.bytes_total());
     let progress = input.progress();
     let result = std::thread::scope(|scope| {

@@ -2,6 +2,7 @@
 //! are shown to people, and left alone in files.
 
 mod clusters;
+mod frames;
 mod output;
 mod survey;
 mod tally;

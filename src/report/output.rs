@@ -8,7 +8,9 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, Mode, OFlags};
 
+use super::frames::FrameWriter;
 use crate::bytes::printable;
+use crate::crew::Crew;
 use crate::error::{Error, Result};
 
 /// The files of one run: nothing is written over an input, and no two results go to one place.
@@ -16,12 +18,20 @@ use crate::error::{Error, Result};
 pub struct Claims {
     inputs: Vec<PathBuf>,
     outputs: Vec<PathBuf>,
+    crew: Option<Crew>,
 }
 
 impl Claims {
     /// No results yet; `inputs` are all the files that are read.
     pub fn new(inputs: &[PathBuf]) -> Claims {
-        Claims { inputs: inputs.to_vec(), outputs: Vec::new() }
+        Claims { inputs: inputs.to_vec(), outputs: Vec::new(), crew: None }
+    }
+
+    /// Packs zstd output with the help of `crew`: the same bytes, sooner.
+    #[must_use]
+    pub fn pack_with(mut self, crew: Crew) -> Claims {
+        self.crew = Some(crew);
+        self
     }
 
     /// Opens `path` for a result; without a path, standard output.
@@ -46,7 +56,7 @@ impl Claims {
             )));
         }
         self.outputs.push(place);
-        if is_stdout { Ok(Output::stdout()) } else { Output::file(path) }
+        if is_stdout { Ok(Output::stdout()) } else { Output::file(path, self.crew.clone()) }
     }
 }
 
@@ -87,7 +97,7 @@ enum Encoder {
     Plain(Box<dyn Write + Send>),
     /// A terminal, which must not be steered by what is shown on it.
     Terminal(io::Stdout),
-    Zstd(zstd::stream::write::Encoder<'static, Box<dyn Write + Send>>),
+    Zstd(FrameWriter<Box<dyn Write + Send>>),
     Gzip(flate2::write::GzEncoder<Box<dyn Write + Send>>),
 }
 
@@ -110,8 +120,8 @@ impl Output {
         Output::to("standard output".to_string(), encoder, None)
     }
 
-    /// The file `path`.
-    fn file(path: &Path) -> Result<Output> {
+    /// The file `path`. `crew` may pack it.
+    fn file(path: &Path, crew: Option<Crew>) -> Result<Output> {
         let name = path.display().to_string();
         // Opened again, it would have a position of its own.
         if name == "/dev/stderr" {
@@ -137,10 +147,7 @@ impl Output {
         };
         let plain: Box<dyn Write + Send> = Box::new(file);
         let encoder = match path.extension().and_then(|suffix| suffix.to_str()) {
-            Some("zst") => Encoder::Zstd(
-                zstd::stream::write::Encoder::new(plain, 0)
-                    .map_err(|error| Error::writing(&name, error))?,
-            ),
+            Some("zst") => Encoder::Zstd(FrameWriter::new(plain, crew)),
             Some("gz") => {
                 Encoder::Gzip(flate2::write::GzEncoder::new(plain, flate2::Compression::default()))
             }
@@ -294,13 +301,13 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("out.txt");
         fs::write(&path, "old").unwrap();
-        let mut output = Output::file(&path).unwrap();
+        let mut output = Output::file(&path, None).unwrap();
         output.line(b"new", b'\n').unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"old");
         drop(output);
         assert_eq!(fs::read(&path).unwrap(), b"old");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
-        let mut output = Output::file(&path).unwrap();
+        let mut output = Output::file(&path, None).unwrap();
         let long = vec![b'x'; 3 * BUFFER_BYTES];
         output.line(b"new", b'\n').unwrap();
         output.write(&long).unwrap();
@@ -315,12 +322,12 @@ mod tests {
         let (target, link) = (folder.path().join("target"), folder.path().join("link"));
         fs::write(&target, "old").unwrap();
         std::os::unix::fs::symlink(&target, &link).unwrap();
-        let mut output = Output::file(&link).unwrap();
+        let mut output = Output::file(&link, None).unwrap();
         output.write(b"new").unwrap();
         output.publish().unwrap();
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
         assert_eq!(fs::read(&target).unwrap(), b"new");
-        Output::file(Path::new("/dev/null")).unwrap().publish().unwrap();
+        Output::file(Path::new("/dev/null"), None).unwrap().publish().unwrap();
         assert!(!fs::metadata("/dev/null").unwrap().is_file());
     }
 
@@ -354,7 +361,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         for (name, magic) in [("a.zst", &[0x28, 0xb5][..]), ("a.gz", &[0x1f, 0x8b]), ("a", b"he")] {
             let path = folder.path().join(name);
-            let mut output = Output::file(&path).unwrap();
+            let mut output = Output::file(&path, None).unwrap();
             output.write(b"hello").unwrap();
             output.publish().unwrap();
             assert!(fs::read(&path).unwrap().starts_with(magic), "{name}");

@@ -97,6 +97,53 @@ fn compressed_inputs_of_many_parts() {
     assert_eq!(found["input"][0]["bytes"], all.len());
 }
 
+/// A list in zstd frames of `frame_bytes` each, none of which ends at a line but by chance.
+fn in_frames(all: &[u8], frame_bytes: usize) -> Vec<u8> {
+    all.chunks(frame_bytes).flat_map(zstd).collect()
+}
+
+#[test]
+fn frames_side_by_side_are_one_list() {
+    let dir = Dir::new();
+    let all = generated(150_000, 3);
+    dir.put("plain", &all);
+    let expected = dir.run("-p lines plain").quiet().out;
+    let counted = dir.run("-c plain").quiet().out;
+    // Smaller than a line, some lines, a chunk, more than a piece.
+    for frame_bytes in [40, 700, 1 << 20, 5 << 20] {
+        let part = if frame_bytes < 1000 { &all[..1 << 20] } else { &all[..] };
+        dir.put("frames", in_frames(part, frame_bytes));
+        dir.put("plain", part);
+        let expected =
+            if part.len() < all.len() { &dir.run("-p lines plain").quiet().out } else { &expected };
+        for args in ["", "-j 1", "-j 7 --no-map"] {
+            dir.run(&format!("-p lines {args} frames")).gives(expected);
+        }
+        dir.feed("-p lines", &dir.get("frames")).gives(expected);
+    }
+    dir.run("-c -j 3 frames").gives(counted);
+}
+
+#[test]
+fn damage_between_frames_side_by_side_is_told_as_ever() {
+    let dir = Dir::new();
+    let all = generated(150_000, 3);
+    let frames = in_frames(&all, 1 << 20);
+    let mut flipped = frames.clone();
+    flipped[frames.len() / 2..][..8].fill(0xff);
+    let cut = &frames[..frames.len() * 2 / 3];
+    let junk = [&frames[..], b"junk"].concat();
+    for (name, packed) in [("flipped", &flipped[..]), ("cut", cut), ("junk", &junk)] {
+        dir.put(name, packed);
+        let found = dir.run(&format!("-p lines -j 3 {name}")).exits(2).says(name);
+        // Of a stream, nothing is unpacked aside.
+        let expected = dir.feed("-p lines", packed).exits(2);
+        assert!(found.out == expected.out && found.out.len() > 4 << 20, "{}", found.told());
+        let words = |run: &Run| run.words().split_once(": expected").unwrap().1.to_string();
+        assert_eq!(words(&found), words(&expected));
+    }
+}
+
 #[test]
 fn what_is_readable_of_a_damaged_file_is_written() {
     let dir = Dir::new();

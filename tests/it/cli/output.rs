@@ -37,6 +37,69 @@ fn output_is_compressed_by_its_name() {
     dir.run("out.zst").gives(KEPT);
 }
 
+/// How many frames `packed` has. Each must tell how much it holds.
+fn frames(mut packed: &[u8]) -> usize {
+    let mut frames = 0;
+    while !packed.is_empty() {
+        assert!(zstd::zstd_safe::get_frame_content_size(packed).unwrap().is_some());
+        let bytes = zstd::zstd_safe::find_frame_compressed_size(packed).unwrap();
+        packed = &packed[bytes..];
+        frames += 1;
+    }
+    frames
+}
+
+#[test]
+fn packed_output_is_the_same_for_any_number_of_threads() {
+    let dir = Dir::new();
+    dir.put("in.txt", generated(120_000, 4));
+    let kept = dir.run("in.txt").quiet().out;
+    assert!(kept.len() > 5 << 20);
+    for (args, plain) in
+        [("dedup", "dedup in.txt"), ("dedup -c", "dedup -c in.txt"), ("canon", "canon in.txt")]
+    {
+        let expected = dir.run(plain).quiet().out;
+        let mut first = None;
+        for threads in [1, 2, 7] {
+            dir.run(&format!("{args} -j {threads} -o out.zst in.txt")).quiet();
+            let packed = dir.get("out.zst");
+            assert_eq!(frames(&packed), expected.len().div_ceil(4 << 20), "{args}");
+            assert!(zstd::decode_all(&packed[..]).unwrap() == expected, "{args}");
+            assert!(*first.get_or_insert(packed.clone()) == packed, "{args}, {threads} threads");
+        }
+    }
+    // What was written so is read so.
+    dir.run("-o again.zst in.txt").quiet();
+    dir.run("again.zst").gives(&kept);
+    dir.run("--dropped dropped.zst -o out.txt in.txt").quiet();
+    dir.run("--dropped dropped.txt -o out.txt in.txt").quiet();
+    let dropped = zstd::decode_all(&dir.get("dropped.zst")[..]).unwrap();
+    assert!(dropped == dir.get("dropped.txt"));
+    dir.run("generate list -n 120000 --seed 4 -o list.zst").quiet();
+    assert!(zstd::decode_all(&dir.get("list.zst")[..]).unwrap() == dir.get("in.txt"));
+    dir.feed("-o nothing.zst", b"").quiet();
+    assert_eq!(frames(&dir.get("nothing.zst")), 1);
+    dir.run("nothing.zst").gives("");
+}
+
+#[test]
+fn packed_output_that_fails_is_not_there() {
+    let dir = Dir::new();
+    dir.put("in.txt", generated(120_000, 4));
+    for args in ["-o out.zst in.txt", "canon -o out.zst in.txt", "-q -c -o out.zst in.txt"] {
+        // Too few blocks for the first frame, or for the last one.
+        for blocks in [100, 1200] {
+            let mut shell = Command::new("sh");
+            let limit = format!("ulimit -f {blocks}; exec \"$0\" \"$@\"");
+            shell.args(["-c", &limit, env!("CARGO_BIN_EXE_undust")]);
+            shell.args(args.split(' ')).current_dir(dir.0.path());
+            shell.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+            Run::of(shell, b"").fails("out.zst: cannot write");
+            assert_eq!(dir.names(), ["in.txt"], "{args}");
+        }
+    }
+}
+
 #[test]
 fn output_refuses_inputs() {
     let dir = Dir::with_list();

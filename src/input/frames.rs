@@ -1,0 +1,263 @@
+//! Where zstd frames end, found without decoding them (RFC 8878 3.1).
+//!
+//! ```text
+//! frame      magic 28 b5 2f fd | header, 2 to 14 bytes | blocks ... | checksum, 0 or 4 bytes
+//! block      last, 1 bit | kind, 2 bits | size, 21 bits | content
+//! skippable  magic 5x 2a 4d 18 | size, 4 bytes | content
+//! ```
+//!
+//! What is said here is a guess for good frames only: the decoder has the last word on each.
+
+/// Largest content of a block. Source: RFC 8878 3.1.1.2.4.
+const BLOCK_BYTES_MAX: u64 = 128 << 10;
+
+/// Which frames are taken apart from the others.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct FrameBounds {
+    /// Largest window, in bytes.
+    pub(super) window_bytes_max: u64,
+    /// Largest content, and largest frame, in bytes.
+    pub(super) frame_bytes_max: u64,
+}
+
+/// What a [`Walk`] has found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Found {
+    /// A whole frame: its own bytes, and the most that can come out of it.
+    Frame {
+        /// Bytes from the magic to the end.
+        packed_bytes: usize,
+        /// The content size if the header has it, else what its blocks can hold.
+        content_bytes_max: u64,
+    },
+    /// The frame is good so far, but goes on behind what was seen.
+    More,
+    /// A frame beyond the bounds, or none at all.
+    Other,
+}
+
+/// A walk from block to block of one frame. It goes on where it stopped, so that its cost is linear
+/// in the length of the frame, however often it is asked.
+#[derive(Debug, Default)]
+pub(super) struct Walk {
+    /// Where the next block begins, once the header was seen.
+    next: usize,
+    header: Option<Header>,
+    /// What the blocks so far can hold.
+    content_bytes_max: u64,
+    ended: bool,
+}
+
+#[derive(Debug)]
+struct Header {
+    bytes: usize,
+    window_bytes: u64,
+    content_bytes: Option<u64>,
+    has_checksum: bool,
+}
+
+impl Walk {
+    /// Walks on. `packed` begins at the frame; it is the same as last time, or longer.
+    pub(super) fn step(&mut self, packed: &[u8], bounds: &FrameBounds) -> Found {
+        match packed {
+            [0x28, 0xb5, 0x2f, 0xfd, ..] => self.blocks(packed, bounds).unwrap_or(Found::More),
+            [0x50..=0x5f, 0x2a, 0x4d, 0x18, rest @ ..] => {
+                let Some(size) = number(rest, 4) else { return Found::More };
+                let packed_bytes = 8 + size;
+                if packed_bytes > bounds.frame_bytes_max {
+                    return Found::Other;
+                }
+                if packed_bytes > packed.len() as u64 {
+                    return Found::More;
+                }
+                Found::Frame { packed_bytes: packed_bytes as usize, content_bytes_max: 0 }
+            }
+            _ if packed.len() < 4 => Found::More,
+            _ => Found::Other,
+        }
+    }
+
+    /// Where the block begins that comes next.
+    #[cfg(test)]
+    pub(super) fn next_block(&self) -> usize {
+        self.next
+    }
+
+    /// `None` if more has to be seen.
+    fn blocks(&mut self, packed: &[u8], bounds: &FrameBounds) -> Option<Found> {
+        if self.header.is_none() {
+            let Some(header) = Header::parse(packed)? else { return Some(Found::Other) };
+            let content_bytes = header.content_bytes.unwrap_or(0);
+            if header.window_bytes > bounds.window_bytes_max
+                || content_bytes > bounds.frame_bytes_max
+            {
+                return Some(Found::Other);
+            }
+            self.next = header.bytes;
+            self.header = Some(header);
+        }
+        let header = self.header.as_ref()?;
+        let block_bytes_max = header.window_bytes.min(BLOCK_BYTES_MAX);
+        while !self.ended {
+            let block = number(packed.get(self.next..)?, 3)?;
+            let (kind, size) = (block >> 1 & 3, block >> 3);
+            if size > block_bytes_max {
+                return Some(Found::Other);
+            }
+            let (stored, content) = match kind {
+                0 => (size, size),            // as it is
+                1 => (1, size),               // one byte, repeated
+                2 => (size, block_bytes_max), // compressed
+                _ => return Some(Found::Other),
+            };
+            self.next += 3 + stored as usize;
+            self.content_bytes_max += content;
+            self.ended = block & 1 == 1;
+            let content = header.content_bytes.unwrap_or(self.content_bytes_max);
+            if content.max(self.next as u64) > bounds.frame_bytes_max {
+                return Some(Found::Other);
+            }
+        }
+        let packed_bytes = self.next + if header.has_checksum { 4 } else { 0 };
+        let content_bytes_max = header.content_bytes.unwrap_or(self.content_bytes_max);
+        (packed_bytes <= packed.len()).then_some(Found::Frame { packed_bytes, content_bytes_max })
+    }
+}
+
+impl Header {
+    /// `None` if more has to be seen; `Some(None)` if such a frame is not for us.
+    fn parse(packed: &[u8]) -> Option<Option<Header>> {
+        let (descriptor, mut rest) = packed.get(4..)?.split_first()?;
+        let is_single = descriptor & 0x20 != 0;
+        let is_reserved = descriptor & 0x08 != 0;
+        let has_dictionary = descriptor & 0x03 != 0;
+        if is_reserved || has_dictionary {
+            return Some(None);
+        }
+        let mut window_bytes = 0;
+        if !is_single {
+            let (window, behind) = rest.split_first()?;
+            let base = 1u64 << (10 + (window >> 3));
+            window_bytes = base + base / 8 * u64::from(window & 7);
+            rest = behind;
+        }
+        let content_width = match descriptor >> 6 {
+            0 => usize::from(is_single),
+            1 => 2,
+            2 => 4,
+            _ => 8,
+        };
+        let mut content_bytes = None;
+        if content_width > 0 {
+            let base = if content_width == 2 { 256 } else { 0 };
+            content_bytes = Some(number(rest, content_width)?.saturating_add(base));
+        }
+        if is_single {
+            window_bytes = content_bytes.unwrap_or(0);
+        }
+        Some(Some(Header {
+            bytes: packed.len() - rest.len() + content_width,
+            window_bytes,
+            content_bytes,
+            has_checksum: descriptor & 0x04 != 0,
+        }))
+    }
+}
+
+/// The first `width` bytes as a number, the lowest byte first.
+fn number(bytes: &[u8], width: usize) -> Option<u64> {
+    let bytes = bytes.get(..width)?;
+    Some(bytes.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte)))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    const BOUNDS: FrameBounds = FrameBounds { window_bytes_max: 1 << 31, frame_bytes_max: 1 << 20 };
+
+    fn one_step(packed: &[u8]) -> Found {
+        Walk::default().step(packed, &BOUNDS)
+    }
+
+    fn frame(content: &[u8], has_size: bool, checksum: bool) -> Vec<u8> {
+        let mut encoder = zstd::stream::write::Encoder::new(Vec::new(), 1).unwrap();
+        encoder.include_checksum(checksum).unwrap();
+        encoder.include_contentsize(has_size).unwrap();
+        if has_size {
+            encoder.set_pledged_src_size(Some(content.len() as u64)).unwrap();
+        }
+        encoder.write_all(content).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    #[test]
+    fn ends_of_frames() {
+        let text: Vec<u8> = (0..90_000u32).flat_map(|i| i.wrapping_mul(i).to_le_bytes()).collect();
+        let zeros = vec![0; 300_000];
+        let contents = [&b""[..], b"a", &[7; 255], &[7; 256], &[7; 70_000], &zeros, &text];
+        for content in contents {
+            for (has_size, checksum) in [(true, true), (true, false), (false, true), (false, false)]
+            {
+                let mut packed = frame(content, has_size, checksum);
+                let whole = packed.len();
+                packed.extend_from_slice(b"behind");
+                let mut walk = Walk::default();
+                for end in (0..whole).step_by(1 + whole / 1000) {
+                    assert_eq!(walk.step(&packed[..end], &BOUNDS), Found::More, "{end} of {whole}");
+                    assert_eq!(one_step(&packed[..end]), Found::More, "{end} of {whole}");
+                }
+                let found = walk.step(&packed, &BOUNDS);
+                assert_eq!(found, one_step(&packed));
+                let Found::Frame { packed_bytes, content_bytes_max } = found else {
+                    panic!("{found:?}: {} bytes, {has_size}", content.len())
+                };
+                assert_eq!(packed_bytes, whole);
+                let exact = content.len() as u64;
+                if has_size {
+                    assert_eq!(content_bytes_max, exact);
+                }
+                assert!((exact..=exact + (128 << 10)).contains(&content_bytes_max));
+            }
+        }
+    }
+
+    #[test]
+    fn skippable_frames() {
+        let packed = [&b"\x53\x2a\x4d\x18"[..], &3u32.to_le_bytes(), b"xyz"].concat();
+        for end in 0..packed.len() {
+            assert_eq!(one_step(&packed[..end]), Found::More, "{end}");
+        }
+        assert_eq!(one_step(&packed), Found::Frame { packed_bytes: 11, content_bytes_max: 0 });
+        let huge = [&b"\x53\x2a\x4d\x18"[..], &u32::MAX.to_le_bytes()].concat();
+        assert_eq!(one_step(&huge), Found::Other);
+    }
+
+    #[test]
+    fn others() {
+        let small = frame(b"a line\n", false, false);
+        let tight = FrameBounds { window_bytes_max: 1 << 10, ..BOUNDS };
+        assert_eq!(Walk::default().step(&small, &tight), Found::Other, "window");
+        for (given, why) in [
+            (&b"junk"[..], "no magic"),
+            (b"\x27\xb5\x2f\xfd\x20\x01", "a format of old"),
+            (b"\x28\xb5\x2f\xfd\x28\x01", "a reserved bit"),
+            (b"\x28\xb5\x2f\xfd\x21\x07\x01", "a dictionary"),
+            (b"\x28\xb5\x2f\xfd\xa0\x01\0\x10\0", "a content size of one byte too many"),
+            (b"\x28\xb5\x2f\xfd\xe0\xff\xff\xff\xff\xff\xff\xff\xff", "the largest content size"),
+            (b"\x28\xb5\x2f\xfd\x20\x05\x07\0\0", "a reserved kind of block"),
+            (b"\x28\xb5\x2f\xfd\x20\x05\x31\0\0", "a block of more than the window"),
+        ] {
+            assert_eq!(one_step(given), Found::Other, "{why}");
+        }
+        // Frames without a size end when the blocks are too many, also if these hold nothing.
+        let mut packed = b"\x28\xb5\x2f\xfd\0\x58".to_vec();
+        packed.resize(6 + (1 << 20) + 3, 0);
+        assert_eq!(one_step(&packed), Found::Other, "empty blocks without end");
+        let mut packed = b"\x28\xb5\x2f\xfd\0\x58".to_vec();
+        packed.extend([2, 0, 16, b'x'].repeat(9));
+        assert_eq!(one_step(&packed), Found::Other, "repeated bytes");
+    }
+}

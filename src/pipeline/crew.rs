@@ -1,0 +1,57 @@
+//! Threads for what other floors can do aside: unpacking what is read, packing what is written.
+
+use std::sync::OnceLock;
+
+use super::workers;
+use crate::crew::{Crew, Task};
+
+/// Most threads of a crew. Reason: that many unpack faster than any disk reads; each may hold some
+/// tens of megabytes.
+const HANDS_MAX: usize = 16;
+
+/// A crew of `threads` threads, which are started with the first task; 0: as many as the machine has
+/// processors.
+///
+/// They are not the workers of a job: those wait for each other at the end of a batch, and a task
+/// must not wait for work that waits for the task. Without any threads to be had, each task is done
+/// by who gives it.
+pub fn crew(threads: usize) -> Crew {
+    let hands = workers(threads).clamp(1, HANDS_MAX);
+    let pool = OnceLock::new();
+    Crew::new(hands, move |task: Task| match pool.get_or_init(|| start(hands)) {
+        Some(pool) => pool.spawn(task),
+        None => task(),
+    })
+}
+
+fn start(hands: usize) -> Option<rayon::ThreadPool> {
+    rayon::ThreadPoolBuilder::new()
+        .num_threads(hands)
+        .thread_name(|number| format!("undust-aside-{number}"))
+        // The panic is told already; who waits for the task sees a broken promise.
+        .panic_handler(|_| ())
+        .build()
+        .ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tasks_are_done() {
+        let crew = crew(3);
+        assert_eq!(crew.hands(), 3);
+        let promises: Vec<_> = (0..100u64).map(|number| crew.give(move || number)).collect();
+        let sum: u64 = promises.into_iter().filter_map(|promise| promise.wait()).sum();
+        assert_eq!(sum, 4950);
+    }
+
+    #[test]
+    fn a_panic_breaks_its_promise_only() {
+        let crew = crew(1);
+        let broken = crew.give(|| std::panic::resume_unwind(Box::new("as asked for")));
+        assert_eq!(broken.wait(), None::<()>);
+        assert_eq!(crew.give(|| 7).wait(), Some(7));
+    }
+}
