@@ -32,6 +32,14 @@ pub const CHUNK_BYTES: usize = 1 << 20;
 /// Chunks in a batch: what is read while the batch before is worked off.
 pub const BATCH_CHUNKS: usize = 32;
 
+/// Least memory of a job in bytes, beside that of its threads.
+///
+/// Reason: room for some chunks, for buffers of all partitions, and for a zstd window.
+pub const MEMORY_BYTES_MIN: u64 = 7 << 20;
+
+/// Least memory of a job in bytes for each of its threads.
+pub const MEMORY_BYTES_PER_THREAD: u64 = 512 << 10;
+
 /// Largest zstd window as a power of two, in bytes (2 GiB); the format's own ceiling on 64-bit
 /// machines.
 pub const ZSTD_WINDOW_LOG_MAX: u32 = 31;

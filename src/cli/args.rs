@@ -134,7 +134,12 @@ pub(super) struct RunArgs {
     /// Write to this file, which appears complete or not at all; .zst and .gz are compressed
     #[arg(short, long, value_name = "FILE", help_heading = "Running")]
     pub(super) output: Option<PathBuf>,
-    /// Folder for temporary files
+    /// Most memory to take: bytes (suffixes K, M, G), or a share of the machine's, as in 25%; half of
+    /// what is free if not given
+    #[arg(short = 'S', long, value_name = "BYTES|N%", value_parser = super::memory::amount,
+          help_heading = "Running")]
+    pub(super) memory: Option<super::memory::Amount>,
+    /// Folder for temporary files, which take what the memory cannot hold
     #[arg(short = 'T', long, value_name = "FOLDER", help_heading = "Running")]
     pub(super) temp_dir: Option<PathBuf>,
     /// Write the counts as JSON to a file, or to standard error

@@ -1,7 +1,6 @@
 //! The commands that run jobs.
 
 use std::fs::File;
-use std::io::BufReader;
 use std::path::Path;
 use std::time::Instant;
 
@@ -15,7 +14,7 @@ use super::words::say;
 use super::{DONE, NO, stats};
 use crate::bytes::show;
 use crate::canonical::Canonicalizer;
-use crate::cluster::{ClusterSet, Keep, read_seen, write_seen};
+use crate::cluster::{Keep, Seen};
 use crate::error::{Error, Result};
 use crate::fingerprint::FingerprintKey;
 use crate::generate::{List, ListPlan, TRUTH_HEADER, write_truth};
@@ -31,9 +30,11 @@ fn job<'a>(
     canonicalizer: &'a Canonicalizer,
     run: &RunArgs,
     watch: &'a dyn Watch,
-) -> Job<'a> {
+) -> Result<Job<'a>> {
     let key = FingerprintKey::random();
-    Job { input, canonicalizer, key, threads: run.threads, watch }
+    let job = Job { input, canonicalizer, key, threads: run.threads, memory: run.memory(), watch };
+    job.check_memory()?;
+    Ok(job)
 }
 
 /// The closing words of a job that is done.
@@ -59,7 +60,7 @@ pub(super) fn dedup(args: &DedupArgs) -> Result<u8> {
     let started = Instant::now();
     let canonicalizer = args.profile.canonicalizer()?;
     let progress = Progress::new(args.run.quiet);
-    let mut job = job(args.input.plan()?, &canonicalizer, &args.run, &progress);
+    let mut job = job(args.input.plan()?, &canonicalizer, &args.run, &progress)?;
     if args.check {
         return check(&job, args.run.quiet);
     }
@@ -73,20 +74,24 @@ pub(super) fn dedup(args: &DedupArgs) -> Result<u8> {
     let stats = args.run.open_stats(&mut claims)?;
     let outcome = if args.looks_twice() {
         select(args, &mut job, &mut claims, output)?
-    } else if let Some(path) = &args.seen {
-        let seen = ClusterSet::default();
-        job.key = open_seen(path, &canonicalizer, &seen)?;
-        let seen_file = claims.open(Some(path))?;
+    } else {
+        let seen = match &args.seen {
+            Some(path) => open_seen(path, &job)?,
+            None => Seen::default(),
+        };
+        job.key = seen.key().unwrap_or(job.key);
+        let seen_file = match &args.seen {
+            Some(path) => Some(claims.open(Some(path))?),
+            None => None,
+        };
         let plan = DedupPlan { print: args.print.into(), seen: &seen };
         let outcome = pipeline::dedup(&job, &plan, &mut output)?;
         // First the result, then the memory of it: what was not published has not been seen.
         output.publish()?;
-        save_seen(seen_file, &canonicalizer, &job.key, &seen)?;
-        outcome
-    } else {
-        let plan = DedupPlan { print: args.print.into(), seen: &ClusterSet::default() };
-        let outcome = pipeline::dedup(&job, &plan, &mut output)?;
-        output.publish()?;
+        if let Some(mut file) = seen_file {
+            seen.write(|bytes| file.write(bytes))?;
+            file.publish()?;
+        }
         outcome
     };
     close(&outcome, &job, &args.run, stats, started)?;
@@ -104,8 +109,7 @@ fn select(
         Some(path) => Some(claims.open(Some(path))?),
         None => None,
     };
-    let temp_dir = args.run.temp_dir();
-    let _spooled = Spooled::replace(&mut job.input, &temp_dir)?;
+    let _spooled = Spooled::replace(&mut job.input, &job.memory.temp_dir)?;
     let plan = SelectPlan {
         keep: match args.keep {
             KeepArg::First => Keep::First,
@@ -120,7 +124,6 @@ fn select(
         counts: args.count,
         clusters: args.clusters,
         print: args.print.into(),
-        temp_dir,
     };
     let outcome = pipeline::select(job, &plan, &mut output, dropped.as_mut())?;
     dropped.map_or(Ok(()), Output::publish)?;
@@ -163,42 +166,23 @@ fn check(job: &Job, quiet: bool) -> Result<u8> {
     }
 }
 
-/// Reads a seen file, if it is there, and gives the key that it was written with.
-fn open_seen(
-    path: &Path,
-    canonicalizer: &Canonicalizer,
-    set: &ClusterSet,
-) -> Result<FingerprintKey> {
+/// The clusters in a seen file, or none if it is not there yet.
+fn open_seen(path: &Path, job: &Job) -> Result<Seen> {
+    let digest = job.canonicalizer.profile().digest();
     match File::open(path) {
-        Ok(file) => {
-            let digest = canonicalizer.profile().digest();
-            let header = read_seen(BufReader::with_capacity(1 << 20, file), &digest, set)
-                .map_err(|error| error.at(path.display()))?;
-            Ok(header.key)
+        Ok(file) => Seen::open(file, &path.display().to_string(), &digest, job.table_bytes()),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            Ok(Seen::new(FingerprintKey::random(), &digest))
         }
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(FingerprintKey::random()),
         Err(error) => Err(Error::reading(path.display(), error)),
     }
-}
-
-fn save_seen(
-    mut file: Output,
-    canonicalizer: &Canonicalizer,
-    key: &FingerprintKey,
-    set: &ClusterSet,
-) -> Result<()> {
-    let mut bytes = Vec::new();
-    write_seen(&mut bytes, key, &canonicalizer.profile().digest(), set)
-        .map_err(|error| Error::writing("memory", error))?;
-    file.write(&bytes)?;
-    file.publish()
 }
 
 pub(super) fn canon(args: &CanonArgs) -> Result<u8> {
     let started = Instant::now();
     let canonicalizer = args.profile.canonicalizer()?;
     let progress = Progress::new(args.run.quiet);
-    let job = job(args.input.plan()?, &canonicalizer, &args.run, &progress);
+    let job = job(args.input.plan()?, &canonicalizer, &args.run, &progress)?;
     let on_bad = match args.on_bad {
         OnBadArg::Keep => OnBad::Keep,
         OnBadArg::Empty => OnBad::Empty,
@@ -217,11 +201,11 @@ pub(super) fn report(args: &ReportArgs) -> Result<u8> {
     let started = Instant::now();
     let canonicalizer = args.profile.canonicalizer()?;
     let progress = Progress::new(args.run.quiet);
-    let mut job = job(args.input.plan()?, &canonicalizer, &args.run, &progress);
+    let mut job = job(args.input.plan()?, &canonicalizer, &args.run, &progress)?;
     let mut claims = Claims::new(&job.input.paths).pack_with(job.crew());
     let mut output = claims.open(args.run.output.as_deref())?;
     let stats = args.run.open_stats(&mut claims)?;
-    let _spooled = Spooled::replace(&mut job.input, &args.run.temp_dir())?;
+    let _spooled = Spooled::replace(&mut job.input, &job.memory.temp_dir)?;
     let (survey, outcome) = pipeline::survey(&job, args.top)?;
     let text = match args.to {
         ToArg::Text => survey.to_text(),

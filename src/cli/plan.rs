@@ -5,12 +5,14 @@ use std::io::{IsTerminal as _, Read as _};
 use std::path::{Path, PathBuf};
 
 use super::args::{InputArgs, ProfileArgs, RunArgs};
+use super::memory::{self, Amount};
 use crate::canonical::{
     Canonicalizer, DefaultRow, DustRules, KeepRow, Profile, Settings, read_hosts,
 };
 use crate::error::{Error, Result};
 use crate::input::InputPlan;
 use crate::limits::{CONFIG_BYTES_MAX, LINE_BYTES_CEILING};
+use crate::pipeline::Memory;
 
 /// A number of bytes with an optional suffix K, M or G (powers of 1,024).
 pub(super) fn bytes(text: &str) -> Result<u64, String> {
@@ -128,9 +130,12 @@ fn scoped(text: &str) -> (String, String, &str) {
 }
 
 impl RunArgs {
-    /// The folder for temporary files.
-    pub(super) fn temp_dir(&self) -> PathBuf {
-        self.temp_dir.clone().unwrap_or_else(std::env::temp_dir)
+    /// How much memory the job may take, and where it goes on.
+    pub(super) fn memory(&self) -> Memory {
+        Memory {
+            bytes: self.memory.map_or_else(memory::default_bytes, Amount::bytes),
+            temp_dir: self.temp_dir.clone().unwrap_or_else(std::env::temp_dir),
+        }
     }
 }
 

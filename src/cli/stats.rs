@@ -33,6 +33,14 @@ pub(super) fn summarize(outcome: &Outcome, profile: &Profile, elapsed: Duration,
             ));
         }
     }
+    if let Some(lines) = outcome.memory.spilled_after_lines.filter(|_| verbose) {
+        say(format_args!(
+            "the memory of {} MiB was used up after {} lines; {} MiB went to temporary files",
+            outcome.memory.budget_bytes >> 20,
+            number(lines),
+            number(outcome.memory.spilled_bytes.div_ceil(1 << 20)),
+        ));
+    }
     let mut line = format!(
         "{} lines: {} unique, {} duplicate ({:.1} %)",
         number(tally.lines),
@@ -129,6 +137,12 @@ pub(super) fn to_json(
         "rejected_by_kind": tally.rejected,
         "unparsed_by_kind": tally.unparsed,
         "input": files,
+        "memory": {
+            "budget_bytes": outcome.memory.budget_bytes,
+            "table_bytes": outcome.memory.table_bytes,
+            "spilled_bytes": outcome.memory.spilled_bytes,
+            "spilled_after_lines": outcome.memory.spilled_after_lines,
+        },
         "threads": threads,
         "elapsed_seconds": seconds,
         "lines_per_second": tally.lines as f64 / seconds.max(1e-9),

@@ -3,13 +3,24 @@
 //! The way of a batch: `scatter` sorts the fingerprints of each chunk by partition; then every
 //! partition is worked off by one thread, in the order of the chunks, in a table of its own. So no
 //! lock is needed, and the answer is the same for any number of threads.
+//!
+//! Past a job's share of memory the set takes no more: what it does not know is spilled by partition
+//! (`candidates`, `spill`), and sorted when all is read (`resolve`, `runs`).
 
+mod candidates;
 mod census;
+mod resolve;
+mod runs;
 mod scatter;
 mod seen;
 mod set;
+mod sorted;
+mod spill;
 
+pub use candidates::Candidates;
 pub use census::{Census, Cluster, Keep, Ladders, Levels, Occurrence, UNMERGED};
+pub use runs::{Merged, Runs};
 pub use scatter::{Marks, PARTITIONS, Scattered, partition_of};
-pub use seen::{SeenHeader, read_seen, write_seen};
+pub use seen::Seen;
 pub use set::ClusterSet;
+pub use sorted::Sorted;

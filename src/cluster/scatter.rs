@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::fingerprint::Fingerprint;
 
-const PARTITION_BITS: u32 = 8;
+pub(super) const PARTITION_BITS: u32 = 8;
 
 /// Number of radix partitions: the top bits of a fingerprint.
 ///

@@ -14,13 +14,20 @@
 //!
 //! All numbers are little-endian.
 
+use std::fs::File;
 use std::hash::Hasher as _;
-use std::io::{self, Read, Write};
+use std::io::{self, BufReader, Read};
+use std::os::unix::fs::FileExt as _;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use siphasher::sip::SipHasher13;
 
-use super::scatter::PARTITIONS;
+use super::resolve::Range;
+use super::scatter::{PARTITION_BITS, PARTITIONS};
 use super::set::ClusterSet;
+use super::sorted::{Ascending, RECORD_BYTES, Sorted};
+use super::spill::fingerprint_of;
 use crate::error::{Error, Result};
 use crate::fingerprint::{Fingerprint, FingerprintKey};
 
@@ -30,13 +37,13 @@ const HEADER_BYTES: usize = 12 + 4 + 16 + 16 + 8 + 8;
 
 /// What a seen file says of itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SeenHeader {
+struct SeenHeader {
     /// The key of its fingerprints.
-    pub key: FingerprintKey,
+    key: FingerprintKey,
     /// The digest of the profile that made the canonical forms.
-    pub digest: String,
+    digest: String,
     /// How many fingerprints.
-    pub count: u64,
+    count: u64,
 }
 
 impl SeenHeader {
@@ -63,77 +70,297 @@ fn check_sum(bytes: &[u8], key: &FingerprintKey) -> u64 {
     hasher.finish()
 }
 
-/// Reads a seen file into `set`. `digest` is that of the profile in use: another one is an error,
-/// since the fingerprints of different canonical forms have nothing in common.
-pub fn read_seen(mut file: impl Read, digest: &str, set: &ClusterSet) -> Result<SeenHeader> {
-    let mut header = [0; HEADER_BYTES];
-    file.read_exact(&mut header).map_err(damaged)?;
-    if &header[..12] != MAGIC {
-        return Err(Error::input("expected a seen file of undust, found something else"));
+/// The clusters of earlier runs, and those of this one, which a later run may want to know.
+///
+/// Every fingerprint is in one of three places: in the set in memory; in the seen file, where that
+/// has no room in memory; or in a file of this run's, when the set was full.
+#[derive(Debug, Default)]
+pub struct Seen {
+    set: ClusterSet,
+    old: Option<SeenFile>,
+    fresh: OnceLock<Sorted>,
+    /// Key and digest of the file that will be written, if one will.
+    remembers: Option<(FingerprintKey, String)>,
+}
+
+/// A seen file that stays on the disk.
+#[derive(Debug)]
+struct SeenFile {
+    file: File,
+    name: String,
+    count: u64,
+    /// How many of its fingerprints have been looked at.
+    met: AtomicU64,
+}
+
+impl Seen {
+    /// Nothing yet, to be written with this key and digest. (The default is not to be written.)
+    pub fn new(key: FingerprintKey, digest: &str) -> Seen {
+        Seen { remembers: Some((key, digest.to_string())), ..Seen::default() }
     }
-    let version = u32::from_le_bytes(array(&header[12..16]));
-    if version != VERSION {
-        return Err(Error::input(format!(
-            "expected version {VERSION} of the seen file, found {version}; use the release that wrote it"
-        )));
+
+    /// The fingerprints of a seen file. They are read into memory if they take no more than
+    /// `memory_bytes`.
+    ///
+    /// `digest` is that of the profile in use: another one is an error, since the fingerprints of
+    /// different canonical forms have nothing in common. Errors, later ones too, begin with `name`.
+    pub fn open(file: File, name: &str, digest: &str, memory_bytes: u64) -> Result<Seen> {
+        Seen::open_unnamed(file, name, digest, memory_bytes).map_err(|error| error.at(name))
     }
-    let found = String::from_utf8_lossy(&header[32..48]).into_owned();
-    let parsed = SeenHeader {
-        key: FingerprintKey::from_bytes(array(&header[16..32])),
-        digest: found,
-        count: u64::from_le_bytes(array(&header[48..56])),
-    };
-    if parsed.to_bytes() != header {
-        return Err(Error::input("the header of the seen file is damaged"));
+
+    fn open_unnamed(file: File, name: &str, digest: &str, memory_bytes: u64) -> Result<Seen> {
+        let meta = file.metadata().map_err(damaged)?;
+        let header = SeenHeader::read(&file, digest)?;
+        let mut seen = Seen::new(header.key, digest);
+        let is_small = header.count <= memory_bytes / ClusterSet::BYTES_PER_FINGERPRINT_MAX;
+        if is_small {
+            read_all(BufReader::with_capacity(256 << 10, file), header.count, &seen.set)?;
+            return Ok(seen);
+        }
+        if !meta.is_file() {
+            return Err(Error::limit(
+                "a seen file that is not a regular file has to fit in memory; raise -S",
+            ));
+        }
+        let records = meta.len() - HEADER_BYTES as u64;
+        match header.count.checked_mul(RECORD_BYTES) {
+            Some(expected) if expected == records => {}
+            Some(expected) if expected < records => return Err(too_long()),
+            _ => return Err(damaged(io::ErrorKind::UnexpectedEof.into())),
+        }
+        seen.old = Some(SeenFile {
+            file,
+            name: name.to_string(),
+            count: header.count,
+            met: AtomicU64::new(0),
+        });
+        Ok(seen)
     }
-    if parsed.digest != digest {
-        return Err(Error::config(format!(
-            "the seen file belongs to another profile (digest {}, this run has {digest}); use the same \
-             options as the run that wrote it",
-            parsed.digest
-        )));
+
+    /// The key of all fingerprints, if they are to be written.
+    pub fn key(&self) -> Option<FingerprintKey> {
+        self.remembers.as_ref().map(|(key, _)| key.clone())
     }
+
+    /// The fingerprints in memory, to which those of this run are added.
+    pub fn set(&self) -> &ClusterSet {
+        &self.set
+    }
+
+    /// Does the set have all fingerprints of earlier runs?
+    pub fn is_in_memory(&self) -> bool {
+        self.old.is_none()
+    }
+
+    /// Takes the fingerprints of this run that are neither in the set nor in the seen file.
+    pub fn remember(&self, fresh: Sorted) {
+        self.fresh.set(fresh).expect("a run takes one such file");
+    }
+
+    /// Removes those of `records` that are in the seen file on disk. They are sorted, and are all
+    /// those of `partition` in `range`.
+    pub(super) fn retain_new(
+        &self,
+        partition: usize,
+        range: Range,
+        records: &mut Vec<[u64; 3]>,
+    ) -> io::Result<()> {
+        let Some(old) = &self.old else { return Ok(()) };
+        let mut ascending =
+            old.between(partition, range).map_err(|error| io::Error::other(old.damaged(error)))?;
+        // On the way through functions that know the errors of temporary files.
+        let damaged = |error| io::Error::other(old.damaged(error));
+        let mut known = ascending.next().map_err(damaged)?;
+        let mut met = u64::from(known.is_some());
+        let mut next = || -> io::Result<Option<Fingerprint>> {
+            let known = ascending.next().map_err(damaged)?;
+            met += u64::from(known.is_some());
+            Ok(known)
+        };
+        let mut failure = Ok(());
+        records.retain(|record| {
+            let fingerprint = fingerprint_of(record);
+            while failure.is_ok() && known.is_some_and(|known| known < fingerprint) {
+                match next() {
+                    Ok(after) => known = after,
+                    Err(error) => failure = Err(error),
+                }
+            }
+            known != Some(fingerprint)
+        });
+        failure?;
+        // To the end, so that damage is noticed before anything is written.
+        while next()?.is_some() {}
+        old.met.fetch_add(met, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Checks that all of the seen file was looked at: its records are in order.
+    pub fn check(&self) -> Result<()> {
+        match &self.old {
+            Some(old) if old.met.load(Ordering::Relaxed) != old.count => {
+                Err(out_of_order().at(&old.name))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Gives `each` the bytes of a seen file with all fingerprints, old and new, piece by piece.
+    ///
+    /// Memory: one partition of the set.
+    pub fn write(&self, mut each: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
+        let Some((key, digest)) = &self.remembers else { return Ok(()) };
+        let damaged = |error| match &self.old {
+            Some(old) => old.damaged(error),
+            None => damaged(error),
+        };
+        let old = self.old.as_ref().map_or(0, |old| old.count);
+        let fresh = self.fresh.get().map_or(0, Sorted::len);
+        let count = self.set.len() + old + fresh;
+        each(&SeenHeader { key: key.clone(), digest: digest.clone(), count }.to_bytes())?;
+        let reading = |error| Error::reading("temporary file", error);
+        let mut written = 0;
+        for partition in 0..PARTITIONS {
+            let mut set = self.set.sorted(partition).into_iter();
+            let mut old = match &self.old {
+                Some(old) => Some(old.between(partition, WHOLE).map_err(damaged)?),
+                None => None,
+            };
+            let mut fresh = self.fresh.get().map(|fresh| fresh.of(partition));
+            let mut heads = [
+                set.next(),
+                next_of(&mut old).map_err(damaged)?,
+                next_of(&mut fresh).map_err(reading)?,
+            ];
+            while let Some(least) = heads.iter().flatten().min().copied() {
+                each(&least.0.to_le_bytes())?;
+                written += 1;
+                if heads[0] == Some(least) {
+                    heads[0] = set.next();
+                } else if heads[1] == Some(least) {
+                    heads[1] = next_of(&mut old).map_err(damaged)?;
+                } else {
+                    heads[2] = next_of(&mut fresh).map_err(reading)?;
+                }
+            }
+        }
+        if written == count { Ok(()) } else { Err(Error::internal("fingerprints were lost")) }
+    }
+}
+
+/// All fingerprints.
+const WHOLE: Range = (Fingerprint(0), None);
+
+fn next_of(ascending: &mut Option<Ascending>) -> io::Result<Option<Fingerprint>> {
+    ascending.as_mut().map_or(Ok(None), Ascending::next)
+}
+
+impl SeenFile {
+    /// The fingerprints of `partition` in `range`.
+    fn between(&self, partition: usize, (from, end): Range) -> io::Result<Ascending<'_>> {
+        let first = (partition as u128) << (128 - PARTITION_BITS);
+        let from = self.position(Fingerprint(from.0.max(first)))?;
+        let last = first | u128::MAX >> PARTITION_BITS;
+        let end = match end {
+            Some(end) if end.0 <= last => self.position(end)?,
+            _ if last == u128::MAX => self.count,
+            _ => self.position(Fingerprint(last + 1))?,
+        };
+        let at = |position| HEADER_BYTES as u64 + position * RECORD_BYTES;
+        Ok(Ascending::new(&self.file, vec![(at(from), at(end.max(from)))]))
+    }
+
+    #[cold]
+    fn damaged(&self, error: io::Error) -> Error {
+        damaged(error).at(&self.name)
+    }
+
+    /// How many fingerprints are smaller.
+    fn position(&self, fingerprint: Fingerprint) -> io::Result<u64> {
+        let (mut from, mut end) = (0, self.count);
+        while from < end {
+            let middle = from + (end - from) / 2;
+            let mut record = [0; RECORD_BYTES as usize];
+            self.file.read_exact_at(&mut record, HEADER_BYTES as u64 + middle * RECORD_BYTES)?;
+            if Fingerprint(u128::from_le_bytes(record)) < fingerprint {
+                from = middle + 1;
+            } else {
+                end = middle;
+            }
+        }
+        Ok(from)
+    }
+}
+
+impl SeenHeader {
+    fn read(mut file: impl Read, digest: &str) -> Result<SeenHeader> {
+        let mut header = [0; HEADER_BYTES];
+        file.read_exact(&mut header).map_err(damaged)?;
+        if &header[..12] != MAGIC {
+            return Err(Error::input("expected a seen file of undust, found something else"));
+        }
+        let version = u32::from_le_bytes(array(&header[12..16]));
+        if version != VERSION {
+            return Err(Error::input(format!(
+                "expected version {VERSION} of the seen file, found {version}; use the release that wrote it"
+            )));
+        }
+        let found = String::from_utf8_lossy(&header[32..48]).into_owned();
+        let parsed = SeenHeader {
+            key: FingerprintKey::from_bytes(array(&header[16..32])),
+            digest: found,
+            count: u64::from_le_bytes(array(&header[48..56])),
+        };
+        if parsed.to_bytes() != header {
+            return Err(Error::input("the header of the seen file is damaged"));
+        }
+        if parsed.digest != digest {
+            return Err(Error::config(format!(
+                "the seen file belongs to another profile (digest {}, this run has {digest}); use the same \
+                 options as the run that wrote it",
+                parsed.digest
+            )));
+        }
+        Ok(parsed)
+    }
+}
+
+/// Reads `count` fingerprints into `set`, and then nothing more.
+fn read_all(mut file: impl Read, count: u64, set: &ClusterSet) -> Result<()> {
     let mut record = [0; 16];
     let mut last = None;
-    for _ in 0..parsed.count {
+    for _ in 0..count {
         file.read_exact(&mut record).map_err(damaged)?;
         let fingerprint = Fingerprint(u128::from_le_bytes(record));
         if last >= Some(fingerprint) {
-            return Err(Error::input("the seen file is damaged: its records are not in order"));
+            return Err(out_of_order());
         }
         last = Some(fingerprint);
         set.insert(fingerprint);
     }
     if file.read(&mut record).map_err(damaged)? > 0 {
-        return Err(Error::input(
-            "the seen file is damaged: there is more in it than its header says",
-        ));
+        return Err(too_long());
     }
-    Ok(parsed)
+    Ok(())
 }
 
-/// Writes all of `set` as a seen file.
-pub fn write_seen(
-    mut file: impl Write,
-    key: &FingerprintKey,
-    digest: &str,
-    set: &ClusterSet,
-) -> io::Result<()> {
-    let header = SeenHeader { key: key.clone(), digest: digest.to_string(), count: set.len() };
-    file.write_all(&header.to_bytes())?;
-    for partition in 0..PARTITIONS {
-        for fingerprint in set.sorted(partition) {
-            file.write_all(&fingerprint.0.to_le_bytes())?;
-        }
-    }
-    file.flush()
-}
-
+#[cold]
 fn damaged(error: io::Error) -> Error {
     match error.kind() {
         io::ErrorKind::UnexpectedEof => Error::input("the seen file ends too early"),
+        io::ErrorKind::InvalidData => out_of_order(),
         _ => Error::input(format!("cannot read the seen file: {error}")),
     }
+}
+
+#[cold]
+fn out_of_order() -> Error {
+    Error::input("the seen file is damaged: its records are not in order")
+}
+
+#[cold]
+fn too_long() -> Error {
+    Error::input("the seen file is damaged: there is more in it than its header says")
 }
 
 fn array<const N: usize>(bytes: &[u8]) -> [u8; N] {
@@ -142,50 +369,134 @@ fn array<const N: usize>(bytes: &[u8]) -> [u8; N] {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use std::io::{Seek as _, Write as _};
 
-    fn file() -> (ClusterSet, Vec<u8>) {
+    use super::*;
+    use crate::cluster::spill::halves;
+
+    const DIGEST: &str = "0123456789abcdef";
+
+    fn fingerprints() -> Vec<Fingerprint> {
         let key = FingerprintKey::from_bytes([3; 16]);
-        let set = ClusterSet::default();
-        for number in 0..5000u32 {
-            set.insert(key.fingerprint(&number.to_le_bytes()));
+        (0..5000u32).map(|number| key.fingerprint(&number.to_le_bytes())).collect()
+    }
+
+    fn bytes_of(seen: &Seen) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        seen.write(|piece| {
+            bytes.extend_from_slice(piece);
+            Ok(())
+        })
+        .unwrap();
+        bytes
+    }
+
+    fn bytes() -> Vec<u8> {
+        let seen = Seen::new(FingerprintKey::from_bytes([3; 16]), DIGEST);
+        for fingerprint in fingerprints() {
+            seen.set.insert(fingerprint);
         }
-        let mut file = Vec::new();
-        write_seen(&mut file, &key, "0123456789abcdef", &set).unwrap();
-        (set, file)
+        bytes_of(&seen)
+    }
+
+    fn open(bytes: &[u8], digest: &str, memory_bytes: u64) -> Result<Seen> {
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(bytes).unwrap();
+        file.rewind().unwrap();
+        Seen::open(file, "seen", digest, memory_bytes)
     }
 
     #[test]
     fn round_trip() {
-        let (set, file) = file();
-        let copy = ClusterSet::default();
-        let header = read_seen(&file[..], "0123456789abcdef", &copy).unwrap();
-        assert_eq!(header.count, 5000);
-        for partition in 0..PARTITIONS {
-            assert_eq!(set.sorted(partition), copy.sorted(partition));
+        let bytes = bytes();
+        for memory_bytes in [0, 1 << 30] {
+            let seen = open(&bytes, DIGEST, memory_bytes).unwrap();
+            assert_eq!(seen.is_in_memory(), memory_bytes > 0);
+            assert_eq!(seen.set.is_empty(), memory_bytes == 0);
+            assert!(bytes_of(&seen) == bytes);
+        }
+        assert_eq!(bytes_of(&Seen::default()), b"");
+    }
+
+    #[test]
+    fn what_is_new_is_written_beside_what_is_not() {
+        let all = fingerprints();
+        let expected = bytes();
+        let half = Seen::new(FingerprintKey::from_bytes([3; 16]), DIGEST);
+        for one in all.iter().step_by(2) {
+            half.set.insert(*one);
+        }
+        for memory_bytes in [0, 1 << 30] {
+            let seen = open(&bytes_of(&half), DIGEST, memory_bytes).unwrap();
+            let fresh = Sorted::new(tempfile::tempfile().unwrap());
+            for partition in 0..PARTITIONS {
+                let of = |one: &&Fingerprint| super::super::partition_of(**one) == partition;
+                let mut records: Vec<[u64; 3]> = all
+                    .iter()
+                    .filter(of)
+                    .filter(|one| !seen.set.sorted(partition).contains(one))
+                    .map(|one| [halves(*one)[0], halves(*one)[1], 0])
+                    .collect();
+                records.sort_unstable();
+                // In two passes.
+                let middle = records.get(records.len() / 2).map(fingerprint_of);
+                let (mut low, mut high) = (records.clone(), Vec::new());
+                if let Some(middle) = middle {
+                    (low, high) = records.iter().partition(|one| fingerprint_of(one) < middle);
+                }
+                seen.retain_new(partition, (Fingerprint(0), middle), &mut low).unwrap();
+                if let Some(middle) = middle {
+                    seen.retain_new(partition, (middle, None), &mut high).unwrap();
+                }
+                low.append(&mut high);
+                let fingerprints: Vec<_> = low.iter().map(fingerprint_of).collect();
+                fresh.append(partition, fingerprints.into_iter()).unwrap();
+            }
+            seen.check().unwrap();
+            assert_eq!(fresh.len(), 2500);
+            seen.remember(fresh);
+            assert!(bytes_of(&seen) == expected);
         }
     }
 
     #[test]
     fn damage_is_told() {
-        let (_, file) = file();
-        let read = |file: &[u8], digest| {
-            read_seen(file, digest, &ClusterSet::default()).unwrap_err().to_string()
-        };
-        assert!(read(&file, "fedcba9876543210").contains("another profile"));
-        assert!(read(&file[..file.len() - 1], "0123456789abcdef").contains("too early"));
-        assert!(read(&[&file[..], b"x"].concat(), "0123456789abcdef").contains("more in it"));
-        assert!(
-            read(b"http://a.test/\nhttp://b.test/\nhttp://c.test/\nhttp://d.test/\nhttp://", "")
+        let file = bytes();
+        for memory_bytes in [0, 1 << 30] {
+            let read = |file: &[u8], digest| {
+                let seen = match open(file, digest, memory_bytes) {
+                    Ok(seen) => seen,
+                    Err(error) => return error.to_string(),
+                };
+                // What stays on the disk is looked at later.
+                for partition in 0..PARTITIONS {
+                    if let Err(error) = seen.retain_new(partition, WHOLE, &mut Vec::new()) {
+                        return error.to_string();
+                    }
+                }
+                seen.check().map_or_else(|error| error.to_string(), |()| "fine".to_string())
+            };
+            assert_eq!(read(&file, DIGEST), "fine");
+            assert!(read(&file, "fedcba9876543210").contains("another profile"));
+            assert!(read(&file[..file.len() - 1], DIGEST).contains("too early"));
+            assert!(read(&[&file[..], b"x"].concat(), DIGEST).contains("more in it"));
+            assert!(
+                read(
+                    b"http://a.test/\nhttp://b.test/\nhttp://c.test/\nhttp://d.test/\nhttp://",
+                    ""
+                )
                 .contains("something else")
-        );
-        for at in 12..HEADER_BYTES {
-            let mut bad = file.clone();
-            bad[at] ^= 1;
-            read(&bad, "0123456789abcdef");
+            );
+            for at in 0..HEADER_BYTES {
+                let mut bad = file.clone();
+                bad[at] ^= 1;
+                assert_ne!(read(&bad, DIGEST), "fine", "byte {at}");
+            }
+            for at in (HEADER_BYTES..file.len() - 16).step_by(16) {
+                let mut swapped = file.clone();
+                swapped[at..at + 32].rotate_left(16);
+                assert!(read(&swapped, DIGEST).contains("order"), "byte {at}");
+            }
         }
-        let mut swapped = file.clone();
-        swapped.copy_within(HEADER_BYTES..HEADER_BYTES + 16, HEADER_BYTES + 16);
-        assert!(read(&swapped, "0123456789abcdef").contains("order"));
     }
 }

@@ -32,6 +32,9 @@ impl Default for ClusterSet {
 }
 
 impl ClusterSet {
+    /// Bytes of memory that a fingerprint takes at most, in a set of many.
+    pub const BYTES_PER_FINGERPRINT_MAX: u64 = 24;
+
     /// Marks the records of `partition` that are the first of their cluster, over the chunks of a
     /// batch in order. Batches have to come in order, too.
     pub fn mark_first(&self, partition: usize, chunks: &[(Scattered, Marks)]) {
@@ -49,6 +52,35 @@ impl ClusterSet {
                 }
             }
         }
+    }
+
+    /// Gives `each` the records of `partition` that are not in the set, in line order.
+    pub fn absent(
+        &self,
+        partition: usize,
+        scattered: &Scattered,
+        mut each: impl FnMut(u32, Fingerprint),
+    ) {
+        let table = self.partition(partition);
+        let (records, fingerprints) = scattered.of(partition);
+        for (records, group) in records.chunks(GROUP).zip(fingerprints.chunks(GROUP)) {
+            let touched = group.iter().fold(0, |sum, one| sum ^ table.touch(*one));
+            std::hint::black_box(touched);
+            for (record, fingerprint) in records.iter().zip(group) {
+                if !table.contains(*fingerprint) {
+                    each(*record, *fingerprint);
+                }
+            }
+        }
+    }
+
+    /// Could the tables take more than `bytes` after another batch?
+    ///
+    /// Bet: a batch is small beside a set that is nearly full, so every partition grows once at
+    /// most, by a quarter.
+    pub fn may_exceed(&self, bytes: u64) -> bool {
+        let now = self.memory_bytes();
+        now + now / 4 > bytes
     }
 
     /// Puts `fingerprint` in; says whether it is new.
@@ -156,6 +188,17 @@ impl Table {
         }
     }
 
+    #[inline]
+    fn contains(&self, fingerprint: Fingerprint) -> bool {
+        let value = fingerprint.0;
+        if value == EMPTY {
+            return self.holds_zero;
+        }
+        let from = home(value, self.homes).min(self.slots.len());
+        let end = self.slots[from..].iter().find(|slot| **slot == EMPTY || **slot >= value);
+        end == Some(&value)
+    }
+
     /// Puts `value` at `at` and pushes what stands there on, up to the next empty slot.
     #[inline]
     fn push_in(&mut self, at: usize, value: u128) -> bool {
@@ -214,6 +257,17 @@ mod tests {
             let fingerprint = key.fingerprint(&(number % 150_000).to_le_bytes());
             assert_eq!(set.insert(fingerprint), twin.insert(fingerprint.0));
         }
+        let all: Vec<Fingerprint> =
+            (100_000..250_000u32).map(|number| key.fingerprint(&number.to_le_bytes())).collect();
+        let scattered = Scattered::new(&all);
+        let mut absent = 0;
+        for partition in 0..PARTITIONS {
+            set.absent(partition, &scattered, |record, fingerprint| {
+                assert!(record >= 50_000 && fingerprint == all[record as usize]);
+                absent += 1;
+            });
+        }
+        assert_eq!(absent, 100_000);
         assert_eq!(set.len(), 150_000);
         let all: Vec<Fingerprint> = (0..PARTITIONS).flat_map(|p| set.sorted(p)).collect();
         assert_eq!(all.len(), 150_000);

@@ -27,6 +27,8 @@ pub struct Chunk {
     file: usize,
     at: u64,
     overlong: Option<u64>,
+    /// Let go of when the chunk is.
+    held: Option<Box<dyn Send + Sync>>,
 }
 
 enum Data {
@@ -40,12 +42,12 @@ impl Chunk {
     pub const OVERLONG_BYTES_SHOWN: usize = 1024;
 
     pub(super) fn owned(bytes: Vec<u8>, file: usize, at: u64, overlong: Option<u64>) -> Self {
-        Chunk { data: Data::Owned(bytes), file, at, overlong }
+        Chunk { data: Data::Owned(bytes), file, at, overlong, held: None }
     }
 
     /// The bytes `range` of `buffer`, which are at `at` in the file.
     pub(super) fn shared(buffer: Arc<Vec<u8>>, range: Range<usize>, file: usize, at: u64) -> Self {
-        Chunk { data: Data::Shared(buffer, range), file, at, overlong: None }
+        Chunk { data: Data::Shared(buffer, range), file, at, overlong: None, held: None }
     }
 
     /// The bytes `range` of `mapped`. Panics later, in [`Chunk::bytes`], if the range is outside.
@@ -56,7 +58,22 @@ impl Chunk {
         overlong: Option<u64>,
     ) -> Self {
         let at = range.start as u64;
-        Chunk { data: Data::Mapped(Arc::clone(mapped), range), file, at, overlong }
+        Chunk { data: Data::Mapped(Arc::clone(mapped), range), file, at, overlong, held: None }
+    }
+
+    /// Makes the chunk hold `ticket`, which is dropped when it is.
+    pub fn hold(&mut self, ticket: impl Send + Sync + 'static) {
+        self.held = Some(Box::new(ticket));
+    }
+
+    /// Bytes of memory that it takes: its part of a buffer that chunks share. A share of a mapped
+    /// file takes none.
+    pub fn memory_bytes(&self) -> usize {
+        match &self.data {
+            Data::Owned(bytes) => bytes.capacity(),
+            Data::Shared(_, range) => range.len(),
+            Data::Mapped(..) => 0,
+        }
     }
 
     /// The lines, or the beginning of one: see [`Chunk::overlong`]. Never empty.

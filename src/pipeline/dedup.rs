@@ -1,13 +1,16 @@
 //! `dedup`, streaming: the first spelling of every cluster, in input order, while the input is
-//! read.
+//! read. What the memory cannot hold is decided at the end (see `overflow.rs`).
 
 use std::sync::mpsc;
 
+use super::backlog::Backlog;
+use super::budget::too_many;
+use super::overflow::Overflow;
 use super::scan::{scan, share};
 use super::walk::{entries, walk};
 use super::{Job, Outcome};
 use crate::canonical::Scratch;
-use crate::cluster::{ClusterSet, Marks, PARTITIONS, Scattered};
+use crate::cluster::{ClusterSet, Marks, PARTITIONS, Scattered, Seen};
 use crate::error::{Error, Result};
 use crate::input::Chunk;
 use crate::record::Entry;
@@ -28,7 +31,7 @@ pub struct DedupPlan<'a> {
     /// What is written for a cluster.
     pub print: Print,
     /// The clusters of earlier runs; those of this run are added.
-    pub seen: &'a ClusterSet,
+    pub seen: &'a Seen,
 }
 
 /// What a worker makes of a chunk.
@@ -37,27 +40,51 @@ struct Sifted {
     tally: Tally,
 }
 
+/// What the writer gets.
+struct Marked {
+    chunks: Vec<(Chunk, Marks)>,
+    /// Are the marks those of candidates, which have to wait?
+    waits: bool,
+}
+
 /// Writes the first line of every cluster to `output`, in input order. Does not publish it.
 ///
-/// Memory: the fingerprints of all clusters (see [`ClusterSet`]) and three batches of chunks.
+/// Memory: within the job's budget. When the fingerprints of all clusters (see [`ClusterSet`])
+/// have no room any more, lines with new ones wait in a file until the end.
 pub fn dedup(job: &Job, plan: &DedupPlan, output: &mut Output) -> Result<Outcome> {
     let pool = job.pool()?;
     let mut outcome = Outcome::default();
-    let seen_before = plan.seen.len();
+    let budget = job.budget();
+    let mut overflow: Option<Overflow> = None;
+    let Outcome { tally, memory, .. } = &mut outcome;
+    memory.budget_bytes = job.memory.bytes;
     let written = std::thread::scope(|scope| {
-        let (sender, receiver) = mpsc::sync_channel::<Vec<(Chunk, Marks)>>(1);
+        let (sender, receiver) = mpsc::sync_channel::<Marked>(1);
+        let output = &mut *output;
         let writer = scope.spawn(move || {
             let mut scratch = Scratch::default();
-            for batch in receiver {
-                for (chunk, marks) in batch {
-                    write_kept(job, plan.print, &chunk, &marks, &mut scratch, output)?;
+            let mut backlog: Option<Backlog> = None;
+            let mut records = 0;
+            for Marked { chunks, waits } in receiver {
+                if waits && backlog.is_none() {
+                    backlog = Some(Backlog::new(&job.memory.temp_dir)?);
+                }
+                for (chunk, marks) in chunks {
+                    records += each_marked(job, plan.print, &chunk, &marks, &mut scratch, {
+                        |record, text| match &mut backlog {
+                            Some(backlog) => backlog.push(records + u64::from(record), text),
+                            None => output.line(text, job.input.separator),
+                        }
+                    })?;
                     chunk.verify()?;
                 }
-                output.pass_on()?;
+                if backlog.is_none() {
+                    records = 0;
+                    output.pass_on()?;
+                }
             }
-            Ok(())
+            Ok(backlog)
         });
-        let tally = &mut outcome.tally;
         let files = scan(
             job,
             &pool,
@@ -65,19 +92,35 @@ pub fn dedup(job: &Job, plan: &DedupPlan, output: &mut Output) -> Result<Outcome
             Scratch::default,
             |scratch, chunk| sift(job, chunk, scratch),
             |batch| {
-                let (kept, lines) = keep_first(plan.seen, &pool, batch, tally);
+                let set = plan.seen.set();
+                let is_full = || !plan.seen.is_in_memory() || set.may_exceed(budget.table_bytes());
+                if overflow.is_none() && is_full() {
+                    overflow = Some(Overflow::new(job, budget)?);
+                    memory.spilled_after_lines = Some(tally.lines);
+                }
+                let (chunks, lines) = mark(set, overflow.as_mut(), &pool, batch, tally)?;
                 // The writer only goes away with an error of its own, which comes first below.
-                sender.send(kept).map_err(|_| Error::internal("the writer is gone"))?;
+                sender
+                    .send(Marked { chunks, waits: overflow.is_some() })
+                    .map_err(|_| Error::internal("the writer is gone"))?;
                 Ok(Some(lines))
             },
         );
         drop(sender);
-        let written: Result<()> =
+        let written: Result<Option<Backlog>> =
             writer.join().map_err(|_| Error::internal("the writer has panicked"))?;
-        written.and(files)
+        let backlog = written?;
+        files.map(|files| (files, backlog))
     });
-    outcome.files = written?;
-    debug_assert_eq!(plan.seen.len(), seen_before + outcome.tally.unique);
+    let (files, backlog) = written?;
+    memory.table_bytes = plan.seen.set().memory_bytes();
+    if let (Some(mut overflow), Some(backlog)) = (overflow, backlog) {
+        memory.spilled_bytes = backlog.bytes() + overflow.spilled_bytes();
+        let unique = overflow.finish(job, &pool, plan.seen, backlog, output)?;
+        tally.unique += unique;
+        tally.duplicate += overflow.count - unique;
+    }
+    outcome.files = files;
     outcome.tally.check()?;
     Ok(outcome)
 }
@@ -90,13 +133,14 @@ fn sift(job: &Job, chunk: &Chunk, scratch: &mut Scratch) -> Sifted {
     Sifted { scattered: Scattered::new(&fingerprints), tally }
 }
 
-/// Marks the first records of a batch, and counts.
-fn keep_first(
+/// Marks the first records of a batch, or those that may be, and counts.
+fn mark(
     set: &ClusterSet,
+    overflow: Option<&mut Overflow>,
     pool: &rayon::ThreadPool,
     batch: Vec<(Chunk, Sifted)>,
     tally: &mut Tally,
-) -> (Vec<(Chunk, Marks)>, u64) {
+) -> Result<(Vec<(Chunk, Marks)>, u64)> {
     let mut lines = 0;
     let (chunks, pairs): (Vec<Chunk>, Vec<(Scattered, Marks)>) = batch
         .into_iter()
@@ -107,25 +151,30 @@ fn keep_first(
             (chunk, (sifted.scattered, marks))
         })
         .unzip();
-    share(pool, PARTITIONS, || (), |(), partition| set.mark_first(partition, &pairs));
-    let kept = chunks.into_iter().zip(pairs).map(|(chunk, (scattered, marks))| {
-        let unique = marks.count();
-        tally.unique += unique;
-        tally.duplicate += scattered.len() as u64 - unique;
+    let waits = overflow.is_some();
+    match overflow {
+        Some(overflow) => overflow.mark(set, pool, &pairs)?,
+        None => share(pool, PARTITIONS, || (), |(), partition| set.mark_first(partition, &pairs)),
+    }
+    let marked = chunks.into_iter().zip(pairs).map(|(chunk, (scattered, marks))| {
+        let marked = marks.count();
+        tally.unique += if waits { 0 } else { marked };
+        tally.duplicate += scattered.len() as u64 - marked;
         (chunk, marks)
     });
-    (kept.collect(), lines)
+    Ok((marked.collect(), lines))
 }
 
-/// Writes the marked records of `chunk`.
-fn write_kept(
+/// Gives `each` the marked records of `chunk`: their numbers in it, and what is to be written.
+/// Returns how many records there are, marked or not.
+fn each_marked(
     job: &Job,
     print: Print,
     chunk: &Chunk,
     marks: &Marks,
     scratch: &mut Scratch,
-    output: &mut Output,
-) -> Result<()> {
+    mut each: impl FnMut(u32, &[u8]) -> Result<()>,
+) -> Result<u64> {
     let mut record = 0;
     for entry in entries(chunk, job.reading()) {
         let Entry::Record(found) = entry else { continue };
@@ -134,16 +183,17 @@ fn write_kept(
                 Print::Original => found.line,
                 Print::Canonical => job.canonicalizer.canonical(found.url, scratch).form,
             };
-            output.line(text, job.input.separator)?;
+            each(record, text)?;
         }
         record += 1;
     }
-    Ok(())
+    Ok(u64::from(record))
 }
 
 /// The first line that is a duplicate, as its number from 1 over all inputs and its text; reads no
 /// further than the batch it is in.
 pub fn check(job: &Job) -> Result<Option<(u64, Vec<u8>)>> {
+    let budget = job.budget();
     let pool = job.pool()?;
     let set = ClusterSet::default();
     let mut found = None;
@@ -156,7 +206,10 @@ pub fn check(job: &Job) -> Result<Option<(u64, Vec<u8>)>> {
         Scratch::default,
         |scratch, chunk| sift(job, chunk, scratch),
         |batch| {
-            let (kept, lines) = keep_first(&set, &pool, batch, &mut tally);
+            if set.may_exceed(budget.table_bytes()) {
+                return Err(too_many(job, "--check", set.memory_bytes() / 4 * 5));
+            }
+            let (kept, lines) = mark(&set, None, &pool, batch, &mut tally)?;
             for (chunk, marks) in kept {
                 let mut record = 0;
                 for entry in entries(&chunk, job.reading()) {

@@ -6,18 +6,27 @@
 //!                                    \--> scatter --> cluster --> marks --/
 //! ```
 //!
+//! `budget` shares out the memory; `flow` bounds what is on its way, and `overflow` takes what has
+//! no room.
+//!
 //! `scan` moves batches of chunks through the workers; each job says what a worker does with a
 //! chunk, and what happens with a batch once all its chunks are done.
 
+mod backlog;
+mod budget;
 mod canon;
 mod crew;
 mod dedup;
+mod flow;
+mod overflow;
 mod scan;
 mod select;
 mod spool;
 mod survey;
+mod temp;
 mod walk;
 
+pub use budget::{Memory, MemoryUse};
 pub use canon::{OnBad, canon};
 pub use crew::crew;
 pub use dedup::{DedupPlan, Print, check, dedup};
@@ -31,7 +40,7 @@ use crate::crew::Crew;
 use crate::error::{Error, Result};
 use crate::fingerprint::FingerprintKey;
 use crate::input::{FileSummary, InputPlan};
-use crate::limits::THREADS_MAX;
+use crate::limits::{MEMORY_BYTES_MIN, MEMORY_BYTES_PER_THREAD, THREADS_MAX};
 use crate::record::Reading;
 use crate::report::Tally;
 
@@ -45,6 +54,8 @@ pub struct Job<'a> {
     pub key: FingerprintKey,
     /// How many workers; 0: as many as the machine has processors.
     pub threads: usize,
+    /// How much memory it may take.
+    pub memory: Memory,
     /// Who is told about progress.
     pub watch: &'a dyn Watch,
 }
@@ -56,6 +67,8 @@ pub struct Outcome {
     pub tally: Tally,
     /// The files that were read.
     pub files: Vec<FileSummary>,
+    /// What became of its memory.
+    pub memory: MemoryUse,
 }
 
 impl Job<'_> {
@@ -70,13 +83,20 @@ impl Job<'_> {
 
     /// How many worker threads the job has.
     pub fn workers(&self) -> usize {
-        workers(self.threads)
+        if self.threads > 0 {
+            return self.threads.min(THREADS_MAX);
+        }
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        // No more than there is memory for, if nobody has asked for more.
+        let room = self.memory.bytes.saturating_sub(MEMORY_BYTES_MIN) / MEMORY_BYTES_PER_THREAD;
+        let room = usize::try_from(room).unwrap_or(THREADS_MAX);
+        processors.min(room).clamp(1, THREADS_MAX)
     }
 
     /// Threads for what can be done aside, beside the workers; none are started before the first
     /// task.
     pub fn crew(&self) -> Crew {
-        crew(self.threads)
+        crew(self.workers())
     }
 
     /// The job's own threads.

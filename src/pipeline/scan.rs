@@ -5,6 +5,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Receiver};
 
 use super::Job;
+use super::budget::Budget;
+use super::flow::Flow;
 use crate::error::{Error, Result};
 use crate::input::{Chunk, FileSummary, Input};
 use crate::limits::BATCH_CHUNKS;
@@ -41,14 +43,25 @@ pub(super) fn scan<W, T: Send>(
     work: impl Fn(&mut W, &Chunk) -> T + Sync,
     mut done: impl FnMut(Vec<(Chunk, T)>) -> Result<Option<u64>>,
 ) -> Result<Vec<FileSummary>> {
-    let mut input = Input::open(&job.input)?;
-    input.unpack_with(job.crew());
+    let budget = job.budget();
+    let mut plan = job.input.clone();
+    plan.chunk_bytes = plan.chunk_bytes.min(budget.chunk_bytes());
+    let mut input = Input::open(&plan)?;
+    if !budget.is_tight() {
+        input.unpack_with(job.crew());
+    }
     job.watch.begin(pass, input.bytes_total());
     let progress = input.progress();
     let result = std::thread::scope(|scope| {
         let (sender, receiver) = mpsc::sync_channel(2 * BATCH_CHUNKS);
         let reader = scope.spawn(move || {
+            let flow = Flow::new(budget.flow_bytes());
             for chunk in input.by_ref() {
+                let chunk = chunk.map(|mut chunk| {
+                    let bytes = memory_bytes(&chunk, plan.separator, budget);
+                    chunk.hold(flow.enter(bytes));
+                    (chunk, bytes)
+                });
                 // A closed channel means that the job has failed and said why.
                 if sender.send(chunk).is_err() {
                     break;
@@ -59,7 +72,7 @@ pub(super) fn scan<W, T: Send>(
         let mut lines = 0;
         let mut end = Ok(());
         while end.is_ok() {
-            let (batch, reading) = next_batch(&receiver);
+            let (batch, reading) = next_batch(&receiver, budget.batch_bytes());
             end = reading;
             if batch.is_empty() {
                 break;
@@ -79,18 +92,41 @@ pub(super) fn scan<W, T: Send>(
     result
 }
 
+/// What is known of each record while its batch is worked off: fingerprints and places, with some
+/// room to grow.
+const RECORD_BYTES: u64 = 64;
+
+/// What is known of each chunk, however short it is.
+const CHUNK_OVERHEAD_BYTES: u64 = 4 << 10;
+
+/// The memory that `chunk` takes on its way.
+fn memory_bytes(chunk: &Chunk, separator: u8, budget: Budget) -> u64 {
+    let lines = if budget.is_tight() {
+        1 + memchr::memchr_iter(separator, chunk.bytes()).count()
+    } else {
+        chunk.bytes().len() / 8
+    };
+    chunk.memory_bytes() as u64 + RECORD_BYTES * lines as u64 + CHUNK_OVERHEAD_BYTES
+}
+
 /// The chunks that are there, at least one unless the input has ended; and how reading goes.
 ///
 /// Not waiting for a full batch lets a slow pipe's lines through as they come.
-fn next_batch(receiver: &Receiver<Result<Chunk>>) -> (Vec<Chunk>, Result<()>) {
-    let mut batch = Vec::new();
+fn next_batch(
+    receiver: &Receiver<Result<(Chunk, u64)>>,
+    bytes_max: u64,
+) -> (Vec<Chunk>, Result<()>) {
+    let (mut batch, mut bytes) = (Vec::new(), 0);
     let mut next = receiver.recv().ok();
     while let Some(chunk) = next {
         match chunk {
-            Ok(chunk) => batch.push(chunk),
+            Ok((chunk, more)) => {
+                batch.push(chunk);
+                bytes += more;
+            }
             Err(error) => return (batch, Err(error)),
         }
-        if batch.len() == BATCH_CHUNKS {
+        if batch.len() == BATCH_CHUNKS || bytes >= bytes_max {
             break;
         }
         next = receiver.try_recv().ok();

@@ -8,11 +8,10 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::io::{BufWriter, Write as _};
 use std::os::unix::fs::FileExt as _;
-use std::path::{Path, PathBuf};
 
 use super::scan::{scan, share};
 use super::walk::{entries, walk};
-use super::{Job, Outcome, Print};
+use super::{Job, Outcome, Print, temp};
 use crate::canonical::Scratch;
 use crate::cluster::{Census, Cluster, Keep, Occurrence, PARTITIONS, Scattered};
 use crate::error::{Error, Result};
@@ -53,8 +52,6 @@ pub struct SelectPlan {
     pub clusters: bool,
     /// What is written for a representative.
     pub print: Print,
-    /// Where spooled lines go.
-    pub temp_dir: PathBuf,
 }
 
 /// Writes what `plan` selects to `output`, and the lines that were dropped to `dropped`. Publishes
@@ -209,9 +206,10 @@ fn gather(
     plan: &SelectPlan,
     all_duplicates: bool,
 ) -> Result<Members> {
-    let spool = open_spool(&plan.temp_dir)?;
+    let folder = &job.memory.temp_dir;
+    let spool = temp::open(folder)?;
     let mut writer = BufWriter::with_capacity(1 << 20, spool);
-    let spool_error = |error| Error::writing(plan.temp_dir.display(), error);
+    let spool_error = |error| temp::failed(folder, error);
     let mut rows = Vec::new();
     let (mut line, mut at) = (0u64, 0u64);
     scan(
@@ -256,15 +254,6 @@ fn gather(
     let spool = writer.into_inner().map_err(|error| spool_error(error.into_error()))?;
     rows.sort_unstable_by_key(|row| (row.cluster, row.line != row.cluster, row.line));
     Ok(Members { rows, spool })
-}
-
-fn open_spool(folder: &Path) -> Result<File> {
-    tempfile::tempfile_in(folder).map_err(|error| {
-        Error::output(format!(
-            "{}: cannot make a temporary file: {error}; name another folder with -T",
-            folder.display()
-        ))
-    })
 }
 
 fn write_clusters(

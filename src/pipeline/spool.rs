@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
+use super::temp;
 use crate::error::{Error, Result};
 use crate::input::InputPlan;
 
@@ -33,12 +34,7 @@ impl Spooled {
                     _ => continue,
                 }
             };
-            let mut file = tempfile::tempfile_in(folder).map_err(|error| {
-                Error::output(format!(
-                    "{}: cannot make a temporary file: {error}; name another folder with -T",
-                    folder.display()
-                ))
-            })?;
+            let mut file = temp::open(folder)?;
             copy(&mut stream, &mut file, path, folder)?;
             let copy = descriptor_path(&file);
             let name = std::mem::replace(path, copy.clone());
@@ -58,8 +54,7 @@ fn copy(stream: &mut dyn io::Read, file: &mut File, path: &Path, folder: &Path) 
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
             Err(error) => return Err(Error::reading(path.display(), error)),
         };
-        file.write_all(&buffer[..length])
-            .map_err(|error| Error::writing(folder.display(), error))?;
+        file.write_all(&buffer[..length]).map_err(|error| temp::failed(folder, error))?;
     }
     Ok(())
 }

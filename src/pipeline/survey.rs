@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::scan::{scan, share};
 use super::walk::{entries, walk};
-use super::{Job, Outcome};
+use super::{Job, MemoryUse, Outcome};
 use crate::canonical::{Canonicalizer, Scratch};
 use crate::cluster::{
     Census, Cluster, Keep, Ladders, Levels, Occurrence, PARTITIONS, Scattered, UNMERGED,
@@ -96,7 +96,8 @@ pub fn survey(job: &Job, top: usize) -> Result<(Survey, Outcome)> {
         hosts_total,
         clusters,
     };
-    Ok((survey, Outcome { tally, files }))
+    let memory = MemoryUse { budget_bytes: job.memory.bytes, ..MemoryUse::default() };
+    Ok((survey, Outcome { tally, files, memory }))
 }
 
 fn levels_of(job: &Job) -> usize {

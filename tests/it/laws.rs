@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 use proptest::prelude::*;
 use undust::bytes::{Lines, show};
 use undust::canonical::{Canonicalizer, PROFILES, Profile, Scratch};
-use undust::cluster::{ClusterSet, Keep};
+use undust::cluster::{Keep, Seen};
 use undust::fingerprint::FingerprintKey;
 use undust::generate::{Class, List, ListPlan};
 use undust::input::InputPlan;
-use undust::pipeline::{self, DedupPlan, Filter, Job, NoWatch, OnBad, Print, SelectPlan};
+use undust::pipeline::{self, DedupPlan, Filter, Job, Memory, NoWatch, OnBad, Print, SelectPlan};
 use undust::report::{Claims, Output, Tally};
 
 fn canonicalizer(profile: &str) -> Canonicalizer {
@@ -139,11 +139,12 @@ impl Bench {
             canonicalizer,
             key: FingerprintKey::random(),
             threads: how.threads,
+            memory: Memory::default(),
             watch: &NoWatch,
         };
         let (mut bytes, mut tallies) = (BTreeMap::new(), BTreeMap::new());
         for (name, print) in [("dedup", Print::Original), ("dedup canonical", Print::Canonical)] {
-            let plan = DedupPlan { print, seen: &ClusterSet::default() };
+            let plan = DedupPlan { print, seen: &Seen::default() };
             let (out, tally) =
                 self.written(|output| pipeline::dedup(&job, &plan, output).unwrap().tally);
             bytes.insert(name, out);
@@ -182,7 +183,6 @@ impl Bench {
             counts: false,
             clusters: false,
             print: Print::Original,
-            temp_dir: self.folder.path().to_path_buf(),
         }
     }
 
@@ -193,6 +193,7 @@ impl Bench {
             canonicalizer,
             key: FingerprintKey::random(),
             threads: 2,
+            memory: Memory::default(),
             watch: &NoWatch,
         };
         let (table, _, _) = self.select(&job, &SelectPlan { clusters: true, ..self.all() });
@@ -480,9 +481,10 @@ fn the_whole_pipeline_finds_every_page() {
         canonicalizer: &canonicalizer,
         key: FingerprintKey::random(),
         threads: 0,
+        memory: Memory::default(),
         watch: &NoWatch,
     };
-    let plan = DedupPlan { print: Print::Original, seen: &ClusterSet::default() };
+    let plan = DedupPlan { print: Print::Original, seen: &Seen::default() };
     let (out, tally) = bench.written(|output| pipeline::dedup(&job, &plan, output).unwrap().tally);
     assert_eq!((tally.lines, tally.unique), (200_000, list.pages()));
     assert!(out == expected, "the first line of every page, and no other");

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod budget;
 mod cli;
 mod floors;
 mod lanes;

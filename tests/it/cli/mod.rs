@@ -6,6 +6,7 @@ mod commands;
 mod dedup;
 mod documents;
 mod input;
+mod memory;
 mod messages;
 mod output;
 

@@ -1,0 +1,124 @@
+//! How much memory a job gets: what was asked for, or a share of what the machine has.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Memory as it is asked for on the command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Amount {
+    /// So many bytes.
+    Bytes(u64),
+    /// So many hundredths of the machine's memory.
+    Percent(u64),
+}
+
+/// A number of bytes with an optional suffix K, M or G, or a number from 1 to 100 and `%`.
+pub(super) fn amount(text: &str) -> Result<Amount, String> {
+    let Some(number) = text.strip_suffix('%') else {
+        return super::plan::bytes(text).map(Amount::Bytes);
+    };
+    match number.parse() {
+        Ok(percent @ 1..=100) => Ok(Amount::Percent(percent)),
+        _ => Err(format!("\"{text}\" is no share; expected 1% to 100%")),
+    }
+}
+
+impl Amount {
+    /// The bytes that are meant.
+    pub(super) fn bytes(self) -> u64 {
+        match self {
+            Amount::Bytes(bytes) => bytes,
+            Amount::Percent(percent) => {
+                let all = least([meminfo("MemTotal:"), container_limit()]);
+                all.unwrap_or(UNKNOWN_BYTES) / 100 * percent
+            }
+        }
+    }
+}
+
+/// What is assumed of a machine that does not tell: 2 GiB.
+const UNKNOWN_BYTES: u64 = 2 << 30;
+
+/// Half of what is free: the rest is for the system's cache of files, and for others.
+pub(super) fn default_bytes() -> u64 {
+    least([meminfo("MemAvailable:"), container_limit()]).unwrap_or(UNKNOWN_BYTES) / 2
+}
+
+fn least(known: [Option<u64>; 2]) -> Option<u64> {
+    known.into_iter().flatten().min()
+}
+
+/// A line of `/proc/meminfo`, which is in KiB.
+fn meminfo(name: &str) -> Option<u64> {
+    field(&fs::read_to_string("/proc/meminfo").ok()?, name)
+}
+
+fn field(text: &str, name: &str) -> Option<u64> {
+    let line = text.lines().find_map(|line| line.strip_prefix(name))?;
+    let number = line.trim().strip_suffix("kB")?.trim();
+    number.parse::<u64>().ok()?.checked_mul(1 << 10)
+}
+
+/// The least limit of the control groups that the process is in, version 1 or 2.
+fn container_limit() -> Option<u64> {
+    let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
+    let limits = groups.lines().filter_map(limit_files).flatten();
+    limits.filter_map(|file| fs::read_to_string(file).ok()?.trim().parse().ok()).min()
+}
+
+/// The files in which the limits of a control group and of those above it are, from a line of
+/// `/proc/self/cgroup`. In a container the group's own path may not be there; the root is then.
+fn limit_files(line: &str) -> Option<Vec<PathBuf>> {
+    let mut parts = line.splitn(3, ':').skip(1);
+    let (controllers, group) = (parts.next()?, parts.next()?);
+    let (root, file) = if controllers.is_empty() {
+        ("/sys/fs/cgroup", "memory.max")
+    } else if controllers.split(',').any(|one| one == "memory") {
+        ("/sys/fs/cgroup/memory", "memory.limit_in_bytes")
+    } else {
+        return None;
+    };
+    let group = Path::new(group.trim_start_matches('/'));
+    Some(group.ancestors().map(|group| Path::new(root).join(group).join(file)).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn amounts() {
+        for (given, expected) in [
+            ("14M", Some(Amount::Bytes(14 << 20))),
+            ("25%", Some(Amount::Percent(25))),
+            ("100%", Some(Amount::Percent(100))),
+            ("0%", None),
+            ("101%", None),
+            ("%", None),
+            ("-1%", None),
+            ("14X", None),
+        ] {
+            assert_eq!(amount(given).ok(), expected, "{given}");
+        }
+        assert!(default_bytes() > 0 && Amount::Percent(50).bytes() > 0);
+    }
+
+    #[test]
+    fn what_the_system_says() {
+        let text = "MemTotal:       24576 kB\nMemAvailable:   1 kB\nHugePages_Total:       0\n";
+        assert_eq!(field(text, "MemTotal:"), Some(24 << 20));
+        assert_eq!(field(text, "MemAvailable:"), Some(1 << 10));
+        assert_eq!(field(text, "HugePages_Total:"), None);
+        let files = |line| {
+            limit_files(line).map(|files| {
+                files.iter().map(|file| file.display().to_string()).collect::<Vec<_>>()
+            })
+        };
+        let expected = ["/sys/fs/cgroup/a/b/memory.max", "/sys/fs/cgroup/a/memory.max"];
+        assert_eq!(files("0::/a/b").unwrap()[..2], expected);
+        assert_eq!(files("0::/").unwrap(), ["/sys/fs/cgroup/memory.max"]);
+        let expected = ["/sys/fs/cgroup/memory/x/memory.limit_in_bytes"];
+        assert_eq!(files("4:cpu,memory:/x").unwrap()[..1], expected);
+        assert_eq!(files("4:cpuset:/x"), None);
+    }
+}

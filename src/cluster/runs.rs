@@ -1,0 +1,192 @@
+//! Sorted runs of records in a file, and the one sequence that they merge into.
+//!
+//! ```text
+//! file   = run*                the runs in any order; where each begins and ends is kept in memory
+//! run    = record*             in ascending order of the key; no two records of a file share one
+//! record = key u64{WORDS - 1}
+//! key    = u64                 numbers are little-endian
+//! ```
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt as _;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::spill::{damaged, read_up_to, record_of};
+
+/// Bytes written at once.
+const WRITE_BYTES: usize = 64 << 10;
+
+/// Bytes read at once. Reason: a window takes little from each of hundreds of runs.
+const READ_BYTES: usize = 4 << 10;
+
+/// Sorted runs. `WORDS` is at least 1.
+#[derive(Debug)]
+pub struct Runs<const WORDS: usize> {
+    file: File,
+    /// Where the next run begins.
+    end: AtomicU64,
+    runs: Mutex<Vec<Run>>,
+}
+
+/// What is left of a run: where it is in the file, and a bound below which it has no key.
+#[derive(Clone, Copy, Debug)]
+struct Run {
+    at: u64,
+    end: u64,
+    key: u64,
+}
+
+impl<const WORDS: usize> Runs<WORDS> {
+    /// No runs yet; `file` is empty.
+    pub fn new(file: File) -> Self {
+        Runs { file, end: AtomicU64::new(0), runs: Mutex::default() }
+    }
+
+    /// Writes a run of records that are sorted by their first word. Threads may do so at once.
+    pub fn add(&self, records: impl ExactSizeIterator<Item = [u64; WORDS]>) -> io::Result<()> {
+        let bytes = (records.len() * 8 * WORDS) as u64;
+        let start = self.end.fetch_add(bytes, Ordering::Relaxed);
+        let (mut at, mut key) = (start, None);
+        let mut buffer = Vec::with_capacity(WRITE_BYTES.min(bytes as usize));
+        for record in records {
+            key.get_or_insert(record[0]);
+            if buffer.len() + 8 * WORDS > WRITE_BYTES {
+                self.file.write_all_at(&buffer, at)?;
+                at += buffer.len() as u64;
+                buffer.clear();
+            }
+            for word in record {
+                buffer.extend_from_slice(&word.to_le_bytes());
+            }
+        }
+        self.file.write_all_at(&buffer, at)?;
+        if let Some(key) = key {
+            let run = Run { at: start, end: start + bytes, key };
+            self.runs.lock().expect("no thread panics while it holds the list").push(run);
+        }
+        Ok(())
+    }
+
+    /// Bytes of the file.
+    pub fn bytes(&self) -> u64 {
+        self.end.load(Ordering::Relaxed)
+    }
+
+    /// All records, by key; holds at most `capacity` of them in memory.
+    pub fn merge(self, capacity: usize) -> Merged<WORDS> {
+        let runs = self.runs.into_inner().expect("no thread panics while it holds the list");
+        let window = Vec::new();
+        Merged { file: self.file, runs, width: capacity.max(1) as u64, window, next: 0 }
+    }
+}
+
+/// The records of all runs, by key.
+///
+/// Key after key is the bet: the records with keys in a window of as many keys as fit in memory are
+/// gathered from all runs and sorted. So no run needs a buffer of its own.
+#[derive(Debug)]
+pub struct Merged<const WORDS: usize> {
+    file: File,
+    runs: Vec<Run>,
+    /// Keys in a window.
+    width: u64,
+    window: Vec<[u64; WORDS]>,
+    /// The next record in the window.
+    next: usize,
+}
+
+impl<const WORDS: usize> Merged<WORDS> {
+    /// The next record, without going past it.
+    #[inline]
+    pub fn peek(&mut self) -> io::Result<Option<[u64; WORDS]>> {
+        if self.next == self.window.len() {
+            self.fill()?;
+        }
+        Ok(self.window.get(self.next).copied())
+    }
+
+    /// The next record if its key is `key`.
+    #[inline]
+    pub fn next_if(&mut self, key: u64) -> io::Result<Option<[u64; WORDS]>> {
+        let record = self.peek()?.filter(|record| record[0] == key);
+        self.next += usize::from(record.is_some());
+        Ok(record)
+    }
+
+    /// Gathers the next window in which there is a record.
+    fn fill(&mut self) -> io::Result<()> {
+        self.window.clear();
+        self.next = 0;
+        let Some(start) = self.runs.iter().map(|run| run.key).min() else { return Ok(()) };
+        let last = start.saturating_add(self.width - 1);
+        let mut buffer = [0; READ_BYTES];
+        let room = READ_BYTES / (8 * WORDS) * (8 * WORDS);
+        for run in &mut self.runs {
+            while run.key <= last && run.at < run.end {
+                let bytes = (run.end - run.at).min(room as u64) as usize;
+                if read_up_to(&self.file, &mut buffer[..bytes], run.at)? < bytes {
+                    return Err(damaged());
+                }
+                for record in buffer[..bytes].chunks_exact(8 * WORDS) {
+                    let record: [u64; WORDS] = record_of(record);
+                    if record[0] < run.key {
+                        return Err(damaged());
+                    }
+                    run.key = record[0];
+                    if run.key > last {
+                        break;
+                    }
+                    self.window.push(record);
+                    run.at += 8 * WORDS as u64;
+                }
+            }
+        }
+        self.runs.retain(|run| run.at < run.end);
+        self.window.sort_unstable_by_key(|record| record[0]);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn merged(runs: &[Vec<u64>], capacity: usize) -> Vec<u64> {
+        let file = Runs::<2>::new(tempfile::tempfile().unwrap());
+        for run in runs {
+            file.add(run.iter().map(|key| [*key, !key])).unwrap();
+        }
+        let mut merged = file.merge(capacity);
+        let mut keys = Vec::new();
+        while let Some([key, value]) = merged.peek().unwrap() {
+            assert_eq!(value, !key);
+            assert_eq!(merged.next_if(key.wrapping_add(1)).unwrap(), None);
+            assert_eq!(merged.next_if(key).unwrap(), Some([key, value]));
+            keys.push(key);
+        }
+        keys
+    }
+
+    #[test]
+    fn merges_in_order() {
+        let far = u64::MAX;
+        let by_remainder =
+            |n: u64| (0..n).map(|rest| (rest..5000).step_by(n as usize).collect()).collect();
+        for (runs, why) in [
+            (vec![], "no runs"),
+            (vec![vec![], vec![]], "empty runs"),
+            (vec![vec![0, 1, 2]], "one run"),
+            (vec![vec![1, 3, far], vec![0, 2, far - 1]], "far apart"),
+            (by_remainder(1), "one long run"),
+            (by_remainder(7), "seven runs"),
+        ] {
+            let mut expected: Vec<u64> = runs.concat();
+            expected.sort_unstable();
+            for capacity in [1, 2, 100, 1 << 20] {
+                assert!(merged(&runs, capacity) == expected, "{why}, {capacity}");
+            }
+        }
+    }
+}

@@ -1,0 +1,256 @@
+//! Fingerprints that have no room in memory, in a file, by partition.
+//!
+//! ```text
+//! file   = slot*                      all of one size, so that slot n begins at n * size
+//! slot   = next count record{count}   records of one partition, in the order in which they came
+//! next   = u64                        the slot in which the partition goes on; its own number at
+//!                                     the end
+//! count  = u64                        what follows the last record of a slot means nothing
+//! record = u64{WORDS}                 upper and lower half of a fingerprint, then what the job
+//!                                     has to know of it
+//! ```
+//!
+//! All numbers are little-endian. The slot in which a partition goes on is set aside when the one
+//! before is written. So nothing has to be kept in memory but the first slot of each partition and
+//! the one that is being filled, however long the file is.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt as _;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::scatter::PARTITIONS;
+use crate::fingerprint::Fingerprint;
+
+/// Bytes of `next` and `count`.
+const HEAD_BYTES: usize = 16;
+
+/// The records of every partition, in one file. `WORDS` is at least 2.
+#[derive(Debug)]
+pub(super) struct Spill<const WORDS: usize> {
+    file: File,
+    slot_bytes: usize,
+    /// How many slots are set aside.
+    slots: AtomicU64,
+    /// A mutex each, so that threads can share the file; never contended, since a partition is one
+    /// thread's at a time.
+    partitions: Box<[Mutex<Tail>]>,
+}
+
+/// Where a partition begins, and what of it is not written yet.
+#[derive(Debug, Default)]
+struct Tail {
+    first: u64,
+    /// The slot that is being filled.
+    current: u64,
+    buffer: Vec<u8>,
+    records: u64,
+}
+
+impl<const WORDS: usize> Spill<WORDS> {
+    /// An empty spill in `file`, which is empty too. Its buffers will take `buffer_bytes`, or
+    /// 256 slots of 16 records if that is more.
+    pub(super) fn new(file: File, buffer_bytes: usize) -> Self {
+        let room = (buffer_bytes / PARTITIONS).saturating_sub(HEAD_BYTES);
+        let slot_bytes = HEAD_BYTES + (room / (8 * WORDS)).max(16) * 8 * WORDS;
+        let partitions = (0..PARTITIONS).map(|_| Mutex::default()).collect();
+        Spill { file, slot_bytes, slots: AtomicU64::new(0), partitions }
+    }
+
+    /// Puts `records` behind those that `partition` has.
+    pub(super) fn append(
+        &self,
+        partition: usize,
+        records: impl Iterator<Item = [u64; WORDS]>,
+    ) -> io::Result<()> {
+        let mut tail = self.tail(partition);
+        for record in records {
+            if tail.records == 0 {
+                tail.first = self.slots.fetch_add(1, Ordering::Relaxed);
+                tail.current = tail.first;
+                tail.buffer = vec![0; HEAD_BYTES];
+                tail.buffer.reserve_exact(self.slot_bytes - HEAD_BYTES);
+            }
+            if tail.buffer.len() == self.slot_bytes {
+                let next = self.slots.fetch_add(1, Ordering::Relaxed);
+                self.write(&mut tail, next)?;
+            }
+            for word in record {
+                tail.buffer.extend_from_slice(&word.to_le_bytes());
+            }
+            tail.records += 1;
+        }
+        Ok(())
+    }
+
+    /// Writes what is still in the buffers, and gives their memory back. Nothing may be appended
+    /// afterwards.
+    pub(super) fn finish(&self) -> io::Result<()> {
+        for partition in 0..PARTITIONS {
+            let mut tail = self.tail(partition);
+            if tail.records > 0 {
+                let last = tail.current;
+                self.write(&mut tail, last)?;
+                tail.buffer = Vec::new();
+            }
+        }
+        Ok(())
+    }
+
+    fn write(&self, tail: &mut Tail, next: u64) -> io::Result<()> {
+        let count = (tail.buffer.len() - HEAD_BYTES) / (8 * WORDS);
+        tail.buffer[..8].copy_from_slice(&next.to_le_bytes());
+        tail.buffer[8..16].copy_from_slice(&(count as u64).to_le_bytes());
+        self.file.write_all_at(&tail.buffer, tail.current * self.slot_bytes as u64)?;
+        tail.buffer.truncate(HEAD_BYTES);
+        tail.current = next;
+        Ok(())
+    }
+
+    /// Gives `each` the records of `partition`, in the order in which they came. To be called after
+    /// [`Spill::finish`].
+    ///
+    /// Failure: besides those of reading, an error if the file is not as it was written.
+    pub(super) fn read(
+        &self,
+        partition: usize,
+        mut each: impl FnMut([u64; WORDS]),
+    ) -> io::Result<()> {
+        let (mut slot, records) = {
+            let tail = self.tail(partition);
+            (tail.first, tail.records)
+        };
+        let mut buffer = vec![0; self.slot_bytes];
+        let mut left = records;
+        while left > 0 {
+            let filled = read_up_to(&self.file, &mut buffer, slot * self.slot_bytes as u64)?;
+            let words: &mut dyn Iterator<Item = u64> = &mut words_of(&buffer[..filled]);
+            let (next, count) = (words.next(), words.next());
+            let (Some(next), Some(count)) = (next, count) else { return Err(damaged()) };
+            let bytes = count.checked_mul(8 * WORDS as u64).ok_or_else(damaged)?;
+            if count == 0 || count > left || bytes > (filled - HEAD_BYTES) as u64 {
+                return Err(damaged());
+            }
+            for record in buffer[HEAD_BYTES..HEAD_BYTES + bytes as usize].chunks_exact(8 * WORDS) {
+                each(record_of(record));
+            }
+            left -= count;
+            slot = next;
+        }
+        Ok(())
+    }
+
+    /// How many records `partition` has.
+    pub(super) fn records(&self, partition: usize) -> u64 {
+        self.tail(partition).records
+    }
+
+    /// Bytes of the file.
+    pub(super) fn bytes(&self) -> u64 {
+        self.slots.load(Ordering::Relaxed) * self.slot_bytes as u64
+    }
+
+    fn tail(&self, partition: usize) -> std::sync::MutexGuard<'_, Tail> {
+        self.partitions[partition].lock().expect("no thread panics while it holds a partition")
+    }
+}
+
+/// The fingerprint at the front of `record`.
+#[inline]
+pub(super) fn fingerprint_of<const WORDS: usize>(record: &[u64; WORDS]) -> Fingerprint {
+    Fingerprint(u128::from(record[0]) << 64 | u128::from(record[1]))
+}
+
+/// The two words of `fingerprint`, for the front of a record.
+#[inline]
+pub(super) fn halves(fingerprint: Fingerprint) -> [u64; 2] {
+    [(fingerprint.0 >> 64) as u64, fingerprint.0 as u64]
+}
+
+/// The numbers that `bytes` holds.
+pub(super) fn words_of(bytes: &[u8]) -> impl Iterator<Item = u64> + '_ {
+    bytes.chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().expect("8 bytes")))
+}
+
+/// The record that `bytes` holds.
+#[inline]
+pub(super) fn record_of<const WORDS: usize>(bytes: &[u8]) -> [u64; WORDS] {
+    let mut record = [0; WORDS];
+    for (word, value) in record.iter_mut().zip(words_of(bytes)) {
+        *word = value;
+    }
+    record
+}
+
+/// Fills `buffer` from `at` on, or as far as the file goes; says how far.
+pub(super) fn read_up_to(file: &File, buffer: &mut [u8], at: u64) -> io::Result<usize> {
+    let mut filled = 0;
+    while filled < buffer.len() {
+        match file.read_at(&mut buffer[filled..], at + filled as u64) {
+            Ok(0) => break,
+            Ok(read) => filled += read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(filled)
+}
+
+#[cold]
+pub(super) fn damaged() -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, "the temporary file is not as it was written")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(partition: usize, number: u64) -> [u64; 3] {
+        [(partition as u64) << 56 | number, !number, number * 7]
+    }
+
+    #[test]
+    fn round_trip() {
+        for buffer_bytes in [0, 1 << 20] {
+            let spill = Spill::<3>::new(tempfile::tempfile().unwrap(), buffer_bytes);
+            let counts = [0u64, 1, 15, 16, 17, 32, 1000];
+            for round in 0..10 {
+                for (partition, count) in counts.into_iter().enumerate() {
+                    let numbers = round * count..(round + 1) * count;
+                    let records = numbers.map(|number| record(partition, number));
+                    spill.append(partition, records).unwrap();
+                }
+            }
+            spill.finish().unwrap();
+            for (partition, count) in counts.into_iter().enumerate() {
+                let mut found = Vec::new();
+                spill.read(partition, |record| found.push(record)).unwrap();
+                let expected: Vec<_> =
+                    (0..10 * count).map(|number| record(partition, number)).collect();
+                assert!(found == expected, "{count} records a round");
+                assert_eq!(spill.records(partition), 10 * count);
+            }
+            spill.read(200, |_| panic!("nothing was put in")).unwrap();
+        }
+    }
+
+    #[test]
+    fn damage_is_told() {
+        let file = tempfile::tempfile().unwrap();
+        let spill = Spill::<2>::new(file.try_clone().unwrap(), 0);
+        spill.append(0, (0..100).map(|number| [0, number])).unwrap();
+        spill.finish().unwrap();
+        let read = |spill: &Spill<2>| spill.read(0, |_| ()).map_err(|error| error.kind());
+        assert_eq!(read(&spill), Ok(()));
+        for at in [8u64, 9, 15] {
+            let mut byte = [0];
+            file.read_exact_at(&mut byte, at).unwrap();
+            file.write_all_at(&[byte[0] ^ 0x80], at).unwrap();
+            assert_eq!(read(&spill), Err(io::ErrorKind::InvalidData), "byte {at}");
+            file.write_all_at(&byte, at).unwrap();
+        }
+        file.set_len(100).unwrap();
+        assert_eq!(read(&spill), Err(io::ErrorKind::InvalidData));
+    }
+}

@@ -1,0 +1,155 @@
+//! How much memory a job takes, and which of its parts takes how much.
+
+use std::path::PathBuf;
+
+use super::Job;
+use crate::error::{Error, Result};
+use crate::limits::{BATCH_CHUNKS, CHUNK_BYTES, MEMORY_BYTES_MIN, MEMORY_BYTES_PER_THREAD};
+
+/// The most memory that a job takes, and where it goes on when that is used up.
+#[derive(Clone, Debug)]
+pub struct Memory {
+    /// Bytes of anonymous memory. Mapped files are not counted: the system takes those pages back
+    /// when it needs them.
+    pub bytes: u64,
+    /// Folder for temporary files, which have no name. They take as much room as the lines that
+    /// cannot be decided in memory, and some 30 bytes for each of them.
+    pub temp_dir: PathBuf,
+}
+
+impl Default for Memory {
+    /// A gibibyte, and the system's folder for temporary files.
+    fn default() -> Self {
+        Memory { bytes: 1 << 30, temp_dir: std::env::temp_dir() }
+    }
+}
+
+/// What became of a job's memory.
+#[derive(Clone, Debug, Default)]
+pub struct MemoryUse {
+    /// The bytes that the job was given.
+    pub budget_bytes: u64,
+    /// The bytes that its clusters took in memory at the end of the input.
+    pub table_bytes: u64,
+    /// The bytes written to temporary files because memory was used up.
+    pub spilled_bytes: u64,
+    /// The lines that were read before that.
+    pub spilled_after_lines: Option<u64>,
+}
+
+/// The shares of a job's memory. Results do not depend on them.
+///
+/// ```text
+/// while reading   | clusters 9/20      | chunks 1/4 | spill 1/12 | recent 1/16 | for malloc 3/20
+/// when all read   | (given back)       | records being sorted 2/5 | window 1/16 |
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Budget {
+    bytes: u64,
+    workers: u64,
+}
+
+impl Budget {
+    /// The clusters in memory.
+    pub(super) fn table_bytes(self) -> u64 {
+        self.bytes / 20 * 9
+    }
+
+    /// All chunks between the reader and the writer, with what is known of their records.
+    pub(super) fn flow_bytes(self) -> u64 {
+        self.bytes / 4
+    }
+
+    /// Buffers of spilled records.
+    pub(super) fn spill_buffer_bytes(self) -> usize {
+        // Larger writes gain nothing.
+        self.part(12).min(64 << 20)
+    }
+
+    /// The latest candidates.
+    pub(super) fn recent_bytes(self) -> usize {
+        self.part(16).min(64 << 20)
+    }
+
+    /// Records of `record_bytes` each that every worker may hold while it sorts.
+    pub(super) fn sort_capacity(self, record_bytes: usize) -> usize {
+        let each = self.bytes / 5 * 2 / self.workers;
+        usize::try_from(each).unwrap_or(usize::MAX) / record_bytes
+    }
+
+    /// Records of `record_bytes` each that may be held while runs are merged.
+    pub(super) fn merge_capacity(self, record_bytes: usize) -> usize {
+        // Larger windows gain nothing.
+        self.part(16).min(16 << 20) / record_bytes
+    }
+
+    /// About how many bytes of lines a chunk holds.
+    pub(super) fn chunk_bytes(self) -> usize {
+        // Three batches at a time, of four chunks for each worker.
+        let share = self.flow_bytes() / (12 * self.workers);
+        usize::try_from(share).unwrap_or(CHUNK_BYTES).clamp(16 << 10, CHUNK_BYTES)
+    }
+
+    /// Bytes that the chunks of a batch may take in memory: one is read while one is worked off and
+    /// one is written.
+    pub(super) fn batch_bytes(self) -> u64 {
+        self.flow_bytes() / 3
+    }
+
+    /// Is there so little memory that short lines could make a difference?
+    pub(super) fn is_tight(self) -> bool {
+        let most = 5 * (BATCH_CHUNKS * CHUNK_BYTES) as u64;
+        self.flow_bytes() < 9 * most
+    }
+
+    fn part(self, divisor: u64) -> usize {
+        usize::try_from(self.bytes / divisor).unwrap_or(usize::MAX)
+    }
+}
+
+/// The error of a job that cannot go on in files when its clusters take more than `bytes`.
+#[cold]
+pub(super) fn too_many(job: &Job, what: &str, bytes: u64) -> Error {
+    Error::limit(format!(
+        "{what} has to hold all clusters in memory, and they take more than {} MiB, which is too much \
+         for a memory of {} MiB; raise -S, or drop duplicates first",
+        bytes >> 20,
+        job.memory.bytes >> 20
+    ))
+}
+
+impl Job<'_> {
+    /// Checks that the job's memory is enough for its threads and its lines. With less a job works,
+    /// but takes more than it was given.
+    ///
+    /// Failure: a configuration error that says how much is needed.
+    pub fn check_memory(&self) -> Result<()> {
+        let (bytes, workers) = (self.memory.bytes, self.workers() as u64);
+        let least = MEMORY_BYTES_MIN + workers * MEMORY_BYTES_PER_THREAD;
+        if bytes < least {
+            return Err(Error::config(format!(
+                "a memory of {bytes} bytes is too little: {workers} threads need {} MiB; raise -S \
+                 or lower -j",
+                least.div_ceil(1 << 20)
+            )));
+        }
+        let line_bytes = self.input.line_bytes_max as u64;
+        if line_bytes > bytes / 8 {
+            return Err(Error::config(format!(
+                "a memory of {bytes} bytes is too little for lines of {line_bytes}: one may take an \
+                 eighth of it; raise -S or lower --line-limit"
+            )));
+        }
+        Ok(())
+    }
+
+    /// The share of this job's memory that clusters may take.
+    pub fn table_bytes(&self) -> u64 {
+        self.budget().table_bytes()
+    }
+
+    /// The shares of this job's memory.
+    pub(super) fn budget(&self) -> Budget {
+        Budget { bytes: self.memory.bytes, workers: self.workers() as u64 }
+    }
+}

@@ -1,0 +1,73 @@
+//! A bound on the memory of all chunks that are on their way.
+
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+
+/// Lets chunks in while there is room for them.
+#[derive(Debug)]
+pub(super) struct Flow {
+    bytes_max: u64,
+    bytes: Mutex<u64>,
+    left: Condvar,
+}
+
+/// The room that a chunk takes, until this is dropped.
+#[derive(Debug)]
+pub(super) struct Ticket {
+    flow: Arc<Flow>,
+    bytes: u64,
+}
+
+impl Flow {
+    /// Nothing is on its way yet; at most `bytes_max` will be.
+    pub(super) fn new(bytes_max: u64) -> Arc<Flow> {
+        Arc::new(Flow { bytes_max, bytes: Mutex::new(0), left: Condvar::new() })
+    }
+
+    /// Waits until there is room for `bytes` more. What is alone always has room.
+    pub(super) fn enter(self: &Arc<Flow>, bytes: u64) -> Ticket {
+        let mut inside = self.lock();
+        while *inside > 0 && *inside + bytes > self.bytes_max {
+            inside = self.left.wait(inside).expect("no thread panics while it counts");
+        }
+        *inside += bytes;
+        Ticket { flow: Arc::clone(self), bytes }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, u64> {
+        self.bytes.lock().expect("no thread panics while it counts")
+    }
+}
+
+impl Drop for Ticket {
+    fn drop(&mut self) {
+        *self.flow.lock() -= self.bytes;
+        self.flow.left.notify_one();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn never_more_than_there_is_room_for() {
+        let flow = Flow::new(10);
+        let alone = flow.enter(100);
+        drop(alone);
+        let (sender, receiver) = std::sync::mpsc::channel();
+        std::thread::scope(|scope| {
+            let flow = &flow;
+            scope.spawn(move || {
+                for bytes in [4, 6, 1, 10, 100, 3] {
+                    sender.send(flow.enter(bytes)).unwrap();
+                }
+            });
+            for ticket in receiver {
+                let inside = *flow.lock();
+                assert!(inside <= 10 || inside == 100, "{inside}");
+                drop(ticket);
+            }
+        });
+        assert_eq!(*flow.lock(), 0);
+    }
+}

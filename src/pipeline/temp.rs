@@ -1,0 +1,32 @@
+//! Temporary files: without a name, so they vanish with the process however it ends.
+
+use std::fs::File;
+use std::io;
+use std::path::Path;
+
+use crate::error::{Error, Result};
+
+/// A new file in `folder`, to be written and read.
+pub(super) fn open(folder: &Path) -> Result<File> {
+    tempfile::tempfile_in(folder).map_err(|error| {
+        Error::output(format!(
+            "{}: cannot make a temporary file: {error}; name another folder with -T",
+            folder.display()
+        ))
+    })
+}
+
+/// Something went wrong with a temporary file in `folder`.
+#[cold]
+pub(super) fn failed(folder: &Path, error: io::Error) -> Error {
+    // What was no fault of the folder.
+    let error = match error.downcast::<Error>() {
+        Ok(known) => return known,
+        Err(error) => error,
+    };
+    Error::output(format!(
+        "{}: cannot write or read a temporary file: {error}; make room there, name another folder with \
+         -T, or raise -S",
+        folder.display()
+    ))
+}

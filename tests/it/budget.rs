@@ -1,0 +1,147 @@
+//! The law of memory: how little of it a job has shows in no result.
+
+use std::fs;
+use std::path::Path;
+
+use proptest::prelude::*;
+use undust::canonical::{Canonicalizer, Profile};
+use undust::cluster::Seen;
+use undust::fingerprint::FingerprintKey;
+use undust::input::InputPlan;
+use undust::pipeline::{self, DedupPlan, Job, Memory, NoWatch, Outcome, Print};
+use undust::report::{Claims, Output};
+
+/// A list in a folder, to be worked off with some memory.
+struct Bench {
+    folder: tempfile::TempDir,
+    canonicalizer: Canonicalizer,
+}
+
+/// What must not show.
+#[derive(Clone, Copy, Debug)]
+struct How {
+    memory_bytes: u64,
+    threads: usize,
+    chunk_bytes: usize,
+}
+
+/// With this much nothing is ever spilled.
+const AMPLE: How = How { memory_bytes: 1 << 30, threads: 1, chunk_bytes: 1 << 20 };
+
+impl Bench {
+    fn new(profile: &str, list: &[u8]) -> Bench {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("in"), list).unwrap();
+        fs::create_dir(folder.path().join("temp")).unwrap();
+        Bench { folder, canonicalizer: Canonicalizer::new(Profile::named(profile).unwrap()) }
+    }
+
+    fn job(&self, how: How) -> Job<'_> {
+        Job {
+            input: InputPlan {
+                paths: vec![self.folder.path().join("in")],
+                chunk_bytes: how.chunk_bytes,
+                map: false,
+                ..InputPlan::default()
+            },
+            canonicalizer: &self.canonicalizer,
+            key: FingerprintKey::from_bytes([1; 16]),
+            threads: how.threads,
+            memory: Memory { bytes: how.memory_bytes, temp_dir: self.folder.path().join("temp") },
+            watch: &NoWatch,
+        }
+    }
+
+    /// What a job writes, and what it says of itself.
+    fn written(&self, run: impl FnOnce(&mut Output) -> Outcome) -> (Vec<u8>, Outcome) {
+        let path = self.folder.path().join("out");
+        let mut output = Claims::new(&[]).open(Some(&path)).unwrap();
+        let outcome = run(&mut output);
+        output.publish().unwrap();
+        let left = fs::read_dir(self.folder.path().join("temp")).unwrap().count();
+        assert_eq!(left, 0, "temporary files have no name");
+        (fs::read(path).unwrap(), outcome)
+    }
+
+    fn dedup(&self, how: How, print: Print, seen: &Seen) -> (Vec<u8>, Outcome) {
+        let plan = DedupPlan { print, seen };
+        self.written(|output| pipeline::dedup(&self.job(how), &plan, output).unwrap())
+    }
+
+    /// Drops what the seen file has, and lets it grow.
+    fn dedup_seen(&self, how: How, file: &Path) -> Vec<u8> {
+        let job = self.job(how);
+        let digest = self.canonicalizer.profile().digest();
+        let seen = match fs::File::open(file) {
+            Ok(file) => Seen::open(file, "seen", &digest, job.table_bytes()).unwrap(),
+            Err(_) => Seen::new(job.key, &digest),
+        };
+        let (out, _) = self.dedup(how, Print::Original, &seen);
+        let mut bytes = Vec::new();
+        seen.write(|piece| {
+            bytes.extend_from_slice(piece);
+            Ok(())
+        })
+        .unwrap();
+        fs::write(file, bytes).unwrap();
+        out
+    }
+}
+
+/// Lists of few and of many pages, some of them in several spellings, and empty lines.
+fn list() -> impl Strategy<Value = Vec<u8>> {
+    let line = (0..3000u32, 0..6u8).prop_map(|(page, spelling)| match spelling {
+        0 => format!("HTTP://A.test/{page}"),
+        1 => format!("http://a.test/{page}#top"),
+        2 => format!("http://a.test/{page}?utm_source=x{page}"),
+        3 if page % 10 == 0 => String::new(),
+        3 => "http://hot.test/".to_string(),
+        _ => format!("http://a.test/{page}"),
+    });
+    prop::collection::vec(line, 0..4000).prop_map(|lines| (lines.join("\n") + "\n").into_bytes())
+}
+
+fn how() -> impl Strategy<Value = How> {
+    // From nothing at all to a part of the clusters.
+    let memory_bytes = prop::sample::select(vec![1u64, 10_000, 400_000, 900_000]);
+    let chunk_bytes = prop::sample::select(vec![1usize, 500, 10_000]);
+    (memory_bytes, 1..4usize, chunk_bytes).prop_map(|(memory_bytes, threads, chunk_bytes)| How {
+        memory_bytes,
+        threads,
+        chunk_bytes,
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+
+    #[test]
+    fn dedup_writes_the_same(
+        list in list(),
+        how in how(),
+        profile in prop::sample::select(vec!["lines", "crawl"]),
+        print in prop::sample::select(vec![Print::Original, Print::Canonical]),
+    ) {
+        let bench = Bench::new(profile, &list);
+        let (expected, ample) = bench.dedup(AMPLE, print, &Seen::default());
+        prop_assert_eq!(ample.memory.spilled_after_lines, None);
+        let (found, outcome) = bench.dedup(how, print, &Seen::default());
+        prop_assert!(found == expected);
+        prop_assert_eq!(outcome.tally, ample.tally);
+        if how.memory_bytes == 1 && list.len() > 50_000 {
+            prop_assert!(outcome.memory.spilled_after_lines.is_some());
+        }
+    }
+
+    #[test]
+    fn seen_files_are_the_same(lists in prop::collection::vec((list(), how()), 1..4)) {
+        let bench = Bench::new("crawl", b"");
+        let (ample, small) = (bench.folder.path().join("a"), bench.folder.path().join("b"));
+        for (list, how) in lists {
+            fs::write(bench.folder.path().join("in"), list).unwrap();
+            let expected = bench.dedup_seen(AMPLE, &ample);
+            prop_assert!(bench.dedup_seen(how, &small) == expected);
+            prop_assert!(fs::read(&small).unwrap() == fs::read(&ample).unwrap());
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! A bound on memory, and what does not fit in it.
+
+use super::*;
+
+/// As little as one thread can do with.
+const LITTLE: &str = "-S 8M -j1";
+
+/// More different URLs than fit in 8 MiB.
+fn large() -> Vec<u8> {
+    generated(400_000, 11)
+}
+
+#[test]
+fn little_memory_shows_in_nothing() {
+    let dir = Dir::new();
+    let list = large();
+    dir.put("in.txt", &list);
+    dir.put("in.zst", zstd(&list));
+    fs::create_dir(dir.path("temp")).unwrap();
+    for options in ["", "--print canonical", "-p lines"] {
+        let expected = dir.run(&format!("{options} in.txt")).quiet().out;
+        let told = "--stats=stats.json -T temp";
+        for input in ["in.txt", "--no-map in.txt", "in.zst"] {
+            let args = format!("{LITTLE} {told} {options} {input}");
+            assert!(dir.run(&args).quiet().out == expected, "{args}");
+            let memory = &json(&dir.get("stats.json"))["memory"];
+            assert_eq!(memory["budget_bytes"], 8 << 20, "{args}");
+            assert!(memory["spilled_bytes"].as_u64().unwrap() > 1 << 20, "{args}: {memory}");
+            assert!(memory["table_bytes"].as_u64().unwrap() < 4 << 20, "{args}: {memory}");
+            assert!(memory["spilled_after_lines"].as_u64().unwrap() > 50_000, "{args}: {memory}");
+        }
+        let args = format!("{LITTLE} {told} {options}");
+        assert!(dir.feed(&args, &list).quiet().out == expected, "{args}");
+    }
+    assert_eq!(fs::read_dir(dir.path("temp")).unwrap().count(), 0);
+}
+
+#[test]
+fn what_has_room_is_not_spilled() {
+    let dir = Dir::with_list();
+    dir.run("-S 25% --stats=stats.json -T missing in.txt").gives(KEPT);
+    let memory = &json(&dir.get("stats.json"))["memory"];
+    assert_eq!(memory["spilled_bytes"], 0);
+    assert!(memory["spilled_after_lines"].is_null());
+}
+
+#[test]
+fn spilling_is_told_when_asked() {
+    let dir = Dir::new();
+    dir.put("in.txt", large());
+    dir.run(&format!("{LITTLE} -v -o out in.txt")).says("the memory of 8 MiB was used up after ");
+}
+
+#[test]
+fn too_little_memory_is_refused() {
+    let dir = Dir::with_list();
+    dir.run("-S 7M -j1 in.txt").fails("1 threads need 8 MiB; raise -S or lower -j");
+    dir.run("-S 32M -j100 in.txt").fails("100 threads need 57 MiB");
+    dir.run("-S 64M --line-limit 9M in.txt").fails("raise -S or lower --line-limit");
+    dir.run("-S 0% in.txt").fails("no share");
+    dir.run("-S lots in.txt").fails("unknown suffix");
+    // As many threads as there is memory for.
+    dir.run("-S 8M in.txt").gives(KEPT);
+}
+
+#[test]
+fn seen_files_that_do_not_fit() {
+    let dir = Dir::new();
+    let list = large();
+    let half =
+        list.len() / 2 + list[list.len() / 2..].iter().position(|b| *b == b'\n').unwrap() + 1;
+    let third = generated(100_000, 12);
+    dir.put("a", &list[..half]);
+    dir.put("b", &list[half / 2..]);
+    dir.put("c", &third);
+    let runs: Vec<Vec<u8>> = ["a", "b", "c", "a"]
+        .map(|input| dir.run(&format!("--seen seen {input}")).quiet().out)
+        .to_vec();
+    assert!(runs[3].is_empty() && !runs[1].is_empty());
+    let mut sizes = Vec::new();
+    for (input, expected) in ["a", "b", "c", "a"].into_iter().zip(&runs) {
+        let run = dir.run(&format!("{LITTLE} --seen small {input}")).quiet();
+        assert!(run.out == *expected, "{input}");
+        sizes.push(dir.get("small").len());
+    }
+    assert_eq!(sizes[3], dir.get("seen").len());
+    // With other memory the file goes on to be of use.
+    dir.run("--seen small b").gives("");
+    dir.run(&format!("{LITTLE} --seen seen c")).gives("");
+    // Damage behind the part that was looked at first.
+    let mut bad = dir.get("small");
+    let at = bad.len() - 32;
+    bad[at..].rotate_left(16);
+    dir.put("small", &bad);
+    dir.run(&format!("{LITTLE} --seen small c")).fails("small: the seen file is damaged");
+    bad.pop();
+    dir.put("small", &bad);
+    dir.run(&format!("{LITTLE} --seen small c")).fails("small: the seen file ends too early");
+    assert_eq!(dir.names(), ["a", "b", "c", "seen", "small"]);
+}
+
+#[test]
+fn folders_for_temporary_files_have_to_be_of_use() {
+    let dir = Dir::new();
+    dir.put("in.txt", large());
+    for folder in ["missing", "in.txt"] {
+        let args = format!("{LITTLE} -T {folder} -o out in.txt");
+        dir.run(&args).fails(&format!("{folder}: cannot make a temporary file")).says("-T");
+    }
+    assert_eq!(dir.names(), ["in.txt"]);
+}
+
+#[test]
+fn a_full_disk_under_temporary_files_is_told() {
+    let dir = Dir::new();
+    dir.put("in.txt", generated(700_000, 11));
+    dir.put("out", "old");
+    fs::create_dir(dir.path("temp")).unwrap();
+    // 20 or 40 MB: enough for what is written before, not for what is spilled.
+    let mut shell = Command::new("sh");
+    shell.args(["-c", "ulimit -f 40000; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_undust")]);
+    shell.args(LITTLE.split(' ')).args(["-T", "temp", "-o", "out", "in.txt"]);
+    shell.current_dir(dir.0.path());
+    shell.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    Run::of(shell, b"")
+        .fails("temp: cannot write or read a temporary file")
+        .says("make room there, name another folder with -T, or raise -S");
+    assert_eq!(dir.text("out"), "old");
+    assert_eq!(dir.names(), ["in.txt", "out", "temp"]);
+    assert_eq!(fs::read_dir(dir.path("temp")).unwrap().count(), 0);
+}
+
+#[test]
+fn nothing_is_left_by_a_run_that_is_killed() {
+    let dir = Dir::new();
+    fs::create_dir(dir.path("temp")).unwrap();
+    let mut args: Vec<&str> = LITTLE.split(' ').collect();
+    args.extend(["-T", "temp", "-o", "out"]);
+    let mut child = dir.command(&args).spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    // All of it, so it has spilled by the time that the pipe takes the end of it.
+    stdin.write_all(&large()).unwrap();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    drop(stdin);
+    assert_eq!(dir.names(), ["temp"]);
+    assert_eq!(fs::read_dir(dir.path("temp")).unwrap().count(), 0);
+}
