@@ -19,6 +19,17 @@ pub enum Keep {
     Shortest,
 }
 
+impl Keep {
+    /// Which line of a cluster stands for it: the one with the least rank, and of those the first.
+    pub(super) fn rank(self, line: u64, line_bytes: u32) -> u64 {
+        match self {
+            Keep::First => 0,
+            Keep::Last => u64::MAX - line,
+            Keep::Shortest => u64::from(line_bytes),
+        }
+    }
+}
+
 /// One cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cluster {
@@ -28,6 +39,22 @@ pub struct Cluster {
     pub representative: u64,
     /// Length of that line in bytes.
     line_bytes: u32,
+}
+
+impl Cluster {
+    /// Counts one more line, which comes after all others.
+    fn add(&mut self, keep: Keep, line: u64, line_bytes: u32) {
+        self.lines += 1;
+        let replaces = match keep {
+            Keep::First => false,
+            Keep::Last => true,
+            Keep::Shortest => line_bytes < self.line_bytes,
+        };
+        if replaces {
+            self.representative = line;
+            self.line_bytes = line_bytes;
+        }
+    }
 }
 
 /// A chunk's records, for the census.
@@ -62,6 +89,12 @@ impl Hasher for OwnHash {
 
 type Map<V> = HashMap<u128, V, BuildHasherDefault<OwnHash>>;
 
+/// Bytes of memory that `map` takes: seven of eight slots may be used, and each has a byte of its
+/// own beside key and value.
+fn map_bytes<V>(map: &Map<V>) -> u64 {
+    (map.capacity() as u64).div_ceil(7) * 8 * (size_of::<(u128, V)>() as u64 + 1)
+}
+
 /// Every cluster of a job.
 #[derive(Debug)]
 pub struct Census {
@@ -87,18 +120,45 @@ impl Census {
                     representative: line,
                     line_bytes,
                 });
-                cluster.lines += 1;
-                let replaces = match self.keep {
-                    Keep::First => false,
-                    Keep::Last => true,
-                    Keep::Shortest => line_bytes < cluster.line_bytes,
-                };
-                if replaces {
-                    cluster.representative = line;
-                    cluster.line_bytes = line_bytes;
+                cluster.add(self.keep, line, line_bytes);
+            }
+        }
+    }
+
+    /// The same, but takes no new clusters in: their lines go to `unknown`, with fingerprint,
+    /// number and length in bytes.
+    pub(super) fn count_known<'a>(
+        &self,
+        partition: usize,
+        chunks: impl Iterator<Item = &'a Occurrence>,
+        mut unknown: impl FnMut(Fingerprint, u64, u32),
+    ) {
+        let mut clusters = self.partition(partition);
+        for chunk in chunks {
+            for (record, fingerprint) in chunk.scattered.pairs(partition) {
+                let line_bytes = chunk.line_bytes[record as usize];
+                let line = chunk.first_line + u64::from(chunk.lines[record as usize]);
+                match clusters.get_mut(&fingerprint.0) {
+                    Some(cluster) => cluster.add(self.keep, line, line_bytes),
+                    None => unknown(fingerprint, line, line_bytes),
                 }
             }
         }
+    }
+
+    /// Takes the clusters of `partition` out, in no order.
+    pub(super) fn take(&self, partition: usize) -> impl Iterator<Item = Cluster> + use<> {
+        std::mem::take(&mut *self.partition(partition)).into_values()
+    }
+
+    /// Which line represents a cluster.
+    pub(super) fn keep(&self) -> Keep {
+        self.keep
+    }
+
+    /// Bytes of memory that the clusters take.
+    pub fn memory_bytes(&self) -> u64 {
+        (0..PARTITIONS).map(|partition| map_bytes(&self.partition(partition))).sum()
     }
 
     /// The cluster of `fingerprint`.
@@ -118,7 +178,10 @@ impl Census {
 
     /// The clusters for which `wanted` says so, by representative.
     pub fn select(&self, wanted: impl Fn(&Cluster) -> bool) -> Vec<Cluster> {
-        let mut selected = Vec::new();
+        let matching =
+            |partition| self.partition(partition).values().filter(|one| wanted(one)).count();
+        // Grown step by step it would take twice as much, or more.
+        let mut selected = Vec::with_capacity((0..PARTITIONS).map(matching).sum());
         for partition in 0..PARTITIONS {
             selected.extend(self.partition(partition).values().filter(|one| wanted(one)).copied());
         }
@@ -196,6 +259,14 @@ impl Levels {
     pub fn new(count: usize) -> Self {
         let count = u8::try_from(count).expect("there are fewer rules than 32");
         Levels { count, partitions: (0..PARTITIONS).map(|_| Mutex::default()).collect() }
+    }
+
+    /// Bytes of memory that the forms take.
+    pub fn memory_bytes(&self) -> u64 {
+        let lock = |partition: &Mutex<Map<u32>>| {
+            map_bytes(&partition.lock().expect("no thread panics while it holds a partition"))
+        };
+        self.partitions.iter().map(lock).sum()
     }
 
     /// Finds out at which level the records of `partition` merge. Batches and chunks in order.

@@ -16,6 +16,7 @@ mod seen;
 mod set;
 mod sorted;
 mod spill;
+mod uncounted;
 
 pub use candidates::Candidates;
 pub use census::{Census, Cluster, Keep, Ladders, Levels, Occurrence, UNMERGED};
@@ -24,3 +25,4 @@ pub use scatter::{Marks, PARTITIONS, Scattered, partition_of};
 pub use seen::Seen;
 pub use set::ClusterSet;
 pub use sorted::Sorted;
+pub use uncounted::{Counted, Uncounted};

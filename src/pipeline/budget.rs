@@ -83,6 +83,11 @@ impl Budget {
         self.part(16).min(16 << 20) / record_bytes
     }
 
+    /// What a job that holds whole clusters gathers about their lines.
+    pub(super) fn members_bytes(self) -> u64 {
+        self.bytes / 4
+    }
+
     /// About how many bytes of lines a chunk holds.
     pub(super) fn chunk_bytes(self) -> usize {
         // Three batches at a time, of four chunks for each worker.
@@ -111,7 +116,7 @@ impl Budget {
 #[cold]
 pub(super) fn too_many(job: &Job, what: &str, bytes: u64) -> Error {
     Error::limit(format!(
-        "{what} has to hold all clusters in memory, and they take more than {} MiB, which is too much \
+        "{what} to hold all clusters in memory, and they take more than {} MiB, which is too much \
          for a memory of {} MiB; raise -S, or drop duplicates first",
         bytes >> 20,
         job.memory.bytes >> 20

@@ -21,6 +21,7 @@ mod flow;
 mod overflow;
 mod scan;
 mod select;
+mod selected;
 mod spool;
 mod survey;
 mod temp;

@@ -7,7 +7,8 @@
 //!            Runs, merged, side by side with the Backlog --> report::Output
 //! ```
 
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -51,19 +52,11 @@ impl Overflow {
             numbers.push(self.records);
             self.records += scattered.len() as u64;
         }
-        let failure = Mutex::new(None);
-        share(
-            pool,
-            PARTITIONS,
-            || (),
-            |(), partition| {
-                if let Err(error) = self.candidates.mark(set, partition, chunks, &numbers) {
-                    keep(&failure, error);
-                }
-            },
-        );
+        each_partition(&self.folder, pool, |partition| {
+            self.candidates.mark(set, partition, chunks, &numbers)
+        })?;
         self.count += chunks.iter().map(|(_, marks)| marks.count()).sum::<u64>();
-        self.check(failure)
+        Ok(())
     }
 
     /// All has been read: writes the records of `backlog` that are the first of their cluster.
@@ -83,26 +76,14 @@ impl Overflow {
             None => None,
         };
         let capacity = self.budget.sort_capacity(3 * 8);
-        let resolve =
-            |partition| self.candidates.resolve(partition, capacity, seen, &kept, fresh.as_ref());
-        let failure = Mutex::new(None);
         let count = AtomicU64::new(0);
         job.watch.begin("sorting out", None);
-        share(
-            pool,
-            PARTITIONS,
-            || (),
-            |(), partition| {
-                // Once one has failed the others need not go on.
-                let is_fine = || failure.lock().is_ok_and(|failure| failure.is_none());
-                match is_fine().then(|| resolve(partition)) {
-                    Some(Ok(more)) => drop(count.fetch_add(more, Ordering::Relaxed)),
-                    Some(Err(error)) => keep(&failure, error),
-                    None => {}
-                }
-            },
-        );
-        self.check(failure)?;
+        each_partition(&self.folder, pool, |partition| {
+            let fresh = fresh.as_ref();
+            let more = self.candidates.resolve(partition, capacity, seen, &kept, fresh)?;
+            count.fetch_add(more, Ordering::Relaxed);
+            Ok(())
+        })?;
         seen.check()?;
         if let Some(fresh) = fresh {
             seen.remember(fresh);
@@ -124,16 +105,31 @@ impl Overflow {
     pub(super) fn spilled_bytes(&self) -> u64 {
         self.candidates.spilled_bytes()
     }
-
-    fn check(&self, failure: Mutex<Option<std::io::Error>>) -> Result<()> {
-        match failure.into_inner().expect("no thread panics while it holds the lock") {
-            None => Ok(()),
-            Some(error) => Err(temp::failed(&self.folder, error)),
-        }
-    }
 }
 
-/// Keeps the first of several errors.
-fn keep(failure: &Mutex<Option<std::io::Error>>, error: std::io::Error) {
-    failure.lock().expect("no thread panics while it holds the lock").get_or_insert(error);
+/// Does `work` for every partition, on all threads, until one fails.
+pub(super) fn each_partition(
+    folder: &Path,
+    pool: &rayon::ThreadPool,
+    work: impl Fn(usize) -> io::Result<()> + Sync,
+) -> Result<()> {
+    let first = Mutex::new(None);
+    let lock = || first.lock().expect("no thread panics while it holds the lock");
+    share(
+        pool,
+        PARTITIONS,
+        || (),
+        |(), partition| {
+            if lock().is_some() {
+                return;
+            }
+            if let Err(error) = work(partition) {
+                lock().get_or_insert(error);
+            }
+        },
+    );
+    match first.into_inner().expect("no thread panics while it holds the lock") {
+        None => Ok(()),
+        Some(error) => Err(temp::failed(folder, error)),
+    }
 }

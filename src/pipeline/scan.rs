@@ -41,6 +41,19 @@ pub(super) fn scan<W, T: Send>(
     pass: &str,
     new_worker: impl Fn() -> W + Sync,
     work: impl Fn(&mut W, &Chunk) -> T + Sync,
+    done: impl FnMut(Vec<(Chunk, T)>) -> Result<Option<u64>>,
+) -> Result<Vec<FileSummary>> {
+    scan_heavy(job, pool, pass, RECORD_BYTES, new_worker, work, done)
+}
+
+/// The same for jobs that know more of each record: so many bytes.
+pub(super) fn scan_heavy<W, T: Send>(
+    job: &Job,
+    pool: &rayon::ThreadPool,
+    pass: &str,
+    record_bytes: u64,
+    new_worker: impl Fn() -> W + Sync,
+    work: impl Fn(&mut W, &Chunk) -> T + Sync,
     mut done: impl FnMut(Vec<(Chunk, T)>) -> Result<Option<u64>>,
 ) -> Result<Vec<FileSummary>> {
     let budget = job.budget();
@@ -58,7 +71,9 @@ pub(super) fn scan<W, T: Send>(
             let flow = Flow::new(budget.flow_bytes());
             for chunk in input.by_ref() {
                 let chunk = chunk.map(|mut chunk| {
-                    let bytes = memory_bytes(&chunk, plan.separator, budget);
+                    let lines = count_lines(&chunk, plan.separator, budget);
+                    let known = record_bytes * lines as u64 + CHUNK_OVERHEAD_BYTES;
+                    let bytes = chunk.memory_bytes() as u64 + known;
                     chunk.hold(flow.enter(bytes));
                     (chunk, bytes)
                 });
@@ -99,14 +114,13 @@ const RECORD_BYTES: u64 = 64;
 /// What is known of each chunk, however short it is.
 const CHUNK_OVERHEAD_BYTES: u64 = 4 << 10;
 
-/// The memory that `chunk` takes on its way.
-fn memory_bytes(chunk: &Chunk, separator: u8, budget: Budget) -> u64 {
-    let lines = if budget.is_tight() {
+/// How many lines `chunk` has, or may have if there is memory enough.
+fn count_lines(chunk: &Chunk, separator: u8, budget: Budget) -> usize {
+    if budget.is_tight() {
         1 + memchr::memchr_iter(separator, chunk.bytes()).count()
     } else {
         chunk.bytes().len() / 8
-    };
-    chunk.memory_bytes() as u64 + RECORD_BYTES * lines as u64 + CHUNK_OVERHEAD_BYTES
+    }
 }
 
 /// The chunks that are there, at least one unless the input has ended; and how reading goes.

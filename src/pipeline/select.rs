@@ -9,11 +9,13 @@ use std::fs::File;
 use std::io::{BufWriter, Write as _};
 use std::os::unix::fs::FileExt as _;
 
+use super::budget::too_many;
 use super::scan::{scan, share};
+use super::selected::{Rest, Selected};
 use super::walk::{entries, walk};
 use super::{Job, Outcome, Print, temp};
 use crate::canonical::Scratch;
-use crate::cluster::{Census, Cluster, Keep, Occurrence, PARTITIONS, Scattered};
+use crate::cluster::{Census, Keep, Occurrence, PARTITIONS, Scattered};
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
 use crate::record::Entry;
@@ -31,11 +33,12 @@ pub enum Filter {
 }
 
 impl Filter {
-    fn wants(self, cluster: &Cluster) -> bool {
+    /// Is a cluster of so many lines written?
+    fn wants(self, lines: u64) -> bool {
         match self {
             Filter::All => true,
-            Filter::Duplicated => cluster.lines > 1,
-            Filter::Single => cluster.lines == 1,
+            Filter::Duplicated => lines > 1,
+            Filter::Single => lines == 1,
         }
     }
 }
@@ -63,31 +66,48 @@ pub fn select(
     dropped: Option<&mut Output>,
 ) -> Result<Outcome> {
     let pool = job.pool()?;
-    let (census, mut outcome) = take_census(job, &pool, plan.keep)?;
-    let selected = census.select(|cluster| plan.filter.wants(cluster));
+    let needs_all = plan.clusters || dropped.is_some();
+    let (census, rest, mut outcome) = take_census(job, &pool, plan.keep, needs_all)?;
+    let (selected, unique) = match &rest {
+        None => {
+            let selected = census.select(|cluster| plan.filter.wants(cluster.lines));
+            (Selected::Listed(selected.into_iter().peekable()), census.len())
+        }
+        Some(rest) => rest.select(job, &pool, &census, |lines| plan.filter.wants(lines))?,
+    };
+    drop(rest);
     if !plan.clusters {
-        write_representatives(job, &pool, plan, &selected, output)?;
+        write_representatives(job, &pool, plan, selected, output)?;
     }
     if plan.clusters || dropped.is_some() {
         let members = gather(job, &pool, &census, plan, dropped.is_some())?;
         if plan.clusters {
-            write_clusters(&members, plan.filter, output, job.input.separator)?;
+            write_clusters(&members, plan.filter, output, job)?;
         }
         if let Some(dropped) = dropped {
             write_dropped(&members, job, dropped)?;
         }
     }
-    outcome.tally.unique = census.len();
-    outcome.tally.duplicate = outcome.tally.records - census.len();
+    outcome.tally.unique = unique;
+    outcome.tally.duplicate = outcome.tally.records - unique;
     outcome.tally.check()?;
     Ok(outcome)
 }
 
-/// The first pass: every cluster, with its representative.
-fn take_census(job: &Job, pool: &rayon::ThreadPool, keep: Keep) -> Result<(Census, Outcome)> {
+/// The first pass: every cluster, with its representative. Lines of clusters for which there is no
+/// memory are told apart; if the census `needs_all`, that is an error.
+fn take_census(
+    job: &Job,
+    pool: &rayon::ThreadPool,
+    keep: Keep,
+    needs_all: bool,
+) -> Result<(Census, Option<Rest>, Outcome)> {
     let census = Census::new(keep);
+    let budget = job.budget();
+    let mut rest: Option<Rest> = None;
     let mut outcome = Outcome::default();
-    let tally = &mut outcome.tally;
+    let Outcome { tally, memory, .. } = &mut outcome;
+    memory.budget_bytes = job.memory.bytes;
     let files = scan(
         job,
         pool,
@@ -111,23 +131,37 @@ fn take_census(job: &Job, pool: &rayon::ThreadPool, keep: Keep) -> Result<(Censu
                 tally.merge(&counts);
                 occurrences.push(occurrence);
             }
-            share(pool, PARTITIONS, || (), |(), number| census.count(number, occurrences.iter()));
+            // A map that is full doubles.
+            if rest.is_none() && 2 * census.memory_bytes() > budget.table_bytes() {
+                if needs_all {
+                    let what = "--clusters and --dropped have";
+                    return Err(too_many(job, what, 2 * census.memory_bytes()));
+                }
+                rest = Some(Rest::new(job, budget)?);
+                memory.spilled_after_lines = Some(before);
+            }
+            let count = |partition| census.count(partition, occurrences.iter());
+            match &rest {
+                Some(rest) => rest.count(job, pool, &census, &occurrences)?,
+                None => share(pool, PARTITIONS, || (), |(), partition| count(partition)),
+            }
             Ok(Some(tally.lines - before))
         },
     )?;
+    memory.table_bytes = census.memory_bytes();
+    memory.spilled_bytes = rest.as_ref().map_or(0, Rest::spilled_bytes);
     outcome.files = files;
-    Ok((census, outcome))
+    Ok((census, rest, outcome))
 }
 
-/// The second pass for representatives: `selected` is sorted by line, so both walk side by side.
+/// The second pass for representatives: `selected` comes by line, so both walk side by side.
 fn write_representatives(
     job: &Job,
     pool: &rayon::ThreadPool,
     plan: &SelectPlan,
-    selected: &[Cluster],
+    mut selected: Selected,
     output: &mut Output,
 ) -> Result<()> {
-    let mut next = selected.iter().peekable();
     let mut line = 0;
     let mut scratch = Scratch::default();
     scan(
@@ -140,11 +174,11 @@ fn write_representatives(
             let before = line;
             for (chunk, ()) in batch {
                 for entry in entries(&chunk, job.reading()) {
-                    let wanted = next.next_if(|cluster| cluster.representative == line);
+                    let wanted = selected.lines_of(job, line)?;
                     line += 1;
-                    let (Some(cluster), Entry::Record(record)) = (wanted, entry) else { continue };
+                    let (Some(lines), Entry::Record(record)) = (wanted, entry) else { continue };
                     if plan.counts {
-                        output.write(format!("{:7} ", cluster.lines).as_bytes())?;
+                        output.write(format!("{lines:7} ").as_bytes())?;
                     }
                     let text = match plan.print {
                         Print::Original => record.line,
@@ -159,11 +193,10 @@ fn write_representatives(
             Ok(Some(line - before))
         },
     )?;
-    match next.next() {
-        None => Ok(()),
-        Some(_) => {
-            Err(Error::input("the input has changed between the first and the second reading"))
-        }
+    if selected.is_done(job)? {
+        Ok(())
+    } else {
+        Err(Error::input("the input has changed between the first and the second reading"))
     }
 }
 
@@ -182,6 +215,9 @@ struct Member {
     at: u64,
     line_bytes: u32,
 }
+
+/// Bytes of memory for each member: a row, room to grow, and a place in the order of lines.
+const MEMBER_BYTES: u64 = (2 * size_of::<Member>() + size_of::<(u64, &Member, &Member)>()) as u64;
 
 impl Members {
     /// The rows of each cluster, by representative; within one the representative comes first.
@@ -210,6 +246,7 @@ fn gather(
     let spool = temp::open(folder)?;
     let mut writer = BufWriter::with_capacity(1 << 20, spool);
     let spool_error = |error| temp::failed(folder, error);
+    let rows_max = job.budget().members_bytes() / MEMBER_BYTES;
     let mut rows = Vec::new();
     let (mut line, mut at) = (0u64, 0u64);
     scan(
@@ -238,11 +275,15 @@ fn gather(
                             "the input has changed between the first and the second reading",
                         )
                     })?;
-                    let in_list = plan.clusters && plan.filter.wants(&cluster);
+                    let in_list = plan.clusters && plan.filter.wants(cluster.lines);
                     if in_list || all_duplicates && cluster.lines > 1 {
                         writer.write_all(record.line).map_err(spool_error)?;
                         let line_bytes = u32::try_from(record.line.len()).unwrap_or(u32::MAX);
                         let cluster = cluster.representative;
+                        if rows.len() as u64 >= rows_max {
+                            let bytes = rows_max * MEMBER_BYTES;
+                            return Err(too_many(job, "--clusters and --dropped have", bytes));
+                        }
                         rows.push(Member { cluster, line: number, at, line_bytes });
                         at += u64::from(line_bytes);
                     }
@@ -256,25 +297,27 @@ fn gather(
     Ok(Members { rows, spool })
 }
 
-fn write_clusters(
-    members: &Members,
-    filter: Filter,
-    output: &mut Output,
-    separator: u8,
-) -> Result<()> {
-    let mut writer = ClusterWriter::new(output, separator)?;
+fn write_clusters(members: &Members, filter: Filter, output: &mut Output, job: &Job) -> Result<()> {
+    let bytes_max = job.budget().members_bytes();
+    let mut writer = ClusterWriter::new(output, job.input.separator)?;
     for cluster in members.clusters() {
         let is_single = cluster.len() == 1;
         if filter == Filter::Duplicated && is_single || filter == Filter::Single && !is_single {
             continue;
         }
         let mut spellings: Vec<(Vec<u8>, u64)> = Vec::new();
+        let mut bytes = 0;
         let mut known: HashMap<Vec<u8>, usize, ahash::RandomState> = HashMap::default();
         for member in cluster {
             let text = members.text(member)?;
             match known.get(&text) {
                 Some(at) => spellings[*at].1 += 1,
                 None => {
+                    // Twice, in a list and in a map that have room to grow.
+                    bytes += 2 * (text.len() as u64 + 80);
+                    if bytes > bytes_max {
+                        return Err(too_many(job, "--clusters has", bytes));
+                    }
                     known.insert(text.clone(), spellings.len());
                     spellings.push((text, 1));
                 }
@@ -287,7 +330,7 @@ fn write_clusters(
 
 fn write_dropped(members: &Members, job: &Job, output: &mut Output) -> Result<()> {
     // By line, not by cluster: the order in which they were dropped.
-    let mut rows: Vec<(u64, &Member, &Member)> = Vec::new();
+    let mut rows: Vec<(u64, &Member, &Member)> = Vec::with_capacity(members.rows.len());
     for cluster in members.clusters() {
         let (representative, rest) = cluster.split_first().expect("a chunk has a first element");
         rows.extend(rest.iter().map(|member| (member.line, member, representative)));

@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-use super::scan::{scan, share};
+use super::budget::too_many;
+use super::scan::{scan, scan_heavy, share};
 use super::walk::{entries, walk};
 use super::{Job, MemoryUse, Outcome};
 use crate::canonical::{Canonicalizer, Scratch};
@@ -26,6 +27,10 @@ const EXAMPLES: usize = 3;
 const LOOKS: u32 = 1000;
 /// Spellings shown for each cluster.
 const SPELLINGS: usize = 5;
+
+/// What is known of each record while its batch is worked off: beside fingerprints and places its
+/// host, and its forms at some levels.
+const RECORD_BYTES: u64 = 300;
 
 /// What a worker makes of a chunk.
 struct Surveyed {
@@ -53,33 +58,41 @@ pub fn survey(job: &Job, top: usize) -> Result<(Survey, Outcome)> {
     let census = Census::new(Keep::First);
     let mut tally = Tally::default();
     let mut hosts: Map<Box<[u8]>, (u64, u64)> = Map::default();
+    let mut host_bytes = 0;
+    let table_bytes = job.budget().table_bytes();
     let work = |scratch: &mut Scratch, chunk: &Chunk| look_at(job, chunk, scratch, levels_of(job));
-    let files = scan(job, &pool, "surveying", Scratch::default, work, |batch| {
-        let before = tally.lines;
-        let mut batch = batch;
-        for (_, chunk) in &mut batch {
-            chunk.occurrence.first_line = tally.lines;
-            tally.merge(&chunk.tally);
-        }
-        share(
-            &pool,
-            PARTITIONS,
-            || (),
-            |(), partition| {
-                let chunks = || batch.iter().map(|(_, surveyed)| surveyed);
-                census.count(partition, chunks().map(|one| &one.occurrence));
-                places.place(
-                    partition,
-                    chunks().map(|one| (&one.occurrence.scattered, &one.ladders)),
-                );
-            },
-        );
-        for (chunk, surveyed) in &batch {
-            add_up(surveyed, &mut levels, &mut hosts);
-            find_examples(job, chunk, surveyed, &mut levels);
-        }
-        Ok(Some(tally.lines - before))
-    })?;
+    let files =
+        scan_heavy(job, &pool, "surveying", RECORD_BYTES, Scratch::default, work, |batch| {
+            // Maps that are full double.
+            let bytes = 2 * (census.memory_bytes() + places.memory_bytes() + host_bytes);
+            if bytes > table_bytes {
+                return Err(too_many(job, "report has", bytes));
+            }
+            let before = tally.lines;
+            let mut batch = batch;
+            for (_, chunk) in &mut batch {
+                chunk.occurrence.first_line = tally.lines;
+                tally.merge(&chunk.tally);
+            }
+            share(
+                &pool,
+                PARTITIONS,
+                || (),
+                |(), partition| {
+                    let chunks = || batch.iter().map(|(_, surveyed)| surveyed);
+                    census.count(partition, chunks().map(|one| &one.occurrence));
+                    places.place(
+                        partition,
+                        chunks().map(|one| (&one.occurrence.scattered, &one.ladders)),
+                    );
+                },
+            );
+            for (chunk, surveyed) in &batch {
+                host_bytes += add_up(surveyed, &mut levels, &mut hosts);
+                find_examples(job, chunk, surveyed, &mut levels);
+            }
+            Ok(Some(tally.lines - before))
+        })?;
     tally.unique = census.len();
     tally.duplicate = tally.records - census.len();
     tally.check()?;
@@ -166,8 +179,13 @@ fn climb(
     }
 }
 
-/// Adds a chunk's records to the sums.
-fn add_up(surveyed: &Surveyed, levels: &mut [LevelRow], hosts: &mut Map<Box<[u8]>, (u64, u64)>) {
+/// Adds a chunk's records to the sums. Returns how many bytes of memory the hosts take that are new.
+fn add_up(
+    surveyed: &Surveyed,
+    levels: &mut [LevelRow],
+    hosts: &mut Map<Box<[u8]>, (u64, u64)>,
+) -> u64 {
+    let mut new_bytes = 0;
     let mut local = vec![(0u64, 0u64); surveyed.hosts.len()];
     for (record, host) in (0u32..).zip(&surveyed.host_of) {
         let merged = surveyed.ladders.merged(record);
@@ -181,7 +199,11 @@ fn add_up(surveyed: &Surveyed, levels: &mut [LevelRow], hosts: &mut Map<Box<[u8]
     for (host, (records, duplicate)) in surveyed.hosts.iter().zip(local) {
         let counts = match hosts.get_mut(host) {
             Some(counts) => counts,
-            None => hosts.entry(host.clone()).or_default(),
+            None => {
+                // A slot of the map, and the name as it lies in memory.
+                new_bytes += 40 + host.len() as u64 + 16;
+                hosts.entry(host.clone()).or_default()
+            }
         };
         counts.0 += records;
         counts.1 += duplicate;
@@ -189,6 +211,7 @@ fn add_up(surveyed: &Surveyed, levels: &mut [LevelRow], hosts: &mut Map<Box<[u8]
     for (level, changed) in levels.iter_mut().zip(&surveyed.changed) {
         level.changed += changed;
     }
+    new_bytes
 }
 
 /// Keeps the first records that merge at a step. Those that the step changed show more than those
@@ -284,6 +307,7 @@ fn describe_clusters(
         .collect();
     let mut counts: Vec<Map<Vec<u8>, (u64, u64)>> = vec![Map::default(); rows.len()];
     let mut line = 0;
+    let mut bytes = 0;
     let work = |scratch: &mut Scratch, chunk: &Chunk| {
         let mut found: Vec<Spelling> = Vec::new();
         let mut has_form = vec![false; largest.len()];
@@ -305,9 +329,18 @@ fn describe_clusters(
                     rows[row].canonical = form;
                 }
                 let first = line + u64::from(number);
-                counts[row].entry(spelling).or_insert((0, first)).0 += 1;
+                let length = spelling.len() as u64;
+                let count = counts[row].entry(spelling).or_insert((0, first));
+                count.0 += 1;
+                if count.0 == 1 {
+                    // In a map that may double, and then in a list.
+                    bytes += length + 16 + 150;
+                }
             }
             line += lines;
+        }
+        if bytes > job.budget().members_bytes() {
+            return Err(too_many(job, "report has", bytes));
         }
         Ok(Some(line - before))
     })?;

@@ -5,10 +5,10 @@ use std::path::Path;
 
 use proptest::prelude::*;
 use undust::canonical::{Canonicalizer, Profile};
-use undust::cluster::Seen;
+use undust::cluster::{Keep, Seen};
 use undust::fingerprint::FingerprintKey;
 use undust::input::InputPlan;
-use undust::pipeline::{self, DedupPlan, Job, Memory, NoWatch, Outcome, Print};
+use undust::pipeline::{self, DedupPlan, Filter, Job, Memory, NoWatch, Outcome, Print, SelectPlan};
 use undust::report::{Claims, Output};
 
 /// A list in a folder, to be worked off with some memory.
@@ -66,6 +66,10 @@ impl Bench {
     fn dedup(&self, how: How, print: Print, seen: &Seen) -> (Vec<u8>, Outcome) {
         let plan = DedupPlan { print, seen };
         self.written(|output| pipeline::dedup(&self.job(how), &plan, output).unwrap())
+    }
+
+    fn select(&self, how: How, plan: &SelectPlan) -> (Vec<u8>, Outcome) {
+        self.written(|output| pipeline::select(&self.job(how), plan, output, None).unwrap())
     }
 
     /// Drops what the seen file has, and lets it grow.
@@ -129,6 +133,28 @@ proptest! {
         prop_assert!(found == expected);
         prop_assert_eq!(outcome.tally, ample.tally);
         if how.memory_bytes == 1 && list.len() > 50_000 {
+            prop_assert!(outcome.memory.spilled_after_lines.is_some());
+        }
+    }
+
+    #[test]
+    fn selections_are_the_same(
+        list in list(),
+        how in how(),
+        profile in prop::sample::select(vec!["lines", "crawl"]),
+        keep in prop::sample::select(vec![Keep::First, Keep::Last, Keep::Shortest]),
+        filter in prop::sample::select(vec![Filter::All, Filter::Duplicated, Filter::Single]),
+        print in prop::sample::select(vec![Print::Original, Print::Canonical]),
+        counts in any::<bool>(),
+    ) {
+        let bench = Bench::new(profile, &list);
+        let plan = SelectPlan { keep, filter, counts, clusters: false, print };
+        let (expected, ample) = bench.select(AMPLE, &plan);
+        let (found, outcome) = bench.select(how, &plan);
+        prop_assert!(found == expected);
+        prop_assert_eq!(outcome.tally, ample.tally);
+        prop_assert_eq!(ample.memory.spilled_after_lines, None);
+        if how.memory_bytes == 1 && list.len() > 20_000 {
             prop_assert!(outcome.memory.spilled_after_lines.is_some());
         }
     }

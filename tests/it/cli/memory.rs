@@ -36,6 +36,43 @@ fn little_memory_shows_in_nothing() {
 }
 
 #[test]
+fn little_memory_does_for_a_second_look() {
+    let dir = Dir::new();
+    let list = large();
+    dir.put("in.txt", &list);
+    for options in ["-c", "-d", "-u", "--keep last", "-c -d --keep shortest --print canonical"] {
+        let expected = dir.run(&format!("{options} in.txt")).quiet().out;
+        let args = format!("{LITTLE} --stats=stats.json {options} in.txt");
+        assert!(dir.run(&args).quiet().out == expected, "{args}");
+        let memory = &json(&dir.get("stats.json"))["memory"];
+        assert!(memory["spilled_bytes"].as_u64().unwrap() > 1 << 20, "{args}: {memory}");
+    }
+    let expected = dir.run("-c in.txt").quiet().out;
+    assert!(dir.feed(&format!("{LITTLE} -c"), &list).quiet().out == expected);
+}
+
+#[test]
+fn jobs_that_hold_all_clusters_say_when_they_cannot() {
+    let dir = Dir::new();
+    dir.put("in.txt", large());
+    for args in ["--clusters", "--dropped dropped", "report"] {
+        let args = format!("{args} {LITTLE} -o out in.txt");
+        dir.run(&args).fails("all clusters in memory").says("raise -S");
+    }
+    assert_eq!(dir.names(), ["in.txt"]);
+    let different: String = (0..300_000).map(|n| format!("http://a.test/{n}\n")).collect();
+    dir.put("in.txt", different);
+    dir.run(&format!("--check {LITTLE} in.txt")).fails("all clusters in memory");
+    // A cluster of many spellings, and many lines of one cluster.
+    let spellings: String = (0..60_000).map(|n| format!("http://a.test/#{n}\n")).collect();
+    dir.put("in.txt", spellings);
+    for args in ["--clusters", "--dropped dropped", "report"] {
+        dir.run(&format!("{args} {LITTLE} -o out in.txt")).fails("raise -S");
+    }
+    assert_eq!(dir.names(), ["in.txt"]);
+}
+
+#[test]
 fn what_has_room_is_not_spilled() {
     let dir = Dir::with_list();
     dir.run("-S 25% --stats=stats.json -T missing in.txt").gives(KEPT);
