@@ -21,7 +21,7 @@ use corpus::Batches;
 use criterion::{BatchSize, Criterion, SamplingMode, Throughput};
 use rayon::prelude::*;
 use undust::Fingerprint;
-use undust::cluster::{ClusterSet, Marks, PARTITIONS, Scattered};
+use undust::cluster::{ClusterSet, Marks, PARTITIONS, Scattered, SortedRecords};
 
 /// Numbers of records: 65 % of them different, so tables of about 7 MB and 105 MB.
 const SIZES: [(usize, &str); 2] = [(500_000, "500k"), (8_000_000, "8M")];
@@ -46,11 +46,15 @@ impl<const RAYON: bool> FirstSeen for Radix<RAYON> {
             let chunks: Vec<_> = chunks.into_par_iter().map(scatter).collect();
             (0..PARTITIONS)
                 .into_par_iter()
-                .for_each(|partition| self.0.mark_first(partition, &chunks));
+                .for_each_init(SortedRecords::default, |sorted, partition| {
+                    self.0.mark_first(partition, &chunks, sorted);
+                });
             chunks
         } else {
             let chunks: Vec<_> = chunks.into_iter().map(scatter).collect();
-            (0..PARTITIONS).for_each(|partition| self.0.mark_first(partition, &chunks));
+            let mut sorted = SortedRecords::default();
+            (0..PARTITIONS)
+                .for_each(|partition| self.0.mark_first(partition, &chunks, &mut sorted));
             chunks
         };
         chunks.iter().map(|(_, marks)| marks.count()).sum()

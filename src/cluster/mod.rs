@@ -23,6 +23,6 @@ pub use census::{Census, Cluster, Keep, Ladders, Levels, Occurrence, UNMERGED};
 pub use runs::{Merged, Runs};
 pub use scatter::{Marks, PARTITIONS, Scattered, partition_of};
 pub use seen::Seen;
-pub use set::ClusterSet;
+pub use set::{ClusterSet, SortedRecords};
 pub use sorted::Sorted;
 pub use uncounted::{Counted, Uncounted};

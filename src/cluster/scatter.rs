@@ -100,6 +100,31 @@ impl Marks {
         self.0[record as usize / 64].load(Ordering::Relaxed) >> (record % 64) & 1 == 1
     }
 
+    /// The runs of records whose bits are set.
+    pub fn runs(&self) -> impl Iterator<Item = std::ops::Range<u32>> + '_ {
+        let mut at = 0;
+        std::iter::from_fn(move || {
+            let start = self.next(at, true)?;
+            let end = self.next(start, false).unwrap_or(64 * self.0.len() as u32);
+            at = end;
+            Some(start..end)
+        })
+    }
+
+    /// The first record from `from` on whose bit is `set`.
+    fn next(&self, from: u32, set: bool) -> Option<u32> {
+        let flip = if set { 0 } else { u64::MAX };
+        let mut shift = from % 64;
+        for (number, word) in self.0.iter().enumerate().skip(from as usize / 64) {
+            let bits = (word.load(Ordering::Relaxed) ^ flip) >> shift << shift;
+            if bits != 0 {
+                return Some(64 * number as u32 + bits.trailing_zeros());
+            }
+            shift = 0;
+        }
+        None
+    }
+
     /// How many bits are set.
     pub fn count(&self) -> u64 {
         self.0.iter().map(|word| u64::from(word.load(Ordering::Relaxed).count_ones())).sum()
@@ -140,5 +165,19 @@ mod tests {
         assert!(!marks.contains(1));
         assert_eq!(marks.count(), 4);
         assert_eq!(Marks::new(0).count(), 0);
+    }
+
+    #[test]
+    fn runs_of_marks() {
+        for set in [&[][..], &[0], &[0, 1, 2, 63, 64, 65, 199], &[5, 6, 130, 131, 132]] {
+            let marks = Marks::new(200);
+            set.iter().for_each(|record| marks.set(*record));
+            let found: Vec<u32> = marks.runs().flatten().collect();
+            assert_eq!(found, set);
+            assert!(marks.runs().zip(marks.runs().skip(1)).all(|(a, b)| a.end < b.start));
+        }
+        let marks = Marks::new(128);
+        (0..128).for_each(|record| marks.set(record));
+        assert_eq!(marks.runs().collect::<Vec<_>>(), [0..128]);
     }
 }

@@ -6,7 +6,7 @@
 
 use std::sync::Mutex;
 
-use super::scatter::{Marks, PARTITIONS, Scattered, partition_of};
+use super::scatter::{Marks, PARTITION_BITS, PARTITIONS, Scattered, partition_of};
 use crate::fingerprint::Fingerprint;
 
 /// The first occurrences of a job's clusters.
@@ -36,19 +36,23 @@ impl ClusterSet {
     pub const BYTES_PER_FINGERPRINT_MAX: u64 = 24;
 
     /// Marks the records of `partition` that are the first of their cluster, over the chunks of a
-    /// batch in order. Batches have to come in order, too.
-    pub fn mark_first(&self, partition: usize, chunks: &[(Scattered, Marks)]) {
+    /// batch in order. Batches have to come in order, too. `sorted` is memory to be used again.
+    pub fn mark_first(
+        &self,
+        partition: usize,
+        chunks: &[(Scattered, Marks)],
+        sorted: &mut SortedRecords,
+    ) {
         let mut table = self.partition(partition);
-        for (scattered, marks) in chunks {
-            let (records, fingerprints) = scattered.of(partition);
-            // Bet: the table is not in the cache. A group's homes are fetched side by side first.
-            for (records, group) in records.chunks(GROUP).zip(fingerprints.chunks(GROUP)) {
-                let touched = group.iter().fold(0, |sum, one| sum ^ table.touch(*one));
-                std::hint::black_box(touched);
-                for (record, fingerprint) in records.iter().zip(group) {
-                    if table.insert(*fingerprint) {
-                        marks.set(*record);
-                    }
+        sorted.sort(partition, chunks.iter().map(|(scattered, _)| scattered));
+        // Bet: the table is not in the cache. A group's homes are fetched side by side first; they
+        // are near each other, so few pages are in use at a time.
+        for group in sorted.records.chunks(GROUP) {
+            let touched = group.iter().fold(0, |sum, one| sum ^ table.touch(one.fingerprint));
+            std::hint::black_box(touched);
+            for one in group {
+                if table.insert(one.fingerprint) {
+                    chunks[one.chunk as usize].1.set(one.record);
                 }
             }
         }
@@ -114,6 +118,55 @@ impl ClusterSet {
 
     fn partition(&self, partition: usize) -> std::sync::MutexGuard<'_, Table> {
         self.partitions[partition].lock().expect("no thread panics while it holds a partition")
+    }
+}
+
+/// The records of one partition, over the chunks of a batch, roughly by fingerprint.
+///
+/// In the order of the chunks they would jump about in the table, and every one would wait for its
+/// page. Equal fingerprints stay in the order of the chunks, which is all that counts for who is
+/// first.
+#[derive(Debug, Default)]
+pub struct SortedRecords {
+    records: Vec<SortedRecord>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct SortedRecord {
+    fingerprint: Fingerprint,
+    chunk: u32,
+    record: u32,
+}
+
+/// Runs that a partition's records are sorted into, by the bits after the partition's. Reason: a
+/// run of a table of a megabyte is four pages long.
+const RUN_BITS: u32 = 6;
+
+impl SortedRecords {
+    /// Gathers the records of `partition`, in linear time.
+    fn sort<'a>(&mut self, partition: usize, chunks: impl Iterator<Item = &'a Scattered> + Clone) {
+        let run_of = |fingerprint: Fingerprint| {
+            (fingerprint.0 >> (u128::BITS - PARTITION_BITS - RUN_BITS)) as usize % (1 << RUN_BITS)
+        };
+        let mut next = [0; 1 << RUN_BITS];
+        for scattered in chunks.clone() {
+            for fingerprint in scattered.of(partition).1 {
+                next[run_of(*fingerprint)] += 1;
+            }
+        }
+        let mut total = 0;
+        for count in &mut next {
+            total += std::mem::replace(count, total);
+        }
+        let nothing = SortedRecord { fingerprint: Fingerprint(EMPTY), chunk: 0, record: 0 };
+        self.records.resize(total, nothing);
+        for (chunk, scattered) in (0u32..).zip(chunks) {
+            for (record, fingerprint) in scattered.pairs(partition) {
+                let at = &mut next[run_of(fingerprint)];
+                self.records[*at] = SortedRecord { fingerprint, chunk, record };
+                *at += 1;
+            }
+        }
     }
 }
 
@@ -218,18 +271,41 @@ impl Table {
         self.slots.resize(self.slots.len() + SLACK, EMPTY);
     }
 
+    /// Makes room, in place: what is there is pushed together at the end of the longer table, then
+    /// spread over it from the front. So there is never a second table, and the memory of the first
+    /// is not touched anew.
     #[cold]
     fn grow(&mut self) {
+        let before = self.slots.len();
         self.homes = (self.homes + self.homes / 4).max(16);
-        let old = std::mem::replace(&mut self.slots, vec![EMPTY; self.homes + SLACK]);
+        let length = before.max(self.homes + SLACK);
+        self.slots.reserve_exact(length - before);
+        self.slots.resize(length, EMPTY);
+        // No branches in these two loops: whether a slot is taken cannot be foretold.
+        let mut from = length;
+        for at in (0..before).rev() {
+            let value = std::mem::replace(&mut self.slots[at], EMPTY);
+            self.slots[from - 1] = value;
+            from -= usize::from(value != EMPTY);
+        }
         let mut free = 0;
-        for value in old.into_iter().filter(|slot| *slot != EMPTY) {
+        while from < self.slots.len() {
+            // Invariant: all before `free` is spread, all from `from` on is still to be, and what is
+            // in between is empty.
+            let value = self.slots[from];
             let at = home(value, self.homes).max(free);
-            if at == self.slots.len() {
+            if at > from {
+                // What is left does not fit behind its homes.
                 self.lengthen_tail();
+                let end = self.slots.len() - SLACK;
+                self.slots.copy_within(from..end, from + SLACK);
+                self.slots[from..from + SLACK].fill(EMPTY);
+                from += SLACK;
+                continue;
             }
+            self.slots[from] = EMPTY;
             self.slots[at] = value;
-            free = at + 1;
+            (free, from) = (at + 1, from + 1);
         }
     }
 }

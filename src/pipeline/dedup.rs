@@ -1,6 +1,7 @@
 //! `dedup`, streaming: the first spelling of every cluster, in input order, while the input is
 //! read. What the memory cannot hold is decided at the end (see `overflow.rs`).
 
+use std::ops::Range;
 use std::sync::mpsc;
 
 use super::backlog::Backlog;
@@ -10,7 +11,7 @@ use super::scan::{scan, share};
 use super::walk::{entries, walk};
 use super::{Job, Outcome};
 use crate::canonical::Scratch;
-use crate::cluster::{ClusterSet, Marks, PARTITIONS, Scattered, Seen};
+use crate::cluster::{ClusterSet, Marks, PARTITIONS, Scattered, Seen, SortedRecords};
 use crate::error::{Error, Result};
 use crate::input::Chunk;
 use crate::record::Entry;
@@ -37,12 +38,24 @@ pub struct DedupPlan<'a> {
 /// What a worker makes of a chunk.
 struct Sifted {
     scattered: Scattered,
+    lines: LineStarts,
     tally: Tally,
+}
+
+/// Where the line of each record of a chunk starts, and the end; nothing if there are other lines
+/// between them.
+struct LineStarts(Vec<u32>);
+
+impl LineStarts {
+    /// The bytes of the lines of the records in `run`, with their separators.
+    fn of<'a>(&self, chunk: &'a [u8], run: &Range<u32>) -> &'a [u8] {
+        &chunk[self.0[run.start as usize] as usize..self.0[run.end as usize] as usize]
+    }
 }
 
 /// What the writer gets.
 struct Marked {
-    chunks: Vec<(Chunk, Marks)>,
+    chunks: Vec<(Chunk, LineStarts, Marks)>,
     /// Are the marks those of candidates, which have to wait?
     waits: bool,
 }
@@ -69,7 +82,13 @@ pub fn dedup(job: &Job, plan: &DedupPlan, output: &mut Output) -> Result<Outcome
                 if waits && backlog.is_none() {
                     backlog = Some(Backlog::new(&job.memory.temp_dir)?);
                 }
-                for (chunk, marks) in chunks {
+                for (chunk, lines, marks) in chunks {
+                    let copies = backlog.is_none() && plan.print == Print::Original;
+                    if copies && !lines.0.is_empty() {
+                        copy_marked(&chunk, &lines, &marks, job.input.separator, output)?;
+                        chunk.verify()?;
+                        continue;
+                    }
                     records += each_marked(job, plan.print, &chunk, &marks, &mut scratch, {
                         |record, text| match &mut backlog {
                             Some(backlog) => backlog.push(records + u64::from(record), text),
@@ -126,11 +145,19 @@ pub fn dedup(job: &Job, plan: &DedupPlan, output: &mut Output) -> Result<Outcome
 }
 
 fn sift(job: &Job, chunk: &Chunk, scratch: &mut Scratch) -> Sifted {
-    let mut fingerprints = Vec::with_capacity(chunk.bytes().len() / 64);
-    let tally = walk(chunk, job, scratch, |_, _, canonical| {
+    let bytes = chunk.bytes();
+    let mut fingerprints = Vec::with_capacity(bytes.len() / 64);
+    let mut starts = Vec::with_capacity(bytes.len() / 64);
+    let tally = walk(chunk, job, scratch, |_, record, canonical| {
         fingerprints.push(job.key.fingerprint(canonical.form));
+        starts.push((record.line.as_ptr().addr() - bytes.as_ptr().addr()) as u32);
     });
-    Sifted { scattered: Scattered::new(&fingerprints), tally }
+    if tally.records == tally.lines && starts.first() == Some(&0) {
+        starts.push(bytes.len() as u32);
+    } else {
+        starts.clear();
+    }
+    Sifted { scattered: Scattered::new(&fingerprints), lines: LineStarts(starts), tally }
 }
 
 /// Marks the first records of a batch, or those that may be, and counts.
@@ -140,29 +167,50 @@ fn mark(
     pool: &rayon::ThreadPool,
     batch: Vec<(Chunk, Sifted)>,
     tally: &mut Tally,
-) -> Result<(Vec<(Chunk, Marks)>, u64)> {
+) -> Result<(Vec<(Chunk, LineStarts, Marks)>, u64)> {
     let mut lines = 0;
-    let (chunks, pairs): (Vec<Chunk>, Vec<(Scattered, Marks)>) = batch
+    let (chunks, pairs): (Vec<(Chunk, LineStarts)>, Vec<(Scattered, Marks)>) = batch
         .into_iter()
         .map(|(chunk, sifted)| {
             tally.merge(&sifted.tally);
             lines += sifted.tally.lines;
             let marks = Marks::new(sifted.scattered.len());
-            (chunk, (sifted.scattered, marks))
+            ((chunk, sifted.lines), (sifted.scattered, marks))
         })
         .unzip();
     let waits = overflow.is_some();
     match overflow {
         Some(overflow) => overflow.mark(set, pool, &pairs)?,
-        None => share(pool, PARTITIONS, || (), |(), partition| set.mark_first(partition, &pairs)),
+        None => share(pool, PARTITIONS, SortedRecords::default, |sorted, partition| {
+            set.mark_first(partition, &pairs, sorted);
+        }),
     }
-    let marked = chunks.into_iter().zip(pairs).map(|(chunk, (scattered, marks))| {
+    let marked = chunks.into_iter().zip(pairs).map(|((chunk, starts), (scattered, marks))| {
         let marked = marks.count();
         tally.unique += if waits { 0 } else { marked };
         tally.duplicate += scattered.len() as u64 - marked;
-        (chunk, marks)
+        (chunk, starts, marks)
     });
     Ok((marked.collect(), lines))
+}
+
+/// Writes the marked records of `chunk`, whole runs of them at once.
+fn copy_marked(
+    chunk: &Chunk,
+    lines: &LineStarts,
+    marks: &Marks,
+    separator: u8,
+    output: &mut Output,
+) -> Result<()> {
+    for run in marks.runs() {
+        let text = lines.of(chunk.bytes(), &run);
+        output.write(text)?;
+        // The last line of a file may lack its separator.
+        if text.last() != Some(&separator) {
+            output.write(&[separator])?;
+        }
+    }
+    Ok(())
 }
 
 /// Gives `each` the marked records of `chunk`: their numbers in it, and what is to be written.
@@ -210,7 +258,7 @@ pub fn check(job: &Job) -> Result<Option<(u64, Vec<u8>)>> {
                 return Err(too_many(job, "--check has", set.memory_bytes() / 4 * 5));
             }
             let (kept, lines) = mark(&set, None, &pool, batch, &mut tally)?;
-            for (chunk, marks) in kept {
+            for (chunk, _, marks) in kept {
                 let mut record = 0;
                 for entry in entries(&chunk, job.reading()) {
                     lines_before += 1;
