@@ -523,7 +523,7 @@ mod tests {
 
     #[test]
     fn cut_anywhere() {
-        let text: Vec<u8> = (0..40u32).flat_map(|i| format!("line {i}\n").into_bytes()).collect();
+        let text: Vec<u8> = (0..12u32).flat_map(|i| format!("line {i}\n").into_bytes()).collect();
         for second in [zstd(&text), zstd_of_stream(&text)] {
             let whole = [&zstd(b"one\n")[..], &zstd_of_stream(b"two\n"), &second].concat();
             let first = whole.len() - second.len();
