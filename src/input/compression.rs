@@ -117,7 +117,7 @@ impl<R: BufRead> Decoder<R> {
             (_, Decoder::Zstd(_, log)) if text.contains("too much memory") => {
                 Error::limit(format!(
                     "{shown}: expected a zstd window of at most {} KiB, found a frame after \
-                     {decoded} decoded bytes that wants a larger one; raise the limit, or \
+                     {decoded} decoded bytes that wants a larger one; give it more memory with -S, or \
                      decompress the file first",
                     (1u64 << log) >> 10,
                 ))

@@ -101,6 +101,17 @@ fn too_little_memory_is_refused() {
 }
 
 #[test]
+fn windows_of_zstd_are_bounded_by_memory() {
+    let dir = Dir::new();
+    let mut encoder = zstd::Encoder::new(Vec::new(), 1).unwrap();
+    encoder.window_log(23).unwrap();
+    encoder.write_all(LIST.as_bytes()).unwrap();
+    dir.put("in.zst", encoder.finish().unwrap());
+    dir.run("-S 16M in.zst").fails("at most 4096 KiB").says("give it more memory with -S");
+    dir.run("-S 32M in.zst").gives(KEPT);
+}
+
+#[test]
 fn seen_files_that_do_not_fit() {
     let dir = Dir::new();
     let list = large();
