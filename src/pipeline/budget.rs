@@ -83,8 +83,14 @@ impl Budget {
         self.part(16).min(16 << 20) / record_bytes
     }
 
-    /// What a job that holds whole clusters gathers about their lines.
-    pub(super) fn members_bytes(self) -> u64 {
+    /// What a job that holds whole clusters gathers about their lines, beside clusters that take
+    /// `table_bytes`.
+    pub(super) fn members_bytes(self, table_bytes: u64) -> u64 {
+        (self.bytes / 10 * 7).saturating_sub(table_bytes)
+    }
+
+    /// Spellings that have to be in memory to be told together.
+    pub(super) fn told_bytes(self) -> u64 {
         self.bytes / 4
     }
 

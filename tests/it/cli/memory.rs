@@ -64,7 +64,7 @@ fn jobs_that_hold_all_clusters_say_when_they_cannot() {
     dir.put("in.txt", different);
     dir.run(&format!("--check {LITTLE} in.txt")).fails("all clusters in memory");
     // A cluster of many spellings, and many lines of one cluster.
-    let spellings: String = (0..60_000).map(|n| format!("http://a.test/#{n}\n")).collect();
+    let spellings: String = (0..80_000).map(|n| format!("http://a.test/#{n}\n")).collect();
     dir.put("in.txt", spellings);
     for args in ["--clusters", "--dropped dropped", "report"] {
         dir.run(&format!("{args} {LITTLE} -o out in.txt")).fails("raise -S");
