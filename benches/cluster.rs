@@ -44,11 +44,12 @@ impl<const RAYON: bool> FirstSeen for Radix<RAYON> {
         };
         let chunks: Vec<(Scattered, Marks)> = if RAYON {
             let chunks: Vec<_> = chunks.into_par_iter().map(scatter).collect();
-            (0..PARTITIONS)
-                .into_par_iter()
-                .for_each_init(SortedRecords::default, |sorted, partition| {
+            (0..PARTITIONS).into_par_iter().for_each_init(
+                SortedRecords::default,
+                |sorted, partition| {
                     self.0.mark_first(partition, &chunks, sorted);
-                });
+                },
+            );
             chunks
         } else {
             let chunks: Vec<_> = chunks.into_iter().map(scatter).collect();

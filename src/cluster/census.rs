@@ -90,9 +90,13 @@ impl Hasher for OwnHash {
 type Map<V> = HashMap<u128, V, BuildHasherDefault<OwnHash>>;
 
 /// Bytes of memory that `map` takes: seven of eight slots may be used, and each has a byte of its
-/// own beside key and value.
-fn map_bytes<V>(map: &Map<V>) -> u64 {
-    (map.capacity() as u64).div_ceil(7) * 8 * (size_of::<(u128, V)>() as u64 + 1)
+/// own beside key and value. `ahead` counts it as twice as large if an eighth more in it would make
+/// it so.
+fn map_bytes<V>(map: &Map<V>, ahead: bool) -> u64 {
+    let capacity = map.capacity() as u64;
+    let grows = ahead && map.len() + map.len() / 8 >= map.capacity();
+    let bytes = capacity.div_ceil(7) * 8 * (size_of::<(u128, V)>() as u64 + 1);
+    if grows { 2 * bytes } else { bytes }
 }
 
 /// Every cluster of a job.
@@ -158,7 +162,12 @@ impl Census {
 
     /// Bytes of memory that the clusters take.
     pub fn memory_bytes(&self) -> u64 {
-        (0..PARTITIONS).map(|partition| map_bytes(&self.partition(partition))).sum()
+        (0..PARTITIONS).map(|partition| map_bytes(&self.partition(partition), false)).sum()
+    }
+
+    /// Bytes of memory that they may take after another batch, which is small beside them.
+    pub fn memory_bytes_ahead(&self) -> u64 {
+        (0..PARTITIONS).map(|partition| map_bytes(&self.partition(partition), true)).sum()
     }
 
     /// The cluster of `fingerprint`.
@@ -261,12 +270,12 @@ impl Levels {
         Levels { count, partitions: (0..PARTITIONS).map(|_| Mutex::default()).collect() }
     }
 
-    /// Bytes of memory that the forms take.
-    pub fn memory_bytes(&self) -> u64 {
-        let lock = |partition: &Mutex<Map<u32>>| {
-            map_bytes(&partition.lock().expect("no thread panics while it holds a partition"))
+    /// Bytes of memory that the forms may take after another batch, which is small beside them.
+    pub fn memory_bytes_ahead(&self) -> u64 {
+        let bytes = |partition: &Mutex<Map<u32>>| {
+            map_bytes(&partition.lock().expect("no thread panics while it holds a partition"), true)
         };
-        self.partitions.iter().map(lock).sum()
+        self.partitions.iter().map(bytes).sum()
     }
 
     /// Finds out at which level the records of `partition` merge. Batches and chunks in order.

@@ -188,8 +188,8 @@ impl Unpacker {
         if error.raw_os_error().is_none() && error.to_string().contains("too much memory") {
             return Error::limit(format!(
                 "{shown}: expected a zstd window of at most {} KiB, found a frame after {decoded} \
-                 decoded bytes that wants a larger one; raise the limit, or decompress the file \
-                 first",
+                 decoded bytes that wants a larger one; give it more memory with -S, or decompress \
+                 the file first",
                 self.bounds.window_bytes_max >> 10,
             ));
         }

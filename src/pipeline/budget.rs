@@ -40,8 +40,8 @@ pub struct MemoryUse {
 /// The shares of a job's memory. Results do not depend on them.
 ///
 /// ```text
-/// while reading   | clusters 9/20      | chunks 1/4 | spill 1/12 | recent 1/16 | for malloc 3/20
-/// when all read   | (given back)       | records being sorted 2/5 | window 1/16 |
+/// while reading   | clusters 9/20 | chunks 1/4 | spill 1/12 | recent 1/16 | left to malloc: 3/20
+/// when all read   | clusters 9/20 | records being sorted 2/5, then a window of 1/16 |
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Budget {
@@ -83,8 +83,14 @@ impl Budget {
         self.part(16).min(16 << 20) / record_bytes
     }
 
-    /// What a job that holds whole clusters gathers about their lines.
-    pub(super) fn members_bytes(self) -> u64 {
+    /// What a job that holds whole clusters gathers about their lines, beside clusters that take
+    /// `table_bytes`.
+    pub(super) fn members_bytes(self, table_bytes: u64) -> u64 {
+        (self.bytes / 10 * 7).saturating_sub(table_bytes)
+    }
+
+    /// Spellings that have to be in memory to be told together.
+    pub(super) fn told_bytes(self) -> u64 {
         self.bytes / 4
     }
 
@@ -93,6 +99,11 @@ impl Budget {
         // Three batches at a time, of four chunks for each worker.
         let share = self.flow_bytes() / (12 * self.workers);
         usize::try_from(share).unwrap_or(CHUNK_BYTES).clamp(16 << 10, CHUNK_BYTES)
+    }
+
+    /// Largest zstd window, as a power of two: a quarter of the memory, which comes on top of it.
+    pub(super) fn zstd_window_log_max(self) -> u32 {
+        (self.bytes / 4).max(1).ilog2()
     }
 
     /// Bytes that the chunks of a batch may take in memory: one is read while one is worked off and

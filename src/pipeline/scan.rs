@@ -59,6 +59,7 @@ pub(super) fn scan_heavy<W, T: Send>(
     let budget = job.budget();
     let mut plan = job.input.clone();
     plan.chunk_bytes = plan.chunk_bytes.min(budget.chunk_bytes());
+    plan.zstd_window_log_max = plan.zstd_window_log_max.min(budget.zstd_window_log_max());
     let mut input = Input::open(&plan)?;
     if !budget.is_tight() {
         input.unpack_with(job.crew());

@@ -131,11 +131,10 @@ fn take_census(
                 tally.merge(&counts);
                 occurrences.push(occurrence);
             }
-            // A map that is full doubles.
-            if rest.is_none() && 2 * census.memory_bytes() > budget.table_bytes() {
+            if rest.is_none() && census.memory_bytes_ahead() > budget.table_bytes() {
                 if needs_all {
                     let what = "--clusters and --dropped have";
-                    return Err(too_many(job, what, 2 * census.memory_bytes()));
+                    return Err(too_many(job, what, census.memory_bytes_ahead()));
                 }
                 rest = Some(Rest::new(job, budget)?);
                 memory.spilled_after_lines = Some(before);
@@ -246,7 +245,7 @@ fn gather(
     let spool = temp::open(folder)?;
     let mut writer = BufWriter::with_capacity(1 << 20, spool);
     let spool_error = |error| temp::failed(folder, error);
-    let rows_max = job.budget().members_bytes() / MEMBER_BYTES;
+    let rows_max = job.budget().members_bytes(census.memory_bytes()) / MEMBER_BYTES;
     let mut rows = Vec::new();
     let (mut line, mut at) = (0u64, 0u64);
     scan(
@@ -281,7 +280,7 @@ fn gather(
                         let line_bytes = u32::try_from(record.line.len()).unwrap_or(u32::MAX);
                         let cluster = cluster.representative;
                         if rows.len() as u64 >= rows_max {
-                            let bytes = rows_max * MEMBER_BYTES;
+                            let bytes = census.memory_bytes() + rows_max * MEMBER_BYTES;
                             return Err(too_many(job, "--clusters and --dropped have", bytes));
                         }
                         rows.push(Member { cluster, line: number, at, line_bytes });
@@ -298,7 +297,7 @@ fn gather(
 }
 
 fn write_clusters(members: &Members, filter: Filter, output: &mut Output, job: &Job) -> Result<()> {
-    let bytes_max = job.budget().members_bytes();
+    let bytes_max = job.budget().told_bytes();
     let mut writer = ClusterWriter::new(output, job.input.separator)?;
     for cluster in members.clusters() {
         let is_single = cluster.len() == 1;

@@ -63,8 +63,9 @@ pub fn survey(job: &Job, top: usize) -> Result<(Survey, Outcome)> {
     let work = |scratch: &mut Scratch, chunk: &Chunk| look_at(job, chunk, scratch, levels_of(job));
     let files =
         scan_heavy(job, &pool, "surveying", RECORD_BYTES, Scratch::default, work, |batch| {
-            // Maps that are full double.
-            let bytes = 2 * (census.memory_bytes() + places.memory_bytes() + host_bytes);
+            let clusters = census.memory_bytes_ahead() + places.memory_bytes_ahead();
+            // The map of hosts may double.
+            let bytes = clusters + 2 * host_bytes;
             if bytes > table_bytes {
                 return Err(too_many(job, "report has", bytes));
             }
@@ -339,7 +340,7 @@ fn describe_clusters(
             }
             line += lines;
         }
-        if bytes > job.budget().members_bytes() {
+        if bytes > job.budget().told_bytes() {
             return Err(too_many(job, "report has", bytes));
         }
         Ok(Some(line - before))

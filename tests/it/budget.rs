@@ -132,7 +132,7 @@ proptest! {
         let (found, outcome) = bench.dedup(how, print, &Seen::default());
         prop_assert!(found == expected);
         prop_assert_eq!(outcome.tally, ample.tally);
-        if how.memory_bytes == 1 && list.len() > 50_000 {
+        if how.memory_bytes == 1 && list.len() > 20_000 {
             prop_assert!(outcome.memory.spilled_after_lines.is_some());
         }
     }

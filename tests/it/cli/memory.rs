@@ -64,7 +64,7 @@ fn jobs_that_hold_all_clusters_say_when_they_cannot() {
     dir.put("in.txt", different);
     dir.run(&format!("--check {LITTLE} in.txt")).fails("all clusters in memory");
     // A cluster of many spellings, and many lines of one cluster.
-    let spellings: String = (0..60_000).map(|n| format!("http://a.test/#{n}\n")).collect();
+    let spellings: String = (0..80_000).map(|n| format!("http://a.test/#{n}\n")).collect();
     dir.put("in.txt", spellings);
     for args in ["--clusters", "--dropped dropped", "report"] {
         dir.run(&format!("{args} {LITTLE} -o out in.txt")).fails("raise -S");
@@ -98,6 +98,17 @@ fn too_little_memory_is_refused() {
     dir.run("-S lots in.txt").fails("unknown suffix");
     // As many threads as there is memory for.
     dir.run("-S 8M in.txt").gives(KEPT);
+}
+
+#[test]
+fn windows_of_zstd_are_bounded_by_memory() {
+    let dir = Dir::new();
+    let mut encoder = zstd::Encoder::new(Vec::new(), 1).unwrap();
+    encoder.window_log(23).unwrap();
+    encoder.write_all(LIST.as_bytes()).unwrap();
+    dir.put("in.zst", encoder.finish().unwrap());
+    dir.run("-S 16M in.zst").fails("at most 4096 KiB").says("give it more memory with -S");
+    dir.run("-S 32M in.zst").gives(KEPT);
 }
 
 #[test]
