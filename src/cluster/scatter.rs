@@ -178,6 +178,6 @@ mod tests {
         }
         let marks = Marks::new(128);
         (0..128).for_each(|record| marks.set(record));
-        assert_eq!(marks.runs().collect::<Vec<_>>(), [0..128]);
+        assert_eq!(marks.runs().next(), Some(0..128));
     }
 }

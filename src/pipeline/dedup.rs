@@ -53,9 +53,16 @@ impl LineStarts {
     }
 }
 
+/// A chunk whose records are marked.
+struct MarkedChunk {
+    chunk: Chunk,
+    lines: LineStarts,
+    marks: Marks,
+}
+
 /// What the writer gets.
 struct Marked {
-    chunks: Vec<(Chunk, LineStarts, Marks)>,
+    chunks: Vec<MarkedChunk>,
     /// Are the marks those of candidates, which have to wait?
     waits: bool,
 }
@@ -82,7 +89,7 @@ pub fn dedup(job: &Job, plan: &DedupPlan, output: &mut Output) -> Result<Outcome
                 if waits && backlog.is_none() {
                     backlog = Some(Backlog::new(&job.memory.temp_dir)?);
                 }
-                for (chunk, lines, marks) in chunks {
+                for MarkedChunk { chunk, lines, marks } in chunks {
                     let copies = backlog.is_none() && plan.print == Print::Original;
                     if copies && !lines.0.is_empty() {
                         copy_marked(&chunk, &lines, &marks, job.input.separator, output)?;
@@ -167,17 +174,17 @@ fn mark(
     pool: &rayon::ThreadPool,
     batch: Vec<(Chunk, Sifted)>,
     tally: &mut Tally,
-) -> Result<(Vec<(Chunk, LineStarts, Marks)>, u64)> {
+) -> Result<(Vec<MarkedChunk>, u64)> {
     let mut lines = 0;
-    let (chunks, pairs): (Vec<(Chunk, LineStarts)>, Vec<(Scattered, Marks)>) = batch
-        .into_iter()
-        .map(|(chunk, sifted)| {
-            tally.merge(&sifted.tally);
-            lines += sifted.tally.lines;
-            let marks = Marks::new(sifted.scattered.len());
-            ((chunk, sifted.lines), (sifted.scattered, marks))
-        })
-        .unzip();
+    let mut chunks = Vec::with_capacity(batch.len());
+    let mut pairs = Vec::with_capacity(batch.len());
+    for (chunk, sifted) in batch {
+        tally.merge(&sifted.tally);
+        lines += sifted.tally.lines;
+        let marks = Marks::new(sifted.scattered.len());
+        chunks.push((chunk, sifted.lines));
+        pairs.push((sifted.scattered, marks));
+    }
     let waits = overflow.is_some();
     match overflow {
         Some(overflow) => overflow.mark(set, pool, &pairs)?,
@@ -185,11 +192,11 @@ fn mark(
             set.mark_first(partition, &pairs, sorted);
         }),
     }
-    let marked = chunks.into_iter().zip(pairs).map(|((chunk, starts), (scattered, marks))| {
+    let marked = chunks.into_iter().zip(pairs).map(|((chunk, lines), (scattered, marks))| {
         let marked = marks.count();
         tally.unique += if waits { 0 } else { marked };
         tally.duplicate += scattered.len() as u64 - marked;
-        (chunk, starts, marks)
+        MarkedChunk { chunk, lines, marks }
     });
     Ok((marked.collect(), lines))
 }
@@ -258,7 +265,7 @@ pub fn check(job: &Job) -> Result<Option<(u64, Vec<u8>)>> {
                 return Err(too_many(job, "--check has", set.memory_bytes() / 4 * 5));
             }
             let (kept, lines) = mark(&set, None, &pool, batch, &mut tally)?;
-            for (chunk, _, marks) in kept {
+            for MarkedChunk { chunk, marks, .. } in kept {
                 let mut record = 0;
                 for entry in entries(&chunk, job.reading()) {
                     lines_before += 1;
