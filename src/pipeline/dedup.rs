@@ -262,7 +262,7 @@ pub fn check(job: &Job) -> Result<Option<(u64, Vec<u8>)>> {
         |scratch, chunk| sift(job, chunk, scratch),
         |batch| {
             if set.may_exceed(budget.table_bytes()) {
-                return Err(too_many(job, "--check has", set.memory_bytes() / 4 * 5));
+                return Err(too_many(job, "--check has", set.memory_bytes() / 10 * 13));
             }
             let (kept, lines) = mark(&set, None, &pool, batch, &mut tally)?;
             for MarkedChunk { chunk, marks, .. } in kept {
