@@ -119,6 +119,15 @@ pub(super) fn to_json(
             })
         })
         .collect();
+    let stages: serde_json::Map<String, Value> = outcome
+        .stages
+        .iter()
+        .map(|one| {
+            let sum: f64 = one.threads.iter().sum();
+            let value = json!({ "seconds": sum, "by_thread": one.threads });
+            (one.stage.name().to_string(), value)
+        })
+        .collect();
     let seconds = elapsed.as_secs_f64();
     json!({
         "undust": env!("CARGO_PKG_VERSION"),
@@ -143,8 +152,20 @@ pub(super) fn to_json(
             "spilled_bytes": outcome.memory.spilled_bytes,
             "spilled_after_lines": outcome.memory.spilled_after_lines,
         },
+        "peak_resident_bytes": peak_resident_bytes(),
         "threads": threads,
+        "stages": stages,
         "elapsed_seconds": seconds,
         "lines_per_second": tally.lines as f64 / seconds.max(1e-9),
+        "bytes_per_second": tally.bytes as f64 / seconds.max(1e-9),
     })
+}
+
+/// The most memory that the process has had, pages of mapped files included; `None` where the system
+/// does not tell.
+fn peak_resident_bytes() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kibibytes << 10)
 }

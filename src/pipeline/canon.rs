@@ -1,5 +1,6 @@
 //! `canon`: the canonical form of every line, line for line.
 
+use super::pool::Stage;
 use super::scan::scan;
 use super::walk::entries;
 use super::{Job, Outcome};
@@ -48,7 +49,7 @@ pub fn canon(job: &Job, on_bad: OnBad, output: &mut Output) -> Result<Outcome> {
         |batch| {
             let before = tally.lines;
             for (_, rewritten) in batch {
-                output.write(&rewritten.text)?;
+                pool.time(Stage::Writing, || output.write(&rewritten.text))?;
                 if let Some((line, reject, text)) = rewritten.bad {
                     output.pass_on()?;
                     return Err(bad_line(tally.lines + line + 1, reject, &text));
@@ -59,6 +60,7 @@ pub fn canon(job: &Job, on_bad: OnBad, output: &mut Output) -> Result<Outcome> {
             Ok(Some(tally.lines - before))
         },
     )?;
+    outcome.stages = pool.seconds();
     outcome.tally.check()?;
     Ok(outcome)
 }

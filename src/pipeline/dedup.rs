@@ -7,7 +7,8 @@ use std::sync::mpsc;
 use super::backlog::Backlog;
 use super::budget::too_many;
 use super::overflow::Overflow;
-use super::scan::{scan, share};
+use super::pool::{Pool, Stage};
+use super::scan::scan;
 use super::walk::{entries, walk};
 use super::{Job, Outcome};
 use crate::canonical::Scratch;
@@ -47,6 +48,11 @@ struct Sifted {
 struct LineStarts(Vec<u32>);
 
 impl LineStarts {
+    /// Do the lines of the records follow each other?
+    fn has_all(&self) -> bool {
+        !self.0.is_empty()
+    }
+
     /// The bytes of the lines of the records in `run`, with their separators.
     fn of<'a>(&self, chunk: &'a [u8], run: &Range<u32>) -> &'a [u8] {
         &chunk[self.0[run.start as usize] as usize..self.0[run.end as usize] as usize]
@@ -81,39 +87,17 @@ pub fn dedup(job: &Job, plan: &DedupPlan, output: &mut Output) -> Result<Outcome
     let written = std::thread::scope(|scope| {
         let (sender, receiver) = mpsc::sync_channel::<Marked>(1);
         let output = &mut *output;
+        let mut writer = Writer::new(job, plan.print, output);
+        let pool = &pool;
         let writer = scope.spawn(move || {
-            let mut scratch = Scratch::default();
-            let mut backlog: Option<Backlog> = None;
-            let mut records = 0;
-            for Marked { chunks, waits } in receiver {
-                if waits && backlog.is_none() {
-                    backlog = Some(Backlog::new(&job.memory.temp_dir)?);
-                }
-                for MarkedChunk { chunk, lines, marks } in chunks {
-                    let copies = backlog.is_none() && plan.print == Print::Original;
-                    if copies && !lines.0.is_empty() {
-                        copy_marked(&chunk, &lines, &marks, job.input.separator, output)?;
-                        chunk.verify()?;
-                        continue;
-                    }
-                    records += each_marked(job, plan.print, &chunk, &marks, &mut scratch, {
-                        |record, text| match &mut backlog {
-                            Some(backlog) => backlog.push(records + u64::from(record), text),
-                            None => output.line(text, job.input.separator),
-                        }
-                    })?;
-                    chunk.verify()?;
-                }
-                if backlog.is_none() {
-                    records = 0;
-                    output.pass_on()?;
-                }
+            for batch in receiver {
+                pool.time(Stage::Writing, || writer.write(batch))?;
             }
-            Ok(backlog)
+            Ok(writer.backlog)
         });
         let files = scan(
             job,
-            &pool,
+            pool,
             "deduplicating",
             Scratch::default,
             |scratch, chunk| sift(job, chunk, scratch),
@@ -124,7 +108,7 @@ pub fn dedup(job: &Job, plan: &DedupPlan, output: &mut Output) -> Result<Outcome
                     overflow = Some(Overflow::new(job, budget)?);
                     memory.spilled_after_lines = Some(tally.lines);
                 }
-                let (chunks, lines) = mark(set, overflow.as_mut(), &pool, batch, tally)?;
+                let (chunks, lines) = mark(set, overflow.as_mut(), pool, batch, tally)?;
                 // The writer only goes away with an error of its own, which comes first below.
                 sender
                     .send(Marked { chunks, waits: overflow.is_some() })
@@ -147,8 +131,54 @@ pub fn dedup(job: &Job, plan: &DedupPlan, output: &mut Output) -> Result<Outcome
         tally.duplicate += overflow.count - unique;
     }
     outcome.files = files;
+    outcome.stages = pool.seconds();
     outcome.tally.check()?;
     Ok(outcome)
+}
+
+/// Writes kept lines while the next batch is worked on.
+struct Writer<'a> {
+    job: &'a Job<'a>,
+    print: Print,
+    output: &'a mut Output,
+    /// Where the lines of candidates wait, once there are any.
+    backlog: Option<Backlog>,
+    /// The records that have come since then, candidates or not.
+    records: u64,
+    scratch: Scratch,
+}
+
+impl<'a> Writer<'a> {
+    fn new(job: &'a Job<'a>, print: Print, output: &'a mut Output) -> Self {
+        let scratch = Scratch::default();
+        Writer { job, print, output, backlog: None, records: 0, scratch }
+    }
+
+    fn write(&mut self, batch: Marked) -> Result<()> {
+        let (job, output) = (self.job, &mut *self.output);
+        if batch.waits && self.backlog.is_none() {
+            self.backlog = Some(Backlog::new(&job.memory.temp_dir)?);
+        }
+        for MarkedChunk { chunk, lines, marks } in batch.chunks {
+            match &mut self.backlog {
+                Some(backlog) => {
+                    let before = self.records;
+                    let each = |record, text: &[u8]| backlog.push(before + u64::from(record), text);
+                    self.records +=
+                        each_marked(job, self.print, &chunk, &marks, &mut self.scratch, each)?;
+                }
+                None if self.print == Print::Original && lines.has_all() => {
+                    copy_marked(&chunk, &lines, &marks, job.input.separator, output)?;
+                }
+                None => {
+                    let each = |_, text: &[u8]| output.line(text, job.input.separator);
+                    each_marked(job, self.print, &chunk, &marks, &mut self.scratch, each)?;
+                }
+            }
+            chunk.verify()?;
+        }
+        if self.backlog.is_none() { output.pass_on() } else { Ok(()) }
+    }
 }
 
 fn sift(job: &Job, chunk: &Chunk, scratch: &mut Scratch) -> Sifted {
@@ -171,7 +201,7 @@ fn sift(job: &Job, chunk: &Chunk, scratch: &mut Scratch) -> Sifted {
 fn mark(
     set: &ClusterSet,
     overflow: Option<&mut Overflow>,
-    pool: &rayon::ThreadPool,
+    pool: &Pool,
     batch: Vec<(Chunk, Sifted)>,
     tally: &mut Tally,
 ) -> Result<(Vec<MarkedChunk>, u64)> {
@@ -188,9 +218,14 @@ fn mark(
     let waits = overflow.is_some();
     match overflow {
         Some(overflow) => overflow.mark(set, pool, &pairs)?,
-        None => share(pool, PARTITIONS, SortedRecords::default, |sorted, partition| {
-            set.mark_first(partition, &pairs, sorted);
-        }),
+        None => pool.share(
+            Stage::Clustering,
+            PARTITIONS,
+            SortedRecords::default,
+            |sorted, partition| {
+                set.mark_first(partition, &pairs, sorted);
+            },
+        ),
     }
     let marked = chunks.into_iter().zip(pairs).map(|((chunk, lines), (scattered, marks))| {
         let marked = marks.count();

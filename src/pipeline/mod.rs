@@ -19,6 +19,7 @@ mod crew;
 mod dedup;
 mod flow;
 mod overflow;
+mod pool;
 mod scan;
 mod select;
 mod selected;
@@ -31,6 +32,7 @@ pub use budget::{Memory, MemoryUse};
 pub use canon::{OnBad, canon};
 pub use crew::crew;
 pub use dedup::{DedupPlan, Print, check, dedup};
+pub use pool::{Stage, StageSeconds};
 pub use scan::{NoWatch, Watch};
 pub use select::{Filter, SelectPlan, select};
 pub use spool::Spooled;
@@ -38,12 +40,13 @@ pub use survey::survey;
 
 use crate::canonical::Canonicalizer;
 use crate::crew::Crew;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::fingerprint::FingerprintKey;
 use crate::input::{FileSummary, InputPlan};
 use crate::limits::{MEMORY_BYTES_MIN, MEMORY_BYTES_PER_THREAD, THREADS_MAX};
 use crate::record::Reading;
 use crate::report::Tally;
+use pool::Pool;
 
 /// What every job needs.
 pub struct Job<'a> {
@@ -70,6 +73,8 @@ pub struct Outcome {
     pub files: Vec<FileSummary>,
     /// What became of its memory.
     pub memory: MemoryUse,
+    /// What its threads were busy with.
+    pub stages: Vec<StageSeconds>,
 }
 
 impl Job<'_> {
@@ -101,14 +106,8 @@ impl Job<'_> {
     }
 
     /// The job's own threads.
-    fn pool(&self) -> Result<rayon::ThreadPool> {
-        rayon::ThreadPoolBuilder::new()
-            .num_threads(self.workers())
-            .thread_name(|number| format!("undust-{number}"))
-            .build()
-            .map_err(|error| {
-                Error::limit(format!("cannot start {} threads: {error}; lower -j", self.workers()))
-            })
+    fn pool(&self) -> Result<Pool> {
+        Pool::start(self.workers())
     }
 }
 

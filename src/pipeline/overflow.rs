@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::backlog::{self, Backlog};
 use super::budget::Budget;
-use super::scan::share;
+use super::pool::{Pool, Stage};
 use super::{Job, temp};
 use crate::cluster::{Candidates, ClusterSet, Marks, PARTITIONS, Runs, Scattered, Seen, Sorted};
 use crate::error::Result;
@@ -44,7 +44,7 @@ impl Overflow {
     pub(super) fn mark(
         &mut self,
         set: &ClusterSet,
-        pool: &rayon::ThreadPool,
+        pool: &Pool,
         chunks: &[(Scattered, Marks)],
     ) -> Result<()> {
         let mut numbers = Vec::with_capacity(chunks.len());
@@ -64,7 +64,7 @@ impl Overflow {
     pub(super) fn finish(
         &mut self,
         job: &Job,
-        pool: &rayon::ThreadPool,
+        pool: &Pool,
         seen: &Seen,
         backlog: Backlog,
         output: &mut Output,
@@ -110,13 +110,13 @@ impl Overflow {
 /// Does `work` for every partition, on all threads, until one fails.
 pub(super) fn each_partition(
     folder: &Path,
-    pool: &rayon::ThreadPool,
+    pool: &Pool,
     work: impl Fn(usize) -> io::Result<()> + Sync,
 ) -> Result<()> {
     let first = Mutex::new(None);
     let lock = || first.lock().expect("no thread panics while it holds the lock");
-    share(
-        pool,
+    pool.share(
+        Stage::Clustering,
         PARTITIONS,
         || (),
         |(), partition| {

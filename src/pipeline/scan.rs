@@ -1,12 +1,13 @@
 //! Batches of chunks through the workers, in order, while the next batch is read.
 
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::{self, Receiver};
 
 use super::Job;
 use super::budget::Budget;
 use super::flow::Flow;
+use super::pool::{Pool, Stage};
 use crate::error::{Error, Result};
 use crate::input::{Chunk, FileSummary, Input};
 use crate::limits::BATCH_CHUNKS;
@@ -37,7 +38,7 @@ impl Watch for NoWatch {
 /// place has gone through `done` by then.
 pub(super) fn scan<W, T: Send>(
     job: &Job,
-    pool: &rayon::ThreadPool,
+    pool: &Pool,
     pass: &str,
     new_worker: impl Fn() -> W + Sync,
     work: impl Fn(&mut W, &Chunk) -> T + Sync,
@@ -49,7 +50,7 @@ pub(super) fn scan<W, T: Send>(
 /// The same for jobs that know more of each record: so many bytes.
 pub(super) fn scan_heavy<W, T: Send>(
     job: &Job,
-    pool: &rayon::ThreadPool,
+    pool: &Pool,
     pass: &str,
     record_bytes: u64,
     new_worker: impl Fn() -> W + Sync,
@@ -70,7 +71,7 @@ pub(super) fn scan_heavy<W, T: Send>(
         let (sender, receiver) = mpsc::sync_channel(2 * BATCH_CHUNKS);
         let reader = scope.spawn(move || {
             let flow = Flow::new(budget.flow_bytes());
-            for chunk in input.by_ref() {
+            while let Some(chunk) = pool.time(Stage::Reading, || input.next()) {
                 let chunk = chunk.map(|mut chunk| {
                     let lines = count_lines(&chunk, plan.separator, budget);
                     let known = record_bytes * lines as u64 + CHUNK_OVERHEAD_BYTES;
@@ -151,14 +152,14 @@ fn next_batch(
 
 /// Gives every chunk to a worker; nobody gets a fixed share. Results in the order of the chunks.
 fn work_off<W, T: Send>(
-    pool: &rayon::ThreadPool,
+    pool: &Pool,
     batch: &[Chunk],
     new_worker: &(impl Fn() -> W + Sync),
     work: &(impl Fn(&mut W, &Chunk) -> T + Sync),
 ) -> Result<Vec<T>> {
     let slots: Vec<Mutex<Option<T>>> = batch.iter().map(|_| Mutex::new(None)).collect();
     let changed = Mutex::new(Ok(()));
-    share(pool, batch.len(), new_worker, |worker, number| {
+    pool.share(Stage::Canonicalizing, batch.len(), new_worker, |worker, number| {
         let result = work(worker, &batch[number]);
         // A mapped file that was cut short meanwhile shows zeros: then this chunk is void.
         if let Err(error) = batch[number].verify() {
@@ -169,24 +170,4 @@ fn work_off<W, T: Send>(
     changed.into_inner().expect("no thread panics while it holds the lock")?;
     let take = |slot: Mutex<Option<T>>| slot.into_inner().ok().flatten();
     Ok(slots.into_iter().map(|slot| take(slot).expect("every chunk was worked off")).collect())
-}
-
-/// Shares the numbers below `count` among the pool's threads, by one cursor.
-pub(super) fn share<W>(
-    pool: &rayon::ThreadPool,
-    count: usize,
-    new_worker: impl Fn() -> W + Sync,
-    each: impl Fn(&mut W, usize) + Sync,
-) {
-    let cursor = AtomicUsize::new(0);
-    pool.broadcast(|_| {
-        let mut worker = new_worker();
-        loop {
-            let number = cursor.fetch_add(1, Ordering::Relaxed);
-            if number >= count {
-                break;
-            }
-            each(&mut worker, number);
-        }
-    });
 }

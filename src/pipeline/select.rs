@@ -10,7 +10,8 @@ use std::io::{BufWriter, Write as _};
 use std::os::unix::fs::FileExt as _;
 
 use super::budget::too_many;
-use super::scan::{scan, share};
+use super::pool::{Pool, Stage};
+use super::scan::scan;
 use super::selected::{Rest, Selected};
 use super::walk::{entries, walk};
 use super::{Job, Outcome, Print, temp};
@@ -88,6 +89,7 @@ pub fn select(
             write_dropped(&members, job, dropped)?;
         }
     }
+    outcome.stages = pool.seconds();
     outcome.tally.unique = unique;
     outcome.tally.duplicate = outcome.tally.records - unique;
     outcome.tally.check()?;
@@ -98,7 +100,7 @@ pub fn select(
 /// memory are told apart; if the census `needs_all`, that is an error.
 fn take_census(
     job: &Job,
-    pool: &rayon::ThreadPool,
+    pool: &Pool,
     keep: Keep,
     needs_all: bool,
 ) -> Result<(Census, Option<Rest>, Outcome)> {
@@ -142,7 +144,12 @@ fn take_census(
             let count = |partition| census.count(partition, occurrences.iter());
             match &rest {
                 Some(rest) => rest.count(job, pool, &census, &occurrences)?,
-                None => share(pool, PARTITIONS, || (), |(), partition| count(partition)),
+                None => pool.share(
+                    Stage::Clustering,
+                    PARTITIONS,
+                    || (),
+                    |(), partition| count(partition),
+                ),
             }
             Ok(Some(tally.lines - before))
         },
@@ -156,7 +163,7 @@ fn take_census(
 /// The second pass for representatives: `selected` comes by line, so both walk side by side.
 fn write_representatives(
     job: &Job,
-    pool: &rayon::ThreadPool,
+    pool: &Pool,
     plan: &SelectPlan,
     mut selected: Selected,
     output: &mut Output,
@@ -236,7 +243,7 @@ impl Members {
 /// The second pass for whole clusters: spools the lines of those that are wanted.
 fn gather(
     job: &Job,
-    pool: &rayon::ThreadPool,
+    pool: &Pool,
     census: &Census,
     plan: &SelectPlan,
     all_duplicates: bool,

@@ -6,6 +6,7 @@ use std::vec;
 
 use super::budget::Budget;
 use super::overflow::each_partition;
+use super::pool::Pool;
 use super::{Job, temp};
 use crate::cluster::{Census, Cluster, Merged, Occurrence, Runs, Uncounted};
 use crate::error::Result;
@@ -27,7 +28,7 @@ impl Rest {
     pub(super) fn count(
         &self,
         job: &Job,
-        pool: &rayon::ThreadPool,
+        pool: &Pool,
         census: &Census,
         batch: &[Occurrence],
     ) -> Result<()> {
@@ -41,7 +42,7 @@ impl Rest {
     pub(super) fn select(
         &self,
         job: &Job,
-        pool: &rayon::ThreadPool,
+        pool: &Pool,
         census: &Census,
         wanted: impl Fn(u64) -> bool + Sync,
     ) -> Result<(Selected, u64)> {

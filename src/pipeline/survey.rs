@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 
 use super::budget::too_many;
-use super::scan::{scan, scan_heavy, share};
+use super::pool::{Pool, Stage};
+use super::scan::{scan, scan_heavy};
 use super::walk::{entries, walk};
 use super::{Job, MemoryUse, Outcome};
 use crate::canonical::{Canonicalizer, Scratch};
@@ -75,8 +76,8 @@ pub fn survey(job: &Job, top: usize) -> Result<(Survey, Outcome)> {
                 chunk.occurrence.first_line = tally.lines;
                 tally.merge(&chunk.tally);
             }
-            share(
-                &pool,
+            pool.share(
+                Stage::Clustering,
                 PARTITIONS,
                 || (),
                 |(), partition| {
@@ -111,7 +112,8 @@ pub fn survey(job: &Job, top: usize) -> Result<(Survey, Outcome)> {
         clusters,
     };
     let memory = MemoryUse { budget_bytes: job.memory.bytes, ..MemoryUse::default() };
-    Ok((survey, Outcome { tally, files, memory }))
+    let stages = pool.seconds();
+    Ok((survey, Outcome { tally, files, memory, stages }))
 }
 
 fn levels_of(job: &Job) -> usize {
@@ -292,7 +294,7 @@ type Spelling = (u32, usize, Vec<u8>, Option<Vec<u8>>);
 /// The second pass: the spellings of the largest clusters.
 fn describe_clusters(
     job: &Job,
-    pool: &rayon::ThreadPool,
+    pool: &Pool,
     largest: &[(Fingerprint, Cluster)],
 ) -> Result<Vec<ClusterRow>> {
     let wanted: Map<u128, usize> =

@@ -230,6 +230,13 @@ fn counts_add_up() {
         assert_eq!(total("records"), total("unique") + total("duplicate"), "{args}");
         assert_eq!(stats["rejected_by_kind"]["line-too-long"], 1, "{args}");
         assert_eq!(stats["unparsed_by_kind"]["bad-host"], 1, "{args}");
+        let seconds = |stage: &str| stats["stages"][stage]["seconds"].as_f64().unwrap();
+        assert!(seconds("reading") > 0.0 && seconds("canonicalizing") > 0.0, "{args}");
+        let clusters = if args.starts_with("canon") { 0 } else { 1 };
+        assert_eq!(i32::from(seconds("clustering") > 0.0), clusters, "{args}");
+        let threads = stats["stages"]["canonicalizing"]["by_thread"].as_array().unwrap();
+        assert_eq!(threads.len() as u64, stats["threads"].as_u64().unwrap(), "{args}");
+        assert!(stats["lines_per_second"].as_f64().unwrap() > 0.0, "{args}");
         assert_eq!(stats["input"][0]["path"], "in.txt", "{args}");
         assert_eq!(stats["profile"]["name"], "crawl@1", "{args}");
         assert_eq!(stats["profile"]["digest"].as_str().map(str::len), Some(16), "{args}");

@@ -1,0 +1,141 @@
+//! The workers of a job, and how long they and their helpers were busy with what.
+
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::Instant;
+
+use crate::error::{Error, Result};
+
+/// What a thread may be busy with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// Reading and decoding, on a thread of its own.
+    Reading,
+    /// Walking lines, canonical forms, fingerprints: the first half of a batch, on the workers.
+    Canonicalizing,
+    /// Finding who was first, or counting: the second half of a batch, on the workers.
+    Clustering,
+    /// Copying out and writing, on a thread of its own, or between batches.
+    Writing,
+}
+
+impl Stage {
+    /// All of them, in the order in which a chunk meets them.
+    pub const ALL: [Stage; 4] =
+        [Stage::Reading, Stage::Canonicalizing, Stage::Clustering, Stage::Writing];
+
+    /// The name in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Stage::Reading => "reading",
+            Stage::Canonicalizing => "canonicalizing",
+            Stage::Clustering => "clustering",
+            Stage::Writing => "writing",
+        }
+    }
+}
+
+/// Seconds that each thread was busy with a stage.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StageSeconds {
+    /// The stage.
+    pub stage: Stage,
+    /// For each thread that has to do with it. Threads that wait for the processor count as busy.
+    pub threads: Vec<f64>,
+}
+
+/// The workers of a job.
+pub(super) struct Pool {
+    threads: rayon::ThreadPool,
+    /// Nanoseconds by stage, then by thread.
+    busy: [Vec<AtomicU64>; 4],
+}
+
+impl Pool {
+    /// Starts `workers` threads.
+    pub(super) fn start(workers: usize) -> Result<Pool> {
+        let threads = rayon::ThreadPoolBuilder::new()
+            .num_threads(workers)
+            .thread_name(|number| format!("undust-{number}"))
+            .build()
+            .map_err(|error| {
+                Error::limit(format!("cannot start {workers} threads: {error}; lower -j"))
+            })?;
+        let busy = Stage::ALL.map(|stage| {
+            let own = matches!(stage, Stage::Reading | Stage::Writing);
+            (0..if own { 1 } else { workers }).map(|_| AtomicU64::new(0)).collect()
+        });
+        Ok(Pool { threads, busy })
+    }
+
+    /// Shares the numbers below `count` among the workers, by one cursor.
+    pub(super) fn share<W>(
+        &self,
+        stage: Stage,
+        count: usize,
+        new_worker: impl Fn() -> W + Sync,
+        each: impl Fn(&mut W, usize) + Sync,
+    ) {
+        let cursor = AtomicUsize::new(0);
+        self.threads.broadcast(|context| {
+            let started = Instant::now();
+            let mut worker = new_worker();
+            loop {
+                let number = cursor.fetch_add(1, Ordering::Relaxed);
+                if number >= count {
+                    break;
+                }
+                each(&mut worker, number);
+            }
+            self.add(stage, context.index(), started);
+        });
+    }
+
+    /// Does `work` on this thread, and counts the time for `stage`.
+    pub(super) fn time<T>(&self, stage: Stage, work: impl FnOnce() -> T) -> T {
+        let started = Instant::now();
+        let result = work();
+        self.add(stage, 0, started);
+        result
+    }
+
+    fn add(&self, stage: Stage, thread: usize, started: Instant) {
+        let nanoseconds = u64::try_from(started.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        self.busy[stage as usize][thread].fetch_add(nanoseconds, Ordering::Relaxed);
+    }
+
+    /// How long every thread was busy so far.
+    pub(super) fn seconds(&self) -> Vec<StageSeconds> {
+        let seconds = |busy: &AtomicU64| busy.load(Ordering::Relaxed) as f64 / 1e9;
+        let of = |stage| StageSeconds {
+            stage,
+            threads: self.busy[stage as usize].iter().map(seconds).collect(),
+        };
+        Stage::ALL.map(of).to_vec()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_number_is_worked_off_once() {
+        let pool = Pool::start(3).unwrap();
+        let counts: Vec<AtomicU64> = (0..1000).map(|_| AtomicU64::new(0)).collect();
+        pool.share(
+            Stage::Clustering,
+            counts.len(),
+            || (),
+            |(), number| {
+                counts[number].fetch_add(1, Ordering::Relaxed);
+            },
+        );
+        assert!(counts.iter().all(|count| count.load(Ordering::Relaxed) == 1));
+        assert_eq!(pool.time(Stage::Writing, || 7), 7);
+        let seconds = pool.seconds();
+        let threads: Vec<usize> = seconds.iter().map(|stage| stage.threads.len()).collect();
+        assert_eq!(threads, [1, 3, 3, 1]);
+        assert_eq!(seconds[1].threads, [0.0; 3]);
+        assert!(seconds[2].threads.iter().any(|seconds| *seconds > 0.0));
+    }
+}
