@@ -1,19 +1,20 @@
 //! HOT: the head of a URL: scheme, host and port.
 
 use super::classes::{Class, set};
+use super::hosts::Hosts;
 use super::{Fused, Marked};
 use crate::canonical::rules::www;
 
 /// A URL's head, read.
-pub(super) struct Head {
+pub(super) struct Head<'a> {
     pub(super) https: bool,
     /// Is every byte before the path spelled canonically?
     pub(super) is_canonical: bool,
-    /// Are there letters in upper case in the host?
+    /// The host in its canonical form, but for letters in upper case.
+    pub(super) name: &'a [u8],
+    /// Are there such letters?
     has_upper: bool,
-    /// Where the host starts, a `www` that goes left out.
-    pub(super) name_start: usize,
-    pub(super) host_end: usize,
+    host_end: usize,
     /// Where the path, the query or the fragment starts.
     pub(super) rest: usize,
     /// The port, if it is not the scheme's own.
@@ -22,43 +23,48 @@ pub(super) struct Head {
 
 impl Fused {
     /// Reads scheme, host and port; `None` to refuse.
-    #[inline]
-    pub(super) fn head(&self, url: Marked) -> Option<Head> {
+    #[inline(always)]
+    pub(super) fn head<'a>(&self, url: Marked<'a>, hosts: &'a mut Hosts) -> Option<Head<'a>> {
         let Marked { line, marks } = url;
         let (https, host_start, is_lower) = read_scheme(line)?;
         let mut has_upper = false;
+        let mut is_odd = false;
         let mut host_end = marks.next(set::HOST_STOP, host_start);
         while let Some(byte) = line.get(host_end) {
             match self.host[usize::from(*byte)] {
                 Class::Upper => has_upper = true,
-                // An encoded label is the twin's work.
-                Class::Hyphen if line[host_end - 2..host_end].eq_ignore_ascii_case(b"xn") => {
-                    return None;
-                }
-                Class::Hyphen => {}
+                // Perhaps a label is encoded.
+                Class::Hyphen => is_odd |= line[host_end - 2..host_end].eq_ignore_ascii_case(b"xn"),
                 Class::End => break,
+                _ if *byte >= 0x80 => is_odd = true,
                 _ => return None,
             }
             host_end = marks.next(set::HOST_STOP, host_end + 1);
         }
         let host = &line[host_start..host_end];
-        // So are no label at all, and a dot at either end or beside another.
-        if !matches!(host, [first, .., last] | [first @ last] if *first != b'.' && *last != b'.')
+        let mut name = host;
+        if is_odd {
+            name = hosts.canonical(host, &self.host)?;
+            has_upper = false;
+        } else if !matches!(host, [a, .., z] | [a @ z] if *a != b'.' && *z != b'.')
             || marks.has_pair(set::DOT, set::DOT, host_start, host_end)
         {
+            // No label at all, a dot at either end or beside another: the twin's work.
             return None;
-        }
-        let label = marks.last(set::DOT, host_start, host_end).map_or(host_start, |dot| dot + 1);
-        let mut name_start = host_start;
-        if line[label].is_ascii_digit() {
-            // The host ends in a number, so it is an address or an error.
-            if self.maps_addresses || !is_dotted_decimal(host) {
-                return None;
+        } else {
+            let dot = marks.last(set::DOT, host_start, host_end);
+            if line[dot.map_or(host_start, |dot| dot + 1)].is_ascii_digit() {
+                // The host ends in a number, so it is an address or an error.
+                if self.maps_addresses || !is_dotted_decimal(host) {
+                    return None;
+                }
             }
-        } else if self.drop_www && line[host_start] | 0x20 == b'w' {
-            name_start = host_end - www::without_www(host).len();
         }
-        let mut is_canonical = is_lower && !has_upper && name_start == host_start;
+        if self.drop_www && name[0] | 0x20 == b'w' {
+            name = www::without_www(name);
+        }
+        let mut is_canonical =
+            is_lower && !has_upper && name.len() == host.len() && (!is_odd || name == host);
         let mut has_port = false;
         let mut rest = host_end;
         if line.get(host_end) == Some(&b':') {
@@ -74,7 +80,7 @@ impl Fused {
             is_canonical &= has_port;
         }
         is_canonical &= !(https && self.https_to_http && !has_port);
-        Some(Head { https, is_canonical, has_upper, name_start, host_end, rest, has_port })
+        Some(Head { https, is_canonical, name, has_upper, host_end, rest, has_port })
     }
 
     /// Writes the head in its canonical form.
@@ -82,10 +88,12 @@ impl Fused {
         let keeps_https = head.https && (head.has_port || !self.https_to_http);
         out.extend_from_slice(if keeps_https { b"https://" } else { b"http://" });
         let host_start = out.len();
-        let end = if head.has_port { head.rest } else { head.host_end };
-        out.extend_from_slice(&line[head.name_start..end]);
+        out.extend_from_slice(head.name);
         if head.has_upper {
             out[host_start..].make_ascii_lowercase();
+        }
+        if head.has_port {
+            out.extend_from_slice(&line[head.host_end..head.rest]);
         }
     }
 }

@@ -19,6 +19,7 @@
 
 mod classes;
 mod head;
+mod hosts;
 mod path;
 mod query;
 
@@ -32,6 +33,7 @@ use crate::limits::URL_BYTES_MAX;
 use classes::{
     SETS, Table, host_table, marker, path_table, query_table, raw_in_path, raw_in_query, set,
 };
+use hosts::Hosts;
 use query::{Piece, Query};
 
 /// What the fast lane says.
@@ -50,6 +52,7 @@ pub(super) enum Answer<'a> {
 pub(super) struct Scratch {
     /// The marks of the line.
     blocks: Vec<[u64; SETS]>,
+    hosts: Hosts,
     /// The pieces of its query that are kept.
     pieces: Vec<Piece>,
     /// Pieces that had to be spelled anew.
@@ -173,16 +176,13 @@ impl Fused {
         scratch: &mut Scratch,
         out: &mut Vec<u8>,
     ) -> Option<Answer<'a>> {
-        let Scratch { blocks, pieces, spelled } = scratch;
+        let Scratch { blocks, hosts, pieces, spelled } = scratch;
         let url = Marked { line, marks: self.marker.mark(line, blocks) };
-        let head = self.head(url)?;
+        let head = self.head(url, hosts)?;
         let path_end = url.marks.next(set::END, head.rest);
         let path = self.judge_path(url, head.rest, path_end);
         let query = match line.get(path_end) {
-            Some(b'?') => {
-                let host = &line[head.name_start..head.host_end];
-                self.read_query(url, path_end, host, pieces, spelled)?
-            }
+            Some(b'?') => self.read_query(url, path_end, head.name, pieces, spelled)?,
             _ => Query::none(path_end),
         };
         let fragment = &line[query.end..];
