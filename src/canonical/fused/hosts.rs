@@ -14,7 +14,10 @@ const HOSTS_MAX: usize = 4096;
 
 /// Internationalized hosts, as they were spelled, and their canonical forms.
 #[derive(Debug, Default)]
-pub(super) struct Hosts(HashMap<Box<[u8]>, Option<Box<[u8]>>, ahash::RandomState>);
+pub(super) struct Hosts(HashMap<Box<[u8]>, Option<Name>, ahash::RandomState>);
+
+/// A host in its canonical form.
+type Name = Box<[u8]>;
 
 impl Hosts {
     /// The canonical form of `host`, which holds a byte from 0x80 on or an encoded label; `None` for
@@ -34,7 +37,7 @@ impl Hosts {
 }
 
 /// The name that `host` is in the end, if every step to it is an ordinary one.
-fn name_of(host: &[u8], classes: &[Class; 256]) -> Option<Box<[u8]>> {
+fn name_of(host: &[u8], classes: &[Class; 256]) -> Option<Name> {
     let is_letter = |byte: &u8| {
         *byte >= 0x80
             || matches!(
