@@ -190,7 +190,8 @@ const GROUP: usize = 16;
 ///
 /// - A search starts at the home and ends at an empty slot or a larger value, so it stays short
 ///   though the table is full: it grows by three tenths once seven eighths of the homes are taken.
-/// - Between 67 and 87.5 % are taken: 18.3 to 23.8 bytes for each fingerprint.
+/// - Between 67 and 87.5 % are taken: 18.3 to 23.8 bytes for each fingerprint; more where room was
+///   made for a batch that brought few new ones.
 /// - Growing, and listing in order, are one pass from front to back.
 #[derive(Debug, Default)]
 struct Table {
