@@ -2,11 +2,12 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
+use std::num::NonZeroU64;
 use std::os::fd::AsRawFd as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, Mode, OFlags};
+use rustix::fs::{Advice, AtFlags, Mode, OFlags};
 
 use super::frames::FrameWriter;
 use crate::bytes::printable;
@@ -145,7 +146,10 @@ impl Output {
                 .and_then(|result| result)
                 .map_err(|error| Error::writing(&name, error))?,
         };
-        let plain: Box<dyn Write + Send> = Box::new(file);
+        let plain: Box<dyn Write + Send> = match pending {
+            Some(_) => Box::new(WrittenBack::new(file)),
+            None => Box::new(file),
+        };
         let encoder = match path.extension().and_then(|suffix| suffix.to_str()) {
             Some("zst") => Encoder::Zstd(FrameWriter::new(plain, crew)),
             Some("gz") => {
@@ -231,6 +235,43 @@ impl Output {
             self.pending.map_or(Ok(()), Pending::publish)
         };
         finish().map_err(|error| Error::writing(name, error))
+    }
+}
+
+/// A file whose bytes are on their way to the disk while more are written, so that little is left
+/// to wait for when it has to be durable.
+struct WrittenBack {
+    file: File,
+    /// Bytes written, and how many of them the disk has been told of.
+    written: u64,
+    told: u64,
+}
+
+/// Bytes the disk is told of at once. Reason: long writes for it, and still under way early.
+const WRITE_BACK_BYTES: u64 = 8 << 20;
+
+impl WrittenBack {
+    fn new(file: File) -> Self {
+        WrittenBack { file, written: 0, told: 0 }
+    }
+}
+
+impl Write for WrittenBack {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let len = self.file.write(bytes)?;
+        self.written += len as u64;
+        let length = self.written - self.told;
+        if let Some(length) = NonZeroU64::new(length).filter(|len| len.get() >= WRITE_BACK_BYTES) {
+            // Linux starts to write such pages back, and does not wait for it. What a system makes
+            // of the advice changes no result: durable is the file by `Pending::publish` alone.
+            let _ = rustix::fs::fadvise(&self.file, self.told, Some(length), Advice::DontNeed);
+            self.told = self.written;
+        }
+        Ok(len)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
     }
 }
 
