@@ -21,7 +21,7 @@ use corpus::Batches;
 use criterion::{BatchSize, Criterion, SamplingMode, Throughput};
 use rayon::prelude::*;
 use undust::Fingerprint;
-use undust::cluster::{ClusterSet, Marks, PARTITIONS, Scattered, SortedRecords};
+use undust::cluster::{ClusterSet, Flags, Marks, PARTITIONS, Scattered, SortedRecords};
 
 /// Numbers of records: 65 % of them different, so tables of about 7 MB and 105 MB.
 const SIZES: [(usize, &str); 2] = [(500_000, "500k"), (8_000_000, "8M")];
@@ -39,10 +39,12 @@ struct Radix<const RAYON: bool>(ClusterSet);
 impl<const RAYON: bool> FirstSeen for Radix<RAYON> {
     fn mark_batch(&mut self, chunks: Vec<Vec<Fingerprint>>) -> u64 {
         let scatter = |chunk: Vec<Fingerprint>| {
-            let marks = Marks::new(chunk.len());
-            (Scattered::new(&chunk), marks)
+            let scattered = Scattered::new(&chunk);
+            let flags = Flags::new(&scattered);
+            (scattered, flags)
         };
-        let chunks: Vec<(Scattered, Marks)> = if RAYON {
+        let count = |(scattered, flags): &(Scattered, Flags)| Marks::new(scattered, flags).count();
+        if RAYON {
             let chunks: Vec<_> = chunks.into_par_iter().map(scatter).collect();
             (0..PARTITIONS).into_par_iter().for_each_init(
                 SortedRecords::default,
@@ -50,15 +52,14 @@ impl<const RAYON: bool> FirstSeen for Radix<RAYON> {
                     self.0.mark_first(partition, &chunks, sorted);
                 },
             );
-            chunks
+            chunks.par_iter().map(count).sum()
         } else {
             let chunks: Vec<_> = chunks.into_iter().map(scatter).collect();
             let mut sorted = SortedRecords::default();
             (0..PARTITIONS)
                 .for_each(|partition| self.0.mark_first(partition, &chunks, &mut sorted));
-            chunks
-        };
-        chunks.iter().map(|(_, marks)| marks.count()).sum()
+            chunks.iter().map(count).sum()
+        }
     }
 }
 
@@ -86,13 +87,11 @@ struct Hashbrown(hashbrown::HashSet<u128, Own>);
 impl FirstSeen for Hashbrown {
     fn mark_batch(&mut self, chunks: Vec<Vec<Fingerprint>>) -> u64 {
         let mark = |chunk: &Vec<Fingerprint>| {
-            let marks = Marks::new(chunk.len());
-            for (record, fingerprint) in (0u32..).zip(chunk) {
-                if self.0.insert(fingerprint.0) {
-                    marks.set(record);
-                }
+            let mut marks = vec![false; chunk.len()];
+            for (mark, fingerprint) in marks.iter_mut().zip(chunk) {
+                *mark = self.0.insert(fingerprint.0);
             }
-            marks.count()
+            marks.iter().map(|mark| u64::from(*mark)).sum::<u64>()
         };
         chunks.iter().map(mark).sum()
     }
@@ -104,13 +103,11 @@ struct Dash(dashmap::DashSet<u128, Own>);
 impl FirstSeen for Dash {
     fn mark_batch(&mut self, chunks: Vec<Vec<Fingerprint>>) -> u64 {
         let mark = |chunk: &Vec<Fingerprint>| {
-            let marks = Marks::new(chunk.len());
-            for (record, fingerprint) in (0u32..).zip(chunk) {
-                if self.0.insert(fingerprint.0) {
-                    marks.set(record);
-                }
+            let mut marks = vec![false; chunk.len()];
+            for (mark, fingerprint) in marks.iter_mut().zip(chunk) {
+                *mark = self.0.insert(fingerprint.0);
             }
-            marks.count()
+            marks.iter().map(|mark| u64::from(*mark)).sum::<u64>()
         };
         chunks.par_iter().map(mark).sum()
     }

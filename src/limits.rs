@@ -29,8 +29,17 @@ pub const IDNA_HOST_BYTES_MAX: usize = 4 * 253;
 /// queue costs nothing.
 pub const CHUNK_BYTES: usize = 1 << 20;
 
-/// Chunks in a batch: what is read while the batch before is worked off.
-pub const BATCH_CHUNKS: usize = 32;
+/// Most chunks in a batch, which is worked off while the next is read.
+///
+/// Reason: the more records a partition gets at once, the fewer of them wait for memory, since
+/// neighbours share pages and cache lines; beyond this the writer has too long to wait
+/// (`benches/cluster.rs`; docs/performance.md).
+pub const BATCH_CHUNKS: usize = 128;
+
+/// Most bytes of lines in a batch that are in the process's own memory and not in a mapped file.
+///
+/// Reason: there are some batches on their way, and unpacking is slower than the rest anyway.
+pub const BATCH_OWN_BYTES: usize = 32 << 20;
 
 /// Least memory of a job in bytes, beside that of its threads.
 ///

@@ -6,7 +6,7 @@ use std::sync::Mutex;
 
 use super::resolve::resolve;
 use super::runs::Runs;
-use super::scatter::{Marks, PARTITIONS, Scattered};
+use super::scatter::{Flags, PARTITIONS, Scattered};
 use super::seen::Seen;
 use super::set::ClusterSet;
 use super::sorted::Sorted;
@@ -42,20 +42,20 @@ impl Candidates {
         }
     }
 
-    /// Marks the records of `partition` that are candidates, over the chunks of a batch in order.
+    /// Flags the records of `partition` that are candidates, over the chunks of a batch in order.
     /// The records of the chunk `n` have the numbers from `numbers[n]` on.
     pub fn mark(
         &self,
         set: &ClusterSet,
         partition: usize,
-        chunks: &[(Scattered, Marks)],
+        chunks: &[(Scattered, Flags)],
         numbers: &[u64],
     ) -> io::Result<()> {
         let mut recent =
             self.recent[partition].lock().expect("no thread panics while it holds a partition");
         let mut found = Vec::new();
-        for ((scattered, marks), first) in chunks.iter().zip(numbers) {
-            set.absent(partition, scattered, |record, fingerprint| {
+        for ((scattered, flags), first) in chunks.iter().zip(numbers) {
+            set.absent(partition, scattered, |place, fingerprint| {
                 // The bits of the partition are the same for all.
                 let at = ((fingerprint.0 >> 56) as u64 as u128 * recent.len() as u128) >> 64;
                 let latest = &mut recent[at as usize];
@@ -63,9 +63,9 @@ impl Candidates {
                     return;
                 }
                 *latest = fingerprint.0;
-                marks.set(record);
+                flags.set(place);
                 let [high, low] = halves(fingerprint);
-                found.push([high, low, first + u64::from(record)]);
+                found.push([high, low, first + u64::from(scattered.record(place))]);
             });
         }
         self.spill.append(partition, found.into_iter())
@@ -116,6 +116,7 @@ impl Candidates {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cluster::Marks;
     use crate::fingerprint::{Fingerprint, FingerprintKey};
 
     #[test]
@@ -133,11 +134,13 @@ mod tests {
             let mut candidates = Candidates::new(file(), 0, recent_bytes);
             let mut marked = 0;
             for (batch, names) in names.chunks(6000).enumerate() {
-                let chunks: Vec<(Scattered, Marks)> = names
+                let chunks: Vec<(Scattered, Flags)> = names
                     .chunks(1000)
                     .map(|names| {
                         let all: Vec<_> = names.iter().map(|name| fingerprint(*name)).collect();
-                        (Scattered::new(&all), Marks::new(all.len()))
+                        let scattered = Scattered::new(&all);
+                        let flags = Flags::new(&scattered);
+                        (scattered, flags)
                     })
                     .collect();
                 let first = 6000 * batch as u64;
@@ -146,7 +149,10 @@ mod tests {
                 for partition in 0..PARTITIONS {
                     candidates.mark(&set, partition, &chunks, &numbers).unwrap();
                 }
-                marked += chunks.iter().map(|(_, marks)| marks.count()).sum::<u64>();
+                marked += chunks
+                    .iter()
+                    .map(|(scattered, flags)| Marks::new(scattered, flags).count())
+                    .sum::<u64>();
             }
             candidates.finish().unwrap();
             let kept = Runs::new(file());

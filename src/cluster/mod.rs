@@ -21,7 +21,7 @@ mod uncounted;
 pub use candidates::Candidates;
 pub use census::{Census, Cluster, Keep, Ladders, Levels, Occurrence, UNMERGED};
 pub use runs::{Merged, Runs};
-pub use scatter::{Marks, PARTITIONS, Scattered, partition_of};
+pub use scatter::{Flags, Marks, PARTITIONS, Scattered, partition_of};
 pub use seen::Seen;
 pub use set::{ClusterSet, SortedRecords};
 pub use sorted::Sorted;

@@ -1,6 +1,7 @@
 //! The fingerprints of a chunk, sorted by partition.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::ops::Range;
+use std::sync::atomic::{AtomicU8, Ordering};
 
 use crate::fingerprint::Fingerprint;
 
@@ -54,16 +55,32 @@ impl Scattered {
 
     /// The records of `partition`, in line order: their numbers in the chunk, and their
     /// fingerprints.
-    #[inline]
-    pub fn of(&self, partition: usize) -> (&[u32], &[Fingerprint]) {
-        let range = self.bounds[partition] as usize..self.bounds[partition + 1] as usize;
-        (&self.records[range.clone()], &self.fingerprints[range])
+    pub fn pairs(&self, partition: usize) -> impl Iterator<Item = (u32, Fingerprint)> + '_ {
+        let range = self.range(partition);
+        let records = self.records[range.clone()].iter().copied();
+        records.zip(self.fingerprints[range].iter().copied())
     }
 
-    /// The same as pairs.
-    pub fn pairs(&self, partition: usize) -> impl Iterator<Item = (u32, Fingerprint)> + '_ {
-        let (records, fingerprints) = self.of(partition);
-        records.iter().copied().zip(fingerprints.iter().copied())
+    /// The same with their places in this order instead of their numbers.
+    #[inline]
+    pub fn places(&self, partition: usize) -> impl Iterator<Item = (u32, Fingerprint)> + '_ {
+        let range = self.range(partition);
+        (range.start as u32..).zip(self.fingerprints[range].iter().copied())
+    }
+
+    /// The fingerprints of `partition`, in line order.
+    #[inline]
+    pub fn fingerprints(&self, partition: usize) -> &[Fingerprint] {
+        &self.fingerprints[self.range(partition)]
+    }
+
+    /// The number in the chunk of the record at `place`.
+    pub fn record(&self, place: u32) -> u32 {
+        self.records[place as usize]
+    }
+
+    fn range(&self, partition: usize) -> Range<usize> {
+        self.bounds[partition] as usize..self.bounds[partition + 1] as usize
     }
 
     /// How many records.
@@ -77,31 +94,51 @@ impl Scattered {
     }
 }
 
-/// One bit for every record of a chunk; threads that work on different partitions may set them at
-/// once.
+/// Which records of a [`Scattered`] are the first of their cluster, or may be: a byte for each, in
+/// its order.
+///
+/// Threads that work on different partitions set them at once. They do so in places of their own,
+/// and not in line order: there, every second write would wait for a cache line that another thread
+/// has just written.
 #[derive(Debug)]
-pub struct Marks(Box<[AtomicU64]>);
+pub struct Flags(Box<[AtomicU8]>);
 
-impl Marks {
-    /// `records` bits, none set.
-    pub fn new(records: usize) -> Self {
-        Marks((0..records.div_ceil(64)).map(|_| AtomicU64::new(0)).collect())
+impl Flags {
+    /// One for each record of `scattered`, none set.
+    pub fn new(scattered: &Scattered) -> Self {
+        Flags(scattered.records.iter().map(|_| AtomicU8::new(0)).collect())
     }
 
-    /// Sets the bit of `record`.
+    /// Sets the flag of the record at `place` in the order of the [`Scattered`].
     #[inline]
-    pub fn set(&self, record: u32) {
-        self.0[record as usize / 64].fetch_or(1 << (record % 64), Ordering::Relaxed);
+    pub fn set(&self, place: u32) {
+        self.0[place as usize].store(1, Ordering::Relaxed);
+    }
+}
+
+/// One bit for every record of a chunk, in line order.
+#[derive(Debug)]
+pub struct Marks(Box<[u64]>);
+
+impl Marks {
+    /// The records of `scattered` whose flags are set.
+    pub fn new(scattered: &Scattered, flags: &Flags) -> Self {
+        let mut words = vec![0; scattered.len().div_ceil(64)].into_boxed_slice();
+        for (record, flag) in scattered.records.iter().zip(&flags.0) {
+            words[*record as usize / 64] |=
+                u64::from(flag.load(Ordering::Relaxed)) << (record % 64);
+        }
+        Marks(words)
     }
 
     /// Is the bit of `record` set?
     #[inline]
     pub fn contains(&self, record: u32) -> bool {
-        self.0[record as usize / 64].load(Ordering::Relaxed) >> (record % 64) & 1 == 1
+        self.0[record as usize / 64] >> (record % 64) & 1 == 1
     }
 
     /// The runs of records whose bits are set.
-    pub fn runs(&self) -> impl Iterator<Item = std::ops::Range<u32>> + '_ {
+    pub fn runs(&self) -> impl Iterator<Item = Range<u32>> + '_ {
         let mut at = 0;
         std::iter::from_fn(move || {
             let start = self.next(at, true)?;
@@ -116,7 +153,7 @@ impl Marks {
         let flip = if set { 0 } else { u64::MAX };
         let mut shift = from % 64;
         for (number, word) in self.0.iter().enumerate().skip(from as usize / 64) {
-            let bits = (word.load(Ordering::Relaxed) ^ flip) >> shift << shift;
+            let bits = (word ^ flip) >> shift << shift;
             if bits != 0 {
                 return Some(64 * number as u32 + bits.trailing_zeros());
             }
@@ -127,7 +164,7 @@ impl Marks {
 
     /// How many bits are set.
     pub fn count(&self) -> u64 {
-        self.0.iter().map(|word| u64::from(word.load(Ordering::Relaxed).count_ones())).sum()
+        self.0.iter().map(|word| u64::from(word.count_ones())).sum()
     }
 }
 
@@ -155,29 +192,39 @@ mod tests {
         assert_eq!(seen, 10_000);
     }
 
+    /// Marks of `records` records, of which `set` are marked; in line order and scattered.
+    fn marked(records: u32, set: &[u32]) -> Marks {
+        let fingerprint = |record| Fingerprint(u128::from(record * 77 % 256) << 120);
+        let all: Vec<Fingerprint> = (0..records).map(fingerprint).collect();
+        let scattered = Scattered::new(&all);
+        let flags = Flags::new(&scattered);
+        for (place, _) in (0..PARTITIONS).flat_map(|partition| scattered.places(partition)) {
+            if set.contains(&scattered.record(place)) {
+                flags.set(place);
+            }
+        }
+        Marks::new(&scattered, &flags)
+    }
+
     #[test]
     fn marks() {
-        let marks = Marks::new(130);
-        for record in [0, 63, 64, 129] {
-            marks.set(record);
-            assert!(marks.contains(record));
+        let marks = marked(130, &[0, 63, 64, 129]);
+        for record in 0..130 {
+            assert_eq!(marks.contains(record), [0, 63, 64, 129].contains(&record));
         }
-        assert!(!marks.contains(1));
         assert_eq!(marks.count(), 4);
-        assert_eq!(Marks::new(0).count(), 0);
+        assert_eq!(marked(0, &[]).count(), 0);
     }
 
     #[test]
     fn runs_of_marks() {
         for set in [&[][..], &[0], &[0, 1, 2, 63, 64, 65, 199], &[5, 6, 130, 131, 132]] {
-            let marks = Marks::new(200);
-            set.iter().for_each(|record| marks.set(*record));
+            let marks = marked(200, set);
             let found: Vec<u32> = marks.runs().flatten().collect();
             assert_eq!(found, set);
             assert!(marks.runs().zip(marks.runs().skip(1)).all(|(a, b)| a.end < b.start));
         }
-        let marks = Marks::new(128);
-        (0..128).for_each(|record| marks.set(record));
-        assert_eq!(marks.runs().next(), Some(0..128));
+        let all: Vec<u32> = (0..128).collect();
+        assert_eq!(marked(128, &all).runs().next(), Some(0..128));
     }
 }

@@ -6,7 +6,7 @@
 
 use std::sync::Mutex;
 
-use super::scatter::{Marks, PARTITION_BITS, PARTITIONS, Scattered, partition_of};
+use super::scatter::{Flags, PARTITION_BITS, PARTITIONS, Scattered, partition_of};
 use crate::fingerprint::Fingerprint;
 
 /// The first occurrences of a job's clusters.
@@ -40,7 +40,7 @@ impl ClusterSet {
     pub fn mark_first(
         &self,
         partition: usize,
-        chunks: &[(Scattered, Marks)],
+        chunks: &[(Scattered, Flags)],
         sorted: &mut SortedRecords,
     ) {
         let mut table = self.partition(partition);
@@ -53,13 +53,14 @@ impl ClusterSet {
             std::hint::black_box(touched);
             for one in group {
                 if table.insert(one.fingerprint) {
-                    chunks[one.chunk as usize].1.set(one.record);
+                    chunks[one.chunk as usize].1.set(one.place);
                 }
             }
         }
     }
 
-    /// Gives `each` the records of `partition` that are not in the set, in line order.
+    /// Gives `each` the records of `partition` that are not in the set, in line order: their places
+    /// in the order of `scattered`, and their fingerprints.
     pub fn absent(
         &self,
         partition: usize,
@@ -67,13 +68,13 @@ impl ClusterSet {
         mut each: impl FnMut(u32, Fingerprint),
     ) {
         let table = self.partition(partition);
-        let (records, fingerprints) = scattered.of(partition);
-        for (records, group) in records.chunks(GROUP).zip(fingerprints.chunks(GROUP)) {
+        let mut places = scattered.places(partition);
+        for group in scattered.fingerprints(partition).chunks(GROUP) {
             let touched = group.iter().fold(0, |sum, one| sum ^ table.touch(*one));
             std::hint::black_box(touched);
-            for (record, fingerprint) in records.iter().zip(group) {
-                if !table.contains(*fingerprint) {
-                    each(*record, *fingerprint);
+            for (place, fingerprint) in places.by_ref().take(group.len()) {
+                if !table.contains(fingerprint) {
+                    each(place, fingerprint);
                 }
             }
         }
@@ -136,7 +137,8 @@ pub struct SortedRecords {
 struct SortedRecord {
     fingerprint: Fingerprint,
     chunk: u32,
-    record: u32,
+    /// Where it stands in the chunk's [`Scattered`].
+    place: u32,
 }
 
 /// Runs that a partition's records are sorted into, by the bits after the partition's. Reason: a
@@ -151,7 +153,7 @@ impl SortedRecords {
         };
         let mut next = [0; 1 << RUN_BITS];
         for scattered in chunks.clone() {
-            for fingerprint in scattered.of(partition).1 {
+            for fingerprint in scattered.fingerprints(partition) {
                 next[run_of(*fingerprint)] += 1;
             }
         }
@@ -159,12 +161,12 @@ impl SortedRecords {
         for count in &mut next {
             total += std::mem::replace(count, total);
         }
-        let nothing = SortedRecord { fingerprint: Fingerprint(EMPTY), chunk: 0, record: 0 };
+        let nothing = SortedRecord { fingerprint: Fingerprint(EMPTY), chunk: 0, place: 0 };
         self.records.resize(total, nothing);
         for (chunk, scattered) in (0u32..).zip(chunks) {
-            for (record, fingerprint) in scattered.pairs(partition) {
+            for (place, fingerprint) in scattered.places(partition) {
                 let at = &mut next[run_of(fingerprint)];
-                self.records[*at] = SortedRecord { fingerprint, chunk, record };
+                self.records[*at] = SortedRecord { fingerprint, chunk, place };
                 *at += 1;
             }
         }
@@ -355,7 +357,8 @@ mod tests {
         let scattered = Scattered::new(&all);
         let mut absent = 0;
         for partition in 0..PARTITIONS {
-            set.absent(partition, &scattered, |record, fingerprint| {
+            set.absent(partition, &scattered, |place, fingerprint| {
+                let record = scattered.record(place);
                 assert!(record >= 50_000 && fingerprint == all[record as usize]);
                 absent += 1;
             });

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::Job;
 use crate::error::{Error, Result};
-use crate::limits::{BATCH_CHUNKS, CHUNK_BYTES, MEMORY_BYTES_MIN, MEMORY_BYTES_PER_THREAD};
+use crate::limits::{BATCH_OWN_BYTES, CHUNK_BYTES, MEMORY_BYTES_MIN, MEMORY_BYTES_PER_THREAD};
 
 /// The most memory that a job takes, and where it goes on when that is used up.
 #[derive(Clone, Debug)]
@@ -114,8 +114,8 @@ impl Budget {
 
     /// Is there so little memory that short lines could make a difference?
     pub(super) fn is_tight(self) -> bool {
-        let most = 5 * (BATCH_CHUNKS * CHUNK_BYTES) as u64;
-        self.flow_bytes() < 9 * most
+        // Lines of eight bytes make nine times as much of a chunk.
+        self.flow_bytes() < 9 * 5 * BATCH_OWN_BYTES as u64
     }
 
     fn part(self, divisor: u64) -> usize {

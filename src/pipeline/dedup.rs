@@ -12,7 +12,7 @@ use super::scan::scan;
 use super::walk::{entries, walk};
 use super::{Job, Outcome};
 use crate::canonical::Scratch;
-use crate::cluster::{ClusterSet, Marks, PARTITIONS, Scattered, Seen, SortedRecords};
+use crate::cluster::{ClusterSet, Flags, Marks, Scattered, Seen, SortedRecords};
 use crate::error::{Error, Result};
 use crate::input::Chunk;
 use crate::record::Entry;
@@ -200,7 +200,7 @@ fn sift(job: &Job, chunk: &Chunk, scratch: &mut Scratch) -> Sifted {
 /// Marks the first records of a batch, or those that may be, and counts.
 fn mark(
     set: &ClusterSet,
-    overflow: Option<&mut Overflow>,
+    mut overflow: Option<&mut Overflow>,
     pool: &Pool,
     batch: Vec<(Chunk, Sifted)>,
     tally: &mut Tally,
@@ -211,27 +211,29 @@ fn mark(
     for (chunk, sifted) in batch {
         tally.merge(&sifted.tally);
         lines += sifted.tally.lines;
-        let marks = Marks::new(sifted.scattered.len());
+        let flags = Flags::new(&sifted.scattered);
         chunks.push((chunk, sifted.lines));
-        pairs.push((sifted.scattered, marks));
+        pairs.push((sifted.scattered, flags));
     }
-    let waits = overflow.is_some();
-    match overflow {
+    match &mut overflow {
         Some(overflow) => overflow.mark(set, pool, &pairs)?,
-        None => pool.share(
-            Stage::Clustering,
-            PARTITIONS,
-            SortedRecords::default,
-            |sorted, partition| {
-                set.mark_first(partition, &pairs, sorted);
-            },
-        ),
+        None => pool.share_partitions(SortedRecords::default, |sorted, partition| {
+            set.mark_first(partition, &pairs, sorted);
+        }),
     }
-    let marked = chunks.into_iter().zip(pairs).map(|((chunk, lines), (scattered, marks))| {
-        let marked = marks.count();
-        tally.unique += if waits { 0 } else { marked };
-        tally.duplicate += scattered.len() as u64 - marked;
-        MarkedChunk { chunk, lines, marks }
+    let in_line_order = |(): &mut (), chunk: usize| Marks::new(&pairs[chunk].0, &pairs[chunk].1);
+    let marks = pool.map(Stage::Clustering, pairs.len(), || (), in_line_order);
+    let marked = marks.iter().map(Marks::count).sum::<u64>();
+    let records = pairs.iter().map(|(scattered, _)| scattered.len() as u64).sum::<u64>();
+    tally.duplicate += records - marked;
+    match overflow {
+        Some(overflow) => overflow.count += marked,
+        None => tally.unique += marked,
+    }
+    let marked = chunks.into_iter().zip(marks).map(|((chunk, lines), marks)| MarkedChunk {
+        chunk,
+        lines,
+        marks,
     });
     Ok((marked.collect(), lines))
 }

@@ -14,9 +14,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::backlog::{self, Backlog};
 use super::budget::Budget;
-use super::pool::{Pool, Stage};
+use super::pool::Pool;
 use super::{Job, temp};
-use crate::cluster::{Candidates, ClusterSet, Marks, PARTITIONS, Runs, Scattered, Seen, Sorted};
+use crate::cluster::{Candidates, ClusterSet, Flags, Runs, Scattered, Seen, Sorted};
 use crate::error::Result;
 use crate::report::Output;
 
@@ -40,12 +40,12 @@ impl Overflow {
         Ok(Overflow { budget, folder, candidates, records: 0, count: 0 })
     }
 
-    /// Marks the candidates of a batch.
+    /// Flags the candidates of a batch.
     pub(super) fn mark(
         &mut self,
         set: &ClusterSet,
         pool: &Pool,
-        chunks: &[(Scattered, Marks)],
+        chunks: &[(Scattered, Flags)],
     ) -> Result<()> {
         let mut numbers = Vec::with_capacity(chunks.len());
         for (scattered, _) in chunks {
@@ -54,9 +54,7 @@ impl Overflow {
         }
         each_partition(&self.folder, pool, |partition| {
             self.candidates.mark(set, partition, chunks, &numbers)
-        })?;
-        self.count += chunks.iter().map(|(_, marks)| marks.count()).sum::<u64>();
-        Ok(())
+        })
     }
 
     /// All has been read: writes the records of `backlog` that are the first of their cluster.
@@ -115,9 +113,7 @@ pub(super) fn each_partition(
 ) -> Result<()> {
     let first = Mutex::new(None);
     let lock = || first.lock().expect("no thread panics while it holds the lock");
-    pool.share(
-        Stage::Clustering,
-        PARTITIONS,
+    pool.share_partitions(
         || (),
         |(), partition| {
             if lock().is_some() {

@@ -1,8 +1,10 @@
 //! The workers of a job, and how long they and their helpers were busy with what.
 
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Instant;
 
+use crate::cluster::PARTITIONS;
 use crate::error::{Error, Result};
 
 /// What a thread may be busy with.
@@ -90,6 +92,35 @@ impl Pool {
         });
     }
 
+    /// What `each` makes of the numbers below `count`, in their order.
+    pub(super) fn map<W, T: Send + Sync>(
+        &self,
+        stage: Stage,
+        count: usize,
+        new_worker: impl Fn() -> W + Sync,
+        each: impl Fn(&mut W, usize) -> T + Sync,
+    ) -> Vec<T> {
+        let slots: Vec<OnceLock<T>> = (0..count).map(|_| OnceLock::new()).collect();
+        self.share(stage, count, new_worker, |worker, number| {
+            let once = slots[number].set(each(worker, number));
+            debug_assert!(once.is_ok());
+        });
+        let take = |slot: OnceLock<T>| slot.into_inner().expect("every number was worked off");
+        slots.into_iter().map(take).collect()
+    }
+
+    /// Shares the partitions among the workers. Those that are worked on at one time are far apart,
+    /// and so is what they write: threads that write to one cache line wait for each other.
+    pub(super) fn share_partitions<W>(
+        &self,
+        new_worker: impl Fn() -> W + Sync,
+        each: impl Fn(&mut W, usize) + Sync,
+    ) {
+        self.share(Stage::Clustering, PARTITIONS, new_worker, |worker, number| {
+            each(worker, number.reverse_bits() >> (PARTITIONS as u64 - 1).leading_zeros());
+        });
+    }
+
     /// Does `work` on this thread, and counts the time for `stage`.
     pub(super) fn time<T>(&self, stage: Stage, work: impl FnOnce() -> T) -> T {
         let started = Instant::now();
@@ -132,6 +163,16 @@ mod tests {
         );
         assert!(counts.iter().all(|count| count.load(Ordering::Relaxed) == 1));
         assert_eq!(pool.time(Stage::Writing, || 7), 7);
+        let squares = pool.map(Stage::Clustering, 99, || (), |(), number| number * number);
+        assert!(squares.iter().enumerate().all(|(number, square)| *square == number * number));
+        let partitions: Vec<AtomicU64> = (0..PARTITIONS).map(|_| AtomicU64::new(0)).collect();
+        pool.share_partitions(
+            || (),
+            |(), partition| {
+                partitions[partition].fetch_add(1, Ordering::Relaxed);
+            },
+        );
+        assert!(partitions.iter().all(|count| count.load(Ordering::Relaxed) == 1));
         let seconds = pool.seconds();
         let threads: Vec<usize> = seconds.iter().map(|stage| stage.threads.len()).collect();
         assert_eq!(threads, [1, 3, 3, 1]);

@@ -10,7 +10,7 @@ use super::flow::Flow;
 use super::pool::{Pool, Stage};
 use crate::error::{Error, Result};
 use crate::input::{Chunk, FileSummary, Input};
-use crate::limits::BATCH_CHUNKS;
+use crate::limits::{BATCH_CHUNKS, BATCH_OWN_BYTES};
 
 /// Is told how far a job is.
 pub trait Watch: Sync {
@@ -36,7 +36,7 @@ impl Watch for NoWatch {
 ///
 /// Failure: the first error of `done`, or else of reading. What could be read before a damaged
 /// place has gone through `done` by then.
-pub(super) fn scan<W, T: Send>(
+pub(super) fn scan<W, T: Send + Sync>(
     job: &Job,
     pool: &Pool,
     pass: &str,
@@ -48,7 +48,7 @@ pub(super) fn scan<W, T: Send>(
 }
 
 /// The same for jobs that know more of each record: so many bytes.
-pub(super) fn scan_heavy<W, T: Send>(
+pub(super) fn scan_heavy<W, T: Send + Sync>(
     job: &Job,
     pool: &Pool,
     pass: &str,
@@ -68,7 +68,7 @@ pub(super) fn scan_heavy<W, T: Send>(
     job.watch.begin(pass, input.bytes_total());
     let progress = input.progress();
     let result = std::thread::scope(|scope| {
-        let (sender, receiver) = mpsc::sync_channel(2 * BATCH_CHUNKS);
+        let (sender, receiver) = mpsc::sync_channel(CHUNKS_AHEAD);
         let reader = scope.spawn(move || {
             let flow = Flow::new(budget.flow_bytes());
             while let Some(chunk) = pool.time(Stage::Reading, || input.next()) {
@@ -109,6 +109,9 @@ pub(super) fn scan_heavy<W, T: Send>(
     result
 }
 
+/// Chunks that may be read before the workers take them.
+const CHUNKS_AHEAD: usize = 64;
+
 /// What is known of each record while its batch is worked off: fingerprints and places, with some
 /// room to grow.
 const RECORD_BYTES: u64 = 64;
@@ -132,17 +135,18 @@ fn next_batch(
     receiver: &Receiver<Result<(Chunk, u64)>>,
     bytes_max: u64,
 ) -> (Vec<Chunk>, Result<()>) {
-    let (mut batch, mut bytes) = (Vec::new(), 0);
+    let (mut batch, mut bytes, mut own_bytes) = (Vec::new(), 0, 0);
     let mut next = receiver.recv().ok();
     while let Some(chunk) = next {
         match chunk {
             Ok((chunk, more)) => {
-                batch.push(chunk);
+                own_bytes += chunk.memory_bytes();
                 bytes += more;
+                batch.push(chunk);
             }
             Err(error) => return (batch, Err(error)),
         }
-        if batch.len() == BATCH_CHUNKS || bytes >= bytes_max {
+        if batch.len() == BATCH_CHUNKS || own_bytes >= BATCH_OWN_BYTES || bytes >= bytes_max {
             break;
         }
         next = receiver.try_recv().ok();
@@ -151,23 +155,21 @@ fn next_batch(
 }
 
 /// Gives every chunk to a worker; nobody gets a fixed share. Results in the order of the chunks.
-fn work_off<W, T: Send>(
+fn work_off<W, T: Send + Sync>(
     pool: &Pool,
     batch: &[Chunk],
     new_worker: &(impl Fn() -> W + Sync),
     work: &(impl Fn(&mut W, &Chunk) -> T + Sync),
 ) -> Result<Vec<T>> {
-    let slots: Vec<Mutex<Option<T>>> = batch.iter().map(|_| Mutex::new(None)).collect();
     let changed = Mutex::new(Ok(()));
-    pool.share(Stage::Canonicalizing, batch.len(), new_worker, |worker, number| {
+    let results = pool.map(Stage::Canonicalizing, batch.len(), new_worker, |worker, number| {
         let result = work(worker, &batch[number]);
         // A mapped file that was cut short meanwhile shows zeros: then this chunk is void.
         if let Err(error) = batch[number].verify() {
             *changed.lock().expect("no thread panics while it holds the lock") = Err(error);
         }
-        *slots[number].lock().expect("no thread panics while it holds the lock") = Some(result);
+        result
     });
     changed.into_inner().expect("no thread panics while it holds the lock")?;
-    let take = |slot: Mutex<Option<T>>| slot.into_inner().ok().flatten();
-    Ok(slots.into_iter().map(|slot| take(slot).expect("every chunk was worked off")).collect())
+    Ok(results)
 }

@@ -10,13 +10,13 @@ use std::io::{BufWriter, Write as _};
 use std::os::unix::fs::FileExt as _;
 
 use super::budget::too_many;
-use super::pool::{Pool, Stage};
+use super::pool::Pool;
 use super::scan::scan;
 use super::selected::{Rest, Selected};
 use super::walk::{entries, walk};
 use super::{Job, Outcome, Print, temp};
 use crate::canonical::Scratch;
-use crate::cluster::{Census, Keep, Occurrence, PARTITIONS, Scattered};
+use crate::cluster::{Census, Keep, Occurrence, Scattered};
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
 use crate::record::Entry;
@@ -144,12 +144,7 @@ fn take_census(
             let count = |partition| census.count(partition, occurrences.iter());
             match &rest {
                 Some(rest) => rest.count(job, pool, &census, &occurrences)?,
-                None => pool.share(
-                    Stage::Clustering,
-                    PARTITIONS,
-                    || (),
-                    |(), partition| count(partition),
-                ),
+                None => pool.share_partitions(|| (), |(), partition| count(partition)),
             }
             Ok(Some(tally.lines - before))
         },

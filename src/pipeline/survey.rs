@@ -3,14 +3,12 @@
 use std::collections::HashMap;
 
 use super::budget::too_many;
-use super::pool::{Pool, Stage};
+use super::pool::Pool;
 use super::scan::{scan, scan_heavy};
 use super::walk::{entries, walk};
 use super::{Job, MemoryUse, Outcome};
 use crate::canonical::{Canonicalizer, Scratch};
-use crate::cluster::{
-    Census, Cluster, Keep, Ladders, Levels, Occurrence, PARTITIONS, Scattered, UNMERGED,
-};
+use crate::cluster::{Census, Cluster, Keep, Ladders, Levels, Occurrence, Scattered, UNMERGED};
 use crate::error::Result;
 use crate::fingerprint::{Fingerprint, FingerprintKey};
 use crate::input::{Chunk, FileSummary};
@@ -76,9 +74,7 @@ pub fn survey(job: &Job, top: usize) -> Result<(Survey, Outcome)> {
                 chunk.occurrence.first_line = tally.lines;
                 tally.merge(&chunk.tally);
             }
-            pool.share(
-                Stage::Clustering,
-                PARTITIONS,
+            pool.share_partitions(
                 || (),
                 |(), partition| {
                     let chunks = || batch.iter().map(|(_, surveyed)| surveyed);
