@@ -6,13 +6,23 @@ use serde::{Serialize, Serializer};
 
 /// A line without a record, or a URL that stays as it is. Counted by kind, never silent.
 ///
-/// The first kinds lose the line (there is nothing to print); the others only lose the
+/// The kinds up to [`Reject::NoUrl`] lose the line (there is nothing to print); the others only lose the
 /// normalization: the line passes verbatim and merges with byte-equal lines only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Reject {
     /// The line is longer than the line limit.
     LineTooLong,
+    /// The line does not have the shape of its format.
+    Format,
+    /// The request is empty, as a server writes it when a client hangs up.
+    NoRequest,
+    /// The request is no `METHOD target PROTOCOL`: bytes of TLS, say.
+    BadRequest,
+    /// The request names no page: `OPTIONS *`, or `CONNECT`.
+    NoPage,
+    /// The field of the URL is missing or empty.
+    NoUrl,
     /// No scheme, and nothing that looks like a host in front.
     Relative,
     /// The host is missing where the scheme needs one.
@@ -31,8 +41,13 @@ pub enum Reject {
 
 impl Reject {
     /// Every kind, in the order of the counters.
-    pub const ALL: [Reject; 7] = [
+    pub const ALL: [Reject; 12] = [
         Reject::LineTooLong,
+        Reject::Format,
+        Reject::NoRequest,
+        Reject::BadRequest,
+        Reject::NoPage,
+        Reject::NoUrl,
         Reject::Relative,
         Reject::NoHost,
         Reject::Host,
@@ -45,6 +60,11 @@ impl Reject {
     pub fn name(self) -> &'static str {
         match self {
             Reject::LineTooLong => "line-too-long",
+            Reject::Format => "not-format",
+            Reject::NoRequest => "no-request",
+            Reject::BadRequest => "bad-request",
+            Reject::NoPage => "no-page",
+            Reject::NoUrl => "no-url",
             Reject::Relative => "relative",
             Reject::NoHost => "no-host",
             Reject::Host => "bad-host",
@@ -58,6 +78,11 @@ impl Reject {
     pub fn explain(self) -> &'static str {
         match self {
             Reject::LineTooLong => "the line is longer than the line limit",
+            Reject::Format => "the line does not have the shape of its format",
+            Reject::NoRequest => "the request is empty",
+            Reject::BadRequest => "the request is not a method, a target and a protocol",
+            Reject::NoPage => "the request names no page, as in OPTIONS * or CONNECT",
+            Reject::NoUrl => "the field of the URL is missing or empty",
             Reject::Relative => {
                 "there is no scheme, and no host in front that a scheme could be added to"
             }

@@ -1,5 +1,12 @@
 //! Lines to records: what is a URL, what is empty, what is a reject.
 
+pub mod formats;
+mod found;
+mod line_format;
+
+pub use found::{Escapes, Fields, Found, Parsed};
+pub use line_format::{LineFormat, Recognize};
+
 use crate::bytes::Lines;
 use crate::reject::Reject;
 

@@ -1,0 +1,77 @@
+//! What the parser of a format finds in a line.
+
+use crate::reject::Reject;
+
+/// The parts of a record, as they stand in its line: slices of it, escapes and all. What is empty is
+/// not there; a format's own sign for that (`-`, mostly) is not handed on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Found<'a> {
+    /// The URL, or the target of a request: absolute (`http://a.test/b`) or a path (`/b?c`).
+    pub target: &'a [u8],
+    /// The query without its `?`, where it stands apart from the target.
+    pub query: &'a [u8],
+    /// `http` or `https`, where a path needs one.
+    pub scheme: &'a [u8],
+    /// The host, with its port where it stands with it, for targets that are paths.
+    pub host: &'a [u8],
+    /// The port, where it stands apart from the host.
+    pub port: &'a [u8],
+    /// How these and the fields below are escaped.
+    pub escapes: Escapes,
+    /// What is known beside the URL.
+    pub fields: Fields<'a>,
+}
+
+/// What a record says beside its URL; empty where it says nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Fields<'a> {
+    /// The method of the request, `GET`.
+    pub method: &'a [u8],
+    /// The status of the answer, three digits.
+    pub status: &'a [u8],
+    /// Bytes of the answer, in decimal digits.
+    pub size: &'a [u8],
+    /// What stands for the content: a digest, with or without its algorithm in front.
+    pub digest: &'a [u8],
+    /// The media type, with or without parameters.
+    pub mime: &'a [u8],
+    /// When, in one of the spellings of `time::parse`.
+    pub time: &'a [u8],
+    /// The time of day, where `time` is a date alone.
+    pub clock: &'a [u8],
+    /// Where the answer leads to.
+    pub redirect: &'a [u8],
+    /// The page that has led here.
+    pub referrer: &'a [u8],
+    /// The user agent.
+    pub agent: &'a [u8],
+    /// How the text fields are escaped; see `Escapes::undo`.
+    pub escapes: Escapes,
+}
+
+/// How text is escaped in the fields of a line.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Escapes {
+    /// Not at all.
+    #[default]
+    None,
+    /// As Apache and nginx do in quotes: `\"`, `\\`, `\xHH`, `\t` and other letters of C.
+    Backslash,
+    /// As in JSON strings (RFC 8259 section 7).
+    Json,
+    /// Two quotes for one, as in CSV (RFC 4180).
+    Quotes,
+    /// As CloudFront does in user agents: percent, two hex digits, once; in no URL.
+    PercentText,
+}
+
+/// What a line is to the parser of its format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Parsed {
+    /// A record; its parts have been found.
+    Record,
+    /// A header, a directive or a comment of the format.
+    Comment,
+    /// No record, and why.
+    Reject(Reject),
+}

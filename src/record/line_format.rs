@@ -1,0 +1,45 @@
+//! What every format has: a parser of its lines.
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::found::{Found, Parsed};
+
+/// A format whose records are lines, with all that is known of a file of it (columns, say).
+pub trait LineFormat: fmt::Debug + Send + Sync {
+    /// The name on the command line and in reports, such as `combined`.
+    fn name(&self) -> &'static str;
+
+    /// What is known of this file, for people: columns and where they are; empty if the name says
+    /// it all.
+    fn describe(&self) -> String {
+        String::new()
+    }
+
+    /// Finds the parts of the record in `line`, which has neither its separator nor a carriage
+    /// return before it. `found` is empty before.
+    fn parse<'a>(&self, line: &'a [u8], found: &mut Found<'a>) -> Parsed;
+
+    /// The format of the lines after `line`, if that is a header that changes it.
+    fn after(&self, _line: &[u8]) -> Option<Arc<dyn LineFormat>> {
+        None
+    }
+
+    /// How lines with such a header start; empty if there are none. Whoever cuts a file into chunks
+    /// looks for them.
+    fn header_prefix(&self) -> &'static [u8] {
+        b""
+    }
+
+    /// May a record go over several lines, within quotes?
+    fn has_quoted_lines(&self) -> bool {
+        false
+    }
+}
+
+/// What a format says to a sample: the format with all that the sample shows of the file, if it may
+/// be one of its files.
+///
+/// `lines` are the first whole lines, at least one, without separators, carriage returns and byte
+/// order mark. The answer is voted on by parsing them: see `detect`.
+pub type Recognize = fn(lines: &[&[u8]]) -> Option<Arc<dyn LineFormat>>;
