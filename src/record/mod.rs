@@ -1,8 +1,10 @@
 //! Lines to records: what is a URL, what is empty, what is a reject.
 
+mod cut;
 pub mod formats;
 mod found;
 mod line_format;
+mod request;
 
 pub use found::{Escapes, Fields, Found, Parsed};
 pub use line_format::{LineFormat, Recognize};
