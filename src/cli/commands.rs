@@ -23,7 +23,7 @@ use crate::parts;
 use crate::pipeline::{
     self, DedupPlan, Filter, Job, OnBad, Outcome, Print, SelectPlan, Spooled, Watch,
 };
-use crate::record::{Layout, formats};
+use crate::record::formats;
 use crate::report::{Claims, Output};
 
 fn job<'a>(
@@ -279,9 +279,8 @@ fn generate_list(args: &GenerateListArgs) -> Result<u8> {
 }
 
 pub(super) fn formats() -> Result<u8> {
-    let rows = formats::ALL.iter().map(|format| (format.name, format.about));
     let mut text = String::new();
-    for (name, about) in rows.chain([(Layout::LINES, "lists: one URL on each line")]) {
+    for (name, about) in formats::names() {
         text.push_str(&format!("{name:<12} {about}\n"));
     }
     print(text.as_bytes())

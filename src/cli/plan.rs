@@ -90,7 +90,7 @@ impl FormatArgs {
         if name != Layout::LINES && formats::find(&name).is_none() {
             return Err(Error::config(format!(
                 "--format {name}: no such format; expected one of {}",
-                formats::names().join(", ")
+                formats::names().map(|(name, _)| name).collect::<Vec<_>>().join(", ")
             )));
         }
         Ok(Some(match fields {

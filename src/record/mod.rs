@@ -7,6 +7,7 @@
 //! ```
 
 mod assemble;
+mod cut;
 pub mod detect;
 mod entries;
 mod escapes;
@@ -14,6 +15,7 @@ mod filter;
 pub mod formats;
 mod found;
 mod line_format;
+mod request;
 
 pub mod time;
 

@@ -1,29 +1,38 @@
 //! One file for each format, and the list of them.
 
+pub(crate) mod access;
+
 use super::line_format::Recognize;
 
-/// A format by name.
+/// A format, or a family of them that are told apart by the file itself.
 #[derive(Debug)]
 pub struct KnownFormat {
-    /// The name on the command line.
-    pub name: &'static str,
-    /// What it is, in a few words.
-    pub about: &'static str,
+    /// Names on the command line, and what they are in a few words.
+    pub names: &'static [(&'static str, &'static str)],
     /// Whether a sample may be of it.
     pub recognize: Recognize,
 }
 
 /// All formats but lists, the most specific first: of equally good ones the first is taken.
-pub const ALL: [KnownFormat; 0] = [];
+pub const ALL: &[KnownFormat] = &[KnownFormat {
+    names: &[
+        ("clf", "access logs in the common log format"),
+        ("combined", "the same with referrer and user agent: Apache, nginx"),
+        ("vhost", "the same with the host in front: Apache's vhost_combined"),
+        ("access", "access logs like these with other columns, which are told by their content"),
+    ],
+    recognize: access::recognize,
+}];
 
 /// The format `name`.
 pub fn find(name: &str) -> Option<&'static KnownFormat> {
-    ALL.iter().find(|format| format.name == name)
+    ALL.iter().find(|format| format.names.iter().any(|(known, _)| *known == name))
 }
 
-/// The names of all formats, lists among them.
-pub fn names() -> Vec<&'static str> {
-    ALL.iter().map(|format| format.name).chain([super::Layout::LINES]).collect()
+/// The names of all formats, lists among them, with what they are.
+pub fn names() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let list = (super::Layout::LINES, "lists: one URL on each line");
+    ALL.iter().flat_map(|format| format.names.iter().copied()).chain([list])
 }
 /// tmp
 #[derive(Clone, Debug, Default)]
