@@ -17,6 +17,7 @@ mod budget;
 mod canon;
 mod crew;
 mod dedup;
+mod facets;
 mod flow;
 mod layouts;
 mod overflow;

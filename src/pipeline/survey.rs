@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::convert::Infallible;
 
 use super::budget::too_many;
+use super::facets::{Facets, Sums};
 use super::layouts::Parcel;
 use super::pool::Pool;
 use super::scan::{scan, scan_heavy};
@@ -13,9 +14,8 @@ use crate::canonical::Canonicalizer;
 use crate::cluster::{Census, Cluster, Keep, Ladders, Levels, Occurrence, Scattered, UNMERGED};
 use crate::error::Result;
 use crate::fingerprint::{Fingerprint, FingerprintKey};
-use crate::parts;
 use crate::record::{Entry, NO_HOST, Workspace, without_no_host};
-use crate::report::{ClusterRow, Example, HostRow, InputRow, LevelRow, Survey, Tally};
+use crate::report::{ClusterRow, Counts, Example, InputRow, LevelRow, Survey, Tally};
 
 type Map<K, V> = HashMap<K, V, ahash::RandomState>;
 
@@ -37,9 +37,9 @@ struct Surveyed {
     tally: Tally,
     occurrence: Occurrence,
     ladders: Ladders,
-    /// The hosts of the chunk, and which of them each record is on.
-    hosts: Vec<Box<[u8]>>,
-    host_of: Vec<u32>,
+    facets: Facets,
+    records: u32,
+    lacks_host: bool,
     /// How many records each level changed.
     changed: Vec<u64>,
 }
@@ -57,14 +57,13 @@ pub fn survey(job: &Job, top: usize) -> Result<(Survey, Outcome)> {
     let places = Levels::new(levels.len());
     let census = Census::new(Keep::First);
     let mut tally = Tally::default();
-    let mut hosts: Map<Box<[u8]>, (u64, u64)> = Map::default();
-    let mut host_bytes = 0;
+    let (mut sums, mut counts, mut lacks_host) = (Sums::default(), Counts::default(), false);
     let table_bytes = job.budget().table_bytes();
     let work = |hand: &mut Hand, chunk: &Parcel| look_at(job, chunk, hand, levels_of(job));
     let files = scan_heavy(job, &pool, "surveying", RECORD_BYTES, Hand::default, work, |batch| {
         let clusters = census.memory_bytes_ahead() + places.memory_bytes_ahead();
-        // The map of hosts may double.
-        let bytes = clusters + 2 * host_bytes;
+        // Their maps may double.
+        let bytes = clusters + 2 * sums.memory_bytes();
         if bytes > table_bytes {
             return Err(too_many(job, "report has", bytes));
         }
@@ -86,7 +85,9 @@ pub fn survey(job: &Job, top: usize) -> Result<(Survey, Outcome)> {
             },
         );
         for (chunk, surveyed) in &batch {
-            host_bytes += add_up(surveyed, &mut levels, &mut hosts);
+            counts.add(&add_up(surveyed, &mut levels));
+            sums.add(&surveyed.facets, &surveyed.ladders);
+            lacks_host |= surveyed.lacks_host;
             find_examples(job, chunk, surveyed, &mut levels);
         }
         Ok(Some(tally.lines - before))
@@ -94,7 +95,6 @@ pub fn survey(job: &Job, top: usize) -> Result<(Survey, Outcome)> {
     tally.unique = census.len();
     tally.duplicate = tally.records - census.len();
     tally.check()?;
-    let hosts_total = hosts.len() as u64;
     let largest = census.largest(top);
     let clusters =
         if largest.is_empty() { Vec::new() } else { describe_clusters(job, &pool, &largest)? };
@@ -103,8 +103,9 @@ pub fn survey(job: &Job, top: usize) -> Result<(Survey, Outcome)> {
         tally: tally.clone(),
         input: files.iter().map(input_row).collect(),
         levels,
-        hosts: top_hosts(hosts, top),
-        hosts_total,
+        breakdowns: sums.breakdowns(top),
+        counts,
+        lacks_host,
         clusters,
     };
     let memory = MemoryUse { budget_bytes: job.memory.bytes, ..MemoryUse::default() };
@@ -120,8 +121,7 @@ fn levels_of(job: &Job) -> usize {
 fn look_at(job: &Job, chunk: &Parcel, hand: &mut Hand, levels: usize) -> Surveyed {
     let (mut fingerprints, mut line_bytes, mut lines) = (vec![], vec![], vec![]);
     let (mut rungs, mut starts) = (vec![], vec![0u32]);
-    let (mut hosts, mut host_of) = (vec![], vec![]);
-    let mut numbers: Map<Box<[u8]>, u32> = Map::default();
+    let (mut facets, mut records, mut lacks_host) = (Facets::default(), 0, false);
     let mut changed = vec![0; levels];
     let tally = walk(chunk, job, hand, |line, record, canonical| {
         let last = job.key.fingerprint(canonical.form);
@@ -136,19 +136,14 @@ fn look_at(job: &Job, chunk: &Parcel, hand: &mut Hand, levels: usize) -> Surveye
         fingerprints.push(last);
         line_bytes.push(u32::try_from(record.spelling.len()).unwrap_or(u32::MAX));
         lines.push(line);
-        let host = parts::host_of(without_no_host(canonical.form)).unwrap_or(b"");
-        let number = numbers.get(host).copied().unwrap_or_else(|| {
-            let number = hosts.len() as u32;
-            hosts.push(Box::from(host));
-            numbers.insert(host.into(), number);
-            number
-        });
-        host_of.push(number);
+        facets.add(records, &record, without_no_host(canonical.form));
+        lacks_host |= has_no_host;
+        records += 1;
     });
     let scattered = Scattered::new(&fingerprints);
     let occurrence = Occurrence { scattered, line_bytes, lines, first_line: 0 };
     let ladders = Ladders::new(rungs, starts);
-    Surveyed { tally, occurrence, ladders, hosts, host_of, changed }
+    Surveyed { tally, occurrence, ladders, facets, records, lacks_host, changed }
 }
 
 /// The forms of one line at every level at which it changes.
@@ -180,39 +175,23 @@ fn climb(
     }
 }
 
-/// Adds a chunk's records to the sums. Returns how many bytes of memory the hosts take that are new.
-fn add_up(
-    surveyed: &Surveyed,
-    levels: &mut [LevelRow],
-    hosts: &mut Map<Box<[u8]>, (u64, u64)>,
-) -> u64 {
-    let mut new_bytes = 0;
-    let mut local = vec![(0u64, 0u64); surveyed.hosts.len()];
-    for (record, host) in (0u32..).zip(&surveyed.host_of) {
+/// Adds a chunk's records to the levels, and counts them.
+fn add_up(surveyed: &Surveyed, levels: &mut [LevelRow]) -> Counts {
+    let mut counts = Counts::default();
+    for record in 0..surveyed.records {
         let merged = surveyed.ladders.merged(record);
-        let counts = &mut local[*host as usize];
-        counts.0 += 1;
-        if merged != UNMERGED {
-            counts.1 += 1;
-            levels[usize::from(merged)].merged += 1;
+        if let Some(level) = levels.get_mut(usize::from(merged)) {
+            level.merged += 1;
         }
-    }
-    for (host, (records, duplicate)) in surveyed.hosts.iter().zip(local) {
-        let counts = match hosts.get_mut(host) {
-            Some(counts) => counts,
-            None => {
-                // A slot of the map, and the name as it lies in memory.
-                new_bytes += 40 + host.len() as u64 + 16;
-                hosts.entry(host.clone()).or_default()
-            }
-        };
-        counts.0 += records;
-        counts.1 += duplicate;
+        counts.records += 1;
+        counts.pages += u64::from(merged == UNMERGED);
+        counts.urls += u64::from(merged != 0);
+        counts.astray += u64::from(surveyed.ladders.is_astray(record));
     }
     for (level, changed) in levels.iter_mut().zip(&surveyed.changed) {
         level.changed += changed;
     }
-    new_bytes
+    counts
 }
 
 /// Keeps the first records that merge at a step. Those that the step changed show more than those
@@ -226,7 +205,7 @@ fn find_examples(job: &Job, chunk: &Parcel, surveyed: &Surveyed, levels: &mut [L
         let enough = if level == 0 { row.examples.len() } else { changed };
         (enough < EXAMPLES && row.looks < LOOKS).then_some(level)
     };
-    let records = surveyed.host_of.len() as u32;
+    let records = surveyed.records;
     if !(0..records).any(|record| wanted(levels, record).is_some()) {
         return;
     }
@@ -268,18 +247,6 @@ fn forms_around(
         }
         (Err(_), _) => (line.to_vec(), url.to_vec()),
     }
-}
-
-fn top_hosts(hosts: Map<Box<[u8]>, (u64, u64)>, top: usize) -> Vec<HostRow> {
-    let mut rows: Vec<HostRow> = hosts
-        .into_iter()
-        .map(|(host, (records, duplicate))| HostRow { host: host.into(), records, duplicate })
-        .collect();
-    rows.sort_unstable_by(|a, b| {
-        (b.duplicate, b.records).cmp(&(a.duplicate, a.records)).then_with(|| a.host.cmp(&b.host))
-    });
-    rows.truncate(top);
-    rows
 }
 
 fn input_row(InputFile { summary, layout }: &InputFile) -> InputRow {
