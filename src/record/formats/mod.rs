@@ -1,3 +1,71 @@
-//! One file for each format.
+//! One file for each format, and the list of them.
 
 pub(crate) mod access;
+
+use super::line_format::Recognize;
+
+/// A format by name.
+#[derive(Debug)]
+pub struct KnownFormat {
+    /// The name on the command line.
+    pub name: &'static str,
+    /// What it is, in a few words.
+    pub about: &'static str,
+    /// Whether a sample may be of it.
+    pub recognize: Recognize,
+}
+
+/// All formats but lists, the most specific first: of equally good ones the first is taken.
+pub const ALL: [KnownFormat; 4] = [
+    KnownFormat {
+        name: "access",
+        about: "access log; its columns are told by the first lines",
+        recognize: access::recognize,
+    },
+    KnownFormat {
+        name: "vhost",
+        about: "access log, common or combined, with a host in front",
+        recognize: access::recognize_vhost,
+    },
+    KnownFormat {
+        name: "combined",
+        about: "access log of Apache or nginx, with referrer and agent",
+        recognize: access::recognize_combined,
+    },
+    KnownFormat {
+        name: "clf",
+        about: "access log in the common log format",
+        recognize: access::recognize_clf,
+    },
+];
+
+/// The format `name`.
+pub fn find(name: &str) -> Option<&'static KnownFormat> {
+    ALL.iter().find(|format| format.name == name)
+}
+
+/// The names of all formats, lists among them.
+pub fn names() -> Vec<&'static str> {
+    ALL.iter().map(|format| format.name).chain([super::Layout::LINES]).collect()
+}
+/// tmp
+#[derive(Clone, Debug, Default)]
+pub struct FieldMap;
+impl FieldMap {
+    /// tmp
+    pub fn parse(_: &str) -> crate::error::Result<FieldMap> {
+        Ok(FieldMap)
+    }
+}
+/// tmp
+pub fn log_format(_: &str) -> crate::error::Result<std::sync::Arc<dyn super::LineFormat>> {
+    Err(crate::error::Error::config("x"))
+}
+/// tmp
+pub fn with_fields(
+    _: Option<&str>,
+    _: &[&[u8]],
+    _: &FieldMap,
+) -> crate::error::Result<std::sync::Arc<dyn super::LineFormat>> {
+    Err(crate::error::Error::config("x"))
+}

@@ -32,6 +32,21 @@ pub(crate) fn recognize(lines: &[&[u8]]) -> Option<Arc<dyn LineFormat>> {
     infer(lines).map(|access| Arc::new(access) as Arc<dyn LineFormat>)
 }
 
+/// The same, if it is a log in the common log format.
+pub(crate) fn recognize_clf(lines: &[&[u8]]) -> Option<Arc<dyn LineFormat>> {
+    recognize(lines).filter(|access| access.name() == "clf")
+}
+
+/// The same, if it is a combined log.
+pub(crate) fn recognize_combined(lines: &[&[u8]]) -> Option<Arc<dyn LineFormat>> {
+    recognize(lines).filter(|access| access.name() == "combined")
+}
+
+/// The same, if it has a host in front.
+pub(crate) fn recognize_vhost(lines: &[&[u8]]) -> Option<Arc<dyn LineFormat>> {
+    recognize(lines).filter(|access| access.name() == "vhost")
+}
+
 /// The same, as a value.
 pub(super) fn infer(lines: &[&[u8]]) -> Option<Access> {
     let sample = Sample::read(lines);
