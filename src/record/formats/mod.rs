@@ -1,6 +1,8 @@
 //! One file for each format, and the list of them.
 
 pub(crate) mod access;
+pub(crate) mod alb;
+pub(crate) mod squid;
 
 use super::line_format::Recognize;
 
@@ -16,7 +18,18 @@ pub struct KnownFormat {
 }
 
 /// All formats but lists, the most specific first: of equally good ones the first is taken.
-pub const ALL: [KnownFormat; 4] = [
+pub const ALL: [KnownFormat; 7] = [
+    KnownFormat {
+        name: "alb",
+        about: "access log of an application load balancer of AWS",
+        recognize: alb::recognize,
+    },
+    KnownFormat {
+        name: "elb",
+        about: "access log of a classic load balancer of AWS",
+        recognize: alb::recognize_classic,
+    },
+    KnownFormat { name: "squid", about: "native access log of Squid", recognize: squid::recognize },
     KnownFormat {
         name: "access",
         about: "access log; its columns are told by the first lines",
