@@ -2,6 +2,7 @@
 
 pub(crate) mod access;
 pub(crate) mod alb;
+pub(crate) mod log_format;
 pub(crate) mod squid;
 
 use super::line_format::Recognize;
@@ -70,9 +71,9 @@ impl FieldMap {
         Ok(FieldMap)
     }
 }
-/// tmp
-pub fn log_format(_: &str) -> crate::error::Result<std::sync::Arc<dyn super::LineFormat>> {
-    Err(crate::error::Error::config("x"))
+/// The format that `text` tells: see [`log_format::compile`].
+pub fn log_format(text: &str) -> crate::error::Result<std::sync::Arc<dyn super::LineFormat>> {
+    log_format::compile(text)
 }
 /// tmp
 pub fn with_fields(
