@@ -196,12 +196,12 @@ impl Survey {
         };
         let mut formats: Vec<&str> = self.input.iter().map(|row| row.format.as_str()).collect();
         formats.dedup();
-        let _ = writeln!(
-            out,
-            "Duplicates in {files} ({}), by profile {}",
-            formats.join(", "),
-            self.profile.title()
-        );
+        let formats = match formats.as_slice() {
+            ["lines"] => String::new(),
+            more => format!(" ({})", more.join(", ")),
+        };
+        let profile = self.profile.title();
+        let _ = writeln!(out, "Duplicates in {files}{formats}, by profile {profile}");
         if self.lacks_host {
             out.push_str(
                 "Lines name no host: pages are told apart by their path alone (--base-url)\n",
