@@ -2,12 +2,16 @@
 //! are shown to people, and left alone in files.
 
 mod clusters;
+mod evaluation;
 mod frames;
 mod output;
 mod survey;
 mod tally;
 
 pub use clusters::{ClusterWriter, DroppedWriter};
+pub use evaluation::{
+    Evaluation, EvaluationResult, Interval, Judged, RESAMPLES, SiteScore, wrong_rules_max,
+};
 pub use output::{Claims, Output};
 pub use survey::{ClusterRow, Example, HostRow, InputRow, LevelRow, Survey, number};
 pub use tally::Tally;

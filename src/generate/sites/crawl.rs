@@ -26,6 +26,9 @@ const SESSION_VISITS: u64 = 30;
 /// Percent of the visits that go to a URL that was met before.
 const AGAIN: u64 = 8;
 
+/// Percent of the visits during which a site refuses everything.
+const BLOCKED: u64 = 3;
+
 /// Tries to spell a page in a new way before the visit goes to an old URL.
 const TRIES: u32 = 8;
 
@@ -75,12 +78,22 @@ pub(super) fn crawl(layout: &Layout) -> Vec<Capture> {
     let count = visits.len() as u64;
     let mut random = Random::derived(layout.key, BODIES, 0);
     let start = START + random.below(86_400);
+    // The refusals come in one stretch, not in the first epoch: most URLs are known by then.
+    let blocked = count / 4 + random.below(count / 2 + 1);
+    let blocked = blocked..blocked + count * BLOCKED / 100;
     let capture = |(place, visit): (usize, Visit)| {
         let place = place as u64;
+        let is_blocked =
+            |place| layout.features.has(Feature::BlockPage) && blocked.contains(&place);
         let epoch = place * EPOCHS / count;
         let time = start + SECONDS * place / count;
         let target = &targets.all[visit.target as usize];
-        visit.captured(layout, target, time, epoch, &mut random)
+        let mut capture = visit.captured(layout, target, time, epoch, &mut random);
+        if place > 0 && is_blocked(place - 1) {
+            // What was refused did not send anywhere.
+            capture.via = None;
+        }
+        if is_blocked(place) { refused(layout, capture) } else { capture }
     };
     visits.into_iter().enumerate().map(capture).collect()
 }
@@ -271,6 +284,21 @@ impl Visit {
             features,
         }
     }
+}
+
+/// What the crawler is told when the site has had enough of it: 200, and the same for every URL.
+fn refused(layout: &Layout, mut capture: Capture) -> Capture {
+    if capture.method == Method::Get && capture.status != 304 {
+        let body = body::error_body(layout, 200);
+        capture.status = 200;
+        capture.mime = "text/html";
+        (capture.size, capture.digest) = (body.size, body.digest);
+        capture.redirect = None;
+        let signals = [Feature::Redirects, Feature::Errors, Feature::Partial];
+        capture.features = capture.features.without(Features::of(&signals));
+        capture.features.insert(Feature::BlockPage);
+    }
+    capture
 }
 
 fn mime(target: &Target, status: u16) -> &'static str {

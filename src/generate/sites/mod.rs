@@ -21,6 +21,8 @@ mod layout;
 mod spelling;
 mod summary;
 mod targets;
+#[cfg(test)]
+mod tests;
 mod words;
 
 pub use capture::{Capture, Digest, Method};
