@@ -3,6 +3,7 @@
 
 mod breakdown;
 mod clusters;
+mod evaluation;
 mod frames;
 mod output;
 mod survey;
@@ -10,6 +11,9 @@ mod tally;
 
 pub use breakdown::{Breakdown, BreakdownRow, Counts, Facet};
 pub use clusters::{ClusterWriter, DroppedWriter};
+pub use evaluation::{
+    Evaluation, EvaluationResult, Interval, Judged, RESAMPLES, SiteScore, wrong_rules_max,
+};
 pub use output::{Claims, Output};
 pub use survey::{ClusterRow, Example, InputRow, LevelRow, Survey, number};
 pub use tally::Tally;
