@@ -15,11 +15,13 @@ mod cut;
 mod files;
 mod frames;
 mod gzip;
+mod lz4;
 #[allow(unsafe_code)]
 mod mapped;
 #[allow(unsafe_code)]
 mod sigbus;
 mod source;
+mod steps;
 mod stream;
 #[cfg(test)]
 mod tests;
@@ -65,7 +67,8 @@ pub struct InputPlan {
     pub line_bytes_max: usize,
     /// About how many bytes a chunk holds. Zero counts as one.
     pub chunk_bytes: usize,
-    /// Largest zstd window that is accepted, as a power of two, in bytes. Clamped to 10..=31.
+    /// Largest zstd window, or xz dictionary, that is accepted, as a power of two, in bytes. Clamped
+    /// to 10..=31.
     pub zstd_window_log_max: u32,
     /// Maps plain regular files into memory instead of reading them.
     ///

@@ -1,5 +1,6 @@
 //! One opened file: mapped or read, plain or packed.
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,10 +11,15 @@ use super::compression::Compression;
 use super::cut::{Sizes, cut};
 use super::files;
 use super::gzip::Gzip;
+use super::lz4::Lz4;
 use super::mapped::{Mapped, Origin};
+use super::steps;
 use super::stream::{Disk, Reader, Stream, packed};
 use super::unpack::{Unpacker, Unpacking};
 use crate::error::{Error, Result};
+
+/// Memory in bytes that the decoder of xz takes beside its dictionary, with room to spare.
+const XZ_BYTES_BESIDE: u64 = 1 << 20;
 
 /// What is known of a file that was read, or is being read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -79,8 +85,7 @@ impl Source {
 
         let progress_start = progress.load(Ordering::Relaxed);
         let mut disk = Disk::new(&origin, rest_bytes, progress);
-        let mut head = Vec::new();
-        disk.fill(&mut head, Compression::HEAD_BYTES).map_err(reading)?;
+        let head = disk.head().map_err(reading)?;
         let compression = Compression::sniff(&head).map_err(|error| error.at(&origin.shown))?;
         // Standard input is never mapped: somebody else may have read a part of it before.
         let map = match size {
@@ -91,24 +96,18 @@ impl Source {
             }
             _ => None,
         };
-        let body = match (map, compression) {
-            (Some(map), _) => {
+        let body = match map {
+            Some(map) => {
                 // Every byte is counted when it is delivered, these as well.
                 progress.store(progress_start, Ordering::Relaxed);
                 Body::Mapped(Arc::new(map), 0)
             }
-            (None, Compression::None) => Body::Stream(Stream::new(Reader::Plain(disk), head)),
-            (None, Compression::Gzip) => {
-                let decoder = Gzip::new(packed(head, disk));
-                Body::Stream(Stream::new(Reader::Gzip(Box::new(decoder)), Vec::new()))
-            }
-            (None, Compression::Zstd) => {
+            None => {
                 // Of a stream, nothing is read that is not decoded at once: more may come late.
                 let crew = how.crew.clone().filter(|_| rest_bytes.is_some());
                 let how = Unpacking { crew, ..how.clone() };
-                let unpacker = Unpacker::new(head, disk, plan.zstd_window_log_max, how);
-                let unpacker = Box::new(unpacker.map_err(reading)?);
-                Body::Stream(Stream::new(Reader::Zstd(unpacker), Vec::new()))
+                let stream = unpack(compression, head, disk, plan, how).map_err(reading)?;
+                Body::Stream(checked(stream, compression, &origin.shown)?)
             }
         };
         let summary = FileSummary {
@@ -175,6 +174,39 @@ impl Source {
             _ => Ok(()),
         }
     }
+}
+
+/// The decoded bytes of a file that begins with `head` and goes on with `disk`.
+fn unpack(
+    compression: Compression,
+    head: Vec<u8>,
+    disk: Disk,
+    plan: &InputPlan,
+    how: Unpacking,
+) -> io::Result<Stream> {
+    let reader = match compression {
+        Compression::None => return Ok(Stream::new(Reader::Plain(disk), head)),
+        Compression::Zstd => {
+            Reader::Zstd(Box::new(Unpacker::new(head, disk, plan.zstd_window_log_max, how)?))
+        }
+        Compression::Gzip => Reader::Gzip(Box::new(Gzip::new(packed(head, disk)))),
+        Compression::Bzip2 => Reader::Bzip2(Box::new(steps::bzip2(packed(head, disk)))),
+        Compression::Xz => {
+            // What is for the window, and what the decoder takes beside it.
+            let bytes_max = (1 << plan.zstd_window_log_max.clamp(10, 31)) + XZ_BYTES_BESIDE;
+            Reader::Xz(Box::new(steps::xz(packed(head, disk), bytes_max)?), bytes_max)
+        }
+        Compression::Lz4 => Reader::Lz4(Box::new(Lz4::new(packed(head, disk)))),
+    };
+    Ok(Stream::new(reader, Vec::new()))
+}
+
+/// `stream`, unless what was unpacked is packed once more.
+fn checked(mut stream: Stream, compression: Compression, shown: &str) -> Result<Stream> {
+    if compression != Compression::None {
+        compression.check_content(stream.head()).map_err(|error| error.at(shown))?;
+    }
+    Ok(stream)
 }
 
 impl std::fmt::Debug for Source {
