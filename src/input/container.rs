@@ -123,7 +123,11 @@ mod tests {
             ("PAR1.example.com", None, "a line that begins like one"),
             ("<urlset>", Some(Container::Sitemap), "no declaration"),
             (bom, Some(Container::Sitemap), "a mark, a declaration"),
-            ("<?xml?><!-- <rss> --><!DOCTYPE x><s:sitemapindex x='y'>", Some(Container::Sitemap), "all"),
+            (
+                "<?xml?><!-- <rss> --><!DOCTYPE x><s:sitemapindex x='y'>",
+                Some(Container::Sitemap),
+                "all",
+            ),
             ("<?xml version='1.0'?><!-- a comment without", None, "no root in the head"),
             ("<urlset", None, "no end of the name"),
             ("<html><body>", None, "another document"),

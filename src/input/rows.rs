@@ -41,7 +41,7 @@ impl Row {
 
     /// Makes it say nothing.
     pub(super) fn clear(&mut self) {
-        self.fields_mut().map(Vec::clear);
+        self.fields_mut().into_iter().for_each(Vec::clear);
     }
 
     /// Appends the row to `out`, with `separator` behind it.
@@ -163,7 +163,8 @@ pub(super) mod tests {
         let lines = lines.filter(|_| !buffer.is_empty());
         // Tabs are what matters here, so they are not shown as escapes are.
         let shown = |line: &[u8]| {
-            let fields: Vec<_> = line.split(|byte| *byte == b'\t').map(|f| show(f).to_string()).collect();
+            let fields: Vec<_> =
+                line.split(|byte| *byte == b'\t').map(|f| show(f).to_string()).collect();
             fields.join("|").trim_end_matches('|').to_string()
         };
         (lines.map(shown).collect(), error.map(|error| error.to_string()))

@@ -189,7 +189,13 @@ mod tests {
             check(is_xz, &three, b"one\ntwo\n", None, "an empty one between");
             check(is_xz, &[&one[..], &[0; 40]].concat(), b"one\n", None, "zeros at the end");
             check(is_xz, &[&one[..], &[0; 8], &two].concat(), b"one\ntwo\n", None, "zeros between");
-            check(is_xz, &[&one[..], b"\0\0\0\0junk junk junk"].concat(), b"one\n", DAMAGED, "junk");
+            check(
+                is_xz,
+                &[&one[..], b"\0\0\0\0junk junk junk"].concat(),
+                b"one\n",
+                DAMAGED,
+                "junk",
+            );
         }
     }
 

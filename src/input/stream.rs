@@ -9,9 +9,11 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use super::chunk::Chunk;
 use super::compression::{Compression, explain};
 use super::cut::Sizes;
+use super::decoded::Decoded;
 use super::gzip::Gzip;
 use super::lz4::Lz4;
 use super::mapped::Origin;
+use super::rows::{Parser, Rows};
 use super::steps::{self, Bzip2, Xz};
 use super::unpack::Unpacker;
 use crate::error::{Error, Result};
@@ -168,6 +170,8 @@ pub(super) enum Reader {
     /// With the most memory that the decoder may take, in bytes.
     Xz(Box<Xz<Packed>>, u64),
     Lz4(Box<Lz4<Packed>>),
+    /// The records of a container; not the decoded bytes, but what was made of them.
+    Rows(Box<Rows>),
     #[cfg(test)]
     Test(Box<dyn Read + Send>),
 }
@@ -187,6 +191,7 @@ impl Reader {
             Reader::Bzip2(decoder) => read_into(decoder, buffer, bytes),
             Reader::Xz(decoder, _) => read_into(decoder, buffer, bytes),
             Reader::Lz4(decoder) => read_into(decoder, buffer, bytes),
+            Reader::Rows(rows) => rows.fill(buffer, bytes),
             #[cfg(test)]
             Reader::Test(reader) => read_into(reader, buffer, bytes),
         }
@@ -195,8 +200,9 @@ impl Reader {
     /// What `error`, returned by [`Reader::fill`] after `decoded` bytes in all, means to a person.
     ///
     /// `shown` is the name of the file in messages.
-    pub(super) fn explain(&self, error: io::Error, shown: &str, decoded: u64) -> Error {
+    pub(super) fn explain(&mut self, error: io::Error, shown: &str, decoded: u64) -> Error {
         match self {
+            Reader::Rows(rows) => rows.explain(shown),
             Reader::Zstd(unpacker) => unpacker.explain(error, shown, decoded),
             Reader::Gzip(_) => explain(Compression::Gzip, error, shown, decoded),
             Reader::Bzip2(_) => explain(Compression::Bzip2, error, shown, decoded),
@@ -205,7 +211,7 @@ impl Reader {
                     "{shown}: expected an xz file that takes at most {} KiB to unpack, found one \
                      that takes more, after {decoded} decoded bytes; give it more memory with -S, \
                      or decompress the file first",
-                    memory_bytes_max >> 10,
+                    *memory_bytes_max >> 10,
                 ))
             }
             Reader::Xz(..) => explain(Compression::Xz, error, shown, decoded),
@@ -266,6 +272,14 @@ impl Stream {
             None => Ok(()),
             Some(error) => Err(self.reader.explain(error, shown, self.at)),
         }
+    }
+
+    /// The records that `parser` finds in it, as rows that end with `separator`; before the first
+    /// chunk.
+    pub(super) fn into_rows(self, parser: Box<dyn Parser>, separator: u8) -> Stream {
+        let Stream { reader, buffer, ended, error, .. } = self;
+        let rows = Rows::new(Decoded::new(reader, buffer, ended, error), parser, separator);
+        Stream::new(Reader::Rows(Box::new(rows)), Vec::new())
     }
 
     /// The first bytes, [`HEAD_BYTES`] of them if there are as many; before the first chunk.

@@ -12,7 +12,7 @@ use crate::bytes::show;
 use crate::crew::Crew;
 use crate::error::Error;
 
-fn zstd(bytes: &[u8]) -> Vec<u8> {
+pub(super) fn zstd(bytes: &[u8]) -> Vec<u8> {
     zstd::stream::encode_all(bytes, 1).unwrap()
 }
 
@@ -24,25 +24,25 @@ fn zstd_of_stream(bytes: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-fn gzip(bytes: &[u8]) -> Vec<u8> {
+pub(super) fn gzip(bytes: &[u8]) -> Vec<u8> {
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     encoder.write_all(bytes).unwrap();
     encoder.finish().unwrap()
 }
 
-fn bzip2(bytes: &[u8]) -> Vec<u8> {
+pub(super) fn bzip2(bytes: &[u8]) -> Vec<u8> {
     let mut encoder = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::fast());
     encoder.write_all(bytes).unwrap();
     encoder.finish().unwrap()
 }
 
-fn xz(bytes: &[u8]) -> Vec<u8> {
+pub(super) fn xz(bytes: &[u8]) -> Vec<u8> {
     let mut encoder = liblzma::write::XzEncoder::new(Vec::new(), 0);
     encoder.write_all(bytes).unwrap();
     encoder.finish().unwrap()
 }
 
-fn lz4(bytes: &[u8]) -> Vec<u8> {
+pub(super) fn lz4(bytes: &[u8]) -> Vec<u8> {
     use lz4_flex::frame::{BlockSize, FrameEncoder, FrameInfo};
     let info = FrameInfo::new().block_size(BlockSize::Max64KB);
     let mut encoder = FrameEncoder::with_frame_info(info, Vec::new());
@@ -51,20 +51,20 @@ fn lz4(bytes: &[u8]) -> Vec<u8> {
 }
 
 /// A directory with files in it, which vanishes at the end of the test.
-struct Dir(tempfile::TempDir);
+pub(super) struct Dir(tempfile::TempDir);
 
 impl Dir {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         Dir(tempfile::tempdir().unwrap())
     }
 
-    fn file(&self, name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
+    pub(super) fn file(&self, name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
         let path = self.0.path().join(name);
         fs::write(&path, bytes).unwrap();
         path
     }
 
-    fn pipe(&self, name: &str) -> PathBuf {
+    pub(super) fn pipe(&self, name: &str) -> PathBuf {
         use rustix::fs::{CWD, FileType, Mode, mknodat};
         let path = self.0.path().join(name);
         mknodat(CWD, &path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
@@ -72,7 +72,7 @@ impl Dir {
     }
 }
 
-fn plan(paths: &[&Path]) -> InputPlan {
+pub(super) fn plan(paths: &[&Path]) -> InputPlan {
     InputPlan { paths: paths.iter().map(|&path| path.to_owned()).collect(), ..<_>::default() }
 }
 

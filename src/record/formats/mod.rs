@@ -1,1 +1,3 @@
 //! One file for each format.
+
+pub mod rows;
