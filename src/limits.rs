@@ -53,6 +53,12 @@ pub const MEMORY_BYTES_PER_THREAD: u64 = 512 << 10;
 /// machines.
 pub const ZSTD_WINDOW_LOG_MAX: u32 = 31;
 
+/// Longest head of an HTTP answer in a web archive that is looked at, in bytes.
+///
+/// Reason: servers refuse, and browsers give up on, heads much longer; what is missed beyond is a
+/// media type.
+pub const HTTP_HEAD_BYTES_MAX: usize = 16 << 10;
+
 /// Most changes that rules may make to one URL before it counts as unstable.
 ///
 /// Reason: there are 18 rules, and hardly any reopens another's work; the bound makes termination

@@ -11,7 +11,7 @@ use crate::canonical::{
     Canonicalizer, DefaultRow, DustRules, KeepRow, Profile, Settings, read_hosts,
 };
 use crate::error::{Error, Result};
-use crate::input::InputPlan;
+use crate::input::{Container, Containers, InputPlan};
 use crate::limits::{CONFIG_BYTES_MAX, LINE_BYTES_CEILING};
 use crate::pipeline::{FormatChoice, FormatPlan, Memory};
 use crate::record::formats::{self, FieldMap};
@@ -56,6 +56,7 @@ impl InputArgs {
             separator,
             line_bytes_max: self.line_limit as usize,
             map: !self.no_map,
+            containers: self.format.containers(),
             ..InputPlan::default()
         };
         plan.resolve()?;
@@ -75,7 +76,24 @@ impl FormatArgs {
         })
     }
 
+    /// Which files are containers: those of the format that is told, or those that look so.
+    fn containers(&self) -> Containers {
+        match (self.container(), &self.format, &self.log_format) {
+            (Some(container), _, _) => Containers::Only(container),
+            (None, None, None) => Containers::Detect,
+            _ => Containers::None,
+        }
+    }
+
+    fn container(&self) -> Option<Container> {
+        let name = self.format.as_ref()?.to_ascii_lowercase();
+        Container::ALL.into_iter().find(|container| container.name() == name)
+    }
+
     fn choice(&self) -> Result<Option<FormatChoice>> {
+        if self.container().is_some() {
+            return Ok(None);
+        }
         if let Some(text) = &self.log_format {
             return formats::log_format(text).map(|format| Some(FormatChoice::Given(format)));
         }
@@ -90,7 +108,11 @@ impl FormatArgs {
         if name != Layout::LINES && formats::find(&name).is_none() {
             return Err(Error::config(format!(
                 "--format {name}: no such format; expected one of {}",
-                formats::names().map(|(name, _)| name).collect::<Vec<_>>().join(", ")
+                formats::names()
+                    .map(|(name, _)| name)
+                    .chain(Container::ALL.map(Container::name))
+                    .collect::<Vec<_>>()
+                    .join(", ")
             )));
         }
         Ok(Some(match fields {

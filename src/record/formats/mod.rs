@@ -3,6 +3,7 @@
 pub(crate) mod access;
 pub(crate) mod alb;
 pub(crate) mod log_format;
+pub(crate) mod rows;
 pub(crate) mod squid;
 
 use super::line_format::Recognize;
@@ -62,6 +63,11 @@ pub fn find(name: &str) -> Option<&'static KnownFormat> {
 pub fn names() -> impl Iterator<Item = (&'static str, &'static str)> {
     let list = (super::Layout::LINES, "list: one URL on each line");
     ALL.iter().map(|format| (format.name, format.about)).chain([list])
+}
+
+/// The format of the rows of a container of the kind `name`, which `input` makes.
+pub fn rows(name: &'static str) -> std::sync::Arc<dyn super::LineFormat> {
+    std::sync::Arc::new(rows::Rows::new(name))
 }
 
 /// tmp
