@@ -263,6 +263,11 @@ fn act_of(kind: &Kind, scope: &RuleScope) -> Result<Act> {
             differ(from, to)?;
             check_text("alias-suffix", from, "?#")?;
             check_text("alias-suffix", to, "?#;=")?;
+            if from.starts_with('/') && !matches!(to.as_bytes(), [] | [b'/', ..]) {
+                return Err(Error::config(format!(
+                    "\"{from}\" starts with a slash and \"{to}\" does not; a segment would grow"
+                )));
+            }
             match from.as_bytes() {
                 [] => {
                     return Err(Error::config(

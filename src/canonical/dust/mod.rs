@@ -12,6 +12,7 @@
 mod compile;
 mod file;
 mod glob;
+mod lint;
 mod order;
 mod rule;
 mod site;
@@ -283,7 +284,7 @@ impl DustRules {
                     _ => break,
                 }
             }
-            if !seen.contains(&to) {
+            if to != from {
                 hosts.insert(from, (to, rule));
             }
         }
