@@ -9,6 +9,7 @@ mod generate_site;
 mod memory;
 mod plan;
 mod progress;
+mod rule_files;
 mod rules;
 mod stats;
 mod words;
