@@ -1,8 +1,10 @@
 //! Lines to records: what is a URL, what is empty, what is a reject.
 
+mod escapes;
 pub mod formats;
 mod found;
 mod line_format;
+pub mod time;
 
 pub use found::{Escapes, Fields, Found, Parsed};
 pub use line_format::{LineFormat, Recognize};
