@@ -37,6 +37,8 @@ pub(super) enum Command {
     Report(ReportArgs),
     /// List the rules, or show the page of one
     Rules(RulesArgs),
+    /// List the formats that are read
+    Formats,
     /// Make test data with known truth
     Generate(GenerateArgs),
     /// Print completions for a shell
@@ -54,7 +56,7 @@ pub(super) enum Command {
 /// What is read.
 #[derive(ClapArgs, Debug)]
 pub(super) struct InputArgs {
-    /// Lists of URLs, one on each line; plain, zstd or gzip; `-` is standard input
+    /// Lists of URLs, logs, indexes; plain or packed, both told by content; `-` is standard input
     #[arg(value_name = "FILE")]
     pub(super) files: Vec<PathBuf>,
     /// Read all files below a folder
@@ -73,6 +75,48 @@ pub(super) struct InputArgs {
     /// Read plain files instead of mapping them
     #[arg(long, help_heading = "Input")]
     pub(super) no_map: bool,
+    #[command(flatten)]
+    pub(super) format: FormatArgs,
+}
+
+/// How records are found, and which of them count.
+#[derive(ClapArgs, Debug)]
+pub(super) struct FormatArgs {
+    /// Format of all files, instead of what their content says; `undust formats` lists them
+    #[arg(short, long, value_name = "NAME", help_heading = "Format")]
+    pub(super) format: Option<String>,
+    /// Column or member with the URL: a name, a number from 1, a JSON pointer; others as in
+    /// url=page,status=code,digest=…
+    #[arg(long, value_name = "FIELD", help_heading = "Format")]
+    pub(super) field: Option<String>,
+    /// Format of a log, as in nginx's log_format or Apache's LogFormat
+    #[arg(long, value_name = "STRING", help_heading = "Format",
+          conflicts_with_all = ["format", "field"])]
+    pub(super) log_format: Option<String>,
+    /// Scheme and host of paths that have none in their line, such as https://example.com
+    #[arg(long, value_name = "URL", help_heading = "Format")]
+    pub(super) base_url: Option<String>,
+    /// Only records with such a status: 200, 3xx, 200-299
+    #[arg(long, value_name = "STATUS", value_delimiter = ',', help_heading = "Filter")]
+    pub(super) status: Vec<String>,
+    /// Only records with such a method
+    #[arg(long, value_name = "METHOD", value_delimiter = ',', help_heading = "Filter")]
+    pub(super) method: Vec<String>,
+    /// Only records from this time on: 2026-11-21, or 2026-11-21T09:30:00+01:00
+    #[arg(long, value_name = "TIME", help_heading = "Filter")]
+    pub(super) since: Option<String>,
+    /// Only records before this time
+    #[arg(long, value_name = "TIME", help_heading = "Filter")]
+    pub(super) until: Option<String>,
+    /// Only URLs that match: HOST, /PATH or HOST/PATH, where * is any run of characters
+    #[arg(long, value_name = "GLOB", help_heading = "Filter")]
+    pub(super) include: Vec<String>,
+    /// No URLs that match
+    #[arg(long, value_name = "GLOB", help_heading = "Filter")]
+    pub(super) exclude: Vec<String>,
+    /// Write every rejected line here, with its kind in front
+    #[arg(long, value_name = "FILE", help_heading = "Input")]
+    pub(super) rejects: Option<PathBuf>,
 }
 
 /// Which canonical form.
@@ -177,7 +221,7 @@ pub(super) struct DedupArgs {
     /// Which spelling stands for its cluster
     #[arg(long, value_enum, default_value_t = KeepArg::First)]
     pub(super) keep: KeepArg,
-    /// Write the spelling as it was read, or the canonical form
+    /// Write the URL as it was read, its canonical form, or the whole line of a log or a table
     #[arg(long, value_enum, default_value_t = PrintArg::Original, conflicts_with = "clusters")]
     pub(super) print: PrintArg,
     /// Drop what earlier runs with this file had; the file is made, or grows, when the run is done
@@ -205,6 +249,7 @@ pub(super) enum KeepArg {
 pub(super) enum PrintArg {
     Original,
     Canonical,
+    Line,
 }
 
 #[derive(ClapArgs, Debug)]

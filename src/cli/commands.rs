@@ -2,11 +2,12 @@
 
 use std::fs::File;
 use std::path::Path;
+use std::sync::Mutex;
 use std::time::Instant;
 
 use super::args::{
-    CanonArgs, DedupArgs, GenerateArgs, GenerateCommand, GenerateListArgs, KeepArg, OnBadArg,
-    PrintArg, ReportArgs, RunArgs, ToArg,
+    CanonArgs, DedupArgs, GenerateArgs, GenerateCommand, GenerateListArgs, InputArgs, KeepArg,
+    OnBadArg, PrintArg, ReportArgs, RunArgs, ToArg,
 };
 use super::progress::Progress;
 use super::stats::Stats;
@@ -18,33 +19,53 @@ use crate::cluster::{Keep, Seen};
 use crate::error::{Error, Result};
 use crate::fingerprint::FingerprintKey;
 use crate::generate::{List, ListPlan, TRUTH_HEADER, write_truth};
-use crate::input::InputPlan;
 use crate::parts;
 use crate::pipeline::{
     self, DedupPlan, Filter, Job, OnBad, Outcome, Print, SelectPlan, Spooled, Watch,
 };
+use crate::record::formats;
 use crate::report::{Claims, Output};
 
 fn job<'a>(
-    input: InputPlan,
+    input: &InputArgs,
     canonicalizer: &'a Canonicalizer,
     run: &RunArgs,
     watch: &'a dyn Watch,
 ) -> Result<Job<'a>> {
-    let key = FingerprintKey::random();
-    let job = Job { input, canonicalizer, key, threads: run.threads, memory: run.memory(), watch };
+    let job = Job {
+        input: input.plan()?,
+        format: input.format.plan()?,
+        rejects: None,
+        canonicalizer,
+        key: FingerprintKey::random(),
+        threads: run.threads,
+        memory: run.memory(),
+        watch,
+    };
     job.check_memory()?;
     Ok(job)
+}
+
+impl InputArgs {
+    /// Opens the file for rejected lines, if one is asked for.
+    fn open_rejects(&self, claims: &mut Claims) -> Result<Option<Mutex<Output>>> {
+        let path = self.format.rejects.as_deref();
+        path.map(|path| claims.open(Some(path)).map(Mutex::new)).transpose()
+    }
 }
 
 /// The closing words of a job that is done.
 fn close(
     outcome: &Outcome,
-    job: &Job,
+    job: &mut Job,
     run: &RunArgs,
     stats: Option<Stats>,
     started: Instant,
 ) -> Result<()> {
+    if let Some(rejects) = job.rejects.take() {
+        let file = rejects.into_inner();
+        file.map_err(|_| Error::internal("a thread has panicked while it wrote"))?.publish()?;
+    }
     let profile = job.canonicalizer.profile();
     let elapsed = started.elapsed();
     if !run.quiet {
@@ -60,7 +81,7 @@ pub(super) fn dedup(args: &DedupArgs) -> Result<u8> {
     let started = Instant::now();
     let canonicalizer = args.profile.canonicalizer()?;
     let progress = Progress::new(args.run.quiet);
-    let mut job = job(args.input.plan()?, &canonicalizer, &args.run, &progress)?;
+    let mut job = job(&args.input, &canonicalizer, &args.run, &progress)?;
     if args.check {
         return check(&job, args.run.quiet);
     }
@@ -70,6 +91,7 @@ pub(super) fn dedup(args: &DedupArgs) -> Result<u8> {
         ));
     }
     let mut claims = Claims::new(&job.input.paths).pack_with(job.crew());
+    job.rejects = args.input.open_rejects(&mut claims)?;
     let mut output = claims.open(args.run.output.as_deref())?;
     let stats = args.run.open_stats(&mut claims)?;
     let outcome = if args.looks_twice() {
@@ -94,7 +116,7 @@ pub(super) fn dedup(args: &DedupArgs) -> Result<u8> {
         }
         outcome
     };
-    close(&outcome, &job, &args.run, stats, started)?;
+    close(&outcome, &mut job, &args.run, stats, started)?;
     Ok(DONE)
 }
 
@@ -148,6 +170,7 @@ impl From<PrintArg> for Print {
         match print {
             PrintArg::Original => Print::Original,
             PrintArg::Canonical => Print::Canonical,
+            PrintArg::Line => Print::Line,
         }
     }
 }
@@ -182,18 +205,19 @@ pub(super) fn canon(args: &CanonArgs) -> Result<u8> {
     let started = Instant::now();
     let canonicalizer = args.profile.canonicalizer()?;
     let progress = Progress::new(args.run.quiet);
-    let job = job(args.input.plan()?, &canonicalizer, &args.run, &progress)?;
+    let mut job = job(&args.input, &canonicalizer, &args.run, &progress)?;
     let on_bad = match args.on_bad {
         OnBadArg::Keep => OnBad::Keep,
         OnBadArg::Empty => OnBad::Empty,
         OnBadArg::Fail => OnBad::Fail,
     };
     let mut claims = Claims::new(&job.input.paths).pack_with(job.crew());
+    job.rejects = args.input.open_rejects(&mut claims)?;
     let mut output = claims.open(args.run.output.as_deref())?;
     let stats = args.run.open_stats(&mut claims)?;
     let outcome = pipeline::canon(&job, on_bad, &mut output)?;
     output.publish()?;
-    close(&outcome, &job, &args.run, stats, started)?;
+    close(&outcome, &mut job, &args.run, stats, started)?;
     Ok(DONE)
 }
 
@@ -201,8 +225,9 @@ pub(super) fn report(args: &ReportArgs) -> Result<u8> {
     let started = Instant::now();
     let canonicalizer = args.profile.canonicalizer()?;
     let progress = Progress::new(args.run.quiet);
-    let mut job = job(args.input.plan()?, &canonicalizer, &args.run, &progress)?;
+    let mut job = job(&args.input, &canonicalizer, &args.run, &progress)?;
     let mut claims = Claims::new(&job.input.paths).pack_with(job.crew());
+    job.rejects = args.input.open_rejects(&mut claims)?;
     let mut output = claims.open(args.run.output.as_deref())?;
     let stats = args.run.open_stats(&mut claims)?;
     let _spooled = Spooled::replace(&mut job.input, &job.memory.temp_dir)?;
@@ -213,7 +238,7 @@ pub(super) fn report(args: &ReportArgs) -> Result<u8> {
     };
     output.write(text.as_bytes())?;
     output.publish()?;
-    close(&outcome, &job, &args.run, stats, started)?;
+    close(&outcome, &mut job, &args.run, stats, started)?;
     Ok(DONE)
 }
 
@@ -251,6 +276,14 @@ fn generate_list(args: &GenerateListArgs) -> Result<u8> {
     truth_file.map_or(Ok(()), Output::publish)?;
     output.publish()?;
     Ok(DONE)
+}
+
+pub(super) fn formats() -> Result<u8> {
+    let mut text = String::new();
+    for (name, about) in formats::names() {
+        text.push_str(&format!("{name:<12} {about}\n"));
+    }
+    print(text.as_bytes())
 }
 
 pub(super) fn completions(shell: clap_complete::Shell) -> Result<u8> {

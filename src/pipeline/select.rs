@@ -13,13 +13,12 @@ use super::budget::too_many;
 use super::pool::Pool;
 use super::scan::scan;
 use super::selected::{Rest, Selected};
-use super::walk::{entries, walk};
+use super::walk::{Hand, each_entry, walk};
 use super::{Job, Outcome, Print, temp};
-use crate::canonical::Scratch;
 use crate::cluster::{Census, Keep, Occurrence, Scattered};
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
-use crate::record::Entry;
+use crate::record::{Entry, Workspace, full_url, without_no_host};
 use crate::report::{ClusterWriter, DroppedWriter, Output};
 
 /// Which clusters are written.
@@ -114,12 +113,12 @@ fn take_census(
         job,
         pool,
         "counting",
-        Scratch::default,
-        |scratch, chunk| {
+        Hand::default,
+        |hand, chunk| {
             let (mut fingerprints, mut line_bytes, mut lines) = (vec![], vec![], vec![]);
-            let tally = walk(chunk, job, scratch, |line, record, canonical| {
+            let tally = walk(chunk, job, hand, |line, record, canonical| {
                 fingerprints.push(job.key.fingerprint(canonical.form));
-                line_bytes.push(u32::try_from(record.line.len()).unwrap_or(u32::MAX));
+                line_bytes.push(u32::try_from(record.spelling.len()).unwrap_or(u32::MAX));
                 lines.push(line);
             });
             let scattered = Scattered::new(&fingerprints);
@@ -130,7 +129,7 @@ fn take_census(
             let mut occurrences = Vec::with_capacity(batch.len());
             for (_, (mut occurrence, counts)) in batch {
                 occurrence.first_line = tally.lines;
-                tally.merge(&counts);
+                job.add(tally, &counts)?;
                 occurrences.push(occurrence);
             }
             if rest.is_none() && census.memory_bytes_ahead() > budget.table_bytes() {
@@ -164,7 +163,7 @@ fn write_representatives(
     output: &mut Output,
 ) -> Result<()> {
     let mut line = 0;
-    let mut scratch = Scratch::default();
+    let Hand { mut scratch, mut workspace } = Hand::default();
     scan(
         job,
         pool,
@@ -174,21 +173,25 @@ fn write_representatives(
         |batch| {
             let before = line;
             for (chunk, ()) in batch {
-                for entry in entries(&chunk, job.reading()) {
+                each_entry(&chunk, job, &mut workspace, |entry| {
                     let wanted = selected.lines_of(job, line)?;
                     line += 1;
-                    let (Some(lines), Entry::Record(record)) = (wanted, entry) else { continue };
+                    let (Some(lines), Entry::Record(record)) = (wanted, entry) else {
+                        return Ok(());
+                    };
                     if plan.counts {
                         output.write(format!("{lines:7} ").as_bytes())?;
                     }
                     let text = match plan.print {
-                        Print::Original => record.line,
+                        Print::Original => record.spelling,
+                        Print::Line => record.line,
                         Print::Canonical => {
-                            job.canonicalizer.canonical(record.url, &mut scratch).form
+                            let canonical = job.canonicalizer.canonical(record.url, &mut scratch);
+                            without_no_host(canonical.form)
                         }
                     };
-                    output.line(text, job.input.separator)?;
-                }
+                    output.line(text, job.input.separator)
+                })?;
             }
             output.pass_on()?;
             Ok(Some(line - before))
@@ -250,14 +253,15 @@ fn gather(
     let rows_max = job.budget().members_bytes(census.memory_bytes()) / MEMBER_BYTES;
     let mut rows = Vec::new();
     let (mut line, mut at) = (0u64, 0u64);
+    let mut workspace = Workspace::default();
     scan(
         job,
         pool,
         "gathering",
-        Scratch::default,
-        |scratch, chunk| {
+        Hand::default,
+        |hand, chunk| {
             let mut fingerprints: Vec<Fingerprint> = Vec::new();
-            walk(chunk, job, scratch, |_, _, canonical| {
+            walk(chunk, job, hand, |_, _, canonical| {
                 fingerprints.push(job.key.fingerprint(canonical.form));
             });
             fingerprints
@@ -266,10 +270,10 @@ fn gather(
             let before = line;
             for (chunk, fingerprints) in batch {
                 let mut fingerprints = fingerprints.into_iter();
-                for entry in entries(&chunk, job.reading()) {
+                each_entry(&chunk, job, &mut workspace, |entry| {
                     let number = line;
                     line += 1;
-                    let Entry::Record(record) = entry else { continue };
+                    let Entry::Record(record) = entry else { return Ok(()) };
                     let cluster = fingerprints.next().and_then(|one| census.get(one));
                     let cluster = cluster.ok_or_else(|| {
                         Error::input(
@@ -278,8 +282,8 @@ fn gather(
                     })?;
                     let in_list = plan.clusters && plan.filter.wants(cluster.lines);
                     if in_list || all_duplicates && cluster.lines > 1 {
-                        writer.write_all(record.line).map_err(spool_error)?;
-                        let line_bytes = u32::try_from(record.line.len()).unwrap_or(u32::MAX);
+                        writer.write_all(record.spelling).map_err(spool_error)?;
+                        let line_bytes = u32::try_from(record.spelling.len()).unwrap_or(u32::MAX);
                         let cluster = cluster.representative;
                         if rows.len() as u64 >= rows_max {
                             let bytes = census.memory_bytes() + rows_max * MEMBER_BYTES;
@@ -288,7 +292,8 @@ fn gather(
                         rows.push(Member { cluster, line: number, at, line_bytes });
                         at += u64::from(line_bytes);
                     }
-                }
+                    Ok(())
+                })?;
             }
             Ok(Some(line - before))
         },
@@ -340,7 +345,7 @@ fn write_dropped(members: &Members, job: &Job, output: &mut Output) -> Result<()
     let mut writer = DroppedWriter::new(output, job.input.separator)?;
     for (line, member, representative) in rows {
         let (dropped, kept) = (members.text(member)?, members.text(representative)?);
-        let reason = job.canonicalizer.compare(&dropped, &kept).reason();
+        let reason = job.canonicalizer.compare(&full_url(&dropped), &full_url(&kept)).reason();
         writer.row(line + 1, representative.line + 1, &reason, &dropped, &kept)?;
     }
     Ok(())

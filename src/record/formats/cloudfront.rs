@@ -12,12 +12,12 @@ use crate::record::{Escapes, Found, LineFormat, Parsed};
 ///   once or twice; URLs stay as they were logged.
 /// - Source: Amazon CloudFront Developer Guide, "Standard logging reference".
 #[derive(Clone, Debug)]
-pub struct CloudFront(Columns);
+pub(crate) struct CloudFront(Columns);
 
 impl CloudFront {
     /// The format of the lines behind `header`, which starts with `#Fields:`; `None` if it does
     /// not.
-    pub fn new(header: &[u8]) -> Option<CloudFront> {
+    pub(crate) fn new(header: &[u8]) -> Option<CloudFront> {
         Columns::read(header, b'\t', Escapes::PercentText).map(CloudFront)
     }
 }
@@ -64,6 +64,7 @@ impl LineFormat for CloudFront {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::record::formats::samples;
     use crate::reject::Reject;
 
     const FIELDS: &[u8] = b"#Fields: date time x-edge-location sc-bytes c-ip cs-method cs(Host) \
@@ -120,8 +121,8 @@ mod tests {
 
     #[test]
     fn the_sample() {
-        let sample = super::super::sample("cloudfront.tsv");
-        let urls = super::super::sample_urls(&sample, recognize);
+        let sample = samples::sample("cloudfront.tsv");
+        let urls = samples::sample_urls(&sample, recognize);
         assert_eq!(
             urls,
             [

@@ -17,12 +17,12 @@ pub(super) const HEADER: &[u8] = b"#Fields:";
 ///   values of IIS a `+` is a blank; it stays.
 /// - Source: W3C working draft "Extended Log File Format" (WD-logfile); the manual of IIS.
 #[derive(Clone, Debug)]
-pub struct W3c(Columns);
+pub(crate) struct W3c(Columns);
 
 impl W3c {
     /// The format of the lines behind `header`, which starts with `#Fields:`; `None` if it does
     /// not.
-    pub fn new(header: &[u8]) -> Option<W3c> {
+    pub(crate) fn new(header: &[u8]) -> Option<W3c> {
         Columns::read(header, b' ', Escapes::None).map(W3c)
     }
 }
@@ -253,6 +253,7 @@ fn scheme(protocol: &[u8]) -> &[u8] {
 mod tests {
     use super::*;
     use crate::bytes::show;
+    use crate::record::formats::samples;
 
     const FIELDS: &[u8] = b"#Fields: date time s-ip cs-method cs-uri-stem cs-uri-query s-port \
         cs-host cs(User-Agent) cs(Referer) sc-status sc-bytes";
@@ -351,8 +352,8 @@ mod tests {
 
     #[test]
     fn the_sample() {
-        let sample = super::super::sample("w3c.log");
-        let urls = super::super::sample_urls(&sample, recognize);
+        let sample = samples::sample("w3c.log");
+        let urls = samples::sample_urls(&sample, recognize);
         assert_eq!(
             urls,
             [
