@@ -189,11 +189,6 @@ impl DustRules {
         self.titles.get(rule).map(String::as_str)
     }
 
-    /// How many rules the file had, those that are not in force included.
-    pub fn len(&self) -> usize {
-        self.titles.len()
-    }
-
     /// Everything that decides a canonical form, as text.
     pub(super) fn describe(&self) -> &str {
         &self.text
@@ -346,8 +341,10 @@ fn assemble(
         total += rules.len();
         if rules.len() > DUST_SITE_RULES_MAX || total > DUST_SITE_RULES_TOTAL_MAX {
             rules.sort_by_key(|rule| rule.rule);
+            let is_full = total > DUST_SITE_RULES_TOTAL_MAX;
+            total -= rules.len();
+            let last = rules.split_off(if is_full { 0 } else { DUST_SITE_RULES_MAX });
             let many = format!("more than {DUST_SITE_RULES_MAX} rules for one site");
-            let last = rules.split_off(DUST_SITE_RULES_MAX.min(rules.len() / 2));
             found.refused.extend(last.into_iter().map(|rule| (rule.rule, many.clone())));
             continue;
         }
