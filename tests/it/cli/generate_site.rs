@@ -1,8 +1,11 @@
 //! `undust generate site`: formats, truth, switches, messages.
 
+use undust::canonical::Scratch;
 use undust::generate::sites::{
     Chances, CrawlFormat, Feature, Noise, Sites, SitesPlan, write_capture, write_site_truth,
 };
+use undust::report::{Judged, SiteScore};
+use undust::{Canonicalizer, FingerprintKey, Profile};
 
 use super::*;
 
@@ -140,4 +143,51 @@ fn plans_that_make_no_sites() {
         dir.run(&format!("generate site {args}")).fails(words);
         assert!(dir.names().is_empty(), "{args}");
     }
+}
+
+#[test]
+fn the_page_of_the_generator_is_fresh() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let page = fs::read_to_string(root.join("docs/generator.md")).unwrap();
+    let mut headings = Vec::new();
+    for feature in Feature::all() {
+        let row = format!(
+            "| `{}` | {} | {} | ",
+            feature.name(),
+            feature.percent(),
+            feature.truth().replace('|', "\\|")
+        );
+        let at = page.find(&row).unwrap_or_else(|| panic!("docs/generator.md: no row {row}"));
+        let heading = page[..at].lines().rev().find(|line| line.starts_with("### ")).unwrap();
+        let kind = heading[4..].split(':').next().unwrap().to_lowercase();
+        assert_eq!(kind, format!("{}s", feature.kind().name()), "{row}");
+        headings.push(kind);
+    }
+    let rows = page.lines().filter(|line| line.starts_with("| `") && line.ends_with(" |"));
+    let rows = rows.filter(|line| Feature::named(line.split('`').nth(1).unwrap()).is_ok());
+    assert_eq!(rows.count(), headings.len(), "a row for each feature, and no other");
+}
+
+#[test]
+fn built_in_rules_lose_no_page() {
+    let canonicalizer = Canonicalizer::new(Profile::named("aggressive").unwrap());
+    let mut scratch = Scratch::default();
+    let key = FingerprintKey::from_bytes([7; 16]);
+    let mut total = SiteScore::default();
+    let plan = SitesPlan { sites: 12, urls_per_site: (1_500, 1_500), ..SitesPlan::default() };
+    for site in Sites::new(&plan).unwrap() {
+        let mut rows = Vec::new();
+        for capture in &site.captures {
+            let url = capture.url.as_bytes();
+            let canonical = canonicalizer.canonical(url, &mut scratch).form;
+            rows.push(Judged {
+                url: key.fingerprint(url),
+                page: capture.page,
+                canonical: key.fingerprint(canonical),
+            });
+        }
+        total.merge(&SiteScore::of(&mut rows).unwrap());
+    }
+    assert_eq!((total.urls, total.lost), (18_000, 0));
+    assert!((0.3..0.7).contains(&total.coverage()), "{}", total.coverage());
 }
