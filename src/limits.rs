@@ -59,6 +59,9 @@ pub const ZSTD_WINDOW_LOG_MAX: u32 = 31;
 /// certain and keeps the cost of a crafted URL in proportion.
 pub const RULE_STEPS_MAX: usize = 100;
 
+/// Most rules in a rule file. Reason: some kilobytes each while it is read.
+pub const DUST_RULES_MAX: usize = 1 << 20;
+
 /// Most passes of one site's rules over one URL; a rewrite that has not settled then is not
 /// applied.
 pub const DUST_PASSES_MAX: usize = 16;

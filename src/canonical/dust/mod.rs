@@ -1,26 +1,31 @@
 //! Rules of single sites, read from a rule file.
 
+mod file;
+mod rule;
+
+pub use rule::{DustRule, Evidence, Guard, Kind, RuleFile, RuleScope, Status, Trap, When};
+
 use serde::Deserialize;
 
-use super::config::toml_error;
-use super::names::is_under;
+use crate::canonical::config::toml_error;
+use crate::canonical::names::is_under;
 use crate::error::{Error, Result};
 use crate::limits::DUST_PASSES_MAX;
 
 /// The rules of a rule file that are in force.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct DustRules(Vec<DustRule>);
+pub struct DustRules(Vec<OldRule>);
 
 /// One rule: on this host and below, rewrite path and query so.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct DustRule {
+struct OldRule {
     /// The host, canonical; its subdomains are included.
     site: String,
-    kind: Kind,
+    kind: OldKind,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Kind {
+enum OldKind {
     /// Replaces `from` by `to`, which is smaller: shorter, or of equal length and earlier in order.
     Substitute { from: Vec<u8>, to: Vec<u8> },
     /// ASCII letters of the path in lower case.
@@ -40,7 +45,7 @@ struct Row {
     site: String,
     kind: String,
     #[serde(default)]
-    status: Status,
+    status: OldStatus,
     from: Option<String>,
     to: Option<String>,
     /// For people.
@@ -50,7 +55,7 @@ struct Row {
 
 #[derive(Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Status {
+enum OldStatus {
     Auto,
     #[default]
     Manual,
@@ -69,7 +74,7 @@ impl DustRules {
         for (number, row) in file.rule.into_iter().enumerate() {
             let status = row.status;
             let rule = compile(row).map_err(|error| error.at(format!("rule {}", number + 1)))?;
-            if matches!(status, Status::Auto | Status::Manual) {
+            if matches!(status, OldStatus::Auto | OldStatus::Manual) {
                 rules.push(rule);
             }
         }
@@ -87,7 +92,7 @@ impl DustRules {
     /// target that has not settled after [`DUST_PASSES_MAX`] passes is crafted, and stays as it
     /// was.
     pub(super) fn rewrite(&self, host: &[u8], target: Vec<u8>) -> Vec<u8> {
-        let rules: Vec<&DustRule> =
+        let rules: Vec<&OldRule> =
             self.0.iter().filter(|rule| is_under(host, rule.site.as_bytes())).collect();
         let mut rewritten = target.clone();
         for _ in 0..DUST_PASSES_MAX {
@@ -103,18 +108,18 @@ impl DustRules {
     }
 }
 
-impl Kind {
+impl OldKind {
     /// Applies the rule everywhere in `target`, in one pass; returns whether anything changed.
     fn apply(&self, target: &mut Vec<u8>) -> bool {
         match self {
-            Kind::FoldCase => {
+            OldKind::FoldCase => {
                 let path_end = memchr::memchr(b'?', target).unwrap_or(target.len());
                 let path = &mut target[..path_end];
                 let changed = path.iter().any(u8::is_ascii_uppercase);
                 path.make_ascii_lowercase();
                 changed
             }
-            Kind::Substitute { from, to } => {
+            OldKind::Substitute { from, to } => {
                 let mut out = Vec::new();
                 let mut rest = target.as_slice();
                 while let Some(at) = memchr::memmem::find(rest, from) {
@@ -133,12 +138,12 @@ impl Kind {
     }
 }
 
-fn compile(row: Row) -> Result<DustRule> {
+fn compile(row: Row) -> Result<OldRule> {
     if row.site.is_empty() || row.site.contains('/') {
         return Err(Error::config("site must be a host name, such as \"example.com\""));
     }
     let kind = match (row.kind.as_str(), row.from, row.to) {
-        ("fold-case", None, None) => Kind::FoldCase,
+        ("fold-case", None, None) => OldKind::FoldCase,
         ("substitute", Some(from), Some(to)) => {
             if (from.len(), from.as_bytes()) <= (to.len(), to.as_bytes()) {
                 return Err(Error::config(format!(
@@ -156,7 +161,7 @@ fn compile(row: Row) -> Result<DustRule> {
                     "\"{to}\" holds what no path or query can hold"
                 )));
             }
-            Kind::Substitute { from: from.into_bytes(), to: to.into_bytes() }
+            OldKind::Substitute { from: from.into_bytes(), to: to.into_bytes() }
         }
         ("fold-case", ..) => return Err(Error::config("fold-case takes neither from nor to")),
         ("substitute", ..) => return Err(Error::config("substitute needs both from and to")),
@@ -166,7 +171,7 @@ fn compile(row: Row) -> Result<DustRule> {
             )));
         }
     };
-    Ok(DustRule { site: row.site.to_ascii_lowercase(), kind })
+    Ok(OldRule { site: row.site.to_ascii_lowercase(), kind })
 }
 
 #[cfg(test)]
