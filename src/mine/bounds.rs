@@ -140,6 +140,9 @@ pub(super) fn doubt(good: f64, trials: f64, bar: f64, channel: Channel, belief: 
 }
 
 /// `1 / B(0.4, 1.6)`: Γ(2) / (Γ(0.4) Γ(1.6)).
+/// Most doubt with which a rule is applied without asking.
+pub(super) const BELIEF_ERROR: f64 = 0.025;
+
 const FAILS_SCALE: f64 = 0.504_55;
 
 /// Twelve digits of `x`: what two machines agree on.

@@ -94,7 +94,7 @@ impl Calibration {
             raw.add(pair.0.content == pair.1.content);
         }
         // Bodies that differ at every fetch are believed only where they come back.
-        let confirms = raw.pairs >= PAIRS_MIN && raw.bounds().0 < 0.97;
+        let confirms = raw.pairs >= PAIRS_MIN && raw.share() < 0.97;
         let mut calibration = Calibration {
             hot,
             uses,
