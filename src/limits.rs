@@ -62,8 +62,25 @@ pub const RULE_STEPS_MAX: usize = 100;
 /// Most rules in a rule file. Reason: some kilobytes each while it is read.
 pub const DUST_RULES_MAX: usize = 1 << 20;
 
-/// Most passes of one site's rules over one URL; a rewrite that has not settled then is not
-/// applied.
+/// Longest text of a rule in bytes. Reason: longer than any name or path that is worth a rule.
+pub const DUST_TEXT_BYTES_MAX: usize = 4 << 10;
+
+/// Most wildcards in a pattern of a rule.
+pub const DUST_WILDCARDS_MAX: usize = 32;
+
+/// Most rules of one site, those of the domains above it included.
+///
+/// Reason: whether one undoes another's work is asked for every two of them.
+pub const DUST_SITE_RULES_MAX: usize = 4096;
+
+/// Most rules of all sites, counted for each site they hold for.
+pub const DUST_SITE_RULES_TOTAL_MAX: usize = 4 << 20;
+
+/// Most parameters of a URL whose query rules of sites look at.
+pub const DUST_PARAMS_MAX: usize = 256;
+
+/// Most passes of a site's substitutions over one URL, and most suffixes that are taken off one
+/// path; what has not settled then stays as it was.
 pub const DUST_PASSES_MAX: usize = 16;
 
 /// Longest host in bytes whose labels rules look at. Source: RFC 1035 2.3.4, 255 octets on the

@@ -15,7 +15,8 @@ mod rules;
 
 pub use config::{DefaultRow, KeepRow, Settings, read_hosts};
 pub use dust::{
-    DustRule, DustRules, Evidence, Guard, Kind, RuleFile, RuleScope, Status, Trap, When,
+    Compilation, DustRule, DustRules, Evidence, Guard, Kind, Refusal, RuleFile, RuleScope, Status,
+    Trap, When,
 };
 pub use names::{DefaultParams, IndexNames, KeepParams, ParamNames, Scope, SessionNames};
 pub use profile::{Options, PROFILE_VERSION, PROFILES, Profile, Slash, Www};
