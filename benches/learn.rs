@@ -17,7 +17,7 @@ use std::time::Instant;
 use undust::canonical::{DustRules, RuleFile, Scratch, Status};
 use undust::generate::sites::{Sites, SitesPlan, SitesPreset};
 use undust::mine::{Miner, Observation, SiteRules, site_of};
-use undust::{Canonicalizer, Profile};
+use undust::Canonicalizer;
 
 /// One capture with its truth.
 struct Row {
@@ -109,14 +109,10 @@ fn compiled(rules: &[&SiteRules], dictionary: bool) -> Canonicalizer {
             say(&format!("  refused: {}\n", refusal.why));
         }
     }
-    let mut settings = undust::canonical::Settings::parse("profile = 'rfc3986'").expect("parses");
+    let name = if dictionary { "profile = 'aggressive'" } else { "profile = 'rfc3986'" };
+    let mut settings = undust::canonical::Settings::parse(name).expect("parses");
     settings.dust = compilation.rules;
-    let mut profile = settings.build().expect("a built-in profile with rules");
-    if dictionary {
-        let crawl = Profile::named("aggressive").expect("built in");
-        profile = Profile { options: profile.options.clone(), ..crawl };
-    }
-    Canonicalizer::new(profile)
+    Canonicalizer::new(settings.build().expect("a built-in profile with rules"))
 }
 
 fn say(text: &str) {

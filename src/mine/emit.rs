@@ -119,7 +119,12 @@ fn kinds(
             PathAct::Slash => Kind::AliasSuffix { from: "/".to_string(), to: String::new() },
             PathAct::Extension(from, to) => Kind::AliasSuffix { from: text(from)?, to: text(to)? },
             PathAct::Template(template) => Kind::RewriteTemplate {
-                from: format!("{}{{1}}{}", text(&template.head)?, text(&template.tail)?),
+                from: format!(
+                    "{}{{1{}}}{}",
+                    text(&template.head)?,
+                    if template.number { ":num" } else { "" },
+                    text(&template.tail)?
+                ),
                 to: format!("{}?{}={{1}}", text(&template.path)?, text(&template.name)?),
             },
         },
@@ -134,6 +139,10 @@ fn kinds(
 
 /// The pattern of a session segment.
 fn segment(shape: &Shape) -> Option<String> {
-    let class = if shape.hex { "hex" } else { "alnum" };
-    Some(format!("{}{{{class}:{}}}{}", text(&shape.head)?, shape.length, text(&shape.tail)?))
+    let class = match shape {
+        Shape { length: 0, .. } => "*".to_string(),
+        Shape { hex: true, length, .. } => format!("hex:{length}"),
+        Shape { length, .. } => format!("base64:{length}"),
+    };
+    Some(format!("{}{{{class}}}{}", text(&shape.head)?, text(&shape.tail)?))
 }

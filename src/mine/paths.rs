@@ -37,6 +37,8 @@ pub(super) struct Template {
     pub(super) path: Vec<u8>,
     /// The name of its parameter.
     pub(super) name: Vec<u8>,
+    /// Are values numbers only?
+    pub(super) number: bool,
 }
 
 /// A shape of segments: literal head and tail around letters and digits.
@@ -44,7 +46,8 @@ pub(super) struct Template {
 pub(super) struct Shape {
     pub(super) head: Vec<u8>,
     pub(super) tail: Vec<u8>,
-    /// Bytes between head and tail; hexadecimal digits only if `hex`.
+    /// Bytes between head and tail; hexadecimal digits only if `hex`. 0: any number, where head and
+    /// tail are brackets.
     pub(super) length: usize,
     pub(super) hex: bool,
 }
@@ -63,6 +66,14 @@ impl Shape {
                 best = (at, at + run);
             }
             at += run + 1;
+        }
+        // `(S(…))`, as servers of ASP.NET write it: the brackets tell enough.
+        if let Some(core) = segment.strip_prefix(b"(S(").and_then(|rest| rest.strip_suffix(b"))"))
+            && core.len() >= SESSION_BYTES_MIN
+            && core.iter().all(is_core)
+        {
+            let (head, tail) = (b"(S(".to_vec(), b"))".to_vec());
+            return Some(Shape { head, tail, length: 0, hex: false });
         }
         let core = &segment[best.0..best.1];
         let (head, tail) = (&segment[..best.0], &segment[best.1..]);
@@ -91,7 +102,7 @@ impl Shape {
         else {
             return false;
         };
-        core.len() == self.length
+        (core.len() == self.length || self.length == 0 && !core.is_empty())
             && core.iter().all(if self.hex {
                 u8::is_ascii_hexdigit
             } else {
@@ -245,7 +256,8 @@ fn take(path: &mut Vec<u8>, template: &Template) -> Option<Taken> {
         .strip_suffix(template.tail.as_slice())?
         .to_vec();
     let plain = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
-    if value.is_empty() || !value.iter().all(plain) {
+    let fits = |byte: &u8| if template.number { byte.is_ascii_digit() } else { plain(byte) };
+    if value.is_empty() || !value.iter().all(fits) {
         return None;
     }
     path.clear();
@@ -271,7 +283,7 @@ mod tests {
             (PathAct::Parameter(b"jsessionid".to_vec()), "/a;JSESSIONID=1;v=2/b;x", "/a;v=2/b;x"),
             (PathAct::Segment(session.clone()), "/(S(000aaa111bbb222ccc))/b", "/b"),
             (PathAct::Segment(session.clone()), "/(S(000aaa111bbb222ccc))", "/"),
-            (PathAct::Segment(session), "/(S(short1))/b", "/(S(short1))/b"),
+            (PathAct::Segment(session), "/(S())/b", "/(S())/b"),
             (PathAct::FoldCase, "/A%2Fb/C", "/a%2Fb/c"),
             (PathAct::DoubleSlash, "//a///b/", "/a/b/"),
             (PathAct::Prefix(b"/~".to_vec(), b"/people/".to_vec()), "/~x/y", "/people/x/y"),
@@ -293,6 +305,7 @@ mod tests {
             tail: b"".to_vec(),
             path: b"/item.php".to_vec(),
             name: b"id".to_vec(),
+            number: true,
         });
         let mut path = b"/item_5".to_vec();
         let taken = apply([(0, &act)].into_iter(), &mut path, |_, _| {}).unwrap();

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::candidates::{Act, Candidate, Reach};
 use super::paths::{PathAct, Template};
 use super::screen::Screen;
-use super::select::contradicts;
+use super::select::{contradicts, exceptions};
 use super::table::Table;
 use super::trials::Tally;
 use super::votes::Votes;
@@ -184,7 +184,7 @@ fn reach(handlers: &[(u32, Tally)]) -> Option<Reach> {
         return None;
     }
     let good = handlers.iter().filter(|(handler, tally)| tally.good > 0 && !bad.contains(handler));
-    Some(Reach::Only(good.map(|(handler, _)| *handler).collect()))
+    Some(exceptions(&Reach::All, good.map(|(handler, _)| *handler).collect(), bad.clone()))
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::bounds::{BELIEF_ERROR, Channel, doubt, normal_tail, score, wilson};
-use super::candidates::{Candidate, Reach};
+use super::candidates::{Act, Candidate, Reach};
 use super::forms::{Forms, forms};
 use super::priors::{BAR, Nature, Prior, prior};
 use super::signal::Calibration;
@@ -65,7 +65,8 @@ impl Court<'_> {
     pub(super) fn judge(&self, mut candidates: Vec<Candidate>) -> Vec<Judged> {
         for _ in 0..ROUNDS_MAX {
             let (_, trials) = self.hear(&candidates);
-            let mut verdicts: Vec<Verdict> = trials.iter().map(|one| verdict(one)).collect();
+            let mut verdicts: Vec<Verdict> = 
+                candidates.iter().zip(&trials).map(|(one, tried)| verdict(one, tried)).collect();
             if verdicts.iter().all(|verdict| *verdict == Verdict::Stays) {
                 // Nothing is to blame alone. If something is to blame together with others, the
                 // worst of them goes.
@@ -77,15 +78,15 @@ impl Court<'_> {
                 let Some(worst) = worst else {
                     return self.sentence(candidates, trials);
                 };
-                verdicts[worst] = narrowed(&trials[worst]);
+                verdicts[worst] = narrowed(&candidates[worst], &trials[worst]);
             }
             let mut next = Vec::with_capacity(candidates.len());
             for (mut candidate, verdict) in candidates.into_iter().zip(verdicts) {
                 match verdict {
                     Verdict::Stays => next.push(candidate),
                     Verdict::Goes => {}
-                    Verdict::Only(handlers) => {
-                        candidate.reach = Reach::Only(handlers);
+                    Verdict::Reaches(reach) => {
+                        candidate.reach = reach;
                         next.push(candidate);
                     }
                 }
@@ -131,24 +132,44 @@ impl Court<'_> {
 }
 
 /// What becomes of a candidate by what was seen of it alone.
-fn verdict(trials: &Trials) -> Verdict {
-    if contradicts(&trials.alone) { narrowed(trials) } else { Verdict::Stays }
+fn verdict(candidate: &Candidate, trials: &Trials) -> Verdict {
+    if contradicts(&trials.alone) { narrowed(candidate, trials) } else { Verdict::Stays }
 }
 
-/// What is left of a contradicted candidate: the handlers where it does well, if any.
-fn narrowed(trials: &Trials) -> Verdict {
-    let mut good = BTreeSet::new();
-    let mut sum = Tally::default();
-    let mut bad = 0;
+/// What is left of a contradicted candidate: the handlers that do not contradict it, if any does.
+fn narrowed(candidate: &Candidate, trials: &Trials) -> Verdict {
+    let mut rest = Tally::default();
+    let (mut good, mut bad) = (BTreeSet::new(), BTreeSet::new());
     for (handler, tally) in &trials.by_handler {
-        if tally.bad() * 20 <= tally.trials {
-            good.insert(*handler);
-            sum.join(tally);
+        if contradicts(tally) {
+            bad.insert(*handler);
         } else {
-            bad += 1;
+            rest.join(tally);
+            if tally.good > 0 {
+                good.insert(*handler);
+            }
         }
     }
-    if bad == 0 || sum.trials < 4 { Verdict::Goes } else { Verdict::Only(good) }
+    if bad.is_empty() || rest.trials < 4 || contradicts(&rest) || !is_scoped(&candidate.act) {
+        return Verdict::Goes;
+    }
+    Verdict::Reaches(exceptions(&candidate.reach, good, bad))
+}
+
+/// A reach without `bad` handlers. Where only few are bad, those that were not seen stay in.
+pub(super) fn exceptions(reach: &Reach, good: BTreeSet<u32>, bad: BTreeSet<u32>) -> Reach {
+    match reach {
+        Reach::All if good.len() >= 4 * bad.len() => Reach::Except(bad),
+        Reach::Except(before) if good.len() >= 4 * (bad.len() + before.len()) => {
+            Reach::Except(before.union(&bad).copied().collect())
+        }
+        _ => Reach::Only(good),
+    }
+}
+
+/// Does the candidate look at handlers at all?
+fn is_scoped(act: &Act) -> bool {
+    matches!(act, Act::Drop(_) | Act::Default(..))
 }
 
 /// Agreements by agreements and blame: low is bad.
@@ -185,5 +206,5 @@ fn step_up(judged: &[Judged]) -> Vec<bool> {
 enum Verdict {
     Stays,
     Goes,
-    Only(BTreeSet<u32>),
+    Reaches(Reach),
 }

@@ -4,12 +4,15 @@ use super::bounds::wilson;
 use super::forms::Forms;
 use super::table::{Capture, Link, Table};
 
-/// Borders of the gaps between two captures, in seconds: the same instant, an hour, a day, a week,
-/// a month, and more.
-const GAPS: [u64; 5] = [0, 3600, 86_400, 604_800, 2_592_000];
+/// Borders of the gaps between two captures, in seconds: the same instant, an hour, a day, three, a
+/// week, two, a month, two, and more.
+const GAPS: [u64; 8] = [0, 3600, 86_400, 259_200, 604_800, 1_209_600, 2_592_000, 5_184_000];
 
 /// Least pairs of captures of one URL in a gap that say something about it.
 const PAIRS_MIN: u64 = 12;
+
+/// Least agreement of a page with itself over a gap at which pages are compared over it.
+const SAME_MIN: f64 = 0.5;
 
 /// Which gap two times are apart. Captures without a time count as of the same instant.
 fn gap(a: i64, b: i64) -> usize {
@@ -94,7 +97,7 @@ impl Calibration {
             raw.add(pair.0.content == pair.1.content);
         }
         // Bodies that differ at every fetch are believed only where they come back.
-        let confirms = raw.pairs >= PAIRS_MIN && raw.share() < 0.97;
+        let confirms = raw.pairs >= PAIRS_MIN && raw.share() < 0.995;
         let mut calibration = Calibration {
             hot,
             uses,
@@ -109,13 +112,11 @@ impl Calibration {
             }
         }
         // Pages that change: pairs further apart say less and less.
-        calibration.gap_max = (0..=GAPS.len())
-            .rev()
-            .find(|gap| {
-                let count = calibration.stability[*gap];
-                count.pairs >= PAIRS_MIN && count.share() >= 0.75
-            })
-            .unwrap_or(if calibration.raw.pairs >= PAIRS_MIN { 1 } else { GAPS.len() });
+        let far = |gap: &usize| {
+            let count = calibration.stability[*gap];
+            count.pairs >= PAIRS_MIN && count.share() < SAME_MIN
+        };
+        calibration.gap_max = (0..=GAPS.len()).find(far).map_or(GAPS.len(), |gap| gap.max(2) - 1);
         calibration
     }
 
@@ -159,7 +160,7 @@ impl Calibration {
     fn same(&self, gap: usize) -> f64 {
         let count = self.stability[gap];
         if count.pairs < PAIRS_MIN {
-            return 1.0;
+            return if count.pairs < 4 { 1.0 } else { count.bounds().1 };
         }
         // Half way between the rate seen and its bound: the bound alone would ask more of pages
         // that differ in spelling than of pages that do not.

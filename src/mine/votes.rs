@@ -224,6 +224,7 @@ fn templates(table: &Table, softs: &[Soft], a: &Link, b: &Link, acts: &mut Vec<A
             tail: tail.to_vec(),
             path: other.clone(),
             name: table.names[param.name as usize].clone(),
+            number: value.iter().all(u8::is_ascii_digit),
         })));
     }
 }
@@ -279,6 +280,7 @@ mod tests {
                     tail: vec![],
                     path: b"/item.php".to_vec(),
                     name: b"id".to_vec(),
+                    number: true,
                 })),
             ),
             ("http://a.test/x", "https://a.test/x", vec![Act::Scheme(true)]),
