@@ -222,8 +222,22 @@ fn judge(site: &str, rows: &[Row], miner: &Miner, splits: bool, table: &mut Tabl
         return;
     }
     let kept = |row: &Row| hashed(&row.url) % 10 < 7;
-    let by_hash = mine(&kept);
-    let by_hash = compiled(&[&by_hash], false);
+    let by_hash_rules = mine(&kept);
+    let by_hash = compiled(&[&by_hash_rules], false);
+    if score(rows.iter().filter(|row| !kept(row)), &by_hash).lost > 0 {
+        say(&format!("hash split loses on {site}: {:?}\n", by_hash_rules.summary));
+        for rule in &by_hash_rules.rules {
+            let evidence = rule.evidence.clone().unwrap_or_default();
+            say(&format!(
+                "    {} {} {}/{} {}\n",
+                rule.status.name(),
+                rule.title(),
+                evidence.ok,
+                evidence.groups,
+                evidence.bound
+            ));
+        }
+    }
     table.add("5 hash split, dictionary", score(rows.iter().filter(|row| !kept(row)), &dictionary));
     table.add("6 hash split, learned", score(rows.iter().filter(|row| !kept(row)), &by_hash));
     let mut times: Vec<i64> = rows.iter().filter_map(|row| row.time).collect();

@@ -150,6 +150,26 @@ pub(super) fn settle(x: f64) -> f64 {
     (x * 1e12).round() / 1e12
 }
 
+/// The probability of at most `good` successes in `trials` at `rate`.
+///
+/// Linear in `trials` up to a thousand, then by the normal curve.
+pub(super) fn binomial_tail(good: u64, trials: u64, rate: f64) -> f64 {
+    let (n, rate) = (trials as f64, rate.clamp(1e-9, 1.0 - 1e-9));
+    if trials > 1000 {
+        let z = (good as f64 + 0.5 - n * rate) / (n * rate * (1.0 - rate)).sqrt();
+        return if z < 0.0 { normal_tail(-z) } else { 1.0 - normal_tail(z) };
+    }
+    // From no success on, each term from the one before, in logarithms.
+    let mut log = n * (1.0 - rate).ln();
+    let mut sum = 0.0;
+    for k in 0..=good {
+        sum += log.exp();
+        let k = k as f64;
+        log += ((n - k) / (k + 1.0)).ln() + (rate / (1.0 - rate)).ln();
+    }
+    settle(sum.min(1.0))
+}
+
 /// The largest number of standard deviations at which the corrected Wilson bound is still at `bar`;
 /// negative if the rate seen is below it.
 pub(super) fn score(good: f64, trials: f64, bar: f64, channel: Channel) -> f64 {
@@ -209,6 +229,17 @@ mod tests {
         assert!(doubt(18.0, 20.0, 0.95, CLEAR, BELIEF) > 0.25);
         assert!(doubt(719.0, 748.0, 0.95, CLEAR, BELIEF) > 0.025);
         assert!(doubt(0.0, 3.0, 0.95, CLEAR, BELIEF) > 0.9);
+    }
+
+    #[test]
+    fn tails_of_the_binomial() {
+        for (good, trials, rate, tail) in
+            [(0, 2, 0.95, 0.0025), (8, 10, 0.95, 0.0861), (10, 10, 0.95, 1.0), (5, 10, 0.5, 0.623)]
+        {
+            let found = binomial_tail(good, trials, rate);
+            assert!((found - tail).abs() < 1e-4, "{good}/{trials}: {found}");
+        }
+        assert!(binomial_tail(1900, 2000, 0.95) > 0.4 && binomial_tail(1800, 2000, 0.95) < 1e-9);
     }
 
     #[test]

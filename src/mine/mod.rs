@@ -7,6 +7,7 @@
 
 mod bounds;
 mod candidates;
+mod decay;
 mod emit;
 mod forms;
 mod handlers;
@@ -146,7 +147,7 @@ fn judge(
     let screen = screen::screen(table, softs, &handlers.of_path, calibration);
     let natures = priors::natures(table);
     let mut candidates: Vec<Candidate> = propose::places(table, &votes, &screen);
-    candidates.extend(propose::parameters(&votes, &screen));
+    candidates.extend(propose::parameters(&votes, &screen, &natures));
     candidates.sort_by(|a, b| a.act.cmp(&b.act));
     let court = Court {
         table,
@@ -157,7 +158,7 @@ fn judge(
     };
     let judged = court.judge(candidates.clone());
     if std::env::var_os("MINE_DEBUG").is_some() {
-        debug(table, &votes, &screen, &candidates, &judged);
+        debug(table, &votes, &screen, &candidates, &judged, calibration.text());
     }
     judged
 }
@@ -188,7 +189,7 @@ fn act_text(table: &Table, act: &candidates::Act) -> String {
     }
 }
 
-fn debug(table: &Table, votes: &votes::Votes, screen: &screen::Screen, candidates: &[Candidate], judged: &[Judged]) {
+fn debug(table: &Table, votes: &votes::Votes, screen: &screen::Screen, candidates: &[Candidate], judged: &[Judged], calibration: String) {
     eprintln!("  links {} contents {} captures {}", table.links.len(), table.contents, table.captures.len());
     for (act, n) in votes.iter().filter(|v| *v.1 >= 3) {
         eprintln!("  vote {n} {}", act_text(table, act));
@@ -196,6 +197,7 @@ fn debug(table: &Table, votes: &votes::Votes, screen: &screen::Screen, candidate
     let mut sum: std::collections::BTreeMap<u32, trials::Tally> = Default::default();
     for ((name, _), tally) in &screen.params { sum.entry(*name).or_default().join(tally); }
     for (name, t) in sum { eprintln!("  screen {} {}/{}", String::from_utf8_lossy(&table.names[name as usize]), t.good, t.trials); }
+    eprintln!("  {calibration}");
     for c in candidates { eprintln!("  candidate {} {:?}", act_text(table, &c.act), c.reach); }
     for j in judged { eprintln!("  judged {} {:?} all {}/{} same {:.3} alone {}/{} contents {} gain {} bound {:.3} doubt {:.4} holds {} guarded {}", act_text(table, &j.candidate.act), j.candidate.reach, j.trials.all.good, j.trials.all.trials, j.trials.all.mean_same(), j.trials.alone.good, j.trials.alone.trials, j.trials.contents, j.trials.gain, j.bound, j.doubt, j.holds, j.prior.guarded); }
 }

@@ -8,9 +8,9 @@ use crate::canonical::{ParamNames, SessionNames};
 
 /// Parameters that decide, on most sites, which page it is. They are never dropped without somebody
 /// looking; only their first value may be a default.
-const GUARDED: [&[u8]; 19] = [
-    b"q", b"query", b"search", b"s", b"keyword", b"id", b"p", b"page", b"offset", b"start",
-    b"cursor", b"limit", b"per_page", b"token", b"key", b"user", b"username", b"file", b"lang",
+const GUARDED: [&[u8]; 13] = [
+    b"q", b"query", b"search", b"id", b"p", b"page", b"offset", b"start", b"cursor", b"limit",
+    b"token", b"key", b"user",
 ];
 
 /// Parameters that count through a list, whose first value is what is shown without them.

@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::candidates::{Act, Candidate, Reach};
 use super::paths::{PathAct, Template};
+use super::priors::Nature;
 use super::screen::Screen;
-use super::select::{contradicts, exceptions};
+use super::select::{CONTRADICTION_OF_HANDLER, contradicts, exceptions, is_below_bar};
 use super::table::Table;
 use super::trials::Tally;
 use super::votes::Votes;
@@ -134,7 +135,7 @@ fn hosts(table: &Table, votes: &Votes, screen: &Screen, out: &mut Vec<Act>) {
 
 /// Proposes candidates for parameters: those that contents ask for, where nothing that was seen of
 /// them alone speaks against it.
-pub(super) fn parameters(votes: &Votes, screen: &Screen) -> Vec<Candidate> {
+pub(super) fn parameters(votes: &Votes, screen: &Screen, natures: &[Nature]) -> Vec<Candidate> {
     let mut seen: BTreeMap<u32, Vec<(u32, Tally)>> = BTreeMap::new();
     for ((name, handler), tally) in &screen.params {
         seen.entry(*name).or_default().push((*handler, *tally));
@@ -168,7 +169,10 @@ pub(super) fn parameters(votes: &Votes, screen: &Screen) -> Vec<Candidate> {
 /// Where a parameter may be dropped, by what was seen of it alone; `None`: nowhere.
 fn reach(handlers: &[(u32, Tally)]) -> Option<Reach> {
     let bad: BTreeSet<u32> =
-        handlers.iter().filter(|(_, tally)| contradicts(tally)).map(|(handler, _)| *handler).collect();
+        handlers
+            .iter()
+            .filter(|(_, tally)| is_below_bar(tally, CONTRADICTION_OF_HANDLER))
+            .map(|(handler, _)| *handler).collect();
     let mut all = Tally::default();
     let mut rest = Tally::default();
     for (handler, tally) in handlers {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::bounds::{BELIEF_ERROR, Channel, doubt, normal_tail, score, wilson};
+use super::bounds::{BELIEF_ERROR, Channel, binomial_tail, doubt, normal_tail, score, wilson};
 use super::candidates::{Act, Candidate, Reach};
 use super::forms::{Forms, forms};
 use super::priors::{BAR, Nature, Prior, prior};
@@ -44,12 +44,19 @@ fn channel(tally: &Tally) -> Channel {
     Channel { same: tally.mean_same(), other: 0.0 }
 }
 
-/// Does the tally contradict a rate at the bar: is even its upper bound below, with two failures or
-/// more?
+/// How unlikely failures must be under a rate at the bar before a candidate goes: for a candidate,
+/// and for one of its many handlers.
+const CONTRADICTION: f64 = 0.005;
+pub(super) const CONTRADICTION_OF_HANDLER: f64 = 0.001;
+
+/// Does the tally contradict a rate at the bar?
 pub(super) fn contradicts(tally: &Tally) -> bool {
-    let seen = wilson(tally.good as f64, tally.trials as f64, 1.96);
-    let (_, upper) = channel(tally).corrected(seen);
-    tally.bad() >= 2 && upper < BAR || tally.good == 0 && tally.trials >= 3
+    is_below_bar(tally, CONTRADICTION)
+}
+
+/// Are so few agreements less likely than `chance` if the rate is at the bar?
+pub(super) fn is_below_bar(tally: &Tally, chance: f64) -> bool {
+    tally.bad() >= 2 && binomial_tail(tally.good, tally.trials, BAR * tally.mean_same()) < chance
 }
 
 impl Court<'_> {
@@ -141,7 +148,7 @@ fn narrowed(candidate: &Candidate, trials: &Trials) -> Verdict {
     let mut rest = Tally::default();
     let (mut good, mut bad) = (BTreeSet::new(), BTreeSet::new());
     for (handler, tally) in &trials.by_handler {
-        if contradicts(tally) {
+        if is_below_bar(tally, CONTRADICTION_OF_HANDLER) {
             bad.insert(*handler);
         } else {
             rest.join(tally);
@@ -190,7 +197,7 @@ fn step_up(judged: &[Judged]) -> Vec<bool> {
     };
     let mut order: Vec<(f64, usize)> = judged.iter().map(chance).zip(0..).collect();
     order.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-    let tests = judged.len() as f64;
+    let tests = judged.iter().filter(|one| one.trials.all.trials > 0).count().max(1) as f64;
     let limit = (0..order.len())
         .rev()
         .find(|at| order[*at].0 <= 0.025 * (*at as f64 + 1.0) / tests)

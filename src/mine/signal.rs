@@ -1,8 +1,9 @@
 //! What equal and unequal contents are worth on a site, measured on the site itself.
 
 use super::bounds::wilson;
+use super::decay::Decay;
 use super::forms::Forms;
-use super::table::{Capture, Link, Table};
+use super::table::{Capture, Link, Map, Table, map};
 
 /// Borders of the gaps between two captures, in seconds: the same instant, an hour, a day, three, a
 /// week, two, a month, two, and more.
@@ -12,7 +13,10 @@ const GAPS: [u64; 8] = [0, 3600, 86_400, 259_200, 604_800, 1_209_600, 2_592_000,
 const PAIRS_MIN: u64 = 12;
 
 /// Least agreement of a page with itself over a gap at which pages are compared over it.
-const SAME_MIN: f64 = 0.5;
+const SAME_MIN: f64 = 0.4;
+
+/// Seconds of a day.
+const DAY: f64 = 86_400.0;
 
 /// Which gap two times are apart. Captures without a time count as of the same instant.
 fn gap(a: i64, b: i64) -> usize {
@@ -54,14 +58,21 @@ pub(super) struct Calibration {
     pub(super) hot: Vec<bool>,
     /// Captures with each content, and on how many links.
     uses: Vec<u32>,
+    /// Pairs of contents that links were seen with, one after the other, and on how many links:
+    /// versions of one page.
+    versions: Map<(u32, u32), u32>,
     /// Agreement of a URL with itself, by gap, as pairs are compared.
     stability: [Count; GAPS.len() + 1],
+    /// The same as a curve over time, read off at the middle of each gap.
+    same: [f64; GAPS.len() + 1],
     /// The same with every capture taken at its word.
     pub(super) raw: Count,
     /// Are contents only believed when another capture confirms them?
     pub(super) confirms: bool,
     /// The widest gap over which pages are compared.
     gap_max: usize,
+    /// Do pages agree with themselves over any time?
+    steady: bool,
 }
 
 /// What two links have to say about each other.
@@ -98,25 +109,48 @@ impl Calibration {
         }
         // Bodies that differ at every fetch are believed only where they come back.
         let confirms = raw.pairs >= PAIRS_MIN && raw.share() < 0.995;
+        let hot: Vec<bool> = hot;
+        let mut versions = map();
+        for link in table.links.iter().filter(|link| !link.moved) {
+            for pair in pairs_of_versions(table.captures_of(link), &hot) {
+                *versions.entry(pair).or_insert(0) += 1;
+            }
+        }
         let mut calibration = Calibration {
+            versions,
             hot,
             uses,
             stability: Default::default(),
+            same: [1.0; GAPS.len() + 1],
             raw,
             confirms,
             gap_max: GAPS.len(),
+            steady: true,
         };
+        let mut apart = [0.0; GAPS.len() + 1];
         for (a, b) in recaptures(table) {
             if calibration.believes(a, b) {
-                calibration.stability[gap(a.time, b.time)].add(a.content == b.content);
+                // A link must not be its own witness.
+                let agree = calibration.one_page(a.content, b.content, 1);
+                let gap = gap(a.time, b.time);
+                calibration.stability[gap].add(agree);
+                apart[gap] += if gap == 0 { 0.0 } else { a.time.abs_diff(b.time) as f64 };
             }
         }
+        let days = |gap: usize| apart[gap] / calibration.stability[gap].pairs.max(1) as f64 / DAY;
+        let points: Vec<(f64, Count)> =
+            (0..=GAPS.len()).map(|gap| (days(gap), calibration.stability[gap])).collect();
+        let decay = Decay::fit(&points);
+        for (gap, same) in calibration.same.iter_mut().enumerate() {
+            let border = |gap: usize| GAPS.get(gap).map_or(2 * GAPS[GAPS.len() - 1], |end| *end) as f64;
+            let before = if gap == 0 { 0.0 } else { border(gap - 1) };
+            *same = decay.same((before + border(gap)) / 2.0 / DAY);
+        }
+        let believed = calibration.believed();
+        calibration.steady = believed.pairs < PAIRS_MIN || believed.share() >= 0.99;
         // Pages that change: pairs further apart say less and less.
-        let far = |gap: &usize| {
-            let count = calibration.stability[*gap];
-            count.pairs >= PAIRS_MIN && count.share() < SAME_MIN
-        };
-        calibration.gap_max = (0..=GAPS.len()).find(far).map_or(GAPS.len(), |gap| gap.max(2) - 1);
+        let far = calibration.same.iter().position(|same| *same < SAME_MIN);
+        calibration.gap_max = far.map_or(GAPS.len(), |gap| gap.saturating_sub(1));
         calibration
     }
 
@@ -131,6 +165,24 @@ impl Calibration {
         };
         let confirmed = |content: u32| self.uses[content as usize] > own(content);
         confirmed(a.content) && confirmed(b.content)
+    }
+
+    /// Do the contents belong to one page: are they equal, or versions of a page that was seen with
+    /// both under another URL? `own` is how many of the links in question were seen with both.
+    fn one_page(&self, a: u32, b: u32, own: u32) -> bool {
+        a == b || self.versions.get(&(a.min(b), a.max(b))).is_some_and(|links| *links > own)
+    }
+
+    /// The gap between the first captures of two links as far as it matters: 0 where pages agree
+    /// with themselves anyway.
+    pub(super) fn distance(&self, table: &Table, a: &Link, b: &Link) -> u8 {
+        match (table.captures_of(a).first(), table.captures_of(b).first()) {
+            (Some(one), Some(other)) => {
+                let gap = gap(one.time, other.time);
+                if self.steady { 0 } else { gap as u8 }
+            }
+            _ => u8::MAX,
+        }
     }
 
     /// Compares two links by their captures that are closest in time; `None` where nothing can be
@@ -151,20 +203,13 @@ impl Calibration {
             }
         }
         let (gap, _, one, other) = best?;
-        let agree = one.content == other.content;
-        Some(Comparison { agree, content: one.content, same: self.same(gap), gap })
-    }
-
-    /// Upper bound of the agreement of a page with itself over `gap`; 1 where it is not known, so
-    /// that rules are lost and not invented.
-    fn same(&self, gap: usize) -> f64 {
-        let count = self.stability[gap];
-        if count.pairs < PAIRS_MIN {
-            return if count.pairs < 4 { 1.0 } else { count.bounds().1 };
-        }
-        // Half way between the rate seen and its bound: the bound alone would ask more of pages
-        // that differ in spelling than of pages that do not.
-        0.5 * (count.share() + count.bounds().1)
+        let both = |link: &Link| {
+            let seen = |content| table.captures_of(link).iter().any(|c| c.content == content);
+            u32::from(seen(one.content) && seen(other.content))
+        };
+        let agree = one.content == other.content
+            || self.one_page(one.content, other.content, both(a) + both(b));
+        Some(Comparison { agree, content: one.content, same: self.same[gap], gap })
     }
 
     /// Agreement of URLs with themselves, as they are compared.
@@ -173,6 +218,10 @@ impl Calibration {
             agree: sum.agree + one.agree,
             pairs: sum.pairs + one.pairs,
         })
+    }
+
+    pub(super) fn text(&self) -> String {
+        format!("stability {:?} same {:?} gap_max {} confirms {} steady {}", self.stability, self.same, self.gap_max, self.confirms, self.steady)
     }
 
     /// Marks as hot the contents that are spread over more than `keys` groups of `forms`.
@@ -191,6 +240,19 @@ impl Calibration {
             }
         }
     }
+}
+
+/// The distinct pairs of contents that follow each other among the captures of a link.
+fn pairs_of_versions(captures: &[Capture], hot: &[bool]) -> Vec<(u32, u32)> {
+    let mut pairs: Vec<(u32, u32)> = captures
+        .windows(2)
+        .map(|pair| (pair[0].content, pair[1].content))
+        .filter(|(a, b)| a != b && !hot[*a as usize] && !hot[*b as usize])
+        .map(|(a, b)| (a.min(b), a.max(b)))
+        .collect();
+    pairs.sort_unstable();
+    pairs.dedup();
+    pairs
 }
 
 /// Pairs of captures of one link that follow each other.

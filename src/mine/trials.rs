@@ -113,7 +113,7 @@ pub(super) fn try_all(
             members.sort_by_key(|link| mix(u64::from(*link)));
             members.truncate(MEMBERS_MAX);
         }
-        pairs.collect(forms, &members);
+        pairs.collect(table, calibration, forms, &members);
         for (candidate, tried) in &mut pairs.by_candidate {
             let Some(verdict) = verdict(table, calibration, tried) else { continue };
             let trials = &mut out[*candidate as usize];
@@ -142,6 +142,8 @@ pub(super) fn try_all(
 /// A pair of links and in how many candidates they differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Pair {
+    /// How far apart in time, where pages change.
+    distance: u8,
     differences: u16,
     a: u32,
     b: u32,
@@ -155,12 +157,27 @@ struct Pairs {
 }
 
 impl Pairs {
-    fn collect(&mut self, forms: &Forms, members: &[u32]) {
+    fn collect(
+        &mut self,
+        table: &Table,
+        calibration: &Calibration,
+        forms: &Forms,
+        members: &[u32],
+    ) {
         self.by_candidate.clear();
         for (at, a) in members.iter().enumerate() {
             for b in &members[at + 1..] {
                 differences(forms.fired_on(*a), forms.fired_on(*b), &mut self.differing);
-                let pair = Pair { differences: self.differing.len() as u16, a: *a, b: *b };
+                if self.differing.is_empty() {
+                    continue;
+                }
+                let (one, other) = (&table.links[*a as usize], &table.links[*b as usize]);
+                let pair = Pair {
+                    distance: calibration.distance(table, one, other),
+                    differences: self.differing.len() as u16,
+                    a: *a,
+                    b: *b,
+                };
                 for candidate in &self.differing {
                     self.by_candidate.entry(*candidate).or_default().push(pair);
                 }
@@ -203,16 +220,21 @@ struct Verdict {
     same: f64,
     content: u32,
     differences: u16,
+    distance: u8,
     pair: (u32, u32),
 }
 
-/// Compares the pairs of one candidate in one group, those with the fewest differences first.
+/// Compares the pairs of one candidate in one group: the closest in time first where pages change,
+/// then those with the fewest differences.
 fn verdict(table: &Table, calibration: &Calibration, pairs: &mut [Pair]) -> Option<Verdict> {
     pairs.sort_unstable();
     let mut found: Option<Verdict> = None;
     let mut compared = 0;
     for pair in pairs {
-        if found.as_ref().is_some_and(|found| pair.differences > found.differences) {
+        let worse = |found: &Verdict| {
+            pair.differences > found.differences || pair.distance > found.distance
+        };
+        if found.as_ref().is_some_and(worse) {
             break;
         }
         let links = &table.links;
@@ -225,6 +247,7 @@ fn verdict(table: &Table, calibration: &Calibration, pairs: &mut [Pair]) -> Opti
                     same: one.same,
                     content: one.content,
                     differences: pair.differences,
+                    distance: pair.distance,
                     pair: (pair.a, pair.b),
                 });
             }
