@@ -103,3 +103,25 @@ pub const LOG_FORMAT_BYTES_MAX: usize = 16 << 10;
 
 /// Most worker threads that are started, whatever was asked for.
 pub const THREADS_MAX: usize = 1024;
+
+/// Most distinct URLs of one site that rules are mined from; of a larger site whole paths are left
+/// out by hash.
+///
+/// Reason: about 250 bytes each, so a gigabyte at most; no rule needs more evidence.
+pub const MINE_LINKS_MAX: usize = 4 << 20;
+
+/// Most parameters of one URL that the miner looks at; a URL with more is left out.
+pub const MINE_PARAMS_MAX: usize = 64;
+
+/// Most path segments of one URL that the miner looks at; a URL with more is left out.
+pub const MINE_SEGMENTS_MAX: usize = 64;
+
+/// Most captures of one URL that the miner keeps.
+///
+/// Reason: two tell whether a page is stable; more only repeat it.
+pub const MINE_CAPTURES_MAX: usize = 8;
+
+/// Most rules that the miner considers for one site.
+///
+/// Reason: every candidate is tried on every URL it fires on; sites of people have some dozens.
+pub const MINE_CANDIDATES_MAX: usize = 4096;
