@@ -35,6 +35,8 @@ pub(super) enum Command {
     Explain(ExplainArgs),
     /// Say how much is duplicate, on which hosts, by which rules
     Report(ReportArgs),
+    /// Mine the rules of sites from crawl logs and indexes, with what speaks for each
+    Learn(LearnArgs),
     /// List the rules, or show the page of one
     Rules(RulesArgs),
     /// List the formats that are read
@@ -250,6 +252,18 @@ pub(super) enum PrintArg {
     Original,
     Canonical,
     Line,
+}
+
+#[derive(ClapArgs, Debug)]
+pub(super) struct LearnArgs {
+    #[command(flatten)]
+    pub(super) input: InputArgs,
+    /// Judge the rules by a truth table, as of `generate site --truth`: how much they find, how many
+    /// pages they lose
+    #[arg(long, value_name = "TRUTH")]
+    pub(super) evaluate: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) run: RunArgs,
 }
 
 #[derive(ClapArgs, Debug)]

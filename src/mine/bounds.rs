@@ -220,10 +220,8 @@ mod tests {
 
     #[test]
     fn doubt_falls_with_evidence_and_rises_with_failures() {
-        let flawless: Vec<f64> = [5.0, 20.0, 60.0, 200.0]
-            .iter()
-            .map(|n| doubt(*n, *n, 0.95, CLEAR, BELIEF))
-            .collect();
+        let flawless: Vec<f64> =
+            [5.0, 20.0, 60.0, 200.0].iter().map(|n| doubt(*n, *n, 0.95, CLEAR, BELIEF)).collect();
         assert!(flawless.windows(2).all(|pair| pair[0] > pair[1]), "{flawless:?}");
         assert!(flawless[0] > 0.025 && flawless[1] < 0.025, "{flawless:?}");
         assert!(doubt(18.0, 20.0, 0.95, CLEAR, BELIEF) > 0.25);

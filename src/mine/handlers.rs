@@ -44,7 +44,8 @@ pub(super) fn extension(segment: &[u8]) -> &[u8] {
     match memchr::memrchr(b'.', segment) {
         Some(dot) if dot > 0 && (2..=6).contains(&(segment.len() - dot)) => {
             let ending = &segment[dot..];
-            if ending[1..].iter().all(u8::is_ascii_alphanumeric) && ending[1].is_ascii_alphabetic() {
+            if ending[1..].iter().all(u8::is_ascii_alphanumeric) && ending[1].is_ascii_alphabetic()
+            {
                 ending
             } else {
                 b""
@@ -96,10 +97,11 @@ impl Handlers {
                 let template = &mut templates[*path as usize];
                 template.push(b'/');
                 template.extend_from_slice(&token);
-                prefix[*path as usize] = *numbers.entry((before, token.clone())).or_insert_with(|| {
-                    prefixes += 1;
-                    prefixes - 1
-                });
+                prefix[*path as usize] =
+                    *numbers.entry((before, token.clone())).or_insert_with(|| {
+                        prefixes += 1;
+                        prefixes - 1
+                    });
                 if end < text.len() {
                     next.push((*path, end + 1));
                 }

@@ -149,13 +149,8 @@ fn judge(
     let mut candidates: Vec<Candidate> = propose::places(table, &votes, &screen);
     candidates.extend(propose::parameters(&votes, &screen, &natures));
     candidates.sort_by(|a, b| a.act.cmp(&b.act));
-    let court = Court {
-        table,
-        handlers: &handlers.of_path,
-        calibration,
-        natures: &natures,
-        sample: None,
-    };
+    let court =
+        Court { table, handlers: &handlers.of_path, calibration, natures: &natures, sample: None };
     let judged = court.judge(candidates.clone());
     if std::env::var_os("MINE_DEBUG").is_some() {
         debug(table, &votes, &screen, &candidates, &judged, calibration.text());
@@ -172,7 +167,11 @@ fn act_text(table: &Table, act: &candidates::Act) -> String {
             let p = table.params.iter().find(|p| p.name == *x && p.value == *v).unwrap();
             format!("default {}={}", n(x), String::from_utf8_lossy(table.bytes(p.text)))
         }
-        Act::Host(a, b) => format!("host {} -> {}", String::from_utf8_lossy(&table.hosts[*a as usize]), String::from_utf8_lossy(&table.hosts[*b as usize])),
+        Act::Host(a, b) => format!(
+            "host {} -> {}",
+            String::from_utf8_lossy(&table.hosts[*a as usize]),
+            String::from_utf8_lossy(&table.hosts[*b as usize])
+        ),
         Act::Path(p) => {
             let t = |x: &Vec<u8>| String::from_utf8_lossy(x).into_owned();
             match p {
@@ -180,8 +179,16 @@ fn act_text(table: &Table, act: &candidates::Act) -> String {
                 paths::PathAct::Extension(a, b) => format!("ext {} -> {}", t(a), t(b)),
                 paths::PathAct::Index(a) => format!("index {}", t(a)),
                 paths::PathAct::Parameter(a) => format!("pathparam {}", t(a)),
-                paths::PathAct::Segment(a) => format!("segment {}..{}..{}", t(&a.head), a.length, t(&a.tail)),
-                paths::PathAct::Template(a) => format!("template {}<>{} -> {}?{}", t(&a.head), t(&a.tail), t(&a.path), t(&a.name)),
+                paths::PathAct::Segment(a) => {
+                    format!("segment {}..{}..{}", t(&a.head), a.length, t(&a.tail))
+                }
+                paths::PathAct::Template(a) => format!(
+                    "template {}<>{} -> {}?{}",
+                    t(&a.head),
+                    t(&a.tail),
+                    t(&a.path),
+                    t(&a.name)
+                ),
                 other => format!("{other:?}"),
             }
         }
@@ -189,15 +196,55 @@ fn act_text(table: &Table, act: &candidates::Act) -> String {
     }
 }
 
-fn debug(table: &Table, votes: &votes::Votes, screen: &screen::Screen, candidates: &[Candidate], judged: &[Judged], calibration: String) {
-    eprintln!("  links {} contents {} captures {}", table.links.len(), table.contents, table.captures.len());
+fn debug(
+    table: &Table,
+    votes: &votes::Votes,
+    screen: &screen::Screen,
+    candidates: &[Candidate],
+    judged: &[Judged],
+    calibration: String,
+) {
+    eprintln!(
+        "  links {} contents {} captures {}",
+        table.links.len(),
+        table.contents,
+        table.captures.len()
+    );
     for (act, n) in votes.iter().filter(|v| *v.1 >= 3) {
         eprintln!("  vote {n} {}", act_text(table, act));
     }
     let mut sum: std::collections::BTreeMap<u32, trials::Tally> = Default::default();
-    for ((name, _), tally) in &screen.params { sum.entry(*name).or_default().join(tally); }
-    for (name, t) in sum { eprintln!("  screen {} {}/{}", String::from_utf8_lossy(&table.names[name as usize]), t.good, t.trials); }
+    for ((name, _), tally) in &screen.params {
+        sum.entry(*name).or_default().join(tally);
+    }
+    for (name, t) in sum {
+        eprintln!(
+            "  screen {} {}/{}",
+            String::from_utf8_lossy(&table.names[name as usize]),
+            t.good,
+            t.trials
+        );
+    }
     eprintln!("  {calibration}");
-    for c in candidates { eprintln!("  candidate {} {:?}", act_text(table, &c.act), c.reach); }
-    for j in judged { eprintln!("  judged {} {:?} all {}/{} same {:.3} alone {}/{} contents {} gain {} bound {:.3} doubt {:.4} holds {} guarded {}", act_text(table, &j.candidate.act), j.candidate.reach, j.trials.all.good, j.trials.all.trials, j.trials.all.mean_same(), j.trials.alone.good, j.trials.alone.trials, j.trials.contents, j.trials.gain, j.bound, j.doubt, j.holds, j.prior.guarded); }
+    for c in candidates {
+        eprintln!("  candidate {} {:?}", act_text(table, &c.act), c.reach);
+    }
+    for j in judged {
+        eprintln!(
+            "  judged {} {:?} all {}/{} same {:.3} alone {}/{} contents {} gain {} bound {:.3} doubt {:.4} holds {} guarded {}",
+            act_text(table, &j.candidate.act),
+            j.candidate.reach,
+            j.trials.all.good,
+            j.trials.all.trials,
+            j.trials.all.mean_same(),
+            j.trials.alone.good,
+            j.trials.alone.trials,
+            j.trials.contents,
+            j.trials.gain,
+            j.bound,
+            j.doubt,
+            j.holds,
+            j.prior.guarded
+        );
+    }
 }

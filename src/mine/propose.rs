@@ -59,7 +59,9 @@ pub(super) fn places(table: &Table, votes: &Votes, screen: &Screen) -> Vec<Candi
 /// An extension becomes the one that more paths have.
 fn extension(table: &Table, a: &[u8], b: &[u8]) -> Option<PathAct> {
     let ends = |ending: &[u8]| {
-        let has = |path: &&Vec<u8>| super::handlers::extension(&path[super::paths::last_start(path)..]) == ending;
+        let has = |path: &&Vec<u8>| {
+            super::handlers::extension(&path[super::paths::last_start(path)..]) == ending
+        };
         table.paths.iter().filter(has).count()
     };
     let (from, to) = if a.is_empty() {
@@ -168,11 +170,11 @@ pub(super) fn parameters(votes: &Votes, screen: &Screen, natures: &[Nature]) -> 
 
 /// Where a parameter may be dropped, by what was seen of it alone; `None`: nowhere.
 fn reach(handlers: &[(u32, Tally)]) -> Option<Reach> {
-    let bad: BTreeSet<u32> =
-        handlers
-            .iter()
-            .filter(|(_, tally)| is_below_bar(tally, CONTRADICTION_OF_HANDLER))
-            .map(|(handler, _)| *handler).collect();
+    let bad: BTreeSet<u32> = handlers
+        .iter()
+        .filter(|(_, tally)| is_below_bar(tally, CONTRADICTION_OF_HANDLER))
+        .map(|(handler, _)| *handler)
+        .collect();
     let mut all = Tally::default();
     let mut rest = Tally::default();
     for (handler, tally) in handlers {

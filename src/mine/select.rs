@@ -63,8 +63,7 @@ impl Court<'_> {
     /// Applies the candidates and tries them.
     pub(super) fn hear(&self, candidates: &[Candidate]) -> (Forms, Vec<Trials>) {
         let forms = forms(self.table, self.handlers, candidates, self.sample);
-        let trials =
-            try_all(self.table, self.handlers, self.calibration, &forms, candidates.len());
+        let trials = try_all(self.table, self.handlers, self.calibration, &forms, candidates.len());
         (forms, trials)
     }
 
@@ -72,14 +71,13 @@ impl Court<'_> {
     pub(super) fn judge(&self, mut candidates: Vec<Candidate>) -> Vec<Judged> {
         for _ in 0..ROUNDS_MAX {
             let (_, trials) = self.hear(&candidates);
-            let mut verdicts: Vec<Verdict> = 
+            let mut verdicts: Vec<Verdict> =
                 candidates.iter().zip(&trials).map(|(one, tried)| verdict(one, tried)).collect();
             if verdicts.iter().all(|verdict| *verdict == Verdict::Stays) {
                 // Nothing is to blame alone. If something is to blame together with others, the
                 // worst of them goes.
-                let worst = (0..trials.len())
-                    .filter(|at| contradicts(&trials[*at].all))
-                    .min_by(|a, b| {
+                let worst =
+                    (0..trials.len()).filter(|at| contradicts(&trials[*at].all)).min_by(|a, b| {
                         standing(&trials[*a]).total_cmp(&standing(&trials[*b])).then(a.cmp(b))
                     });
                 let Some(worst) = worst else {

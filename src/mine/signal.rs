@@ -142,7 +142,8 @@ impl Calibration {
             (0..=GAPS.len()).map(|gap| (days(gap), calibration.stability[gap])).collect();
         let decay = Decay::fit(&points);
         for (gap, same) in calibration.same.iter_mut().enumerate() {
-            let border = |gap: usize| GAPS.get(gap).map_or(2 * GAPS[GAPS.len() - 1], |end| *end) as f64;
+            let border =
+                |gap: usize| GAPS.get(gap).map_or(2 * GAPS[GAPS.len() - 1], |end| *end) as f64;
             let before = if gap == 0 { 0.0 } else { border(gap - 1) };
             *same = decay.same((before + border(gap)) / 2.0 / DAY);
         }
@@ -160,9 +161,7 @@ impl Calibration {
         if !self.confirms {
             return true;
         }
-        let own = |content: u32| {
-            u32::from(a.content == content) + u32::from(b.content == content)
-        };
+        let own = |content: u32| u32::from(a.content == content) + u32::from(b.content == content);
         let confirmed = |content: u32| self.uses[content as usize] > own(content);
         confirmed(a.content) && confirmed(b.content)
     }
@@ -221,7 +220,10 @@ impl Calibration {
     }
 
     pub(super) fn text(&self) -> String {
-        format!("stability {:?} same {:?} gap_max {} confirms {} steady {}", self.stability, self.same, self.gap_max, self.confirms, self.steady)
+        format!(
+            "stability {:?} same {:?} gap_max {} confirms {} steady {}",
+            self.stability, self.same, self.gap_max, self.confirms, self.steady
+        )
     }
 
     /// Marks as hot the contents that are spread over more than `keys` groups of `forms`.
@@ -335,7 +337,11 @@ mod tests {
         let table = table(&rows);
         let calibration = Calibration::measure(&table);
         assert_eq!(calibration.hot.iter().filter(|hot| **hot).count(), 1);
-        let empty = table.links.iter().find(|link| calibration.hot[table.captures_of(link)[0].content as usize]).unwrap();
+        let empty = table
+            .links
+            .iter()
+            .find(|link| calibration.hot[table.captures_of(link)[0].content as usize])
+            .unwrap();
         assert_eq!(calibration.compare(&table, empty, &table.links[0]), None);
     }
 }
