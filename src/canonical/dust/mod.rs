@@ -194,10 +194,21 @@ impl DustRules {
         &self.text
     }
 
-    /// Is there a rule for `host`, which is canonical?
+    /// Is there a rule for `host`, which is canonical but for the case of letters?
     #[inline]
     pub(super) fn may_apply(&self, host: &[u8]) -> bool {
-        self.site(host).is_some() || self.outlines.may_have(host) && self.hosts.contains_key(host)
+        // Bet: no name that the host is under looks like one that has rules.
+        let has_rules = |name| self.outlines.may_have(name) && self.knows(name);
+        has_rules(host) || memchr::memchr_iter(b'.', host).any(|dot| has_rules(&host[dot + 1..]))
+    }
+
+    #[inline(never)]
+    fn knows(&self, name: &[u8]) -> bool {
+        let mut buffer = [0; HOST_BYTES_MAX];
+        let Some(lower) = buffer.get_mut(..name.len()) else { return false };
+        lower.copy_from_slice(name);
+        lower.make_ascii_lowercase();
+        self.sites.contains_key(&*lower) || self.hosts.contains_key(&*lower)
     }
 
     /// The rules for `host`: those of the longest name it is under.
