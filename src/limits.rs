@@ -72,3 +72,8 @@ pub const CONFIG_BYTES_MAX: u64 = 64 << 20;
 
 /// Most worker threads that are started, whatever was asked for.
 pub const THREADS_MAX: usize = 1024;
+
+/// Deepest nesting of arrays and objects in a line of JSON. Deeper ones are rejected.
+///
+/// Reason: the kinds of open brackets are kept as the bits of one number; logs nest below ten.
+pub const JSON_DEPTH_MAX: usize = 128;

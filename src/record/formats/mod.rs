@@ -2,10 +2,12 @@
 
 pub(crate) mod access;
 pub(crate) mod cdx;
+pub(crate) mod cdxj;
 pub(crate) mod cloudfront;
 pub(crate) mod crawllog;
 pub(crate) mod csv;
 mod field_map;
+pub(crate) mod json;
 #[cfg(test)]
 mod samples;
 mod table;
@@ -53,6 +55,18 @@ pub const ALL: &[KnownFormat] = &[
         names: &[("crawllog", "crawl logs of Heritrix")],
         recognize: crawllog::recognize,
     },
+    KnownFormat {
+        names: &[("cdxj", "indexes of web archives with JSON")],
+        recognize: cdxj::recognize,
+    },
+    KnownFormat {
+        names: &[
+            ("caddy", "logs of Caddy"),
+            ("nginx-json", "logs of nginx with escape=json"),
+            ("jsonl", "JSON lines with a URL in them"),
+        ],
+        recognize: json::recognize,
+    },
     KnownFormat { names: &[("tsv", "tables with tabs")], recognize: tsv::recognize },
     KnownFormat {
         names: &[("csv", "tables with commas or semicolons")],
@@ -86,12 +100,14 @@ pub fn with_fields(
     let first = lines.first().copied().unwrap_or_default();
     let name = name.unwrap_or_else(|| match first {
         [b'"', ..] => "csv",
+        [b'{', ..] => "jsonl",
         first if first.contains(&b'\t') => "tsv",
         _ => "csv",
     });
     Ok(match name {
         "csv" => std::sync::Arc::new(csv::Csv::with_fields(first, fields)?),
         "tsv" => std::sync::Arc::new(tsv::Tsv::with_fields(first, fields)?),
+        "jsonl" | "caddy" | "nginx-json" => std::sync::Arc::new(json::Json::with_fields(fields)?),
         name => {
             return Err(crate::error::Error::config(format!(
                 "--field: {name} has no columns to choose from; leave it out, or use csv, tsv or \
