@@ -53,14 +53,40 @@ pub const MEMORY_BYTES_PER_THREAD: u64 = 512 << 10;
 /// machines.
 pub const ZSTD_WINDOW_LOG_MAX: u32 = 31;
 
+/// Longest head of an HTTP answer in a web archive that is looked at, in bytes.
+///
+/// Reason: servers refuse, and browsers give up on, heads much longer; what is missed beyond is a
+/// media type.
+pub const HTTP_HEAD_BYTES_MAX: usize = 16 << 10;
+
 /// Most changes that rules may make to one URL before it counts as unstable.
 ///
 /// Reason: there are 18 rules, and hardly any reopens another's work; the bound makes termination
 /// certain and keeps the cost of a crafted URL in proportion.
 pub const RULE_STEPS_MAX: usize = 100;
 
-/// Most passes of one site's rules over one URL; a rewrite that has not settled then is not
-/// applied.
+/// Most rules in a rule file. Reason: some kilobytes each while it is read.
+pub const DUST_RULES_MAX: usize = 1 << 20;
+
+/// Longest text of a rule in bytes. Reason: longer than any name or path that is worth a rule.
+pub const DUST_TEXT_BYTES_MAX: usize = 4 << 10;
+
+/// Most wildcards in a pattern of a rule.
+pub const DUST_WILDCARDS_MAX: usize = 32;
+
+/// Most rules of one site, those of the domains above it included.
+///
+/// Reason: whether one undoes another's work is asked for every two of them.
+pub const DUST_SITE_RULES_MAX: usize = 4096;
+
+/// Most rules of all sites, counted for each site they hold for.
+pub const DUST_SITE_RULES_TOTAL_MAX: usize = 4 << 20;
+
+/// Most parameters of a URL whose query rules of sites look at.
+pub const DUST_PARAMS_MAX: usize = 256;
+
+/// Most passes of a site's substitutions over one URL, and most suffixes that are taken off one
+/// path; what has not settled then stays as it was.
 pub const DUST_PASSES_MAX: usize = 16;
 
 /// Longest host in bytes whose labels rules look at. Source: RFC 1035 2.3.4, 255 octets on the
@@ -69,6 +95,11 @@ pub const HOST_BYTES_MAX: usize = 253;
 
 /// Largest configuration, host-map or parameter-list file in bytes.
 pub const CONFIG_BYTES_MAX: u64 = 64 << 20;
+
+/// Longest string in bytes that tells the format of a log.
+///
+/// Reason: servers read theirs from one line of their configuration.
+pub const LOG_FORMAT_BYTES_MAX: usize = 16 << 10;
 
 /// Most worker threads that are started, whatever was asked for.
 pub const THREADS_MAX: usize = 1024;

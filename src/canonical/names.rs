@@ -115,7 +115,7 @@ impl Outlines {
         usize::from(first & 31) << 5 | usize::from(second & 31)
     }
 
-    fn add_exact(&mut self, name: &[u8]) {
+    pub(super) fn add_exact(&mut self, name: &[u8]) {
         let Some(&first) = name.first() else { return };
         let bit = Self::of(name, first);
         self.exact[bit / 64] |= 1 << (bit % 64);

@@ -19,6 +19,7 @@ use crate::cluster::{Keep, Seen};
 use crate::error::{Error, Result};
 use crate::fingerprint::FingerprintKey;
 use crate::generate::{List, ListPlan, TRUTH_HEADER, write_truth};
+use crate::input::Container;
 use crate::parts;
 use crate::pipeline::{
     self, DedupPlan, Filter, Job, OnBad, Outcome, Print, SelectPlan, Spooled, Watch,
@@ -243,8 +244,10 @@ pub(super) fn report(args: &ReportArgs) -> Result<u8> {
 }
 
 pub(super) fn generate(args: &GenerateArgs) -> Result<u8> {
-    let GenerateCommand::List(args) = &args.command;
-    generate_list(args)
+    match &args.command {
+        GenerateCommand::List(args) => generate_list(args),
+        GenerateCommand::Site(args) => super::generate_site::run(args),
+    }
 }
 
 fn generate_list(args: &GenerateListArgs) -> Result<u8> {
@@ -280,7 +283,8 @@ fn generate_list(args: &GenerateListArgs) -> Result<u8> {
 
 pub(super) fn formats() -> Result<u8> {
     let mut text = String::new();
-    for (name, about) in formats::names() {
+    let containers = Container::ALL.map(|container| (container.name(), container.about()));
+    for (name, about) in formats::names().chain(containers) {
         text.push_str(&format!("{name:<12} {about}\n"));
     }
     print(text.as_bytes())

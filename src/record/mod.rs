@@ -17,7 +17,6 @@ pub mod formats;
 mod found;
 mod line_format;
 mod request;
-
 pub mod time;
 
 pub use assemble::{BaseUrl, NO_HOST, full_url, without_no_host};

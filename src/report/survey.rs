@@ -22,6 +22,8 @@ pub struct Survey {
     /// The waterfall: identical lines first, then parsing, then every rule in the order of
     /// application. `merged` sums up to `tally.duplicate`.
     pub levels: Vec<LevelRow>,
+    /// Rules of single sites that changed something, by the number of records, most first.
+    pub site_rules: Vec<SiteRuleRow>,
     /// The counts by host, section and so on.
     pub breakdowns: Vec<Breakdown>,
     /// Records, different URLs, different pages.
@@ -60,6 +62,19 @@ pub struct LevelRow {
     pub examples: Vec<Example>,
     /// How many records were looked at for examples.
     pub looks: u32,
+}
+
+/// A rule of a rule file.
+#[derive(Clone, Debug)]
+pub struct SiteRuleRow {
+    /// Its number in the file, from 1.
+    pub rule: usize,
+    /// The rule in one line.
+    pub title: String,
+    /// Records that it changed.
+    pub changed: u64,
+    /// Those among them that merge with an earlier one by rules of sites, and not before.
+    pub merged: u64,
 }
 
 /// A record that merges at a step.
@@ -114,6 +129,18 @@ impl Survey {
                 })
             })
             .collect();
+        let site_rules: Vec<Value> = self
+            .site_rules
+            .iter()
+            .map(|row| {
+                json!({
+                    "rule": row.rule,
+                    "title": row.title,
+                    "changed": row.changed,
+                    "merged": row.merged,
+                })
+            })
+            .collect();
         let clusters: Vec<Value> = self
             .clusters
             .iter()
@@ -158,6 +185,7 @@ impl Survey {
             "unparsed_by_kind": tally.unparsed,
             "input": self.input,
             "rules": rules,
+            "site_rules": site_rules,
             "by": self.by(),
             "clusters": clusters,
         })
@@ -168,6 +196,7 @@ impl Survey {
         let mut out = String::new();
         self.write_totals(&mut out);
         self.write_rules(&mut out);
+        self.write_site_rules(&mut out);
         for breakdown in &self.breakdowns {
             breakdown.write(&mut out, self.has_requests());
         }
@@ -196,12 +225,12 @@ impl Survey {
         };
         let mut formats: Vec<&str> = self.input.iter().map(|row| row.format.as_str()).collect();
         formats.dedup();
-        let _ = writeln!(
-            out,
-            "Duplicates in {files} ({}), by profile {}",
-            formats.join(", "),
-            self.profile.title()
-        );
+        let formats = match formats.as_slice() {
+            ["lines"] => String::new(),
+            more => format!(" ({})", more.join(", ")),
+        };
+        let profile = self.profile.title();
+        let _ = writeln!(out, "Duplicates in {files}{formats}, by profile {profile}");
         if self.lacks_host {
             out.push_str(
                 "Lines name no host: pages are told apart by their path alone (--base-url)\n",
@@ -269,6 +298,26 @@ impl Survey {
                     let _ = writeln!(out, "      {}", short(&example.after));
                 }
             }
+        }
+    }
+
+    fn write_site_rules(&self, out: &mut String) {
+        if self.site_rules.is_empty() {
+            return;
+        }
+        out.push_str(
+            "\nRules of sites: lines that each changed, and duplicates among them that no other rule finds\n\n  \
+             \x20   changed   duplicates  rule\n",
+        );
+        for row in &self.site_rules {
+            let _ = writeln!(
+                out,
+                "{:>13} {:>12}  {:>4}  {}",
+                number(row.changed),
+                number(row.merged),
+                row.rule,
+                short(row.title.as_bytes())
+            );
         }
     }
 

@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 use memchr::memchr;
 
-pub(crate) use infer::recognize;
+pub(crate) use infer::{recognize, recognize_clf, recognize_combined, recognize_vhost};
 
 use crate::record::cut::{Cut, is_number, is_status, value};
 use crate::record::found::{Escapes, Found, Parsed};

@@ -81,7 +81,8 @@ impl Cdx {
         }
         slots.resize(columns.len(), Slot::Skip);
         let is_time = is_time(columns[1]);
-        let is_url = columns[2].contains(&b':') || columns[2].contains(&b'/');
+        let url = columns[2];
+        let is_url = (url.contains(&b':') || url.contains(&b'/')) && url[0] != b'{';
         (is_time && is_url).then_some(Cdx { slots })
     }
 }
@@ -134,7 +135,13 @@ impl LineFormat for Cdx {
             let fields = &mut found.fields;
             let place = match slot {
                 Slot::Skip => continue,
-                Slot::Time if !is_time(value) => return Parsed::Reject(Reject::Format),
+                Slot::Time if !is_time(value) && !is_missing(value) => {
+                    return Parsed::Reject(Reject::Format);
+                }
+                // That is a CDXJ index.
+                Slot::Url if value.first() == Some(&b'{') => {
+                    return Parsed::Reject(Reject::Format);
+                }
                 Slot::Url => &mut found.target,
                 Slot::Time => &mut fields.time,
                 Slot::Mime => &mut fields.mime,
@@ -143,7 +150,7 @@ impl LineFormat for Cdx {
                 Slot::Redirect => &mut fields.redirect,
                 Slot::Size => &mut fields.size,
             };
-            *place = if value == b"-" { b"" } else { value };
+            *place = if is_missing(value) { b"" } else { value };
         }
         if slots.next().is_some() {
             return Parsed::Reject(Reject::Format);
@@ -158,6 +165,12 @@ impl LineFormat for Cdx {
     fn header_prefix(&self) -> &'static [u8] {
         HEADER
     }
+}
+
+/// Do writers say so that they do not know?
+#[inline]
+fn is_missing(value: &[u8]) -> bool {
+    matches!(value, b"-" | b"null")
 }
 
 /// Are these the 14 digits of a capture's time, or 17 with milliseconds, or 12 without seconds?
@@ -215,6 +228,7 @@ mod tests {
             "k 20140126200624 http://a.test/ text/html 200 D - -  17 9 f 1 2 g 3",
             "k 2014012620062x http://a.test/ text/html 200 D - 9 f",
             "k 20140126200624 a text/html 200 D - 9 f",
+            "k 20140126200624 {\"url\": \"http://a.test/\", \"mime\": \"text/html\", \"a\": 1}",
             "http://a.test/",
         ] {
             assert!(recognize(&[line.as_bytes()]).is_none(), "{line}");
@@ -245,6 +259,7 @@ mod tests {
             (b"k 20140126200624 u m 200 d - - 1 2", Parsed::Reject(Reject::Format), "ten"),
             (b"k 20140126200624 u m 200 d - - 1 2 f f", Parsed::Reject(Reject::Format), "twelve"),
             (b"k x u m 200 d - - 1 2 f", Parsed::Reject(Reject::Format), "no time"),
+            (b"k null u m 200 d - - 1 2 f", Parsed::Record, "a time that nobody knows"),
             (b"k 20140126200624 - m 200 d - - 1 2 f", Parsed::Reject(Reject::NoUrl), "no URL"),
             (b"- 20140126200624 u - - - - - - - -", Parsed::Record, "nothing else"),
         ] {

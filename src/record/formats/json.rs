@@ -386,33 +386,50 @@ fn finish<'a>(values: &[&'a [u8]; SLOTS], found: &mut Found<'a>) -> Parsed {
     }
 }
 
-/// Objects with a URL in one of the first lines. What they are called goes by where it is: that of
-/// Caddy is in an object `request`; nginx has `request` or `request_uri` and a status.
+/// Objects, if there is a URL in one of the first lines.
 pub(crate) fn recognize(lines: &[&[u8]]) -> Option<Arc<dyn LineFormat>> {
     let json = Json::usual("jsonl");
-    let mut objects = lines.iter().filter(|line| line.first() == Some(&b'{'));
-    let object = objects.find(|line| {
-        !matches!(
-            json.parse_object(line, &mut Found::default()),
-            Parsed::Reject(Reject::Format | Reject::NoUrl)
-        )
-    })?;
-    let kinds = Places::new([
-        vec![&b"request"[..], b"uri"],
-        vec![b"request"],
-        vec![b"request_uri"],
-        vec![b"body_bytes_sent"],
-    ]);
-    let mut seen = [false; 4];
-    scan(object, &kinds, |number, value| {
-        seen[usize::from(number)] |= value != Value::Object;
+    first_object(&json, lines)?;
+    Some(Arc::new(json))
+}
+
+/// The same if the first of them has an object `request` with a `uri` in it, as those of Caddy.
+pub(crate) fn recognize_caddy(lines: &[&[u8]]) -> Option<Arc<dyn LineFormat>> {
+    recognize_kind(lines, "caddy", &[&[b"request", b"uri"]])
+}
+
+/// The same if the first of them has the request line, or the URI and the bytes of the answer, by
+/// the names that nginx has for them.
+pub(crate) fn recognize_nginx(lines: &[&[u8]]) -> Option<Arc<dyn LineFormat>> {
+    recognize_kind(lines, "nginx-json", &[&[b"request"]]).or_else(|| {
+        recognize_kind(lines, "nginx-json", &[&[b"request_uri"], &[b"body_bytes_sent"]])
+    })
+}
+
+/// Objects whose first one has a string or a number at all of `paths`.
+fn recognize_kind(
+    lines: &[&[u8]],
+    name: &'static str,
+    paths: &[&[&[u8]]],
+) -> Option<Arc<dyn LineFormat>> {
+    let json = Json::usual(name);
+    let object = first_object(&json, lines)?;
+    let places = Places::new(paths.iter().map(|path| path.to_vec()));
+    let mut seen = 0u8;
+    scan(object, &places, |number, value| {
+        seen |= u8::from(value != Value::Object) << number;
     });
-    let name = match seen {
-        [true, ..] => "caddy",
-        [_, true, ..] | [_, _, true, true] => "nginx-json",
-        _ => "jsonl",
+    (seen.count_ones() as usize == paths.len()).then(|| Arc::new(json) as _)
+}
+
+/// The first of `lines` that is an object with a URL, or with a request without one.
+fn first_object<'a>(json: &Json, lines: &[&'a [u8]]) -> Option<&'a [u8]> {
+    let mut objects = lines.iter().filter(|line| line.first() == Some(&b'{'));
+    let is_known = |line: &&&[u8]| {
+        let parsed = json.parse_object(line, &mut Found::default());
+        !matches!(parsed, Parsed::Reject(Reject::Format | Reject::NoUrl))
     };
-    Some(Arc::new(Json { name, ..json }))
+    objects.find(is_known).copied()
 }
 
 impl LineFormat for Json {
@@ -496,7 +513,7 @@ mod tests {
             "headers":{"User-Agent":["A\"1"],"Referer":["http://r.test/"]}},"size":124,
             "status":301,"resp_headers":{"Content-Type":["text/html"],"Location":["/b"]}}"#;
         let mut found = Found::default();
-        let format = recognize(&[line]).unwrap();
+        let format = recognize_caddy(&[line]).unwrap();
         assert_eq!((format.name(), format.parse(line, &mut found)), ("caddy", Parsed::Record));
         let fields = found.fields;
         assert_eq!((fields.status, fields.size), (&b"301"[..], &b"124"[..]));
@@ -534,14 +551,15 @@ mod tests {
             (r#"{"x":1}"#, None),
             ("http://a.test/", None),
         ] {
-            let format = recognize(&[line.as_bytes()]);
+            let all = [recognize_caddy, recognize_nginx, recognize];
+            let format = all.iter().find_map(|recognize| recognize(&[line.as_bytes()]));
             assert_eq!(format.as_ref().map(|format| format.name()), expected, "{line}");
         }
     }
 
     #[test]
     fn the_samples() {
-        let urls = samples::sample_urls(&samples::sample("caddy.jsonl"), recognize);
+        let urls = samples::sample_urls(&samples::sample("caddy.jsonl"), recognize_caddy);
         assert_eq!(
             urls,
             [

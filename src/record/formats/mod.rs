@@ -1,6 +1,7 @@
 //! One file for each format, and the list of them.
 
 pub(crate) mod access;
+pub(crate) mod alb;
 pub(crate) mod cdx;
 pub(crate) mod cdxj;
 pub(crate) mod cloudfront;
@@ -8,8 +9,11 @@ pub(crate) mod crawllog;
 pub(crate) mod csv;
 mod field_map;
 pub(crate) mod json;
+pub(crate) mod log_format;
+pub(crate) mod rows;
 #[cfg(test)]
 mod samples;
+pub(crate) mod squid;
 mod table;
 pub(crate) mod tsv;
 pub(crate) mod w3c;
@@ -18,11 +22,13 @@ pub use field_map::FieldMap;
 
 use super::line_format::Recognize;
 
-/// A format, or a family of them that are told apart by the file itself.
+/// A format by name.
 #[derive(Debug)]
 pub struct KnownFormat {
-    /// Names on the command line, and what they are in a few words.
-    pub names: &'static [(&'static str, &'static str)],
+    /// The name on the command line.
+    pub name: &'static str,
+    /// What it is, in a few words.
+    pub about: &'static str,
     /// Whether a sample may be of it.
     pub recognize: Recognize,
 }
@@ -30,64 +36,97 @@ pub struct KnownFormat {
 /// All formats but lists, the most specific first: of equally good ones the first is taken.
 pub const ALL: &[KnownFormat] = &[
     KnownFormat {
-        names: &[
-            ("clf", "access logs in the common log format"),
-            ("combined", "the same with referrer and user agent: Apache, nginx"),
-            ("vhost", "the same with the host in front: Apache's vhost_combined"),
-            (
-                "access",
-                "access logs like these with other columns, which are told by their content",
-            ),
-        ],
+        name: "alb",
+        about: "access log of an application load balancer of AWS",
+        recognize: alb::recognize,
+    },
+    KnownFormat {
+        name: "elb",
+        about: "access log of a classic load balancer of AWS",
+        recognize: alb::recognize_classic,
+    },
+    KnownFormat { name: "squid", about: "native access log of Squid", recognize: squid::recognize },
+    KnownFormat {
+        name: "access",
+        about: "access log; its columns are told by the first lines",
         recognize: access::recognize,
     },
     KnownFormat {
-        names: &[("cloudfront", "standard logs of Amazon CloudFront")],
+        name: "vhost",
+        about: "access log, common or combined, with a host in front",
+        recognize: access::recognize_vhost,
+    },
+    KnownFormat {
+        name: "combined",
+        about: "access log of Apache or nginx, with referrer and agent",
+        recognize: access::recognize_combined,
+    },
+    KnownFormat {
+        name: "clf",
+        about: "access log in the common log format",
+        recognize: access::recognize_clf,
+    },
+    KnownFormat {
+        name: "cloudfront",
+        about: "standard log of Amazon CloudFront",
         recognize: cloudfront::recognize,
     },
-    KnownFormat { names: &[("cdx", "indexes of web archives")], recognize: cdx::recognize },
+    KnownFormat { name: "w3c", about: "W3C extended log: IIS, proxies", recognize: w3c::recognize },
+    KnownFormat { name: "cdx", about: "index of a web archive", recognize: cdx::recognize },
     KnownFormat {
-        names: &[("crawllog", "crawl logs of Heritrix")],
-        recognize: crawllog::recognize,
-    },
-    KnownFormat { names: &[("w3c", "W3C extended logs: IIS, proxies")], recognize: w3c::recognize },
-    KnownFormat {
-        names: &[("crawllog", "crawl logs of Heritrix")],
-        recognize: crawllog::recognize,
-    },
-    KnownFormat {
-        names: &[("cdxj", "indexes of web archives with JSON")],
+        name: "cdxj",
+        about: "index of a web archive, with JSON",
         recognize: cdxj::recognize,
     },
     KnownFormat {
-        names: &[
-            ("caddy", "logs of Caddy"),
-            ("nginx-json", "logs of nginx with escape=json"),
-            ("jsonl", "JSON lines with a URL in them"),
-        ],
+        name: "crawllog",
+        about: "crawl log of Heritrix",
+        recognize: crawllog::recognize,
+    },
+    KnownFormat {
+        name: "caddy",
+        about: "access log of Caddy, in JSON",
+        recognize: json::recognize_caddy,
+    },
+    KnownFormat {
+        name: "nginx-json",
+        about: "access log of nginx, in JSON",
+        recognize: json::recognize_nginx,
+    },
+    KnownFormat {
+        name: "jsonl",
+        about: "JSON lines with a URL in them",
         recognize: json::recognize,
     },
-    KnownFormat { names: &[("tsv", "tables with tabs")], recognize: tsv::recognize },
+    KnownFormat { name: "tsv", about: "table with tabs", recognize: tsv::recognize },
     KnownFormat {
-        names: &[("csv", "tables with commas or semicolons")],
+        name: "csv",
+        about: "table with commas or semicolons",
         recognize: csv::recognize,
     },
 ];
 
 /// The format `name`.
 pub fn find(name: &str) -> Option<&'static KnownFormat> {
-    ALL.iter().find(|format| format.names.iter().any(|(known, _)| *known == name))
+    ALL.iter().find(|format| format.name == name)
 }
 
 /// The names of all formats, lists among them, with what they are.
 pub fn names() -> impl Iterator<Item = (&'static str, &'static str)> {
-    let list = (super::Layout::LINES, "lists: one URL on each line");
-    ALL.iter().flat_map(|format| format.names.iter().copied()).chain([list])
+    let list = (super::Layout::LINES, "list: one URL on each line");
+    ALL.iter().map(|format| (format.name, format.about)).chain([list])
 }
-/// tmp
-pub fn log_format(_: &str) -> crate::error::Result<std::sync::Arc<dyn super::LineFormat>> {
-    Err(crate::error::Error::config("x"))
+
+/// The format of the rows of a container of the kind `name`, which `input` makes.
+pub fn rows(name: &'static str) -> std::sync::Arc<dyn super::LineFormat> {
+    std::sync::Arc::new(rows::Rows::new(name))
 }
+
+/// The format that `text` tells: see [`log_format::compile`].
+pub fn log_format(text: &str) -> crate::error::Result<std::sync::Arc<dyn super::LineFormat>> {
+    log_format::compile(text)
+}
+
 /// The table or the JSON lines whose first lines are `lines`, with the places that the user tells;
 /// of the format `name`, or of the one that the first line looks like.
 ///

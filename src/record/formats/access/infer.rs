@@ -32,6 +32,21 @@ pub(crate) fn recognize(lines: &[&[u8]]) -> Option<Arc<dyn LineFormat>> {
     infer(lines).map(|access| Arc::new(access) as Arc<dyn LineFormat>)
 }
 
+/// The same, if it is a log in the common log format.
+pub(crate) fn recognize_clf(lines: &[&[u8]]) -> Option<Arc<dyn LineFormat>> {
+    recognize(lines).filter(|access| access.name() == "clf")
+}
+
+/// The same, if it is a combined log.
+pub(crate) fn recognize_combined(lines: &[&[u8]]) -> Option<Arc<dyn LineFormat>> {
+    recognize(lines).filter(|access| access.name() == "combined")
+}
+
+/// The same, if it has a host in front.
+pub(crate) fn recognize_vhost(lines: &[&[u8]]) -> Option<Arc<dyn LineFormat>> {
+    recognize(lines).filter(|access| access.name() == "vhost")
+}
+
 /// The same, as a value.
 pub(super) fn infer(lines: &[&[u8]]) -> Option<Access> {
     let sample = Sample::read(lines);
@@ -51,21 +66,18 @@ pub(super) fn infer(lines: &[&[u8]]) -> Option<Access> {
             }
         }
     }
-    let name = match (words, host_word) {
-        (3, None) if columns == CLF => "clf",
-        (3, None) if columns == COMBINED => "combined",
-        (4, Some(0)) if columns == CLF || columns == COMBINED => "vhost",
-        _ => "access",
-    };
-    let shown = if name == "access" {
-        format!("{} [$time_local] {}", sample.head_shown(words, host_word), sample.shown(&columns))
-    } else {
-        String::new()
-    };
+    let head = sample.head_shown(words, host_word);
+    let shown = format!("{head} [$time_local] {}", sample.shown(&columns));
     while columns.last() == Some(&Column::Skipped) {
         columns.pop();
     }
-    Some(Access::new(name, words, host_word, &columns, shown.trim_start().to_string()))
+    match (words, host_word) {
+        // What follows is not wanted.
+        (3, None) if columns == CLF => Some(Access::clf()),
+        (3, None) if columns == COMBINED => Some(Access::combined()),
+        (4, Some(0)) if columns == CLF || columns == COMBINED => Some(Access::vhost()),
+        _ => Some(Access::new("access", words, host_word, &columns, shown.trim_start().into())),
+    }
 }
 
 impl<'a> Sample<'a> {
