@@ -576,7 +576,6 @@ mod tests {
                 "http://example.org/ ? 200",
                 "http://example.org/\u{e4}rger ? 200",
                 "http://example.org/%C3%A4rger ? 200",
-                "no-url",
             ]
         );
     }
