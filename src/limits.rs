@@ -125,3 +125,8 @@ pub const MINE_CAPTURES_MAX: usize = 8;
 ///
 /// Reason: every candidate is tried on every URL it fires on; sites of people have some dozens.
 pub const MINE_CANDIDATES_MAX: usize = 4096;
+
+/// Deepest nesting of arrays and objects in a line of JSON. Deeper ones are rejected.
+///
+/// Reason: the kinds of open brackets are kept as the bits of one number; logs nest below ten.
+pub const JSON_DEPTH_MAX: usize = 128;

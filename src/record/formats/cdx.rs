@@ -81,7 +81,8 @@ impl Cdx {
         }
         slots.resize(columns.len(), Slot::Skip);
         let is_time = is_time(columns[1]);
-        let is_url = columns[2].contains(&b':') || columns[2].contains(&b'/');
+        let url = columns[2];
+        let is_url = (url.contains(&b':') || url.contains(&b'/')) && url[0] != b'{';
         (is_time && is_url).then_some(Cdx { slots })
     }
 }
@@ -135,6 +136,10 @@ impl LineFormat for Cdx {
             let place = match slot {
                 Slot::Skip => continue,
                 Slot::Time if !is_time(value) && !is_missing(value) => {
+                    return Parsed::Reject(Reject::Format);
+                }
+                // That is a CDXJ index.
+                Slot::Url if value.first() == Some(&b'{') => {
                     return Parsed::Reject(Reject::Format);
                 }
                 Slot::Url => &mut found.target,
@@ -223,6 +228,7 @@ mod tests {
             "k 20140126200624 http://a.test/ text/html 200 D - -  17 9 f 1 2 g 3",
             "k 2014012620062x http://a.test/ text/html 200 D - 9 f",
             "k 20140126200624 a text/html 200 D - 9 f",
+            "k 20140126200624 {\"url\": \"http://a.test/\", \"mime\": \"text/html\", \"a\": 1}",
             "http://a.test/",
         ] {
             assert!(recognize(&[line.as_bytes()]).is_none(), "{line}");

@@ -132,7 +132,6 @@ mod tests {
                 "http://www.example.org/index.php?id=1 ? 301",
                 "http://www.example.org/index.php?id=2 ? 301",
                 "http://www.example.org/old/\"news\".html ? 410",
-                "no-url",
             ]
         );
     }
