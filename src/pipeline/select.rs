@@ -20,7 +20,8 @@ use crate::cluster::{Census, Keep, Occurrence, Scattered};
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
 use crate::record::Entry;
-use crate::report::{ClusterWriter, DroppedWriter, Output};
+use crate::report::tables::KEPT;
+use crate::report::{Cell, ClusterWriter, DroppedWriter, Output, Provenance, RowWriter, Shape};
 
 /// Which clusters are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,6 +57,9 @@ pub struct SelectPlan {
     pub clusters: bool,
     /// What is written for a representative.
     pub print: Print,
+    /// How rows for programs are written, with counts and canonical forms; `None`: for people, as
+    /// the fields above say.
+    pub shape: Option<Shape>,
 }
 
 /// Writes what `plan` selects to `output`, and the lines that were dropped to `dropped`. Publishes
@@ -83,10 +87,10 @@ pub fn select(
     if plan.clusters || dropped.is_some() {
         let members = gather(job, &pool, &census, plan, dropped.is_some())?;
         if plan.clusters {
-            write_clusters(&members, plan.filter, output, job)?;
+            write_clusters(&members, plan, output, job)?;
         }
         if let Some(dropped) = dropped {
-            write_dropped(&members, job, dropped)?;
+            write_dropped(&members, job, plan, dropped)?;
         }
     }
     outcome.stages = pool.seconds();
@@ -155,6 +159,12 @@ fn take_census(
     Ok((census, rest, outcome))
 }
 
+/// Where representatives go: as lines for people, or as rows for programs.
+enum Kept<'a> {
+    Lines(&'a mut Output),
+    Rows(RowWriter<'a>),
+}
+
 /// The second pass for representatives: `selected` comes by line, so both walk side by side.
 fn write_representatives(
     job: &Job,
@@ -165,6 +175,10 @@ fn write_representatives(
 ) -> Result<()> {
     let mut line = 0;
     let mut scratch = Scratch::default();
+    let mut kept = match plan.shape {
+        None => Kept::Lines(output),
+        Some(shape) => Kept::Rows(RowWriter::new(output, shape, &KEPT, &made_by(job))?),
+    };
     scan(
         job,
         pool,
@@ -178,19 +192,32 @@ fn write_representatives(
                     let wanted = selected.lines_of(job, line)?;
                     line += 1;
                     let (Some(lines), Entry::Record(record)) = (wanted, entry) else { continue };
-                    if plan.counts {
-                        output.write(format!("{lines:7} ").as_bytes())?;
-                    }
-                    let text = match plan.print {
-                        Print::Original => record.line,
-                        Print::Canonical => {
-                            job.canonicalizer.canonical(record.url, &mut scratch).form
+                    let canonicalizer = job.canonicalizer;
+                    match &mut kept {
+                        Kept::Rows(writer) => writer.row(&[
+                            Cell::Number(line),
+                            Cell::Text(record.line),
+                            Cell::Text(canonicalizer.canonical(record.url, &mut scratch).form),
+                            Cell::Number(lines),
+                        ])?,
+                        Kept::Lines(output) => {
+                            if plan.counts {
+                                output.write(format!("{lines:7} ").as_bytes())?;
+                            }
+                            let text = match plan.print {
+                                Print::Original => record.line,
+                                Print::Canonical => {
+                                    canonicalizer.canonical(record.url, &mut scratch).form
+                                }
+                            };
+                            output.line(text, job.input.separator)?;
                         }
-                    };
-                    output.line(text, job.input.separator)?;
+                    }
                 }
             }
-            output.pass_on()?;
+            if let Kept::Lines(output) = &mut kept {
+                output.pass_on()?;
+            }
             Ok(Some(line - before))
         },
     )?;
@@ -298,9 +325,19 @@ fn gather(
     Ok(Members { rows, spool })
 }
 
-fn write_clusters(members: &Members, filter: Filter, output: &mut Output, job: &Job) -> Result<()> {
+fn write_clusters(
+    members: &Members,
+    plan: &SelectPlan,
+    output: &mut Output,
+    job: &Job,
+) -> Result<()> {
     let bytes_max = job.budget().told_bytes();
-    let mut writer = ClusterWriter::new(output, job.input.separator)?;
+    let filter = plan.filter;
+    let mut scratch = Scratch::default();
+    let mut writer = match plan.shape {
+        None => ClusterWriter::new(output, job.input.separator)?,
+        Some(shape) => ClusterWriter::shaped(output, shape, &made_by(job))?,
+    };
     for cluster in members.clusters() {
         let is_single = cluster.len() == 1;
         if filter == Filter::Duplicated && is_single || filter == Filter::Single && !is_single {
@@ -324,12 +361,35 @@ fn write_clusters(members: &Members, filter: Filter, output: &mut Output, job: &
                 }
             }
         }
-        writer.cluster(&spellings)?;
+        let canonical = match (plan.shape, spellings.first()) {
+            (Some(_), Some((url, _))) => form_of(url, job, &mut scratch),
+            _ => &[],
+        };
+        writer.cluster(&spellings, canonical)?;
     }
     Ok(())
 }
 
-fn write_dropped(members: &Members, job: &Job, output: &mut Output) -> Result<()> {
+/// What the first line of an output says.
+fn made_by(job: &Job) -> Provenance {
+    Provenance::of(job.canonicalizer.profile())
+}
+
+/// The canonical form of a line that is a record.
+fn form_of<'a>(line: &'a [u8], job: &Job, scratch: &'a mut Scratch) -> &'a [u8] {
+    let url = match job.reading().entries(line, false).next() {
+        Some(Entry::Record(record)) => record.url,
+        _ => line,
+    };
+    job.canonicalizer.canonical(url, scratch).form
+}
+
+fn write_dropped(
+    members: &Members,
+    job: &Job,
+    plan: &SelectPlan,
+    output: &mut Output,
+) -> Result<()> {
     // By line, not by cluster: the order in which they were dropped.
     let mut rows: Vec<(u64, &Member, &Member)> = Vec::with_capacity(members.rows.len());
     for cluster in members.clusters() {
@@ -337,7 +397,10 @@ fn write_dropped(members: &Members, job: &Job, output: &mut Output) -> Result<()
         rows.extend(rest.iter().map(|member| (member.line, member, representative)));
     }
     rows.sort_unstable_by_key(|(line, _, _)| *line);
-    let mut writer = DroppedWriter::new(output, job.input.separator)?;
+    let mut writer = match plan.shape {
+        None => DroppedWriter::new(output, job.input.separator)?,
+        Some(shape) => DroppedWriter::shaped(output, shape, &made_by(job))?,
+    };
     for (line, member, representative) in rows {
         let (dropped, kept) = (members.text(member)?, members.text(representative)?);
         let reason = job.canonicalizer.compare(&dropped, &kept).reason();

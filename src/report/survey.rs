@@ -5,9 +5,12 @@ use std::fmt::Write as _;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::Tally;
+use super::rows::readable;
+use super::tables::REPORT;
+use super::{Cell, Output, Provenance, RowWriter, Shape, Tally};
 use crate::bytes::show;
 use crate::canonical::Profile;
+use crate::error::Result;
 
 /// Everything a report says.
 #[derive(Debug)]
@@ -95,9 +98,10 @@ pub struct ClusterRow {
 }
 
 impl Survey {
-    /// The report as JSON. Text that is not UTF-8 is shown with replacement characters.
+    /// The report as JSON, as `data/schema/report.schema.json` describes it. Bytes that are not
+    /// UTF-8 are percent-escaped.
     pub fn to_json(&self) -> Value {
-        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let text = readable;
         let tally = &self.tally;
         let rules: Vec<Value> = self
             .levels
@@ -179,6 +183,55 @@ impl Survey {
             "hosts": hosts,
             "clusters": clusters,
         })
+    }
+
+    /// Writes the report as rows of the table [`REPORT`], one figure each; without examples and
+    /// without the spellings of clusters.
+    pub fn write_rows(&self, output: &mut Output, shape: Shape) -> Result<()> {
+        let made_by = Provenance::of(&self.profile);
+        let mut writer = RowWriter::new(output, shape, &REPORT, &made_by)?;
+        let mut row = |section: &str, name: &[u8], count: u64, of: Option<u64>, changed| {
+            let number = |number: Option<u64>| number.map_or(Cell::Null, Cell::Number);
+            writer.row(&[
+                Cell::Text(section.as_bytes()),
+                Cell::Text(name),
+                Cell::Number(count),
+                number(of),
+                number(changed),
+            ])
+        };
+        let Tally { lines, bytes, records, empty, unique, duplicate, .. } = self.tally;
+        for (name, count, of) in [
+            ("lines", lines, None),
+            ("bytes", bytes, None),
+            ("records", records, Some(lines)),
+            ("rejected", self.tally.rejected.total(), Some(lines)),
+            ("empty", empty, Some(lines)),
+            ("unique", unique, Some(records)),
+            ("duplicate", duplicate, Some(records)),
+            ("unparsed", self.tally.unparsed.total(), Some(records)),
+            ("scheme_added", self.tally.scheme_added, Some(records)),
+            ("hosts", self.hosts_total, None),
+        ] {
+            row("total", name.as_bytes(), count, of, None)?;
+        }
+        for (kind, count) in self.tally.rejected.seen() {
+            row("rejected", kind.name().as_bytes(), count, Some(lines), None)?;
+        }
+        for (kind, count) in self.tally.unparsed.seen() {
+            row("unparsed", kind.name().as_bytes(), count, Some(records), None)?;
+        }
+        for level in &self.levels {
+            let changed = Some(level.changed);
+            row("rule", level.name.as_bytes(), level.merged, Some(duplicate), changed)?;
+        }
+        for host in &self.hosts {
+            row("host", &host.host, host.duplicate, Some(host.records), None)?;
+        }
+        for cluster in &self.clusters {
+            row("cluster", &cluster.canonical, cluster.lines, Some(records), None)?;
+        }
+        Ok(())
     }
 
     /// The report as tables.

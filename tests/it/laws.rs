@@ -183,6 +183,7 @@ impl Bench {
             counts: false,
             clusters: false,
             print: Print::Original,
+            shape: None,
         }
     }
 

@@ -1,0 +1,106 @@
+//! The tables that can be written, and what their columns mean.
+
+/// What the values of a column are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Bytes, mostly UTF-8.
+    Text,
+    /// A number from 0 on, without fraction.
+    Number,
+}
+
+/// A column.
+#[derive(Clone, Copy, Debug)]
+pub struct Column {
+    /// Its name in headers.
+    pub name: &'static str,
+    /// What its values are.
+    pub kind: Kind,
+    /// What they mean, for people: `docs/outputs.md` has the same words.
+    pub about: &'static str,
+}
+
+/// A table.
+#[derive(Clone, Copy, Debug)]
+pub struct Table {
+    /// Its name in the first line of an output.
+    pub name: &'static str,
+    /// Its columns, in order.
+    pub columns: &'static [Column],
+}
+
+const fn text(name: &'static str, about: &'static str) -> Column {
+    Column { name, kind: Kind::Text, about }
+}
+
+const fn number(name: &'static str, about: &'static str) -> Column {
+    Column { name, kind: Kind::Number, about }
+}
+
+/// What `dedup` keeps: a row for each cluster, in input order.
+pub static KEPT: Table = Table {
+    name: "kept",
+    columns: &[
+        number("line", "the number of the line that is kept, from 1"),
+        text("url", "the line as it was read"),
+        text("canonical", "the canonical form, or the URL itself where it does not parse"),
+        number("count", "how many lines the cluster has"),
+    ],
+};
+
+/// What `dedup --clusters` writes: a row for each spelling, cluster after cluster.
+pub static CLUSTERS: Table = Table {
+    name: "clusters",
+    columns: &[
+        number("cluster", "the number of the cluster, from 1"),
+        number("count", "how many lines have this spelling"),
+        text("url", "the spelling"),
+        text("representative", "the spelling that stands for the cluster; its row comes first"),
+        text("canonical", "the canonical form of the cluster"),
+    ],
+};
+
+/// What `dedup --dropped` writes: a row for each line that is not kept, in input order.
+pub static DROPPED: Table = Table {
+    name: "dropped",
+    columns: &[
+        number("line", "the number of the dropped line, from 1"),
+        number("kept_line", "the number of the line that is kept instead"),
+        text("rules", "why the two are equal: names of rules, or `identical`"),
+        text("dropped", "the dropped line"),
+        text("kept", "the kept line"),
+    ],
+};
+
+/// What `report` writes: one figure a row.
+pub static REPORT: Table = Table {
+    name: "report",
+    columns: &[
+        text("section", "`total`, `rejected`, `unparsed`, `rule`, `host` or `cluster`"),
+        text("name", "the total, the kind of reject, the rule, the host, or the canonical form"),
+        number("count", "lines; for rules and hosts those that are duplicates"),
+        number("of", "the lines of which `count` is a part"),
+        number("changed", "for rules: the lines that the rule changed, duplicates or not"),
+    ],
+};
+
+/// All of them.
+pub static TABLES: [&Table; 4] = [&KEPT, &CLUSTERS, &DROPPED, &REPORT];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_column_is_documented() {
+        let page = include_str!("../../docs/outputs.md");
+        for table in TABLES {
+            assert!(page.contains(&format!("## Table `{}`", table.name)), "{}", table.name);
+            for column in table.columns {
+                let kind = if column.kind == Kind::Text { "text" } else { "number" };
+                let row = format!("| `{}` | {kind} | {} |", column.name, column.about);
+                assert!(page.contains(&row), "docs/outputs.md lacks: {row}");
+            }
+        }
+    }
+}
