@@ -13,7 +13,7 @@ use undust::FingerprintKey;
 use undust::canonical::{Canonicalizer, Profile};
 use undust::cluster::Seen;
 use undust::input::InputPlan;
-use undust::pipeline::{self, DedupPlan, Job, Memory, NoWatch, Print};
+use undust::pipeline::{self, DedupPlan, FormatPlan, Job, Memory, NoWatch, Print};
 use undust::report::Claims;
 
 /// Lines of the list. Reason: some batches of chunks, so that they overlap.
@@ -51,6 +51,8 @@ fn dedup(list: &Path, canonicalizer: &Canonicalizer, threads: usize) -> u64 {
     let job = Job {
         input: InputPlan { paths: paths.clone(), ..InputPlan::default() },
         canonicalizer,
+        format: FormatPlan::default(),
+        rejects: None,
         key: FingerprintKey::from_bytes(corpus::KEY),
         threads,
         memory: Memory::default(),

@@ -8,7 +8,7 @@ use corpus::Corpus;
 use criterion::Criterion;
 use undust::bytes::Lines;
 use undust::limits::LINE_BYTES_MAX;
-use undust::record::{Entry, Reading};
+use undust::record::{Entries, Entry, Layout, Reading, Workspace};
 
 /// Size of the list. Reason: sixteen chunks, more than the second-level cache.
 const LIST_BYTES: usize = 16 << 20;
@@ -30,10 +30,15 @@ fn lines(bytes: &[u8]) -> Answer {
 
 fn records(bytes: &[u8]) -> Answer {
     let reading = Reading { separator: b'\n', line_bytes_max: LINE_BYTES_MAX, verbatim: false };
-    reading.entries(bytes, true).fold((0, 0), |(records, bytes), entry| match entry {
-        Entry::Record(record) => (records + 1, bytes + record.url.len() as u64),
-        Entry::Empty(_) | Entry::Reject(_, _) => (records, bytes),
-    })
+    let (layout, mut workspace) = (Layout::default(), Workspace::default());
+    let mut entries = Entries::new(bytes, true, reading, &layout, &mut workspace);
+    let mut answer = (0, 0);
+    while let Some(entry) = entries.next() {
+        if let Entry::Record(record) = entry {
+            answer = (answer.0 + 1, answer.1 + record.url.len() as u64);
+        }
+    }
+    answer
 }
 
 fn extract(c: &mut Criterion) {

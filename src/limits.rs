@@ -76,5 +76,10 @@ pub const HOST_BYTES_MAX: usize = 253;
 /// Largest configuration, host-map or parameter-list file in bytes.
 pub const CONFIG_BYTES_MAX: u64 = 64 << 20;
 
+/// Longest string in bytes that tells the format of a log.
+///
+/// Reason: servers read theirs from one line of their configuration.
+pub const LOG_FORMAT_BYTES_MAX: usize = 16 << 10;
+
 /// Most worker threads that are started, whatever was asked for.
 pub const THREADS_MAX: usize = 1024;

@@ -17,6 +17,19 @@ impl<'a> Lines<'a> {
     pub fn new(bytes: &'a [u8], separator: u8) -> Self {
         Lines { rest: bytes, separator }
     }
+
+    /// What has not been handed out yet.
+    pub fn rest(&self) -> &'a [u8] {
+        self.rest
+    }
+
+    /// Hands out the first `bytes` of the rest, which may hold separators, and leaves out the
+    /// separator behind them.
+    pub fn take_bytes(&mut self, bytes: usize) -> &'a [u8] {
+        let (taken, rest) = self.rest.split_at(bytes);
+        self.rest = rest.get(1..).unwrap_or_default();
+        taken
+    }
 }
 
 impl<'a> Iterator for Lines<'a> {
@@ -54,6 +67,9 @@ mod tests {
         ] {
             assert_eq!(Lines::new(given, b'\n').collect::<Vec<_>>(), expected);
         }
+        let mut lines = Lines::new(b"a\nb\nc", b'\n');
+        assert_eq!((lines.take_bytes(3), lines.rest()), (&b"a\nb"[..], &b"c"[..]));
+        assert_eq!((lines.take_bytes(1), lines.rest()), (&b"c"[..], &b""[..]));
         assert_eq!(Lines::new(b"a\nb\0c", 0).collect::<Vec<_>>(), [&b"a\nb"[..], b"c"]);
     }
 }

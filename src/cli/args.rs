@@ -37,6 +37,8 @@ pub(super) enum Command {
     Report(ReportArgs),
     /// List the rules, or show the page of one
     Rules(RulesArgs),
+    /// List the formats that are read
+    Formats,
     /// Make test data with known truth
     Generate(GenerateArgs),
     /// Print completions for a shell
@@ -54,7 +56,7 @@ pub(super) enum Command {
 /// What is read.
 #[derive(ClapArgs, Debug)]
 pub(super) struct InputArgs {
-    /// Lists of URLs, one on each line; plain, zstd or gzip; `-` is standard input
+    /// Lists of URLs, logs, indexes; plain or packed, both told by content; `-` is standard input
     #[arg(value_name = "FILE")]
     pub(super) files: Vec<PathBuf>,
     /// Read all files below a folder
@@ -73,6 +75,48 @@ pub(super) struct InputArgs {
     /// Read plain files instead of mapping them
     #[arg(long, help_heading = "Input")]
     pub(super) no_map: bool,
+    #[command(flatten)]
+    pub(super) format: FormatArgs,
+}
+
+/// How records are found, and which of them count.
+#[derive(ClapArgs, Debug)]
+pub(super) struct FormatArgs {
+    /// Format of all files, instead of what their content says; `undust formats` lists them
+    #[arg(short, long, value_name = "NAME", help_heading = "Format")]
+    pub(super) format: Option<String>,
+    /// Column or member with the URL: a name, a number from 1, a JSON pointer; others as in
+    /// url=page,status=code,digest=…
+    #[arg(long, value_name = "FIELD", help_heading = "Format")]
+    pub(super) field: Option<String>,
+    /// Format of a log, as in nginx's log_format or Apache's LogFormat
+    #[arg(long, value_name = "STRING", help_heading = "Format",
+          conflicts_with_all = ["format", "field"])]
+    pub(super) log_format: Option<String>,
+    /// Scheme and host of paths that have none in their line, such as https://example.com
+    #[arg(long, value_name = "URL", help_heading = "Format")]
+    pub(super) base_url: Option<String>,
+    /// Only records with such a status: 200, 3xx, 200-299
+    #[arg(long, value_name = "STATUS", value_delimiter = ',', help_heading = "Filter")]
+    pub(super) status: Vec<String>,
+    /// Only records with such a method
+    #[arg(long, value_name = "METHOD", value_delimiter = ',', help_heading = "Filter")]
+    pub(super) method: Vec<String>,
+    /// Only records from this time on: 2026-11-21, or 2026-11-21T09:30:00+01:00
+    #[arg(long, value_name = "TIME", help_heading = "Filter")]
+    pub(super) since: Option<String>,
+    /// Only records before this time
+    #[arg(long, value_name = "TIME", help_heading = "Filter")]
+    pub(super) until: Option<String>,
+    /// Only URLs that match: HOST, /PATH or HOST/PATH, where * is any run of characters
+    #[arg(long, value_name = "GLOB", help_heading = "Filter")]
+    pub(super) include: Vec<String>,
+    /// No URLs that match
+    #[arg(long, value_name = "GLOB", help_heading = "Filter")]
+    pub(super) exclude: Vec<String>,
+    /// Write every rejected line here, with its kind in front
+    #[arg(long, value_name = "FILE", help_heading = "Input")]
+    pub(super) rejects: Option<PathBuf>,
 }
 
 /// Which canonical form.
@@ -177,7 +221,7 @@ pub(super) struct DedupArgs {
     /// Which spelling stands for its cluster
     #[arg(long, value_enum, default_value_t = KeepArg::First)]
     pub(super) keep: KeepArg,
-    /// Write the spelling as it was read, or the canonical form
+    /// Write the URL as it was read, its canonical form, or the whole line of a log or a table
     #[arg(long, value_enum, default_value_t = PrintArg::Original, conflicts_with = "clusters")]
     pub(super) print: PrintArg,
     /// Lines for people, or rows for programs, with canonical forms and counts, in all that is
@@ -220,6 +264,7 @@ pub(super) enum KeepArg {
 pub(super) enum PrintArg {
     Original,
     Canonical,
+    Line,
 }
 
 #[derive(ClapArgs, Debug)]
@@ -311,6 +356,8 @@ pub(super) struct GenerateArgs {
 pub(super) enum GenerateCommand {
     /// A list of URLs in which the truth about every line is known
     List(GenerateListArgs),
+    /// Crawls of web sites in which the true page of every URL is known, to judge mined rules by
+    Site(GenerateSiteArgs),
 }
 
 #[derive(ClapArgs, Debug)]
@@ -333,4 +380,58 @@ pub(super) struct GenerateListArgs {
     /// Write the truth to this file: for every line its page, class and rules
     #[arg(long, value_name = "FILE")]
     pub(super) truth: Option<PathBuf>,
+}
+
+#[derive(ClapArgs, Debug)]
+pub(super) struct GenerateSiteArgs {
+    /// A plan to start from: 40 sites of about 3,500 URLs, the same with noisy bodies, or 8 sites of
+    /// 15,000 to 19,000
+    #[arg(long, value_enum, default_value_t = SitePresetArg::Clean)]
+    pub(super) preset: SitePresetArg,
+    /// How many sites
+    #[arg(long, value_name = "N")]
+    pub(super) sites: Option<u32>,
+    /// Distinct URLs of each site: a number, or fewest and most
+    #[arg(long, value_name = "N|N-M", value_parser = super::generate_site::urls)]
+    pub(super) urls: Option<(u32, u32)>,
+    /// The same seed gives the same sites, on every machine
+    #[arg(long, value_name = "S", default_value_t = 1)]
+    pub(super) seed: u64,
+    /// Share of the fetches that give other bytes although nothing has changed, on every site
+    #[arg(long, value_name = "SHARE")]
+    pub(super) noise: Option<f64>,
+    /// Switch features off, by name, separated by commas; docs/generator.md lists them
+    #[arg(long, value_name = "FEATURES", value_delimiter = ',', conflicts_with = "only")]
+    pub(super) without: Vec<String>,
+    /// Give every site these features, and no others
+    #[arg(long, value_name = "FEATURES", value_delimiter = ',')]
+    pub(super) only: Option<Vec<String>>,
+    /// What to write. A server's log has the host first (vhost_combined) unless there is one site
+    /// of one host
+    #[arg(long, value_enum, default_value_t = SiteToArg::Cdxj)]
+    pub(super) to: SiteToArg,
+    /// Write the captures to this file; .zst and .gz are compressed
+    #[arg(short, long, value_name = "FILE")]
+    pub(super) output: Option<PathBuf>,
+    /// Write the truth to this file: for every capture its site, its page, the features it shows
+    #[arg(long, value_name = "FILE")]
+    pub(super) truth: Option<PathBuf>,
+    /// Say what was made: redundancy, what digests can show of it, features
+    #[arg(short, long)]
+    pub(super) verbose: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum SitePresetArg {
+    Clean,
+    Noisy,
+    Large,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum SiteToArg {
+    Cdxj,
+    Crawllog,
+    Combined,
+    Tsv,
 }

@@ -2,11 +2,12 @@
 
 use std::fs::File;
 use std::path::Path;
+use std::sync::Mutex;
 use std::time::Instant;
 
 use super::args::{
-    CanonArgs, DedupArgs, GenerateArgs, GenerateCommand, GenerateListArgs, KeepArg, OnBadArg,
-    PrintArg, ReportArgs, RowsArg, RunArgs, ToArg,
+    CanonArgs, DedupArgs, GenerateArgs, GenerateCommand, GenerateListArgs, InputArgs, KeepArg,
+    OnBadArg, PrintArg, ReportArgs, RowsArg, RunArgs, ToArg,
 };
 use super::progress::Progress;
 use super::stats::Stats;
@@ -18,33 +19,54 @@ use crate::cluster::{Keep, Seen};
 use crate::error::{Error, Result};
 use crate::fingerprint::FingerprintKey;
 use crate::generate::{List, ListPlan, TRUTH_HEADER, write_truth};
-use crate::input::InputPlan;
+use crate::input::Container;
 use crate::parts;
 use crate::pipeline::{
     self, DedupPlan, Filter, Job, OnBad, Outcome, Print, SelectPlan, Spooled, Watch,
 };
+use crate::record::formats;
 use crate::report::{Claims, Output, RowFormat, Shape};
 
 fn job<'a>(
-    input: InputPlan,
+    input: &InputArgs,
     canonicalizer: &'a Canonicalizer,
     run: &RunArgs,
     watch: &'a dyn Watch,
 ) -> Result<Job<'a>> {
-    let key = FingerprintKey::random();
-    let job = Job { input, canonicalizer, key, threads: run.threads, memory: run.memory(), watch };
+    let job = Job {
+        input: input.plan()?,
+        format: input.format.plan()?,
+        rejects: None,
+        canonicalizer,
+        key: FingerprintKey::random(),
+        threads: run.threads,
+        memory: run.memory(),
+        watch,
+    };
     job.check_memory()?;
     Ok(job)
+}
+
+impl InputArgs {
+    /// Opens the file for rejected lines, if one is asked for.
+    fn open_rejects(&self, claims: &mut Claims) -> Result<Option<Mutex<Output>>> {
+        let path = self.format.rejects.as_deref();
+        path.map(|path| claims.open(Some(path)).map(Mutex::new)).transpose()
+    }
 }
 
 /// The closing words of a job that is done.
 fn close(
     outcome: &Outcome,
-    job: &Job,
+    job: &mut Job,
     run: &RunArgs,
     stats: Option<Stats>,
     started: Instant,
 ) -> Result<()> {
+    if let Some(rejects) = job.rejects.take() {
+        let file = rejects.into_inner();
+        file.map_err(|_| Error::internal("a thread has panicked while it wrote"))?.publish()?;
+    }
     let profile = job.canonicalizer.profile();
     let elapsed = started.elapsed();
     if !run.quiet {
@@ -61,7 +83,7 @@ pub(super) fn dedup(args: &DedupArgs) -> Result<u8> {
     let shape = shape(args.to.format(), args.excel)?;
     let canonicalizer = args.profile.canonicalizer()?;
     let progress = Progress::new(args.run.quiet);
-    let mut job = job(args.input.plan()?, &canonicalizer, &args.run, &progress)?;
+    let mut job = job(&args.input, &canonicalizer, &args.run, &progress)?;
     if args.check {
         return check(&job, args.run.quiet);
     }
@@ -71,6 +93,7 @@ pub(super) fn dedup(args: &DedupArgs) -> Result<u8> {
         ));
     }
     let mut claims = Claims::new(&job.input.paths).pack_with(job.crew());
+    job.rejects = args.input.open_rejects(&mut claims)?;
     let mut output = claims.open(args.run.output.as_deref())?;
     let stats = args.run.open_stats(&mut claims)?;
     let outcome = if args.looks_twice() {
@@ -95,7 +118,7 @@ pub(super) fn dedup(args: &DedupArgs) -> Result<u8> {
         }
         outcome
     };
-    close(&outcome, &job, &args.run, stats, started)?;
+    close(&outcome, &mut job, &args.run, stats, started)?;
     Ok(DONE)
 }
 
@@ -184,6 +207,7 @@ impl From<PrintArg> for Print {
         match print {
             PrintArg::Original => Print::Original,
             PrintArg::Canonical => Print::Canonical,
+            PrintArg::Line => Print::Line,
         }
     }
 }
@@ -218,18 +242,19 @@ pub(super) fn canon(args: &CanonArgs) -> Result<u8> {
     let started = Instant::now();
     let canonicalizer = args.profile.canonicalizer()?;
     let progress = Progress::new(args.run.quiet);
-    let job = job(args.input.plan()?, &canonicalizer, &args.run, &progress)?;
+    let mut job = job(&args.input, &canonicalizer, &args.run, &progress)?;
     let on_bad = match args.on_bad {
         OnBadArg::Keep => OnBad::Keep,
         OnBadArg::Empty => OnBad::Empty,
         OnBadArg::Fail => OnBad::Fail,
     };
     let mut claims = Claims::new(&job.input.paths).pack_with(job.crew());
+    job.rejects = args.input.open_rejects(&mut claims)?;
     let mut output = claims.open(args.run.output.as_deref())?;
     let stats = args.run.open_stats(&mut claims)?;
     let outcome = pipeline::canon(&job, on_bad, &mut output)?;
     output.publish()?;
-    close(&outcome, &job, &args.run, stats, started)?;
+    close(&outcome, &mut job, &args.run, stats, started)?;
     Ok(DONE)
 }
 
@@ -238,8 +263,9 @@ pub(super) fn report(args: &ReportArgs) -> Result<u8> {
     let shape = shape(args.to.format(), args.excel)?;
     let canonicalizer = args.profile.canonicalizer()?;
     let progress = Progress::new(args.run.quiet);
-    let mut job = job(args.input.plan()?, &canonicalizer, &args.run, &progress)?;
+    let mut job = job(&args.input, &canonicalizer, &args.run, &progress)?;
     let mut claims = Claims::new(&job.input.paths).pack_with(job.crew());
+    job.rejects = args.input.open_rejects(&mut claims)?;
     let mut output = claims.open(args.run.output.as_deref())?;
     let stats = args.run.open_stats(&mut claims)?;
     let _spooled = Spooled::replace(&mut job.input, &job.memory.temp_dir)?;
@@ -252,13 +278,15 @@ pub(super) fn report(args: &ReportArgs) -> Result<u8> {
         (None, _) => output.write(survey.to_text().as_bytes())?,
     }
     output.publish()?;
-    close(&outcome, &job, &args.run, stats, started)?;
+    close(&outcome, &mut job, &args.run, stats, started)?;
     Ok(DONE)
 }
 
 pub(super) fn generate(args: &GenerateArgs) -> Result<u8> {
-    let GenerateCommand::List(args) = &args.command;
-    generate_list(args)
+    match &args.command {
+        GenerateCommand::List(args) => generate_list(args),
+        GenerateCommand::Site(args) => super::generate_site::run(args),
+    }
 }
 
 fn generate_list(args: &GenerateListArgs) -> Result<u8> {
@@ -290,6 +318,15 @@ fn generate_list(args: &GenerateListArgs) -> Result<u8> {
     truth_file.map_or(Ok(()), Output::publish)?;
     output.publish()?;
     Ok(DONE)
+}
+
+pub(super) fn formats() -> Result<u8> {
+    let mut text = String::new();
+    let containers = Container::ALL.map(|container| (container.name(), container.about()));
+    for (name, about) in formats::names().chain(containers) {
+        text.push_str(&format!("{name:<12} {about}\n"));
+    }
+    print(text.as_bytes())
 }
 
 pub(super) fn completions(shell: clap_complete::Shell) -> Result<u8> {

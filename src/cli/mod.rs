@@ -5,6 +5,7 @@ mod args;
 mod bare;
 mod commands;
 mod explain;
+mod generate_site;
 mod memory;
 mod plan;
 mod progress;
@@ -52,6 +53,7 @@ pub fn main() -> ExitCode {
         Command::Explain(args) => explain::run(&args),
         Command::Report(args) => commands::report(&args),
         Command::Rules(args) => rules::run(&args),
+        Command::Formats => commands::formats(),
         Command::Generate(args) => commands::generate(&args),
         Command::Completions { shell } => commands::completions(shell),
         Command::Man { folder } => commands::man(folder.as_deref()),

@@ -3,16 +3,19 @@
 use std::fs::File;
 use std::io::{IsTerminal as _, Read as _};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use super::args::{InputArgs, ProfileArgs, RunArgs};
+use super::args::{FormatArgs, InputArgs, ProfileArgs, RunArgs};
 use super::memory::{self, Amount};
 use crate::canonical::{
     Canonicalizer, DefaultRow, DustRules, KeepRow, Profile, Settings, read_hosts,
 };
 use crate::error::{Error, Result};
-use crate::input::InputPlan;
+use crate::input::{Container, Containers, InputPlan};
 use crate::limits::{CONFIG_BYTES_MAX, LINE_BYTES_CEILING};
-use crate::pipeline::Memory;
+use crate::pipeline::{FormatChoice, FormatPlan, Memory};
+use crate::record::formats::{self, FieldMap};
+use crate::record::{BaseUrl, Filter, Layout, StatusRange, UrlGlob, time};
 
 /// A number of bytes with an optional suffix K, M or G (powers of 1,024).
 pub(super) fn bytes(text: &str) -> Result<u64, String> {
@@ -53,10 +56,96 @@ impl InputArgs {
             separator,
             line_bytes_max: self.line_limit as usize,
             map: !self.no_map,
+            containers: self.format.containers(),
             ..InputPlan::default()
         };
         plan.resolve()?;
         Ok(plan)
+    }
+}
+
+impl FormatArgs {
+    /// How records are found, and which of them count.
+    pub(super) fn plan(&self) -> Result<FormatPlan> {
+        let base = self.base_url.as_deref().map(BaseUrl::parse).transpose()?;
+        let filter = self.filter()?;
+        Ok(FormatPlan {
+            format: self.choice()?,
+            base: base.map(Arc::new),
+            filter: (!filter.is_empty()).then(|| Arc::new(filter)),
+        })
+    }
+
+    /// Which files are containers: those of the format that is told, or those that look so.
+    fn containers(&self) -> Containers {
+        match (self.container(), &self.format, &self.log_format) {
+            (Some(container), _, _) => Containers::Only(container),
+            (None, None, None) => Containers::Detect,
+            _ => Containers::None,
+        }
+    }
+
+    fn container(&self) -> Option<Container> {
+        let name = self.format.as_ref()?.to_ascii_lowercase();
+        Container::ALL.into_iter().find(|container| container.name() == name)
+    }
+
+    fn choice(&self) -> Result<Option<FormatChoice>> {
+        if self.container().is_some() {
+            return Ok(None);
+        }
+        if let Some(text) = &self.log_format {
+            return formats::log_format(text).map(|format| Some(FormatChoice::Given(format)));
+        }
+        let fields = self.field.as_deref().map(FieldMap::parse).transpose()?;
+        let name = match (&self.format, &fields) {
+            (None, None) => return Ok(None),
+            (None, Some(_)) => {
+                return Ok(Some(FormatChoice::Fields(None, fields.unwrap_or_default())));
+            }
+            (Some(name), _) => name.to_ascii_lowercase(),
+        };
+        if name != Layout::LINES && formats::find(&name).is_none() {
+            return Err(Error::config(format!(
+                "--format {name}: no such format; expected one of {}",
+                formats::names()
+                    .map(|(name, _)| name)
+                    .chain(Container::ALL.map(Container::name))
+                    .collect::<Vec<_>>()
+                    .join(", ")
+            )));
+        }
+        Ok(Some(match fields {
+            None => FormatChoice::Named(name),
+            Some(fields) => FormatChoice::Fields(Some(name), fields),
+        }))
+    }
+
+    fn filter(&self) -> Result<Filter> {
+        let time = |flag: &str, text: &Option<String>| match text {
+            None => Ok(None),
+            Some(text) => time::parse(text.as_bytes(), b"").map(Some).ok_or_else(|| {
+                Error::config(format!(
+                    "{flag} {text}: expected a date or a time, such as 2026-11-21 or \
+                     2026-11-21T09:30:00+01:00"
+                ))
+            }),
+        };
+        let globs = |texts: &[String]| -> Result<Vec<UrlGlob>> {
+            texts.iter().map(|text| UrlGlob::parse(text)).collect()
+        };
+        Ok(Filter {
+            statuses: self
+                .status
+                .iter()
+                .map(|one| StatusRange::parse(one))
+                .collect::<Result<_>>()?,
+            methods: self.method.iter().map(|method| method.clone().into_bytes()).collect(),
+            since: time("--since", &self.since)?,
+            until: time("--until", &self.until)?,
+            include: globs(&self.include)?,
+            exclude: globs(&self.exclude)?,
+        })
     }
 }
 

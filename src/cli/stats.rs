@@ -9,8 +9,7 @@ use super::words::{is_watched, say};
 use crate::bytes::show;
 use crate::canonical::Profile;
 use crate::error::Result;
-use crate::pipeline::Outcome;
-use crate::record::Format;
+use crate::pipeline::{InputFile, Outcome};
 use crate::report::{Claims, Output, number};
 
 /// Says on a terminal, when asked, or when lines were rejected, what was done.
@@ -23,13 +22,21 @@ pub(super) fn summarize(outcome: &Outcome, profile: &Profile, elapsed: Duration,
     if verbose {
         say(format_args!("profile {} (digest {})", profile.title(), profile.digest()));
         for file in &outcome.files {
+            let format = file.layout.format.as_ref();
+            let columns = format.map_or(String::new(), |format| format.describe());
             say(format_args!(
-                "{}: {}, {}{}{}",
-                show(file.path.as_os_str().as_encoded_bytes()),
-                Format::Lines.name(),
-                file.compression.name(),
-                if file.mapped { ", mapped" } else { "" },
-                if file.grew { ", read up to the size it had; it has grown since" } else { "" }
+                "{}: {}{}{}, {}{}{}",
+                show(file.summary.path.as_os_str().as_encoded_bytes()),
+                file.layout.name(),
+                if columns.is_empty() { "" } else { " " },
+                columns,
+                file.summary.compression.name(),
+                if file.summary.mapped { ", mapped" } else { "" },
+                if file.summary.grew {
+                    ", read up to the size it had; it has grown since"
+                } else {
+                    ""
+                }
             ));
         }
     }
@@ -54,6 +61,7 @@ pub(super) fn summarize(outcome: &Outcome, profile: &Profile, elapsed: Duration,
         }
     };
     also(tally.empty, "empty");
+    also(tally.comments, "headers and comments");
     for (kind, count) in tally.rejected.seen() {
         also(count, &format!("rejected ({kind})"));
     }
@@ -108,10 +116,10 @@ pub(super) fn to_json(
     let files: Vec<Value> = outcome
         .files
         .iter()
-        .map(|file| {
+        .map(|InputFile { summary: file, layout }| {
             json!({
                 "path": file.path.display().to_string(),
-                "format": Format::Lines.name(),
+                "format": layout.name(),
                 "compression": file.compression.name(),
                 "mapped": file.mapped,
                 "disk_bytes": file.disk_bytes,
@@ -138,6 +146,7 @@ pub(super) fn to_json(
             "records": tally.records,
             "rejected": tally.rejected.total(),
             "empty": tally.empty,
+            "comments": tally.comments,
             "unique": tally.unique,
             "duplicate": tally.duplicate,
             "unparsed": tally.unparsed.total(),

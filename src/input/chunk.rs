@@ -61,6 +61,14 @@ impl Chunk {
         Chunk { data: Data::Mapped(Arc::clone(mapped), range), file, at, overlong, held: None }
     }
 
+    /// The lines of this chunk and of `next`, which follows it in the file, as one chunk of their
+    /// own. It holds nothing.
+    #[must_use]
+    pub fn followed_by(&self, next: &Chunk) -> Chunk {
+        let bytes = [self.bytes(), next.bytes()].concat();
+        Chunk::owned(bytes, self.file, self.at, None)
+    }
+
     /// Makes the chunk hold `ticket`, which is dropped when it is.
     pub fn hold(&mut self, ticket: impl Send + Sync + 'static) {
         self.held = Some(Box::new(ticket));

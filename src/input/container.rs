@@ -32,6 +32,16 @@ impl Container {
         }
     }
 
+    /// What it is, in a few words.
+    pub fn about(self) -> &'static str {
+        match self {
+            Container::Warc => "web archive, a record for each response",
+            Container::Arc => "web archive, the older kind",
+            Container::Sitemap => "sitemap or index of sitemaps, XML",
+            Container::Parquet => "table of columns, with the feature parquet",
+        }
+    }
+
     /// Tells the container by `head`, the first bytes of what was unpacked: a kibibyte of them, or
     /// all there is. `None` for files of lines.
     ///

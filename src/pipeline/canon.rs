@@ -1,15 +1,14 @@
 //! `canon`: the canonical form of every line, line for line.
 
+use super::layouts::Parcel;
 use super::pool::Stage;
 use super::scan::scan;
-use super::walk::entries;
+use super::walk::{Hand, each_entry};
 use super::{Job, Outcome};
 use crate::bytes::show;
-use crate::canonical::Scratch;
 use crate::error::{Error, Result};
-use crate::input::Chunk;
 use crate::parts;
-use crate::record::Entry;
+use crate::record::{Entry, without_no_host};
 use crate::reject::Reject;
 use crate::report::Output;
 use crate::report::Tally;
@@ -35,7 +34,7 @@ struct Rewritten {
 
 /// Writes the canonical form of every line to `output`: as many lines as were read, in order.
 ///
-/// Empty lines stay empty. All URLs count as unique: nothing is compared.
+/// Empty lines stay empty, and so do lines of a format that have no URL. All URLs count as unique: nothing is compared.
 pub fn canon(job: &Job, on_bad: OnBad, output: &mut Output) -> Result<Outcome> {
     let pool = job.pool()?;
     let mut outcome = Outcome::default();
@@ -44,8 +43,8 @@ pub fn canon(job: &Job, on_bad: OnBad, output: &mut Output) -> Result<Outcome> {
         job,
         &pool,
         "canonicalizing",
-        Scratch::default,
-        |scratch, chunk| rewrite(job, on_bad, chunk, scratch),
+        Hand::default,
+        |hand, chunk| rewrite(job, on_bad, chunk, hand),
         |batch| {
             let before = tally.lines;
             for (_, rewritten) in batch {
@@ -54,7 +53,7 @@ pub fn canon(job: &Job, on_bad: OnBad, output: &mut Output) -> Result<Outcome> {
                     output.pass_on()?;
                     return Err(bad_line(tally.lines + line + 1, reject, &text));
                 }
-                tally.merge(&rewritten.tally);
+                job.add(tally, &rewritten.tally)?;
             }
             output.pass_on()?;
             Ok(Some(tally.lines - before))
@@ -80,26 +79,35 @@ fn bad_line(line: u64, reject: Reject, text: &[u8]) -> Error {
     }
 }
 
-fn rewrite(job: &Job, on_bad: OnBad, chunk: &Chunk, scratch: &mut Scratch) -> Rewritten {
+fn rewrite(job: &Job, on_bad: OnBad, chunk: &Parcel, hand: &mut Hand) -> Rewritten {
     let mut text = Vec::with_capacity(chunk.bytes().len() + 64);
     let mut tally = Tally::default();
-    let mut bad = None;
-    for entry in entries(chunk, job.reading()) {
+    let Hand { scratch, workspace } = hand;
+    let all = each_entry(chunk, job, workspace, |entry| {
         tally.lines += 1;
         match entry {
             Entry::Empty(line) => {
                 tally.empty += 1;
                 tally.bytes += line.len() as u64;
             }
+            Entry::Filtered(line) => {
+                tally.filtered += 1;
+                tally.bytes += line.len() as u64;
+            }
+            Entry::Comment(line) => {
+                tally.comments += 1;
+                tally.bytes += line.len() as u64;
+            }
             Entry::Reject(reject, line) => {
-                tally.rejected.add(reject);
+                tally.reject(reject, line, job.rejects.is_some());
                 tally.bytes += chunk.overlong().unwrap_or(line.len() as u64);
                 // A line that is too long cannot be kept, so this is an error unless an empty one
                 // will do.
-                if on_bad != OnBad::Empty {
+                let may_be_empty = on_bad == OnBad::Empty
+                    || on_bad == OnBad::Keep && reject != Reject::LineTooLong;
+                if !may_be_empty {
                     let start = &line[..line.len().min(200)];
-                    bad = Some((tally.lines - 1, reject, start.to_vec()));
-                    break;
+                    return Err((tally.lines - 1, reject, start.to_vec()));
                 }
             }
             Entry::Record(record) => {
@@ -109,21 +117,21 @@ fn rewrite(job: &Job, on_bad: OnBad, chunk: &Chunk, scratch: &mut Scratch) -> Re
                 let canonical = job.canonicalizer.canonical(record.url, scratch);
                 tally.scheme_added += u64::from(canonical.scheme_added);
                 match (canonical.reject, on_bad) {
-                    (None, _) => text.extend_from_slice(canonical.form),
+                    (None, _) => text.extend_from_slice(without_no_host(canonical.form)),
                     (Some(reject), OnBad::Fail) => {
-                        bad = Some((tally.lines - 1, reject, record.line.to_vec()));
-                        break;
+                        return Err((tally.lines - 1, reject, record.line.to_vec()));
                     }
                     (Some(reject), _) => {
                         tally.unparsed.add(reject);
                         if on_bad == OnBad::Keep {
-                            text.extend_from_slice(record.line);
+                            text.extend_from_slice(record.spelling);
                         }
                     }
                 }
             }
         }
         text.push(job.input.separator);
-    }
-    Rewritten { text, tally, bad }
+        Ok(())
+    });
+    Rewritten { text, tally, bad: all.err() }
 }

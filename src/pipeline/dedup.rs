@@ -6,26 +6,39 @@ use std::sync::mpsc;
 
 use super::backlog::Backlog;
 use super::budget::too_many;
+use super::layouts::Parcel;
 use super::overflow::Overflow;
 use super::pool::{Pool, Stage};
 use super::scan::scan;
-use super::walk::{entries, walk};
+use super::walk::{Hand, each_entry, walk};
 use super::{Job, Outcome};
-use crate::canonical::Scratch;
+use crate::canonical::Canonical;
 use crate::cluster::{ClusterSet, Flags, Marks, Scattered, Seen, SortedRecords};
 use crate::error::{Error, Result};
-use crate::input::Chunk;
-use crate::record::Entry;
+use crate::record::{Entry, Record, Workspace, without_no_host};
 use crate::report::Output;
 use crate::report::Tally;
 
 /// What is written for a cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Print {
-    /// The line as it was read.
+    /// The URL as it was read.
     Original,
     /// The canonical form.
     Canonical,
+    /// The whole line, as it was read.
+    Line,
+}
+
+impl Print {
+    /// What is written for `record`.
+    pub(super) fn text<'a>(self, record: &Record<'a>, canonical: &Canonical<'a>) -> &'a [u8] {
+        match self {
+            Print::Original => record.spelling,
+            Print::Canonical => without_no_host(canonical.form),
+            Print::Line => record.line,
+        }
+    }
 }
 
 /// What to write, and which URLs to leave out.
@@ -39,30 +52,32 @@ pub struct DedupPlan<'a> {
 /// What a worker makes of a chunk.
 struct Sifted {
     scattered: Scattered,
-    lines: LineStarts,
+    texts: Texts,
     tally: Tally,
 }
 
-/// Where the line of each record of a chunk starts, and the end; nothing if there are other lines
-/// between them.
-struct LineStarts(Vec<u32>);
+/// What is written for each record of a chunk if it is kept: one text after the other, each with a
+/// separator.
+struct Texts {
+    /// Where they are, unless it is in the chunk itself.
+    own: Option<Vec<u8>>,
+    /// Where the text of each record starts, and the end.
+    starts: Vec<u32>,
+}
 
-impl LineStarts {
-    /// Do the lines of the records follow each other?
-    fn has_all(&self) -> bool {
-        !self.0.is_empty()
-    }
-
-    /// The bytes of the lines of the records in `run`, with their separators.
-    fn of<'a>(&self, chunk: &'a [u8], run: &Range<u32>) -> &'a [u8] {
-        &chunk[self.0[run.start as usize] as usize..self.0[run.end as usize] as usize]
+impl Texts {
+    /// The texts of the records in `run`, with their separators; the last one of a file may lack
+    /// it.
+    fn of<'a>(&'a self, chunk: &'a [u8], run: &Range<u32>) -> &'a [u8] {
+        let text = self.own.as_deref().unwrap_or(chunk);
+        &text[self.starts[run.start as usize] as usize..self.starts[run.end as usize] as usize]
     }
 }
 
 /// A chunk whose records are marked.
 struct MarkedChunk {
-    chunk: Chunk,
-    lines: LineStarts,
+    chunk: Parcel,
+    texts: Texts,
     marks: Marks,
 }
 
@@ -87,7 +102,7 @@ pub fn dedup(job: &Job, plan: &DedupPlan, output: &mut Output) -> Result<Outcome
     let written = std::thread::scope(|scope| {
         let (sender, receiver) = mpsc::sync_channel::<Marked>(1);
         let output = &mut *output;
-        let mut writer = Writer::new(job, plan.print, output);
+        let mut writer = Writer { job, output, backlog: None, records: 0 };
         let pool = &pool;
         let writer = scope.spawn(move || {
             for batch in receiver {
@@ -99,8 +114,8 @@ pub fn dedup(job: &Job, plan: &DedupPlan, output: &mut Output) -> Result<Outcome
             job,
             pool,
             "deduplicating",
-            Scratch::default,
-            |scratch, chunk| sift(job, chunk, scratch),
+            Hand::default,
+            |hand, chunk| sift(job, plan.print, chunk, hand),
             |batch| {
                 let set = plan.seen.set();
                 let is_full = || !plan.seen.is_in_memory() || set.may_exceed(budget.table_bytes());
@@ -108,7 +123,7 @@ pub fn dedup(job: &Job, plan: &DedupPlan, output: &mut Output) -> Result<Outcome
                     overflow = Some(Overflow::new(job, budget)?);
                     memory.spilled_after_lines = Some(tally.lines);
                 }
-                let (chunks, lines) = mark(set, overflow.as_mut(), pool, batch, tally)?;
+                let (chunks, lines) = mark(job, set, overflow.as_mut(), pool, batch, tally)?;
                 // The writer only goes away with an error of its own, which comes first below.
                 sender
                     .send(Marked { chunks, waits: overflow.is_some() })
@@ -139,80 +154,85 @@ pub fn dedup(job: &Job, plan: &DedupPlan, output: &mut Output) -> Result<Outcome
 /// Writes kept lines while the next batch is worked on.
 struct Writer<'a> {
     job: &'a Job<'a>,
-    print: Print,
     output: &'a mut Output,
     /// Where the lines of candidates wait, once there are any.
     backlog: Option<Backlog>,
     /// The records that have come since then, candidates or not.
     records: u64,
-    scratch: Scratch,
 }
 
-impl<'a> Writer<'a> {
-    fn new(job: &'a Job<'a>, print: Print, output: &'a mut Output) -> Self {
-        let scratch = Scratch::default();
-        Writer { job, print, output, backlog: None, records: 0, scratch }
-    }
-
+impl Writer<'_> {
     fn write(&mut self, batch: Marked) -> Result<()> {
-        let (job, output) = (self.job, &mut *self.output);
+        let separator = self.job.input.separator;
         if batch.waits && self.backlog.is_none() {
-            self.backlog = Some(Backlog::new(&job.memory.temp_dir)?);
+            self.backlog = Some(Backlog::new(&self.job.memory.temp_dir)?);
         }
-        for MarkedChunk { chunk, lines, marks } in batch.chunks {
+        for MarkedChunk { chunk, texts, marks } in batch.chunks {
             match &mut self.backlog {
                 Some(backlog) => {
-                    let before = self.records;
-                    let each = |record, text: &[u8]| backlog.push(before + u64::from(record), text);
-                    self.records +=
-                        each_marked(job, self.print, &chunk, &marks, &mut self.scratch, each)?;
+                    for record in marks.runs().flatten() {
+                        let text = texts.of(chunk.bytes(), &(record..record + 1));
+                        let text = text.strip_suffix(&[separator]).unwrap_or(text);
+                        backlog.push(self.records + u64::from(record), text)?;
+                    }
+                    self.records += texts.starts.len() as u64 - 1;
                 }
-                None if self.print == Print::Original && lines.has_all() => {
-                    copy_marked(&chunk, &lines, &marks, job.input.separator, output)?;
-                }
-                None => {
-                    let each = |_, text: &[u8]| output.line(text, job.input.separator);
-                    each_marked(job, self.print, &chunk, &marks, &mut self.scratch, each)?;
-                }
+                None => copy_marked(&chunk, &texts, &marks, separator, self.output)?,
             }
             chunk.verify()?;
         }
-        if self.backlog.is_none() { output.pass_on() } else { Ok(()) }
+        if self.backlog.is_none() { self.output.pass_on() } else { Ok(()) }
     }
 }
 
-fn sift(job: &Job, chunk: &Chunk, scratch: &mut Scratch) -> Sifted {
+fn sift(job: &Job, print: Print, chunk: &Parcel, hand: &mut Hand) -> Sifted {
     let bytes = chunk.bytes();
     let mut fingerprints = Vec::with_capacity(bytes.len() / 64);
     let mut starts = Vec::with_capacity(bytes.len() / 64);
-    let tally = walk(chunk, job, scratch, |_, record, canonical| {
-        fingerprints.push(job.key.fingerprint(canonical.form));
-        starts.push((record.line.as_ptr().addr() - bytes.as_ptr().addr()) as u32);
-    });
-    if tally.records == tally.lines && starts.first() == Some(&0) {
-        starts.push(bytes.len() as u32);
-    } else {
+    let is_line = chunk.layout.format.is_none() || print == Print::Line;
+    if is_line && print != Print::Canonical {
+        let tally = walk(chunk, job, hand, |_, record, canonical| {
+            fingerprints.push(job.key.fingerprint(canonical.form));
+            starts.push((record.line.as_ptr().addr() - bytes.as_ptr().addr()) as u32);
+        });
+        if tally.records == tally.lines && starts.first().is_none_or(|first| *first == 0) {
+            starts.push(bytes.len() as u32);
+            let texts = Texts { own: None, starts };
+            return Sifted { scattered: Scattered::new(&fingerprints), texts, tally };
+        }
+        // Other lines stand between them.
+        fingerprints.clear();
         starts.clear();
     }
-    Sifted { scattered: Scattered::new(&fingerprints), lines: LineStarts(starts), tally }
+    let mut own = Vec::with_capacity(bytes.len());
+    let tally = walk(chunk, job, hand, |_, record, canonical| {
+        fingerprints.push(job.key.fingerprint(canonical.form));
+        starts.push(own.len() as u32);
+        own.extend_from_slice(print.text(&record, &canonical));
+        own.push(job.input.separator);
+    });
+    starts.push(own.len() as u32);
+    let texts = Texts { own: Some(own), starts };
+    Sifted { scattered: Scattered::new(&fingerprints), texts, tally }
 }
 
 /// Marks the first records of a batch, or those that may be, and counts.
 fn mark(
+    job: &Job,
     set: &ClusterSet,
     mut overflow: Option<&mut Overflow>,
     pool: &Pool,
-    batch: Vec<(Chunk, Sifted)>,
+    batch: Vec<(Parcel, Sifted)>,
     tally: &mut Tally,
 ) -> Result<(Vec<MarkedChunk>, u64)> {
     let mut lines = 0;
     let mut chunks = Vec::with_capacity(batch.len());
     let mut pairs = Vec::with_capacity(batch.len());
     for (chunk, sifted) in batch {
-        tally.merge(&sifted.tally);
+        job.add(tally, &sifted.tally)?;
         lines += sifted.tally.lines;
         let flags = Flags::new(&sifted.scattered);
-        chunks.push((chunk, sifted.lines));
+        chunks.push((chunk, sifted.texts));
         pairs.push((sifted.scattered, flags));
     }
     match &mut overflow {
@@ -230,9 +250,9 @@ fn mark(
         Some(overflow) => overflow.count += marked,
         None => tally.unique += marked,
     }
-    let marked = chunks.into_iter().zip(marks).map(|((chunk, lines), marks)| MarkedChunk {
+    let marked = chunks.into_iter().zip(marks).map(|((chunk, texts), marks)| MarkedChunk {
         chunk,
-        lines,
+        texts,
         marks,
     });
     Ok((marked.collect(), lines))
@@ -240,14 +260,14 @@ fn mark(
 
 /// Writes the marked records of `chunk`, whole runs of them at once.
 fn copy_marked(
-    chunk: &Chunk,
-    lines: &LineStarts,
+    chunk: &Parcel,
+    texts: &Texts,
     marks: &Marks,
     separator: u8,
     output: &mut Output,
 ) -> Result<()> {
     for run in marks.runs() {
-        let text = lines.of(chunk.bytes(), &run);
+        let text = texts.of(chunk.bytes(), &run);
         output.write(text)?;
         // The last line of a file may lack its separator.
         if text.last() != Some(&separator) {
@@ -255,31 +275,6 @@ fn copy_marked(
         }
     }
     Ok(())
-}
-
-/// Gives `each` the marked records of `chunk`: their numbers in it, and what is to be written.
-/// Returns how many records there are, marked or not.
-fn each_marked(
-    job: &Job,
-    print: Print,
-    chunk: &Chunk,
-    marks: &Marks,
-    scratch: &mut Scratch,
-    mut each: impl FnMut(u32, &[u8]) -> Result<()>,
-) -> Result<u64> {
-    let mut record = 0;
-    for entry in entries(chunk, job.reading()) {
-        let Entry::Record(found) = entry else { continue };
-        if marks.contains(record) {
-            let text = match print {
-                Print::Original => found.line,
-                Print::Canonical => job.canonicalizer.canonical(found.url, scratch).form,
-            };
-            each(record, text)?;
-        }
-        record += 1;
-    }
-    Ok(u64::from(record))
 }
 
 /// The first line that is a duplicate, as its number from 1 over all inputs and its text; reads no
@@ -290,28 +285,30 @@ pub fn check(job: &Job) -> Result<Option<(u64, Vec<u8>)>> {
     let set = ClusterSet::default();
     let mut found = None;
     let mut lines_before = 0;
+    let mut workspace = Workspace::default();
     let mut tally = Tally::default();
     scan(
         job,
         &pool,
         "checking",
-        Scratch::default,
-        |scratch, chunk| sift(job, chunk, scratch),
+        Hand::default,
+        |hand, chunk| sift(job, Print::Line, chunk, hand),
         |batch| {
             if set.may_exceed(budget.table_bytes()) {
                 return Err(too_many(job, "--check has", set.memory_bytes() / 10 * 13));
             }
-            let (kept, lines) = mark(&set, None, &pool, batch, &mut tally)?;
+            let (kept, lines) = mark(job, &set, None, &pool, batch, &mut tally)?;
             for MarkedChunk { chunk, marks, .. } in kept {
                 let mut record = 0;
-                for entry in entries(&chunk, job.reading()) {
+                let stopped = each_entry(&chunk, job, &mut workspace, |entry| {
                     lines_before += 1;
-                    let Entry::Record(line) = entry else { continue };
-                    if !marks.contains(record) {
-                        found = Some((lines_before, line.line.to_vec()));
-                        return Ok(None);
-                    }
+                    let Entry::Record(line) = entry else { return Ok(()) };
                     record += 1;
+                    if marks.contains(record - 1) { Ok(()) } else { Err(line.line.to_vec()) }
+                });
+                if let Err(text) = stopped {
+                    found = Some((lines_before, text));
+                    return Ok(None);
                 }
             }
             Ok(Some(lines))

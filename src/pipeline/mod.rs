@@ -17,7 +17,9 @@ mod budget;
 mod canon;
 mod crew;
 mod dedup;
+mod facets;
 mod flow;
+mod layouts;
 mod overflow;
 mod pool;
 mod scan;
@@ -32,11 +34,14 @@ pub use budget::{Memory, MemoryUse};
 pub use canon::{OnBad, canon};
 pub use crew::crew;
 pub use dedup::{DedupPlan, Print, check, dedup};
+pub use layouts::{FormatChoice, FormatPlan};
 pub use pool::{Stage, StageSeconds};
 pub use scan::{NoWatch, Watch};
 pub use select::{Filter, SelectPlan, select};
 pub use spool::Spooled;
 pub use survey::survey;
+
+use std::sync::Mutex;
 
 use crate::canonical::Canonicalizer;
 use crate::crew::Crew;
@@ -44,14 +49,18 @@ use crate::error::Result;
 use crate::fingerprint::FingerprintKey;
 use crate::input::{FileSummary, InputPlan};
 use crate::limits::{MEMORY_BYTES_MIN, MEMORY_BYTES_PER_THREAD, THREADS_MAX};
-use crate::record::Reading;
-use crate::report::Tally;
+use crate::record::{Layout, Reading};
+use crate::report::{Output, Tally};
 use pool::Pool;
 
 /// What every job needs.
 pub struct Job<'a> {
     /// What to read.
     pub input: InputPlan,
+    /// How its records are found.
+    pub format: FormatPlan,
+    /// Where rejected lines go, if somebody keeps them: kind and line.
+    pub rejects: Option<Mutex<Output>>,
     /// The profile in force.
     pub canonicalizer: &'a Canonicalizer,
     /// The key of this job's fingerprints.
@@ -70,11 +79,20 @@ pub struct Outcome {
     /// The counts.
     pub tally: Tally,
     /// The files that were read.
-    pub files: Vec<FileSummary>,
+    pub files: Vec<InputFile>,
     /// What became of its memory.
     pub memory: MemoryUse,
     /// What its threads were busy with.
     pub stages: Vec<StageSeconds>,
+}
+
+/// A file that was read.
+#[derive(Clone, Debug)]
+pub struct InputFile {
+    /// Its name, its compression, how much of it was read.
+    pub summary: FileSummary,
+    /// How its lines hold URLs.
+    pub layout: Layout,
 }
 
 impl Job<'_> {
@@ -85,6 +103,20 @@ impl Job<'_> {
             line_bytes_max: self.input.line_bytes_max,
             verbatim: !self.canonicalizer.profile().parses,
         }
+    }
+
+    /// Adds `more` to `tally`, and writes out the rejected lines of it. In input order.
+    pub(crate) fn add(&self, tally: &mut Tally, more: &Tally) -> Result<()> {
+        tally.merge(more);
+        if let Some(rejects) = &self.rejects {
+            let mut file = rejects.lock().expect("no thread panics while it writes");
+            for (kind, line) in &more.kept_rejects {
+                file.write(kind.name().as_bytes())?;
+                file.write(b"\t")?;
+                file.line(line, self.input.separator)?;
+            }
+        }
+        Ok(())
     }
 
     /// How many worker threads the job has.

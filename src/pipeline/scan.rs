@@ -4,13 +4,16 @@ use std::sync::Mutex;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{self, Receiver};
 
-use super::Job;
 use super::budget::Budget;
 use super::flow::Flow;
+use super::layouts::{Layouts, Parcel};
 use super::pool::{Pool, Stage};
+use super::{InputFile, Job};
+use crate::bytes::show;
 use crate::error::{Error, Result};
-use crate::input::{Chunk, FileSummary, Input};
+use crate::input::Input;
 use crate::limits::{BATCH_CHUNKS, BATCH_OWN_BYTES};
+use crate::record::Layout;
 
 /// Is told how far a job is.
 pub trait Watch: Sync {
@@ -41,9 +44,9 @@ pub(super) fn scan<W, T: Send + Sync>(
     pool: &Pool,
     pass: &str,
     new_worker: impl Fn() -> W + Sync,
-    work: impl Fn(&mut W, &Chunk) -> T + Sync,
-    done: impl FnMut(Vec<(Chunk, T)>) -> Result<Option<u64>>,
-) -> Result<Vec<FileSummary>> {
+    work: impl Fn(&mut W, &Parcel) -> T + Sync,
+    done: impl FnMut(Vec<(Parcel, T)>) -> Result<Option<u64>>,
+) -> Result<Vec<InputFile>> {
     scan_heavy(job, pool, pass, RECORD_BYTES, new_worker, work, done)
 }
 
@@ -54,9 +57,9 @@ pub(super) fn scan_heavy<W, T: Send + Sync>(
     pass: &str,
     record_bytes: u64,
     new_worker: impl Fn() -> W + Sync,
-    work: impl Fn(&mut W, &Chunk) -> T + Sync,
-    mut done: impl FnMut(Vec<(Chunk, T)>) -> Result<Option<u64>>,
-) -> Result<Vec<FileSummary>> {
+    work: impl Fn(&mut W, &Parcel) -> T + Sync,
+    mut done: impl FnMut(Vec<(Parcel, T)>) -> Result<Option<u64>>,
+) -> Result<Vec<InputFile>> {
     let budget = job.budget();
     let mut plan = job.input.clone();
     plan.chunk_bytes = plan.chunk_bytes.min(budget.chunk_bytes());
@@ -69,22 +72,50 @@ pub(super) fn scan_heavy<W, T: Send + Sync>(
     let progress = input.progress();
     let result = std::thread::scope(|scope| {
         let (sender, receiver) = mpsc::sync_channel(CHUNKS_AHEAD);
+        let mut layouts = Layouts::new(job);
         let reader = scope.spawn(move || {
             let flow = Flow::new(budget.flow_bytes());
-            while let Some(chunk) = pool.time(Stage::Reading, || input.next()) {
-                let chunk = chunk.map(|mut chunk| {
-                    let lines = count_lines(&chunk, plan.separator, budget);
+            let mut formats: Vec<Layout> = Vec::new();
+            let mut is_over = false;
+            while !is_over {
+                let (chunk, error) = match pool.time(Stage::Reading, || input.next()) {
+                    None => (None, None),
+                    Some(Ok(chunk)) => (Some(chunk), None),
+                    Some(Err(error)) => (None, Some(error)),
+                };
+                is_over = chunk.is_none();
+                let file = input.summaries().last().map(|file| plan.name_of(&file.path));
+                let container = input.summaries().last().and_then(|file| file.container);
+                let parcels = layouts.lay_out(chunk, container).map_err(|error| match file {
+                    Some(name) if name.as_os_str() == "-" => error.at("standard input"),
+                    Some(name) => error.at(show(name.as_os_str().as_encoded_bytes())),
+                    None => error,
+                });
+                if let Some((file, layout)) = layouts.current() {
+                    formats.resize(formats.len().max(file + 1), Layout::default());
+                    formats[file].clone_from(layout);
+                }
+                let (parcels, failed) = match parcels {
+                    Ok(parcels) => (parcels, error),
+                    Err(wrong) => (Vec::new(), Some(wrong)),
+                };
+                let parcels = parcels.into_iter().map(|mut parcel| {
+                    let lines = count_lines(&parcel, plan.separator, budget);
                     let known = record_bytes * lines as u64 + CHUNK_OVERHEAD_BYTES;
-                    let bytes = chunk.memory_bytes() as u64 + known;
-                    chunk.hold(flow.enter(bytes));
-                    (chunk, bytes)
+                    let bytes = parcel.memory_bytes() as u64 + known;
+                    parcel.hold(flow.enter(bytes));
+                    Ok((parcel, bytes))
                 });
                 // A closed channel means that the job has failed and said why.
-                if sender.send(chunk).is_err() {
-                    break;
-                }
+                let sent = parcels.chain(failed.map(Err)).try_for_each(|one| {
+                    is_over |= one.is_err();
+                    sender.send(one)
+                });
+                is_over |= sent.is_err();
             }
-            input.summaries().to_vec()
+            let formats = formats.into_iter().chain(std::iter::repeat(Layout::default()));
+            let files = input.summaries().iter().cloned().zip(formats);
+            files.map(|(summary, layout)| InputFile { summary, layout }).collect()
         });
         let mut lines = 0;
         let mut end = Ok(());
@@ -120,7 +151,7 @@ const RECORD_BYTES: u64 = 64;
 const CHUNK_OVERHEAD_BYTES: u64 = 4 << 10;
 
 /// How many lines `chunk` has, or may have if there is memory enough.
-fn count_lines(chunk: &Chunk, separator: u8, budget: Budget) -> usize {
+fn count_lines(chunk: &Parcel, separator: u8, budget: Budget) -> usize {
     if budget.is_tight() {
         1 + memchr::memchr_iter(separator, chunk.bytes()).count()
     } else {
@@ -132,9 +163,9 @@ fn count_lines(chunk: &Chunk, separator: u8, budget: Budget) -> usize {
 ///
 /// Not waiting for a full batch lets a slow pipe's lines through as they come.
 fn next_batch(
-    receiver: &Receiver<Result<(Chunk, u64)>>,
+    receiver: &Receiver<Result<(Parcel, u64)>>,
     bytes_max: u64,
-) -> (Vec<Chunk>, Result<()>) {
+) -> (Vec<Parcel>, Result<()>) {
     let (mut batch, mut bytes, mut own_bytes) = (Vec::new(), 0, 0);
     let mut next = receiver.recv().ok();
     while let Some(chunk) = next {
@@ -157,9 +188,9 @@ fn next_batch(
 /// Gives every chunk to a worker; nobody gets a fixed share. Results in the order of the chunks.
 fn work_off<W, T: Send + Sync>(
     pool: &Pool,
-    batch: &[Chunk],
+    batch: &[Parcel],
     new_worker: &(impl Fn() -> W + Sync),
-    work: &(impl Fn(&mut W, &Chunk) -> T + Sync),
+    work: &(impl Fn(&mut W, &Parcel) -> T + Sync),
 ) -> Result<Vec<T>> {
     let changed = Mutex::new(Ok(()));
     let results = pool.map(Stage::Canonicalizing, batch.len(), new_worker, |worker, number| {

@@ -13,13 +13,13 @@ use super::budget::too_many;
 use super::pool::Pool;
 use super::scan::scan;
 use super::selected::{Rest, Selected};
-use super::walk::{entries, walk};
+use super::walk::{Hand, each_entry, walk};
 use super::{Job, Outcome, Print, temp};
 use crate::canonical::Scratch;
 use crate::cluster::{Census, Keep, Occurrence, Scattered};
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
-use crate::record::Entry;
+use crate::record::{Entry, Workspace, full_url, without_no_host};
 use crate::report::tables::KEPT;
 use crate::report::{Cell, ClusterWriter, DroppedWriter, Output, Provenance, RowWriter, Shape};
 
@@ -118,12 +118,12 @@ fn take_census(
         job,
         pool,
         "counting",
-        Scratch::default,
-        |scratch, chunk| {
+        Hand::default,
+        |hand, chunk| {
             let (mut fingerprints, mut line_bytes, mut lines) = (vec![], vec![], vec![]);
-            let tally = walk(chunk, job, scratch, |line, record, canonical| {
+            let tally = walk(chunk, job, hand, |line, record, canonical| {
                 fingerprints.push(job.key.fingerprint(canonical.form));
-                line_bytes.push(u32::try_from(record.line.len()).unwrap_or(u32::MAX));
+                line_bytes.push(u32::try_from(record.spelling.len()).unwrap_or(u32::MAX));
                 lines.push(line);
             });
             let scattered = Scattered::new(&fingerprints);
@@ -134,7 +134,7 @@ fn take_census(
             let mut occurrences = Vec::with_capacity(batch.len());
             for (_, (mut occurrence, counts)) in batch {
                 occurrence.first_line = tally.lines;
-                tally.merge(&counts);
+                job.add(tally, &counts)?;
                 occurrences.push(occurrence);
             }
             if rest.is_none() && census.memory_bytes_ahead() > budget.table_bytes() {
@@ -174,7 +174,7 @@ fn write_representatives(
     output: &mut Output,
 ) -> Result<()> {
     let mut line = 0;
-    let mut scratch = Scratch::default();
+    let Hand { mut scratch, mut workspace } = Hand::default();
     let mut kept = match plan.shape {
         None => Kept::Lines(output),
         Some(shape) => Kept::Rows(RowWriter::new(output, shape, &KEPT, &made_by(job))?),
@@ -188,32 +188,40 @@ fn write_representatives(
         |batch| {
             let before = line;
             for (chunk, ()) in batch {
-                for entry in entries(&chunk, job.reading()) {
+                each_entry(&chunk, job, &mut workspace, |entry| {
                     let wanted = selected.lines_of(job, line)?;
                     line += 1;
-                    let (Some(lines), Entry::Record(record)) = (wanted, entry) else { continue };
+                    let (Some(lines), Entry::Record(record)) = (wanted, entry) else {
+                        return Ok(());
+                    };
                     let canonicalizer = job.canonicalizer;
                     match &mut kept {
-                        Kept::Rows(writer) => writer.row(&[
-                            Cell::Number(line),
-                            Cell::Text(record.line),
-                            Cell::Text(canonicalizer.canonical(record.url, &mut scratch).form),
-                            Cell::Number(lines),
-                        ])?,
+                        Kept::Rows(writer) => {
+                            let canonical = canonicalizer.canonical(record.url, &mut scratch);
+                            writer.row(&[
+                                Cell::Number(line),
+                                Cell::Text(record.spelling),
+                                Cell::Text(without_no_host(canonical.form)),
+                                Cell::Number(lines),
+                            ])
+                        }
                         Kept::Lines(output) => {
                             if plan.counts {
                                 output.write(format!("{lines:7} ").as_bytes())?;
                             }
                             let text = match plan.print {
-                                Print::Original => record.line,
+                                Print::Original => record.spelling,
+                                Print::Line => record.line,
                                 Print::Canonical => {
-                                    canonicalizer.canonical(record.url, &mut scratch).form
+                                    let canonical =
+                                        canonicalizer.canonical(record.url, &mut scratch);
+                                    without_no_host(canonical.form)
                                 }
                             };
-                            output.line(text, job.input.separator)?;
+                            output.line(text, job.input.separator)
                         }
                     }
-                }
+                })?;
             }
             if let Kept::Lines(output) = &mut kept {
                 output.pass_on()?;
@@ -277,14 +285,15 @@ fn gather(
     let rows_max = job.budget().members_bytes(census.memory_bytes()) / MEMBER_BYTES;
     let mut rows = Vec::new();
     let (mut line, mut at) = (0u64, 0u64);
+    let mut workspace = Workspace::default();
     scan(
         job,
         pool,
         "gathering",
-        Scratch::default,
-        |scratch, chunk| {
+        Hand::default,
+        |hand, chunk| {
             let mut fingerprints: Vec<Fingerprint> = Vec::new();
-            walk(chunk, job, scratch, |_, _, canonical| {
+            walk(chunk, job, hand, |_, _, canonical| {
                 fingerprints.push(job.key.fingerprint(canonical.form));
             });
             fingerprints
@@ -293,10 +302,10 @@ fn gather(
             let before = line;
             for (chunk, fingerprints) in batch {
                 let mut fingerprints = fingerprints.into_iter();
-                for entry in entries(&chunk, job.reading()) {
+                each_entry(&chunk, job, &mut workspace, |entry| {
                     let number = line;
                     line += 1;
-                    let Entry::Record(record) = entry else { continue };
+                    let Entry::Record(record) = entry else { return Ok(()) };
                     let cluster = fingerprints.next().and_then(|one| census.get(one));
                     let cluster = cluster.ok_or_else(|| {
                         Error::input(
@@ -305,8 +314,8 @@ fn gather(
                     })?;
                     let in_list = plan.clusters && plan.filter.wants(cluster.lines);
                     if in_list || all_duplicates && cluster.lines > 1 {
-                        writer.write_all(record.line).map_err(spool_error)?;
-                        let line_bytes = u32::try_from(record.line.len()).unwrap_or(u32::MAX);
+                        writer.write_all(record.spelling).map_err(spool_error)?;
+                        let line_bytes = u32::try_from(record.spelling.len()).unwrap_or(u32::MAX);
                         let cluster = cluster.representative;
                         if rows.len() as u64 >= rows_max {
                             let bytes = census.memory_bytes() + rows_max * MEMBER_BYTES;
@@ -315,7 +324,8 @@ fn gather(
                         rows.push(Member { cluster, line: number, at, line_bytes });
                         at += u64::from(line_bytes);
                     }
-                }
+                    Ok(())
+                })?;
             }
             Ok(Some(line - before))
         },
@@ -361,11 +371,12 @@ fn write_clusters(
                 }
             }
         }
-        let canonical = match (plan.shape, spellings.first()) {
-            (Some(_), Some((url, _))) => form_of(url, job, &mut scratch),
-            _ => &[],
+        let url = match (plan.shape, spellings.first()) {
+            (Some(_), Some((spelling, _))) => full_url(spelling),
+            _ => (&[][..]).into(),
         };
-        writer.cluster(&spellings, canonical)?;
+        let canonical = job.canonicalizer.canonical(&url, &mut scratch).form;
+        writer.cluster(&spellings, without_no_host(canonical))?;
     }
     Ok(())
 }
@@ -373,15 +384,6 @@ fn write_clusters(
 /// What the first line of an output says.
 fn made_by(job: &Job) -> Provenance {
     Provenance::of(job.canonicalizer.profile())
-}
-
-/// The canonical form of a line that is a record.
-fn form_of<'a>(line: &'a [u8], job: &Job, scratch: &'a mut Scratch) -> &'a [u8] {
-    let url = match job.reading().entries(line, false).next() {
-        Some(Entry::Record(record)) => record.url,
-        _ => line,
-    };
-    job.canonicalizer.canonical(url, scratch).form
 }
 
 fn write_dropped(
@@ -403,7 +405,7 @@ fn write_dropped(
     };
     for (line, member, representative) in rows {
         let (dropped, kept) = (members.text(member)?, members.text(representative)?);
-        let reason = job.canonicalizer.compare(&dropped, &kept).reason();
+        let reason = job.canonicalizer.compare(&full_url(&dropped), &full_url(&kept)).reason();
         writer.row(line + 1, representative.line + 1, &reason, &dropped, &kept)?;
     }
     Ok(())

@@ -1,20 +1,21 @@
 //! `report`: how much is duplicate, on which hosts, by which rules.
 
 use std::collections::HashMap;
+use std::convert::Infallible;
 
 use super::budget::too_many;
+use super::facets::{Facets, Sums};
+use super::layouts::Parcel;
 use super::pool::Pool;
 use super::scan::{scan, scan_heavy};
-use super::walk::{entries, walk};
-use super::{Job, MemoryUse, Outcome};
-use crate::canonical::{Canonicalizer, Scratch};
+use super::walk::{Hand, each_entry, walk};
+use super::{InputFile, Job, MemoryUse, Outcome};
+use crate::canonical::Canonicalizer;
 use crate::cluster::{Census, Cluster, Keep, Ladders, Levels, Occurrence, Scattered, UNMERGED};
 use crate::error::Result;
 use crate::fingerprint::{Fingerprint, FingerprintKey};
-use crate::input::{Chunk, FileSummary};
-use crate::parts;
-use crate::record::{Entry, Format};
-use crate::report::{ClusterRow, Example, HostRow, InputRow, LevelRow, Survey, Tally};
+use crate::record::{Entry, NO_HOST, Workspace, without_no_host};
+use crate::report::{ClusterRow, Counts, Example, InputRow, LevelRow, Survey, Tally};
 
 type Map<K, V> = HashMap<K, V, ahash::RandomState>;
 
@@ -36,9 +37,9 @@ struct Surveyed {
     tally: Tally,
     occurrence: Occurrence,
     ladders: Ladders,
-    /// The hosts of the chunk, and which of them each record is on.
-    hosts: Vec<Box<[u8]>>,
-    host_of: Vec<u32>,
+    facets: Facets,
+    records: u32,
+    lacks_host: bool,
     /// How many records each level changed.
     changed: Vec<u64>,
 }
@@ -56,45 +57,44 @@ pub fn survey(job: &Job, top: usize) -> Result<(Survey, Outcome)> {
     let places = Levels::new(levels.len());
     let census = Census::new(Keep::First);
     let mut tally = Tally::default();
-    let mut hosts: Map<Box<[u8]>, (u64, u64)> = Map::default();
-    let mut host_bytes = 0;
+    let (mut sums, mut counts, mut lacks_host) = (Sums::default(), Counts::default(), false);
     let table_bytes = job.budget().table_bytes();
-    let work = |scratch: &mut Scratch, chunk: &Chunk| look_at(job, chunk, scratch, levels_of(job));
-    let files =
-        scan_heavy(job, &pool, "surveying", RECORD_BYTES, Scratch::default, work, |batch| {
-            let clusters = census.memory_bytes_ahead() + places.memory_bytes_ahead();
-            // The map of hosts may double.
-            let bytes = clusters + 2 * host_bytes;
-            if bytes > table_bytes {
-                return Err(too_many(job, "report has", bytes));
-            }
-            let before = tally.lines;
-            let mut batch = batch;
-            for (_, chunk) in &mut batch {
-                chunk.occurrence.first_line = tally.lines;
-                tally.merge(&chunk.tally);
-            }
-            pool.share_partitions(
-                || (),
-                |(), partition| {
-                    let chunks = || batch.iter().map(|(_, surveyed)| surveyed);
-                    census.count(partition, chunks().map(|one| &one.occurrence));
-                    places.place(
-                        partition,
-                        chunks().map(|one| (&one.occurrence.scattered, &one.ladders)),
-                    );
-                },
-            );
-            for (chunk, surveyed) in &batch {
-                host_bytes += add_up(surveyed, &mut levels, &mut hosts);
-                find_examples(job, chunk, surveyed, &mut levels);
-            }
-            Ok(Some(tally.lines - before))
-        })?;
+    let work = |hand: &mut Hand, chunk: &Parcel| look_at(job, chunk, hand, levels_of(job));
+    let files = scan_heavy(job, &pool, "surveying", RECORD_BYTES, Hand::default, work, |batch| {
+        let clusters = census.memory_bytes_ahead() + places.memory_bytes_ahead();
+        // Their maps may double.
+        let bytes = clusters + 2 * sums.memory_bytes();
+        if bytes > table_bytes {
+            return Err(too_many(job, "report has", bytes));
+        }
+        let before = tally.lines;
+        let mut batch = batch;
+        for (_, chunk) in &mut batch {
+            chunk.occurrence.first_line = tally.lines;
+            job.add(&mut tally, &chunk.tally)?;
+        }
+        pool.share_partitions(
+            || (),
+            |(), partition| {
+                let chunks = || batch.iter().map(|(_, surveyed)| surveyed);
+                census.count(partition, chunks().map(|one| &one.occurrence));
+                places.place(
+                    partition,
+                    chunks().map(|one| (&one.occurrence.scattered, &one.ladders)),
+                );
+            },
+        );
+        for (chunk, surveyed) in &batch {
+            counts.add(&add_up(surveyed, &mut levels));
+            sums.add(&surveyed.facets, &surveyed.ladders);
+            lacks_host |= surveyed.lacks_host;
+            find_examples(job, chunk, surveyed, &mut levels);
+        }
+        Ok(Some(tally.lines - before))
+    })?;
     tally.unique = census.len();
     tally.duplicate = tally.records - census.len();
     tally.check()?;
-    let hosts_total = hosts.len() as u64;
     let largest = census.largest(top);
     let clusters =
         if largest.is_empty() { Vec::new() } else { describe_clusters(job, &pool, &largest)? };
@@ -103,8 +103,9 @@ pub fn survey(job: &Job, top: usize) -> Result<(Survey, Outcome)> {
         tally: tally.clone(),
         input: files.iter().map(input_row).collect(),
         levels,
-        hosts: top_hosts(hosts, top),
-        hosts_total,
+        breakdowns: sums.breakdowns(top),
+        counts,
+        lacks_host,
         clusters,
     };
     let memory = MemoryUse { budget_bytes: job.memory.bytes, ..MemoryUse::default() };
@@ -117,36 +118,32 @@ fn levels_of(job: &Job) -> usize {
 }
 
 /// Reads one chunk: the fingerprints of its records at every level, and their hosts.
-fn look_at(job: &Job, chunk: &Chunk, scratch: &mut Scratch, levels: usize) -> Surveyed {
+fn look_at(job: &Job, chunk: &Parcel, hand: &mut Hand, levels: usize) -> Surveyed {
     let (mut fingerprints, mut line_bytes, mut lines) = (vec![], vec![], vec![]);
     let (mut rungs, mut starts) = (vec![], vec![0u32]);
-    let (mut hosts, mut host_of) = (vec![], vec![]);
-    let mut numbers: Map<Box<[u8]>, u32> = Map::default();
+    let (mut facets, mut records, mut lacks_host) = (Facets::default(), 0, false);
     let mut changed = vec![0; levels];
-    let tally = walk(chunk, job, scratch, |line, record, canonical| {
+    let tally = walk(chunk, job, hand, |line, record, canonical| {
         let last = job.key.fingerprint(canonical.form);
-        if canonical.form == record.line {
+        let has_no_host = record.url.starts_with(NO_HOST);
+        let spelling = if has_no_host { record.url } else { record.spelling };
+        if canonical.form == spelling {
             rungs.push((0, last));
         } else {
-            climb(job.canonicalizer, &job.key, record.line, record.url, &mut rungs, &mut changed);
+            climb(job.canonicalizer, &job.key, spelling, record.url, &mut rungs, &mut changed);
         }
         starts.push(u32::try_from(rungs.len()).unwrap_or(u32::MAX));
         fingerprints.push(last);
-        line_bytes.push(u32::try_from(record.line.len()).unwrap_or(u32::MAX));
+        line_bytes.push(u32::try_from(record.spelling.len()).unwrap_or(u32::MAX));
         lines.push(line);
-        let host = parts::host_of(canonical.form).unwrap_or(b"");
-        let number = numbers.get(host).copied().unwrap_or_else(|| {
-            let number = hosts.len() as u32;
-            hosts.push(Box::from(host));
-            numbers.insert(host.into(), number);
-            number
-        });
-        host_of.push(number);
+        facets.add(records, &record, without_no_host(canonical.form));
+        lacks_host |= has_no_host;
+        records += 1;
     });
     let scattered = Scattered::new(&fingerprints);
     let occurrence = Occurrence { scattered, line_bytes, lines, first_line: 0 };
     let ladders = Ladders::new(rungs, starts);
-    Surveyed { tally, occurrence, ladders, hosts, host_of, changed }
+    Surveyed { tally, occurrence, ladders, facets, records, lacks_host, changed }
 }
 
 /// The forms of one line at every level at which it changes.
@@ -178,45 +175,29 @@ fn climb(
     }
 }
 
-/// Adds a chunk's records to the sums. Returns how many bytes of memory the hosts take that are new.
-fn add_up(
-    surveyed: &Surveyed,
-    levels: &mut [LevelRow],
-    hosts: &mut Map<Box<[u8]>, (u64, u64)>,
-) -> u64 {
-    let mut new_bytes = 0;
-    let mut local = vec![(0u64, 0u64); surveyed.hosts.len()];
-    for (record, host) in (0u32..).zip(&surveyed.host_of) {
+/// Adds a chunk's records to the levels, and counts them.
+fn add_up(surveyed: &Surveyed, levels: &mut [LevelRow]) -> Counts {
+    let mut counts = Counts::default();
+    for record in 0..surveyed.records {
         let merged = surveyed.ladders.merged(record);
-        let counts = &mut local[*host as usize];
-        counts.0 += 1;
-        if merged != UNMERGED {
-            counts.1 += 1;
-            levels[usize::from(merged)].merged += 1;
+        if let Some(level) = levels.get_mut(usize::from(merged)) {
+            level.merged += 1;
         }
-    }
-    for (host, (records, duplicate)) in surveyed.hosts.iter().zip(local) {
-        let counts = match hosts.get_mut(host) {
-            Some(counts) => counts,
-            None => {
-                // A slot of the map, and the name as it lies in memory.
-                new_bytes += 40 + host.len() as u64 + 16;
-                hosts.entry(host.clone()).or_default()
-            }
-        };
-        counts.0 += records;
-        counts.1 += duplicate;
+        counts.records += 1;
+        counts.pages += u64::from(merged == UNMERGED);
+        counts.urls += u64::from(merged != 0);
+        counts.astray += u64::from(surveyed.ladders.is_astray(record));
     }
     for (level, changed) in levels.iter_mut().zip(&surveyed.changed) {
         level.changed += changed;
     }
-    new_bytes
+    counts
 }
 
 /// Keeps the first records that merge at a step. Those that the step changed show more than those
 /// that an earlier record was changed to, so they go first; after `LOOKS` records nothing better is
 /// looked for.
-fn find_examples(job: &Job, chunk: &Chunk, surveyed: &Surveyed, levels: &mut [LevelRow]) {
+fn find_examples(job: &Job, chunk: &Parcel, surveyed: &Surveyed, levels: &mut [LevelRow]) {
     let wanted = |levels: &[LevelRow], record: u32| {
         let level = usize::from(surveyed.ladders.merged(record));
         let row = levels.get(level)?;
@@ -224,23 +205,29 @@ fn find_examples(job: &Job, chunk: &Chunk, surveyed: &Surveyed, levels: &mut [Le
         let enough = if level == 0 { row.examples.len() } else { changed };
         (enough < EXAMPLES && row.looks < LOOKS).then_some(level)
     };
-    let records = surveyed.host_of.len() as u32;
+    let records = surveyed.records;
     if !(0..records).any(|record| wanted(levels, record).is_some()) {
         return;
     }
-    let mut record = 0;
-    for (line, entry) in (surveyed.occurrence.first_line + 1..).zip(entries(chunk, job.reading())) {
-        let Entry::Record(found) = entry else { continue };
-        if let Some(level) = wanted(levels, record) {
-            let (before, after) = forms_around(job.canonicalizer, found.line, found.url, level);
-            let row = &mut levels[level];
-            row.looks += 1;
-            row.examples.push(Example { line, before, after });
-            row.examples.sort_by_key(|one| one.before == one.after);
-            row.examples.truncate(EXAMPLES);
-        }
-        record += 1;
-    }
+    let (mut record, mut line) = (0, surveyed.occurrence.first_line);
+    let mut workspace = Workspace::default();
+    let all: std::result::Result<(), Infallible> =
+        each_entry(chunk, job, &mut workspace, |entry| {
+            line += 1;
+            let Entry::Record(found) = entry else { return Ok(()) };
+            if let Some(level) = wanted(levels, record) {
+                let (before, after) =
+                    forms_around(job.canonicalizer, found.spelling, found.url, level);
+                let row = &mut levels[level];
+                row.looks += 1;
+                row.examples.push(Example { line, before, after });
+                row.examples.sort_by_key(|one| one.before == one.after);
+                row.examples.truncate(EXAMPLES);
+            }
+            record += 1;
+            Ok(())
+        });
+    let Ok(()) = all;
 }
 
 /// The forms of a line before and after `level`.
@@ -252,34 +239,23 @@ fn forms_around(
 ) -> (Vec<u8>, Vec<u8>) {
     match (canonicalizer.trace(url), level) {
         (_, 0) => (line.to_vec(), line.to_vec()),
-        (Ok(trace), 1) => (line.to_vec(), trace.parsed),
+        (Ok(trace), 1) => (line.to_vec(), without_no_host(&trace.parsed).to_vec()),
         (Ok(trace), level) => {
             let rule = level + 1 - LEVELS_BEFORE_RULES;
-            (trace.at(rule - 1).to_vec(), trace.at(rule).to_vec())
+            let shown = |at: usize| without_no_host(trace.at(at)).to_vec();
+            (shown(rule - 1), shown(rule))
         }
         (Err(_), _) => (line.to_vec(), url.to_vec()),
     }
 }
 
-fn top_hosts(hosts: Map<Box<[u8]>, (u64, u64)>, top: usize) -> Vec<HostRow> {
-    let mut rows: Vec<HostRow> = hosts
-        .into_iter()
-        .map(|(host, (records, duplicate))| HostRow { host: host.into(), records, duplicate })
-        .collect();
-    rows.sort_unstable_by(|a, b| {
-        (b.duplicate, b.records).cmp(&(a.duplicate, a.records)).then_with(|| a.host.cmp(&b.host))
-    });
-    rows.truncate(top);
-    rows
-}
-
-fn input_row(file: &FileSummary) -> InputRow {
+fn input_row(InputFile { summary, layout }: &InputFile) -> InputRow {
     InputRow {
-        path: file.path.display().to_string(),
-        format: Format::Lines.name().to_string(),
-        compression: file.compression.name().to_string(),
-        disk_bytes: file.disk_bytes,
-        bytes: file.bytes,
+        path: summary.path.display().to_string(),
+        format: layout.name().to_string(),
+        compression: summary.compression.name().to_string(),
+        disk_bytes: summary.disk_bytes,
+        bytes: summary.bytes,
     }
 }
 
@@ -307,20 +283,20 @@ fn describe_clusters(
     let mut counts: Vec<Map<Vec<u8>, (u64, u64)>> = vec![Map::default(); rows.len()];
     let mut line = 0;
     let mut bytes = 0;
-    let work = |scratch: &mut Scratch, chunk: &Chunk| {
+    let work = |hand: &mut Hand, chunk: &Parcel| {
         let mut found: Vec<Spelling> = Vec::new();
         let mut has_form = vec![false; largest.len()];
-        let tally = walk(chunk, job, scratch, |line, record, canonical| {
+        let tally = walk(chunk, job, hand, |line, record, canonical| {
             let fingerprint = job.key.fingerprint(canonical.form);
             if let Some(row) = wanted.get(&fingerprint.0) {
-                let form = (!has_form[*row]).then(|| canonical.form.to_vec());
+                let form = (!has_form[*row]).then(|| without_no_host(canonical.form).to_vec());
                 has_form[*row] = true;
-                found.push((line, *row, record.line.to_vec(), form));
+                found.push((line, *row, record.spelling.to_vec(), form));
             }
         });
         (found, tally.lines)
     };
-    scan(job, pool, "describing clusters", Scratch::default, work, |batch| {
+    scan(job, pool, "describing clusters", Hand::default, work, |batch| {
         let before = line;
         for (_, (found, lines)) in batch {
             for (number, row, spelling, form) in found {

@@ -1,50 +1,81 @@
 //! The records of one chunk with their canonical forms: what every worker does first.
 
 use super::Job;
+use super::layouts::Parcel;
 use crate::canonical::{Canonical, Scratch};
-use crate::input::Chunk;
-use crate::record::{Entry, Reading, Record};
+use crate::record::{Entries, Entry, Record, Workspace};
 use crate::reject::Reject;
 use crate::report::Tally;
 
-/// The entries of `chunk`. A line that did not fit is one reject.
-pub(super) fn entries(chunk: &Chunk, reading: Reading) -> impl Iterator<Item = Entry<'_>> {
-    let overlong = chunk.overlong().map(|_| Entry::Reject(Reject::LineTooLong, chunk.bytes()));
-    let bytes = if overlong.is_some() { &[] } else { chunk.bytes() };
-    overlong.into_iter().chain(reading.entries(bytes, chunk.starts_file()))
+/// What a worker keeps from chunk to chunk.
+#[derive(Debug, Default)]
+pub(super) struct Hand {
+    pub(super) scratch: Scratch,
+    pub(super) workspace: Workspace,
 }
 
-/// Gives `each` every record of `chunk` with the number of its line in the chunk, and counts all
-/// lines.
-pub(super) fn walk(
-    chunk: &Chunk,
+/// Gives `each` the entries of `parcel`, until it fails. A line that did not fit is one reject.
+pub(super) fn each_entry<E>(
+    parcel: &Parcel,
     job: &Job,
-    scratch: &mut Scratch,
+    workspace: &mut Workspace,
+    mut each: impl FnMut(Entry) -> Result<(), E>,
+) -> Result<(), E> {
+    if parcel.overlong().is_some() {
+        return each(Entry::Reject(Reject::LineTooLong, parcel.bytes()));
+    }
+    let (bytes, starts_file) = (parcel.bytes(), parcel.starts_file());
+    let mut entries = Entries::new(bytes, starts_file, job.reading(), &parcel.layout, workspace);
+    while let Some(entry) = entries.next() {
+        each(entry)?;
+    }
+    Ok(())
+}
+
+/// Gives `each` every record of `parcel` with the number of its line in it, and counts all lines.
+pub(super) fn walk(
+    parcel: &Parcel,
+    job: &Job,
+    hand: &mut Hand,
     mut each: impl FnMut(u32, Record, Canonical),
 ) -> Tally {
     let mut tally = Tally::default();
-    for (line, entry) in (0u32..).zip(entries(chunk, job.reading())) {
-        tally.lines += 1;
-        match entry {
-            Entry::Record(record) => {
-                tally.records += 1;
-                tally.bytes += record.line.len() as u64;
-                let canonical = job.canonicalizer.canonical(record.url, scratch);
-                if let Some(reject) = canonical.reject {
-                    tally.unparsed.add(reject);
+    let mut number = 0;
+    let Hand { scratch, workspace } = hand;
+    let counted: Result<(), std::convert::Infallible> =
+        each_entry(parcel, job, workspace, |entry| {
+            tally.lines += 1;
+            match entry {
+                Entry::Record(record) => {
+                    tally.records += 1;
+                    tally.bytes += record.line.len() as u64;
+                    let canonical = job.canonicalizer.canonical(record.url, scratch);
+                    if let Some(reject) = canonical.reject {
+                        tally.unparsed.add(reject);
+                    }
+                    tally.scheme_added += u64::from(canonical.scheme_added);
+                    each(number, record, canonical);
                 }
-                tally.scheme_added += u64::from(canonical.scheme_added);
-                each(line, record, canonical);
+                Entry::Empty(line) => {
+                    tally.empty += 1;
+                    tally.bytes += line.len() as u64;
+                }
+                Entry::Filtered(line) => {
+                    tally.filtered += 1;
+                    tally.bytes += line.len() as u64;
+                }
+                Entry::Comment(line) => {
+                    tally.comments += 1;
+                    tally.bytes += line.len() as u64;
+                }
+                Entry::Reject(reject, line) => {
+                    tally.reject(reject, line, job.rejects.is_some());
+                    tally.bytes += parcel.overlong().unwrap_or(line.len() as u64);
+                }
             }
-            Entry::Empty(line) => {
-                tally.empty += 1;
-                tally.bytes += line.len() as u64;
-            }
-            Entry::Reject(reject, line) => {
-                tally.rejected.add(reject);
-                tally.bytes += chunk.overlong().unwrap_or(line.len() as u64);
-            }
-        }
-    }
+            number += 1;
+            Ok(())
+        });
+    let Ok(()) = counted;
     tally
 }

@@ -49,6 +49,23 @@ pub struct Fields<'a> {
     pub escapes: Escapes,
 }
 
+impl Fields<'_> {
+    /// Nothing is known.
+    pub const NONE: Fields<'static> = Fields {
+        method: b"",
+        status: b"",
+        size: b"",
+        digest: b"",
+        mime: b"",
+        time: b"",
+        clock: b"",
+        redirect: b"",
+        referrer: b"",
+        agent: b"",
+        escapes: Escapes::None,
+    };
+}
+
 /// How text is escaped in the fields of a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Escapes {

@@ -31,9 +31,10 @@ pub trait LineFormat: fmt::Debug + Send + Sync {
         b""
     }
 
-    /// May a record go over several lines, within quotes?
-    fn has_quoted_lines(&self) -> bool {
-        false
+    /// The delimiter of fields that may stand in quotes, separators of lines and all (RFC 4180):
+    /// then a record may go over several lines, and `parse` gets all of them.
+    fn quoted_rows(&self) -> Option<u8> {
+        None
     }
 }
 

@@ -1,7 +1,9 @@
 //! What is written: lists, clusters, dropped lines, reports. Foreign bytes are escaped where they
 //! are shown to people, and left alone in files.
 
+mod breakdown;
 mod clusters;
+mod evaluation;
 mod frames;
 mod output;
 mod rows;
@@ -9,8 +11,12 @@ mod survey;
 pub mod tables;
 mod tally;
 
+pub use breakdown::{Breakdown, BreakdownRow, Counts, Facet};
 pub use clusters::{ClusterWriter, DroppedWriter};
+pub use evaluation::{
+    Evaluation, EvaluationResult, Interval, Judged, RESAMPLES, SiteScore, wrong_rules_max,
+};
 pub use output::{Claims, Output};
 pub use rows::{Cell, Provenance, RowFormat, RowWriter, Shape};
-pub use survey::{ClusterRow, Example, HostRow, InputRow, LevelRow, Survey, number};
+pub use survey::{ClusterRow, Example, InputRow, LevelRow, Survey, number};
 pub use tally::Tally;

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use super::breakdown::{Breakdown, Counts, Facet};
 use super::rows::readable;
 use super::tables::REPORT;
 use super::{Cell, Output, Provenance, RowWriter, Shape, Tally};
@@ -24,10 +25,12 @@ pub struct Survey {
     /// The waterfall: identical lines first, then parsing, then every rule in the order of
     /// application. `merged` sums up to `tally.duplicate`.
     pub levels: Vec<LevelRow>,
-    /// Hosts with the most duplicates, most first.
-    pub hosts: Vec<HostRow>,
-    /// How many hosts there are in all.
-    pub hosts_total: u64,
+    /// The counts by host, section and so on.
+    pub breakdowns: Vec<Breakdown>,
+    /// Records, different URLs, different pages.
+    pub counts: Counts,
+    /// Do some lines name no host, and there is none for them?
+    pub lacks_host: bool,
     /// The largest clusters, largest first.
     pub clusters: Vec<ClusterRow>,
 }
@@ -73,17 +76,6 @@ pub struct Example {
     pub after: Vec<u8>,
 }
 
-/// One host.
-#[derive(Clone, Debug)]
-pub struct HostRow {
-    /// The host in canonical form; empty for URLs without one.
-    pub host: Vec<u8>,
-    /// Records on it.
-    pub records: u64,
-    /// Those among them that are duplicates.
-    pub duplicate: u64,
-}
-
 /// One cluster.
 #[derive(Clone, Debug)]
 pub struct ClusterRow {
@@ -126,19 +118,6 @@ impl Survey {
                 })
             })
             .collect();
-        let hosts: Vec<Value> = self
-            .hosts
-            .iter()
-            .map(|row| {
-                json!({
-                    "host": text(&row.host),
-                    "records": row.records,
-                    "unique": row.records - row.duplicate,
-                    "duplicate": row.duplicate,
-                    "ratio": ratio(row.duplicate, row.records),
-                })
-            })
-            .collect();
         let clusters: Vec<Value> = self
             .clusters
             .iter()
@@ -174,62 +153,74 @@ impl Survey {
                 "ratio": tally.duplicate_ratio(),
                 "unparsed": tally.unparsed.total(),
                 "scheme_added": tally.scheme_added,
-                "hosts": self.hosts_total,
+                "urls": self.counts.urls,
+                "other_spelling": self.counts.astray,
+                "comments": tally.comments,
+                "filtered": tally.filtered,
             },
             "rejected_by_kind": tally.rejected,
             "unparsed_by_kind": tally.unparsed,
             "input": self.input,
             "rules": rules,
-            "hosts": hosts,
+            "by": self.by(),
             "clusters": clusters,
         })
     }
 
-    /// Writes the report as rows of the table [`REPORT`], one figure each; without examples and
-    /// without the spellings of clusters.
+    /// Writes the report as rows of the table [`REPORT`]; without examples and without the
+    /// spellings of clusters.
     pub fn write_rows(&self, output: &mut Output, shape: Shape) -> Result<()> {
         let made_by = Provenance::of(&self.profile);
         let mut writer = RowWriter::new(output, shape, &REPORT, &made_by)?;
-        let mut row = |section: &str, name: &[u8], count: u64, of: Option<u64>, changed| {
-            let number = |number: Option<u64>| number.map_or(Cell::Null, Cell::Number);
-            writer.row(&[
-                Cell::Text(section.as_bytes()),
-                Cell::Text(name),
-                Cell::Number(count),
-                number(of),
-                number(changed),
-            ])
+        // The numbers from `of` on; those that are missing at the end are not known.
+        let mut row = |part: &str, name: &[u8], count: u64, more: &[Option<u64>]| {
+            let mut cells = [Cell::Null; 8];
+            cells[0] = Cell::Text(part.as_bytes());
+            cells[1] = Cell::Text(name);
+            cells[2] = Cell::Number(count);
+            for (cell, number) in cells[3..].iter_mut().zip(more) {
+                *cell = number.map_or(Cell::Null, Cell::Number);
+            }
+            writer.row(&cells)
         };
-        let Tally { lines, bytes, records, empty, unique, duplicate, .. } = self.tally;
+        let tally = &self.tally;
+        let (lines, records) = (Some(tally.lines), Some(tally.records));
         for (name, count, of) in [
-            ("lines", lines, None),
-            ("bytes", bytes, None),
-            ("records", records, Some(lines)),
-            ("rejected", self.tally.rejected.total(), Some(lines)),
-            ("empty", empty, Some(lines)),
-            ("unique", unique, Some(records)),
-            ("duplicate", duplicate, Some(records)),
-            ("unparsed", self.tally.unparsed.total(), Some(records)),
-            ("scheme_added", self.tally.scheme_added, Some(records)),
-            ("hosts", self.hosts_total, None),
+            ("lines", tally.lines, None),
+            ("bytes", tally.bytes, None),
+            ("records", tally.records, lines),
+            ("rejected", tally.rejected.total(), lines),
+            ("empty", tally.empty, lines),
+            ("comments", tally.comments, lines),
+            ("filtered", tally.filtered, lines),
+            ("urls", self.counts.urls, records),
+            ("unique", tally.unique, records),
+            ("duplicate", tally.duplicate, records),
+            ("other_spelling", self.counts.astray, records),
+            ("unparsed", tally.unparsed.total(), records),
+            ("scheme_added", tally.scheme_added, records),
         ] {
-            row("total", name.as_bytes(), count, of, None)?;
+            row("total", name.as_bytes(), count, &[of])?;
         }
-        for (kind, count) in self.tally.rejected.seen() {
-            row("rejected", kind.name().as_bytes(), count, Some(lines), None)?;
+        for (kind, count) in tally.rejected.seen() {
+            row("rejected", kind.name().as_bytes(), count, &[lines])?;
         }
-        for (kind, count) in self.tally.unparsed.seen() {
-            row("unparsed", kind.name().as_bytes(), count, Some(records), None)?;
+        for (kind, count) in tally.unparsed.seen() {
+            row("unparsed", kind.name().as_bytes(), count, &[records])?;
         }
         for level in &self.levels {
-            let changed = Some(level.changed);
-            row("rule", level.name.as_bytes(), level.merged, Some(duplicate), changed)?;
-        }
-        for host in &self.hosts {
-            row("host", &host.host, host.duplicate, Some(host.records), None)?;
+            let more = [Some(tally.duplicate), Some(level.changed)];
+            row("rule", level.name.as_bytes(), level.merged, &more)?;
         }
         for cluster in &self.clusters {
-            row("cluster", &cluster.canonical, cluster.lines, Some(records), None)?;
+            row("cluster", &cluster.canonical, cluster.lines, &[records])?;
+        }
+        for breakdown in &self.breakdowns {
+            for one in &breakdown.rows {
+                let Counts { records, urls, pages, astray } = one.counts;
+                let more = [Some(records), None, Some(urls), Some(pages), Some(astray)];
+                row(breakdown.facet.name(), &one.name, one.counts.duplicate(), &more)?;
+            }
         }
         Ok(())
     }
@@ -239,9 +230,23 @@ impl Survey {
         let mut out = String::new();
         self.write_totals(&mut out);
         self.write_rules(&mut out);
-        self.write_hosts(&mut out);
+        for breakdown in &self.breakdowns {
+            breakdown.write(&mut out, self.has_requests());
+        }
         self.write_clusters(&mut out);
         out
+    }
+
+    /// The tables by name of their facet.
+    fn by(&self) -> Value {
+        let tables = self.breakdowns.iter();
+        tables.map(|one| (one.facet.name().to_string(), one.to_json())).collect()
+    }
+
+    /// Are the records requests, and not lines of a list?
+    fn has_requests(&self) -> bool {
+        let by_status = self.breakdowns.iter().find(|one| one.facet == Facet::Status);
+        by_status.is_some_and(|one| !one.rows.is_empty())
     }
 
     fn write_totals(&self, out: &mut String) {
@@ -251,7 +256,20 @@ impl Survey {
             [only] => show(only.path.as_bytes()).to_string(),
             more => format!("{} files", more.len()),
         };
-        let _ = writeln!(out, "Duplicates in {files}, by profile {}\n", self.profile.title());
+        let mut formats: Vec<&str> = self.input.iter().map(|row| row.format.as_str()).collect();
+        formats.dedup();
+        let formats = match formats.as_slice() {
+            ["lines"] => String::new(),
+            more => format!(" ({})", more.join(", ")),
+        };
+        let profile = self.profile.title();
+        let _ = writeln!(out, "Duplicates in {files}{formats}, by profile {profile}");
+        if self.lacks_host {
+            out.push_str(
+                "Lines name no host: pages are told apart by their path alone (--base-url)\n",
+            );
+        }
+        out.push('\n');
         let mut row = |name: &str, count: u64, share: Option<u64>, note: &str| {
             let share = share.map_or(String::new(), |of| percent(count, of));
             let line = format!("  {name:<12}{:>14}  {share:>7}  {note}", number(count));
@@ -265,8 +283,26 @@ impl Survey {
         for (kind, count) in tally.rejected.seen() {
             row("rejected", count, Some(tally.lines), kind.explain());
         }
-        row("unique", tally.unique, Some(tally.records), "");
-        row("duplicate", tally.duplicate, Some(tally.records), "");
+        if tally.comments > 0 {
+            row("headers", tally.comments, Some(tally.lines), "and comments of the format");
+        }
+        if tally.filtered > 0 {
+            row("filtered", tally.filtered, Some(tally.lines), "left out, as asked for");
+        }
+        if self.has_requests() {
+            row("requests", tally.records, None, "");
+            row("URLs", self.counts.urls, Some(tally.records), "different, byte for byte");
+            row("pages", tally.unique, Some(tally.records), "different, by the profile");
+            row("duplicate", tally.duplicate, Some(tally.records), "of a page seen before");
+        } else {
+            row("unique", tally.unique, Some(tally.records), "");
+            row("duplicate", tally.duplicate, Some(tally.records), "");
+        }
+        if self.counts.astray > 0 {
+            let note = "asked for a page by another spelling than its first";
+            let note = if self.has_requests() { note } else { "spell their page another way" };
+            row("other sp.", self.counts.astray, Some(tally.records), note);
+        }
         if tally.scheme_added > 0 {
             row("no scheme", tally.scheme_added, Some(tally.records), "were given one");
         }
@@ -295,28 +331,6 @@ impl Survey {
                     let _ = writeln!(out, "      {}", short(&example.after));
                 }
             }
-        }
-    }
-
-    fn write_hosts(&self, out: &mut String) {
-        let hosts: Vec<&HostRow> = self.hosts.iter().filter(|row| row.duplicate > 0).collect();
-        if hosts.is_empty() {
-            return;
-        }
-        let _ = writeln!(
-            out,
-            "\nHosts with the most duplicates, of {}\n\n  duplicates        lines    ratio  host",
-            number(self.hosts_total)
-        );
-        for row in hosts {
-            let share = percent(row.duplicate, row.records);
-            let host = if row.host.is_empty() { "(none)".to_string() } else { short(&row.host) };
-            let _ = writeln!(
-                out,
-                "{:>12} {:>12}  {share:>7}  {host}",
-                number(row.duplicate),
-                number(row.records)
-            );
         }
     }
 
@@ -356,16 +370,16 @@ pub fn number(count: u64) -> String {
     out
 }
 
-fn ratio(part: u64, whole: u64) -> f64 {
+pub(super) fn ratio(part: u64, whole: u64) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }
 
-fn percent(part: u64, whole: u64) -> String {
+pub(super) fn percent(part: u64, whole: u64) -> String {
     format!("{:.1} %", 100.0 * ratio(part, whole))
 }
 
 /// A URL for a table: safe for a terminal, and cut in the middle if it is long.
-fn short(url: &[u8]) -> String {
+pub(super) fn short(url: &[u8]) -> String {
     const CHARACTERS: usize = 110;
     let text: Vec<char> = show(&url[..url.len().min(4096)]).to_string().chars().collect();
     if text.len() <= CHARACTERS {

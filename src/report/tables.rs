@@ -72,15 +72,25 @@ pub static DROPPED: Table = Table {
     ],
 };
 
-/// What `report` writes: one figure a row.
+/// What `report` writes: a row for each total, kind, rule, cluster, host and so on.
 pub static REPORT: Table = Table {
     name: "report",
     columns: &[
-        text("section", "`total`, `rejected`, `unparsed`, `rule`, `host` or `cluster`"),
-        text("name", "the total, the kind of reject, the rule, the host, or the canonical form"),
-        number("count", "lines; for rules and hosts those that are duplicates"),
-        number("of", "the lines of which `count` is a part"),
-        number("changed", "for rules: the lines that the rule changed, duplicates or not"),
+        text(
+            "part",
+            "`total`, `rejected`, `unparsed`, `rule`, `cluster`, `host`, `section`, `parameter`, `status`, \
+             `time` or `agent`",
+        ),
+        text("name", "of the total, the kind, the rule; the canonical form; the host and so on"),
+        number(
+            "count",
+            "records; from `rule` on those that are duplicates, for `cluster` its lines",
+        ),
+        number("of", "the records of which `count` is a part"),
+        number("changed", "for `rule`: the records that the rule changed, duplicates or not"),
+        number("urls", "from `host` on: different URLs, byte for byte"),
+        number("unique", "from `host` on: different pages"),
+        number("other_spelling", "from `host` on: records that spell their page another way"),
     ],
 };
 

@@ -1,9 +1,13 @@
 //! The counts of a job, and the law that they sum up.
 
 use crate::error::{Error, Result};
-use crate::reject::RejectCounts;
+use crate::reject::{Reject, RejectCounts};
 
-/// What became of every line. `lines = unique + duplicate + empty + rejected`, always.
+/// Bytes of a rejected line that are told.
+const SHOWN_BYTES: usize = 200;
+
+/// What became of every line. `lines = unique + duplicate + empty + comments +
+/// filtered + rejected`, always.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Lines read.
@@ -14,8 +18,16 @@ pub struct Tally {
     pub records: u64,
     /// Lines with nothing but blanks.
     pub empty: u64,
+    /// Headers and comments of the format.
+    pub comments: u64,
+    /// Lines whose record the filter did not let through.
+    pub filtered: u64,
     /// Lines without a record, by kind.
     pub rejected: RejectCounts,
+    /// The first rejected line of each kind: its number from 1, and how it starts.
+    pub first_rejected: [Option<(u64, Box<[u8]>)>; Reject::ALL.len()],
+    /// The rejected lines, for whoever keeps them, in input order.
+    pub kept_rejects: Vec<(Reject, Box<[u8]>)>,
     /// Records whose URL could not be parsed and stayed as it is, by kind. Part of `records`.
     pub unparsed: RejectCounts,
     /// Records that were given a scheme. Part of `records`.
@@ -27,12 +39,19 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Adds all of `other`.
+    /// Adds all of `other`, whose lines come next; its kept lines stay there.
     pub fn merge(&mut self, other: &Tally) {
         self.lines += other.lines;
         self.bytes += other.bytes;
         self.records += other.records;
         self.empty += other.empty;
+        self.comments += other.comments;
+        self.filtered += other.filtered;
+        for (mine, theirs) in self.first_rejected.iter_mut().zip(&other.first_rejected) {
+            if let (None, Some((line, text))) = (&mine, theirs) {
+                *mine = Some((self.lines - other.lines + line, text.clone()));
+            }
+        }
         self.rejected.merge(&other.rejected);
         self.unparsed.merge(&other.unparsed);
         self.scheme_added += other.scheme_added;
@@ -40,9 +59,21 @@ impl Tally {
         self.duplicate += other.duplicate;
     }
 
+    /// Counts a rejected line, the latest of `lines`.
+    pub fn reject(&mut self, kind: Reject, line: &[u8], keeps: bool) {
+        self.rejected.add(kind);
+        let start = |bytes: usize| Box::from(&line[..line.len().min(bytes)]);
+        let lines = self.lines;
+        self.first_rejected[kind as usize].get_or_insert_with(|| (lines, start(SHOWN_BYTES)));
+        if keeps {
+            self.kept_rejects.push((kind, start(line.len())));
+        }
+    }
+
     /// Checks that no line was lost. Failure: an internal error; nothing may be published then.
     pub fn check(&self) -> Result<()> {
-        let told = self.unique + self.duplicate + self.empty + self.rejected.total();
+        let others = self.empty + self.comments + self.filtered + self.rejected.total();
+        let told = self.unique + self.duplicate + others;
         if self.lines != told || self.records != self.unique + self.duplicate {
             return Err(Error::internal(format!(
                 "{} lines were read, {told} are told of",

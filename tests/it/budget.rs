@@ -8,7 +8,9 @@ use undust::canonical::{Canonicalizer, Profile};
 use undust::cluster::{Keep, Seen};
 use undust::fingerprint::FingerprintKey;
 use undust::input::InputPlan;
-use undust::pipeline::{self, DedupPlan, Filter, Job, Memory, NoWatch, Outcome, Print, SelectPlan};
+use undust::pipeline::{
+    self, DedupPlan, Filter, FormatPlan, Job, Memory, NoWatch, Outcome, Print, SelectPlan,
+};
 use undust::report::{Claims, Output};
 
 /// A list in a folder, to be worked off with some memory.
@@ -45,6 +47,8 @@ impl Bench {
                 ..InputPlan::default()
             },
             canonicalizer: &self.canonicalizer,
+            format: FormatPlan::default(),
+            rejects: None,
             key: FingerprintKey::from_bytes([1; 16]),
             threads: how.threads,
             memory: Memory { bytes: how.memory_bytes, temp_dir: self.folder.path().join("temp") },

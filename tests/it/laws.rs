@@ -12,7 +12,9 @@ use undust::cluster::{Keep, Seen};
 use undust::fingerprint::FingerprintKey;
 use undust::generate::{Class, List, ListPlan};
 use undust::input::InputPlan;
-use undust::pipeline::{self, DedupPlan, Filter, Job, Memory, NoWatch, OnBad, Print, SelectPlan};
+use undust::pipeline::{
+    self, DedupPlan, Filter, FormatPlan, Job, Memory, NoWatch, OnBad, Print, SelectPlan,
+};
 use undust::report::{Claims, Output, Tally};
 
 fn canonicalizer(profile: &str) -> Canonicalizer {
@@ -137,6 +139,8 @@ impl Bench {
         let job = Job {
             input: self.input(how),
             canonicalizer,
+            format: FormatPlan::default(),
+            rejects: None,
             key: FingerprintKey::random(),
             threads: how.threads,
             memory: Memory::default(),
@@ -192,6 +196,8 @@ impl Bench {
         let job = Job {
             input: self.input(PLAIN),
             canonicalizer,
+            format: FormatPlan::default(),
+            rejects: None,
             key: FingerprintKey::random(),
             threads: 2,
             memory: Memory::default(),
@@ -480,6 +486,8 @@ fn the_whole_pipeline_finds_every_page() {
     let job = Job {
         input: bench.input(How { compression: Compression::Zstd, files: 3, ..PLAIN }),
         canonicalizer: &canonicalizer,
+        format: FormatPlan::default(),
+        rejects: None,
         key: FingerprintKey::random(),
         threads: 0,
         memory: Memory::default(),

@@ -18,13 +18,13 @@ const FIELDS: usize = 10;
 
 /// The rows of one container.
 #[derive(Clone, Copy, Debug)]
-pub struct Rows {
+pub(crate) struct Rows {
     container: &'static str,
 }
 
 impl Rows {
     /// The rows of a container of the kind `container`, under whose name they are reported.
-    pub fn new(container: &'static str) -> Self {
+    pub(crate) fn new(container: &'static str) -> Self {
         Rows { container }
     }
 }

@@ -1,0 +1,200 @@
+//! Which format a file has, by votes over its first lines. Never by its name.
+
+use std::sync::Arc;
+
+use super::entries::{Entries, Entry, Layout, Reading, Workspace};
+use super::formats::{self, FieldMap};
+use super::line_format::LineFormat;
+use crate::bytes::{Lines, show};
+use crate::error::{Error, Result};
+use crate::parts;
+use crate::reject::Reject;
+
+/// Most lines that are looked at. Reason: enough for shares in steps of a thousandth.
+const SAMPLE_LINES: usize = 1000;
+
+/// Most bytes that are looked at.
+const SAMPLE_BYTES: usize = 512 << 10;
+
+/// Share of the lines that a format has to understand, in percent.
+const SHARE_MIN_PERCENT: usize = 90;
+
+/// Share from which on a format may be meant though it does not understand enough.
+const LEAD_MIN_PERCENT: usize = 10;
+
+/// What a format says to a sample.
+#[derive(Clone, Debug)]
+pub struct Candidate {
+    /// The layout with that format.
+    pub layout: Layout,
+    /// Lines that are records with a URL.
+    pub records: usize,
+    /// Lines that are neither that nor a header nor a line the format knows to have no URL.
+    pub strangers: usize,
+    /// The first of those: its number from 1, and how it starts.
+    pub first_stranger: Option<(usize, String)>,
+}
+
+impl Candidate {
+    /// Share of the lines it understands, in percent, rounded down.
+    pub fn percent(&self) -> usize {
+        100 * self.records / (self.records + self.strangers).max(1)
+    }
+}
+
+/// The lines by which a file is recognized: the first whole ones of `chunk`.
+fn sample(chunk: &[u8], separator: u8) -> Vec<&[u8]> {
+    let within = &chunk[..chunk.len().min(SAMPLE_BYTES)];
+    let within = within.strip_prefix(b"\xef\xbb\xbf").unwrap_or(within);
+    let whole = match memchr::memrchr(separator, within) {
+        Some(end) if chunk.len() > SAMPLE_BYTES => &within[..=end],
+        _ => within,
+    };
+    Lines::new(whole, separator)
+        .map(|line| line.strip_suffix(b"\r").unwrap_or(line))
+        .filter(|line| line.iter().any(|byte| *byte > b' '))
+        .take(SAMPLE_LINES)
+        .collect()
+}
+
+/// The layout of a file that starts with `chunk`: the format that understands most of its lines, and
+/// of those that do the most specific one.
+///
+/// Failure: an input error with the best candidates, the first line that the best one did not
+/// understand, and the flag to type.
+pub fn detect(chunk: &[u8], reading: Reading) -> Result<Layout> {
+    let lines = sample(chunk, reading.separator);
+    if lines.is_empty() {
+        return Ok(Layout::default());
+    }
+    let mut candidates = candidates(&lines, reading);
+    // Stable: of equals the one that is first in the registry, which is the more specific one.
+    candidates.sort_by_key(|one| std::cmp::Reverse((one.percent(), one.records > 0)));
+    match candidates.first() {
+        Some(best) if best.percent() >= SHARE_MIN_PERCENT && best.records > 0 => {
+            Ok(best.layout.clone())
+        }
+        // What looks like nothing else is a list, of whatever.
+        Some(best) if best.layout.format.is_none() || best.percent() < LEAD_MIN_PERCENT => {
+            Ok(Layout::default())
+        }
+        _ => Err(unsure(&candidates)),
+    }
+}
+
+/// The layout of a file of the format `name` that starts with `chunk`.
+///
+/// Failure: an input error that shows the first line, if the format cannot be told from it.
+pub fn as_told(name: &str, chunk: &[u8], reading: Reading) -> Result<Layout> {
+    if name == Layout::LINES {
+        return Ok(Layout::default());
+    }
+    let lines = sample(chunk, reading.separator);
+    if lines.is_empty() {
+        return Ok(Layout::default());
+    }
+    let format = formats::find(name).and_then(|format| (format.recognize)(&lines));
+    format.map(of_format).ok_or_else(|| {
+        Error::input(format!(
+            "no line looks like {name}; the first is \"{}\"; leave out --format to have it \
+             recognized",
+            start_of(lines[0])
+        ))
+    })
+}
+
+/// The layout of a file that starts with `chunk`, with the columns of `fields`.
+///
+/// Failure: an error if the file has no such columns.
+pub fn with_fields(
+    name: Option<&str>,
+    fields: &FieldMap,
+    chunk: &[u8],
+    reading: Reading,
+) -> Result<Layout> {
+    let lines = sample(chunk, reading.separator);
+    if lines.is_empty() {
+        return Ok(Layout::default());
+    }
+    formats::with_fields(name, &lines, fields).map(of_format)
+}
+
+fn of_format(format: Arc<dyn LineFormat>) -> Layout {
+    Layout { format: Some(format), ..Layout::default() }
+}
+
+/// All formats that could be, in the order of the registry, lists last.
+pub fn candidates(lines: &[&[u8]], reading: Reading) -> Vec<Candidate> {
+    let known = formats::ALL.iter().filter_map(|format| (format.recognize)(lines));
+    known
+        .map(of_format)
+        .chain([Layout::default()])
+        .map(|layout| vote(layout, lines, reading))
+        .collect()
+}
+
+fn vote(layout: Layout, lines: &[&[u8]], reading: Reading) -> Candidate {
+    let mut workspace = Workspace::default();
+    let text = lines.join(&reading.separator);
+    let reading = Reading { verbatim: false, ..reading };
+    let is_list = layout.format.is_none();
+    let mut candidate =
+        Candidate { layout: layout.clone(), records: 0, strangers: 0, first_stranger: None };
+    let mut entries = Entries::new(&text, false, reading, &layout, &mut workspace);
+    let mut number = 0;
+    while let Some(entry) = entries.next() {
+        number += 1;
+        let line = match entry {
+            Entry::Record(record) if is_url(record.url, is_list) => {
+                candidate.records += 1;
+                continue;
+            }
+            Entry::Record(record) => record.line,
+            Entry::Empty(_) | Entry::Comment(_) | Entry::Filtered(_) => continue,
+            // The format knows such lines.
+            Entry::Reject(kind, _) if kind != Reject::Format && kind != Reject::NoUrl => continue,
+            Entry::Reject(_, line) => line,
+        };
+        candidate.strangers += 1;
+        candidate.first_stranger.get_or_insert_with(|| (number, start_of(line)));
+    }
+    candidate
+}
+
+/// Could this be meant as a URL? On a list, a line of a log or a table is none.
+fn is_url(url: &[u8], is_list: bool) -> bool {
+    let has_scheme = parts::scheme_length(url).is_some();
+    if !is_list {
+        return has_scheme || url.contains(&b'.') || url.contains(&b'/');
+    }
+    // A line of a log holds blanks, and URLs within; a list may hold some with blanks.
+    let first = url.split(|byte| *byte == b' ').next().unwrap_or_default();
+    let blanks = url.iter().filter(|byte| **byte == b' ').count();
+    (has_scheme || first.contains(&b'.') || first.contains(&b'/'))
+        && blanks < 3
+        && !url.contains(&b'\t')
+}
+
+fn start_of(line: &[u8]) -> String {
+    let line = parts::without_userinfo(&line[..line.len().min(200)]);
+    show(&line).to_string()
+}
+
+#[cold]
+fn unsure(candidates: &[Candidate]) -> Error {
+    let told: Vec<String> = candidates
+        .iter()
+        .take(3)
+        .map(|one| format!("{} ({} % of the lines)", one.layout.name(), one.percent()))
+        .collect();
+    let stranger = candidates.first().and_then(|best| {
+        let (number, text) = best.first_stranger.as_ref()?;
+        Some(format!("; line {number} is not {}: \"{text}\"", best.layout.name()))
+    });
+    let name = candidates.first().map_or(Layout::LINES, |best| best.layout.name());
+    Error::input(format!(
+        "cannot tell the format; the best guesses are {}{}; say which it is, as in --format {name}",
+        told.join(", "),
+        stranger.unwrap_or_default()
+    ))
+}

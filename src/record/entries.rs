@@ -1,0 +1,297 @@
+//! The entries of a chunk: one after the other, each as its layout says.
+
+use std::sync::Arc;
+
+use super::assemble::{BaseUrl, assemble};
+use super::filter::Filter;
+use super::found::{Fields, Found, Parsed};
+use super::line_format::LineFormat;
+use crate::bytes::Lines;
+use crate::reject::Reject;
+
+/// What a line is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Entry<'a> {
+    /// A line with a URL.
+    Record(Record<'a>),
+    /// A line with nothing but blanks.
+    Empty(&'a [u8]),
+    /// A header or a comment of the format.
+    Comment(&'a [u8]),
+    /// A line whose record the filter does not let through.
+    Filtered(&'a [u8]),
+    /// A line without a record: why, and how it starts.
+    Reject(Reject, &'a [u8]),
+}
+
+/// A URL and the line it stands on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Record<'a> {
+    /// The line as it was read, without its separator.
+    pub line: &'a [u8],
+    /// The URL as it is to be shown: the whole line in a list; a path where no host is known.
+    pub spelling: &'a [u8],
+    /// The URL in full.
+    pub url: &'a [u8],
+    /// What else the line says.
+    pub fields: &'a Fields<'a>,
+}
+
+/// How to read lines.
+#[derive(Clone, Copy, Debug)]
+pub struct Reading {
+    /// What ends a line: a newline, or NUL.
+    pub separator: u8,
+    /// Longest line in bytes.
+    pub line_bytes_max: usize,
+    /// Takes every byte of a line of a list as part of the URL: no byte order mark, no carriage
+    /// return, no empty line is told apart.
+    pub verbatim: bool,
+}
+
+/// How the lines of a file, from some place on, hold URLs.
+#[derive(Clone, Debug, Default)]
+pub struct Layout {
+    /// The format; without one the file is a list, one URL on each line.
+    pub format: Option<Arc<dyn LineFormat>>,
+    /// The host of paths that have none in their line.
+    pub base: Option<Arc<BaseUrl>>,
+    /// Which records count; without one all do.
+    pub filter: Option<Arc<Filter>>,
+}
+
+impl Layout {
+    /// The name of the format of lists.
+    pub const LINES: &'static str = "lines";
+
+    /// The format's name on the command line and in reports.
+    pub fn name(&self) -> &'static str {
+        self.format.as_ref().map_or(Self::LINES, |format| format.name())
+    }
+}
+
+/// Memory for URLs that do not stand in their line as they are; used again and again.
+#[derive(Debug, Default)]
+pub struct Workspace {
+    url: Vec<u8>,
+    text: Vec<u8>,
+}
+
+/// The entries of a chunk. Lends each, so it is a loop of `while let`, not an iterator.
+#[derive(Debug)]
+pub struct Entries<'a> {
+    reading: Reading,
+    layout: Layout,
+    lines: Lines<'a>,
+    /// The first line, where a byte order mark was taken from it.
+    first: Option<&'a [u8]>,
+    workspace: &'a mut Workspace,
+    /// Of the latest record.
+    fields: Fields<'a>,
+}
+
+/// The fields of a line of a list.
+static NO_FIELDS: Fields<'static> = Fields::NONE;
+
+impl<'a> Entries<'a> {
+    /// The entries of `chunk`, which holds whole lines; `starts_file` if it is the first of its
+    /// file.
+    pub fn new(
+        chunk: &'a [u8],
+        starts_file: bool,
+        reading: Reading,
+        layout: &Layout,
+        workspace: &'a mut Workspace,
+    ) -> Self {
+        let mut lines = Lines::new(chunk, reading.separator);
+        let verbatim = reading.verbatim && layout.format.is_none();
+        // The mark counts towards the line limit, as it does where lines are cut.
+        let first = match lines.clone().next() {
+            Some(line) if starts_file && !verbatim && line.len() <= reading.line_bytes_max => {
+                line.strip_prefix(b"\xef\xbb\xbf").inspect(|_| {
+                    lines.next();
+                })
+            }
+            _ => None,
+        };
+        // A mark with nothing behind it is no line.
+        let first = first.filter(|_| chunk.len() > 3);
+        let layout = layout.clone();
+        Entries { reading, layout, lines, first, workspace, fields: Fields::NONE }
+    }
+
+    /// The next entry.
+    #[inline]
+    #[allow(clippy::should_implement_trait)] // it lends
+    pub fn next(&mut self) -> Option<Entry<'_>> {
+        if self.layout.format.is_some() {
+            return self.next_of_format();
+        }
+        let line = match self.first.take() {
+            Some(line) => line,
+            None => self.lines.next()?,
+        };
+        if line.len() > self.reading.line_bytes_max {
+            return Some(Entry::Reject(Reject::LineTooLong, line));
+        }
+        let record = match line.last() {
+            Some(byte) if *byte > b' ' => whole(line, line),
+            _ if self.reading.verbatim => whole(line, line),
+            _ if line.iter().all(|byte| *byte <= b' ') => return Some(Entry::Empty(line)),
+            // Such as the carriage return before a newline.
+            _ => whole(line, line.strip_suffix(b"\r").unwrap_or(line)),
+        };
+        Some(filtered(&self.layout, record))
+    }
+
+    /// The next row of a format: a line, or some where quotes hold separators.
+    fn next_of_format(&mut self) -> Option<Entry<'_>> {
+        let format = self.layout.format.as_ref()?;
+        let Reading { separator, line_bytes_max, .. } = self.reading;
+        let whole_row = |delimiter| {
+            row_bytes(self.lines.rest(), delimiter, separator, line_bytes_max)
+                .filter(|_| self.first.is_none())
+        };
+        let row = match format.quoted_rows().and_then(whole_row) {
+            Some(bytes) if !self.lines.rest().is_empty() => self.lines.take_bytes(bytes),
+            _ => match self.first.take() {
+                Some(line) => line,
+                None => self.lines.next()?,
+            },
+        };
+        Some(self.parsed(row))
+    }
+
+    fn parsed(&mut self, row: &'a [u8]) -> Entry<'_> {
+        let Some(format) = &self.layout.format else { return Entry::Empty(row) };
+        if row.len() > self.reading.line_bytes_max {
+            return Entry::Reject(Reject::LineTooLong, row);
+        }
+        let text = row.strip_suffix(b"\r").unwrap_or(row);
+        if text.iter().all(|byte| *byte <= b' ') {
+            return Entry::Empty(row);
+        }
+        let mut found = Found::default();
+        match format.parse(text, &mut found) {
+            Parsed::Comment => {
+                if let Some(format) = format.after(text) {
+                    self.layout.format = Some(format);
+                }
+                Entry::Comment(row)
+            }
+            Parsed::Reject(reject) => Entry::Reject(reject, row),
+            Parsed::Record => {
+                let Workspace { url, text } = &mut *self.workspace;
+                match assemble(&found, self.layout.base.as_deref(), url, text) {
+                    Ok((spelling, url)) => {
+                        self.fields = found.fields;
+                        let fields = &self.fields;
+                        filtered(&self.layout, Record { line: row, spelling, url, fields })
+                    }
+                    Err(reject) => Entry::Reject(reject, row),
+                }
+            }
+        }
+    }
+}
+
+#[inline]
+fn whole<'a>(line: &'a [u8], url: &'a [u8]) -> Record<'a> {
+    Record { line, spelling: line, url, fields: &NO_FIELDS }
+}
+
+/// The entry of `record`, if it counts.
+#[inline]
+fn filtered<'a>(layout: &Layout, record: Record<'a>) -> Entry<'a> {
+    match &layout.filter {
+        Some(filter) if !filter.admits(record.url, record.fields) => Entry::Filtered(record.line),
+        _ => Entry::Record(record),
+    }
+}
+
+/// Bytes of the row at the start of `text`, without the separator that ends it, where separators
+/// within quotes do not end one. `None` if a quote is open at the end of `text`, or after
+/// `bytes_max`.
+///
+/// A quote opens at the start of a field alone (RFC 4180 section 2); anywhere else it is text.
+pub fn row_bytes(text: &[u8], delimiter: u8, separator: u8, bytes_max: usize) -> Option<usize> {
+    let within = &text[..text.len().min(bytes_max.saturating_add(1))];
+    let mut at = 0;
+    loop {
+        let step = memchr::memchr2(b'"', separator, &within[at..]);
+        let Some(step) = step else {
+            return (within.len() == text.len()).then_some(text.len());
+        };
+        let place = at + step;
+        if within[place] == separator {
+            return Some(place);
+        }
+        let opens = place == 0 || within[place - 1] == delimiter;
+        at = place + 1;
+        if opens {
+            // To the quote that closes it: one that is not doubled.
+            loop {
+                at += memchr::memchr(b'"', &within[at..])? + 1;
+                if within.get(at) != Some(&b'"') {
+                    break;
+                }
+                at += 1;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(chunk: &[u8], verbatim: bool) -> Vec<String> {
+        let reading = Reading { separator: b'\n', line_bytes_max: 8, verbatim };
+        let show = |bytes: &[u8]| crate::bytes::show(bytes).to_string();
+        let (layout, mut workspace) = (Layout::default(), Workspace::default());
+        let mut entries = Entries::new(chunk, true, reading, &layout, &mut workspace);
+        let mut all = Vec::new();
+        while let Some(entry) = entries.next() {
+            all.push(match entry {
+                Entry::Record(record) => show(record.url),
+                Entry::Empty(_) => "empty".to_string(),
+                Entry::Comment(_) => "comment".to_string(),
+                Entry::Filtered(_) => "filtered".to_string(),
+                Entry::Reject(kind, _) => kind.to_string(),
+            });
+        }
+        all
+    }
+
+    #[test]
+    fn entries() {
+        for (given, verbatim, expected) in [
+            (&b"a\nb"[..], false, &["a", "b"][..]),
+            (b"a\r\n\r\n \t\n", false, &["a", "empty", "empty"]),
+            (b"\xef\xbb\xbfa\n", false, &["a"]),
+            (b"\xef\xbb\xbfa\n", true, &["\\u{feff}a"]),
+            (b"a\r\n\n", true, &["a\\r", ""]),
+            (b"123456789\n12345678", false, &["line-too-long", "12345678"]),
+        ] {
+            assert_eq!(read(given, verbatim), expected);
+        }
+    }
+
+    #[test]
+    fn rows() {
+        for (given, expected) in [
+            ("a,b\nc", Some(3)),
+            ("a,b", Some(3)),
+            ("a,\"b\nc\"\nd", Some(7)),
+            ("\"a\"\"\n\",b\nd", Some(8)),
+            ("5\" disk,b\nc", Some(9)),
+            ("\"a\nb", None),
+            ("a,\"b\"c\"\nd", Some(7)),
+            ("\"\"\nd", Some(2)),
+        ] {
+            assert_eq!(row_bytes(given.as_bytes(), b',', b'\n', 100), expected, "{given:?}");
+        }
+        assert_eq!(row_bytes(b"\"aaaaaaaaaaaa\"\n", b',', b'\n', 5), None);
+        assert_eq!(row_bytes(b"aaaaaaaaaaaa\n", b',', b'\n', 5), None);
+    }
+}

@@ -1,0 +1,241 @@
+//! Which records count: by status, method, time, host and path.
+
+use super::found::Fields;
+use super::time;
+use crate::error::{Error, Result};
+use crate::parts;
+
+/// Lets records through. A record without a field is not let through where that field is asked for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Filter {
+    /// Statuses, as `200` or `3xx`; none: any.
+    pub statuses: Vec<StatusRange>,
+    /// Methods, without regard to case; none: any.
+    pub methods: Vec<Vec<u8>>,
+    /// Not before, in Unix seconds.
+    pub since: Option<i64>,
+    /// Before, in Unix seconds.
+    pub until: Option<i64>,
+    /// URLs of which one has to match; none: any.
+    pub include: Vec<UrlGlob>,
+    /// URLs that are left out.
+    pub exclude: Vec<UrlGlob>,
+}
+
+/// Statuses from the first to the last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StatusRange(u16, u16);
+
+impl StatusRange {
+    /// Reads `200`, `3xx` or `200-299`.
+    pub fn parse(text: &str) -> Result<StatusRange> {
+        let wrong = || {
+            Error::config(format!(
+                "--status {text}: expected a status, a class or a range, such as 200, 3xx or \
+                 200-299"
+            ))
+        };
+        let number = |text: &str| {
+            text.parse().ok().filter(|status| (100..=999).contains(status)).ok_or_else(wrong)
+        };
+        if let Some(class) = text.strip_suffix("xx").filter(|class| class.len() == 1) {
+            let first = number(&format!("{class}00"))?;
+            return Ok(StatusRange(first, first + 99));
+        }
+        match text.split_once('-') {
+            Some((first, last)) => Ok(StatusRange(number(first)?, number(last)?)),
+            None => number(text).map(|status| StatusRange(status, status)),
+        }
+    }
+}
+
+/// A pattern for host and path, where `*` stands for any run of bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UrlGlob {
+    /// Without one, any host.
+    host: Option<Vec<u8>>,
+    /// Without one, any path.
+    path: Option<Vec<u8>>,
+}
+
+impl UrlGlob {
+    /// Reads `HOST`, `/PATH` or `HOST/PATH`: `*.example.com`, `/wp-admin/*`, `example.com/shop/*`.
+    pub fn parse(text: &str) -> Result<UrlGlob> {
+        let text = text.split_once("://").map_or(text, |(_, rest)| rest);
+        if text.is_empty() {
+            return Err(Error::config(
+                "an empty pattern; expected a host, a path or both, such as *.example.com/shop/*",
+            ));
+        }
+        let (host, path) = match text.find('/') {
+            Some(at) => text.split_at(at),
+            None => (text, ""),
+        };
+        let part = |text: &str| (!text.is_empty()).then(|| text.as_bytes().to_vec());
+        Ok(UrlGlob { host: part(&host.to_ascii_lowercase()), path: part(path) })
+    }
+
+    fn matches(&self, host: &[u8], path: &[u8]) -> bool {
+        let fits = |pattern: &Option<Vec<u8>>, text| {
+            pattern.as_ref().is_none_or(|pattern| glob(pattern, text))
+        };
+        fits(&self.host, host) && fits(&self.path, path)
+    }
+}
+
+/// Does `pattern` match all of `text`? Linear in `text` for each star.
+fn glob(pattern: &[u8], text: &[u8]) -> bool {
+    let (mut p, mut t) = (0, 0);
+    // The last star, and what it has taken so far.
+    let mut star: Option<(usize, usize)> = None;
+    while t < text.len() {
+        if pattern.get(p) == Some(&b'*') {
+            star = Some((p, t));
+            p += 1;
+        } else if pattern.get(p) == Some(&text[t]) {
+            p += 1;
+            t += 1;
+        } else if let Some((at, taken)) = star {
+            star = Some((at, taken + 1));
+            p = at + 1;
+            t = taken + 1;
+        } else {
+            return false;
+        }
+    }
+    pattern[p..].iter().all(|byte| *byte == b'*')
+}
+
+impl Filter {
+    /// Lets it all through?
+    pub fn is_empty(&self) -> bool {
+        *self == Filter::default()
+    }
+
+    /// Does the record with this URL and these fields count?
+    pub fn admits(&self, url: &[u8], fields: &Fields) -> bool {
+        self.admits_status(fields.status)
+            && self.admits_method(fields.method)
+            && self.admits_time(fields)
+            && self.admits_url(url)
+    }
+
+    fn admits_status(&self, status: &[u8]) -> bool {
+        self.statuses.is_empty()
+            || fields_number(status).is_some_and(|status| {
+                self.statuses.iter().any(|range| (range.0..=range.1).contains(&status))
+            })
+    }
+
+    fn admits_method(&self, method: &[u8]) -> bool {
+        self.methods.is_empty() || self.methods.iter().any(|one| one.eq_ignore_ascii_case(method))
+    }
+
+    fn admits_time(&self, fields: &Fields) -> bool {
+        if self.since.is_none() && self.until.is_none() {
+            return true;
+        }
+        time::parse(fields.time, fields.clock).is_some_and(|time| {
+            self.since.is_none_or(|since| time >= since)
+                && self.until.is_none_or(|until| time < until)
+        })
+    }
+
+    fn admits_url(&self, url: &[u8]) -> bool {
+        if self.include.is_empty() && self.exclude.is_empty() {
+            return true;
+        }
+        let host = parts::host_of(url).unwrap_or_default();
+        let path = path_of(url);
+        let any = |globs: &[UrlGlob]| {
+            let host = host.to_ascii_lowercase();
+            globs.iter().any(|one| one.matches(&host, path))
+        };
+        (self.include.is_empty() || any(&self.include)) && !any(&self.exclude)
+    }
+}
+
+fn fields_number(text: &[u8]) -> Option<u16> {
+    std::str::from_utf8(text).ok()?.parse().ok()
+}
+
+/// The path of `url`, without query and fragment.
+fn path_of(url: &[u8]) -> &[u8] {
+    let rest = match memchr::memmem::find(url, b"://") {
+        Some(at) => {
+            let rest = &url[at + 3..];
+            &rest[memchr::memchr3(b'/', b'?', b'#', rest).unwrap_or(rest.len())..]
+        }
+        None => url,
+    };
+    &rest[..memchr::memchr2(b'?', b'#', rest).unwrap_or(rest.len())]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn globs() {
+        for (pattern, text, expected) in [
+            ("", "", true),
+            ("*", "", true),
+            ("a*c", "abbc", true),
+            ("a*c", "abbcd", false),
+            ("*b*", "abc", true),
+            ("a**c", "ac", true),
+            ("abc", "ab", false),
+        ] {
+            assert_eq!(glob(pattern.as_bytes(), text.as_bytes()), expected, "{pattern} {text}");
+        }
+    }
+
+    #[test]
+    fn urls() {
+        for (pattern, url, expected) in [
+            ("*.a.test", "http://www.A.test/x", true),
+            ("*.a.test", "http://a.test/x", false),
+            ("/x/*", "http://a.test/x/y?z", true),
+            ("/x/*", "http://a.test/y?z=/x/", false),
+            ("a.test/x*", "https://a.test:8080/xy", true),
+            ("https://a.test/x*", "http://a.test/xy", true),
+            ("/", "http://a.test/?q", true),
+        ] {
+            let glob = UrlGlob::parse(pattern).unwrap();
+            let include = Filter { include: vec![glob.clone()], ..Filter::default() };
+            let exclude = Filter { exclude: vec![glob], ..Filter::default() };
+            let fields = Fields::default();
+            assert_eq!(include.admits(url.as_bytes(), &fields), expected, "{pattern} {url}");
+            assert_eq!(exclude.admits(url.as_bytes(), &fields), !expected, "{pattern} {url}");
+        }
+        assert!(UrlGlob::parse("").unwrap_err().is_config());
+    }
+
+    #[test]
+    fn fields() {
+        let filter = Filter {
+            statuses: vec![StatusRange::parse("2xx").unwrap(), StatusRange::parse("301").unwrap()],
+            methods: vec![b"get".to_vec()],
+            since: Some(1_000),
+            until: Some(2_000),
+            ..Filter::default()
+        };
+        for (status, method, time, expected) in [
+            ("200", "GET", "1000", true),
+            ("301", "GET", "1999", true),
+            ("302", "GET", "1999", false),
+            ("200", "POST", "1999", false),
+            ("200", "GET", "2000", false),
+            ("200", "GET", "", false),
+            ("", "GET", "1000", false),
+        ] {
+            let (status, method, time) = (status.as_bytes(), method.as_bytes(), time.as_bytes());
+            let fields = Fields { status, method, time, ..Fields::default() };
+            assert_eq!(filter.admits(b"", &fields), expected);
+        }
+        assert_eq!(StatusRange::parse("200-204").unwrap(), StatusRange(200, 204));
+        for wrong in ["", "x", "20", "6", "200-", "2x"] {
+            assert!(StatusRange::parse(wrong).unwrap_err().is_config(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,232 @@
+//! HOT: access logs of Apache, nginx and others that write like them, once per line.
+//!
+//! ```text
+//! client ident user [time] "request" status size                            clf
+//! client ident user [time] "request" status size "referrer" "agent"         combined
+//! host:port client ident user [time] "request" status size "referrer" ...   vhost
+//! words ...         [time] columns, among them a request and a status       access
+//! ```
+//!
+//! What the columns of a file are is told by a sample, in `infer.rs`.
+//!
+//! Price: a search for the end of each column up to the last that is wanted. No allocation.
+//! Guard: `tests::reads_what_was_written`, and the twin of `cut.rs`.
+
+mod infer;
+
+use std::sync::Arc;
+
+use memchr::memchr;
+
+pub(crate) use infer::{recognize, recognize_clf, recognize_combined, recognize_vhost};
+
+use crate::record::cut::{Cut, is_number, is_status, value};
+use crate::record::found::{Escapes, Found, Parsed};
+use crate::record::line_format::LineFormat;
+use crate::record::request;
+use crate::reject::Reject;
+
+/// Longest text of a time in bytes. Reason: twice that of the longest spelling in use.
+const TIME_BYTES_MAX: usize = 64;
+
+/// An access log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Access {
+    name: &'static str,
+    /// Least number of words in front of the time; the last may have blanks in it.
+    words: usize,
+    /// Which of them is the host, if one is.
+    host_word: Option<usize>,
+    /// What follows the time, up to the last column that is wanted.
+    columns: Vec<Column>,
+    /// Does the status follow the request right away?
+    is_status_next: bool,
+    /// All columns, as nginx would be told to write them; empty if the name says it all.
+    columns_shown: String,
+}
+
+/// What stands in a column behind the time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Column {
+    Skipped,
+    Request,
+    Status,
+    Size,
+    Host,
+    Scheme,
+    Referrer,
+    Agent,
+}
+
+const CLF: [Column; 3] = [Column::Request, Column::Status, Column::Size];
+
+const COMBINED: [Column; 5] =
+    [Column::Request, Column::Status, Column::Size, Column::Referrer, Column::Agent];
+
+impl Access {
+    fn new(
+        name: &'static str,
+        words: usize,
+        host_word: Option<usize>,
+        columns: &[Column],
+        columns_shown: String,
+    ) -> Access {
+        let is_status_next =
+            columns.windows(2).any(|pair| pair == [Column::Request, Column::Status]);
+        let columns = columns.to_vec();
+        Access { name, words, host_word, columns, is_status_next, columns_shown }
+    }
+
+    /// `%h %l %u %t "%r" %>s %b`.
+    pub(crate) fn clf() -> Access {
+        Access::new("clf", 3, None, &CLF, String::new())
+    }
+
+    /// The same with referrer and agent.
+    pub(crate) fn combined() -> Access {
+        Access::new("combined", 3, None, &COMBINED, String::new())
+    }
+
+    /// The same with `%v:%p`, or a host alone, in front.
+    pub(crate) fn vhost() -> Access {
+        Access::new("vhost", 4, Some(0), &COMBINED, String::new())
+    }
+
+    /// The parts of `line`; `None` if it does not have the shape.
+    #[inline]
+    fn find<'a>(&self, line: &'a [u8], found: &mut Found<'a>) -> Option<Parsed> {
+        let time = Time::find(line)?;
+        let head = line[..time.start - 1].strip_suffix(b" ").unwrap_or_default();
+        let mut request = &b""[..];
+        let mut cut = Cut::new(time.rest);
+        found.fields.time = time.text;
+        found.host = self.host_of(head)?;
+        for column in &self.columns {
+            match column {
+                Column::Request if self.is_status_next => {
+                    request = cut.quoted_before(starts_with_status)?;
+                }
+                Column::Request => request = cut.quoted()?,
+                Column::Status => {
+                    let status = value(cut.word()?);
+                    if !is_status(status) && !status.is_empty() {
+                        return None;
+                    }
+                    found.fields.status = status;
+                }
+                Column::Size => {
+                    let size = value(cut.word()?);
+                    if !is_number(size) && !size.is_empty() {
+                        return None;
+                    }
+                    found.fields.size = size;
+                }
+                Column::Host => found.host = value(cut.field()?),
+                // A line may end early, but not before what its URL is made of.
+                other => {
+                    let Some(text) = cut.field().map(value) else { continue };
+                    match other {
+                        Column::Scheme => found.scheme = text,
+                        Column::Referrer => found.fields.referrer = text,
+                        Column::Agent => found.fields.agent = text,
+                        _ => {}
+                    }
+                }
+            }
+        }
+        found.escapes = Escapes::Backslash;
+        found.fields.escapes = Escapes::Backslash;
+        Some(match request::split(request) {
+            Ok(request) => {
+                found.target = request.target;
+                found.fields.method = request.method;
+                Parsed::Record
+            }
+            Err(reject) => Parsed::Reject(reject),
+        })
+    }
+
+    /// The host among the words in front of the time, or nothing; `None` if there are too few.
+    #[inline]
+    fn host_of<'a>(&self, head: &'a [u8]) -> Option<&'a [u8]> {
+        // Bet: nobody has logged in. Then the words need not be counted.
+        if self.words == 3 && self.host_word.is_none() && head.ends_with(b" - -") {
+            return (head[0] != b' ').then_some(b"");
+        }
+        let (mut cut, mut host) = (Cut::new(head), &b""[..]);
+        for number in 0..self.words {
+            let is_last = number + 1 == self.words;
+            let word = if is_last { cut.rest() } else { cut.word()? };
+            if word.is_empty() {
+                return None;
+            }
+            if self.host_word == Some(number) {
+                host = value(word);
+            }
+        }
+        Some(host)
+    }
+}
+
+impl LineFormat for Access {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn describe(&self) -> String {
+        self.columns_shown.clone()
+    }
+
+    #[inline]
+    fn parse<'a>(&self, line: &'a [u8], found: &mut Found<'a>) -> Parsed {
+        self.find(line, found).unwrap_or(Parsed::Reject(Reject::Format))
+    }
+}
+
+/// Where the time of a line is, in brackets.
+struct Time<'a> {
+    /// Where its text starts, behind the bracket.
+    start: usize,
+    text: &'a [u8],
+    /// What follows the bracket and a blank.
+    rest: &'a [u8],
+}
+
+impl Time<'_> {
+    /// The first brackets between blanks that hold something like a time. A user name in front of
+    /// it may have brackets, too.
+    #[inline]
+    fn find(line: &[u8]) -> Option<Time<'_>> {
+        let mut start = 0;
+        loop {
+            start += memchr(b'[', &line[start..])? + 1;
+            let rest = &line[start..];
+            // The spelling of CLF has 26 bytes.
+            let end = match rest.get(26) {
+                Some(b']') if rest[2] == b'/' => 26,
+                _ => memchr(b']', &rest[..rest.len().min(TIME_BYTES_MAX)]).unwrap_or(0),
+            };
+            let is_parted = start == 1 || line[start - 2] == b' ';
+            let is_time = end >= 10 && rest[0].is_ascii_digit();
+            if is_parted && is_time && rest.get(end + 1) == Some(&b' ') {
+                return Some(Time { start, text: &rest[..end], rest: &rest[end + 2..] });
+            }
+        }
+    }
+}
+
+/// Does `rest` start with what may follow a request: a status, or the sign for none?
+#[inline]
+fn starts_with_status(rest: &[u8]) -> bool {
+    let end = rest.get(3).copied().unwrap_or(b' ');
+    match rest {
+        [first, second, third, ..] if first.is_ascii_digit() => {
+            second.is_ascii_digit() && third.is_ascii_digit() && end == b' '
+        }
+        [b'-', b' ', ..] | [b'-'] => true,
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,337 @@
+//! What the columns of an access log are, told by a sample.
+//!
+//! A column is what nine tenths of the lines say it is. What is nothing known is skipped.
+
+use super::{Access, Arc, CLF, COMBINED, Column, Time, value};
+use crate::record::cut::{Cut, is_number, is_status};
+use crate::record::line_format::LineFormat;
+use crate::record::request;
+use crate::reject::Reject;
+
+/// Most columns behind the time that are looked at. Reason: formats in use have up to 40.
+const COLUMNS_MAX: usize = 64;
+
+/// A sample, line by line.
+struct Sample<'a> {
+    /// The words in front of the time.
+    heads: Vec<Vec<&'a [u8]>>,
+    /// The columns behind it.
+    tails: Vec<Vec<Field<'a>>>,
+}
+
+/// A column of one line.
+#[derive(Clone, Copy)]
+struct Field<'a> {
+    /// The byte in front, which tells quotes and brackets.
+    first: u8,
+    text: &'a [u8],
+}
+
+/// The access log that `lines` are a sample of, if at least half of them could be lines of one.
+pub(crate) fn recognize(lines: &[&[u8]]) -> Option<Arc<dyn LineFormat>> {
+    infer(lines).map(|access| Arc::new(access) as Arc<dyn LineFormat>)
+}
+
+/// The same, if it is a log in the common log format.
+pub(crate) fn recognize_clf(lines: &[&[u8]]) -> Option<Arc<dyn LineFormat>> {
+    recognize(lines).filter(|access| access.name() == "clf")
+}
+
+/// The same, if it is a combined log.
+pub(crate) fn recognize_combined(lines: &[&[u8]]) -> Option<Arc<dyn LineFormat>> {
+    recognize(lines).filter(|access| access.name() == "combined")
+}
+
+/// The same, if it has a host in front.
+pub(crate) fn recognize_vhost(lines: &[&[u8]]) -> Option<Arc<dyn LineFormat>> {
+    recognize(lines).filter(|access| access.name() == "vhost")
+}
+
+/// The same, as a value.
+pub(super) fn infer(lines: &[&[u8]]) -> Option<Access> {
+    let sample = Sample::read(lines);
+    if sample.heads.len() * 2 < lines.len() {
+        return None;
+    }
+    let words = most_frequent(sample.heads.iter().map(Vec::len))?;
+    let count = most_frequent(sample.tails.iter().map(Vec::len))?;
+    let host_word = sample.host_word(words);
+    // A fourth word that is no host is part of a user name.
+    let words = if host_word.is_none() { words.min(3) } else { words };
+    let mut columns = sample.columns(count)?;
+    if host_word.is_some() {
+        for column in &mut columns {
+            if *column == Column::Host {
+                *column = Column::Skipped;
+            }
+        }
+    }
+    let head = sample.head_shown(words, host_word);
+    let shown = format!("{head} [$time_local] {}", sample.shown(&columns));
+    while columns.last() == Some(&Column::Skipped) {
+        columns.pop();
+    }
+    match (words, host_word) {
+        // What follows is not wanted.
+        (3, None) if columns == CLF => Some(Access::clf()),
+        (3, None) if columns == COMBINED => Some(Access::combined()),
+        (4, Some(0)) if columns == CLF || columns == COMBINED => Some(Access::vhost()),
+        _ => Some(Access::new("access", words, host_word, &columns, shown.trim_start().into())),
+    }
+}
+
+impl<'a> Sample<'a> {
+    fn read(lines: &[&'a [u8]]) -> Sample<'a> {
+        let mut sample = Sample { heads: Vec::new(), tails: Vec::new() };
+        for line in lines {
+            let Some(time) = Time::find(line) else { continue };
+            let head = line[..time.start - 1].trim_ascii();
+            let words = head.split(|byte| *byte == b' ').filter(|word| !word.is_empty());
+            let mut cut = Cut::new(time.rest);
+            let fields = std::iter::from_fn(|| {
+                let first = *cut.rest().first()?;
+                cut.field().map(|text| Field { first, text })
+            });
+            sample.heads.push(words.take(COLUMNS_MAX).collect());
+            sample.tails.push(fields.take(COLUMNS_MAX).collect());
+        }
+        sample
+    }
+
+    /// What column `at` says where it says something, and the byte in front of it.
+    fn column(&self, at: usize) -> impl Iterator<Item = Field<'a>> + Clone {
+        self.tails.iter().filter_map(move |fields| fields.get(at).copied())
+    }
+
+    /// Word `at` in front of the time, where there are at least `words`.
+    fn word(&self, at: usize, words: usize) -> impl Iterator<Item = &'a [u8]> + Clone {
+        let heads = self.heads.iter().filter(move |head| head.len() >= words);
+        heads.filter_map(move |head| head.get(at).copied())
+    }
+
+    /// Which of the words in front of the time is the host that was asked for, and not the client.
+    fn host_word(&self, words: usize) -> Option<usize> {
+        if words < 2 {
+            return None;
+        }
+        let [first, second] = [0, 1].map(|at| HostShare::of(self.word(at, words)));
+        if !first.is_host || !second.is_host {
+            return None;
+        }
+        if first.has_port || first.has_names && !second.has_names {
+            return Some(0);
+        }
+        if second.has_names && !first.has_names {
+            return Some(1);
+        }
+        (words >= 4).then_some(0)
+    }
+
+    /// The roles of `count` columns; `None` without a request or a status.
+    fn columns(&self, count: usize) -> Option<Vec<Column>> {
+        let mut columns = vec![Column::Skipped; count];
+        let all = 0..count;
+        let is_quoted = |at: usize| most(self.column(at), |field| field.first == b'"');
+        let request = all
+            .clone()
+            .find(|at| is_quoted(*at) && most_of(self.said(*at), 50, is_request))
+            .or_else(|| {
+                (count > 0 && is_quoted(0) && self.said(0).next().is_none()).then_some(0)
+            })?;
+        columns[request] = Column::Request;
+        let take = |columns: &mut Vec<Column>, role, is: &dyn Fn(usize) -> bool| {
+            let at = all.clone().find(|at| columns[*at] == Column::Skipped && is(*at))?;
+            columns[at] = role;
+            Some(at)
+        };
+        let status = take(&mut columns, Column::Status, &|at| {
+            most(self.said(at), is_status) && !is_quoted(at)
+        })?;
+        take(&mut columns, Column::Size, &|at| {
+            at > status
+                && !is_quoted(at)
+                && most(self.column(at), |field| value(field.text).iter().all(u8::is_ascii_digit))
+        });
+        take(&mut columns, Column::Host, &|at| {
+            let host = HostShare::of(self.column(at).map(|field| field.text));
+            host.is_host && host.has_names
+        });
+        take(&mut columns, Column::Scheme, &|at| {
+            most(self.said(at), |text| matches!(text, b"http" | b"https"))
+        });
+        let agent = take(&mut columns, Column::Agent, &|at| {
+            is_quoted(at) && most_of(self.said(at), 60, is_agent)
+        });
+        let referrer = take(&mut columns, Column::Referrer, &|at| {
+            is_quoted(at) && most(self.said(at), is_url)
+        });
+        // Nobody came from anywhere in the sample: the last quotes before the agent.
+        if let (None, Some(agent)) = (referrer, agent) {
+            let says_nothing = |at: &usize| is_quoted(*at) && self.said(*at).next().is_none();
+            if let Some(at) = (status..agent).rev().find(says_nothing) {
+                columns[at] = Column::Referrer;
+            }
+        }
+        // No agent says its name: two quotes behind the size are those of combined all the same.
+        if columns.starts_with(&CLF) && columns.len() == COMBINED.len() && agent.is_none() {
+            let is_free =
+                |at: usize, role| matches!(columns[at], Column::Skipped) || columns[at] == role;
+            if is_free(3, Column::Referrer)
+                && columns[4] == Column::Skipped
+                && (3..5).all(is_quoted)
+            {
+                columns.copy_from_slice(&COMBINED);
+            }
+        }
+        Some(columns)
+    }
+
+    /// What column `at` says, without lines where it says nothing.
+    fn said(&self, at: usize) -> impl Iterator<Item = &'a [u8]> + Clone {
+        self.column(at).map(|field| value(field.text)).filter(|text| !text.is_empty())
+    }
+
+    /// The words in front of the time, as nginx would be told to write them.
+    fn head_shown(&self, words: usize, host_word: Option<usize>) -> String {
+        let client = usize::from(host_word == Some(0));
+        let shown = (0..words).map(|at| {
+            if host_word == Some(at) {
+                "$http_host"
+            } else if at == client {
+                "$remote_addr"
+            } else if at + 1 == words {
+                "$remote_user"
+            } else if self.word(at, words).all(|word| word == b"-") {
+                "-"
+            } else {
+                "$skipped"
+            }
+        });
+        shown.collect::<Vec<_>>().join(" ")
+    }
+
+    /// The columns behind the time, in the same way.
+    fn shown(&self, columns: &[Column]) -> String {
+        let shown = columns.iter().enumerate().map(|(at, column)| {
+            let variable = match column {
+                Column::Request => "$request",
+                Column::Status => "$status",
+                Column::Size => "$body_bytes_sent",
+                Column::Host => "$http_host",
+                Column::Scheme => "$scheme",
+                Column::Referrer => "$http_referer",
+                Column::Agent => "$http_user_agent",
+                Column::Skipped if self.column(at).all(|field| field.text == b"-") => "-",
+                Column::Skipped => "$skipped",
+            };
+            if most(self.column(at), |field| field.first == b'"') {
+                format!("\"{variable}\"")
+            } else if most(self.column(at), |field| field.first == b'[') {
+                format!("[{variable}]")
+            } else {
+                variable.to_string()
+            }
+        });
+        shown.collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// What the texts of a column say of hosts.
+struct HostShare {
+    /// Nine tenths are names or addresses, with or without a port.
+    is_host: bool,
+    /// There is a name among them, not addresses alone.
+    has_names: bool,
+    /// Nine tenths have a port.
+    has_port: bool,
+}
+
+impl HostShare {
+    fn of<'a>(texts: impl Iterator<Item = &'a [u8]> + Clone) -> HostShare {
+        HostShare {
+            is_host: most(texts.clone(), |text| is_name(text) || is_address(text)),
+            has_names: texts.clone().any(is_name),
+            has_port: most(texts, |text| {
+                without_port(text).len() < text.len() && (is_name(text) || is_address(text))
+            }),
+        }
+    }
+}
+
+/// The value that comes most often; of several the smallest.
+fn most_frequent(values: impl Iterator<Item = usize>) -> Option<usize> {
+    let mut counts = [0; COLUMNS_MAX + 1];
+    for value in values {
+        counts[value] += 1;
+    }
+    let most = *counts.iter().max()?;
+    if most == 0 { None } else { counts.iter().position(|count| *count == most) }
+}
+
+/// Is `is` true of nine tenths of `items`, and of one at least?
+fn most<T>(items: impl Iterator<Item = T>, is: impl Fn(T) -> bool) -> bool {
+    most_of(items, 90, is)
+}
+
+fn most_of<T>(items: impl Iterator<Item = T>, percent: usize, is: impl Fn(T) -> bool) -> bool {
+    let (mut all, mut those) = (0, 0);
+    for item in items {
+        all += 1;
+        those += usize::from(is(item));
+    }
+    those > 0 && those * 100 >= all * percent
+}
+
+fn is_request(text: &[u8]) -> bool {
+    match request::split(text) {
+        Ok(request) => !request.protocol.is_empty() || request.target.starts_with(b"/"),
+        Err(reject) => reject == Reject::NoPage || text.starts_with(b"\\x") || text[0] < b' ',
+    }
+}
+
+fn is_url(text: &[u8]) -> bool {
+    let scheme = text.iter().position(|byte| *byte == b':').unwrap_or_default();
+    scheme > 0 && text[scheme..].starts_with(b"://") && !text[..scheme].contains(&b' ')
+}
+
+/// Does `text` look like `name/version ...`, and not like a protocol?
+fn is_agent(text: &[u8]) -> bool {
+    let Some(slash) = text.iter().position(|byte| *byte == b'/') else { return false };
+    slash > 0 && text[slash..].get(1).is_some_and(u8::is_ascii_digit) && !text.starts_with(b"HTTP/")
+}
+
+fn without_port(text: &[u8]) -> &[u8] {
+    match text.iter().rposition(|byte| *byte == b':') {
+        Some(colon) if is_number(&text[colon + 1..]) && text.len() - colon <= 6 => &text[..colon],
+        _ => text,
+    }
+}
+
+/// Is `text` a host name with a dot, the last label of which starts with a letter, or `localhost`;
+/// with or without a port?
+fn is_name(text: &[u8]) -> bool {
+    let name = without_port(text);
+    let is_label = |label: &[u8]| {
+        !label.is_empty()
+            && label.iter().all(|byte| {
+                byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_') || *byte >= 0x80
+            })
+    };
+    let mut labels = name.split(|byte| *byte == b'.');
+    let last = labels.clone().next_back().unwrap_or_default();
+    name == b"localhost"
+        || labels.all(is_label)
+            && last.len() < name.len()
+            && last.len() >= 2
+            && (last.starts_with(b"xn--") || !last.iter().any(u8::is_ascii_digit))
+}
+
+/// Is `text` an address, with or without a port?
+fn is_address(text: &[u8]) -> bool {
+    let parses = |text: &[u8]| {
+        std::str::from_utf8(text).is_ok_and(|text| text.parse::<std::net::IpAddr>().is_ok())
+    };
+    let bare = without_port(text);
+    let within = bare.strip_prefix(b"[").and_then(|text| text.strip_suffix(b"]"));
+    parses(text) || parses(bare) || within.is_some_and(parses)
+}

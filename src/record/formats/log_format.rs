@@ -1,0 +1,250 @@
+//! HOT: logs of a format that the user has told, as nginx or Apache was told it, once per line.
+//!
+//! ```text
+//! $remote_addr [$time_local] "$request" $status      what nginx calls log_format
+//! %h %t \"%r\" %>s                                   what Apache calls LogFormat
+//! ```
+//!
+//! The string is compiled once, to literals and what stands between them (`compile.rs`). A line is
+//! read from left to right: each field ends where the literal behind it stands.
+//!
+//! Price: a search for each literal. No allocation.
+//! Guard: `tests::agrees_with_access_logs`.
+
+mod compile;
+mod variables;
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use memchr::{memchr, memmem};
+
+use crate::error::Result;
+use crate::record::cut::{is_escaped, is_number, is_status, value};
+use crate::record::found::{Escapes, Found, Parsed};
+use crate::record::line_format::LineFormat;
+use crate::record::request;
+use crate::reject::Reject;
+
+/// The format that `text` tells: a string of nginx or Apache, or one of the names `common`,
+/// `combined`, `vhost_combined` and `combinedio`.
+///
+/// - Limits: [`LOG_FORMAT_BYTES_MAX`](crate::limits::LOG_FORMAT_BYTES_MAX).
+/// - Failure: a configuration error that names the position, for a string that cannot be read, that
+///   has two fields with nothing between them, or that has no request and no URL.
+/// - Source: <https://nginx.org/en/docs/http/ngx_http_log_module.html>,
+///   <https://httpd.apache.org/docs/2.4/mod/mod_log_config.html>.
+pub(crate) fn compile(text: &str) -> Result<Arc<dyn LineFormat>> {
+    compile::compile(text).map(|format| Arc::new(format) as Arc<dyn LineFormat>)
+}
+
+/// A compiled format.
+#[derive(Clone, Debug)]
+struct LogFormat {
+    /// As it was told.
+    text: String,
+    /// What every line starts with.
+    prefix: Vec<u8>,
+    groups: Vec<Group>,
+    escapes: Escapes,
+}
+
+/// Fields with nothing between them, mostly one, and how they end.
+#[derive(Clone, Debug)]
+struct Group {
+    parts: Vec<Part>,
+    end: End,
+    /// What stands behind.
+    literal: Vec<u8>,
+}
+
+/// A field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Part {
+    role: Role,
+    /// The byte that it starts with if it is not empty, where that is certain.
+    first: Option<u8>,
+    /// Is it a dash if it is empty, though it follows another field? nginx writes `$is_args$args`
+    /// like that.
+    is_dash_if_empty: bool,
+}
+
+/// Where a group ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    /// With the line.
+    Line,
+    /// At the literal, whose first byte is a quote that nothing escapes.
+    Quote,
+    /// At the literal; that many more of them are part of the fields.
+    Literal(usize),
+    /// At the literal, but not within the brackets of an address.
+    Host,
+    /// At the literal, which is a blank, behind the protocol of a request without quotes.
+    Protocol,
+}
+
+/// What a field is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Role {
+    Skipped,
+    /// Method, target and protocol.
+    Request,
+    /// Path and query, or a URL.
+    Target,
+    /// The path alone.
+    Path,
+    /// The query, with or without its `?`.
+    Query,
+    Method,
+    Status,
+    Size,
+    Host,
+    Port,
+    Scheme,
+    Time,
+    Redirect,
+    Referrer,
+    Agent,
+    Mime,
+}
+
+impl LineFormat for LogFormat {
+    fn name(&self) -> &'static str {
+        "log-format"
+    }
+
+    fn describe(&self) -> String {
+        self.text.clone()
+    }
+
+    fn parse<'a>(&self, line: &'a [u8], found: &mut Found<'a>) -> Parsed {
+        self.find(line, found).unwrap_or(Parsed::Reject(Reject::Format))
+    }
+}
+
+impl LogFormat {
+    /// The parts of `line`; `None` if it does not have the shape.
+    fn find<'a>(&self, line: &'a [u8], found: &mut Found<'a>) -> Option<Parsed> {
+        let mut rest = line.strip_prefix(self.prefix.as_slice())?;
+        let mut reject = None;
+        for group in &self.groups {
+            let end = group.end_in(rest)?;
+            let mut text = &rest[..end];
+            rest = &rest[end + group.literal.len()..];
+            for (at, part) in group.parts.iter().enumerate() {
+                let end = group.parts.get(at + 1).map_or(text.len(), |next| next.start_in(text));
+                if let ControlFlow::Break(why) = part.role.put(value(&text[..end]), found)? {
+                    reject.get_or_insert(why);
+                }
+                text = &text[end..];
+            }
+        }
+        if !rest.is_empty() {
+            return None;
+        }
+        found.escapes = self.escapes;
+        found.fields.escapes = self.escapes;
+        Some(match (reject, found.target, found.fields.method) {
+            (Some(why), _, _) => Parsed::Reject(why),
+            (None, b"", _) => Parsed::Reject(Reject::NoUrl),
+            (None, b"*", _) | (None, _, b"CONNECT") => Parsed::Reject(Reject::NoPage),
+            _ => Parsed::Record,
+        })
+    }
+}
+
+impl Group {
+    /// Where in `rest` the literal starts that ends this group.
+    #[inline]
+    fn end_in(&self, rest: &[u8]) -> Option<usize> {
+        match self.end {
+            End::Line => Some(rest.len()),
+            End::Quote => {
+                let mut at = 0;
+                loop {
+                    at += memchr(b'"', &rest[at..])?;
+                    if rest[at..].starts_with(&self.literal) && !is_escaped(rest, at) {
+                        return Some(at);
+                    }
+                    at += 1;
+                }
+            }
+            End::Literal(passed) => self.literal_in(rest, 0, passed),
+            End::Host if rest.starts_with(b"[") => self.literal_in(rest, memchr(b']', rest)?, 0),
+            End::Host => self.literal_in(rest, 0, 0),
+            End::Protocol => match memmem::find(rest, b" HTTP/") {
+                Some(blank) => self.literal_in(rest, blank + 1, 0),
+                // A request that was not made, or one of HTTP/0.9: method and target.
+                None => self.literal_in(rest, 0, usize::from(!rest.starts_with(b"- "))),
+            },
+        }
+    }
+
+    /// The literal in `rest` from `from` on, after `passed` of them.
+    #[inline]
+    fn literal_in(&self, rest: &[u8], from: usize, passed: usize) -> Option<usize> {
+        let mut at = from;
+        for more in (0..=passed).rev() {
+            at += match self.literal.as_slice() {
+                [only] => memchr(*only, &rest[at..])?,
+                literal => memmem::find(&rest[at..], literal)?,
+            };
+            at += usize::from(more > 0);
+        }
+        Some(at)
+    }
+}
+
+impl Part {
+    /// Where this field starts in `text`, which ends with it and starts with another one.
+    fn start_in(&self, text: &[u8]) -> usize {
+        let dash = usize::from(self.is_dash_if_empty && text.ends_with(b"-"));
+        self.first.and_then(|byte| memchr(byte, text)).unwrap_or(text.len() - dash)
+    }
+}
+
+impl Role {
+    /// Puts `text` where it belongs, or says why there is no record; `None` if it does not have the
+    /// shape.
+    #[inline]
+    fn put<'a>(self, text: &'a [u8], found: &mut Found<'a>) -> Option<ControlFlow<Reject>> {
+        let fields = &mut found.fields;
+        match self {
+            Role::Skipped => {}
+            Role::Request => match request::split(text) {
+                Ok(request) => {
+                    fields.method = request.method;
+                    found.target = request.target;
+                }
+                Err(reject) => return Some(ControlFlow::Break(reject)),
+            },
+            Role::Target | Role::Path => found.target = text,
+            Role::Query => found.query = text.strip_prefix(b"?").unwrap_or(text),
+            Role::Method if text.is_empty() => {
+                return Some(ControlFlow::Break(Reject::NoRequest));
+            }
+            Role::Method => fields.method = text,
+            Role::Status if text.is_empty() || is_status(text) => fields.status = text,
+            Role::Size if text.is_empty() || is_number(text) => fields.size = text,
+            Role::Status | Role::Size => return None,
+            // nginx's name for a server that answers to any name.
+            Role::Host if text == b"_" => {}
+            Role::Host => found.host = text,
+            Role::Port if text.is_empty() || is_number(text) => found.port = text,
+            Role::Port => return None,
+            // What a header says may be anything.
+            Role::Scheme if matches!(text, b"http" | b"https") => found.scheme = text,
+            Role::Scheme => {}
+            Role::Time => fields.time = text,
+            Role::Redirect => fields.redirect = text,
+            Role::Referrer => fields.referrer = text,
+            Role::Agent => fields.agent = text,
+            Role::Mime => fields.mime = text,
+        }
+        Some(ControlFlow::Continue(()))
+    }
+}
+
+#[cfg(test)]
+mod tests;
