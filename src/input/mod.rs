@@ -20,6 +20,7 @@ mod compression;
 mod container;
 mod cut;
 mod decoded;
+mod dictionary;
 mod files;
 mod frames;
 mod gzip;

@@ -13,6 +13,7 @@ use super::columns::Columns;
 use super::compression::Compression;
 use super::container::{Container, Containers};
 use super::cut::{Sizes, cut};
+use super::dictionary;
 use super::files;
 use super::gzip::Gzip;
 use super::lz4::Lz4;
@@ -116,7 +117,11 @@ impl Source {
             None => {
                 // Of a stream, nothing is read that is not decoded at once: more may come late.
                 let crew = how.crew.clone().filter(|_| rest_bytes.is_some());
-                let how = Unpacking { crew, ..how.clone() };
+                let mut how = Unpacking { crew, ..how.clone() };
+                let mut head = head;
+                if compression == Compression::Zstd {
+                    how.dictionary = dictionary::read(&mut head, &mut disk).map_err(at_origin)?;
+                }
                 let mut stream = unpack(compression, head, disk, plan, how).map_err(reading)?;
                 if is_packed {
                     let head = stream.head();
