@@ -59,6 +59,11 @@ pub const ZSTD_WINDOW_LOG_MAX: u32 = 31;
 /// media type.
 pub const HTTP_HEAD_BYTES_MAX: usize = 16 << 10;
 
+/// Longest dictionary of a zstd file in bytes, packed or not.
+///
+/// Reason: those in use have a hundred kilobytes; a megabyte is more than a dictionary gains by.
+pub const ZSTD_DICTIONARY_BYTES_MAX: u64 = 16 << 20;
+
 /// Most changes that rules may make to one URL before it counts as unstable.
 ///
 /// Reason: there are 18 rules, and hardly any reopens another's work; the bound makes termination

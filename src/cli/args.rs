@@ -226,6 +226,13 @@ pub(super) struct DedupArgs {
     /// Write the URL as it was read, its canonical form, or the whole line of a log or a table
     #[arg(long, value_enum, default_value_t = PrintArg::Original, conflicts_with = "clusters")]
     pub(super) print: PrintArg,
+    /// Lines for people, or rows for programs, with canonical forms and counts, in all that is
+    /// written; see docs/outputs.md
+    #[arg(long, value_enum, default_value_t = RowsArg::Text, conflicts_with = "check")]
+    pub(super) to: RowsArg,
+    /// Put an apostrophe before text that a spreadsheet would take for a formula; with --to tsv or csv
+    #[arg(long)]
+    pub(super) excel: bool,
     /// Drop what earlier runs with this file had; the file is made, or grows, when the run is done
     #[arg(long, value_name = "FILE",
           conflicts_with_all = ["count", "repeated", "unique", "clusters", "dropped", "check"])]
@@ -238,6 +245,14 @@ pub(super) struct DedupArgs {
     pub(super) profile: ProfileArgs,
     #[command(flatten)]
     pub(super) run: RunArgs,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum RowsArg {
+    Text,
+    Tsv,
+    Csv,
+    Jsonl,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -299,9 +314,12 @@ pub(super) struct ExplainArgs {
 pub(super) struct ReportArgs {
     #[command(flatten)]
     pub(super) input: InputArgs,
-    /// Tables for people, or JSON
+    /// Tables for people, one JSON document, or rows for programs, one figure each
     #[arg(long, value_enum, default_value_t = ToArg::Text)]
     pub(super) to: ToArg,
+    /// Put an apostrophe before text that a spreadsheet would take for a formula; with --to tsv or csv
+    #[arg(long)]
+    pub(super) excel: bool,
     /// How many hosts and clusters to tell of
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub(super) top: usize,
@@ -315,6 +333,9 @@ pub(super) struct ReportArgs {
 pub(super) enum ToArg {
     Text,
     Json,
+    Tsv,
+    Csv,
+    Jsonl,
 }
 
 #[derive(ClapArgs, Debug)]

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use super::args::{
     CanonArgs, DedupArgs, GenerateArgs, GenerateCommand, GenerateListArgs, InputArgs, KeepArg,
-    OnBadArg, PrintArg, ReportArgs, RunArgs, ToArg,
+    OnBadArg, PrintArg, ReportArgs, RowsArg, RunArgs, ToArg,
 };
 use super::progress::Progress;
 use super::stats::Stats;
@@ -25,7 +25,7 @@ use crate::pipeline::{
     self, DedupPlan, Filter, Job, OnBad, Outcome, Print, SelectPlan, Spooled, Watch,
 };
 use crate::record::formats;
-use crate::report::{Claims, Output};
+use crate::report::{Claims, Output, RowFormat, Shape};
 
 pub(super) fn job<'a>(
     input: &InputArgs,
@@ -80,6 +80,7 @@ pub(super) fn close(
 
 pub(super) fn dedup(args: &DedupArgs) -> Result<u8> {
     let started = Instant::now();
+    let shape = shape(args.to.format(), args.excel)?;
     let canonicalizer = args.profile.canonicalizer()?;
     let progress = Progress::new(args.run.quiet);
     let mut job = job(&args.input, &canonicalizer, &args.run, &progress)?;
@@ -88,7 +89,7 @@ pub(super) fn dedup(args: &DedupArgs) -> Result<u8> {
     }
     if args.looks_twice() && args.seen.is_some() {
         return Err(Error::config(
-            "--seen works with the first spelling only: leave out --keep, or run undust twice",
+            "--seen works with the first spelling only: leave out --keep and --to, or run undust twice",
         ));
     }
     let mut claims = Claims::new(&job.input.paths).pack_with(job.crew());
@@ -96,7 +97,7 @@ pub(super) fn dedup(args: &DedupArgs) -> Result<u8> {
     let mut output = claims.open(args.run.output.as_deref())?;
     let stats = args.run.open_stats(&mut claims)?;
     let outcome = if args.looks_twice() {
-        select(args, &mut job, &mut claims, output)?
+        select(args, shape, &mut job, &mut claims, output)?
     } else {
         let seen = match &args.seen {
             Some(path) => open_seen(path, &job)?,
@@ -124,6 +125,7 @@ pub(super) fn dedup(args: &DedupArgs) -> Result<u8> {
 /// `dedup` where the input has to be read twice.
 fn select(
     args: &DedupArgs,
+    shape: Option<Shape>,
     job: &mut Job,
     claims: &mut Claims,
     mut output: Output,
@@ -147,6 +149,7 @@ fn select(
         counts: args.count,
         clusters: args.clusters,
         print: args.print.into(),
+        shape,
     };
     let outcome = pipeline::select(job, &plan, &mut output, dropped.as_mut())?;
     dropped.map_or(Ok(()), Output::publish)?;
@@ -163,7 +166,40 @@ impl DedupArgs {
             || self.unique
             || self.keep != KeepArg::First
             || self.dropped.is_some()
+            || self.to != RowsArg::Text
     }
+}
+
+impl RowsArg {
+    fn format(self) -> Option<RowFormat> {
+        match self {
+            RowsArg::Text => None,
+            RowsArg::Tsv => Some(RowFormat::Tsv),
+            RowsArg::Csv => Some(RowFormat::Csv),
+            RowsArg::Jsonl => Some(RowFormat::Jsonl),
+        }
+    }
+}
+
+impl ToArg {
+    fn format(self) -> Option<RowFormat> {
+        match self {
+            ToArg::Text | ToArg::Json => None,
+            ToArg::Tsv => Some(RowFormat::Tsv),
+            ToArg::Csv => Some(RowFormat::Csv),
+            ToArg::Jsonl => Some(RowFormat::Jsonl),
+        }
+    }
+}
+
+/// How rows are written, if they are asked for.
+fn shape(format: Option<RowFormat>, excel: bool) -> Result<Option<Shape>> {
+    if excel && !matches!(format, Some(RowFormat::Tsv | RowFormat::Csv)) {
+        return Err(Error::config(
+            "--excel: guards what a spreadsheet opens; give --to csv or --to tsv with it",
+        ));
+    }
+    Ok(format.map(|format| Shape { format, guards_formulas: excel }))
 }
 
 impl From<PrintArg> for Print {
@@ -224,6 +260,7 @@ pub(super) fn canon(args: &CanonArgs) -> Result<u8> {
 
 pub(super) fn report(args: &ReportArgs) -> Result<u8> {
     let started = Instant::now();
+    let shape = shape(args.to.format(), args.excel)?;
     let canonicalizer = args.profile.canonicalizer()?;
     let progress = Progress::new(args.run.quiet);
     let mut job = job(&args.input, &canonicalizer, &args.run, &progress)?;
@@ -233,11 +270,13 @@ pub(super) fn report(args: &ReportArgs) -> Result<u8> {
     let stats = args.run.open_stats(&mut claims)?;
     let _spooled = Spooled::replace(&mut job.input, &job.memory.temp_dir)?;
     let (survey, outcome) = pipeline::survey(&job, args.top)?;
-    let text = match args.to {
-        ToArg::Text => survey.to_text(),
-        ToArg::Json => format!("{:#}\n", survey.to_json()),
-    };
-    output.write(text.as_bytes())?;
+    match (shape, args.to) {
+        (Some(shape), _) => survey.write_rows(&mut output, shape)?,
+        (None, ToArg::Json) => {
+            output.write(format!("{:#}\n", survey.to_json()).as_bytes())?;
+        }
+        (None, _) => output.write(survey.to_text().as_bytes())?,
+    }
     output.publish()?;
     close(&outcome, &mut job, &args.run, stats, started)?;
     Ok(DONE)

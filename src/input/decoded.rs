@@ -116,6 +116,15 @@ impl Decoded {
         }
     }
 
+    /// Counts `bytes` bytes of the file as read, or all that are left of it: by who reads them in
+    /// another way.
+    #[cfg(feature = "parquet")]
+    pub(super) fn count(&mut self, bytes: u64) {
+        if let Reader::Plain(disk) = &mut self.reader {
+            disk.count_elsewhere(bytes);
+        }
+    }
+
     /// What ended the bytes before their end, as an error for people; `shown` is the file's name.
     pub(super) fn take_error(&mut self, shown: &str) -> Option<Error> {
         let error = self.error.take()?;

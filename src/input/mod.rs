@@ -14,10 +14,13 @@
 
 mod arc;
 mod chunk;
+#[cfg(feature = "parquet")]
+mod columns;
 mod compression;
 mod container;
 mod cut;
 mod decoded;
+mod dictionary;
 mod files;
 mod frames;
 mod gzip;
@@ -85,6 +88,8 @@ pub struct InputPlan {
     pub zstd_window_log_max: u32,
     /// Which files are taken apart into records, because their records are no lines.
     pub containers: Containers,
+    /// The column of URLs in Parquet files.
+    pub url_column: String,
     /// Maps plain regular files into memory instead of reading them.
     ///
     /// This installs a handler for SIGBUS, once per process. When somebody cuts a mapped file short
@@ -124,6 +129,7 @@ impl Default for InputPlan {
             chunk_bytes: limits::CHUNK_BYTES,
             zstd_window_log_max: limits::ZSTD_WINDOW_LOG_MAX,
             containers: Containers::Detect,
+            url_column: "url".to_string(),
             map: true,
             names: Vec::new(),
         }

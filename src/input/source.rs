@@ -8,9 +8,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::InputPlan;
 use super::arc::ArcFile;
 use super::chunk::Chunk;
+#[cfg(feature = "parquet")]
+use super::columns::Columns;
 use super::compression::Compression;
 use super::container::{Container, Containers};
 use super::cut::{Sizes, cut};
+use super::dictionary;
 use super::files;
 use super::gzip::Gzip;
 use super::lz4::Lz4;
@@ -114,7 +117,11 @@ impl Source {
             None => {
                 // Of a stream, nothing is read that is not decoded at once: more may come late.
                 let crew = how.crew.clone().filter(|_| rest_bytes.is_some());
-                let how = Unpacking { crew, ..how.clone() };
+                let mut how = Unpacking { crew, ..how.clone() };
+                let mut head = head;
+                if compression == Compression::Zstd {
+                    how.dictionary = dictionary::read(&mut head, &mut disk).map_err(at_origin)?;
+                }
                 let mut stream = unpack(compression, head, disk, plan, how).map_err(reading)?;
                 if is_packed {
                     let head = stream.head();
@@ -122,7 +129,8 @@ impl Source {
                     container = container_of(head, plan).map_err(at_origin)?;
                 }
                 if let Some(container) = container {
-                    let parser = parser_of(container, plan).map_err(at_origin)?;
+                    let parser =
+                        parser_of(container, plan, (&origin, is_packed)).map_err(at_origin)?;
                     stream = stream.into_rows(parser, plan.separator);
                 }
                 Body::Stream(stream)
@@ -230,12 +238,30 @@ fn container_of(head: &[u8], plan: &InputPlan) -> Result<Option<Container>> {
 }
 
 /// What takes a container apart.
-fn parser_of(container: Container, plan: &InputPlan) -> Result<Box<dyn Parser>> {
+fn parser_of(
+    container: Container,
+    plan: &InputPlan,
+    #[cfg_attr(not(feature = "parquet"), allow(unused_variables))] (origin, is_packed): (
+        &Origin,
+        bool,
+    ),
+) -> Result<Box<dyn Parser>> {
     let field_bytes_max = plan.chunk_bytes.max(1).max(plan.line_bytes_max);
     match container {
         Container::Warc => Ok(Box::new(Warc::new(field_bytes_max))),
         Container::Arc => Ok(Box::new(ArcFile::new(field_bytes_max))),
         Container::Sitemap => Ok(Box::new(Sitemap::new(field_bytes_max))),
+        #[cfg(feature = "parquet")]
+        Container::Parquet if is_packed || origin.size.is_none() => Err(Error::input(
+            "expected a file that can be read from its end, as Parquet must be, found a stream; give \
+             the unpacked file itself",
+        )),
+        #[cfg(feature = "parquet")]
+        Container::Parquet => {
+            let file = origin.file.try_clone().map_err(|error| Error::reading("Parquet", error))?;
+            Ok(Box::new(Columns::new(file, &plan.url_column, field_bytes_max)?))
+        }
+        #[cfg(not(feature = "parquet"))]
         Container::Parquet => Err(Error::input(
             "expected a list, a log or a web archive, found Parquet (50 41 52 31), which this build \
              cannot read; build it with `--features parquet`, or write the column of URLs as CSV",

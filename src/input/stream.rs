@@ -123,6 +123,14 @@ impl Disk {
         self.left.is_none()
     }
 
+    /// Counts `bytes` bytes as read, or all that are left.
+    #[cfg(feature = "parquet")]
+    pub(super) fn count_elsewhere(&mut self, bytes: u64) {
+        let bytes = bytes.min(self.left.unwrap_or(0));
+        self.left = self.left.map(|left| left - bytes);
+        self.progress.fetch_add(bytes, Ordering::Relaxed);
+    }
+
     fn count(&mut self, bytes: usize) {
         self.left = self.left.map(|left| left.saturating_sub(bytes as u64));
         self.progress.fetch_add(bytes as u64, Ordering::Relaxed);

@@ -78,6 +78,37 @@ fn every_way_of_packing_gives_the_same_rows() {
 }
 
 #[test]
+fn archives_in_zstd_may_have_a_dictionary() {
+    let dir = Dir::new();
+    let (records, rows) = warc(300);
+    let dictionary = zstd::dict::from_samples(&records, 4096).unwrap();
+    let mut packer = zstd::bulk::Compressor::with_dictionary(3, &dictionary).unwrap();
+    let frames: Vec<u8> =
+        records.iter().flat_map(|record| packer.compress(record).unwrap()).collect();
+    assert!(frames.len() < records.iter().flat_map(|record| zstd(record)).count());
+    let first = |content: &[u8]| {
+        let length = (content.len() as u32).to_le_bytes();
+        [&b"\x5d\x2a\x4d\x18"[..], &length, content].concat()
+    };
+    for (name, dictionary) in [("plain", dictionary.clone()), ("packed", zstd(&dictionary))] {
+        let path = dir.file(name, [first(&dictionary), frames.clone()].concat());
+        let (found, error, summary) = read(&plan(&[&path]));
+        assert!(error.is_none(), "{error:?}");
+        assert!(found == rows, "{name}");
+        assert_eq!(summary.unwrap().disk_bytes, path.metadata().unwrap().len());
+    }
+    for (bytes, expected) in [
+        (first(&dictionary)[..200].to_vec(), "expected a zstd dictionary, found damaged data"),
+        (b"\x5d\x2a\x4d\x18\xff\xff\xff\x7f\x37\xa4\x30\xec".to_vec(), "at most 16777216 bytes"),
+        ([&first(b"no dictionary")[..], &frames].concat(), "expected zstd, found damaged data"),
+    ] {
+        let (found, error, _) = read(&plan(&[&dir.file("bad", bytes)]));
+        let error = error.unwrap().to_string();
+        assert!(found.is_empty() && error.contains(expected), "{error}");
+    }
+}
+
+#[test]
 fn damage_below_comes_after_the_rows_before_it() {
     let dir = Dir::new();
     let (records, rows) = warc(300);

@@ -42,6 +42,8 @@ pub(super) struct Unpacking {
     pub(super) frame_bytes_max: u64,
     /// Decoded bytes under way per thread, about.
     pub(super) hand_bytes: u64,
+    /// What frames may refer to. With it, all frames are decoded here, one after the other.
+    pub(super) dictionary: Option<Vec<u8>>,
 }
 
 impl Default for Unpacking {
@@ -54,6 +56,7 @@ impl Default for Unpacking {
             // pzstd's own frames have 8 MiB at level 3 and 32 MiB at level 19.
             frame_bytes_max: 32 << 20,
             hand_bytes: 16 << 20,
+            dictionary: None,
         }
     }
 }
@@ -115,11 +118,15 @@ impl Unpacker {
         head: Vec<u8>,
         disk: Disk,
         window_log_max: u32,
-        how: Unpacking,
+        mut how: Unpacking,
     ) -> io::Result<Self> {
         // The bounds that zstd itself accepts on 64-bit machines: ZSTD_WINDOWLOG_MIN and _MAX.
         let window_log_max = window_log_max.clamp(10, 31);
-        let mut decoder = Decoder::new()?;
+        let dictionary = how.dictionary.take();
+        if dictionary.is_some() {
+            how.crew = None;
+        }
+        let mut decoder = Decoder::with_dictionary(&dictionary.unwrap_or_default())?;
         decoder.set_parameter(DParameter::WindowLogMax(window_log_max))?;
         let bounds = FrameBounds {
             window_bytes_max: 1 << window_log_max,
@@ -451,7 +458,14 @@ mod tests {
             [(1, 40, 1), (1, 1 << 20, 9), (30, 1 << 20, 1 << 20), (4 << 20, 32 << 20, 16 << 20)]
         {
             let crew = Some(threads());
-            let how = Unpacking { crew, read_bytes: 20, piece_bytes, frame_bytes_max, hand_bytes };
+            let how = Unpacking {
+                crew,
+                read_bytes: 20,
+                piece_bytes,
+                frame_bytes_max,
+                hand_bytes,
+                dictionary: None,
+            };
             all.push((format!("pieces of {piece_bytes}"), told(decode(packed, 31, how))));
         }
         all

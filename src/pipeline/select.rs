@@ -15,11 +15,13 @@ use super::scan::scan;
 use super::selected::{Rest, Selected};
 use super::walk::{Hand, each_entry, walk};
 use super::{Job, Outcome, Print, temp};
+use crate::canonical::Scratch;
 use crate::cluster::{Census, Keep, Occurrence, Scattered};
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
 use crate::record::{Entry, Workspace, full_url, without_no_host};
-use crate::report::{ClusterWriter, DroppedWriter, Output};
+use crate::report::tables::KEPT;
+use crate::report::{Cell, ClusterWriter, DroppedWriter, Output, Provenance, RowWriter, Shape};
 
 /// Which clusters are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,6 +57,9 @@ pub struct SelectPlan {
     pub clusters: bool,
     /// What is written for a representative.
     pub print: Print,
+    /// How rows for programs are written, with counts and canonical forms; `None`: for people, as
+    /// the fields above say.
+    pub shape: Option<Shape>,
 }
 
 /// Writes what `plan` selects to `output`, and the lines that were dropped to `dropped`. Publishes
@@ -82,10 +87,10 @@ pub fn select(
     if plan.clusters || dropped.is_some() {
         let members = gather(job, &pool, &census, plan, dropped.is_some())?;
         if plan.clusters {
-            write_clusters(&members, plan.filter, output, job)?;
+            write_clusters(&members, plan, output, job)?;
         }
         if let Some(dropped) = dropped {
-            write_dropped(&members, job, dropped)?;
+            write_dropped(&members, job, plan, dropped)?;
         }
     }
     outcome.stages = pool.seconds();
@@ -154,6 +159,12 @@ fn take_census(
     Ok((census, rest, outcome))
 }
 
+/// Where representatives go: as lines for people, or as rows for programs.
+enum Kept<'a> {
+    Lines(&'a mut Output),
+    Rows(RowWriter<'a>),
+}
+
 /// The second pass for representatives: `selected` comes by line, so both walk side by side.
 fn write_representatives(
     job: &Job,
@@ -164,6 +175,10 @@ fn write_representatives(
 ) -> Result<()> {
     let mut line = 0;
     let Hand { mut scratch, mut workspace } = Hand::default();
+    let mut kept = match plan.shape {
+        None => Kept::Lines(output),
+        Some(shape) => Kept::Rows(RowWriter::new(output, shape, &KEPT, &made_by(job))?),
+    };
     scan(
         job,
         pool,
@@ -179,21 +194,38 @@ fn write_representatives(
                     let (Some(lines), Entry::Record(record)) = (wanted, entry) else {
                         return Ok(());
                     };
-                    if plan.counts {
-                        output.write(format!("{lines:7} ").as_bytes())?;
-                    }
-                    let text = match plan.print {
-                        Print::Original => record.spelling,
-                        Print::Line => record.line,
-                        Print::Canonical => {
-                            let canonical = job.canonicalizer.canonical(record.url, &mut scratch);
-                            without_no_host(canonical.form)
+                    let canonicalizer = job.canonicalizer;
+                    match &mut kept {
+                        Kept::Rows(writer) => {
+                            let canonical = canonicalizer.canonical(record.url, &mut scratch);
+                            writer.row(&[
+                                Cell::Number(line),
+                                Cell::Text(record.spelling),
+                                Cell::Text(without_no_host(canonical.form)),
+                                Cell::Number(lines),
+                            ])
                         }
-                    };
-                    output.line(text, job.input.separator)
+                        Kept::Lines(output) => {
+                            if plan.counts {
+                                output.write(format!("{lines:7} ").as_bytes())?;
+                            }
+                            let text = match plan.print {
+                                Print::Original => record.spelling,
+                                Print::Line => record.line,
+                                Print::Canonical => {
+                                    let canonical =
+                                        canonicalizer.canonical(record.url, &mut scratch);
+                                    without_no_host(canonical.form)
+                                }
+                            };
+                            output.line(text, job.input.separator)
+                        }
+                    }
                 })?;
             }
-            output.pass_on()?;
+            if let Kept::Lines(output) = &mut kept {
+                output.pass_on()?;
+            }
             Ok(Some(line - before))
         },
     )?;
@@ -303,9 +335,19 @@ fn gather(
     Ok(Members { rows, spool })
 }
 
-fn write_clusters(members: &Members, filter: Filter, output: &mut Output, job: &Job) -> Result<()> {
+fn write_clusters(
+    members: &Members,
+    plan: &SelectPlan,
+    output: &mut Output,
+    job: &Job,
+) -> Result<()> {
     let bytes_max = job.budget().told_bytes();
-    let mut writer = ClusterWriter::new(output, job.input.separator)?;
+    let filter = plan.filter;
+    let mut scratch = Scratch::default();
+    let mut writer = match plan.shape {
+        None => ClusterWriter::new(output, job.input.separator)?,
+        Some(shape) => ClusterWriter::shaped(output, shape, &made_by(job))?,
+    };
     for cluster in members.clusters() {
         let is_single = cluster.len() == 1;
         if filter == Filter::Duplicated && is_single || filter == Filter::Single && !is_single {
@@ -329,12 +371,27 @@ fn write_clusters(members: &Members, filter: Filter, output: &mut Output, job: &
                 }
             }
         }
-        writer.cluster(&spellings)?;
+        let url = match (plan.shape, spellings.first()) {
+            (Some(_), Some((spelling, _))) => full_url(spelling),
+            _ => (&[][..]).into(),
+        };
+        let canonical = job.canonicalizer.canonical(&url, &mut scratch).form;
+        writer.cluster(&spellings, without_no_host(canonical))?;
     }
     Ok(())
 }
 
-fn write_dropped(members: &Members, job: &Job, output: &mut Output) -> Result<()> {
+/// What the first line of an output says.
+fn made_by(job: &Job) -> Provenance {
+    Provenance::of(job.canonicalizer.profile())
+}
+
+fn write_dropped(
+    members: &Members,
+    job: &Job,
+    plan: &SelectPlan,
+    output: &mut Output,
+) -> Result<()> {
     // By line, not by cluster: the order in which they were dropped.
     let mut rows: Vec<(u64, &Member, &Member)> = Vec::with_capacity(members.rows.len());
     for cluster in members.clusters() {
@@ -342,7 +399,10 @@ fn write_dropped(members: &Members, job: &Job, output: &mut Output) -> Result<()
         rows.extend(rest.iter().map(|member| (member.line, member, representative)));
     }
     rows.sort_unstable_by_key(|(line, _, _)| *line);
-    let mut writer = DroppedWriter::new(output, job.input.separator)?;
+    let mut writer = match plan.shape {
+        None => DroppedWriter::new(output, job.input.separator)?,
+        Some(shape) => DroppedWriter::shaped(output, shape, &made_by(job))?,
+    };
     for (line, member, representative) in rows {
         let (dropped, kept) = (members.text(member)?, members.text(representative)?);
         let reason = job.canonicalizer.compare(&full_url(&dropped), &full_url(&kept)).reason();

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
+use super::rows::readable;
 use super::survey::{number, percent, ratio, short};
 
 /// A side from which records are looked at.
@@ -114,7 +115,7 @@ impl Breakdown {
         let row = |row: &BreakdownRow| {
             let counts = &row.counts;
             json!({
-                "name": String::from_utf8_lossy(&row.name),
+                "name": readable(&row.name),
                 "records": counts.records,
                 "urls": counts.urls,
                 "unique": counts.pages,

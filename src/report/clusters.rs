@@ -1,46 +1,82 @@
-//! Clusters and dropped lines, as tab-separated rows.
+//! Clusters and dropped lines, as tab-separated rows for people or as rows for programs.
 
-use super::Output;
+use super::rows::push_tsv;
+use super::tables::{CLUSTERS, DROPPED};
+use super::{Cell, Output, Provenance, RowWriter, Shape};
 use crate::error::Result;
 
-/// Writes clusters: a header, then `cluster`, `count`, `url` for every spelling. A cluster's first
-/// row is its representative. The URL comes last and byte for byte, so a tab in it does no harm.
+/// Writes clusters.
+///
+/// - For people: a header, then `cluster`, `count`, `url` for every spelling. A cluster's first row
+///   is its representative. The URL comes last and byte for byte, so a tab in it does no harm.
+/// - For programs: the table [`CLUSTERS`].
 pub struct ClusterWriter<'a> {
-    output: &'a mut Output,
-    separator: u8,
+    rows: Rows<'a>,
     clusters: u64,
+}
+
+/// Where rows go, and in which way.
+enum Rows<'a> {
+    /// Each ends with the separator.
+    Plain(&'a mut Output, u8),
+    Shaped(RowWriter<'a>),
 }
 
 impl<'a> ClusterWriter<'a> {
     /// Starts with the header. Rows end with `separator`.
     pub fn new(output: &'a mut Output, separator: u8) -> Result<Self> {
         output.line(b"cluster\tcount\turl", separator)?;
-        Ok(ClusterWriter { output, separator, clusters: 0 })
+        Ok(ClusterWriter { rows: Rows::Plain(output, separator), clusters: 0 })
     }
 
-    /// Writes one cluster: its spellings with their numbers of lines.
-    pub fn cluster(&mut self, spellings: &[(Vec<u8>, u64)]) -> Result<()> {
+    /// Writes rows of `shape`.
+    pub fn shaped(output: &'a mut Output, shape: Shape, made_by: &Provenance) -> Result<Self> {
+        let rows = Rows::Shaped(RowWriter::new(output, shape, &CLUSTERS, made_by)?);
+        Ok(ClusterWriter { rows, clusters: 0 })
+    }
+
+    /// Writes one cluster: its spellings with their numbers of lines, the representative first, and
+    /// their `canonical` form.
+    pub fn cluster(&mut self, spellings: &[(Vec<u8>, u64)], canonical: &[u8]) -> Result<()> {
         self.clusters += 1;
+        let number = self.clusters;
+        let representative = spellings.first().map_or(&b""[..], |(url, _)| url);
         for (url, count) in spellings {
-            self.output.write(format!("{}\t{count}\t", self.clusters).as_bytes())?;
-            self.output.line(url, self.separator)?;
+            match &mut self.rows {
+                Rows::Plain(output, separator) => {
+                    output.write(format!("{number}\t{count}\t").as_bytes())?;
+                    output.line(url, *separator)?;
+                }
+                Rows::Shaped(writer) => writer.row(&[
+                    Cell::Number(number),
+                    Cell::Number(*count),
+                    Cell::Text(url),
+                    Cell::Text(representative),
+                    Cell::Text(canonical),
+                ])?,
+            }
         }
         Ok(())
     }
 }
 
 /// Writes dropped lines: a header, then `line`, `kept_line`, `rules`, `dropped`, `kept`. Tabs, line
-/// breaks and backslashes inside the two URLs are written `\t`, `\n`, `\r`, `\\`.
+/// breaks and backslashes inside the two URLs are written `\t`, `\n`, `\r`, `\\`. For programs: the
+/// table [`DROPPED`].
 pub struct DroppedWriter<'a> {
-    output: &'a mut Output,
-    separator: u8,
+    rows: Rows<'a>,
 }
 
 impl<'a> DroppedWriter<'a> {
     /// Starts with the header. Rows end with `separator`.
     pub fn new(output: &'a mut Output, separator: u8) -> Result<Self> {
         output.line(b"line\tkept_line\trules\tdropped\tkept", separator)?;
-        Ok(DroppedWriter { output, separator })
+        Ok(DroppedWriter { rows: Rows::Plain(output, separator) })
+    }
+
+    /// Writes rows of `shape`.
+    pub fn shaped(output: &'a mut Output, shape: Shape, made_by: &Provenance) -> Result<Self> {
+        Ok(DroppedWriter { rows: Rows::Shaped(RowWriter::new(output, shape, &DROPPED, made_by)?) })
     }
 
     /// Writes one row; lines count from 1.
@@ -52,22 +88,21 @@ impl<'a> DroppedWriter<'a> {
         dropped: &[u8],
         kept: &[u8],
     ) -> Result<()> {
-        let mut row = format!("{line}\t{kept_line}\t{rules}\t").into_bytes();
-        push_field(&mut row, dropped);
-        row.push(b'\t');
-        push_field(&mut row, kept);
-        self.output.line(&row, self.separator)
-    }
-}
-
-fn push_field(row: &mut Vec<u8>, field: &[u8]) {
-    for byte in field {
-        match byte {
-            b'\t' => row.extend_from_slice(b"\\t"),
-            b'\n' => row.extend_from_slice(b"\\n"),
-            b'\r' => row.extend_from_slice(b"\\r"),
-            b'\\' => row.extend_from_slice(b"\\\\"),
-            byte => row.push(*byte),
+        match &mut self.rows {
+            Rows::Plain(output, separator) => {
+                let mut row = format!("{line}\t{kept_line}\t{rules}\t").into_bytes();
+                push_tsv(&mut row, dropped);
+                row.push(b'\t');
+                push_tsv(&mut row, kept);
+                output.line(&row, *separator)
+            }
+            Rows::Shaped(writer) => writer.row(&[
+                Cell::Number(line),
+                Cell::Number(kept_line),
+                Cell::Text(rules.as_bytes()),
+                Cell::Text(dropped),
+                Cell::Text(kept),
+            ]),
         }
     }
 }

@@ -7,7 +7,9 @@ mod evaluation;
 mod export;
 mod frames;
 mod output;
+mod rows;
 mod survey;
+pub mod tables;
 mod tally;
 
 pub use breakdown::{Breakdown, BreakdownRow, Counts, Facet};
@@ -17,5 +19,6 @@ pub use evaluation::{
 };
 pub use export::{Exported, RuleFormat, export_rules, left_out_in_words};
 pub use output::{Claims, Output};
+pub use rows::{Cell, Provenance, RowFormat, RowWriter, Shape};
 pub use survey::{ClusterRow, Example, InputRow, LevelRow, SiteRuleRow, Survey, number};
 pub use tally::Tally;

@@ -5,10 +5,13 @@ use std::fmt::Write as _;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::Tally;
 use super::breakdown::{Breakdown, Counts, Facet};
+use super::rows::readable;
+use super::tables::REPORT;
+use super::{Cell, Output, Provenance, RowWriter, Shape, Tally};
 use crate::bytes::show;
 use crate::canonical::Profile;
+use crate::error::Result;
 
 /// Everything a report says.
 #[derive(Debug)]
@@ -102,9 +105,10 @@ pub struct ClusterRow {
 }
 
 impl Survey {
-    /// The report as JSON. Text that is not UTF-8 is shown with replacement characters.
+    /// The report as JSON, as `data/schema/report.schema.json` describes it. Bytes that are not
+    /// UTF-8 are percent-escaped.
     pub fn to_json(&self) -> Value {
-        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let text = readable;
         let tally = &self.tally;
         let rules: Vec<Value> = self
             .levels
@@ -189,6 +193,64 @@ impl Survey {
             "by": self.by(),
             "clusters": clusters,
         })
+    }
+
+    /// Writes the report as rows of the table [`REPORT`]; without examples and without the
+    /// spellings of clusters.
+    pub fn write_rows(&self, output: &mut Output, shape: Shape) -> Result<()> {
+        let made_by = Provenance::of(&self.profile);
+        let mut writer = RowWriter::new(output, shape, &REPORT, &made_by)?;
+        // The numbers from `of` on; those that are missing at the end are not known.
+        let mut row = |part: &str, name: &[u8], count: u64, more: &[Option<u64>]| {
+            let mut cells = [Cell::Null; 8];
+            cells[0] = Cell::Text(part.as_bytes());
+            cells[1] = Cell::Text(name);
+            cells[2] = Cell::Number(count);
+            for (cell, number) in cells[3..].iter_mut().zip(more) {
+                *cell = number.map_or(Cell::Null, Cell::Number);
+            }
+            writer.row(&cells)
+        };
+        let tally = &self.tally;
+        let (lines, records) = (Some(tally.lines), Some(tally.records));
+        for (name, count, of) in [
+            ("lines", tally.lines, None),
+            ("bytes", tally.bytes, None),
+            ("records", tally.records, lines),
+            ("rejected", tally.rejected.total(), lines),
+            ("empty", tally.empty, lines),
+            ("comments", tally.comments, lines),
+            ("filtered", tally.filtered, lines),
+            ("urls", self.counts.urls, records),
+            ("unique", tally.unique, records),
+            ("duplicate", tally.duplicate, records),
+            ("other_spelling", self.counts.astray, records),
+            ("unparsed", tally.unparsed.total(), records),
+            ("scheme_added", tally.scheme_added, records),
+        ] {
+            row("total", name.as_bytes(), count, &[of])?;
+        }
+        for (kind, count) in tally.rejected.seen() {
+            row("rejected", kind.name().as_bytes(), count, &[lines])?;
+        }
+        for (kind, count) in tally.unparsed.seen() {
+            row("unparsed", kind.name().as_bytes(), count, &[records])?;
+        }
+        for level in &self.levels {
+            let more = [Some(tally.duplicate), Some(level.changed)];
+            row("rule", level.name.as_bytes(), level.merged, &more)?;
+        }
+        for cluster in &self.clusters {
+            row("cluster", &cluster.canonical, cluster.lines, &[records])?;
+        }
+        for breakdown in &self.breakdowns {
+            for one in &breakdown.rows {
+                let Counts { records, urls, pages, astray } = one.counts;
+                let more = [Some(records), None, Some(urls), Some(pages), Some(astray)];
+                row(breakdown.facet.name(), &one.name, one.counts.duplicate(), &more)?;
+            }
+        }
+        Ok(())
     }
 
     /// The report as tables.

@@ -152,7 +152,7 @@ proptest! {
         counts in any::<bool>(),
     ) {
         let bench = Bench::new(profile, &list);
-        let plan = SelectPlan { keep, filter, counts, clusters: false, print };
+        let plan = SelectPlan { keep, filter, counts, clusters: false, print, shape: None };
         let (expected, ample) = bench.select(AMPLE, &plan);
         let (found, outcome) = bench.select(how, &plan);
         prop_assert!(found == expected);

@@ -187,6 +187,7 @@ impl Bench {
             counts: false,
             clusters: false,
             print: Print::Original,
+            shape: None,
         }
     }
 

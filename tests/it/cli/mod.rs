@@ -10,6 +10,7 @@ mod input;
 mod memory;
 mod messages;
 mod output;
+mod rows;
 mod rule_files;
 
 use std::fs;

@@ -1,0 +1,476 @@
+//! Parquet files, one row after the other.
+//!
+//! Of all columns those are read whose names are known: the one of the URL, which the plan names,
+//! and those of Common Crawl's columnar index and a few plain names beside it. Batch by batch: what
+//! is held is a page of each column and [`BATCH_ROWS`] values.
+//!
+//! Source: <https://parquet.apache.org/docs/file-format/>;
+//! <https://commoncrawl.org/columnar-index>.
+
+use std::fs::File;
+
+use parquet::basic::{ConvertedType, LogicalType, TimeUnit};
+use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
+use parquet::data_type::DataType;
+use parquet::errors::ParquetError;
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::schema::types::ColumnDescriptor;
+
+use super::decoded::Decoded;
+use super::rows::{Flaw, Parser, Row};
+use crate::bytes::show;
+use crate::error::{Error, Result};
+
+/// Rows that are read at once.
+const BATCH_ROWS: usize = 1024;
+
+/// Names of columns, and which field of a row they are. The first that is there counts.
+const NAMES: [(&str, Place); 19] = [
+    ("fetch_time", Place::Time),
+    ("timestamp", Place::Time),
+    ("time", Place::Time),
+    ("fetch_status", Place::Status),
+    ("status", Place::Status),
+    ("method", Place::Method),
+    ("content_mime_type", Place::Mime),
+    ("content_mime_detected", Place::Mime),
+    ("mime_type", Place::Mime),
+    ("mime", Place::Mime),
+    ("size", Place::Size),
+    ("bytes", Place::Size),
+    ("content_digest", Place::Digest),
+    ("digest", Place::Digest),
+    ("fetch_redirect", Place::Redirect),
+    ("redirect", Place::Redirect),
+    ("referrer", Place::Referrer),
+    ("referer", Place::Referrer),
+    ("user_agent", Place::Agent),
+];
+
+/// A field of a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    Url,
+    Time,
+    Status,
+    Method,
+    Mime,
+    Size,
+    Digest,
+    Redirect,
+    Referrer,
+    Agent,
+}
+
+impl Place {
+    fn of(self, row: &mut Row) -> &mut Vec<u8> {
+        match self {
+            Place::Url => &mut row.url,
+            Place::Time => &mut row.time,
+            Place::Status => &mut row.status,
+            Place::Method => &mut row.method,
+            Place::Mime => &mut row.mime,
+            Place::Size => &mut row.size,
+            Place::Digest => &mut row.digest,
+            Place::Redirect => &mut row.redirect,
+            Place::Referrer => &mut row.referrer,
+            Place::Agent => &mut row.agent,
+        }
+    }
+}
+
+/// How the numbers of a column become text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Meaning {
+    /// As they are.
+    Plain,
+    /// Days since 1970.
+    Days,
+    /// Parts of a second since 1970: so many of them are a second, as a power of ten.
+    Instant(u32),
+}
+
+/// Takes Parquet files apart: a row for each row.
+pub(super) struct Columns {
+    reader: SerializedFileReader<File>,
+    /// The columns that are read: their numbers, what they are for, what their values mean.
+    wanted: Vec<(usize, Place, Meaning)>,
+    /// The group of rows that comes next.
+    group: usize,
+    /// One for each column that is wanted, within a group.
+    columns: Vec<ColumnReader>,
+    /// Rows that are left of the group.
+    group_rows: u64,
+    /// The values of a batch, by column; `None` where there is none.
+    batch: Vec<Vec<Option<Vec<u8>>>>,
+    batch_rows: usize,
+    at: usize,
+    field_bytes_max: usize,
+}
+
+impl Columns {
+    /// Reads the end of `file`, which tells where everything is. `url` is the name of the column of
+    /// URLs; with dots in it, of a field inside of others.
+    ///
+    /// Failure: an input error if there is no such column, or if it holds no text.
+    pub(super) fn new(file: File, url: &str, field_bytes_max: usize) -> Result<Self> {
+        let reader = SerializedFileReader::new(file).map_err(damaged)?;
+        let schema = reader.metadata().file_metadata().schema_descr();
+        let mut wanted: Vec<(usize, Place, Meaning)> = Vec::new();
+        let find = |name: &str| schema.columns().iter().position(|c| c.path().string() == name);
+        let Some(number) = find(url) else {
+            let names: Vec<String> = schema.columns().iter().map(|c| c.path().string()).collect();
+            let names = names.join(", ");
+            return Err(Error::input(format!(
+                "expected a column \"{}\" in the Parquet file, found {}; name one of them with --field",
+                show(url.as_bytes()),
+                show(&names.as_bytes()[..names.len().min(1000)]),
+            )));
+        };
+        let column = schema.column(number);
+        let is_text = column.physical_type() == parquet::basic::Type::BYTE_ARRAY;
+        if !is_text || column.max_rep_level() > 0 {
+            return Err(Error::input(format!(
+                "expected text in the column \"{}\" of the Parquet file, one for each row, found {}{}",
+                show(url.as_bytes()),
+                column.physical_type(),
+                if column.max_rep_level() > 0 { " in lists" } else { "" },
+            )));
+        }
+        wanted.push((number, Place::Url, Meaning::Plain));
+        for (name, place) in NAMES {
+            let is_new = wanted.iter().all(|(_, known, _)| *known != place);
+            // Lists of values are nothing that a field could hold.
+            let number = find(name).filter(|at| schema.column(*at).max_rep_level() == 0);
+            if let (true, Some(number)) = (is_new, number) {
+                wanted.push((number, place, meaning_of(&schema.column(number))));
+            }
+        }
+        let batch = vec![Vec::new(); wanted.len()];
+        Ok(Columns {
+            reader,
+            wanted,
+            group: 0,
+            columns: Vec::new(),
+            group_rows: 0,
+            batch,
+            batch_rows: 0,
+            at: 0,
+            field_bytes_max,
+        })
+    }
+
+    /// Reads the next batch. `false` if there is none.
+    fn next_batch(&mut self, from: &mut Decoded) -> Result<bool, ParquetError> {
+        while self.group_rows == 0 {
+            if self.group == self.reader.num_row_groups() {
+                return Ok(false);
+            }
+            let group = self.reader.get_row_group(self.group)?;
+            self.group += 1;
+            self.group_rows = u64::try_from(group.metadata().num_rows()).unwrap_or(0);
+            self.columns = self
+                .wanted
+                .iter()
+                .map(|(number, _, _)| group.get_column_reader(*number))
+                .collect::<Result<_, _>>()?;
+            from.count(u64::try_from(group.metadata().compressed_size()).unwrap_or(0));
+        }
+        let rows = usize::try_from(self.group_rows).unwrap_or(usize::MAX).min(BATCH_ROWS);
+        let limit = self.field_bytes_max.saturating_add(1);
+        for ((column, batch), (_, _, meaning)) in
+            self.columns.iter_mut().zip(&mut self.batch).zip(&self.wanted)
+        {
+            batch.clear();
+            read_column(column, rows, *meaning, limit, batch)?;
+            if batch.len() != rows {
+                let found = batch.len();
+                return Err(ParquetError::EOF(format!("expected {rows} values, found {found}")));
+            }
+        }
+        self.group_rows -= rows as u64;
+        (self.batch_rows, self.at) = (rows, 0);
+        Ok(true)
+    }
+}
+
+impl Parser for Columns {
+    fn next(&mut self, from: &mut Decoded, row: &mut Row) -> Result<bool, Flaw> {
+        if self.at == self.batch_rows {
+            match self.next_batch(from) {
+                Ok(true) => {}
+                Ok(false) => {
+                    from.count(u64::MAX);
+                    return Ok(false);
+                }
+                Err(error) => return Err(Flaw::Shape(damaged(error))),
+            }
+        }
+        for ((_, place, _), batch) in self.wanted.iter().zip(&mut self.batch) {
+            if let Some(value) = batch[self.at].take() {
+                *place.of(row) = value;
+            }
+        }
+        self.at += 1;
+        Ok(true)
+    }
+
+    fn unit(&self) -> &'static str {
+        "Parquet row"
+    }
+}
+
+fn damaged(error: ParquetError) -> Error {
+    let text = error.to_string();
+    Error::input(format!(
+        "expected Parquet, found damaged data or a feature that is not known here ({}); get the file \
+         again, or write the column of URLs as CSV",
+        show(&text.as_bytes()[..text.len().min(300)])
+    ))
+}
+
+fn meaning_of(column: &ColumnDescriptor) -> Meaning {
+    let unit = |unit: &TimeUnit| match unit {
+        TimeUnit::MILLIS => 3,
+        TimeUnit::MICROS => 6,
+        TimeUnit::NANOS => 9,
+    };
+    match (column.logical_type_ref(), column.converted_type()) {
+        (Some(LogicalType::Timestamp(kind)), _) => Meaning::Instant(unit(&kind.unit)),
+        (Some(LogicalType::Date), _) | (_, ConvertedType::DATE) => Meaning::Days,
+        (_, ConvertedType::TIMESTAMP_MILLIS) => Meaning::Instant(3),
+        (_, ConvertedType::TIMESTAMP_MICROS) => Meaning::Instant(6),
+        _ => Meaning::Plain,
+    }
+}
+
+/// Appends `rows` values to `batch`, as text of at most `limit` bytes.
+fn read_column(
+    column: &mut ColumnReader,
+    rows: usize,
+    meaning: Meaning,
+    limit: usize,
+    batch: &mut Vec<Option<Vec<u8>>>,
+) -> Result<(), ParquetError> {
+    let cut = |bytes: &[u8]| bytes[..bytes.len().min(limit)].to_vec();
+    let number = |number: i64| number_text(number, meaning).into_bytes();
+    match column {
+        ColumnReader::ByteArrayColumnReader(column) => {
+            fill(column, rows, batch, |value| cut(value.data()))
+        }
+        ColumnReader::FixedLenByteArrayColumnReader(column) => {
+            fill(column, rows, batch, |value| cut(value.data()))
+        }
+        ColumnReader::Int32ColumnReader(column) => {
+            fill(column, rows, batch, |value| number(i64::from(*value)))
+        }
+        ColumnReader::Int64ColumnReader(column) => {
+            fill(column, rows, batch, |value| number(*value))
+        }
+        ColumnReader::Int96ColumnReader(column) => fill(column, rows, batch, |value| {
+            number_text(value.to_nanos(), Meaning::Instant(9)).into_bytes()
+        }),
+        ColumnReader::BoolColumnReader(column) => {
+            fill(column, rows, batch, |value| value.to_string().into_bytes())
+        }
+        ColumnReader::FloatColumnReader(column) => {
+            fill(column, rows, batch, |value| value.to_string().into_bytes())
+        }
+        ColumnReader::DoubleColumnReader(column) => {
+            fill(column, rows, batch, |value| value.to_string().into_bytes())
+        }
+    }
+}
+
+fn fill<T: DataType>(
+    column: &mut ColumnReaderImpl<T>,
+    rows: usize,
+    batch: &mut Vec<Option<Vec<u8>>>,
+    text: impl Fn(&T::T) -> Vec<u8>,
+) -> Result<(), ParquetError> {
+    let (mut values, mut levels) = (Vec::new(), Vec::new());
+    let mut read = 0;
+    // One call may end with a page.
+    while read < rows {
+        values.clear();
+        levels.clear();
+        let (records, found, told) =
+            column.read_records(rows - read, Some(&mut levels), None, &mut values)?;
+        if records == 0 {
+            break;
+        }
+        let mut values = values.iter();
+        if told == found {
+            batch.extend(values.map(|value| Some(text(value))));
+        } else {
+            // A value is there where its level is the highest.
+            let highest = levels.iter().copied().max().unwrap_or(0);
+            let is_there = |level: i16| level == highest && found > 0;
+            batch.extend(levels.iter().map(|level| {
+                is_there(*level).then(|| values.next()).flatten().map(|value| text(value))
+            }));
+        }
+        read += records;
+    }
+    Ok(())
+}
+
+/// Seconds with a fraction for moments, otherwise the number.
+fn number_text(number: i64, meaning: Meaning) -> String {
+    match meaning {
+        Meaning::Plain => number.to_string(),
+        Meaning::Days => number.saturating_mul(86_400).to_string(),
+        Meaning::Instant(digits) => {
+            let parts = 10i64.pow(digits);
+            // Before 1970 the fraction is dropped, downward: nobody has fetched anything then.
+            let (seconds, rest) = (number.div_euclid(parts), number.rem_euclid(parts));
+            if rest == 0 || number < 0 {
+                return seconds.to_string();
+            }
+            format!("{seconds}.{rest:0width$}", width = digits as usize)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use parquet::data_type::{ByteArray, ByteArrayType, Int32Type, Int64Type, Int96, Int96Type};
+    use parquet::file::properties::WriterProperties;
+    use parquet::file::writer::SerializedFileWriter;
+    use parquet::schema::parser::parse_message_type;
+
+    use super::super::tests::{Dir, gzip, plan};
+    use super::super::{Container, Input, InputPlan};
+    use super::*;
+
+    /// A file of groups of three rows: an address, one that is cut short by nothing, none at all.
+    fn parquet(groups: usize, compression: parquet::basic::Compression) -> Vec<u8> {
+        let schema = "message table {
+            optional binary url (STRING);
+            required int32 fetch_status;
+            optional int64 fetch_time (TIMESTAMP(MILLIS,true));
+            required binary content_digest (STRING);
+            optional int96 time;
+            repeated int32 size;
+        }";
+        let schema = Arc::new(parse_message_type(schema).unwrap());
+        let properties = Arc::new(WriterProperties::builder().set_compression(compression).build());
+        let mut out = Vec::new();
+        let mut writer = SerializedFileWriter::new(&mut out, schema, properties).unwrap();
+        let text = |text: &str| ByteArray::from(text);
+        for number in 0..groups {
+            let mut group = writer.next_row_group().unwrap();
+            let mut column = group.next_column().unwrap().unwrap();
+            let urls = [text(&format!("http://a.test/{number}")), text("b\tc")];
+            let levels = Some(&[1, 1, 0][..]);
+            column.typed::<ByteArrayType>().write_batch(&urls, levels, None).unwrap();
+            column.close().unwrap();
+            let mut column = group.next_column().unwrap().unwrap();
+            column.typed::<Int32Type>().write_batch(&[200, 404, -1], None, None).unwrap();
+            column.close().unwrap();
+            let mut column = group.next_column().unwrap().unwrap();
+            let times = [1_700_000_000_123, 5_000];
+            column.typed::<Int64Type>().write_batch(&times, Some(&[1, 0, 1]), None).unwrap();
+            column.close().unwrap();
+            let mut column = group.next_column().unwrap().unwrap();
+            let digests = ["A", "B", ""].map(text);
+            column.typed::<ByteArrayType>().write_batch(&digests, None, None).unwrap();
+            column.close().unwrap();
+            let mut column = group.next_column().unwrap().unwrap();
+            let none: [Int96; 0] = [];
+            column.typed::<Int96Type>().write_batch(&none, Some(&[0, 0, 0]), None).unwrap();
+            column.close().unwrap();
+            let mut column = group.next_column().unwrap().unwrap();
+            let levels = (Some(&[1, 1, 0, 0][..]), Some(&[0, 1, 0, 0][..]));
+            column.typed::<Int32Type>().write_batch(&[1, 2], levels.0, levels.1).unwrap();
+            column.close().unwrap();
+            group.close().unwrap();
+        }
+        writer.close().unwrap();
+        out
+    }
+
+    fn read(plan: &InputPlan) -> (String, Option<String>, Input) {
+        let mut input = Input::open(plan).unwrap();
+        let (mut text, mut error) = (Vec::new(), None);
+        for chunk in input.by_ref() {
+            match chunk {
+                Ok(chunk) => text.extend_from_slice(chunk.bytes()),
+                Err(found) => error = Some(found.to_string()),
+            }
+        }
+        (String::from_utf8(text).unwrap(), error, input)
+    }
+
+    #[test]
+    fn rows_of_all_groups() {
+        use parquet::basic::Compression;
+        let dir = Dir::new();
+        for compression in [
+            Compression::UNCOMPRESSED,
+            Compression::SNAPPY,
+            Compression::GZIP(Default::default()),
+            Compression::ZSTD(Default::default()),
+            Compression::LZ4_RAW,
+        ] {
+            let packed = parquet(800, compression);
+            let path = dir.file("a", &packed);
+            for chunk_bytes in [100, 1 << 20] {
+                let (text, error, input) = read(&InputPlan { chunk_bytes, ..plan(&[&path]) });
+                assert_eq!(error, None);
+                assert_eq!(text.lines().count(), 2400);
+                let rows: Vec<&str> = text.lines().take(4).collect();
+                assert_eq!(rows[0], "http://a.test/0\t1700000000.123\t200\t\t\t\tA\t\t\t");
+                assert_eq!(rows[1], "b\\tc\t\t404\t\t\t\tB\t\t\t");
+                assert_eq!(rows[2], "\t5\t-1\t\t\t\t\t\t\t");
+                assert!(rows[3].starts_with("http://a.test/1\t"));
+                let summary = &input.summaries()[0];
+                assert_eq!(summary.container, Some(Container::Parquet));
+                assert_eq!(summary.disk_bytes, packed.len() as u64);
+            }
+        }
+    }
+
+    #[test]
+    fn columns_by_name() {
+        let dir = Dir::new();
+        let path = dir.file("a", parquet(1, parquet::basic::Compression::SNAPPY));
+        let of = |column: &str| InputPlan { url_column: column.to_string(), ..plan(&[&path]) };
+        let (text, error, _) = read(&of("content_digest"));
+        assert_eq!(error, None);
+        assert!(text.starts_with("A\t1700000000.123\t200\t"), "{text}");
+        for (column, expected) in [
+            ("uri", "expected a column \"uri\" in the Parquet file, found url, fetch_status,"),
+            ("fetch_status", "found INT32"),
+            ("size", "found INT32 in lists"),
+        ] {
+            let (text, error, _) = read(&of(column));
+            assert!(text.is_empty() && error.as_ref().unwrap().contains(expected), "{error:?}");
+        }
+    }
+
+    #[test]
+    fn damage_and_streams() {
+        let dir = Dir::new();
+        let packed = parquet(3, parquet::basic::Compression::SNAPPY);
+        let (_, error, _) = read(&plan(&[&dir.file("cut", &packed[..packed.len() / 2])]));
+        assert!(error.unwrap().contains("expected Parquet, found damaged data"));
+        let (_, error, _) = read(&plan(&[&dir.file("packed", gzip(&packed))]));
+        assert!(error.unwrap().contains("found a stream"));
+    }
+
+    #[test]
+    fn moments() {
+        for (number, meaning, expected) in [
+            (5, Meaning::Plain, "5"),
+            (2, Meaning::Days, "172800"),
+            (1_500, Meaning::Instant(3), "1.500"),
+            (-1, Meaning::Instant(6), "-1"),
+            (7_000_000_000, Meaning::Instant(9), "7"),
+        ] {
+            assert_eq!(number_text(number, meaning), expected);
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! The dictionary at the beginning of a zstd file, as web archives (`.warc.zst`) have it.
+//!
+//! ```text
+//! 5d 2a 4d 18 | length, u32 | the dictionary: 37 a4 30 ec ..., or packed: 28 b5 2f fd ...
+//! ```
+//!
+//! A skippable frame, so decoders that do not know of it skip it, and then miss the dictionary.
+//!
+//! Source: <https://iipc.github.io/warc-specifications/specifications/warc-zstd/> (draft 1.0).
+
+use std::io::{self, Read as _};
+
+use super::stream::Disk;
+use crate::error::{Error, Result};
+use crate::limits::ZSTD_DICTIONARY_BYTES_MAX;
+
+/// The dictionary of a zstd file that begins with `head` and goes on with `disk`, if it has one;
+/// then `head` is made to hold all of it.
+///
+/// Failure: an input error, without the name of the file, if the dictionary cannot be read; a limit
+/// error if it is longer than [`ZSTD_DICTIONARY_BYTES_MAX`], packed or not.
+pub(super) fn read(head: &mut Vec<u8>, disk: &mut Disk) -> Result<Option<Vec<u8>>> {
+    let [0x5d, 0x2a, 0x4d, 0x18, a, b, c, d, content @ ..] = head.as_slice() else {
+        return Ok(None);
+    };
+    let length = u64::from(u32::from_le_bytes([*a, *b, *c, *d]));
+    let is_packed = content.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]);
+    if !is_packed && !content.starts_with(&[0x37, 0xa4, 0x30, 0xec]) {
+        // Somebody else's frame.
+        return Ok(None);
+    }
+    let too_long = || {
+        Error::limit(format!(
+            "expected a zstd dictionary of at most {ZSTD_DICTIONARY_BYTES_MAX} bytes, found a longer \
+             one; unpack the file first"
+        ))
+    };
+    let reading = |error: io::Error| {
+        Error::input(format!("expected a zstd dictionary, found damaged data ({error})"))
+    };
+    if length > ZSTD_DICTIONARY_BYTES_MAX {
+        return Err(too_long());
+    }
+    let end = 8 + length as usize;
+    let missing = end.saturating_sub(head.len());
+    disk.fill(head, missing).map_err(reading)?;
+    let packed = head.get(8..end).ok_or_else(|| reading(io::ErrorKind::UnexpectedEof.into()))?;
+    if !is_packed {
+        return Ok(Some(packed.to_vec()));
+    }
+    let mut dictionary = Vec::new();
+    zstd::stream::read::Decoder::new(packed)
+        .and_then(|decoder| {
+            decoder.take(ZSTD_DICTIONARY_BYTES_MAX + 1).read_to_end(&mut dictionary)
+        })
+        .map_err(reading)?;
+    if dictionary.len() as u64 > ZSTD_DICTIONARY_BYTES_MAX {
+        return Err(too_long());
+    }
+    Ok(Some(dictionary))
+}
