@@ -19,14 +19,15 @@ use crate::cluster::{Keep, Seen};
 use crate::error::{Error, Result};
 use crate::fingerprint::FingerprintKey;
 use crate::generate::{List, ListPlan, TRUTH_HEADER, write_truth};
+use crate::input::Container;
 use crate::parts;
 use crate::pipeline::{
     self, DedupPlan, Filter, Job, OnBad, Outcome, Print, SelectPlan, Spooled, Watch,
 };
-use crate::record::{Layout, formats};
+use crate::record::formats;
 use crate::report::{Claims, Output};
 
-fn job<'a>(
+pub(super) fn job<'a>(
     input: &InputArgs,
     canonicalizer: &'a Canonicalizer,
     run: &RunArgs,
@@ -48,14 +49,14 @@ fn job<'a>(
 
 impl InputArgs {
     /// Opens the file for rejected lines, if one is asked for.
-    fn open_rejects(&self, claims: &mut Claims) -> Result<Option<Mutex<Output>>> {
+    pub(super) fn open_rejects(&self, claims: &mut Claims) -> Result<Option<Mutex<Output>>> {
         let path = self.format.rejects.as_deref();
         path.map(|path| claims.open(Some(path)).map(Mutex::new)).transpose()
     }
 }
 
 /// The closing words of a job that is done.
-fn close(
+pub(super) fn close(
     outcome: &Outcome,
     job: &mut Job,
     run: &RunArgs,
@@ -243,8 +244,10 @@ pub(super) fn report(args: &ReportArgs) -> Result<u8> {
 }
 
 pub(super) fn generate(args: &GenerateArgs) -> Result<u8> {
-    let GenerateCommand::List(args) = &args.command;
-    generate_list(args)
+    match &args.command {
+        GenerateCommand::List(args) => generate_list(args),
+        GenerateCommand::Site(args) => super::generate_site::run(args),
+    }
 }
 
 fn generate_list(args: &GenerateListArgs) -> Result<u8> {
@@ -279,9 +282,9 @@ fn generate_list(args: &GenerateListArgs) -> Result<u8> {
 }
 
 pub(super) fn formats() -> Result<u8> {
-    let rows = formats::ALL.iter().map(|format| (format.name, format.about));
     let mut text = String::new();
-    for (name, about) in rows.chain([(Layout::LINES, "lists: one URL on each line")]) {
+    let containers = Container::ALL.map(|container| (container.name(), container.about()));
+    for (name, about) in formats::names().chain(containers) {
         text.push_str(&format!("{name:<12} {about}\n"));
     }
     print(text.as_bytes())

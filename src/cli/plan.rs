@@ -8,10 +8,10 @@ use std::sync::Arc;
 use super::args::{FormatArgs, InputArgs, ProfileArgs, RunArgs};
 use super::memory::{self, Amount};
 use crate::canonical::{
-    Canonicalizer, DefaultRow, DustRules, KeepRow, Profile, Settings, read_hosts,
+    Canonicalizer, DefaultRow, DustRules, KeepRow, Profile, RuleFile, Settings, read_hosts,
 };
 use crate::error::{Error, Result};
-use crate::input::InputPlan;
+use crate::input::{Container, Containers, InputPlan};
 use crate::limits::{CONFIG_BYTES_MAX, LINE_BYTES_CEILING};
 use crate::pipeline::{FormatChoice, FormatPlan, Memory};
 use crate::record::formats::{self, FieldMap};
@@ -56,6 +56,7 @@ impl InputArgs {
             separator,
             line_bytes_max: self.line_limit as usize,
             map: !self.no_map,
+            containers: self.format.containers(),
             ..InputPlan::default()
         };
         plan.resolve()?;
@@ -75,7 +76,24 @@ impl FormatArgs {
         })
     }
 
+    /// Which files are containers: those of the format that is told, or those that look so.
+    fn containers(&self) -> Containers {
+        match (self.container(), &self.format, &self.log_format) {
+            (Some(container), _, _) => Containers::Only(container),
+            (None, None, None) => Containers::Detect,
+            _ => Containers::None,
+        }
+    }
+
+    fn container(&self) -> Option<Container> {
+        let name = self.format.as_ref()?.to_ascii_lowercase();
+        Container::ALL.into_iter().find(|container| container.name() == name)
+    }
+
     fn choice(&self) -> Result<Option<FormatChoice>> {
+        if self.container().is_some() {
+            return Ok(None);
+        }
         if let Some(text) = &self.log_format {
             return formats::log_format(text).map(|format| Some(FormatChoice::Given(format)));
         }
@@ -90,7 +108,11 @@ impl FormatArgs {
         if name != Layout::LINES && formats::find(&name).is_none() {
             return Err(Error::config(format!(
                 "--format {name}: no such format; expected one of {}",
-                formats::names().join(", ")
+                formats::names()
+                    .map(|(name, _)| name)
+                    .chain(Container::ALL.map(Container::name))
+                    .collect::<Vec<_>>()
+                    .join(", ")
             )));
         }
         Ok(Some(match fields {
@@ -130,6 +152,11 @@ impl FormatArgs {
 impl ProfileArgs {
     /// The profile that file and flags describe.
     pub(super) fn profile(&self) -> Result<Profile> {
+        self.all_settings()?.build()
+    }
+
+    /// What file and flags say together.
+    pub(super) fn all_settings(&self) -> Result<Settings> {
         let file = match &self.config {
             None => Settings::default(),
             Some(path) => Settings::parse(&read_text(path)?)
@@ -137,7 +164,7 @@ impl ProfileArgs {
                 .and_then(|settings| settings.build().map(|_| settings))
                 .map_err(|error| error.at(path.display()))?,
         };
-        file.overlay(self.settings()?).build()
+        Ok(file.overlay(self.settings()?))
     }
 
     /// A canonicalizer for it.
@@ -178,8 +205,7 @@ impl ProfileArgs {
             settings.hosts = read_hosts(&read_text(path)?).map_err(|e| e.at(path.display()))?;
         }
         if let Some(path) = &self.rules {
-            settings.dust =
-                DustRules::parse(&read_text(path)?).map_err(|e| e.at(path.display()))?;
+            settings.dust = rules_in_force(path)?;
         }
         Ok(settings)
     }
@@ -204,6 +230,26 @@ impl RunArgs {
             temp_dir: self.temp_dir.clone().unwrap_or_else(std::env::temp_dir),
         }
     }
+}
+
+/// The rules of the rule file `path`. Learned rules that do not get along are left out, which is
+/// said.
+fn rules_in_force(path: &Path) -> Result<DustRules> {
+    let compilation = DustRules::compile(&rule_file(path)?);
+    let refused = compilation.refused.len();
+    let rules = compilation.strict().map_err(|error| error.at(path.display()))?;
+    if refused > 0 {
+        super::words::say(format_args!(
+            "undust: {}: {refused} learned rules are left out; undust rules lint says why",
+            path.display()
+        ));
+    }
+    Ok(rules)
+}
+
+/// The rule file `path`, parsed.
+pub(super) fn rule_file(path: &Path) -> Result<RuleFile> {
+    RuleFile::parse(&read_text(path)?).map_err(|error| error.at(path.display()))
 }
 
 /// The text of a small file of the user's.

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
 use super::scatter::{PARTITIONS, Scattered, partition_of};
 use crate::fingerprint::Fingerprint;
@@ -227,6 +227,8 @@ pub struct Ladders {
     starts: Vec<u32>,
     /// The level at which each record merges with an earlier one, or [`UNMERGED`].
     merged: Box<[AtomicU8]>,
+    /// Whether each record's first form is another than that of its cluster's first record.
+    astray: Box<[AtomicBool]>,
 }
 
 /// A record that merges with no earlier one.
@@ -238,12 +240,18 @@ impl Ladders {
     pub fn new(rungs: Vec<(u8, Fingerprint)>, starts: Vec<u32>) -> Self {
         let records = starts.len().saturating_sub(1);
         let merged = (0..records).map(|_| AtomicU8::new(UNMERGED)).collect();
-        Ladders { rungs, starts, merged }
+        let astray = (0..records).map(|_| AtomicBool::new(false)).collect();
+        Ladders { rungs, starts, merged, astray }
     }
 
     /// The level at which `record` merges with an earlier one, or [`UNMERGED`].
     pub fn merged(&self, record: u32) -> u8 {
         self.merged[record as usize].load(Ordering::Relaxed)
+    }
+
+    /// Is the first form of `record` another than that of the first record of its cluster?
+    pub fn is_astray(&self, record: u32) -> bool {
+        self.astray[record as usize].load(Ordering::Relaxed)
     }
 
     fn rungs(&self, record: u32) -> &[(u8, Fingerprint)] {
@@ -260,7 +268,15 @@ impl Ladders {
 #[derive(Debug)]
 pub struct Levels {
     count: u8,
-    partitions: Box<[Mutex<Map<u32>>]>,
+    partitions: Box<[Mutex<Forms>]>,
+}
+
+#[derive(Debug, Default)]
+struct Forms {
+    /// The levels at which each form was seen.
+    levels: Map<u32>,
+    /// The first form of the first record of each cluster; half of its fingerprint.
+    first: Map<u64>,
 }
 
 impl Levels {
@@ -272,8 +288,9 @@ impl Levels {
 
     /// Bytes of memory that the forms may take after another batch, which is small beside them.
     pub fn memory_bytes_ahead(&self) -> u64 {
-        let bytes = |partition: &Mutex<Map<u32>>| {
-            map_bytes(&partition.lock().expect("no thread panics while it holds a partition"), true)
+        let bytes = |partition: &Mutex<Forms>| {
+            let forms = partition.lock().expect("no thread panics while it holds a partition");
+            map_bytes(&forms.levels, true) + map_bytes(&forms.first, true)
         };
         self.partitions.iter().map(bytes).sum()
     }
@@ -287,13 +304,16 @@ impl Levels {
         let mut forms =
             self.partitions[partition].lock().expect("no thread panics while it holds a partition");
         for (scattered, ladders) in chunks {
-            for (record, _) in scattered.pairs(partition) {
+            for (record, cluster) in scattered.pairs(partition) {
                 let rungs = ladders.rungs(record);
+                let form = rungs.first().map_or(0, |(_, form)| form.0 as u64);
+                let first = *forms.first.entry(cluster.0).or_insert(form);
+                ladders.astray[record as usize].store(form != first, Ordering::Relaxed);
                 let mut merged = UNMERGED;
                 for (number, (from, form)) in rungs.iter().enumerate() {
                     let to = rungs.get(number + 1).map_or(self.count, |(next, _)| *next);
                     let levels = (u32::MAX >> (32 - u32::from(to))) & (u32::MAX << from);
-                    let seen = forms.entry(form.0).or_default();
+                    let seen = forms.levels.entry(form.0).or_default();
                     let common = *seen & levels;
                     if common != 0 {
                         merged = merged.min(common.trailing_zeros() as u8);
@@ -364,6 +384,8 @@ mod tests {
         }
         for (record, (row, expected)) in rows.into_iter().enumerate() {
             assert_eq!(ladders.merged(record as u32), expected, "{row} ({record})");
+            let is_astray = !["A1", "b1"].contains(&row);
+            assert_eq!(ladders.is_astray(record as u32), is_astray, "{row} ({record})");
         }
     }
 }

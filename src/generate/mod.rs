@@ -12,6 +12,7 @@ mod edit;
 mod page;
 mod random;
 mod site;
+pub mod sites;
 mod token;
 mod truth;
 mod variant;

@@ -172,7 +172,7 @@ impl Site {
 }
 
 /// Writes three syllables of two letters that spell the 18 bits of `name`: `badofi`.
-fn push_syllables(out: &mut Vec<u8>, name: u64) {
+pub(super) fn push_syllables(out: &mut Vec<u8>, name: u64) {
     const CONSONANTS: &[u8; 16] = b"bdfghjklmnprstvz";
     const VOWELS: &[u8; 4] = b"aeio";
     for shift in [12, 6, 0] {

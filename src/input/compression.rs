@@ -16,11 +16,24 @@ pub enum Compression {
     Zstd,
     /// Gzip members (RFC 1952), any number of them.
     Gzip,
+    /// Bzip2 streams, any number of them.
+    Bzip2,
+    /// Xz streams, any number of them, with padding in between (xz file format 1.2).
+    Xz,
+    /// LZ4 frames (LZ4 frame format 1.6), any number of them, with skippable ones in between.
+    Lz4,
 }
 
 impl Compression {
-    /// Bytes that [`Compression::sniff`] wants to see, if the file has as many.
-    pub(super) const HEAD_BYTES: usize = 10;
+    /// Every kind, the absence of one first.
+    pub const ALL: [Compression; 6] = [
+        Compression::None,
+        Compression::Zstd,
+        Compression::Gzip,
+        Compression::Bzip2,
+        Compression::Xz,
+        Compression::Lz4,
+    ];
 
     /// The name in reports.
     pub fn name(self) -> &'static str {
@@ -28,38 +41,113 @@ impl Compression {
             Compression::None => "none",
             Compression::Zstd => "zstd",
             Compression::Gzip => "gzip",
+            Compression::Bzip2 => "bzip2",
+            Compression::Xz => "xz",
+            Compression::Lz4 => "lz4",
+        }
+    }
+
+    /// What its format calls the parts that may follow each other.
+    fn unit(self) -> &'static str {
+        match self {
+            Compression::Gzip => "member",
+            Compression::Bzip2 | Compression::Xz => "stream",
+            _ => "frame",
+        }
+    }
+
+    /// The command that unpacks it, to standard output.
+    fn tool(self) -> &'static str {
+        match self {
+            Compression::None => "cat",
+            Compression::Zstd => "zstd -dc",
+            Compression::Gzip => "gzip -dc",
+            Compression::Bzip2 => "bzip2 -dc",
+            Compression::Xz => "xz -dc",
+            Compression::Lz4 => "lz4 -dc",
         }
     }
 
     /// Tells the compression of a file by its first bytes. Names of files are not looked at.
     ///
-    /// - Shape: `head` is the first [`Compression::HEAD_BYTES`] of the file, or the whole file.
-    ///   Fewer than 4 bytes are never compressed.
-    /// - Failure: an input error for a packed file that cannot be unpacked here.
+    /// - Shape: `head` is the first bytes of the file, 10 of them at least, or the whole file. With
+    ///   fewer than 262 bytes a tar archive is not seen. Fewer than 4 are never compressed.
+    /// - Failure: an input error for archives, and for what is packed and cannot be unpacked here.
     pub(super) fn sniff(head: &[u8]) -> Result<Self> {
-        if head.len() < 4 {
-            return Ok(Compression::None);
+        match Compression::of(head) {
+            Compression::None => check_archive(head).map(|()| Compression::None),
+            found => Ok(found),
         }
-        let (found, tool) = match head {
-            [0x28, 0xb5, 0x2f, 0xfd, ..] => return Ok(Compression::Zstd),
-            // A skippable frame, RFC 8878 3.1.2: pzstd and the seekable format begin with one.
-            [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => return Ok(Compression::Zstd),
-            [0x1f, 0x8b, ..] => return Ok(Compression::Gzip),
+    }
+
+    /// Checks that `head`, the first bytes of what was unpacked, is not packed once more.
+    pub(super) fn check_content(self, head: &[u8]) -> Result<()> {
+        let within = |error: Error| error.at(format_args!("inside {self}"));
+        match Compression::of(head) {
+            Compression::None => check_archive(head).map_err(within),
+            found => Err(Error::input(format!(
+                "expected one compression, found {found} inside {self}; unpack one of them first, \
+                 as in `{} FILE | undust`",
+                self.tool()
+            ))),
+        }
+    }
+
+    fn of(head: &[u8]) -> Self {
+        match head {
+            [0x28, 0xb5, 0x2f, 0xfd, ..] => Compression::Zstd,
+            [0x1f, 0x8b, _, _, ..] => Compression::Gzip,
             // "BZh" could begin an innocent line, so the marker of the first block, or of the end
             // of an empty file, is asked for as well.
             [b'B', b'Z', b'h', b'1'..=b'9', 0x31, 0x41, 0x59, 0x26, 0x53, 0x59, ..]
             | [b'B', b'Z', b'h', b'1'..=b'9', 0x17, 0x72, 0x45, 0x38, 0x50, 0x90, ..] => {
-                ("bzip2 (42 5a 68)", "bzip2 -d")
+                Compression::Bzip2
             }
-            [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => ("xz (fd 37 7a 58 5a 00)", "xz -d"),
-            [0x04, 0x22, 0x4d, 0x18, ..] => ("lz4 (04 22 4d 18)", "lz4 -d"),
-            [b'P', b'K', 3, 4, ..] => ("a zip archive (50 4b 03 04)", "unzip -p"),
-            _ => return Ok(Compression::None),
-        };
-        Err(Error::input(format!(
-            "expected plain text, zstd or gzip, found {found}; decompress it first, with `{tool}`"
-        )))
+            [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => Compression::Xz,
+            [0x04, 0x22, 0x4d, 0x18, ..] => Compression::Lz4,
+            [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => Compression::of_skippable(head),
+            _ => Compression::None,
+        }
     }
+
+    /// Zstd and lz4 share their skippable frames (RFC 8878 3.1.2), and pzstd and the seekable format
+    /// begin with one. What follows them tells, if it is in `head`; if not, it is taken for zstd.
+    fn of_skippable(head: &[u8]) -> Self {
+        let mut rest = head;
+        while let [0x50..=0x5f, 0x2a, 0x4d, 0x18, a, b, c, d, content @ ..] = rest {
+            let length = u32::from_le_bytes([*a, *b, *c, *d]) as usize;
+            rest = content.get(length..).unwrap_or_default();
+        }
+        if rest.starts_with(&[0x04, 0x22, 0x4d, 0x18]) {
+            Compression::Lz4
+        } else {
+            Compression::Zstd
+        }
+    }
+}
+
+/// An input error if `head` begins an archive, or something else that is packed and not for us.
+fn check_archive(head: &[u8]) -> Result<()> {
+    let (found, tool) = match head {
+        // The archive without files is one, too.
+        [b'P', b'K', 3, 4, ..] => ("a zip archive (50 4b 03 04)", "unzip -p FILE"),
+        [b'7', b'z', 0xbc, 0xaf, 0x27, 0x1c, ..] => {
+            ("a 7z archive (37 7a bc af 27 1c)", "7z x -so FILE")
+        }
+        [b'R', b'a', b'r', b'!', 0x1a, 7, ..] => {
+            ("a rar archive (52 61 72 21)", "unrar p -inul FILE")
+        }
+        [0x02, 0x21, 0x4c, 0x18, ..] => ("lz4 in its legacy format (02 21 4c 18)", "lz4 -dc FILE"),
+        // Source: POSIX.1-2017, pax, "ustar Interchange Format".
+        _ if head.get(257..262) == Some(b"ustar") => {
+            ("a tar archive (\"ustar\" at byte 257)", "tar -xOf FILE")
+        }
+        _ => return Ok(()),
+    };
+    Err(Error::input(format!(
+        "expected text, plain or in zstd, gzip, bzip2, xz or lz4, found {found}; unpack it first, as \
+         in `{tool} | undust`"
+    )))
 }
 
 impl fmt::Display for Compression {
@@ -78,7 +166,7 @@ pub(super) fn explain(
     decoded: u64,
 ) -> Error {
     let name = compression.name();
-    let unit = if compression == Compression::Gzip { "member" } else { "frame" };
+    let unit = compression.unit();
     let text = error.to_string();
     if error.raw_os_error().is_some() {
         // Not the decoder's: the disk's.
@@ -101,6 +189,14 @@ pub(super) fn explain(
 mod tests {
     use super::*;
 
+    /// The first header of a tar archive, as far as it matters.
+    fn tar() -> Vec<u8> {
+        let mut head = vec![0; 512];
+        head[..8].copy_from_slice(b"list.txt");
+        head[257..262].copy_from_slice(b"ustar");
+        head
+    }
+
     #[test]
     fn sniffs_magic_bytes_only() {
         for (given, expected, why) in [
@@ -110,25 +206,54 @@ mod tests {
             (b"\x50\x2a\x4d\x18", Compression::Zstd, "a skippable frame"),
             (b"\x5f\x2a\x4d\x18rest", Compression::Zstd, "the last kind of skippable frame"),
             (b"\x60\x2a\x4d\x18", Compression::None, "no kind of skippable frame"),
+            (b"\x50\x2a\x4d\x18\x01\0\0\0x\x04\x22\x4d\x18", Compression::Lz4, "lz4 after one"),
+            (b"\x50\x2a\x4d\x18\xff\xff\xff\xffx", Compression::Zstd, "skippable beyond the head"),
             (b"\x1f\x8b\x08\x00", Compression::Gzip, "a member"),
+            (b"BZh91AY&SY", Compression::Bzip2, "a block"),
+            (b"BZh1\x17\x72\x45\x38\x50\x90", Compression::Bzip2, "no block"),
             (b"BZh9.example.com/", Compression::None, "a line that begins like bzip2"),
             (b"BZh9", Compression::None, "nothing after the name"),
+            (b"\xfd7zXZ\0\0\x04", Compression::Xz, "a stream"),
+            (b"\x04\x22\x4d\x18\x64", Compression::Lz4, "a frame"),
             (b"http://a.test/", Compression::None, "text"),
             (b"PK\x05\x06", Compression::None, "an archive without files"),
         ] {
             assert_eq!(Compression::sniff(given).unwrap(), expected, "{why}");
         }
+    }
+
+    #[test]
+    fn archives_are_refused() {
+        let tar = tar();
         for (given, expected) in [
-            (&b"BZh91AY&SY"[..], "bzip2"),
-            (b"BZh1\x17\x72\x45\x38\x50\x90", "bzip2"),
-            (b"\xfd7zXZ\0\0\x04", "xz"),
-            (b"\x04\x22\x4d\x18\x64", "lz4"),
-            (b"PK\x03\x04\x14", "zip"),
+            (&b"PK\x03\x04\x14"[..], "zip"),
+            (b"7z\xbc\xaf\x27\x1c\0\x04", "7z"),
+            (b"Rar!\x1a\x07\x01\0", "rar"),
+            (b"\x02\x21\x4c\x18", "lz4 -dc FILE | undust"),
+            (&tar, "tar -xOf FILE | undust"),
         ] {
             let error = Compression::sniff(given).unwrap_err();
             assert!(error.is_input());
             let error = error.to_string();
-            assert!(error.contains(expected) && error.contains("decompress it first"), "{error}");
+            assert!(error.contains(expected) && error.contains("unpack it first"), "{error}");
+            let inside = Compression::Gzip.check_content(given).unwrap_err().to_string();
+            assert_eq!(inside, format!("inside gzip: {error}"));
         }
+    }
+
+    #[test]
+    fn one_compression_is_enough() {
+        let error = Compression::Gzip.check_content(b"\x28\xb5\x2f\xfd").unwrap_err();
+        let expected = "expected one compression, found zstd inside gzip; unpack one of them first, \
+                        as in `gzip -dc FILE | undust`";
+        assert_eq!(error.to_string(), expected);
+        assert!(Compression::Xz.check_content(b"http://a.test/").is_ok());
+    }
+
+    #[test]
+    fn names() {
+        let names = Compression::ALL.map(Compression::name);
+        assert_eq!(names, ["none", "zstd", "gzip", "bzip2", "xz", "lz4"]);
+        assert_eq!(Compression::default().to_string(), "none");
     }
 }

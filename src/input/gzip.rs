@@ -44,7 +44,7 @@ impl<R: BufRead> Read for Gzip<R> {
 }
 
 /// Drops zeros from the front of `reader`. Returns whether anything is left.
-fn skip_zeros(reader: &mut impl BufRead) -> io::Result<bool> {
+pub(super) fn skip_zeros(reader: &mut impl BufRead) -> io::Result<bool> {
     loop {
         let buffer = reader.fill_buf()?;
         let zeros = buffer.iter().take_while(|&&byte| byte == 0).count();

@@ -1,29 +1,43 @@
 //! Turns paths into chunks of whole lines.
 //!
 //! ```text
-//! InputPlan --files--> paths --source--> bytes --unpack, gzip--> decoded bytes --cut--> Chunk
-//!                                  \--mapped (guarded by sigbus), never decoded--/
+//! InputPlan --files--> paths --source--> bytes --unpack, gzip, steps, lz4--> decoded bytes --cut--> Chunk
+//!                                  \--mapped (guarded by sigbus), never decoded----/    /
+//!                                                decoded bytes --warc, arc, sitemap--> rows
 //! ```
+//!
+//! Files whose records are no lines (`container.rs`) become lines here, one for each record: rows.
 //!
 //! Everything happens on the thread that calls [`Input::next`], but for what is given to the crew of
 //! [`Input::unpack_with`]: nothing is started here, nothing printed, no clock read. The exception is the signal handler of `sigbus`, which has nobody left
 //! to return an error to.
 
+mod arc;
 mod chunk;
 mod compression;
+mod container;
 mod cut;
+mod decoded;
 mod files;
 mod frames;
 mod gzip;
+mod http_head;
+mod lz4;
 #[allow(unsafe_code)]
 mod mapped;
+mod rows;
 #[allow(unsafe_code)]
 mod sigbus;
+mod sitemap;
 mod source;
+mod steps;
 mod stream;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_containers;
 mod unpack;
+mod warc;
 
 use std::iter::FusedIterator;
 use std::path::{Path, PathBuf};
@@ -32,6 +46,7 @@ use std::sync::atomic::AtomicU64;
 
 pub use chunk::Chunk;
 pub use compression::Compression;
+pub use container::{Container, Containers};
 pub use source::FileSummary;
 
 use crate::crew::Crew;
@@ -65,8 +80,11 @@ pub struct InputPlan {
     pub line_bytes_max: usize,
     /// About how many bytes a chunk holds. Zero counts as one.
     pub chunk_bytes: usize,
-    /// Largest zstd window that is accepted, as a power of two, in bytes. Clamped to 10..=31.
+    /// Largest zstd window, or xz dictionary, that is accepted, as a power of two, in bytes. Clamped
+    /// to 10..=31.
     pub zstd_window_log_max: u32,
+    /// Which files are taken apart into records, because their records are no lines.
+    pub containers: Containers,
     /// Maps plain regular files into memory instead of reading them.
     ///
     /// This installs a handler for SIGBUS, once per process. When somebody cuts a mapped file short
@@ -105,6 +123,7 @@ impl Default for InputPlan {
             line_bytes_max: limits::LINE_BYTES_MAX,
             chunk_bytes: limits::CHUNK_BYTES,
             zstd_window_log_max: limits::ZSTD_WINDOW_LOG_MAX,
+            containers: Containers::Detect,
             map: true,
             names: Vec::new(),
         }

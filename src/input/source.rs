@@ -1,19 +1,30 @@
 //! One opened file: mapped or read, plain or packed.
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::InputPlan;
+use super::arc::ArcFile;
 use super::chunk::Chunk;
 use super::compression::Compression;
+use super::container::{Container, Containers};
 use super::cut::{Sizes, cut};
 use super::files;
 use super::gzip::Gzip;
+use super::lz4::Lz4;
 use super::mapped::{Mapped, Origin};
+use super::rows::Parser;
+use super::sitemap::Sitemap;
+use super::steps;
 use super::stream::{Disk, Reader, Stream, packed};
 use super::unpack::{Unpacker, Unpacking};
+use super::warc::Warc;
 use crate::error::{Error, Result};
+
+/// Memory in bytes that the decoder of xz takes beside its dictionary, with room to spare.
+const XZ_BYTES_BESIDE: u64 = 1 << 20;
 
 /// What is known of a file that was read, or is being read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,11 +33,15 @@ pub struct FileSummary {
     pub path: PathBuf,
     /// Told by its first bytes.
     pub compression: Compression,
+    /// What its records were taken out of, or `None` if they are its lines. Told by the first bytes
+    /// of what was unpacked, before the first chunk. Chunks of a container hold rows, whose layout
+    /// is in [`record::formats::rows`](crate::record::formats::rows).
+    pub container: Option<Container>,
     /// Was it mapped into memory, not read?
     pub mapped: bool,
     /// Bytes taken from the disk or the pipe.
     pub disk_bytes: u64,
-    /// Decoded bytes in the chunks so far, overlong lines included.
+    /// Decoded bytes in the chunks so far, overlong lines included; of a container, bytes of rows.
     pub bytes: u64,
     /// Is it larger now than when it was opened? What was added is not read.
     pub grew: bool,
@@ -79,41 +94,44 @@ impl Source {
 
         let progress_start = progress.load(Ordering::Relaxed);
         let mut disk = Disk::new(&origin, rest_bytes, progress);
-        let mut head = Vec::new();
-        disk.fill(&mut head, Compression::HEAD_BYTES).map_err(reading)?;
-        let compression = Compression::sniff(&head).map_err(|error| error.at(&origin.shown))?;
+        let head = disk.head().map_err(reading)?;
+        let at_origin = |error: Error| error.at(&origin.shown);
+        let compression = Compression::sniff(&head).map_err(at_origin)?;
+        let is_packed = compression != Compression::None;
+        let mut container = None;
+        if !is_packed {
+            container = container_of(&head, plan).map_err(at_origin)?;
+        }
         // Standard input is never mapped: somebody else may have read a part of it before.
-        let map = match size {
-            Some(size)
-                if plan.map && compression == Compression::None && !files::is_stdin(path) =>
-            {
-                Mapped::new(&origin, size).ok()
-            }
-            _ => None,
-        };
-        let body = match (map, compression) {
-            (Some(map), _) => {
+        let is_mappable = plan.map && !is_packed && container.is_none() && !files::is_stdin(path);
+        let map = size.filter(|_| is_mappable).and_then(|size| Mapped::new(&origin, size).ok());
+        let body = match map {
+            Some(map) => {
                 // Every byte is counted when it is delivered, these as well.
                 progress.store(progress_start, Ordering::Relaxed);
                 Body::Mapped(Arc::new(map), 0)
             }
-            (None, Compression::None) => Body::Stream(Stream::new(Reader::Plain(disk), head)),
-            (None, Compression::Gzip) => {
-                let decoder = Gzip::new(packed(head, disk));
-                Body::Stream(Stream::new(Reader::Gzip(Box::new(decoder)), Vec::new()))
-            }
-            (None, Compression::Zstd) => {
+            None => {
                 // Of a stream, nothing is read that is not decoded at once: more may come late.
                 let crew = how.crew.clone().filter(|_| rest_bytes.is_some());
                 let how = Unpacking { crew, ..how.clone() };
-                let unpacker = Unpacker::new(head, disk, plan.zstd_window_log_max, how);
-                let unpacker = Box::new(unpacker.map_err(reading)?);
-                Body::Stream(Stream::new(Reader::Zstd(unpacker), Vec::new()))
+                let mut stream = unpack(compression, head, disk, plan, how).map_err(reading)?;
+                if is_packed {
+                    let head = stream.head();
+                    compression.check_content(head).map_err(at_origin)?;
+                    container = container_of(head, plan).map_err(at_origin)?;
+                }
+                if let Some(container) = container {
+                    let parser = parser_of(container, plan).map_err(at_origin)?;
+                    stream = stream.into_rows(parser, plan.separator);
+                }
+                Body::Stream(stream)
             }
         };
         let summary = FileSummary {
             path: plan.name_of(path).to_owned(),
             compression,
+            container,
             mapped: matches!(body, Body::Mapped(..)),
             disk_bytes: 0,
             bytes: 0,
@@ -174,6 +192,54 @@ impl Source {
             ))),
             _ => Ok(()),
         }
+    }
+}
+
+/// The decoded bytes of a file that begins with `head` and goes on with `disk`.
+fn unpack(
+    compression: Compression,
+    head: Vec<u8>,
+    disk: Disk,
+    plan: &InputPlan,
+    how: Unpacking,
+) -> io::Result<Stream> {
+    let reader = match compression {
+        Compression::None => return Ok(Stream::new(Reader::Plain(disk), head)),
+        Compression::Zstd => {
+            Reader::Zstd(Box::new(Unpacker::new(head, disk, plan.zstd_window_log_max, how)?))
+        }
+        Compression::Gzip => Reader::Gzip(Box::new(Gzip::new(packed(head, disk)))),
+        Compression::Bzip2 => Reader::Bzip2(Box::new(steps::bzip2(packed(head, disk)))),
+        Compression::Xz => {
+            // What is for the window, and what the decoder takes beside it.
+            let bytes_max = (1 << plan.zstd_window_log_max.clamp(10, 31)) + XZ_BYTES_BESIDE;
+            Reader::Xz(Box::new(steps::xz(packed(head, disk), bytes_max)?), bytes_max)
+        }
+        Compression::Lz4 => Reader::Lz4(Box::new(Lz4::new(packed(head, disk)))),
+    };
+    Ok(Stream::new(reader, Vec::new()))
+}
+
+/// What kind of container a file is that begins, unpacked, with `head`; `None` if it is lines.
+fn container_of(head: &[u8], plan: &InputPlan) -> Result<Option<Container>> {
+    match plan.containers {
+        Containers::None => Ok(None),
+        Containers::Only(container) => Ok(Some(container)),
+        Containers::Detect => Container::sniff(head),
+    }
+}
+
+/// What takes a container apart.
+fn parser_of(container: Container, plan: &InputPlan) -> Result<Box<dyn Parser>> {
+    let field_bytes_max = plan.chunk_bytes.max(1).max(plan.line_bytes_max);
+    match container {
+        Container::Warc => Ok(Box::new(Warc::new(field_bytes_max))),
+        Container::Arc => Ok(Box::new(ArcFile::new(field_bytes_max))),
+        Container::Sitemap => Ok(Box::new(Sitemap::new(field_bytes_max))),
+        Container::Parquet => Err(Error::input(
+            "expected a list, a log or a web archive, found Parquet (50 41 52 31), which this build \
+             cannot read; build it with `--features parquet`, or write the column of URLs as CSV",
+        )),
     }
 }
 

@@ -9,13 +9,24 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use super::chunk::Chunk;
 use super::compression::{Compression, explain};
 use super::cut::Sizes;
+use super::decoded::Decoded;
 use super::gzip::Gzip;
+use super::lz4::Lz4;
 use super::mapped::Origin;
+use super::rows::{Parser, Rows};
+use super::steps::{self, Bzip2, Xz};
 use super::unpack::Unpacker;
 use crate::error::{Error, Result};
 
-/// Bytes read from a gzip file at once. Reason: many of its decoder's windows of 32 KiB.
+/// Bytes read from a packed file at once. Reason: many of the windows of 32 KiB of gzip.
 const PACKED_BUFFER_BYTES: usize = 128 << 10;
+
+/// Bytes at the beginning of a file by which is told what it is. Reason: a tar archive has its magic
+/// within the first 512, an XML file its root in the first kibibyte.
+pub(super) const HEAD_BYTES: usize = 1024;
+
+/// Bytes that tell what else a file is. Reason: the magic of bzip2 has as many.
+const MAGIC_BYTES: usize = 10;
 
 /// Bytes read from a stream at once. Reason: as much as a pipe holds by default.
 const STREAM_READ_BYTES: usize = 64 << 10;
@@ -37,6 +48,32 @@ impl Disk {
         progress: &Arc<AtomicU64>,
     ) -> Self {
         Disk { origin: Arc::clone(origin), left: rest_bytes, progress: Arc::clone(progress) }
+    }
+
+    /// The first bytes of the file: [`HEAD_BYTES`], or fewer at its end. Of a stream only as many
+    /// as tell what it is: more may come late.
+    pub(super) fn head(&mut self) -> io::Result<Vec<u8>> {
+        let mut head = Vec::new();
+        if !self.is_stream() {
+            self.fill(&mut head, HEAD_BYTES)?;
+            return Ok(head);
+        }
+        while head.len() < HEAD_BYTES && (head.len() < MAGIC_BYTES || is_telling(&head)) {
+            let before = head.len();
+            head.resize(HEAD_BYTES, 0);
+            let read = match self.read(&mut head[before..]) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {
+                    head.truncate(before);
+                    continue;
+                }
+                read => read?,
+            };
+            head.truncate(before + read);
+            if read == 0 {
+                break;
+            }
+        }
+        Ok(head)
     }
 
     /// Appends `bytes` bytes to `buffer`, or fewer at the end. What comes before an error is kept.
@@ -92,6 +129,13 @@ impl Disk {
     }
 }
 
+/// Do these first bytes of a stream look like those of a container or an archive?
+fn is_telling(head: &[u8]) -> bool {
+    let text = head.trim_ascii_start();
+    let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text).trim_ascii_start();
+    text.starts_with(b"<") || head.starts_with(b"filedesc:") || head.contains(&0)
+}
+
 /// Would reading from `file` give something, or its end, at once?
 fn is_ready(file: &std::fs::File) -> bool {
     let mut polled = [PollFd::new(file, PollFlags::IN)];
@@ -122,8 +166,59 @@ pub(super) enum Reader {
     Plain(Disk),
     Gzip(Box<Gzip<Packed>>),
     Zstd(Box<Unpacker>),
+    Bzip2(Box<Bzip2<Packed>>),
+    /// With the most memory that the decoder may take, in bytes.
+    Xz(Box<Xz<Packed>>, u64),
+    Lz4(Box<Lz4<Packed>>),
+    /// The records of a container; not the decoded bytes, but what was made of them.
+    Rows(Box<Rows>),
     #[cfg(test)]
     Test(Box<dyn Read + Send>),
+}
+
+impl Reader {
+    /// Appends `bytes` bytes to `buffer`, or somewhat more, or fewer at the end. What comes before
+    /// an error is kept.
+    pub(super) fn fill(&mut self, buffer: &mut Vec<u8>, bytes: usize) -> io::Result<()> {
+        match self {
+            Reader::Plain(disk) => {
+                let left = disk.left.and_then(|left| usize::try_from(left).ok());
+                buffer.reserve(left.map_or(bytes, |left| left.min(bytes)));
+                disk.fill(buffer, bytes)
+            }
+            Reader::Zstd(unpacker) => unpacker.fill(buffer, bytes),
+            Reader::Gzip(decoder) => read_into(decoder, buffer, bytes),
+            Reader::Bzip2(decoder) => read_into(decoder, buffer, bytes),
+            Reader::Xz(decoder, _) => read_into(decoder, buffer, bytes),
+            Reader::Lz4(decoder) => read_into(decoder, buffer, bytes),
+            Reader::Rows(rows) => rows.fill(buffer, bytes),
+            #[cfg(test)]
+            Reader::Test(reader) => read_into(reader, buffer, bytes),
+        }
+    }
+
+    /// What `error`, returned by [`Reader::fill`] after `decoded` bytes in all, means to a person.
+    ///
+    /// `shown` is the name of the file in messages.
+    pub(super) fn explain(&mut self, error: io::Error, shown: &str, decoded: u64) -> Error {
+        match self {
+            Reader::Rows(rows) => rows.explain(shown),
+            Reader::Zstd(unpacker) => unpacker.explain(error, shown, decoded),
+            Reader::Gzip(_) => explain(Compression::Gzip, error, shown, decoded),
+            Reader::Bzip2(_) => explain(Compression::Bzip2, error, shown, decoded),
+            Reader::Xz(_, memory_bytes_max) if steps::is_xz_memory_limit(&error) => {
+                Error::limit(format!(
+                    "{shown}: expected an xz file that takes at most {} KiB to unpack, found one \
+                     that takes more, after {decoded} decoded bytes; give it more memory with -S, \
+                     or decompress the file first",
+                    *memory_bytes_max >> 10,
+                ))
+            }
+            Reader::Xz(..) => explain(Compression::Xz, error, shown, decoded),
+            Reader::Lz4(_) => explain(Compression::Lz4, error, shown, decoded),
+            _ => Error::reading(format_args!("{shown}: after {decoded} bytes"), error),
+        }
+    }
 }
 
 /// A reader, and the lines that were read but not delivered.
@@ -173,16 +268,24 @@ impl Stream {
     ///
     /// `shown` is the name of the file in messages.
     pub(super) fn finish(&mut self, shown: &str) -> Result<()> {
-        match (self.error.take(), &self.reader) {
-            (None, _) => Ok(()),
-            (Some(error), Reader::Gzip(_)) => {
-                Err(explain(Compression::Gzip, error, shown, self.at))
-            }
-            (Some(error), Reader::Zstd(unpacker)) => Err(unpacker.explain(error, shown, self.at)),
-            (Some(error), _) => {
-                Err(Error::reading(format_args!("{shown}: after {} bytes", self.at), error))
-            }
+        match self.error.take() {
+            None => Ok(()),
+            Some(error) => Err(self.reader.explain(error, shown, self.at)),
         }
+    }
+
+    /// The records that `parser` finds in it, as rows that end with `separator`; before the first
+    /// chunk.
+    pub(super) fn into_rows(self, parser: Box<dyn Parser>, separator: u8) -> Stream {
+        let Stream { reader, buffer, ended, error, .. } = self;
+        let rows = Rows::new(Decoded::new(reader, buffer, ended, error), parser, separator);
+        Stream::new(Reader::Rows(Box::new(rows)), Vec::new())
+    }
+
+    /// The first bytes, [`HEAD_BYTES`] of them if there are as many; before the first chunk.
+    pub(super) fn head(&mut self) -> &[u8] {
+        self.fill(HEAD_BYTES);
+        &self.buffer
     }
 
     /// The next chunk without copying its bytes, if they are all at hand.
@@ -226,17 +329,7 @@ impl Stream {
         if missing == 0 || self.ended {
             return;
         }
-        let result = match &mut self.reader {
-            Reader::Plain(disk) => {
-                let left = disk.left.and_then(|left| usize::try_from(left).ok());
-                self.buffer.reserve(left.map_or(missing, |left| left.min(missing)));
-                disk.fill(&mut self.buffer, missing)
-            }
-            Reader::Gzip(decoder) => read_into(decoder, &mut self.buffer, missing),
-            Reader::Zstd(unpacker) => unpacker.fill(&mut self.buffer, missing),
-            #[cfg(test)]
-            Reader::Test(reader) => read_into(reader, &mut self.buffer, missing),
-        };
+        let result = self.reader.fill(&mut self.buffer, missing);
         self.error = result.err();
         self.ended = self.error.is_some() || self.buffer.len() < bytes;
     }

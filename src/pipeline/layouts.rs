@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use super::Job;
 use crate::error::Result;
-use crate::input::Chunk;
-use crate::record::formats::FieldMap;
+use crate::input::{Chunk, Container};
+use crate::record::formats::{self, FieldMap};
 use crate::record::{BaseUrl, Filter, Layout, LineFormat, Reading, detect, row_bytes};
 
 /// How the records of a job's files are found.
@@ -71,10 +71,14 @@ impl Layouts {
     }
 
     /// The parcel of `chunk`, or of the chunk before it, or of both; nothing if it has to wait for
-    /// the next. `None` at the end of the input.
+    /// the next. `None` at the end of the input. Its file is a `container`, or lines.
     ///
     /// Failure: the format of a file cannot be told.
-    pub(super) fn lay_out(&mut self, chunk: Option<Chunk>) -> Result<Vec<Parcel>> {
+    pub(super) fn lay_out(
+        &mut self,
+        chunk: Option<Chunk>,
+        container: Option<Container>,
+    ) -> Result<Vec<Parcel>> {
         let mut ready = Vec::new();
         let Some(mut chunk) = chunk else {
             ready.extend(self.held.take().map(|chunk| self.parcel(chunk)));
@@ -91,7 +95,7 @@ impl Layouts {
             }
         }
         if self.current.as_ref().is_none_or(|(file, _)| *file != chunk.file()) {
-            let layout = self.layout_of_file(&chunk)?;
+            let layout = self.layout_of_file(&chunk, container)?;
             self.current = Some((chunk.file(), layout));
         }
         if self.is_open(&chunk) {
@@ -107,9 +111,13 @@ impl Layouts {
         self.current.as_ref().map(|(file, layout)| (*file, layout))
     }
 
-    fn layout_of_file(&self, chunk: &Chunk) -> Result<Layout> {
+    fn layout_of_file(&self, chunk: &Chunk, container: Option<Container>) -> Result<Layout> {
         let bytes = if chunk.overlong().is_some() { &[] } else { chunk.bytes() };
         let mut layout = match &self.plan.format {
+            _ if container.is_some() => {
+                let rows = container.map(|container| formats::rows(container.name()));
+                Layout { format: rows, ..Layout::default() }
+            }
             None => detect::detect(bytes, self.reading)?,
             Some(FormatChoice::Named(name)) => detect::as_told(name, bytes, self.reading)?,
             Some(FormatChoice::Fields(name, fields)) => {

@@ -85,7 +85,8 @@ pub(super) fn scan_heavy<W, T: Send + Sync>(
                 };
                 is_over = chunk.is_none();
                 let file = input.summaries().last().map(|file| plan.name_of(&file.path));
-                let parcels = layouts.lay_out(chunk).map_err(|error| match file {
+                let container = input.summaries().last().and_then(|file| file.container);
+                let parcels = layouts.lay_out(chunk, container).map_err(|error| match file {
                     Some(name) if name.as_os_str() == "-" => error.at("standard input"),
                     Some(name) => error.at(show(name.as_os_str().as_encoded_bytes())),
                     None => error,

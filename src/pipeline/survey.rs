@@ -1,21 +1,21 @@
 //! `report`: how much is duplicate, on which hosts, by which rules.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::convert::Infallible;
 
 use super::budget::too_many;
+use super::facets::{Facets, Sums};
 use super::layouts::Parcel;
 use super::pool::Pool;
 use super::scan::{scan, scan_heavy};
 use super::walk::{Hand, each_entry, walk};
 use super::{InputFile, Job, MemoryUse, Outcome};
-use crate::canonical::Canonicalizer;
+use crate::canonical::{Canonicalizer, RuleId};
 use crate::cluster::{Census, Cluster, Keep, Ladders, Levels, Occurrence, Scattered, UNMERGED};
 use crate::error::Result;
 use crate::fingerprint::{Fingerprint, FingerprintKey};
-use crate::parts;
 use crate::record::{Entry, NO_HOST, Workspace, without_no_host};
-use crate::report::{ClusterRow, Example, HostRow, InputRow, LevelRow, Survey, Tally};
+use crate::report::{ClusterRow, Counts, Example, InputRow, LevelRow, SiteRuleRow, Survey, Tally};
 
 type Map<K, V> = HashMap<K, V, ahash::RandomState>;
 
@@ -37,11 +37,13 @@ struct Surveyed {
     tally: Tally,
     occurrence: Occurrence,
     ladders: Ladders,
-    /// The hosts of the chunk, and which of them each record is on.
-    hosts: Vec<Box<[u8]>>,
-    host_of: Vec<u32>,
+    facets: Facets,
+    records: u32,
+    lacks_host: bool,
     /// How many records each level changed.
     changed: Vec<u64>,
+    /// Records that rules of sites changed, and by which of them.
+    fired: Vec<(u32, Vec<usize>)>,
 }
 
 /// Surveys the job's input. `top` rows of hosts and clusters are told. With clusters to be told,
@@ -57,14 +59,15 @@ pub fn survey(job: &Job, top: usize) -> Result<(Survey, Outcome)> {
     let places = Levels::new(levels.len());
     let census = Census::new(Keep::First);
     let mut tally = Tally::default();
-    let mut hosts: Map<Box<[u8]>, (u64, u64)> = Map::default();
-    let mut host_bytes = 0;
+    let (mut sums, mut counts, mut lacks_host) = (Sums::default(), Counts::default(), false);
+    // By rule: how many records it changed, and how many of them merge by rules of sites.
+    let mut site_rules: BTreeMap<usize, (u64, u64)> = BTreeMap::new();
     let table_bytes = job.budget().table_bytes();
     let work = |hand: &mut Hand, chunk: &Parcel| look_at(job, chunk, hand, levels_of(job));
     let files = scan_heavy(job, &pool, "surveying", RECORD_BYTES, Hand::default, work, |batch| {
         let clusters = census.memory_bytes_ahead() + places.memory_bytes_ahead();
-        // The map of hosts may double.
-        let bytes = clusters + 2 * host_bytes;
+        // Their maps may double.
+        let bytes = clusters + 2 * sums.memory_bytes();
         if bytes > table_bytes {
             return Err(too_many(job, "report has", bytes));
         }
@@ -86,7 +89,10 @@ pub fn survey(job: &Job, top: usize) -> Result<(Survey, Outcome)> {
             },
         );
         for (chunk, surveyed) in &batch {
-            host_bytes += add_up(surveyed, &mut levels, &mut hosts);
+            counts.add(&add_up(surveyed, &mut levels));
+            add_site_rules(surveyed, levels.len() - 1, &mut site_rules);
+            sums.add(&surveyed.facets, &surveyed.ladders);
+            lacks_host |= surveyed.lacks_host;
             find_examples(job, chunk, surveyed, &mut levels);
         }
         Ok(Some(tally.lines - before))
@@ -94,7 +100,6 @@ pub fn survey(job: &Job, top: usize) -> Result<(Survey, Outcome)> {
     tally.unique = census.len();
     tally.duplicate = tally.records - census.len();
     tally.check()?;
-    let hosts_total = hosts.len() as u64;
     let largest = census.largest(top);
     let clusters =
         if largest.is_empty() { Vec::new() } else { describe_clusters(job, &pool, &largest)? };
@@ -103,8 +108,10 @@ pub fn survey(job: &Job, top: usize) -> Result<(Survey, Outcome)> {
         tally: tally.clone(),
         input: files.iter().map(input_row).collect(),
         levels,
-        hosts: top_hosts(hosts, top),
-        hosts_total,
+        site_rules: top_site_rules(job, site_rules, top),
+        breakdowns: sums.breakdowns(top),
+        counts,
+        lacks_host,
         clusters,
     };
     let memory = MemoryUse { budget_bytes: job.memory.bytes, ..MemoryUse::default() };
@@ -120,9 +127,9 @@ fn levels_of(job: &Job) -> usize {
 fn look_at(job: &Job, chunk: &Parcel, hand: &mut Hand, levels: usize) -> Surveyed {
     let (mut fingerprints, mut line_bytes, mut lines) = (vec![], vec![], vec![]);
     let (mut rungs, mut starts) = (vec![], vec![0u32]);
-    let (mut hosts, mut host_of) = (vec![], vec![]);
-    let mut numbers: Map<Box<[u8]>, u32> = Map::default();
+    let (mut facets, mut records, mut lacks_host) = (Facets::default(), 0, false);
     let mut changed = vec![0; levels];
+    let mut fired = Vec::new();
     let tally = walk(chunk, job, hand, |line, record, canonical| {
         let last = job.key.fingerprint(canonical.form);
         let has_no_host = record.url.starts_with(NO_HOST);
@@ -130,28 +137,28 @@ fn look_at(job: &Job, chunk: &Parcel, hand: &mut Hand, levels: usize) -> Surveye
         if canonical.form == spelling {
             rungs.push((0, last));
         } else {
-            climb(job.canonicalizer, &job.key, spelling, record.url, &mut rungs, &mut changed);
+            let rules =
+                climb(job.canonicalizer, &job.key, spelling, record.url, &mut rungs, &mut changed);
+            if !rules.is_empty() {
+                fired.push((fingerprints.len() as u32, rules));
+            }
         }
         starts.push(u32::try_from(rungs.len()).unwrap_or(u32::MAX));
         fingerprints.push(last);
         line_bytes.push(u32::try_from(record.spelling.len()).unwrap_or(u32::MAX));
         lines.push(line);
-        let host = parts::host_of(without_no_host(canonical.form)).unwrap_or(b"");
-        let number = numbers.get(host).copied().unwrap_or_else(|| {
-            let number = hosts.len() as u32;
-            hosts.push(Box::from(host));
-            numbers.insert(host.into(), number);
-            number
-        });
-        host_of.push(number);
+        facets.add(records, &record, without_no_host(canonical.form));
+        lacks_host |= has_no_host;
+        records += 1;
     });
     let scattered = Scattered::new(&fingerprints);
     let occurrence = Occurrence { scattered, line_bytes, lines, first_line: 0 };
     let ladders = Ladders::new(rungs, starts);
-    Surveyed { tally, occurrence, ladders, hosts, host_of, changed }
+    Surveyed { tally, occurrence, ladders, facets, records, lacks_host, changed, fired }
 }
 
-/// The forms of one line at every level at which it changes.
+/// The forms of one line at every level at which it changes. Returns the rules of its site that
+/// changed it.
 fn climb(
     canonicalizer: &Canonicalizer,
     key: &FingerprintKey,
@@ -159,7 +166,8 @@ fn climb(
     url: &[u8],
     rungs: &mut Vec<(u8, Fingerprint)>,
     changed: &mut [u64],
-) {
+) -> Vec<usize> {
+    let mut rules = Vec::new();
     let mut step = |level: usize, form: &[u8]| {
         rungs.push((level as u8, key.fingerprint(form)));
         changed[level] += u64::from(level > 0);
@@ -173,46 +181,70 @@ fn climb(
             for (level, form) in &trace.levels {
                 step(LEVELS_BEFORE_RULES - 1 + level, form);
             }
+            let mut before = &trace.parsed;
+            for step in &trace.steps {
+                if step.rule == RuleId::Dust {
+                    rules.extend(canonicalizer.profile().options.dust.fired(before));
+                }
+                before = &step.after;
+            }
+            rules.sort_unstable();
+            rules.dedup();
         }
         // Not parsed: the blanks at its end are all that can be taken away.
         Err(_) if url != line => step(1, url),
         Err(_) => {}
     }
+    rules
 }
 
-/// Adds a chunk's records to the sums. Returns how many bytes of memory the hosts take that are new.
-fn add_up(
-    surveyed: &Surveyed,
-    levels: &mut [LevelRow],
-    hosts: &mut Map<Box<[u8]>, (u64, u64)>,
-) -> u64 {
-    let mut new_bytes = 0;
-    let mut local = vec![(0u64, 0u64); surveyed.hosts.len()];
-    for (record, host) in (0u32..).zip(&surveyed.host_of) {
-        let merged = surveyed.ladders.merged(record);
-        let counts = &mut local[*host as usize];
-        counts.0 += 1;
-        if merged != UNMERGED {
-            counts.1 += 1;
-            levels[usize::from(merged)].merged += 1;
+/// Adds what the rules of sites did to a chunk's records. `last` is the level of rule `dust`, the
+/// last of all.
+fn add_site_rules(surveyed: &Surveyed, last: usize, sums: &mut BTreeMap<usize, (u64, u64)>) {
+    for (record, rules) in &surveyed.fired {
+        let is_merged = usize::from(surveyed.ladders.merged(*record)) == last;
+        for rule in rules {
+            let sum = sums.entry(*rule).or_default();
+            sum.0 += 1;
+            sum.1 += u64::from(is_merged);
         }
     }
-    for (host, (records, duplicate)) in surveyed.hosts.iter().zip(local) {
-        let counts = match hosts.get_mut(host) {
-            Some(counts) => counts,
-            None => {
-                // A slot of the map, and the name as it lies in memory.
-                new_bytes += 40 + host.len() as u64 + 16;
-                hosts.entry(host.clone()).or_default()
-            }
-        };
-        counts.0 += records;
-        counts.1 += duplicate;
+}
+
+fn top_site_rules(job: &Job, sums: BTreeMap<usize, (u64, u64)>, top: usize) -> Vec<SiteRuleRow> {
+    let dust = &job.canonicalizer.profile().options.dust;
+    let mut rows: Vec<SiteRuleRow> = sums
+        .into_iter()
+        .map(|(rule, (changed, merged))| SiteRuleRow {
+            rule: rule + 1,
+            title: dust.title(rule).unwrap_or_default().to_string(),
+            changed,
+            merged,
+        })
+        .collect();
+    // Stable: of equal ones, the first in the file first.
+    rows.sort_by_key(|row| std::cmp::Reverse((row.merged, row.changed)));
+    rows.truncate(top);
+    rows
+}
+
+/// Adds a chunk's records to the levels, and counts them.
+fn add_up(surveyed: &Surveyed, levels: &mut [LevelRow]) -> Counts {
+    let mut counts = Counts::default();
+    for record in 0..surveyed.records {
+        let merged = surveyed.ladders.merged(record);
+        if let Some(level) = levels.get_mut(usize::from(merged)) {
+            level.merged += 1;
+        }
+        counts.records += 1;
+        counts.pages += u64::from(merged == UNMERGED);
+        counts.urls += u64::from(merged != 0);
+        counts.astray += u64::from(surveyed.ladders.is_astray(record));
     }
     for (level, changed) in levels.iter_mut().zip(&surveyed.changed) {
         level.changed += changed;
     }
-    new_bytes
+    counts
 }
 
 /// Keeps the first records that merge at a step. Those that the step changed show more than those
@@ -226,7 +258,7 @@ fn find_examples(job: &Job, chunk: &Parcel, surveyed: &Surveyed, levels: &mut [L
         let enough = if level == 0 { row.examples.len() } else { changed };
         (enough < EXAMPLES && row.looks < LOOKS).then_some(level)
     };
-    let records = surveyed.host_of.len() as u32;
+    let records = surveyed.records;
     if !(0..records).any(|record| wanted(levels, record).is_some()) {
         return;
     }
@@ -268,18 +300,6 @@ fn forms_around(
         }
         (Err(_), _) => (line.to_vec(), url.to_vec()),
     }
-}
-
-fn top_hosts(hosts: Map<Box<[u8]>, (u64, u64)>, top: usize) -> Vec<HostRow> {
-    let mut rows: Vec<HostRow> = hosts
-        .into_iter()
-        .map(|(host, (records, duplicate))| HostRow { host: host.into(), records, duplicate })
-        .collect();
-    rows.sort_unstable_by(|a, b| {
-        (b.duplicate, b.records).cmp(&(a.duplicate, a.records)).then_with(|| a.host.cmp(&b.host))
-    });
-    rows.truncate(top);
-    rows
 }
 
 fn input_row(InputFile { summary, layout }: &InputFile) -> InputRow {

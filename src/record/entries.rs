@@ -34,7 +34,7 @@ pub struct Record<'a> {
     /// The URL in full.
     pub url: &'a [u8],
     /// What else the line says.
-    pub fields: Fields<'a>,
+    pub fields: &'a Fields<'a>,
 }
 
 /// How to read lines.
@@ -86,7 +86,12 @@ pub struct Entries<'a> {
     /// The first line, where a byte order mark was taken from it.
     first: Option<&'a [u8]>,
     workspace: &'a mut Workspace,
+    /// Of the latest record.
+    fields: Fields<'a>,
 }
+
+/// The fields of a line of a list.
+static NO_FIELDS: Fields<'static> = Fields::NONE;
 
 impl<'a> Entries<'a> {
     /// The entries of `chunk`, which holds whole lines; `starts_file` if it is the first of its
@@ -111,7 +116,8 @@ impl<'a> Entries<'a> {
         };
         // A mark with nothing behind it is no line.
         let first = first.filter(|_| chunk.len() > 3);
-        Entries { reading, layout: layout.clone(), lines, first, workspace }
+        let layout = layout.clone();
+        Entries { reading, layout, lines, first, workspace, fields: Fields::NONE }
     }
 
     /// The next entry.
@@ -178,7 +184,8 @@ impl<'a> Entries<'a> {
                 let Workspace { url, text } = &mut *self.workspace;
                 match assemble(&found, self.layout.base.as_deref(), url, text) {
                     Ok((spelling, url)) => {
-                        let fields = found.fields;
+                        self.fields = found.fields;
+                        let fields = &self.fields;
                         filtered(&self.layout, Record { line: row, spelling, url, fields })
                     }
                     Err(reject) => Entry::Reject(reject, row),
@@ -190,14 +197,14 @@ impl<'a> Entries<'a> {
 
 #[inline]
 fn whole<'a>(line: &'a [u8], url: &'a [u8]) -> Record<'a> {
-    Record { line, spelling: line, url, fields: Fields::default() }
+    Record { line, spelling: line, url, fields: &NO_FIELDS }
 }
 
 /// The entry of `record`, if it counts.
 #[inline]
 fn filtered<'a>(layout: &Layout, record: Record<'a>) -> Entry<'a> {
     match &layout.filter {
-        Some(filter) if !filter.admits(record.url, &record.fields) => Entry::Filtered(record.line),
+        Some(filter) if !filter.admits(record.url, record.fields) => Entry::Filtered(record.line),
         _ => Entry::Record(record),
     }
 }

@@ -49,6 +49,23 @@ pub struct Fields<'a> {
     pub escapes: Escapes,
 }
 
+impl Fields<'_> {
+    /// Nothing is known.
+    pub const NONE: Fields<'static> = Fields {
+        method: b"",
+        status: b"",
+        size: b"",
+        digest: b"",
+        mime: b"",
+        time: b"",
+        clock: b"",
+        redirect: b"",
+        referrer: b"",
+        agent: b"",
+        escapes: Escapes::None,
+    };
+}
+
 /// How text is escaped in the fields of a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Escapes {
@@ -61,7 +78,8 @@ pub enum Escapes {
     Json,
     /// Two quotes for one, as in CSV (RFC 4180).
     Quotes,
-    /// As CloudFront does in user agents: percent, two hex digits, once; in no URL.
+    /// As CloudFront does in user agents: percent and two hex digits, the percent sign escaped once
+    /// more or not; in no URL.
     PercentText,
 }
 

@@ -6,6 +6,7 @@
 //!         Layout: the format of the file, from `detect` or as told
 //! ```
 
+pub mod agent;
 mod assemble;
 mod cut;
 pub mod detect;

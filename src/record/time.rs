@@ -67,6 +67,24 @@ const MONTHS: [[u8; 3]; 12] = [
 /// Year, month from 1, day from 1.
 type Date = (i64, i64, i64);
 
+/// `seconds` as RFC 3339 in UTC, such as `2026-11-21T09:30:00Z`; years from 0 to 9999, others as
+/// the nearest of those.
+pub fn show(seconds: i64) -> String {
+    let seconds = seconds.clamp(-62_167_219_200, 253_402_300_799);
+    let (days, second) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
+    // Years that start in March, so that the leap day is the last of a year; 400 of them repeat.
+    let days = days + 719_468;
+    let (era, day) = (days.div_euclid(146_097), days.rem_euclid(146_097));
+    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
+    let day = day - (365 * year + year / 4 - year / 100);
+    let month = (5 * day + 2) / 153;
+    let day = day - (153 * month + 2) / 5 + 1;
+    let (year, month) =
+        if month < 10 { (400 * era + year, month + 3) } else { (400 * era + year + 1, month - 9) };
+    let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
+}
+
 /// `time` starts with `count` digits; behind them there is nothing, or a point.
 fn digits_alone(time: &[u8], count: usize) -> Option<i64> {
     let (digits, fraction) = time.split_at(count);
@@ -259,6 +277,18 @@ mod tests {
             ("9999-12-31T23:59:59Z", 253_402_300_799),
         ] {
             assert_eq!(parse(time.as_bytes(), b""), Some(expected), "{time}");
+        }
+    }
+
+    #[test]
+    fn what_is_shown_is_read() {
+        assert_eq!(show(0), "1970-01-01T00:00:00Z");
+        assert_eq!(show(951_827_696), "2000-02-29T12:34:56Z");
+        assert_eq!(show(i64::MAX), "9999-12-31T23:59:59Z");
+        assert_eq!(show(i64::MIN), "0000-01-01T00:00:00Z");
+        for days in 0..2_900_000i64 / 7 {
+            let seconds = days * 7 * 86_400 + 4_321;
+            assert_eq!(parse(show(seconds).as_bytes(), b""), Some(seconds));
         }
     }
 

@@ -6,6 +6,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::Tally;
+use super::breakdown::{Breakdown, Counts, Facet};
 use crate::bytes::show;
 use crate::canonical::Profile;
 
@@ -21,10 +22,14 @@ pub struct Survey {
     /// The waterfall: identical lines first, then parsing, then every rule in the order of
     /// application. `merged` sums up to `tally.duplicate`.
     pub levels: Vec<LevelRow>,
-    /// Hosts with the most duplicates, most first.
-    pub hosts: Vec<HostRow>,
-    /// How many hosts there are in all.
-    pub hosts_total: u64,
+    /// Rules of single sites that changed something, by the number of records, most first.
+    pub site_rules: Vec<SiteRuleRow>,
+    /// The counts by host, section and so on.
+    pub breakdowns: Vec<Breakdown>,
+    /// Records, different URLs, different pages.
+    pub counts: Counts,
+    /// Do some lines name no host, and there is none for them?
+    pub lacks_host: bool,
     /// The largest clusters, largest first.
     pub clusters: Vec<ClusterRow>,
 }
@@ -59,6 +64,19 @@ pub struct LevelRow {
     pub looks: u32,
 }
 
+/// A rule of a rule file.
+#[derive(Clone, Debug)]
+pub struct SiteRuleRow {
+    /// Its number in the file, from 1.
+    pub rule: usize,
+    /// The rule in one line.
+    pub title: String,
+    /// Records that it changed.
+    pub changed: u64,
+    /// Those among them that merge with an earlier one by rules of sites, and not before.
+    pub merged: u64,
+}
+
 /// A record that merges at a step.
 #[derive(Clone, Debug)]
 pub struct Example {
@@ -68,17 +86,6 @@ pub struct Example {
     pub before: Vec<u8>,
     /// Its form after the step; an earlier record has the same.
     pub after: Vec<u8>,
-}
-
-/// One host.
-#[derive(Clone, Debug)]
-pub struct HostRow {
-    /// The host in canonical form; empty for URLs without one.
-    pub host: Vec<u8>,
-    /// Records on it.
-    pub records: u64,
-    /// Those among them that are duplicates.
-    pub duplicate: u64,
 }
 
 /// One cluster.
@@ -122,16 +129,15 @@ impl Survey {
                 })
             })
             .collect();
-        let hosts: Vec<Value> = self
-            .hosts
+        let site_rules: Vec<Value> = self
+            .site_rules
             .iter()
             .map(|row| {
                 json!({
-                    "host": text(&row.host),
-                    "records": row.records,
-                    "unique": row.records - row.duplicate,
-                    "duplicate": row.duplicate,
-                    "ratio": ratio(row.duplicate, row.records),
+                    "rule": row.rule,
+                    "title": row.title,
+                    "changed": row.changed,
+                    "merged": row.merged,
                 })
             })
             .collect();
@@ -170,13 +176,17 @@ impl Survey {
                 "ratio": tally.duplicate_ratio(),
                 "unparsed": tally.unparsed.total(),
                 "scheme_added": tally.scheme_added,
-                "hosts": self.hosts_total,
+                "urls": self.counts.urls,
+                "other_spelling": self.counts.astray,
+                "comments": tally.comments,
+                "filtered": tally.filtered,
             },
             "rejected_by_kind": tally.rejected,
             "unparsed_by_kind": tally.unparsed,
             "input": self.input,
             "rules": rules,
-            "hosts": hosts,
+            "site_rules": site_rules,
+            "by": self.by(),
             "clusters": clusters,
         })
     }
@@ -186,9 +196,24 @@ impl Survey {
         let mut out = String::new();
         self.write_totals(&mut out);
         self.write_rules(&mut out);
-        self.write_hosts(&mut out);
+        self.write_site_rules(&mut out);
+        for breakdown in &self.breakdowns {
+            breakdown.write(&mut out, self.has_requests());
+        }
         self.write_clusters(&mut out);
         out
+    }
+
+    /// The tables by name of their facet.
+    fn by(&self) -> Value {
+        let tables = self.breakdowns.iter();
+        tables.map(|one| (one.facet.name().to_string(), one.to_json())).collect()
+    }
+
+    /// Are the records requests, and not lines of a list?
+    fn has_requests(&self) -> bool {
+        let by_status = self.breakdowns.iter().find(|one| one.facet == Facet::Status);
+        by_status.is_some_and(|one| !one.rows.is_empty())
     }
 
     fn write_totals(&self, out: &mut String) {
@@ -198,7 +223,20 @@ impl Survey {
             [only] => show(only.path.as_bytes()).to_string(),
             more => format!("{} files", more.len()),
         };
-        let _ = writeln!(out, "Duplicates in {files}, by profile {}\n", self.profile.title());
+        let mut formats: Vec<&str> = self.input.iter().map(|row| row.format.as_str()).collect();
+        formats.dedup();
+        let formats = match formats.as_slice() {
+            ["lines"] => String::new(),
+            more => format!(" ({})", more.join(", ")),
+        };
+        let profile = self.profile.title();
+        let _ = writeln!(out, "Duplicates in {files}{formats}, by profile {profile}");
+        if self.lacks_host {
+            out.push_str(
+                "Lines name no host: pages are told apart by their path alone (--base-url)\n",
+            );
+        }
+        out.push('\n');
         let mut row = |name: &str, count: u64, share: Option<u64>, note: &str| {
             let share = share.map_or(String::new(), |of| percent(count, of));
             let line = format!("  {name:<12}{:>14}  {share:>7}  {note}", number(count));
@@ -212,8 +250,26 @@ impl Survey {
         for (kind, count) in tally.rejected.seen() {
             row("rejected", count, Some(tally.lines), kind.explain());
         }
-        row("unique", tally.unique, Some(tally.records), "");
-        row("duplicate", tally.duplicate, Some(tally.records), "");
+        if tally.comments > 0 {
+            row("headers", tally.comments, Some(tally.lines), "and comments of the format");
+        }
+        if tally.filtered > 0 {
+            row("filtered", tally.filtered, Some(tally.lines), "left out, as asked for");
+        }
+        if self.has_requests() {
+            row("requests", tally.records, None, "");
+            row("URLs", self.counts.urls, Some(tally.records), "different, byte for byte");
+            row("pages", tally.unique, Some(tally.records), "different, by the profile");
+            row("duplicate", tally.duplicate, Some(tally.records), "of a page seen before");
+        } else {
+            row("unique", tally.unique, Some(tally.records), "");
+            row("duplicate", tally.duplicate, Some(tally.records), "");
+        }
+        if self.counts.astray > 0 {
+            let note = "asked for a page by another spelling than its first";
+            let note = if self.has_requests() { note } else { "spell their page another way" };
+            row("other sp.", self.counts.astray, Some(tally.records), note);
+        }
         if tally.scheme_added > 0 {
             row("no scheme", tally.scheme_added, Some(tally.records), "were given one");
         }
@@ -245,24 +301,22 @@ impl Survey {
         }
     }
 
-    fn write_hosts(&self, out: &mut String) {
-        let hosts: Vec<&HostRow> = self.hosts.iter().filter(|row| row.duplicate > 0).collect();
-        if hosts.is_empty() {
+    fn write_site_rules(&self, out: &mut String) {
+        if self.site_rules.is_empty() {
             return;
         }
-        let _ = writeln!(
-            out,
-            "\nHosts with the most duplicates, of {}\n\n  duplicates        lines    ratio  host",
-            number(self.hosts_total)
+        out.push_str(
+            "\nRules of sites: lines that each changed, and duplicates among them that no other rule finds\n\n  \
+             \x20   changed   duplicates  rule\n",
         );
-        for row in hosts {
-            let share = percent(row.duplicate, row.records);
-            let host = if row.host.is_empty() { "(none)".to_string() } else { short(&row.host) };
+        for row in &self.site_rules {
             let _ = writeln!(
                 out,
-                "{:>12} {:>12}  {share:>7}  {host}",
-                number(row.duplicate),
-                number(row.records)
+                "{:>13} {:>12}  {:>4}  {}",
+                number(row.changed),
+                number(row.merged),
+                row.rule,
+                short(row.title.as_bytes())
             );
         }
     }
@@ -303,16 +357,16 @@ pub fn number(count: u64) -> String {
     out
 }
 
-fn ratio(part: u64, whole: u64) -> f64 {
+pub(super) fn ratio(part: u64, whole: u64) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }
 
-fn percent(part: u64, whole: u64) -> String {
+pub(super) fn percent(part: u64, whole: u64) -> String {
     format!("{:.1} %", 100.0 * ratio(part, whole))
 }
 
 /// A URL for a table: safe for a terminal, and cut in the middle if it is long.
-fn short(url: &[u8]) -> String {
+pub(super) fn short(url: &[u8]) -> String {
     const CHARACTERS: usize = 110;
     let text: Vec<char> = show(&url[..url.len().min(4096)]).to_string().chars().collect();
     if text.len() <= CHARACTERS {

@@ -25,6 +25,7 @@ mod query;
 
 use std::sync::Arc;
 
+use super::dust::{DustRules, Target};
 use super::names::{IndexNames, Outlines, ParamNames, SessionNames};
 use super::profile::{Profile, Slash, Www};
 use super::rules::RuleId;
@@ -35,6 +36,9 @@ use classes::{
 };
 use hosts::Hosts;
 use query::{Piece, Query};
+
+/// Most rounds of a site's rules and those of the profile; then the reference lane counts steps.
+const ROUNDS: usize = 4;
 
 /// What the fast lane says.
 #[derive(Debug, PartialEq, Eq)]
@@ -57,6 +61,9 @@ pub(super) struct Scratch {
     pieces: Vec<Piece>,
     /// Pieces that had to be spelled anew.
     spelled: Vec<u8>,
+    /// A URL that rules of its site work on, and what they make of it.
+    target: Target,
+    rewritten: Vec<u8>,
 }
 
 /// A line and its marks.
@@ -93,6 +100,7 @@ pub(super) struct Fused {
     drop_empty_query: bool,
     index_names: Option<Arc<IndexNames>>,
     slash: Slash,
+    dust: Option<Arc<DustRules>>,
 }
 
 impl Fused {
@@ -112,8 +120,7 @@ impl Fused {
             || on(RuleId::Www) && options.www == Www::Add
             || on(RuleId::Scheme) && !options.scheme_to_http
             || on(RuleId::Params) && !options.keep_params.is_empty()
-            || on(RuleId::DefaultParams) && !options.default_params.is_empty()
-            || on(RuleId::Dust) && !options.dust.is_empty();
+            || on(RuleId::DefaultParams) && !options.default_params.is_empty();
         if !profile.parses || !base.into_iter().all(on) || asks_for_more {
             return None;
         }
@@ -151,6 +158,7 @@ impl Fused {
             drop_empty_query: on(RuleId::EmptyQuery),
             index_names: on(RuleId::DirectoryIndex).then(|| options.index_names.clone()),
             slash: options.slash,
+            dust: (on(RuleId::Dust) && !options.dust.is_empty()).then(|| options.dust.clone()),
         })
     }
 
@@ -165,7 +173,78 @@ impl Fused {
         if line.len() > URL_BYTES_MAX {
             return Answer::Refused;
         }
-        self.answer(line, scratch, out).unwrap_or(Answer::Refused)
+        let answer = self.answer(line, scratch, out).unwrap_or(Answer::Refused);
+        match &self.dust {
+            Some(dust) if answer != Answer::Refused => {
+                self.with_rules_of_site(dust, answer, scratch, out)
+            }
+            _ => answer,
+        }
+    }
+
+    /// Goes on from the `answer` with the rules of its site, if there are any: what they change is
+    /// made canonical again, until they change nothing.
+    #[inline]
+    fn with_rules_of_site<'a>(
+        &self,
+        dust: &DustRules,
+        answer: Answer<'a>,
+        scratch: &mut Scratch,
+        out: &mut Vec<u8>,
+    ) -> Answer<'a> {
+        let form = match answer {
+            Answer::Same(form) => form,
+            _ => out.as_slice(),
+        };
+        // Invariant: what this lane gives starts with http:// or https://, a name, and `:` or `/`.
+        let host_start = if form[4] == b's' { 8 } else { 7 };
+        let length = form[host_start..].iter().take_while(|byte| !matches!(byte, b'/' | b':'));
+        match &form[host_start..host_start + length.count()] {
+            host if dust.may_apply(host) => {
+                if let Answer::Same(form) = answer {
+                    out.clear();
+                    out.extend_from_slice(form);
+                }
+                match self.settle(dust, scratch, out) {
+                    Some(true) => Answer::Written,
+                    Some(false) => answer,
+                    None => Answer::Refused,
+                }
+            }
+            _ => answer,
+        }
+    }
+
+    /// Applies the rules of the site to the canonical URL in `out`. Says whether anything changed;
+    /// `None` to refuse.
+    #[inline(never)]
+    fn settle(&self, dust: &DustRules, scratch: &mut Scratch, out: &mut Vec<u8>) -> Option<bool> {
+        for round in 0..ROUNDS {
+            let fragment = scratch.target.read(out)?;
+            if !dust.apply(&mut scratch.target) {
+                return Some(round > 0);
+            }
+            let mut line = std::mem::take(&mut scratch.rewritten);
+            scratch.target.write(&mut line);
+            line.extend_from_slice(&out[fragment..]);
+            let again = match line.len() > URL_BYTES_MAX {
+                true => None,
+                false => self.answer(&line, scratch, out),
+            };
+            match again {
+                Some(Answer::Same(form)) => {
+                    out.clear();
+                    out.extend_from_slice(form);
+                }
+                Some(Answer::Written) => {}
+                _ => {
+                    scratch.rewritten = line;
+                    return None;
+                }
+            }
+            scratch.rewritten = line;
+        }
+        None
     }
 
     /// The same; `None` to refuse.
@@ -176,7 +255,7 @@ impl Fused {
         scratch: &mut Scratch,
         out: &mut Vec<u8>,
     ) -> Option<Answer<'a>> {
-        let Scratch { blocks, hosts, pieces, spelled } = scratch;
+        let Scratch { blocks, hosts, pieces, spelled, .. } = scratch;
         let url = Marked { line, marks: self.marker.mark(line, blocks) };
         let head = self.head(url, hosts)?;
         let path_end = url.marks.next(set::END, head.rest);

@@ -2,8 +2,21 @@
 
 pub(crate) mod access;
 pub(crate) mod alb;
+pub(crate) mod cdx;
+pub(crate) mod cloudfront;
+pub(crate) mod crawllog;
+pub(crate) mod csv;
+mod field_map;
 pub(crate) mod log_format;
+pub(crate) mod rows;
+#[cfg(test)]
+mod samples;
 pub(crate) mod squid;
+mod table;
+pub(crate) mod tsv;
+pub(crate) mod w3c;
+
+pub use field_map::FieldMap;
 
 use super::line_format::Recognize;
 
@@ -19,7 +32,7 @@ pub struct KnownFormat {
 }
 
 /// All formats but lists, the most specific first: of equally good ones the first is taken.
-pub const ALL: [KnownFormat; 7] = [
+pub const ALL: &[KnownFormat] = &[
     KnownFormat {
         name: "alb",
         about: "access log of an application load balancer of AWS",
@@ -51,6 +64,24 @@ pub const ALL: [KnownFormat; 7] = [
         about: "access log in the common log format",
         recognize: access::recognize_clf,
     },
+    KnownFormat {
+        name: "cloudfront",
+        about: "standard log of Amazon CloudFront",
+        recognize: cloudfront::recognize,
+    },
+    KnownFormat { name: "w3c", about: "W3C extended log: IIS, proxies", recognize: w3c::recognize },
+    KnownFormat { name: "cdx", about: "index of a web archive", recognize: cdx::recognize },
+    KnownFormat {
+        name: "crawllog",
+        about: "crawl log of Heritrix",
+        recognize: crawllog::recognize,
+    },
+    KnownFormat { name: "tsv", about: "table with tabs", recognize: tsv::recognize },
+    KnownFormat {
+        name: "csv",
+        about: "table with commas or semicolons",
+        recognize: csv::recognize,
+    },
 ];
 
 /// The format `name`.
@@ -58,28 +89,44 @@ pub fn find(name: &str) -> Option<&'static KnownFormat> {
     ALL.iter().find(|format| format.name == name)
 }
 
-/// The names of all formats, lists among them.
-pub fn names() -> Vec<&'static str> {
-    ALL.iter().map(|format| format.name).chain([super::Layout::LINES]).collect()
+/// The names of all formats, lists among them, with what they are.
+pub fn names() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let list = (super::Layout::LINES, "list: one URL on each line");
+    ALL.iter().map(|format| (format.name, format.about)).chain([list])
 }
-/// tmp
-#[derive(Clone, Debug, Default)]
-pub struct FieldMap;
-impl FieldMap {
-    /// tmp
-    pub fn parse(_: &str) -> crate::error::Result<FieldMap> {
-        Ok(FieldMap)
-    }
+
+/// The format of the rows of a container of the kind `name`, which `input` makes.
+pub fn rows(name: &'static str) -> std::sync::Arc<dyn super::LineFormat> {
+    std::sync::Arc::new(rows::Rows::new(name))
 }
+
 /// The format that `text` tells: see [`log_format::compile`].
 pub fn log_format(text: &str) -> crate::error::Result<std::sync::Arc<dyn super::LineFormat>> {
     log_format::compile(text)
 }
-/// tmp
+/// The table or the JSON lines whose first lines are `lines`, with the places that the user tells;
+/// of the format `name`, or of the one that the first line looks like.
+///
+/// Failure: a configuration error if the file has no such columns, or if `name` has no columns.
 pub fn with_fields(
-    _: Option<&str>,
-    _: &[&[u8]],
-    _: &FieldMap,
+    name: Option<&str>,
+    lines: &[&[u8]],
+    fields: &FieldMap,
 ) -> crate::error::Result<std::sync::Arc<dyn super::LineFormat>> {
-    Err(crate::error::Error::config("x"))
+    let first = lines.first().copied().unwrap_or_default();
+    let name = name.unwrap_or_else(|| match first {
+        [b'"', ..] => "csv",
+        first if first.contains(&b'\t') => "tsv",
+        _ => "csv",
+    });
+    Ok(match name {
+        "csv" => std::sync::Arc::new(csv::Csv::with_fields(first, fields)?),
+        "tsv" => std::sync::Arc::new(tsv::Tsv::with_fields(first, fields)?),
+        name => {
+            return Err(crate::error::Error::config(format!(
+                "--field: {name} has no columns to choose from; leave it out, or use csv, tsv or \
+                 jsonl"
+            )));
+        }
+    })
 }

@@ -1,0 +1,170 @@
+//! Web archives in the format before WARC: ARC files, one record after the other.
+//!
+//! ```text
+//! filedesc://NAME 0.0.0.0 20260101000000 text/plain 73\n    the first record: what the file is
+//! 1 0 Organization\n                                         version 1, or 2
+//! URL IP-address Archive-date Content-type Archive-length\n\n
+//! http://a.test/ 192.0.2.1 20260101000000 text/html 9\n
+//! 9 bytes, \n                                                head and body of HTTP
+//! ```
+//!
+//! Source: <https://archive.org/web/researcher/ArcFileFormat.php>.
+
+use super::decoded::Decoded;
+use super::http_head::{self, set};
+use super::rows::{Flaw, Parser, Row};
+use crate::bytes::show;
+use crate::error::Error;
+
+/// Takes ARC files apart: a row for each record but those that describe the file.
+pub(super) struct ArcFile {
+    /// Longest field in bytes that is kept whole.
+    field_bytes_max: usize,
+    line: Vec<u8>,
+    /// Fields of a header: 5, or 10 in version 2.
+    fields: usize,
+}
+
+impl ArcFile {
+    /// A field longer than `field_bytes_max` bytes makes its record damage.
+    pub(super) fn new(field_bytes_max: usize) -> Self {
+        ArcFile { field_bytes_max, line: Vec::new(), fields: 5 }
+    }
+}
+
+impl Parser for ArcFile {
+    fn next(&mut self, from: &mut Decoded, row: &mut Row) -> Result<bool, Flaw> {
+        loop {
+            from.skip_all_of(b"\r\n");
+            let at = from.at();
+            if from.ahead(1).is_empty() {
+                return Ok(false);
+            }
+            self.line.clear();
+            if !from.take_until(b"\n", &mut self.line, self.field_bytes_max.saturating_add(1000)) {
+                return Err(Flaw::Cut(at));
+            }
+            let line = self.line.trim_ascii_end();
+            let is_file = line.starts_with(b"filedesc://");
+            // Blanks in URLs are not escaped, so fields are counted from the end; the first record
+            // has the fields of its version, which is told in its block.
+            let count = if is_file && from.ahead(2).starts_with(b"2 ") { 10 } else { self.fields };
+            let count = if is_file && from.ahead(2).starts_with(b"1 ") { 5 } else { count };
+            self.fields = count;
+            let mut fields = line.rsplitn(count, |byte| *byte == b' ');
+            let length =
+                fields.next().and_then(|text| std::str::from_utf8(text).ok()?.parse().ok());
+            let rest: Vec<&[u8]> = fields.collect();
+            let (Some(length), true) = (length, rest.len() == count - 1) else {
+                return Err(Flaw::Shape(Error::input(format!(
+                    "expected an ARC record of {count} fields at byte {at}, found \"{}\"; the file is \
+                     damaged, get it again",
+                    show(&line[..line.len().min(80)])
+                ))));
+            };
+            if !is_file {
+                // From the end: URL, address, date, type, and in version 2 status, checksum, ...
+                let field = |number: usize| rest[rest.len() - 1 - number];
+                let said = |text: &'static [u8]| move |field: &&[u8]| *field != text;
+                set(&mut row.url, field(0));
+                set(&mut row.time, field(2));
+                http_head::look_at(from, length, row);
+                if let Some(mime) = Some(field(3)).filter(said(b"no-type")) {
+                    set(&mut row.mime, mime);
+                }
+                if count == 10 {
+                    for (place, field) in [
+                        (&mut row.status, field(4)),
+                        (&mut row.digest, field(5)),
+                        (&mut row.redirect, field(6)),
+                    ] {
+                        if field != b"-" {
+                            set(place, field);
+                        }
+                    }
+                }
+                row.size.extend_from_slice(length.to_string().as_bytes());
+            }
+            if !from.skip(length) {
+                return Err(Flaw::Cut(at));
+            }
+            if !is_file {
+                return Ok(true);
+            }
+        }
+    }
+
+    fn unit(&self) -> &'static str {
+        "ARC record"
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::rows::tests::rows;
+    use super::*;
+
+    const PAGE: &str = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<p>\n";
+
+    fn file(version: u8, records: &[(&str, &str)]) -> String {
+        let about = match version {
+            1 => "1 0 Own\nURL IP-address Archive-date Content-type Archive-length\n",
+            _ => {
+                "2 0 Own\nURL IP-address Archive-date Content-type Result-code Checksum Location Offset \
+                  Filename Archive-length\n"
+            }
+        };
+        let more = if version == 1 { "" } else { "200 - - 0 a.arc " };
+        let first = format!(
+            "filedesc://a.arc 0.0.0.0 20261121100000 text/plain {more}{}\n{about}\n",
+            about.len()
+        );
+        let rest: String = records
+            .iter()
+            .map(|(header, block)| format!("{header} {}\n{block}\n", block.len()))
+            .collect();
+        first + &rest
+    }
+
+    fn check(bytes: &str, expected: &[&str], error: Option<&str>) {
+        let (found, told) = rows(Box::new(ArcFile::new(1000)), bytes.as_bytes());
+        assert_eq!(found, expected);
+        match (&told, error) {
+            (None, None) => {}
+            (Some(told), Some(part)) if told.contains(part) => {}
+            _ => panic!("expected {error:?}, found {told:?}"),
+        }
+    }
+
+    #[test]
+    fn versions() {
+        let page = ("http://a.test/ 192.0.2.1 20261121100000 text/plain", PAGE);
+        let blank = ("http://a.test/b c 192.0.2.1 20261121100000 no-type", "x");
+        let one = file(1, &[page, blank]);
+        let length = PAGE.len();
+        let row = format!("http://a.test/|20261121100000|200||text/html|{length}");
+        check(&one, &[&row, "http://a.test/b c|20261121100000||||1"], None);
+        let two = (
+            "http://a.test/ 192.0.2.1 20261121100000 text/plain 301 ABC http://b.test/ 5 a.arc",
+            "",
+        );
+        let two = file(2, &[two]);
+        let row_two = "http://a.test/|20261121100000|301||text/plain|0|ABC|http://b.test/";
+        check(&two, &[row_two], None);
+        check(
+            &[&two[..], &one, &two].concat(),
+            &[row_two, &row, "http://a.test/b c|20261121100000||||1", row_two],
+            None,
+        );
+        check(
+            &one[..one.len() - 3],
+            &[&row],
+            Some("expected the end of the ARC record that begins at"),
+        );
+        check(
+            &format!("{one}junk\n"),
+            &[&row, "http://a.test/b c|20261121100000||||1"],
+            Some("found \"junk\""),
+        );
+    }
+}

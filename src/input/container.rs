@@ -1,0 +1,164 @@
+//! Files whose records are no lines, told from their first bytes.
+
+use std::fmt;
+
+use crate::error::{Error, Result};
+
+/// A kind of file whose records are no lines. Its records become rows: see `rows.rs`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Container {
+    /// Records of a web archive (ISO 28500): WARC 1.0 and 1.1, and what came before them.
+    Warc,
+    /// Records of a web archive in the format before WARC (Internet Archive, 1996): versions 1, 2.
+    Arc,
+    /// A sitemap, or an index of sitemaps (sitemaps.org protocol 0.9).
+    Sitemap,
+    /// A table in columns (Apache Parquet).
+    Parquet,
+}
+
+impl Container {
+    /// Every kind.
+    pub const ALL: [Container; 4] =
+        [Container::Warc, Container::Arc, Container::Sitemap, Container::Parquet];
+
+    /// The name on the command line and in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Container::Warc => "warc",
+            Container::Arc => "arc",
+            Container::Sitemap => "sitemap",
+            Container::Parquet => "parquet",
+        }
+    }
+
+    /// What it is, in a few words.
+    pub fn about(self) -> &'static str {
+        match self {
+            Container::Warc => "web archive, a record for each response",
+            Container::Arc => "web archive, the older kind",
+            Container::Sitemap => "sitemap or index of sitemaps, XML",
+            Container::Parquet => "table of columns, with the feature parquet",
+        }
+    }
+
+    /// Tells the container by `head`, the first bytes of what was unpacked: a kibibyte of them, or
+    /// all there is. `None` for files of lines.
+    ///
+    /// Failure: an input error for XML that is a feed and no sitemap.
+    pub(super) fn sniff(head: &[u8]) -> Result<Option<Self>> {
+        match head {
+            [b'W', b'A', b'R', b'C', b'/', b'0'..=b'9', b'.', ..] => Ok(Some(Container::Warc)),
+            // The magic, and the header of a page: a struct in Thrift's compact protocol.
+            [b'P', b'A', b'R', b'1', 0..=0x1f, ..] => Ok(Some(Container::Parquet)),
+            _ if head.starts_with(b"filedesc://") => Ok(Some(Container::Arc)),
+            [0xff, 0xfe, b'<', 0, ..] | [0xfe, 0xff, 0, b'<', ..] => Err(Error::input(
+                "expected UTF-8, found XML in UTF-16; convert it first, as in `iconv -f UTF-16 -t \
+                 UTF-8 FILE | undust`",
+            )),
+            _ => match root_of(head) {
+                Some(b"urlset" | b"sitemapindex") => Ok(Some(Container::Sitemap)),
+                Some(b"rss" | b"feed" | b"RDF") => Err(not_a_sitemap("a feed (RSS or Atom)")),
+                _ => Ok(None),
+            },
+        }
+    }
+}
+
+impl fmt::Display for Container {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// Which files are taken apart.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Containers {
+    /// Those that are containers by their first bytes.
+    #[default]
+    Detect,
+    /// None: every file is lines.
+    None,
+    /// All of them, as this kind. A file of another kind is an error.
+    Only(Container),
+}
+
+/// The error for XML that is `found`.
+pub(super) fn not_a_sitemap(found: &str) -> Error {
+    Error::input(format!(
+        "expected a sitemap (<urlset> or <sitemapindex>), found {found}; extract the URLs first, one \
+         on each line"
+    ))
+}
+
+/// The part of an XML name after its prefix.
+pub(super) fn local_name(name: &[u8]) -> &[u8] {
+    memchr::memchr(b':', name).map_or(name, |colon| &name[colon + 1..])
+}
+
+/// The local name of the root of an XML document, if `head` begins one and shows its root.
+fn root_of(head: &[u8]) -> Option<&[u8]> {
+    let after = |rest: &'static [u8], text: &[u8]| -> Option<usize> {
+        memchr::memmem::find(text, rest).map(|at| at + rest.len())
+    };
+    let mut rest = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
+    loop {
+        rest = rest.trim_ascii_start().strip_prefix(b"<")?;
+        let skipped = match rest {
+            [b'?', ..] => after(b"?>", rest)?,
+            [b'!', b'-', b'-', ..] => after(b"-->", rest)?,
+            [b'!', ..] => after(b">", rest)?,
+            _ => break,
+        };
+        rest = &rest[skipped..];
+    }
+    let is_end = |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, b'>' | b'/');
+    let end = rest.iter().position(is_end)?;
+    Some(local_name(&rest[..end]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sniffs_what_is_inside() {
+        let bom = "\u{feff}<?xml version='1.0'?>\n<urlset>";
+        for (given, expected, why) in [
+            ("", None, "nothing"),
+            ("WARC/1.0\r\n", Some(Container::Warc), "a version"),
+            ("WARC/.test", None, "a line that begins like one"),
+            ("filedesc://a.arc 0.0.0.0 ", Some(Container::Arc), "the first record"),
+            ("PAR1\x15\x04", Some(Container::Parquet), "magic and page"),
+            ("PAR1.example.com", None, "a line that begins like one"),
+            ("<urlset>", Some(Container::Sitemap), "no declaration"),
+            (bom, Some(Container::Sitemap), "a mark, a declaration"),
+            (
+                "<?xml?><!-- <rss> --><!DOCTYPE x><s:sitemapindex x='y'>",
+                Some(Container::Sitemap),
+                "all",
+            ),
+            ("<?xml version='1.0'?><!-- a comment without", None, "no root in the head"),
+            ("<urlset", None, "no end of the name"),
+            ("<html><body>", None, "another document"),
+            ("http://a.test/", None, "a line"),
+        ] {
+            assert_eq!(Container::sniff(given.as_bytes()).unwrap(), expected, "{why}");
+        }
+    }
+
+    #[test]
+    fn feeds_are_no_sitemaps() {
+        for given in ["<?xml?><rss version='2.0'>", "<feed xmlns='x'>", "<rdf:RDF a='b'>"] {
+            let error = Container::sniff(given.as_bytes()).unwrap_err();
+            assert!(error.is_input() && error.to_string().contains("found a feed"), "{error}");
+        }
+        let error = Container::sniff(b"\xff\xfe<\0?\0").unwrap_err().to_string();
+        assert!(error.contains("UTF-16"), "{error}");
+    }
+
+    #[test]
+    fn names() {
+        assert_eq!(Container::ALL.map(Container::name), ["warc", "arc", "sitemap", "parquet"]);
+    }
+}

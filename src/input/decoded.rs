@@ -1,0 +1,182 @@
+//! The decoded bytes of a container, with as many of them ahead as its parser asks for.
+
+use std::io;
+
+use super::stream::Reader;
+use crate::error::Error;
+
+/// Bytes asked of the reader at once. Reason: some pages of a web archive, and little memory.
+const READ_BYTES: usize = 256 << 10;
+
+/// A reader, and the bytes that were read but not used.
+pub(super) struct Decoded {
+    reader: Reader,
+    buffer: Vec<u8>,
+    used: usize,
+    /// Bytes from the start to the first unused one.
+    at: u64,
+    ended: bool,
+    /// Why it ended, unless it was the end of the file.
+    error: Option<io::Error>,
+}
+
+impl Decoded {
+    /// Goes on after `buffer`, which `reader` has given, with `error` if that ended it.
+    pub(super) fn new(
+        reader: Reader,
+        buffer: Vec<u8>,
+        ended: bool,
+        error: Option<io::Error>,
+    ) -> Self {
+        Decoded { reader, buffer, used: 0, at: 0, ended, error }
+    }
+
+    /// Where the next byte is: bytes from the start.
+    pub(super) fn at(&self) -> u64 {
+        self.at
+    }
+
+    /// The next bytes: `bytes` of them or more, or all that is left. Not used up.
+    pub(super) fn ahead(&mut self, bytes: usize) -> &[u8] {
+        while self.buffer.len() - self.used < bytes && !self.ended {
+            self.buffer.drain(..self.used);
+            self.used = 0;
+            let more = READ_BYTES.max(bytes);
+            let goal = self.buffer.len() + more;
+            self.error = self.reader.fill(&mut self.buffer, more).err();
+            self.ended = self.error.is_some() || self.buffer.len() < goal;
+        }
+        &self.buffer[self.used..]
+    }
+
+    /// Uses up `bytes` bytes, which are ahead.
+    pub(super) fn consume(&mut self, bytes: usize) {
+        self.used += bytes;
+        self.at += bytes as u64;
+    }
+
+    /// Uses up `bytes` bytes. `false` if there are not as many.
+    pub(super) fn skip(&mut self, bytes: u64) -> bool {
+        let mut left = bytes;
+        while left > 0 {
+            let ahead = self.ahead(1).len();
+            if ahead == 0 {
+                return false;
+            }
+            let now = usize::try_from(left).unwrap_or(usize::MAX).min(ahead);
+            self.consume(now);
+            left -= now as u64;
+        }
+        true
+    }
+
+    /// Uses up all bytes before the first that is none of `bytes`.
+    pub(super) fn skip_all_of(&mut self, bytes: &[u8]) {
+        loop {
+            let ahead = self.ahead(1);
+            let count = ahead.iter().take_while(|byte| bytes.contains(byte)).count();
+            let is_done = count < ahead.len() || count == 0;
+            self.consume(count);
+            if is_done {
+                return;
+            }
+        }
+    }
+
+    /// Uses up everything to the end of `mark`, and appends what is before it to `out`, which is
+    /// allowed to grow to `bytes_max` bytes and one: what is beyond is lost. `false` if there is no
+    /// `mark` any more.
+    pub(super) fn take_until(&mut self, mark: &[u8], out: &mut Vec<u8>, bytes_max: usize) -> bool {
+        let mut wanted = mark.len();
+        loop {
+            let ahead = self.ahead(wanted);
+            let found = match mark {
+                [byte] => memchr::memchr(*byte, ahead),
+                _ => memchr::memmem::find(ahead, mark),
+            };
+            // The mark may begin with the last bytes.
+            let keeps = mark.len() - 1;
+            let before = found.unwrap_or(ahead.len().saturating_sub(keeps));
+            let room = bytes_max.saturating_add(1).saturating_sub(out.len());
+            out.extend_from_slice(&ahead[..before.min(room)]);
+            let is_short = ahead.len() < wanted;
+            match found {
+                Some(_) => {
+                    self.consume(before + mark.len());
+                    return true;
+                }
+                None if is_short => {
+                    let rest = self.ahead(0).len();
+                    self.consume(rest);
+                    return false;
+                }
+                None => self.consume(before),
+            }
+            wanted = mark.len();
+        }
+    }
+
+    /// What ended the bytes before their end, as an error for people; `shown` is the file's name.
+    pub(super) fn take_error(&mut self, shown: &str) -> Option<Error> {
+        let error = self.error.take()?;
+        let decoded = self.at + (self.buffer.len() - self.used) as u64;
+        Some(self.reader.explain(error, shown, decoded))
+    }
+
+    /// Has something ended the bytes before their end?
+    pub(super) fn is_damaged(&self) -> bool {
+        self.error.is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+
+    use super::*;
+
+    /// Gives few bytes at a time.
+    struct Slow(io::Cursor<Vec<u8>>);
+
+    impl Read for Slow {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            let few = buffer.len().min(3);
+            self.0.read(&mut buffer[..few])
+        }
+    }
+
+    fn decoded(bytes: &[u8]) -> Decoded {
+        let reader = Reader::Test(Box::new(Slow(io::Cursor::new(bytes.to_vec()))));
+        Decoded::new(reader, Vec::new(), false, None)
+    }
+
+    #[test]
+    fn what_is_ahead_stays() {
+        let mut bytes = decoded(b"0123456789");
+        assert_eq!(&bytes.ahead(4)[..4], b"0123");
+        bytes.consume(3);
+        assert_eq!(bytes.ahead(100), b"3456789");
+        assert_eq!(bytes.at(), 3);
+        assert!(bytes.skip(7) && !bytes.skip(1) && bytes.skip(0));
+        assert_eq!((bytes.at(), bytes.ahead(1).len()), (10, 0));
+    }
+
+    #[test]
+    fn marks_are_found_across_seams() {
+        let filler = "-".repeat(READ_BYTES - 1);
+        let text = format!("a]]b{filler}]]>c]]>]]>d]");
+        let mut bytes = decoded(text.as_bytes());
+        let mut out = Vec::new();
+        assert!(bytes.take_until(b"]]>", &mut out, 1 << 20));
+        assert_eq!(out, format!("a]]b{filler}").as_bytes());
+        out.clear();
+        assert!(bytes.take_until(b"]]>", &mut out, 10) && out == b"c");
+        out.clear();
+        assert!(bytes.take_until(b"]]>", &mut out, 10) && out.is_empty());
+        assert!(!bytes.take_until(b"]]>", &mut out, 10));
+        assert_eq!(bytes.at(), text.len() as u64);
+        let mut out = Vec::new();
+        assert!(decoded(b"0123456789\n").take_until(b"\n", &mut out, 4));
+        assert_eq!(out, b"01234");
+    }
+}

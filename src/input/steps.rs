@@ -1,0 +1,249 @@
+//! Bzip2 and xz files decoded, stream after stream.
+//!
+//! The readers of the two crates drop what they decoded in the call that finds the damage. So their
+//! decoders are driven here, step by step, and an error waits until what came before it is read.
+
+use std::io::{self, BufRead, Read};
+
+use liblzma::stream::{Action, CONCATENATED};
+
+use super::gzip::skip_zeros;
+
+/// What a decoder did in one call.
+pub(super) struct Step {
+    /// Bytes of the input that were used.
+    used: usize,
+    /// Bytes of the output that were filled.
+    made: usize,
+    /// Is the stream complete? Or why it cannot go on.
+    end: io::Result<bool>,
+}
+
+/// A decoder of one or more streams.
+pub(super) trait Decoder: Sized {
+    /// Decodes some of `input` into `output`. An empty `input` is the end of the file.
+    fn step(&mut self, input: &[u8], output: &mut [u8]) -> Step;
+
+    /// The decoder of the stream after this one, or `None` if this was all.
+    fn next_stream(&self, reader: &mut impl BufRead) -> io::Result<Option<Self>>;
+}
+
+/// The decoded bytes of a file. An end of file inside a stream is an error, never a quiet end.
+pub(super) struct Steps<R, D> {
+    reader: R,
+    /// `None` after the last stream.
+    decoder: Option<D>,
+    /// To be told once what was decoded before it has been read.
+    error: Option<io::Error>,
+}
+
+impl<R: BufRead, D: Decoder> Steps<R, D> {
+    fn new(reader: R, decoder: D) -> Self {
+        Steps { reader, decoder: Some(decoder), error: None }
+    }
+}
+
+impl<R: BufRead, D: Decoder> Read for Steps<R, D> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if buffer.is_empty() {
+            return Ok(0);
+        }
+        loop {
+            if let Some(error) = self.error.take() {
+                return Err(error);
+            }
+            let Some(decoder) = &mut self.decoder else { return Ok(0) };
+            let input = self.reader.fill_buf()?;
+            let at_end = input.is_empty();
+            let Step { used, made, end } = decoder.step(input, buffer);
+            self.reader.consume(used);
+            match end {
+                Ok(true) => self.decoder = decoder.next_stream(&mut self.reader)?,
+                Ok(false) if at_end && made == 0 => {
+                    self.error = Some(io::ErrorKind::UnexpectedEof.into());
+                }
+                Ok(false) => {}
+                Err(error) => self.error = Some(error),
+            }
+            if made > 0 {
+                return Ok(made);
+            }
+        }
+    }
+}
+
+/// The streams of a bzip2 file. Zeros after a stream are skipped, as after a member of gzip.
+pub(super) type Bzip2<R> = Steps<R, bzip2::Decompress>;
+
+/// Begins to decode a bzip2 file.
+pub(super) fn bzip2<R: BufRead>(reader: R) -> Bzip2<R> {
+    Steps::new(reader, bzip2::Decompress::new(false))
+}
+
+impl Decoder for bzip2::Decompress {
+    fn step(&mut self, input: &[u8], output: &mut [u8]) -> Step {
+        let (used, made) = (self.total_in(), self.total_out());
+        let end = match self.decompress(input, output) {
+            Ok(bzip2::Status::StreamEnd) => Ok(true),
+            Ok(bzip2::Status::MemNeeded) => Err(io::ErrorKind::OutOfMemory.into()),
+            Ok(_) => Ok(false),
+            Err(error) => Err(io::Error::new(io::ErrorKind::InvalidData, error)),
+        };
+        let used = (self.total_in() - used) as usize;
+        Step { used, made: (self.total_out() - made) as usize, end }
+    }
+
+    fn next_stream(&self, reader: &mut impl BufRead) -> io::Result<Option<Self>> {
+        Ok(skip_zeros(reader)?.then(|| bzip2::Decompress::new(false)))
+    }
+}
+
+/// The streams of an xz file, with the padding between them.
+pub(super) type Xz<R> = Steps<R, XzStreams>;
+
+/// A decoder of all the streams of an xz file.
+pub(super) struct XzStreams(liblzma::stream::Stream);
+
+/// Begins to decode an xz file. The decoder takes at most `memory_bytes_max` bytes of memory.
+pub(super) fn xz<R: BufRead>(reader: R, memory_bytes_max: u64) -> io::Result<Xz<R>> {
+    let stream = liblzma::stream::Stream::new_stream_decoder(memory_bytes_max, CONCATENATED)?;
+    Ok(Steps::new(reader, XzStreams(stream)))
+}
+
+/// Is it an error of [`xz`] that says that there is not enough memory?
+pub(super) fn is_xz_memory_limit(error: &io::Error) -> bool {
+    let error = error.get_ref().and_then(|error| error.downcast_ref::<liblzma::stream::Error>());
+    error == Some(&liblzma::stream::Error::MemLimit)
+}
+
+impl Decoder for XzStreams {
+    fn step(&mut self, input: &[u8], output: &mut [u8]) -> Step {
+        let (used, made) = (self.0.total_in(), self.0.total_out());
+        let action = if input.is_empty() { Action::Finish } else { Action::Run };
+        let end = match self.0.process(input, output, action) {
+            Ok(liblzma::stream::Status::StreamEnd) => Ok(true),
+            Ok(_) => Ok(false),
+            Err(error) => Err(io::Error::from(error)),
+        };
+        let used = (self.0.total_in() - used) as usize;
+        Step { used, made: (self.0.total_out() - made) as usize, end }
+    }
+
+    /// The decoder knows all the streams: it ends with the file.
+    fn next_stream(&self, _: &mut impl BufRead) -> io::Result<Option<Self>> {
+        Ok(None)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{BufReader, Write};
+
+    use super::*;
+    use crate::bytes::show;
+
+    fn pack_bzip2(bytes: &[u8]) -> Vec<u8> {
+        let mut encoder = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::fast());
+        encoder.write_all(bytes).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    fn pack_xz(bytes: &[u8]) -> Vec<u8> {
+        let mut encoder = liblzma::write::XzEncoder::new(Vec::new(), 0);
+        encoder.write_all(bytes).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    type Told = (Vec<u8>, Option<io::ErrorKind>);
+
+    fn decode(is_xz: bool, packed: &[u8], buffer_bytes: usize) -> Told {
+        let reader = BufReader::with_capacity(buffer_bytes, packed);
+        let mut bytes = Vec::new();
+        let result = if is_xz {
+            xz(reader, 1 << 24).unwrap().read_to_end(&mut bytes)
+        } else {
+            bzip2(reader).read_to_end(&mut bytes)
+        };
+        (bytes, result.err().map(|error| error.kind()))
+    }
+
+    /// Decodes with buffers of many sizes, because seams are where decoders break.
+    fn check(is_xz: bool, packed: &[u8], expected: &[u8], error: Option<io::ErrorKind>, why: &str) {
+        for buffer_bytes in [1, 2, 3, 7, 64, 1 << 16] {
+            let (bytes, found) = decode(is_xz, packed, buffer_bytes);
+            assert_eq!(show(&bytes).to_string(), show(expected).to_string(), "{why}, xz: {is_xz}");
+            assert_eq!(found, error, "{why}, xz: {is_xz}");
+        }
+    }
+
+    const DAMAGED: Option<io::ErrorKind> = Some(io::ErrorKind::InvalidData);
+
+    #[test]
+    fn streams() {
+        for (is_xz, pack) in [(false, pack_bzip2 as fn(&[u8]) -> Vec<u8>), (true, pack_xz)] {
+            let (one, two) = (pack(b"one\n"), pack(b"two\n"));
+            check(is_xz, &one, b"one\n", None, "one stream");
+            check(is_xz, &pack(b""), b"", None, "a stream of nothing");
+            check(is_xz, &[&one[..], &two].concat(), b"one\ntwo\n", None, "two streams");
+            let three = [&one[..], &pack(b""), &two].concat();
+            check(is_xz, &three, b"one\ntwo\n", None, "an empty one between");
+            check(is_xz, &[&one[..], &[0; 40]].concat(), b"one\n", None, "zeros at the end");
+            check(is_xz, &[&one[..], &[0; 8], &two].concat(), b"one\ntwo\n", None, "zeros between");
+            check(
+                is_xz,
+                &[&one[..], b"\0\0\0\0junk junk junk"].concat(),
+                b"one\n",
+                DAMAGED,
+                "junk",
+            );
+        }
+    }
+
+    #[test]
+    fn damage_comes_after_what_could_be_read() {
+        let text: Vec<u8> =
+            (0..80_000).flat_map(|i| format!("http://{i}.test/\n").into_bytes()).collect();
+        for (is_xz, pack) in [(false, pack_bzip2 as fn(&[u8]) -> Vec<u8>), (true, pack_xz)] {
+            let mut packed = pack(&text);
+            let at = packed.len() * 3 / 4;
+            packed[at] ^= 0x55;
+            packed[at + 1] ^= 0x55;
+            let (bytes, error) = decode(is_xz, &packed, 1 << 10);
+            assert_eq!(error, DAMAGED, "xz: {is_xz}");
+            assert!(bytes.len() > text.len() / 2, "{} of {}", bytes.len(), text.len());
+            assert!(bytes.len() <= text.len() && bytes[..text.len() / 2] == text[..text.len() / 2]);
+        }
+    }
+
+    #[test]
+    fn cut_anywhere() {
+        for (is_xz, pack) in [(false, pack_bzip2 as fn(&[u8]) -> Vec<u8>), (true, pack_xz)] {
+            let (one, two) = (pack(b"one\n"), pack(b"two\n"));
+            for end in 1..two.len() {
+                let packed = [&one[..], &two[..end]].concat();
+                let (bytes, error) = decode(is_xz, &packed, 16);
+                assert!(bytes.starts_with(b"one\n"), "{end}: {bytes:?}");
+                assert_eq!(error, Some(io::ErrorKind::UnexpectedEof), "{end} bytes, xz: {is_xz}");
+            }
+        }
+    }
+
+    #[test]
+    fn memory_is_bounded() {
+        let mut options = liblzma::stream::LzmaOptions::new_preset(0).unwrap();
+        options.dict_size(8 << 20);
+        let mut filters = liblzma::stream::Filters::new();
+        filters.lzma2(&options);
+        let check = liblzma::stream::Check::Crc32;
+        let stream = liblzma::stream::Stream::new_stream_encoder(&filters, check).unwrap();
+        let mut encoder = liblzma::write::XzEncoder::new_stream(Vec::new(), stream);
+        encoder.write_all(b"a line\n").unwrap();
+        let packed = encoder.finish().unwrap();
+        for (memory_bytes_max, is_enough) in [(8 << 20, false), (9 << 20, true)] {
+            let mut bytes = Vec::new();
+            let error = xz(&packed[..], memory_bytes_max).unwrap().read_to_end(&mut bytes).err();
+            assert_eq!(error.is_none(), is_enough);
+            assert_eq!(error.as_ref().is_some_and(is_xz_memory_limit), !is_enough, "{error:?}");
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! Tests of the road from containers to chunks of rows.
+
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::path::Path;
+
+use super::tests::{Dir, bzip2, gzip, lz4, plan, xz, zstd};
+use super::{Container, Containers, FileSummary, Input, InputPlan};
+use crate::error::Error;
+
+/// A web archive of so many responses, and the rows that are in it.
+fn warc(responses: usize) -> (Vec<Vec<u8>>, Vec<u8>) {
+    let mut rows = Vec::new();
+    let records = (0..responses).map(|number| {
+        let body = "x".repeat(number * 37 % 5000);
+        let block = format!("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n{body}");
+        rows.extend(
+            format!("http://a.test/{number}\t\t200\t\ttext/html\t{}\t\t\t\t\n", block.len())
+                .into_bytes(),
+        );
+        let length = block.len();
+        let uri = format!("WARC-Target-URI: http://a.test/{number}\r\n");
+        format!("WARC/1.1\r\nWARC-Type: response\r\n{uri}Content-Length: {length}\r\n\r\n{block}\r\n\r\n")
+            .into_bytes()
+    });
+    (records.collect(), rows)
+}
+
+/// What the chunks hold together, the error after them, and what is said of the file.
+fn read(plan: &InputPlan) -> (Vec<u8>, Option<Error>, Option<FileSummary>) {
+    let mut input = Input::open(plan).unwrap();
+    let (mut bytes, mut error) = (Vec::new(), None);
+    while let Some(chunk) = input.next() {
+        match chunk {
+            Ok(chunk) => {
+                assert_eq!(chunk.at(), bytes.len() as u64);
+                assert!(chunk.bytes().ends_with(&[plan.separator]) || chunk.overlong().is_some());
+                // It is known what they are before the first of them is seen.
+                assert!(input.summaries().last().is_some_and(|file| file.container.is_some()));
+                bytes.extend_from_slice(chunk.bytes());
+            }
+            Err(found) => error = Some(found),
+        }
+    }
+    (bytes, error, input.summaries().first().cloned())
+}
+
+#[test]
+fn every_way_of_packing_gives_the_same_rows() {
+    let dir = Dir::new();
+    let (records, rows) = warc(300);
+    let all = records.concat();
+    let each = |pack: fn(&[u8]) -> Vec<u8>| -> Vec<u8> {
+        records.iter().flat_map(|record| pack(record)).collect()
+    };
+    for (path, compression) in [
+        (dir.file("plain", &all), "none"),
+        (dir.file("gzip", each(gzip)), "gzip"),
+        (dir.file("zstd", each(zstd)), "zstd"),
+        (dir.file("bzip2", bzip2(&all)), "bzip2"),
+        (dir.file("xz", xz(&all)), "xz"),
+        (dir.file("lz4", each(lz4)), "lz4"),
+    ] {
+        for chunk_bytes in [1, 100, 5000, 1 << 20] {
+            for map in [false, true] {
+                let plan = InputPlan { chunk_bytes, map, ..plan(&[&path]) };
+                let (found, error, summary) = read(&plan);
+                assert!(error.is_none(), "{compression}: {error:?}");
+                assert_eq!(found, rows, "{compression}, chunks of {chunk_bytes}");
+                let summary = summary.unwrap();
+                assert_eq!(summary.container, Some(Container::Warc));
+                assert_eq!((summary.compression.name(), summary.mapped), (compression, false));
+                assert_eq!(summary.disk_bytes, path.metadata().unwrap().len());
+                assert_eq!(summary.bytes, rows.len() as u64);
+            }
+        }
+    }
+}
+
+#[test]
+fn damage_below_comes_after_the_rows_before_it() {
+    let dir = Dir::new();
+    let (records, rows) = warc(300);
+    let gzipped: Vec<u8> = records.iter().flat_map(|record| gzip(record)).collect();
+    for (name, packed, expected) in [
+        ("plain", records.concat(), "expected the end of the WARC record that begins at byte"),
+        ("gzip", gzipped, "expected the end of a gzip member, found the end of the file"),
+        ("zstd", zstd(&records.concat()), "expected the end of a zstd frame, found the end of"),
+    ] {
+        let path = dir.file(name, &packed[..packed.len() * 2 / 3]);
+        let (found, error, _) = read(&plan(&[&path]));
+        let error = error.unwrap();
+        assert!(error.is_input() && error.to_string().contains(expected), "{error}");
+        assert!(rows.starts_with(&found), "{name}");
+        assert!(found.len() > rows.len() / 4 || name == "zstd", "{name}: {} bytes", found.len());
+    }
+    // Between two records, where their parser sees nothing wrong.
+    let packed = [gzip(&records[0]), b"junk junk junk".to_vec()].concat();
+    let (found, error, _) = read(&plan(&[&dir.file("junk", packed)]));
+    assert!(rows.starts_with(&found) && !found.is_empty());
+    assert!(error.unwrap().to_string().contains("damaged"));
+}
+
+#[test]
+fn plans_decide_what_is_taken_apart() {
+    let dir = Dir::new();
+    let (records, rows) = warc(3);
+    let path = dir.file("a.txt", records.concat());
+    for (containers, expected) in [
+        (Containers::Detect, &rows),
+        (Containers::Only(Container::Warc), &rows),
+        (Containers::Only(Container::Sitemap), &Vec::new()),
+    ] {
+        let (found, error, summary) = read(&InputPlan { containers, ..plan(&[&path]) });
+        assert_eq!(&found, expected);
+        assert_eq!(error.is_some(), expected.is_empty(), "{error:?}");
+        assert!(summary.unwrap().container.is_some());
+    }
+    let lines = InputPlan { containers: Containers::None, ..plan(&[&path]) };
+    let mut input = Input::open(&lines).unwrap();
+    assert!(input.next().unwrap().unwrap().bytes().starts_with(b"WARC/1.1\r\n"));
+    assert_eq!(input.summaries()[0].container, None);
+}
+
+#[test]
+fn pipes_hold_containers_too() {
+    let dir = Dir::new();
+    let map = b"<?xml version='1.0'?>\n<urlset><url><loc>http://a.test/</loc></url></urlset>";
+    let (records, rows) = warc(200);
+    let row = b"http://a.test/\t\t\t\t\t\t\t\t\t\n";
+    for (name, sent, expected) in
+        [("1", map.to_vec(), &row[..]), ("2", gzip(map), row), ("3", records.concat(), &rows)]
+    {
+        let path = dir.pipe(name);
+        let writer = std::thread::spawn({
+            let path = path.clone();
+            move || {
+                let mut pipe = OpenOptions::new().write(true).open(path).unwrap();
+                // The first bytes alone, as they may come over a network.
+                pipe.write_all(&sent[..7]).unwrap();
+                pipe.write_all(&sent[7..]).unwrap();
+            }
+        });
+        let (found, error, _) = read(&plan(&[&path]));
+        writer.join().unwrap();
+        assert!(error.is_none(), "{error:?}");
+        assert_eq!(found, expected);
+    }
+}
+
+#[test]
+fn rows_may_end_in_nul() {
+    let dir = Dir::new();
+    let path =
+        dir.file("a", "<urlset><url><loc>a\nb\0c</loc></url><url><loc>d</loc></url></urlset>");
+    let (found, error, _) = read(&InputPlan { separator: 0, ..plan(&[&path]) });
+    assert!(error.is_none());
+    assert_eq!(found, b"a\\nb\\x00c\t\t\t\t\t\t\t\t\t\0d\t\t\t\t\t\t\t\t\t\0");
+}
+
+#[test]
+fn long_urls_become_long_lines() {
+    let dir = Dir::new();
+    let long = "x".repeat(5000);
+    let text = format!("<urlset><url><loc>{long}</loc></url><url><loc>d</loc></url></urlset>");
+    let plan = InputPlan { line_bytes_max: 100, chunk_bytes: 200, ..plan(&[&dir.file("a", text)]) };
+    let chunks: Vec<_> = Input::open(&plan).unwrap().map(Result::unwrap).collect();
+    assert_eq!(chunks.len(), 2);
+    // Not as long as it was, which is nowhere known, but too long.
+    assert_eq!(chunks[0].overlong(), Some(201 + 9));
+    assert_eq!(chunks[1].bytes(), b"d\t\t\t\t\t\t\t\t\t\n");
+}
+
+#[test]
+fn what_is_no_container_is_said() {
+    let dir = Dir::new();
+    for (bytes, expected) in [
+        ("<?xml version='1.0'?><rss version='2.0'>", "found a feed (RSS or Atom)"),
+        ("PAR1\x15\x04\x15", "found Parquet (50 41 52 31)"),
+    ] {
+        let path = dir.file("a", bytes);
+        if expected.contains("Parquet") && cfg!(feature = "parquet") {
+            continue;
+        }
+        let (found, error, _) = read(&plan(&[&path]));
+        let error = error.unwrap().to_string();
+        assert!(found.is_empty() && error.contains(expected), "{error}");
+    }
+    assert!(read(&plan(&[Path::new("/dev/null")])).1.is_none());
+}

@@ -1,0 +1,258 @@
+//! The sides from which a report looks at records: host, section, parameter, status, time, agent.
+
+use std::collections::HashMap;
+
+use crate::cluster::{Ladders, UNMERGED};
+use crate::parts;
+use crate::record::{Record, agent, time};
+use crate::report::{Breakdown, BreakdownRow, Counts, Facet};
+
+type Map<K, V> = HashMap<K, V, ahash::RandomState>;
+
+/// Names of a facet that are told apart; what comes later is counted under [`OTHERS`]. Hosts are all
+/// told apart.
+///
+/// Reason: sections and parameters are written by strangers, who have no end of them.
+const NAMES_MAX: usize = 1 << 16;
+
+/// Where the names beyond that are counted.
+const OTHERS: &[u8] = b"(others)";
+
+/// Parameters of one URL that are looked at.
+const PARAMETERS_MAX: usize = 64;
+
+/// The facets of the records of a chunk.
+#[derive(Debug, Default)]
+pub(super) struct Facets {
+    columns: [Column; Facet::ALL.len()],
+    /// The families of the agents that were seen.
+    families: Map<Box<[u8]>, u32>,
+}
+
+/// One facet: names, and which records have them.
+#[derive(Debug, Default)]
+struct Column {
+    names: Vec<Box<[u8]>>,
+    numbers: Map<Box<[u8]>, u32>,
+    /// A record, and the number of its name.
+    of: Vec<(u32, u32)>,
+}
+
+impl Column {
+    fn number(&mut self, name: &[u8]) -> u32 {
+        self.numbers.get(name).copied().unwrap_or_else(|| {
+            let number = self.names.len() as u32;
+            self.names.push(name.into());
+            self.numbers.insert(name.into(), number);
+            number
+        })
+    }
+
+    fn add(&mut self, record: u32, name: &[u8]) {
+        let number = self.number(name);
+        self.of.push((record, number));
+    }
+}
+
+impl Facets {
+    /// Adds the record with the number `record`, whose canonical form is to be shown as
+    /// `canonical`.
+    pub(super) fn add(&mut self, record: u32, line: &Record, canonical: &[u8]) {
+        let host = parts::host_of(canonical).unwrap_or(b"");
+        let mut add = |facet: Facet, name: &[u8]| self.columns[facet as usize].add(record, name);
+        add(Facet::Host, host);
+        let host_at = host.as_ptr().addr().wrapping_sub(canonical.as_ptr().addr());
+        // From the host on, or from the path where there is none.
+        let rest = if host.is_empty() { canonical } else { &canonical[host_at..] };
+        add(Facet::Section, section(rest));
+        let mut pairs = 0;
+        for name in parameters(rest).take(PARAMETERS_MAX) {
+            add(Facet::Parameter, name);
+            pairs += 1;
+        }
+        if pairs == 0 {
+            add(Facet::Parameter, b"");
+        }
+        let fields = line.fields;
+        if !fields.status.is_empty() {
+            let status = &fields.status[..fields.status.len().min(3)];
+            let class = [status[0], b'x', b'x'];
+            add(Facet::Status, if status.len() == 3 { &class } else { status });
+        }
+        if let Some(seconds) = time::parse(fields.time, fields.clock) {
+            add(Facet::Time, &seconds.div_euclid(3600).to_be_bytes());
+        }
+        if !fields.agent.is_empty() {
+            let agents = &mut self.columns[Facet::Agent as usize];
+            let number = self.families.get(fields.agent).copied().unwrap_or_else(|| {
+                let number = agents.number(agent::family(fields.agent).as_bytes());
+                self.families.insert(fields.agent.into(), number);
+                number
+            });
+            agents.of.push((record, number));
+        }
+    }
+}
+
+/// Host and first segment of the path, as in `a.test/shop/`, of what follows a scheme.
+fn section(rest: &[u8]) -> &[u8] {
+    let path_end = memchr::memchr2(b'?', b'#', rest).unwrap_or(rest.len());
+    let path = &rest[..path_end];
+    let Some(first) = memchr::memchr(b'/', path) else { return path };
+    match memchr::memchr(b'/', &path[first + 1..]) {
+        Some(second) => &path[..first + second + 2],
+        None => &path[..=first],
+    }
+}
+
+/// The names of the parameters of a URL.
+fn parameters(url: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let query = memchr::memchr(b'?', url).map_or(&[][..], |at| &url[at + 1..]);
+    let query = &query[..memchr::memchr(b'#', query).unwrap_or(query.len())];
+    query
+        .split(|byte| *byte == b'&')
+        .map(|pair| &pair[..memchr::memchr(b'=', pair).unwrap_or(pair.len())])
+        .filter(|name| !name.is_empty())
+}
+
+/// The sums over all chunks.
+#[derive(Debug, Default)]
+pub(super) struct Sums {
+    facets: [Map<Box<[u8]>, Counts>; Facet::ALL.len()],
+    /// Bytes of memory that they take.
+    bytes: u64,
+}
+
+impl Sums {
+    /// Bytes of memory that the sums take.
+    pub(super) fn memory_bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Adds the records of a chunk, whose `ladders` have been placed.
+    pub(super) fn add(&mut self, facets: &Facets, ladders: &Ladders) {
+        for ((facet, column), sums) in
+            Facet::ALL.into_iter().zip(&facets.columns).zip(&mut self.facets)
+        {
+            let mut local = vec![Counts::default(); column.names.len()];
+            for (record, name) in &column.of {
+                let (merged, counts) = (ladders.merged(*record), &mut local[*name as usize]);
+                counts.records += 1;
+                counts.pages += u64::from(merged == UNMERGED);
+                counts.urls += u64::from(merged != 0);
+                counts.astray += u64::from(ladders.is_astray(*record));
+            }
+            for (name, counts) in column.names.iter().zip(local) {
+                if let Some(sum) = sums.get_mut(name) {
+                    sum.add(&counts);
+                    continue;
+                }
+                let is_full = facet != Facet::Host && sums.len() >= NAMES_MAX;
+                let name: Box<[u8]> = if is_full { OTHERS.into() } else { name.clone() };
+                // A slot of the map, and the name as it lies in memory.
+                self.bytes += if is_full { 0 } else { 56 + name.len() as u64 + 16 };
+                sums.entry(name).or_default().add(&counts);
+            }
+        }
+    }
+
+    /// The tables, with `top` rows each: by duplicates; where records are requests, by those that
+    /// asked for a page by another spelling than its first.
+    pub(super) fn breakdowns(self, top: usize) -> Vec<Breakdown> {
+        let has_requests = !self.facets[Facet::Status as usize].is_empty();
+        let weight = |counts: &Counts| {
+            let first = if has_requests { counts.astray } else { counts.duplicate() };
+            (first, counts.records)
+        };
+        let tables = Facet::ALL.into_iter().zip(self.facets);
+        tables.map(|(facet, sums)| breakdown(facet, sums, weight, top)).collect()
+    }
+}
+
+/// Hours that are told one by one; more are told by day.
+const HOURS_MAX: i64 = 72;
+
+fn breakdown(
+    facet: Facet,
+    sums: Map<Box<[u8]>, Counts>,
+    weight: impl Fn(&Counts) -> (u64, u64),
+    top: usize,
+) -> Breakdown {
+    let names = sums.len() as u64;
+    let mut rows: Vec<BreakdownRow> =
+        sums.into_iter().map(|(name, counts)| BreakdownRow { name: name.into(), counts }).collect();
+    match facet {
+        Facet::Time => return by_time(rows),
+        Facet::Status => rows.sort_unstable_by(|a, b| a.name.cmp(&b.name)),
+        _ => rows.sort_unstable_by(|a, b| {
+            let order = weight(&b.counts).cmp(&weight(&a.counts));
+            order.then_with(|| a.name.cmp(&b.name))
+        }),
+    }
+    rows.truncate(top);
+    Breakdown { facet, names, rows }
+}
+
+/// Hours, or days if there are many hours, in order.
+fn by_time(rows: Vec<BreakdownRow>) -> Breakdown {
+    let hour = |row: &BreakdownRow| row.name.as_slice().try_into().map_or(0, i64::from_be_bytes);
+    let (first, last) = rows
+        .iter()
+        .map(hour)
+        .fold((i64::MAX, i64::MIN), |(first, last), hour| (first.min(hour), last.max(hour)));
+    let by_day = last.saturating_sub(first) >= HOURS_MAX;
+    let mut sums: std::collections::BTreeMap<i64, Counts> = Default::default();
+    for row in &rows {
+        let at = if by_day { hour(row).div_euclid(24) * 24 } else { hour(row) };
+        sums.entry(at).or_default().add(&row.counts);
+    }
+    let names = sums.len() as u64;
+    let rows = sums.into_iter().map(|(hour, counts)| {
+        let text = time::show(hour.saturating_mul(3600));
+        // `2026-11-21`, or `2026-11-21T09`.
+        let name = text.as_bytes()[..if by_day { 10 } else { 13 }].to_vec();
+        BreakdownRow { name, counts }
+    });
+    Breakdown { facet: Facet::Time, names, rows: rows.collect() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sections() {
+        for (given, expected) in [
+            ("a.test/shop/x?y=/z/", "a.test/shop/"),
+            ("a.test/x", "a.test/"),
+            ("a.test/", "a.test/"),
+            ("/shop/x", "/shop/"),
+            ("/", "/"),
+            ("urn:x", "urn:x"),
+        ] {
+            assert_eq!(section(given.as_bytes()), expected.as_bytes(), "{given}");
+        }
+    }
+
+    #[test]
+    fn names_of_parameters() {
+        let names: Vec<&[u8]> = parameters(b"/x?a=1&b&&=c&a=2#?d=1").collect();
+        assert_eq!(names, [&b"a"[..], b"b", b"a"]);
+        assert_eq!(parameters(b"/x").count(), 0);
+    }
+
+    #[test]
+    fn times() {
+        let row = |hour: i64| BreakdownRow {
+            name: hour.to_be_bytes().to_vec(),
+            counts: Counts { records: 1, ..Counts::default() },
+        };
+        let names = |rows: Vec<BreakdownRow>| -> Vec<String> {
+            let rows = by_time(rows).rows;
+            rows.iter().map(|row| String::from_utf8_lossy(&row.name).into_owned()).collect()
+        };
+        assert_eq!(names(vec![row(1), row(0)]), ["1970-01-01T00", "1970-01-01T01"]);
+        assert_eq!(names(vec![row(1), row(0), row(72)]), ["1970-01-01", "1970-01-04"]);
+        assert!(names(Vec::new()).is_empty());
+    }
+}

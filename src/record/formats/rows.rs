@@ -1,0 +1,112 @@
+//! Rows: the records of containers (WARC, sitemaps, Parquet) as lines, which `input` makes of them.
+//!
+//! ```text
+//! url \t time \t status \t method \t mime \t size \t digest \t redirect \t referrer \t agent
+//! ```
+//!
+//! - Ten fields, always; what is not known is empty.
+//! - Escapes: a tab, a newline, a carriage return and a backslash inside a field are `\t`, `\n`, `\r`
+//!   and `\\`; NUL is `\x00`. [`Escapes::Backslash`] undoes them all. So a row holds neither a tab
+//!   nor a separator that is not one.
+//! - Not a format of files: nobody but `input/rows.rs` writes it, and it is never guessed.
+
+use crate::record::{Escapes, Found, LineFormat, Parsed};
+use crate::reject::Reject;
+
+/// How many fields a row has.
+const FIELDS: usize = 10;
+
+/// The rows of one container.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rows {
+    container: &'static str,
+}
+
+impl Rows {
+    /// The rows of a container of the kind `container`, under whose name they are reported.
+    pub(crate) fn new(container: &'static str) -> Self {
+        Rows { container }
+    }
+}
+
+impl LineFormat for Rows {
+    fn name(&self) -> &'static str {
+        self.container
+    }
+
+    fn parse<'a>(&self, line: &'a [u8], found: &mut Found<'a>) -> Parsed {
+        let mut rest = Some(line);
+        let mut fields: [&[u8]; FIELDS] = [b""; FIELDS];
+        for field in &mut fields {
+            let Some(text) = rest else { return Parsed::Reject(Reject::Format) };
+            let tab = memchr::memchr(b'\t', text);
+            *field = &text[..tab.unwrap_or(text.len())];
+            rest = tab.map(|tab| &text[tab + 1..]);
+        }
+        if rest.is_some() {
+            return Parsed::Reject(Reject::Format);
+        }
+        let [url, time, status, method, mime, size, digest, redirect, referrer, agent] = fields;
+        if url.is_empty() {
+            return Parsed::Reject(Reject::NoUrl);
+        }
+        // Most rows have none, and nothing needs to be undone.
+        let has_escapes = memchr::memchr(b'\\', line).is_some();
+        let escapes = if has_escapes { Escapes::Backslash } else { Escapes::None };
+        found.target = url;
+        found.escapes = escapes;
+        let known = &mut found.fields;
+        (known.time, known.status, known.method, known.mime) = (time, status, method, mime);
+        (known.size, known.digest, known.redirect) = (size, digest, redirect);
+        (known.referrer, known.agent, known.escapes) = (referrer, agent, escapes);
+        Parsed::Record
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows() {
+        let line =
+            b"http://a.test/\t2026\t200\tGET\ta/b\t5\tsha1:A\t/c\thttp://r.test/\tagent \\\\";
+        let mut found = Found::default();
+        let rows = Rows::new("warc");
+        assert_eq!((rows.name(), rows.parse(line, &mut found)), ("warc", Parsed::Record));
+        let fields = found.fields;
+        let texts = [
+            found.target,
+            fields.time,
+            fields.status,
+            fields.method,
+            fields.mime,
+            fields.size,
+            fields.digest,
+            fields.redirect,
+            fields.referrer,
+            fields.agent,
+        ];
+        assert_eq!(texts.join(&b'\t'), line);
+        assert_eq!((found.escapes, fields.escapes), (Escapes::Backslash, Escapes::Backslash));
+    }
+
+    #[test]
+    fn rejects() {
+        for (given, expected) in [
+            ("a\t\t\t\t\t\t\t\t\t", Parsed::Record),
+            ("\t\t\t\t\t\t\t\t\t", Parsed::Reject(Reject::NoUrl)),
+            ("a\t\t\t\t\t\t\t\t", Parsed::Reject(Reject::Format)),
+            ("a\t\t\t\t\t\t\t\t\t\t", Parsed::Reject(Reject::Format)),
+            ("http://a.test/", Parsed::Reject(Reject::Format)),
+        ] {
+            let mut found = Found::default();
+            assert_eq!(
+                Rows::new("warc").parse(given.as_bytes(), &mut found),
+                expected,
+                "{given:?}"
+            );
+            assert_eq!(found.escapes, Escapes::None);
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! The counts of a report by host, section, parameter, status, time and agent.
+
+use std::fmt::Write as _;
+
+use serde_json::{Value, json};
+
+use super::survey::{number, percent, ratio, short};
+
+/// A side from which records are looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Facet {
+    /// The host in canonical form.
+    Host,
+    /// Host and first segment of the path.
+    Section,
+    /// The name of a parameter. A record counts for each of its parameters.
+    Parameter,
+    /// The class of the status, `2xx`.
+    Status,
+    /// The hour or the day, in UTC.
+    Time,
+    /// The family of the user agent.
+    Agent,
+}
+
+impl Facet {
+    /// All of them, in the order of the report.
+    pub const ALL: [Facet; 6] =
+        [Facet::Host, Facet::Section, Facet::Parameter, Facet::Status, Facet::Time, Facet::Agent];
+
+    /// The name in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Facet::Host => "host",
+            Facet::Section => "section",
+            Facet::Parameter => "parameter",
+            Facet::Status => "status",
+            Facet::Time => "time",
+            Facet::Agent => "agent",
+        }
+    }
+
+    fn title(self, requests: bool) -> String {
+        let rows = match self {
+            Facet::Host => "Hosts",
+            Facet::Section => "Sections",
+            Facet::Parameter => "Parameters",
+            Facet::Agent => "Agents",
+            Facet::Status => return "By status".to_string(),
+            Facet::Time => return "Over time, in UTC".to_string(),
+        };
+        let most = if requests { "requests for other spellings" } else { "duplicates" };
+        format!("{rows} with the most {most}")
+    }
+
+    fn nameless(self) -> &'static str {
+        match self {
+            Facet::Parameter => "(no parameter)",
+            _ => "(none)",
+        }
+    }
+}
+
+/// What is counted of a set of records.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Records: lines, or requests.
+    pub records: u64,
+    /// Those whose URL was not seen before, byte for byte.
+    pub urls: u64,
+    /// Those whose page was not seen before.
+    pub pages: u64,
+    /// Those whose URL is another spelling than the first of its page.
+    pub astray: u64,
+}
+
+impl Counts {
+    /// Adds all of `other`.
+    pub fn add(&mut self, other: &Counts) {
+        self.records += other.records;
+        self.urls += other.urls;
+        self.pages += other.pages;
+        self.astray += other.astray;
+    }
+
+    /// Records whose page was seen before.
+    pub fn duplicate(&self) -> u64 {
+        self.records - self.pages
+    }
+}
+
+/// One table.
+#[derive(Clone, Debug)]
+pub struct Breakdown {
+    /// What the rows are.
+    pub facet: Facet,
+    /// How many rows there are in all.
+    pub names: u64,
+    /// The first of them.
+    pub rows: Vec<BreakdownRow>,
+}
+
+/// One row.
+#[derive(Clone, Debug)]
+pub struct BreakdownRow {
+    /// The host, section, ...
+    pub name: Vec<u8>,
+    /// The counts.
+    pub counts: Counts,
+}
+
+impl Breakdown {
+    pub(super) fn to_json(&self) -> Value {
+        let row = |row: &BreakdownRow| {
+            let counts = &row.counts;
+            json!({
+                "name": String::from_utf8_lossy(&row.name),
+                "records": counts.records,
+                "urls": counts.urls,
+                "unique": counts.pages,
+                "duplicate": counts.duplicate(),
+                "other_spelling": counts.astray,
+                "ratio": ratio(counts.duplicate(), counts.records),
+            })
+        };
+        json!({
+            "names": self.names,
+            "rows": self.rows.iter().map(row).collect::<Vec<_>>(),
+        })
+    }
+
+    /// Writes the table, if it says something: not for one name alone, unless the records are
+    /// `requests`.
+    pub(super) fn write(&self, out: &mut String, requests: bool) {
+        let says = |row: &&BreakdownRow| requests || row.counts.duplicate() > 0;
+        let rows: Vec<&BreakdownRow> = self.rows.iter().filter(says).collect();
+        let is_trivial = match self.facet {
+            Facet::Host => false,
+            Facet::Parameter => rows.iter().all(|row| row.name.is_empty()),
+            _ => self.names < 2,
+        };
+        if rows.is_empty() || is_trivial {
+            return;
+        }
+        let of = match self.facet {
+            Facet::Status | Facet::Time => String::new(),
+            _ => format!(", of {}", number(self.names)),
+        };
+        let _ = writeln!(
+            out,
+            "\n{}{of}\n\n  {:>10} {:>11} {:>11} {:>10} {:>10}  {}",
+            self.facet.title(requests),
+            if requests { "requests" } else { "lines" },
+            "URLs",
+            "pages",
+            if requests { "spare URLs" } else { "duplicate" },
+            "other sp.",
+            self.facet.name()
+        );
+        for row in rows {
+            let counts = &row.counts;
+            let name = if row.name.is_empty() {
+                self.facet.nameless().to_string()
+            } else {
+                short(&row.name)
+            };
+            let share = if requests {
+                percent(counts.urls - counts.pages, counts.urls)
+            } else {
+                percent(counts.duplicate(), counts.records)
+            };
+            let _ = writeln!(
+                out,
+                "{:>12} {:>11} {:>11} {share:>10} {:>10}  {name}",
+                number(counts.records),
+                number(counts.urls),
+                number(counts.pages),
+                percent(counts.astray, counts.records),
+            );
+        }
+    }
+}
