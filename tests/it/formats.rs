@@ -13,11 +13,14 @@ use undust::report::{Claims, Tally};
 
 /// Samples, and what they are. Every file in `data/samples` is here.
 const SAMPLES: [(&str, &str); SAMPLE_COUNT] = [
+    ("access.log", "access"),
+    ("alb.log", "alb"),
     ("archive.warc.gz", "warc"),
     ("caddy.jsonl", "jsonl"),
     ("captures.cdx", "cdx"),
     ("captures.cdxj", "cdxj"),
     ("cloudfront.tsv", "cloudfront"),
+    ("combined.log", "combined"),
     ("crawl.log", "crawllog"),
     ("kasztp.txt.zst", "lines"),
     ("messy.txt", "lines"),
@@ -26,11 +29,12 @@ const SAMPLES: [(&str, &str); SAMPLE_COUNT] = [
     ("reddit.txt", "lines"),
     ("redirects.tsv", "tsv"),
     ("sitemap.xml", "sitemap"),
+    ("squid.log", "squid"),
     ("tiny.txt", "lines"),
     ("tweetfeed.txt.gz", "lines"),
     ("w3c.log", "w3c"),
 ];
-const SAMPLE_COUNT: usize = 16;
+const SAMPLE_COUNT: usize = 20;
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("data/samples")
