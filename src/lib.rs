@@ -17,6 +17,7 @@ pub mod input;
 pub mod record;
 
 pub mod cluster;
+pub mod mine;
 
 pub mod generate;
 pub mod report;

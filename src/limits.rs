@@ -70,8 +70,28 @@ pub const ZSTD_DICTIONARY_BYTES_MAX: u64 = 16 << 20;
 /// certain and keeps the cost of a crafted URL in proportion.
 pub const RULE_STEPS_MAX: usize = 100;
 
-/// Most passes of one site's rules over one URL; a rewrite that has not settled then is not
-/// applied.
+/// Most rules in a rule file. Reason: some kilobytes each while it is read.
+pub const DUST_RULES_MAX: usize = 1 << 20;
+
+/// Longest text of a rule in bytes. Reason: longer than any name or path that is worth a rule.
+pub const DUST_TEXT_BYTES_MAX: usize = 4 << 10;
+
+/// Most wildcards in a pattern of a rule.
+pub const DUST_WILDCARDS_MAX: usize = 32;
+
+/// Most rules of one site, those of the domains above it included.
+///
+/// Reason: whether one undoes another's work is asked for every two of them.
+pub const DUST_SITE_RULES_MAX: usize = 4096;
+
+/// Most rules of all sites, counted for each site they hold for.
+pub const DUST_SITE_RULES_TOTAL_MAX: usize = 4 << 20;
+
+/// Most parameters of a URL whose query rules of sites look at.
+pub const DUST_PARAMS_MAX: usize = 256;
+
+/// Most passes of a site's substitutions over one URL, and most suffixes that are taken off one
+/// path; what has not settled then stays as it was.
 pub const DUST_PASSES_MAX: usize = 16;
 
 /// Longest host in bytes whose labels rules look at. Source: RFC 1035 2.3.4, 255 octets on the
@@ -88,3 +108,30 @@ pub const LOG_FORMAT_BYTES_MAX: usize = 16 << 10;
 
 /// Most worker threads that are started, whatever was asked for.
 pub const THREADS_MAX: usize = 1024;
+
+/// Most distinct URLs of one site that rules are mined from; of a larger site whole paths are left
+/// out by hash.
+///
+/// Reason: about 250 bytes each, so a gigabyte at most; no rule needs more evidence.
+pub const MINE_LINKS_MAX: usize = 4 << 20;
+
+/// Most parameters of one URL that the miner looks at; a URL with more is left out.
+pub const MINE_PARAMS_MAX: usize = 64;
+
+/// Most path segments of one URL that the miner looks at; a URL with more is left out.
+pub const MINE_SEGMENTS_MAX: usize = 64;
+
+/// Most captures of one URL that the miner keeps.
+///
+/// Reason: two tell whether a page is stable; more only repeat it.
+pub const MINE_CAPTURES_MAX: usize = 8;
+
+/// Most rules that the miner considers for one site.
+///
+/// Reason: every candidate is tried on every URL it fires on; sites of people have some dozens.
+pub const MINE_CANDIDATES_MAX: usize = 4096;
+
+/// Deepest nesting of arrays and objects in a line of JSON. Deeper ones are rejected.
+///
+/// Reason: the kinds of open brackets are kept as the bits of one number; logs nest below ten.
+pub const JSON_DEPTH_MAX: usize = 128;

@@ -227,7 +227,8 @@ impl Settings {
             }
             options.hosts = Arc::new(hosts);
         }
-        options.dust = Arc::new(self.dust.clone());
+        let dust = self.dust.clone().under(profile);
+        profile.options.dust = Arc::new(dust);
         Ok(())
     }
 }

@@ -14,7 +14,10 @@ mod reference;
 mod rules;
 
 pub use config::{DefaultRow, KeepRow, Settings, read_hosts};
-pub use dust::DustRules;
+pub use dust::{
+    Compilation, DustRule, DustRules, Evidence, Guard, Kind, Refusal, RuleFile, RuleScope, Status,
+    Trap, When,
+};
 pub use names::{DefaultParams, IndexNames, KeepParams, ParamNames, Scope, SessionNames};
 pub use profile::{Options, PROFILE_VERSION, PROFILES, Profile, Slash, Www};
 pub use reference::{Step, Trace};

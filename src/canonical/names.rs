@@ -115,7 +115,7 @@ impl Outlines {
         usize::from(first & 31) << 5 | usize::from(second & 31)
     }
 
-    fn add_exact(&mut self, name: &[u8]) {
+    pub(super) fn add_exact(&mut self, name: &[u8]) {
         let Some(&first) = name.first() else { return };
         let bit = Self::of(name, first);
         self.exact[bit / 64] |= 1 << (bit % 64);
@@ -282,7 +282,7 @@ impl ParamNames {
 
     /// Is the parameter `name=value` on `host` one that does not matter?
     #[inline]
-    pub(super) fn matches(&self, host: &[u8], name: &[u8], value: &[u8]) -> bool {
+    pub fn matches(&self, host: &[u8], name: &[u8], value: &[u8]) -> bool {
         self.0.matches(host, name, value)
     }
 
@@ -323,12 +323,12 @@ impl SessionNames {
 
     /// Is the query parameter `name=value` a session id?
     #[inline]
-    pub(super) fn matches_query(&self, name: &[u8], value: &[u8]) -> bool {
+    pub fn matches_query(&self, name: &[u8], value: &[u8]) -> bool {
         self.query.matches(b"", name, value)
     }
 
     /// Is the path parameter `;name=value` a session id?
-    pub(super) fn matches_path(&self, name: &[u8], value: &[u8]) -> bool {
+    pub fn matches_path(&self, name: &[u8], value: &[u8]) -> bool {
         self.path.matches(b"", name, value)
     }
 

@@ -197,7 +197,7 @@ impl Profile {
                 RuleId::DefaultParams => format!("{:?}", options.default_params),
                 RuleId::DirectoryIndex => format!("{:?}", options.index_names),
                 RuleId::TrailingSlash => format!("{:?}", options.slash),
-                RuleId::Dust => format!("{:?}", options.dust),
+                RuleId::Dust => options.dust.describe().to_string(),
                 _ => String::new(),
             };
             text.push_str(&format!("{} {parameters}\n", rule.name()));

@@ -27,7 +27,7 @@ use crate::pipeline::{
 use crate::record::formats;
 use crate::report::{Claims, Output, RowFormat, Shape};
 
-fn job<'a>(
+pub(super) fn job<'a>(
     input: &InputArgs,
     canonicalizer: &'a Canonicalizer,
     run: &RunArgs,
@@ -49,14 +49,14 @@ fn job<'a>(
 
 impl InputArgs {
     /// Opens the file for rejected lines, if one is asked for.
-    fn open_rejects(&self, claims: &mut Claims) -> Result<Option<Mutex<Output>>> {
+    pub(super) fn open_rejects(&self, claims: &mut Claims) -> Result<Option<Mutex<Output>>> {
         let path = self.format.rejects.as_deref();
         path.map(|path| claims.open(Some(path)).map(Mutex::new)).transpose()
     }
 }
 
 /// The closing words of a job that is done.
-fn close(
+pub(super) fn close(
     outcome: &Outcome,
     job: &mut Job,
     run: &RunArgs,

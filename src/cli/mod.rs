@@ -6,9 +6,11 @@ mod bare;
 mod commands;
 mod explain;
 mod generate_site;
+mod learn;
 mod memory;
 mod plan;
 mod progress;
+mod rule_files;
 mod rules;
 mod stats;
 mod words;
@@ -52,6 +54,7 @@ pub fn main() -> ExitCode {
         Command::Canon(args) => commands::canon(&args),
         Command::Explain(args) => explain::run(&args),
         Command::Report(args) => commands::report(&args),
+        Command::Learn(args) => learn::run(&args),
         Command::Rules(args) => rules::run(&args),
         Command::Formats => commands::formats(),
         Command::Generate(args) => commands::generate(&args),

@@ -16,14 +16,16 @@ pub enum Stage {
     Canonicalizing,
     /// Finding who was first, or counting: the second half of a batch, on the workers.
     Clustering,
+    /// Mining the rules of sites, on the workers.
+    Mining,
     /// Copying out and writing, on a thread of its own, or between batches.
     Writing,
 }
 
 impl Stage {
     /// All of them, in the order in which a chunk meets them.
-    pub const ALL: [Stage; 4] =
-        [Stage::Reading, Stage::Canonicalizing, Stage::Clustering, Stage::Writing];
+    pub const ALL: [Stage; 5] =
+        [Stage::Reading, Stage::Canonicalizing, Stage::Clustering, Stage::Mining, Stage::Writing];
 
     /// The name in reports.
     pub fn name(self) -> &'static str {
@@ -31,6 +33,7 @@ impl Stage {
             Stage::Reading => "reading",
             Stage::Canonicalizing => "canonicalizing",
             Stage::Clustering => "clustering",
+            Stage::Mining => "mining",
             Stage::Writing => "writing",
         }
     }
@@ -49,7 +52,7 @@ pub struct StageSeconds {
 pub(super) struct Pool {
     threads: rayon::ThreadPool,
     /// Nanoseconds by stage, then by thread.
-    busy: [Vec<AtomicU64>; 4],
+    busy: [Vec<AtomicU64>; 5],
 }
 
 impl Pool {
@@ -175,7 +178,7 @@ mod tests {
         assert!(partitions.iter().all(|count| count.load(Ordering::Relaxed) == 1));
         let seconds = pool.seconds();
         let threads: Vec<usize> = seconds.iter().map(|stage| stage.threads.len()).collect();
-        assert_eq!(threads, [1, 3, 3, 1]);
+        assert_eq!(threads, [1, 3, 3, 3, 1]);
         assert_eq!(seconds[1].threads, [0.0; 3]);
         assert!(seconds[2].threads.iter().any(|seconds| *seconds > 0.0));
     }

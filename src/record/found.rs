@@ -78,7 +78,8 @@ pub enum Escapes {
     Json,
     /// Two quotes for one, as in CSV (RFC 4180).
     Quotes,
-    /// As CloudFront does in user agents: percent, two hex digits, once; in no URL.
+    /// As CloudFront does in user agents: percent and two hex digits, the percent sign escaped once
+    /// more or not; in no URL.
     PercentText,
 }
 

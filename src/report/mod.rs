@@ -4,6 +4,7 @@
 mod breakdown;
 mod clusters;
 mod evaluation;
+mod export;
 mod frames;
 mod output;
 mod rows;
@@ -16,7 +17,8 @@ pub use clusters::{ClusterWriter, DroppedWriter};
 pub use evaluation::{
     Evaluation, EvaluationResult, Interval, Judged, RESAMPLES, SiteScore, wrong_rules_max,
 };
+pub use export::{Exported, RuleFormat, export_rules, left_out_in_words};
 pub use output::{Claims, Output};
 pub use rows::{Cell, Provenance, RowFormat, RowWriter, Shape};
-pub use survey::{ClusterRow, Example, InputRow, LevelRow, Survey, number};
+pub use survey::{ClusterRow, Example, InputRow, LevelRow, SiteRuleRow, Survey, number};
 pub use tally::Tally;

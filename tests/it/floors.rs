@@ -8,7 +8,7 @@ const FLOORS: [&[&str]; 7] = [
     &["bytes", "crew", "limits", "error"],
     &["parts", "reject", "fingerprint"],
     &["input", "record", "canonical"],
-    &["cluster"],
+    &["cluster", "mine"],
     &["report", "generate"],
     &["pipeline"],
     &["cli"],

@@ -25,6 +25,7 @@ mod query;
 
 use std::sync::Arc;
 
+use super::dust::{DustRules, Target};
 use super::names::{IndexNames, Outlines, ParamNames, SessionNames};
 use super::profile::{Profile, Slash, Www};
 use super::rules::RuleId;
@@ -35,6 +36,9 @@ use classes::{
 };
 use hosts::Hosts;
 use query::{Piece, Query};
+
+/// Most rounds of a site's rules and those of the profile; then the reference lane counts steps.
+const ROUNDS: usize = 4;
 
 /// What the fast lane says.
 #[derive(Debug, PartialEq, Eq)]
@@ -57,6 +61,11 @@ pub(super) struct Scratch {
     pieces: Vec<Piece>,
     /// Pieces that had to be spelled anew.
     spelled: Vec<u8>,
+    /// Are there rules for the site of the line? Only with rules of sites.
+    has_rules: bool,
+    /// A URL that rules of its site work on, and what they make of it.
+    target: Target,
+    rewritten: Vec<u8>,
 }
 
 /// A line and its marks.
@@ -93,6 +102,7 @@ pub(super) struct Fused {
     drop_empty_query: bool,
     index_names: Option<Arc<IndexNames>>,
     slash: Slash,
+    dust: Option<Arc<DustRules>>,
 }
 
 impl Fused {
@@ -112,8 +122,7 @@ impl Fused {
             || on(RuleId::Www) && options.www == Www::Add
             || on(RuleId::Scheme) && !options.scheme_to_http
             || on(RuleId::Params) && !options.keep_params.is_empty()
-            || on(RuleId::DefaultParams) && !options.default_params.is_empty()
-            || on(RuleId::Dust) && !options.dust.is_empty();
+            || on(RuleId::DefaultParams) && !options.default_params.is_empty();
         if !profile.parses || !base.into_iter().all(on) || asks_for_more {
             return None;
         }
@@ -151,6 +160,7 @@ impl Fused {
             drop_empty_query: on(RuleId::EmptyQuery),
             index_names: on(RuleId::DirectoryIndex).then(|| options.index_names.clone()),
             slash: options.slash,
+            dust: (on(RuleId::Dust) && !options.dust.is_empty()).then(|| options.dust.clone()),
         })
     }
 
@@ -165,7 +175,65 @@ impl Fused {
         if line.len() > URL_BYTES_MAX {
             return Answer::Refused;
         }
-        self.answer(line, scratch, out).unwrap_or(Answer::Refused)
+        let answer = self.answer(line, scratch, out).unwrap_or(Answer::Refused);
+        match &self.dust {
+            Some(dust) if scratch.has_rules && answer != Answer::Refused => {
+                self.with_rules_of_site(dust, answer, scratch, out)
+            }
+            _ => answer,
+        }
+    }
+
+    /// Goes on from the `answer` with the rules of its site: what they change is made canonical
+    /// again, until they change nothing.
+    #[inline(never)]
+    fn with_rules_of_site<'a>(
+        &self,
+        dust: &DustRules,
+        answer: Answer<'a>,
+        scratch: &mut Scratch,
+        out: &mut Vec<u8>,
+    ) -> Answer<'a> {
+        if let Answer::Same(form) = answer {
+            out.clear();
+            out.extend_from_slice(form);
+        }
+        match self.settle(dust, scratch, out) {
+            Some(true) => Answer::Written,
+            Some(false) => answer,
+            None => Answer::Refused,
+        }
+    }
+
+    /// Applies the rules of the site to the canonical URL in `out`. Says whether anything changed;
+    /// `None` to refuse.
+    fn settle(&self, dust: &DustRules, scratch: &mut Scratch, out: &mut Vec<u8>) -> Option<bool> {
+        for round in 0..ROUNDS {
+            let fragment = scratch.target.read(out)?;
+            if !dust.apply(&mut scratch.target) {
+                return Some(round > 0);
+            }
+            let mut line = std::mem::take(&mut scratch.rewritten);
+            scratch.target.write(&mut line);
+            line.extend_from_slice(&out[fragment..]);
+            let again = match line.len() > URL_BYTES_MAX {
+                true => None,
+                false => self.answer(&line, scratch, out),
+            };
+            match again {
+                Some(Answer::Same(form)) => {
+                    out.clear();
+                    out.extend_from_slice(form);
+                }
+                Some(Answer::Written) => {}
+                _ => {
+                    scratch.rewritten = line;
+                    return None;
+                }
+            }
+            scratch.rewritten = line;
+        }
+        None
     }
 
     /// The same; `None` to refuse.
@@ -176,9 +244,12 @@ impl Fused {
         scratch: &mut Scratch,
         out: &mut Vec<u8>,
     ) -> Option<Answer<'a>> {
-        let Scratch { blocks, hosts, pieces, spelled } = scratch;
+        let Scratch { blocks, hosts, pieces, spelled, has_rules, .. } = scratch;
         let url = Marked { line, marks: self.marker.mark(line, blocks) };
         let head = self.head(url, hosts)?;
+        if let Some(dust) = &self.dust {
+            *has_rules = dust.may_apply(head.name);
+        }
         let path_end = url.marks.next(set::END, head.rest);
         let path = self.judge_path(url, head.rest, path_end);
         let query = match line.get(path_end) {

@@ -1,7 +1,8 @@
 //! # What it does
 //!
-//! Applies rules that hold for one site only, from a rule file: a piece of the path and query that
-//! can be spelled another way (`substitute`), or a path that ignores case (`fold-case`).
+//! Applies rules that hold for one site only, from a rule file: hosts that are one, parameters and
+//! segments that say nothing, aliases of paths and values, templates, and others. They are learned,
+//! or written by hand.
 //!
 //! # When it is safe
 //!
@@ -9,7 +10,7 @@
 //!
 //! # Example
 //!
-//! With `kind = "substitute"`, `from = "story?id="`, `to = "story_"` for `foo.org`,
+//! With `kind = "rewrite-template"`, `from = "/story?id={1}"`, `to = "/story_{1}"` for `foo.org`,
 //! `http://foo.org/story?id=123` becomes `http://foo.org/story_123`.
 //!
 //! # Options
@@ -21,26 +22,37 @@
 //! Bar-Yossef, Keidar, Schonfeld: "Do not crawl in the DUST: different URLs with similar text", WWW
 //! 2007 and ACM TWEB 3(1), 2009.
 
-use super::replace;
 use crate::canonical::draft::{Draft, Parts};
+use crate::canonical::dust::Target;
 use crate::canonical::profile::Options;
 
 pub(super) const NAME: &str = "dust";
 
 pub(super) fn apply(draft: &mut Draft, options: &Options) -> bool {
     let Parts::Web(web) = &mut draft.parts else { return false };
-    if options.dust.is_empty() {
+    let scheme = web.scheme.to_ascii_lowercase();
+    let host = web.host.to_ascii_lowercase();
+    if !matches!(scheme.as_slice(), b"http" | b"https") || !options.dust.may_apply(&host) {
         return false;
     }
-    let mut target = web.path.clone();
-    if let Some(query) = &web.query {
-        target.push(b'?');
-        target.extend_from_slice(query);
+    let has_own_port = web.has_own_port();
+    let port = web.port.clone().filter(|_| !has_own_port).unwrap_or_default();
+    let parts = [scheme, host, port, web.path.clone()];
+    let mut target = Target::new(parts, web.query.clone());
+    let before = (target.scheme.clone(), target.host.clone(), target.port.clone());
+    if !options.dust.apply(&mut target) {
+        return false;
     }
-    let target = options.dust.rewrite(&web.host, target);
-    let (path, query) = match memchr::memchr(b'?', &target) {
-        Some(at) => (target[..at].to_vec(), Some(target[at + 1..].to_vec())),
-        None => (target, None),
-    };
-    replace(&mut web.path, path) | replace(&mut web.query, query)
+    // What no rule has changed stays as it is spelled.
+    if target.scheme != before.0 {
+        web.scheme = target.scheme;
+    }
+    if target.host != before.1 {
+        web.host = target.host;
+    }
+    if target.port != before.2 {
+        web.port = (!target.port.is_empty()).then_some(target.port);
+    }
+    (web.path, web.query) = (target.path, target.query);
+    true
 }

@@ -107,7 +107,7 @@ fn usual_size(layout: &Layout, target: &Target) -> u64 {
 
 /// How often what is shown has changed until `epoch`. One of ten pages changes at each turn.
 fn version(layout: &Layout, shown: u64, epoch: u64) -> u64 {
-    let changed = |turn: &u64| layout.derive(CHANGE, fold(shown, *turn)) % 10 == 0;
+    let changed = |turn: &u64| layout.derive(CHANGE, fold(shown, *turn)).is_multiple_of(10);
     (1..=epoch).filter(changed).count() as u64
 }
 

@@ -64,7 +64,7 @@ enum Kind {
 pub(super) fn crawl(layout: &Layout) -> Vec<Capture> {
     let mut random = Random::derived(layout.key, VISITS, 0);
     let targets = Targets::new(layout, &mut random);
-    let mut walk = Walk {
+    let walk = Walk {
         layout,
         targets,
         visits: Vec::with_capacity(layout.urls * 9 / 8),
@@ -73,8 +73,7 @@ pub(super) fn crawl(layout: &Layout) -> Vec<Capture> {
         reached: 0,
         random,
     };
-    walk.go();
-    let Walk { targets, visits, .. } = walk;
+    let (targets, visits) = walk.go();
     let count = visits.len() as u64;
     let mut random = Random::derived(layout.key, BODIES, 0);
     let start = START + random.below(86_400);
@@ -112,8 +111,9 @@ struct Walk<'a> {
     random: Random,
 }
 
-impl Walk<'_> {
-    fn go(&mut self) {
+impl<'a> Walk<'a> {
+    /// Walks until the site has its URLs. What only the walk needs is freed.
+    fn go(mut self) -> (Targets<'a>, Vec<Visit>) {
         let mut stuck = 0;
         while self.met.len() < self.layout.urls {
             if self.reached > 0 && self.random.percent(AGAIN) {
@@ -133,6 +133,7 @@ impl Walk<'_> {
             };
             stuck = if self.visit(target) { 0 } else { stuck + 1 };
         }
+        (self.targets, self.visits)
     }
 
     /// The next page that was not reached before.

@@ -154,6 +154,9 @@ features! {
 /// How many features there are.
 pub(super) const FEATURES: usize = ROWS.len();
 
+// A set of features has 64 bits.
+const _: () = assert!(FEATURES <= 64);
+
 impl Feature {
     /// All features, in the order of their declaration.
     pub fn all() -> impl ExactSizeIterator<Item = Feature> {
@@ -291,7 +294,6 @@ mod tests {
     fn features_have_names_of_their_own() {
         let names: BTreeSet<&str> = Feature::all().map(Feature::name).collect();
         assert_eq!(names.len(), FEATURES);
-        assert!(FEATURES <= 64, "a set of features has 64 bits");
         for feature in Feature::all() {
             assert_eq!(Feature::named(feature.name()).unwrap(), feature);
             assert!(feature.percent() <= 100 && feature.truth().ends_with('.'));

@@ -2,7 +2,7 @@
 
 mod undone;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::*;
 
@@ -48,8 +48,8 @@ fn digest(plan: &SitesPlan) -> String {
 }
 
 /// The page of each URL; fails if a URL has two.
-fn truth(site: &GeneratedSite) -> HashMap<&str, u64> {
-    let mut truth = HashMap::new();
+fn truth(site: &GeneratedSite) -> BTreeMap<&str, u64> {
+    let mut truth = BTreeMap::new();
     for capture in &site.captures {
         let page = *truth.entry(&*capture.url).or_insert(capture.page);
         assert_eq!(page, capture.page, "{}: two pages", capture.url);
@@ -283,6 +283,24 @@ fn some_pages_are_popular() {
         let top: u64 = urls[..urls.len() / 10].iter().sum();
         assert!((900..2_000).contains(&top), "{top} of 3,000 URLs for a tenth of the pages");
         assert!(urls.iter().filter(|&&urls| urls == 1).count() > urls.len() / 20);
+    }
+}
+
+#[test]
+fn switches_move_no_more_than_they_must() {
+    let with = plan(4, 400, 18);
+    let urls = |site: &GeneratedSite| -> Vec<(u64, String)> {
+        site.captures.iter().map(|capture| (capture.time, capture.url.clone())).collect()
+    };
+    for off in Feature::all() {
+        let mut without = SitesPlan { noise: Noise::fixed(500), ..with };
+        without.chances.set(off, 0);
+        for (left, right) in sites(&with).iter().zip(&sites(&without)) {
+            assert_eq!(left.domain, right.domain, "{off:?}");
+            if [Feature::Drift, Feature::AbTest, Feature::Geo, Feature::Echo].contains(&off) {
+                assert_eq!(urls(left), urls(right), "{off:?}");
+            }
+        }
     }
 }
 

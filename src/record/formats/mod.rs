@@ -2,9 +2,23 @@
 
 pub(crate) mod access;
 pub(crate) mod alb;
+pub(crate) mod cdx;
+pub(crate) mod cdxj;
+pub(crate) mod cloudfront;
+pub(crate) mod crawllog;
+pub(crate) mod csv;
+mod field_map;
+pub(crate) mod json;
 pub(crate) mod log_format;
 pub(crate) mod rows;
+#[cfg(test)]
+mod samples;
 pub(crate) mod squid;
+mod table;
+pub(crate) mod tsv;
+pub(crate) mod w3c;
+
+pub use field_map::FieldMap;
 
 use super::line_format::Recognize;
 
@@ -52,6 +66,44 @@ pub const ALL: &[KnownFormat] = &[
         about: "access log in the common log format",
         recognize: access::recognize_clf,
     },
+    KnownFormat {
+        name: "cloudfront",
+        about: "standard log of Amazon CloudFront",
+        recognize: cloudfront::recognize,
+    },
+    KnownFormat { name: "w3c", about: "W3C extended log: IIS, proxies", recognize: w3c::recognize },
+    KnownFormat { name: "cdx", about: "index of a web archive", recognize: cdx::recognize },
+    KnownFormat {
+        name: "cdxj",
+        about: "index of a web archive, with JSON",
+        recognize: cdxj::recognize,
+    },
+    KnownFormat {
+        name: "crawllog",
+        about: "crawl log of Heritrix",
+        recognize: crawllog::recognize,
+    },
+    KnownFormat {
+        name: "caddy",
+        about: "access log of Caddy, in JSON",
+        recognize: json::recognize_caddy,
+    },
+    KnownFormat {
+        name: "nginx-json",
+        about: "access log of nginx, in JSON",
+        recognize: json::recognize_nginx,
+    },
+    KnownFormat {
+        name: "jsonl",
+        about: "JSON lines with a URL in them",
+        recognize: json::recognize,
+    },
+    KnownFormat { name: "tsv", about: "table with tabs", recognize: tsv::recognize },
+    KnownFormat {
+        name: "csv",
+        about: "table with commas or semicolons",
+        recognize: csv::recognize,
+    },
 ];
 
 /// The format `name`.
@@ -70,24 +122,36 @@ pub fn rows(name: &'static str) -> std::sync::Arc<dyn super::LineFormat> {
     std::sync::Arc::new(rows::Rows::new(name))
 }
 
-/// tmp
-#[derive(Clone, Debug, Default)]
-pub struct FieldMap;
-impl FieldMap {
-    /// tmp
-    pub fn parse(_: &str) -> crate::error::Result<FieldMap> {
-        Ok(FieldMap)
-    }
-}
 /// The format that `text` tells: see [`log_format::compile`].
 pub fn log_format(text: &str) -> crate::error::Result<std::sync::Arc<dyn super::LineFormat>> {
     log_format::compile(text)
 }
-/// tmp
+
+/// The table or the JSON lines whose first lines are `lines`, with the places that the user tells;
+/// of the format `name`, or of the one that the first line looks like.
+///
+/// Failure: a configuration error if the file has no such columns, or if `name` has no columns.
 pub fn with_fields(
-    _: Option<&str>,
-    _: &[&[u8]],
-    _: &FieldMap,
+    name: Option<&str>,
+    lines: &[&[u8]],
+    fields: &FieldMap,
 ) -> crate::error::Result<std::sync::Arc<dyn super::LineFormat>> {
-    Err(crate::error::Error::config("x"))
+    let first = lines.first().copied().unwrap_or_default();
+    let name = name.unwrap_or_else(|| match first {
+        [b'"', ..] => "csv",
+        [b'{', ..] => "jsonl",
+        first if first.contains(&b'\t') => "tsv",
+        _ => "csv",
+    });
+    Ok(match name {
+        "csv" => std::sync::Arc::new(csv::Csv::with_fields(first, fields)?),
+        "tsv" => std::sync::Arc::new(tsv::Tsv::with_fields(first, fields)?),
+        "jsonl" | "caddy" | "nginx-json" => std::sync::Arc::new(json::Json::with_fields(fields)?),
+        name => {
+            return Err(crate::error::Error::config(format!(
+                "--field: {name} has no columns to choose from; leave it out, or use csv, tsv or \
+                 jsonl"
+            )));
+        }
+    })
 }

@@ -5,11 +5,13 @@ mod canon_explain_report;
 mod commands;
 mod dedup;
 mod documents;
+mod generate_site;
 mod input;
 mod memory;
 mod messages;
 mod output;
 mod rows;
+mod rule_files;
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};

@@ -1,0 +1,336 @@
+//! Rule files as TOML: reading and writing.
+
+use serde::{Deserialize, Serialize};
+
+use super::rule::{DustRule, Evidence, Guard, Kind, RuleFile, RuleScope, Status, Trap, When};
+use crate::canonical::config::toml_error;
+use crate::error::{Error, Result};
+use crate::limits::DUST_RULES_MAX;
+
+/// The file as TOML has it.
+#[derive(Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+struct Text {
+    #[serde(default, skip_serializing_if = "std::collections::BTreeMap::is_empty")]
+    about: std::collections::BTreeMap<String, String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    rule: Vec<Row>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    guard: Vec<Guard>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    trap: Vec<Trap>,
+}
+
+/// A rule as TOML has it: the fields of all kinds.
+#[derive(Default, Deserialize, Serialize)]
+#[serde(deny_unknown_fields, default)]
+struct Row {
+    site: String,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    hosts: Vec<String>,
+    kind: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    param: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    params: Option<Vec<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    value: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    segment: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    from: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    to: Option<String>,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    path: String,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    except: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    when: Vec<String>,
+    status: Status,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    note: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    evidence: Option<Evidence>,
+}
+
+impl RuleFile {
+    /// Reads a rule file. What its rules say is checked by the compiler, not here.
+    ///
+    /// Failure: a configuration error that names the line, or the rule by its number.
+    pub fn parse(text: &str) -> Result<RuleFile> {
+        let Text { about, rule, guard, trap } =
+            toml::from_str(text).map_err(|error| toml_error(text, &error))?;
+        if rule.len().max(guard.len()).max(trap.len()) > DUST_RULES_MAX {
+            return Err(Error::limit(format!("more than {DUST_RULES_MAX} rules; split the file")));
+        }
+        let rules = (1..).zip(rule).map(|(number, row)| {
+            DustRule::try_from(row).map_err(|error| error.at(format!("rule {number}")))
+        });
+        Ok(RuleFile { about, rules: rules.collect::<Result<_>>()?, guards: guard, traps: trap })
+    }
+
+    /// The file as TOML, which [`RuleFile::parse`] reads as the same.
+    pub fn to_toml(&self) -> String {
+        let text = Text {
+            about: self.about.clone(),
+            rule: self.rules.iter().map(Row::from).collect(),
+            guard: self.guards.clone(),
+            trap: self.traps.clone(),
+        };
+        toml::to_string(&text).expect("text, numbers and tables of them are TOML")
+    }
+}
+
+impl TryFrom<Row> for DustRule {
+    type Error = Error;
+
+    fn try_from(mut row: Row) -> Result<DustRule> {
+        let kind = kind_of(&mut row)?;
+        let spare = [
+            ("param", row.param.is_some()),
+            ("params", row.params.is_some()),
+            ("value", row.value.is_some()),
+            ("segment", row.segment.is_some()),
+            ("from", row.from.is_some()),
+            ("to", row.to.is_some()),
+        ];
+        if let Some((field, _)) = spare.into_iter().find(|(_, is_there)| *is_there) {
+            return Err(Error::config(format!("{} takes no {field}", row.kind)));
+        }
+        if row.site.is_empty() {
+            return Err(Error::config("site is missing; a rule holds for one site only"));
+        }
+        let when = row.when.iter().map(|text| condition(text)).collect::<Result<_>>()?;
+        Ok(DustRule {
+            site: row.site,
+            hosts: row.hosts,
+            scope: RuleScope { path: row.path, except: row.except, when },
+            kind,
+            status: row.status,
+            evidence: row.evidence,
+            note: row.note,
+        })
+    }
+}
+
+/// The kind that `row` is of; takes its fields out.
+fn kind_of(row: &mut Row) -> Result<Kind> {
+    let kind = row.kind.clone();
+    let missing = |field: &str| Error::config(format!("{kind} needs {field}"));
+    let pair = |row: &mut Row| match (row.from.take(), row.to.take()) {
+        (Some(from), Some(to)) => Ok((from, to)),
+        _ => Err(missing("both from and to")),
+    };
+    let param = |row: &mut Row| row.param.take().ok_or_else(|| missing("param"));
+    Ok(match kind.as_str() {
+        "host-alias" => {
+            let (from, to) = pair(row)?;
+            Kind::HostAlias { from, to }
+        }
+        "drop-segment" => match (row.segment.take(), row.param.take()) {
+            (Some(segment), None) => Kind::DropSegment { segment },
+            (None, Some(param)) => Kind::DropPathParam { param },
+            _ => return Err(missing("either segment or param")),
+        },
+        "alias-prefix" => {
+            let (from, to) = pair(row)?;
+            Kind::AliasPrefix { from, to }
+        }
+        "alias-segment" => {
+            let (from, to) = pair(row)?;
+            Kind::AliasSegment { from, to }
+        }
+        "alias-suffix" => {
+            let (from, to) = pair(row)?;
+            Kind::AliasSuffix { from, to }
+        }
+        "fold-case" => Kind::FoldCase { param: row.param.take() },
+        "rewrite-template" => {
+            let (from, to) = pair(row)?;
+            Kind::RewriteTemplate { from, to }
+        }
+        "drop-param" => Kind::DropParam { param: param(row)? },
+        "keep-only" => {
+            Kind::KeepOnly { params: row.params.take().ok_or_else(|| missing("params"))? }
+        }
+        "default-param" => Kind::DefaultParam {
+            param: param(row)?,
+            value: row.value.take().ok_or_else(|| missing("value"))?,
+        },
+        "constant-page" => Kind::ConstantPage,
+        "alias-value" => {
+            let (from, to) = pair(row)?;
+            Kind::AliasValue { param: param(row)?, from, to }
+        }
+        "order-free" => Kind::OrderFree,
+        "substitute" => {
+            let (from, to) = pair(row)?;
+            Kind::Substitute { from, to }
+        }
+        other => {
+            return Err(Error::config(format!(
+                "unknown kind \"{}\"; expected host-alias, drop-segment, alias-prefix, alias-segment, \
+                 alias-suffix, fold-case, rewrite-template, drop-param, keep-only, default-param, \
+                 constant-page, alias-value, order-free or substitute",
+                crate::bytes::show(other.as_bytes())
+            )));
+        }
+    })
+}
+
+fn condition(text: &str) -> Result<When> {
+    if let Some(param) = text.strip_prefix('!') {
+        return Ok(When::Lacks(param.to_string()));
+    }
+    match text.split_once('=') {
+        Some(("host", host)) => Ok(When::Host(host.to_string())),
+        Some((param, value)) if !param.is_empty() => {
+            Ok(When::Has { param: param.to_string(), value: value.to_string() })
+        }
+        _ => Err(Error::config(format!(
+            "when: expected \"param=value\", \"!param\" or \"host=name\", found \"{}\"",
+            crate::bytes::show(text.as_bytes())
+        ))),
+    }
+}
+
+impl From<&DustRule> for Row {
+    fn from(rule: &DustRule) -> Row {
+        let mut row = Row {
+            site: rule.site.clone(),
+            hosts: rule.hosts.clone(),
+            kind: rule.kind.name().to_string(),
+            path: rule.scope.path.clone(),
+            except: rule.scope.except.clone(),
+            when: rule.scope.when.iter().map(When::to_string).collect(),
+            status: rule.status,
+            note: rule.note.clone(),
+            evidence: rule.evidence.clone(),
+            ..Row::default()
+        };
+        match rule.kind.clone() {
+            Kind::HostAlias { from, to }
+            | Kind::AliasPrefix { from, to }
+            | Kind::AliasSegment { from, to }
+            | Kind::AliasSuffix { from, to }
+            | Kind::RewriteTemplate { from, to }
+            | Kind::Substitute { from, to } => (row.from, row.to) = (Some(from), Some(to)),
+            Kind::DropSegment { segment } => row.segment = Some(segment),
+            Kind::DropPathParam { param } | Kind::DropParam { param } => row.param = Some(param),
+            Kind::FoldCase { param } => row.param = param,
+            Kind::KeepOnly { params } => row.params = Some(params),
+            Kind::DefaultParam { param, value } => {
+                (row.param, row.value) = (Some(param), Some(value));
+            }
+            Kind::AliasValue { param, from, to } => {
+                (row.param, row.from, row.to) = (Some(param), Some(from), Some(to));
+            }
+            Kind::ConstantPage | Kind::OrderFree => {}
+        }
+        row
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read_as_the_same() {
+        let s = String::from;
+        let pair = || (s("/a\"\\"), s("ü\n"));
+        let (from, to) = pair();
+        let kinds = [
+            Kind::HostAlias { from: s("m.x.org"), to: s("x.org") },
+            Kind::DropSegment { segment: s("(S({*}))") },
+            Kind::DropPathParam { param: s("jsessionid") },
+            Kind::AliasPrefix { from: from.clone(), to: to.clone() },
+            Kind::AliasSegment { from: s("en-us"), to: s("") },
+            Kind::AliasSuffix { from: s("index.html"), to: s("") },
+            Kind::FoldCase { param: None },
+            Kind::FoldCase { param: Some(s("lang")) },
+            Kind::RewriteTemplate { from: s("/story?id={1}"), to: s("/story_{1}") },
+            Kind::DropParam { param: s("sid") },
+            Kind::KeepOnly { params: vec![] },
+            Kind::KeepOnly { params: vec![s("v"), s("list")] },
+            Kind::DefaultParam { param: s("page"), value: s("1") },
+            Kind::ConstantPage,
+            Kind::AliasValue { param: s("lang"), from: s("en-US"), to: s("en") },
+            Kind::OrderFree,
+            Kind::Substitute { from, to },
+        ];
+        let statuses = [Status::Auto, Status::Review, Status::Off, Status::Manual];
+        let rules = kinds.into_iter().zip(statuses.into_iter().cycle()).map(|(kind, status)| {
+            let plain = status == Status::Manual;
+            DustRule {
+                hosts: if plain { vec![] } else { vec![s("www.x.org"), s("x.org")] },
+                scope: if plain {
+                    RuleScope::default()
+                } else {
+                    RuleScope {
+                        path: s("/shop/*"),
+                        except: vec![s("/shop/{num}")],
+                        when: vec![
+                            When::Has { param: s("a"), value: s("b=c") },
+                            When::Lacks(s("d")),
+                            When::Host(s("x.org")),
+                        ],
+                    }
+                },
+                status,
+                evidence: (!plain).then(|| Evidence {
+                    ok: 1284,
+                    groups: u64::from(u32::MAX),
+                    bound: 0.997_012_345_678_901_2,
+                    signal: s("digest"),
+                    gain_urls: 402_118,
+                    loss_per_million: 129.9,
+                    loss_bound_per_million: 1e-300,
+                    examples: vec![pair(), pair()],
+                }),
+                note: if plain { s("") } else { s("'''\u{202e}") },
+                ..DustRule::new("x.org", kind)
+            }
+        });
+        let file = RuleFile {
+            about: [(s("miner"), s("0.1")), (s("odd key"), s(""))].into(),
+            rules: rules.collect(),
+            guards: vec![
+                Guard { site: s("x.org"), param: s("user"), ..Guard::default() },
+                Guard { site: s("x.org"), path: s("/f"), param: s("id"), note: s("1/29") },
+            ],
+            traps: vec![Trap {
+                site: s("x.org"),
+                kind: s("path-repeat"),
+                path: s("/css/*/css/*"),
+                urls: 18_220,
+                note: s(""),
+            }],
+        };
+        let text = file.to_toml();
+        let again = RuleFile::parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+        assert_eq!(again, file, "{text}");
+        assert_eq!(again.to_toml(), text);
+        assert_eq!(RuleFile::parse(&RuleFile::default().to_toml()).unwrap(), RuleFile::default());
+    }
+
+    #[test]
+    fn mistakes_are_named() {
+        for (row, why) in [
+            ("kind='drop-param'\nparam='a'", "site"),
+            ("site='a'\nkind='sort'", "unknown kind \"sort\""),
+            ("site='a'\nkind='drop-param'", "needs param"),
+            ("site='a'\nkind='drop-param'\nparam='a'\nvalue='b'", "takes no value"),
+            ("site='a'\nkind='substitute'\nfrom='a'", "both from and to"),
+            ("site='a'\nkind='drop-segment'\nparam='a'\nsegment='b'", "either"),
+            ("site='a'\nkind='order-free'\nwhen=['x']", "\"param=value\""),
+            ("site='a'\nkind='order-free'\nfoo=1", "foo"),
+            ("site='a'\nkind='order-free'\nstatus='yes'", "yes"),
+        ] {
+            let text = format!("[[rule]]\n{row}");
+            let error = RuleFile::parse(&text).unwrap_err();
+            assert!(error.is_config() && error.to_string().contains(why), "{row}: {error}");
+        }
+    }
+}

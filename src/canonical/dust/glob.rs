@@ -1,0 +1,425 @@
+//! Patterns of paths and segments: matched in one pass, without going back.
+//!
+//! A pattern is text with `*` (any characters) and classes such as `{num}`. It becomes a row of
+//! steps; matching keeps the set of steps that are possible, so its cost is bounded by the length
+//! of the text times that of the pattern, whatever both are.
+
+use crate::error::{Error, Result};
+use crate::limits::{DUST_TEXT_BYTES_MAX, DUST_WILDCARDS_MAX};
+
+/// Most steps behind the literal start of a pattern. Reason: a set of them has 256 bits.
+const STEPS_MAX: usize = 255;
+/// Most pairs of steps that are looked at to tell two patterns apart.
+const PAIRS_MAX: usize = 1 << 18;
+/// Fewest digits of `{hex}` without a length: fewer may be a word.
+const HEX_DIGITS_MIN: usize = 8;
+
+/// A set of bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Bytes([u64; 4]);
+
+impl Bytes {
+    pub(super) const ANY: Bytes = Bytes([u64::MAX; 4]);
+
+    pub(super) fn of(holds: impl Fn(u8) -> bool) -> Bytes {
+        let mut set = Bytes([0; 4]);
+        for byte in (0..=255).filter(|byte| holds(*byte)) {
+            set.0[usize::from(byte >> 6)] |= 1 << (byte & 63);
+        }
+        set
+    }
+
+    pub(super) fn has(self, byte: u8) -> bool {
+        self.0[usize::from(byte >> 6)] >> (byte & 63) & 1 == 1
+    }
+
+    /// The only byte in it.
+    fn only(self) -> Option<u8> {
+        let count: u32 = self.0.iter().map(|word| word.count_ones()).sum();
+        let word = self.0.iter().position(|word| *word != 0)?;
+        (count == 1).then(|| (word * 64) as u8 + self.0[word].trailing_zeros() as u8)
+    }
+
+    fn meets(self, other: Bytes) -> bool {
+        self.0.iter().zip(other.0).any(|(a, b)| a & b != 0)
+    }
+
+    /// All but `/`.
+    pub(super) fn in_segment() -> Bytes {
+        Bytes::of(|byte| byte != b'/')
+    }
+}
+
+/// One step of a pattern.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    /// One byte of the set.
+    One(Bytes),
+    /// Any number of them.
+    Many(Bytes),
+}
+
+impl Step {
+    pub(super) fn byte(byte: u8) -> Step {
+        Step::One(Bytes::of(|one| one == byte))
+    }
+
+    /// `text` as steps.
+    pub(super) fn text(text: &[u8]) -> impl Iterator<Item = Step> {
+        text.iter().copied().map(Step::byte)
+    }
+}
+
+/// A pattern.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Glob {
+    /// What it starts with.
+    literal: Vec<u8>,
+    /// What follows.
+    rest: Vec<Step>,
+    /// Is that anything?
+    is_open: bool,
+}
+
+impl Glob {
+    /// Everything.
+    pub(super) fn all() -> Glob {
+        Glob::of([Step::Many(Bytes::ANY)])
+    }
+
+    /// A pattern made of steps, for telling what rules can write from what others read.
+    pub(super) fn of(steps: impl IntoIterator<Item = Step>) -> Glob {
+        Glob::new(Vec::new(), steps.into_iter().collect())
+    }
+
+    fn new(literal: Vec<u8>, rest: Vec<Step>) -> Glob {
+        let is_open = rest == [Step::Many(Bytes::ANY)];
+        Glob { literal, rest, is_open }
+    }
+
+    /// Reads a pattern. `*` is any characters; slashes are among them if `crosses`.
+    pub(super) fn parse(text: &str, crosses: bool) -> Result<Glob> {
+        if text.len() > DUST_TEXT_BYTES_MAX {
+            return Err(Error::limit(format!("pattern: longer than {DUST_TEXT_BYTES_MAX} bytes")));
+        }
+        let mut glob = Glob::new(Vec::new(), Vec::new());
+        let mut wildcards = 0;
+        let mut rest = text;
+        while let Some(letter) = rest.chars().next() {
+            match letter {
+                '*' => {
+                    glob.rest.push(Step::Many(if crosses {
+                        Bytes::ANY
+                    } else {
+                        Bytes::in_segment()
+                    }));
+                    wildcards += 1;
+                    rest = &rest[1..];
+                }
+                '{' => {
+                    let Some(end) = rest.find('}') else {
+                        return Err(Error::config(format!("pattern \"{text}\": a {{ has no }}")));
+                    };
+                    push_class(&rest[1..end], &mut glob.rest)
+                        .map_err(|error| error.at(format!("pattern \"{text}\"")))?;
+                    wildcards += 1;
+                    rest = &rest[end + 1..];
+                }
+                '!'..='~' => {
+                    if glob.rest.is_empty() {
+                        glob.literal.push(letter as u8);
+                    } else {
+                        glob.rest.push(Step::byte(letter as u8));
+                    }
+                    rest = &rest[1..];
+                }
+                _ => {
+                    return Err(Error::config(format!(
+                        "pattern \"{}\": no URL holds such a character; write its escape, as in %C3%A9",
+                        crate::bytes::show(text.as_bytes())
+                    )));
+                }
+            }
+        }
+        if wildcards > DUST_WILDCARDS_MAX || glob.rest.len() > STEPS_MAX {
+            return Err(Error::limit(format!(
+                "pattern \"{text}\": more than {DUST_WILDCARDS_MAX} wildcards or {STEPS_MAX} steps"
+            )));
+        }
+        Ok(Glob::new(glob.literal, glob.rest))
+    }
+
+    /// Does it match everything?
+    pub(super) fn is_all(&self) -> bool {
+        self.is_open && self.literal.is_empty()
+    }
+
+    /// The text that it matches at the start, if nothing else counts.
+    pub(super) fn prefix(&self) -> Option<&[u8]> {
+        self.is_open.then_some(&self.literal)
+    }
+
+    /// The only text that it matches.
+    pub(super) fn exact(&self) -> Option<&[u8]> {
+        self.rest.is_empty().then_some(&self.literal)
+    }
+
+    /// Does it match texts of one length only, or must they hold a certain letter?
+    pub(super) fn is_specific(&self) -> bool {
+        self.letters().next().is_some() || self.rest.iter().all(|step| matches!(step, Step::One(_)))
+    }
+
+    /// The bytes that every text it matches must hold.
+    fn letters(&self) -> impl Iterator<Item = u8> {
+        let single = |step: &Step| match step {
+            Step::One(set) => set.only(),
+            Step::Many(_) => None,
+        };
+        self.literal.iter().copied().chain(self.rest.iter().filter_map(single))
+    }
+
+    /// It, with steps before and behind.
+    pub(super) fn framed(&self, before: &[Step], behind: &[Step]) -> Glob {
+        Glob::of(before.iter().copied().chain(self.steps()).chain(behind.iter().copied()))
+    }
+
+    /// Does it match `text`, all of it?
+    #[inline]
+    pub(super) fn matches(&self, text: &[u8]) -> bool {
+        match text.strip_prefix(self.literal.as_slice()) {
+            None => false,
+            Some(_) if self.is_open => true,
+            Some(rest) if self.rest.is_empty() => rest.is_empty(),
+            Some(rest) => self.walks(rest),
+        }
+    }
+
+    fn walks(&self, text: &[u8]) -> bool {
+        let mut states = [0u64; 4];
+        self.enter(&mut states, 0);
+        for byte in text {
+            let mut next = [0u64; 4];
+            for (word, bits) in states.iter().enumerate() {
+                let mut bits = *bits;
+                while bits != 0 {
+                    let at = word * 64 + bits.trailing_zeros() as usize;
+                    bits &= bits - 1;
+                    match self.rest.get(at) {
+                        Some(Step::One(set)) if set.has(*byte) => self.enter(&mut next, at + 1),
+                        Some(Step::Many(set)) if set.has(*byte) => self.enter(&mut next, at),
+                        _ => {}
+                    }
+                }
+            }
+            if next == [0; 4] {
+                return false;
+            }
+            states = next;
+        }
+        has(&states, self.rest.len())
+    }
+
+    /// Puts the step `at` into `states`, and those behind it that may be left out.
+    fn enter(&self, states: &mut [u64; 4], mut at: usize) {
+        loop {
+            if has(states, at) {
+                return;
+            }
+            states[at / 64] |= 1 << (at % 64);
+            match self.rest.get(at) {
+                Some(Step::Many(_)) => at += 1,
+                _ => return,
+            }
+        }
+    }
+
+    fn steps(&self) -> Vec<Step> {
+        Step::text(&self.literal).chain(self.rest.iter().copied()).collect()
+    }
+
+    /// Is there a text that both match? May say yes where no were right.
+    pub(super) fn meets(&self, other: &Glob) -> bool {
+        let common = self.literal.len().min(other.literal.len());
+        if self.literal[..common] != other.literal[..common] {
+            return false;
+        }
+        let (a, b) = (self.steps(), other.steps());
+        let width = b.len() + 1;
+        if (a.len() + 1).saturating_mul(width) > PAIRS_MAX {
+            return true;
+        }
+        let mut seen = vec![false; (a.len() + 1) * width];
+        let mut open = vec![(0, 0)];
+        while let Some((i, j)) = open.pop() {
+            if std::mem::replace(&mut seen[i * width + j], true) {
+                continue;
+            }
+            if i == a.len() && j == b.len() {
+                return true;
+            }
+            let (x, y) = (a.get(i).copied(), b.get(j).copied());
+            if matches!(x, Some(Step::Many(_))) {
+                open.push((i + 1, j));
+            }
+            if matches!(y, Some(Step::Many(_))) {
+                open.push((i, j + 1));
+            }
+            let (Some(x), Some(y)) = (x, y) else { continue };
+            let (Step::One(p) | Step::Many(p)) = x;
+            let (Step::One(q) | Step::Many(q)) = y;
+            if p.meets(q) {
+                let next = |step, at| if matches!(step, Step::One(_)) { at + 1 } else { at };
+                open.push((next(x, i), next(y, j)));
+            }
+        }
+        false
+    }
+
+    /// Must there be a letter in upper case, so that no folded text matches?
+    pub(super) fn has_upper(&self) -> bool {
+        self.letters().any(|byte| byte.is_ascii_uppercase())
+    }
+
+    /// Must there be a letter in lower case, and none in upper case, so that folding may help?
+    pub(super) fn has_lower(&self) -> bool {
+        self.letters().any(|byte| byte.is_ascii_lowercase()) && !self.has_upper()
+    }
+}
+
+fn has(states: &[u64; 4], at: usize) -> bool {
+    states[at / 64] >> (at % 64) & 1 == 1
+}
+
+/// The bytes of the class `name`.
+pub(super) fn class_bytes(name: &str) -> Option<Bytes> {
+    Some(match name {
+        "num" => Bytes::of(|byte| byte.is_ascii_digit()),
+        "hex" => Bytes::of(|byte| byte.is_ascii_hexdigit()),
+        "base64" => Bytes::of(|byte| byte.is_ascii_alphanumeric() || b"+-_=".contains(&byte)),
+        "slug" => Bytes::of(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte)),
+        "*" => Bytes::in_segment(),
+        _ => return None,
+    })
+}
+
+/// Pushes the steps of the class that `text` names, with its length if one is given.
+fn push_class(text: &str, steps: &mut Vec<Step>) -> Result<()> {
+    let digits = |count, steps: &mut Vec<Step>| {
+        let one = Step::One(Bytes::of(|byte| byte.is_ascii_digit()));
+        steps.extend(std::iter::repeat_n(one, count));
+    };
+    let (name, length) = match text.split_once(':') {
+        None => (text, None),
+        Some((name, length)) => match length.parse::<usize>() {
+            Ok(length @ 1..=STEPS_MAX) => (name, Some(length)),
+            _ => {
+                return Err(Error::config(format!(
+                    "{{{text}}}: expected a length from 1 to {STEPS_MAX}"
+                )));
+            }
+        },
+    };
+    match (name, length) {
+        ("date", None) => {
+            digits(4, steps);
+            for _ in 0..2 {
+                steps.push(Step::byte(b'-'));
+                digits(2, steps);
+            }
+        }
+        ("uuid", None) => {
+            let hex = Step::One(Bytes::of(|byte| byte.is_ascii_hexdigit()));
+            for (group, count) in [8, 4, 4, 4, 12].into_iter().enumerate() {
+                if group > 0 {
+                    steps.push(Step::byte(b'-'));
+                }
+                steps.extend(std::iter::repeat_n(hex, count));
+            }
+        }
+        _ => {
+            let set = class_bytes(name).ok_or_else(|| {
+                Error::config(format!(
+                    "{{{text}}}: no such class; expected num, hex, base64, slug, uuid, date or *"
+                ))
+            })?;
+            let least = if name == "hex" { HEX_DIGITS_MIN } else { 1 };
+            steps.extend(std::iter::repeat_n(Step::One(set), length.unwrap_or(least)));
+            if length.is_none() {
+                steps.push(Step::Many(set));
+            }
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns() {
+        for (pattern, text, expected) in [
+            ("*", "", true),
+            ("*", "/a/b", true),
+            ("/shop/*", "/shop/", true),
+            ("/shop/*", "/shop", false),
+            ("/shop/*", "/shop/a/b", true),
+            ("/a", "/a", true),
+            ("/a", "/ab", false),
+            ("/item/{num}", "/item/12", true),
+            ("/item/{num}", "/item/", false),
+            ("/item/{num}", "/item/1a", false),
+            ("/{num:3}.html", "/123.html", true),
+            ("/{num:3}.html", "/1234.html", false),
+            ("/{*}/x", "/a.b/x", true),
+            ("/{*}/x", "/a/b/x", false),
+            ("*/css/*/css/*", "/a/css/b/css/", true),
+            ("*/css/*/css/*", "/a/css/css/", false),
+            ("/{hex}", "/abcdef0", false),
+            ("/{hex}", "/abcdef01", true),
+            ("/{hex}", "/ABCDEF0123", true),
+            ("/{uuid}", "/123e4567-e89b-12d3-a456-426614174000", true),
+            ("/{date}/*", "/2026-11-21/x", true),
+            ("/{date}/*", "/2026-1-21/x", false),
+            ("*a*a*a*b", &"a".repeat(5000), false),
+        ] {
+            let glob = Glob::parse(pattern, true).unwrap();
+            assert_eq!(glob.matches(text.as_bytes()), expected, "{pattern} on {text}");
+        }
+        assert!(!Glob::parse("*", false).unwrap().matches(b"a/b"));
+    }
+
+    #[test]
+    fn what_two_patterns_have_in_common() {
+        for (a, b, expected) in [
+            ("/a/*", "/b/*", false),
+            ("/a/*", "*", true),
+            ("*.html", "/a/*", true),
+            ("*.html", "*.htm", false),
+            ("/{num}", "/{hex:4}", true),
+            ("/{num}", "/x", false),
+            ("/story_{num}", "/story", false),
+        ] {
+            let [a, b] = [a, b].map(|text| Glob::parse(text, true).unwrap());
+            assert_eq!(a.meets(&b), expected, "{a:?} {b:?}");
+            assert_eq!(b.meets(&a), expected, "{a:?} {b:?}");
+        }
+    }
+
+    #[test]
+    fn refused() {
+        for (pattern, why) in [
+            ("/{num", "no }"),
+            ("/{foo}", "no such class"),
+            ("/{num:0}", "length"),
+            ("/{num:x}", "length"),
+            ("/ä", "escape"),
+            ("/a b", "escape"),
+            (&"*a".repeat(33), "wildcards"),
+            (&"{hex:200}".repeat(2), "steps"),
+        ] {
+            let message = Glob::parse(pattern, true).unwrap_err().to_string();
+            assert!(message.contains(why), "{pattern}: {message}");
+        }
+    }
+}

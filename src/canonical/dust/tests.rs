@@ -1,0 +1,501 @@
+//! Tables for every kind, and the laws for rules and URLs at random.
+
+use super::*;
+use crate::canonical::{Canonicalizer, PROFILES, Scratch, Settings};
+
+fn rule(text: &str) -> String {
+    let (kind, rest) = text.split_once(' ').unwrap_or((text, ""));
+    format!("[[rule]]\nsite = 'x.org'\nkind = '{kind}'\n{}\n", rest.replace("; ", "\n"))
+}
+
+fn compiled(rules: &[&str]) -> DustRules {
+    let text: String = rules.iter().map(|one| rule(one)).collect();
+    DustRules::parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"))
+}
+
+fn applied(rules: &DustRules, url: &str) -> String {
+    let mut target = Target::default();
+    target.read(url.as_bytes()).unwrap();
+    rules.apply(&mut target);
+    let mut out = Vec::new();
+    target.write(&mut out);
+    String::from_utf8(out).unwrap()
+}
+
+#[test]
+fn every_kind() {
+    for (rule, given, expected) in [
+        ("host-alias from='m.x.org'; to='x.org'", "http://m.x.org/a", "http://x.org/a"),
+        ("host-alias from='m.x.org'; to='x.org'", "http://n.m.x.org/a", "http://n.m.x.org/a"),
+        ("host-alias from='10.0.0.1'; to='x.org'", "http://10.0.0.1:81/", "http://x.org:81/"),
+        ("host-alias from='https:'; to='http:'", "https://x.org/", "http://x.org/"),
+        ("host-alias from='https:'; to='http:'", "https://x.org:8/", "https://x.org:8/"),
+        ("host-alias from=':8080'; to=':'", "http://x.org:8080/", "http://x.org/"),
+        ("drop-segment segment='(S({*}))'", "http://x.org/(S(abc))/a", "http://x.org/a"),
+        ("drop-segment segment='{hex:8}'", "http://x.org/a/01234567", "http://x.org/a/"),
+        ("drop-segment segment='{hex:8}'", "http://x.org/012345678/a", "http://x.org/012345678/a"),
+        ("drop-segment segment=''", "http://x.org//a///b//", "http://x.org/a/b/"),
+        ("drop-segment param='sid'", "http://x.org/a;SID=1;v=2/b;sid=", "http://x.org/a;v=2/b"),
+        ("drop-segment param='sid'", "http://x.org/a;sid", "http://x.org/a;sid"),
+        ("alias-prefix from='/people/'; to='/~'", "http://x.org/people/bob", "http://x.org/~bob"),
+        ("alias-segment from='en-us'; to='en'", "http://x.org/en-us/en-us", "http://x.org/en/en"),
+        ("alias-segment from='en-us'; to=''", "http://x.org/en-us/a", "http://x.org/a"),
+        ("alias-suffix from='index.html'; to=''", "http://x.org/a/index.html", "http://x.org/a/"),
+        (
+            "alias-suffix from='index.html'; to=''",
+            "http://x.org/aindex.html",
+            "http://x.org/aindex.html",
+        ),
+        ("alias-suffix from='.htm'; to='.html'", "http://x.org/a.htm", "http://x.org/a.html"),
+        ("alias-suffix from='/'; to=''", "http://x.org/a//", "http://x.org/a"),
+        ("alias-suffix from='/'; to=''", "http://x.org/", "http://x.org/"),
+        ("fold-case", "http://x.org/A%C3%A9?B", "http://x.org/a%C3%A9?B"),
+        ("fold-case param='b'", "http://x.org/A?B=C&b=C&b", "http://x.org/A?B=C&b=c&b"),
+        (
+            "rewrite-template from='/s?id={1}'; to='/s_{1}'",
+            "http://x.org/s?a=1&id=2",
+            "http://x.org/s_2?a=1",
+        ),
+        (
+            "rewrite-template from='/s?id={1}'; to='/s_{1}'",
+            "http://x.org/s?id=1&id=2",
+            "http://x.org/s?id=1&id=2",
+        ),
+        (
+            "rewrite-template from='/s_{1:num}'; to='/s?id={1}'",
+            "http://x.org/s_2?a=1",
+            "http://x.org/s?a=1&id=2",
+        ),
+        ("drop-param param='sid'", "http://x.org/?sid=1&a=2&sid", "http://x.org/?a=2"),
+        ("drop-param param='sid'", "http://x.org/?sid=1", "http://x.org/"),
+        ("drop-param param='sid'", "http://x.com/?sid=1", "http://x.com/?sid=1"),
+        ("drop-param param='utm_*'", "http://a.x.org/?utm_a=1&utm=2", "http://a.x.org/?utm=2"),
+        (
+            "drop-param param='s'; path='/a/*'; except=['/a/b*']",
+            "http://x.org/a/c?s=1",
+            "http://x.org/a/c",
+        ),
+        (
+            "drop-param param='s'; path='/a/*'; except=['/a/b*']",
+            "http://x.org/a/b?s=1",
+            "http://x.org/a/b?s=1",
+        ),
+        ("drop-param param='s'; when=['a=1', '!b']", "http://x.org/?s&a=1", "http://x.org/?a=1"),
+        (
+            "drop-param param='s'; when=['a=1', '!b']",
+            "http://x.org/?s&a=1&b",
+            "http://x.org/?s&a=1&b",
+        ),
+        ("drop-param param='s'; hosts=['a.x.org']", "http://x.org/?s=1", "http://x.org/?s=1"),
+        ("drop-param param='s'; when=['host=a.x.org']", "http://a.x.org/?s=1", "http://a.x.org/"),
+        ("keep-only params=['v']", "http://x.org/?a=1&v=2&&b", "http://x.org/?v=2&"),
+        (
+            "default-param param='page'; value='1'",
+            "http://x.org/?page=1&page=2",
+            "http://x.org/?page=2",
+        ),
+        (
+            "constant-page path='/i'; when=['t=login']",
+            "http://x.org/i?a=1&t=login",
+            "http://x.org/i?t=login",
+        ),
+        (
+            "constant-page path='/i'; when=['t=login']",
+            "http://x.org/i?a=1&t=x",
+            "http://x.org/i?a=1&t=x",
+        ),
+        (
+            "alias-value param='l'; from='en-US'; to='en'",
+            "http://x.org/?l=en-US&k=en-US",
+            "http://x.org/?l=en&k=en-US",
+        ),
+        ("order-free", "http://x.org/?b=1&a=2&b=0", "http://x.org/?a=2&b=1&b=0"),
+        (
+            "substitute from='story?id='; to='story_'",
+            "http://x.org/story?id=1",
+            "http://x.org/story_1",
+        ),
+        ("substitute from='ab'; to='b'", "http://x.org/aaab", "http://x.org/b"),
+    ] {
+        let rules = compiled(&[rule]);
+        let found = applied(&rules, given);
+        assert_eq!(found, expected, "{rule}: {given}");
+        assert_eq!(applied(&rules, &found), found, "{rule}, twice: {given}");
+        assert_eq!(rules.fired(given.as_bytes()).len(), usize::from(given != expected), "{rule}");
+    }
+}
+
+#[test]
+fn rules_work_together() {
+    for (rules, given, expected) in [
+        // The example of a rule that waits for the lack of what another drops.
+        (&["drop-param param='x'; when=['!y']", "drop-param param='y'"][..], "?x=1&y=2", ""),
+        (
+            &["default-param param='l'; value='en'", "alias-value param='l'; from='EN'; to='en'"],
+            "?l=EN",
+            "",
+        ),
+        (
+            &[
+                "alias-suffix from='/'; to=''",
+                "alias-suffix from='index.html'; to=''",
+                "drop-segment segment=''",
+                "fold-case",
+            ],
+            "A//b//INDEX.html",
+            "a/b",
+        ),
+        (
+            &["alias-suffix from='.html'; to=''", "alias-suffix from='index.html'; to=''"],
+            "a/index.html",
+            "a/",
+        ),
+        (&["alias-segment from='b'; to='c'", "alias-segment from='a'; to='b'"], "a/b", "c/c"),
+        (
+            &[
+                "rewrite-template from='/s?id={1:num}'; to='/s/{1}'",
+                "drop-param param='sid'",
+                "drop-param param='t'; path='/s/*'",
+            ],
+            "s?t=1&id=5&sid=x",
+            "s/5",
+        ),
+    ] {
+        let rules = compiled(rules);
+        let found = applied(&rules, &format!("http://x.org/{given}"));
+        assert_eq!(found, format!("http://x.org/{expected}"), "{given}");
+        assert_eq!(applied(&rules, &found), found, "{given}, twice");
+    }
+}
+
+#[test]
+fn guards_win() {
+    let text = rule("drop-param param='u*'")
+        + &rule("keep-only params=[]")
+        + "[[guard]]\nsite = 'a.x.org'\npath = '/f/*'\nparam = 'user'\n";
+    let rules = DustRules::parse(&text).unwrap();
+    for (given, expected) in [
+        ("http://a.x.org/f/?user=1&u=2&b", "http://a.x.org/f/?user=1"),
+        ("http://a.x.org/?user=1", "http://a.x.org/"),
+        ("http://x.org/f/?user=1", "http://x.org/f/"),
+    ] {
+        assert_eq!(applied(&rules, given), expected);
+    }
+}
+
+#[test]
+fn refused() {
+    for (rules, why) in [
+        (&["substitute from='a'; to='a'"][..], "need not end"),
+        (&["substitute from='a'; to='aa'"], "need not end"),
+        (&["substitute from='/a'; to=''"], "slash"),
+        (&["substitute from='abc'; to='#'"], "cannot hold '#'"),
+        (&["drop-param param='a=b'"], "cannot hold '='"),
+        (&["drop-param param=''"], "empty"),
+        (&["drop-param param='é'"], "%C3%A9"),
+        (&["drop-param param='a'; path='shop'"], "slash"),
+        (&["drop-param param='a'; path='/{foo}'"], "no such class"),
+        (&["drop-segment segment='*'"], "any segment"),
+        (&["drop-segment segment='{slug}'"], "any segment"),
+        (&["alias-suffix from=''; to='/'"], "turn the rule around"),
+        (&["alias-suffix from='.htm'; to='.x.htm'"], "rewritten by it again"),
+        (&["alias-prefix from='/a/'; to='/'"], "rewritten by it again"),
+        (&["alias-prefix from='/a/'; to='/b'", "alias-prefix from='/b'; to='/a/'"], "undo"),
+        (&["alias-segment from='a'; to='b'", "alias-segment from='b'; to='a'"], "undo"),
+        (&["alias-suffix from='.html'; to=''", "drop-segment segment='{hex:8}'"], "undo"),
+        (&["alias-segment from='a'; to='B'", "fold-case"], "rule 2 (x.org: fold-case"),
+        (&["drop-param param='x'; when=['!y']", "drop-param param='y'; when=['!x']"], "undo"),
+        (&["rewrite-template from='/s/{1}'; to='/s/a{1}'"], "rewritten by it again"),
+        (
+            &[
+                "rewrite-template from='/a/{1}'; to='/b/{1}'",
+                "rewrite-template from='/b/{1}'; to='/a/{1}'",
+            ],
+            "undo",
+        ),
+        (&["rewrite-template from='/s?id={1}'; to='/s'"], "differ in their captures"),
+        (&["constant-page"], "needs a path"),
+        (
+            &["host-alias from='a.x.org'; to='b.x.org'", "host-alias from='b.x.org'; to='a.x.org'"],
+            "itself in the end",
+        ),
+        (
+            &["host-alias from='a.x.org'; to='b.x.org'", "host-alias from='a.x.org'; to='x.org'"],
+            "another already",
+        ),
+        (&["host-alias from='x.org'; to='y.org'"], "other sites"),
+        (&["host-alias from='x.org'; to=':80'"], "both"),
+        (&["drop-param param='a'; hosts=['y.org']"], "y.org is no host of x.org"),
+        (&["host-alias from=':8080'; to=':80'"], "write \":\""),
+        (&["host-alias from='http:'; to='https:'", "host-alias from='https:'; to='http:'"], "undo"),
+        (&["host-alias from='http:'; to='https:'; path='/a'"], "whole hosts"),
+        (&["substitute from='ab'; to='b'", "alias-suffix from='.htm'; to='.html'"], "beside"),
+    ] {
+        let text: String = rules.iter().map(|one| rule(one)).collect();
+        let error = DustRules::parse(&text).map(|_| ()).unwrap_err();
+        assert!(error.is_config() && error.to_string().contains(why), "{rules:?}: {error}");
+        // Learned rules are left out, and told.
+        let text = text.replace("[[rule]]\n", "[[rule]]\nstatus = 'auto'\n");
+        let found = DustRules::compile(&RuleFile::parse(&text).unwrap());
+        assert_eq!(found.refused.len(), 1, "{rules:?}: {:?}", found.refused);
+        assert!(found.clone().strict().is_ok());
+        assert_eq!(found.rules.is_empty(), rules.len() == 1, "{rules:?}");
+    }
+}
+
+#[test]
+fn the_weakest_goes() {
+    let evidence = |gain| format!("[rule.evidence]\nbound = 0.9\ngain-urls = {gain}\n");
+    let auto = "alias-segment from='a'; to='b'; status='auto'";
+    let back = "alias-segment from='b'; to='a'; status='auto'";
+    for (first, second, goes) in [(5, 9, 0), (9, 5, 1), (5, 5, 1)] {
+        let text = rule(auto) + &evidence(first) + &rule(back) + &evidence(second);
+        let found = DustRules::compile(&RuleFile::parse(&text).unwrap());
+        assert_eq!(found.refused.len(), 1);
+        assert_eq!(found.refused[0].rule, Some(goes));
+    }
+}
+
+#[test]
+fn crafted_urls_stay_as_they_were() {
+    let rules = compiled(&["substitute from='ab'; to='b'"]);
+    let crafted = format!("http://x.org/{}b", "a".repeat(100));
+    assert_eq!(applied(&rules, &crafted), crafted);
+    let rules = compiled(&["alias-suffix from='/'; to=''"]);
+    let crafted = format!("http://x.org/a{}", "/".repeat(100));
+    assert_eq!(applied(&rules, &crafted), crafted);
+    let rules = compiled(&["drop-param param='a'"]);
+    let many = format!("http://x.org/?{}", vec!["a=1"; 300].join("&"));
+    assert_eq!(applied(&rules, &many), many);
+}
+
+#[test]
+fn profiles_decide_what_stands_for_others() {
+    let rules = "host-alias from='x.org'; to='www.x.org'";
+    let more = "host-alias from='m.x.org'; to='x.org'";
+    let secure = "host-alias from='http:'; to='https:'";
+    for (profile, given, expected) in [
+        ("crawl", "http://m.x.org", "https://www.x.org/"),
+        ("crawl", "http://x.org", "https://www.x.org/"),
+        ("aggressive", "https://m.x.org", "http://x.org/"),
+        ("aggressive", "https://www.x.org", "http://x.org/"),
+    ] {
+        let lanes = lanes(profile, compiled(&[rules, more, secure]));
+        for lane in lanes {
+            assert_eq!(form(&lane, given), expected, "{profile}: {given}");
+        }
+    }
+}
+
+fn lanes(profile: &str, dust: DustRules) -> [Canonicalizer; 2] {
+    let settings = Settings { profile: Some(profile.into()), dust, ..Settings::default() };
+    let profile = settings.build().unwrap();
+    [Canonicalizer::new(profile.clone()), Canonicalizer::reference_only(profile)]
+}
+
+fn form(lane: &Canonicalizer, url: &str) -> String {
+    let mut scratch = Scratch::default();
+    String::from_utf8_lossy(lane.canonical(url.as_bytes(), &mut scratch).form).into_owned()
+}
+
+/// Random choices, the same for every run.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, most: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 16) as usize % most
+    }
+
+    fn of<'a>(&mut self, all: &[&'a str]) -> &'a str {
+        all[self.below(all.len())]
+    }
+
+    fn path(&mut self) -> String {
+        const SEGMENTS: &[&str] = &[
+            "a",
+            "b",
+            "A",
+            "ab",
+            "index.html",
+            "a.htm",
+            "b.html",
+            "01234567",
+            "0a;s=1",
+            "s_1",
+            "s",
+            "",
+            "~a",
+            "B.HTM",
+            "a.",
+        ];
+        let segments: Vec<&str> = (0..1 + self.below(4)).map(|_| self.of(SEGMENTS)).collect();
+        format!("/{}", segments.join("/"))
+    }
+
+    fn url(&mut self) -> String {
+        let pieces: Vec<String> = (0..self.below(5))
+            .map(|_| {
+                let name = self.of(&["a", "b", "id", "sid", "A", "u_a", ""]);
+                format!("{name}{}", self.of(&["=1", "=2", "=a", "=A", "=", "", "=x1"]))
+            })
+            .collect();
+        let start = self.of(&[
+            "http://x.org",
+            "https://x.org",
+            "http://m.x.org",
+            "http://x.org:8080",
+            "http://www.x.org",
+            "http://a.m.x.org",
+        ]);
+        let query =
+            if pieces.is_empty() { String::new() } else { format!("?{}", pieces.join("&")) };
+        format!("{start}{}{query}", self.path())
+    }
+
+    fn rule(&mut self) -> DustRule {
+        const TEXTS: &[&str] = &[
+            "/",
+            "/a",
+            "/a/",
+            "/b/",
+            "/~",
+            "a",
+            "b",
+            "ab",
+            "A",
+            ".htm",
+            ".html",
+            "index.html",
+            "",
+            "/ab/",
+            "/a.",
+            ".",
+        ];
+        const PARAMS: &[&str] = &["a", "b", "id", "sid", "A", "u_*", "u_a"];
+        const VALUES: &[&str] = &["1", "2", "a", "A", ""];
+        const FORMS: &[&str] = &[
+            "/s?id={1}",
+            "/s_{1}",
+            "/s/{1}",
+            "/s/{1:num}",
+            "/a/{1}",
+            "/{1}/s",
+            "/s?a={1}",
+            "/a?id={1}&b=1",
+            "/{1}.html",
+            "/b/{1}/a",
+            "/s?id={1:num}&sid=x",
+        ];
+        const HOSTS: &[&str] = &["x.org", "m.x.org", "www.x.org", "http:", "https:", ":8080", ":"];
+        let mut text = |from: &[&str]| self.of(from).to_string();
+        let (from, to) = (text(TEXTS), text(TEXTS));
+        let (param, value, other) = (text(PARAMS), text(VALUES), text(VALUES));
+        let (one, two) = (text(FORMS), text(FORMS));
+        let (here, there) = (text(HOSTS), text(HOSTS));
+        let segment = text(&["{hex:8}", "", "a", "{num:2}", "0{*}", "A*"]);
+        let kind = match self.below(18) {
+            0 => Kind::HostAlias { from: here, to: there },
+            1 => Kind::DropSegment { segment },
+            2 => Kind::DropPathParam { param: "S".into() },
+            3 => Kind::AliasPrefix { from, to },
+            4 | 5 => Kind::AliasSegment { from, to },
+            6 | 7 => Kind::AliasSuffix { from, to },
+            8 => Kind::FoldCase { param: None },
+            9 => Kind::FoldCase { param: Some(param) },
+            10 | 11 => Kind::RewriteTemplate { from: one, to: two },
+            12 => Kind::KeepOnly { params: vec![param] },
+            13 => Kind::DefaultParam { param, value },
+            14 => Kind::AliasValue { param, from: value, to: other },
+            15 => self.of(&["", "order"]).parse_kind(from, to),
+            _ => Kind::DropParam { param },
+        };
+        let mut rule = DustRule::new(self.of(&["x.org", "x.org", "m.x.org"]), kind);
+        rule.status = if self.below(2) == 0 { Status::Auto } else { Status::Manual };
+        if self.below(3) == 0 {
+            rule.scope.path =
+                self.of(&["/a/*", "/a*", "*.html", "/b/{num}", "*/s/*", "/s", "/A*"]).into();
+        }
+        if self.below(6) == 0 {
+            rule.scope.except = vec![self.of(&["/a/b*", "*a", "/s_*"]).into()];
+        }
+        if self.below(4) == 0 {
+            let (param, value) = (self.of(PARAMS).to_string(), self.of(VALUES).to_string());
+            let when = match self.below(2) {
+                0 => When::Has { param, value },
+                _ => When::Lacks(param),
+            };
+            rule.scope.when = vec![when];
+        }
+        rule
+    }
+}
+
+trait ParseKind {
+    fn parse_kind(self, from: String, to: String) -> Kind;
+}
+
+impl ParseKind for &str {
+    fn parse_kind(self, from: String, to: String) -> Kind {
+        if self.is_empty() { Kind::Substitute { from, to } } else { Kind::OrderFree }
+    }
+}
+
+fn random_rules(dice: &mut Dice) -> RuleFile {
+    let rules = (0..1 + dice.below(9)).map(|_| dice.rule()).collect();
+    let guards = (0..dice.below(3))
+        .map(|_| Guard {
+            site: dice.of(&["x.org", "m.x.org"]).into(),
+            path: dice.of(&["", "/a/*", "*.html"]).into(),
+            param: dice.of(&["a", "id"]).into(),
+            note: String::new(),
+        })
+        .collect();
+    RuleFile { rules, guards, ..RuleFile::default() }
+}
+
+#[test]
+fn one_pass_is_enough() {
+    let mut dice = Dice(0x9e37_79b9_7f4a_7c15);
+    let (mut kept, mut refused, mut changed) = (0, 0, 0);
+    for _ in 0..6_000 {
+        let file = random_rules(&mut dice);
+        let found = DustRules::compile(&file);
+        refused += found.refused.len();
+        kept += file.rules.len() - found.refused.len();
+        for _ in 0..30 {
+            let url = dice.url();
+            let once = applied(&found.rules, &url);
+            changed += usize::from(once != url);
+            let twice = applied(&found.rules, &once);
+            assert_eq!(twice, once, "{url}\n{}\nrefused {:?}", file.to_toml(), found.refused);
+        }
+    }
+    assert!(kept > 10_000 && refused > 3_000 && changed > 30_000, "{kept} {refused} {changed}");
+}
+
+#[test]
+fn both_lanes_agree_and_are_idempotent_with_rules() {
+    let mut dice = Dice(0xd1b5_4a32_d192_ed03);
+    let (mut changed, mut fused) = (0, 0);
+    for round in 0..1_500 {
+        let file = random_rules(&mut dice);
+        let rules = DustRules::compile(&file).rules;
+        let profile = PROFILES[1 + round % (PROFILES.len() - 1)];
+        let [fast, slow] = lanes(profile, rules);
+        let mut scratch = Scratch::default();
+        for _ in 0..15 {
+            let url = dice.url();
+            let once = form(&slow, &url);
+            let told = || format!("{profile}: {url}\n{}", file.to_toml());
+            assert_eq!(form(&fast, &url), once, "{}", told());
+            assert_eq!(form(&slow, &once), once, "{}", told());
+            assert_eq!(form(&fast, &once), once, "{}", told());
+            changed += usize::from(once != url);
+            fused += usize::from(fast.is_fused(url.as_bytes(), &mut scratch));
+        }
+    }
+    assert!(changed > 5_000 && fused > 8_000, "{changed} {fused}");
+}

@@ -1,0 +1,162 @@
+//! `learn`: mines the rules of sites, and judges them where the truth is known.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::BufReader;
+use std::path::Path;
+use std::time::Instant;
+
+use super::DONE;
+use super::args::LearnArgs;
+use super::commands::{close, job};
+use super::progress::Progress;
+use super::words::{is_watched, say};
+use crate::bytes::show;
+use crate::canonical::{Canonicalizer, DustRules, Profile, RuleFile, Settings, Status};
+use crate::error::{Error, Result};
+use crate::mine::{Miner, Signal, SiteRules};
+use crate::pipeline::{self, Job, Spooled};
+use crate::report::{Claims, number};
+
+/// The profile before rules of sites: what preserves semantics, and nothing else.
+const STAGE_0: &str = "rfc3986";
+
+/// The profile with lists that hold for every site, for comparison.
+const DICTIONARY: &str = "aggressive";
+
+/// Which resamples an interval is drawn from.
+const RESAMPLING_SEED: u64 = 1;
+
+pub(super) fn run(args: &LearnArgs) -> Result<u8> {
+    let started = Instant::now();
+    let stage0 = Canonicalizer::new(Profile::named(STAGE_0)?);
+    let progress = Progress::new(args.run.quiet);
+    let mut job = job(&args.input, &stage0, &args.run, &progress)?;
+    let mut claims = Claims::new(&job.input.paths).pack_with(job.crew());
+    job.rejects = args.input.open_rejects(&mut claims)?;
+    let mut output = claims.open(args.run.output.as_deref())?;
+    let stats = args.run.open_stats(&mut claims)?;
+    let _spooled = match &args.evaluate {
+        Some(_) => Some(Spooled::replace(&mut job.input, &job.memory.temp_dir)?),
+        None => None,
+    };
+    let (sites, outcome) = pipeline::learn(&job, &Miner::new())?;
+    let records = outcome.tally.records;
+    let (file, rules) = rule_file(&sites, records);
+    output.write(file.to_toml().as_bytes())?;
+    output.publish()?;
+    if !args.run.quiet && (args.run.verbose || is_watched()) {
+        tell(&sites, &file, args.run.verbose);
+    }
+    if let Some(truth) = &args.evaluate {
+        evaluate(&mut job, rules, truth)?;
+    }
+    close(&outcome, &mut job, &args.run, stats, started)?;
+    Ok(DONE)
+}
+
+/// The rules of all sites as one file, and those of them that are in force, compiled. A rule that the
+/// compiler refuses is left to be looked at.
+fn rule_file(sites: &[SiteRules], records: u64) -> (RuleFile, DustRules) {
+    let mut file = RuleFile {
+        about: BTreeMap::from([
+            ("miner".to_string(), format!("undust {}", env!("CARGO_PKG_VERSION"))),
+            ("records".to_string(), records.to_string()),
+            ("sites".to_string(), sites.len().to_string()),
+            ("stage-0".to_string(), format!("{STAGE_0}@1")),
+        ]),
+        ..RuleFile::default()
+    };
+    for site in sites {
+        file.rules.extend(site.rules.iter().cloned());
+        file.guards.extend(site.guards.iter().cloned());
+        file.traps.extend(site.traps.iter().cloned());
+    }
+    let compilation = DustRules::compile(&file);
+    for refusal in &compilation.refused {
+        if let Some(rule) = refusal.rule.and_then(|rule| file.rules.get_mut(rule)) {
+            rule.status = Status::Review;
+            rule.note = refusal.why.clone();
+        }
+    }
+    (file, compilation.rules)
+}
+
+/// What was found, in words.
+fn tell(sites: &[SiteRules], file: &RuleFile, verbose: bool) {
+    let count = |status| file.rules.iter().filter(|rule| rule.status == status).count() as u64;
+    say(format_args!(
+        "{} sites: {} rules in force, {} to be reviewed, {} guards, {} traps",
+        number(sites.len() as u64),
+        number(count(Status::Auto)),
+        number(count(Status::Review)),
+        number(file.guards.len() as u64),
+        number(file.traps.len() as u64)
+    ));
+    if !verbose {
+        return;
+    }
+    for site in sites {
+        let summary = &site.summary;
+        let stability = summary.stability.map_or(String::new(), |(share, low, high)| {
+            format!(", a URL agrees with itself {share:.3} ({low:.3} to {high:.3})")
+        });
+        say(format_args!(
+            "{}: {} URLs, told apart by {}{stability}; {} rules",
+            show(site.site.as_bytes()),
+            number(summary.urls),
+            match summary.signal {
+                Signal::Digest => "digest",
+                Signal::Size => "size",
+                Signal::None => "nothing",
+            },
+            site.rules.len()
+        ));
+    }
+}
+
+/// Prints how much of the redundancy is found, and how many pages are lost, by stage 0, by lists that
+/// hold for every site, and by the rules in force.
+fn evaluate(job: &mut Job, rules: DustRules, truth: &Path) -> Result<()> {
+    let name = truth.display().to_string();
+    let built = |profile: &str, rules: DustRules| -> Result<Canonicalizer> {
+        let settings =
+            Settings { profile: Some(profile.to_string()), dust: rules, ..Settings::default() };
+        Ok(Canonicalizer::new(settings.build()?))
+    };
+    say(format_args!(
+        "\n                        coverage [95 % over sites]      lost pages per million     sites with loss"
+    ));
+    for (what, canonicalizer) in [
+        ("stage 0", built(STAGE_0, DustRules::default())?),
+        ("dictionary", built(DICTIONARY, DustRules::default())?),
+        ("learned", built(STAGE_0, rules)?),
+    ] {
+        let file = File::open(truth).map_err(|error| Error::reading(&name, error))?;
+        let judged = Job {
+            input: job.input.clone(),
+            format: job.format.clone(),
+            rejects: None,
+            canonicalizer: &canonicalizer,
+            key: job.key.clone(),
+            threads: job.threads,
+            memory: job.memory.clone(),
+            watch: job.watch,
+        };
+        let evaluation = pipeline::evaluate(&judged, &mut BufReader::new(file), &name)?;
+        let result = evaluation.result(RESAMPLING_SEED);
+        let (coverage, lost) = (result.coverage, result.lost_per_million);
+        say(format_args!(
+            "{what:<22} {:7.1} % [{:.1} .. {:.1}] {:18.1} [{:.1} .. {:.1}] {:10} of {}",
+            100.0 * coverage.value,
+            100.0 * coverage.low,
+            100.0 * coverage.high,
+            lost.value,
+            lost.low,
+            lost.high,
+            evaluation.sites_with_loss(),
+            evaluation.sites().len()
+        ));
+    }
+    Ok(())
+}

@@ -1,0 +1,73 @@
+//! Rules that may hold: what each would do, and where.
+
+use std::collections::BTreeSet;
+
+use super::paths::PathAct;
+
+/// What a candidate does to a URL.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Act {
+    /// The first host, by number, is the second.
+    Host(u32, u32),
+    /// `http` is `https`; the other way round if false.
+    Scheme(bool),
+    /// The port `:81` is the scheme's own.
+    Port(Vec<u8>),
+    /// A change of the path.
+    Path(PathAct),
+    /// The parameter of this number says nothing.
+    Drop(u32),
+    /// The parameter with this value (its hash) is the same as none.
+    Default(u32, u64),
+    /// The order of parameters says nothing.
+    Order,
+}
+
+/// Where a candidate holds.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) enum Reach {
+    /// Everywhere.
+    #[default]
+    All,
+    /// Everywhere but under these handlers.
+    Except(BTreeSet<u32>),
+    /// Only under these handlers.
+    Only(BTreeSet<u32>),
+}
+
+impl Reach {
+    /// Does it hold under `handler`?
+    pub(super) fn has(&self, handler: u32) -> bool {
+        match self {
+            Reach::All => true,
+            Reach::Except(handlers) => !handlers.contains(&handler),
+            Reach::Only(handlers) => handlers.contains(&handler),
+        }
+    }
+}
+
+/// A rule that may hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Candidate {
+    pub(super) act: Act,
+    pub(super) reach: Reach,
+}
+
+impl Candidate {
+    /// The candidate that does `act` everywhere.
+    pub(super) fn new(act: Act) -> Candidate {
+        Candidate { act, reach: Reach::All }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reach() {
+        assert!(Reach::All.has(3));
+        assert!(!Reach::Except([3].into()).has(3) && Reach::Except([3].into()).has(4));
+        assert!(Reach::Only([3].into()).has(3) && !Reach::Only([3].into()).has(4));
+    }
+}

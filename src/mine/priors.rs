@@ -1,0 +1,180 @@
+//! What is known of a candidate before its site is looked at: names, values, and kinds of rules.
+
+use super::bounds::Belief;
+use super::candidates::Act;
+use super::paths::{PathAct, Shape};
+use super::table::{Map, Table, map};
+use crate::canonical::{ParamNames, SessionNames};
+
+/// Parameters that decide, on most sites, which page it is. They are never dropped without somebody
+/// looking; only their first value may be a default.
+const GUARDED: [&[u8]; 13] = [
+    b"q", b"query", b"search", b"id", b"p", b"page", b"offset", b"start", b"cursor", b"limit",
+    b"token", b"key", b"user",
+];
+
+/// Parameters that count through a list, whose first value is what is shown without them.
+const COUNTERS: [&[u8]; 10] =
+    [b"page", b"p", b"start", b"offset", b"pg", b"paged", b"pagenum", b"pageno", b"from", b"first"];
+
+/// What is believed of a candidate.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Prior {
+    /// The weights of the sorts of rules.
+    pub(super) belief: Belief,
+    /// Distinct contents that must have agreed before it is applied without asking.
+    pub(super) contents_min: u64,
+    /// The least rate that it must have.
+    pub(super) bar: f64,
+    /// Must somebody look at it, whatever the trials say?
+    pub(super) guarded: bool,
+}
+
+/// The rate that rules must have: 95 of 100 pages.
+pub(super) const BAR: f64 = 0.95;
+
+/// The rate where a mistake would be likely and costly.
+const STRICT_BAR: f64 = 0.99;
+
+/// A candidate of which nothing is known: as likely to hold as not.
+const PLAIN: Belief = Belief { holds: 0.5, depends: 0.1, fails: 0.4 };
+
+/// One of a kind that holds on most sites where anything speaks for it.
+const USUAL: Belief = Belief { holds: 0.8, depends: 0.04, fails: 0.16 };
+
+/// A name or value that says itself that it is no part of the page.
+const KNOWN: Belief = Belief { holds: 0.93, depends: 0.02, fails: 0.05 };
+
+/// Contents asked for where nothing is known, and where the kind is known.
+const CONTENTS_MIN: u64 = 20;
+const CONTENTS_MIN_KNOWN: u64 = 8;
+
+/// What the parameters of a site are like, by number of the name.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Nature {
+    /// Is it on the list of tracking parameters, or of session numbers?
+    pub(super) listed: bool,
+    /// Do its values look like session numbers?
+    pub(super) session: bool,
+    /// Is it a name that is guarded?
+    pub(super) guarded: bool,
+    /// Does it count through a list?
+    pub(super) counts: bool,
+}
+
+/// Values of a name that are looked at.
+const VALUES: u32 = 64;
+
+/// Looks at the names and values of a site.
+pub(super) fn natures(table: &Table) -> Vec<Nature> {
+    let (params, sessions) = (ParamNames::built_in(), SessionNames::built_in());
+    let mut seen = vec![[0u32; 3]; table.names.len()];
+    for link in &table.links {
+        for param in table.params_of(link) {
+            let counts = &mut seen[param.name as usize];
+            if counts[0] == VALUES {
+                continue;
+            }
+            let (name, value) = (&table.names[param.name as usize], table.bytes(param.text));
+            let listed = params.matches(b"", name, value) || sessions.matches_query(name, value);
+            counts[0] += 1;
+            counts[1] += u32::from(listed);
+            counts[2] += u32::from(Shape::of(value).is_some());
+        }
+    }
+    let is_in = |list: &[&[u8]], name: &[u8]| list.iter().any(|one| name.eq_ignore_ascii_case(one));
+    let nature = |(name, [all, listed, session]): (&Vec<u8>, &[u32; 3])| Nature {
+        listed: *all > 0 && listed * 10 >= all * 9,
+        session: *all >= 8 && session * 10 >= all * 9,
+        guarded: is_in(&GUARDED, name),
+        counts: is_in(&COUNTERS, name),
+    };
+    table.names.iter().zip(&seen).map(nature).collect()
+}
+
+/// The numbers `0` and `1`, where a list begins, as hashes of values.
+pub(super) fn first_values() -> Map<u64, ()> {
+    let mut first = map();
+    for value in [b"0", b"1"] {
+        first.insert(super::table::hash(value), ());
+    }
+    first
+}
+
+/// What is believed of `act`.
+pub(super) fn prior(table: &Table, natures: &[Nature], act: &Act) -> Prior {
+    let usual = Prior { belief: USUAL, contents_min: CONTENTS_MIN_KNOWN, bar: BAR, guarded: false };
+    let plain = Prior { belief: PLAIN, contents_min: CONTENTS_MIN, bar: BAR, guarded: false };
+    match act {
+        Act::Host(a, b) => {
+            let host = |number: &u32| table.hosts[*number as usize].as_slice();
+            let bare = |host: &'_ [u8]| host.strip_prefix(b"www.").unwrap_or(host).to_vec();
+            if bare(host(a)) == bare(host(b)) { usual } else { plain }
+        }
+        Act::Scheme(_) | Act::Order => usual,
+        Act::Port(_) => plain,
+        Act::Path(PathAct::Parameter(name)) => {
+            let session = SessionNames::built_in();
+            let listed = session.matches_path(name, b"0123456789ABCDEF0123456789ABCDEF");
+            if listed { Prior { belief: KNOWN, ..usual } } else { plain }
+        }
+        Act::Path(PathAct::Segment(_)) => plain,
+        Act::Path(PathAct::Slash | PathAct::Index(_) | PathAct::DoubleSlash) => usual,
+        Act::Path(_) => plain,
+        Act::Drop(name) => {
+            let nature = natures[*name as usize];
+            let base = match nature {
+                Nature { listed: true, .. } => Prior { belief: KNOWN, ..usual },
+                Nature { session: true, guarded: false, .. } => usual,
+                _ => plain,
+            };
+            Prior { guarded: nature.guarded && !nature.listed, ..base }
+        }
+        Act::Default(name, value) => {
+            let nature = natures[*name as usize];
+            if nature.counts && first_values().contains_key(value) {
+                usual
+            } else if nature.guarded {
+                Prior { bar: STRICT_BAR, ..plain }
+            } else {
+                plain
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mine::observation::Observation;
+    use crate::mine::table::tests::stage0;
+
+    #[test]
+    fn names_and_values() {
+        let urls: Vec<String> = (0..20)
+            .map(|n| {
+                format!(
+                    "http://a.test/x?id={n}&utm_source=s&sx=a{n}b9f8e7d6c5b4a3{}&page=1",
+                    n * 7919 + 1_000_000
+                )
+            })
+            .collect();
+        let list: Vec<Observation<'_>> = urls
+            .iter()
+            .map(|url| Observation { url: url.as_bytes(), ..Observation::default() })
+            .collect();
+        let table = Table::build(&list, &stage0());
+        let natures = natures(&table);
+        let number = |text: &[u8]| table.names.iter().position(|name| name == text).unwrap();
+        let of = |text: &[u8]| natures[number(text)];
+        assert!(of(b"utm_source").listed && of(b"id").guarded && !of(b"id").listed);
+        assert!(of(b"sx").session && !of(b"sx").listed);
+        assert!(of(b"page").counts);
+        let prior = |act| prior(&table, &natures, &act);
+        assert!(prior(Act::Drop(number(b"id") as u32)).guarded);
+        let first = Act::Default(number(b"page") as u32, super::super::table::hash(b"1"));
+        assert_eq!(prior(first).bar, BAR);
+        let other = Act::Default(number(b"page") as u32, super::super::table::hash(b"7"));
+        assert_eq!(prior(other).bar, STRICT_BAR);
+    }
+}

@@ -1,0 +1,215 @@
+//! Which candidates hold: those that fail are taken out until the rest explain the site.
+
+use std::collections::BTreeSet;
+
+use super::bounds::{BELIEF_ERROR, Channel, binomial_tail, doubt, normal_tail, score, wilson};
+use super::candidates::{Act, Candidate, Reach};
+use super::forms::{Forms, forms};
+use super::priors::{BAR, Nature, Prior, prior};
+use super::signal::Calibration;
+use super::table::Table;
+use super::trials::{Tally, Trials, try_all};
+
+/// Most rounds of taking out. Reason: each takes out at least one; sites of people need a dozen.
+const ROUNDS_MAX: usize = 60;
+
+/// A candidate with what its trials said.
+#[derive(Clone, Debug)]
+pub(super) struct Judged {
+    pub(super) candidate: Candidate,
+    pub(super) trials: Trials,
+    pub(super) prior: Prior,
+    /// Lower bound of the rate, noise given back, at 97.5 %.
+    pub(super) bound: f64,
+    /// The probability that the rate is below the bar.
+    pub(super) doubt: f64,
+    /// Good enough to be applied without asking, guards aside?
+    pub(super) holds: bool,
+    /// Good enough to be shown?
+    pub(super) plausible: bool,
+}
+
+/// What is judged with: everything that does not change from round to round.
+pub(super) struct Court<'a> {
+    pub(super) table: &'a Table,
+    pub(super) handlers: &'a [u32],
+    pub(super) calibration: &'a Calibration,
+    pub(super) natures: &'a [Nature],
+    /// Links that are looked at; all if `None`.
+    pub(super) sample: Option<&'a [u32]>,
+}
+
+/// The channel through which the trials of a tally were seen.
+fn channel(tally: &Tally) -> Channel {
+    Channel { same: tally.mean_same(), other: 0.0 }
+}
+
+/// How unlikely failures must be under a rate at the bar before a candidate goes: for a candidate,
+/// and for one of its many handlers.
+const CONTRADICTION: f64 = 0.005;
+pub(super) const CONTRADICTION_OF_HANDLER: f64 = 0.001;
+
+/// Does the tally contradict a rate at the bar?
+pub(super) fn contradicts(tally: &Tally) -> bool {
+    is_below_bar(tally, CONTRADICTION)
+}
+
+/// Are so few agreements less likely than `chance` if the rate is at the bar?
+pub(super) fn is_below_bar(tally: &Tally, chance: f64) -> bool {
+    tally.bad() >= 2 && binomial_tail(tally.good, tally.trials, BAR * tally.mean_same()) < chance
+}
+
+impl Court<'_> {
+    /// Applies the candidates and tries them.
+    pub(super) fn hear(&self, candidates: &[Candidate]) -> (Forms, Vec<Trials>) {
+        let forms = forms(self.table, self.handlers, candidates, self.sample);
+        let trials = try_all(self.table, self.handlers, self.calibration, &forms, candidates.len());
+        (forms, trials)
+    }
+
+    /// Takes out, or narrows, what contradicts, until nothing does; judges the rest.
+    pub(super) fn judge(&self, mut candidates: Vec<Candidate>) -> Vec<Judged> {
+        for _ in 0..ROUNDS_MAX {
+            let (_, trials) = self.hear(&candidates);
+            let mut verdicts: Vec<Verdict> =
+                candidates.iter().zip(&trials).map(|(one, tried)| verdict(one, tried)).collect();
+            if verdicts.iter().all(|verdict| *verdict == Verdict::Stays) {
+                // Nothing is to blame alone. If something is to blame together with others, the
+                // worst of them goes.
+                let worst =
+                    (0..trials.len()).filter(|at| contradicts(&trials[*at].all)).min_by(|a, b| {
+                        standing(&trials[*a]).total_cmp(&standing(&trials[*b])).then(a.cmp(b))
+                    });
+                let Some(worst) = worst else {
+                    return self.sentence(candidates, trials);
+                };
+                verdicts[worst] = narrowed(&candidates[worst], &trials[worst]);
+            }
+            let mut next = Vec::with_capacity(candidates.len());
+            for (mut candidate, verdict) in candidates.into_iter().zip(verdicts) {
+                match verdict {
+                    Verdict::Stays => next.push(candidate),
+                    Verdict::Goes => {}
+                    Verdict::Reaches(reach) => {
+                        candidate.reach = reach;
+                        next.push(candidate);
+                    }
+                }
+            }
+            candidates = next;
+        }
+        let (_, trials) = self.hear(&candidates);
+        self.sentence(candidates, trials)
+    }
+
+    /// Judges what is left, all candidates at once: bounds and doubts, with the number of
+    /// hypotheses taken into account.
+    fn sentence(&self, candidates: Vec<Candidate>, trials: Vec<Trials>) -> Vec<Judged> {
+        let mut judged: Vec<Judged> = candidates
+            .into_iter()
+            .zip(trials)
+            .map(|(candidate, trials)| {
+                let prior = prior(self.table, self.natures, &candidate.act);
+                let (good, all) = (trials.all.good as f64, trials.all.trials as f64);
+                let channel = channel(&trials.all);
+                let (bound, _) = channel.corrected(wilson(good, all, 1.96));
+                let doubt = doubt(good, all, prior.bar, channel, prior.belief);
+                Judged {
+                    candidate,
+                    trials,
+                    prior,
+                    bound,
+                    doubt,
+                    holds: false,
+                    plausible: bound >= 0.8,
+                }
+            })
+            .collect();
+        let passing = step_up(&judged);
+        for (one, passes) in judged.iter_mut().zip(passing) {
+            let contents = one.trials.contents >= one.prior.contents_min;
+            let believed = one.doubt <= BELIEF_ERROR;
+            one.holds = (passes || believed) && contents && !contradicts(&one.trials.all);
+            one.plausible |= one.holds;
+        }
+        judged
+    }
+}
+
+/// What becomes of a candidate by what was seen of it alone.
+fn verdict(candidate: &Candidate, trials: &Trials) -> Verdict {
+    if contradicts(&trials.alone) { narrowed(candidate, trials) } else { Verdict::Stays }
+}
+
+/// What is left of a contradicted candidate: the handlers that do not contradict it, if any does.
+fn narrowed(candidate: &Candidate, trials: &Trials) -> Verdict {
+    let mut rest = Tally::default();
+    let (mut good, mut bad) = (BTreeSet::new(), BTreeSet::new());
+    for (handler, tally) in &trials.by_handler {
+        if is_below_bar(tally, CONTRADICTION_OF_HANDLER) {
+            bad.insert(*handler);
+        } else {
+            rest.join(tally);
+            if tally.good > 0 {
+                good.insert(*handler);
+            }
+        }
+    }
+    if bad.is_empty() || rest.trials < 4 || contradicts(&rest) || !is_scoped(&candidate.act) {
+        return Verdict::Goes;
+    }
+    Verdict::Reaches(exceptions(&candidate.reach, good, bad))
+}
+
+/// A reach without `bad` handlers. Where only few are bad, those that were not seen stay in.
+pub(super) fn exceptions(reach: &Reach, good: BTreeSet<u32>, bad: BTreeSet<u32>) -> Reach {
+    match reach {
+        Reach::All if good.len() >= 4 * bad.len() => Reach::Except(bad),
+        Reach::Except(before) if good.len() >= 4 * (bad.len() + before.len()) => {
+            Reach::Except(before.union(&bad).copied().collect())
+        }
+        _ => Reach::Only(good),
+    }
+}
+
+/// Does the candidate look at handlers at all?
+fn is_scoped(act: &Act) -> bool {
+    matches!(act, Act::Drop(_) | Act::Default(..))
+}
+
+/// Agreements by agreements and blame: low is bad.
+fn standing(trials: &Trials) -> f64 {
+    let good = trials.all.good as f64;
+    good / (good + trials.blame).max(1e-9)
+}
+
+/// Which candidates pass the test "the rate is at the bar at least", when as many are tested: the
+/// step-up procedure, which keeps the share of wrong ones among those that pass at 2.5 %.
+///
+/// Source: Benjamini, Hochberg, "Controlling the false discovery rate", JRSS B 57 (1995).
+fn step_up(judged: &[Judged]) -> Vec<bool> {
+    let chance = |one: &Judged| {
+        let all = &one.trials.all;
+        let z = score(all.good as f64, all.trials as f64, one.prior.bar, channel(all));
+        if z > 0.0 { normal_tail(z) } else { 1.0 }
+    };
+    let mut order: Vec<(f64, usize)> = judged.iter().map(chance).zip(0..).collect();
+    order.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+    let tests = judged.iter().filter(|one| one.trials.all.trials > 0).count().max(1) as f64;
+    let limit = (0..order.len())
+        .rev()
+        .find(|at| order[*at].0 <= 0.025 * (*at as f64 + 1.0) / tests)
+        .map_or(0, |at| at + 1);
+    let mut passes = vec![false; judged.len()];
+    for (_, at) in &order[..limit] {
+        passes[*at] = true;
+    }
+    passes
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Verdict {
+    Stays,
+    Goes,
+    Reaches(Reach),
+}

@@ -1,0 +1,347 @@
+//! What equal and unequal contents are worth on a site, measured on the site itself.
+
+use super::bounds::wilson;
+use super::decay::Decay;
+use super::forms::Forms;
+use super::table::{Capture, Link, Map, Table, map};
+
+/// Borders of the gaps between two captures, in seconds: the same instant, an hour, a day, three, a
+/// week, two, a month, two, and more.
+const GAPS: [u64; 8] = [0, 3600, 86_400, 259_200, 604_800, 1_209_600, 2_592_000, 5_184_000];
+
+/// Least pairs of captures of one URL in a gap that say something about it.
+const PAIRS_MIN: u64 = 12;
+
+/// Least agreement of a page with itself over a gap at which pages are compared over it.
+const SAME_MIN: f64 = 0.4;
+
+/// Seconds of a day.
+const DAY: f64 = 86_400.0;
+
+/// Which gap two times are apart. Captures without a time count as of the same instant.
+fn gap(a: i64, b: i64) -> usize {
+    if a == i64::MIN || b == i64::MIN {
+        return 0;
+    }
+    let apart = a.abs_diff(b);
+    GAPS.iter().position(|border| apart <= *border).unwrap_or(GAPS.len())
+}
+
+/// Agreements among comparisons.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Count {
+    pub(super) agree: u64,
+    pub(super) pairs: u64,
+}
+
+impl Count {
+    fn add(&mut self, agree: bool) {
+        self.agree += u64::from(agree);
+        self.pairs += 1;
+    }
+
+    /// The share that agrees; 1 without pairs.
+    pub(super) fn share(self) -> f64 {
+        if self.pairs == 0 { 1.0 } else { self.agree as f64 / self.pairs as f64 }
+    }
+
+    /// Wilson bounds at 95 %.
+    pub(super) fn bounds(self) -> (f64, f64) {
+        wilson(self.agree as f64, self.pairs as f64, 1.96)
+    }
+}
+
+/// How a site's contents behave.
+#[derive(Debug)]
+pub(super) struct Calibration {
+    /// Contents that many pages share: error pages, empty lists. They say nothing.
+    pub(super) hot: Vec<bool>,
+    /// Captures with each content, and on how many links.
+    uses: Vec<u32>,
+    /// Pairs of contents that links were seen with, one after the other, and on how many links:
+    /// versions of one page.
+    versions: Map<(u32, u32), u32>,
+    /// Agreement of a URL with itself, by gap, as pairs are compared.
+    stability: [Count; GAPS.len() + 1],
+    /// The same as a curve over time, read off at the middle of each gap.
+    same: [f64; GAPS.len() + 1],
+    /// The same with every capture taken at its word.
+    pub(super) raw: Count,
+    /// Are contents only believed when another capture confirms them?
+    pub(super) confirms: bool,
+    /// The widest gap over which pages are compared.
+    gap_max: usize,
+    /// Do pages agree with themselves over any time?
+    steady: bool,
+}
+
+/// What two links have to say about each other.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Comparison {
+    /// Have they one content?
+    pub(super) agree: bool,
+    /// The content of the first.
+    pub(super) content: u32,
+    /// How often a page agrees with itself under the same conditions.
+    pub(super) same: f64,
+    /// The gap between the captures.
+    pub(super) gap: usize,
+}
+
+impl Calibration {
+    /// Measures `table`. Contents on more than `max(100, 1 %)` of the links are hot.
+    pub(super) fn measure(table: &Table) -> Calibration {
+        let mut uses = vec![0u32; table.contents];
+        let mut links = vec![0u32; table.contents];
+        for link in table.links.iter().filter(|link| !link.moved) {
+            let captures = table.captures_of(link);
+            for (at, capture) in captures.iter().enumerate() {
+                uses[capture.content as usize] += 1;
+                let first = captures[..at].iter().all(|one| one.content != capture.content);
+                links[capture.content as usize] += u32::from(first);
+            }
+        }
+        let limit = (table.links.len() / 100).max(100);
+        let hot = links.iter().map(|links| *links as usize > limit).collect();
+        let mut raw = Count::default();
+        for pair in recaptures(table) {
+            raw.add(pair.0.content == pair.1.content);
+        }
+        // Bodies that differ at every fetch are believed only where they come back.
+        let confirms = raw.pairs >= PAIRS_MIN && raw.share() < 0.995;
+        let hot: Vec<bool> = hot;
+        let mut versions = map();
+        for link in table.links.iter().filter(|link| !link.moved) {
+            for pair in pairs_of_versions(table.captures_of(link), &hot) {
+                *versions.entry(pair).or_insert(0) += 1;
+            }
+        }
+        let mut calibration = Calibration {
+            versions,
+            hot,
+            uses,
+            stability: Default::default(),
+            same: [1.0; GAPS.len() + 1],
+            raw,
+            confirms,
+            gap_max: GAPS.len(),
+            steady: true,
+        };
+        let mut apart = [0.0; GAPS.len() + 1];
+        for (a, b) in recaptures(table) {
+            if calibration.believes(a, b) {
+                // A link must not be its own witness.
+                let agree = calibration.one_page(a.content, b.content, 1);
+                let gap = gap(a.time, b.time);
+                calibration.stability[gap].add(agree);
+                apart[gap] += if gap == 0 { 0.0 } else { a.time.abs_diff(b.time) as f64 };
+            }
+        }
+        let days = |gap: usize| apart[gap] / calibration.stability[gap].pairs.max(1) as f64 / DAY;
+        let points: Vec<(f64, Count)> =
+            (0..=GAPS.len()).map(|gap| (days(gap), calibration.stability[gap])).collect();
+        let decay = Decay::fit(&points);
+        for (gap, same) in calibration.same.iter_mut().enumerate() {
+            let border =
+                |gap: usize| GAPS.get(gap).map_or(2 * GAPS[GAPS.len() - 1], |end| *end) as f64;
+            let before = if gap == 0 { 0.0 } else { border(gap - 1) };
+            *same = decay.same((before + border(gap)) / 2.0 / DAY);
+        }
+        let believed = calibration.believed();
+        calibration.steady = believed.pairs < PAIRS_MIN || believed.share() >= 0.99;
+        // Pages that change: pairs further apart say less and less.
+        let far = calibration.same.iter().position(|same| *same < SAME_MIN);
+        calibration.gap_max = far.map_or(GAPS.len(), |gap| gap.saturating_sub(1));
+        calibration
+    }
+
+    /// Is what these two captures show believed? Both contents must be confirmed by a third capture
+    /// where the site's bodies are noisy; whether they are equal plays no part.
+    fn believes(&self, a: &Capture, b: &Capture) -> bool {
+        if !self.confirms {
+            return true;
+        }
+        let own = |content: u32| u32::from(a.content == content) + u32::from(b.content == content);
+        let confirmed = |content: u32| self.uses[content as usize] > own(content);
+        confirmed(a.content) && confirmed(b.content)
+    }
+
+    /// Do the contents belong to one page: are they equal, or versions of a page that was seen with
+    /// both under another URL? `own` is how many of the links in question were seen with both.
+    fn one_page(&self, a: u32, b: u32, own: u32) -> bool {
+        a == b || self.versions.get(&(a.min(b), a.max(b))).is_some_and(|links| *links > own)
+    }
+
+    /// The gap between the first captures of two links as far as it matters: 0 where pages agree
+    /// with themselves anyway.
+    pub(super) fn distance(&self, table: &Table, a: &Link, b: &Link) -> u8 {
+        match (table.captures_of(a).first(), table.captures_of(b).first()) {
+            (Some(one), Some(other)) => {
+                let gap = gap(one.time, other.time);
+                if self.steady { 0 } else { gap as u8 }
+            }
+            _ => u8::MAX,
+        }
+    }
+
+    /// Compares two links by their captures that are closest in time; `None` where nothing can be
+    /// said.
+    pub(super) fn compare(&self, table: &Table, a: &Link, b: &Link) -> Option<Comparison> {
+        let mut best: Option<(usize, u64, &Capture, &Capture)> = None;
+        for one in table.captures_of(a) {
+            for other in table.captures_of(b) {
+                if self.hot[one.content as usize] || self.hot[other.content as usize] {
+                    continue;
+                }
+                let gap = gap(one.time, other.time);
+                let apart = if gap == 0 { 0 } else { one.time.abs_diff(other.time) };
+                let nearer = best.is_none_or(|(_, nearest, ..)| apart < nearest);
+                if gap <= self.gap_max && nearer && self.believes(one, other) {
+                    best = Some((gap, apart, one, other));
+                }
+            }
+        }
+        let (gap, _, one, other) = best?;
+        let both = |link: &Link| {
+            let seen = |content| table.captures_of(link).iter().any(|c| c.content == content);
+            u32::from(seen(one.content) && seen(other.content))
+        };
+        let agree = one.content == other.content
+            || self.one_page(one.content, other.content, both(a) + both(b));
+        Some(Comparison { agree, content: one.content, same: self.same[gap], gap })
+    }
+
+    /// Agreement of URLs with themselves, as they are compared.
+    pub(super) fn believed(&self) -> Count {
+        self.stability.iter().fold(Count::default(), |sum, one| Count {
+            agree: sum.agree + one.agree,
+            pairs: sum.pairs + one.pairs,
+        })
+    }
+
+    pub(super) fn text(&self) -> String {
+        format!(
+            "stability {:?} same {:?} gap_max {} confirms {} steady {}",
+            self.stability, self.same, self.gap_max, self.confirms, self.steady
+        )
+    }
+
+    /// Marks as hot the contents that are spread over more than `keys` groups of `forms`.
+    pub(super) fn mark_spread(&mut self, table: &Table, forms: &Forms, keys: usize) {
+        let mut seen: Vec<(u32, u64)> = Vec::new();
+        for (key, link) in &forms.keys {
+            for capture in table.captures_of(&table.links[*link as usize]) {
+                seen.push((capture.content, *key));
+            }
+        }
+        seen.sort_unstable();
+        seen.dedup();
+        for group in seen.chunk_by(|a, b| a.0 == b.0) {
+            if group.len() > keys {
+                self.hot[group[0].0 as usize] = true;
+            }
+        }
+    }
+}
+
+/// The distinct pairs of contents that follow each other among the captures of a link.
+fn pairs_of_versions(captures: &[Capture], hot: &[bool]) -> Vec<(u32, u32)> {
+    let mut pairs: Vec<(u32, u32)> = captures
+        .windows(2)
+        .map(|pair| (pair[0].content, pair[1].content))
+        .filter(|(a, b)| a != b && !hot[*a as usize] && !hot[*b as usize])
+        .map(|(a, b)| (a.min(b), a.max(b)))
+        .collect();
+    pairs.sort_unstable();
+    pairs.dedup();
+    pairs
+}
+
+/// Pairs of captures of one link that follow each other.
+fn recaptures(table: &Table) -> impl Iterator<Item = (&Capture, &Capture)> {
+    table.links.iter().filter(|link| !link.moved).flat_map(|link| {
+        let captures = table.captures_of(link);
+        captures.iter().zip(captures.iter().skip(1))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mine::observation::Observation;
+    use crate::mine::table::tests::stage0;
+
+    fn table(rows: &[(String, i64, String)]) -> Table {
+        let list: Vec<Observation<'_>> = rows
+            .iter()
+            .map(|(url, time, digest)| Observation {
+                url: url.as_bytes(),
+                time: Some(*time),
+                digest: Some(digest.as_bytes()),
+                ..Observation::default()
+            })
+            .collect();
+        Table::build(&list, &stage0())
+    }
+
+    #[test]
+    fn stable_sites_take_captures_at_their_word() {
+        let rows: Vec<_> = (0..50)
+            .flat_map(|n| {
+                [0, 100].map(|time| (format!("http://a.test/{n}"), time, format!("page {n}")))
+            })
+            .collect();
+        let table = table(&rows);
+        let calibration = Calibration::measure(&table);
+        assert!(!calibration.confirms);
+        assert_eq!(calibration.raw, Count { agree: 50, pairs: 50 });
+        let compared = calibration.compare(&table, &table.links[0], &table.links[1]).unwrap();
+        assert!(!compared.agree);
+    }
+
+    #[test]
+    fn noisy_sites_ask_for_a_third_capture() {
+        let mut rows = Vec::new();
+        for page in 0..40 {
+            for spelling in 0..4 {
+                for time in 0..2 {
+                    let noise = (page * 7 + spelling * 3 + time * 5) % 3 == 0;
+                    let body = if noise {
+                        format!("noise {page} {spelling} {time}")
+                    } else {
+                        format!("page {page}")
+                    };
+                    rows.push((format!("http://a.test/{page}?s={spelling}"), time, body));
+                }
+            }
+        }
+        let table = table(&rows);
+        let calibration = Calibration::measure(&table);
+        assert!(calibration.confirms && calibration.raw.share() < 0.7);
+        assert!(calibration.believed().share() > 0.99);
+        let mut agreed = 0;
+        for pair in table.links.chunks(4) {
+            if let Some(compared) = calibration.compare(&table, &pair[0], &pair[1]) {
+                assert!(compared.agree);
+                agreed += 1;
+            }
+        }
+        assert!(agreed > 20, "{agreed}");
+    }
+
+    #[test]
+    fn contents_that_everybody_has_are_hot() {
+        let rows: Vec<_> = (0..200)
+            .map(|n| (format!("http://a.test/{n}"), 0, if n < 150 { "empty" } else { "x" }.into()))
+            .collect();
+        let table = table(&rows);
+        let calibration = Calibration::measure(&table);
+        assert_eq!(calibration.hot.iter().filter(|hot| **hot).count(), 1);
+        let empty = table
+            .links
+            .iter()
+            .find(|link| calibration.hot[table.captures_of(link)[0].content as usize])
+            .unwrap();
+        assert_eq!(calibration.compare(&table, empty, &table.links[0]), None);
+    }
+}

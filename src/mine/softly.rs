@@ -1,0 +1,114 @@
+//! A path taken apart: what may be spelling, and what is left.
+
+use super::handlers::extension;
+use super::paths::{Shape, last_start};
+
+/// A path without everything that rules are known to take away.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Soft {
+    /// What is left: lower case, no extension, no slash at the end.
+    pub(super) base: Vec<u8>,
+    /// The same in the letters of the URL.
+    pub(super) cased: Vec<u8>,
+    /// Path parameters: names in lower case, and values.
+    pub(super) parameters: Vec<(Vec<u8>, Vec<u8>)>,
+    /// Segments that may be session numbers.
+    pub(super) sessions: Vec<(Shape, Vec<u8>)>,
+    /// The last segment, if it is the name of an index page.
+    pub(super) index: Vec<u8>,
+    /// The extension with its dot, or nothing.
+    pub(super) extension: Vec<u8>,
+    /// Does it end with a slash?
+    pub(super) slash: bool,
+    /// Were there several slashes in a row?
+    pub(super) doubled: bool,
+}
+
+/// First words of index pages.
+const INDEX_WORDS: [&[u8]; 5] = [b"index", b"default", b"home", b"main", b"iisstart"];
+
+/// Is this the name of an index page?
+fn is_index(segment: &[u8]) -> bool {
+    let ending = extension(segment);
+    let word = &segment[..segment.len() - ending.len()];
+    !ending.is_empty() && INDEX_WORDS.iter().any(|name| word.eq_ignore_ascii_case(name))
+}
+
+/// Takes `path` apart. Linear.
+pub(super) fn soften(path: &[u8]) -> Soft {
+    let mut soft = Soft::default();
+    let mut rest = path.strip_prefix(b"/").unwrap_or(path).split(|byte| *byte == b'/').peekable();
+    while let Some(segment) = rest.next() {
+        let mut pieces = segment.split(|byte| *byte == b';');
+        let name = pieces.next().unwrap_or(b"");
+        for piece in pieces {
+            let equals = memchr::memchr(b'=', piece).unwrap_or(piece.len());
+            let value = piece.get(equals + 1..).unwrap_or(b"").to_vec();
+            soft.parameters.push((piece[..equals].to_ascii_lowercase(), value));
+        }
+        if name.is_empty() {
+            soft.slash = rest.peek().is_none() && !soft.cased.is_empty();
+            soft.doubled |= rest.peek().is_some();
+            continue;
+        }
+        if let Some(shape) = Shape::of(name) {
+            soft.sessions.push((shape, name.to_vec()));
+            continue;
+        }
+        soft.cased.push(b'/');
+        soft.cased.extend_from_slice(name);
+    }
+    let start = last_start(&soft.cased);
+    if is_index(&soft.cased[start..]) {
+        soft.index = soft.cased[start..].to_vec();
+        soft.cased.truncate(start.saturating_sub(1));
+        soft.slash = !soft.cased.is_empty();
+    } else if !soft.slash {
+        soft.extension = extension(&soft.cased[start..]).to_vec();
+        soft.cased.truncate(soft.cased.len() - soft.extension.len());
+    }
+    soft.base = soft.cased.to_ascii_lowercase();
+    soft
+}
+
+impl Soft {
+    /// The path that scopes are first found for: base and extension.
+    pub(super) fn plain(&self) -> Vec<u8> {
+        let mut path = self.base.clone();
+        path.extend_from_slice(&self.extension.to_ascii_lowercase());
+        if path.is_empty() {
+            path.push(b'/');
+        }
+        path
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts() {
+        let soft = soften(b"//A/(S(abc123def456ghi789))/b;jsessionid=9;v/Index.HTML");
+        assert_eq!(soft.base, b"/a/b");
+        assert_eq!(soft.cased, b"/A/b");
+        assert_eq!(soft.index, b"Index.HTML");
+        assert_eq!(soft.parameters[0], (b"jsessionid".to_vec(), b"9".to_vec()));
+        assert!(soft.doubled && soft.slash && soft.sessions.len() == 1);
+    }
+
+    #[test]
+    fn plain_paths() {
+        for (path, plain) in [
+            ("/", "/"),
+            ("", "/"),
+            ("/a/", "/a"),
+            ("/A.htm", "/a.htm"),
+            ("/index.html", "/"),
+            ("/a/index.html", "/a"),
+            ("/a;x=1", "/a"),
+        ] {
+            assert_eq!(soften(path.as_bytes()).plain(), plain.as_bytes(), "{path}");
+        }
+    }
+}

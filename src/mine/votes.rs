@@ -1,0 +1,300 @@
+//! Contents first: what tells URLs of one content apart is what rules may be about.
+//!
+//! A vote costs nothing and proves nothing; it makes a candidate. No substring is enumerated: the
+//! members of a content are compared with their neighbors in byte order and with the first.
+
+use std::collections::BTreeMap;
+
+use super::candidates::Act;
+use super::paths::{PathAct, Template};
+use super::signal::Calibration;
+use super::softly::Soft;
+use super::table::{Link, Table};
+
+/// Most links of a content that are compared.
+const MEMBERS_MAX: usize = 64;
+
+/// Most bytes on one side of a prefix or template.
+const TEXT_MAX: usize = 64;
+
+/// For each act, how many contents ask for it.
+pub(super) type Votes = BTreeMap<Act, u32>;
+
+/// Collects the votes of all contents that are not hot, and of redirects.
+pub(super) fn collect(table: &Table, softs: &[Soft], calibration: &Calibration) -> Votes {
+    let mut by_content: Vec<(u32, u32)> = Vec::new();
+    for (number, link) in (0..).zip(&table.links) {
+        if link.opaque {
+            continue;
+        }
+        for capture in table.captures_of(link) {
+            if !calibration.hot[capture.content as usize] {
+                by_content.push((capture.content, number));
+            }
+        }
+    }
+    by_content.sort_unstable();
+    by_content.dedup();
+    let mut votes = Votes::new();
+    let mut acts: Vec<Act> = Vec::new();
+    for group in by_content.chunk_by(|a, b| a.0 == b.0).filter(|group| group.len() > 1) {
+        acts.clear();
+        let members = &group[..group.len().min(MEMBERS_MAX)];
+        let link = |at: usize| &table.links[members[at].1 as usize];
+        for at in 1..members.len() {
+            differences(table, softs, link(at - 1), link(at), &mut acts);
+            if at > 1 {
+                differences(table, softs, link(0), link(at), &mut acts);
+            }
+        }
+        count(&mut acts, &mut votes);
+    }
+    for (from, to) in &table.moves {
+        let (from, to) = (&table.links[*from as usize], &table.links[*to as usize]);
+        if !from.opaque && !to.opaque {
+            acts.clear();
+            differences(table, softs, from, to, &mut acts);
+            count(&mut acts, &mut votes);
+        }
+    }
+    votes
+}
+
+fn count(acts: &mut Vec<Act>, votes: &mut Votes) {
+    acts.sort_unstable();
+    acts.dedup();
+    for act in acts.drain(..) {
+        *votes.entry(act).or_insert(0) += 1;
+    }
+}
+
+/// What tells `a` and `b` apart.
+fn differences(table: &Table, softs: &[Soft], a: &Link, b: &Link, acts: &mut Vec<Act>) {
+    if a.origin != b.origin {
+        let (one, other) = (&table.origins[a.origin as usize], &table.origins[b.origin as usize]);
+        if one.host != other.host {
+            acts.push(Act::Host(one.host.min(other.host), one.host.max(other.host)));
+        }
+        if one.https != other.https {
+            acts.push(Act::Scheme(true));
+        }
+        for (port, without) in [(&one.port, &other.port), (&other.port, &one.port)] {
+            if !port.is_empty() && without.is_empty() {
+                acts.push(Act::Port(port.clone()));
+            }
+        }
+    }
+    if a.path == b.path || same_path(&softs[a.path as usize], &softs[b.path as usize], acts) {
+        params(table, a, b, acts);
+    } else {
+        templates(table, softs, a, b, acts);
+        templates(table, softs, b, a, acts);
+        prefixes(&softs[a.path as usize], &softs[b.path as usize], acts);
+    }
+}
+
+fn params(table: &Table, a: &Link, b: &Link, acts: &mut Vec<Act>) {
+    let (one, other) = (table.params_of(a), table.params_of(b));
+    let mut equal = one.len() == other.len();
+    for (mine, theirs) in [(one, other), (other, one)] {
+        for param in mine {
+            let there = theirs.iter().any(|p| p.name == param.name && p.value == param.value);
+            if !there {
+                equal = false;
+                acts.push(Act::Drop(param.name));
+                if theirs.iter().all(|p| p.name != param.name) {
+                    acts.push(Act::Default(param.name, param.value));
+                }
+            }
+        }
+    }
+    let order = |list: &[super::table::Param]| list.iter().map(|p| p.name).collect::<Vec<u32>>();
+    if equal && order(one) != order(other) {
+        acts.push(Act::Order);
+    }
+}
+
+/// Are the two paths spellings of one? Then votes for what tells them apart.
+fn same_path(a: &Soft, b: &Soft, acts: &mut Vec<Act>) -> bool {
+    if a.base != b.base {
+        return false;
+    }
+    let mut push = |act| acts.push(Act::Path(act));
+    if a.cased != b.cased {
+        push(PathAct::FoldCase);
+    }
+    for (one, other) in [(a, b), (b, a)] {
+        for parameter in &one.parameters {
+            if !other.parameters.contains(parameter) {
+                push(PathAct::Parameter(parameter.0.clone()));
+            }
+        }
+        for session in &one.sessions {
+            if !other.sessions.contains(session) {
+                push(PathAct::Segment(session.0.clone()));
+            }
+        }
+        if !one.index.is_empty() && other.index.is_empty() && other.extension.is_empty() {
+            push(PathAct::Index(one.index.clone()));
+        }
+    }
+    if a.slash != b.slash {
+        push(PathAct::Slash);
+    }
+    if a.doubled != b.doubled {
+        push(PathAct::DoubleSlash);
+    }
+    if a.extension != b.extension && !a.slash && !b.slash {
+        let (one, other) = (&a.extension, &b.extension);
+        if one.is_empty() || other.is_empty() || !one.eq_ignore_ascii_case(other) {
+            push(PathAct::Extension(one.min(other).clone(), one.max(other).clone()));
+        } else {
+            push(PathAct::FoldCase);
+        }
+    }
+    true
+}
+
+/// Votes for what stands before the common end of two paths.
+fn prefixes(a: &Soft, b: &Soft, acts: &mut Vec<Act>) {
+    if a.extension != b.extension && !a.extension.eq_ignore_ascii_case(&b.extension) {
+        return;
+    }
+    let (one, other) = (&a.cased, &b.cased);
+    let mut common = one.iter().rev().zip(other.iter().rev()).take_while(|(x, y)| x == y).count();
+    // The common end starts with a word, so that no word is cut.
+    let cuts = |text: &[u8], common: usize| {
+        let at = text.len() - common;
+        at > 0
+            && text[at - 1].is_ascii_alphanumeric()
+            && text.get(at).is_some_and(u8::is_ascii_alphanumeric)
+    };
+    while common > 0 && (cuts(one, common) || cuts(other, common)) {
+        common -= 1;
+    }
+    while common > 0 && one[one.len() - common] == b'/' {
+        common -= 1;
+    }
+    let (from, to) = (&one[..one.len() - common], &other[..other.len() - common]);
+    if common == 0 || from.len().max(to.len()) > TEXT_MAX || from.is_empty() || to.is_empty() {
+        return;
+    }
+    if !from.starts_with(b"/") || !to.starts_with(b"/") {
+        return;
+    }
+    let (short, long) = if (from.len(), from) <= (to.len(), to) { (from, to) } else { (to, from) };
+    acts.push(Act::Path(PathAct::Prefix(long.to_vec(), short.to_vec())));
+}
+
+/// Votes for a value in the path of `a` that `b` has as a parameter.
+fn templates(table: &Table, softs: &[Soft], a: &Link, b: &Link, acts: &mut Vec<Act>) {
+    let path = &table.paths[a.path as usize];
+    let other = &table.paths[b.path as usize];
+    let soft = &softs[a.path as usize];
+    if !soft.parameters.is_empty() || !soft.sessions.is_empty() || path.len() > 4 * TEXT_MAX {
+        return;
+    }
+    let plain = &softs[b.path as usize];
+    if !plain.parameters.is_empty() || !plain.sessions.is_empty() || other.len() > TEXT_MAX {
+        return;
+    }
+    for param in table.params_of(b) {
+        let value = table.bytes(param.text);
+        let carried = table.params_of(a).iter().any(|p| p.name == param.name);
+        if value.is_empty() || value.len() > TEXT_MAX || carried {
+            continue;
+        }
+        let Some(at) = memchr::memmem::rfind(path, value) else { continue };
+        let (head, tail) = (&path[..at], &path[at + value.len()..]);
+        let joins = |x: Option<&u8>, y: Option<&u8>| match (x, y) {
+            (Some(x), Some(y)) => {
+                x.is_ascii_digit() && y.is_ascii_digit()
+                    || x.is_ascii_alphabetic() && y.is_ascii_alphabetic()
+            }
+            _ => false,
+        };
+        if joins(head.last(), value.first())
+            || joins(value.last(), tail.first())
+            || head.len() + tail.len() > TEXT_MAX
+            || head.is_empty()
+        {
+            continue;
+        }
+        acts.push(Act::Path(PathAct::Template(Template {
+            head: head.to_vec(),
+            tail: tail.to_vec(),
+            path: other.clone(),
+            name: table.names[param.name as usize].clone(),
+            number: value.iter().all(u8::is_ascii_digit),
+        })));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mine::observation::Observation;
+    use crate::mine::softly::soften;
+    use crate::mine::table::tests::stage0;
+
+    fn voted(pairs: &[(&'static str, &'static str)]) -> Vec<Act> {
+        let list: Vec<Observation<'static>> = pairs
+            .iter()
+            .map(|(url, digest)| Observation {
+                url: url.as_bytes(),
+                digest: Some(digest.as_bytes()),
+                ..Observation::default()
+            })
+            .collect();
+        let table = Table::build(&list, &stage0());
+        let softs: Vec<Soft> = table.paths.iter().map(|path| soften(path)).collect();
+        collect(&table, &softs, &Calibration::measure(&table)).into_keys().collect()
+    }
+
+    #[test]
+    fn spellings_of_paths() {
+        let path = |act| vec![Act::Path(act)];
+        for (a, b, acts) in [
+            ("http://a.test/x/", "http://a.test/x", path(PathAct::Slash)),
+            ("http://a.test/X", "http://a.test/x", path(PathAct::FoldCase)),
+            ("http://a.test/x//y", "http://a.test/x/y", path(PathAct::DoubleSlash)),
+            (
+                "http://a.test/x/index.html",
+                "http://a.test/x/",
+                path(PathAct::Index(b"index.html".to_vec())),
+            ),
+            (
+                "http://a.test/x.htm",
+                "http://a.test/x.html",
+                path(PathAct::Extension(b".htm".to_vec(), b".html".to_vec())),
+            ),
+            (
+                "http://a.test/people/anna/x",
+                "http://a.test/~anna/x",
+                path(PathAct::Prefix(b"/people/".to_vec(), b"/~".to_vec())),
+            ),
+            (
+                "http://a.test/item_5",
+                "http://a.test/item.php?id=5",
+                path(PathAct::Template(Template {
+                    head: b"/item_".to_vec(),
+                    tail: vec![],
+                    path: b"/item.php".to_vec(),
+                    name: b"id".to_vec(),
+                    number: true,
+                })),
+            ),
+            ("http://a.test/x", "https://a.test/x", vec![Act::Scheme(true)]),
+            ("http://a.test/x?a=1&b=1", "http://a.test/x?b=1&a=1", vec![Act::Order]),
+        ] {
+            assert_eq!(voted(&[(a, "one"), (b, "one")]), acts, "{a} {b}");
+            assert_eq!(voted(&[(a, "one"), (b, "two")]), [], "{a} {b}");
+        }
+    }
+
+    #[test]
+    fn parameters_and_defaults() {
+        let acts = voted(&[("http://a.test/x?a=1&s=2", "one"), ("http://a.test/x?a=1", "one")]);
+        assert!(matches!(acts[..], [Act::Drop(_), Act::Default(..)]), "{acts:?}");
+    }
+}

@@ -1,0 +1,301 @@
+//! CDX indexes of web archives: a capture on each line, columns parted by blanks.
+//!
+//! HOT: once per line. Price: one pass; no allocation.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use memchr::memchr_iter;
+
+use crate::record::{Found, LineFormat, Parsed};
+use crate::reject::Reject;
+
+/// How the line starts that names the columns of those that follow.
+const HEADER: &[u8] = b" CDX ";
+
+/// A CDX index with its columns.
+///
+/// - Shape: a header names each column by a letter; without one, the columns are those of the
+///   Wayback Machine's server (7), of its indexes (9, 10, 11), or of these with three more that
+///   tell where the original of a repeated capture is (12, 13, 14). `-` is nothing.
+/// - Size: of the compressed record (letter `S`), or of the document in its file (`n`).
+/// - Source: Internet Archive, "CDX File Format" and "CDX and DAT Legend"; pywb, `cdxobject.py`.
+#[derive(Clone, Debug)]
+pub(crate) struct Cdx {
+    slots: Vec<Slot>,
+}
+
+/// What a column says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Slot {
+    Skip,
+    Url,
+    Time,
+    Mime,
+    Status,
+    Digest,
+    Redirect,
+    Size,
+}
+
+/// The columns that every index without a header starts with: `N b a m s k r`.
+const USUAL: [Slot; 7] =
+    [Slot::Skip, Slot::Time, Slot::Url, Slot::Mime, Slot::Status, Slot::Digest, Slot::Redirect];
+
+impl Cdx {
+    /// The format of the lines behind `header`, which starts with ` CDX `; `None` if it does not,
+    /// or names no column with URLs.
+    pub(crate) fn new(header: &[u8]) -> Option<Cdx> {
+        let letters = header.strip_prefix(HEADER)?.split(|byte| *byte == b' ');
+        let letters: Vec<&[u8]> = letters.filter(|letter| !letter.is_empty()).collect();
+        let has = |letter: &[u8]| letters.contains(&letter);
+        let (has_size, has_digest) = (has(b"S"), has(b"k"));
+        let mut slots: Vec<Slot> = Vec::with_capacity(letters.len());
+        for letter in &letters {
+            let slot = match *letter {
+                b"a" => Slot::Url,
+                b"b" => Slot::Time,
+                b"m" => Slot::Mime,
+                b"s" => Slot::Status,
+                b"k" => Slot::Digest,
+                b"c" if !has_digest => Slot::Digest,
+                b"r" => Slot::Redirect,
+                b"S" => Slot::Size,
+                b"n" if !has_size => Slot::Size,
+                _ => Slot::Skip,
+            };
+            slots.push(if slots.contains(&slot) { Slot::Skip } else { slot });
+        }
+        slots.contains(&Slot::Url).then_some(Cdx { slots })
+    }
+
+    /// The format of an index without a header, one of whose lines is `line`.
+    fn of_line(line: &[u8]) -> Option<Cdx> {
+        let columns: Vec<&[u8]> = line.split(|byte| *byte == b' ').collect();
+        let mut slots = USUAL.to_vec();
+        match columns.len() {
+            7 => slots[6] = Slot::Size,
+            11 | 14 => slots.extend([Slot::Skip, Slot::Size]),
+            9 | 10 | 12 | 13 => {}
+            _ => return None,
+        }
+        slots.resize(columns.len(), Slot::Skip);
+        let is_time = is_time(columns[1]);
+        let url = columns[2];
+        let is_url = (url.contains(&b':') || url.contains(&b'/')) && url[0] != b'{';
+        (is_time && is_url).then_some(Cdx { slots })
+    }
+}
+
+/// The columns of the header, or those of most lines without one.
+pub(crate) fn recognize(lines: &[&[u8]]) -> Option<Arc<dyn LineFormat>> {
+    if let Some(format) = lines.iter().find_map(|line| Cdx::new(line)) {
+        return Some(Arc::new(format));
+    }
+    let all: Vec<Cdx> = lines.iter().filter_map(|line| Cdx::of_line(line)).collect();
+    let count =
+        |format: &Cdx| all.iter().filter(|one| one.slots.len() == format.slots.len()).count();
+    // Of equally common ones the first.
+    let mut best = all.first()?;
+    for columns in 7..=14 {
+        let other = all.iter().find(|one| one.slots.len() == columns);
+        if let Some(other) = other.filter(|other| count(other) > count(best)) {
+            best = other;
+        }
+    }
+    Some(Arc::new(best.clone()))
+}
+
+impl LineFormat for Cdx {
+    fn name(&self) -> &'static str {
+        "cdx"
+    }
+
+    fn describe(&self) -> String {
+        let mut text = format!("{} columns", self.slots.len());
+        for (at, slot) in self.slots.iter().enumerate() {
+            if *slot != Slot::Skip {
+                let _ = write!(text, ", {} {}", format!("{slot:?}").to_lowercase(), at + 1);
+            }
+        }
+        text
+    }
+
+    #[inline]
+    fn parse<'a>(&self, line: &'a [u8], found: &mut Found<'a>) -> Parsed {
+        if line.first() == Some(&b' ') && line.starts_with(HEADER) {
+            return Parsed::Comment;
+        }
+        let mut slots = self.slots.iter();
+        let mut start = 0;
+        for end in memchr_iter(b' ', line).chain(std::iter::once(line.len())) {
+            let value = &line[start..end];
+            start = end + 1;
+            let Some(slot) = slots.next() else { return Parsed::Reject(Reject::Format) };
+            let fields = &mut found.fields;
+            let place = match slot {
+                Slot::Skip => continue,
+                Slot::Time if !is_time(value) && !is_missing(value) => {
+                    return Parsed::Reject(Reject::Format);
+                }
+                // That is a CDXJ index.
+                Slot::Url if value.first() == Some(&b'{') => {
+                    return Parsed::Reject(Reject::Format);
+                }
+                Slot::Url => &mut found.target,
+                Slot::Time => &mut fields.time,
+                Slot::Mime => &mut fields.mime,
+                Slot::Status => &mut fields.status,
+                Slot::Digest => &mut fields.digest,
+                Slot::Redirect => &mut fields.redirect,
+                Slot::Size => &mut fields.size,
+            };
+            *place = if is_missing(value) { b"" } else { value };
+        }
+        if slots.next().is_some() {
+            return Parsed::Reject(Reject::Format);
+        }
+        if found.target.is_empty() { Parsed::Reject(Reject::NoUrl) } else { Parsed::Record }
+    }
+
+    fn after(&self, line: &[u8]) -> Option<Arc<dyn LineFormat>> {
+        Cdx::new(line).map(|format| Arc::new(format) as _)
+    }
+
+    fn header_prefix(&self) -> &'static [u8] {
+        HEADER
+    }
+}
+
+/// Do writers say so that they do not know?
+#[inline]
+fn is_missing(value: &[u8]) -> bool {
+    matches!(value, b"-" | b"null")
+}
+
+/// Are these the 14 digits of a capture's time, or 17 with milliseconds, or 12 without seconds?
+#[inline]
+pub(super) fn is_time(value: &[u8]) -> bool {
+    matches!(value.len(), 14 | 12 | 17) && value.iter().all(u8::is_ascii_digit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::formats::samples;
+
+    const LINE: &[u8] = b"test,a)/b 20140126200624 http://a.test/b text/html 302 \
+        QQKD4765WPKOYVPVCKEDNHGDNKCCJ5GE http://a.test/c - 2258 334 a.warc.gz";
+
+    fn parse<'a>(format: &dyn LineFormat, line: &'a [u8]) -> (Parsed, Found<'a>) {
+        let mut found = Found::default();
+        (format.parse(line, &mut found), found)
+    }
+
+    #[test]
+    fn records() {
+        for format in [Cdx::new(b" CDX N b a m s k r M S V g"), Cdx::of_line(LINE)] {
+            let format = format.unwrap();
+            let (parsed, found) = parse(&format, LINE);
+            assert_eq!((parsed, found.target), (Parsed::Record, &b"http://a.test/b"[..]));
+            let fields = found.fields;
+            assert_eq!((fields.time, fields.mime), (&b"20140126200624"[..], &b"text/html"[..]));
+            assert_eq!((fields.status, fields.size), (&b"302"[..], &b"2258"[..]));
+            assert_eq!(fields.digest, b"QQKD4765WPKOYVPVCKEDNHGDNKCCJ5GE");
+            assert_eq!(fields.redirect, b"http://a.test/c");
+        }
+    }
+
+    #[test]
+    fn columns_without_a_header() {
+        let start = "k 20140126200624 http://a.test/ text/html 200 D";
+        for (rest, size) in [
+            ("17", "17"),
+            ("- 9 f", ""),
+            ("- - 9 f", ""),
+            ("- - 17 9 f", "17"),
+            ("- 9 f 1 2 g", ""),
+            ("- - 9 f 1 2 g", ""),
+            ("- - 17 9 f 1 2 g", "17"),
+        ] {
+            let line = format!("{start} {rest}");
+            let format = recognize(&[b"?", line.as_bytes()]).expect(&line);
+            let (parsed, found) = parse(&*format, line.as_bytes());
+            assert_eq!((parsed, found.fields.size), (Parsed::Record, size.as_bytes()), "{line}");
+            assert_eq!(found.fields.redirect, b"", "{line}");
+        }
+        for line in [
+            "k 20140126200624 http://a.test/ text/html 200 D - -  17 9 f 1 2 g 3",
+            "k 2014012620062x http://a.test/ text/html 200 D - 9 f",
+            "k 20140126200624 a text/html 200 D - 9 f",
+            "k 20140126200624 {\"url\": \"http://a.test/\", \"mime\": \"text/html\", \"a\": 1}",
+            "http://a.test/",
+        ] {
+            assert!(recognize(&[line.as_bytes()]).is_none(), "{line}");
+        }
+    }
+
+    #[test]
+    fn other_columns() {
+        let format = Cdx::new(b" CDX A b e a m s c v n g").unwrap();
+        let line = b"a.test/ 20060101000000 192.0.2.1 http://a.test/ text/html 200 C 1 99 f";
+        let (parsed, found) = parse(&format, line);
+        assert_eq!((parsed, found.target), (Parsed::Record, &b"http://a.test/"[..]));
+        assert_eq!((found.fields.digest, found.fields.size), (&b"C"[..], &b"99"[..]));
+        assert!(Cdx::new(b" CDX N b m s").is_none(), "no URLs");
+        assert_eq!(
+            format.describe(),
+            "10 columns, time 2, url 4, mime 5, status 6, digest 7, size 9"
+        );
+    }
+
+    #[test]
+    fn lines() {
+        let format = Cdx::of_line(LINE).unwrap();
+        for (line, expected, why) in [
+            (&b" CDX N b a m s k r M S V g"[..], Parsed::Comment, "a header"),
+            (b"", Parsed::Reject(Reject::Format), "nothing"),
+            (b"http://a.test/", Parsed::Reject(Reject::Format), "a list"),
+            (b"k 20140126200624 u m 200 d - - 1 2", Parsed::Reject(Reject::Format), "ten"),
+            (b"k 20140126200624 u m 200 d - - 1 2 f f", Parsed::Reject(Reject::Format), "twelve"),
+            (b"k x u m 200 d - - 1 2 f", Parsed::Reject(Reject::Format), "no time"),
+            (b"k null u m 200 d - - 1 2 f", Parsed::Record, "a time that nobody knows"),
+            (b"k 20140126200624 - m 200 d - - 1 2 f", Parsed::Reject(Reject::NoUrl), "no URL"),
+            (b"- 20140126200624 u - - - - - - - -", Parsed::Record, "nothing else"),
+        ] {
+            assert_eq!(parse(&format, line).0, expected, "{why}");
+        }
+    }
+
+    #[test]
+    fn headers_change_the_columns() {
+        let format = Cdx::of_line(LINE).unwrap();
+        assert!(format.after(LINE).is_none());
+        let next = format.after(b" CDX a b").unwrap();
+        assert_eq!(parse(&*next, b"http://a.test/ 20140126200624").0, Parsed::Record);
+    }
+
+    #[test]
+    fn the_sample() {
+        let urls = samples::sample_urls(&samples::sample("captures.cdx"), recognize);
+        assert_eq!(
+            urls,
+            [
+                "http://www.example.org:80/ ? 200",
+                "https://example.org/ ? 301",
+                "http://example.org/about?lang=en&ref=nav ? 200",
+                "http://example.org/about?ref=nav&lang=en ?",
+                "http://example.org/img/logo.png ? 404",
+            ]
+        );
+    }
+
+    #[test]
+    fn hostile_lines_are_linear() {
+        let format = Cdx::of_line(LINE).unwrap();
+        for unit in [&b" "[..], b"a ", b"a"] {
+            let line = unit.repeat(1 << 20);
+            assert_eq!(parse(&format, &line).0, Parsed::Reject(Reject::Format));
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! Crawl logs of Heritrix: a fetched URL on each line, columns aligned with blanks.
+//!
+//! HOT: once per line. Price: one pass; no allocation.
+
+use std::sync::Arc;
+
+use memchr::memchr;
+
+use crate::record::{Found, LineFormat, Parsed};
+use crate::reject::Reject;
+
+/// A crawl log of Heritrix 1 to 3.
+///
+/// - Shape: time, status, bytes, URL, how it was found, the page with the link, media type, thread,
+///   start and duration of the fetch, digest, source, annotations, and sometimes more. `-` is
+///   nothing; so is `no-type`. Statuses are those of HTTP, or of Heritrix: 1 for names that were
+///   resolved, below 0 for what was not fetched.
+/// - Source: Heritrix, `UriProcessingFormatter`, and its user guide, "crawl.log".
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CrawlLog;
+
+/// A crawl log, if one of the first lines looks like one.
+pub(crate) fn recognize(lines: &[&[u8]]) -> Option<Arc<dyn LineFormat>> {
+    let is_record = |line: &&[u8]| CrawlLog.parse(line, &mut Found::default()) == Parsed::Record;
+    lines.iter().any(is_record).then(|| Arc::new(CrawlLog) as _)
+}
+
+impl LineFormat for CrawlLog {
+    fn name(&self) -> &'static str {
+        "crawllog"
+    }
+
+    #[inline]
+    fn parse<'a>(&self, line: &'a [u8], found: &mut Found<'a>) -> Parsed {
+        columns(line, found).unwrap_or_else(|| {
+            // The log as it is put into an archive starts with the record's own head.
+            match line.starts_with(b"metadata://") || line.starts_with(b"filedesc://") {
+                true => Parsed::Comment,
+                false => Parsed::Reject(Reject::Format),
+            }
+        })
+    }
+}
+
+/// The columns of `line`; `None` if these are not what they should be.
+#[inline]
+fn columns<'a>(line: &'a [u8], found: &mut Found<'a>) -> Option<Parsed> {
+    let fields = &mut found.fields;
+    let mut rest = line;
+    let time = word(&mut rest)?;
+    let is_iso = time.len() >= 19 && time[4] == b'-' && time[10] == b'T';
+    let is_compact = time.len() == 17 && time.iter().all(u8::is_ascii_digit);
+    if !(is_iso || is_compact) || !time[0].is_ascii_digit() {
+        return None;
+    }
+    fields.time = time;
+    let status = word(&mut rest)?;
+    if !is_number(status.strip_prefix(b"-").unwrap_or(status)) {
+        return None;
+    }
+    fields.status = status;
+    let size = word(&mut rest)?;
+    if size != b"-" {
+        if !is_number(size) {
+            return None;
+        }
+        fields.size = size;
+    }
+    let url = word(&mut rest)?;
+    let path = word(&mut rest)?;
+    if path != b"-" && !path.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'+') {
+        return None;
+    }
+    fields.referrer = value(word(&mut rest)?);
+    fields.mime = value(word(&mut rest)?);
+    if fields.mime == b"no-type" {
+        fields.mime = b"";
+    }
+    if word(&mut rest)?[0] != b'#' {
+        return None;
+    }
+    // When and how long; then the digest. Old logs end earlier.
+    let _ = word(&mut rest);
+    fields.digest = value(word(&mut rest).unwrap_or_default());
+    found.target = value(url);
+    Some(if found.target.is_empty() { Parsed::Reject(Reject::NoUrl) } else { Parsed::Record })
+}
+
+/// Takes a word and the blanks behind it off `rest`; never empty.
+#[inline]
+fn word<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
+    let end = memchr(b' ', rest).unwrap_or(rest.len());
+    let (word, behind) = rest.split_at(end);
+    let blanks = behind.iter().take_while(|byte| **byte == b' ').count();
+    *rest = &behind[blanks..];
+    (!word.is_empty()).then_some(word)
+}
+
+#[inline]
+fn value(word: &[u8]) -> &[u8] {
+    if word == b"-" { b"" } else { word }
+}
+
+#[inline]
+fn is_number(word: &[u8]) -> bool {
+    !word.is_empty() && word.iter().all(u8::is_ascii_digit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bytes::show;
+    use crate::record::formats::samples;
+
+    fn parse(line: &[u8]) -> (Parsed, Found<'_>) {
+        let mut found = Found::default();
+        (CrawlLog.parse(line, &mut found), found)
+    }
+
+    #[test]
+    fn records() {
+        let line = b"2012-05-23T15:06:29.072Z   200        262 http://a.test/robots.txt LP \
+            http://a.test/ text/plain #043 20120523150629017+51 \
+            sha1:MNK2X5P6VE42DLOQ76JJFAT5BNPTBIVK http://a.test/ content-size:569,3t";
+        let (parsed, found) = parse(line);
+        assert_eq!((parsed, found.target), (Parsed::Record, &b"http://a.test/robots.txt"[..]));
+        let fields = found.fields;
+        assert_eq!((fields.status, fields.size), (&b"200"[..], &b"262"[..]));
+        assert_eq!((fields.referrer, fields.mime), (&b"http://a.test/"[..], &b"text/plain"[..]));
+        assert_eq!(fields.digest, b"sha1:MNK2X5P6VE42DLOQ76JJFAT5BNPTBIVK");
+        assert_eq!(crate::record::time::parse(fields.time, b""), Some(1_337_785_589));
+    }
+
+    #[test]
+    fn what_is_not_said_is_empty() {
+        let line = b"20060223105243207 -5003          - http://a.test/ - - no-type #002 - - - -";
+        let (parsed, found) = parse(line);
+        assert_eq!((parsed, found.target), (Parsed::Record, &b"http://a.test/"[..]));
+        let fields = found.fields;
+        assert_eq!((fields.status, fields.size, fields.mime), (&b"-5003"[..], &b""[..], &b""[..]));
+        assert_eq!((fields.referrer, fields.digest), (&b""[..], &b""[..]));
+    }
+
+    #[test]
+    fn lines() {
+        const NOT: Parsed = Parsed::Reject(Reject::Format);
+        for (line, expected, why) in [
+            (
+                &b"metadata://a.test/crawl.log 192.0.2.1 20120523150916 text/plain 412905"[..],
+                Parsed::Comment,
+                "the head of a record",
+            ),
+            (
+                b"2006-02-23T10:52:43.207Z 1 55 dns:a.test P http://a.test/ text/dns #049",
+                Parsed::Record,
+                "a name, and a line that ends early",
+            ),
+            (
+                b"2006-02-23T10:52:43.207Z 200 55 - P http://a.test/ text/html #049 x d - -",
+                Parsed::Reject(Reject::NoUrl),
+                "no URL",
+            ),
+            (b"", NOT, "nothing"),
+            (b"http://a.test/", NOT, "a list"),
+            (b"2006-02-23T10:52:43.207Z 1 55 dns:a.test P http://a.test/ text/dns", NOT, "short"),
+            (b"2006-02-23T10:52:43.207Z GET 55 http://a.test/ P - - #1", NOT, "no status"),
+            (b"2006-02-23T10:52:43.207Z - 55 http://a.test/ P - - #1", NOT, "no status"),
+            (b"2006-02-23T10:52:43.207Z 200 -5 http://a.test/ P - - #1", NOT, "no size"),
+            (b"2006-02-23T10:52:43.207Z 200 5 http://a.test/ P - - 1", NOT, "no thread"),
+            (b"2006-02-23T10:52:43.207Z 200 5 http://a.test/ \"x\" - - #1", NOT, "no path"),
+            (b"test,a)/ 20140126200624 http://a.test/ text/html 200 D - 1 f", NOT, "an index"),
+        ] {
+            assert_eq!(parse(line).0, expected, "{why}: {}", show(line));
+        }
+    }
+
+    #[test]
+    fn the_sample() {
+        let urls = samples::sample_urls(&samples::sample("crawl.log"), recognize);
+        assert_eq!(
+            urls,
+            [
+                "dns:example.org ? 1",
+                "http://example.org/robots.txt ? 404",
+                "http://example.org/ ? 200",
+                "http://example.org/?sid=8f14e45f ? 200",
+                "http://example.org/img/logo.png ? 200",
+                "http://nowhere.example/ ? -6",
+            ]
+        );
+    }
+
+    #[test]
+    fn hostile_lines_are_linear() {
+        for unit in [&b" "[..], b"a ", b"2006-02-23T10:52:43.207Z ", b"1"] {
+            let line = unit.repeat(1 << 20);
+            assert_eq!(parse(&line).0, Parsed::Reject(Reject::Format));
+        }
+        let blanks = " ".repeat(1 << 20);
+        let line = format!("2006-02-23T10:52:43.207Z{blanks}1{blanks}1{blanks}a:b");
+        assert_eq!(parse(line.as_bytes()).0, Parsed::Reject(Reject::Format));
+    }
+}

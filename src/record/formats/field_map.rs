@@ -1,0 +1,230 @@
+//! Which columns or members hold the URL and what else is known: what a user says, and usual names.
+
+use crate::error::{Error, Result};
+use crate::record::Found;
+
+/// What a column, or a member of a JSON object, is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Field {
+    Url,
+    Host,
+    Digest,
+    Size,
+    Status,
+    Time,
+    Redirect,
+    Mime,
+    Method,
+    Referrer,
+    Agent,
+}
+
+impl Field {
+    pub(super) const ALL: [Field; 11] = [
+        Field::Url,
+        Field::Host,
+        Field::Digest,
+        Field::Size,
+        Field::Status,
+        Field::Time,
+        Field::Redirect,
+        Field::Mime,
+        Field::Method,
+        Field::Referrer,
+        Field::Agent,
+    ];
+
+    /// The name on the command line.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Field::Url => "url",
+            Field::Host => "host",
+            Field::Digest => "digest",
+            Field::Size => "size",
+            Field::Status => "status",
+            Field::Time => "time",
+            Field::Redirect => "redirect",
+            Field::Mime => "mime",
+            Field::Method => "method",
+            Field::Referrer => "referrer",
+            Field::Agent => "agent",
+        }
+    }
+
+    /// Usual names of columns, the best first: lower case, words joined by `_`.
+    pub(super) fn usual_names(self) -> &'static [&'static str] {
+        match self {
+            Field::Url => &[
+                "url",
+                "uri",
+                "page_url",
+                "request_url",
+                "full_url",
+                "original_url",
+                "old_url",
+                "source_url",
+                "target_url",
+                "page",
+                "top_pages",
+                "address",
+                "link",
+                "loc",
+                "href",
+                "target",
+                "original",
+                "permalink",
+                "landing_page",
+                "page_location",
+                "urls",
+                "pages",
+                "links",
+            ],
+            Field::Host => &["host", "hostname"],
+            Field::Digest => &[
+                "digest",
+                "payload_digest",
+                "content_digest",
+                "sha1",
+                "payload_sha1",
+                "payload_sha1_b32",
+                "content_sha1",
+                "sha256",
+                "md5",
+                "checksum",
+                "hash",
+                "content_hash",
+            ],
+            Field::Size => &["size", "bytes", "length", "content_length", "size_(bytes)"],
+            Field::Status => &["status", "status_code", "statuscode", "http_status", "code"],
+            Field::Time => {
+                &["time", "timestamp", "datetime", "date", "fetched_at", "crawled_at", "lastmod"]
+            }
+            Field::Redirect => {
+                &["redirect", "redirect_url", "redirect_to", "new_url", "location", "final_url"]
+            }
+            Field::Mime => &["mime", "mime_type", "mimetype", "content_type", "media_type"],
+            Field::Method => &["method", "http_method", "request_method"],
+            Field::Referrer => &["referrer", "referer", "http_referer"],
+            Field::Agent => &["user_agent", "useragent", "agent", "http_user_agent"],
+        }
+    }
+
+    /// Puts `value` where this field has its place in `found`.
+    #[inline]
+    pub(super) fn put<'a>(self, value: &'a [u8], found: &mut Found<'a>) {
+        let fields = &mut found.fields;
+        let place = match self {
+            Field::Url => &mut found.target,
+            Field::Host => &mut found.host,
+            Field::Digest => &mut fields.digest,
+            Field::Size => &mut fields.size,
+            Field::Status => &mut fields.status,
+            Field::Time => &mut fields.time,
+            Field::Redirect => &mut fields.redirect,
+            Field::Mime => &mut fields.mime,
+            Field::Method => &mut fields.method,
+            Field::Referrer => &mut fields.referrer,
+            Field::Agent => &mut fields.agent,
+        };
+        *place = value;
+    }
+}
+
+/// What a user says about the columns of a table, or the members of JSON objects.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FieldMap {
+    /// Each field once; none of the texts is empty.
+    places: Vec<(Field, String)>,
+}
+
+impl FieldMap {
+    /// Reads `text`: a name, a number or a JSON pointer for the URL alone (`address`, `3`,
+    /// `/request/uri`), or several parted by commas (`url=address,digest=sha1,status=4`).
+    ///
+    /// - Shape: fields are `url`, `host`, `digest`, `size`, `status`, `time`, `redirect`, `mime`,
+    ///   `method`, `referrer`, `agent`. Numbers count columns from 1. A column whose name has a
+    ///   comma is told by its number.
+    /// - Failure: a configuration error for a field that is not known, comes twice or has no place.
+    pub fn parse(text: &str) -> Result<FieldMap> {
+        let wrong = |why: String| {
+            Err(Error::config(format!(
+                "--field {text}: {why}; expected a column, as in --field address, or several, as \
+                 in --field url=address,status=4"
+            )))
+        };
+        let mut places = Vec::new();
+        for piece in text.split(',') {
+            let (field, place) = match piece.split_once('=') {
+                Some((name, place)) => {
+                    let name = name.trim();
+                    match Field::ALL.into_iter().find(|field| field.name() == name) {
+                        Some(field) => (field, place.trim()),
+                        None => {
+                            let known = Field::ALL.map(Field::name).join(", ");
+                            return wrong(format!("\"{name}\" is none of {known}"));
+                        }
+                    }
+                }
+                None => (Field::Url, piece.trim()),
+            };
+            if place.is_empty() {
+                return wrong(format!("there is no column for {}", field.name()));
+            }
+            if place.bytes().all(|byte| byte == b'0') {
+                return wrong("columns are counted from 1".to_string());
+            }
+            if places.iter().any(|(known, _)| *known == field) {
+                return wrong(format!("{} is told twice", field.name()));
+            }
+            places.push((field, place.to_string()));
+        }
+        Ok(FieldMap { places })
+    }
+
+    /// The place of `field`, if the user has told it.
+    pub(super) fn place(&self, field: Field) -> Option<&str> {
+        self.places.iter().find(|(known, _)| *known == field).map(|(_, place)| &place[..])
+    }
+
+    /// All that the user has told.
+    pub(super) fn places(&self) -> impl Iterator<Item = (Field, &str)> {
+        self.places.iter().map(|(field, place)| (*field, &place[..]))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_users_say() {
+        for (text, expected) in [
+            ("address", vec![(Field::Url, "address")]),
+            ("3", vec![(Field::Url, "3")]),
+            ("/request/uri", vec![(Field::Url, "/request/uri")]),
+            ("Top pages", vec![(Field::Url, "Top pages")]),
+            ("url=a b, status=4", vec![(Field::Url, "a b"), (Field::Status, "4")]),
+            ("u,digest=x=y", vec![(Field::Url, "u"), (Field::Digest, "x=y")]),
+        ] {
+            let map = FieldMap::parse(text).unwrap();
+            assert_eq!(map.places().collect::<Vec<_>>(), expected, "{text}");
+        }
+        let map = FieldMap::parse("url=a,time=b").unwrap();
+        assert_eq!((map.place(Field::Time), map.place(Field::Mime)), (Some("b"), None));
+    }
+
+    #[test]
+    fn what_they_better_do_not() {
+        for (text, expected) in [
+            ("", "there is no column for url"),
+            ("url=", "there is no column for url"),
+            ("a,", "there is no column for url"),
+            ("0", "counted from 1"),
+            ("a,b", "url is told twice"),
+            ("link=a", "\"link\" is none of url, host, digest"),
+        ] {
+            let error = FieldMap::parse(text).unwrap_err();
+            assert!(error.is_config() && error.to_string().contains(expected), "{error}");
+        }
+    }
+}

@@ -1,0 +1,582 @@
+//! JSON lines: an object on each line, with a URL in it.
+
+mod scan;
+
+use std::sync::Arc;
+
+use self::scan::{PATH_TOKENS_MAX, Places, Value, scan};
+use super::field_map::{Field, FieldMap};
+use crate::error::{Error, Result};
+use crate::record::{Escapes, Found, LineFormat, Parsed, request};
+use crate::reject::Reject;
+
+/// Objects on lines, such as logs of Caddy and of nginx, or the answers of an index.
+///
+/// - Shape: any JSON value on each line. The URL is at the first of the [`USUAL`] places that has
+///   one, or where the user tells. Of equal names in an object the last counts. `-`, `""` and
+///   `null` are nothing.
+/// - Failure: a line that is no JSON is [`Reject::Format`], one without a URL [`Reject::NoUrl`].
+/// - Source: RFC 8259; JSON Lines; RFC 6901 for pointers.
+#[derive(Clone, Debug)]
+pub(crate) struct Json {
+    name: &'static str,
+    places: Places,
+    /// What each place is about, and how good it is: the less the better.
+    parts: Vec<Part>,
+    description: String,
+}
+
+/// What a value is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Part {
+    /// A URL, or a path with its query.
+    Target,
+    /// `GET /a HTTP/1.1`.
+    RequestLine,
+    /// A path without its query, mostly.
+    Path,
+    Query,
+    /// What may be a URL where nothing else is.
+    Link,
+    Scheme,
+    Port,
+    /// An object that is there for encrypted connections alone.
+    Tls,
+    Field(Field),
+}
+
+impl Part {
+    /// A number for each part.
+    fn slot(self) -> usize {
+        match self {
+            Part::Target => 0,
+            Part::RequestLine => 1,
+            Part::Path => 2,
+            Part::Query => 3,
+            Part::Link => 4,
+            Part::Scheme => 5,
+            Part::Port => 6,
+            Part::Tls => 7,
+            Part::Field(field) => 8 + field as usize,
+        }
+    }
+}
+
+const SLOTS: usize = 8 + Field::ALL.len();
+
+/// Usual places, of one part the best first.
+const USUAL: &[(Part, &[&str])] = &[
+    (
+        Part::Target,
+        &[
+            "/url",
+            "/URL",
+            "/Url",
+            "/request_url",
+            "/requestUrl",
+            "/full_url",
+            "/page_url",
+            "/pageUrl",
+            "/request/url",
+            "/httpRequest/requestUrl",
+            "/url/original",
+            "/url/full",
+            "/url.original",
+            "/request_uri",
+            "/requestUri",
+            "/request/uri",
+            "/ClientRequestURI",
+        ],
+    ),
+    (Part::RequestLine, &["/request", "/request_line"]),
+    (Part::Path, &["/uri", "/URI", "/RequestPath", "/path", "/url/path", "/cs-uri-stem"]),
+    (Part::Query, &["/args", "/query_string", "/query", "/url/query", "/cs-uri-query"]),
+    (
+        Part::Link,
+        &[
+            "/original",
+            "/page",
+            "/address",
+            "/link",
+            "/loc",
+            "/href",
+            "/target",
+            "/permalink",
+            "/old_url",
+        ],
+    ),
+    (
+        Part::Scheme,
+        &["/scheme", "/request/scheme", "/RequestScheme", "/ClientRequestScheme", "/cs-protocol"],
+    ),
+    (Part::Port, &["/server_port", "/port"]),
+    (Part::Tls, &["/request/tls"]),
+    (
+        Part::Field(Field::Host),
+        &[
+            "/request/host",
+            "/host",
+            "/http_host",
+            "/RequestHost",
+            "/ClientRequestHost",
+            "/x-host-header",
+            "/server_name",
+            "/vhost",
+            "/hostname",
+        ],
+    ),
+    (
+        Part::Field(Field::Digest),
+        &["/digest", "/payload_digest", "/sha1", "/sha256", "/md5", "/checksum", "/hash"],
+    ),
+    (
+        Part::Field(Field::Size),
+        &[
+            "/size",
+            "/body_bytes_sent",
+            "/bytes_sent",
+            "/bytes",
+            "/length",
+            "/content_length",
+            "/contentLength",
+            "/DownstreamContentSize",
+            "/EdgeResponseBytes",
+            "/httpRequest/responseSize",
+            "/http/response/bytes",
+            "/sc-bytes",
+        ],
+    ),
+    (
+        Part::Field(Field::Status),
+        &[
+            "/status",
+            "/status_code",
+            "/statusCode",
+            "/DownstreamStatus",
+            "/EdgeResponseStatus",
+            "/httpRequest/status",
+            "/http/response/status_code",
+            "/response/status",
+            "/response/status_code",
+            "/sc-status",
+        ],
+    ),
+    (
+        Part::Field(Field::Time),
+        &[
+            "/ts",
+            "/time",
+            "/time_iso8601",
+            "/timestamp",
+            "/@timestamp",
+            "/time_local",
+            "/datetime",
+            "/date",
+            "/msec",
+            "/StartUTC",
+            "/EdgeStartTimestamp",
+        ],
+    ),
+    (
+        Part::Field(Field::Redirect),
+        &[
+            "/redirect",
+            "/redirect_url",
+            "/redirect_to",
+            "/new_url",
+            "/final_url",
+            "/resp_headers/Location/0",
+        ],
+    ),
+    (
+        Part::Field(Field::Mime),
+        &[
+            "/mime",
+            "/mimetype",
+            "/mime_type",
+            "/content_type",
+            "/contentType",
+            "/resp_headers/Content-Type/0",
+            "/sent_http_content_type",
+        ],
+    ),
+    (
+        Part::Field(Field::Method),
+        &[
+            "/method",
+            "/request_method",
+            "/requestMethod",
+            "/request/method",
+            "/RequestMethod",
+            "/ClientRequestMethod",
+            "/httpRequest/requestMethod",
+            "/http/request/method",
+            "/cs-method",
+        ],
+    ),
+    (
+        Part::Field(Field::Referrer),
+        &[
+            "/http_referer",
+            "/referer",
+            "/referrer",
+            "/http_referrer",
+            "/request/headers/Referer/0",
+            "/ClientRequestReferer",
+            "/httpRequest/referer",
+        ],
+    ),
+    (
+        Part::Field(Field::Agent),
+        &[
+            "/http_user_agent",
+            "/user_agent",
+            "/userAgent",
+            "/agent",
+            "/request/headers/User-Agent/0",
+            "/ClientRequestUserAgent",
+            "/httpRequest/userAgent",
+            "/user_agent/original",
+        ],
+    ),
+];
+
+impl Json {
+    /// Lines with the usual places.
+    fn usual(name: &'static str) -> Json {
+        let mut json = Json::with_fields(&FieldMap::default()).expect("usual places are short");
+        json.name = name;
+        json
+    }
+
+    /// Lines with the places that the user tells: JSON pointers, or names of members of the
+    /// outermost object. What is not told has its usual places.
+    ///
+    /// Failure: a configuration error for a pointer with too many parts.
+    pub(crate) fn with_fields(fields: &FieldMap) -> Result<Json> {
+        let mut places: Vec<(String, Part)> = Vec::new();
+        let mut description = String::new();
+        for (field, place) in fields.places() {
+            let part = if field == Field::Url { Part::Target } else { Part::Field(field) };
+            let pointer = match place.starts_with('/') {
+                true => place.to_string(),
+                false => format!("/{}", place.replace('~', "~0").replace('/', "~1")),
+            };
+            if pointer.matches('/').count() > PATH_TOKENS_MAX {
+                return Err(Error::config(format!(
+                    "--field {}={place}: expected a pointer of at most {PATH_TOKENS_MAX} parts",
+                    field.name()
+                )));
+            }
+            let gap = if description.is_empty() { "" } else { ", " };
+            description = format!("{description}{gap}{} {pointer}", field.name());
+            places.push((pointer, part));
+        }
+        let is_told = |part: Part| match part {
+            Part::Field(field) => fields.place(field).is_some(),
+            Part::Scheme | Part::Port | Part::Tls => false,
+            // All that a URL is made from.
+            _ => fields.place(Field::Url).is_some(),
+        };
+        for (part, pointers) in USUAL.iter().filter(|(part, _)| !is_told(*part)) {
+            places.extend(pointers.iter().map(|pointer| (pointer.to_string(), *part)));
+        }
+        Ok(Json::of_places("jsonl", &places, description))
+    }
+
+    /// Lines with these pointers, of one part the best first.
+    pub(super) fn of_places(
+        name: &'static str,
+        places: &[(String, Part)],
+        description: String,
+    ) -> Json {
+        let tokens: Vec<Vec<Vec<u8>>> = places
+            .iter()
+            .map(|(pointer, _)| {
+                let names = pointer.split('/').skip(1);
+                names.map(|name| name.replace("~1", "/").replace("~0", "~").into()).collect()
+            })
+            .collect();
+        let paths = tokens.iter().map(|path| path.iter().map(|name| &name[..]).collect());
+        let parts = places.iter().map(|(_, part)| *part).collect();
+        Json { name, places: Places::new(paths), parts, description }
+    }
+
+    /// Finds the parts of the record in the object `text`.
+    #[inline]
+    pub(super) fn parse_object<'a>(&self, text: &'a [u8], found: &mut Found<'a>) -> Parsed {
+        let mut values: [&[u8]; SLOTS] = [b""; SLOTS];
+        let mut best = [u16::MAX; SLOTS];
+        let mut has_escapes = false;
+        let is_json = scan(text, &self.places, |number, value| {
+            let part = self.parts[usize::from(number)];
+            let (value, is_escaped) = match value {
+                Value::Text(b"-" | b"", _) => return,
+                Value::Text(text, is_escaped) => (text, is_escaped),
+                Value::Number(text) => match part {
+                    Part::Port | Part::Field(_) => (text, false),
+                    _ => return,
+                },
+                Value::Object if part == Part::Tls => (&b"https"[..], false),
+                Value::Object => return,
+            };
+            let slot = part.slot();
+            if number <= best[slot] {
+                best[slot] = number;
+                values[slot] = value;
+                has_escapes |= is_escaped;
+            }
+        });
+        if !is_json {
+            return Parsed::Reject(Reject::Format);
+        }
+        if has_escapes {
+            found.escapes = Escapes::Json;
+            found.fields.escapes = Escapes::Json;
+        }
+        for field in Field::ALL {
+            field.put(values[Part::Field(field).slot()], found);
+        }
+        finish(&values, found)
+    }
+}
+
+/// What follows from all values together.
+#[inline]
+fn finish<'a>(values: &[&'a [u8]; SLOTS], found: &mut Found<'a>) -> Parsed {
+    let value = |part: Part| values[part.slot()];
+    let (target, line, path) = (value(Part::Target), value(Part::RequestLine), value(Part::Path));
+    found.target = target;
+    if found.target.is_empty() && memchr::memmem::find(path, b"://").is_some() {
+        found.target = path;
+    }
+    if !line.is_empty() && (found.target.is_empty() || found.fields.method.is_empty()) {
+        match request::split(line) {
+            Ok(request) => {
+                if found.target.is_empty() {
+                    found.target = request.target;
+                }
+                found.fields.method = request.method;
+            }
+            Err(kind) if found.target.is_empty() => return Parsed::Reject(kind),
+            Err(_) => {}
+        }
+    }
+    if found.target.is_empty() && !path.is_empty() {
+        found.target = path;
+        if !path.contains(&b'?') {
+            found.query = value(Part::Query);
+        }
+    }
+    if found.target.is_empty() {
+        found.target = value(Part::Link);
+    }
+    found.scheme = match (value(Part::Scheme), value(Part::Tls)) {
+        (b"", tls) => tls,
+        (scheme, _) => scheme,
+    };
+    // A host that has its port needs no other.
+    if !found.host.contains(&b':') {
+        found.port = value(Part::Port);
+    }
+    match (found.target, found.fields.method) {
+        (b"", _) => Parsed::Reject(Reject::NoUrl),
+        (b"*", _) | (_, b"CONNECT") => Parsed::Reject(Reject::NoPage),
+        _ => Parsed::Record,
+    }
+}
+
+/// Objects, if there is a URL in one of the first lines.
+pub(crate) fn recognize(lines: &[&[u8]]) -> Option<Arc<dyn LineFormat>> {
+    let json = Json::usual("jsonl");
+    first_object(&json, lines)?;
+    Some(Arc::new(json))
+}
+
+/// The same if the first of them has an object `request` with a `uri` in it, as those of Caddy.
+pub(crate) fn recognize_caddy(lines: &[&[u8]]) -> Option<Arc<dyn LineFormat>> {
+    recognize_kind(lines, "caddy", &[&[b"request", b"uri"]])
+}
+
+/// The same if the first of them has the request line, or the URI and the bytes of the answer, by
+/// the names that nginx has for them.
+pub(crate) fn recognize_nginx(lines: &[&[u8]]) -> Option<Arc<dyn LineFormat>> {
+    recognize_kind(lines, "nginx-json", &[&[b"request"]]).or_else(|| {
+        recognize_kind(lines, "nginx-json", &[&[b"request_uri"], &[b"body_bytes_sent"]])
+    })
+}
+
+/// Objects whose first one has a string or a number at all of `paths`.
+fn recognize_kind(
+    lines: &[&[u8]],
+    name: &'static str,
+    paths: &[&[&[u8]]],
+) -> Option<Arc<dyn LineFormat>> {
+    let json = Json::usual(name);
+    let object = first_object(&json, lines)?;
+    let places = Places::new(paths.iter().map(|path| path.to_vec()));
+    let mut seen = 0u8;
+    scan(object, &places, |number, value| {
+        seen |= u8::from(value != Value::Object) << number;
+    });
+    (seen.count_ones() as usize == paths.len()).then(|| Arc::new(json) as _)
+}
+
+/// The first of `lines` that is an object with a URL, or with a request without one.
+fn first_object<'a>(json: &Json, lines: &[&'a [u8]]) -> Option<&'a [u8]> {
+    let mut objects = lines.iter().filter(|line| line.first() == Some(&b'{'));
+    let is_known = |line: &&&[u8]| {
+        let parsed = json.parse_object(line, &mut Found::default());
+        !matches!(parsed, Parsed::Reject(Reject::Format | Reject::NoUrl))
+    };
+    objects.find(is_known).copied()
+}
+
+impl LineFormat for Json {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn describe(&self) -> String {
+        self.description.clone()
+    }
+
+    #[inline]
+    fn parse<'a>(&self, line: &'a [u8], found: &mut Found<'a>) -> Parsed {
+        self.parse_object(line, found)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bytes::show;
+    use crate::record::formats::samples;
+
+    fn url(format: &dyn LineFormat, line: &str) -> String {
+        let mut found = Found::default();
+        match format.parse(line.as_bytes(), &mut found) {
+            Parsed::Record => {
+                let parts = [found.scheme, found.host, found.port, found.target, found.query];
+                let text =
+                    |part: &[u8]| show(found.escapes.undo(part, &mut Vec::new())).to_string();
+                parts.map(text).join("|").trim_start_matches('|').trim_end_matches('|').to_string()
+            }
+            Parsed::Comment => "comment".to_string(),
+            Parsed::Reject(kind) => kind.to_string(),
+        }
+    }
+
+    #[test]
+    fn usual_places() {
+        let format = Json::usual("jsonl");
+        for (line, expected) in [
+            (r#"{"url":"http://a.test/"}"#, "http://a.test/"),
+            (r#"{"url":"http:\/\/a.test\/\u00e9"}"#, "http://a.test/\u{e9}"),
+            (r#"{"link":"http://b.test/","uri":"/c","url":"/d"}"#, "/d"),
+            (r#"{"uri":"/c","args":"x=1","host":"a.test"}"#, "a.test||/c|x=1"),
+            (r#"{"uri":"/c?x=1","args":"x=1","host":"a.test"}"#, "a.test||/c?x=1"),
+            (
+                r#"{"request":"GET /a?b HTTP/1.1","uri":"/i.php","scheme":"https","host":"h"}"#,
+                "https|h||/a?b",
+            ),
+            (r#"{"request":"GET /a HTTP/1.1","uri":"http://a.test/"}"#, "http://a.test/"),
+            (
+                r#"{"request_uri":"/a","server_name":"s","http_host":"h:81","server_port":"80"}"#,
+                "h:81||/a",
+            ),
+            (r#"{"request_uri":"/a","server_name":"s","server_port":8080}"#, "s|8080|/a"),
+            (r#"{"request":{"host":"h","uri":"/a","tls":{"version":771}}}"#, "https|h||/a"),
+            (r#"{"request":{"host":"h","uri":"/a","tls":null}}"#, "h||/a"),
+            (r#"{"href":"http://a.test/"}"#, "http://a.test/"),
+            (r#"{"url":"-","loc":"http://a.test/"}"#, "http://a.test/"),
+            (r#"{"url":null}"#, "no-url"),
+            (r#"{"url":5}"#, "no-url"),
+            (r#"{"x":{"url":"http://a.test/"}}"#, "no-url"),
+            ("{}", "no-url"),
+            ("[]", "no-url"),
+            (r#"{"request":""}"#, "no-url"),
+            (r#"{"request":"\u0016\u0003\u0001"}"#, "bad-request"),
+            (r#"{"request":"OPTIONS * HTTP/1.0"}"#, "no-page"),
+            (r#"{"request":{"method":"CONNECT","uri":"a.test:443"}}"#, "no-page"),
+            ("http://a.test/", "not-format"),
+            (r#"{"url":"http://a.test/""#, "not-format"),
+            ("", "not-format"),
+        ] {
+            assert_eq!(url(&format, line), expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn fields() {
+        let line = br#"{"ts":1438854186.5,"request":{"method":"GET","host":"h","uri":"/",
+            "headers":{"User-Agent":["A\"1"],"Referer":["http://r.test/"]}},"size":124,
+            "status":301,"resp_headers":{"Content-Type":["text/html"],"Location":["/b"]}}"#;
+        let mut found = Found::default();
+        let format = recognize_caddy(&[line]).unwrap();
+        assert_eq!((format.name(), format.parse(line, &mut found)), ("caddy", Parsed::Record));
+        let fields = found.fields;
+        assert_eq!((fields.status, fields.size), (&b"301"[..], &b"124"[..]));
+        assert_eq!((fields.method, fields.mime), (&b"GET"[..], &b"text/html"[..]));
+        assert_eq!((fields.referrer, fields.redirect), (&b"http://r.test/"[..], &b"/b"[..]));
+        assert_eq!(fields.escapes.undo(fields.agent, &mut Vec::new()), b"A\"1");
+        assert_eq!(crate::record::time::parse(fields.time, b""), Some(1_438_854_186));
+    }
+
+    #[test]
+    fn told_places() {
+        let told = |text: &str| Json::with_fields(&FieldMap::parse(text).unwrap());
+        for (text, line, expected) in [
+            ("/a/b", r#"{"a":{"b":"http://x.test/"},"url":"http://y.test/"}"#, "http://x.test/"),
+            ("/a/1", r#"{"a":["p","q"]}"#, "q"),
+            ("b", r#"{"b":"http://x.test/"}"#, "http://x.test/"),
+            ("a/b", r#"{"a/b":"http://x.test/"}"#, "http://x.test/"),
+            ("/a~1b/~0", r#"{"a/b":{"~":"http://x.test/"}}"#, "http://x.test/"),
+            ("url=p,host=q", r#"{"p":"/x","q":"h","host":"i"}"#, "h||/x"),
+            ("p", r#"{"url":"http://y.test/","request":"GET / HTTP/1.1"}"#, "no-url"),
+        ] {
+            assert_eq!(url(&told(text).unwrap(), line), expected, "{text}: {line}");
+        }
+        assert!(told(&"/a".repeat(17)).unwrap_err().is_config());
+        assert_eq!(told("url=/a/b,size=n").unwrap().describe(), "url /a/b, size /n");
+    }
+
+    #[test]
+    fn names() {
+        for (line, expected) in [
+            (r#"{"request":{"uri":"/"}}"#, Some("caddy")),
+            (r#"{"request":"GET / HTTP/1.1"}"#, Some("nginx-json")),
+            (r#"{"request_uri":"/","body_bytes_sent":1}"#, Some("nginx-json")),
+            (r#"{"url":"http://a.test/"}"#, Some("jsonl")),
+            (r#"{"x":1}"#, None),
+            ("http://a.test/", None),
+        ] {
+            let all = [recognize_caddy, recognize_nginx, recognize];
+            let format = all.iter().find_map(|recognize| recognize(&[line.as_bytes()]));
+            assert_eq!(format.as_ref().map(|format| format.name()), expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn the_samples() {
+        let urls = samples::sample_urls(&samples::sample("caddy.jsonl"), recognize_caddy);
+        assert_eq!(
+            urls,
+            [
+                "GET https://www.a.test /index.html ? 200",
+                "GET https://www.a.test /search?q=red+shoes&page=2 ? 200",
+                "GET https://www.a.test /search?page=2&q=red+shoes ? 200",
+                "POST https://www.a.test /login ? 302",
+            ]
+        );
+        let urls = samples::sample_urls(&samples::sample("pages.jsonl"), recognize);
+        assert_eq!(
+            urls,
+            [
+                "http://example.org/ ? 200",
+                "http://example.org/\u{e4}rger ? 200",
+                "http://example.org/%C3%A4rger ? 200",
+            ]
+        );
+    }
+}

@@ -1,0 +1,472 @@
+//! Finds some values in a JSON text, in one pass.
+//!
+//! HOT: once per line. Price: one look at each byte, eight of them at a time within strings; a table
+//! look-up for each name in an object with something wanted in it. No recursion; no allocation, but
+//! for names with escapes.
+//! Guard: `tests::agrees_with_serde`.
+
+use crate::bytes::hex;
+use crate::limits::JSON_DEPTH_MAX;
+use crate::record::Escapes;
+
+/// Deepest level on which values are looked for. Reason: nobody hides a URL deeper.
+pub(super) const PATH_TOKENS_MAX: usize = 16;
+
+/// Where no wanted value can be.
+const NOWHERE: u16 = u16::MAX;
+
+/// The whole text.
+const ROOT: u16 = 0;
+
+const BUCKETS: usize = 256;
+
+/// Places in JSON texts, as a tree of names; the numbers of array elements are names too.
+#[derive(Clone, Debug)]
+pub(super) struct Places {
+    edges: Vec<Edge>,
+    /// The first edge of each bucket, by parent and name.
+    buckets: Vec<u16>,
+    /// For each node the number of the place it is, or [`NOWHERE`].
+    numbers: Vec<u16>,
+    /// For each node whether there are others below it.
+    has_children: Vec<bool>,
+}
+
+#[derive(Clone, Debug)]
+struct Edge {
+    parent: u16,
+    name: Box<[u8]>,
+    child: u16,
+    next: u16,
+}
+
+/// A value at a wanted place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Value<'a> {
+    /// A string without its quotes, and whether there are escapes in it.
+    Text(&'a [u8], bool),
+    Number(&'a [u8]),
+    Object,
+}
+
+impl Places {
+    /// The places with these names on the way to them, numbered from 0 in this order. The first of
+    /// equal ones counts.
+    pub(super) fn new<'n>(paths: impl IntoIterator<Item = Vec<&'n [u8]>>) -> Places {
+        let mut places = Places {
+            edges: Vec::new(),
+            buckets: vec![NOWHERE; BUCKETS],
+            numbers: vec![NOWHERE],
+            has_children: vec![false],
+        };
+        for (number, path) in paths.into_iter().enumerate() {
+            let mut node = ROOT;
+            for name in path {
+                node = match places.child(node, name) {
+                    NOWHERE => places.add(node, name),
+                    child => child,
+                };
+            }
+            let slot = &mut places.numbers[usize::from(node)];
+            if *slot == NOWHERE {
+                *slot = number as u16;
+            }
+        }
+        places
+    }
+
+    fn add(&mut self, parent: u16, name: &[u8]) -> u16 {
+        let child = self.numbers.len() as u16;
+        self.numbers.push(NOWHERE);
+        self.has_children.push(false);
+        self.has_children[usize::from(parent)] = true;
+        let bucket = &mut self.buckets[bucket(parent, name)];
+        let edge = Edge { parent, name: name.into(), child, next: *bucket };
+        *bucket = self.edges.len() as u16;
+        self.edges.push(edge);
+        child
+    }
+
+    /// The node `name` below `parent`, or [`NOWHERE`].
+    #[inline]
+    fn child(&self, parent: u16, name: &[u8]) -> u16 {
+        if parent == NOWHERE {
+            return NOWHERE;
+        }
+        let mut at = self.buckets[bucket(parent, name)];
+        while let Some(edge) = self.edges.get(usize::from(at)) {
+            if edge.parent == parent && *edge.name == *name {
+                return edge.child;
+            }
+            at = edge.next;
+        }
+        NOWHERE
+    }
+
+    /// The node of element `index` of the array `parent`.
+    fn element(&self, parent: u16, index: u32) -> u16 {
+        if parent == NOWHERE || !self.has_children[usize::from(parent)] {
+            return NOWHERE;
+        }
+        let mut digits = [0; 10];
+        let mut start = digits.len();
+        let mut rest = index;
+        loop {
+            start -= 1;
+            digits[start] = b'0' + (rest % 10) as u8;
+            rest /= 10;
+            if rest == 0 {
+                return self.child(parent, &digits[start..]);
+            }
+        }
+    }
+
+    /// The number of the place that `node` is.
+    #[inline]
+    fn number(&self, node: u16) -> Option<u16> {
+        self.numbers.get(usize::from(node)).copied().filter(|number| *number != NOWHERE)
+    }
+}
+
+/// Spreads the names that are wanted; whoever sends others for one bucket gains nothing, since the
+/// names in it are ours.
+#[inline]
+fn bucket(parent: u16, name: &[u8]) -> usize {
+    let first = usize::from(name.first().copied().unwrap_or_default());
+    let last = usize::from(name.last().copied().unwrap_or_default());
+    (first * 7 + last * 31 + name.len() * 3 + usize::from(parent) * 13) % BUCKETS
+}
+
+/// Reads `text` and tells `found` of every value at one of `places`, by its number. Says whether
+/// `text` is one JSON value; what `found` was told is of no use otherwise.
+///
+/// - Limits: nesting up to [`JSON_DEPTH_MAX`]. Linear. Bytes that are not UTF-8 are let through in
+///   strings, and halves of surrogate pairs in escapes.
+/// - Source: RFC 8259.
+#[inline]
+pub(super) fn scan<'a>(
+    text: &'a [u8],
+    places: &Places,
+    mut found: impl FnMut(u16, Value<'a>),
+) -> bool {
+    read(text, places, &mut found).is_some()
+}
+
+#[inline]
+fn read<'a>(text: &'a [u8], places: &Places, found: &mut impl FnMut(u16, Value<'a>)) -> Option<()> {
+    // One bit for each open bracket: is it an object's?
+    let mut is_object: u128 = 0;
+    let mut depth = 0;
+    let mut nodes = [NOWHERE; PATH_TOKENS_MAX];
+    let mut indexes = [0u32; PATH_TOKENS_MAX];
+    let mut name_buffer = Vec::new();
+    // The node of the value that comes next.
+    let mut node = ROOT;
+    let mut at = skip_blanks(text, 0);
+    loop {
+        let mut opened = false;
+        match *text.get(at)? {
+            bracket @ (b'{' | b'[') => {
+                if depth == JSON_DEPTH_MAX {
+                    return None;
+                }
+                if bracket == b'{'
+                    && let Some(number) = places.number(node)
+                {
+                    found(number, Value::Object);
+                }
+                is_object = is_object << 1 | u128::from(bracket == b'{');
+                if depth < PATH_TOKENS_MAX {
+                    nodes[depth] = node;
+                    indexes[depth] = 0;
+                }
+                depth += 1;
+                opened = true;
+                at += 1;
+            }
+            b'"' => {
+                let start = at + 1;
+                let (end, is_escaped) = string_end(text, start)?;
+                if let Some(number) = places.number(node) {
+                    found(number, Value::Text(&text[start..end], is_escaped));
+                }
+                at = end + 1;
+            }
+            b'-' | b'0'..=b'9' => {
+                let end = number_end(text, at)?;
+                if let Some(number) = places.number(node) {
+                    found(number, Value::Number(&text[at..end]));
+                }
+                at = end;
+            }
+            _ => {
+                let words = [&b"true"[..], b"false", b"null"];
+                at += words.into_iter().find(|word| text[at..].starts_with(word))?.len();
+            }
+        }
+        // What closes, and then the next member or element, or the end.
+        loop {
+            at = skip_blanks(text, at);
+            if depth == 0 {
+                return (at == text.len()).then_some(());
+            }
+            let in_object = is_object & 1 == 1;
+            let byte = *text.get(at)?;
+            if byte == if in_object { b'}' } else { b']' } {
+                is_object >>= 1;
+                depth -= 1;
+                at += 1;
+                opened = false;
+                continue;
+            }
+            if !opened {
+                if byte != b',' {
+                    return None;
+                }
+                at = skip_blanks(text, at + 1);
+            }
+            let parent = if depth <= PATH_TOKENS_MAX { nodes[depth - 1] } else { NOWHERE };
+            if in_object {
+                if text.get(at) != Some(&b'"') {
+                    return None;
+                }
+                let (end, is_escaped) = string_end(text, at + 1)?;
+                let name = &text[at + 1..end];
+                node = if is_escaped && parent != NOWHERE {
+                    places.child(parent, Escapes::Json.undo(name, &mut name_buffer))
+                } else {
+                    places.child(parent, name)
+                };
+                at = skip_blanks(text, end + 1);
+                if text.get(at) != Some(&b':') {
+                    return None;
+                }
+                at = skip_blanks(text, at + 1);
+            } else {
+                node = NOWHERE;
+                if parent != NOWHERE {
+                    let index = &mut indexes[depth - 1];
+                    node = places.element(parent, *index);
+                    *index = index.saturating_add(1);
+                }
+            }
+            break;
+        }
+    }
+}
+
+#[inline]
+fn skip_blanks(text: &[u8], mut at: usize) -> usize {
+    while let Some(b' ' | b'\t' | b'\n' | b'\r') = text.get(at) {
+        at += 1;
+    }
+    at
+}
+
+/// Where the quote is that ends the string whose text begins at `at`, and whether there are escapes
+/// before it.
+#[inline]
+fn string_end(text: &[u8], mut at: usize) -> Option<(usize, bool)> {
+    const ONES: u64 = u64::from_le_bytes([0x01; 8]);
+    const HIGHS: u64 = ONES << 7;
+    let mut is_escaped = false;
+    loop {
+        // Eight bytes at a time: of each set of high bits the lowest is right, those above may be
+        // wrong by the borrow from it.
+        while let Some(bytes) = text.get(at..).and_then(|rest| rest.first_chunk()) {
+            let word = u64::from_le_bytes(*bytes);
+            let below =
+                |word: u64, bound: u8| word.wrapping_sub(ONES * u64::from(bound)) & !word & HIGHS;
+            let quotes = below(word ^ (ONES * u64::from(b'"')), 1);
+            let backslashes = below(word ^ (ONES * u64::from(b'\\')), 1);
+            let special = quotes | backslashes | below(word, 0x20);
+            if special != 0 {
+                at += special.trailing_zeros() as usize / 8;
+                break;
+            }
+            at += 8;
+        }
+        match *text.get(at)? {
+            b'"' => return Some((at, is_escaped)),
+            b'\\' => {
+                is_escaped = true;
+                match text.get(at + 1)? {
+                    b'u' => {
+                        let digits = text.get(at + 2..at + 6)?;
+                        if !digits.iter().all(|digit| hex::is_digit(*digit)) {
+                            return None;
+                        }
+                        at += 6;
+                    }
+                    b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => at += 2,
+                    _ => return None,
+                }
+            }
+            0..0x20 => return None,
+            _ => at += 1,
+        }
+    }
+}
+
+/// Where the number ends that begins at `at`.
+#[inline]
+fn number_end(text: &[u8], mut at: usize) -> Option<usize> {
+    let digits = |at: usize| {
+        let count = text[at..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+        (count > 0).then_some(at + count)
+    };
+    at += usize::from(text[at] == b'-');
+    at = if text.get(at) == Some(&b'0') { at + 1 } else { digits(at)? };
+    if text.get(at) == Some(&b'.') {
+        at = digits(at + 1)?;
+    }
+    if let Some(b'e' | b'E') = text.get(at) {
+        at += 1;
+        at += usize::from(matches!(text.get(at), Some(b'+' | b'-')));
+        at = digits(at)?;
+    }
+    Some(at)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde::de::IgnoredAny;
+
+    use super::*;
+    use crate::bytes::show;
+
+    fn places() -> Places {
+        Places::new([
+            vec![&b"url"[..]],
+            vec![b"request", b"uri"],
+            vec![b"request"],
+            vec![b"h", b"0"],
+            vec![b"h", b"12", b"x"],
+            vec![],
+        ])
+    }
+
+    fn found(text: &str) -> Option<String> {
+        let mut told = Vec::new();
+        let is_json = scan(text.as_bytes(), &places(), |number, value| {
+            told.push(match value {
+                Value::Text(text, is_escaped) => {
+                    format!("{number}:{}{}", show(text), if is_escaped { "!" } else { "" })
+                }
+                Value::Number(text) => format!("{number}={}", show(text)),
+                Value::Object => format!("{number}{{}}"),
+            });
+        });
+        is_json.then(|| told.join(" "))
+    }
+
+    #[test]
+    fn values() {
+        let long = format!(r#"{{"h":[{}{{"x":1}}]}}"#, "0,".repeat(12));
+        for (text, expected) in [
+            (r#"{"url":"http://a.test/"}"#, Some("5{} 0:http://a.test/")),
+            (r#" { "url" : "a" , "x" : { "url" : "b" } } "#, Some("5{} 0:a")),
+            (r#"{"request":{"uri":"/a","url":"b"},"url":1}"#, Some("5{} 2{} 1:/a 0=1")),
+            (r#"{"request":"GET / HTTP/1.1"}"#, Some("5{} 2:GET / HTTP/1.1")),
+            (r#"{"h":["a","b"],"h":[["c"]]}"#, Some("5{} 3:a")),
+            (r#"{"\u0075rl":"a\/b\\"}"#, Some("5{} 0:a\\\\/b\\\\\\\\!")),
+            (r#"{"url":null,"url":true,"url":[1]}"#, Some("5{}")),
+            (r#"[{"url":"a"}]"#, Some("")),
+            (r#""text""#, Some("5:text")),
+            ("-1.5e+3", Some("5=-1.5e+3")),
+            (&long, Some("5{} 3=0 4=1")),
+            ("", None),
+            (r#"{"url":"a"}{"#, None),
+            (r#"{"url":"a",}"#, None),
+            (r#"{"url" "a"}"#, None),
+            (r#"{"url":"a""#, None),
+            ("[1}", None),
+            ("{]", None),
+            ("01", None),
+        ] {
+            assert_eq!(found(text).as_deref(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn deep_ones() {
+        for (depth, expected) in [(JSON_DEPTH_MAX, true), (JSON_DEPTH_MAX + 1, false)] {
+            let text = "[".repeat(depth) + &"]".repeat(depth);
+            assert_eq!(found(&text).is_some(), expected, "{depth}");
+            let text = "{\"url\":".repeat(depth) + "1" + &"}".repeat(depth);
+            assert_eq!(found(&text).is_some(), expected, "{depth}");
+        }
+    }
+
+    #[test]
+    fn hostile_texts_are_linear() {
+        for unit in ["[", "{\"a\":", "[[],", "\"\\\\", "1", "{\"\\u0075rl\":1,", " ", "\"a\","] {
+            let text = unit.repeat(1 << 19);
+            assert!(found(&text).is_none() || unit == "1", "{unit}");
+            found(&format!("[\"{text}"));
+            found(&format!("{{\"h\":[{text}"));
+        }
+    }
+
+    fn check(text: &str) {
+        // It refuses no depth, no half of a surrogate pair, and no bytes that are not UTF-8.
+        let expected = serde_json::from_str::<IgnoredAny>(text).is_ok();
+        assert_eq!(found(text).is_some(), expected, "{}", show(text.as_bytes()));
+    }
+
+    #[test]
+    fn agrees_with_serde_on_pieces() {
+        let pieces = [
+            "{", "}", "[", "]", ",", ":", "\"a\"", "\"", "\\", "\\u00e9", "1", "-", "0", ".", "e",
+            "+", "true", "null", " ", "\t", "\u{7f}", "\u{1}", "\u{e9}",
+        ];
+        let count = pieces.len();
+        for number in 0..count.pow(4) {
+            let pick = |power: u32| pieces[number / count.pow(power) % count];
+            let text = [pick(0), pick(1), pick(2), pick(3)].concat();
+            check(&text);
+            check(&format!("[{text}]"));
+        }
+    }
+
+    fn json() -> impl Strategy<Value = serde_json::Value> {
+        let leaf = prop_oneof![
+            Just(serde_json::Value::Null),
+            any::<bool>().prop_map(Into::into),
+            any::<i64>().prop_map(Into::into),
+            any::<f64>().prop_map(Into::into),
+            ".{0,20}".prop_map(Into::into),
+        ];
+        leaf.prop_recursive(4, 24, 5, |inner| {
+            let name = prop_oneof![Just("url".to_string()), Just("h".to_string()), ".{0,9}"];
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..5).prop_map(Into::into),
+                prop::collection::vec((name, inner), 0..5)
+                    .prop_map(|members| members.into_iter().collect()),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn agrees_with_serde(value in json(), cut in 0usize..400, other in any::<char>()) {
+            let text = value.to_string();
+            prop_assert!(found(&text).is_some(), "{}", text);
+            if let Some(url) = value.get("url").and_then(|url| url.as_str()) {
+                let mut told = None;
+                scan(text.as_bytes(), &places(), |number, value| {
+                    if let (0, Value::Text(text, _)) = (number, value) {
+                        told = Some(Escapes::Json.undo(text, &mut Vec::new()).to_vec());
+                    }
+                });
+                prop_assert_eq!(told.as_deref(), Some(url.as_bytes()));
+            }
+            // Damaged, it is judged alike.
+            if let Some((at, old)) = text.char_indices().nth(cut % text.len()) {
+                check(&text[..at]);
+                check(&format!("{}{other}{}", &text[..at], &text[at + old.len_utf8()..]));
+            }
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! What is found in the files of `data/samples`, for tests of formats.
+
+use crate::bytes::{Lines, show};
+use crate::record::{Found, Parsed, Recognize};
+
+/// A file of `data/samples`.
+pub(super) fn sample(name: &str) -> Vec<u8> {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("data/samples");
+    std::fs::read(folder.join(name)).unwrap()
+}
+
+/// What is found in the lines of `sample`, in the format that it is recognized as: method, scheme
+/// and host, target, query, status. Headers are followed.
+pub(super) fn sample_urls(sample: &[u8], recognize: Recognize) -> Vec<String> {
+    let lines: Vec<&[u8]> =
+        Lines::new(sample, b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line)).collect();
+    let mut format = recognize(&lines).expect("the sample is of this format");
+    let mut urls = Vec::new();
+    for line in lines {
+        let mut found = Found::default();
+        match format.parse(line, &mut found) {
+            Parsed::Comment => format = format.after(line).unwrap_or(format),
+            Parsed::Reject(kind) => urls.push(kind.to_string()),
+            Parsed::Record => {
+                let text = |bytes: &[u8]| {
+                    let mut buffer = Vec::new();
+                    show(found.escapes.undo(bytes, &mut buffer)).to_string()
+                };
+                let host = match (found.scheme, found.host) {
+                    (_, b"") => String::new(),
+                    (b"", host) => text(host),
+                    (scheme, host) => format!("{}://{}", text(scheme), text(host)),
+                };
+                let query = format!("?{}", text(found.query));
+                let parts = [
+                    text(found.fields.method),
+                    host,
+                    text(found.target),
+                    query,
+                    text(found.fields.status),
+                ];
+                let parts: Vec<String> =
+                    parts.into_iter().filter(|part| !part.is_empty()).collect();
+                urls.push(parts.join(" "));
+            }
+        }
+    }
+    urls
+}

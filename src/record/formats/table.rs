@@ -1,0 +1,315 @@
+//! Which columns of a table are read: told by a user, by a header, or by what is in them.
+
+use std::fmt::Write as _;
+
+use super::field_map::{Field, FieldMap};
+use crate::bytes::show;
+use crate::error::{Error, Result};
+use crate::record::Found;
+
+/// How many lines may stand above the header of a table.
+const HEADER_LINES_MAX: usize = 5;
+
+/// Share of the lines that have to have one width, in percent, and of the rows whose cell has to be
+/// a URL for a column to be one of URLs.
+const SHARE_MIN_PERCENT: usize = 90;
+
+/// The columns of a table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Table {
+    /// What each column is about.
+    slots: Vec<Option<Field>>,
+    /// The header, if there is one.
+    header: Option<Vec<u8>>,
+    /// How many columns a row has to have, where nothing but their number tells rows apart.
+    columns: Option<usize>,
+}
+
+impl Table {
+    /// The table whose header is `line`, with `cells` in it, by usual names of columns.
+    fn of_header(line: &[u8], cells: &[Vec<u8>]) -> Option<Table> {
+        let table = Table { header: Some(line.to_vec()), ..Table::by_names(cells) };
+        table.slots.contains(&Some(Field::Url)).then_some(table)
+    }
+
+    /// Columns by usual names.
+    fn by_names(cells: &[Vec<u8>]) -> Table {
+        let names: Vec<String> = cells.iter().map(|cell| plain_name(cell)).collect();
+        let mut slots = vec![None; cells.len()];
+        for field in Field::ALL {
+            let usual = field.usual_names().iter();
+            let at = usual.filter_map(|usual| names.iter().position(|name| name == usual)).next();
+            if let Some(at) = at.filter(|at| slots[*at].is_none()) {
+                slots[at] = Some(field);
+            }
+        }
+        Table { slots, header: None, columns: None }
+    }
+
+    /// The table of `lines`, which `split` takes apart: with a header among the first, or with one
+    /// column of URLs.
+    pub(super) fn recognize(
+        lines: &[&[u8]],
+        split: impl Fn(&[u8]) -> Option<Vec<Vec<u8>>>,
+    ) -> Option<Table> {
+        for line in lines.iter().take(HEADER_LINES_MAX) {
+            let cells = split(line).unwrap_or_default();
+            // What holds a URL is no header.
+            if !cells.iter().any(|cell| is_url(cell))
+                && let Some(table) = Table::of_header(line, &cells)
+            {
+                return Some(table);
+            }
+        }
+        let rows: Vec<Vec<Vec<u8>>> = lines.iter().filter_map(|line| split(line)).collect();
+        let width = rows.last()?.len();
+        let rows: Vec<&Vec<Vec<u8>>> = rows.iter().filter(|row| row.len() == width).collect();
+        if width < 2 || 100 * rows.len() < SHARE_MIN_PERCENT * lines.len() {
+            return None;
+        }
+        let is_header = !rows[0].iter().any(|cell| is_url(cell)) && rows.len() > 1;
+        let body = &rows[usize::from(is_header)..];
+        let mut columns = (0..width).filter(|column| {
+            let urls = body.iter().filter(|row| is_url(&row[*column])).count();
+            100 * urls >= SHARE_MIN_PERCENT * body.len()
+        });
+        let (column, None) = (columns.next()?, columns.next()) else { return None };
+        let mut table = if is_header {
+            let header = lines.iter().find(|line| split(line).as_ref() == Some(rows[0]));
+            Table { header: header.map(|line| line.to_vec()), ..Table::by_names(rows[0]) }
+        } else {
+            Table { slots: vec![None; width], header: None, columns: None }
+        };
+        table.slots[column] = Some(Field::Url);
+        table.columns = Some(width);
+        Some(table)
+    }
+
+    /// The table whose first line is `line`, with `cells` in it, as the user tells; what the user
+    /// does not tell is found by usual names, if `line` is a header.
+    ///
+    /// Failure: a configuration error if there is no such column, or none with URLs.
+    pub(super) fn with_fields(line: &[u8], cells: &[Vec<u8>], map: &FieldMap) -> Result<Table> {
+        let mut told = Vec::new();
+        let mut by_number = true;
+        for (field, place) in map.places() {
+            by_number &= place.bytes().all(|byte| byte.is_ascii_digit());
+            told.push((field, column(field, place, cells)?));
+        }
+        let url = told.iter().find(|(field, _)| *field == Field::Url);
+        let is_header = !by_number
+            || url.is_none()
+            || url.is_some_and(|(_, at)| {
+                let cell = &cells[*at];
+                !is_url(cell) && !cell.contains(&b'.') && !cell.contains(&b'/')
+            });
+        let mut table = Table { header: None, ..Table::by_names(cells) };
+        if is_header {
+            table.header = Some(line.to_vec());
+        } else {
+            table.slots.fill(None);
+        }
+        for (field, _) in &told {
+            for slot in &mut table.slots {
+                if *slot == Some(*field) {
+                    *slot = None;
+                }
+            }
+        }
+        for (field, at) in told {
+            table.slots[at] = Some(field);
+        }
+        if !table.slots.contains(&Some(Field::Url)) {
+            return Err(Error::config(format!(
+                "--field: no column is known to have URLs; the columns are {}; say which it is, \
+                 as in --field 2",
+                list(cells)
+            )));
+        }
+        Ok(table)
+    }
+
+    /// Is `line` the header, or a comment in a table whose header starts like one?
+    #[inline]
+    pub(super) fn is_comment(&self, line: &[u8]) -> bool {
+        let Some(header) = &self.header else { return false };
+        line == &header[..] || header[0] == b'#' && line.first() == Some(&b'#')
+    }
+
+    /// What column `at` is about.
+    #[inline]
+    pub(super) fn field(&self, at: usize) -> Option<Field> {
+        self.slots.get(at).copied().flatten()
+    }
+
+    /// Is column `at`, counted from 0, the last that needs to be looked at?
+    #[inline]
+    pub(super) fn is_last(&self, at: usize) -> bool {
+        self.columns.is_none() && at + 1 == self.slots.len()
+    }
+
+    /// May a row have `count` columns, as far as they were looked at?
+    #[inline]
+    pub(super) fn fits(&self, count: usize) -> bool {
+        match self.columns {
+            Some(columns) => count == columns,
+            // Rows may end early, but a line that is not parted at all is none.
+            None => count >= self.slots.len().min(2),
+        }
+    }
+
+    /// Has it one column alone?
+    pub(super) fn is_single(&self) -> bool {
+        self.slots.len() == 1
+    }
+
+    /// Leaves off columns at the end that nobody reads, once the header has been compared.
+    pub(super) fn trimmed(mut self) -> Table {
+        while self.slots.len() > 2 && self.slots.last() == Some(&None) {
+            self.slots.pop();
+        }
+        self
+    }
+
+    /// The columns that are read, for people.
+    pub(super) fn describe(&self) -> String {
+        let mut text = String::new();
+        for (at, field) in self.slots.iter().enumerate() {
+            if let Some(field) = field {
+                let gap = if text.is_empty() { "" } else { ", " };
+                let _ = write!(text, "{gap}{} {}", field.name(), at + 1);
+            }
+        }
+        text
+    }
+}
+
+/// Puts a cell where it belongs; what says nothing stays empty.
+#[inline]
+pub(super) fn put<'a>(field: Field, cell: &'a [u8], found: &mut Found<'a>) {
+    let cell = cell.trim_ascii();
+    if cell != b"-" {
+        field.put(cell, found);
+    }
+}
+
+/// The column, from 0, that `place` names: by number from 1, by its name, or by much the same name.
+fn column(field: Field, place: &str, cells: &[Vec<u8>]) -> Result<usize> {
+    let by_name = || {
+        let exact = cells.iter().position(|cell| cell.trim_ascii() == place.as_bytes());
+        let plain = plain_name(place.as_bytes());
+        exact.or_else(|| cells.iter().position(|cell| plain_name(cell) == plain))
+    };
+    let number = place.parse::<usize>().ok();
+    let by_number = number.and_then(|number| number.checked_sub(1)).filter(|at| *at < cells.len());
+    by_number.or_else(by_name).ok_or_else(|| {
+        Error::config(format!(
+            "--field {}={place}: there is no such column; the columns are {}",
+            field.name(),
+            list(cells)
+        ))
+    })
+}
+
+/// The columns for a message: the first of them, cut short.
+fn list(cells: &[Vec<u8>]) -> String {
+    let names = cells.iter().take(20).enumerate().map(|(at, cell)| {
+        let cell = &cell[..cell.len().min(40)];
+        format!("{} \"{}\"", at + 1, show(cell))
+    });
+    let more = if cells.len() > 20 { ", ..." } else { "" };
+    names.collect::<Vec<_>>().join(", ") + more
+}
+
+/// A column's name in lower case, without `#` in front, with `_` for blanks and hyphens.
+fn plain_name(cell: &[u8]) -> String {
+    let cell = cell.trim_ascii();
+    let cell = cell.strip_prefix(b"#").unwrap_or(cell).trim_ascii();
+    let text = String::from_utf8_lossy(cell).to_lowercase();
+    text.replace([' ', '-'], "_")
+}
+
+/// Does `cell` look like an absolute URL?
+pub(super) fn is_url(cell: &[u8]) -> bool {
+    let cell = cell.trim_ascii();
+    memchr::memmem::find(&cell[..cell.len().min(24)], b"://").is_some_and(|end| {
+        end > 0 && cell[..end].iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'+')
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cells(line: &str) -> Vec<Vec<u8>> {
+        line.split(',').map(|cell| cell.as_bytes().to_vec()).collect()
+    }
+
+    fn recognized(lines: &[&str]) -> Option<String> {
+        let lines: Vec<&[u8]> = lines.iter().map(|line| line.as_bytes()).collect();
+        let split = |line: &[u8]| Some(cells(std::str::from_utf8(line).unwrap()));
+        Table::recognize(&lines, split).map(|table| table.describe())
+    }
+
+    #[test]
+    fn headers() {
+        for (header, expected) in [
+            ("url,status,x", Some("url 1, status 2")),
+            ("#url,timestamp,bytes,payload_sha1_b32", Some("url 1, time 2, size 3, digest 4")),
+            ("Top pages,Clicks", Some("url 1")),
+            ("link,url", Some("url 2")),
+            (
+                "Address,Content Type,Status Code,Size (bytes),Redirect URL",
+                Some("url 1, mime 2, status 3, size 4, redirect 5"),
+            ),
+            ("#old_url,new_url,status,file", Some("url 1, redirect 2, status 3")),
+            ("site,host", None),
+        ] {
+            assert_eq!(recognized(&[header, "x,y,z"]).as_deref(), expected, "{header}");
+        }
+        assert_eq!(recognized(&["report", "", "x,url", "1,2"]).as_deref(), Some("url 2"));
+    }
+
+    #[test]
+    fn columns_of_urls() {
+        let row = "1,http://a.test/,x";
+        for (lines, expected) in [
+            (&[row, row][..], Some("url 2")),
+            (&["id,where,status", row, row], Some("url 2, status 3")),
+            (&["1,http://a.test/,http://b.test/"], None),
+            (&["http://a.test/", "http://b.test/"], None),
+            (&["a,b,c", "a,b,c"], None),
+        ] {
+            assert_eq!(recognized(lines).as_deref(), expected, "{lines:?}");
+        }
+    }
+
+    #[test]
+    fn told_columns() {
+        let table = |header: &str, text: &str| {
+            let map = FieldMap::parse(text).unwrap();
+            Table::with_fields(header.as_bytes(), &cells(header), &map)
+        };
+        for (header, text, expected, is_header) in [
+            ("id,Seite,Status", "Seite", "url 2, status 3", true),
+            ("id,Seite,Status", "seite", "url 2, status 3", true),
+            ("id,Seite,Status", "2", "url 2, status 3", true),
+            ("id,Seite,url", "url=2,status=1", "status 1, url 2", true),
+            ("1,http://a.test/,200", "2", "url 2", false),
+            ("1,/a,200", "url=2,status=3", "url 2, status 3", false),
+            ("url,x", "digest=x", "url 1, digest 2", true),
+        ] {
+            let table = table(header, text).unwrap();
+            assert_eq!(table.describe(), expected, "{header} {text}");
+            assert_eq!(table.is_comment(header.as_bytes()), is_header, "{header} {text}");
+        }
+        for (text, expected) in [
+            ("4", "--field url=4: there is no such column; the columns are 1 \"id\", 2 \"x\""),
+            ("page", "--field url=page: there is no such column"),
+            ("digest=x", "no column is known to have URLs; the columns are 1 \"id\", 2 \"x\""),
+        ] {
+            let error = table("id,x", text).unwrap_err();
+            assert!(error.is_config() && error.to_string().contains(expected), "{error}");
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! Tables whose columns are parted by tabs, without quotes.
+//!
+//! HOT: once per line. Price: one pass up to the last column that is read; no allocation.
+
+use std::sync::Arc;
+
+use super::field_map::FieldMap;
+use super::table::{Table, put};
+use crate::error::Result;
+use crate::record::{Found, LineFormat, Parsed};
+use crate::reject::Reject;
+
+/// A table with tabs between its columns.
+///
+/// - Shape: a row on each line; cells hold neither tabs nor line ends, and quotes are text. `-` and
+///   an empty cell are nothing.
+/// - Source: IANA media type `text/tab-separated-values`.
+#[derive(Clone, Debug)]
+pub(crate) struct Tsv(Table);
+
+impl Tsv {
+    /// The table whose first line is `line`, with the columns that the user tells.
+    ///
+    /// Failure: a configuration error if there is no such column, or none with URLs.
+    pub(crate) fn with_fields(line: &[u8], fields: &FieldMap) -> Result<Tsv> {
+        Table::with_fields(line, &split(line), fields).map(|table| Tsv(table.trimmed()))
+    }
+}
+
+/// The table of `lines`, if a header names a column of URLs or one column has nothing else.
+pub(crate) fn recognize(lines: &[&[u8]]) -> Option<Arc<dyn LineFormat>> {
+    let table = Table::recognize(lines, |line| Some(split(line)))?;
+    (!table.is_single()).then(|| Arc::new(Tsv(table.trimmed())) as _)
+}
+
+fn split(line: &[u8]) -> Vec<Vec<u8>> {
+    line.split(|byte| *byte == b'\t').map(<[u8]>::to_vec).collect()
+}
+
+impl LineFormat for Tsv {
+    fn name(&self) -> &'static str {
+        "tsv"
+    }
+
+    fn describe(&self) -> String {
+        self.0.describe()
+    }
+
+    #[inline]
+    fn parse<'a>(&self, line: &'a [u8], found: &mut Found<'a>) -> Parsed {
+        let table = &self.0;
+        if table.is_comment(line) {
+            return Parsed::Comment;
+        }
+        let mut start = 0;
+        let mut count = 0;
+        for end in memchr::memchr_iter(b'\t', line).chain(std::iter::once(line.len())) {
+            if let Some(field) = table.field(count) {
+                put(field, &line[start..end], found);
+            }
+            start = end + 1;
+            count += 1;
+            if table.is_last(count - 1) {
+                break;
+            }
+        }
+        if !table.fits(count) {
+            return Parsed::Reject(Reject::Format);
+        }
+        if found.target.is_empty() { Parsed::Reject(Reject::NoUrl) } else { Parsed::Record }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::formats::samples;
+
+    fn parse<'a>(format: &dyn LineFormat, line: &'a [u8]) -> (Parsed, Found<'a>) {
+        let mut found = Found::default();
+        (format.parse(line, &mut found), found)
+    }
+
+    #[test]
+    fn lines() {
+        let header = &b"#url\ttimestamp\tstatus\tmime\tbytes\tsha1\ttitle"[..];
+        let format = recognize(&[header]).unwrap();
+        for (line, expected, why) in [
+            (header, Parsed::Comment, "the header"),
+            (b"# by hand", Parsed::Comment, "a comment, as the header is"),
+            (b"http://a.test/\t20140126200624\t200\ttext/html\t9\tX\ta\"b\tc", Parsed::Record, ""),
+            (b"http://a.test/\t-", Parsed::Record, "a row that ends early"),
+            (b"\t20140126200624\t200", Parsed::Reject(Reject::NoUrl), "no URL"),
+            (b"-\t20140126200624\t200", Parsed::Reject(Reject::NoUrl), "no URL"),
+            (b"http://a.test/", Parsed::Reject(Reject::Format), "a list"),
+            (b"", Parsed::Reject(Reject::Format), "nothing"),
+        ] {
+            assert_eq!(parse(&*format, line).0, expected, "{why}: {}", line.escape_ascii());
+        }
+        let line = b"http://a.test/\t20140126200624\t200\ttext/html\t9\tX\ttitle";
+        let (_, found) = parse(&*format, line);
+        assert_eq!((found.target, found.fields.status), (&b"http://a.test/"[..], &b"200"[..]));
+        assert_eq!((found.fields.size, found.fields.digest), (&b"9"[..], &b"X"[..]));
+    }
+
+    #[test]
+    fn without_a_header_rows_have_one_width() {
+        let row = &b"1\thttp://a.test/\tx"[..];
+        let format = recognize(&[row, row]).unwrap();
+        assert_eq!(parse(&*format, row).1.target, b"http://a.test/");
+        let longer = b"1\thttp://a.test/\tx\ty";
+        assert_eq!(parse(&*format, longer).0, Parsed::Reject(Reject::Format));
+        assert!(recognize(&[b"http://a.test/", b"http://b.test/"]).is_none(), "a list");
+    }
+
+    #[test]
+    fn told_columns() {
+        let fields = FieldMap::parse("url=2,redirect=1").unwrap();
+        let format = Tsv::with_fields(b"/b\t/a", &fields).unwrap();
+        let (parsed, found) = parse(&format, b"/b\t/a");
+        assert_eq!((parsed, found.target), (Parsed::Record, &b"/a"[..]));
+        assert_eq!(found.fields.redirect, b"/b");
+        assert!(Tsv::with_fields(b"/b\t/a", &FieldMap::parse("3").unwrap()).is_err());
+    }
+
+    #[test]
+    fn the_sample() {
+        let urls = samples::sample_urls(&samples::sample("redirects.tsv"), recognize);
+        assert_eq!(
+            urls,
+            [
+                "http://www.example.org/index.php?id=1 ? 301",
+                "http://www.example.org/index.php?id=2 ? 301",
+                "http://www.example.org/old/\"news\".html ? 410",
+            ]
+        );
+    }
+
+    #[test]
+    fn hostile_lines_are_linear() {
+        let format = recognize(&[b"x\turl"]).unwrap();
+        for unit in [&b"\t"[..], b"a\t", b"\"", b"a"] {
+            parse(&*format, &unit.repeat(1 << 20));
+        }
+    }
+}
