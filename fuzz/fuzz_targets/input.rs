@@ -12,7 +12,7 @@ use std::io::{self, Read, Write};
 
 use libfuzzer_sys::fuzz_target;
 use undust::bytes::Lines;
-use undust::input::{Chunk, Compression, Input, InputPlan};
+use undust::input::{Chunk, Compression, Containers, Input, InputPlan};
 
 /// Most decoded bytes that are looked at. Reason: a kilobyte of zstd makes a hundred megabytes.
 const DECODED_BYTES_MAX: usize = 1 << 20;
@@ -58,6 +58,7 @@ fuzz_target!(|data: &[u8]| {
         line_bytes_max: usize::from(*line),
         chunk_bytes: usize::from(*chunk),
         zstd_window_log_max: WINDOW_LOG_MAX,
+        containers: Containers::None,
         ..InputPlan::default()
     };
     let Some(mapped) = read(&plan, &file, true) else { return };
@@ -117,7 +118,7 @@ fn read(plan: &InputPlan, file: &[u8], map: bool) -> Option<Outcome> {
     assert!(!summary.grew && summary.mapped <= map);
     // One byte for the separator of an overlong line at the end, one that should not be there.
     let beyond = if end == End::Damaged { DROPPED_BYTES_MAX } else { 2 };
-    let (decoded, result) = decode(compression, file, bytes + beyond);
+    let (decoded, result) = decode(compression, file, bytes + beyond)?;
     let lines = check(&plan, &chunks, &decoded);
     match (end, result) {
         (End::Enough, _) | (End::Damaged, Err(_)) => {}
@@ -140,8 +141,12 @@ fn length(chunk: &Chunk) -> usize {
 }
 
 /// The first `bytes` bytes of `file` as plain decoders see them, and what they found wrong up to
-/// there.
-fn decode(compression: Compression, file: &[u8], bytes: usize) -> (Vec<u8>, io::Result<()>) {
+/// there. `None` if no decoder is at hand.
+fn decode(
+    compression: Compression,
+    file: &[u8],
+    bytes: usize,
+) -> Option<(Vec<u8>, io::Result<()>)> {
     let mut decoded = Vec::new();
     let result = match compression {
         Compression::None => fill(&mut decoded, bytes, file),
@@ -150,8 +155,12 @@ fn decode(compression: Compression, file: &[u8], bytes: usize) -> (Vec<u8>, io::
             decoder.window_log_max(WINDOW_LOG_MAX)?;
             fill(&mut decoded, bytes, decoder)
         }),
+        Compression::Bzip2 => fill(&mut decoded, bytes, bzip2::read::MultiBzDecoder::new(file)),
+        Compression::Xz => fill(&mut decoded, bytes, liblzma::read::XzDecoder::new_multi_decoder(file)),
+        // No other decoder is at hand that takes several frames and tells their ends.
+        Compression::Lz4 => return None,
     };
-    (decoded, result)
+    Some((decoded, result))
 }
 
 /// Reads until `decoded` holds `bytes` bytes: one by one, so that none is dropped before an error.

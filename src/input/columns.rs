@@ -306,9 +306,11 @@ fn fill<T: DataType>(
             // A value is there where its level is the highest.
             let highest = levels.iter().copied().max().unwrap_or(0);
             let is_there = |level: i16| level == highest && found > 0;
-            batch.extend(levels.iter().map(|level| {
-                is_there(*level).then(|| values.next()).flatten().map(|value| text(value))
-            }));
+            batch.extend(
+                levels
+                    .iter()
+                    .map(|level| is_there(*level).then(|| values.next()).flatten().map(&text)),
+            );
         }
         read += records;
     }

@@ -29,6 +29,10 @@ use crate::error::{Error, Result};
 /// Memory in bytes that the decoder of xz takes beside its dictionary, with room to spare.
 const XZ_BYTES_BESIDE: u64 = 1 << 20;
 
+/// Least bytes of a field that are kept, whatever is asked for. Reason: lengths and kinds of records
+/// are fields, too.
+const FIELD_BYTES_MIN: usize = 1024;
+
 /// What is known of a file that was read, or is being read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileSummary {
@@ -246,7 +250,8 @@ fn parser_of(
         bool,
     ),
 ) -> Result<Box<dyn Parser>> {
-    let field_bytes_max = plan.chunk_bytes.max(1).max(plan.line_bytes_max);
+    // What is longer makes its row too long for who walks the lines, as it would be on its own.
+    let field_bytes_max = plan.chunk_bytes.max(plan.line_bytes_max).max(FIELD_BYTES_MIN);
     match container {
         Container::Warc => Ok(Box::new(Warc::new(field_bytes_max))),
         Container::Arc => Ok(Box::new(ArcFile::new(field_bytes_max))),

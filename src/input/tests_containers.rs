@@ -4,6 +4,8 @@ use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::Path;
 
+use proptest::prelude::*;
+
 use super::tests::{Dir, bzip2, gzip, lz4, plan, xz, zstd};
 use super::{Container, Containers, FileSummary, Input, InputPlan};
 use crate::error::Error;
@@ -198,8 +200,65 @@ fn long_urls_become_long_lines() {
     let chunks: Vec<_> = Input::open(&plan).unwrap().map(Result::unwrap).collect();
     assert_eq!(chunks.len(), 2);
     // Not as long as it was, which is nowhere known, but too long.
-    assert_eq!(chunks[0].overlong(), Some(201 + 9));
+    assert_eq!(chunks[0].overlong(), Some(1025 + 9));
     assert_eq!(chunks[1].bytes(), b"d\t\t\t\t\t\t\t\t\t\n");
+}
+
+/// Small containers of each kind that needs no file to be read from its end.
+fn seeds() -> [(Container, Vec<u8>); 3] {
+    let arc = "filedesc://a 0 0 text/plain 4\n2 0 x\n\nhttp://a.test/ 1 2 3 200 - - 0 a 5\nHTTP/\n";
+    let map = "<?xml?><!DOCTYPE x [<!ENTITY y '>'>]><urlset a='>'><url><loc>a&amp;&#65;<![CDATA[b]]>\
+               </loc><lastmod>1</lastmod></url><!-- x --><url/></urlset>";
+    [
+        (Container::Warc, warc(3).0.concat()),
+        (Container::Arc, arc.into()),
+        (Container::Sitemap, map.into()),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..<_>::default() })]
+
+    #[test]
+    fn any_damage_gives_whole_rows_and_an_end(
+        seed in 0usize..3,
+        edits in prop::collection::vec((any::<prop::sample::Index>(), 0u8..4, any::<u8>()), 0..8),
+        line_bytes_max in 1usize..200,
+        chunk_bytes in 1usize..200,
+    ) {
+        let (container, mut bytes) = seeds()[seed].clone();
+        for (at, edit, byte) in edits {
+            let at = at.index(bytes.len().max(1)).min(bytes.len());
+            match edit {
+                0 => bytes.insert(at, byte),
+                1 => bytes.truncate(at),
+                2 => drop(bytes.drain(at..bytes.len().min(at + usize::from(byte)))),
+                _ => bytes.extend_from_within(at..),
+            }
+        }
+        let dir = Dir::new();
+        let path = dir.file("a", &bytes);
+        let containers = Containers::Only(container);
+        let plan = InputPlan { containers, line_bytes_max, chunk_bytes, ..plan(&[&path]) };
+        let whole = InputPlan { line_bytes_max: 1 << 20, chunk_bytes: 1 << 20, ..plan.clone() };
+        let (rows, error, _) = read(&whole);
+        prop_assert!(error.is_none_or(|error| error.is_input()));
+        for row in rows.split(|byte| *byte == b'\n').filter(|row| !row.is_empty()) {
+            prop_assert_eq!(row.iter().filter(|byte| **byte == b'\t').count(), 9);
+        }
+        // However it is cut, there are as many rows; those that are too long are shown in part.
+        let lines: u64 = Input::open(&plan)
+            .unwrap()
+            .filter_map(Result::ok)
+            .map(|chunk| match chunk.overlong() {
+                Some(_) => 1,
+                None => chunk.bytes().iter().filter(|byte| **byte == b'\n').count() as u64,
+            })
+            .sum();
+        let damaged_arc = container == Container::Arc;
+        let expected = rows.iter().filter(|byte| **byte == b'\n').count() as u64;
+        prop_assert!(lines == expected || damaged_arc && lines <= expected);
+    }
 }
 
 #[test]

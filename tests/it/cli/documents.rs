@@ -42,7 +42,20 @@ fn examples(text: &str) -> Vec<(String, String)> {
 
 #[test]
 fn the_examples_of_the_readme_hold() {
-    let readme = fs::read_to_string(root().join("README.md")).unwrap();
+    let commands = check_examples("README.md");
+    assert!(commands >= 5, "only {commands} commands were run");
+}
+
+#[test]
+fn the_examples_of_the_pages_hold() {
+    for page in ["docs/outputs.md", "docs/formats/warc.md", "docs/formats/sitemap.md"] {
+        assert!(check_examples(page) > 0, "{page}: no command was run");
+    }
+}
+
+/// Runs the commands of a page and compares what they print. Returns how many there were.
+fn check_examples(page: &str) -> usize {
+    let text = fs::read_to_string(root().join(page)).unwrap();
     let binary = Path::new(env!("CARGO_BIN_EXE_undust")).parent().unwrap();
     let path = std::env::join_paths(
         [binary.to_path_buf()]
@@ -51,7 +64,7 @@ fn the_examples_of_the_readme_hold() {
     );
     let path = path.unwrap();
     let mut commands = 0;
-    for (command, expected) in examples(&readme) {
+    for (command, expected) in examples(&text) {
         if !command.starts_with("undust ") && !command.contains("| undust ") {
             continue;
         }
@@ -63,11 +76,11 @@ fn the_examples_of_the_readme_hold() {
         let out = String::from_utf8_lossy(&output.stdout);
         assert!(
             out == expected,
-            "$ {command}\n--- it prints\n{out}{}\n--- README.md says\n{expected}",
+            "$ {command}\n--- it prints\n{out}{}\n--- {page} says\n{expected}",
             show(&output.stderr)
         );
     }
-    assert!(commands >= 5, "only {commands} commands were run");
+    commands
 }
 
 #[test]
