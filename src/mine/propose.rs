@@ -25,7 +25,10 @@ const DEFAULTS_MAX: usize = 4;
 pub(super) fn places(table: &Table, votes: &Votes, screen: &Screen) -> Vec<Candidate> {
     let mut out: Vec<Act> = Vec::new();
     hosts(table, votes, screen, &mut out);
-    let asked = || votes.iter().filter(|(_, count)| **count >= VOTES_MIN);
+    // Where letters are folded first, what is spelled in capitals never meets a rule.
+    let folds = votes.get(&Act::Path(PathAct::FoldCase)).is_some_and(|count| *count >= VOTES_MIN);
+    let meets = |act: &Act| !folds || !matches!(act, Act::Path(path) if path.has_capitals());
+    let asked = || votes.iter().filter(|(act, count)| **count >= VOTES_MIN && meets(act));
     let mut texts: BTreeMap<u8, Vec<(u32, &PathAct)>> = BTreeMap::new();
     for (act, count) in asked() {
         match act {
