@@ -14,10 +14,10 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::time::Instant;
 
+use undust::Canonicalizer;
 use undust::canonical::{DustRules, RuleFile, Scratch, Status};
 use undust::generate::sites::{Sites, SitesPlan, SitesPreset};
 use undust::mine::{Miner, Observation, SiteRules, site_of};
-use undust::Canonicalizer;
 
 /// One capture with its truth.
 struct Row {
@@ -302,7 +302,12 @@ fn generated(preset: SitesPreset, seed: u64, miner: &Miner, table: &mut Table) {
             .collect();
         if std::env::var_os("LEARN_VERBOSE").is_some() {
             let names: Vec<&str> = site.features.iter().map(|feature| feature.name()).collect();
-            say(&format!("\n# {} noise {} {}\n", site.number, site.noise_permille, names.join(" ")));
+            say(&format!(
+                "\n# {} noise {} {}\n",
+                site.number,
+                site.noise_permille,
+                names.join(" ")
+            ));
         }
         judge(&site.domain, &rows, miner, true, table);
     }
@@ -312,7 +317,8 @@ fn generated(preset: SitesPreset, seed: u64, miner: &Miner, table: &mut Table) {
 fn labelled(path: &str, miner: &Miner) {
     let text = std::fs::read_to_string(path).expect("the file can be read");
     let mut lines = text.lines();
-    let header: Vec<&str> = lines.next().unwrap_or("").trim_start_matches('#').split('\t').collect();
+    let header: Vec<&str> =
+        lines.next().unwrap_or("").trim_start_matches('#').split('\t').collect();
     let at = |name: &str| header.iter().position(|column| *column == name);
     let columns = ["url", "timestamp", "status", "mime", "bytes", "payload_sha1_b32"].map(at);
     let truth = at("text_sha1_b32");
@@ -321,7 +327,10 @@ fn labelled(path: &str, miner: &Miner) {
     for line in lines {
         let cells: Vec<&str> = line.split('\t').collect();
         let cell = |column: Option<usize>| {
-            column.and_then(|at| cells.get(at)).copied().filter(|cell| !cell.is_empty() && *cell != "-")
+            column
+                .and_then(|at| cells.get(at))
+                .copied()
+                .filter(|cell| !cell.is_empty() && *cell != "-")
         };
         let Some(url) = cell(columns[0]) else { continue };
         let page = cell(truth).or(cell(columns[5])).map(|label| {
@@ -357,7 +366,8 @@ fn seconds(text: &str) -> Option<i64> {
     let (year, month, day) = (part(0, 4)?, part(4, 6)?, part(6, 8)?);
     let (hour, minute, second) = (part(8, 10)?, part(10, 12)?, part(12, 14)?);
     let years = if month <= 2 { year - 1 } else { year };
-    let days = 365 * years + years / 4 - years / 100 + years / 400
+    let days = 365 * years + years / 4 - years / 100
+        + years / 400
         + (153 * ((month + 9) % 12) + 2) / 5
         + day
         - 719_469;
@@ -365,7 +375,8 @@ fn seconds(text: &str) -> Option<i64> {
 }
 
 fn main() {
-    let arguments: Vec<String> = std::env::args().skip(1).filter(|text| text != "--bench").collect();
+    let arguments: Vec<String> =
+        std::env::args().skip(1).filter(|text| text != "--bench").collect();
     let value = |flag: &str| {
         arguments.iter().position(|text| text == flag).and_then(|at| arguments.get(at + 1))
     };

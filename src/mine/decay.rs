@@ -74,7 +74,8 @@ mod tests {
         let count = |agree, pairs| Count { agree, pairs };
         let still = Decay::fit(&[(1.0, count(20, 20)), (30.0, count(200, 200))]);
         assert_eq!(still.same(10.0), 1.0);
-        let drifting = Decay::fit(&[(1.0, count(4, 4)), (10.0, count(90, 100)), (40.0, count(66, 100))]);
+        let drifting =
+            Decay::fit(&[(1.0, count(4, 4)), (10.0, count(90, 100)), (40.0, count(66, 100))]);
         let (near, far) = (drifting.same(1.0), drifting.same(40.0));
         assert!(near > 0.97 && (0.64..0.75).contains(&far), "{near} {far}");
         let noisy = Decay::fit(&[(1.0, count(30, 60)), (30.0, count(100, 200))]);

@@ -31,9 +31,13 @@ impl PathAct {
     pub(super) fn has_capitals(&self) -> bool {
         let capital = |text: &Vec<u8>| text.iter().any(u8::is_ascii_uppercase);
         match self {
-            PathAct::Prefix(from, to) | PathAct::Extension(from, to) => capital(from) || capital(to),
+            PathAct::Prefix(from, to) | PathAct::Extension(from, to) => {
+                capital(from) || capital(to)
+            }
             PathAct::Index(name) => capital(name),
-            PathAct::Template(one) => capital(&one.head) || capital(&one.tail) || capital(&one.path),
+            PathAct::Template(one) => {
+                capital(&one.head) || capital(&one.tail) || capital(&one.path)
+            }
             _ => false,
         }
     }
@@ -92,7 +96,10 @@ impl Shape {
         let (head, tail) = (&segment[..best.0], &segment[best.1..]);
         let digits = core.iter().filter(|byte| byte.is_ascii_digit()).count();
         let letters = core.len() - digits;
-        if core.len() < SESSION_BYTES_MIN || digits < 2 || letters < 2 || head.len() + tail.len() > 16
+        if core.len() < SESSION_BYTES_MIN
+            || digits < 2
+            || letters < 2
+            || head.len() + tail.len() > 16
         {
             return None;
         }
@@ -147,12 +154,14 @@ pub(super) fn apply<'a>(
             PathAct::Segment(shape) => drop_segments(path, shape),
             PathAct::FoldCase => fold(path),
             PathAct::DoubleSlash => collapse(path),
-            PathAct::Prefix(from, to) => path.strip_prefix(from.as_slice()).map(<[u8]>::to_vec).map(|rest| {
-                path.clear();
-                path.extend_from_slice(to);
-                path.extend_from_slice(&rest);
-                1
-            }),
+            PathAct::Prefix(from, to) => {
+                path.strip_prefix(from.as_slice()).map(<[u8]>::to_vec).map(|rest| {
+                    path.clear();
+                    path.extend_from_slice(to);
+                    path.extend_from_slice(&rest);
+                    1
+                })
+            }
             PathAct::Index(name) => {
                 let start = last_start(path);
                 (&path[start..] == name.as_slice()).then(|| {

@@ -14,9 +14,8 @@ const GUARDED: [&[u8]; 13] = [
 ];
 
 /// Parameters that count through a list, whose first value is what is shown without them.
-const COUNTERS: [&[u8]; 10] = [
-    b"page", b"p", b"start", b"offset", b"pg", b"paged", b"pagenum", b"pageno", b"from", b"first",
-];
+const COUNTERS: [&[u8]; 10] =
+    [b"page", b"p", b"start", b"offset", b"pg", b"paged", b"pagenum", b"pageno", b"from", b"first"];
 
 /// What is believed of a candidate.
 #[derive(Clone, Copy, Debug, PartialEq)]

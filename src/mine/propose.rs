@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::candidates::{Act, Candidate, Reach};
 use super::paths::{PathAct, Template};
-use super::priors::Nature;
 use super::screen::Screen;
 use super::select::{CONTRADICTION_OF_HANDLER, contradicts, exceptions, is_below_bar};
 use super::table::Table;
@@ -62,7 +61,9 @@ pub(super) fn places(table: &Table, votes: &Votes, screen: &Screen) -> Vec<Candi
 /// An extension becomes the one that more paths have.
 fn extension(table: &Table, a: &[u8], b: &[u8]) -> Option<PathAct> {
     let ends = |ending: &[u8]| {
-        let has = |path: &&Vec<u8>| super::handlers::extension(&path[super::paths::last_start(path)..]) == ending;
+        let has = |path: &&Vec<u8>| {
+            super::handlers::extension(&path[super::paths::last_start(path)..]) == ending
+        };
         table.paths.iter().filter(has).count()
     };
     let (from, to) = if a.is_empty() {
@@ -138,7 +139,7 @@ fn hosts(table: &Table, votes: &Votes, screen: &Screen, out: &mut Vec<Act>) {
 
 /// Proposes candidates for parameters: those that contents ask for, where nothing that was seen of
 /// them alone speaks against it.
-pub(super) fn parameters(votes: &Votes, screen: &Screen, natures: &[Nature]) -> Vec<Candidate> {
+pub(super) fn parameters(votes: &Votes, screen: &Screen) -> Vec<Candidate> {
     let mut seen: BTreeMap<u32, Vec<(u32, Tally)>> = BTreeMap::new();
     for ((name, handler), tally) in &screen.params {
         seen.entry(*name).or_default().push((*handler, *tally));
@@ -171,11 +172,11 @@ pub(super) fn parameters(votes: &Votes, screen: &Screen, natures: &[Nature]) -> 
 
 /// Where a parameter may be dropped, by what was seen of it alone; `None`: nowhere.
 fn reach(handlers: &[(u32, Tally)]) -> Option<Reach> {
-    let bad: BTreeSet<u32> =
-        handlers
-            .iter()
-            .filter(|(_, tally)| is_below_bar(tally, CONTRADICTION_OF_HANDLER))
-            .map(|(handler, _)| *handler).collect();
+    let bad: BTreeSet<u32> = handlers
+        .iter()
+        .filter(|(_, tally)| is_below_bar(tally, CONTRADICTION_OF_HANDLER))
+        .map(|(handler, _)| *handler)
+        .collect();
     let mut all = Tally::default();
     let mut rest = Tally::default();
     for (handler, tally) in handlers {

@@ -35,8 +35,6 @@ pub(super) struct Court<'a> {
     pub(super) handlers: &'a [u32],
     pub(super) calibration: &'a Calibration,
     pub(super) natures: &'a [Nature],
-    /// Links that are looked at; all if `None`.
-    pub(super) sample: Option<&'a [u32]>,
 }
 
 /// The channel through which the trials of a tally were seen.
@@ -62,9 +60,8 @@ pub(super) fn is_below_bar(tally: &Tally, chance: f64) -> bool {
 impl Court<'_> {
     /// Applies the candidates and tries them.
     pub(super) fn hear(&self, candidates: &[Candidate]) -> (Forms, Vec<Trials>) {
-        let forms = forms(self.table, self.handlers, candidates, self.sample);
-        let trials =
-            try_all(self.table, self.handlers, self.calibration, &forms, candidates.len());
+        let forms = forms(self.table, self.handlers, candidates);
+        let trials = try_all(self.table, self.handlers, self.calibration, &forms, candidates.len());
         (forms, trials)
     }
 
@@ -72,14 +69,13 @@ impl Court<'_> {
     pub(super) fn judge(&self, mut candidates: Vec<Candidate>) -> Vec<Judged> {
         for _ in 0..ROUNDS_MAX {
             let (_, trials) = self.hear(&candidates);
-            let mut verdicts: Vec<Verdict> = 
+            let mut verdicts: Vec<Verdict> =
                 candidates.iter().zip(&trials).map(|(one, tried)| verdict(one, tried)).collect();
             if verdicts.iter().all(|verdict| *verdict == Verdict::Stays) {
                 // Nothing is to blame alone. If something is to blame together with others, the
                 // worst of them goes.
-                let worst = (0..trials.len())
-                    .filter(|at| contradicts(&trials[*at].all))
-                    .min_by(|a, b| {
+                let worst =
+                    (0..trials.len()).filter(|at| contradicts(&trials[*at].all)).min_by(|a, b| {
                         standing(&trials[*a]).total_cmp(&standing(&trials[*b])).then(a.cmp(b))
                     });
                 let Some(worst) = worst else {

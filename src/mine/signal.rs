@@ -2,8 +2,7 @@
 
 use super::bounds::wilson;
 use super::decay::Decay;
-use super::forms::Forms;
-use super::table::{Capture, Link, Table};
+use super::table::{Capture, Link, Map, Table, map};
 
 /// Borders of the gaps between two captures, in seconds: the same instant, an hour, a day, three, a
 /// week, two, a month, two, and more.
@@ -23,6 +22,9 @@ const NEAR: usize = 4;
 
 /// Quarters of days for which agreement is kept: half a year.
 const QUARTERS: usize = 4 * 183;
+
+/// Recaptures of one page that count in each gap.
+const RECAPTURES_MAX: u32 = 1;
 
 /// Seconds of a day.
 const DAY: f64 = 86_400.0;
@@ -96,7 +98,11 @@ pub(super) struct Comparison {
 
 impl Calibration {
     /// Measures `table`. Contents on more than `max(100, 1 %)` of the links are hot.
-    pub(super) fn measure(table: &Table) -> Calibration {
+    ///
+    /// `pages`, one number for each link, says which links are likely to be one page: then no page
+    /// has more than [`RECAPTURES_MAX`] recaptures in each gap. Reason: trials count pages, and the
+    /// few that everybody visits are not like the others.
+    pub(super) fn measure(table: &Table, pages: Option<&[u64]>) -> Calibration {
         let mut uses = vec![0u32; table.contents];
         let mut links = vec![0u32; table.contents];
         for link in table.links.iter().filter(|link| !link.moved) {
@@ -126,7 +132,7 @@ impl Calibration {
         };
         let agrees = |a: &Capture, b: &Capture| a.content == b.content;
         let believed = |a: &Capture, b: &Capture| calibration.believes(a, b);
-        let (stability, decay) = fitted(table, agrees, believed);
+        let (stability, decay) = fitted(table, pages, agrees, believed);
         calibration.stability = stability;
         calibration.same =
             (0..QUARTERS).map(|quarter| decay.same((quarter as f64 + 0.5) / 4.0)).collect();
@@ -147,9 +153,7 @@ impl Calibration {
         if !self.confirms {
             return true;
         }
-        let own = |content: u32| {
-            u32::from(a.content == content) + u32::from(b.content == content)
-        };
+        let own = |content: u32| u32::from(a.content == content) + u32::from(b.content == content);
         let confirmed = |content: u32| self.uses[content as usize] > own(content);
         confirmed(a.content) && confirmed(b.content)
     }
@@ -202,40 +206,39 @@ impl Calibration {
         })
     }
 
-    pub(super) fn text(&self) -> String {
-        format!("stability {:?} same {:?} gap_max {} confirms {} steady {}", self.stability, self.same, self.gap_max, self.confirms, self.steady)
-    }
-
-    /// Marks as hot the contents that are spread over more than `keys` groups of `forms`.
-    pub(super) fn mark_spread(&mut self, table: &Table, forms: &Forms, keys: usize) {
-        let mut seen: Vec<(u32, u64)> = Vec::new();
-        for (key, link) in &forms.keys {
-            for capture in table.captures_of(&table.links[*link as usize]) {
-                seen.push((capture.content, *key));
-            }
-        }
-        seen.sort_unstable();
-        seen.dedup();
-        for group in seen.chunk_by(|a, b| a.0 == b.0) {
-            if group.len() > keys {
-                self.hot[group[0].0 as usize] = true;
-            }
-        }
+    /// Does a page agree with itself at any time?
+    pub(super) fn is_steady(&self) -> bool {
+        self.steady
     }
 }
 
 /// Counts recaptures by gap, and the curve through them.
 fn fitted(
     table: &Table,
+    pages: Option<&[u64]>,
     agrees: impl Fn(&Capture, &Capture) -> bool,
     counts: impl Fn(&Capture, &Capture) -> bool,
 ) -> ([Count; GAPS.len() + 1], Decay) {
     let mut stability = [Count::default(); GAPS.len() + 1];
     let mut apart = [0.0; GAPS.len() + 1];
-    for (a, b) in recaptures(table).filter(|(a, b)| counts(a, b)) {
-        let gap = gap(a.time, b.time);
-        stability[gap].add(agrees(a, b));
-        apart[gap] += if gap == 0 { 0.0 } else { a.time.abs_diff(b.time) as f64 };
+    let mut seen: Map<(u64, usize), u32> = map();
+    for (number, link) in table.links.iter().enumerate().filter(|(_, link)| !link.moved) {
+        for pair in table.captures_of(link).windows(2) {
+            let (a, b) = (&pair[0], &pair[1]);
+            let gap = gap(a.time, b.time);
+            if !counts(a, b) {
+                continue;
+            }
+            if let Some(pages) = pages {
+                let of_page = seen.entry((pages[number], gap)).or_insert(0);
+                *of_page += 1;
+                if *of_page > RECAPTURES_MAX {
+                    continue;
+                }
+            }
+            stability[gap].add(agrees(a, b));
+            apart[gap] += if gap == 0 { 0.0 } else { a.time.abs_diff(b.time) as f64 };
+        }
     }
     let days = |gap: usize| apart[gap] / stability[gap].pairs.max(1) as f64 / DAY;
     let points: Vec<(f64, Count)> =
@@ -247,7 +250,7 @@ fn fitted(
 /// at once, and mostly by contents that never come back. Pages that change or have some versions
 /// are no noise: their contents come back.
 fn is_noisy(table: &Table, uses: &[u32]) -> bool {
-    let (counts, decay) = fitted(table, |a, b| a.content == b.content, |_, _| true);
+    let (counts, decay) = fitted(table, None, |a, b| a.content == b.content, |_, _| true);
     let pairs: u64 = counts.iter().map(|count| count.pairs).sum();
     if pairs < PAIRS_MIN || decay.same(0.0) >= NOISE_MAX {
         return false;
@@ -296,7 +299,7 @@ mod tests {
             })
             .collect();
         let table = table(&rows);
-        let calibration = Calibration::measure(&table);
+        let calibration = Calibration::measure(&table, None);
         assert!(!calibration.confirms);
         assert_eq!(calibration.raw, Count { agree: 50, pairs: 50 });
         let compared = calibration.compare(&table, &table.links[0], &table.links[1]).unwrap();
@@ -320,7 +323,7 @@ mod tests {
             }
         }
         let table = table(&rows);
-        let calibration = Calibration::measure(&table);
+        let calibration = Calibration::measure(&table, None);
         assert!(calibration.confirms && calibration.raw.share() < 0.7);
         assert!(calibration.believed().share() > 0.99);
         let mut agreed = 0;
@@ -339,9 +342,13 @@ mod tests {
             .map(|n| (format!("http://a.test/{n}"), 0, if n < 150 { "empty" } else { "x" }.into()))
             .collect();
         let table = table(&rows);
-        let calibration = Calibration::measure(&table);
+        let calibration = Calibration::measure(&table, None);
         assert_eq!(calibration.hot.iter().filter(|hot| **hot).count(), 1);
-        let empty = table.links.iter().find(|link| calibration.hot[table.captures_of(link)[0].content as usize]).unwrap();
+        let empty = table
+            .links
+            .iter()
+            .find(|link| calibration.hot[table.captures_of(link)[0].content as usize])
+            .unwrap();
         assert_eq!(calibration.compare(&table, empty, &table.links[0]), None);
     }
 }

@@ -274,7 +274,8 @@ impl Builder {
         }
         let canonical = stage0.canonical(url, &mut self.scratch);
         let form = canonical.form;
-        if canonical.reject.is_some() || !(form.starts_with(b"http://") || form.starts_with(b"https://"))
+        if canonical.reject.is_some()
+            || !(form.starts_with(b"http://") || form.starts_with(b"https://"))
         {
             return None;
         }
@@ -518,13 +519,10 @@ pub(in crate::mine) mod tests {
 
     #[test]
     fn order_of_input_does_not_matter() {
-        let list: Vec<Observation<'_>> = [
-            ("http://a.test/1", 1, "x"),
-            ("http://a.test/2", 2, "y"),
-            ("http://a.test/1", 0, "z"),
-        ]
-        .map(|(url, time, digest)| seen(url, time, digest))
-        .to_vec();
+        let list: Vec<Observation<'_>> =
+            [("http://a.test/1", 1, "x"), ("http://a.test/2", 2, "y"), ("http://a.test/1", 0, "z")]
+                .map(|(url, time, digest)| seen(url, time, digest))
+                .to_vec();
         let mut turned = list.clone();
         turned.reverse();
         let (a, b) = (Table::build(&list, &stage0()), Table::build(&turned, &stage0()));

@@ -161,12 +161,13 @@ fn prefixes(a: &Soft, b: &Soft, acts: &mut Vec<Act>) {
         return;
     }
     let (one, other) = (&a.cased, &b.cased);
-    let mut common =
-        one.iter().rev().zip(other.iter().rev()).take_while(|(x, y)| x == y).count();
+    let mut common = one.iter().rev().zip(other.iter().rev()).take_while(|(x, y)| x == y).count();
     // The common end starts with a word, so that no word is cut.
     let cuts = |text: &[u8], common: usize| {
         let at = text.len() - common;
-        at > 0 && text[at - 1].is_ascii_alphanumeric() && text.get(at).is_some_and(u8::is_ascii_alphanumeric)
+        at > 0
+            && text[at - 1].is_ascii_alphanumeric()
+            && text.get(at).is_some_and(u8::is_ascii_alphanumeric)
     };
     while common > 0 && (cuts(one, common) || cuts(other, common)) {
         common -= 1;
@@ -247,7 +248,7 @@ mod tests {
             .collect();
         let table = Table::build(&list, &stage0());
         let softs: Vec<Soft> = table.paths.iter().map(|path| soften(path)).collect();
-        collect(&table, &softs, &Calibration::measure(&table)).into_keys().collect()
+        collect(&table, &softs, &Calibration::measure(&table, None)).into_keys().collect()
     }
 
     #[test]
