@@ -89,7 +89,8 @@ pub fn show(seconds: i64) -> String {
 fn digits_alone(time: &[u8], count: usize) -> Option<i64> {
     let (digits, fraction) = time.split_at(count);
     let is_whole = fraction.is_empty();
-    if !is_whole && !(fraction.len() > 1 && fraction[1..].iter().all(u8::is_ascii_digit)) {
+    let is_fraction = fraction.len() > 1 && fraction[1..].iter().all(u8::is_ascii_digit);
+    if !is_whole && !is_fraction {
         return None;
     }
     match count {
