@@ -1,5 +1,7 @@
 //! From what holds to what is written: rules with their evidence.
 
+use std::collections::BTreeSet;
+
 use super::candidates::{Act, Reach};
 use super::handlers::Handlers;
 use super::paths::{PathAct, Shape};
@@ -30,8 +32,9 @@ pub(super) fn rules(
         }
         Reach::Only(only) => {
             for handler in only.iter().take(HANDLERS_MAX) {
-                if let Some(path) = pattern(handlers, *handler) {
-                    scopes.push(RuleScope { path, ..RuleScope::default() });
+                let except = exceptions(handlers, *handler, only);
+                if let (Some(path), Some(except)) = (pattern(handlers, *handler), except) {
+                    scopes.push(RuleScope { path, except, ..RuleScope::default() });
                 }
             }
         }
@@ -84,8 +87,39 @@ fn evidence(table: &Table, judged: &Judged) -> Evidence {
 
 /// The pattern of paths of a handler.
 fn pattern(handlers: &Handlers, handler: u32) -> Option<String> {
-    let template = text(&handlers.templates[handler as usize])?;
-    Some(template.replace("{}", "{*}"))
+    text(&handlers.templates[handler as usize])
+}
+
+/// The patterns of other handlers that meet that of `handler` and are not in `only`; `None` if they
+/// are too many.
+fn exceptions(handlers: &Handlers, handler: u32, only: &BTreeSet<u32>) -> Option<Vec<String>> {
+    let wide = &handlers.templates[handler as usize];
+    if !wide.contains(&b'{') {
+        return Some(Vec::new());
+    }
+    let mut out = Vec::new();
+    for (number, other) in (0..).zip(&handlers.templates) {
+        if !only.contains(&number) && meets(wide, other) {
+            out.push(text(other)?);
+        }
+    }
+    (out.len() <= HANDLERS_MAX).then_some(out)
+}
+
+/// May a path of template `narrow` be one of template `wide`? Segment by segment; what varies may be
+/// anything that starts and ends in the same way.
+fn meets(wide: &[u8], narrow: &[u8]) -> bool {
+    let mut others = narrow.split(|byte| *byte == b'/');
+    let fits = wide.split(|byte| *byte == b'/').all(|segment| {
+        let Some(other) = others.next() else { return false };
+        match (memchr::memchr(b'{', segment), memchr::memrchr(b'}', segment)) {
+            (Some(start), Some(end)) => {
+                other.starts_with(&segment[..start]) && other.ends_with(&segment[end + 1..])
+            }
+            _ => segment == other || other.contains(&b'{'),
+        }
+    });
+    fits && others.next().is_none()
 }
 
 fn text(bytes: &[u8]) -> Option<String> {
@@ -145,4 +179,30 @@ fn segment(shape: &Shape) -> Option<String> {
         Shape { length, .. } => format!("base64:{length}"),
     };
     Some(format!("{}{{{class}}}{}", text(&shape.head)?, text(&shape.tail)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn templates_that_meet() {
+        for (wide, narrow, expected) in [
+            ("/{slug}", "/list", true),
+            ("/{slug}", "/a/b", false),
+            ("/{slug}.php", "/list.asp", false),
+            ("/item_{num}", "/item_{num}", true),
+            ("/item_{num}", "/list", false),
+            ("/a", "/{slug}", true),
+        ] {
+            assert_eq!(meets(wide.as_bytes(), narrow.as_bytes()), expected, "{wide} {narrow}");
+        }
+    }
+
+    #[test]
+    fn session_segments() {
+        let shape = Shape::of(b"sess-0123456789abcdef").unwrap();
+        assert_eq!(segment(&shape).unwrap(), "sess-{hex:16}");
+        assert_eq!(segment(&Shape::of(b"(S(abc123def456))").unwrap()).unwrap(), "(S({*}))");
+    }
 }

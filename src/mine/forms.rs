@@ -79,13 +79,8 @@ impl<'a> Plan<'a> {
     }
 }
 
-/// Applies `candidates` to the links of `chosen`, or to all.
-pub(super) fn forms(
-    table: &Table,
-    handlers: &[u32],
-    candidates: &[Candidate],
-    chosen: Option<&[u32]>,
-) -> Forms {
+/// Applies `candidates` to all links.
+pub(super) fn forms(table: &Table, handlers: &[u32], candidates: &[Candidate]) -> Forms {
     let plan = Plan::of(candidates);
     let mut path_fired: Vec<Fired> = Vec::new();
     let mut by_path: Vec<Option<PathForm>> = Vec::new();
@@ -94,18 +89,12 @@ pub(super) fn forms(
         (0..).zip(&table.names).map(|(number, name)| (name.as_slice(), number)).collect_map();
     let mut scratch = Vec::new();
     let mut out = Forms {
-        keys: Vec::with_capacity(chosen.map_or(table.links.len(), <[u32]>::len)),
+        keys: Vec::with_capacity(table.links.len()),
         rows: vec![Rows::default(); table.links.len()],
         fired: Vec::new(),
     };
     let mut kept: Vec<(u32, u64)> = Vec::new();
-    let all = 0..table.links.len() as u32;
-    let each: &mut dyn Iterator<Item = u32> = match chosen {
-        Some(list) => &mut list.iter().copied(),
-        None => &mut { all },
-    };
-    for number in each {
-        let link = &table.links[number as usize];
+    for (number, link) in table.links.iter().enumerate() {
         if link.opaque {
             continue;
         }
@@ -148,8 +137,8 @@ pub(super) fn forms(
             key = mix(key ^ mix(*value ^ u64::from(*name)));
         }
         out.fired[start..].sort_unstable();
-        out.rows[number as usize] = Rows { start: start as u32, end: out.fired.len() as u32 };
-        out.keys.push((key, number));
+        out.rows[number] = Rows { start: start as u32, end: out.fired.len() as u32 };
+        out.keys.push((key, number as u32));
     }
     out.keys.sort_unstable();
     out
@@ -262,12 +251,12 @@ mod tests {
             [Act::Scheme(false), Act::Path(extension), Act::Drop(name(b"s")), Act::Order]
                 .map(Candidate::new)
                 .to_vec();
-        let found = forms(&table, &handlers, &candidates, None);
+        let found = forms(&table, &handlers, &candidates);
         let groups: Vec<usize> = found.groups().map(<[_]>::len).collect();
         assert_eq!(groups, [3]);
         let drops = found.fired.iter().filter(|fired| fired.candidate == 2).count();
         assert_eq!(drops, 2);
         candidates[2].reach = super::super::candidates::Reach::Except([0].into());
-        assert_eq!(forms(&table, &handlers, &candidates, None).groups().count(), 0);
+        assert_eq!(forms(&table, &handlers, &candidates).groups().count(), 0);
     }
 }

@@ -28,13 +28,17 @@ pub use observation::Observation;
 pub use site::site_of;
 pub use table::Signal;
 
+use std::collections::BTreeMap;
+
 use crate::canonical::{Canonicalizer, DustRule, Guard, Profile, Trap};
-use candidates::Candidate;
+use candidates::{Act, Candidate};
 use handlers::Handlers;
+use screen::Screen;
 use select::{Court, Judged};
 use signal::Calibration;
 use softly::{Soft, soften};
 use table::Table;
+use trials::Tally;
 
 /// Mines rules, site by site. Shared by all threads.
 #[derive(Debug)]
@@ -99,9 +103,13 @@ impl Miner {
         let table = Table::build(observations, &self.stage0);
         let softs: Vec<Soft> = table.paths.iter().map(|path| soften(path)).collect();
         let plain: Vec<Vec<u8>> = softs.iter().map(Soft::plain).collect();
-        let handlers = Handlers::find(&plain);
-        let calibration = Calibration::measure(&table);
-        let judged = judge(&table, &softs, &handlers, &calibration);
+        let mut urls = vec![0; table.paths.len()];
+        for link in &table.links {
+            urls[link.path as usize] += 1;
+        }
+        let handlers = Handlers::find(&plain, &urls);
+        let mut calibration = Calibration::measure(&table, None);
+        let (judged, screen) = judge(&table, &softs, &handlers, &mut calibration);
         let text_of = |name: u32, value: u64| {
             let param = table.params.iter().find(|p| p.name == name && p.value == value)?;
             Some(table.bytes(param.text).to_vec())
@@ -119,8 +127,8 @@ impl Miner {
         SiteRules {
             site: site.to_string(),
             rules,
-            guards: Vec::new(),
-            traps: Vec::new(),
+            guards: guards(site, &table, &screen, &judged),
+            traps: traps(site, &table),
             summary: Summary {
                 observations: table.observations,
                 urls: table.links.len() as u64,
@@ -138,113 +146,186 @@ fn judge(
     table: &Table,
     softs: &[Soft],
     handlers: &Handlers,
-    calibration: &Calibration,
-) -> Vec<Judged> {
+    calibration: &mut Calibration,
+) -> (Vec<Judged>, Screen) {
     if table.signal == Signal::None {
-        return Vec::new();
+        return (Vec::new(), Screen::default());
     }
     let votes = votes::collect(table, softs, calibration);
     let screen = screen::screen(table, softs, &handlers.of_path, calibration);
     let natures = priors::natures(table);
     let mut candidates: Vec<Candidate> = propose::places(table, &votes, &screen);
-    candidates.extend(propose::parameters(&votes, &screen, &natures));
+    candidates.extend(propose::parameters(&votes, &screen));
     candidates.sort_by(|a, b| a.act.cmp(&b.act));
-    let court =
-        Court { table, handlers: &handlers.of_path, calibration, natures: &natures, sample: None };
-    let judged = court.judge(candidates.clone());
-    if std::env::var_os("MINE_DEBUG").is_some() {
-        debug(table, &votes, &screen, &candidates, &judged, calibration.text());
+    let judged = {
+        let court = Court { table, handlers: &handlers.of_path, calibration, natures: &natures };
+        let judged = court.judge(candidates.clone());
+        if calibration.is_steady() {
+            return (judged, screen);
+        }
+        judged
+    };
+    // Pages do not agree with themselves: how far is measured anew, page by page, now that it is
+    // known which URLs are likely to be one.
+    let likely: Vec<Candidate> = judged.into_iter().map(|one| one.candidate).collect();
+    let forms = forms::forms(table, &handlers.of_path, &likely);
+    let mut pages = vec![0; table.links.len()];
+    for (key, link) in &forms.keys {
+        pages[*link as usize] = *key;
     }
-    judged
+    *calibration = Calibration::measure(table, Some(&pages));
+    let court = Court { table, handlers: &handlers.of_path, calibration, natures: &natures };
+    (court.judge(candidates), screen)
 }
 
-fn act_text(table: &Table, act: &candidates::Act) -> String {
-    use candidates::Act;
-    let n = |x: &u32| String::from_utf8_lossy(&table.names[*x as usize]).into_owned();
-    match act {
-        Act::Drop(x) => format!("drop {}", n(x)),
-        Act::Default(x, v) => {
-            let p = table.params.iter().find(|p| p.name == *x && p.value == *v).unwrap();
-            format!("default {}={}", n(x), String::from_utf8_lossy(table.bytes(p.text)))
-        }
-        Act::Host(a, b) => format!(
-            "host {} -> {}",
-            String::from_utf8_lossy(&table.hosts[*a as usize]),
-            String::from_utf8_lossy(&table.hosts[*b as usize])
-        ),
-        Act::Path(p) => {
-            let t = |x: &Vec<u8>| String::from_utf8_lossy(x).into_owned();
-            match p {
-                paths::PathAct::Prefix(a, b) => format!("prefix {} -> {}", t(a), t(b)),
-                paths::PathAct::Extension(a, b) => format!("ext {} -> {}", t(a), t(b)),
-                paths::PathAct::Index(a) => format!("index {}", t(a)),
-                paths::PathAct::Parameter(a) => format!("pathparam {}", t(a)),
-                paths::PathAct::Segment(a) => {
-                    format!("segment {}..{}..{}", t(&a.head), a.length, t(&a.tail))
-                }
-                paths::PathAct::Template(a) => format!(
-                    "template {}<>{} -> {}?{}",
-                    t(&a.head),
-                    t(&a.tail),
-                    t(&a.path),
-                    t(&a.name)
-                ),
-                other => format!("{other:?}"),
-            }
-        }
-        other => format!("{other:?}"),
-    }
-}
-
-fn debug(
-    table: &Table,
-    votes: &votes::Votes,
-    screen: &screen::Screen,
-    candidates: &[Candidate],
-    judged: &[Judged],
-    calibration: String,
-) {
-    eprintln!(
-        "  links {} contents {} captures {}",
-        table.links.len(),
-        table.contents,
-        table.captures.len()
-    );
-    for (act, n) in votes.iter().filter(|v| *v.1 >= 3) {
-        eprintln!("  vote {n} {}", act_text(table, act));
-    }
-    let mut sum: std::collections::BTreeMap<u32, trials::Tally> = Default::default();
+/// Parameters that matter: what was seen of them alone disagrees more often than not, and no rule is
+/// about them.
+fn guards(site: &str, table: &Table, screen: &Screen, judged: &[Judged]) -> Vec<Guard> {
+    let mut seen: BTreeMap<u32, Tally> = BTreeMap::new();
     for ((name, _), tally) in &screen.params {
-        sum.entry(*name).or_default().join(tally);
+        seen.entry(*name).or_default().join(tally);
     }
-    for (name, t) in sum {
-        eprintln!(
-            "  screen {} {}/{}",
-            String::from_utf8_lossy(&table.names[name as usize]),
-            t.good,
-            t.trials
-        );
+    let mut out = Vec::new();
+    for (name, tally) in seen {
+        let (_, upper) = bounds::wilson(tally.good as f64, tally.trials as f64, 1.96);
+        let is_ruled = judged.iter().any(|one| {
+            one.plausible
+                && matches!(one.candidate.act, Act::Drop(n) | Act::Default(n, _) if n == name)
+        });
+        let Ok(param) = String::from_utf8(table.names[name as usize].clone()) else { continue };
+        if tally.trials >= 10 && upper < 0.5 && !is_ruled && !param.is_empty() {
+            out.push(Guard {
+                site: site.to_string(),
+                path: String::new(),
+                param,
+                note: format!("{} of {} groups agree", tally.good, tally.trials),
+            });
+        }
     }
-    eprintln!("  {calibration}");
-    for c in candidates {
-        eprintln!("  candidate {} {:?}", act_text(table, &c.act), c.reach);
+    out
+}
+
+/// Paths in which one segment stands three times in a row: what relative links on a wrong base make.
+fn traps(site: &str, table: &Table) -> Vec<Trap> {
+    let mut found: BTreeMap<String, u64> = BTreeMap::new();
+    for link in &table.links {
+        let path = &table.paths[link.path as usize];
+        let segments: Vec<&[u8]> = path.split(|byte| *byte == b'/').collect();
+        let repeated = segments
+            .windows(3)
+            .find(|three| !three[0].is_empty() && three[0] == three[1] && three[1] == three[2]);
+        if let Some(three) = repeated {
+            *found.entry(String::from_utf8_lossy(three[0]).into_owned()).or_insert(0) += 1;
+        }
     }
-    for j in judged {
-        eprintln!(
-            "  judged {} {:?} all {}/{} same {:.3} alone {}/{} contents {} gain {} bound {:.3} doubt {:.4} holds {} guarded {}",
-            act_text(table, &j.candidate.act),
-            j.candidate.reach,
-            j.trials.all.good,
-            j.trials.all.trials,
-            j.trials.all.mean_same(),
-            j.trials.alone.good,
-            j.trials.alone.trials,
-            j.trials.contents,
-            j.trials.gain,
-            j.bound,
-            j.doubt,
-            j.holds,
-            j.prior.guarded
-        );
+    found.retain(|_, urls| *urls >= TRAP_URLS_MIN);
+    let mut found: Vec<(String, u64)> = found.into_iter().collect();
+    found.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(&b.0)));
+    found.truncate(TRAPS_MAX);
+    let trap = |(segment, urls)| Trap {
+        site: site.to_string(),
+        kind: "path-repeat".to_string(),
+        path: format!("*/{segment}/{segment}/{segment}*"),
+        urls,
+        note: String::new(),
+    };
+    found.into_iter().map(trap).collect()
+}
+
+/// Fewest URLs that make a trap, and most traps of a site that are told.
+const TRAP_URLS_MIN: u64 = 3;
+const TRAPS_MAX: usize = 32;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::canonical::Status;
+
+    /// 120 pages of a site in several spellings, with their bodies.
+    fn site() -> Vec<(String, String)> {
+        let mut rows = Vec::new();
+        for page in 0..120u64 {
+            for visit in 0..3u64 {
+                let sid = table::mix(page * 7 + visit);
+                let host = if visit == 1 { "www.a.test" } else { "a.test" };
+                let order = if page % 2 == 0 { "b=2&c=3" } else { "c=3&b=2" };
+                rows.push((
+                    format!("http://{host}/x.php?id={page}&{order}&sid={sid:016x}"),
+                    format!("page {page}"),
+                ));
+            }
+            rows.push((format!("http://a.test/list?page=1&n={page}x"), format!("list {page}")));
+            rows.push((format!("http://a.test/list?n={page}x"), format!("list {page}")));
+        }
+        rows
+    }
+
+    fn mined(rows: &[(String, String)]) -> SiteRules {
+        let seen: Vec<Observation<'_>> = rows
+            .iter()
+            .map(|(url, digest)| Observation {
+                url: url.as_bytes(),
+                status: Some(200),
+                digest: Some(digest.as_bytes()),
+                ..Observation::default()
+            })
+            .collect();
+        Miner::new().mine("a.test", &seen)
+    }
+
+    #[test]
+    fn a_site_is_understood() {
+        let found = mined(&site());
+        let auto: Vec<String> = found
+            .rules
+            .iter()
+            .filter(|rule| rule.status == Status::Auto)
+            .map(|rule| rule.kind.title())
+            .collect();
+        for title in ["host-alias www.a.test = a.test", "default-param page=1", "drop-param sid"] {
+            assert!(auto.iter().any(|rule| rule == title), "{title}: {auto:?}");
+        }
+        assert!(!auto.iter().any(|rule| rule.contains(" id") || rule.contains(" n")), "{auto:?}");
+        assert!(found.guards.iter().any(|guard| guard.param == "id"), "{:?}", found.guards);
+    }
+
+    #[test]
+    fn order_of_input_does_not_matter() {
+        let mut rows = site();
+        let first = mined(&rows);
+        rows.reverse();
+        assert_eq!(mined(&rows), first);
+        rows.sort_by_key(|(url, _)| table::hash(url.as_bytes()));
+        assert_eq!(mined(&rows), first);
+    }
+
+    #[test]
+    fn nothing_is_made_of_nothing() {
+        assert!(mined(&[]).rules.is_empty());
+        let one_page: Vec<(String, String)> =
+            (0..2000).map(|n| (format!("http://a.test/?x={n}"), "same".to_string())).collect();
+        let found = mined(&one_page);
+        assert!(found.rules.iter().all(|rule| rule.status != Status::Auto), "{:?}", found.rules);
+        let no_digests = [Observation { url: b"http://a.test/?a=1", ..Observation::default() }];
+        let found = Miner::new().mine("a.test", &no_digests);
+        assert_eq!((found.summary.signal, found.rules.len()), (Signal::None, 0));
+    }
+
+    #[test]
+    fn hostile_input_is_survived() {
+        let mut rows: Vec<(String, String)> =
+            (0..3000).map(|n| (format!("http://a.test/?p{n}={n}"), format!("{}", n % 7))).collect();
+        rows.push((format!("http://a.test/{}", "a/".repeat(20_000)), "x".into()));
+        rows.push((format!("http://a.test/?{}", "a=1&".repeat(10_000)), "x".into()));
+        rows.push((format!("http://a.test/{}", "a".repeat(60_000)), "x".into()));
+        rows.push(("http://a.test/%ff%00;;=;jsessionid=/(S())/;".into(), "x".into()));
+        rows.push(("not a url".into(), "x".into()));
+        rows.push(("http://a.test/a/a/a/a".into(), "y".into()));
+        rows.push(("http://a.test/a/a/a/b".into(), "y".into()));
+        rows.push(("http://a.test/a/a/a/c".into(), "z".into()));
+        let start = std::time::Instant::now();
+        let found = mined(&rows);
+        assert!(start.elapsed().as_secs() < 60);
+        assert_eq!(found.traps.len(), 1);
     }
 }

@@ -26,6 +26,23 @@ pub(super) enum PathAct {
     Template(Template),
 }
 
+impl PathAct {
+    /// Is a capital letter in the text that it looks for or writes?
+    pub(super) fn has_capitals(&self) -> bool {
+        let capital = |text: &Vec<u8>| text.iter().any(u8::is_ascii_uppercase);
+        match self {
+            PathAct::Prefix(from, to) | PathAct::Extension(from, to) => {
+                capital(from) || capital(to)
+            }
+            PathAct::Index(name) => capital(name),
+            PathAct::Template(one) => {
+                capital(&one.head) || capital(&one.tail) || capital(&one.path)
+            }
+            _ => false,
+        }
+    }
+}
+
 /// A value in the path on one side, in a parameter on the other.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Template {

@@ -60,7 +60,13 @@ pub(super) struct Nature {
     pub(super) guarded: bool,
     /// Does it count through a list?
     pub(super) counts: bool,
+    /// Are its values short numbers: page numbers, page sizes, versions?
+    pub(super) short: bool,
 }
+
+/// Most digits of a number that may be that of a page, of a version, or a number of lines. Such a
+/// parameter matters on some pages only, and the pages on which it does are rarely seen twice.
+const SHORT_DIGITS: usize = 4;
 
 /// Values of a name that are looked at.
 const VALUES: u32 = 64;
@@ -68,7 +74,7 @@ const VALUES: u32 = 64;
 /// Looks at the names and values of a site.
 pub(super) fn natures(table: &Table) -> Vec<Nature> {
     let (params, sessions) = (ParamNames::built_in(), SessionNames::built_in());
-    let mut seen = vec![[0u32; 3]; table.names.len()];
+    let mut seen = vec![[0u32; 4]; table.names.len()];
     for link in &table.links {
         for param in table.params_of(link) {
             let counts = &mut seen[param.name as usize];
@@ -80,14 +86,17 @@ pub(super) fn natures(table: &Table) -> Vec<Nature> {
             counts[0] += 1;
             counts[1] += u32::from(listed);
             counts[2] += u32::from(Shape::of(value).is_some());
+            let digits = value.iter().all(u8::is_ascii_digit);
+            counts[3] += u32::from(digits && (1..=SHORT_DIGITS).contains(&value.len()));
         }
     }
     let is_in = |list: &[&[u8]], name: &[u8]| list.iter().any(|one| name.eq_ignore_ascii_case(one));
-    let nature = |(name, [all, listed, session]): (&Vec<u8>, &[u32; 3])| Nature {
+    let nature = |(name, [all, listed, session, short]): (&Vec<u8>, &[u32; 4])| Nature {
         listed: *all > 0 && listed * 10 >= all * 9,
         session: *all >= 8 && session * 10 >= all * 9,
         guarded: is_in(&GUARDED, name),
         counts: is_in(&COUNTERS, name),
+        short: *all > 0 && short * 10 >= all * 9,
     };
     table.names.iter().zip(&seen).map(nature).collect()
 }
@@ -128,7 +137,7 @@ pub(super) fn prior(table: &Table, natures: &[Nature], act: &Act) -> Prior {
                 Nature { session: true, guarded: false, .. } => usual,
                 _ => plain,
             };
-            Prior { guarded: nature.guarded && !nature.listed, ..base }
+            Prior { guarded: (nature.guarded || nature.short) && !nature.listed, ..base }
         }
         Act::Default(name, value) => {
             let nature = natures[*name as usize];

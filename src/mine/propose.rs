@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::candidates::{Act, Candidate, Reach};
 use super::paths::{PathAct, Template};
-use super::priors::Nature;
 use super::screen::Screen;
 use super::select::{CONTRADICTION_OF_HANDLER, contradicts, exceptions, is_below_bar};
 use super::table::Table;
@@ -25,7 +24,10 @@ const DEFAULTS_MAX: usize = 4;
 pub(super) fn places(table: &Table, votes: &Votes, screen: &Screen) -> Vec<Candidate> {
     let mut out: Vec<Act> = Vec::new();
     hosts(table, votes, screen, &mut out);
-    let asked = || votes.iter().filter(|(_, count)| **count >= VOTES_MIN);
+    // Where letters are folded first, what is spelled in capitals never meets a rule.
+    let folds = votes.get(&Act::Path(PathAct::FoldCase)).is_some_and(|count| *count >= VOTES_MIN);
+    let meets = |act: &Act| !folds || !matches!(act, Act::Path(path) if path.has_capitals());
+    let asked = || votes.iter().filter(|(act, count)| **count >= VOTES_MIN && meets(act));
     let mut texts: BTreeMap<u8, Vec<(u32, &PathAct)>> = BTreeMap::new();
     for (act, count) in asked() {
         match act {
@@ -137,7 +139,7 @@ fn hosts(table: &Table, votes: &Votes, screen: &Screen, out: &mut Vec<Act>) {
 
 /// Proposes candidates for parameters: those that contents ask for, where nothing that was seen of
 /// them alone speaks against it.
-pub(super) fn parameters(votes: &Votes, screen: &Screen, natures: &[Nature]) -> Vec<Candidate> {
+pub(super) fn parameters(votes: &Votes, screen: &Screen) -> Vec<Candidate> {
     let mut seen: BTreeMap<u32, Vec<(u32, Tally)>> = BTreeMap::new();
     for ((name, handler), tally) in &screen.params {
         seen.entry(*name).or_default().push((*handler, *tally));

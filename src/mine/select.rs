@@ -35,8 +35,6 @@ pub(super) struct Court<'a> {
     pub(super) handlers: &'a [u32],
     pub(super) calibration: &'a Calibration,
     pub(super) natures: &'a [Nature],
-    /// Links that are looked at; all if `None`.
-    pub(super) sample: Option<&'a [u32]>,
 }
 
 /// The channel through which the trials of a tally were seen.
@@ -62,7 +60,7 @@ pub(super) fn is_below_bar(tally: &Tally, chance: f64) -> bool {
 impl Court<'_> {
     /// Applies the candidates and tries them.
     pub(super) fn hear(&self, candidates: &[Candidate]) -> (Forms, Vec<Trials>) {
-        let forms = forms(self.table, self.handlers, candidates, self.sample);
+        let forms = forms(self.table, self.handlers, candidates);
         let trials = try_all(self.table, self.handlers, self.calibration, &forms, candidates.len());
         (forms, trials)
     }

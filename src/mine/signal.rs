@@ -2,7 +2,6 @@
 
 use super::bounds::wilson;
 use super::decay::Decay;
-use super::forms::Forms;
 use super::table::{Capture, Link, Map, Table, map};
 
 /// Borders of the gaps between two captures, in seconds: the same instant, an hour, a day, three, a
@@ -14,6 +13,18 @@ const PAIRS_MIN: u64 = 12;
 
 /// Least agreement of a page with itself over a gap at which pages are compared over it.
 const SAME_MIN: f64 = 0.4;
+
+/// Agreement of pages with themselves at once, below which a site may be noisy.
+const NOISE_MAX: f64 = 0.99;
+
+/// Gaps over which few pages change: a week, as in [`GAPS`].
+const NEAR: usize = 4;
+
+/// Quarters of days for which agreement is kept: half a year.
+const QUARTERS: usize = 4 * 183;
+
+/// Recaptures of one page that count in each gap.
+const RECAPTURES_MAX: u32 = 1;
 
 /// Seconds of a day.
 const DAY: f64 = 86_400.0;
@@ -58,13 +69,10 @@ pub(super) struct Calibration {
     pub(super) hot: Vec<bool>,
     /// Captures with each content, and on how many links.
     uses: Vec<u32>,
-    /// Pairs of contents that links were seen with, one after the other, and on how many links:
-    /// versions of one page.
-    versions: Map<(u32, u32), u32>,
     /// Agreement of a URL with itself, by gap, as pairs are compared.
     stability: [Count; GAPS.len() + 1],
-    /// The same as a curve over time, read off at the middle of each gap.
-    same: [f64; GAPS.len() + 1],
+    /// The same as a curve over time, read off at every quarter of a day; the last is for more.
+    same: Vec<f64>,
     /// The same with every capture taken at its word.
     pub(super) raw: Count,
     /// Are contents only believed when another capture confirms them?
@@ -90,7 +98,11 @@ pub(super) struct Comparison {
 
 impl Calibration {
     /// Measures `table`. Contents on more than `max(100, 1 %)` of the links are hot.
-    pub(super) fn measure(table: &Table) -> Calibration {
+    ///
+    /// `pages`, one number for each link, says which links are likely to be one page: then no page
+    /// has more than [`RECAPTURES_MAX`] recaptures in each gap. Reason: trials count pages, and the
+    /// few that everybody visits are not like the others.
+    pub(super) fn measure(table: &Table, pages: Option<&[u64]>) -> Calibration {
         let mut uses = vec![0u32; table.contents];
         let mut links = vec![0u32; table.contents];
         for link in table.links.iter().filter(|link| !link.moved) {
@@ -107,51 +119,31 @@ impl Calibration {
         for pair in recaptures(table) {
             raw.add(pair.0.content == pair.1.content);
         }
-        // Bodies that differ at every fetch are believed only where they come back.
-        let confirms = raw.pairs >= PAIRS_MIN && raw.share() < 0.995;
-        let hot: Vec<bool> = hot;
-        let mut versions = map();
-        for link in table.links.iter().filter(|link| !link.moved) {
-            for pair in pairs_of_versions(table.captures_of(link), &hot) {
-                *versions.entry(pair).or_insert(0) += 1;
-            }
-        }
+        let confirms = is_noisy(table, &uses);
         let mut calibration = Calibration {
-            versions,
             hot,
             uses,
             stability: Default::default(),
-            same: [1.0; GAPS.len() + 1],
+            same: Vec::new(),
             raw,
             confirms,
             gap_max: GAPS.len(),
             steady: true,
         };
-        let mut apart = [0.0; GAPS.len() + 1];
-        for (a, b) in recaptures(table) {
-            if calibration.believes(a, b) {
-                // A link must not be its own witness.
-                let agree = calibration.one_page(a.content, b.content, 1);
-                let gap = gap(a.time, b.time);
-                calibration.stability[gap].add(agree);
-                apart[gap] += if gap == 0 { 0.0 } else { a.time.abs_diff(b.time) as f64 };
-            }
-        }
-        let days = |gap: usize| apart[gap] / calibration.stability[gap].pairs.max(1) as f64 / DAY;
-        let points: Vec<(f64, Count)> =
-            (0..=GAPS.len()).map(|gap| (days(gap), calibration.stability[gap])).collect();
-        let decay = Decay::fit(&points);
-        for (gap, same) in calibration.same.iter_mut().enumerate() {
-            let border =
-                |gap: usize| GAPS.get(gap).map_or(2 * GAPS[GAPS.len() - 1], |end| *end) as f64;
-            let before = if gap == 0 { 0.0 } else { border(gap - 1) };
-            *same = decay.same((before + border(gap)) / 2.0 / DAY);
-        }
+        let agrees = |a: &Capture, b: &Capture| a.content == b.content;
+        let believed = |a: &Capture, b: &Capture| calibration.believes(a, b);
+        let (stability, decay) = fitted(table, pages, agrees, believed);
+        calibration.stability = stability;
+        calibration.same =
+            (0..QUARTERS).map(|quarter| decay.same((quarter as f64 + 0.5) / 4.0)).collect();
         let believed = calibration.believed();
         calibration.steady = believed.pairs < PAIRS_MIN || believed.share() >= 0.99;
         // Pages that change: pairs further apart say less and less.
-        let far = calibration.same.iter().position(|same| *same < SAME_MIN);
-        calibration.gap_max = far.map_or(GAPS.len(), |gap| gap.saturating_sub(1));
+        let days = calibration.same.iter().take_while(|same| **same >= SAME_MIN).count() as u64 / 4;
+        let near = |gap: &usize| GAPS.get(*gap).is_some_and(|border| *border <= days * 86_400);
+        let all = calibration.same.last().is_none_or(|same| *same >= SAME_MIN);
+        calibration.gap_max =
+            if all { GAPS.len() } else { (0..GAPS.len()).rev().find(near).unwrap_or(0) };
         calibration
     }
 
@@ -164,12 +156,6 @@ impl Calibration {
         let own = |content: u32| u32::from(a.content == content) + u32::from(b.content == content);
         let confirmed = |content: u32| self.uses[content as usize] > own(content);
         confirmed(a.content) && confirmed(b.content)
-    }
-
-    /// Do the contents belong to one page: are they equal, or versions of a page that was seen with
-    /// both under another URL? `own` is how many of the links in question were seen with both.
-    fn one_page(&self, a: u32, b: u32, own: u32) -> bool {
-        a == b || self.versions.get(&(a.min(b), a.max(b))).is_some_and(|links| *links > own)
     }
 
     /// The gap between the first captures of two links as far as it matters: 0 where pages agree
@@ -201,14 +187,15 @@ impl Calibration {
                 }
             }
         }
-        let (gap, _, one, other) = best?;
-        let both = |link: &Link| {
-            let seen = |content| table.captures_of(link).iter().any(|c| c.content == content);
-            u32::from(seen(one.content) && seen(other.content))
-        };
-        let agree = one.content == other.content
-            || self.one_page(one.content, other.content, both(a) + both(b));
-        Some(Comparison { agree, content: one.content, same: self.same[gap], gap })
+        let (gap, apart, one, other) = best?;
+        let agree = one.content == other.content;
+        Some(Comparison { agree, content: one.content, same: self.same(apart), gap })
+    }
+
+    /// Agreement of a page with itself after so many seconds.
+    fn same(&self, apart: u64) -> f64 {
+        let quarter = (apart / 21_600).min(QUARTERS as u64 - 1) as usize;
+        self.same.get(quarter).copied().unwrap_or(1.0)
     }
 
     /// Agreement of URLs with themselves, as they are compared.
@@ -219,42 +206,62 @@ impl Calibration {
         })
     }
 
-    pub(super) fn text(&self) -> String {
-        format!(
-            "stability {:?} same {:?} gap_max {} confirms {} steady {}",
-            self.stability, self.same, self.gap_max, self.confirms, self.steady
-        )
-    }
-
-    /// Marks as hot the contents that are spread over more than `keys` groups of `forms`.
-    pub(super) fn mark_spread(&mut self, table: &Table, forms: &Forms, keys: usize) {
-        let mut seen: Vec<(u32, u64)> = Vec::new();
-        for (key, link) in &forms.keys {
-            for capture in table.captures_of(&table.links[*link as usize]) {
-                seen.push((capture.content, *key));
-            }
-        }
-        seen.sort_unstable();
-        seen.dedup();
-        for group in seen.chunk_by(|a, b| a.0 == b.0) {
-            if group.len() > keys {
-                self.hot[group[0].0 as usize] = true;
-            }
-        }
+    /// Does a page agree with itself at any time?
+    pub(super) fn is_steady(&self) -> bool {
+        self.steady
     }
 }
 
-/// The distinct pairs of contents that follow each other among the captures of a link.
-fn pairs_of_versions(captures: &[Capture], hot: &[bool]) -> Vec<(u32, u32)> {
-    let mut pairs: Vec<(u32, u32)> = captures
-        .windows(2)
-        .map(|pair| (pair[0].content, pair[1].content))
-        .filter(|(a, b)| a != b && !hot[*a as usize] && !hot[*b as usize])
-        .map(|(a, b)| (a.min(b), a.max(b)))
-        .collect();
-    pairs.sort_unstable();
-    pairs.dedup();
-    pairs
+/// Counts recaptures by gap, and the curve through them.
+fn fitted(
+    table: &Table,
+    pages: Option<&[u64]>,
+    agrees: impl Fn(&Capture, &Capture) -> bool,
+    counts: impl Fn(&Capture, &Capture) -> bool,
+) -> ([Count; GAPS.len() + 1], Decay) {
+    let mut stability = [Count::default(); GAPS.len() + 1];
+    let mut apart = [0.0; GAPS.len() + 1];
+    let mut seen: Map<(u64, usize), u32> = map();
+    for (number, link) in table.links.iter().enumerate().filter(|(_, link)| !link.moved) {
+        for pair in table.captures_of(link).windows(2) {
+            let (a, b) = (&pair[0], &pair[1]);
+            let gap = gap(a.time, b.time);
+            if !counts(a, b) {
+                continue;
+            }
+            if let Some(pages) = pages {
+                let of_page = seen.entry((pages[number], gap)).or_insert(0);
+                *of_page += 1;
+                if *of_page > RECAPTURES_MAX {
+                    continue;
+                }
+            }
+            stability[gap].add(agrees(a, b));
+            apart[gap] += if gap == 0 { 0.0 } else { a.time.abs_diff(b.time) as f64 };
+        }
+    }
+    let days = |gap: usize| apart[gap] / stability[gap].pairs.max(1) as f64 / DAY;
+    let points: Vec<(f64, Count)> =
+        (0..=GAPS.len()).map(|gap| (days(gap), stability[gap])).collect();
+    (stability, Decay::fit(&points))
+}
+
+/// Do bodies differ at every fetch, by what nobody else gets? Then pages disagree with themselves
+/// at once, and mostly by contents that never come back. Pages that change or have some versions
+/// are no noise: their contents come back.
+fn is_noisy(table: &Table, uses: &[u32]) -> bool {
+    let (counts, decay) = fitted(table, None, |a, b| a.content == b.content, |_, _| true);
+    let pairs: u64 = counts.iter().map(|count| count.pairs).sum();
+    if pairs < PAIRS_MIN || decay.same(0.0) >= NOISE_MAX {
+        return false;
+    }
+    let mut alone = Count::default();
+    for (a, b) in recaptures(table).filter(|(a, b)| a.content != b.content) {
+        if gap(a.time, b.time) <= NEAR {
+            alone.add(uses[a.content as usize] == 1 || uses[b.content as usize] == 1);
+        }
+    }
+    alone.pairs > 0 && alone.share() >= 0.8
 }
 
 /// Pairs of captures of one link that follow each other.
@@ -292,7 +299,7 @@ mod tests {
             })
             .collect();
         let table = table(&rows);
-        let calibration = Calibration::measure(&table);
+        let calibration = Calibration::measure(&table, None);
         assert!(!calibration.confirms);
         assert_eq!(calibration.raw, Count { agree: 50, pairs: 50 });
         let compared = calibration.compare(&table, &table.links[0], &table.links[1]).unwrap();
@@ -316,7 +323,7 @@ mod tests {
             }
         }
         let table = table(&rows);
-        let calibration = Calibration::measure(&table);
+        let calibration = Calibration::measure(&table, None);
         assert!(calibration.confirms && calibration.raw.share() < 0.7);
         assert!(calibration.believed().share() > 0.99);
         let mut agreed = 0;
@@ -335,7 +342,7 @@ mod tests {
             .map(|n| (format!("http://a.test/{n}"), 0, if n < 150 { "empty" } else { "x" }.into()))
             .collect();
         let table = table(&rows);
-        let calibration = Calibration::measure(&table);
+        let calibration = Calibration::measure(&table, None);
         assert_eq!(calibration.hot.iter().filter(|hot| **hot).count(), 1);
         let empty = table
             .links

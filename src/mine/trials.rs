@@ -301,8 +301,8 @@ mod tests {
         let candidates: Vec<Candidate> =
             [b"sid".as_slice(), b"cb"].map(|text| Candidate::new(Act::Drop(name(text)))).to_vec();
         let handlers = vec![0; table.paths.len()];
-        let calibration = Calibration::measure(&table);
-        let forms = forms(&table, &handlers, &candidates, None);
+        let calibration = Calibration::measure(&table, None);
+        let forms = forms(&table, &handlers, &candidates);
         let trials = try_all(&table, &handlers, &calibration, &forms, 2);
         for tried in &trials {
             assert_eq!((tried.all.good, tried.all.trials, tried.alone.trials), (60, 60, 0));
@@ -311,7 +311,7 @@ mod tests {
         let with_id: Vec<Candidate> = [b"sid".as_slice(), b"cb", b"id"]
             .map(|text| Candidate::new(Act::Drop(name(text))))
             .to_vec();
-        let forms = super::super::forms::forms(&table, &handlers, &with_id, None);
+        let forms = super::super::forms::forms(&table, &handlers, &with_id);
         let trials = try_all(&table, &handlers, &calibration, &forms, 3);
         assert_eq!(trials[2].all.good, 0);
     }

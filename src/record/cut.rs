@@ -44,6 +44,16 @@ impl<'a> Cut<'a> {
         self.word()
     }
 
+    /// The digits of a bare field, or nothing for `-`; `None` for anything else.
+    #[inline]
+    pub(crate) fn number(&mut self) -> Option<&'a [u8]> {
+        let digits = self.rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        let dashes = usize::from(self.rest.starts_with(b"-"));
+        let end = digits + dashes;
+        let is_last = matches!(self.rest.get(end), None | Some(b' '));
+        (end > 0 && is_last).then(|| self.take(dashes, end, end))
+    }
+
     /// The text of a quoted field; `None` if there is no quote in front, or none behind it.
     #[inline]
     pub(crate) fn quoted(&mut self) -> Option<&'a [u8]> {
@@ -167,6 +177,25 @@ mod tests {
             is_escaped = *byte == b'\\' && !is_escaped;
         }
         None
+    }
+
+    #[test]
+    fn numbers() {
+        for (given, expected, why) in [
+            (&b"12 3"[..], Some(("12", "3")), "digits"),
+            (b"12", Some(("12", "")), "digits at the end"),
+            (b"- 3", Some(("", "3")), "the sign for nothing"),
+            (b"-", Some(("", "")), "the same at the end"),
+            (b"-1 3", None, "no number is negative"),
+            (b"1.5 3", None, "a fraction"),
+            (b" 3", None, "an empty field"),
+            (b"", None, "nothing"),
+        ] {
+            let mut cut = Cut::new(given);
+            let found = cut.number().map(|digits| (digits, cut.rest()));
+            let expected = expected.map(|(digits, rest)| (digits.as_bytes(), rest.as_bytes()));
+            assert_eq!(found, expected, "{}: {why}", show(given));
+        }
     }
 
     proptest! {

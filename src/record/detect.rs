@@ -10,11 +10,9 @@ use crate::error::{Error, Result};
 use crate::parts;
 use crate::reject::Reject;
 
-/// Most lines that are looked at. Reason: enough for shares in steps of a thousandth.
-const SAMPLE_LINES: usize = 1000;
-
-/// Most bytes that are looked at.
-const SAMPLE_BYTES: usize = 512 << 10;
+/// Most bytes that are looked at. Reason: less than the smallest chunk of any job, so that what a
+/// file is does not depend on how it is cut up.
+const SAMPLE_BYTES: usize = 8 << 10;
 
 /// Share of the lines that a format has to understand, in percent.
 const SHARE_MIN_PERCENT: usize = 90;
@@ -46,6 +44,7 @@ impl Candidate {
 fn sample(chunk: &[u8], separator: u8) -> Vec<&[u8]> {
     let within = &chunk[..chunk.len().min(SAMPLE_BYTES)];
     let within = within.strip_prefix(b"\xef\xbb\xbf").unwrap_or(within);
+    // The last line is cut, unless it is the only one.
     let whole = match memchr::memrchr(separator, within) {
         Some(end) if chunk.len() > SAMPLE_BYTES => &within[..=end],
         _ => within,
@@ -53,7 +52,6 @@ fn sample(chunk: &[u8], separator: u8) -> Vec<&[u8]> {
     Lines::new(whole, separator)
         .map(|line| line.strip_suffix(b"\r").unwrap_or(line))
         .filter(|line| line.iter().any(|byte| *byte > b' '))
-        .take(SAMPLE_LINES)
         .collect()
 }
 

@@ -5,6 +5,7 @@
 mod budget;
 mod cli;
 mod floors;
+mod formats;
 mod lanes;
 mod laws;
 mod rules;

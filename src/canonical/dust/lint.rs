@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use super::assemble::names_above;
 use super::compile::{self, Act, Compiled, Condition};
 use super::glob::Glob;
-use super::{DustRules, RuleFile, names_above};
+use super::{DustRules, RuleFile};
 use crate::limits::DUST_SITE_RULES_MAX;
 
 impl DustRules {

@@ -102,7 +102,9 @@ impl Target {
     /// Cuts the query into its pieces.
     pub(super) fn cut(&mut self) {
         let Pieces { list, written, has_changed } = &mut self.pieces;
-        (list.clear(), written.clear(), *has_changed = false);
+        list.clear();
+        written.clear();
+        *has_changed = false;
         let Some(query) = &self.query else { return };
         let mut start = 0;
         for end in memchr::memchr_iter(b'&', query).chain([query.len()]) {

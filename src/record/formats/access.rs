@@ -20,7 +20,7 @@ use memchr::memchr;
 
 pub(crate) use infer::{recognize, recognize_clf, recognize_combined, recognize_vhost};
 
-use crate::record::cut::{Cut, is_number, is_status, value};
+use crate::record::cut::{Cut, value};
 use crate::record::found::{Escapes, Found, Parsed};
 use crate::record::line_format::LineFormat;
 use crate::record::request;
@@ -108,19 +108,12 @@ impl Access {
                 }
                 Column::Request => request = cut.quoted()?,
                 Column::Status => {
-                    let status = value(cut.word()?);
-                    if !is_status(status) && !status.is_empty() {
+                    found.fields.status = cut.number()?;
+                    if !matches!(found.fields.status.len(), 0 | 3) {
                         return None;
                     }
-                    found.fields.status = status;
                 }
-                Column::Size => {
-                    let size = value(cut.word()?);
-                    if !is_number(size) && !size.is_empty() {
-                        return None;
-                    }
-                    found.fields.size = size;
-                }
+                Column::Size => found.fields.size = cut.number()?,
                 Column::Host => found.host = value(cut.field()?),
                 // A line may end early, but not before what its URL is made of.
                 other => {

@@ -124,6 +124,7 @@ impl LineFormat for Balancer {
 mod tests {
     use super::*;
     use crate::bytes::show;
+    use crate::record::formats::samples::{sample, sample_urls};
 
     fn shown(balancer: Balancer, line: &[u8]) -> String {
         let mut found = Found::default();
@@ -225,6 +226,19 @@ mod tests {
             let given = given.replacen('F', FRONT, 1);
             assert_eq!(shown(balancer, given.as_bytes()), expected, "{given}: {why}");
         }
+    }
+
+    #[test]
+    fn samples() {
+        assert_eq!(
+            sample_urls(&sample("alb.log"), recognize),
+            [
+                "GET https://www.example.com:443/a?b=1&a=2 ? 200",
+                "GET https://www.example.com:443/a?a=2&b=1 ? 200",
+                "GET http://www.example.com:80/q?x=\"a b\" ? 301",
+                "no-request",
+            ]
+        );
     }
 
     #[test]

@@ -26,6 +26,10 @@ use crate::record::line_format::LineFormat;
 use crate::record::request;
 use crate::reject::Reject;
 
+/// Longest literal in bytes that is looked for by its first byte. Reason: a searcher for longer ones
+/// takes longer to set up than most fields are to pass.
+const SHORT_LITERAL_BYTES: usize = 8;
+
 /// The format that `text` tells: a string of nginx or Apache, or one of the names `common`,
 /// `combined`, `vhost_combined` and `combinedio`.
 ///
@@ -164,7 +168,7 @@ impl Group {
                 let mut at = 0;
                 loop {
                     at += memchr(b'"', &rest[at..])?;
-                    if rest[at..].starts_with(&self.literal) && !is_escaped(rest, at) {
+                    if self.is_literal(&rest[at..]) && !is_escaped(rest, at) {
                         return Some(at);
                     }
                     at += 1;
@@ -186,13 +190,32 @@ impl Group {
     fn literal_in(&self, rest: &[u8], from: usize, passed: usize) -> Option<usize> {
         let mut at = from;
         for more in (0..=passed).rev() {
-            at += match self.literal.as_slice() {
-                [only] => memchr(*only, &rest[at..])?,
-                literal => memmem::find(&rest[at..], literal)?,
-            };
-            at += usize::from(more > 0);
+            at += self.next_literal(&rest[at..])? + usize::from(more > 0);
         }
         Some(at)
+    }
+
+    /// Does `rest` start with the literal? Byte by byte: most are too short to be worth a call.
+    #[inline]
+    fn is_literal(&self, rest: &[u8]) -> bool {
+        rest.len() >= self.literal.len()
+            && self.literal.iter().zip(rest).all(|(mine, theirs)| mine == theirs)
+    }
+
+    #[inline]
+    fn next_literal(&self, rest: &[u8]) -> Option<usize> {
+        if self.literal.len() > SHORT_LITERAL_BYTES {
+            return memmem::find(rest, &self.literal);
+        }
+        let first = *self.literal.first()?;
+        let mut at = 0;
+        loop {
+            at += memchr(first, &rest[at..])?;
+            if self.is_literal(&rest[at..]) {
+                return Some(at);
+            }
+            at += 1;
+        }
     }
 }
 

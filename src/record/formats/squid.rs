@@ -121,6 +121,7 @@ fn is_hierarchy(text: &[u8]) -> bool {
 mod tests {
     use super::*;
     use crate::bytes::show;
+    use crate::record::formats::samples::{sample, sample_urls};
 
     fn shown(line: &[u8]) -> String {
         let mut found = Found::default();
@@ -223,6 +224,22 @@ mod tests {
         ] {
             assert_eq!(shown(given.as_bytes()), expected, "{given}: {why}");
         }
+    }
+
+    #[test]
+    fn samples() {
+        assert_eq!(
+            sample_urls(&sample("squid.log"), recognize),
+            [
+                "GET http://www.example.com/a?b=1&a=2 ? 200",
+                "GET http://www.example.com:80/a?a=2&b=1 ? 200",
+                "GET http://blocked.example/ ? 403",
+                "no-page",
+                "no-request",
+                "bad-request",
+                "GET http://www.example.com/slow ?",
+            ]
+        );
     }
 
     #[test]

@@ -2,6 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::bytes::show;
+use crate::record::formats::samples::{sample, sample_urls};
 
 /// What was found in `line`, in one string, without what is empty.
 fn shown(access: &Access, line: &[u8]) -> String {
@@ -291,6 +292,39 @@ proptest! {
         Access::combined().parse(line.as_bytes(), &mut found);
         infer::infer(&[line.as_bytes()]);
     }
+}
+
+#[test]
+fn samples() {
+    assert_eq!(
+        sample_urls(&sample("combined.log"), recognize_combined),
+        [
+            "GET /shop/?page=2&sort=price ? 200",
+            "GET /shop/?sort=price&page=2 ? 200",
+            "GET /shop/?page=2&sort=price&utm_source=mail ? 304",
+            "GET /search?q=\"red shoes\" ? 200",
+            "GET /tel:+1 (555) 0100 ? 404",
+            "GET http://proxy.example.com/a ? 400",
+            "GET /old ? 200",
+            "no-request",
+            "bad-request",
+            "no-page",
+            "no-page",
+            "GET /shop/%7Ebob ? 200",
+            "GET /shop/~bob ? 200",
+        ]
+    );
+    assert_eq!(
+        sample_urls(&sample("access.log"), recognize),
+        [
+            "GET www.example.com /a?b=1&a=2 ? 200",
+            "GET www.example.com /a?a=2&b=1 ? 200",
+            "GET shop.example.com /a?a=2&b=1 ? 200",
+            "HEAD 198.51.100.7 / ? 301",
+            "GET shop.example.com /b/./c ? 200",
+            "GET shop.example.com /b/c ? 200",
+        ]
+    );
 }
 
 #[test]

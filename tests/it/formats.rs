@@ -1,0 +1,193 @@
+//! The laws of formats: each is recognized, none loses a line, none depends on how files are cut.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use undust::canonical::{Canonicalizer, Profile};
+use undust::cluster::Seen;
+use undust::fingerprint::FingerprintKey;
+use undust::input::{Containers, InputPlan};
+use undust::pipeline::{self, DedupPlan, FormatChoice, FormatPlan, Job, Memory, NoWatch, Print};
+use undust::record::{Entries, Entry, Layout, Reading, Workspace, detect, formats};
+use undust::report::{Claims, Tally};
+
+/// Samples, and what they are. Every file in `data/samples` is here.
+const SAMPLES: [(&str, &str); SAMPLE_COUNT] = [
+    ("access.log", "access"),
+    ("alb.log", "alb"),
+    ("archive.warc.gz", "warc"),
+    ("caddy.jsonl", "jsonl"),
+    ("captures.cdx", "cdx"),
+    ("captures.cdxj", "cdxj"),
+    ("cloudfront.tsv", "cloudfront"),
+    ("combined.log", "combined"),
+    ("crawl.log", "crawllog"),
+    ("kasztp.txt.zst", "lines"),
+    ("messy.txt", "lines"),
+    ("pages.csv", "csv"),
+    ("pages.jsonl", "jsonl"),
+    ("reddit.txt", "lines"),
+    ("redirects.tsv", "tsv"),
+    ("sitemap.xml", "sitemap"),
+    ("squid.log", "squid"),
+    ("tiny.txt", "lines"),
+    ("tweetfeed.txt.gz", "lines"),
+    ("w3c.log", "w3c"),
+];
+const SAMPLE_COUNT: usize = 20;
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("data/samples")
+}
+
+const READING: Reading = Reading { separator: b'\n', line_bytes_max: 1 << 20, verbatim: false };
+
+/// What `dedup` writes for a file, its counts, and the format it had.
+fn dedup(
+    path: &Path,
+    format: Option<&str>,
+    print: Print,
+    chunk_bytes: usize,
+) -> (Vec<u8>, Tally, String) {
+    let canonicalizer = Canonicalizer::new(Profile::named("crawl").unwrap());
+    let choice = format.map(|name| FormatChoice::Named(name.to_string()));
+    let containers = if format.is_some() { Containers::None } else { Containers::Detect };
+    let job = Job {
+        input: InputPlan {
+            paths: vec![path.to_path_buf()],
+            chunk_bytes,
+            map: false,
+            containers,
+            ..InputPlan::default()
+        },
+        format: FormatPlan { format: choice, ..FormatPlan::default() },
+        rejects: None,
+        canonicalizer: &canonicalizer,
+        key: FingerprintKey::from_bytes([1; 16]),
+        threads: 2,
+        memory: Memory::default(),
+        watch: &NoWatch,
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out");
+    let mut output = Claims::new(&[]).open(Some(&out)).unwrap();
+    let plan = DedupPlan { print, seen: &Seen::default() };
+    let outcome = pipeline::dedup(&job, &plan, &mut output).unwrap();
+    output.publish().unwrap();
+    let name = outcome.files[0].layout.name().to_string();
+    (fs::read(out).unwrap(), outcome.tally, name)
+}
+
+#[test]
+fn every_sample_is_recognized() {
+    let mut found: Vec<String> = fs::read_dir(folder())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    found.sort();
+    assert_eq!(found, SAMPLES.map(|(name, _)| name.to_string()));
+    for (sample, expected) in SAMPLES {
+        let (text, tally, format) = dedup(&folder().join(sample), None, Print::Original, 1 << 20);
+        assert_eq!(format, expected, "{sample}");
+        assert!(tally.records > 0 && !text.is_empty(), "{sample}");
+    }
+}
+
+#[test]
+fn how_a_file_is_cut_does_not_show() {
+    let scratch = tempfile::tempdir().unwrap();
+    // Rows over several lines, quotes that open nothing, a header in the middle.
+    let quoted = scratch.path().join("quoted");
+    let rows = "\"http://a.test/\n1\",\"two\nlines, \"\"quoted\"\"\"\nhttp://a.test/2,5\" disk\n";
+    fs::write(&quoted, format!("url,title\n{}", rows.repeat(2_000))).unwrap();
+    let columns = scratch.path().join("columns");
+    let logs = "#Fields: date time cs-method cs-uri-stem sc-status\n\
+                2026-01-01 00:00:00 GET /a 200\n\
+                2026-01-01 00:00:00 GET /c 200\n\
+                #Fields: sc-status cs-uri-stem cs-method\n200 /b GET\n200 /a GET\n";
+    fs::write(&columns, logs.repeat(1_000)).unwrap();
+    let samples = SAMPLES.map(|(sample, _)| folder().join(sample));
+    for path in samples.iter().chain([&quoted, &columns]) {
+        for print in [Print::Original, Print::Canonical, Print::Line] {
+            let (text, tally, format) = dedup(path, None, print, 1 << 20);
+            for chunk_bytes in [16 << 10, 40_009] {
+                let cut = dedup(path, None, print, chunk_bytes);
+                assert!(cut == (text.clone(), tally.clone(), format.clone()), "{path:?} {print:?}");
+            }
+        }
+    }
+    let (text, tally, _) = dedup(&quoted, None, Print::Original, 1 << 20);
+    let text = String::from_utf8(text).unwrap();
+    assert_eq!((tally.unique, tally.comments, tally.rejected.total()), (2, 1, 0), "{text}");
+    let (text, tally, _) = dedup(&columns, None, Print::Original, 1 << 20);
+    assert_eq!(String::from_utf8(text).unwrap(), "/a\n/c\n/b\n");
+    assert_eq!((tally.records, tally.comments), (4_000, 2_000));
+}
+
+/// Every format, told by its own sample or by lines of its own, on every file: no panic, and every
+/// byte is in some entry.
+#[test]
+fn any_format_on_any_file_loses_no_line() {
+    let own = [
+        ("clf", "h - - [10/Oct/2000:13:55:36 -0700] \"GET /a HTTP/1.0\" 200 23"),
+        (
+            "squid",
+            "1438854186.000      0 10.0.0.1 TCP_MISS/304 124 GET http://a.test/ - HIER_DIRECT/10.9.9.9 text/html",
+        ),
+        ("jsonl", "{\"url\": \"http://a.test/\"}"),
+        ("csv", "url,status\nhttp://a.test/,200"),
+        ("tsv", "url\tstatus\nhttp://a.test/\t200"),
+        (
+            "cdx",
+            " CDX N b a m s k r M S V g\ncom,a)/ 20140126200624 http://a.test/ text/html 200 X - - 1 2 f",
+        ),
+        ("cdxj", "com,a)/ 20140126200624 {\"url\": \"http://a.test/\"}"),
+        (
+            "w3c",
+            "#Fields: date time cs-method cs-uri-stem sc-status\n2026-01-01 00:00:00 GET /a 200",
+        ),
+        (
+            "crawllog",
+            "2006-02-23T10:52:43.207Z     1         55 dns:www.kb.dk P http://www.kb.dk/ text/dns #049 20060223095242629+10 - - -",
+        ),
+    ];
+    let mut layouts: Vec<Layout> = vec![Layout::default()];
+    for (name, text) in own {
+        layouts.push(detect::as_told(name, text.as_bytes(), READING).unwrap());
+    }
+    let mut files: Vec<Vec<u8>> =
+        SAMPLES.iter().map(|(sample, _)| fs::read(folder().join(sample)).unwrap()).collect();
+    let hostile = folder().join("../hostile/nasty.bin.zst");
+    files.push(zstd::decode_all(fs::File::open(hostile).unwrap()).unwrap());
+    files.extend(own.map(|(_, text)| text.as_bytes().to_vec()));
+    // Bytes as they come, by a generator of the simplest kind.
+    let mut state = 1u64;
+    files.push(
+        (0..100_000)
+            .map(|_| {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                (state >> 56) as u8
+            })
+            .collect(),
+    );
+    let mut workspace = Workspace::default();
+    for layout in &layouts {
+        for file in &files {
+            let mut entries = Entries::new(file, false, READING, layout, &mut workspace);
+            let mut bytes = 0;
+            while let Some(entry) = entries.next() {
+                bytes += 1 + match entry {
+                    Entry::Record(record) => record.line.len(),
+                    Entry::Empty(line)
+                    | Entry::Comment(line)
+                    | Entry::Filtered(line)
+                    | Entry::Reject(_, line) => line.len(),
+                };
+            }
+            let is_whole = file.last() == Some(&b'\n');
+            let expected = file.len() + usize::from(!is_whole && !file.is_empty());
+            assert_eq!(bytes, expected, "{}", layout.name());
+        }
+    }
+    assert!(formats::names().count() > layouts.len());
+}
