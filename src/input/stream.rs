@@ -97,7 +97,8 @@ impl Disk {
         let start = buffer.len();
         let mut scanned = start;
         let mut has_line = memchr::memchr(separator, buffer).is_some();
-        while buffer.len() < start + bytes {
+        // Before the first read as well: what was read to tell the format may be all for a while.
+        while buffer.len() < start + bytes && !(has_line && !is_ready(&self.origin.file)) {
             let before = buffer.len();
             let most = (start + bytes - before).min(STREAM_READ_BYTES);
             buffer.resize(before + most, 0);
@@ -111,9 +112,6 @@ impl Disk {
             }
             has_line |= memchr::memchr(separator, &buffer[scanned..]).is_some();
             scanned = buffer.len();
-            if has_line && !is_ready(&self.origin.file) {
-                break;
-            }
         }
         Ok(false)
     }

@@ -393,6 +393,22 @@ fn pipes_are_read() {
 }
 
 #[test]
+fn lines_of_a_slow_pipe_do_not_wait_for_more() {
+    // Shorter and longer than what tells a compression.
+    for first in [&b"a\nb\nc\nd\ne\n"[..], b"http://a.test/\n", &b"http://a.test/\n".repeat(99)] {
+        let dir = Dir::new();
+        let path = dir.pipe("pipe");
+        let mut pipe = OpenOptions::new().read(true).write(true).open(&path).unwrap();
+        pipe.write_all(first).unwrap();
+        let mut input = Input::open(&plan(&[&path])).unwrap();
+        // The pipe stays open: without the promise this would wait for ever.
+        assert_eq!(input.next().unwrap().unwrap().bytes(), first);
+        drop(pipe);
+        assert!(input.next().is_none());
+    }
+}
+
+#[test]
 #[cfg(target_os = "linux")]
 fn made_up_files_are_read() {
     for path in ["/proc/self/status", "/sys/kernel/mm/transparent_hugepage/enabled"] {

@@ -240,6 +240,10 @@ impl Survey {
             let more = [Some(tally.duplicate), Some(level.changed)];
             row("rule", level.name.as_bytes(), level.merged, &more)?;
         }
+        for rule in &self.site_rules {
+            let more = [Some(tally.duplicate), Some(rule.changed)];
+            row("site-rule", rule.title.as_bytes(), rule.merged, &more)?;
+        }
         for cluster in &self.clusters {
             row("cluster", &cluster.canonical, cluster.lines, &[records])?;
         }

@@ -78,8 +78,8 @@ pub static REPORT: Table = Table {
     columns: &[
         text(
             "part",
-            "`total`, `rejected`, `unparsed`, `rule`, `cluster`, `host`, `section`, `parameter`, `status`, \
-             `time` or `agent`",
+            "`total`, `rejected`, `unparsed`, `rule`, `site-rule`, `cluster`, `host`, `section`, `parameter`, \
+             `status`, `time` or `agent`",
         ),
         text("name", "of the total, the kind, the rule; the canonical form; the host and so on"),
         number(
@@ -87,7 +87,10 @@ pub static REPORT: Table = Table {
             "records; from `rule` on those that are duplicates, for `cluster` its lines",
         ),
         number("of", "the records of which `count` is a part"),
-        number("changed", "for `rule`: the records that the rule changed, duplicates or not"),
+        number(
+            "changed",
+            "for `rule` and `site-rule`: the records that it changed, duplicates or not",
+        ),
         number("urls", "from `host` on: different URLs, byte for byte"),
         number("unique", "from `host` on: different pages"),
         number("other_spelling", "from `host` on: records that spell their page another way"),
