@@ -2,7 +2,8 @@
 //!
 //! The group `fused` is the canonicalizer as everybody uses it: the lines that the fast lane
 //! refuses go through the reference lane and are in its figures. The group `reference` is the slow
-//! lane alone.
+//! lane alone. The group `rules` is the profile crawl without rules of sites (`none`), with such of
+//! 10,000 other sites (`elsewhere`), and with five for every host of the list (`here`).
 
 mod corpus;
 
@@ -10,7 +11,9 @@ use std::hint::black_box;
 
 use corpus::Corpus;
 use criterion::{Criterion, SamplingMode};
-use undust::canonical::{Canonicalizer, Profile, Scratch};
+use undust::canonical::{
+    Canonicalizer, DustRule, DustRules, Kind, Profile, RuleFile, Scratch, Settings,
+};
 
 /// Profiles that parse and that users choose between.
 const PROFILES: [&str; 3] = ["rfc3986", "crawl", "aggressive"];
@@ -62,8 +65,58 @@ fn lanes(c: &mut Criterion) {
     }
 }
 
+/// Five rules for each of `sites`.
+fn rules(sites: impl Iterator<Item = String>) -> DustRules {
+    let text = String::from;
+    let rules = sites.flat_map(|site| {
+        [
+            Kind::DropParam { param: text("sid") },
+            Kind::DropParam { param: text("ref*") },
+            Kind::DefaultParam { param: text("page"), value: text("1") },
+            Kind::AliasSuffix { from: text("index.html"), to: text("") },
+            Kind::DropSegment { segment: text("(S({*}))") },
+        ]
+        .map(|kind| DustRule::new(&site, kind))
+    });
+    let file = RuleFile { rules: rules.collect(), ..RuleFile::default() };
+    DustRules::compile(&file).strict().expect("the rules hold together")
+}
+
+fn rules_of_sites(c: &mut Criterion) {
+    for corpus in [Corpus::generated(LINES), Corpus::reddit()] {
+        let lane = Canonicalizer::new(Profile::named("crawl").expect("the profile is built in"));
+        let mut scratch = Scratch::default();
+        let mut hosts = std::collections::BTreeSet::new();
+        for line in corpus.lines() {
+            let form = lane.canonical(line, &mut scratch).form;
+            let host = undust::parts::host_of(form).and_then(|host| std::str::from_utf8(host).ok());
+            hosts.extend(host.filter(|host| !host.is_empty()).map(String::from));
+        }
+        let elsewhere = (0..10_000).map(|number| format!("site-{number}.test"));
+        for (name, dust) in [
+            ("none", DustRules::default()),
+            ("elsewhere", rules(elsewhere)),
+            ("here", rules(hosts.into_iter())),
+        ] {
+            let settings = Settings { dust, ..Settings::default() };
+            let profile = settings.build().expect("rules go with the profile");
+            let slow = Canonicalizer::reference_only(profile.clone());
+            let fast = Canonicalizer::new(profile);
+            let expected = answer(&slow, &corpus, &mut scratch);
+            let mut group = c.benchmark_group("rules");
+            group.throughput(corpus.throughput());
+            group.sampling_mode(SamplingMode::Flat).sample_size(20);
+            group.bench_function(format!("{name}/{}", corpus.name), |b| {
+                b.iter(|| assert_eq!(answer(&fast, black_box(&corpus), &mut scratch), expected));
+            });
+            group.finish();
+        }
+    }
+}
+
 fn main() {
     let mut criterion = Criterion::default().configure_from_args();
     lanes(&mut criterion);
+    rules_of_sites(&mut criterion);
     criterion.final_summary();
 }

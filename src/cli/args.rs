@@ -267,16 +267,55 @@ pub(super) struct RulesArgs {
 
 #[derive(Debug, Subcommand)]
 pub(super) enum RulesCommand {
-    /// List all rules: number, class, which profiles have them, what they do
-    List(Box<ProfileArgs>),
+    /// List all rules: number, class, which profiles have them, what they do; or those of a rule file
+    List(Box<RulesListArgs>),
     /// Show the page of a rule
     Show {
         /// Its name
         rule: String,
     },
+    /// Check a rule file: mistakes, loops, rules that do nothing; exit with 1 if there are any
+    Lint {
+        /// The rule file
+        file: PathBuf,
+    },
+    /// Check that the examples of a rule file become equal; exit with 1 if any does not
+    Test(Box<RulesTestArgs>),
+    /// Write the rules of a rule file in the format of another program
+    Export {
+        /// The rule file
+        file: PathBuf,
+        /// robots: Clean-param lines; nutch: urlnormalizer-regex; clearurls: its data; json: all of it
+        #[arg(long, value_enum)]
+        to: RuleFormatArg,
+    },
     /// Print the pages of all rules as one Markdown document: docs/rules.md
     #[command(hide = true)]
     Pages,
+}
+
+#[derive(ClapArgs, Debug)]
+pub(super) struct RulesListArgs {
+    /// A rule file; without one, the built-in rules are listed
+    pub(super) file: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) profile: ProfileArgs,
+}
+
+#[derive(ClapArgs, Debug)]
+pub(super) struct RulesTestArgs {
+    /// The rule file
+    pub(super) file: PathBuf,
+    #[command(flatten)]
+    pub(super) profile: ProfileArgs,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum RuleFormatArg {
+    Robots,
+    Nutch,
+    Clearurls,
+    Json,
 }
 
 #[derive(ClapArgs, Debug)]

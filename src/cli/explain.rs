@@ -7,7 +7,7 @@ use super::args::ExplainArgs;
 use super::commands::print;
 use super::{DONE, NO};
 use crate::bytes::show;
-use crate::canonical::Canonicalizer;
+use crate::canonical::{Canonicalizer, RuleId};
 use crate::error::Result;
 
 pub(super) fn run(args: &ExplainArgs) -> Result<u8> {
@@ -56,8 +56,17 @@ fn tell_steps(canonicalizer: &Canonicalizer, url: &[u8], text: &mut String) -> b
                 let what = if trace.scheme_added { "scheme added" } else { "parsed" };
                 row(what, &trace.parsed);
             }
+            let dust = &canonicalizer.profile().options.dust;
+            let mut before = &trace.parsed;
             for step in &trace.steps {
                 row(step.rule.name(), &step.after);
+                if step.rule == RuleId::Dust {
+                    for rule in dust.fired(before) {
+                        let title = dust.title(rule).unwrap_or_default();
+                        row("", format!("(rule {}, {title})", rule + 1).as_bytes());
+                    }
+                }
+                before = &step.after;
             }
             row("canonical", trace.canonical());
             true

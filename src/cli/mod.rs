@@ -8,6 +8,7 @@ mod explain;
 mod memory;
 mod plan;
 mod progress;
+mod rule_files;
 mod rules;
 mod stats;
 mod words;

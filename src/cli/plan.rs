@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::args::{InputArgs, ProfileArgs, RunArgs};
 use super::memory::{self, Amount};
 use crate::canonical::{
-    Canonicalizer, DefaultRow, DustRules, KeepRow, Profile, Settings, read_hosts,
+    Canonicalizer, DefaultRow, DustRules, KeepRow, Profile, RuleFile, Settings, read_hosts,
 };
 use crate::error::{Error, Result};
 use crate::input::InputPlan;
@@ -63,6 +63,11 @@ impl InputArgs {
 impl ProfileArgs {
     /// The profile that file and flags describe.
     pub(super) fn profile(&self) -> Result<Profile> {
+        self.all_settings()?.build()
+    }
+
+    /// What file and flags say together.
+    pub(super) fn all_settings(&self) -> Result<Settings> {
         let file = match &self.config {
             None => Settings::default(),
             Some(path) => Settings::parse(&read_text(path)?)
@@ -70,7 +75,7 @@ impl ProfileArgs {
                 .and_then(|settings| settings.build().map(|_| settings))
                 .map_err(|error| error.at(path.display()))?,
         };
-        file.overlay(self.settings()?).build()
+        Ok(file.overlay(self.settings()?))
     }
 
     /// A canonicalizer for it.
@@ -111,8 +116,7 @@ impl ProfileArgs {
             settings.hosts = read_hosts(&read_text(path)?).map_err(|e| e.at(path.display()))?;
         }
         if let Some(path) = &self.rules {
-            settings.dust =
-                DustRules::parse(&read_text(path)?).map_err(|e| e.at(path.display()))?;
+            settings.dust = rules_in_force(path)?;
         }
         Ok(settings)
     }
@@ -137,6 +141,26 @@ impl RunArgs {
             temp_dir: self.temp_dir.clone().unwrap_or_else(std::env::temp_dir),
         }
     }
+}
+
+/// The rules of the rule file `path`. Learned rules that do not get along are left out, which is
+/// said.
+fn rules_in_force(path: &Path) -> Result<DustRules> {
+    let compilation = DustRules::compile(&rule_file(path)?);
+    let refused = compilation.refused.len();
+    let rules = compilation.strict().map_err(|error| error.at(path.display()))?;
+    if refused > 0 {
+        super::words::say(format_args!(
+            "undust: {}: {refused} learned rules are left out; undust rules lint says why",
+            path.display()
+        ));
+    }
+    Ok(rules)
+}
+
+/// The rule file `path`, parsed.
+pub(super) fn rule_file(path: &Path) -> Result<RuleFile> {
+    RuleFile::parse(&read_text(path)?).map_err(|error| error.at(path.display()))
 }
 
 /// The text of a small file of the user's.

@@ -4,12 +4,19 @@ use std::fmt::Write as _;
 
 use super::args::{ProfileArgs, RulesArgs, RulesCommand};
 use super::commands::print;
+use super::rule_files;
 use crate::canonical::{PROFILES, RuleId};
 use crate::error::{Error, Result};
 
 pub(super) fn run(args: &RulesArgs) -> Result<u8> {
     match &args.command {
-        RulesCommand::List(profile) => print(list(profile)?.as_bytes()),
+        RulesCommand::List(args) => match &args.file {
+            Some(file) => rule_files::list(file),
+            None => print(list(&args.profile)?.as_bytes()),
+        },
+        RulesCommand::Lint { file } => rule_files::lint(file),
+        RulesCommand::Test(args) => rule_files::test(&args.file, &args.profile),
+        RulesCommand::Export { file, to } => rule_files::export(file, *to),
         RulesCommand::Show { rule } => match RuleId::named(rule) {
             Some(rule) => print(page(rule, "").as_bytes()),
             None => Err(Error::config(format!(

@@ -1,20 +1,20 @@
 //! `report`: how much is duplicate, on which hosts, by which rules.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use super::budget::too_many;
 use super::pool::Pool;
 use super::scan::{scan, scan_heavy};
 use super::walk::{entries, walk};
 use super::{Job, MemoryUse, Outcome};
-use crate::canonical::{Canonicalizer, Scratch};
+use crate::canonical::{Canonicalizer, RuleId, Scratch};
 use crate::cluster::{Census, Cluster, Keep, Ladders, Levels, Occurrence, Scattered, UNMERGED};
 use crate::error::Result;
 use crate::fingerprint::{Fingerprint, FingerprintKey};
 use crate::input::{Chunk, FileSummary};
 use crate::parts;
 use crate::record::{Entry, Format};
-use crate::report::{ClusterRow, Example, HostRow, InputRow, LevelRow, Survey, Tally};
+use crate::report::{ClusterRow, Example, HostRow, InputRow, LevelRow, SiteRuleRow, Survey, Tally};
 
 type Map<K, V> = HashMap<K, V, ahash::RandomState>;
 
@@ -41,6 +41,8 @@ struct Surveyed {
     host_of: Vec<u32>,
     /// How many records each level changed.
     changed: Vec<u64>,
+    /// Records that rules of sites changed, and by which of them.
+    fired: Vec<(u32, Vec<usize>)>,
 }
 
 /// Surveys the job's input. `top` rows of hosts and clusters are told. With clusters to be told,
@@ -57,6 +59,8 @@ pub fn survey(job: &Job, top: usize) -> Result<(Survey, Outcome)> {
     let census = Census::new(Keep::First);
     let mut tally = Tally::default();
     let mut hosts: Map<Box<[u8]>, (u64, u64)> = Map::default();
+    // By rule: how many records it changed, and how many of them merge by rules of sites.
+    let mut site_rules: BTreeMap<usize, (u64, u64)> = BTreeMap::new();
     let mut host_bytes = 0;
     let table_bytes = job.budget().table_bytes();
     let work = |scratch: &mut Scratch, chunk: &Chunk| look_at(job, chunk, scratch, levels_of(job));
@@ -87,6 +91,7 @@ pub fn survey(job: &Job, top: usize) -> Result<(Survey, Outcome)> {
             );
             for (chunk, surveyed) in &batch {
                 host_bytes += add_up(surveyed, &mut levels, &mut hosts);
+                add_site_rules(surveyed, levels.len() - 1, &mut site_rules);
                 find_examples(job, chunk, surveyed, &mut levels);
             }
             Ok(Some(tally.lines - before))
@@ -103,6 +108,7 @@ pub fn survey(job: &Job, top: usize) -> Result<(Survey, Outcome)> {
         tally: tally.clone(),
         input: files.iter().map(input_row).collect(),
         levels,
+        site_rules: top_site_rules(job, site_rules, top),
         hosts: top_hosts(hosts, top),
         hosts_total,
         clusters,
@@ -123,12 +129,23 @@ fn look_at(job: &Job, chunk: &Chunk, scratch: &mut Scratch, levels: usize) -> Su
     let (mut hosts, mut host_of) = (vec![], vec![]);
     let mut numbers: Map<Box<[u8]>, u32> = Map::default();
     let mut changed = vec![0; levels];
+    let mut fired = Vec::new();
     let tally = walk(chunk, job, scratch, |line, record, canonical| {
         let last = job.key.fingerprint(canonical.form);
         if canonical.form == record.line {
             rungs.push((0, last));
         } else {
-            climb(job.canonicalizer, &job.key, record.line, record.url, &mut rungs, &mut changed);
+            let rules = climb(
+                job.canonicalizer,
+                &job.key,
+                record.line,
+                record.url,
+                &mut rungs,
+                &mut changed,
+            );
+            if !rules.is_empty() {
+                fired.push((fingerprints.len() as u32, rules));
+            }
         }
         starts.push(u32::try_from(rungs.len()).unwrap_or(u32::MAX));
         fingerprints.push(last);
@@ -146,10 +163,11 @@ fn look_at(job: &Job, chunk: &Chunk, scratch: &mut Scratch, levels: usize) -> Su
     let scattered = Scattered::new(&fingerprints);
     let occurrence = Occurrence { scattered, line_bytes, lines, first_line: 0 };
     let ladders = Ladders::new(rungs, starts);
-    Surveyed { tally, occurrence, ladders, hosts, host_of, changed }
+    Surveyed { tally, occurrence, ladders, hosts, host_of, changed, fired }
 }
 
-/// The forms of one line at every level at which it changes.
+/// The forms of one line at every level at which it changes. Returns the rules of its site that
+/// changed it.
 fn climb(
     canonicalizer: &Canonicalizer,
     key: &FingerprintKey,
@@ -157,7 +175,8 @@ fn climb(
     url: &[u8],
     rungs: &mut Vec<(u8, Fingerprint)>,
     changed: &mut [u64],
-) {
+) -> Vec<usize> {
+    let mut rules = Vec::new();
     let mut step = |level: usize, form: &[u8]| {
         rungs.push((level as u8, key.fingerprint(form)));
         changed[level] += u64::from(level > 0);
@@ -171,11 +190,51 @@ fn climb(
             for (level, form) in &trace.levels {
                 step(LEVELS_BEFORE_RULES - 1 + level, form);
             }
+            let mut before = &trace.parsed;
+            for step in &trace.steps {
+                if step.rule == RuleId::Dust {
+                    rules.extend(canonicalizer.profile().options.dust.fired(before));
+                }
+                before = &step.after;
+            }
+            rules.sort_unstable();
+            rules.dedup();
         }
         // Not parsed: the blanks at its end are all that can be taken away.
         Err(_) if url != line => step(1, url),
         Err(_) => {}
     }
+    rules
+}
+
+/// Adds what the rules of sites did to a chunk's records. `last` is the level of rule `dust`, the
+/// last of all.
+fn add_site_rules(surveyed: &Surveyed, last: usize, sums: &mut BTreeMap<usize, (u64, u64)>) {
+    for (record, rules) in &surveyed.fired {
+        let is_merged = usize::from(surveyed.ladders.merged(*record)) == last;
+        for rule in rules {
+            let sum = sums.entry(*rule).or_default();
+            sum.0 += 1;
+            sum.1 += u64::from(is_merged);
+        }
+    }
+}
+
+fn top_site_rules(job: &Job, sums: BTreeMap<usize, (u64, u64)>, top: usize) -> Vec<SiteRuleRow> {
+    let dust = &job.canonicalizer.profile().options.dust;
+    let mut rows: Vec<SiteRuleRow> = sums
+        .into_iter()
+        .map(|(rule, (changed, merged))| SiteRuleRow {
+            rule: rule + 1,
+            title: dust.title(rule).unwrap_or_default().to_string(),
+            changed,
+            merged,
+        })
+        .collect();
+    // Stable: of equal ones, the first in the file first.
+    rows.sort_by_key(|row| std::cmp::Reverse((row.merged, row.changed)));
+    rows.truncate(top);
+    rows
 }
 
 /// Adds a chunk's records to the sums. Returns how many bytes of memory the hosts take that are new.

@@ -2,12 +2,14 @@
 //! are shown to people, and left alone in files.
 
 mod clusters;
+mod export;
 mod frames;
 mod output;
 mod survey;
 mod tally;
 
 pub use clusters::{ClusterWriter, DroppedWriter};
+pub use export::{Exported, RuleFormat, export_rules, left_out_in_words};
 pub use output::{Claims, Output};
-pub use survey::{ClusterRow, Example, HostRow, InputRow, LevelRow, Survey, number};
+pub use survey::{ClusterRow, Example, HostRow, InputRow, LevelRow, SiteRuleRow, Survey, number};
 pub use tally::Tally;

@@ -21,6 +21,8 @@ pub struct Survey {
     /// The waterfall: identical lines first, then parsing, then every rule in the order of
     /// application. `merged` sums up to `tally.duplicate`.
     pub levels: Vec<LevelRow>,
+    /// Rules of single sites that changed something, by the number of records, most first.
+    pub site_rules: Vec<SiteRuleRow>,
     /// Hosts with the most duplicates, most first.
     pub hosts: Vec<HostRow>,
     /// How many hosts there are in all.
@@ -57,6 +59,19 @@ pub struct LevelRow {
     pub examples: Vec<Example>,
     /// How many records were looked at for examples.
     pub looks: u32,
+}
+
+/// A rule of a rule file.
+#[derive(Clone, Debug)]
+pub struct SiteRuleRow {
+    /// Its number in the file, from 1.
+    pub rule: usize,
+    /// The rule in one line.
+    pub title: String,
+    /// Records that it changed.
+    pub changed: u64,
+    /// Those among them that merge with an earlier one by rules of sites, and not before.
+    pub merged: u64,
 }
 
 /// A record that merges at a step.
@@ -122,6 +137,18 @@ impl Survey {
                 })
             })
             .collect();
+        let site_rules: Vec<Value> = self
+            .site_rules
+            .iter()
+            .map(|row| {
+                json!({
+                    "rule": row.rule,
+                    "title": row.title,
+                    "changed": row.changed,
+                    "merged": row.merged,
+                })
+            })
+            .collect();
         let hosts: Vec<Value> = self
             .hosts
             .iter()
@@ -176,6 +203,7 @@ impl Survey {
             "unparsed_by_kind": tally.unparsed,
             "input": self.input,
             "rules": rules,
+            "site_rules": site_rules,
             "hosts": hosts,
             "clusters": clusters,
         })
@@ -186,6 +214,7 @@ impl Survey {
         let mut out = String::new();
         self.write_totals(&mut out);
         self.write_rules(&mut out);
+        self.write_site_rules(&mut out);
         self.write_hosts(&mut out);
         self.write_clusters(&mut out);
         out
@@ -242,6 +271,26 @@ impl Survey {
                     let _ = writeln!(out, "      {}", short(&example.after));
                 }
             }
+        }
+    }
+
+    fn write_site_rules(&self, out: &mut String) {
+        if self.site_rules.is_empty() {
+            return;
+        }
+        out.push_str(
+            "\nRules of sites: lines that each changed, and duplicates among them that no other rule finds\n\n  \
+             \x20   changed   duplicates  rule\n",
+        );
+        for row in &self.site_rules {
+            let _ = writeln!(
+                out,
+                "{:>13} {:>12}  {:>4}  {}",
+                number(row.changed),
+                number(row.merged),
+                row.rule,
+                short(row.title.as_bytes())
+            );
         }
     }
 

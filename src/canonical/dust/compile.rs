@@ -175,6 +175,14 @@ impl Condition {
 pub(super) fn compile(number: usize, rule: &DustRule) -> Result<(Vec<u8>, Compiled)> {
     let site = host("site", &rule.site)?;
     let condition = Condition::read(&rule.hosts, &rule.scope)?;
+    let is_below = |name: &[u8]| crate::canonical::names::is_under(name, &site);
+    if let Some(other) = condition.hosts.iter().find(|name| !is_below(name)) {
+        return Err(Error::config(format!(
+            "{} is no host of {}",
+            crate::bytes::show(other),
+            crate::bytes::show(rule.site.as_bytes())
+        )));
+    }
     let act = act_of(&rule.kind, &rule.scope)?;
     let is_host_rule = matches!(act, Act::Host { .. } | Act::Scheme { .. } | Act::Port { .. });
     if (is_host_rule || matches!(act, Act::Substitute { .. })) && !condition.is_for_hosts_only() {
@@ -184,7 +192,6 @@ pub(super) fn compile(number: usize, rule: &DustRule) -> Result<(Vec<u8>, Compil
         )));
     }
     if let Act::Host { from, to } = &act {
-        let is_below = |name: &[u8]| crate::canonical::names::is_under(name, &site);
         let is_address = from.starts_with(b"[")
             || std::str::from_utf8(from).is_ok_and(|t| t.parse::<std::net::Ipv4Addr>().is_ok());
         let is_manual = rule.status == super::Status::Manual;
@@ -263,6 +270,11 @@ fn act_of(kind: &Kind, scope: &RuleScope) -> Result<Act> {
             differ(from, to)?;
             check_text("alias-suffix", from, "?#")?;
             check_text("alias-suffix", to, "?#;=")?;
+            if from.starts_with('/') && !matches!(to.as_bytes(), [] | [b'/', ..]) {
+                return Err(Error::config(format!(
+                    "\"{from}\" starts with a slash and \"{to}\" does not; a segment would grow"
+                )));
+            }
             match from.as_bytes() {
                 [] => {
                     return Err(Error::config(

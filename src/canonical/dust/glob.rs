@@ -77,17 +77,24 @@ pub(super) struct Glob {
     literal: Vec<u8>,
     /// What follows.
     rest: Vec<Step>,
+    /// Is that anything?
+    is_open: bool,
 }
 
 impl Glob {
     /// Everything.
     pub(super) fn all() -> Glob {
-        Glob { literal: Vec::new(), rest: vec![Step::Many(Bytes::ANY)] }
+        Glob::of([Step::Many(Bytes::ANY)])
     }
 
     /// A pattern made of steps, for telling what rules can write from what others read.
     pub(super) fn of(steps: impl IntoIterator<Item = Step>) -> Glob {
-        Glob { literal: Vec::new(), rest: steps.into_iter().collect() }
+        Glob::new(Vec::new(), steps.into_iter().collect())
+    }
+
+    fn new(literal: Vec<u8>, rest: Vec<Step>) -> Glob {
+        let is_open = rest == [Step::Many(Bytes::ANY)];
+        Glob { literal, rest, is_open }
     }
 
     /// Reads a pattern. `*` is any characters; slashes are among them if `crosses`.
@@ -95,7 +102,7 @@ impl Glob {
         if text.len() > DUST_TEXT_BYTES_MAX {
             return Err(Error::limit(format!("pattern: longer than {DUST_TEXT_BYTES_MAX} bytes")));
         }
-        let mut glob = Glob { literal: Vec::new(), rest: Vec::new() };
+        let mut glob = Glob::new(Vec::new(), Vec::new());
         let mut wildcards = 0;
         let mut rest = text;
         while let Some(letter) = rest.chars().next() {
@@ -139,17 +146,17 @@ impl Glob {
                 "pattern \"{text}\": more than {DUST_WILDCARDS_MAX} wildcards or {STEPS_MAX} steps"
             )));
         }
-        Ok(glob)
+        Ok(Glob::new(glob.literal, glob.rest))
     }
 
     /// Does it match everything?
     pub(super) fn is_all(&self) -> bool {
-        self.literal.is_empty() && self.rest == [Step::Many(Bytes::ANY)]
+        self.is_open && self.literal.is_empty()
     }
 
     /// The text that it matches at the start, if nothing else counts.
     pub(super) fn prefix(&self) -> Option<&[u8]> {
-        (self.rest == [Step::Many(Bytes::ANY)]).then_some(&self.literal)
+        self.is_open.then_some(&self.literal)
     }
 
     /// The only text that it matches.
@@ -181,8 +188,9 @@ impl Glob {
     pub(super) fn matches(&self, text: &[u8]) -> bool {
         match text.strip_prefix(self.literal.as_slice()) {
             None => false,
+            Some(_) if self.is_open => true,
             Some(rest) if self.rest.is_empty() => rest.is_empty(),
-            Some(rest) => self.prefix().is_some() || self.walks(rest),
+            Some(rest) => self.walks(rest),
         }
     }
 

@@ -9,9 +9,11 @@
 //! Rules are applied to URLs that are canonical otherwise. What cannot be proved to be idempotent is
 //! refused; `docs/rules-format.md` says how.
 
+mod assemble;
 mod compile;
 mod file;
 mod glob;
+mod lint;
 mod order;
 mod rule;
 mod site;
@@ -29,7 +31,8 @@ use super::profile::{Profile, Slash};
 use super::reference;
 use super::rules::RuleId;
 use crate::error::{Error, Result};
-use crate::limits::{DUST_SITE_RULES_MAX, DUST_SITE_RULES_TOTAL_MAX, HOST_BYTES_MAX};
+use crate::limits::HOST_BYTES_MAX;
+use assemble::{Assembled, Guards, assemble};
 use compile::{Act, Compiled};
 use site::SiteRules;
 pub(super) use target::Target;
@@ -38,8 +41,8 @@ pub(super) use target::Target;
 #[derive(Clone, Debug, Default)]
 pub struct DustRules {
     sites: HashMap<Box<[u8]>, SiteRules, ahash::RandomState>,
-    /// Hosts that are others: what stands for them, and the rule that says so.
-    hosts: HashMap<Box<[u8]>, (Box<[u8]>, u32), ahash::RandomState>,
+    /// Hosts that are others.
+    hosts: HashMap<Box<[u8]>, Alias, ahash::RandomState>,
     /// What the hosts and sites look like. Most hosts are told from them here.
     outlines: Outlines,
     /// For digests: the rules in force as TOML.
@@ -47,6 +50,9 @@ pub struct DustRules {
     /// The rules of the file in one line each.
     titles: Vec<String>,
 }
+
+/// The host that stands for another, and the rule that says so.
+type Alias = (Box<[u8]>, u32);
 
 /// What became of a rule file.
 #[derive(Clone, Debug, Default)]
@@ -83,7 +89,7 @@ impl DustRules {
     /// - Failure: none; what is wrong or cannot be proved to be idempotent is left out and told.
     ///   Where rules undo each other's work the weakest goes: learned before written by hand, then
     ///   by bound times gain.
-    /// - Limits: [`DUST_SITE_RULES_MAX`] rules for each site.
+    /// - Limits: [`DUST_SITE_RULES_MAX`](crate::limits::DUST_SITE_RULES_MAX) rules for each site.
     pub fn compile(file: &RuleFile) -> Compilation {
         let mut compilation = Compilation::default();
         let refuse = |number: usize, why: &str| {
@@ -102,7 +108,7 @@ impl DustRules {
                 Ok(_) => {}
             }
         }
-        let mut guards: BTreeMap<Vec<u8>, Vec<(Box<[u8]>, glob::Glob)>> = BTreeMap::new();
+        let mut guards = Guards::new();
         for (number, guard) in (1..).zip(&file.guards) {
             match compile::host("site", &guard.site)
                 .and_then(|site| Ok((site, compile::path_pattern(&guard.path)?)))
@@ -188,20 +194,26 @@ impl DustRules {
         self.titles.get(rule).map(String::as_str)
     }
 
-    /// How many rules the file had, those that are not in force included.
-    pub fn len(&self) -> usize {
-        self.titles.len()
-    }
-
     /// Everything that decides a canonical form, as text.
     pub(super) fn describe(&self) -> &str {
         &self.text
     }
 
-    /// Is there a rule for `host`, which is canonical?
+    /// Is there a rule for `host`, which is canonical but for the case of letters?
     #[inline]
     pub(super) fn may_apply(&self, host: &[u8]) -> bool {
-        self.site(host).is_some() || self.outlines.may_have(host) && self.hosts.contains_key(host)
+        // Bet: no name that the host is under looks like one that has rules.
+        let has_rules = |name| self.outlines.may_have(name) && self.knows(name);
+        has_rules(host) || memchr::memchr_iter(b'.', host).any(|dot| has_rules(&host[dot + 1..]))
+    }
+
+    #[inline(never)]
+    fn knows(&self, name: &[u8]) -> bool {
+        let mut buffer = [0; HOST_BYTES_MAX];
+        let Some(lower) = buffer.get_mut(..name.len()) else { return false };
+        lower.copy_from_slice(name);
+        lower.make_ascii_lowercase();
+        self.sites.contains_key(&*lower) || self.hosts.contains_key(&*lower)
     }
 
     /// The rules for `host`: those of the longest name it is under.
@@ -283,13 +295,14 @@ impl DustRules {
                     _ => break,
                 }
             }
-            if !seen.contains(&to) {
+            if to != from {
                 hosts.insert(from, (to, rule));
             }
         }
         self.hosts = hosts;
         let has_scheme = profile.rules.contains(RuleId::Scheme);
         let adds_slash = profile.options.slash == Slash::Add;
+        #[allow(clippy::iter_over_hash_type)] // Each by itself, so the order does not matter.
         for site in self.sites.values_mut() {
             if has_scheme {
                 site.origins.retain(|rule| !matches!(rule.act, Act::Scheme { .. }));
@@ -310,199 +323,4 @@ impl Compilation {
             None => Ok(self.rules),
         }
     }
-}
-
-/// The rules of all sites, or those that must go first.
-struct Assembled {
-    sites: BTreeMap<Vec<u8>, SiteRules>,
-    hosts: BTreeMap<Vec<u8>, (Vec<u8>, u32)>,
-    refused: Vec<(u32, String)>,
-}
-
-type Guards = BTreeMap<Vec<u8>, Vec<(Box<[u8]>, glob::Glob)>>;
-
-/// Puts the rules of every site together, those of the domains above it included, but for `out`.
-fn assemble(
-    file: &RuleFile,
-    by_site: &BTreeMap<Vec<u8>, Vec<Compiled>>,
-    guards: &Guards,
-    out: &BTreeSet<u32>,
-) -> Assembled {
-    let mut found =
-        Assembled { sites: BTreeMap::new(), hosts: BTreeMap::new(), refused: Vec::new() };
-    let is_weaker = |a: u32, b: u32| strength(file, a) < strength(file, b);
-    alias_hosts(by_site, out, &is_weaker, &mut found);
-    let mut total = 0;
-    for name in by_site.keys().chain(guards.keys()).collect::<BTreeSet<_>>() {
-        let mut rules: Vec<Compiled> = Vec::new();
-        let mut guarded = Vec::new();
-        for above in names_above(name) {
-            let held = by_site.get(above).into_iter().flatten();
-            rules.extend(held.filter(|rule| !out.contains(&rule.rule)).cloned());
-            guarded.extend(guards.get(above).into_iter().flatten().cloned());
-        }
-        rules.retain(|rule| !matches!(rule.act, Act::Host { .. }));
-        total += rules.len();
-        if rules.len() > DUST_SITE_RULES_MAX || total > DUST_SITE_RULES_TOTAL_MAX {
-            rules.sort_by_key(|rule| rule.rule);
-            let many = format!("more than {DUST_SITE_RULES_MAX} rules for one site");
-            let last = rules.split_off(DUST_SITE_RULES_MAX.min(rules.len() / 2));
-            found.refused.extend(last.into_iter().map(|rule| (rule.rule, many.clone())));
-            continue;
-        }
-        if rules.is_empty() {
-            continue;
-        }
-        let origins = take(&mut rules, |act| matches!(act, Act::Scheme { .. } | Act::Port { .. }));
-        let substitutions = take(&mut rules, |act| matches!(act, Act::Substitute { .. }));
-        let origins = sort_origins(origins, &is_weaker, &mut found.refused);
-        if let Some(by) = substitutions.first() {
-            rules.retain(|rule| {
-                let keeps = rule.act.shrinks();
-                if !keeps {
-                    let text = format!(
-                        "may not stand beside a substitution (rule {}), unless what it writes is smaller \
-                         than what it replaces",
-                        by.rule + 1
-                    );
-                    found.refused.push((rule.rule, text));
-                }
-                keeps
-            });
-        }
-        let guards_have_paths = guarded.iter().any(|(_, path)| !path.is_all());
-        let sorted = order::sort(rules, guards_have_paths, is_weaker);
-        found.refused.extend(sorted.refused.into_iter().map(|(rule, with)| {
-            let text = match rule == with {
-                true => "what it writes could be rewritten by it again; one of them must be narrower"
-                    .to_string(),
-                false => format!(
-                    "it cannot be proved that it and rule {} do not undo each other's work; make one of \
-                     them narrower, or leave one out",
-                    with + 1
-                ),
-            };
-            (rule, text)
-        }));
-        let site = SiteRules::new(origins, sorted.groups, substitutions, guarded);
-        found.sites.insert(name.clone(), site);
-    }
-    found
-}
-
-/// `name` and the domains above it.
-fn names_above(name: &[u8]) -> impl Iterator<Item = &[u8]> {
-    let mut rest = Some(name);
-    std::iter::from_fn(move || {
-        let name = rest?;
-        rest = memchr::memchr(b'.', name).map(|at| &name[at + 1..]);
-        Some(name)
-    })
-}
-
-fn take(rules: &mut Vec<Compiled>, wanted: impl Fn(&Act) -> bool) -> Vec<Compiled> {
-    let (taken, rest) = std::mem::take(rules).into_iter().partition(|rule| wanted(&rule.act));
-    *rules = rest;
-    taken
-}
-
-/// How much speaks for a rule: by hand or not, then bound times gain, then being first.
-fn strength(file: &RuleFile, rule: u32) -> (bool, u64, std::cmp::Reverse<u32>) {
-    let found = &file.rules[rule as usize];
-    let weight = found.evidence.as_ref().map_or(0.0, |one| one.bound * one.gain_urls as f64);
-    (found.status == Status::Manual, weight.max(0.0).to_bits(), std::cmp::Reverse(rule))
-}
-
-/// Follows host aliases to their ends. A host that is two others, or itself in the end, is an error
-/// of the weakest rule.
-fn alias_hosts(
-    by_site: &BTreeMap<Vec<u8>, Vec<Compiled>>,
-    out: &BTreeSet<u32>,
-    is_weaker: &impl Fn(u32, u32) -> bool,
-    found: &mut Assembled,
-) {
-    let mut next: BTreeMap<&[u8], (&[u8], u32)> = BTreeMap::new();
-    for rule in by_site.values().flatten().filter(|rule| !out.contains(&rule.rule)) {
-        let Act::Host { from, to } = &rule.act else { continue };
-        let new = (to.as_slice(), rule.rule);
-        match next.get(from.as_slice()) {
-            Some((known, _)) if *known == new.0 => {}
-            Some((_, other)) => {
-                let (weak, strong) =
-                    if is_weaker(new.1, *other) { (new.1, *other) } else { (*other, new.1) };
-                let text = format!("the host is another already, by rule {}", strong + 1);
-                found.refused.push((weak, text));
-                if weak != new.1 {
-                    next.insert(from, new);
-                }
-            }
-            None => {
-                next.insert(from, new);
-            }
-        }
-    }
-    // Every host is followed once: `done` remembers where its way ends.
-    let mut done: BTreeMap<&[u8], &[u8]> = BTreeMap::new();
-    for start in next.keys().copied() {
-        let (mut way, mut on_way, mut at) = (Vec::new(), BTreeSet::new(), start);
-        let end = loop {
-            if let Some(end) = done.get(at) {
-                break *end;
-            }
-            let Some((to, _)) = next.get(at) else { break at };
-            if !on_way.insert(at) {
-                let circle = way.iter().skip_while(|name| **name != at);
-                let weakest = circle.map(|name| next[name].1).min_by(|a, b| {
-                    if is_weaker(*a, *b) {
-                        std::cmp::Ordering::Less
-                    } else {
-                        std::cmp::Ordering::Greater
-                    }
-                });
-                if let Some(rule) = weakest {
-                    found.refused.push((rule, "its host is itself in the end".to_string()));
-                }
-                break at;
-            }
-            way.push(at);
-            at = to;
-        };
-        for name in way {
-            done.insert(name, end);
-        }
-    }
-    for (from, (_, rule)) in &next {
-        let end = done.get(from).copied().unwrap_or(from);
-        found.hosts.insert(from.to_vec(), (end.to_vec(), *rule));
-    }
-}
-
-/// Ports first, then schemes; none may lead to another.
-fn sort_origins(
-    mut origins: Vec<Compiled>,
-    is_weaker: &impl Fn(u32, u32) -> bool,
-    refused: &mut Vec<(u32, String)>,
-) -> Vec<Compiled> {
-    origins.sort_by_key(|rule| (matches!(rule.act, Act::Scheme { .. }), rule.rule));
-    let mut kept: Vec<Compiled> = Vec::new();
-    for rule in origins {
-        let clash = kept.iter().position(|other| match (&rule.act, &other.act) {
-            (Act::Port { from, to }, Act::Port { from: a, to: b })
-            | (Act::Scheme { from, to }, Act::Scheme { from: a, to: b }) => {
-                to == a || b == from || from == a && to != b
-            }
-            _ => false,
-        });
-        let Some(at) = clash else {
-            kept.push(rule);
-            continue;
-        };
-        let (weak, strong) = if is_weaker(rule.rule, kept[at].rule) {
-            (rule.rule, kept[at].rule)
-        } else {
-            (std::mem::replace(&mut kept[at], rule).rule, kept[at].rule)
-        };
-        refused.push((weak, format!("it and rule {} undo each other's work", strong + 1)));
-    }
-    kept
 }

@@ -16,6 +16,10 @@
 use super::compile::{Act, Compiled, Condition};
 use super::glob::{Bytes, Glob, Step};
 
+/// Most rules of a site that are taken out one by one. Reason: each is a search for a circle; where
+/// more get in each other's way, all of them go.
+const SEARCHES_MAX: usize = 64;
+
 /// A group of rules that are applied together; all but suffixes are groups of one.
 pub(super) type Group = Vec<Compiled>;
 
@@ -98,6 +102,10 @@ pub(super) fn sort(
                 b.cmp(&a)
             }
         });
+        if refused.len() > SEARCHES_MAX {
+            refused.extend(open.iter().flat_map(|at| &groups[*at]).map(|r| (r.rule, r.rule)));
+            break;
+        }
         let found = open.iter().find_map(|at| on_cycle(*at, &edges, &state).map(|to| (*at, to)));
         let (at, with) = found.expect("groups that all wait for others wait in a circle");
         refused.extend(groups[at].iter().map(|rule| (rule.rule, groups[with][0].rule)));
@@ -134,10 +142,23 @@ fn on_cycle(start: usize, edges: &[Vec<usize>], state: &[State]) -> Option<usize
 }
 
 fn edges(groups: &[Group], guards_have_paths: bool) -> Vec<Vec<usize>> {
+    let rules = || groups.iter().flatten();
+    // Bet: nobody asks for the lack of a parameter; then dropping one enables nothing, but for
+    // templates, which want it once.
+    let asks_for_lack = rules().any(|rule| !rule.condition.lacks.is_empty());
+    let has_template = rules().any(|rule| matches!(rule.act, Act::Template(_)));
+    let enables_nothing = |rule: &Compiled| match rule.act {
+        Act::DropParam(_) | Act::KeepOnly(_) => !asks_for_lack,
+        Act::DefaultParam { .. } => !asks_for_lack && !has_template,
+        _ => false,
+    };
     let enables_group =
         |a: &Group, b: &Group| a.iter().any(|a| b.iter().any(|b| enables(a, b, guards_have_paths)));
     (0..groups.len())
         .map(|a| {
+            if groups[a].iter().all(enables_nothing) {
+                return Vec::new();
+            }
             let others = (0..groups.len()).filter(|b| *b != a);
             others.filter(|b| enables_group(&groups[a], &groups[*b])).collect()
         })

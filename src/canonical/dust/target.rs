@@ -50,8 +50,8 @@ impl Target {
         Target { scheme, host, port, path, query, ..Target::default() }
     }
 
-    /// Reads a URL that the fast lane gave: http or https, no user, no fragment unless it stays as
-    /// it is. Returns where the fragment starts.
+    /// Reads a canonical URL, but for its user. Returns where the fragment starts; `None` for a URL
+    /// without a host and a path.
     pub(in crate::canonical) fn read(&mut self, url: &[u8]) -> Option<usize> {
         let fill = |part: &mut Vec<u8>, text: &[u8]| {
             part.clear();
@@ -62,7 +62,14 @@ impl Target {
         let host_start = scheme_end + 3;
         let path_start = host_start + memchr::memchr(b'/', url.get(host_start..)?)?;
         let authority = &url[host_start..path_start];
-        let colon = memchr::memrchr(b':', authority).unwrap_or(authority.len());
+        let authority = match memchr::memrchr(b'@', authority) {
+            Some(at) => &authority[at + 1..],
+            None => authority,
+        };
+        // A colon inside brackets is no port.
+        let name_end = memchr::memrchr(b']', authority).unwrap_or(0);
+        let colon = memchr::memchr(b':', &authority[name_end..])
+            .map_or(authority.len(), |at| name_end + at);
         fill(&mut self.host, &authority[..colon]);
         fill(&mut self.port, authority.get(colon + 1..).unwrap_or(b""));
         let fragment = memchr::memchr(b'#', url).unwrap_or(url.len());
@@ -95,7 +102,9 @@ impl Target {
     /// Cuts the query into its pieces.
     pub(super) fn cut(&mut self) {
         let Pieces { list, written, has_changed } = &mut self.pieces;
-        (list.clear(), written.clear(), *has_changed = false);
+        list.clear();
+        written.clear();
+        *has_changed = false;
         let Some(query) = &self.query else { return };
         let mut start = 0;
         for end in memchr::memchr_iter(b'&', query).chain([query.len()]) {

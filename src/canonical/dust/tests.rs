@@ -225,6 +225,7 @@ fn refused() {
         ),
         (&["host-alias from='x.org'; to='y.org'"], "other sites"),
         (&["host-alias from='x.org'; to=':80'"], "both"),
+        (&["drop-param param='a'; hosts=['y.org']"], "y.org is no host of x.org"),
         (&["host-alias from=':8080'; to=':80'"], "write \":\""),
         (&["host-alias from='http:'; to='https:'", "host-alias from='https:'; to='http:'"], "undo"),
         (&["host-alias from='http:'; to='https:'; path='/a'"], "whole hosts"),

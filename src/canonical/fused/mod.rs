@@ -61,6 +61,8 @@ pub(super) struct Scratch {
     pieces: Vec<Piece>,
     /// Pieces that had to be spelled anew.
     spelled: Vec<u8>,
+    /// Are there rules for the site of the line? Only with rules of sites.
+    has_rules: bool,
     /// A URL that rules of its site work on, and what they make of it.
     target: Target,
     rewritten: Vec<u8>,
@@ -175,16 +177,16 @@ impl Fused {
         }
         let answer = self.answer(line, scratch, out).unwrap_or(Answer::Refused);
         match &self.dust {
-            Some(dust) if answer != Answer::Refused => {
+            Some(dust) if scratch.has_rules && answer != Answer::Refused => {
                 self.with_rules_of_site(dust, answer, scratch, out)
             }
             _ => answer,
         }
     }
 
-    /// Goes on from the `answer` with the rules of its site, if there are any: what they change is
-    /// made canonical again, until they change nothing.
-    #[inline]
+    /// Goes on from the `answer` with the rules of its site: what they change is made canonical
+    /// again, until they change nothing.
+    #[inline(never)]
     fn with_rules_of_site<'a>(
         &self,
         dust: &DustRules,
@@ -192,32 +194,19 @@ impl Fused {
         scratch: &mut Scratch,
         out: &mut Vec<u8>,
     ) -> Answer<'a> {
-        let form = match answer {
-            Answer::Same(form) => form,
-            _ => out.as_slice(),
-        };
-        // Invariant: what this lane gives starts with http:// or https://, a name, and `:` or `/`.
-        let host_start = if form[4] == b's' { 8 } else { 7 };
-        let length = form[host_start..].iter().take_while(|byte| !matches!(byte, b'/' | b':'));
-        match &form[host_start..host_start + length.count()] {
-            host if dust.may_apply(host) => {
-                if let Answer::Same(form) = answer {
-                    out.clear();
-                    out.extend_from_slice(form);
-                }
-                match self.settle(dust, scratch, out) {
-                    Some(true) => Answer::Written,
-                    Some(false) => answer,
-                    None => Answer::Refused,
-                }
-            }
-            _ => answer,
+        if let Answer::Same(form) = answer {
+            out.clear();
+            out.extend_from_slice(form);
+        }
+        match self.settle(dust, scratch, out) {
+            Some(true) => Answer::Written,
+            Some(false) => answer,
+            None => Answer::Refused,
         }
     }
 
     /// Applies the rules of the site to the canonical URL in `out`. Says whether anything changed;
     /// `None` to refuse.
-    #[inline(never)]
     fn settle(&self, dust: &DustRules, scratch: &mut Scratch, out: &mut Vec<u8>) -> Option<bool> {
         for round in 0..ROUNDS {
             let fragment = scratch.target.read(out)?;
@@ -255,9 +244,12 @@ impl Fused {
         scratch: &mut Scratch,
         out: &mut Vec<u8>,
     ) -> Option<Answer<'a>> {
-        let Scratch { blocks, hosts, pieces, spelled, .. } = scratch;
+        let Scratch { blocks, hosts, pieces, spelled, has_rules, .. } = scratch;
         let url = Marked { line, marks: self.marker.mark(line, blocks) };
         let head = self.head(url, hosts)?;
+        if let Some(dust) = &self.dust {
+            *has_rules = dust.may_apply(head.name);
+        }
         let path_end = url.marks.next(set::END, head.rest);
         let path = self.judge_path(url, head.rest, path_end);
         let query = match line.get(path_end) {

@@ -9,6 +9,7 @@ mod input;
 mod memory;
 mod messages;
 mod output;
+mod rule_files;
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};

@@ -1,0 +1,150 @@
+//! Rules that do nothing, since others do it already.
+
+use std::collections::BTreeMap;
+
+use super::assemble::names_above;
+use super::compile::{self, Act, Compiled, Condition};
+use super::glob::Glob;
+use super::{DustRules, RuleFile};
+use crate::limits::DUST_SITE_RULES_MAX;
+
+impl DustRules {
+    /// The rules in force of `file` that change nothing, whatever the URL: another rule or a guard
+    /// is always there first. By number from 0, each with the reason.
+    ///
+    /// Limits: sites with more rules than [`DUST_SITE_RULES_MAX`] are not looked at.
+    pub fn dead(file: &RuleFile) -> Vec<(usize, String)> {
+        let mut by_site: BTreeMap<Vec<u8>, Vec<Compiled>> = BTreeMap::new();
+        for (number, rule) in file.rules.iter().enumerate() {
+            if rule.status.is_in_force()
+                && let Ok((site, compiled)) = compile::compile(number, rule)
+            {
+                by_site.entry(site).or_default().push(compiled);
+            }
+        }
+        let mut guards: BTreeMap<Vec<u8>, Vec<(&[u8], Glob)>> = BTreeMap::new();
+        for guard in &file.guards {
+            if let (Ok(site), Ok(path)) =
+                (compile::host("site", &guard.site), compile::path_pattern(&guard.path))
+            {
+                guards.entry(site).or_default().push((guard.param.as_bytes(), path));
+            }
+        }
+        let mut dead = Vec::new();
+        for (site, rules) in &by_site {
+            let above: Vec<&Compiled> =
+                names_above(site).filter_map(|name| by_site.get(name)).flatten().collect();
+            if above.len() > DUST_SITE_RULES_MAX {
+                continue;
+            }
+            for rule in rules {
+                let guard = names_above(site).filter_map(|name| guards.get(name)).flatten().find(
+                    |(param, path)| {
+                        writes_only(&rule.act, param)
+                            && (path.is_all() || *path == rule.condition.path)
+                    },
+                );
+                if let Some((param, _)) = guard {
+                    let param = String::from_utf8_lossy(param);
+                    dead.push((rule.rule as usize, format!("a guard keeps {param}")));
+                    continue;
+                }
+                let stronger = above.iter().find(|other| {
+                    other.rule != rule.rule
+                        && is_done_by(&rule.act, &other.act)
+                        && is_within(&rule.condition, &other.condition)
+                        // Of two that are the same, the later one is dead.
+                        && (other.rule < rule.rule
+                            || !(is_done_by(&other.act, &rule.act)
+                                && is_within(&other.condition, &rule.condition)))
+                });
+                if let Some(other) = stronger {
+                    let text = format!("rule {} does the same already", other.rule + 1);
+                    dead.push((rule.rule as usize, text));
+                }
+            }
+        }
+        dead.sort();
+        dead
+    }
+}
+
+/// Does `act` change the parameter `name` alone?
+fn writes_only(act: &Act, name: &[u8]) -> bool {
+    match act {
+        Act::DropParam(dropped) => !dropped.is_prefix && dropped.text == name,
+        Act::DefaultParam { param, .. } | Act::Value { param, .. } | Act::FoldValue(param) => {
+            param == name
+        }
+        _ => false,
+    }
+}
+
+/// Is all that `act` does done where `other` was applied?
+fn is_done_by(act: &Act, other: &Act) -> bool {
+    if act == other {
+        return true;
+    }
+    let drops = |name: &[u8]| match other {
+        Act::DropParam(dropped) => dropped.is(name),
+        Act::KeepOnly(kept) => !kept.iter().any(|one| one == name),
+        _ => false,
+    };
+    match (act, other) {
+        (Act::DropParam(name), Act::DropParam(wide)) if name.is_prefix => {
+            wide.is_prefix && name.text.starts_with(&wide.text)
+        }
+        (Act::DropParam(name), Act::KeepOnly(kept)) if name.is_prefix => {
+            !kept.iter().any(|one| name.is(one))
+        }
+        (Act::DropParam(name), _) => drops(&name.text),
+        (Act::KeepOnly(kept), Act::KeepOnly(fewer)) => fewer.iter().all(|one| kept.contains(one)),
+        (Act::DefaultParam { param, .. } | Act::Value { param, .. } | Act::FoldValue(param), _) => {
+            drops(param)
+        }
+        _ => false,
+    }
+}
+
+/// Does `wide` hold wherever `narrow` does?
+fn is_within(narrow: &Condition, wide: &Condition) -> bool {
+    let path = match (wide.path.prefix(), narrow.path.prefix().or(narrow.path.exact())) {
+        (Some(wide), Some(narrow)) => narrow.starts_with(wide),
+        (Some(wide), None) => wide.is_empty(),
+        _ => wide.path == narrow.path,
+    };
+    path && (wide.hosts.is_empty()
+        || !narrow.hosts.is_empty() && narrow.hosts.iter().all(|host| wide.hosts.contains(host)))
+        && wide.except.iter().all(|one| narrow.except.contains(one))
+        && wide.has.iter().all(|one| narrow.has.contains(one))
+        && wide.lacks.iter().all(|one| narrow.lacks.contains(one))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dead_rules() {
+        for (rules, expected) in [
+            ("param='a'; param='a'", &[1][..]),
+            ("param='a'; param='b'", &[]),
+            ("param='u_a'; param='u_*'", &[0]),
+            ("param='a', path='/x/*'; param='a'", &[0]),
+            ("param='a', path='/x/*'; param='a', path='/x/y/*'", &[1]),
+            ("param='a'; param='a', hosts=['a.x.org']", &[1]),
+            ("param='a', when=['b=1']; param='a', when=['b=1','!c']", &[1]),
+            ("param='a', except=['/x']; param='a'", &[0]),
+            ("param='a'; param='kept'", &[1]),
+        ] {
+            let rows: Vec<String> = rules
+                .split("; ")
+                .map(|row| format!("{{site='x.org',kind='drop-param',{row}}}"))
+                .collect();
+            let text = format!("rule=[{}]\nguard=[{{site='org',param='kept'}}]", rows.join(","));
+            let file = RuleFile::parse(&text).unwrap();
+            let dead: Vec<usize> = DustRules::dead(&file).into_iter().map(|(at, _)| at).collect();
+            assert_eq!(dead, expected, "{rules}");
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! `rules` on a rule file: its table, its check, its examples, and other programs' formats.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use super::args::{ProfileArgs, RuleFormatArg};
+use super::commands::print;
+use super::plan::rule_file;
+use super::words::say;
+use super::{DONE, NO};
+use crate::bytes::{printable, show};
+use crate::canonical::{
+    Canonicalizer, DustRule, DustRules, Evidence, RuleFile, Scratch, Settings, Status,
+};
+use crate::error::Result;
+use crate::report::{RuleFormat, export_rules, left_out_in_words, number};
+
+/// The rules of a file as a table for people.
+pub(super) fn list(path: &Path) -> Result<u8> {
+    let file = rule_file(path)?;
+    let mut text = String::new();
+    for (name, value) in &file.about {
+        let _ = writeln!(text, "# {}: {}", printable(name), printable(value));
+    }
+    text.push_str(
+        " no.  status   agreeing groups   bound  signal         gain   loss/M  at most  rule\n",
+    );
+    for (rule, place) in file.rules.iter().zip(1..) {
+        let _ = write!(text, "{place:>4}  {:<7}", rule.status.name());
+        match &rule.evidence {
+            None => text.push_str(&" ".repeat(62)),
+            Some(evidence) => write_evidence(evidence, &mut text),
+        }
+        let _ = writeln!(text, "  {}", printable(&rule.title()));
+        if !rule.note.is_empty() {
+            let _ = writeln!(text, "{:77}# {}", "", printable(&rule.note));
+        }
+    }
+    for guard in &file.guards {
+        let path = if guard.path.is_empty() { "*" } else { &guard.path };
+        let line = format!("{}: never-merge {} at {path}", guard.site, guard.param);
+        let _ = writeln!(text, "   -  guard  {:62}  {}", "", printable(&line));
+    }
+    for trap in &file.traps {
+        let line = format!("{}: {} at {}", trap.site, trap.kind, trap.path);
+        let urls = format!("{:>45}", number(trap.urls));
+        let _ = writeln!(text, "   -  trap   {urls:62}  {}", printable(&line));
+    }
+    print(text.as_bytes())
+}
+
+fn write_evidence(evidence: &Evidence, text: &mut String) {
+    let groups = format!("{}/{}", number(evidence.ok), number(evidence.groups));
+    let _ = write!(
+        text,
+        "  {groups:>15}  {:.4}  {:<8} {:>9}  {:>7.1}  {:>7.1}",
+        evidence.bound,
+        printable(&evidence.signal),
+        number(evidence.gain_urls),
+        evidence.loss_per_million,
+        evidence.loss_bound_per_million
+    );
+}
+
+/// Everything that is wrong with a file, or suspicious.
+pub(super) fn lint(path: &Path) -> Result<u8> {
+    let file = rule_file(path)?;
+    let mut findings: Vec<String> =
+        DustRules::compile(&file).refused.into_iter().map(|refusal| refusal.why).collect();
+    let title = |number: usize| file.rules.get(number).map(DustRule::title).unwrap_or_default();
+    for (number, why) in DustRules::dead(&file) {
+        findings.push(format!("rule {} ({}) does nothing: {why}", number + 1, title(number)));
+    }
+    let mut text = String::new();
+    for finding in &findings {
+        let _ = writeln!(text, "{}", printable(finding));
+    }
+    let in_force = file.rules.iter().filter(|rule| rule.status.is_in_force()).count();
+    let _ = writeln!(
+        text,
+        "{} rules, {} in force: {}",
+        number(file.rules.len() as u64),
+        number(in_force as u64),
+        match findings.len() {
+            0 => "nothing to complain of".to_string(),
+            1 => "1 finding".to_string(),
+            many => format!("{} findings", number(many as u64)),
+        }
+    );
+    print(text.as_bytes())?;
+    Ok(if findings.is_empty() { DONE } else { NO })
+}
+
+/// Are the two URLs of every example equal, and is what they become canonical?
+pub(super) fn test(path: &Path, profile: &ProfileArgs) -> Result<u8> {
+    let file = rule_file(path)?;
+    let settings = profile.all_settings()?;
+    let compilation = DustRules::compile(&file);
+    let mut failures: Vec<String> = Vec::new();
+    for refusal in &compilation.refused {
+        failures.push(refusal.why.clone());
+    }
+    let in_force = with_rules(&settings, compilation.rules)?;
+    let mut examples = 0;
+    let mut scratch = Scratch::default();
+    for (rule, place) in file.rules.iter().zip(1..) {
+        let Some(evidence) = &rule.evidence else { continue };
+        let alone;
+        // A rule that is not in force is tested by itself.
+        let canonicalizer = match rule.status {
+            Status::Off => continue,
+            Status::Review => {
+                let rule = DustRule { status: Status::Auto, ..rule.clone() };
+                let file = RuleFile { rules: vec![rule], ..RuleFile::default() };
+                alone = with_rules(&settings, DustRules::compile(&file).rules)?;
+                &alone
+            }
+            _ => &in_force,
+        };
+        for (a, b) in &evidence.examples {
+            examples += 1;
+            let mut canonical =
+                |url: &[u8]| canonicalizer.canonical(url, &mut scratch).form.to_vec();
+            let forms = [canonical(a.as_bytes()), canonical(b.as_bytes())];
+            let again = [canonical(&forms[0]), canonical(&forms[1])];
+            let title = rule.title();
+            if forms[0] != forms[1] {
+                failures.push(format!(
+                    "rule {place} ({title}): {a} and {b} are not equal: {} and {}",
+                    show(&forms[0]),
+                    show(&forms[1])
+                ));
+            }
+            if forms != again {
+                failures.push(format!(
+                    "rule {place} ({title}): {a} or {b} changes when it is made canonical again"
+                ));
+            }
+        }
+    }
+    let mut text = String::new();
+    for failure in &failures {
+        let _ = writeln!(text, "{}", printable(failure));
+    }
+    let _ = writeln!(
+        text,
+        "{} rules, {} examples: {}",
+        number(file.rules.len() as u64),
+        number(examples),
+        match failures.len() {
+            0 => "all as they should be".to_string(),
+            1 => "1 failure".to_string(),
+            many => format!("{} failures", number(many as u64)),
+        }
+    );
+    print(text.as_bytes())?;
+    Ok(if failures.is_empty() { DONE } else { NO })
+}
+
+fn with_rules(settings: &Settings, dust: DustRules) -> Result<Canonicalizer> {
+    let settings = Settings { dust, ..settings.clone() };
+    Ok(Canonicalizer::new(settings.build()?))
+}
+
+/// The rules in another program's format; what that cannot say is counted on standard error.
+pub(super) fn export(path: &Path, to: RuleFormatArg) -> Result<u8> {
+    let mut file = rule_file(path)?;
+    // What does not hold together is not passed on.
+    let compilation = DustRules::compile(&file);
+    for refusal in &compilation.refused {
+        if let Some(rule) = refusal.rule {
+            file.rules[rule].status = Status::Off;
+        }
+    }
+    compilation.strict().map_err(|error| error.at(path.display()))?;
+    let exported = export_rules(
+        &file,
+        match to {
+            RuleFormatArg::Robots => RuleFormat::Robots,
+            RuleFormatArg::Nutch => RuleFormat::Nutch,
+            RuleFormatArg::Clearurls => RuleFormat::ClearUrls,
+            RuleFormatArg::Json => RuleFormat::Json,
+        },
+    )?;
+    if !exported.left_out.is_empty() {
+        say(format_args!(
+            "undust: {} of the rules in force cannot be said in this format and are left out: {}",
+            exported.left_out.values().sum::<usize>(),
+            left_out_in_words(&exported)
+        ));
+    }
+    print(exported.text.as_bytes())
+}

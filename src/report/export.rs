@@ -1,0 +1,384 @@
+//! Rules of sites in the formats of other programs, as far as those can say them.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use serde_json::{Value, json};
+
+use crate::canonical::{DustRule, Kind, RuleFile};
+use crate::error::{Error, Result};
+
+/// A format of another program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RuleFormat {
+    /// `Clean-param` lines of robots.txt: parameters that a site says do not matter.
+    Robots,
+    /// The file of Apache Nutch's `urlnormalizer-regex`.
+    Nutch,
+    /// The data of the ClearURLs add-on.
+    ClearUrls,
+    /// All of a rule file, as JSON.
+    Json,
+}
+
+/// What was exported.
+#[derive(Clone, Debug, Default)]
+pub struct Exported {
+    /// The text of the file.
+    pub text: String,
+    /// How many rules are in it.
+    pub rules: usize,
+    /// How many rules in force it cannot say, by kind.
+    pub left_out: BTreeMap<&'static str, usize>,
+}
+
+/// Writes the rules in force of `file` in the format `to`. What the format cannot say is left out,
+/// so that what is there is right; rules that need another spelling of it are counted.
+pub fn export_rules(file: &RuleFile, to: RuleFormat) -> Result<Exported> {
+    let mut exported = Exported::default();
+    let mut said: Vec<&DustRule> = Vec::new();
+    for rule in file.rules.iter().filter(|rule| rule.status.is_in_force()) {
+        let is_sayable = match to {
+            RuleFormat::Robots => robots_line(rule).is_some(),
+            RuleFormat::Nutch => nutch_rule(rule).is_some(),
+            RuleFormat::ClearUrls => clear_urls_rule(rule).is_some(),
+            RuleFormat::Json => true,
+        };
+        if is_sayable {
+            said.push(rule);
+        } else {
+            *exported.left_out.entry(rule.kind.name()).or_default() += 1;
+        }
+    }
+    exported.rules = said.len();
+    exported.text = match to {
+        RuleFormat::Robots => robots(&said),
+        RuleFormat::Nutch => nutch(&said),
+        RuleFormat::ClearUrls => clear_urls(&said),
+        RuleFormat::Json => {
+            exported.rules = file.rules.len();
+            let value: Value = toml::from_str(&file.to_toml())
+                .map_err(|error| Error::internal(format!("rules as JSON: {error}")))?;
+            format!("{value:#}\n")
+        }
+    };
+    Ok(exported)
+}
+
+/// Is the rule for all hosts of its site, whatever the query?
+fn is_plain(rule: &DustRule) -> bool {
+    rule.hosts.is_empty() && rule.scope.except.is_empty() && rule.scope.when.is_empty()
+}
+
+/// Path and parameter of a `Clean-param` line. Its path is a prefix, in which `*` is any text;
+/// other patterns would be taken for more than they are.
+fn robots_line(rule: &DustRule) -> Option<(&str, &str)> {
+    let Kind::DropParam { param } = &rule.kind else { return None };
+    let is_name = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+    let is_path = |byte: u8| is_name(byte) || b"/*".contains(&byte);
+    let path = match rule.scope.path.as_str() {
+        "" | "*" => "",
+        path => path.strip_suffix('*')?,
+    };
+    let is_fine = is_plain(rule) && param.bytes().all(is_name) && path.bytes().all(is_path);
+    is_fine.then_some((path, param))
+}
+
+fn robots(rules: &[&DustRule]) -> String {
+    /// Longest line that its readers take, in characters. Source: Yandex, "Clean-param".
+    const LINE: usize = 500;
+    let mut sites: BTreeMap<&str, BTreeMap<&str, Vec<&str>>> = BTreeMap::new();
+    for rule in rules {
+        if let Some((path, param)) = robots_line(rule) {
+            sites.entry(&rule.site).or_default().entry(path).or_default().push(param);
+        }
+    }
+    let mut text = String::new();
+    for (site, paths) in sites {
+        let _ = writeln!(text, "# robots.txt of {site}\nUser-agent: *");
+        for (path, mut params) in paths {
+            params.sort_unstable();
+            params.dedup();
+            let mut line = String::new();
+            for param in params {
+                if !line.is_empty() && line.len() + param.len() + path.len() + 2 > LINE {
+                    let _ = writeln!(text, "{}", clean_param(&line, path));
+                    line.clear();
+                }
+                if line.is_empty() {
+                    line.push_str("Clean-param: ");
+                } else {
+                    line.push('&');
+                }
+                line.push_str(param);
+            }
+            let _ = writeln!(text, "{}", clean_param(&line, path));
+        }
+        text.push('\n');
+    }
+    text
+}
+
+fn clean_param(line: &str, path: &str) -> String {
+    format!("{line} {path}").trim_end().to_string()
+}
+
+/// `text` as a regular expression that matches just it.
+fn quoted(text: &str) -> String {
+    let mut out = String::new();
+    for letter in text.chars() {
+        if !letter.is_ascii_alphanumeric() && !"-_~/=&%".contains(letter) {
+            out.push('\\');
+        }
+        out.push(letter);
+    }
+    out
+}
+
+/// The pattern of a path as a regular expression.
+fn path_regex(path: &str) -> Option<String> {
+    let mut out = String::new();
+    let mut rest = path;
+    while let Some(at) = rest.find(['*', '{']) {
+        out.push_str(&quoted(&rest[..at]));
+        if rest[at..].starts_with('*') {
+            out.push_str("[^?#]*");
+            rest = &rest[at + 1..];
+            continue;
+        }
+        let end = at + rest[at..].find('}')?;
+        let (name, length) = match rest[at + 1..end].split_once(':') {
+            Some((name, length)) => (name, format!("{{{length}}}")),
+            None => (&rest[at + 1..end], "+".to_string()),
+        };
+        out.push_str(&match name {
+            "num" => format!("[0-9]{length}"),
+            "hex" if length == "+" => "[0-9A-Fa-f]{8,}".to_string(),
+            "hex" => format!("[0-9A-Fa-f]{length}"),
+            "slug" => format!("[0-9A-Za-z_-]{length}"),
+            "base64" => format!("[0-9A-Za-z+_=-]{length}"),
+            "date" => "[0-9]{4}-[0-9]{2}-[0-9]{2}".to_string(),
+            "uuid" => "[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}".to_string(),
+            "*" => format!("[^/?#]{length}"),
+            _ => return None,
+        });
+        rest = &rest[end + 1..];
+    }
+    out.push_str(&quoted(rest));
+    Some(out)
+}
+
+/// The start of a URL of the rule's site, up to its path, as a regular expression.
+fn site_regex(site: &str) -> String {
+    format!("https?://(?:[^/?#]*\\.)?{}(?::[0-9]*)?", quoted(site))
+}
+
+/// Pattern and substitution for Nutch: Java's regular expressions over the whole URL.
+fn nutch_rule(rule: &DustRule) -> Option<(String, String)> {
+    if !is_plain(rule) {
+        return None;
+    }
+    let site = site_regex(&rule.site);
+    let anywhere = matches!(rule.scope.path.as_str(), "" | "*");
+    let path = if anywhere { "[^?#]*".to_string() } else { path_regex(&rule.scope.path)? };
+    let query = format!("^({site}{path}\\?(?:[^#]*&)?)");
+    let put = |text: &str| text.replace('\\', "\\\\").replace('$', "\\$");
+    Some(match &rule.kind {
+        Kind::DropParam { param } => {
+            let name = match param.strip_suffix('*') {
+                Some(start) => format!("{}[^=&#]*", quoted(start)),
+                None => quoted(param),
+            };
+            (format!("{query}{name}(?:=[^&#]*)?(?:&|(?=#)|$)"), "$1".to_string())
+        }
+        Kind::DefaultParam { param, value } => {
+            (format!("{query}{}={}(?:&|(?=#)|$)", quoted(param), quoted(value)), "$1".to_string())
+        }
+        Kind::AliasValue { param, from, to } => (
+            format!("{query}({}=){}(?=[&#]|$)", quoted(param), quoted(from)),
+            format!("$1$2{}", put(to)),
+        ),
+        Kind::HostAlias { from, to } if !from.contains(':') && !to.contains(':') => {
+            (format!("^(https?://){}(?=[:/?#]|$)", quoted(from)), format!("$1{}", put(to)))
+        }
+        Kind::AliasPrefix { from, to } if anywhere => {
+            (format!("^({site}){}", quoted(from)), format!("$1{}", put(to)))
+        }
+        Kind::AliasSuffix { from, to } if anywhere && from != "/" => {
+            let slash = if from.starts_with(['/', '.']) { "" } else { "/" };
+            (
+                format!("^({site}/?[^?#]*{slash}){}(?=[?#]|$)", quoted(from)),
+                format!("$1{}", put(to)),
+            )
+        }
+        Kind::DropPathParam { param } if anywhere => {
+            (format!("^({site}[^?#]*);(?i:{})=[^;/?#]*", quoted(param)), "$1".to_string())
+        }
+        _ => return None,
+    })
+}
+
+fn nutch(rules: &[&DustRule]) -> String {
+    let mut text =
+        "<?xml version=\"1.0\"?>\n<!-- Written by undust. -->\n<regex-normalize>\n".to_string();
+    let mut put = |pattern: &str, substitution: &str| {
+        let _ = writeln!(
+            text,
+            "  <regex>\n    <pattern>{}</pattern>\n    <substitution>{}</substitution>\n  </regex>",
+            xml(pattern),
+            xml(substitution)
+        );
+    };
+    let mut sites: BTreeMap<&str, ()> = BTreeMap::new();
+    for rule in rules {
+        if let Some((pattern, substitution)) = nutch_rule(rule) {
+            put(&pattern, &substitution);
+        }
+        if matches!(rule.kind, Kind::DropParam { .. } | Kind::DefaultParam { .. }) {
+            sites.insert(&rule.site, ());
+        }
+    }
+    // What is left behind a parameter that was the last.
+    for (site, ()) in sites {
+        put(&format!("^({}[^#]*?)[?&](?=#|$)", site_regex(site)), "$1");
+    }
+    text.push_str("</regex-normalize>\n");
+    text
+}
+
+fn xml(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}
+
+/// Is it a parameter, or a raw pattern, and which? ClearURLs knows providers, which are sites with
+/// paths, and what to drop there.
+fn clear_urls_rule(rule: &DustRule) -> Option<(bool, String)> {
+    let is_plain = rule.hosts.is_empty() && rule.scope.when.is_empty();
+    let has_regex = |path: &str| matches!(path, "" | "*") || path_regex(path).is_some();
+    if !is_plain
+        || !has_regex(&rule.scope.path)
+        || !rule.scope.except.iter().all(|one| has_regex(one))
+    {
+        return None;
+    }
+    Some(match &rule.kind {
+        Kind::DropParam { param } => match param.strip_suffix('*') {
+            Some(start) => (false, format!("{}[^=&#]*", quoted(start))),
+            None => (false, quoted(param)),
+        },
+        Kind::DropPathParam { param } => (true, format!(";{}=[^;/?#]*", quoted(param))),
+        _ => return None,
+    })
+}
+
+fn clear_urls(rules: &[&DustRule]) -> String {
+    type Provider<'a> = (&'a str, &'a str, &'a [String]);
+    let mut providers: BTreeMap<Provider, (Vec<String>, Vec<String>)> = BTreeMap::new();
+    for rule in rules {
+        let Some((is_raw, pattern)) = clear_urls_rule(rule) else { continue };
+        let path = if rule.scope.path == "*" { "" } else { rule.scope.path.as_str() };
+        let key = (rule.site.as_str(), path, rule.scope.except.as_slice());
+        let (params, raw) = providers.entry(key).or_default();
+        if is_raw { raw } else { params }.push(pattern);
+    }
+    let mut found = serde_json::Map::new();
+    for (number, ((site, path, except), (params, raw))) in (1..).zip(providers) {
+        let url = |path: &str| match path {
+            "" => format!("^{}(?:[/?#]|$)", site_regex(site)),
+            path => {
+                format!("^{}{}(?:[?#]|$)", site_regex(site), path_regex(path).unwrap_or_default())
+            }
+        };
+        let exceptions: Vec<String> = except.iter().map(|path| url(path)).collect();
+        found.insert(
+            format!("{site} {number}"),
+            json!({
+                "urlPattern": url(path),
+                "completeProvider": false,
+                "rules": params,
+                "referralMarketing": [],
+                "rawRules": raw,
+                "exceptions": exceptions,
+                "redirections": [],
+                "forceRedirection": false,
+            }),
+        );
+    }
+    format!("{:#}\n", json!({ "providers": found }))
+}
+
+/// Words for rules that were left out: `3 drop-param, 1 fold-case`. Empty if there are none.
+pub fn left_out_in_words(exported: &Exported) -> String {
+    let words: Vec<String> =
+        exported.left_out.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
+    words.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file() -> RuleFile {
+        let row = |rest: &str| format!("{{site='x.org',{rest}}}");
+        let rows = [
+            row("kind='drop-param',param='sid',status='auto'"),
+            row("kind='drop-param',param='ref',path='/shop/*'"),
+            row("kind='drop-param',param='utm_*'"),
+            row("kind='drop-param',param='a',when=['b=1']"),
+            row("kind='drop-param',param='no',status='review'"),
+            row("kind='drop-param',param='e',except=['/e/*']"),
+            row("kind='default-param',param='p',value='$1'"),
+            row("kind='host-alias',from='m.x.org',to='x.org'"),
+            row("kind='drop-segment',param='jsessionid'"),
+            row("kind='order-free'"),
+        ];
+        RuleFile::parse(&format!("rule=[{}]", rows.join(","))).unwrap()
+    }
+
+    #[test]
+    fn for_robots() {
+        let found = export_rules(&file(), RuleFormat::Robots).unwrap();
+        assert_eq!(
+            found.text,
+            "# robots.txt of x.org\nUser-agent: *\nClean-param: sid\nClean-param: ref /shop/\n\n"
+        );
+        assert_eq!((found.rules, found.left_out["drop-param"]), (2, 3));
+        assert_eq!(
+            left_out_in_words(&found),
+            "1 default-param, 3 drop-param, 1 drop-segment, 1 host-alias, 1 order-free"
+        );
+    }
+
+    #[test]
+    fn for_nutch() {
+        let found = export_rules(&file(), RuleFormat::Nutch).unwrap();
+        for part in [
+            "<pattern>^(https?://(?:[^/?#]*\\.)?x\\.org(?::[0-9]*)?[^?#]*\\?(?:[^#]*&amp;)?)\
+             sid(?:=[^&amp;#]*)?(?:&amp;|(?=#)|$)</pattern>\n    <substitution>$1</substitution>",
+            "/shop/[^?#]*\\?",
+            "utm_[^=&amp;#]*",
+            "p=\\$1(?:",
+            "^(https?://)m\\.x\\.org(?=[:/?#]|$)",
+            "(?i:jsessionid)",
+        ] {
+            assert!(found.text.contains(part), "{part}\n{}", found.text);
+        }
+        assert_eq!(found.rules, 6);
+        assert_eq!(left_out_in_words(&found), "2 drop-param, 1 order-free");
+    }
+
+    #[test]
+    fn for_clear_urls_and_as_json() {
+        let found = export_rules(&file(), RuleFormat::ClearUrls).unwrap();
+        let value: Value = serde_json::from_str(&found.text).unwrap();
+        let first = &value["providers"]["x.org 1"];
+        assert_eq!(first["rules"], json!(["sid", "utm_[^=&#]*"]));
+        assert_eq!(first["rawRules"], json!([";jsessionid=[^;/?#]*"]));
+        assert_eq!(value["providers"].as_object().unwrap().len(), 3);
+        assert_eq!(found.rules, 5);
+        let found = export_rules(&file(), RuleFormat::Json).unwrap();
+        let value: Value = serde_json::from_str(&found.text).unwrap();
+        assert_eq!(value["rule"].as_array().unwrap().len(), 10);
+        assert_eq!(value["rule"][3]["when"], json!(["b=1"]));
+    }
+}

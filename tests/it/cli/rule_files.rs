@@ -1,0 +1,190 @@
+//! Rule files: `--rules`, and the commands that list, check, test and export them.
+
+use super::*;
+
+const RULES: &str = r#"
+[about]
+miner = "by hand"
+
+[[rule]]
+site = "x.org"
+kind = "drop-param"
+param = "sid"
+status = "auto"
+[rule.evidence]
+ok = 1284
+groups = 1284
+bound = 0.997
+signal = "digest"
+gain-urls = 402118
+loss-per-million = 129.9
+loss-bound-per-million = 996.0
+examples = [["http://x.org/a?sid=1", "http://x.org/a?sid=2"]]
+
+[[rule]]
+site = "x.org"
+kind = "host-alias"
+from = "m.x.org"
+to = "x.org"
+
+[[rule]]
+site = "x.org"
+kind = "default-param"
+param = "page"
+value = "1"
+path = "/list*"
+status = "review"
+note = "looks fine"
+[rule.evidence]
+examples = [["http://x.org/list?page=1", "http://x.org/list"]]
+
+[[guard]]
+site = "x.org"
+param = "user"
+
+[[trap]]
+site = "x.org"
+kind = "path-repeat"
+path = "/css/*/css/*"
+urls = 18220
+"#;
+
+const URLS: &str = "http://x.org/a?sid=1\nhttp://m.x.org/a?sid=2\nhttp://x.org/a\n\
+                    http://x.org/list?page=1\nhttp://x.org/list\nhttp://y.org/a?sid=1\n";
+
+fn dir() -> Dir {
+    let dir = Dir::new();
+    dir.put("x.rules", RULES);
+    dir.put("in.txt", URLS);
+    dir
+}
+
+#[test]
+fn every_command_takes_rules() {
+    let dir = dir();
+    dir.run("in.txt --rules x.rules").gives(
+        "http://x.org/a?sid=1\nhttp://x.org/list?page=1\nhttp://x.org/list\nhttp://y.org/a?sid=1\n",
+    );
+    dir.run("canon in.txt --rules x.rules").gives(
+        "http://x.org/a\nhttp://x.org/a\nhttp://x.org/a\nhttp://x.org/list?page=1\n\
+         http://x.org/list\nhttp://y.org/a?sid=1\n",
+    );
+    let run = dir.run("explain http://M.x.org/a?sid=2 http://x.org/a --rules x.rules").quiet();
+    for line in [
+        "  case              http://m.x.org/a?sid=2",
+        "  dust              http://x.org/a",
+        "                    (rule 2, x.org: host-alias m.x.org = x.org)",
+        "                    (rule 1, x.org: drop-param sid)",
+        "equal, by case,dust",
+    ] {
+        assert!(run.out().lines().any(|one| one == line), "{line}\n{}", run.told());
+    }
+}
+
+#[test]
+fn reports_tell_what_rules_find_beyond_the_profile() {
+    let dir = dir();
+    let run = dir.run("report --to json --rules x.rules in.txt").quiet();
+    let report = json(&run.out);
+    let rules = report["rules"].as_array().unwrap();
+    let dust = rules.iter().find(|rule| rule["rule"] == "dust").unwrap();
+    assert_eq!((&dust["merged"], &dust["changed"]), (&2.into(), &2.into()));
+    let row = |at: usize| {
+        let row = &report["site_rules"][at];
+        ["rule", "changed", "merged"].map(|name| row[name].as_u64().unwrap())
+    };
+    // The second line is changed by both rules; the third is what the first becomes.
+    assert_eq!(report["site_rules"].as_array().unwrap().len(), 2);
+    assert_eq!([row(0), row(1)], [[1, 2, 1], [2, 1, 1]]);
+    assert_eq!(report["site_rules"][0]["title"], "x.org: drop-param sid");
+    let text = dir.run("report --rules x.rules in.txt").quiet().out();
+    for line in [
+        "            2            1     1  x.org: drop-param sid",
+        "            1            1     2  x.org: host-alias m.x.org = x.org",
+    ] {
+        assert!(text.lines().any(|one| one == line), "{line}\n{text}");
+    }
+    assert!(!dir.run("report in.txt").quiet().out().contains("Rules of sites"));
+}
+
+#[test]
+fn rules_list() {
+    let dir = dir();
+    let text = dir.run("rules list x.rules").quiet().out();
+    for line in [
+        "# miner: by hand",
+        "   1  auto         1,284/1,284  0.9970  digest     402,118    129.9    996.0  x.org: drop-param sid",
+        "                                                                             # looks fine",
+    ] {
+        assert!(text.lines().any(|one| one == line), "{line}\n{text}");
+    }
+    for part in [
+        "x.org: default-param page=1 at /list*",
+        "x.org: never-merge user at *",
+        "18,220",
+        "x.org: path-repeat at /css/*/css/*",
+    ] {
+        assert!(text.contains(part), "{part}\n{text}");
+    }
+    dir.run("rules list missing").fails("missing: cannot read");
+    assert!(dir.run("rules list").quiet().out().contains("dust"));
+}
+
+#[test]
+fn rules_lint() {
+    let dir = dir();
+    dir.run("rules lint x.rules").gives("3 rules, 2 in force: nothing to complain of\n");
+    let loops = "[[rule]]\nsite='x.org'\nkind='alias-segment'\nfrom='a'\nto='b'\nstatus='auto'\n\
+                 [[rule]]\nsite='x.org'\nkind='alias-segment'\nfrom='b'\nto='a'\nstatus='auto'\n\
+                 [[rule]]\nsite='a.x.org'\nkind='drop-param'\nparam='sid'\npath='/s'\nstatus='auto'\n";
+    dir.put("bad.rules", format!("{RULES}{loops}"));
+    let out = dir.run("rules lint bad.rules").exits(1).out();
+    let lines: Vec<&str> = out.lines().collect();
+    assert_eq!(lines.len(), 3, "{out}");
+    assert!(
+        lines[0].starts_with("rule 5 (x.org: alias-segment b = a): it cannot be proved"),
+        "{out}"
+    );
+    assert!(
+        lines[1].contains("rule 6 (a.x.org: drop-param sid at /s) does nothing: rule 1"),
+        "{out}"
+    );
+    assert_eq!(lines[2], "6 rules, 5 in force: 2 findings");
+    // Learned rules that do not get along are left out where they are applied.
+    dir.run("canon in.txt --rules bad.rules").exits(0).says("bad.rules: 1 learned rules");
+    // Those by hand are an error.
+    dir.put("worse.rules", loops.replace("auto", "manual"));
+    dir.run("canon in.txt --rules worse.rules").fails("worse.rules: rule 2 (x.org: alias-segment");
+    dir.put("none.rules", "[[rule]]\nsite='x.org'\nkind='dance'\n");
+    dir.run("rules lint none.rules").fails("none.rules: rule 1: unknown kind \"dance\"");
+}
+
+#[test]
+fn rules_test() {
+    let dir = dir();
+    dir.run("rules test x.rules").gives("3 rules, 2 examples: all as they should be\n");
+    dir.put("bad.rules", RULES.replace("a?sid=2\"]", "b?sid=2\"]"));
+    let out = dir.run("rules test bad.rules").exits(1).out();
+    assert!(
+        out.starts_with(
+            "rule 1 (x.org: drop-param sid): http://x.org/a?sid=1 and http://x.org/b?sid=2 are not \
+             equal: http://x.org/a and http://x.org/b\n"
+        ),
+        "{out}"
+    );
+    assert!(out.ends_with("3 rules, 2 examples: 1 failure\n"), "{out}");
+}
+
+#[test]
+fn rules_export() {
+    let dir = dir();
+    let run = dir.run("rules export x.rules --to robots").exits(0).says("1 of the rules in force");
+    assert_eq!(run.out(), "# robots.txt of x.org\nUser-agent: *\nClean-param: sid\n\n");
+    let run = dir.run("rules export x.rules --to nutch").quiet();
+    assert!(run.out().contains("m\\.x\\.org"), "{}", run.told());
+    let run = dir.run("rules export x.rules --to clearurls").exits(0).says("1 host-alias");
+    assert_eq!(json(&run.out)["providers"]["x.org 1"]["rules"][0], "sid");
+    let run = dir.run("rules export x.rules --to json").quiet();
+    assert_eq!(json(&run.out)["guard"][0]["param"], "user");
+    dir.run("rules export x.rules --to dance").fails("robots");
+}
