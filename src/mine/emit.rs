@@ -21,7 +21,9 @@ pub(super) fn rules(
     values: impl Fn(u32, u64) -> Option<Vec<u8>>,
 ) -> Vec<DustRule> {
     let Some(kinds) = kinds(table, &judged.candidate.act, values) else { return Vec::new() };
-    let auto = judged.holds && !judged.prior.guarded && table.signal == Signal::Digest;
+    let auto = judged.holds
+        && !judged.prior.guarded
+        && (table.signal == Signal::Digest || judged.prior.listed);
     let status = if auto { Status::Auto } else { Status::Review };
     let mut scopes = Vec::new();
     match &judged.candidate.reach {

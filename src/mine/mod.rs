@@ -115,7 +115,7 @@ impl Miner {
             Some(table.bytes(param.text).to_vec())
         };
         let mut rules: Vec<DustRule> = Vec::new();
-        for one in judged.iter().filter(|one| one.plausible && one.trials.all.good >= 4) {
+        for one in judged.iter().filter(|one| is_told(one)) {
             rules.extend(emit::rules(site, &table, &handlers, one, text_of));
         }
         rules.sort_by_key(|rule| (rule.kind.stratum(), rule.status.name(), rule.title()));
@@ -148,14 +148,11 @@ fn judge(
     handlers: &Handlers,
     calibration: &mut Calibration,
 ) -> (Vec<Judged>, Screen) {
-    if table.signal == Signal::None {
-        return (Vec::new(), Screen::default());
-    }
     let votes = votes::collect(table, softs, calibration);
     let screen = screen::screen(table, softs, &handlers.of_path, calibration);
     let natures = priors::natures(table);
     let mut candidates: Vec<Candidate> = propose::places(table, &votes, &screen);
-    candidates.extend(propose::parameters(&votes, &screen));
+    candidates.extend(propose::parameters(&votes, &screen, &natures));
     candidates.sort_by(|a, b| a.act.cmp(&b.act));
     let judged = {
         let court = Court { table, handlers: &handlers.of_path, calibration, natures: &natures };
@@ -176,6 +173,11 @@ fn judge(
     *calibration = Calibration::measure(table, Some(&pages));
     let court = Court { table, handlers: &handlers.of_path, calibration, natures: &natures };
     (court.judge(candidates), screen)
+}
+
+/// Is a candidate worth telling?
+fn is_told(one: &Judged) -> bool {
+    one.plausible && (one.trials.all.good >= 4 || one.prior.listed && one.trials.fired > 0)
 }
 
 /// Parameters that matter: what was seen of them alone disagrees more often than not, and no rule is

@@ -28,6 +28,8 @@ pub(super) struct Prior {
     pub(super) bar: f64,
     /// Must somebody look at it, whatever the trials say?
     pub(super) guarded: bool,
+    /// Is it on a list of what never matters? Then it holds unless trials speak clearly against it.
+    pub(super) listed: bool,
 }
 
 /// The rate that rules must have: 95 of 100 pages.
@@ -112,8 +114,20 @@ pub(super) fn first_values() -> Map<u64, ()> {
 
 /// What is believed of `act`.
 pub(super) fn prior(table: &Table, natures: &[Nature], act: &Act) -> Prior {
-    let usual = Prior { belief: USUAL, contents_min: CONTENTS_MIN_KNOWN, bar: BAR, guarded: false };
-    let plain = Prior { belief: PLAIN, contents_min: CONTENTS_MIN, bar: BAR, guarded: false };
+    let usual = Prior {
+        belief: USUAL,
+        contents_min: CONTENTS_MIN_KNOWN,
+        bar: BAR,
+        guarded: false,
+        listed: false,
+    };
+    let plain = Prior {
+        belief: PLAIN,
+        contents_min: CONTENTS_MIN,
+        bar: BAR,
+        guarded: false,
+        listed: false,
+    };
     match act {
         Act::Host(a, b) => {
             let host = |number: &u32| table.hosts[*number as usize].as_slice();
@@ -125,7 +139,7 @@ pub(super) fn prior(table: &Table, natures: &[Nature], act: &Act) -> Prior {
         Act::Path(PathAct::Parameter(name)) => {
             let session = SessionNames::built_in();
             let listed = session.matches_path(name, b"0123456789ABCDEF0123456789ABCDEF");
-            if listed { Prior { belief: KNOWN, ..usual } } else { plain }
+            if listed { Prior { belief: KNOWN, listed, ..usual } } else { plain }
         }
         Act::Path(PathAct::Segment(_)) => plain,
         Act::Path(PathAct::Slash | PathAct::Index(_) | PathAct::DoubleSlash) => usual,
@@ -133,7 +147,7 @@ pub(super) fn prior(table: &Table, natures: &[Nature], act: &Act) -> Prior {
         Act::Drop(name) => {
             let nature = natures[*name as usize];
             let base = match nature {
-                Nature { listed: true, .. } => Prior { belief: KNOWN, ..usual },
+                Nature { listed: true, .. } => Prior { belief: KNOWN, listed: true, ..usual },
                 Nature { session: true, guarded: false, .. } => usual,
                 _ => plain,
             };

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::candidates::{Act, Candidate, Reach};
 use super::paths::{PathAct, Template};
+use super::priors::Nature;
 use super::screen::Screen;
 use super::select::{CONTRADICTION_OF_HANDLER, contradicts, exceptions, is_below_bar};
 use super::table::Table;
@@ -139,7 +140,8 @@ fn hosts(table: &Table, votes: &Votes, screen: &Screen, out: &mut Vec<Act>) {
 
 /// Proposes candidates for parameters: those that contents ask for, where nothing that was seen of
 /// them alone speaks against it.
-pub(super) fn parameters(votes: &Votes, screen: &Screen) -> Vec<Candidate> {
+pub(super) fn parameters(votes: &Votes, screen: &Screen, natures: &[Nature]) -> Vec<Candidate> {
+    let listed = |name: u32| natures[name as usize].listed;
     let mut seen: BTreeMap<u32, Vec<(u32, Tally)>> = BTreeMap::new();
     for ((name, handler), tally) in &screen.params {
         seen.entry(*name).or_default().push((*handler, *tally));
@@ -148,7 +150,7 @@ pub(super) fn parameters(votes: &Votes, screen: &Screen) -> Vec<Candidate> {
     let mut defaults: BTreeMap<u32, Vec<(u32, u64)>> = BTreeMap::new();
     for (act, count) in votes.iter().filter(|(_, count)| **count >= VOTES_MIN) {
         match act {
-            Act::Drop(name) => {
+            Act::Drop(name) if !listed(*name) => {
                 let none = Vec::new();
                 let handlers = seen.get(name).unwrap_or(&none);
                 if let Some(reach) = reach(handlers) {
@@ -161,6 +163,9 @@ pub(super) fn parameters(votes: &Votes, screen: &Screen) -> Vec<Candidate> {
             _ => {}
         }
     }
+    let all = (0..natures.len() as u32).filter(|name| listed(*name));
+    out.extend(all.map(|name| Candidate::new(Act::Drop(name))));
+    defaults.retain(|name, _| !listed(*name));
     for (name, mut values) in defaults {
         values.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
         values.truncate(DEFAULTS_MAX);

@@ -69,8 +69,11 @@ impl Court<'_> {
     pub(super) fn judge(&self, mut candidates: Vec<Candidate>) -> Vec<Judged> {
         for _ in 0..ROUNDS_MAX {
             let (_, trials) = self.hear(&candidates);
-            let mut verdicts: Vec<Verdict> =
-                candidates.iter().zip(&trials).map(|(one, tried)| verdict(one, tried)).collect();
+            let mut verdicts: Vec<Verdict> = candidates
+                .iter()
+                .zip(&trials)
+                .map(|(one, tried)| self.verdict(one, tried))
+                .collect();
             if verdicts.iter().all(|verdict| *verdict == Verdict::Stays) {
                 // Nothing is to blame alone. If something is to blame together with others, the
                 // worst of them goes.
@@ -100,14 +103,32 @@ impl Court<'_> {
         self.sentence(candidates, trials)
     }
 
+    /// Is the candidate on a list of what never matters?
+    fn is_listed(&self, candidate: &Candidate) -> bool {
+        prior(self.table, self.natures, &candidate.act).listed
+    }
+
+    /// What becomes of a candidate by what was seen of it alone.
+    fn verdict(&self, candidate: &Candidate, trials: &Trials) -> Verdict {
+        let goes = if self.is_listed(candidate) {
+            speaks_against(&trials.all)
+        } else {
+            contradicts(&trials.alone)
+        };
+        if goes { narrowed(candidate, trials) } else { Verdict::Stays }
+    }
+
     /// Judges what is left, all candidates at once: bounds and doubts, with the number of
     /// hypotheses taken into account.
     fn sentence(&self, candidates: Vec<Candidate>, trials: Vec<Trials>) -> Vec<Judged> {
         let mut judged: Vec<Judged> = candidates
             .into_iter()
             .zip(trials)
-            .map(|(candidate, trials)| {
+            .map(|(mut candidate, trials)| {
                 let prior = prior(self.table, self.natures, &candidate.act);
+                if is_scoped(&candidate.act) && !prior.listed {
+                    candidate.reach = without(candidate.reach, &unknown(&trials));
+                }
                 let (good, all) = (trials.all.good as f64, trials.all.trials as f64);
                 let channel = channel(&trials.all);
                 let (bound, _) = channel.corrected(wilson(good, all, 1.96));
@@ -127,16 +148,12 @@ impl Court<'_> {
         for (one, passes) in judged.iter_mut().zip(passing) {
             let contents = one.trials.contents >= one.prior.contents_min;
             let believed = one.doubt <= BELIEF_ERROR;
-            one.holds = (passes || believed) && contents && !contradicts(&one.trials.all);
+            one.holds = (passes || believed) && contents && !contradicts(&one.trials.all)
+                || one.prior.listed && !speaks_against(&one.trials.all);
             one.plausible |= one.holds;
         }
         judged
     }
-}
-
-/// What becomes of a candidate by what was seen of it alone.
-fn verdict(candidate: &Candidate, trials: &Trials) -> Verdict {
-    if contradicts(&trials.alone) { narrowed(candidate, trials) } else { Verdict::Stays }
 }
 
 /// What is left of a contradicted candidate: the handlers that do not contradict it, if any does.
@@ -173,6 +190,31 @@ pub(super) fn exceptions(reach: &Reach, good: BTreeSet<u32>, bad: BTreeSet<u32>)
 /// Does the candidate look at handlers at all?
 fn is_scoped(act: &Act) -> bool {
     matches!(act, Act::Drop(_) | Act::Default(..))
+}
+
+/// Does a tally speak clearly against a candidate that is on a list: does it fail more often than
+/// not?
+fn speaks_against(tally: &Tally) -> bool {
+    tally.bad() >= 2 && binomial_tail(tally.good, tally.trials, 0.5 * tally.mean_same()) < 0.05
+}
+
+/// The handlers that have a good part of what a candidate changes, and no agreement at all: nothing
+/// is known of them.
+fn unknown(trials: &Trials) -> BTreeSet<u32> {
+    let part = (trials.fired / 20).max(10);
+    let agrees = |handler: &u32| trials.by_handler.get(handler).is_some_and(|tally| tally.good > 0);
+    let large = trials.fired_by_handler.iter().filter(|(_, fired)| **fired >= part);
+    large.map(|(handler, _)| *handler).filter(|handler| !agrees(handler)).collect()
+}
+
+/// A reach without these handlers.
+fn without(reach: Reach, handlers: &BTreeSet<u32>) -> Reach {
+    match reach {
+        _ if handlers.is_empty() => reach,
+        Reach::All => Reach::Except(handlers.clone()),
+        Reach::Except(before) => Reach::Except(before.union(handlers).copied().collect()),
+        Reach::Only(only) => Reach::Only(only.difference(handlers).copied().collect()),
+    }
 }
 
 /// Agreements by agreements and blame: low is bad.

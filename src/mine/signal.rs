@@ -15,7 +15,7 @@ const PAIRS_MIN: u64 = 12;
 const SAME_MIN: f64 = 0.4;
 
 /// Agreement of pages with themselves at once, below which a site may be noisy.
-const NOISE_MAX: f64 = 0.99;
+const NOISE_MAX: f64 = 0.995;
 
 /// Gaps over which few pages change: a week, as in [`GAPS`].
 const NEAR: usize = 4;

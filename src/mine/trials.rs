@@ -80,6 +80,8 @@ pub(super) struct Trials {
     pub(super) gain: u64,
     /// Links that the candidate changed.
     pub(super) fired: u64,
+    /// The same by handler.
+    pub(super) fired_by_handler: BTreeMap<u32, u64>,
     /// Links of the first group that agreed.
     pub(super) example: Option<(u32, u32)>,
 }
@@ -96,8 +98,13 @@ pub(super) fn try_all(
 ) -> Vec<Trials> {
     let mut out = vec![Trials::default(); candidates];
     let mut used: Map<(u16, u32), u8> = map();
-    for fired in &forms.fired {
-        out[fired.candidate as usize].fired += 1;
+    for (_, link) in &forms.keys {
+        let handler = handlers[table.links[*link as usize].path as usize];
+        for fired in forms.fired_on(*link) {
+            let trials = &mut out[fired.candidate as usize];
+            trials.fired += 1;
+            *trials.fired_by_handler.entry(handler).or_insert(0) += 1;
+        }
     }
     let mut members: Vec<u32> = Vec::new();
     let mut pairs = Pairs::default();
