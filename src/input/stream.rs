@@ -98,7 +98,7 @@ impl Disk {
         let mut scanned = start;
         let mut has_line = memchr::memchr(separator, buffer).is_some();
         // Before the first read as well: what was read to tell the format may be all for a while.
-        while buffer.len() < start + bytes && !(has_line && !is_ready(&self.origin.file)) {
+        while buffer.len() < start + bytes && (!has_line || is_ready(&self.origin.file)) {
             let before = buffer.len();
             let most = (start + bytes - before).min(STREAM_READ_BYTES);
             buffer.resize(before + most, 0);

@@ -29,6 +29,9 @@ struct Gathered {
     sites: Vec<(Box<[u8]>, Vec<u32>)>,
 }
 
+/// Chunks, and numbers of sightings in them.
+type Places = Vec<(u32, u32)>;
+
 /// One record, with its texts in [`Gathered::text`].
 #[derive(Debug)]
 struct Sighting {
@@ -57,7 +60,7 @@ pub fn learn(job: &Job, miner: &Miner) -> Result<(Vec<SiteRules>, Outcome)> {
     let mut outcome = Outcome::default();
     let tally = &mut outcome.tally;
     let mut chunks: Vec<Gathered> = Vec::new();
-    let mut sites: BTreeMap<Box<[u8]>, Vec<(u32, u32)>> = BTreeMap::new();
+    let mut sites: BTreeMap<Box<[u8]>, Places> = BTreeMap::new();
     let mut bytes = 0;
     outcome.files = scan(
         job,
@@ -88,7 +91,7 @@ pub fn learn(job: &Job, miner: &Miner) -> Result<(Vec<SiteRules>, Outcome)> {
     tally.unique = tally.records;
     tally.check()?;
     // Large sites first, so that none is left over at the end.
-    let mut order: Vec<(&Box<[u8]>, &Vec<(u32, u32)>)> = sites.iter().collect();
+    let mut order: Vec<(&Box<[u8]>, &Places)> = sites.iter().collect();
     order.sort_by_key(|(_, sightings)| std::cmp::Reverse(sightings.len()));
     job.watch.begin("mining", None);
     let mut rules = pool.map(
