@@ -65,6 +65,10 @@ pub fn detect(chunk: &[u8], reading: Reading) -> Result<Layout> {
     if lines.is_empty() {
         return Ok(Layout::default());
     }
+    // Whatever is behind a comma may be part of a URL; to take it away would merge pages.
+    if lines.iter().all(|line| is_url_alone(line)) {
+        return Ok(Layout::default());
+    }
     let mut candidates = candidates(&lines, reading);
     // Stable: of equals the one that is first in the registry, which is the more specific one.
     candidates.sort_by_key(|one| std::cmp::Reverse((one.percent(), one.records > 0)));
@@ -159,6 +163,12 @@ fn vote(layout: Layout, lines: &[&[u8]], reading: Reading) -> Candidate {
     candidate
 }
 
+/// Is the whole line a URL, with its scheme and without blanks?
+fn is_url_alone(line: &[u8]) -> bool {
+    parts::scheme_length(line).is_some_and(|end| line[end..].starts_with(b"://"))
+        && line.iter().all(|byte| *byte > b' ')
+}
+
 /// Could this be meant as a URL? On a list, a line of a log or a table is none.
 fn is_url(url: &[u8], is_list: bool) -> bool {
     let has_scheme = parts::scheme_length(url).is_some();
@@ -195,4 +205,40 @@ fn unsure(candidates: &[Candidate]) -> Error {
         told.join(", "),
         stranger.unwrap_or_default()
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const READING: Reading = Reading { separator: b'\n', line_bytes_max: 1 << 20, verbatim: false };
+
+    #[test]
+    fn formats() {
+        for (text, expected) in [
+            ("http://a.test/x,1\nhttp://a.test/y,2\n", "lines"),
+            ("url,n\nhttp://a.test/x,1\nhttp://a.test/y,2\n", "csv"),
+            ("http://a.test/x\t\nhttp://a.test/y\t\n", "lines"),
+            ("http://a.test/x\t1\nhttp://a.test/y\t2\n", "tsv"),
+            ("a\nb\nc d e f\n", "lines"),
+            ("{\"url\": \"http://a.test/\"}\n", "jsonl"),
+            ("\n\n", "lines"),
+        ] {
+            assert_eq!(detect(text.as_bytes(), READING).unwrap().name(), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_sure_is_told() {
+        let log = "h - - [10/Oct/2000:13:55:36 -0700] \"GET /a HTTP/1.0\" 200 23\n";
+        let text = format!("{}{}", log.repeat(3), "something else is this\n".repeat(3));
+        let error = detect(text.as_bytes(), READING).unwrap_err();
+        let told = error.to_string();
+        assert!(
+            error.is_input() && told.contains("line 4") && told.contains("--format clf"),
+            "{told}"
+        );
+        assert!(as_told("squid", log.as_bytes(), READING).unwrap_err().is_input());
+        assert_eq!(as_told("clf", log.as_bytes(), READING).unwrap().name(), "clf");
+    }
 }

@@ -16,7 +16,7 @@ const SAMPLES: [(&str, &str); SAMPLE_COUNT] = [
     ("access.log", "access"),
     ("alb.log", "alb"),
     ("archive.warc.gz", "warc"),
-    ("caddy.jsonl", "jsonl"),
+    ("caddy.jsonl", "caddy"),
     ("captures.cdx", "cdx"),
     ("captures.cdxj", "cdxj"),
     ("cloudfront.tsv", "cloudfront"),

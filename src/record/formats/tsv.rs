@@ -29,6 +29,13 @@ impl Tsv {
 
 /// The table of `lines`, if a header names a column of URLs or one column has nothing else.
 pub(crate) fn recognize(lines: &[&[u8]]) -> Option<Arc<dyn LineFormat>> {
+    // A list whose lines end in tabs is a list.
+    let has_text = |cell: &[u8]| cell.iter().any(|byte| *byte > b' ');
+    let is_table =
+        |line: &&[u8]| line.split(|byte| *byte == b'\t').filter(|cell| has_text(cell)).count() > 1;
+    if !lines.iter().any(is_table) {
+        return None;
+    }
     let table = Table::recognize(lines, |line| Some(split(line)))?;
     (!table.is_single()).then(|| Arc::new(Tsv(table.trimmed())) as _)
 }
