@@ -329,6 +329,8 @@ pub(super) struct GenerateArgs {
 pub(super) enum GenerateCommand {
     /// A list of URLs in which the truth about every line is known
     List(GenerateListArgs),
+    /// Crawls of web sites in which the true page of every URL is known, to judge mined rules by
+    Site(GenerateSiteArgs),
 }
 
 #[derive(ClapArgs, Debug)]
@@ -351,4 +353,58 @@ pub(super) struct GenerateListArgs {
     /// Write the truth to this file: for every line its page, class and rules
     #[arg(long, value_name = "FILE")]
     pub(super) truth: Option<PathBuf>,
+}
+
+#[derive(ClapArgs, Debug)]
+pub(super) struct GenerateSiteArgs {
+    /// A plan to start from: 40 sites of about 3,500 URLs, the same with noisy bodies, or 8 sites of
+    /// 15,000 to 19,000
+    #[arg(long, value_enum, default_value_t = SitePresetArg::Clean)]
+    pub(super) preset: SitePresetArg,
+    /// How many sites
+    #[arg(long, value_name = "N")]
+    pub(super) sites: Option<u32>,
+    /// Distinct URLs of each site: a number, or fewest and most
+    #[arg(long, value_name = "N|N-M", value_parser = super::generate_site::urls)]
+    pub(super) urls: Option<(u32, u32)>,
+    /// The same seed gives the same sites, on every machine
+    #[arg(long, value_name = "S", default_value_t = 1)]
+    pub(super) seed: u64,
+    /// Share of the fetches that give other bytes although nothing has changed, on every site
+    #[arg(long, value_name = "SHARE")]
+    pub(super) noise: Option<f64>,
+    /// Switch features off, by name, separated by commas; docs/generator.md lists them
+    #[arg(long, value_name = "FEATURES", value_delimiter = ',', conflicts_with = "only")]
+    pub(super) without: Vec<String>,
+    /// Give every site these features, and no others
+    #[arg(long, value_name = "FEATURES", value_delimiter = ',')]
+    pub(super) only: Option<Vec<String>>,
+    /// What to write. A server's log has the host first (vhost_combined) unless there is one site
+    /// of one host
+    #[arg(long, value_enum, default_value_t = SiteToArg::Cdxj)]
+    pub(super) to: SiteToArg,
+    /// Write the captures to this file; .zst and .gz are compressed
+    #[arg(short, long, value_name = "FILE")]
+    pub(super) output: Option<PathBuf>,
+    /// Write the truth to this file: for every capture its site, its page, the features it shows
+    #[arg(long, value_name = "FILE")]
+    pub(super) truth: Option<PathBuf>,
+    /// Say what was made: redundancy, what digests can show of it, features
+    #[arg(short, long)]
+    pub(super) verbose: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum SitePresetArg {
+    Clean,
+    Noisy,
+    Large,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum SiteToArg {
+    Cdxj,
+    Crawllog,
+    Combined,
+    Tsv,
 }

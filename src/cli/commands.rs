@@ -218,8 +218,10 @@ pub(super) fn report(args: &ReportArgs) -> Result<u8> {
 }
 
 pub(super) fn generate(args: &GenerateArgs) -> Result<u8> {
-    let GenerateCommand::List(args) = &args.command;
-    generate_list(args)
+    match &args.command {
+        GenerateCommand::List(args) => generate_list(args),
+        GenerateCommand::Site(args) => super::generate_site::run(args),
+    }
 }
 
 fn generate_list(args: &GenerateListArgs) -> Result<u8> {

@@ -5,6 +5,7 @@ mod args;
 mod bare;
 mod commands;
 mod explain;
+mod generate_site;
 mod memory;
 mod plan;
 mod progress;

@@ -77,7 +77,7 @@ pub(super) fn body(
     Body { size, digest: digest(layout, bytes) }
 }
 
-/// A body that says what went wrong: the same for all pages.
+/// A body that says what went wrong, or that nothing is told (200): the same for all pages.
 pub(super) fn error_body(layout: &Layout, status: u16) -> Body {
     let size = 200 + u64::from(status) % 50;
     Body { size, digest: digest(layout, fold(SIZE, u64::from(status))) }
@@ -105,9 +105,9 @@ fn usual_size(layout: &Layout, target: &Target) -> u64 {
     }
 }
 
-/// How often what is shown has changed until `epoch`. Three of ten pages change at each turn.
+/// How often what is shown has changed until `epoch`. One of ten pages changes at each turn.
 fn version(layout: &Layout, shown: u64, epoch: u64) -> u64 {
-    let changed = |turn: &u64| layout.derive(CHANGE, fold(shown, *turn)) % 10 < 3;
+    let changed = |turn: &u64| layout.derive(CHANGE, fold(shown, *turn)).is_multiple_of(10);
     (1..=epoch).filter(changed).count() as u64
 }
 

@@ -26,6 +26,9 @@ const SESSION_VISITS: u64 = 30;
 /// Percent of the visits that go to a URL that was met before.
 const AGAIN: u64 = 8;
 
+/// Percent of the visits during which a site refuses everything.
+const BLOCKED: u64 = 3;
+
 /// Tries to spell a page in a new way before the visit goes to an old URL.
 const TRIES: u32 = 8;
 
@@ -61,7 +64,7 @@ enum Kind {
 pub(super) fn crawl(layout: &Layout) -> Vec<Capture> {
     let mut random = Random::derived(layout.key, VISITS, 0);
     let targets = Targets::new(layout, &mut random);
-    let mut walk = Walk {
+    let walk = Walk {
         layout,
         targets,
         visits: Vec::with_capacity(layout.urls * 9 / 8),
@@ -70,17 +73,26 @@ pub(super) fn crawl(layout: &Layout) -> Vec<Capture> {
         reached: 0,
         random,
     };
-    walk.go();
-    let Walk { targets, visits, .. } = walk;
+    let (targets, visits) = walk.go();
     let count = visits.len() as u64;
     let mut random = Random::derived(layout.key, BODIES, 0);
     let start = START + random.below(86_400);
+    // The refusals come in one stretch, not in the first epoch: most URLs are known by then.
+    let blocked = count / 4 + random.below(count / 2 + 1);
+    let blocked = blocked..blocked + count * BLOCKED / 100;
     let capture = |(place, visit): (usize, Visit)| {
         let place = place as u64;
+        let is_blocked =
+            |place| layout.features.has(Feature::BlockPage) && blocked.contains(&place);
         let epoch = place * EPOCHS / count;
         let time = start + SECONDS * place / count;
         let target = &targets.all[visit.target as usize];
-        visit.captured(layout, target, time, epoch, &mut random)
+        let mut capture = visit.captured(layout, target, time, epoch, &mut random);
+        if place > 0 && is_blocked(place - 1) {
+            // What was refused did not send anywhere.
+            capture.via = None;
+        }
+        if is_blocked(place) { refused(layout, capture) } else { capture }
     };
     visits.into_iter().enumerate().map(capture).collect()
 }
@@ -99,8 +111,9 @@ struct Walk<'a> {
     random: Random,
 }
 
-impl Walk<'_> {
-    fn go(&mut self) {
+impl<'a> Walk<'a> {
+    /// Walks until the site has its URLs. What only the walk needs is freed.
+    fn go(mut self) -> (Targets<'a>, Vec<Visit>) {
         let mut stuck = 0;
         while self.met.len() < self.layout.urls {
             if self.reached > 0 && self.random.percent(AGAIN) {
@@ -120,6 +133,7 @@ impl Walk<'_> {
             };
             stuck = if self.visit(target) { 0 } else { stuck + 1 };
         }
+        (self.targets, self.visits)
     }
 
     /// The next page that was not reached before.
@@ -271,6 +285,21 @@ impl Visit {
             features,
         }
     }
+}
+
+/// What the crawler is told when the site has had enough of it: 200, and the same for every URL.
+fn refused(layout: &Layout, mut capture: Capture) -> Capture {
+    if capture.method == Method::Get && capture.status != 304 {
+        let body = body::error_body(layout, 200);
+        capture.status = 200;
+        capture.mime = "text/html";
+        (capture.size, capture.digest) = (body.size, body.digest);
+        capture.redirect = None;
+        let signals = [Feature::Redirects, Feature::Errors, Feature::Partial];
+        capture.features = capture.features.without(Features::of(&signals));
+        capture.features.insert(Feature::BlockPage);
+    }
+    capture
 }
 
 fn mime(target: &Target, status: u16) -> &'static str {

@@ -105,6 +105,8 @@ features! {
         "The path in other letters: the same page. Values of parameters keep their case.";
     PageOverrun "page-overrun" Spelling 20
         "Page numbers past the end of a list show its last page.";
+    PathLoop "path-loop" Spelling 10
+        "The last segment three times or more, as links that go in circles make it: the same page.";
     Limit "limit" Spelling 30
         "A limit on lines: the same page where nothing is cut off, another page where something is.";
     RelevantLang "relevant-lang" Trap 40
@@ -125,6 +127,10 @@ features! {
         "Earlier revisions of an item are other pages; one in five has the bytes of the one before.";
     SharedAssets "shared-assets" Trap 30
         "Pictures that lie in many folders in equal bytes: each its own page.";
+    HexNames "hex-names" Trap 20
+        "Pages named by 32 hex digits, as a session would be: all different, two of five expired.";
+    CaseMatters "case-matters" Trap 20
+        "Short names in mixed case: another page for each case.";
     SubSite "sub-site" Trap 20
         "A host below the same domain with the same paths and other pages.";
     Drift "drift" Signal 40
@@ -135,6 +141,8 @@ features! {
         "Three of ten pages come in three versions, by where the crawler stands.";
     Echo "echo" Signal 0
         "Pages print their own URL: no two URLs are equal in bytes.";
+    BlockPage "block-page" Signal 15
+        "For three percent of the crawl, everything is answered with 200 and one refusal.";
     Redirects "redirects" Signal 30
         "Some of the aliases of host, folder, suffix, template answer with 301.";
     Partial "partial" Signal 30
@@ -145,6 +153,9 @@ features! {
 
 /// How many features there are.
 pub(super) const FEATURES: usize = ROWS.len();
+
+// A set of features has 64 bits.
+const _: () = assert!(FEATURES <= 64);
 
 impl Feature {
     /// All features, in the order of their declaration.
@@ -283,7 +294,6 @@ mod tests {
     fn features_have_names_of_their_own() {
         let names: BTreeSet<&str> = Feature::all().map(Feature::name).collect();
         assert_eq!(names.len(), FEATURES);
-        assert!(FEATURES <= 64, "a set of features has 64 bits");
         for feature in Feature::all() {
             assert_eq!(Feature::named(feature.name()).unwrap(), feature);
             assert!(feature.percent() <= 100 && feature.truth().ends_with('.'));

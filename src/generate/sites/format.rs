@@ -258,7 +258,7 @@ mod tests {
             ),
             (
                 CrawlFormat::VhostCombined,
-                "www.a-news.co.uk:443 192.0.2.12 - - [01/Jan/2026:23:59:59 +0000] \"GET \
+                "www.a-news.co.uk:443 192.0.2.192 - - [01/Jan/2026:23:59:59 +0000] \"GET \
                  /List.php?cat=x&page=2 HTTP/1.1\" 301 12 \"-\" \"undust-generate\"\n"
                     .into(),
             ),

@@ -21,6 +21,8 @@ mod layout;
 mod spelling;
 mod summary;
 mod targets;
+#[cfg(test)]
+mod tests;
 mod words;
 
 pub use capture::{Capture, Digest, Method};
@@ -34,8 +36,8 @@ use layout::Layout;
 /// Most sites of a plan: as many as there are host names; see `layout.rs`.
 pub const SITES_MAX: u32 = (1 << layout::NAME_BITS) - 1;
 
-/// Most URLs of a site. Reason: a site is held in memory, about 400 bytes for each URL.
-pub const URLS_PER_SITE_MAX: u32 = 4_000_000;
+/// Most URLs of a site. Reason: a site is held in memory, about 700 bytes for each URL.
+pub const URLS_PER_SITE_MAX: u32 = 2_000_000;
 
 /// How often the body of a page differs although nothing has changed: the time of day, an
 /// advertisement, a number of visitors.

@@ -33,6 +33,8 @@ struct Choice<'a> {
     /// The first session number goes into paths, the second into the query.
     session: u64,
     upper: bool,
+    /// How often the last segment is repeated in a path that goes in circles.
+    turns: usize,
 }
 
 /// A URL of page `index`, as the visit of this `session` comes by it.
@@ -51,6 +53,7 @@ pub(super) fn spell(
         query: target.query.clone(),
         session: layout.derive(SESSION, session),
         upper: random.percent(30),
+        turns: 2 + random.position(3),
     };
     choice.hosts(random, &mut used);
     let mut view = 0;
@@ -95,15 +98,16 @@ impl Choice<'_> {
         let handler = self.target.handler;
         let is_folder = matches!(handler, Handler::Folder | Handler::Person);
         let is_page = handler != Handler::Asset;
-        let is_script =
-            !matches!(handler, Handler::Front | Handler::Folder | Handler::Person | Handler::Asset);
+        let is_exact = matches!(handler, Handler::Front | Handler::Shared | Handler::Short);
+        let is_script = !is_folder && !is_exact && is_page;
         for (feature, possible) in [
             (Feature::IndexPage, is_folder || handler == Handler::Front),
             (Feature::TrailingSlash, is_folder),
             (Feature::Suffix, handler == Handler::Article),
             (Feature::PrefixAlias, handler == Handler::Person),
             (Feature::TemplateAlias, handler == Handler::Item),
-            (Feature::CaseInsensitive, is_page && handler != Handler::Front),
+            (Feature::CaseInsensitive, is_page && !is_exact),
+            (Feature::PathLoop, handler == Handler::Folder),
             (Feature::SessionPath, is_script),
             (Feature::SessionSegment, is_page),
         ] {
@@ -317,6 +321,10 @@ impl Choice<'_> {
         }
         if used.has(Feature::Suffix) {
             path.truncate(path.len() - 1);
+        }
+        if used.has(Feature::PathLoop) {
+            let last = path.rsplit('/').nth(1).expect("a folder has a name").to_owned();
+            path.push_str(&format!("{last}/").repeat(self.turns));
         }
         if used.has(Feature::IndexPage) {
             path.push_str(names.index);

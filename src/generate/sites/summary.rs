@@ -18,7 +18,7 @@ pub struct SitesSummary {
     pub pages: u64,
     /// URLs that a perfect miner takes away by digests alone: the URLs of a page, less the groups
     /// that they fall into when two URLs with one digest in common belong together. Only whole
-    /// answers with 200 count.
+    /// answers with 200 count, and no refusals.
     pub visible: u64,
     /// The same if a redirect, too, joins the two URLs it leads from and to.
     pub visible_with_redirects: u64,
@@ -114,7 +114,8 @@ fn joined(site: &GeneratedSite, with_redirects: bool) -> u64 {
     for capture in &site.captures {
         let mut number = |url| *numbers.entry(url).or_insert_with(|| groups.grow());
         let url = number(&capture.url);
-        if capture.is_whole() {
+        // A refusal says nothing about the page, however often it comes.
+        if capture.is_whole() && !capture.features.has(Feature::BlockPage) {
             let other = *first.entry((capture.page, capture.digest)).or_insert(url);
             groups.join(url, other);
         }

@@ -39,6 +39,8 @@ pub(super) enum Handler {
     Calendar,
     Go,
     Asset,
+    Shared,
+    Short,
     Members,
     Dead,
 }
@@ -132,6 +134,8 @@ impl<'a> Targets<'a> {
             (Handler::Calendar, 6, Feature::Calendar),
             (Handler::Go, 8, Feature::ClickId),
             (Handler::Asset, 6, Feature::SharedAssets),
+            (Handler::Shared, 6, Feature::HexNames),
+            (Handler::Short, 6, Feature::CaseMatters),
             (Handler::Members, 6, Feature::LoginWall),
             (Handler::Dead, 3, Feature::Errors),
         ] {
@@ -149,7 +153,10 @@ impl<'a> Targets<'a> {
         };
         this.add(Target::new(Handler::Front, "/".into()));
         if has(Feature::LoginReturn) || has(Feature::LoginWall) {
-            this.add(Target::new(Handler::Login, format!("/{}", layout.names.login)));
+            // The form itself has the bytes of the pages behind the wall.
+            let shown = this.shown("login");
+            let form = Target::new(Handler::Login, format!("/{}", layout.names.login));
+            this.add(Target { shown, ..form });
         }
         while this.all.len() < layout.pages {
             this.grow(random);
@@ -222,6 +229,8 @@ impl<'a> Targets<'a> {
             Handler::Go => Target::new(handler, format!("/{}", names.go))
                 .with(names.go_param, 100 + number * 3),
             Handler::Asset => self.asset(number, random),
+            Handler::Shared => self.named_by_hex(number),
+            Handler::Short => self.short(number),
             Handler::Members => {
                 let mut target = Target::new(handler, format!("/{}", names.members))
                     .with(names.members_param, 10 + number)
@@ -378,6 +387,28 @@ impl<'a> Targets<'a> {
         target
     }
 
+    fn named_by_hex(&self, number: u64) -> Target {
+        let high = self.layout.derive(CHANCE, 1 << 53 | number);
+        let low = self.layout.derive(CHANCE, 1 << 54 | number);
+        let mut target = Target::new(Handler::Shared, format!("/share/{high:016x}{low:016x}"))
+            .trapped(Feature::HexNames);
+        if low % 100 < 40 {
+            target.shown = self.shown("expired");
+        }
+        target
+    }
+
+    /// `/v/aBcD` and its neighbors: the lowest bits of `number` choose the case of two letters.
+    fn short(&self, number: u64) -> Target {
+        let (name, case) = (self.name(number >> 2), number & 3);
+        let letters = name.char_indices().map(|(place, letter)| match place {
+            0 | 3 if case >> (place & 1) & 1 == 1 => letter.to_ascii_uppercase(),
+            _ => letter,
+        });
+        let path = format!("/v/{}", letters.collect::<String>());
+        Target::new(Handler::Short, path).trapped(Feature::CaseMatters)
+    }
+
     fn name(&self, number: u64) -> String {
         let mut name = Vec::new();
         push_syllables(
@@ -392,13 +423,15 @@ impl<'a> Targets<'a> {
     }
 }
 
-/// The folder of this number: `news`, then `news/about`, then `news/about-24`.
+/// The folder of this number: `news`, then `news/about`, then `news/about-24`. Never `archive/archive`,
+/// which a path that goes in circles could be taken for.
 fn folder(number: u64) -> String {
     let section = SECTIONS[number as usize % SECTIONS.len()];
     let number = number / SECTIONS.len() as u64;
+    let word = ENGLISH[number as usize % ENGLISH.len()];
     match number {
         0 => section.into(),
-        1..=127 => format!("{section}/{}", ENGLISH[number as usize]),
-        _ => format!("{section}/{}-{number}", ENGLISH[number as usize % ENGLISH.len()]),
+        1..=127 if word != section => format!("{section}/{word}"),
+        _ => format!("{section}/{word}-{number}"),
     }
 }

@@ -42,7 +42,13 @@ fn manual_pages() {
     assert!(dir.run("man").quiet().out().contains(".TH undust 1"));
     fs::create_dir(dir.path("man")).unwrap();
     dir.run("man man").gives("");
-    for page in ["undust.1", "undust-dedup.1", "undust-canon.1", "undust-generate-list.1"] {
+    for page in [
+        "undust.1",
+        "undust-dedup.1",
+        "undust-canon.1",
+        "undust-generate-list.1",
+        "undust-generate-site.1",
+    ] {
         assert!(dir.text(&format!("man/{page}")).contains(".SH NAME"), "{page}");
     }
     dir.run("man missing").fails("missing: cannot write");

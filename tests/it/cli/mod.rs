@@ -5,6 +5,7 @@ mod canon_explain_report;
 mod commands;
 mod dedup;
 mod documents;
+mod generate_site;
 mod input;
 mod memory;
 mod messages;

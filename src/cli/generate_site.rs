@@ -1,0 +1,147 @@
+//! `undust generate site`.
+
+use super::DONE;
+use super::args::{GenerateSiteArgs, SitePresetArg, SiteToArg};
+use super::words::say;
+use crate::error::{Error, Result};
+use crate::generate::sites::{
+    Chances, CrawlFormat, Feature, FeatureKind, Noise, SITE_TRUTH_HEADER, Sites, SitesPlan,
+    SitesPreset, SitesSummary, write_capture, write_site_truth,
+};
+use crate::pipeline;
+use crate::report::{Claims, Output, number};
+
+/// Features that give a site more than one host or scheme, which a log without hosts cannot tell
+/// apart.
+const OF_HOSTS: [Feature; 5] =
+    [Feature::MirrorHost, Feature::Www, Feature::MobileHost, Feature::Scheme, Feature::SubSite];
+
+/// `3500`, or `3000-4000`.
+pub(super) fn urls(text: &str) -> Result<(u32, u32), String> {
+    let (fewest, most) = text.split_once('-').unwrap_or((text, text));
+    let number = |text: &str| {
+        text.parse()
+            .map_err(|_| format!("expected a number or a range as 3000-4000, found {text:?}"))
+    };
+    Ok((number(fewest)?, number(most)?))
+}
+
+pub(super) fn run(args: &GenerateSiteArgs) -> Result<u8> {
+    let plan = plan(args)?;
+    let format = format(args.to, &plan);
+    let sites = Sites::new(&plan)?;
+    let mut claims = Claims::new(&[]).pack_with(pipeline::crew(0));
+    let mut output = claims.open(args.output.as_deref())?;
+    let mut truth_file = match &args.truth {
+        None => None,
+        Some(path) => Some(claims.open(Some(path))?),
+    };
+    if let Some(file) = &mut truth_file {
+        file.line(SITE_TRUTH_HEADER.as_bytes(), b'\n')?;
+    }
+    if let Some(header) = format.header() {
+        output.line(header.as_bytes(), b'\n')?;
+    }
+    let (mut summary, mut line) = (SitesSummary::default(), Vec::new());
+    for site in sites {
+        if args.verbose {
+            summary.add(&site);
+        }
+        for capture in site.captures.iter().filter(|capture| format.holds(capture)) {
+            line.clear();
+            write_capture(&mut line, format, capture)
+                .map_err(|error| Error::writing("memory", error))?;
+            output.write(&line)?;
+            if let Some(file) = &mut truth_file {
+                line.clear();
+                write_site_truth(&mut line, capture)
+                    .map_err(|error| Error::writing("memory", error))?;
+                file.write(&line)?;
+            }
+        }
+    }
+    truth_file.map_or(Ok(()), Output::publish)?;
+    output.publish()?;
+    if args.verbose {
+        tell(&plan, &summary);
+    }
+    Ok(DONE)
+}
+
+fn plan(args: &GenerateSiteArgs) -> Result<SitesPlan> {
+    let mut plan = SitesPlan::preset(match args.preset {
+        SitePresetArg::Clean => SitesPreset::Clean,
+        SitePresetArg::Noisy => SitesPreset::Noisy,
+        SitePresetArg::Large => SitesPreset::Large,
+    });
+    plan.seed = args.seed;
+    plan.sites = args.sites.unwrap_or(plan.sites);
+    plan.urls_per_site = args.urls.unwrap_or(plan.urls_per_site);
+    if let Some(share) = args.noise {
+        if !(0.0..=1.0).contains(&share) {
+            return Err(Error::config(format!(
+                "--noise {share}: expected a share from 0 to 1, as in 0.3"
+            )));
+        }
+        plan.noise = Noise::fixed((share * 1_000.0).round() as u16);
+    }
+    for name in &args.without {
+        plan.chances.set(Feature::named(name)?, 0);
+    }
+    if let Some(only) = &args.only {
+        plan.chances = Chances::none();
+        // `--only ''` is no feature at all.
+        for name in only.iter().filter(|name| !name.is_empty()) {
+            plan.chances.set(Feature::named(name)?, 100);
+        }
+    }
+    Ok(plan)
+}
+
+fn format(to: SiteToArg, plan: &SitesPlan) -> CrawlFormat {
+    let has_hosts = OF_HOSTS.into_iter().any(|feature| plan.chances.get(feature) > 0);
+    match to {
+        SiteToArg::Cdxj => CrawlFormat::Cdxj,
+        SiteToArg::Crawllog => CrawlFormat::CrawlLog,
+        SiteToArg::Combined if plan.sites > 1 || has_hosts => CrawlFormat::VhostCombined,
+        SiteToArg::Combined => CrawlFormat::Combined,
+        SiteToArg::Tsv => CrawlFormat::Tsv,
+    }
+}
+
+/// What was made, in words.
+fn tell(plan: &SitesPlan, summary: &SitesSummary) {
+    let percent = |share: f64| format!("{:.1} %", 100.0 * share);
+    say(format_args!(
+        "undust: seed {}: {} captures of {} URLs of {} pages on {} sites",
+        plan.seed,
+        number(summary.captures),
+        number(summary.urls),
+        number(summary.pages),
+        number(summary.sites),
+    ));
+    say(format_args!(
+        "undust: redundant {} of the URLs; of that, digests can show {}, with redirects {}",
+        percent(summary.redundancy_share()),
+        percent(summary.digest_ceiling()),
+        percent(summary.redirect_ceiling()),
+    ));
+    say(format_args!(
+        "undust: pages with the digest of another page: {}",
+        number(summary.coincidences)
+    ));
+    for kind in [FeatureKind::Spelling, FeatureKind::Trap, FeatureKind::Signal] {
+        for feature in Feature::all().filter(|feature| feature.kind() == kind) {
+            if summary.sites_with(feature) > 0 {
+                say(format_args!(
+                    "undust: {:<8} {:<16} {:>3} % of sites: {:>4} sites, {:>9} URLs",
+                    kind.name(),
+                    feature.name(),
+                    plan.chances.get(feature),
+                    number(summary.sites_with(feature)),
+                    number(summary.urls_with(feature)),
+                ));
+            }
+        }
+    }
+}
