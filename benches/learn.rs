@@ -322,6 +322,11 @@ fn labelled(path: &str, miner: &Miner) {
     let at = |name: &str| header.iter().position(|column| *column == name);
     let columns = ["url", "timestamp", "status", "mime", "bytes", "payload_sha1_b32"].map(at);
     let truth = at("text_sha1_b32");
+    // Where a file has digests of texts, pages without one are not scored: a digest of the payload
+    // is another measure, and two measures in one table merge and part what they like.
+    let has_texts = truth.is_some_and(|at| {
+        text.lines().skip(1).any(|line| line.split('\t').nth(at).is_some_and(|cell| cell.len() > 1))
+    });
     let mut sites: BTreeMap<String, Vec<Row>> = BTreeMap::new();
     let mut pages: HashMap<String, u64> = HashMap::new();
     for line in lines {
@@ -333,7 +338,8 @@ fn labelled(path: &str, miner: &Miner) {
                 .filter(|cell| !cell.is_empty() && *cell != "-")
         };
         let Some(url) = cell(columns[0]) else { continue };
-        let page = cell(truth).or(cell(columns[5])).map(|label| {
+        let label = if has_texts { cell(truth) } else { cell(columns[5]) };
+        let page = label.map(|label| {
             let next = pages.len() as u64;
             *pages.entry(label.to_string()).or_insert(next)
         });

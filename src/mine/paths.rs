@@ -122,7 +122,8 @@ impl Shape {
         else {
             return false;
         };
-        (core.len() == self.length || self.length == 0 && !core.is_empty())
+        !core.is_empty()
+            && (self.length == 0 || core.len() == self.length)
             && core.iter().all(if self.hex {
                 u8::is_ascii_hexdigit
             } else {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::candidates::{Act, Candidate, Reach};
 use super::paths::{PathAct, Template};
-use super::priors::Nature;
+use super::priors::{Nature, first_values};
 use super::screen::Screen;
 use super::select::{CONTRADICTION_OF_HANDLER, contradicts, exceptions, is_below_bar};
 use super::table::Table;
@@ -142,6 +142,17 @@ fn hosts(table: &Table, votes: &Votes, screen: &Screen, out: &mut Vec<Act>) {
 /// them alone speaks against it.
 pub(super) fn parameters(votes: &Votes, screen: &Screen, natures: &[Nature]) -> Vec<Candidate> {
     let listed = |name: u32| natures[name as usize].listed;
+    // What counts through a list is a default at its first value, if anything.
+    let first = first_values();
+    let starting: BTreeSet<u32> = votes
+        .iter()
+        .filter(|(_, count)| **count >= VOTES_MIN)
+        .filter_map(|(act, _)| match act {
+            Act::Default(name, value) if first.contains_key(value) => Some(*name),
+            _ => None,
+        })
+        .collect();
+    let starts = |name: u32| natures[name as usize].counts && starting.contains(&name);
     let mut seen: BTreeMap<u32, Vec<(u32, Tally)>> = BTreeMap::new();
     for ((name, handler), tally) in &screen.params {
         seen.entry(*name).or_default().push((*handler, *tally));
@@ -150,7 +161,7 @@ pub(super) fn parameters(votes: &Votes, screen: &Screen, natures: &[Nature]) -> 
     let mut defaults: BTreeMap<u32, Vec<(u32, u64)>> = BTreeMap::new();
     for (act, count) in votes.iter().filter(|(_, count)| **count >= VOTES_MIN) {
         match act {
-            Act::Drop(name) if !listed(*name) => {
+            Act::Drop(name) if !listed(*name) && !starts(*name) => {
                 let none = Vec::new();
                 let handlers = seen.get(name).unwrap_or(&none);
                 if let Some(reach) = reach(handlers) {

@@ -198,11 +198,17 @@ fn speaks_against(tally: &Tally) -> bool {
     tally.bad() >= 2 && binomial_tail(tally.good, tally.trials, 0.5 * tally.mean_same()) < 0.05
 }
 
-/// The handlers that have a good part of what a candidate changes, and no agreement at all: nothing
+/// Fewest agreements with which a handler that has a good part of the URLs is believed. Reason: one
+/// or two may be empty lists of different things.
+const AGREEMENTS_MIN: u64 = 4;
+
+/// The handlers that have a good part of what a candidate changes, and hardly an agreement: nothing
 /// is known of them.
 fn unknown(trials: &Trials) -> BTreeSet<u32> {
     let part = (trials.fired / 20).max(10);
-    let agrees = |handler: &u32| trials.by_handler.get(handler).is_some_and(|tally| tally.good > 0);
+    let agrees = |handler: &u32| {
+        trials.by_handler.get(handler).is_some_and(|tally| tally.good >= AGREEMENTS_MIN)
+    };
     let large = trials.fired_by_handler.iter().filter(|(_, fired)| **fired >= part);
     large.map(|(handler, _)| *handler).filter(|handler| !agrees(handler)).collect()
 }
