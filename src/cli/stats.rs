@@ -40,6 +40,12 @@ pub(super) fn summarize(outcome: &Outcome, profile: &Profile, elapsed: Duration,
             ));
         }
     }
+    for (kind, _) in tally.rejected.seen().filter(|_| verbose) {
+        if let Some((line, text)) = &tally.first_rejected[kind as usize] {
+            let text = crate::parts::without_userinfo(text);
+            say(format_args!("first {kind}: line {}: \"{}\"", number(*line), show(&text)));
+        }
+    }
     if let Some(lines) = outcome.memory.spilled_after_lines.filter(|_| verbose) {
         say(format_args!(
             "the memory of {} MiB was used up after {} lines; {} MiB went to temporary files",
@@ -136,6 +142,15 @@ pub(super) fn to_json(
             (one.stage.name().to_string(), value)
         })
         .collect();
+    let first_rejected: serde_json::Map<String, Value> = tally
+        .rejected
+        .seen()
+        .filter_map(|(kind, _)| {
+            let (line, text) = tally.first_rejected[kind as usize].as_ref()?;
+            let text = String::from_utf8_lossy(&crate::parts::without_userinfo(text)).into_owned();
+            Some((kind.name().to_string(), json!({ "line": line, "starts": text })))
+        })
+        .collect();
     let seconds = elapsed.as_secs_f64();
     json!({
         "undust": env!("CARGO_PKG_VERSION"),
@@ -147,12 +162,14 @@ pub(super) fn to_json(
             "rejected": tally.rejected.total(),
             "empty": tally.empty,
             "comments": tally.comments,
+            "filtered": tally.filtered,
             "unique": tally.unique,
             "duplicate": tally.duplicate,
             "unparsed": tally.unparsed.total(),
             "scheme_added": tally.scheme_added,
         },
         "rejected_by_kind": tally.rejected,
+        "first_rejected": first_rejected,
         "unparsed_by_kind": tally.unparsed,
         "input": files,
         "memory": {
