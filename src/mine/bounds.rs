@@ -87,37 +87,49 @@ pub(super) struct Belief {
 /// Points at which the posterior is summed up: midpoints, denser towards 1, where it matters.
 const POINTS: usize = 512;
 
+/// Standard deviations at which the chance that a page agrees with itself is tried, with weights of
+/// the normal curve.
+const ERRORS: [(f64, f64); 5] =
+    [(-2.0, 0.054), (-1.0, 0.242), (0.0, 0.399), (1.0, 0.242), (2.0, 0.054)];
+
 /// The probability that the rate of a rule is below `bar`, given `good` of `trials` agreements seen
-/// through `channel`.
+/// through `channel`, of which `error` is one standard deviation of `same`.
 ///
-/// Costs `POINTS` logarithms. Shape: between 0 and 1.
-pub(super) fn doubt(good: f64, trials: f64, bar: f64, channel: Channel, belief: Belief) -> f64 {
-    let mut below = 0.0;
-    let mut total = 0.0;
-    let mut weights = [0.0; POINTS];
-    let mut best = f64::NEG_INFINITY;
+/// Costs some thousand logarithms. Shape: between 0 and 1.
+pub(super) fn doubt(
+    (good, trials): (f64, f64),
+    bar: f64,
+    channel: Channel,
+    error: f64,
+    belief: Belief,
+) -> f64 {
     let point = |at: usize| {
         // 1 - x² sends half of the points above .75 and a seventh above .98.
         let x = 1.0 - (at as f64 + 0.5) / POINTS as f64;
         (1.0 - x * x, 2.0 * x / POINTS as f64)
     };
-    for (at, weight) in weights.iter_mut().enumerate() {
+    let errors = if error > 1e-6 { &ERRORS[..] } else { &ERRORS[2..3] };
+    let mut rows: Vec<(f64, f64)> = Vec::with_capacity(POINTS * errors.len());
+    for at in 0..POINTS {
         let (rate, width) = point(at);
         let miss = (1.0 - rate).max(1e-12);
         let holds = belief.holds * 100.0 * rate.powf(99.0);
         let depends = belief.depends * 72.0 * rate.powf(7.0) * miss;
         let fails = belief.fails * FAILS_SCALE * rate.max(1e-6).powf(-0.6) * miss.powf(0.6);
-        let seen = channel.seen(rate);
-        let log = good * seen.ln() + (trials - good) * (1.0 - seen).ln();
-        *weight = log + ((holds + depends + fails) * width).max(1e-300).ln();
-        best = best.max(*weight);
-    }
-    for (at, weight) in weights.iter().enumerate() {
-        let mass = (weight - best).exp();
-        total += mass;
-        if point(at).0 < bar {
-            below += mass;
+        let before = ((holds + depends + fails) * width).max(1e-300).ln();
+        for (deviations, weight) in errors {
+            let same = (channel.same + deviations * error).min(1.0);
+            let seen = Channel { same, ..channel }.seen(rate);
+            let log = good * seen.ln() + (trials - good) * (1.0 - seen).ln();
+            rows.push((rate, log + before + weight.ln()));
         }
+    }
+    let best = rows.iter().map(|(_, log)| *log).fold(f64::NEG_INFINITY, f64::max);
+    let (mut below, mut total) = (0.0, 0.0);
+    for (rate, log) in rows {
+        let mass = (log - best).exp();
+        total += mass;
+        below += if rate < bar { mass } else { 0.0 };
     }
     settle(below / total)
 }
@@ -202,13 +214,15 @@ mod tests {
 
     #[test]
     fn doubt_falls_with_evidence_and_rises_with_failures() {
-        let flawless: Vec<f64> =
-            [5.0, 20.0, 60.0, 200.0].iter().map(|n| doubt(*n, *n, 0.95, CLEAR, BELIEF)).collect();
+        let flawless: Vec<f64> = [5.0, 20.0, 60.0, 200.0]
+            .iter()
+            .map(|n| doubt((*n, *n), 0.95, CLEAR, 0.0, BELIEF))
+            .collect();
         assert!(flawless.windows(2).all(|pair| pair[0] > pair[1]), "{flawless:?}");
         assert!(flawless[0] > 0.025 && flawless[1] < 0.025, "{flawless:?}");
-        assert!(doubt(18.0, 20.0, 0.95, CLEAR, BELIEF) > 0.25);
-        assert!(doubt(719.0, 748.0, 0.95, CLEAR, BELIEF) > 0.025);
-        assert!(doubt(0.0, 3.0, 0.95, CLEAR, BELIEF) > 0.9);
+        assert!(doubt((18.0, 20.0), 0.95, CLEAR, 0.0, BELIEF) > 0.25);
+        assert!(doubt((719.0, 748.0), 0.95, CLEAR, 0.0, BELIEF) > 0.025);
+        assert!(doubt((0.0, 3.0), 0.95, CLEAR, 0.0, BELIEF) > 0.9);
     }
 
     #[test]
@@ -225,8 +239,13 @@ mod tests {
     #[test]
     fn noise_is_given_back() {
         let noisy = Channel { same: 0.6, other: 0.0 };
+        let unsure = doubt((110.0, 200.0), 0.95, noisy, 0.03, BELIEF);
+        assert!(unsure < doubt((110.0, 200.0), 0.95, noisy, 0.0, BELIEF));
         let (lower, upper) = noisy.corrected((0.57, 0.63));
         assert!((lower - 0.95).abs() < 1e-9 && upper == 1.0);
-        assert!(doubt(120.0, 200.0, 0.95, noisy, BELIEF) < doubt(90.0, 200.0, 0.95, noisy, BELIEF));
+        assert!(
+            doubt((120.0, 200.0), 0.95, noisy, 0.0, BELIEF)
+                < doubt((90.0, 200.0), 0.95, noisy, 0.0, BELIEF)
+        );
     }
 }

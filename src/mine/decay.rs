@@ -25,7 +25,9 @@ const LESS_LIKELY: f64 = 0.5;
 /// Curves that explain the recaptures of a site about as well as the best.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Decay {
-    /// Start and rate by day; empty if nothing is known.
+    /// Start and rate by day of the best; `None` if nothing is known.
+    best: Option<(f64, f64)>,
+    /// Those that are near it.
     curves: Vec<(f64, f64)>,
 }
 
@@ -53,8 +55,15 @@ impl Decay {
                 rate = if rate == 0.0 { RATE_MIN } else { rate * 1.3 };
             }
         }
+        let top = curves.iter().find(|(likely, _)| *likely >= best).map(|(_, curve)| *curve);
         let near = curves.into_iter().filter(|(likely, _)| *likely >= best - LESS_LIKELY);
-        Decay { curves: near.map(|(_, curve)| curve).collect() }
+        Decay { best: top, curves: near.map(|(_, curve)| curve).collect() }
+    }
+
+    /// The agreement of a page with itself after so many days by the best curve; 1 if nothing is
+    /// known.
+    pub(super) fn likely(&self, days: f64) -> f64 {
+        self.best.map_or(1.0, |(start, rate)| start * (-rate * days).exp())
     }
 
     /// The agreement of a page with itself after so many days: at most so much. 1 if nothing is

@@ -258,6 +258,7 @@ mod tests {
             }
             rows.push((format!("http://a.test/list?page=1&n={page}x"), format!("list {page}")));
             rows.push((format!("http://a.test/list?n={page}x"), format!("list {page}")));
+            rows.push((format!("http://a.test/y{}?id={page}", page % 12), format!("y {page}")));
         }
         rows
     }

@@ -38,6 +38,10 @@ pub(super) const BAR: f64 = 0.95;
 /// The rate where a mistake would be likely and costly.
 const STRICT_BAR: f64 = 0.99;
 
+/// The rate for the case of paths: where it matters on some pages only, most groups agree all the
+/// same.
+const FOLD_BAR: f64 = 0.98;
+
 /// A candidate of which nothing is known: as likely to hold as not.
 const PLAIN: Belief = Belief { holds: 0.5, depends: 0.1, fails: 0.4 };
 
@@ -143,6 +147,7 @@ pub(super) fn prior(table: &Table, natures: &[Nature], act: &Act) -> Prior {
         }
         Act::Path(PathAct::Segment(_)) => plain,
         Act::Path(PathAct::Slash | PathAct::Index(_) | PathAct::DoubleSlash) => usual,
+        Act::Path(PathAct::FoldCase) => Prior { bar: FOLD_BAR, ..plain },
         Act::Path(_) => plain,
         Act::Drop(name) => {
             let nature = natures[*name as usize];

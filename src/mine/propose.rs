@@ -216,7 +216,7 @@ mod tests {
     use super::*;
 
     fn tally(good: u64, trials: u64) -> Tally {
-        Tally { good, trials, same: trials as f64 }
+        Tally { good, trials, same: trials as f64, high: trials as f64 }
     }
 
     #[test]

@@ -102,19 +102,19 @@ pub(super) fn screen(
         members.sort_unstable_by_key(|(value, link)| (mix(*value), *link));
         members.truncate(MEMBERS_MAX);
         let link = |at: usize| -> &Link { &table.links[members[at].1 as usize] };
-        let mut verdict: Option<(bool, f64)> = None;
+        let mut verdict: Option<(bool, f64, f64)> = None;
         for at in 1..members.len() {
             if let Some(one) = calibration.compare(table, link(0), link(at)) {
-                let (agree, same) = verdict.unwrap_or((true, 1.0));
+                let (agree, same, high) = verdict.unwrap_or((true, 1.0, 1.0));
                 if verdict.is_some() && one.same < 0.98 {
                     break;
                 }
-                verdict = Some((agree && one.agree, same * one.same));
+                verdict = Some((agree && one.agree, same * one.same, high * one.high));
             }
         }
-        if let Some((agree, same)) = verdict {
+        if let Some((agree, same, high)) = verdict {
             let handler = handlers[link(0).path as usize];
-            screen.params.entry((slot, handler)).or_default().add(agree, same);
+            screen.params.entry((slot, handler)).or_default().add(agree, same, high);
         }
     }
     screen
@@ -127,7 +127,7 @@ fn hosts(table: &Table, calibration: &Calibration, members: &[(u64, u32)], scree
             let (one, other) = (&table.links[*one as usize], &table.links[*other as usize]);
             if let Some(found) = calibration.compare(table, one, other) {
                 let pair = ((*a).min(*b) as u32, (*a).max(*b) as u32);
-                screen.hosts.entry(pair).or_default().add(found.agree, found.same);
+                screen.hosts.entry(pair).or_default().add(found.agree, found.same, found.high);
             }
         }
     }

@@ -39,7 +39,7 @@ pub(super) struct Court<'a> {
 
 /// The channel through which the trials of a tally were seen.
 fn channel(tally: &Tally) -> Channel {
-    Channel { same: tally.mean_same(), other: 0.0 }
+    Channel { same: tally.mean_high(), other: 0.0 }
 }
 
 /// How unlikely failures must be under a rate at the bar before a candidate goes: for a candidate,
@@ -132,7 +132,9 @@ impl Court<'_> {
                 let (good, all) = (trials.all.good as f64, trials.all.trials as f64);
                 let channel = channel(&trials.all);
                 let (bound, _) = channel.corrected(wilson(good, all, 1.96));
-                let doubt = doubt(good, all, prior.bar, channel, prior.belief);
+                let likely = Channel { same: trials.all.mean_same(), ..channel };
+                let error = (channel.same - likely.same).max(0.0);
+                let doubt = doubt((good, all), prior.bar, likely, error, prior.belief);
                 Judged {
                     candidate,
                     trials,

@@ -71,8 +71,9 @@ pub(super) struct Calibration {
     uses: Vec<u32>,
     /// Agreement of a URL with itself, by gap, as pairs are compared.
     stability: [Count; GAPS.len() + 1],
-    /// The same as a curve over time, read off at every quarter of a day; the last is for more.
-    same: Vec<f64>,
+    /// The same as a curve over time, read off at every quarter of a day, with its upper bound;
+    /// the last is for more.
+    same: Vec<(f64, f64)>,
     /// The same with every capture taken at its word.
     pub(super) raw: Count,
     /// Are contents only believed when another capture confirms them?
@@ -92,6 +93,8 @@ pub(super) struct Comparison {
     pub(super) content: u32,
     /// How often a page agrees with itself under the same conditions.
     pub(super) same: f64,
+    /// Upper bound of that, at one standard deviation.
+    pub(super) high: f64,
     /// The gap between the captures.
     pub(super) gap: usize,
 }
@@ -134,14 +137,17 @@ impl Calibration {
         let believed = |a: &Capture, b: &Capture| calibration.believes(a, b);
         let (stability, decay) = fitted(table, pages, agrees, believed);
         calibration.stability = stability;
-        calibration.same =
-            (0..QUARTERS).map(|quarter| decay.same((quarter as f64 + 0.5) / 4.0)).collect();
+        calibration.same = (0..QUARTERS)
+            .map(|quarter| (quarter as f64 + 0.5) / 4.0)
+            .map(|days| (decay.likely(days), decay.same(days)))
+            .collect();
         let believed = calibration.believed();
         calibration.steady = believed.pairs < PAIRS_MIN || believed.share() >= 0.99;
         // Pages that change: pairs further apart say less and less.
-        let days = calibration.same.iter().take_while(|same| **same >= SAME_MIN).count() as u64 / 4;
+        let days =
+            calibration.same.iter().take_while(|(_, high)| *high >= SAME_MIN).count() as u64 / 4;
         let near = |gap: &usize| GAPS.get(*gap).is_some_and(|border| *border <= days * 86_400);
-        let all = calibration.same.last().is_none_or(|same| *same >= SAME_MIN);
+        let all = calibration.same.last().is_none_or(|(_, high)| *high >= SAME_MIN);
         calibration.gap_max =
             if all { GAPS.len() } else { (0..GAPS.len()).rev().find(near).unwrap_or(0) };
         calibration
@@ -189,13 +195,14 @@ impl Calibration {
         }
         let (gap, apart, one, other) = best?;
         let agree = one.content == other.content;
-        Some(Comparison { agree, content: one.content, same: self.same(apart), gap })
+        let (same, high) = self.same(apart);
+        Some(Comparison { agree, content: one.content, same, high, gap })
     }
 
-    /// Agreement of a page with itself after so many seconds.
-    fn same(&self, apart: u64) -> f64 {
+    /// Agreement of a page with itself after so many seconds, and its upper bound.
+    fn same(&self, apart: u64) -> (f64, f64) {
         let quarter = (apart / 21_600).min(QUARTERS as u64 - 1) as usize;
-        self.same.get(quarter).copied().unwrap_or(1.0)
+        self.same.get(quarter).copied().unwrap_or((1.0, 1.0))
     }
 
     /// Agreement of URLs with themselves, as they are compared.

@@ -35,14 +35,17 @@ pub(super) struct Tally {
     pub(super) trials: u64,
     /// Sum over groups of the chance that a page agrees with itself.
     pub(super) same: f64,
+    /// Sum over groups of the upper bound of that chance.
+    pub(super) high: f64,
 }
 
 impl Tally {
     /// Adds one group.
-    pub(super) fn add(&mut self, agree: bool, same: f64) {
+    pub(super) fn add(&mut self, agree: bool, same: f64, high: f64) {
         self.good += u64::from(agree);
         self.trials += 1;
         self.same += same;
+        self.high += high;
     }
 
     /// Adds the groups of another tally.
@@ -50,6 +53,7 @@ impl Tally {
         self.good += other.good;
         self.trials += other.trials;
         self.same += other.same;
+        self.high += other.high;
     }
 
     /// Groups with a disagreement.
@@ -60,6 +64,13 @@ impl Tally {
     /// The mean chance that a page agrees with itself; 1 without trials.
     pub(super) fn mean_same(&self) -> f64 {
         if self.trials == 0 { 1.0 } else { self.same / self.trials as f64 }
+    }
+}
+
+impl Tally {
+    /// The mean upper bound of the chance that a page agrees with itself; 1 without trials.
+    pub(super) fn mean_high(&self) -> f64 {
+        if self.trials == 0 { 1.0 } else { self.high / self.trials as f64 }
     }
 }
 
@@ -135,12 +146,16 @@ pub(super) fn try_all(
             } else {
                 trials.blame += 1.0 / verdict.differences as f64;
             }
-            trials.all.add(verdict.agree, verdict.same);
+            trials.all.add(verdict.agree, verdict.same, verdict.high);
             if verdict.differences == 1 {
-                trials.alone.add(verdict.agree, verdict.same);
+                trials.alone.add(verdict.agree, verdict.same, verdict.high);
             }
             let handler = handlers[table.links[verdict.pair.0 as usize].path as usize];
-            trials.by_handler.entry(handler).or_default().add(verdict.agree, verdict.same);
+            trials.by_handler.entry(handler).or_default().add(
+                verdict.agree,
+                verdict.same,
+                verdict.high,
+            );
         }
     }
     out
@@ -225,6 +240,7 @@ fn differences(a: &[Fired], b: &[Fired], out: &mut Vec<u16>) {
 struct Verdict {
     agree: bool,
     same: f64,
+    high: f64,
     content: u32,
     differences: u16,
     distance: u8,
@@ -252,6 +268,7 @@ fn verdict(table: &Table, calibration: &Calibration, pairs: &mut [Pair]) -> Opti
                 found = Some(Verdict {
                     agree: one.agree,
                     same: one.same,
+                    high: one.high,
                     content: one.content,
                     differences: pair.differences,
                     distance: pair.distance,
@@ -263,6 +280,7 @@ fn verdict(table: &Table, calibration: &Calibration, pairs: &mut [Pair]) -> Opti
             Some(found) => {
                 found.agree &= one.agree;
                 found.same *= one.same;
+                found.high *= one.high;
             }
         }
         compared += 1;
