@@ -256,7 +256,7 @@ fn judge(site: &str, rows: &[Row], miner: &Miner, splits: bool, table: &mut Tabl
 /// What is left: the features of URLs that stayed apart from their page's most common form.
 fn missed(rows: &[Row], learned: &Canonicalizer, table: &mut Table) {
     let mut scratch = Scratch::default();
-    let mut pages: HashMap<u64, BTreeMap<Vec<u8>, Vec<&Row>>> = HashMap::new();
+    let mut pages: BTreeMap<u64, BTreeMap<Vec<u8>, Vec<&Row>>> = BTreeMap::new();
     for row in rows {
         let form = learned.canonical(row.url.as_bytes(), &mut scratch).form.to_vec();
         if let Some(page) = row.page {
