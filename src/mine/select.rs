@@ -7,7 +7,7 @@ use super::candidates::{Act, Candidate, Reach};
 use super::forms::{Forms, forms};
 use super::priors::{BAR, Nature, Prior, prior};
 use super::signal::Calibration;
-use super::table::Table;
+use super::table::{Signal, Table};
 use super::trials::{Tally, Trials, try_all};
 
 /// Most rounds of taking out. Reason: each takes out at least one; sites of people need a dozen.
@@ -151,7 +151,9 @@ impl Court<'_> {
             let contents = one.trials.contents >= one.prior.contents_min;
             let believed = one.doubt <= BELIEF_ERROR;
             one.holds = (passes || believed) && contents && !contradicts(&one.trials.all)
-                || one.prior.listed && !speaks_against(&one.trials.all);
+                || one.prior.listed
+                    && !speaks_against(&one.trials.all)
+                    && (one.trials.all.good >= AGREEMENTS_MIN || self.table.signal == Signal::None);
             one.plausible |= one.holds;
         }
         judged
