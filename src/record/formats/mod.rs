@@ -122,7 +122,10 @@ pub fn rows(name: &'static str) -> std::sync::Arc<dyn super::LineFormat> {
     std::sync::Arc::new(rows::Rows::new(name))
 }
 
-/// The format that `text` tells: see [`log_format::compile`].
+/// The format of a log that a server was told to write as `text`: nginx's `log_format`, Apache's
+/// `LogFormat`, or a name such as `combined`.
+///
+/// Failure: a configuration error with the place in `text`, what was found there, and what to do.
 pub fn log_format(text: &str) -> crate::error::Result<std::sync::Arc<dyn super::LineFormat>> {
     log_format::compile(text)
 }
