@@ -7,6 +7,7 @@ mod dedup;
 mod documents;
 mod generate_site;
 mod input;
+mod learn;
 mod memory;
 mod messages;
 mod output;

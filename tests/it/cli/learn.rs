@@ -1,0 +1,64 @@
+//! `learn`: rules from a crawl, the same whatever the threads and the order of the lines.
+
+use super::Dir;
+
+fn crawl(dir: &Dir) {
+    dir.run(
+        "generate site --sites 2 --urls 1500 --seed 7 --to crawllog -o crawl.log --truth truth.tsv",
+    )
+    .quiet();
+}
+
+#[test]
+fn rules_depend_on_neither_threads_nor_order() {
+    let dir = Dir::new();
+    crawl(&dir);
+    let rules = dir.run("learn -j1 crawl.log").quiet().out();
+    assert!(rules.contains("[[rule]]") && rules.contains("status = \"auto\""), "{rules}");
+    assert_eq!(dir.run("learn -j2 crawl.log").quiet().out(), rules);
+    let text = dir.text("crawl.log");
+    let mut lines: Vec<&str> = text.lines().collect();
+    lines.reverse();
+    dir.put("back.log", lines.join("\n"));
+    assert_eq!(dir.run("learn back.log").quiet().out(), rules);
+}
+
+#[test]
+fn learned_rules_are_applied_and_judged() {
+    let dir = Dir::new();
+    crawl(&dir);
+    let run = dir.run("learn -o rules.toml --evaluate truth.tsv crawl.log").exits(0);
+    let told = run.told();
+    for row in ["stage 0", "dictionary", "learned"] {
+        assert!(told.contains(row), "{told}");
+    }
+    dir.run("rules test rules.toml").exits(0);
+    let unique = |flags: &str| {
+        let run = dir.run(&format!("canon -p rfc3986 {flags} crawl.log")).quiet();
+        dir.put("forms.txt", run.out());
+        run.out().lines().collect::<std::collections::BTreeSet<_>>().len()
+    };
+    let before = unique("");
+    let after = unique("--rules rules.toml");
+    assert!(after < before, "{after} forms with the rules, {before} without");
+    // canonical(canonical(x)) = canonical(x), learned rules and all.
+    let forms = dir.text("forms.txt");
+    let again = dir.run("canon -p rfc3986 --rules rules.toml -f lines forms.txt").quiet().out();
+    assert!(again == forms);
+    dir.put("short.tsv", "site\tpage\n0\t1\n");
+    // The rules are there all the same.
+    let run = dir.run("learn --evaluate short.tsv crawl.log").exits(2);
+    assert!(run.says("record 2: has no row").out().contains("[[rule]]"));
+    dir.put("bad.tsv", "a\tb\n");
+    dir.run("learn --evaluate bad.tsv crawl.log").exits(2).says("\"site\" and \"page\"");
+}
+
+#[test]
+fn rules_want_hosts() {
+    let dir = Dir::new();
+    let line = "h - - [10/Oct/2000:13:55:36 -0700] \"GET /a?b HTTP/1.0\" 200 23\n";
+    dir.put("access.log", line.repeat(3));
+    dir.run("learn access.log").fails("--base-url");
+    let rules = dir.run("learn --base-url http://a.test access.log").quiet().out();
+    assert!(rules.contains("sites = \"1\""), "{rules}");
+}
