@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use super::bounds::{BELIEF_ERROR, Channel, binomial_tail, doubt, normal_tail, score, wilson};
 use super::candidates::{Act, Candidate, Reach};
 use super::forms::{Forms, forms};
+use super::paths::PathAct;
 use super::priors::{BAR, Nature, Prior, prior};
 use super::signal::Calibration;
 use super::table::{Signal, Table};
@@ -121,6 +122,10 @@ impl Court<'_> {
     /// Judges what is left, all candidates at once: bounds and doubts, with the number of
     /// hypotheses taken into account.
     fn sentence(&self, candidates: Vec<Candidate>, trials: Vec<Trials>) -> Vec<Judged> {
+        // Where the case of letters matters on some pages only, that is easily taken for pages that
+        // change: it must agree as often as what else is tried on the site. This only makes it
+        // harder.
+        let usual = usual_agreement(&candidates, &trials);
         let mut judged: Vec<Judged> = candidates
             .into_iter()
             .zip(trials)
@@ -130,9 +135,13 @@ impl Court<'_> {
                     candidate.reach = without(candidate.reach, &unknown(&trials));
                 }
                 let (good, all) = (trials.all.good as f64, trials.all.trials as f64);
-                let channel = channel(&trials.all);
+                let mut channel = channel(&trials.all);
+                let mut likely = Channel { same: trials.all.mean_same(), ..channel };
+                if candidate.act == Act::Path(PathAct::FoldCase) {
+                    likely.same = likely.same.max(usual);
+                    channel.same = channel.same.max(usual);
+                }
                 let (bound, _) = channel.corrected(wilson(good, all, 1.96));
-                let likely = Channel { same: trials.all.mean_same(), ..channel };
                 let error = (channel.same - likely.same).max(0.0);
                 let doubt = doubt((good, all), prior.bar, likely, error, prior.belief);
                 Judged {
@@ -150,7 +159,9 @@ impl Court<'_> {
         for (one, passes) in judged.iter_mut().zip(passing) {
             let contents = one.trials.contents >= one.prior.contents_min;
             let believed = one.doubt <= BELIEF_ERROR;
-            one.holds = (passes || believed) && contents && !contradicts(&one.trials.all)
+            let values = one.trials.unproven == 0 || !matches!(one.candidate.act, Act::Drop(_));
+            let evident = (passes || believed) && contents && values;
+            one.holds = evident && !contradicts(&one.trials.all)
                 || one.prior.listed
                     && !speaks_against(&one.trials.all)
                     && (one.trials.all.good >= AGREEMENTS_MIN || self.table.signal == Signal::None);
@@ -194,6 +205,20 @@ pub(super) fn exceptions(reach: &Reach, good: BTreeSet<u32>, bad: BTreeSet<u32>)
 /// Does the candidate look at handlers at all?
 fn is_scoped(act: &Act) -> bool {
     matches!(act, Act::Drop(_) | Act::Default(..))
+}
+
+/// The median agreement of candidates with fifty trials or more, of other kinds than the case of
+/// letters; 0 if there are none.
+fn usual_agreement(candidates: &[Candidate], trials: &[Trials]) -> f64 {
+    let mut shares: Vec<f64> = candidates
+        .iter()
+        .zip(trials)
+        .filter(|(one, _)| one.act != Act::Path(PathAct::FoldCase))
+        .filter(|(_, tried)| tried.all.trials >= 50)
+        .map(|(_, tried)| tried.all.good as f64 / tried.all.trials as f64)
+        .collect();
+    shares.sort_by(f64::total_cmp);
+    shares.get(shares.len() / 2).copied().unwrap_or(0.0)
 }
 
 /// Does a tally speak clearly against a candidate that is on a list: does it fail more often than

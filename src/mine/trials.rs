@@ -22,6 +22,13 @@ const MEMBERS_MAX: usize = 24;
 /// Most comparisons of a group that count for one candidate: all of them must agree.
 const PAIRS_MAX: usize = 3;
 
+/// A value is large if so many links have it, and one of so many of those with any value. It must
+/// then be in some agreements. Reason: `lang=en` may be the page without `lang` where `lang=de` is
+/// another, and pages that are hardly seen twice do not tell.
+const VALUE_LINKS_MIN: u64 = 10;
+const VALUE_SHARE: u64 = 25;
+const VALUE_AGREEMENTS_MIN: u64 = 2;
+
 /// Most agreements that one content may stand for, for one candidate. Reason: an empty list that is
 /// shown for a hundred categories is one observation, not a hundred.
 const AGREEMENTS_PER_CONTENT: u8 = 2;
@@ -93,6 +100,8 @@ pub(super) struct Trials {
     pub(super) fired: u64,
     /// The same by handler.
     pub(super) fired_by_handler: BTreeMap<u32, u64>,
+    /// Values that many of the links have, and that hardly an agreement is about.
+    pub(super) unproven: u64,
     /// Links of the first group that agreed.
     pub(super) example: Option<(u32, u32)>,
 }
@@ -109,6 +118,11 @@ pub(super) fn try_all(
 ) -> Vec<Trials> {
     let mut out = vec![Trials::default(); candidates];
     let mut used: Map<(u16, u32), u8> = map();
+    // Links with each value that a candidate takes away, and agreements about it.
+    let mut values: Map<(u16, u64), (u64, u64)> = map();
+    for fired in &forms.fired {
+        values.entry((fired.candidate, fired.mark)).or_insert((0, 0)).0 += 1;
+    }
     for (_, link) in &forms.keys {
         let handler = handlers[table.links[*link as usize].path as usize];
         for fired in forms.fired_on(*link) {
@@ -143,6 +157,13 @@ pub(super) fn try_all(
                 trials.contents += u64::from(*count == 0);
                 *count += 1;
                 trials.example.get_or_insert((verdict.pair.0, verdict.pair.1));
+                for link in [verdict.pair.0, verdict.pair.1] {
+                    let of = forms.fired_on(link).iter().find(|one| one.candidate == *candidate);
+                    if let Some(value) = of.and_then(|one| values.get_mut(&(*candidate, one.mark)))
+                    {
+                        value.1 += 1;
+                    }
+                }
             } else {
                 trials.blame += 1.0 / verdict.differences as f64;
             }
@@ -157,6 +178,12 @@ pub(super) fn try_all(
                 verdict.high,
             );
         }
+    }
+    #[expect(clippy::iter_over_hash_type, reason = "numbers are added up; their order is nothing")]
+    for ((candidate, _), (links, agreements)) in &values {
+        let trials = &mut out[*candidate as usize];
+        let is_large = *links >= VALUE_LINKS_MIN && links * VALUE_SHARE >= trials.fired;
+        trials.unproven += u64::from(is_large && *agreements < VALUE_AGREEMENTS_MIN);
     }
     out
 }
