@@ -9,7 +9,7 @@
 //! - hash: mined on 70 % of the URLs, by hash, scored on the others;
 //! - time: mined on the first 70 % of the time, scored on URLs that were first seen later.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::time::Instant;
@@ -79,8 +79,8 @@ fn score<'a>(rows: impl Iterator<Item = &'a Row>, canonicalizer: &Canonicalizer)
             urls.entry(&row.url).or_insert(page);
         }
     }
-    let mut pages: HashMap<u64, (u64, HashSet<Vec<u8>>)> = HashMap::new();
-    let mut forms: HashMap<Vec<u8>, HashSet<u64>> = HashMap::new();
+    let mut pages: BTreeMap<u64, (u64, BTreeSet<Vec<u8>>)> = BTreeMap::new();
+    let mut forms: BTreeMap<Vec<u8>, BTreeSet<u64>> = BTreeMap::new();
     let mut score = Score { urls: urls.len() as u64, ..Score::default() };
     for (url, page) in urls {
         let form = canonicalizer.canonical(url.as_bytes(), &mut scratch).form.to_vec();
@@ -256,7 +256,7 @@ fn judge(site: &str, rows: &[Row], miner: &Miner, splits: bool, table: &mut Tabl
 /// What is left: the features of URLs that stayed apart from their page's most common form.
 fn missed(rows: &[Row], learned: &Canonicalizer, table: &mut Table) {
     let mut scratch = Scratch::default();
-    let mut pages: HashMap<u64, BTreeMap<Vec<u8>, Vec<&Row>>> = HashMap::new();
+    let mut pages: BTreeMap<u64, BTreeMap<Vec<u8>, Vec<&Row>>> = BTreeMap::new();
     for row in rows {
         let form = learned.canonical(row.url.as_bytes(), &mut scratch).form.to_vec();
         if let Some(page) = row.page {

@@ -123,14 +123,16 @@ pub(super) fn forms(table: &Table, handlers: &[u32], candidates: &[Candidate]) -
         query(table, link, handler, candidates, &plan, &mut kept, &mut out.fired);
         kept.extend(path.taken);
         let mut key = mix(path.key ^ mix(origin));
-        if let Some(order) = plan.order {
-            if kept.len() > 1 {
-                let mark = kept.iter().fold(1, |mark, (name, _)| mix(mark ^ u64::from(*name)));
-                kept.sort();
-                let sorted = kept.iter().fold(1, |mark, (name, _)| mix(mark ^ u64::from(*name)));
-                if mark != sorted {
-                    out.fired.push(Fired { candidate: order, mark: mark | 1 });
-                }
+        if let Some(order) = plan.order
+            && kept.len() > 1
+        {
+            let fold = |kept: &[(u32, u64)]| {
+                kept.iter().fold(1, |mark, (name, _)| mix(mark ^ u64::from(*name)))
+            };
+            let mark = fold(&kept);
+            kept.sort_unstable();
+            if mark != fold(&kept) {
+                out.fired.push(Fired { candidate: order, mark: mark | 1 });
             }
         }
         for (name, value) in &kept {
@@ -152,11 +154,11 @@ fn origin_key(table: &Table, link: &Link, plan: &Plan<'_>, fired: &mut Vec<Fired
         host = *to;
     }
     let mut https = origin.https;
-    if let Some((candidate, to)) = plan.scheme {
-        if https != to {
-            fired.push(Fired { candidate, mark: 1 });
-            https = to;
-        }
+    if let Some((candidate, to)) = plan.scheme
+        && https != to
+    {
+        fired.push(Fired { candidate, mark: 1 });
+        https = to;
     }
     let mut port = hash(&origin.port);
     if let Some(candidate) = plan.ports.get(&origin.port) {

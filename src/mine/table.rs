@@ -185,10 +185,10 @@ impl Table {
         let mut moves = Vec::new();
         for observation in observations {
             let Some((url, text)) = builder.intern(observation.url, stage0) else { continue };
-            if let Some(target) = observation.moved_to() {
-                if let Some((target, _)) = builder.intern(target, stage0) {
-                    moves.push((url, target));
-                }
+            if let Some(target) = observation.moved_to()
+                && let Some((target, _)) = builder.intern(target, stage0)
+            {
+                moves.push((url, target));
             }
             let content = if observation.shows_a_page() {
                 match signal {
