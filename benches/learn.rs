@@ -9,7 +9,7 @@
 //! - hash: mined on 70 % of the URLs, by hash, scored on the others;
 //! - time: mined on the first 70 % of the time, scored on URLs that were first seen later.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::time::Instant;
@@ -79,8 +79,8 @@ fn score<'a>(rows: impl Iterator<Item = &'a Row>, canonicalizer: &Canonicalizer)
             urls.entry(&row.url).or_insert(page);
         }
     }
-    let mut pages: HashMap<u64, (u64, HashSet<Vec<u8>>)> = HashMap::new();
-    let mut forms: HashMap<Vec<u8>, HashSet<u64>> = HashMap::new();
+    let mut pages: BTreeMap<u64, (u64, BTreeSet<Vec<u8>>)> = BTreeMap::new();
+    let mut forms: BTreeMap<Vec<u8>, BTreeSet<u64>> = BTreeMap::new();
     let mut score = Score { urls: urls.len() as u64, ..Score::default() };
     for (url, page) in urls {
         let form = canonicalizer.canonical(url.as_bytes(), &mut scratch).form.to_vec();

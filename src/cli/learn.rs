@@ -12,7 +12,9 @@ use super::commands::{close, job};
 use super::progress::Progress;
 use super::words::{is_watched, say};
 use crate::bytes::show;
-use crate::canonical::{Canonicalizer, DustRules, Profile, RuleFile, Settings, Status};
+use crate::canonical::{
+    Canonicalizer, DustRule, DustRules, Profile, RuleFile, Scratch, Settings, Status,
+};
 use crate::error::{Error, Result};
 use crate::mine::{Miner, Signal, SiteRules};
 use crate::pipeline::{self, Job, Spooled};
@@ -42,7 +44,7 @@ pub(super) fn run(args: &LearnArgs) -> Result<u8> {
     };
     let (sites, outcome) = pipeline::learn(&job, &Miner::new())?;
     let records = outcome.tally.records;
-    let (file, rules) = rule_file(&sites, records);
+    let (file, rules) = rule_file(&sites, records)?;
     output.write(file.to_toml().as_bytes())?;
     output.publish()?;
     if !args.run.quiet && (args.run.verbose || is_watched()) {
@@ -57,7 +59,7 @@ pub(super) fn run(args: &LearnArgs) -> Result<u8> {
 
 /// The rules of all sites as one file, and those of them that are in force, compiled. A rule that the
 /// compiler refuses is left to be looked at.
-fn rule_file(sites: &[SiteRules], records: u64) -> (RuleFile, DustRules) {
+fn rule_file(sites: &[SiteRules], records: u64) -> Result<(RuleFile, DustRules)> {
     let mut file = RuleFile {
         about: BTreeMap::from([
             ("miner".to_string(), format!("undust {}", env!("CARGO_PKG_VERSION"))),
@@ -79,7 +81,39 @@ fn rule_file(sites: &[SiteRules], records: u64) -> (RuleFile, DustRules) {
             rule.note = refusal.why.clone();
         }
     }
-    (file, compilation.rules)
+    keep_equal_examples(&mut file, &compilation.rules)?;
+    Ok((file, compilation.rules))
+}
+
+/// Leaves out examples that differ by more than the rules take away: such pairs speak for a rule, but
+/// `rules test` would find them unequal. A rule that is not in force is judged by itself, as there.
+fn keep_equal_examples(file: &mut RuleFile, in_force: &DustRules) -> Result<()> {
+    let all = built(STAGE_0, in_force.clone())?;
+    let mut scratch = Scratch::default();
+    for rule in &mut file.rules {
+        let alone;
+        let canonicalizer = if rule.status == Status::Review {
+            let rule = DustRule { status: Status::Auto, ..rule.clone() };
+            let file = RuleFile { rules: vec![rule], ..RuleFile::default() };
+            alone = built(STAGE_0, DustRules::compile(&file).rules)?;
+            &alone
+        } else {
+            &all
+        };
+        let mut form =
+            |url: &str| canonicalizer.canonical(url.as_bytes(), &mut scratch).form.to_vec();
+        if let Some(evidence) = &mut rule.evidence {
+            evidence.examples.retain(|(a, b)| form(a) == form(b));
+        }
+    }
+    Ok(())
+}
+
+/// A built-in profile with rules of sites.
+fn built(profile: &str, rules: DustRules) -> Result<Canonicalizer> {
+    let settings =
+        Settings { profile: Some(profile.to_string()), dust: rules, ..Settings::default() };
+    Ok(Canonicalizer::new(settings.build()?))
 }
 
 /// What was found, in words.
@@ -119,11 +153,6 @@ fn tell(sites: &[SiteRules], file: &RuleFile, verbose: bool) {
 /// hold for every site, and by the rules in force.
 fn evaluate(job: &mut Job, rules: DustRules, truth: &Path) -> Result<()> {
     let name = truth.display().to_string();
-    let built = |profile: &str, rules: DustRules| -> Result<Canonicalizer> {
-        let settings =
-            Settings { profile: Some(profile.to_string()), dust: rules, ..Settings::default() };
-        Ok(Canonicalizer::new(settings.build()?))
-    };
     say(format_args!(
         "\n                        coverage [95 % over sites]      lost pages per million     sites with loss"
     ));

@@ -126,10 +126,12 @@ pub(super) fn forms(table: &Table, handlers: &[u32], candidates: &[Candidate]) -
         if let Some(order) = plan.order
             && kept.len() > 1
         {
-            let mark = kept.iter().fold(1, |mark, (name, _)| mix(mark ^ u64::from(*name)));
-            kept.sort();
-            let sorted = kept.iter().fold(1, |mark, (name, _)| mix(mark ^ u64::from(*name)));
-            if mark != sorted {
+            let fold = |kept: &[(u32, u64)]| {
+                kept.iter().fold(1, |mark, (name, _)| mix(mark ^ u64::from(*name)))
+            };
+            let mark = fold(&kept);
+            kept.sort_unstable();
+            if mark != fold(&kept) {
                 out.fired.push(Fired { candidate: order, mark: mark | 1 });
             }
         }
