@@ -8,6 +8,7 @@ mod documents;
 mod generate_site;
 mod input;
 mod learn;
+mod logs;
 mod memory;
 mod messages;
 mod output;

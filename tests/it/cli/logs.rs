@@ -1,0 +1,48 @@
+//! Logs on the command line: hosts, filters, lines that are kept, lines that are rejected.
+
+use super::Dir;
+
+const LOG: &str = "\
+h - - [10/Oct/2000:13:55:36 +0000] \"GET /a?x=1&y=2 HTTP/1.0\" 200 23\n\
+h - - [10/Oct/2000:13:55:37 +0000] \"GET /a?y=2&x=1 HTTP/1.0\" 200 23\n\
+h - - [11/Oct/2000:13:55:38 +0000] \"POST /b HTTP/1.0\" 404 9\n\
+h - - [11/Oct/2000:13:55:39 +0000] \"OPTIONS * HTTP/1.0\" 200 0\n\
+h - - [11/Oct/2000:13:55:40 +0000] \"-\" 408 0\n";
+
+#[test]
+fn pages_of_a_log() {
+    let dir = Dir::new();
+    dir.put("access.log", LOG);
+    let first = LOG.lines().next().unwrap();
+    for (flags, expected) in [
+        ("", "/a?x=1&y=2\n/b\n"),
+        ("--base-url https://a.test", "https://a.test/a?x=1&y=2\nhttps://a.test/b\n"),
+        ("--status 2xx", "/a?x=1&y=2\n"),
+        ("--method post", "/b\n"),
+        ("--since 2000-10-11", "/b\n"),
+        ("--until 2000-10-11T00:00:00Z", "/a?x=1&y=2\n"),
+        ("--exclude /a*", "/b\n"),
+        ("--include /a", "/a?x=1&y=2\n"),
+        ("--print line --include /a", &format!("{first}\n")),
+        ("-d -c", "      2 /a?x=1&y=2\n"),
+        ("--format clf --status 404", "/b\n"),
+    ] {
+        let run = dir.run(&format!("{flags} access.log")).exits(0);
+        assert_eq!(run.out(), expected, "{flags}");
+    }
+    dir.run("--status 20 access.log").fails("--status 20");
+    dir.run("--format nothing access.log").fails("no such format");
+    dir.run("--base-url a.test access.log").fails("--base-url a.test");
+}
+
+#[test]
+fn rejected_lines_are_kept() {
+    let dir = Dir::new();
+    dir.put("access.log", LOG);
+    let lines: Vec<&str> = LOG.lines().collect();
+    let expected = format!("no-page\t{}\nno-request\t{}\n", lines[3], lines[4]);
+    for command in ["dedup", "dedup -c", "canon", "report"] {
+        dir.run(&format!("{command} --rejects rejects.txt access.log")).exits(0);
+        assert_eq!(dir.text("rejects.txt"), expected, "{command}");
+    }
+}
