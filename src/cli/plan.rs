@@ -48,6 +48,7 @@ impl InputArgs {
             return Err(Error::config(format!("--line-limit: expected 1 to {ceiling} bytes")));
         }
         let separator = if self.null { 0 } else { b'\n' };
+        let defaults = InputPlan::default();
         let mut plan = InputPlan {
             paths,
             recursive: self.recursive,
@@ -57,7 +58,8 @@ impl InputArgs {
             line_bytes_max: self.line_limit as usize,
             map: !self.no_map,
             containers: self.format.containers(),
-            ..InputPlan::default()
+            url_column: self.format.url_column().unwrap_or(defaults.url_column),
+            ..defaults
         };
         plan.resolve()?;
         Ok(plan)
@@ -83,6 +85,14 @@ impl FormatArgs {
             (None, None, None) => Containers::Detect,
             _ => Containers::None,
         }
+    }
+
+    /// The column of a container's URLs: what `--field` says of `url`, or all that it says.
+    fn url_column(&self) -> Option<String> {
+        let text = self.field.as_deref()?;
+        let is_name = !text.contains('=');
+        let named = text.split(',').find_map(|pair| pair.trim().strip_prefix("url="));
+        named.or(is_name.then_some(text)).map(String::from)
     }
 
     fn container(&self) -> Option<Container> {
