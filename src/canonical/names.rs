@@ -1,9 +1,13 @@
 //! Lists of names that rules look up: parameters, session ids, index files, each with conditions.
 
-use std::collections::HashMap;
+mod table;
+
 use std::sync::{Arc, LazyLock};
 
 use serde::Deserialize;
+
+pub(super) use table::Outlines;
+use table::{Condition, Shape, Table};
 
 /// Text of the built-in list of tracking parameters; every entry names its source.
 const PARAMS: &str = include_str!("../../data/params.toml");
@@ -11,56 +15,6 @@ const PARAMS: &str = include_str!("../../data/params.toml");
 const SESSIONS: &str = include_str!("../../data/session_ids.toml");
 /// Text of the built-in list of directory index names.
 const INDEX_NAMES: &str = include_str!("../../data/index_names.toml");
-
-/// What the characters of a value must be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum Shape {
-    /// `0` to `9`.
-    Digits,
-    /// Hexadecimal digits of either case.
-    Hex,
-    /// ASCII letters and digits.
-    Alnum,
-    /// ASCII letters, digits, and `_ . - !`.
-    Token,
-}
-
-impl Shape {
-    fn holds(self, byte: u8) -> bool {
-        match self {
-            Shape::Digits => byte.is_ascii_digit(),
-            Shape::Hex => byte.is_ascii_hexdigit(),
-            Shape::Alnum => byte.is_ascii_alphanumeric(),
-            Shape::Token => byte.is_ascii_alphanumeric() || b"_.-!".contains(&byte),
-        }
-    }
-}
-
-/// Conditions on a parameter: a generic name counts only where one of them says so.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Condition {
-    /// These hosts and their subdomains; empty: all hosts.
-    hosts: Vec<String>,
-    shape: Option<Shape>,
-    /// Least and greatest length of the value in bytes.
-    length: Option<(usize, usize)>,
-    prefix: Option<String>,
-    /// The value must hold a letter and a digit.
-    mixed: bool,
-}
-
-impl Condition {
-    fn holds(&self, host: &[u8], value: &[u8]) -> bool {
-        (self.hosts.is_empty() || self.hosts.iter().any(|name| is_under(host, name.as_bytes())))
-            && self.shape.is_none_or(|shape| value.iter().all(|byte| shape.holds(*byte)))
-            && self.length.is_none_or(|(least, most)| (least..=most).contains(&value.len()))
-            && self.prefix.as_ref().is_none_or(|prefix| value.starts_with(prefix.as_bytes()))
-            && (!self.mixed
-                || (value.iter().any(u8::is_ascii_digit)
-                    && value.iter().any(u8::is_ascii_alphabetic)))
-    }
-}
 
 /// Is `host` the host `name`, or below it? Case is ignored.
 pub(super) fn is_under(host: &[u8], name: &[u8]) -> bool {
@@ -72,128 +26,6 @@ pub(super) fn is_under(host: &[u8], name: &[u8]) -> bool {
 fn is_below(path: &[u8], prefix: &[u8]) -> bool {
     let prefix = prefix.strip_suffix(b"/").unwrap_or(prefix);
     path.strip_prefix(prefix).is_some_and(|rest| rest.is_empty() || rest[0] == b'/')
-}
-
-/// Names to conditions, looked up without regard to ASCII case; a name may end in `*`.
-#[derive(Clone, Debug, Default)]
-struct Table {
-    exact: HashMap<Box<[u8]>, Vec<Condition>, ahash::RandomState>,
-    /// Lower-case prefixes with their conditions.
-    prefixes: Vec<(Box<[u8]>, Vec<Condition>)>,
-    outlines: Outlines,
-    /// For the digest: the entries in the order they were added.
-    text: String,
-}
-
-/// What the names of a table look like from afar. Most names of a list of URLs are told apart from
-/// them here, before anything is hashed or compared.
-#[derive(Clone, Debug)]
-pub(super) struct Outlines {
-    /// A bit for every outline (see [`Outlines::of`]) that an exact name has.
-    exact: Box<[u64; 64]>,
-    /// A bit for every two letters that a prefix starts with (see [`Outlines::start_of`]).
-    starts: Box<[u64; 16]>,
-}
-
-impl Default for Outlines {
-    fn default() -> Self {
-        Outlines { exact: Box::new([0; 64]), starts: Box::new([0; 16]) }
-    }
-}
-
-impl Outlines {
-    /// Length, first and last byte of a name in twelve bits, without regard to ASCII case.
-    #[inline]
-    fn of(name: &[u8], first: u8) -> usize {
-        let last = name[name.len() - 1] | 0x20;
-        (usize::from(first | 0x20) * 61 + usize::from(last) * 1021 + name.len() * 127) % 4096
-    }
-
-    /// The first two bytes of a name in ten bits, without regard to ASCII case.
-    #[inline]
-    fn start_of(first: u8, second: u8) -> usize {
-        usize::from(first & 31) << 5 | usize::from(second & 31)
-    }
-
-    pub(super) fn add_exact(&mut self, name: &[u8]) {
-        let Some(&first) = name.first() else { return };
-        let bit = Self::of(name, first);
-        self.exact[bit / 64] |= 1 << (bit % 64);
-    }
-
-    fn add_prefix(&mut self, prefix: &[u8]) {
-        match *prefix {
-            [] => self.starts.fill(u64::MAX),
-            [first] => (0..32).for_each(|second| self.add_start(first, second)),
-            [first, second, ..] => self.add_start(first, second),
-        }
-    }
-
-    fn add_start(&mut self, first: u8, second: u8) {
-        let bit = Self::start_of(first, second);
-        self.starts[bit / 64] |= 1 << (bit % 64);
-    }
-
-    fn merge(&mut self, other: &Outlines) {
-        self.exact.iter_mut().zip(&*other.exact).for_each(|(word, more)| *word |= more);
-        self.starts.iter_mut().zip(&*other.starts).for_each(|(word, more)| *word |= more);
-    }
-
-    /// Could `name` be in the table? Never says no where it is.
-    #[inline]
-    pub(super) fn may_have(&self, name: &[u8]) -> bool {
-        let Some(&first) = name.first() else { return false };
-        let bit = Self::of(name, first);
-        let start = Self::start_of(first, name.get(1).copied().unwrap_or(0));
-        (self.exact[bit / 64] >> (bit % 64) | self.starts[start / 64] >> (start % 64)) & 1 == 1
-    }
-}
-
-impl Table {
-    fn add(&mut self, name: &str, condition: Condition) {
-        self.text.push_str(&format!("{name} {condition:?};"));
-        let lower = name.to_ascii_lowercase();
-        match lower.strip_suffix('*').map(str::as_bytes) {
-            Some(stem) => {
-                self.outlines.add_prefix(stem);
-                match self.prefixes.iter_mut().find(|(known, _)| **known == *stem) {
-                    Some((_, conditions)) => conditions.push(condition),
-                    None => self.prefixes.push((stem.into(), vec![condition])),
-                }
-            }
-            None if lower.is_empty() => {}
-            None => {
-                self.outlines.add_exact(lower.as_bytes());
-                self.exact.entry(lower.as_bytes().into()).or_default().push(condition);
-            }
-        }
-    }
-
-    /// Does an entry for `name` hold for `value` on `host`?
-    #[inline]
-    fn matches(&self, host: &[u8], name: &[u8], value: &[u8]) -> bool {
-        self.outlines.may_have(name)
-            && (self.has_exact(host, name, value) || self.has_prefix(host, name, value))
-    }
-
-    #[inline(never)]
-    fn has_exact(&self, host: &[u8], name: &[u8], value: &[u8]) -> bool {
-        let mut buffer = [0; 64];
-        let Some(lower) = buffer.get_mut(..name.len()) else { return false };
-        lower.copy_from_slice(name);
-        lower.make_ascii_lowercase();
-        let conditions = self.exact.get(&*lower);
-        conditions.is_some_and(|all| all.iter().any(|one| one.holds(host, value)))
-    }
-
-    #[inline(never)]
-    fn has_prefix(&self, host: &[u8], name: &[u8], value: &[u8]) -> bool {
-        self.prefixes.iter().any(|(prefix, conditions)| {
-            name.len() >= prefix.len()
-                && name[..prefix.len()].eq_ignore_ascii_case(prefix)
-                && conditions.iter().any(|one| one.holds(host, value))
-        })
-    }
 }
 
 /// One entry of the lists in `data/`.
@@ -277,7 +109,7 @@ impl ParamNames {
 
     /// What its names look like.
     pub(super) fn add_outlines(&self, outlines: &mut Outlines) {
-        outlines.merge(&self.0.outlines);
+        outlines.merge(self.0.outlines());
     }
 
     /// Is the parameter `name=value` on `host` one that does not matter?
@@ -287,7 +119,7 @@ impl ParamNames {
     }
 
     pub(super) fn describe(&self) -> String {
-        self.0.text.clone()
+        self.0.text().to_owned()
     }
 }
 
@@ -318,7 +150,7 @@ impl SessionNames {
 
     /// What the names of its query parameters look like.
     pub(super) fn add_outlines(&self, outlines: &mut Outlines) {
-        outlines.merge(&self.query.outlines);
+        outlines.merge(self.query.outlines());
     }
 
     /// Is the query parameter `name=value` a session id?
@@ -333,13 +165,21 @@ impl SessionNames {
     }
 
     pub(super) fn describe(&self) -> String {
-        format!("{} / {}", self.query.text, self.path.text)
+        format!("{} / {}", self.query.text(), self.path.text())
     }
 }
 
 /// Names of files that a server shows for their directory, lower-case.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct IndexNames(Vec<Box<[u8]>>);
+pub struct IndexNames {
+    names: Vec<Box<[u8]>>,
+    /// A bit for the lower five bits of each first byte.
+    firsts: u32,
+    /// The same for last bytes.
+    lasts: u32,
+    /// The length of the longest.
+    length_max: usize,
+}
 
 impl IndexNames {
     /// The list in `data/index_names.toml`.
@@ -353,22 +193,36 @@ impl IndexNames {
 
     /// Just these names.
     pub fn new(names: &[String]) -> IndexNames {
-        IndexNames(
-            names
-                .iter()
-                .filter(|name| !name.is_empty())
-                .map(|name| name.to_ascii_lowercase().into_bytes().into())
-                .collect(),
-        )
+        let mut list = IndexNames::default();
+        for name in names.iter().map(|name| name.to_ascii_lowercase().into_bytes()) {
+            let ([first, .., last] | [first @ last]) = name[..] else { continue };
+            list.firsts |= 1 << (first & 31);
+            list.lasts |= 1 << (last & 31);
+            list.length_max = list.length_max.max(name.len());
+            list.names.push(name.into());
+        }
+        list
     }
 
-    /// Is `segment` one of the names, in any case?
+    /// Is what stands behind the last slash of `path` one of the names, in any case? Its length, or
+    /// `None`.
     #[inline]
-    pub(super) fn contains(&self, segment: &[u8]) -> bool {
-        // Bet: nearly no last segment starts like one of the names.
-        matches!(segment.first(), Some(byte) if self.0.iter().any(|name| {
-            name[0] == byte.to_ascii_lowercase() && segment.eq_ignore_ascii_case(name)
-        }))
+    pub(super) fn at_end_of(&self, path: &[u8]) -> Option<usize> {
+        // Bet: the end of a path is unlike that of any name, or so is the start of its segment.
+        let last = path.last()?;
+        if self.lasts >> (last & 31) & 1 == 0 {
+            return None;
+        }
+        let tail = &path[path.len().saturating_sub(self.length_max + 1)..];
+        let name = match tail.iter().rposition(|byte| *byte == b'/') {
+            Some(slash) => &tail[slash + 1..],
+            None if tail.len() == path.len() => tail,
+            None => return None,
+        };
+        let first = name.first()?;
+        let is_name = self.firsts >> (first & 31) & 1 == 1
+            && self.names.iter().any(|known| name.eq_ignore_ascii_case(known));
+        is_name.then_some(name.len())
     }
 }
 
@@ -449,7 +303,7 @@ mod tests {
             assert!(entry.shape.is_some() && entry.length.is_some(), "needs a shape: {entry:?}");
             assert!(entry.place.is_some(), "{entry:?}");
         }
-        assert!(IndexNames::built_in().contains(b"Index.HTML"));
+        assert!(IndexNames::built_in().at_end_of(b"/a/Index.HTML") == Some(10));
     }
 
     #[test]

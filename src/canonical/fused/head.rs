@@ -1,6 +1,6 @@
 //! HOT: the head of a URL: scheme, host and port.
 
-use super::classes::{Class, set};
+use super::classes::set;
 use super::hosts::Hosts;
 use super::{Fused, Marked};
 use crate::canonical::rules::www;
@@ -27,44 +27,39 @@ impl Fused {
     pub(super) fn head<'a>(&self, url: Marked<'a>, hosts: &'a mut Hosts) -> Option<Head<'a>> {
         let Marked { line, marks } = url;
         let (https, host_start, is_lower) = read_scheme(line)?;
-        let mut has_upper = false;
-        let mut is_odd = false;
-        let mut host_end = marks.next(set::HOST_STOP, host_start);
-        while let Some(byte) = line.get(host_end) {
-            match self.host[usize::from(*byte)] {
-                Class::Upper => has_upper = true,
-                // Perhaps a label is encoded.
-                Class::Hyphen => is_odd |= line[host_end - 2..host_end].eq_ignore_ascii_case(b"xn"),
-                Class::End => break,
-                _ if *byte >= 0x80 => is_odd = true,
-                _ => return None,
-            }
-            host_end = marks.next(set::HOST_STOP, host_end + 1);
+        let host_end = marks.next(set::HOST_STOP, host_start);
+        if !matches!(line.get(host_end), None | Some(b':' | b'/' | b'?' | b'#')) {
+            return None;
         }
         let host = &line[host_start..host_end];
+        let look = match host.len() {
+            0 => return None,
+            // Bet: a host is shorter than a word has bits.
+            length @ 1..64 => Look::at(
+                host,
+                marks.window(set::HOST_LOOK, host_start) & !(u64::MAX << length),
+                marks.window(set::DOT, host_start) & !(u64::MAX << length),
+            ),
+            _ => Look::closely(host),
+        };
+        let has_upper = look.has_upper && !look.is_odd;
         let mut name = host;
-        if is_odd {
-            name = hosts.canonical(host, &self.host)?;
-            has_upper = false;
-        } else if !matches!(host, [a, .., z] | [a @ z] if *a != b'.' && *z != b'.')
-            || marks.has_pair(set::DOT, set::DOT, host_start, host_end)
-        {
-            // No label at all, a dot at either end or beside another: the twin's work.
+        if look.is_odd {
+            name = hosts.names.canonical(host, &self.host)?;
+        } else if look.has_odd_dots {
+            // A dot at either end or beside another: the twin's work.
             return None;
-        } else {
-            let dot = marks.last(set::DOT, host_start, host_end);
-            if line[dot.map_or(host_start, |dot| dot + 1)].is_ascii_digit() {
-                // The host ends in a number, so it is an address or an error.
-                if self.maps_addresses || !is_dotted_decimal(host) {
-                    return None;
-                }
+        } else if host[look.last_label].is_ascii_digit() {
+            // The host ends in a number, so it is an address or an error.
+            if self.maps_addresses || !is_dotted_decimal(host) {
+                return None;
             }
         }
         if self.drop_www && name[0] | 0x20 == b'w' {
-            name = www::without_www(name);
+            name = www::without_www(name, |rest| hosts.domains.has_registrable_domain(rest));
         }
         let mut is_canonical =
-            is_lower && !has_upper && name.len() == host.len() && (!is_odd || name == host);
+            is_lower && !has_upper && name.len() == host.len() && (!look.is_odd || name == host);
         let mut has_port = false;
         let mut rest = host_end;
         if line.get(host_end) == Some(&b':') {
@@ -94,6 +89,59 @@ impl Fused {
         }
         if head.has_port {
             out.extend_from_slice(&line[head.host_end..head.rest]);
+        }
+    }
+}
+
+/// What a look at the bytes of a host tells.
+struct Look {
+    /// Are there letters in upper case?
+    has_upper: bool,
+    /// Is there a byte from 0x80 on, or perhaps an encoded label?
+    is_odd: bool,
+    /// Is there a dot at either end, or two side by side?
+    has_odd_dots: bool,
+    /// Where the last label starts.
+    last_label: usize,
+}
+
+impl Look {
+    /// A look at `host`, of at most 63 bytes, where `marked` are its bytes that need one.
+    #[inline(always)]
+    fn at(host: &[u8], mut marked: u64, dots: u64) -> Look {
+        let ends = 1 | 1 << (host.len() - 1);
+        let mut look = Look {
+            has_upper: false,
+            is_odd: false,
+            has_odd_dots: dots & (ends | dots << 1) != 0,
+            last_label: (u64::BITS - dots.leading_zeros()) as usize,
+        };
+        while marked != 0 {
+            look.add(host, marked.trailing_zeros() as usize);
+            marked &= marked - 1;
+        }
+        look
+    }
+
+    /// The same for a host of any length.
+    #[cold]
+    fn closely(host: &[u8]) -> Look {
+        let mut look = Look {
+            has_upper: false,
+            is_odd: false,
+            has_odd_dots: host.split(|byte| *byte == b'.').any(<[u8]>::is_empty),
+            last_label: memchr::memrchr(b'.', host).map_or(0, |dot| dot + 1),
+        };
+        (0..host.len()).for_each(|at| look.add(host, at));
+        look
+    }
+
+    #[inline(always)]
+    fn add(&mut self, host: &[u8], at: usize) {
+        match host[at] {
+            b'-' => self.is_odd |= at >= 2 && host[at - 2..at].eq_ignore_ascii_case(b"xn"),
+            0x80.. => self.is_odd = true,
+            byte => self.has_upper |= byte.is_ascii_uppercase(),
         }
     }
 }

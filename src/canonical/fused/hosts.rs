@@ -1,25 +1,36 @@
-//! Hosts that are no plain ASCII: their canonical forms, remembered.
+//! What is dear to find out about hosts, remembered: a list has the same hosts again and again.
 //!
-//! IDNA processing takes microseconds, and a list has the same hosts again and again.
+//! IDNA processing takes microseconds, a look into the public suffix list some tens of nanoseconds.
 
 use std::collections::HashMap;
 
 use super::classes::Class;
 use crate::canonical::draft::canonical_host;
+use crate::canonical::rules::www;
 use crate::limits::HOST_BYTES_MAX;
 
 /// Hosts that are remembered. Reason: a crawl works through few sites at a time; some hundred
 /// kilobytes for each worker.
 const HOSTS_MAX: usize = 4096;
 
+/// How many hosts have a place in [`Domains`]. Reason: 64 kilobytes for each worker.
+const DOMAINS: usize = 2048;
+
+/// What is remembered of hosts.
+#[derive(Debug, Default)]
+pub(super) struct Hosts {
+    pub(super) names: Names,
+    pub(super) domains: Domains,
+}
+
 /// Internationalized hosts, as they were spelled, and their canonical forms.
 #[derive(Debug, Default)]
-pub(super) struct Hosts(HashMap<Box<[u8]>, Option<Name>, ahash::RandomState>);
+pub(super) struct Names(HashMap<Box<[u8]>, Option<Name>, ahash::RandomState>);
 
 /// A host in its canonical form.
 type Name = Box<[u8]>;
 
-impl Hosts {
+impl Names {
     /// The canonical form of `host`, which holds a byte from 0x80 on or an encoded label; `None` for
     /// one that is not simply a name.
     pub(super) fn canonical(&mut self, host: &[u8], classes: &[Class; 256]) -> Option<&[u8]> {
@@ -33,6 +44,44 @@ impl Hosts {
             self.0.insert(host.into(), name_of(host, classes));
         }
         self.0.get(host)?.as_deref()
+    }
+}
+
+/// Hosts, each at the one place that its bytes give it, and whether they have a registrable domain.
+#[derive(Debug, Default)]
+pub(super) struct Domains(Vec<Domain>);
+
+#[derive(Clone, Debug, Default)]
+struct Domain {
+    host: [u8; 30],
+    length: u8,
+    is_registrable: bool,
+}
+
+impl Domains {
+    /// As [`www::has_registrable_domain`].
+    pub(super) fn has_registrable_domain(&mut self, host: &[u8]) -> bool {
+        let (Some(head), Some(tail)) = (host.first_chunk(), host.last_chunk()) else {
+            return www::has_registrable_domain(host);
+        };
+        if self.0.is_empty() {
+            self.0 = vec![Domain::default(); DOMAINS];
+        }
+        // Any place will do; that it is the same host is seen there.
+        let mixed =
+            u64::from_le_bytes(*head).wrapping_add(u64::from_le_bytes(*tail).rotate_left(29));
+        let place = mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - DOMAINS.ilog2());
+        let known = &mut self.0[place as usize];
+        if known.host.get(..host.len()) == Some(host) && usize::from(known.length) == host.len() {
+            return known.is_registrable;
+        }
+        let is_registrable = www::has_registrable_domain(host);
+        if let Some(place) = known.host.get_mut(..host.len()) {
+            place.copy_from_slice(host);
+            known.length = host.len() as u8;
+            known.is_registrable = is_registrable;
+        }
+        is_registrable
     }
 }
 

@@ -139,7 +139,7 @@ impl Fused {
         let path = path_table(options.form_spelling, sessions.is_some());
         let query = query_table(options.form_spelling);
         Some(Fused {
-            marker: marker(&host, &path, &query),
+            marker: marker(&host, &path, &query, on(RuleId::DuplicateSlashes)),
             host,
             path,
             query,
@@ -270,15 +270,22 @@ impl Fused {
         out.clear();
         // Every byte may become an escape; one slash may be added.
         out.reserve(3 * line.len() + 1);
-        if starts_well {
-            out.extend_from_slice(&line[..path_end]);
+        let kept_from = if starts_well {
+            0
         } else {
             self.write_head(line, &head, out);
-            self.write_path(url, head.rest, path_end, path, out)?;
-        }
-        if query.is_canonical {
-            out.extend_from_slice(&line[path_end..query.end]);
+            head.rest
+        };
+        if path.is_canonical() {
+            let kept_to = if query.is_canonical { query.end } else { path_end };
+            out.extend_from_slice(&line[kept_from..kept_to]);
         } else {
+            self.write_path(url, head.rest, path_end, path, out)?;
+            if query.is_canonical {
+                out.extend_from_slice(&line[path_end..query.end]);
+            }
+        }
+        if !query.is_canonical {
             query.write(line, pieces, spelled, out);
         }
         if keeps_fragment {

@@ -1,9 +1,8 @@
 //! HOT: the path of a URL: is it canonical? If not, it is written.
 
-use super::classes::{Class, SETS, set};
+use super::classes::{Class, set};
 use super::{Fused, Marked};
 use crate::bytes::hex;
-use crate::bytes::marks::Marks;
 use crate::canonical::draft::push_escape;
 use crate::canonical::profile::Slash;
 use crate::canonical::rules::directory_index::length_without_index;
@@ -30,42 +29,20 @@ impl Path {
 
 impl Fused {
     /// Is the path `line[start..end]` spelled canonically? May say no where yes were right.
-    #[inline]
+    #[inline(always)]
     pub(super) fn judge_path(&self, url: Marked, start: usize, end: usize) -> Path {
-        let Marked { line, marks } = url;
         // The path starts with a slash or is empty.
         if start == end {
             return Path::EndsOddly;
         }
-        if marks.has_pair(set::SLASH, set::DOT, start, end)
-            && has_dot_segment(line, marks, start, end)
-        {
-            return Path::Odd;
-        }
         // Bet: next to no byte needs a look.
-        let mut at = marks.next(set::PATH_LOOK, start);
-        while at < end {
-            if line[at] != b'(' || line[at - 1] == b'/' {
-                return Path::Odd;
-            }
-            at = marks.next(set::PATH_LOOK, at + 1);
+        let look = url.marks.next(set::PATH_LOOK, start);
+        if look < end
+            && let Some(path) = self.judge_closely(url, look, end)
+        {
+            return path;
         }
-        if self.one_slash && marks.has_pair(set::SLASH, set::SLASH, start, end) {
-            return Path::Odd;
-        }
-        let mut at = marks.next(set::PERCENT, start);
-        while at < end {
-            match canonical_escape(&line[at..]) {
-                Some(byte) if !self.raw_in_path[usize::from(byte)] => {}
-                _ => return Path::HasEscapes,
-            }
-            // Escapes come in rows.
-            at += 3;
-            if line.get(at) != Some(&b'%') {
-                at = marks.next(set::PERCENT, at);
-            }
-        }
-        let path = &line[start..end];
+        let path = &url.line[start..end];
         if let Some(names) = &self.index_names
             && length_without_index(path, names, self.slash) != path.len()
         {
@@ -77,6 +54,33 @@ impl Fused {
             Slash::Add => path.ends_with(b"/"),
         };
         if ends_well { Path::Canonical } else { Path::EndsOddly }
+    }
+
+    /// What is wrong with a path whose first byte that needs a look is `line[at]`, but for how it
+    /// ends.
+    fn judge_closely(&self, url: Marked, mut at: usize, end: usize) -> Option<Path> {
+        let Marked { line, marks } = url;
+        let mut has_escapes = false;
+        while at < end {
+            match line[at] {
+                // Bet: escapes come in rows, and are all well or all odd.
+                b'%' if has_escapes => at += 1,
+                b'%' => match canonical_escape(&line[at..]) {
+                    Some(byte) if !self.raw_in_path[usize::from(byte)] => {
+                        at += 3;
+                        if byte >= 0x80 {
+                            at = skip_high_escapes(url, set::PATH_LOOK, at, end);
+                        }
+                    }
+                    _ => has_escapes = true,
+                },
+                b'.' if !is_dot_segment(&line[at..]) => at += 1,
+                b'(' if line[at - 1] != b'/' => at += 1,
+                _ => return Some(Path::Odd),
+            }
+            at = marks.next(set::PATH_LOOK, at);
+        }
+        has_escapes.then_some(Path::HasEscapes)
     }
 
     /// Writes the path `line[start..end]` in its canonical form; `None` to refuse.
@@ -128,8 +132,7 @@ impl Fused {
             let segment = out.len();
             let segment_end = marks.next(set::SLASH, at).min(end);
             while at < segment_end {
-                let look = marks.next(set::PATH_LOOK, at).min(marks.next(set::PERCENT, at));
-                let look = look.min(segment_end);
+                let look = marks.next(set::PATH_LOOK, at).min(segment_end);
                 out.extend_from_slice(&line[at..look]);
                 at = look;
                 // Bet: bytes that need a look come in rows.
@@ -141,7 +144,12 @@ impl Fused {
                             continue;
                         }
                         Class::Parenthesis => out.push(b'('),
-                        Class::Plain => break,
+                        Class::Plain => {
+                            // A dot behind a slash is marked, or the row is over.
+                            out.push(line[at]);
+                            at += 1;
+                            break;
+                        }
                         _ => return None,
                     }
                     at += 1;
@@ -218,25 +226,25 @@ fn collapse_slashes(out: &mut Vec<u8>, path_start: usize) -> Option<()> {
     Some(())
 }
 
-/// Is a segment of `line[start..end]`, a path, made of one or two dots?
-#[inline(never)]
-fn has_dot_segment(line: &[u8], marks: Marks<'_, SETS>, start: usize, end: usize) -> bool {
-    let mut at = marks.next(set::DOT, start);
-    while at < end {
-        if line[at - 1] == b'/' && is_dot_segment(&line[at..]) {
-            return true;
-        }
-        at = marks.next(set::DOT, at + 1);
-    }
-    false
-}
-
 /// Does `text`, which follows a slash, start with a segment of one or two dots?
 #[inline]
 fn is_dot_segment(text: &[u8]) -> bool {
     let dots = text.iter().take(3).take_while(|byte| **byte == b'.').count();
     // An escaped dot is not canonical itself and is found where it stands.
     dots < 3 && matches!(text.get(dots), None | Some(b'/' | b'?' | b'#'))
+}
+
+/// Goes on from `at`, at most to `end`, as long as all bytes marked in `look` are percent signs of
+/// escapes in upper case of bytes from 0x80 on: a text of another script has little else.
+#[inline]
+pub(super) fn skip_high_escapes(url: Marked, look: usize, mut at: usize, end: usize) -> usize {
+    while let Some(text) = url.line[at..end].first_chunk()
+        && let Some(count) = hex::high_escapes(text)
+        && count == (url.marks.window(look, at) << (64 - hex::WINDOW)).count_ones()
+    {
+        at += hex::WINDOW;
+    }
+    at
 }
 
 /// The byte that `text` starts with as an escape in upper case.

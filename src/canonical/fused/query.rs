@@ -1,7 +1,9 @@
 //! HOT: the query of a URL, piece by piece: what stays, what goes, what is spelled anew.
 
+use std::cmp::Ordering;
+
 use super::classes::{Class, set};
-use super::path::canonical_escape;
+use super::path::{canonical_escape, skip_high_escapes};
 use super::{Fused, Marked};
 use crate::bytes::hex;
 use crate::canonical::draft::push_escape;
@@ -9,25 +11,69 @@ use crate::canonical::draft::push_escape;
 /// A piece of a query that stays, as positions in the line or among the spelled pieces.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Piece {
+    /// The first eight bytes of the name, zeros behind it: in the order of names as far as they go.
+    /// Only where pieces are put in order.
+    key: u64,
+    start: u32,
+    name_end: u32,
+    end: u32,
     is_spelled: bool,
-    start: usize,
-    name_end: usize,
-    end: usize,
 }
 
 impl Piece {
+    /// A piece of the line, or of the spelled ones. Limits: both are shorter than four times
+    /// [`URL_BYTES_MAX`](crate::limits::URL_BYTES_MAX).
+    fn new(start: usize, name_end: usize, end: usize, is_spelled: bool) -> Piece {
+        Piece {
+            key: 0,
+            start: start as u32,
+            name_end: name_end as u32,
+            end: end as u32,
+            is_spelled,
+        }
+    }
+
+    fn source<'a>(&self, line: &'a [u8], spelled: &'a [u8]) -> &'a [u8] {
+        if self.is_spelled { spelled } else { line }
+    }
+
     fn text<'a>(&self, line: &'a [u8], spelled: &'a [u8]) -> &'a [u8] {
-        &(if self.is_spelled { spelled } else { line })[self.start..self.end]
+        &self.source(line, spelled)[self.start as usize..self.end as usize]
     }
 
     fn name<'a>(&self, line: &'a [u8], spelled: &'a [u8]) -> &'a [u8] {
-        &(if self.is_spelled { spelled } else { line })[self.start..self.name_end]
+        &self.source(line, spelled)[self.start as usize..self.name_end as usize]
     }
 
     fn value<'a>(&self, line: &'a [u8], spelled: &'a [u8]) -> &'a [u8] {
-        let source = if self.is_spelled { spelled } else { line };
-        source[..self.end].get(self.name_end + 1..).unwrap_or(b"")
+        let source = self.source(line, spelled);
+        source[..self.end as usize].get(self.name_end as usize + 1..).unwrap_or(b"")
     }
+
+    /// The order of two pieces by name. No name holds a zero byte.
+    #[inline]
+    fn order(&self, other: &Piece, line: &[u8], spelled: &[u8]) -> Ordering {
+        self.key.cmp(&other.key).then_with(|| match self.key & 0xff {
+            // Both names end within the key.
+            0 => Ordering::Equal,
+            _ => self.name(line, spelled).cmp(other.name(line, spelled)),
+        })
+    }
+}
+
+/// The first eight bytes of `source[start..end]` as a number, the first the highest.
+#[inline(always)]
+fn key_of(source: &[u8], start: usize, end: usize) -> u64 {
+    let rest = source.len() - start;
+    // The last eight bytes of the source, moved up, where there are fewer.
+    let Some(bytes) = source[start - 8usize.saturating_sub(rest).min(start)..].first_chunk() else {
+        let mut bytes = [0; 8];
+        bytes[..end - start].copy_from_slice(&source[start..end]);
+        return u64::from_be_bytes(bytes);
+    };
+    let word = u64::from_be_bytes(*bytes) << (8 * 8usize.saturating_sub(rest));
+    let beyond = u64::MAX.checked_shr(8 * (end - start).min(8) as u32).unwrap_or(0);
+    word & !beyond
 }
 
 /// What a query is canonically.
@@ -77,11 +123,25 @@ impl Query {
             Form::Pieces => {
                 if !self.is_sorted {
                     // Stable: pieces of one name keep their order.
-                    pieces.sort_by(|a, b| a.name(line, spelled).cmp(b.name(line, spelled)));
+                    pieces.sort_by(|a, b| a.order(b, line, spelled));
                 }
-                for (number, piece) in pieces.iter().enumerate() {
-                    out.push(if number == 0 { b'?' } else { b'&' });
-                    out.extend_from_slice(piece.text(line, spelled));
+                let mut pieces = pieces.iter().peekable();
+                let mut separator = b'?';
+                while let Some(piece) = pieces.next() {
+                    out.push(separator);
+                    separator = b'&';
+                    // Pieces that are neighbors in the line are copied together.
+                    let mut end = piece.end;
+                    if piece.is_spelled {
+                        out.extend_from_slice(piece.text(line, spelled));
+                        continue;
+                    }
+                    while let Some(next) =
+                        pieces.next_if(|next| !next.is_spelled && next.start == end + 1)
+                    {
+                        end = next.end;
+                    }
+                    out.extend_from_slice(&line[piece.start as usize..end as usize]);
                 }
             }
         }
@@ -106,25 +166,20 @@ impl Fused {
         let (mut is_canonical, mut is_sorted) = (true, true);
         let (mut has_dropped, mut has_empty) = (false, false);
         let mut start = mark_at + 1;
-        let needs_look = marks.has(set::QUERY_LOOK, start, line.len());
+        let needs_look = marks.next(set::QUERY_LOOK, start) < line.len();
         let end = loop {
-            let mut end = marks.next(set::PIECE, start);
-            let mut name_end = None;
-            while line.get(end) == Some(&b'=') {
-                name_end.get_or_insert(end);
-                end = marks.next(set::PIECE, end + 1);
-            }
-            let name_end = name_end.unwrap_or(end);
-            let mut piece = Piece { is_spelled: false, start, name_end, end };
+            let end = marks.next(set::PIECE_END, start);
             if start == end {
                 has_empty = true;
                 is_canonical &= !self.sort;
                 if !self.sort {
-                    pieces.push(piece);
+                    pieces.push(Piece::new(start, end, end, false));
                 }
             } else {
-                if needs_look && !self.is_spelled_well(url, &piece) {
-                    piece = self.spell_piece(url, &piece, spelled)?;
+                let name_end = marks.next(set::EQUALS, start).min(end);
+                let mut piece = Piece::new(start, name_end, end, false);
+                if needs_look && !self.is_spelled_well(url, start, name_end, end) {
+                    piece = self.spell_piece(url, start, name_end, end, spelled)?;
                 }
                 let drops_equals = self.form && self.empty_values && piece.start < piece.name_end;
                 if drops_equals && piece.name_end + 1 == piece.end {
@@ -132,14 +187,18 @@ impl Fused {
                     is_canonical = false;
                 }
                 let name = piece.name(line, spelled);
-                if self.drops(host, name, piece.value(line, spelled)) {
+                if self.outlines.may_have(name)
+                    && self.drops(host, name, piece.value(line, spelled))
+                {
                     has_dropped = true;
                     is_canonical = false;
                 } else {
-                    if self.sort
-                        && let Some(last) = pieces.last()
-                    {
-                        is_sorted &= last.name(line, spelled) <= name;
+                    if self.sort {
+                        let source = piece.source(line, spelled);
+                        piece.key = key_of(source, piece.start as usize, piece.name_end as usize);
+                        if let Some(last) = pieces.last() {
+                            is_sorted &= last.order(&piece, line, spelled).is_le();
+                        }
                     }
                     is_canonical &= !piece.is_spelled;
                     pieces.push(piece);
@@ -169,28 +228,29 @@ impl Fused {
         Some(Query { end, is_canonical, form, is_sorted })
     }
 
-    /// Does the parameter go?
-    #[inline]
-    fn drops(&self, host: &[u8], name: &[u8], value: &[u8]) -> bool {
-        self.outlines.may_have(name) && self.drops_surely(host, name, value)
-    }
-
+    /// Does the parameter go? What its name looks like says that it may.
     #[inline(never)]
-    fn drops_surely(&self, host: &[u8], name: &[u8], value: &[u8]) -> bool {
+    fn drops(&self, host: &[u8], name: &[u8], value: &[u8]) -> bool {
         self.drop_params.as_ref().is_some_and(|names| names.matches(host, name, value))
             || self.sessions.as_ref().is_some_and(|names| names.matches_query(name, value))
     }
 
-    /// Is every byte of `piece` that needs a look part of a canonical escape?
-    fn is_spelled_well(&self, url: Marked, piece: &Piece) -> bool {
+    /// Is every byte of the piece `line[start..end]` that needs a look part of a canonical escape?
+    #[inline]
+    fn is_spelled_well(&self, url: Marked, start: usize, name_end: usize, end: usize) -> bool {
         let Marked { line, marks } = url;
-        let mut at = marks.next(set::QUERY_LOOK, piece.start);
-        while at < piece.end {
+        let mut at = marks.next(set::QUERY_LOOK, start);
+        while at < end {
             match canonical_escape(&line[at..]) {
-                Some(byte) if !self.is_raw_in_query(byte, at > piece.name_end) => {}
+                Some(byte) if !self.is_raw_in_query(byte, at > name_end) => {
+                    at += 3;
+                    if byte >= 0x80 {
+                        at = skip_high_escapes(url, set::QUERY_LOOK, at, end);
+                    }
+                }
                 _ => return false,
             }
-            at = marks.next(set::QUERY_LOOK, at + 1);
+            at = marks.next(set::QUERY_LOOK, at);
         }
         true
     }
@@ -201,16 +261,23 @@ impl Fused {
         self.raw_in_query[usize::from(byte)] || byte == b'=' && in_value && self.form
     }
 
-    /// Spells `piece` canonically, at the end of `spelled`.
-    fn spell_piece(&self, url: Marked, piece: &Piece, spelled: &mut Vec<u8>) -> Option<Piece> {
-        let start = spelled.len();
-        self.spell(url, piece.start, piece.name_end, false, spelled)?;
-        let name_end = spelled.len();
-        if piece.name_end < piece.end {
+    /// Spells the piece `line[start..end]` canonically, at the end of `spelled`.
+    fn spell_piece(
+        &self,
+        url: Marked,
+        start: usize,
+        name_end: usize,
+        end: usize,
+        spelled: &mut Vec<u8>,
+    ) -> Option<Piece> {
+        let spelled_start = spelled.len();
+        self.spell(url, start, name_end, false, spelled)?;
+        let spelled_name_end = spelled.len();
+        if name_end < end {
             spelled.push(b'=');
-            self.spell(url, piece.name_end + 1, piece.end, true, spelled)?;
+            self.spell(url, name_end + 1, end, true, spelled)?;
         }
-        Some(Piece { is_spelled: true, start, name_end, end: spelled.len() })
+        Some(Piece::new(spelled_start, spelled_name_end, spelled.len(), true))
     }
 
     /// Spells `line[at..end]`, a name or a value.

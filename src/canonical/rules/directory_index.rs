@@ -37,6 +37,7 @@ pub(super) fn apply(draft: &mut Draft, options: &Options) -> bool {
 ///
 /// Where trailing slashes are removed, too, `/index.html/` would become an index file only then: so
 /// they are looked past, as often as need be, and one pass settles what would take many.
+#[inline]
 pub(in crate::canonical) fn length_without_index(
     path: &[u8],
     names: &IndexNames,
@@ -48,10 +49,9 @@ pub(in crate::canonical) fn length_without_index(
         while slash == Slash::Remove && end > 1 && path[end - 1] == b'/' {
             end -= 1;
         }
-        let segment_at = memchr::memrchr(b'/', &path[..end]).map_or(0, |at| at + 1);
-        if !names.contains(&path[segment_at..end]) {
-            return len;
+        match names.at_end_of(&path[..end]) {
+            Some(name) => len = end - name,
+            None => return len,
         }
-        len = segment_at;
     }
 }
