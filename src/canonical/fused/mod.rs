@@ -34,7 +34,9 @@ use crate::limits::URL_BYTES_MAX;
 use classes::{
     SETS, Table, host_table, marker, path_table, query_table, raw_in_path, raw_in_query, set,
 };
+use head::Head;
 use hosts::Hosts;
+use path::Path;
 use query::{Piece, Query};
 
 /// Most rounds of a site's rules and those of the profile; then the reference lane counts steps.
@@ -73,6 +75,18 @@ pub(super) struct Scratch {
 struct Marked<'a> {
     line: &'a [u8],
     marks: Marks<'a, SETS>,
+}
+
+/// What is known of a line that has to be written.
+struct Parts<'a> {
+    /// Is everything before the query spelled canonically?
+    starts_well: bool,
+    head: Head<'a>,
+    path: Path,
+    path_end: usize,
+    query: Query,
+    /// Where the line ends, or the fragment that goes starts.
+    end: usize,
 }
 
 /// A profile in the form that the loops need.
@@ -267,6 +281,23 @@ impl Fused {
             let end = if query.is_canonical { query.end } else { path_end };
             return Some(Answer::Same(if keeps_fragment { line } else { &line[..end] }));
         }
+        let end = if keeps_fragment { line.len() } else { query.end };
+        let parts = Parts { starts_well, head, path, path_end, query, end };
+        self.write(url, parts, pieces, spelled, out)
+    }
+
+    /// Writes the canonical form of a line, part by part.
+    #[inline(never)]
+    fn write<'a>(
+        &self,
+        url: Marked,
+        parts: Parts,
+        pieces: &mut [Piece],
+        spelled: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Option<Answer<'a>> {
+        let Parts { starts_well, head, path, path_end, query, end } = parts;
+        let line = url.line;
         out.clear();
         // Every byte may become an escape; one slash may be added.
         out.reserve(3 * line.len() + 1);
@@ -288,9 +319,7 @@ impl Fused {
         if !query.is_canonical {
             query.write(line, pieces, spelled, out);
         }
-        if keeps_fragment {
-            out.extend_from_slice(fragment);
-        }
+        out.extend_from_slice(&line[query.end..end]);
         Some(Answer::Written)
     }
 

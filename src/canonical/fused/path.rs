@@ -126,9 +126,15 @@ impl Fused {
         let mut doubled = false;
         let mut at = start;
         while at < end {
-            // Invariant: line[at] is the slash before a segment.
-            out.push(b'/');
-            at += 1;
+            // Invariant: line[at] is the slash before a segment. Bet: most segments need no look.
+            let look = marks.next(set::PATH_LOOK, at + 1).min(end);
+            if look == end {
+                out.extend_from_slice(&line[at..end]);
+                break;
+            }
+            let slash = at + memchr::memrchr(b'/', &line[at..look]).unwrap_or(0);
+            out.extend_from_slice(&line[at..=slash]);
+            at = slash + 1;
             let segment = out.len();
             let segment_end = marks.next(set::SLASH, at).min(end);
             while at < segment_end {
@@ -138,12 +144,12 @@ impl Fused {
                 // Bet: bytes that need a look come in rows.
                 while at < segment_end {
                     match self.path[usize::from(line[at])] {
-                        Class::Escape => push_escape(out, line[at]),
-                        Class::Percent => {
-                            at += self.spell_escape(&line[at..], out)?;
-                            continue;
+                        Class::Escape => at += push_escapes(out, &line[at..segment_end]),
+                        Class::Percent => at += self.spell_escape(&line[at..], out)?,
+                        Class::Parenthesis => {
+                            out.push(b'(');
+                            at += 1;
                         }
-                        Class::Parenthesis => out.push(b'('),
                         Class::Plain => {
                             // A dot behind a slash is marked, or the row is over.
                             out.push(line[at]);
@@ -152,7 +158,6 @@ impl Fused {
                         }
                         _ => return None,
                     }
-                    at += 1;
                 }
             }
             let is_last = at == end;
@@ -245,6 +250,25 @@ pub(super) fn skip_high_escapes(url: Marked, look: usize, mut at: usize, end: us
         at += hex::WINDOW;
     }
     at
+}
+
+/// Writes the byte that `text` starts with as an escape; where it is one from 0x80 on, all such
+/// bytes that follow it, too. Returns how many they were.
+#[inline]
+pub(super) fn push_escapes(out: &mut Vec<u8>, text: &[u8]) -> usize {
+    // Bet: a text of another script, in which such bytes come in rows.
+    if let Some(row) = text.first_chunk::<4>()
+        && row.iter().all(|byte| *byte >= 0x80)
+    {
+        let mut escapes = [[0; 3]; 4];
+        row.iter()
+            .zip(&mut escapes)
+            .for_each(|(byte, escape)| *escape = hex::ESCAPES[usize::from(*byte)]);
+        out.extend_from_slice(escapes.as_flattened());
+        return row.len();
+    }
+    push_escape(out, text[0]);
+    1
 }
 
 /// The byte that `text` starts with as an escape in upper case.

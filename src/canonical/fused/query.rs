@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use super::classes::{Class, set};
-use super::path::{canonical_escape, skip_high_escapes};
+use super::path::{canonical_escape, push_escapes, skip_high_escapes};
 use super::{Fused, Marked};
 use crate::bytes::hex;
 use crate::canonical::draft::push_escape;
@@ -21,16 +21,11 @@ pub(super) struct Piece {
 }
 
 impl Piece {
-    /// A piece of the line, or of the spelled ones. Limits: both are shorter than four times
+    /// A piece of the line. Limits: the line, and whatever is spelled, is shorter than four times
     /// [`URL_BYTES_MAX`](crate::limits::URL_BYTES_MAX).
-    fn new(start: usize, name_end: usize, end: usize, is_spelled: bool) -> Piece {
-        Piece {
-            key: 0,
-            start: start as u32,
-            name_end: name_end as u32,
-            end: end as u32,
-            is_spelled,
-        }
+    fn new(start: usize, name_end: usize, end: usize) -> Piece {
+        let (start, name_end, end) = (start as u32, name_end as u32, end as u32);
+        Piece { key: 0, start, name_end, end, is_spelled: false }
     }
 
     fn source<'a>(&self, line: &'a [u8], spelled: &'a [u8]) -> &'a [u8] {
@@ -43,11 +38,6 @@ impl Piece {
 
     fn name<'a>(&self, line: &'a [u8], spelled: &'a [u8]) -> &'a [u8] {
         &self.source(line, spelled)[self.start as usize..self.name_end as usize]
-    }
-
-    fn value<'a>(&self, line: &'a [u8], spelled: &'a [u8]) -> &'a [u8] {
-        let source = self.source(line, spelled);
-        source[..self.end as usize].get(self.name_end as usize + 1..).unwrap_or(b"")
     }
 
     /// The order of two pieces by name. No name holds a zero byte.
@@ -165,6 +155,7 @@ impl Fused {
         spelled.clear();
         let (mut is_canonical, mut is_sorted) = (true, true);
         let (mut has_dropped, mut has_empty) = (false, false);
+        let mut last_key = 0;
         let mut start = mark_at + 1;
         let needs_look = marks.next(set::QUERY_LOOK, start) < line.len();
         let end = loop {
@@ -173,35 +164,32 @@ impl Fused {
                 has_empty = true;
                 is_canonical &= !self.sort;
                 if !self.sort {
-                    pieces.push(Piece::new(start, end, end, false));
+                    pieces.push(Piece::new(start, end, end));
                 }
             } else {
                 let name_end = marks.next(set::EQUALS, start).min(end);
-                let mut piece = Piece::new(start, name_end, end, false);
-                if needs_look && !self.is_spelled_well(url, start, name_end, end) {
-                    piece = self.spell_piece(url, start, name_end, end, spelled)?;
-                }
-                let drops_equals = self.form && self.empty_values && piece.start < piece.name_end;
-                if drops_equals && piece.name_end + 1 == piece.end {
-                    piece.end -= 1;
+                let piece = if !needs_look || self.is_spelled_well(url, start, name_end, end) {
+                    let kept = self.without_equals(start, name_end, end);
+                    is_canonical &= kept == end;
+                    self.piece(host, line, start, name_end, kept)
+                } else {
+                    let at = spelled.len();
+                    let name_end = self.spell_piece(url, start, name_end, end, spelled)?;
+                    let kept = self.without_equals(at, name_end, spelled.len());
                     is_canonical = false;
-                }
-                let name = piece.name(line, spelled);
-                if self.outlines.may_have(name)
-                    && self.drops(host, name, piece.value(line, spelled))
-                {
+                    let piece = self.piece(host, spelled, at, name_end, kept);
+                    piece.map(|piece| Piece { is_spelled: true, ..piece })
+                };
+                if let Some(piece) = piece {
+                    if self.sort && piece.key <= last_key {
+                        let is_next = |last: &Piece| last.order(&piece, line, spelled).is_le();
+                        is_sorted &= pieces.last().is_none_or(is_next);
+                    }
+                    last_key = piece.key;
+                    pieces.push(piece);
+                } else {
                     has_dropped = true;
                     is_canonical = false;
-                } else {
-                    if self.sort {
-                        let source = piece.source(line, spelled);
-                        piece.key = key_of(source, piece.start as usize, piece.name_end as usize);
-                        if let Some(last) = pieces.last() {
-                            is_sorted &= last.order(&piece, line, spelled).is_le();
-                        }
-                    }
-                    is_canonical &= !piece.is_spelled;
-                    pieces.push(piece);
                 }
             }
             if line.get(end) != Some(&b'&') {
@@ -226,6 +214,34 @@ impl Fused {
             Form::Pieces => is_canonical && is_sorted,
         };
         Some(Query { end, is_canonical, form, is_sorted })
+    }
+
+    /// The piece `source[start..end]`, as one of the line; `None` if it goes.
+    #[inline(always)]
+    fn piece(
+        &self,
+        host: &[u8],
+        source: &[u8],
+        start: usize,
+        name_end: usize,
+        end: usize,
+    ) -> Option<Piece> {
+        let name = &source[start..name_end];
+        if self.outlines.may_have(name) {
+            let value = source[..end].get(name_end + 1..).unwrap_or(b"");
+            if self.drops(host, name, value) {
+                return None;
+            }
+        }
+        let key = if self.sort { key_of(source, start, name_end) } else { 0 };
+        Some(Piece { key, ..Piece::new(start, name_end, end) })
+    }
+
+    /// Where the piece from `start` to `end` ends without an `=` that nothing follows.
+    #[inline(always)]
+    fn without_equals(&self, start: usize, name_end: usize, end: usize) -> usize {
+        let drops = self.form && self.empty_values && start < name_end && name_end + 1 == end;
+        end - usize::from(drops)
     }
 
     /// Does the parameter go? What its name looks like says that it may.
@@ -261,7 +277,8 @@ impl Fused {
         self.raw_in_query[usize::from(byte)] || byte == b'=' && in_value && self.form
     }
 
-    /// Spells the piece `line[start..end]` canonically, at the end of `spelled`.
+    /// Spells the piece `line[start..end]` canonically, at the end of `spelled`. Returns where its
+    /// name ends there.
     fn spell_piece(
         &self,
         url: Marked,
@@ -269,15 +286,14 @@ impl Fused {
         name_end: usize,
         end: usize,
         spelled: &mut Vec<u8>,
-    ) -> Option<Piece> {
-        let spelled_start = spelled.len();
+    ) -> Option<usize> {
         self.spell(url, start, name_end, false, spelled)?;
         let spelled_name_end = spelled.len();
         if name_end < end {
             spelled.push(b'=');
             self.spell(url, name_end + 1, end, true, spelled)?;
         }
-        Some(Piece::new(spelled_start, spelled_name_end, spelled.len(), true))
+        Some(spelled_name_end)
     }
 
     /// Spells `line[at..end]`, a name or a value.
@@ -300,7 +316,10 @@ impl Fused {
             // Bet: bytes that need a look come in rows.
             while at < end {
                 match self.query[usize::from(line[at])] {
-                    Class::Escape => push_escape(out, line[at]),
+                    Class::Escape => {
+                        at += push_escapes(out, &line[at..end]);
+                        continue;
+                    }
                     Class::Plus => out.extend_from_slice(b"%20"),
                     Class::Percent => {
                         if let [high, low, ..] = line[at + 1..]
