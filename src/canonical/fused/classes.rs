@@ -111,10 +111,11 @@ pub(super) fn path_table(form: bool, sessions: bool) -> Table {
     })
 }
 
-pub(super) fn query_table(form: bool) -> Table {
+pub(super) fn query_table(form: bool, keeps_escapes: bool) -> Table {
     table(|byte| match byte {
         b'&' => Class::Ampersand,
         b'=' => Class::Equals,
+        b'%' if keeps_escapes => Class::Plain,
         b'%' => Class::Percent,
         b'#' => Class::End,
         0x7f | 0..=b' ' => Class::Refuse,

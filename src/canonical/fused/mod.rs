@@ -101,6 +101,8 @@ pub(super) struct Fused {
     /// The same for a query; but `=` is raw in a value, too.
     raw_in_query: [bool; 256],
     form: bool,
+    /// Do escapes stay as they are?
+    keeps_escapes: bool,
     empty_values: bool,
     drop_fragment: bool,
     keep_routes: bool,
@@ -127,12 +129,13 @@ impl Fused {
         let base = [
             RuleId::Case,
             RuleId::DefaultPort,
-            RuleId::Escapes,
             RuleId::DotSegments,
             RuleId::Encoding,
             RuleId::TrailingSlash,
         ];
+        let keeps_escapes = !on(RuleId::Escapes);
         let asks_for_more = !options.latin1_hosts.is_empty()
+            || keeps_escapes && options.form_spelling
             || on(RuleId::Www) && options.www == Www::Add
             || on(RuleId::Scheme) && !options.scheme_to_http
             || on(RuleId::Params) && !options.keep_params.is_empty()
@@ -151,7 +154,7 @@ impl Fused {
         }
         let host = host_table();
         let path = path_table(options.form_spelling, sessions.is_some());
-        let query = query_table(options.form_spelling);
+        let query = query_table(options.form_spelling, keeps_escapes);
         Some(Fused {
             marker: marker(&host, &path, &query, on(RuleId::DuplicateSlashes)),
             host,
@@ -160,6 +163,7 @@ impl Fused {
             raw_in_path: raw_in_path(options.form_spelling),
             raw_in_query: raw_in_query(options.form_spelling),
             form: options.form_spelling,
+            keeps_escapes,
             empty_values: options.empty_values,
             drop_fragment: on(RuleId::Fragment),
             keep_routes: options.keep_routes,
@@ -330,7 +334,11 @@ impl Fused {
             // A tab or line break before the first character would hide a route.
             return fragment.first().is_none_or(|byte| *byte > b' ').then_some(false);
         }
-        let is_plain = |byte: &u8| (0x21..0x7f).contains(byte) && !b"\"%<>`".contains(byte);
+        let is_plain = |byte: &u8| match byte {
+            b'%' => self.keeps_escapes,
+            b'"' | b'<' | b'>' | b'`' => false,
+            byte => (0x21..0x7f).contains(byte),
+        };
         fragment.iter().all(is_plain).then_some(true)
     }
 }

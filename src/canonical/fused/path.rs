@@ -63,6 +63,8 @@ impl Fused {
         let mut has_escapes = false;
         while at < end {
             match line[at] {
+                b'%' if self.keeps_escapes && !is_dot_escape(&line[at..]) => at += 1,
+                b'%' if self.keeps_escapes => return Some(Path::Odd),
                 // Bet: escapes come in rows, and are all well or all odd.
                 b'%' if has_escapes => at += 1,
                 b'%' => match canonical_escape(&line[at..]) {
@@ -188,6 +190,10 @@ impl Fused {
     /// Spells the escape that `text` starts with; returns how long it was.
     #[inline]
     fn spell_escape(&self, text: &[u8], out: &mut Vec<u8>) -> Option<usize> {
+        if self.keeps_escapes {
+            out.push(b'%');
+            return (!is_dot_escape(text)).then_some(1);
+        }
         if let [_, high, low, ..] = *text
             && let Some(byte) = hex::pair(high, low)
         {
@@ -229,6 +235,12 @@ fn collapse_slashes(out: &mut Vec<u8>, path_start: usize) -> Option<()> {
     }
     out.truncate(written);
     Some(())
+}
+
+/// Does `text` start with the escape of a dot? Perhaps it makes a segment that goes.
+#[inline]
+fn is_dot_escape(text: &[u8]) -> bool {
+    matches!(text, [b'%', b'2', b'e' | b'E', ..])
 }
 
 /// Does `text`, which follows a slash, start with a segment of one or two dots?
