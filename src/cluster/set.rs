@@ -224,8 +224,8 @@ impl Table {
             expected => records * self.len / expected,
         };
         self.expected += records;
-        while (self.len + new) * 8 > self.homes * 7 {
-            self.grow();
+        if (self.len + new) * 8 > self.homes * 7 {
+            self.grow(self.len + new);
         }
     }
 
@@ -233,7 +233,7 @@ impl Table {
     fn insert(&mut self, fingerprint: Fingerprint) -> bool {
         let value = fingerprint.0;
         if self.len * 8 >= self.homes * 7 {
-            self.grow();
+            self.grow(self.len + 1);
         }
         if value == EMPTY {
             self.len += usize::from(!self.holds_zero);
@@ -290,13 +290,20 @@ impl Table {
         self.slots.resize(self.slots.len() + SLACK, EMPTY);
     }
 
-    /// Makes room, in place: what is there is pushed together at the end of the longer table, then
+    /// Makes room for `wanted` fingerprints, by as many steps of three tenths at once as that takes.
+    ///
+    /// In place: what is there is pushed together at the end of the longer table, then
     /// spread over it from the front. So there is never a second table, and the memory of the first
     /// is not touched anew.
     #[cold]
-    fn grow(&mut self) {
+    fn grow(&mut self, wanted: usize) {
         let before = self.slots.len();
-        self.homes = (self.homes + self.homes / 10 * 3).max(16);
+        loop {
+            self.homes = (self.homes + self.homes / 10 * 3).max(16);
+            if wanted * 8 <= self.homes * 7 {
+                break;
+            }
+        }
         let length = before.max(self.homes + SLACK);
         self.slots.reserve_exact(length - before);
         self.slots.resize(length, EMPTY);
