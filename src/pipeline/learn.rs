@@ -127,6 +127,8 @@ fn no_host() -> Error {
 fn gather(job: &Job, chunk: &Parcel, hand: &mut Hand) -> (Option<Gathered>, crate::report::Tally) {
     let mut gathered = Gathered::default();
     let mut numbers: HashMap<Box<[u8]>, usize, ahash::RandomState> = HashMap::default();
+    // The same by host: it is cheaper to know a host than to find its site.
+    let mut by_host: HashMap<Box<[u8]>, usize, ahash::RandomState> = HashMap::default();
     let mut has_hosts = true;
     let tally = walk(chunk, job, hand, |_, record, canonical| {
         if record.url.starts_with(NO_HOST) {
@@ -136,12 +138,15 @@ fn gather(job: &Job, chunk: &Parcel, hand: &mut Hand) -> (Option<Gathered>, crat
         let Some(host) = parts::host_of(canonical.form).filter(|host| !host.is_empty()) else {
             return;
         };
-        let site = site_of(host);
         let sighting = gathered.sightings.len() as u32;
-        let number = numbers.get(site).copied().unwrap_or_else(|| {
-            numbers.insert(site.into(), gathered.sites.len());
-            gathered.sites.push((site.into(), Vec::new()));
-            gathered.sites.len() - 1
+        let number = by_host.get(host).copied().unwrap_or_else(|| {
+            let site = site_of(host);
+            let number = *numbers.entry(site.into()).or_insert_with(|| {
+                gathered.sites.push((site.into(), Vec::new()));
+                gathered.sites.len() - 1
+            });
+            by_host.insert(host.into(), number);
+            number
         });
         gathered.sites[number].1.push(sighting);
         gathered.add(&record);
