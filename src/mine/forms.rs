@@ -271,7 +271,7 @@ pub(super) fn forms(table: &Table, handlers: &[u32], candidates: &[Candidate]) -
 }
 
 impl Forms {
-    /// Writes down what fired on a link, in the place of what fired on it before if that is as long.
+    /// Writes down what fired on a link, in the place of what fired on it before if it fits there.
     pub(super) fn put(&mut self, link: u32, fired: &[Fired]) {
         let rows = &mut self.rows[link as usize];
         if fired.len() <= rows.len() {

@@ -3,8 +3,8 @@
 //! HOT: once per URL for each candidate that falls out and changed it; once per group around it.
 //!
 //! What a candidate changed is shaped anew when it falls out, and the groups that these links leave
-//! and join are judged anew. Every other group keeps its verdicts. The result is that of trials from
-//! the start; a test compares the two.
+//! and join are judged anew. Every other group keeps its verdicts. The result is that of trials
+//! from the start; a test compares the two.
 
 use super::candidates::{Candidate, Reach};
 use super::forms::{Fired, Forms, Shaper};

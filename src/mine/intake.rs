@@ -275,8 +275,8 @@ fn kept(text: &[u8], spans: &[Span], seen: &[Seen]) -> (Vec<Row>, u64) {
     (rows, left_out)
 }
 
-/// The captures of all links. Contents are numbered in the order of their first use by sorted links,
-/// so that numbers do not depend on the order of input.
+/// The captures of all links. Contents are numbered in the order of their first use by sorted
+/// links, so that numbers do not depend on the order of input.
 fn captures(table: &mut Table, seen: &[Seen], number_of: &[u32]) {
     let mut starts = vec![0u32; table.links.len() + 1];
     let number = |one: &Seen| number_of[one.url as usize];

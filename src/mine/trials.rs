@@ -220,7 +220,6 @@ impl Values {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::mine::candidates::{Act, Candidate};
     use crate::mine::hearing::Hearing;
     use crate::mine::observation::Observation;
