@@ -22,205 +22,272 @@ pub(super) struct Forms {
     pub(super) keys: Vec<(u64, u32)>,
     /// For each link of the table, its rows of `fired`.
     pub(super) rows: Vec<Rows>,
-    /// Sorted by candidate within each link.
+    /// Sorted by candidate within each link. Some may belong to no link.
     pub(super) fired: Vec<Fired>,
 }
 
 /// A path after the path candidates.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct PathForm {
     key: u64,
     fired: Rows,
     taken: Option<(u32, u64)>,
 }
 
+/// An origin after the candidates for hosts, schemes and ports.
+#[derive(Debug)]
+struct OriginForm {
+    key: u64,
+    fired: Vec<Fired>,
+}
+
 /// The candidates by what they work on.
-struct Plan<'a> {
-    paths: Vec<(usize, &'a paths::PathAct)>,
-    hosts: Map<u32, (u16, u32)>,
-    scheme: Option<(u16, bool)>,
-    ports: Map<Vec<u8>, u16>,
-    drops: Map<u32, Vec<u16>>,
+#[derive(Debug, Default)]
+struct Plan {
+    paths: Vec<(usize, paths::PathAct)>,
+    origins: Vec<OriginForm>,
+    /// By name of parameter.
+    drops: Vec<Vec<u16>>,
+    /// By name of parameter: has one of its values a candidate?
+    has_defaults: Vec<bool>,
     defaults: Map<(u32, u64), Vec<u16>>,
     order: Option<u16>,
 }
 
-impl<'a> Plan<'a> {
-    fn of(candidates: &'a [Candidate]) -> Plan<'a> {
+impl Plan {
+    /// The plan of those of `candidates` that are still `heard`.
+    fn of(table: &Table, candidates: &[Candidate], heard: &[bool]) -> Plan {
         let mut plan = Plan {
-            paths: Vec::new(),
-            hosts: map(),
-            scheme: None,
-            ports: map(),
-            drops: map(),
+            drops: vec![Vec::new(); table.names.len()],
+            has_defaults: vec![false; table.names.len()],
             defaults: map(),
-            order: None,
+            ..Plan::default()
         };
-        for (at, candidate) in candidates.iter().enumerate() {
+        let mut places = Places { hosts: map(), scheme: None, ports: map() };
+        for (at, candidate) in candidates.iter().enumerate().filter(|(at, _)| heard[*at]) {
             let number = at as u16;
             match &candidate.act {
                 Act::Host(from, to) => {
-                    plan.hosts.insert(*from, (number, *to));
+                    places.hosts.insert(*from, (number, *to));
                 }
-                Act::Scheme(https) => plan.scheme = Some((number, *https)),
+                Act::Scheme(https) => places.scheme = Some((number, *https)),
                 Act::Port(port) => {
-                    plan.ports.insert(port.clone(), number);
+                    places.ports.insert(port, number);
                 }
-                Act::Path(act) => plan.paths.push((at, act)),
-                Act::Drop(name) => plan.drops.entry(*name).or_default().push(number),
+                Act::Path(act) => plan.paths.push((at, act.clone())),
+                Act::Drop(name) => plan.drops[*name as usize].push(number),
                 Act::Default(name, value) => {
+                    plan.has_defaults[*name as usize] = true;
                     plan.defaults.entry((*name, *value)).or_default().push(number);
                 }
                 Act::Order => plan.order = Some(number),
             }
         }
-        plan.paths.sort_by_key(|(_, act)| *act);
+        plan.paths.sort_by(|(_, a), (_, b)| a.cmp(b));
+        plan.origins = (0..table.origins.len()).map(|at| places.apply(table, at)).collect();
         plan
+    }
+}
+
+/// The candidates for origins.
+struct Places<'a> {
+    hosts: Map<u32, (u16, u32)>,
+    scheme: Option<(u16, bool)>,
+    ports: Map<&'a [u8], u16>,
+}
+
+impl Places<'_> {
+    fn apply(&self, table: &Table, origin: usize) -> OriginForm {
+        let origin = &table.origins[origin];
+        let mut fired = Vec::new();
+        let mut host = origin.host;
+        if let Some((candidate, to)) = self.hosts.get(&host) {
+            fired.push(Fired { candidate: *candidate, mark: u64::from(host) << 1 | 1 });
+            host = *to;
+        }
+        let mut https = origin.https;
+        if let Some((candidate, to)) = self.scheme
+            && https != to
+        {
+            fired.push(Fired { candidate, mark: 1 });
+            https = to;
+        }
+        let mut port = hash(&origin.port);
+        if let Some(candidate) = self.ports.get(origin.port.as_slice()) {
+            fired.push(Fired { candidate: *candidate, mark: 1 });
+            port = hash(b"");
+        }
+        let key = u64::from(host) ^ mix(port) ^ if https { 1 << 40 } else { 0 };
+        OriginForm { key, fired }
+    }
+}
+
+/// Applies candidates to links, one link at a time. What has been made of a path is kept.
+#[derive(Debug)]
+pub(super) struct Shaper<'a> {
+    table: &'a Table,
+    handlers: &'a [u32],
+    names: Map<&'a [u8], u32>,
+    plan: Plan,
+    by_path: Vec<Option<PathForm>>,
+    path_fired: Vec<Fired>,
+    path: Vec<u8>,
+    kept: Vec<(u32, u64)>,
+    fired: Vec<Fired>,
+}
+
+impl<'a> Shaper<'a> {
+    /// A shaper that applies nothing yet.
+    pub(super) fn new(table: &'a Table, handlers: &'a [u32]) -> Shaper<'a> {
+        let mut names = map();
+        names.extend((0..).zip(&table.names).map(|(number, name)| (name.as_slice(), number)));
+        let mut by_path = Vec::new();
+        by_path.resize_with(table.paths.len(), || None);
+        Shaper {
+            table,
+            handlers,
+            names,
+            plan: Plan::default(),
+            by_path,
+            path_fired: Vec::new(),
+            path: Vec::new(),
+            kept: Vec::new(),
+            fired: Vec::new(),
+        }
+    }
+
+    /// From now on those of `candidates` are applied that are `heard`. Paths that one of the
+    /// `changed` ones had changed are made anew; the rest stay as they are.
+    pub(super) fn apply(&mut self, candidates: &[Candidate], heard: &[bool], changed: &[bool]) {
+        self.plan = Plan::of(self.table, candidates, heard);
+        for slot in &mut self.by_path {
+            let fired = slot.as_ref().map_or(&[][..], |form| &self.path_fired[form.fired.range()]);
+            if fired.iter().any(|one| changed[one.candidate as usize]) {
+                *slot = None;
+            }
+        }
+    }
+
+    /// The key of a link, and what fired on it, sorted by candidate. Reaches are those of
+    /// `candidates`, which have the numbers of the plan.
+    pub(super) fn shape(&mut self, link: &Link, candidates: &[Candidate]) -> (u64, &[Fired]) {
+        let (path_key, path_rows, taken) = self.path_form(link.path);
+        self.fired.clear();
+        self.fired.extend_from_slice(&self.path_fired[path_rows.range()]);
+        let origin = &self.plan.origins[link.origin as usize];
+        self.fired.extend_from_slice(&origin.fired);
+        let mut key = mix(path_key ^ mix(origin.key));
+        self.query(link, candidates);
+        self.kept.extend(taken);
+        if let Some(order) = self.plan.order
+            && self.kept.len() > 1
+            && !self.kept.is_sorted()
+        {
+            let fold = |kept: &[(u32, u64)]| {
+                kept.iter().fold(1, |mark, (name, _)| mix(mark ^ u64::from(*name)))
+            };
+            let mark = fold(&self.kept);
+            self.kept.sort_unstable();
+            if mark != fold(&self.kept) {
+                self.fired.push(Fired { candidate: order, mark: mark | 1 });
+            }
+        }
+        for (name, value) in &self.kept {
+            key = mix(key ^ mix(*value ^ u64::from(*name)));
+        }
+        self.fired.sort_unstable();
+        (key, &self.fired)
+    }
+
+    /// The key of a path, what fired on it, and the parameter that a template took out of it.
+    fn path_form(&mut self, path: u32) -> (u64, Rows, Option<(u32, u64)>) {
+        let number = path as usize;
+        if self.by_path[number].is_none() {
+            let start = self.path_fired.len() as u32;
+            self.path.clear();
+            self.path.extend_from_slice(&self.table.paths[number]);
+            let acts = self.plan.paths.iter().map(|(at, act)| (*at, act));
+            let path_fired = &mut self.path_fired;
+            let taken = paths::apply(acts, &mut self.path, |at, mark| {
+                path_fired.push(Fired { candidate: at as u16, mark });
+            });
+            let taken = taken.map(|Taken { name, value }| {
+                (self.names.get(name.as_slice()).copied().unwrap_or(u32::MAX), hash(&value))
+            });
+            self.by_path[number] = Some(PathForm {
+                key: hash(&self.path),
+                fired: Rows { start, end: self.path_fired.len() as u32 },
+                taken,
+            });
+        }
+        let form = self.by_path[number].as_ref().expect("it was just made");
+        (form.key, form.fired, form.taken)
+    }
+
+    /// The parameters that stay, in their order; several candidates never take one parameter at
+    /// once.
+    fn query(&mut self, link: &Link, candidates: &[Candidate]) {
+        self.kept.clear();
+        let start = self.fired.len();
+        let handler = self.handlers[link.path as usize];
+        for param in self.table.params_of(link) {
+            let reaches = |number: &&u16| candidates[**number as usize].reach.has(handler);
+            let mut taken = self.plan.drops[param.name as usize].iter().find(reaches);
+            if taken.is_none() && self.plan.has_defaults[param.name as usize] {
+                let defaults = self.plan.defaults.get(&(param.name, param.value));
+                taken = defaults.and_then(|list| list.iter().find(reaches));
+            }
+            match taken {
+                Some(candidate) => {
+                    let mark = mix(param.value) | 1;
+                    match self.fired[start..].iter_mut().find(|one| one.candidate == *candidate) {
+                        Some(one) => one.mark = mix(one.mark ^ mark) | 1,
+                        None => self.fired.push(Fired { candidate: *candidate, mark }),
+                    }
+                }
+                None => self.kept.push((param.name, param.value)),
+            }
+        }
     }
 }
 
 /// Applies `candidates` to all links.
 pub(super) fn forms(table: &Table, handlers: &[u32], candidates: &[Candidate]) -> Forms {
-    let plan = Plan::of(candidates);
-    let mut path_fired: Vec<Fired> = Vec::new();
-    let mut by_path: Vec<Option<PathForm>> = Vec::new();
-    by_path.resize_with(table.paths.len(), || None);
-    let names: Map<&[u8], u32> =
-        (0..).zip(&table.names).map(|(number, name)| (name.as_slice(), number)).collect_map();
-    let mut scratch = Vec::new();
+    let mut shaper = Shaper::new(table, handlers);
+    let (heard, changed) = (vec![true; candidates.len()], vec![false; candidates.len()]);
+    shaper.apply(candidates, &heard, &changed);
     let mut out = Forms {
         keys: Vec::with_capacity(table.links.len()),
         rows: vec![Rows::default(); table.links.len()],
-        fired: Vec::new(),
+        fired: Vec::with_capacity(2 * table.links.len()),
     };
-    let mut kept: Vec<(u32, u64)> = Vec::new();
-    for (number, link) in table.links.iter().enumerate() {
-        if link.opaque {
-            continue;
-        }
-        let slot = &mut by_path[link.path as usize];
-        let path = slot.get_or_insert_with(|| {
-            let start = path_fired.len() as u32;
-            scratch.clear();
-            scratch.extend_from_slice(&table.paths[link.path as usize]);
-            let taken = paths::apply(plan.paths.iter().copied(), &mut scratch, |at, mark| {
-                path_fired.push(Fired { candidate: at as u16, mark });
-            });
-            let taken = taken.map(|Taken { name, value }| {
-                (names.get(name.as_slice()).copied().unwrap_or(u32::MAX), hash(&value))
-            });
-            PathForm {
-                key: hash(&scratch),
-                fired: Rows { start, end: path_fired.len() as u32 },
-                taken,
-            }
-        });
-        let start = out.fired.len();
-        out.fired.extend_from_slice(&path_fired[path.fired.range()]);
-        let origin = origin_key(table, link, &plan, &mut out.fired);
-        kept.clear();
-        let handler = handlers[link.path as usize];
-        query(table, link, handler, candidates, &plan, &mut kept, &mut out.fired);
-        kept.extend(path.taken);
-        let mut key = mix(path.key ^ mix(origin));
-        if let Some(order) = plan.order
-            && kept.len() > 1
-        {
-            let fold = |kept: &[(u32, u64)]| {
-                kept.iter().fold(1, |mark, (name, _)| mix(mark ^ u64::from(*name)))
-            };
-            let mark = fold(&kept);
-            kept.sort_unstable();
-            if mark != fold(&kept) {
-                out.fired.push(Fired { candidate: order, mark: mark | 1 });
-            }
-        }
-        for (name, value) in &kept {
-            key = mix(key ^ mix(*value ^ u64::from(*name)));
-        }
-        out.fired[start..].sort_unstable();
-        out.rows[number] = Rows { start: start as u32, end: out.fired.len() as u32 };
+    for (number, link) in table.links.iter().enumerate().filter(|(_, link)| !link.opaque) {
+        let (key, fired) = shaper.shape(link, candidates);
         out.keys.push((key, number as u32));
+        out.put(number as u32, fired);
     }
     out.keys.sort_unstable();
     out
 }
 
-fn origin_key(table: &Table, link: &Link, plan: &Plan<'_>, fired: &mut Vec<Fired>) -> u64 {
-    let origin = &table.origins[link.origin as usize];
-    let mut host = origin.host;
-    if let Some((candidate, to)) = plan.hosts.get(&host) {
-        fired.push(Fired { candidate: *candidate, mark: u64::from(host) << 1 | 1 });
-        host = *to;
-    }
-    let mut https = origin.https;
-    if let Some((candidate, to)) = plan.scheme
-        && https != to
-    {
-        fired.push(Fired { candidate, mark: 1 });
-        https = to;
-    }
-    let mut port = hash(&origin.port);
-    if let Some(candidate) = plan.ports.get(&origin.port) {
-        fired.push(Fired { candidate: *candidate, mark: 1 });
-        port = hash(b"");
-    }
-    u64::from(host) ^ mix(port) ^ if https { 1 << 40 } else { 0 }
-}
-
-/// The parameters that stay, in their order; several candidates never take one parameter at once.
-fn query(
-    table: &Table,
-    link: &Link,
-    handler: u32,
-    candidates: &[Candidate],
-    plan: &Plan<'_>,
-    kept: &mut Vec<(u32, u64)>,
-    fired: &mut Vec<Fired>,
-) {
-    let start = fired.len();
-    for param in table.params_of(link) {
-        let reaches = |number: &&u16| candidates[**number as usize].reach.has(handler);
-        let dropped = plan.drops.get(&param.name).and_then(|list| list.iter().find(reaches));
-        let taken = dropped.or_else(|| {
-            plan.defaults.get(&(param.name, param.value)).and_then(|list| list.iter().find(reaches))
-        });
-        match taken {
-            Some(candidate) => {
-                let mark = mix(param.value) | 1;
-                match fired[start..].iter_mut().find(|one| one.candidate == *candidate) {
-                    Some(one) => one.mark = mix(one.mark ^ mark) | 1,
-                    None => fired.push(Fired { candidate: *candidate, mark }),
-                }
-            }
-            None => kept.push((param.name, param.value)),
+impl Forms {
+    /// Writes down what fired on a link, in the place of what fired on it before if it fits there.
+    pub(super) fn put(&mut self, link: u32, fired: &[Fired]) {
+        let rows = &mut self.rows[link as usize];
+        if fired.len() <= rows.len() {
+            rows.end = rows.start + fired.len() as u32;
+            self.fired[rows.range()].copy_from_slice(fired);
+        } else {
+            rows.start = self.fired.len() as u32;
+            self.fired.extend_from_slice(fired);
+            rows.end = self.fired.len() as u32;
         }
     }
-}
 
-/// Collects into a map with fixed keys.
-trait CollectMap<K, V> {
-    fn collect_map(self) -> Map<K, V>;
-}
-
-impl<K: std::hash::Hash + Eq, V, I: Iterator<Item = (K, V)>> CollectMap<K, V> for I {
-    fn collect_map(self) -> Map<K, V> {
-        let mut out = map();
-        out.extend(self);
-        out
-    }
-}
-
-impl Forms {
     /// What fired on a link.
     #[inline]
     pub(super) fn fired_on(&self, link: u32) -> &[Fired] {
         &self.fired[self.rows[link as usize].range()]
-    }
-
-    /// The groups: links with one key, at least two of them.
-    pub(super) fn groups(&self) -> impl Iterator<Item = &[(u64, u32)]> {
-        self.keys.chunk_by(|a, b| a.0 == b.0).filter(|group| group.len() > 1)
     }
 }
 
@@ -236,6 +303,12 @@ mod tests {
             .map(|url| Observation { url: url.as_bytes(), ..Observation::default() })
             .collect();
         Table::build(&list, &crate::mine::table::tests::stage0())
+    }
+
+    /// The sizes of groups of two links or more.
+    fn groups(forms: &Forms) -> Vec<usize> {
+        let groups = forms.keys.chunk_by(|a, b| a.0 == b.0);
+        groups.map(<[_]>::len).filter(|links| *links > 1).collect()
     }
 
     #[test]
@@ -254,11 +327,10 @@ mod tests {
                 .map(Candidate::new)
                 .to_vec();
         let found = forms(&table, &handlers, &candidates);
-        let groups: Vec<usize> = found.groups().map(<[_]>::len).collect();
-        assert_eq!(groups, [3]);
+        assert_eq!(groups(&found), [3]);
         let drops = found.fired.iter().filter(|fired| fired.candidate == 2).count();
         assert_eq!(drops, 2);
         candidates[2].reach = super::super::candidates::Reach::Except([0].into());
-        assert_eq!(forms(&table, &handlers, &candidates).groups().count(), 0);
+        assert_eq!(groups(&forms(&table, &handlers, &candidates)), []);
     }
 }

@@ -1,6 +1,6 @@
 //! Handlers: which program of a site answers, as far as the path tells; the scope of rules.
 
-use super::table::{Map, map};
+use super::table::{Map, hash, map};
 
 /// Children under one prefix beyond which a segment counts as a value, not as a name.
 ///
@@ -63,70 +63,100 @@ impl Handlers {
     ///
     /// Left to right: where more than [`CHILDREN_MAX`] names are under one prefix, they are values, but
     /// for those that have a large share of the URLs: scripts. `urls` is how many each path has.
-    /// Linear in the bytes of the paths, times the depth of sorting one level.
+    /// Linear in the bytes of the paths.
     pub(super) fn find(paths: &[Vec<u8>], urls: &[u64]) -> Handlers {
-        let mut templates: Vec<Vec<u8>> = vec![Vec::new(); paths.len()];
+        // Prefixes of templates: the prefix before, and the last segment. Each path is at one of
+        // them, and some bytes into itself.
+        let mut prefixes: Vec<(u32, Vec<u8>)> = vec![(0, Vec::new())];
+        let mut level_start = 0;
         let mut prefix = vec![0u32; paths.len()];
         let mut rest: Vec<(u32, usize)> = (0..).zip(paths.iter().map(|_| 1)).collect();
-        let mut prefixes = 1u32;
         let mut token = Vec::new();
+        let mut hashes: Vec<u64> = Vec::new();
         while !rest.is_empty() {
-            let mut children: Map<u32, (u64, Map<Vec<u8>, u64>)> = map();
+            let mut below = vec![Below::default(); prefixes.len() - level_start];
+            let mut names: Map<(u32, u64), u64> = map();
             let segment_of = |path: &[u8], at: usize| -> usize {
                 memchr::memchr(b'/', &path[at.min(path.len())..]).map_or(path.len(), |n| at + n)
             };
+            hashes.clear();
             for (path, at) in &rest {
                 let text = &paths[*path as usize];
                 token.clear();
                 outline(&text[(*at).min(text.len())..segment_of(text, *at)], &mut token);
-                let below = children.entry(prefix[*path as usize]).or_insert_with(|| (0, map()));
-                below.0 += urls[*path as usize];
-                match below.1.get_mut(&token) {
-                    Some(count) => *count += urls[*path as usize],
-                    None => {
-                        below.1.insert(token.clone(), urls[*path as usize]);
-                    }
-                }
+                let (before, hash) = (prefix[*path as usize], hash(&token));
+                hashes.push(hash);
+                let below = &mut below[before as usize - level_start];
+                below.urls += urls[*path as usize];
+                let name = names.entry((before, hash)).or_insert_with(|| {
+                    below.names += 1;
+                    0
+                });
+                *name += urls[*path as usize];
             }
-            let mut numbers: Map<(u32, Vec<u8>), u32> = map();
+            let level_end = prefixes.len();
+            let mut numbers: Map<(u32, u64), u32> = map();
             let mut next = Vec::with_capacity(rest.len());
-            for (path, at) in &rest {
+            for ((path, at), hash_of_name) in rest.iter().zip(&hashes) {
                 let text = &paths[*path as usize];
                 let end = segment_of(text, *at);
                 let segment = &text[(*at).min(text.len())..end];
                 token.clear();
-                outline(segment, &mut token);
                 let before = prefix[*path as usize];
-                let (all, names) = &children[&before];
-                let is_name = names[&token] * NAME_SHARE >= *all;
-                if names.len() > CHILDREN_MAX && !is_name && !segment.is_empty() {
-                    token.clear();
+                let Below { urls, names: many } = below[before as usize - level_start];
+                let is_name = names[&(before, *hash_of_name)] * NAME_SHARE >= urls;
+                if many > CHILDREN_MAX && !is_name && !segment.is_empty() {
                     token.extend_from_slice(b"{slug}");
                     token.extend_from_slice(extension(segment));
+                } else {
+                    outline(segment, &mut token);
                 }
-                let template = &mut templates[*path as usize];
-                template.push(b'/');
-                template.extend_from_slice(&token);
                 prefix[*path as usize] =
-                    *numbers.entry((before, token.clone())).or_insert_with(|| {
-                        prefixes += 1;
-                        prefixes - 1
+                    *numbers.entry((before, hash(&token))).or_insert_with(|| {
+                        prefixes.push((before, token.clone()));
+                        prefixes.len() as u32 - 1
                     });
                 if end < text.len() {
                     next.push((*path, end + 1));
                 }
             }
-            rest = next;
+            (rest, level_start) = (next, level_end);
         }
-        let mut sorted = templates.clone();
-        sorted.sort_unstable();
-        sorted.dedup();
-        let of_path = templates
-            .iter()
-            .map(|one| sorted.binary_search(one).expect("every template is in the list") as u32)
-            .collect();
-        Handlers { of_path, templates: sorted }
+        // A template is where a path ends; no two prefixes have one text.
+        let mut ends = prefix.clone();
+        ends.sort_unstable();
+        ends.dedup();
+        let mut templates: Vec<(Vec<u8>, u32)> =
+            ends.iter().map(|end| (text_of(&prefixes, *end), *end)).collect();
+        templates.sort_unstable();
+        let mut ranks = vec![0; prefixes.len()];
+        for (rank, (_, end)) in (0..).zip(&templates) {
+            ranks[*end as usize] = rank;
+        }
+        Handlers {
+            of_path: prefix.iter().map(|end| ranks[*end as usize]).collect(),
+            templates: templates.into_iter().map(|(text, _)| text).collect(),
+        }
     }
+}
+
+/// The text of a prefix: its segments, each after a slash. Number 0 has none.
+fn text_of(prefixes: &[(u32, Vec<u8>)], number: u32) -> Vec<u8> {
+    let mut segments: Vec<&[u8]> = Vec::new();
+    let mut at = number;
+    while at != 0 {
+        let (before, segment) = &prefixes[at as usize];
+        segments.push(segment);
+        at = *before;
+    }
+    segments.iter().rev().flat_map(|segment| [b"/", *segment].concat()).collect()
+}
+
+/// What is below a prefix: URLs, and distinct names.
+#[derive(Clone, Copy, Debug, Default)]
+struct Below {
+    urls: u64,
+    names: usize,
 }
 
 #[cfg(test)]

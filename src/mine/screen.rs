@@ -80,11 +80,13 @@ pub(super) fn screen(
     whole.sort_unstable();
     let mut screen = Screen::default();
     let mut members: Vec<(u64, u32)> = Vec::new();
+    let mut from = 0;
     for group in masks.chunk_by(|a, b| (a.rest, a.slot) == (b.rest, b.slot)) {
         members.clear();
         let slot = group[0].slot;
         if slot != HOST {
-            let from = whole.partition_point(|(key, _)| *key < group[0].rest);
+            // Both lists are in order.
+            from += whole[from..].iter().take_while(|(key, _)| *key < group[0].rest).count();
             if whole.get(from).is_some_and(|(key, _)| *key == group[0].rest) {
                 members.push((0, whole[from].1));
             }

@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 
 use super::bounds::{BELIEF_ERROR, Channel, binomial_tail, doubt, normal_tail, score, wilson};
 use super::candidates::{Act, Candidate, Reach};
-use super::forms::{Forms, forms};
+use super::hearing::Hearing;
 use super::paths::PathAct;
 use super::priors::{BAR, Nature, Prior, prior};
 use super::signal::Calibration;
 use super::table::{Signal, Table};
-use super::trials::{Tally, Trials, try_all};
+use super::trials::{Tally, Trials};
 
 /// Most rounds of taking out. Reason: each takes out at least one; sites of people need a dozen.
 const ROUNDS_MAX: usize = 60;
@@ -59,17 +59,11 @@ pub(super) fn is_below_bar(tally: &Tally, chance: f64) -> bool {
 }
 
 impl Court<'_> {
-    /// Applies the candidates and tries them.
-    pub(super) fn hear(&self, candidates: &[Candidate]) -> (Forms, Vec<Trials>) {
-        let forms = forms(self.table, self.handlers, candidates);
-        let trials = try_all(self.table, self.handlers, self.calibration, &forms, candidates.len());
-        (forms, trials)
-    }
-
     /// Takes out, or narrows, what contradicts, until nothing does; judges the rest.
     pub(super) fn judge(&self, mut candidates: Vec<Candidate>) -> Vec<Judged> {
+        let mut hearing = Hearing::new(self.table, self.handlers, self.calibration);
         for _ in 0..ROUNDS_MAX {
-            let (_, trials) = self.hear(&candidates);
+            let trials = hearing.hear(&candidates);
             let mut verdicts: Vec<Verdict> = candidates
                 .iter()
                 .zip(&trials)
@@ -100,7 +94,7 @@ impl Court<'_> {
             }
             candidates = next;
         }
-        let (_, trials) = self.hear(&candidates);
+        let trials = hearing.hear(&candidates);
         self.sentence(candidates, trials)
     }
 

@@ -1,7 +1,5 @@
 //! The URLs of one site in flat tables: parts, parameters, captures.
 //!
-//! HOT: once per observation.
-//!
 //! ```text
 //! text      http://a.test/x?b=1&c=2http://a.test/y...        one arena
 //! links     text range, path range, origin, params range, captures range; sorted by text
@@ -10,13 +8,6 @@
 //! ```
 
 use std::collections::HashMap;
-
-use super::observation::Observation;
-use crate::canonical::{Canonicalizer, Scratch};
-use crate::limits::{
-    MINE_CAPTURES_MAX, MINE_LINKS_MAX, MINE_PARAMS_MAX, MINE_SEGMENTS_MAX, URL_BYTES_MAX,
-};
-use crate::parts::{UrlParts, scheme_length};
 
 /// Hash map with fixed keys. Inside one site only the site's own URLs can collide, results never
 /// depend on the order of a map, and the fingerprints that decide are 64 bits of `mix`.
@@ -162,59 +153,10 @@ pub(super) fn mix(mut x: u64) -> u64 {
     x ^ (x >> 31)
 }
 
-/// The value of a parameter without `=`.
-const NO_VALUE: u64 = 0x6E6F_7661_6C75_6500;
-
-/// One usable observation, before links are numbered.
-struct Seen {
-    url: u64,
-    text: Span,
-    time: i64,
-    content: u64,
-    is_static: bool,
-}
-
 impl Table {
-    /// Takes in the observations of one site. `stage0` must preserve semantics.
-    ///
-    /// The tables depend on the observations as a multiset, not on their order.
-    pub(super) fn build(observations: &[Observation<'_>], stage0: &Canonicalizer) -> Table {
-        let signal = signal_of(observations);
-        let mut builder = Builder { text: Vec::new(), known: map(), scratch: Scratch::default() };
-        let mut seen = Vec::with_capacity(observations.len());
-        let mut moves = Vec::new();
-        for observation in observations {
-            let Some((url, text)) = builder.intern(observation.url, stage0) else { continue };
-            if let Some(target) = observation.moved_to()
-                && let Some((target, _)) = builder.intern(target, stage0)
-            {
-                moves.push((url, target));
-            }
-            let content = if observation.shows_a_page() {
-                match signal {
-                    Signal::Digest => observation.telling_digest().map(hash),
-                    Signal::Size => observation.size.map(mix),
-                    Signal::None => None,
-                }
-            } else if observation.moved_to().is_some() {
-                None
-            } else {
-                continue;
-            };
-            seen.push(Seen {
-                url,
-                text,
-                time: observation.time.unwrap_or(i64::MIN),
-                content: content.unwrap_or(0),
-                is_static: observation.is_static(),
-            });
-        }
-        builder.finish(seen, moves, signal)
-    }
-
     /// Gives links that only send elsewhere the captures of where they send to: a permanent redirect
     /// says that both are one page.
-    fn follow_moves(&mut self) {
+    pub(super) fn follow_moves(&mut self) {
         for _ in 0..MOVES_IN_A_ROW {
             for (from, to) in &self.moves {
                 let captures = self.links[*to as usize].captures;
@@ -242,239 +184,15 @@ impl Table {
     }
 }
 
-/// Digests if most pages have one, else sizes, else nothing.
-fn signal_of(observations: &[Observation<'_>]) -> Signal {
-    let pages = observations.iter().filter(|seen| seen.shows_a_page());
-    let (mut all, mut digests, mut sizes) = (0u64, 0u64, 0u64);
-    for page in pages {
-        all += 1;
-        digests += u64::from(page.telling_digest().is_some());
-        sizes += u64::from(page.size.is_some());
-    }
-    if digests * 4 >= all && digests > 0 {
-        Signal::Digest
-    } else if sizes * 2 >= all && sizes > 0 {
-        Signal::Size
-    } else {
-        Signal::None
-    }
-}
-
-struct Builder {
-    text: Vec<u8>,
-    known: Map<u64, Span>,
-    scratch: Scratch,
-}
-
-impl Builder {
-    /// The number and the text of a URL after stage 0; `None` for what is no web URL.
-    fn intern(&mut self, url: &[u8], stage0: &Canonicalizer) -> Option<(u64, Span)> {
-        if url.len() > URL_BYTES_MAX {
-            return None;
-        }
-        let canonical = stage0.canonical(url, &mut self.scratch);
-        let form = canonical.form;
-        if canonical.reject.is_some()
-            || !(form.starts_with(b"http://") || form.starts_with(b"https://"))
-        {
-            return None;
-        }
-        let number = hash(form);
-        if let Some(span) = self.known.get(&number) {
-            return Some((number, *span));
-        }
-        let start = u32::try_from(self.text.len()).ok()?;
-        let end = u32::try_from(self.text.len() + form.len()).ok()?;
-        self.text.extend_from_slice(form);
-        let span = Span { start, end };
-        self.known.insert(number, span);
-        Some((number, span))
-    }
-
-    fn finish(self, mut seen: Vec<Seen>, moves: Vec<(u64, u64)>, signal: Signal) -> Table {
-        let text = self.text;
-        let observations = seen.len() as u64;
-        let bytes = |span: Span| &text[span.start as usize..span.end as usize];
-        // A site of more links than fit is sampled by hash: by path, so that whole groups stay.
-        let mut kept: Vec<(u64, Span)> = seen.iter().map(|one| (one.url, one.text)).collect();
-        kept.sort_unstable_by_key(|(url, _)| *url);
-        kept.dedup_by_key(|(url, _)| *url);
-        let before = kept.len();
-        if kept.len() > MINE_LINKS_MAX {
-            let key = |span: Span| mix(hash(target(bytes(span)).0));
-            let mut keys: Vec<u64> = kept.iter().map(|(_, span)| key(*span)).collect();
-            keys.sort_unstable();
-            let limit = keys[MINE_LINKS_MAX];
-            kept.retain(|(_, span)| key(*span) < limit);
-        }
-        let left_out = (before - kept.len()) as u64;
-        kept.sort_unstable_by(|a, b| bytes(a.1).cmp(bytes(b.1)));
-        let mut number_of: Map<u64, u32> = map();
-        for (number, (url, _)) in (0..).zip(&kept) {
-            number_of.insert(*url, number);
-        }
-        let mut table = Table {
-            text: Vec::new(),
-            links: Vec::with_capacity(kept.len()),
-            params: Vec::new(),
-            captures: Vec::new(),
-            names: Vec::new(),
-            origins: Vec::new(),
-            hosts: Vec::new(),
-            paths: Vec::new(),
-            contents: 0,
-            moves: Vec::new(),
-            signal,
-            observations,
-            left_out,
-        };
-        let mut names = Numbers::default();
-        let mut origins = Numbers::default();
-        let mut paths = Numbers::default();
-        for (_, span) in &kept {
-            let link = split(&text, *span, &mut names, &mut origins, &mut paths, &mut table.params);
-            table.links.push(link);
-        }
-        (table.names, table.paths) = (names.texts, paths.texts);
-        let mut hosts = Numbers::default();
-        table.origins = origins.texts.iter().map(|text| origin(text, &mut hosts)).collect();
-        table.hosts = hosts.texts;
-        // Contents in order of first use by sorted links, so that numbers do not depend on input.
-        seen.retain(|one| number_of.contains_key(&one.url));
-        seen.sort_unstable_by_key(|one| (number_of[&one.url], one.time, one.content));
-        seen.dedup_by_key(|one| (one.url, one.time, one.content));
-        let mut contents: Map<u64, u32> = map();
-        let mut at = 0;
-        while at < seen.len() {
-            let url = seen[at].url;
-            let end = at + seen[at..].iter().take_while(|one| one.url == url).count();
-            let link = &mut table.links[number_of[&url] as usize];
-            let start = table.captures.len();
-            link.is_static = seen[at..end].iter().all(|one| one.is_static);
-            let telling: Vec<&Seen> = seen[at..end].iter().filter(|one| one.content != 0).collect();
-            // The first and the last are kept, and evenly spread ones between.
-            let step = telling.len().div_ceil(MINE_CAPTURES_MAX).max(1);
-            for one in telling.iter().step_by(step) {
-                let next = contents.len() as u32;
-                let content = *contents.entry(one.content).or_insert(next);
-                table.captures.push(Capture { time: one.time, content });
-            }
-            link.captures = Rows { start: start as u32, end: table.captures.len() as u32 };
-            at = end;
-        }
-        table.contents = contents.len();
-        let mut moved: Vec<(u32, u32)> = moves
-            .iter()
-            .filter_map(|(from, to)| Some((*number_of.get(from)?, *number_of.get(to)?)))
-            .filter(|(from, to)| from != to)
-            .collect();
-        moved.sort_unstable();
-        moved.dedup();
-        table.moves = moved;
-        table.text = text;
-        table.follow_moves();
-        table
-    }
-}
-
 /// Most redirects in a row that are followed.
 const MOVES_IN_A_ROW: usize = 4;
-
-/// Numbers for texts, in the order in which they come.
-#[derive(Default)]
-struct Numbers {
-    texts: Vec<Vec<u8>>,
-    by_text: HashMap<Vec<u8>, u32, ahash::RandomState>,
-}
-
-impl Numbers {
-    fn of(&mut self, text: &[u8]) -> u32 {
-        if let Some(number) = self.by_text.get(text) {
-            return *number;
-        }
-        let number = self.texts.len() as u32;
-        self.texts.push(text.to_vec());
-        self.by_text.insert(text.to_vec(), number);
-        number
-    }
-}
-
-/// Path, and where query and fragment begin.
-fn target(url: &[u8]) -> (&[u8], usize, usize) {
-    let scheme_end = scheme_length(url).unwrap_or(0);
-    match UrlParts::split(url, scheme_end) {
-        Ok(parts) => (
-            &url[parts.path_start as usize..parts.query_start as usize],
-            parts.query_start as usize,
-            parts.fragment_start as usize,
-        ),
-        Err(_) => (b"", url.len(), url.len()),
-    }
-}
-
-/// Takes an origin such as `http://a.test:81` apart. A user name is part of the host here.
-fn origin(text: &[u8], hosts: &mut Numbers) -> Origin {
-    let https = text.starts_with(b"https");
-    let authority = &text[if https { 8 } else { 7 }.min(text.len())..];
-    let digits = authority.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
-    let colon = authority.len().checked_sub(digits + 1).filter(|at| authority[*at] == b':');
-    let (host, port) = authority.split_at(colon.unwrap_or(authority.len()));
-    Origin { https, host: hosts.of(host), port: port.to_vec() }
-}
-
-fn split(
-    text: &[u8],
-    span: Span,
-    names: &mut Numbers,
-    origins: &mut Numbers,
-    paths: &mut Numbers,
-    params: &mut Vec<Param>,
-) -> Link {
-    let url = &text[span.start as usize..span.end as usize];
-    let (path, query_start, fragment_start) = target(url);
-    let origin = &url[..query_start - path.len()];
-    let start = params.len();
-    let mut opaque = fragment_start < url.len()
-        || path.iter().filter(|byte| **byte == b'/').count() > MINE_SEGMENTS_MAX;
-    let query = &url[query_start..fragment_start];
-    if query.len() > 1 {
-        let mut at = query_start + 1;
-        for piece in query[1..].split(|byte| *byte == b'&') {
-            if params.len() - start == MINE_PARAMS_MAX {
-                opaque = true;
-                break;
-            }
-            let equals = memchr::memchr(b'=', piece);
-            let name = &piece[..equals.unwrap_or(piece.len())];
-            let value = equals.map_or(&piece[piece.len()..], |equals| &piece[equals + 1..]);
-            let end = span.start + (at + piece.len()) as u32;
-            params.push(Param {
-                name: names.of(name),
-                value: if equals.is_some() { hash(value) } else { NO_VALUE },
-                text: Span { start: end - value.len() as u32, end },
-            });
-            at += piece.len() + 1;
-        }
-    }
-    if opaque {
-        params.truncate(start);
-    }
-    Link {
-        url: span,
-        path: paths.of(path),
-        origin: origins.of(origin),
-        params: Rows { start: start as u32, end: params.len() as u32 },
-        captures: Rows::default(),
-        is_static: false,
-        opaque,
-        moved: false,
-    }
-}
 
 #[cfg(test)]
 pub(in crate::mine) mod tests {
     use super::*;
-    use crate::canonical::Profile;
+    use crate::canonical::{Canonicalizer, Profile};
+    use crate::limits::MINE_PARAMS_MAX;
+    use crate::mine::observation::Observation;
 
     pub(in crate::mine) fn stage0() -> Canonicalizer {
         Canonicalizer::new(Profile::named("rfc3986").unwrap())

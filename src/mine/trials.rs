@@ -11,16 +11,9 @@
 
 use std::collections::BTreeMap;
 
-use super::forms::{Fired, Forms};
-use super::signal::Calibration;
-use super::table::{Map, Table, map, mix};
-
-/// Most members of a group that are compared. Reason: pairs are quadratic in it; a page in more
-/// spellings says nothing more.
-const MEMBERS_MAX: usize = 24;
-
-/// Most comparisons of a group that count for one candidate: all of them must agree.
-const PAIRS_MAX: usize = 3;
+use super::forms::Fired;
+use super::groups::Verdict;
+use super::table::{Map, map};
 
 /// A value is large if so many links have it, and one of so many of those with any value. It must
 /// then be in some agreements. Reason: `lang=en` may be the page without `lang` where `lang=de` is
@@ -31,7 +24,7 @@ const VALUE_AGREEMENTS_MIN: u64 = 2;
 
 /// Most agreements that one content may stand for, for one candidate. Reason: an empty list that is
 /// shown for a hundred categories is one observation, not a hundred.
-const AGREEMENTS_PER_CONTENT: u8 = 2;
+pub(super) const AGREEMENTS_PER_CONTENT: u8 = 2;
 
 /// What trials said.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -82,7 +75,7 @@ impl Tally {
 }
 
 /// The trials of one candidate.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Trials {
     /// All groups.
     pub(super) all: Tally,
@@ -106,224 +99,132 @@ pub(super) struct Trials {
     pub(super) example: Option<(u32, u32)>,
 }
 
-/// Tries the candidates that made `forms`; the result has one entry for each.
-///
-/// Depends on the table only, never on the order of input: groups come in the order of their keys.
-pub(super) fn try_all(
-    table: &Table,
-    handlers: &[u32],
-    calibration: &Calibration,
-    forms: &Forms,
-    candidates: usize,
-) -> Vec<Trials> {
-    let mut out = vec![Trials::default(); candidates];
-    let mut used: Map<(u16, u32), u8> = map();
-    // Links with each value that a candidate takes away, and agreements about it.
-    let mut values: Map<(u16, u64), (u64, u64)> = map();
-    for fired in &forms.fired {
-        values.entry((fired.candidate, fired.mark)).or_insert((0, 0)).0 += 1;
-    }
-    for (_, link) in &forms.keys {
-        let handler = handlers[table.links[*link as usize].path as usize];
-        for fired in forms.fired_on(*link) {
-            let trials = &mut out[fired.candidate as usize];
-            trials.fired += 1;
-            *trials.fired_by_handler.entry(handler).or_insert(0) += 1;
-        }
-    }
-    let mut members: Vec<u32> = Vec::new();
-    let mut pairs = Pairs::default();
-    for group in forms.groups() {
-        members.clear();
-        members.extend(group.iter().map(|(_, link)| *link));
-        for link in &members {
-            for fired in forms.fired_on(*link) {
-                out[fired.candidate as usize].gain += 1;
-            }
-        }
-        if members.len() > MEMBERS_MAX {
-            members.sort_by_key(|link| mix(u64::from(*link)));
-            members.truncate(MEMBERS_MAX);
-        }
-        pairs.collect(table, calibration, forms, &members);
-        for (candidate, tried) in &mut pairs.by_candidate {
-            let Some(verdict) = verdict(table, calibration, tried) else { continue };
-            let trials = &mut out[*candidate as usize];
-            if verdict.agree {
-                let count = used.entry((*candidate, verdict.content)).or_insert(0);
-                if *count == AGREEMENTS_PER_CONTENT {
-                    continue;
-                }
-                trials.contents += u64::from(*count == 0);
-                *count += 1;
-                trials.example.get_or_insert((verdict.pair.0, verdict.pair.1));
-                for link in [verdict.pair.0, verdict.pair.1] {
-                    let of = forms.fired_on(link).iter().find(|one| one.candidate == *candidate);
-                    if let Some(value) = of.and_then(|one| values.get_mut(&(*candidate, one.mark)))
-                    {
-                        value.1 += 1;
-                    }
-                }
-            } else {
-                trials.blame += 1.0 / verdict.differences as f64;
-            }
-            trials.all.add(verdict.agree, verdict.same, verdict.high);
-            if verdict.differences == 1 {
-                trials.alone.add(verdict.agree, verdict.same, verdict.high);
-            }
-            let handler = handlers[table.links[verdict.pair.0 as usize].path as usize];
-            trials.by_handler.entry(handler).or_default().add(
-                verdict.agree,
-                verdict.same,
-                verdict.high,
-            );
-        }
-    }
-    #[expect(clippy::iter_over_hash_type, reason = "numbers are added up; their order is nothing")]
-    for ((candidate, _), (links, agreements)) in &values {
-        let trials = &mut out[*candidate as usize];
-        let is_large = *links >= VALUE_LINKS_MIN && links * VALUE_SHARE >= trials.fired;
-        trials.unproven += u64::from(is_large && *agreements < VALUE_AGREEMENTS_MIN);
-    }
-    out
-}
-
-/// A pair of links and in how many candidates they differ.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Pair {
-    /// How far apart in time, where pages change.
-    distance: u8,
-    differences: u16,
-    a: u32,
-    b: u32,
-}
-
-/// The pairs of a group by candidate, reused from group to group.
-#[derive(Default)]
-struct Pairs {
-    by_candidate: BTreeMap<u16, Vec<Pair>>,
-    differing: Vec<u16>,
-}
-
-impl Pairs {
-    fn collect(
-        &mut self,
-        table: &Table,
-        calibration: &Calibration,
-        forms: &Forms,
-        members: &[u32],
-    ) {
-        self.by_candidate.clear();
-        for (at, a) in members.iter().enumerate() {
-            for b in &members[at + 1..] {
-                differences(forms.fired_on(*a), forms.fired_on(*b), &mut self.differing);
-                if self.differing.is_empty() {
-                    continue;
-                }
-                let (one, other) = (&table.links[*a as usize], &table.links[*b as usize]);
-                let pair = Pair {
-                    distance: calibration.distance(table, one, other),
-                    differences: self.differing.len() as u16,
-                    a: *a,
-                    b: *b,
-                };
-                for candidate in &self.differing {
-                    self.by_candidate.entry(*candidate).or_default().push(pair);
-                }
-            }
-        }
-    }
-}
-
-/// The candidates in which two links differ.
-fn differences(a: &[Fired], b: &[Fired], out: &mut Vec<u16>) {
-    out.clear();
-    let (mut i, mut j) = (0, 0);
-    while i < a.len() || j < b.len() {
-        match (a.get(i), b.get(j)) {
-            (Some(x), Some(y)) if x.candidate == y.candidate => {
-                if x.mark != y.mark {
-                    out.push(x.candidate);
-                }
-                (i, j) = (i + 1, j + 1);
-            }
-            (Some(x), Some(y)) if x.candidate < y.candidate => {
-                out.push(x.candidate);
-                i += 1;
-            }
-            (Some(x), None) => {
-                out.push(x.candidate);
-                i += 1;
-            }
-            (_, Some(y)) => {
-                out.push(y.candidate);
-                j += 1;
-            }
-            (None, None) => break,
-        }
-    }
-}
-
-struct Verdict {
-    agree: bool,
-    same: f64,
-    high: f64,
-    content: u32,
-    differences: u16,
-    distance: u8,
-    pair: (u32, u32),
-}
-
-/// Compares the pairs of one candidate in one group: the closest in time first where pages change,
-/// then those with the fewest differences.
-fn verdict(table: &Table, calibration: &Calibration, pairs: &mut [Pair]) -> Option<Verdict> {
-    pairs.sort_unstable();
-    let mut found: Option<Verdict> = None;
-    let mut compared = 0;
-    for pair in pairs {
-        let worse = |found: &Verdict| {
-            pair.differences > found.differences || pair.distance > found.distance
+impl Trials {
+    /// Forgets what groups said; what fired stays.
+    pub(super) fn clear(&mut self) {
+        *self = Trials {
+            gain: self.gain,
+            fired: self.fired,
+            fired_by_handler: std::mem::take(&mut self.fired_by_handler),
+            ..Trials::default()
         };
-        if found.as_ref().is_some_and(worse) {
-            break;
-        }
-        let links = &table.links;
-        let (a, b) = (&links[pair.a as usize], &links[pair.b as usize]);
-        let Some(one) = calibration.compare(table, a, b) else { continue };
-        match &mut found {
-            None => {
-                found = Some(Verdict {
-                    agree: one.agree,
-                    same: one.same,
-                    high: one.high,
-                    content: one.content,
-                    differences: pair.differences,
-                    distance: pair.distance,
-                    pair: (pair.a, pair.b),
-                });
+    }
+
+    /// Counts a link under `handler` that the candidate changed.
+    pub(super) fn note(&mut self, handler: u32) {
+        self.fired += 1;
+        *self.fired_by_handler.entry(handler).or_insert(0) += 1;
+    }
+
+    /// Takes back what [`Trials::note`] counted.
+    pub(super) fn forget(&mut self, handler: u32) {
+        self.fired -= 1;
+        if let Some(fired) = self.fired_by_handler.get_mut(&handler) {
+            *fired -= 1;
+            if *fired == 0 {
+                self.fired_by_handler.remove(&handler);
             }
-            // Where a page does not agree with itself, one comparison is all a group can give.
-            Some(_) if one.same < 0.98 => break,
-            Some(found) => {
-                found.agree &= one.agree;
-                found.same *= one.same;
-                found.high *= one.high;
-            }
-        }
-        compared += 1;
-        if compared == PAIRS_MAX {
-            break;
         }
     }
-    found
+
+    /// Counts what a group under `handler` said.
+    pub(super) fn add(&mut self, verdict: &Verdict, handler: u32) {
+        let Verdict { agree, same, high, differences, .. } = *verdict;
+        if !agree {
+            self.blame += 1.0 / f64::from(differences);
+        }
+        self.all.add(agree, same, high);
+        if differences == 1 {
+            self.alone.add(agree, same, high);
+        }
+        self.by_handler.entry(handler).or_default().add(agree, same, high);
+    }
+}
+
+/// The values that candidates take away: how many links have each, and agreements about large ones.
+#[derive(Debug, Default)]
+pub(super) struct Values {
+    /// Links, by candidate and mark.
+    links: Map<(u16, u64), u32>,
+    /// By candidate: the marks that so many links had at some time that they may be large.
+    frequent: Vec<Vec<u64>>,
+    /// Agreements about those that are large now, by candidate.
+    asked: Vec<Vec<(u64, u64)>>,
+}
+
+impl Values {
+    /// No values of `candidates` candidates.
+    pub(super) fn new(candidates: usize) -> Values {
+        let empty = vec![Vec::new(); candidates];
+        Values { links: map(), frequent: empty, asked: vec![Vec::new(); candidates] }
+    }
+
+    /// Counts a link.
+    pub(super) fn add(&mut self, fired: Fired) {
+        let links = self.links.entry((fired.candidate, fired.mark)).or_insert(0);
+        *links += 1;
+        if u64::from(*links) == VALUE_LINKS_MIN {
+            self.frequent[fired.candidate as usize].push(fired.mark);
+        }
+    }
+
+    /// Takes a link back.
+    pub(super) fn remove(&mut self, fired: Fired) {
+        if let Some(links) = self.links.get_mut(&(fired.candidate, fired.mark)) {
+            *links -= 1;
+        }
+    }
+
+    /// Looks which values of the `stale` candidates are large; nothing agrees about them yet.
+    pub(super) fn ask(&mut self, stale: &[bool], trials: &[Trials]) {
+        for (number, asked) in self.asked.iter_mut().enumerate() {
+            asked.clear();
+            if !stale[number] {
+                continue;
+            }
+            // One that has come down and up again is there twice.
+            self.frequent[number].sort_unstable();
+            self.frequent[number].dedup();
+            for mark in &self.frequent[number] {
+                let links = self.links.get(&(number as u16, *mark)).copied().unwrap_or(0);
+                let links = u64::from(links);
+                if links >= VALUE_LINKS_MIN && links * VALUE_SHARE >= trials[number].fired {
+                    asked.push((*mark, 0));
+                }
+            }
+        }
+    }
+
+    /// Counts an agreement about a link that `candidate` changed, with what fired on it.
+    pub(super) fn agree(&mut self, candidate: u16, fired: &[Fired]) {
+        let asked = &mut self.asked[candidate as usize];
+        if asked.is_empty() {
+            return;
+        }
+        let of = fired.iter().find(|one| one.candidate == candidate);
+        if let Some(of) = of
+            && let Some(value) = asked.iter_mut().find(|(mark, _)| *mark == of.mark)
+        {
+            value.1 += 1;
+        }
+    }
+
+    /// Writes down how many of the large values are unproven.
+    pub(super) fn settle(&mut self, trials: &mut [Trials]) {
+        for (trials, asked) in trials.iter_mut().zip(&self.asked) {
+            let unproven = asked.iter().filter(|(_, agreed)| *agreed < VALUE_AGREEMENTS_MIN);
+            trials.unproven += unproven.count() as u64;
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::mine::candidates::{Act, Candidate};
-    use crate::mine::forms::forms;
+    use crate::mine::hearing::Hearing;
     use crate::mine::observation::Observation;
+    use crate::mine::signal::Calibration;
+    use crate::mine::table::Table;
     use crate::mine::table::tests::stage0;
 
     #[test]
@@ -354,8 +255,8 @@ mod tests {
             [b"sid".as_slice(), b"cb"].map(|text| Candidate::new(Act::Drop(name(text)))).to_vec();
         let handlers = vec![0; table.paths.len()];
         let calibration = Calibration::measure(&table, None);
-        let forms = forms(&table, &handlers, &candidates);
-        let trials = try_all(&table, &handlers, &calibration, &forms, 2);
+        let mut hearing = Hearing::new(&table, &handlers, &calibration);
+        let trials = hearing.hear(&candidates);
         for tried in &trials {
             assert_eq!((tried.all.good, tried.all.trials, tried.alone.trials), (60, 60, 0));
             assert_eq!((tried.contents, tried.gain, tried.fired), (60, 180, 180));
@@ -363,8 +264,7 @@ mod tests {
         let with_id: Vec<Candidate> = [b"sid".as_slice(), b"cb", b"id"]
             .map(|text| Candidate::new(Act::Drop(name(text))))
             .to_vec();
-        let forms = super::super::forms::forms(&table, &handlers, &with_id);
-        let trials = try_all(&table, &handlers, &calibration, &forms, 3);
+        let trials = hearing.hear(&with_id);
         assert_eq!(trials[2].all.good, 0);
     }
 }

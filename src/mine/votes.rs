@@ -9,7 +9,7 @@ use super::candidates::Act;
 use super::paths::{PathAct, Template};
 use super::signal::Calibration;
 use super::softly::Soft;
-use super::table::{Link, Table};
+use super::table::{Link, Map, Table, map};
 
 /// Most links of a content that are compared.
 const MEMBERS_MAX: usize = 64;
@@ -35,10 +35,9 @@ pub(super) fn collect(table: &Table, softs: &[Soft], calibration: &Calibration) 
     }
     by_content.sort_unstable();
     by_content.dedup();
-    let mut votes = Votes::new();
+    let mut ballot = Ballot::new(table.names.len());
     let mut acts: Vec<Act> = Vec::new();
     for group in by_content.chunk_by(|a, b| a.0 == b.0).filter(|group| group.len() > 1) {
-        acts.clear();
         let members = &group[..group.len().min(MEMBERS_MAX)];
         let link = |at: usize| &table.links[members[at].1 as usize];
         for at in 1..members.len() {
@@ -47,24 +46,63 @@ pub(super) fn collect(table: &Table, softs: &[Soft], calibration: &Calibration) 
                 differences(table, softs, link(0), link(at), &mut acts);
             }
         }
-        count(&mut acts, &mut votes);
+        ballot.count(&mut acts);
     }
     for (from, to) in &table.moves {
         let (from, to) = (&table.links[*from as usize], &table.links[*to as usize]);
         if !from.opaque && !to.opaque {
-            acts.clear();
             differences(table, softs, from, to, &mut acts);
-            count(&mut acts, &mut votes);
+            ballot.count(&mut acts);
         }
     }
-    votes
+    ballot.votes()
 }
 
-fn count(acts: &mut Vec<Act>, votes: &mut Votes) {
-    acts.sort_unstable();
-    acts.dedup();
-    for act in acts.drain(..) {
-        *votes.entry(act).or_insert(0) += 1;
+/// Counts votes; each content has one for an act. Parameters are by far the most, so they are
+/// counted by number.
+struct Ballot {
+    /// By name of parameter: votes, and the number of the latest content.
+    drops: Vec<(u32, u32)>,
+    /// The same by name and value.
+    defaults: Map<(u32, u64), (u32, u32)>,
+    rest: Votes,
+    content: u32,
+}
+
+impl Ballot {
+    fn new(names: usize) -> Ballot {
+        Ballot { drops: vec![(0, 0); names], defaults: map(), rest: Votes::new(), content: 0 }
+    }
+
+    /// Counts the votes of one content, and takes them out of `acts`.
+    fn count(&mut self, acts: &mut Vec<Act>) {
+        self.content += 1;
+        acts.retain(|act| {
+            let count = match act {
+                Act::Drop(name) => &mut self.drops[*name as usize],
+                Act::Default(name, value) => self.defaults.entry((*name, *value)).or_default(),
+                _ => return true,
+            };
+            count.0 += u32::from(count.1 != self.content);
+            count.1 = self.content;
+            false
+        });
+        acts.sort_unstable();
+        acts.dedup();
+        for act in acts.drain(..) {
+            *self.rest.entry(act).or_insert(0) += 1;
+        }
+    }
+
+    fn votes(self) -> Votes {
+        let mut votes = self.rest;
+        let drops = (0..).zip(self.drops).filter(|(_, (count, _))| *count > 0);
+        votes.extend(drops.map(|(name, (count, _))| (Act::Drop(name), count)));
+        let mut defaults: Vec<((u32, u64), (u32, u32))> = self.defaults.into_iter().collect();
+        defaults.sort_unstable();
+        let act = |((name, value), (count, _))| (Act::Default(name, value), count);
+        votes.append(&mut defaults.into_iter().map(act).collect());
+        votes
     }
 }
 

@@ -6,7 +6,6 @@
 //! ```
 
 use std::collections::{BTreeMap, HashMap};
-use std::ops::Range;
 
 use super::budget::too_many;
 use super::layouts::Parcel;
@@ -32,18 +31,23 @@ struct Gathered {
 /// Chunks, and numbers of sightings in them.
 type Places = Vec<(u32, u32)>;
 
-/// One record, with its texts in [`Gathered::text`].
+/// One record, with its texts in [`Gathered::text`], one after the other.
 #[derive(Debug)]
 struct Sighting {
-    url: Range<u32>,
-    digest: Range<u32>,
-    mime: Range<u32>,
-    method: Range<u32>,
-    redirect: Range<u32>,
-    time: Option<i64>,
-    size: Option<u64>,
-    status: Option<u16>,
+    /// Where the first text starts, and where each ends: digest, type, method, redirect, URL.
+    ends: [u32; 6],
+    /// The status, or [`NO_STATUS`].
+    status: u16,
+    /// The time, or [`NO_TIME`].
+    time: i64,
+    /// The size, or [`NO_SIZE`].
+    size: u64,
 }
+
+/// What stands for a status, a time and a size that are not known.
+const NO_STATUS: u16 = u16::MAX;
+const NO_TIME: i64 = i64::MIN;
+const NO_SIZE: u64 = u64::MAX;
 
 /// Bytes of memory for each sighting beside its texts: itself, its number in its site, and in its
 /// turn what the miner is given.
@@ -127,68 +131,82 @@ fn no_host() -> Error {
 fn gather(job: &Job, chunk: &Parcel, hand: &mut Hand) -> (Option<Gathered>, crate::report::Tally) {
     let mut gathered = Gathered::default();
     let mut numbers: HashMap<Box<[u8]>, usize, ahash::RandomState> = HashMap::default();
+    // The same by what a URL starts with: it is cheaper to know that than to find the site.
+    let mut by_start: HashMap<Box<[u8]>, Option<usize>, ahash::RandomState> = HashMap::default();
+    gathered.text.reserve(chunk.bytes().len());
     let mut has_hosts = true;
     let tally = walk(chunk, job, hand, |_, record, canonical| {
         if record.url.starts_with(NO_HOST) {
             has_hosts = false;
         }
-        // What has no host has no site: `mailto:`, or what does not parse.
-        let Some(host) = parts::host_of(canonical.form).filter(|host| !host.is_empty()) else {
-            return;
-        };
-        let site = site_of(host);
-        let sighting = gathered.sightings.len() as u32;
-        let number = numbers.get(site).copied().unwrap_or_else(|| {
-            numbers.insert(site.into(), gathered.sites.len());
-            gathered.sites.push((site.into(), Vec::new()));
-            gathered.sites.len() - 1
+        let start = start_of(canonical.form);
+        let number = by_start.get(start).copied().unwrap_or_else(|| {
+            // What has no host has no site: `mailto:`, or what does not parse.
+            let host = parts::host_of(canonical.form).filter(|host| !host.is_empty());
+            let number = host.map(|host| {
+                let site = site_of(host);
+                *numbers.entry(site.into()).or_insert_with(|| {
+                    gathered.sites.push((site.into(), Vec::new()));
+                    gathered.sites.len() - 1
+                })
+            });
+            by_start.insert(start.into(), number);
+            number
         });
-        gathered.sites[number].1.push(sighting);
+        let Some(number) = number else { return };
+        gathered.sites[number].1.push(gathered.sightings.len() as u32);
         gathered.add(&record);
     });
     gathered.text.shrink_to_fit();
+    gathered.sightings.shrink_to_fit();
     (has_hosts.then_some(gathered), tally)
+}
+
+/// A URL up to the slash after its host, which tells the host; the whole of it if there is none.
+fn start_of(form: &[u8]) -> &[u8] {
+    let authority_start = match form {
+        [b'h', b't', b't', b'p', b':', b'/', b'/', ..] => 7,
+        [b'h', b't', b't', b'p', b's', b':', b'/', b'/', ..] => 8,
+        _ => return form,
+    };
+    let end = memchr::memchr(b'/', &form[authority_start..]);
+    end.map_or(form, |end| &form[..authority_start + end])
 }
 
 impl Gathered {
     fn add(&mut self, record: &Record) {
         let Fields { escapes, .. } = *record.fields;
         let mut buffer = Vec::new();
-        let mut put = |text: &[u8]| {
-            let start = self.text.len() as u32;
-            self.text.extend_from_slice(escapes.undo(text, &mut buffer));
-            start..self.text.len() as u32
-        };
         let fields = record.fields;
-        let (digest, mime) = (put(fields.digest), put(fields.mime));
-        let (method, redirect) = (put(fields.method), put(fields.redirect));
-        let start = self.text.len() as u32;
+        let mut ends = [self.text.len() as u32; 6];
+        let texts = [fields.digest, fields.mime, fields.method, fields.redirect];
+        for (text, end) in texts.iter().zip(&mut ends[1..]) {
+            self.text.extend_from_slice(escapes.undo(text, &mut buffer));
+            *end = self.text.len() as u32;
+        }
         self.text.extend_from_slice(record.url);
+        ends[5] = self.text.len() as u32;
         self.sightings.push(Sighting {
-            url: start..self.text.len() as u32,
-            digest,
-            mime,
-            method,
-            redirect,
-            time: time::parse(fields.time, fields.clock),
-            size: number(fields.size),
-            status: number(fields.status),
+            ends,
+            status: number(fields.status).unwrap_or(NO_STATUS),
+            time: time::parse(fields.time, fields.clock).unwrap_or(NO_TIME),
+            size: number(fields.size).unwrap_or(NO_SIZE),
         });
     }
 
     fn observation(&self, sighting: u32) -> Observation<'_> {
-        let sighting = &self.sightings[sighting as usize];
-        let text = |range: &Range<u32>| &self.text[range.start as usize..range.end as usize];
-        let known = |range: &Range<u32>| Some(text(range)).filter(|text| !text.is_empty());
+        let Sighting { ends, status, time, size } = &self.sightings[sighting as usize];
+        let text = |at: usize| &self.text[ends[at] as usize..ends[at + 1] as usize];
+        let known = |at: usize| Some(text(at)).filter(|text| !text.is_empty());
         Observation {
-            url: text(&sighting.url),
-            time: sighting.time,
-            status: sighting.status,
-            size: sighting.size,
-            digest: known(&sighting.digest),
-            mime: known(&sighting.mime),
-            method: known(&sighting.method),
-            redirect: known(&sighting.redirect),
+            url: text(4),
+            time: Some(*time).filter(|time| *time != NO_TIME),
+            status: Some(*status).filter(|status| *status != NO_STATUS),
+            size: Some(*size).filter(|size| *size != NO_SIZE),
+            digest: known(0),
+            mime: known(1),
+            method: known(2),
+            redirect: known(3),
         }
     }
 }

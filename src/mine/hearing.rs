@@ -1,0 +1,420 @@
+//! Trials of all candidates at once, again and again while candidates fall out.
+//!
+//! HOT: once per URL for each candidate that falls out and changed it; once per group around it.
+//!
+//! What a candidate changed is shaped anew when it falls out, and the groups that these links leave
+//! and join are judged anew. Every other group keeps its verdicts. The result is that of trials
+//! from the start; a test compares the two.
+
+use super::candidates::{Candidate, Reach};
+use super::forms::{Fired, Forms, Shaper};
+use super::groups::{Bench, Measure, Verdict};
+use super::signal::Calibration;
+use super::table::{Map, Rows, Table, map};
+use super::trials::{AGREEMENTS_PER_CONTENT, Trials, Values};
+
+/// Links with one key, two of them or more.
+#[derive(Clone, Copy, Debug)]
+struct Group {
+    /// What it says: rows of the verdicts.
+    verdicts: Rows,
+}
+
+/// Hears candidates on the links of a table.
+#[derive(Debug)]
+pub(super) struct Hearing<'a> {
+    table: &'a Table,
+    handlers: &'a [u32],
+    calibration: &'a Calibration,
+    shaper: Shaper<'a>,
+    /// Those that were heard first, with their reaches now; their places are the numbers by which
+    /// they are known here.
+    candidates: Vec<Candidate>,
+    /// Which of them are heard now.
+    heard: Vec<bool>,
+    forms: Forms,
+    /// In the order of their keys.
+    groups: Vec<Group>,
+    /// Some may belong to no group any more.
+    verdicts: Vec<Verdict>,
+    bench: Bench,
+    trials: Vec<Trials>,
+    values: Values,
+    /// Candidates whose trials have to be counted anew.
+    stale: Vec<bool>,
+}
+
+impl<'a> Hearing<'a> {
+    /// A hearing about `table`; `handlers` has one for each path.
+    pub(super) fn new(
+        table: &'a Table,
+        handlers: &'a [u32],
+        calibration: &'a Calibration,
+    ) -> Hearing<'a> {
+        Hearing {
+            table,
+            handlers,
+            calibration,
+            shaper: Shaper::new(table, handlers),
+            candidates: Vec::new(),
+            heard: Vec::new(),
+            forms: Forms::default(),
+            groups: Vec::new(),
+            verdicts: Vec::new(),
+            bench: Bench::default(),
+            trials: Vec::new(),
+            values: Values::default(),
+            stale: Vec::new(),
+        }
+    }
+
+    /// What trials of `candidates`, all at once, say about each of them.
+    ///
+    /// Depends on the table only, never on the order of input: groups count in the order of their
+    /// keys. Fast if the candidates are those of the last call, but for some that are gone or reach
+    /// less far.
+    pub(super) fn hear(&mut self, candidates: &[Candidate]) -> Vec<Trials> {
+        match self.changes(candidates) {
+            Some((changed, left)) => {
+                self.candidates = left;
+                self.go_on(&changed);
+            }
+            None => self.start(candidates),
+        }
+        self.count();
+        let heard = self.trials.iter().zip(&self.heard).filter(|(_, heard)| **heard);
+        heard.map(|(trials, _)| trials.clone()).collect()
+    }
+
+    /// Which candidates are gone or reach less far than before, and all of them as they are now;
+    /// `None` if there is more to it. Those that are gone are heard no more.
+    fn changes(&mut self, candidates: &[Candidate]) -> Option<(Vec<bool>, Vec<Candidate>)> {
+        let mut changed = vec![false; self.candidates.len()];
+        let mut now = self.candidates.clone();
+        let mut heard = self.heard.clone();
+        let mut rest = candidates.iter().peekable();
+        for (number, before) in self.candidates.iter().enumerate() {
+            if !heard[number] {
+                continue;
+            }
+            if let Some(one) = rest.next_if(|one| one.act == before.act) {
+                if one.reach != before.reach {
+                    if !self.reaches_less(&one.reach, &before.reach) {
+                        return None;
+                    }
+                    changed[number] = true;
+                    now[number].reach = one.reach.clone();
+                }
+            } else {
+                (changed[number], heard[number]) = (true, false);
+            }
+        }
+        if rest.next().is_some() || self.candidates.is_empty() {
+            return None;
+        }
+        self.heard = heard;
+        Some((changed, now))
+    }
+
+    /// Does `reach` have no handler that `before` had not?
+    fn reaches_less(&self, reach: &Reach, before: &Reach) -> bool {
+        let handlers = self.handlers.iter().max().map_or(0, |most| most + 1);
+        (0..handlers).all(|handler| !reach.has(handler) || before.has(handler))
+    }
+
+    /// Hears candidates of which nothing is known.
+    fn start(&mut self, candidates: &[Candidate]) {
+        let all = candidates.len();
+        self.candidates = candidates.to_vec();
+        self.heard = vec![true; all];
+        self.stale = vec![true; all];
+        self.trials = vec![Trials::default(); all];
+        self.values = Values::new(all);
+        self.bench = Bench::new(all);
+        self.groups.clear();
+        self.verdicts.clear();
+        self.shaper = Shaper::new(self.table, self.handlers);
+        self.shaper.apply(&self.candidates, &self.heard, &self.stale);
+        self.forms = Forms {
+            keys: Vec::new(),
+            rows: vec![Rows::default(); self.table.links.len()],
+            fired: Vec::with_capacity(2 * self.table.links.len()),
+        };
+        let is_shown = |link: &u32| !self.table.links[*link as usize].opaque;
+        let links = (0..self.table.links.len() as u32).filter(is_shown).collect();
+        let moved = vec![false; self.table.links.len()];
+        self.regroup(links, &moved);
+    }
+
+    /// Goes on when some candidates have changed.
+    fn go_on(&mut self, changed: &[bool]) {
+        let keys = std::mem::take(&mut self.forms.keys);
+        let mut moved = vec![false; self.table.links.len()];
+        let mut links = Vec::new();
+        for group in keys.chunk_by(|a, b| a.0 == b.0) {
+            let before = links.len();
+            for (_, link) in group {
+                if self.is_moved(*link, changed) {
+                    moved[*link as usize] = true;
+                    links.push(*link);
+                }
+            }
+            if links.len() > before && group.len() > 1 {
+                for (_, link) in group {
+                    for fired in self.forms.fired_on(*link) {
+                        self.trials[fired.candidate as usize].gain -= 1;
+                        self.stale[fired.candidate as usize] = true;
+                    }
+                }
+            }
+        }
+        self.forms.keys = keys;
+        for link in &links {
+            let handler = self.handler_of(*link);
+            for fired in self.forms.fired_on(*link) {
+                self.stale[fired.candidate as usize] = true;
+                self.trials[fired.candidate as usize].forget(handler);
+                self.values.remove(*fired);
+            }
+        }
+        self.shaper.apply(&self.candidates, &self.heard, changed);
+        self.regroup(links, &moved);
+    }
+
+    /// Did a candidate change the link that is gone, or does not reach it any more?
+    fn is_moved(&self, link: u32, changed: &[bool]) -> bool {
+        self.forms.fired_on(link).iter().any(|Fired { candidate, .. }| {
+            let number = *candidate as usize;
+            changed[number]
+                && !(self.heard[number] && self.candidates[number].reach.has(self.handler_of(link)))
+        })
+    }
+
+    fn handler_of(&self, link: u32) -> u32 {
+        self.handlers[self.table.links[link as usize].path as usize]
+    }
+
+    /// Shapes `links` anew, and judges the groups that they are in now, or were in: there they are
+    /// among the `moved`.
+    fn regroup(&mut self, links: Vec<u32>, moved: &[bool]) {
+        let mut fresh: Vec<(u64, u32)> = Vec::with_capacity(links.len());
+        for link in links {
+            let handler = self.handler_of(link);
+            let shown = &self.table.links[link as usize];
+            let (key, fired) = self.shaper.shape(shown, &self.candidates);
+            for one in fired {
+                self.stale[one.candidate as usize] = true;
+                self.trials[one.candidate as usize].note(handler);
+                self.values.add(*one);
+            }
+            self.forms.put(link, fired);
+            fresh.push((key, link));
+        }
+        fresh.sort_unstable();
+        let keys = std::mem::take(&mut self.forms.keys);
+        let mut merged: Vec<(u64, u32)> = Vec::with_capacity(self.table.links.len());
+        let mut groups = Vec::with_capacity(self.groups.len());
+        let mut members: Vec<u32> = Vec::new();
+        let (mut at, mut fresh_at, mut group_at) = (0, 0, 0);
+        loop {
+            let key = match (keys.get(at), fresh.get(fresh_at)) {
+                (Some(one), Some(other)) => one.0.min(other.0),
+                (Some(one), None) | (None, Some(one)) => one.0,
+                (None, None) => break,
+            };
+            let (start, old) = (merged.len(), at);
+            while let Some(one) = keys.get(at).filter(|one| one.0 == key) {
+                if !moved[one.1 as usize] {
+                    merged.push(*one);
+                }
+                at += 1;
+            }
+            let (stayed, group_start) = (merged.len(), fresh_at);
+            while let Some(one) = fresh.get(fresh_at).filter(|one| one.0 == key) {
+                merged.push(*one);
+                fresh_at += 1;
+            }
+            if at - old > 1 {
+                group_at += 1;
+            }
+            if merged.len() - start < 2 {
+                continue;
+            }
+            if stayed == merged.len() && stayed - start == at - old {
+                groups.push(self.groups[group_at - 1]);
+                continue;
+            }
+            let is_fresh = |link: &u32| {
+                let group = &fresh[group_start..fresh_at];
+                group.binary_search_by_key(link, |(_, link)| *link).is_ok()
+            };
+            if start < stayed && stayed < merged.len() {
+                merged[start..].sort_unstable();
+            }
+            // A group that has lost nobody has counted already.
+            let counted = at - old > 1 && stayed - start == at - old;
+            members.clear();
+            members.extend(merged[start..].iter().map(|(_, link)| *link));
+            for link in &members {
+                for fired in self.forms.fired_on(*link) {
+                    let number = fired.candidate as usize;
+                    self.trials[number].gain += u64::from(!counted || is_fresh(link));
+                    self.stale[number] = true;
+                }
+            }
+            let verdicts_start = self.verdicts.len() as u32;
+            let (table, calibration, forms) = (self.table, self.calibration, &self.forms);
+            let by = Measure { table, calibration, forms };
+            self.bench.judge(by, &members, &mut self.verdicts);
+            let verdicts = Rows { start: verdicts_start, end: self.verdicts.len() as u32 };
+            groups.push(Group { verdicts });
+        }
+        self.groups = groups;
+        self.forms.keys = merged;
+        self.drop_old_verdicts();
+    }
+
+    /// Gives room back when most of the verdicts belong to no group any more.
+    fn drop_old_verdicts(&mut self) {
+        let used: usize = self.groups.iter().map(|group| group.verdicts.len()).sum();
+        if self.verdicts.len() < 2 * used + 1024 {
+            return;
+        }
+        let mut verdicts = Vec::with_capacity(used);
+        for group in &mut self.groups {
+            let start = verdicts.len() as u32;
+            verdicts.extend_from_slice(&self.verdicts[group.verdicts.range()]);
+            group.verdicts = Rows { start, end: verdicts.len() as u32 };
+        }
+        self.verdicts = verdicts;
+    }
+
+    /// Counts the verdicts on all candidates whose trials are stale.
+    fn count(&mut self) {
+        for (trials, _) in self.trials.iter_mut().zip(&self.stale).filter(|(_, stale)| **stale) {
+            trials.clear();
+        }
+        self.values.ask(&self.stale, &self.trials);
+        // How often each content has counted for a candidate.
+        let mut used: Map<(u16, u32), u8> = map();
+        for group in &self.groups {
+            for verdict in &self.verdicts[group.verdicts.range()] {
+                let number = verdict.candidate as usize;
+                if !self.stale[number] {
+                    continue;
+                }
+                let trials = &mut self.trials[number];
+                if verdict.agree {
+                    let count = used.entry((verdict.candidate, verdict.content)).or_insert(0);
+                    if *count == AGREEMENTS_PER_CONTENT {
+                        continue;
+                    }
+                    trials.contents += u64::from(*count == 0);
+                    *count += 1;
+                    trials.example.get_or_insert(verdict.pair);
+                    for link in [verdict.pair.0, verdict.pair.1] {
+                        self.values.agree(verdict.candidate, self.forms.fired_on(link));
+                    }
+                }
+                let path = self.table.links[verdict.pair.0 as usize].path;
+                trials.add(verdict, self.handlers[path as usize]);
+            }
+        }
+        self.values.settle(&mut self.trials);
+        self.stale.fill(false);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mine::candidates::Act;
+    use crate::mine::observation::Observation;
+    use crate::mine::paths::PathAct;
+    use crate::mine::table::mix;
+    use crate::mine::table::tests::stage0;
+
+    /// Pages in many spellings; some contents depend on what is about to be dropped.
+    fn rows() -> Vec<(String, String, i64)> {
+        let mut rows = Vec::new();
+        for page in 0..90u64 {
+            for visit in 0..7u64 {
+                let random = mix(page * 64 + visit);
+                let mut url =
+                    format!("http://a.test/{}?id={page}", ["x", "y", "z"][page as usize % 3]);
+                for (bit, name) in [(1, "s"), (2, "t"), (4, "lang")] {
+                    if random & bit != 0 {
+                        url += &format!("&{name}={}", (random >> 8) % 5);
+                    }
+                }
+                if random & 8 != 0 {
+                    url = url.replace('?', "/?");
+                }
+                let body = if page % 3 == 2 { random & 4 } else { random >> 62 };
+                rows.push((url, format!("page {page} {body}"), (random % 900) as i64 * 86_400));
+            }
+        }
+        // Where `/m/` is not sent to `/n/`, pages join a group of others that nothing else changes.
+        for page in 0..40 {
+            for url in ["m/a{}", "n/a{}", "k/a{}?s=1", "k/a{}?s=2"] {
+                let url = format!("http://a.test/{}", url.replace("{}", &page.to_string()));
+                rows.push((url, format!("a {page}"), 0));
+            }
+        }
+        rows
+    }
+
+    #[test]
+    fn going_on_is_starting_anew() {
+        let rows = rows();
+        let list: Vec<Observation<'_>> = rows
+            .iter()
+            .map(|(url, digest, time)| Observation {
+                url: url.as_bytes(),
+                digest: Some(digest.as_bytes()),
+                time: Some(*time),
+                ..Observation::default()
+            })
+            .collect();
+        let table = Table::build(&list, &stage0());
+        let calibration = Calibration::measure(&table, None);
+        let handlers: Vec<u32> = (0..table.paths.len() as u32).map(|path| path % 3).collect();
+        let name = |text: &[u8]| table.names.iter().position(|name| name == text).unwrap() as u32;
+        let [s, t, lang] = [b"s".as_slice(), b"t", b"lang"].map(name);
+        let value = table.params.iter().find(|param| param.name == lang).unwrap().value;
+        let prefix = |from: &str, to: &str| {
+            Act::Path(PathAct::Prefix(from.as_bytes().to_vec(), to.as_bytes().to_vec()))
+        };
+        let acts = [
+            Act::Path(PathAct::Slash),
+            Act::Drop(s),
+            Act::Drop(t),
+            Act::Drop(lang),
+            Act::Default(lang, value),
+            Act::Order,
+            prefix("/m/", "/n/"),
+            prefix("/m/a", "/k/a"),
+        ];
+        let mut candidates = acts.map(Candidate::new).to_vec();
+        let mut hearing = Hearing::new(&table, &handlers, &calibration);
+        let mut counted = 0;
+        let changes: [fn(&mut Vec<Candidate>); 7] = [
+            |_| {},
+            |all| drop(all.remove(6)),
+            |all| all[1].reach = Reach::Except([1].into()),
+            |all| drop(all.remove(3)),
+            |all| all[1].reach = Reach::Only([0].into()),
+            |all| drop(all.remove(0)),
+            // Further than before: from the start.
+            |all| all[0].reach = Reach::All,
+        ];
+        for change in changes {
+            change(&mut candidates);
+            let heard = hearing.hear(&candidates);
+            let anew = Hearing::new(&table, &handlers, &calibration).hear(&candidates);
+            assert_eq!(heard, anew);
+            counted += heard.iter().map(|trials| trials.all.trials + trials.unproven).sum::<u64>();
+        }
+        assert!(counted > 1000, "{counted}");
+    }
+}
