@@ -27,6 +27,7 @@ mod pool;
 mod scan;
 mod select;
 mod selected;
+mod sightings;
 mod spool;
 mod survey;
 mod temp;

@@ -24,6 +24,22 @@ fn rules_depend_on_neither_threads_nor_order() {
 }
 
 #[test]
+fn rules_do_not_depend_on_memory() {
+    let dir = Dir::new();
+    dir.run("generate site --sites 30 --urls 600-700 --seed 3 --to crawllog -o crawl.log").quiet();
+    let rules = dir.run("learn -j1 crawl.log").quiet().out();
+    let tight = dir.run("learn -j1 -S 8M --stats=stats.json crawl.log");
+    assert_eq!(tight.out(), rules);
+    let spilled = dir.text("stats.json");
+    assert!(!spilled.contains("\"spilled_bytes\":0"), "{spilled}");
+    assert!(spilled.contains("\"spilled_bytes\""), "{spilled}");
+    // One site of more records than there is memory for.
+    dir.run("generate site --sites 1 --urls 12000 --seed 3 --to crawllog -o large.log").quiet();
+    let told = dir.run("learn -S 8M large.log").exits(2).told();
+    assert!(told.contains("the largest is") && told.contains("raise -S"), "{told}");
+}
+
+#[test]
 fn learned_rules_are_applied_and_judged() {
     let dir = Dir::new();
     crawl(&dir);
