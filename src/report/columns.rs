@@ -30,7 +30,7 @@ use super::{Cell, Output};
 use crate::error::{Error, Result};
 
 /// Bytes of values that are held until they are written as a group. Reason: readers work on groups
-/// side by side and like some 100,000 rows in each; what is held is in memory twice.
+/// side by side and like large ones, but what is held is in memory three times while it is packed.
 const GROUP_BYTES: usize = 8 << 20;
 
 /// Most rows of a group. Reason: rows without text would never fill the bytes.
