@@ -199,7 +199,8 @@ fn walk(file: &[u8], layout: &Layout) {
         let line = match entry {
             Entry::Record(record) => {
                 assert!(!record.url.is_empty(), "{}", layout.name());
-                if record.spelling != record.url {
+                // Of a list the whole line is shown, its carriage return too.
+                if record.spelling != record.url && layout.format.is_some() {
                     assert_eq!(without_no_host(record.url), record.spelling, "{}", layout.name());
                     assert_eq!(*full_url(record.spelling), *record.url, "{}", layout.name());
                 }
