@@ -114,7 +114,7 @@ pub struct RowWriter<'a> {
     table: &'static Table,
     row: Vec<u8>,
     /// The Parquet file, if it is one.
-    columns: Option<ColumnsFile>,
+    columns: Option<Box<ColumnsFile>>,
 }
 
 impl<'a> RowWriter<'a> {
@@ -134,7 +134,7 @@ impl<'a> RowWriter<'a> {
         let names: Vec<&str> = table.columns.iter().map(|column| column.name).collect();
         let (comment, header) = match shape.format {
             RowFormat::Parquet => {
-                writer.columns = Some(ColumnsFile::new(table, made_by)?);
+                writer.columns = Some(Box::new(ColumnsFile::new(table, made_by)?));
                 return Ok(writer);
             }
             RowFormat::Jsonl => {
