@@ -2,21 +2,29 @@
 
 CARGO ?= cargo
 export RUST_BACKTRACE ?= 0
+TARGET = $(or $(CARGO_TARGET_DIR),target)
 
-.PHONY: all check test docs fmt bench peers fuzz
+.PHONY: all check test differential docs fmt bench peers fuzz
 
 all: check test
 
 ## Formatting, lints, documentation; warnings are errors.
 check:
 	$(CARGO) fmt --all --check
-	$(CARGO) clippy --locked --all-targets -- -D warnings
+	$(CARGO) clippy --locked --all-targets --features parquet -- -D warnings
 	$(CARGO) clippy --locked --lib --no-default-features -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --no-deps
 
-## All tests. Needs only Rust, a C compiler and make.
+## All tests: with the feature parquet, without it what is then refused, and the readers by other hands.
 test:
-	$(CARGO) test --locked
+	$(CARGO) test --locked --features parquet
+	$(CARGO) test --locked --test it -- parquet
+	$(MAKE) differential
+
+## URLs and rows against other readers (warcio, DuckDB, Arrow, ...). Needs Python 3.11 with venv; a network for the first run.
+differential:
+	$(CARGO) build --locked --features parquet --profile test
+	python3 tests/differential/run.py --undust $(TARGET)/debug/undust
 
 ## Prints the pages that are printed from code.
 docs:
@@ -39,5 +47,6 @@ peers:
 
 ## Two minutes of each fuzz target; needs cargo-fuzz.
 fuzz:
-	cd fuzz && for target in lanes whatwg input config; do \
-		RUSTC_BOOTSTRAP=1 cargo fuzz run $$target -- -max_total_time=120 || exit 1; done
+	cd fuzz && for target in lanes whatwg input config records containers; do \
+		mkdir -p corpus/$$target seeds/$$target && \
+		RUSTC_BOOTSTRAP=1 cargo fuzz run $$target corpus/$$target seeds/$$target -- -max_total_time=120 || exit 1; done

@@ -253,6 +253,7 @@ pub(super) enum RowsArg {
     Tsv,
     Csv,
     Jsonl,
+    Parquet,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -336,6 +337,7 @@ pub(super) enum ToArg {
     Tsv,
     Csv,
     Jsonl,
+    Parquet,
 }
 
 #[derive(ClapArgs, Debug)]

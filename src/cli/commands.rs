@@ -95,6 +95,7 @@ pub(super) fn dedup(args: &DedupArgs) -> Result<u8> {
     let mut claims = Claims::new(&job.input.paths).pack_with(job.crew());
     job.rejects = args.input.open_rejects(&mut claims)?;
     let mut output = claims.open(args.run.output.as_deref())?;
+    shape.map_or(Ok(()), |shape| shape.check(&output))?;
     let stats = args.run.open_stats(&mut claims)?;
     let outcome = if args.looks_twice() {
         select(args, shape, &mut job, &mut claims, output)?
@@ -134,6 +135,9 @@ fn select(
         Some(path) => Some(claims.open(Some(path))?),
         None => None,
     };
+    if let (Some(shape), Some(dropped)) = (shape, &dropped) {
+        shape.check(dropped)?;
+    }
     let _spooled = Spooled::replace(&mut job.input, &job.memory.temp_dir)?;
     let plan = SelectPlan {
         keep: match args.keep {
@@ -177,6 +181,7 @@ impl RowsArg {
             RowsArg::Tsv => Some(RowFormat::Tsv),
             RowsArg::Csv => Some(RowFormat::Csv),
             RowsArg::Jsonl => Some(RowFormat::Jsonl),
+            RowsArg::Parquet => Some(RowFormat::Parquet),
         }
     }
 }
@@ -188,6 +193,7 @@ impl ToArg {
             ToArg::Tsv => Some(RowFormat::Tsv),
             ToArg::Csv => Some(RowFormat::Csv),
             ToArg::Jsonl => Some(RowFormat::Jsonl),
+            ToArg::Parquet => Some(RowFormat::Parquet),
         }
     }
 }
@@ -267,6 +273,7 @@ pub(super) fn report(args: &ReportArgs) -> Result<u8> {
     let mut claims = Claims::new(&job.input.paths).pack_with(job.crew());
     job.rejects = args.input.open_rejects(&mut claims)?;
     let mut output = claims.open(args.run.output.as_deref())?;
+    shape.map_or(Ok(()), |shape| shape.check(&output))?;
     let stats = args.run.open_stats(&mut claims)?;
     let _spooled = Spooled::replace(&mut job.input, &job.memory.temp_dir)?;
     let (survey, outcome) = pipeline::survey(&job, args.top)?;

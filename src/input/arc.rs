@@ -10,13 +10,14 @@
 //!
 //! Source: <https://archive.org/web/researcher/ArcFileFormat.php>.
 
+use super::archive::{Head, Heads};
 use super::decoded::Decoded;
 use super::http_head::{self, set};
-use super::rows::{Flaw, Parser, Row};
+use super::rows::{Flaw, Row};
 use crate::bytes::show;
 use crate::error::Error;
 
-/// Takes ARC files apart: a row for each record but those that describe the file.
+/// The heads of ARC files: a row for each record but those that describe the file.
 pub(super) struct ArcFile {
     /// Longest field in bytes that is kept whole.
     field_bytes_max: usize,
@@ -32,66 +33,36 @@ impl ArcFile {
     }
 }
 
-impl Parser for ArcFile {
-    fn next(&mut self, from: &mut Decoded, row: &mut Row) -> Result<bool, Flaw> {
-        loop {
-            from.skip_all_of(b"\r\n");
-            let at = from.at();
-            if from.ahead(1).is_empty() {
-                return Ok(false);
-            }
-            self.line.clear();
-            if !from.take_until(b"\n", &mut self.line, self.field_bytes_max.saturating_add(1000)) {
-                return Err(Flaw::Cut(at));
-            }
-            let line = self.line.trim_ascii_end();
-            let is_file = line.starts_with(b"filedesc://");
-            // Blanks in URLs are not escaped, so fields are counted from the end; the first record
-            // has the fields of its version, which is told in its block.
-            let count = if is_file && from.ahead(2).starts_with(b"2 ") { 10 } else { self.fields };
-            let count = if is_file && from.ahead(2).starts_with(b"1 ") { 5 } else { count };
-            self.fields = count;
-            let mut fields = line.rsplitn(count, |byte| *byte == b' ');
-            let length =
-                fields.next().and_then(|text| std::str::from_utf8(text).ok()?.parse().ok());
-            let rest: Vec<&[u8]> = fields.collect();
-            let (Some(length), true) = (length, rest.len() == count - 1) else {
-                return Err(Flaw::Shape(Error::input(format!(
-                    "expected an ARC record of {count} fields at byte {at}, found \"{}\"; the file is \
-                     damaged, get it again",
-                    show(&line[..line.len().min(80)])
-                ))));
-            };
-            if !is_file {
-                // From the end: URL, address, date, type, and in version 2 status, checksum, ...
-                let field = |number: usize| rest[rest.len() - 1 - number];
-                let said = |text: &'static [u8]| move |field: &&[u8]| *field != text;
-                set(&mut row.url, field(0));
-                set(&mut row.time, field(2));
-                http_head::look_at(from, length, row);
-                if let Some(mime) = Some(field(3)).filter(said(b"no-type")) {
-                    set(&mut row.mime, mime);
-                }
-                if count == 10 {
-                    for (place, field) in [
-                        (&mut row.status, field(4)),
-                        (&mut row.digest, field(5)),
-                        (&mut row.redirect, field(6)),
-                    ] {
-                        if field != b"-" {
-                            set(place, field);
-                        }
-                    }
-                }
-                row.size.extend_from_slice(length.to_string().as_bytes());
-            }
-            if !from.skip(length) {
-                return Err(Flaw::Cut(at));
-            }
-            if !is_file {
-                return Ok(true);
-            }
+impl Heads for ArcFile {
+    fn read(&mut self, from: &mut Decoded, at: u64, row: &mut Row) -> Result<Head, Flaw> {
+        self.line.clear();
+        if !from.take_until(b"\n", &mut self.line, self.field_bytes_max.saturating_add(1000)) {
+            return Err(Flaw::Cut(at));
         }
+        let line = self.line.trim_ascii_end();
+        let is_file = line.starts_with(b"filedesc://");
+        // Blanks in URLs are not escaped, so fields are counted from the end; the first record
+        // has the fields of its version, which is told in its block.
+        let count = match from.ahead(2) {
+            version if is_file && version.starts_with(b"2 ") => 10,
+            version if is_file && version.starts_with(b"1 ") => 5,
+            _ => self.fields,
+        };
+        self.fields = count;
+        let mut fields = line.rsplitn(count, |byte| *byte == b' ');
+        let length = fields.next().and_then(|text| std::str::from_utf8(text).ok()?.parse().ok());
+        let rest: Vec<&[u8]> = fields.collect();
+        let (Some(length), true) = (length, rest.len() == count - 1) else {
+            return Err(Flaw::Shape(Error::input(format!(
+                "expected an ARC record of {count} fields at byte {at}, found \"{}\"; the file is \
+                 damaged, get it again",
+                show(&line[..line.len().min(80)])
+            ))));
+        };
+        if !is_file {
+            fill(&rest, length, from, row);
+        }
+        Ok(Head { length, is_row: !is_file })
     }
 
     fn unit(&self) -> &'static str {
@@ -99,8 +70,33 @@ impl Parser for ArcFile {
     }
 }
 
+/// Puts into `row` what a head says: its fields but the last, from the end, and that one, `length`.
+fn fill(rest: &[&[u8]], length: u64, from: &mut Decoded, row: &mut Row) {
+    // URL, address, date, type, and in version 2 status, checksum, redirect, ...
+    let field = |number: usize| rest[rest.len() - 1 - number];
+    set(&mut row.url, field(0));
+    set(&mut row.time, field(2));
+    http_head::look_at(from, length, row);
+    if field(3) != b"no-type" {
+        set(&mut row.mime, field(3));
+    }
+    if rest.len() == 9 {
+        for (place, field) in [
+            (&mut row.status, field(4)),
+            (&mut row.digest, field(5)),
+            (&mut row.redirect, field(6)),
+        ] {
+            if field != b"-" {
+                set(place, field);
+            }
+        }
+    }
+    row.size.extend_from_slice(length.to_string().as_bytes());
+}
+
 #[cfg(test)]
 mod tests {
+    use super::super::archive::Archive;
     use super::super::rows::tests::rows;
     use super::*;
 
@@ -127,7 +123,7 @@ mod tests {
     }
 
     fn check(bytes: &str, expected: &[&str], error: Option<&str>) {
-        let (found, told) = rows(Box::new(ArcFile::new(1000)), bytes.as_bytes());
+        let (found, told) = rows(Box::new(Archive(ArcFile::new(1000))), bytes.as_bytes());
         assert_eq!(found, expected);
         match (&told, error) {
             (None, None) => {}

@@ -13,6 +13,7 @@
 //! to return an error to.
 
 mod arc;
+mod archive;
 mod chunk;
 #[cfg(feature = "parquet")]
 mod columns;

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::InputPlan;
 use super::arc::ArcFile;
+use super::archive::Archive;
 use super::chunk::Chunk;
 #[cfg(feature = "parquet")]
 use super::columns::Columns;
@@ -253,8 +254,8 @@ fn parser_of(
     // What is longer makes its row too long for who walks the lines, as it would be on its own.
     let field_bytes_max = plan.chunk_bytes.max(plan.line_bytes_max).max(FIELD_BYTES_MIN);
     match container {
-        Container::Warc => Ok(Box::new(Warc::new(field_bytes_max))),
-        Container::Arc => Ok(Box::new(ArcFile::new(field_bytes_max))),
+        Container::Warc => Ok(Box::new(Archive(Warc::new(field_bytes_max)))),
+        Container::Arc => Ok(Box::new(Archive(ArcFile::new(field_bytes_max)))),
         Container::Sitemap => Ok(Box::new(Sitemap::new(field_bytes_max))),
         #[cfg(feature = "parquet")]
         Container::Parquet if is_packed || origin.size.is_none() => Err(Error::input(

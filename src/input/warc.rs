@@ -10,13 +10,14 @@
 //!
 //! Source: ISO 28500:2017; <https://iipc.github.io/warc-specifications/>.
 
+use super::archive::{Head, Heads};
 use super::decoded::Decoded;
 use super::http_head::{self, set};
-use super::rows::{Flaw, Parser, Row};
+use super::rows::{Flaw, Row};
 use crate::bytes::show;
 use crate::error::Error;
 
-/// Takes WARC files apart. A row for each record of type `response`, `resource`, `revisit` or
+/// The heads of WARC files. A row for each record of type `response`, `resource`, `revisit` or
 /// `conversion`; the others say nothing of a page, or say it twice.
 pub(super) struct Warc {
     /// Longest field in bytes that is kept whole.
@@ -85,38 +86,24 @@ impl Header {
     }
 }
 
-impl Parser for Warc {
-    fn next(&mut self, from: &mut Decoded, row: &mut Row) -> Result<bool, Flaw> {
-        loop {
-            // Two line ends after each block; some writers leave them out, others add more.
-            from.skip_all_of(b"\r\n");
-            let at = from.at();
-            if from.ahead(1).is_empty() {
-                return Ok(false);
-            }
-            self.read_header(from, at)?;
-            let Some(length) = self.header.content_length() else {
-                let found = &self.header.0[4];
-                return Err(Flaw::Shape(Error::input(format!(
-                    "WARC record at byte {at}: expected a number as Content-Length, found \"{}\"; \
-                     the file is damaged, get it again",
-                    show(&found[..found.len().min(80)])
-                ))));
-            };
-            let is_row = self.header.fill(row);
-            if is_row && self.header.is_http() {
-                http_head::look_at(from, length, row);
-            } else if is_row {
-                set(&mut row.mime, &self.header.0[3]);
-            }
-            // A record whose end is missing says nothing.
-            if !from.skip(length) {
-                return Err(Flaw::Cut(at));
-            }
-            if is_row {
-                return Ok(true);
-            }
+impl Heads for Warc {
+    fn read(&mut self, from: &mut Decoded, at: u64, row: &mut Row) -> Result<Head, Flaw> {
+        self.read_header(from, at)?;
+        let Some(length) = self.header.content_length() else {
+            let found = &self.header.0[4];
+            return Err(Flaw::Shape(Error::input(format!(
+                "WARC record at byte {at}: expected a number as Content-Length, found \"{}\"; the file \
+                 is damaged, get it again",
+                show(&found[..found.len().min(80)])
+            ))));
+        };
+        let is_row = self.header.fill(row);
+        if is_row && self.header.is_http() {
+            http_head::look_at(from, length, row);
+        } else if is_row {
+            set(&mut row.mime, &self.header.0[3]);
         }
+        Ok(Head { length, is_row })
     }
 
     fn unit(&self) -> &'static str {
@@ -175,6 +162,7 @@ impl Warc {
 
 #[cfg(test)]
 mod tests {
+    use super::super::archive::Archive;
     use super::super::rows::tests::rows;
     use super::*;
 
@@ -196,7 +184,7 @@ mod tests {
 
     #[track_caller]
     fn check(bytes: &str, expected: &[&str], error: Option<&str>) {
-        let (found, told) = rows(Box::new(Warc::new(100)), bytes.as_bytes());
+        let (found, told) = rows(Box::new(Archive(Warc::new(100))), bytes.as_bytes());
         assert_eq!(found, expected);
         match (&told, error) {
             (None, None) => {}
@@ -306,7 +294,8 @@ mod tests {
     #[test]
     fn long_fields_are_cut() {
         let uri = format!("http://a.test/{}", "x".repeat(5000));
-        let (found, error) = rows(Box::new(Warc::new(100)), response(&uri, PAGE).as_bytes());
+        let (found, error) =
+            rows(Box::new(Archive(Warc::new(100))), response(&uri, PAGE).as_bytes());
         assert!(error.is_none());
         // One byte more than is allowed, so that the line is too long for those behind.
         assert_eq!(found[0].find('|'), Some(101));

@@ -229,10 +229,12 @@ fn write_representatives(
             Ok(Some(line - before))
         },
     )?;
-    if selected.is_done(job)? {
-        Ok(())
-    } else {
-        Err(Error::input("the input has changed between the first and the second reading"))
+    if !selected.is_done(job)? {
+        return Err(Error::input("the input has changed between the first and the second reading"));
+    }
+    match kept {
+        Kept::Rows(writer) => writer.finish(),
+        Kept::Lines(_) => Ok(()),
     }
 }
 
@@ -378,7 +380,7 @@ fn write_clusters(
         let canonical = job.canonicalizer.canonical(&url, &mut scratch).form;
         writer.cluster(&spellings, without_no_host(canonical))?;
     }
-    Ok(())
+    writer.finish()
 }
 
 /// What the first line of an output says.
@@ -408,5 +410,5 @@ fn write_dropped(
         let reason = job.canonicalizer.compare(&full_url(&dropped), &full_url(&kept)).reason();
         writer.row(line + 1, representative.line + 1, &reason, &dropped, &kept)?;
     }
-    Ok(())
+    writer.finish()
 }

@@ -84,22 +84,26 @@ pub fn detect(chunk: &[u8], reading: Reading) -> Result<Layout> {
     }
 }
 
-/// The layout of a file of the format `name` that starts with `chunk`.
+/// The layout of a file of the format `name` that starts with `chunk`: with the columns that its
+/// first lines show, or as the format is by itself. Lines that do not fit are rejects then.
 ///
-/// Failure: an input error that shows the first line, if the format cannot be told from it.
+/// Failure: an input error that shows the first line, if the file has to tell its columns and does
+/// not.
 pub fn as_told(name: &str, chunk: &[u8], reading: Reading) -> Result<Layout> {
     if name == Layout::LINES {
         return Ok(Layout::default());
     }
     let lines = sample(chunk, reading.separator);
+    let known = formats::find(name);
+    let plain = || known.and_then(|format| format.plain).map(|plain| plain());
     if lines.is_empty() {
-        return Ok(Layout::default());
+        return Ok(plain().map(of_format).unwrap_or_default());
     }
-    let format = formats::find(name).and_then(|format| (format.recognize)(&lines));
-    format.map(of_format).ok_or_else(|| {
+    let shown = known.and_then(|format| (format.recognize)(&lines));
+    shown.or_else(plain).map(of_format).ok_or_else(|| {
         Error::input(format!(
-            "no line looks like {name}; the first is \"{}\"; leave out --format to have it \
-             recognized",
+            "no line looks like {name}, which has to tell its columns; the first is \"{}\"; leave out \
+             --format to have it recognized",
             start_of(lines[0])
         ))
     })
@@ -238,7 +242,21 @@ mod tests {
             error.is_input() && told.contains("line 4") && told.contains("--format clf"),
             "{told}"
         );
-        assert!(as_told("squid", log.as_bytes(), READING).unwrap_err().is_input());
-        assert_eq!(as_told("clf", log.as_bytes(), READING).unwrap().name(), "clf");
+    }
+
+    #[test]
+    fn a_format_that_is_told_is_taken() {
+        for format in formats::ALL {
+            let told = as_told(format.name, b"something else is this\n", READING);
+            match (format.plain, told) {
+                (Some(plain), Ok(layout)) => {
+                    assert_eq!((layout.name(), plain().name()), (format.name, format.name));
+                }
+                (None, Err(error)) => assert!(error.is_input(), "{error}"),
+                (_, told) => panic!("{}: {told:?}", format.name),
+            }
+        }
+        assert_eq!(as_told("clf", b"\n\n", READING).unwrap().name(), "clf");
+        assert_eq!(as_told("csv", b"\n\n", READING).unwrap().name(), "lines");
     }
 }

@@ -18,7 +18,7 @@ impl Escapes {
             Escapes::None => return text,
             Escapes::Backslash | Escapes::Json => b'\\',
             Escapes::Quotes => b'"',
-            Escapes::PercentText => b'%',
+            Escapes::PercentText | Escapes::PercentSign => b'%',
         };
         let Some(first) = memchr::memchr(sign, text) else { return text };
         buffer.clear();
@@ -32,6 +32,7 @@ impl Escapes {
                 Escapes::Json => json(rest, buffer),
                 Escapes::Quotes => quotes(rest, buffer),
                 Escapes::PercentText => percent(rest, buffer),
+                Escapes::PercentSign => percent_sign(rest, buffer),
             };
             let plain = &rest[taken..];
             let end = memchr::memchr(sign, plain).unwrap_or(plain.len());
@@ -125,6 +126,16 @@ fn percent(text: &[u8], out: &mut Vec<u8>) -> usize {
     taken
 }
 
+/// `%25` before two hex digits, which then are an escape of the URL itself.
+fn percent_sign(text: &[u8], out: &mut Vec<u8>) -> usize {
+    let taken = match text {
+        [_, b'2', b'5', high, low, ..] if hex::pair(*high, *low).is_some() => 3,
+        _ => 1,
+    };
+    out.push(b'%');
+    taken
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -203,9 +214,34 @@ mod tests {
     }
 
     #[test]
+    fn percent_signs_of_urls() {
+        check(
+            Escapes::PercentSign,
+            &[
+                (b"/a%2520b", b"/a%20b"),
+                (b"/a%20b", b"/a%20b"),
+                (b"/100%2525", b"/100%25"),
+                (b"/%252525", b"/%2525"),
+                (b"/100%25", b"/100%25"),
+                (b"/%25zz%2", b"/%25zz%2"),
+                (b"%25%2541%", b"%25%41%"),
+            ],
+        );
+    }
+
+    /// Every way of escaping.
+    const ALL: [Escapes; 5] = [
+        Escapes::Backslash,
+        Escapes::Json,
+        Escapes::Quotes,
+        Escapes::PercentText,
+        Escapes::PercentSign,
+    ];
+
+    #[test]
     fn what_is_not_escaped_is_borrowed() {
         let text = b"http://a.test/";
-        for escapes in [Escapes::Backslash, Escapes::Json, Escapes::Quotes, Escapes::PercentText] {
+        for escapes in ALL {
             let mut buffer = Vec::new();
             assert!(std::ptr::eq(escapes.undo(text, &mut buffer), text));
         }
@@ -213,7 +249,7 @@ mod tests {
 
     #[test]
     fn any_bytes_are_answered() {
-        for escapes in [Escapes::Backslash, Escapes::Json, Escapes::Quotes, Escapes::PercentText] {
+        for escapes in ALL {
             let signs = br#"\"%ux2d8c0"#;
             for number in 0..signs.len().pow(5) {
                 let text: Vec<u8> =

@@ -81,6 +81,9 @@ pub enum Escapes {
     /// As CloudFront does in user agents: percent and two hex digits, the percent sign escaped once
     /// more or not; in no URL.
     PercentText,
+    /// As CloudFront does in URLs: `%25` for each percent sign, so `%2520` for `%20`. A `%25` that
+    /// no two hex digits follow stays, since a percent sign alone is none of a URL.
+    PercentSign,
 }
 
 /// What a line is to the parser of its format.

@@ -58,6 +58,20 @@ impl<'a> ClusterWriter<'a> {
         }
         Ok(())
     }
+
+    /// Writes what has to come behind the last row.
+    pub fn finish(self) -> Result<()> {
+        self.rows.finish()
+    }
+}
+
+impl Rows<'_> {
+    fn finish(self) -> Result<()> {
+        match self {
+            Rows::Plain(..) => Ok(()),
+            Rows::Shaped(writer) => writer.finish(),
+        }
+    }
 }
 
 /// Writes dropped lines: a header, then `line`, `kept_line`, `rules`, `dropped`, `kept`. Tabs, line
@@ -104,5 +118,10 @@ impl<'a> DroppedWriter<'a> {
                 Cell::Text(kept),
             ]),
         }
+    }
+
+    /// Writes what has to come behind the last row.
+    pub fn finish(self) -> Result<()> {
+        self.rows.finish()
     }
 }

@@ -3,6 +3,8 @@
 
 mod breakdown;
 mod clusters;
+#[cfg_attr(not(feature = "parquet"), path = "no_columns.rs")]
+mod columns;
 mod evaluation;
 mod export;
 mod frames;

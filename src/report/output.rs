@@ -164,6 +164,21 @@ impl Output {
         Output { name, buffer: Vec::with_capacity(BUFFER_BYTES), encoder, pending }
     }
 
+    /// Checks that bytes can go out as they are: no text for a terminal, not packed on their way.
+    /// `what` asks for it.
+    pub(super) fn check_binary(&self, what: &str) -> Result<()> {
+        match self.encoder {
+            Encoder::Plain(_) => Ok(()),
+            Encoder::Terminal(_) => Err(Error::config(format!(
+                "{what}: is nothing for a terminal; name a file with -o"
+            ))),
+            Encoder::Zstd(_) | Encoder::Gzip(_) => Err(Error::config(format!(
+                "{}: {what} is packed by itself; leave .zst or .gz out of the name",
+                self.name
+            ))),
+        }
+    }
+
     /// Writes `bytes`.
     #[inline]
     pub fn write(&mut self, bytes: &[u8]) -> Result<()> {

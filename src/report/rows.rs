@@ -9,13 +9,16 @@
 //!        {"line":2,"kept_line":1,"rules":"case","dropped":"HTTP://A.test/","kept":"http://a.test/"}
 //! ```
 //!
+//! Parquet is written by `columns.rs`.
+//!
 //! What each table holds is told in `tables.rs`, and for people in `docs/outputs.md`.
 
 use super::Output;
+use super::columns::ColumnsFile;
 use super::tables::{Kind, Table};
 use crate::bytes::hex;
 use crate::canonical::Profile;
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// A format of rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +30,9 @@ pub enum RowFormat {
     /// A JSON object on each line (RFC 8259). Bytes that are not UTF-8 are percent-escaped; then
     /// the exact bytes are in a second field, in Base64 (RFC 4648), whose name ends in `_b64`.
     Jsonl,
+    /// Apache Parquet, in builds with the feature `parquet`. Bytes that are not UTF-8 are
+    /// percent-escaped; then the exact bytes are in a second column, whose name ends in `_raw`.
+    Parquet,
 }
 
 impl RowFormat {
@@ -36,6 +42,7 @@ impl RowFormat {
             RowFormat::Tsv => "tsv",
             RowFormat::Csv => "csv",
             RowFormat::Jsonl => "jsonl",
+            RowFormat::Parquet => "parquet",
         }
     }
 }
@@ -48,6 +55,29 @@ pub struct Shape {
     /// Puts an apostrophe before text that a spreadsheet would take for a formula: text that starts
     /// with `=`, `+`, `-`, `@`, a tab or a carriage return. Not in JSON, which no spreadsheet opens.
     pub guards_formulas: bool,
+}
+
+impl Shape {
+    /// Checks that such rows can be written, and to `output`, before anything is read for them.
+    ///
+    /// Failure: a configuration error for Parquet in a build without it, on a terminal, or into a
+    /// name that asks for compression, which no reader of Parquet would undo.
+    pub fn check(self, output: &Output) -> Result<()> {
+        match self.format {
+            RowFormat::Tsv | RowFormat::Csv | RowFormat::Jsonl => Ok(()),
+            RowFormat::Parquet if !cfg!(feature = "parquet") => Err(not_built()),
+            RowFormat::Parquet => output.check_binary("--to parquet"),
+        }
+    }
+}
+
+/// The error for Parquet in a build without it.
+#[cold]
+pub(super) fn not_built() -> Error {
+    Error::config(
+        "--to parquet: this build cannot write Parquet; build it with `--features parquet`, or use \
+         --to tsv, csv or jsonl",
+    )
 }
 
 /// What made the rows; the first line of each output tells.
@@ -77,27 +107,36 @@ pub enum Cell<'a> {
     Null,
 }
 
-/// Writes the rows of one table.
+/// Writes the rows of one table. Without [`RowWriter::finish`] the end may be missing.
 pub struct RowWriter<'a> {
     output: &'a mut Output,
     shape: Shape,
     table: &'static Table,
     row: Vec<u8>,
+    /// The Parquet file, if it is one.
+    columns: Option<Box<ColumnsFile>>,
 }
 
 impl<'a> RowWriter<'a> {
     /// Starts with what made the rows, and with the names of the columns.
+    ///
+    /// Failure: as [`Shape::check`].
     pub fn new(
         output: &'a mut Output,
         shape: Shape,
         table: &'static Table,
         made_by: &Provenance,
     ) -> Result<Self> {
-        let mut writer = RowWriter { output, shape, table, row: Vec::new() };
+        shape.check(output)?;
+        let mut writer = RowWriter { output, shape, table, row: Vec::new(), columns: None };
         let Provenance { profile, rules } = made_by;
         let (version, name) = (env!("CARGO_PKG_VERSION"), table.name);
         let names: Vec<&str> = table.columns.iter().map(|column| column.name).collect();
         let (comment, header) = match shape.format {
+            RowFormat::Parquet => {
+                writer.columns = Some(Box::new(ColumnsFile::new(table, made_by)?));
+                return Ok(writer);
+            }
             RowFormat::Jsonl => {
                 let header = serde_json::json!({
                     "undust": version,
@@ -125,6 +164,9 @@ impl<'a> RowWriter<'a> {
     /// Writes one row. `cells` are as many as the table has columns, and of their kinds.
     pub fn row(&mut self, cells: &[Cell]) -> Result<()> {
         debug_assert_eq!(cells.len(), self.table.columns.len(), "{}", self.table.name);
+        if let Some(columns) = &mut self.columns {
+            return columns.row(cells, self.output);
+        }
         for (at, (cell, column)) in cells.iter().zip(self.table.columns).enumerate() {
             debug_assert!(fits(*cell, column.kind), "{}: {cell:?}", column.name);
             let out = &mut self.row;
@@ -150,7 +192,7 @@ impl<'a> RowWriter<'a> {
                         Cell::Null => {}
                     }
                 }
-                RowFormat::Jsonl => {
+                RowFormat::Jsonl | RowFormat::Parquet => {
                     out.push(if at == 0 { b'{' } else { b',' });
                     push_json_field(out, column.name, *cell);
                 }
@@ -165,18 +207,23 @@ impl<'a> RowWriter<'a> {
     fn end_row(&mut self) -> Result<()> {
         self.row.extend_from_slice(match self.shape.format {
             RowFormat::Csv => b"\r\n",
-            RowFormat::Tsv | RowFormat::Jsonl => b"\n",
+            RowFormat::Tsv | RowFormat::Jsonl | RowFormat::Parquet => b"\n",
         });
         self.output.write(&self.row)?;
         self.row.clear();
         Ok(())
+    }
+
+    /// Writes what has to come behind the last row. Does not publish the output.
+    pub fn finish(self) -> Result<()> {
+        self.columns.map_or(Ok(()), |columns| columns.finish(self.output))
     }
 }
 
 /// Is `cell` of this kind, or nothing?
 fn fits(cell: Cell, kind: Kind) -> bool {
     match cell {
-        Cell::Text(_) => kind == Kind::Text,
+        Cell::Text(_) => kind != Kind::Number,
         Cell::Number(_) => kind == Kind::Number,
         Cell::Null => true,
     }
@@ -297,6 +344,7 @@ mod tests {
         for row in rows {
             writer.row(row).unwrap();
         }
+        writer.finish().unwrap();
         output.publish().unwrap();
         String::from_utf8_lossy(&fs::read(path).unwrap()).into_owned()
     }

@@ -254,7 +254,7 @@ impl Survey {
                 row(breakdown.facet.name(), &one.name, one.counts.duplicate(), &more)?;
             }
         }
-        Ok(())
+        writer.finish()
     }
 
     /// The report as tables.

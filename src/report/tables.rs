@@ -5,6 +5,8 @@
 pub enum Kind {
     /// Bytes, mostly UTF-8.
     Text,
+    /// Text that undust has the words for: always UTF-8.
+    Word,
     /// A number from 0 on, without fraction.
     Number,
 }
@@ -31,6 +33,10 @@ pub struct Table {
 
 const fn text(name: &'static str, about: &'static str) -> Column {
     Column { name, kind: Kind::Text, about }
+}
+
+const fn word(name: &'static str, about: &'static str) -> Column {
+    Column { name, kind: Kind::Word, about }
 }
 
 const fn number(name: &'static str, about: &'static str) -> Column {
@@ -66,7 +72,7 @@ pub static DROPPED: Table = Table {
     columns: &[
         number("line", "the number of the dropped line, from 1"),
         number("kept_line", "the number of the line that is kept instead"),
-        text("rules", "why the two are equal: names of rules, or `identical`"),
+        word("rules", "why the two are equal: names of rules, or `identical`"),
         text("dropped", "the dropped line"),
         text("kept", "the kept line"),
     ],
@@ -76,7 +82,7 @@ pub static DROPPED: Table = Table {
 pub static REPORT: Table = Table {
     name: "report",
     columns: &[
-        text(
+        word(
             "part",
             "`total`, `rejected`, `unparsed`, `rule`, `site-rule`, `cluster`, `host`, `section`, `parameter`, \
              `status`, `time` or `agent`",
@@ -110,7 +116,7 @@ mod tests {
         for table in TABLES {
             assert!(page.contains(&format!("## Table `{}`", table.name)), "{}", table.name);
             for column in table.columns {
-                let kind = if column.kind == Kind::Text { "text" } else { "number" };
+                let kind = if column.kind == Kind::Number { "number" } else { "text" };
                 let row = format!("| `{}` | {kind} | {} |", column.name, column.about);
                 assert!(page.contains(&row), "docs/outputs.md lacks: {row}");
             }

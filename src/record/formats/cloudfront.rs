@@ -2,25 +2,22 @@
 
 use std::sync::Arc;
 
-use super::w3c::{Columns, HEADER};
-use crate::record::{Escapes, Found, LineFormat, Parsed};
+use super::extended::{Dialect, Extended, HEADER};
+use crate::record::{Escapes, LineFormat};
 
-/// A log of CloudFront with the columns of its last header.
+/// Logs of CloudFront.
 ///
 /// - Shape: `-` is nothing. The host is that of the viewer's request (`x-host-header`), or that of
 ///   the distribution where the log is too old for it. User agents are escaped with percent signs,
-///   once or twice; URLs stay as they were logged.
-/// - Source: Amazon CloudFront Developer Guide, "Standard logging reference".
-#[derive(Clone, Debug)]
-pub(crate) struct CloudFront(Columns);
-
-impl CloudFront {
-    /// The format of the lines behind `header`, which starts with `#Fields:`; `None` if it does
-    /// not.
-    pub(crate) fn new(header: &[u8]) -> Option<CloudFront> {
-        Columns::read(header, b'\t', Escapes::PercentText).map(CloudFront)
-    }
-}
+///   once or twice. In URLs each percent sign of the request is written `%25`.
+/// - Source: Amazon CloudFront Developer Guide, "Standard logging reference", and "Standard log
+///   file format" for the escapes.
+static CLOUDFRONT: Dialect = Dialect {
+    name: "cloudfront",
+    separator: b'\t',
+    url_escapes: Escapes::PercentSign,
+    text_escapes: Escapes::PercentText,
+};
 
 /// The format of the first header in `lines`, if it names a column of CloudFront's own or tabs are
 /// in the line behind it.
@@ -34,41 +31,23 @@ pub(crate) fn recognize(lines: &[&[u8]]) -> Option<Arc<dyn LineFormat>> {
         Some(line) => line.contains(&b'\t'),
         None => has_own,
     };
-    let format = CloudFront::new(header)?;
-    (is_tabbed && format.0.has_target()).then(|| Arc::new(format) as _)
-}
-
-impl LineFormat for CloudFront {
-    fn name(&self) -> &'static str {
-        "cloudfront"
-    }
-
-    fn describe(&self) -> String {
-        self.0.describe()
-    }
-
-    #[inline]
-    fn parse<'a>(&self, line: &'a [u8], found: &mut Found<'a>) -> Parsed {
-        self.0.parse(line, found)
-    }
-
-    fn after(&self, line: &[u8]) -> Option<Arc<dyn LineFormat>> {
-        CloudFront::new(line).map(|format| Arc::new(format) as _)
-    }
-
-    fn header_prefix(&self) -> &'static [u8] {
-        HEADER
-    }
+    let format = Extended::new(header, &CLOUDFRONT)?;
+    (is_tabbed && format.has_target()).then(|| Arc::new(format) as _)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::record::formats::samples;
+    use crate::record::{Found, Parsed};
     use crate::reject::Reject;
 
     const FIELDS: &[u8] = b"#Fields: date time x-edge-location sc-bytes c-ip cs-method cs(Host) \
         cs-uri-stem sc-status cs(Referer) cs(User-Agent) cs-uri-query x-host-header cs-protocol";
+
+    fn cloudfront(header: &[u8]) -> Option<Extended> {
+        Extended::new(header, &CLOUDFRONT)
+    }
 
     fn parse<'a>(format: &dyn LineFormat, line: &'a [u8]) -> (Parsed, Found<'a>) {
         let mut found = Found::default();
@@ -77,25 +56,25 @@ mod tests {
 
     #[test]
     fn records() {
-        let format = CloudFront::new(FIELDS).unwrap();
+        let format = cloudfront(FIELDS).unwrap();
         let line =
-            b"2015-08-06\t09:43:06\tFRA2-C1\t124\t192.0.2.1\tGET\td1.cloudfront.test\t/a%20b\
+            b"2015-08-06\t09:43:06\tFRA2-C1\t124\t192.0.2.1\tGET\td1.cloudfront.test\t/a%2520b\
             \t200\t-\tMozilla/5.0%2520(X11)\tc=%25\twww.a.test\thttps";
         let (parsed, found) = parse(&format, line);
         assert_eq!(parsed, Parsed::Record);
-        assert_eq!((found.target, found.query), (&b"/a%20b"[..], &b"c=%25"[..]));
+        assert_eq!((found.target, found.query), (&b"/a%2520b"[..], &b"c=%25"[..]));
         assert_eq!((found.host, found.scheme), (&b"www.a.test"[..], &b"https"[..]));
-        assert_eq!(found.escapes, Escapes::None, "URLs stay as they are");
+        let mut buffer = Vec::new();
+        assert_eq!(found.escapes.undo(found.target, &mut buffer), b"/a%20b", "as it was asked for");
         let fields = found.fields;
         assert_eq!((fields.status, fields.size), (&b"200"[..], &b"124"[..]));
         assert_eq!(fields.referrer, b"");
-        let mut buffer = Vec::new();
         assert_eq!(fields.escapes.undo(fields.agent, &mut buffer), b"Mozilla/5.0 (X11)");
     }
 
     #[test]
     fn lines() {
-        let format = CloudFront::new(b"#Fields: cs-uri-stem cs(Host) cs-uri-query").unwrap();
+        let format = cloudfront(b"#Fields: cs-uri-stem cs(Host) cs-uri-query").unwrap();
         for (line, expected, host) in [
             (&b"/\td1.test\t-"[..], Parsed::Record, &b"d1.test"[..]),
             (b"/a b\td1.test\t-", Parsed::Record, b"d1.test"),
@@ -130,7 +109,7 @@ mod tests {
                 "GET https://www.a.test /search ?q=red%20shoes&page=2 200",
                 "GET https://www.a.test /search ?page=2&q=red%20shoes 200",
                 "GET http://a.test /img/logo.png ? 304",
-                "HEAD https://www.a.test /docs/a%2520b.pdf ? 404",
+                "HEAD https://www.a.test /docs/a%20b.pdf ? 404",
             ]
         );
     }

@@ -243,7 +243,7 @@ const USUAL: &[(Part, &[&str])] = &[
 
 impl Json {
     /// Lines with the usual places.
-    fn usual(name: &'static str) -> Json {
+    pub(crate) fn usual(name: &'static str) -> Json {
         let mut json = Json::with_fields(&FieldMap::default()).expect("usual places are short");
         json.name = name;
         json

@@ -7,6 +7,7 @@ pub(crate) mod cdxj;
 pub(crate) mod cloudfront;
 pub(crate) mod crawllog;
 pub(crate) mod csv;
+mod extended;
 mod field_map;
 pub(crate) mod json;
 pub(crate) mod log_format;
@@ -20,7 +21,9 @@ pub(crate) mod w3c;
 
 pub use field_map::FieldMap;
 
-use super::line_format::Recognize;
+use std::sync::Arc;
+
+use super::line_format::{LineFormat, Recognize};
 
 /// A format by name.
 #[derive(Debug)]
@@ -31,6 +34,8 @@ pub struct KnownFormat {
     pub about: &'static str,
     /// Whether a sample may be of it.
     pub recognize: Recognize,
+    /// The format of a file that nothing is known of; `None` if its columns are told by the file.
+    pub plain: Option<fn() -> Arc<dyn LineFormat>>,
 }
 
 /// All formats but lists, the most specific first: of equally good ones the first is taken.
@@ -39,70 +44,98 @@ pub const ALL: &[KnownFormat] = &[
         name: "alb",
         about: "access log of an application load balancer of AWS",
         recognize: alb::recognize,
+        plain: Some(|| Arc::new(alb::Balancer::Application)),
     },
     KnownFormat {
         name: "elb",
         about: "access log of a classic load balancer of AWS",
         recognize: alb::recognize_classic,
+        plain: Some(|| Arc::new(alb::Balancer::Classic)),
     },
-    KnownFormat { name: "squid", about: "native access log of Squid", recognize: squid::recognize },
+    KnownFormat {
+        name: "squid",
+        about: "native access log of Squid",
+        recognize: squid::recognize,
+        plain: Some(|| Arc::new(squid::Squid)),
+    },
     KnownFormat {
         name: "access",
         about: "access log; its columns are told by the first lines",
         recognize: access::recognize,
+        plain: None,
     },
     KnownFormat {
         name: "vhost",
         about: "access log, common or combined, with a host in front",
         recognize: access::recognize_vhost,
+        plain: Some(|| Arc::new(access::Access::vhost())),
     },
     KnownFormat {
         name: "combined",
         about: "access log of Apache or nginx, with referrer and agent",
         recognize: access::recognize_combined,
+        plain: Some(|| Arc::new(access::Access::combined())),
     },
     KnownFormat {
         name: "clf",
         about: "access log in the common log format",
         recognize: access::recognize_clf,
+        plain: Some(|| Arc::new(access::Access::clf())),
     },
     KnownFormat {
         name: "cloudfront",
         about: "standard log of Amazon CloudFront",
         recognize: cloudfront::recognize,
+        plain: None,
     },
-    KnownFormat { name: "w3c", about: "W3C extended log: IIS, proxies", recognize: w3c::recognize },
-    KnownFormat { name: "cdx", about: "index of a web archive", recognize: cdx::recognize },
+    KnownFormat {
+        name: "w3c",
+        about: "W3C extended log: IIS, proxies",
+        recognize: w3c::recognize,
+        plain: None,
+    },
+    KnownFormat {
+        name: "cdx",
+        about: "index of a web archive",
+        recognize: cdx::recognize,
+        plain: None,
+    },
     KnownFormat {
         name: "cdxj",
         about: "index of a web archive, with JSON",
         recognize: cdxj::recognize,
+        plain: Some(|| Arc::new(cdxj::Cdxj::new())),
     },
     KnownFormat {
         name: "crawllog",
         about: "crawl log of Heritrix",
         recognize: crawllog::recognize,
+        plain: Some(|| Arc::new(crawllog::CrawlLog)),
     },
     KnownFormat {
         name: "caddy",
         about: "access log of Caddy, in JSON",
         recognize: json::recognize_caddy,
+        plain: Some(|| Arc::new(json::Json::usual("caddy"))),
     },
     KnownFormat {
         name: "nginx-json",
         about: "access log of nginx, in JSON",
         recognize: json::recognize_nginx,
+        plain: Some(|| Arc::new(json::Json::usual("nginx-json"))),
     },
     KnownFormat {
         name: "jsonl",
         about: "JSON lines with a URL in them",
         recognize: json::recognize,
+        plain: Some(|| Arc::new(json::Json::usual("jsonl"))),
     },
-    KnownFormat { name: "tsv", about: "table with tabs", recognize: tsv::recognize },
+    KnownFormat { name: "tsv", about: "table with tabs", recognize: tsv::recognize, plain: None },
     KnownFormat {
         name: "csv",
         about: "table with commas or semicolons",
         recognize: csv::recognize,
+        plain: None,
     },
 ];
 
@@ -118,15 +151,15 @@ pub fn names() -> impl Iterator<Item = (&'static str, &'static str)> {
 }
 
 /// The format of the rows of a container of the kind `name`, which `input` makes.
-pub fn rows(name: &'static str) -> std::sync::Arc<dyn super::LineFormat> {
-    std::sync::Arc::new(rows::Rows::new(name))
+pub fn rows(name: &'static str) -> Arc<dyn LineFormat> {
+    Arc::new(rows::Rows::new(name))
 }
 
 /// The format of a log that a server was told to write as `text`: nginx's `log_format`, Apache's
 /// `LogFormat`, or a name such as `combined`.
 ///
 /// Failure: a configuration error with the place in `text`, what was found there, and what to do.
-pub fn log_format(text: &str) -> crate::error::Result<std::sync::Arc<dyn super::LineFormat>> {
+pub fn log_format(text: &str) -> crate::error::Result<Arc<dyn LineFormat>> {
     log_format::compile(text)
 }
 
@@ -138,7 +171,7 @@ pub fn with_fields(
     name: Option<&str>,
     lines: &[&[u8]],
     fields: &FieldMap,
-) -> crate::error::Result<std::sync::Arc<dyn super::LineFormat>> {
+) -> crate::error::Result<Arc<dyn LineFormat>> {
     let first = lines.first().copied().unwrap_or_default();
     let name = name.unwrap_or_else(|| match first {
         [b'"', ..] => "csv",
@@ -147,9 +180,9 @@ pub fn with_fields(
         _ => "csv",
     });
     Ok(match name {
-        "csv" => std::sync::Arc::new(csv::Csv::with_fields(first, fields)?),
-        "tsv" => std::sync::Arc::new(tsv::Tsv::with_fields(first, fields)?),
-        "jsonl" | "caddy" | "nginx-json" => std::sync::Arc::new(json::Json::with_fields(fields)?),
+        "csv" => Arc::new(csv::Csv::with_fields(first, fields)?),
+        "tsv" => Arc::new(tsv::Tsv::with_fields(first, fields)?),
+        "jsonl" | "caddy" | "nginx-json" => Arc::new(json::Json::with_fields(fields)?),
         name => {
             return Err(crate::error::Error::config(format!(
                 "--field: {name} has no columns to choose from; leave it out, or use csv, tsv or \

@@ -12,6 +12,7 @@ mod logs;
 mod memory;
 mod messages;
 mod output;
+mod parquet;
 mod rows;
 mod rule_files;
 
