@@ -15,10 +15,9 @@ check:
 	$(CARGO) clippy --locked --lib --no-default-features -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --no-deps
 
-## All tests: with the feature parquet, without it what is then refused, and the readers by other hands.
+## All tests, with the feature parquet, and the readers by other hands.
 test:
 	$(CARGO) test --locked --features parquet
-	$(CARGO) test --locked --test it -- parquet
 	$(MAKE) differential
 
 ## URLs and rows against other readers (warcio, DuckDB, Arrow, ...). Needs Python 3.11 with venv; a network for the first run.
