@@ -51,12 +51,19 @@ impl Reach {
 pub(super) struct Candidate {
     pub(super) act: Act,
     pub(super) reach: Reach,
+    /// Is it in force already, so that only others are tried?
+    pub(super) settled: bool,
 }
 
 impl Candidate {
     /// The candidate that does `act` everywhere.
     pub(super) fn new(act: Act) -> Candidate {
-        Candidate { act, reach: Reach::All }
+        Candidate::within(act, Reach::All)
+    }
+
+    /// The candidate that does `act` within `reach`.
+    pub(super) fn within(act: Act, reach: Reach) -> Candidate {
+        Candidate { act, reach, settled: false }
     }
 }
 

@@ -289,6 +289,11 @@ impl Forms {
     pub(super) fn fired_on(&self, link: u32) -> &[Fired] {
         &self.fired[self.rows[link as usize].range()]
     }
+
+    /// The groups: links with one key, at least two of them.
+    pub(super) fn groups(&self) -> impl Iterator<Item = &[(u64, u32)]> {
+        self.keys.chunk_by(|a, b| a.0 == b.0).filter(|group| group.len() > 1)
+    }
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@
 
 mod bounds;
 mod candidates;
+mod classes;
 mod decay;
 mod emit;
 mod forms;
@@ -25,6 +26,7 @@ mod site;
 mod softly;
 mod table;
 mod trials;
+mod versions;
 mod votes;
 
 pub use observation::Observation;
@@ -36,6 +38,8 @@ use std::collections::BTreeMap;
 use crate::canonical::{Canonicalizer, DustRule, Guard, Profile, Trap};
 use candidates::{Act, Candidate};
 use handlers::Handlers;
+use paths::PathAct;
+use priors::BAR;
 use screen::Screen;
 use select::{Court, Judged};
 use signal::Calibration;
@@ -152,31 +156,74 @@ fn judge(
     calibration: &mut Calibration,
 ) -> (Vec<Judged>, Screen) {
     let votes = votes::collect(table, softs, calibration);
-    let screen = screen::screen(table, softs, &handlers.of_path, calibration);
     let natures = priors::natures(table);
-    let mut candidates: Vec<Candidate> = propose::places(table, &votes, &screen);
-    candidates.extend(propose::parameters(&votes, &screen, &natures));
-    candidates.sort_by(|a, b| a.act.cmp(&b.act));
-    let judged = {
-        let court = Court { table, handlers: &handlers.of_path, calibration, natures: &natures };
-        let judged = court.judge(candidates.clone());
-        if calibration.is_steady() {
-            return (judged, screen);
-        }
-        judged
+    let controls = propose::controls(table, &votes, &natures);
+    recalibrate(table, &handlers.of_path, None, &controls, calibration);
+    let screen = screen::screen(table, softs, &handlers.of_path, calibration);
+    let proposed = |screen: &Screen, bar: f64| {
+        let mut candidates: Vec<Candidate> = propose::places(table, &votes, screen, bar);
+        candidates.extend(propose::parameters(&votes, screen, &natures, bar));
+        candidates.sort_by(|a, b| a.act.cmp(&b.act));
+        candidates
     };
-    // Pages do not agree with themselves: how far is measured anew, page by page, now that it is
-    // known which URLs are likely to be one.
-    let likely: Vec<Candidate> = judged.into_iter().map(|one| one.candidate).collect();
-    let forms = forms::forms(table, &handlers.of_path, &likely);
-    let mut pages = vec![0; table.links.len()];
-    for (key, link) in &forms.keys {
-        pages[*link as usize] = *key;
+    let court = |calibration: &Calibration, by_classes: bool, candidates: Vec<Candidate>| {
+        let (handlers, natures) = (handlers.of_path.as_slice(), natures.as_slice());
+        Court { table, handlers, calibration, natures, by_classes }.judge(candidates)
+    };
+    let candidates = proposed(&screen, BAR);
+    let mut judged = court(calibration, false, candidates.clone());
+    if !calibration.is_steady() {
+        // How far they do not is measured anew, page by page, now that it is known which URLs are
+        // likely to be one.
+        let likely: Vec<Candidate> = judged.into_iter().map(|one| one.candidate).collect();
+        recalibrate(table, &handlers.of_path, Some(&likely), &controls, calibration);
+        judged = court(calibration, false, candidates);
     }
-    *calibration = Calibration::measure(table, Some(&pages));
-    let court = Court { table, handlers: &handlers.of_path, calibration, natures: &natures };
-    (court.judge(candidates), screen)
+    if calibration.confirms || table.signal != Signal::Digest {
+        return (judged, screen);
+    }
+    // What pages with versions hide from a look at two URLs is tried once more, beside what holds.
+    let (held, failed): (Vec<Judged>, Vec<Judged>) =
+        judged.into_iter().partition(|one| one.holds && !one.prior.guarded);
+    let settled = |one: &Judged| Candidate { settled: true, ..one.candidate.clone() };
+    let mut new = proposed(&screen, VERSIONS_BAR);
+    new.retain(|one| one.act != Act::Path(PathAct::FoldCase));
+    let candidates = propose::beside(held.iter().map(settled).collect(), new);
+    let again = court(calibration, true, candidates);
+    let again = again.into_iter().filter(|one| !one.candidate.settled && one.holds);
+    let mut judged = held;
+    judged.extend(again);
+    let is_new = |one: &Judged| judged.iter().all(|other| other.candidate.act != one.candidate.act);
+    let failed: Vec<Judged> = failed.into_iter().filter(is_new).collect();
+    judged.extend(failed);
+    judged.sort_by(|a, b| a.candidate.act.cmp(&b.candidate.act));
+    (judged, screen)
 }
+
+/// Measures what equal contents are worth: by recaptures, page by page if `likely` candidates tell
+/// what a page is, and by the `controls`.
+fn recalibrate(
+    table: &Table,
+    handlers: &[u32],
+    likely: Option<&[Candidate]>,
+    controls: &[Candidate],
+    calibration: &mut Calibration,
+) {
+    let pages = likely.map(|likely| {
+        let forms = forms::forms(table, handlers, likely);
+        let mut pages = vec![0; table.links.len()];
+        for (key, link) in &forms.keys {
+            pages[*link as usize] = *key;
+        }
+        pages
+    });
+    let measured = Calibration::measure(table, pages.as_deref());
+    let versions = versions::measure(table, handlers, &measured, controls);
+    *calibration = measured.with(versions);
+}
+
+/// The least rate of agreement of single URLs at which pages with versions may still be one.
+const VERSIONS_BAR: f64 = 0.6;
 
 /// Is a candidate worth telling?
 fn is_told(one: &Judged) -> bool {

@@ -32,6 +32,13 @@ pub(super) struct Prior {
     pub(super) listed: bool,
 }
 
+impl Prior {
+    /// Is it of a kind that holds on most sites where anything speaks for it?
+    pub(super) fn is_usual(&self) -> bool {
+        self.belief == USUAL
+    }
+}
+
 /// The rate that rules must have: 95 of 100 pages.
 pub(super) const BAR: f64 = 0.95;
 

@@ -6,9 +6,10 @@ use super::candidates::{Act, Candidate, Reach};
 use super::paths::{PathAct, Template};
 use super::priors::{Nature, first_values};
 use super::screen::Screen;
-use super::select::{CONTRADICTION_OF_HANDLER, contradicts, exceptions, is_below_bar};
+use super::select::{CONTRADICTION, CONTRADICTION_OF_HANDLER, exceptions, is_below};
 use super::table::Table;
 use super::trials::Tally;
+use super::versions;
 use super::votes::Votes;
 use crate::limits::MINE_CANDIDATES_MAX;
 
@@ -21,10 +22,20 @@ const TEXTS_MAX: usize = 6;
 /// Most values of one parameter that are tried as its default.
 const DEFAULTS_MAX: usize = 4;
 
+/// The site's own name stands for its hosts if it has one of so many URLs that the most used host
+/// has. Reason: a domain that hardly anything is served under may not stay.
+const OWN_NAME_SHARE: u64 = 10;
+
+/// First labels of hosts that copy others, digits and what follows left out.
+const COPIES: [&[u8]; 14] = [
+    b"mirror", b"mirrors", b"m", b"mobile", b"wap", b"cdn", b"cache", b"backup", b"origin", b"old",
+    b"archive", b"proxy", b"alias", b"copy",
+];
+
 /// Proposes candidates for hosts, ports, scheme and paths.
-pub(super) fn places(table: &Table, votes: &Votes, screen: &Screen) -> Vec<Candidate> {
+pub(super) fn places(table: &Table, votes: &Votes, screen: &Screen, bar: f64) -> Vec<Candidate> {
     let mut out: Vec<Act> = Vec::new();
-    hosts(table, votes, screen, &mut out);
+    hosts(table, votes, screen, bar, &mut out);
     // Where letters are folded first, what is spelled in capitals never meets a rule.
     let folds = votes.get(&Act::Path(PathAct::FoldCase)).is_some_and(|count| *count >= VOTES_MIN);
     let meets = |act: &Act| !folds || !matches!(act, Act::Path(path) if path.has_capitals());
@@ -53,6 +64,18 @@ pub(super) fn places(table: &Table, votes: &Votes, screen: &Screen) -> Vec<Candi
         out.extend(list.iter().map(|(_, path)| Act::Path((*path).clone())));
     }
     keep_one_direction(&mut out);
+    out.sort();
+    out.dedup();
+    out.truncate(MINE_CANDIDATES_MAX / 4);
+    out.into_iter().map(Candidate::new).collect()
+}
+
+/// The candidates that pages cannot know of, as far as contents or redirects ask for them.
+pub(super) fn controls(table: &Table, votes: &Votes, natures: &[Nature]) -> Vec<Candidate> {
+    let asked = votes.iter().filter(|(_, count)| **count >= VOTES_MIN).map(|(act, _)| act);
+    let listed = (0..natures.len() as u32).filter(|name| natures[*name as usize].listed);
+    let mut out: Vec<Act> = asked.cloned().chain(listed.map(Act::Drop)).collect();
+    out.retain(|act| versions::is_control(table, natures, act));
     out.sort();
     out.dedup();
     out.truncate(MINE_CANDIDATES_MAX / 4);
@@ -99,7 +122,7 @@ fn keep_one_direction(acts: &mut Vec<Act>) {
 }
 
 /// Hosts that are one: joined where pairs agree, and each sent to the representative.
-fn hosts(table: &Table, votes: &Votes, screen: &Screen, out: &mut Vec<Act>) {
+fn hosts(table: &Table, votes: &Votes, screen: &Screen, bar: f64, out: &mut Vec<Act>) {
     let mut parent: Vec<u32> = (0..table.hosts.len() as u32).collect();
     fn root(parent: &mut [u32], mut host: u32) -> u32 {
         while parent[host as usize] != host {
@@ -111,7 +134,7 @@ fn hosts(table: &Table, votes: &Votes, screen: &Screen, out: &mut Vec<Act>) {
     for (act, count) in votes {
         let Act::Host(a, b) = act else { continue };
         let alone = screen.hosts.get(&(*a, *b)).copied().unwrap_or_default();
-        if *count < VOTES_MIN || contradicts(&alone) {
+        if *count < VOTES_MIN || is_below(&alone, bar, CONTRADICTION) {
             continue;
         }
         let (a, b) = (root(&mut parent, *a), root(&mut parent, *b));
@@ -127,20 +150,66 @@ fn hosts(table: &Table, votes: &Votes, screen: &Screen, out: &mut Vec<Act>) {
         groups.entry(root).or_default().push(host);
     }
     for group in groups.values().filter(|group| group.len() > 1) {
-        // A name before an address, then what is used most, then the shortest.
+        // A name before an address, the site's own name before that of a copy, then what is used
+        // most, then the shortest.
+        let most = group.iter().map(|host| links[*host as usize]).max().unwrap_or(0);
         let rank = |host: &&u32| {
-            let name = &table.hosts[**host as usize];
+            let (name, used) = (&table.hosts[**host as usize], links[**host as usize]);
             let address = super::site::is_address(name);
-            (address, std::cmp::Reverse(links[**host as usize]), name.len(), name.clone())
+            let own = is_own_name(name) && used * OWN_NAME_SHARE >= most;
+            let used = std::cmp::Reverse(used);
+            (address, !own, is_name_of_copy(name), used, name.len(), name.clone())
         };
         let best = group.iter().min_by_key(rank).expect("a group has members");
         out.extend(group.iter().filter(|host| *host != best).map(|host| Act::Host(*host, *best)));
     }
 }
 
+/// Is the host the site's registrable domain, or that with `www`?
+fn is_own_name(host: &[u8]) -> bool {
+    let bare = host.strip_prefix(b"www.").unwrap_or(host);
+    super::site::site_of(bare) == bare
+}
+
+/// Does the first label of the host say that it is a copy of another?
+fn is_name_of_copy(host: &[u8]) -> bool {
+    let first = host.split(|byte| *byte == b'.').next().unwrap_or(host);
+    let stem = first.iter().position(|byte| byte.is_ascii_digit() || *byte == b'-');
+    let stem = &first[..stem.unwrap_or(first.len())];
+    COPIES.contains(&stem) || stem == b"www" && first.len() > 3
+}
+
+/// The candidates that are in force with those that are tried beside them: none twice, none that
+/// writes what another takes away.
+pub(super) fn beside(settled: Vec<Candidate>, new: Vec<Candidate>) -> Vec<Candidate> {
+    let drops = |act: &Act| match act {
+        Act::Drop(name) | Act::Default(name, _) => Some(*name),
+        _ => None,
+    };
+    let meets = |one: &Act, other: &Act| match (one, other) {
+        (Act::Host(a, b), Act::Host(from, to)) => from == a || from == b || to == a,
+        (Act::Default(..), Act::Default(..)) => one == other,
+        _ => one == other || drops(one).is_some() && drops(one) == drops(other),
+    };
+    let mut acts: Vec<Act> = settled.iter().map(|one| one.act.clone()).collect();
+    let is_free = |one: &Candidate| !settled.iter().any(|before| meets(&before.act, &one.act));
+    let new: Vec<Candidate> = new.into_iter().filter(is_free).collect();
+    acts.extend(new.iter().map(|one| one.act.clone()));
+    keep_one_direction(&mut acts);
+    let mut out: Vec<Candidate> = settled.into_iter().chain(new).collect();
+    out.retain(|one| one.settled || acts.contains(&one.act));
+    out.sort_by(|a, b| a.act.cmp(&b.act));
+    out
+}
+
 /// Proposes candidates for parameters: those that contents ask for, where nothing that was seen of
-/// them alone speaks against it.
-pub(super) fn parameters(votes: &Votes, screen: &Screen, natures: &[Nature]) -> Vec<Candidate> {
+/// them alone speaks against a rate at `bar`.
+pub(super) fn parameters(
+    votes: &Votes,
+    screen: &Screen,
+    natures: &[Nature],
+    bar: f64,
+) -> Vec<Candidate> {
     let listed = |name: u32| natures[name as usize].listed;
     // What counts through a list is a default at its first value, if anything.
     let first = first_values();
@@ -164,8 +233,8 @@ pub(super) fn parameters(votes: &Votes, screen: &Screen, natures: &[Nature]) -> 
             Act::Drop(name) if !listed(*name) && !starts(*name) => {
                 let none = Vec::new();
                 let handlers = seen.get(name).unwrap_or(&none);
-                if let Some(reach) = reach(handlers) {
-                    out.push(Candidate { act: act.clone(), reach });
+                if let Some(reach) = reach(handlers, bar) {
+                    out.push(Candidate::within(act.clone(), reach));
                 }
             }
             Act::Default(name, value) => {
@@ -187,10 +256,10 @@ pub(super) fn parameters(votes: &Votes, screen: &Screen, natures: &[Nature]) -> 
 }
 
 /// Where a parameter may be dropped, by what was seen of it alone; `None`: nowhere.
-fn reach(handlers: &[(u32, Tally)]) -> Option<Reach> {
+fn reach(handlers: &[(u32, Tally)], bar: f64) -> Option<Reach> {
     let bad: BTreeSet<u32> = handlers
         .iter()
-        .filter(|(_, tally)| is_below_bar(tally, CONTRADICTION_OF_HANDLER))
+        .filter(|(_, tally)| is_below(tally, bar, CONTRADICTION_OF_HANDLER))
         .map(|(handler, _)| *handler)
         .collect();
     let mut all = Tally::default();
@@ -202,9 +271,9 @@ fn reach(handlers: &[(u32, Tally)]) -> Option<Reach> {
         }
     }
     if bad.is_empty() {
-        return (!contradicts(&all)).then_some(Reach::All);
+        return (!is_below(&all, bar, CONTRADICTION)).then_some(Reach::All);
     }
-    if contradicts(&rest) || rest.good < 2 {
+    if is_below(&rest, bar, CONTRADICTION) || rest.good < 2 {
         return None;
     }
     let good = handlers.iter().filter(|(handler, tally)| tally.good > 0 && !bad.contains(handler));
@@ -221,10 +290,41 @@ mod tests {
 
     #[test]
     fn where_a_parameter_may_go() {
-        assert_eq!(reach(&[]), Some(Reach::All));
-        assert_eq!(reach(&[(1, tally(5, 5)), (2, tally(9, 9))]), Some(Reach::All));
-        assert_eq!(reach(&[(1, tally(0, 5)), (2, tally(0, 9))]), None);
-        assert_eq!(reach(&[(1, tally(0, 5)), (2, tally(9, 9))]), Some(Reach::Only([2].into())));
+        assert_eq!(reach(&[], 0.95), Some(Reach::All));
+        assert_eq!(reach(&[(1, tally(5, 5)), (2, tally(9, 9))], 0.95), Some(Reach::All));
+        assert_eq!(reach(&[(1, tally(0, 5)), (2, tally(0, 9))], 0.95), None);
+        assert_eq!(
+            reach(&[(1, tally(0, 5)), (2, tally(9, 9))], 0.95),
+            Some(Reach::Only([2].into()))
+        );
+    }
+
+    #[test]
+    fn names_of_copies() {
+        for (host, own, copy) in [
+            ("a.org", true, false),
+            ("www.a.org", true, false),
+            ("shop.a.org", false, false),
+            ("mirror.a.org", false, true),
+            ("mirror2.a.org", false, true),
+            ("www2.a.org", false, true),
+            ("m.a.org", false, true),
+            ("mail.a.org", false, false),
+            ("www.shop.a.org", false, false),
+        ] {
+            let host = host.as_bytes();
+            assert_eq!((is_own_name(host), is_name_of_copy(host)), (own, copy), "{host:?}");
+        }
+    }
+
+    #[test]
+    fn beside_what_is_in_force() {
+        let settled = Candidate { settled: true, ..Candidate::new(Act::Drop(1)) };
+        let new = [Act::Drop(1), Act::Default(1, 5), Act::Drop(2), Act::Default(3, 5)];
+        let all = beside(vec![settled], new.into_iter().map(Candidate::new).collect());
+        let acts: Vec<(Act, bool)> = all.into_iter().map(|one| (one.act, one.settled)).collect();
+        let expected = [(Act::Drop(1), true), (Act::Drop(2), false), (Act::Default(3, 5), false)];
+        assert_eq!(acts, expected);
     }
 
     #[test]

@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 
 use super::bounds::{BELIEF_ERROR, Channel, binomial_tail, doubt, normal_tail, score, wilson};
 use super::candidates::{Act, Candidate, Reach};
+use super::classes;
+use super::forms::forms;
 use super::hearing::Hearing;
 use super::paths::PathAct;
 use super::priors::{BAR, Nature, Prior, prior};
@@ -36,6 +38,8 @@ pub(super) struct Court<'a> {
     pub(super) handlers: &'a [u32],
     pub(super) calibration: &'a Calibration,
     pub(super) natures: &'a [Nature],
+    /// Are classes of URLs compared, for pages that have versions?
+    pub(super) by_classes: bool,
 }
 
 /// The channel through which the trials of a tally were seen.
@@ -45,7 +49,7 @@ fn channel(tally: &Tally) -> Channel {
 
 /// How unlikely failures must be under a rate at the bar before a candidate goes: for a candidate,
 /// and for one of its many handlers.
-const CONTRADICTION: f64 = 0.005;
+pub(super) const CONTRADICTION: f64 = 0.005;
 pub(super) const CONTRADICTION_OF_HANDLER: f64 = 0.001;
 
 /// Does the tally contradict a rate at the bar?
@@ -54,16 +58,31 @@ pub(super) fn contradicts(tally: &Tally) -> bool {
 }
 
 /// Are so few agreements less likely than `chance` if the rate is at the bar?
-pub(super) fn is_below_bar(tally: &Tally, chance: f64) -> bool {
-    tally.bad() >= 2 && binomial_tail(tally.good, tally.trials, BAR * tally.mean_same()) < chance
+fn is_below_bar(tally: &Tally, chance: f64) -> bool {
+    is_below(tally, BAR, chance)
+}
+
+/// Are so few agreements less likely than `chance` if the rate is `bar`?
+pub(super) fn is_below(tally: &Tally, bar: f64, chance: f64) -> bool {
+    tally.bad() >= 2 && binomial_tail(tally.good, tally.trials, bar * tally.mean_same()) < chance
 }
 
 impl Court<'_> {
+    /// Tries the candidates.
+    fn hear(&self, hearing: &mut Hearing<'_>, candidates: &[Candidate]) -> Vec<Trials> {
+        let mut trials = hearing.hear(candidates);
+        if self.by_classes {
+            let forms = forms(self.table, self.handlers, candidates);
+            classes::weigh(self.table, self.handlers, self.calibration, &forms, &mut trials);
+        }
+        trials
+    }
+
     /// Takes out, or narrows, what contradicts, until nothing does; judges the rest.
     pub(super) fn judge(&self, mut candidates: Vec<Candidate>) -> Vec<Judged> {
         let mut hearing = Hearing::new(self.table, self.handlers, self.calibration);
         for _ in 0..ROUNDS_MAX {
-            let trials = hearing.hear(&candidates);
+            let trials = self.hear(&mut hearing, &candidates);
             let mut verdicts: Vec<Verdict> = candidates
                 .iter()
                 .zip(&trials)
@@ -72,8 +91,9 @@ impl Court<'_> {
             if verdicts.iter().all(|verdict| *verdict == Verdict::Stays) {
                 // Nothing is to blame alone. If something is to blame together with others, the
                 // worst of them goes.
-                let worst =
-                    (0..trials.len()).filter(|at| contradicts(&trials[*at].all)).min_by(|a, b| {
+                let worst = (0..trials.len())
+                    .filter(|at| !candidates[*at].settled && contradicts(&trials[*at].all))
+                    .min_by(|a, b| {
                         standing(&trials[*a]).total_cmp(&standing(&trials[*b])).then(a.cmp(b))
                     });
                 let Some(worst) = worst else {
@@ -94,7 +114,7 @@ impl Court<'_> {
             }
             candidates = next;
         }
-        let trials = hearing.hear(&candidates);
+        let trials = self.hear(&mut hearing, &candidates);
         self.sentence(candidates, trials)
     }
 
@@ -105,7 +125,9 @@ impl Court<'_> {
 
     /// What becomes of a candidate by what was seen of it alone.
     fn verdict(&self, candidate: &Candidate, trials: &Trials) -> Verdict {
-        let goes = if self.is_listed(candidate) {
+        let goes = if candidate.settled {
+            false
+        } else if self.is_listed(candidate) {
             speaks_against(&trials.all)
         } else {
             contradicts(&trials.alone)
@@ -155,7 +177,9 @@ impl Court<'_> {
             let believed = one.doubt <= BELIEF_ERROR;
             let values = one.trials.unproven == 0 || !matches!(one.candidate.act, Act::Drop(_));
             let evident = (passes || believed) && contents && values;
-            one.holds = evident && !contradicts(&one.trials.all)
+            let everywhere = one.candidate.act != Act::Path(PathAct::FoldCase)
+                || one.trials.by_handler.values().all(|tally| !is_below(tally, 0.75, 0.05));
+            one.holds = evident && everywhere && !contradicts(&one.trials.all)
                 || one.prior.listed
                     && !speaks_against(&one.trials.all)
                     && (one.trials.all.good >= AGREEMENTS_MIN || self.table.signal == Signal::None);

@@ -3,6 +3,7 @@
 use super::bounds::wilson;
 use super::decay::Decay;
 use super::table::{Capture, Link, Map, Table, map};
+use super::versions::Versions;
 
 /// Borders of the gaps between two captures, in seconds: the same instant, an hour, a day, three, a
 /// week, two, a month, two, and more.
@@ -46,7 +47,7 @@ pub(super) struct Count {
 }
 
 impl Count {
-    fn add(&mut self, agree: bool) {
+    pub(super) fn add(&mut self, agree: bool) {
         self.agree += u64::from(agree);
         self.pairs += 1;
     }
@@ -82,6 +83,8 @@ pub(super) struct Calibration {
     gap_max: usize,
     /// Do pages agree with themselves over any time?
     steady: bool,
+    /// What two visitors see of a page, beside what recaptures say.
+    versions: Versions,
 }
 
 /// What two links have to say about each other.
@@ -132,6 +135,7 @@ impl Calibration {
             confirms,
             gap_max: GAPS.len(),
             steady: true,
+            versions: Versions::ONE,
         };
         let agrees = |a: &Capture, b: &Capture| a.content == b.content;
         let believed = |a: &Capture, b: &Capture| calibration.believes(a, b);
@@ -151,6 +155,11 @@ impl Calibration {
         calibration.gap_max =
             if all { GAPS.len() } else { (0..GAPS.len()).rev().find(near).unwrap_or(0) };
         calibration
+    }
+
+    /// The same with what two visitors see of a page.
+    pub(super) fn with(self, versions: Versions) -> Calibration {
+        Calibration { versions, ..self }
     }
 
     /// Is what these two captures show believed? Both contents must be confirmed by a third capture
@@ -195,8 +204,48 @@ impl Calibration {
         }
         let (gap, apart, one, other) = best?;
         let agree = one.content == other.content;
-        let (same, high) = self.same(apart);
+        let (mut same, mut high) = self.same(apart);
+        // What a redirect leads to was seen once, by one visitor.
+        if !a.moved && !b.moved {
+            same *= self.versions.likely;
+            high *= self.versions.high;
+        }
         Some(Comparison { agree, content: one.content, same, high, gap })
+    }
+
+    /// Compares two classes of links by all that was seen of them: they agree if they share a
+    /// content. Chance and gap are those of the captures that are closest in time.
+    pub(super) fn meet(&self, table: &Table, a: &[u32], b: &[u32]) -> Option<Comparison> {
+        let mut nearest: Option<Comparison> = None;
+        let mut shared: Option<u32> = None;
+        let mut apart = u64::MAX;
+        let captures = |list: &'_ [u32]| -> Vec<Capture> {
+            let each = list.iter().flat_map(|link| table.captures_of(&table.links[*link as usize]));
+            each.filter(|one| !self.hot[one.content as usize]).copied().collect()
+        };
+        let (ours, theirs) = (captures(a), captures(b));
+        for one in &ours {
+            for other in &theirs {
+                let gap = gap(one.time, other.time);
+                if gap > self.gap_max {
+                    continue;
+                }
+                if one.content == other.content {
+                    shared = Some(shared.map_or(one.content, |least| least.min(one.content)));
+                }
+                let distance = if gap == 0 { 0 } else { one.time.abs_diff(other.time) };
+                if nearest.is_none() || distance < apart {
+                    let (mut same, mut high) = self.same(distance);
+                    same *= self.versions.likely;
+                    high *= self.versions.high;
+                    apart = distance;
+                    nearest =
+                        Some(Comparison { agree: false, content: one.content, same, high, gap });
+                }
+            }
+        }
+        let content = shared.or(nearest.map(|one| one.content))?;
+        nearest.map(|one| Comparison { agree: shared.is_some(), content, ..one })
     }
 
     /// Agreement of a page with itself after so many seconds, and its upper bound.

@@ -359,8 +359,9 @@ fn changes_path_for(a: &Act, b: &Act) -> bool {
             // Classes hold both cases of a letter, so folding makes nothing that they match.
             may_create_segment(a, segment) && (*a != Act::FoldPath || segment.has_lower())
         }
-        // A name, without regard to case, between a semicolon and `=`: aliases do not write both.
-        Act::DropPathParam(_) => matches!(a, Act::Template(_)),
+        // A name, without regard to case, between a semicolon and `=`: aliases do not write both, and
+        // templates write all of the path, captures without a semicolon.
+        Act::DropPathParam(_) => matches!(a, Act::Template(one) if one.to.path.may_hold(b';')),
         Act::FoldPath => match a {
             Act::Prefix { to, .. } | Act::Segment { to, .. } | Act::Suffix { to, .. } => {
                 to.iter().any(u8::is_ascii_uppercase)

@@ -229,6 +229,14 @@ impl Pattern {
         }))
     }
 
+    /// Could it hold this byte?
+    pub(super) fn may_hold(&self, byte: u8) -> bool {
+        self.0.iter().any(|part| match part {
+            Part::Text(text) => text.contains(&byte),
+            Part::Capture(_, set) => set.has(byte),
+        })
+    }
+
     /// Could it hold letters in upper case?
     pub(super) fn may_have_upper(&self) -> bool {
         self.0.iter().any(|part| match part {

@@ -160,6 +160,15 @@ fn rules_work_together() {
             "s?t=1&id=5&sid=x",
             "s/5",
         ),
+        // What a template writes holds no semicolon, so the number goes first.
+        (
+            &[
+                "rewrite-template from='/s_{1:num}'; to='/s.php?id={1}'",
+                "drop-segment param='jsessionid'",
+            ],
+            "s_5;jsessionid=0A",
+            "s.php?id=5",
+        ),
     ] {
         let rules = compiled(rules);
         let found = applied(&rules, &format!("http://x.org/{given}"));
@@ -214,6 +223,7 @@ fn refused() {
             "undo",
         ),
         (&["rewrite-template from='/s?id={1}'; to='/s'"], "differ in their captures"),
+        (&["rewrite-template from='/s/{1}'; to='/s;a={1}'", "drop-segment param='a'"], "undo"),
         (&["constant-page"], "needs a path"),
         (
             &["host-alias from='a.x.org'; to='b.x.org'", "host-alias from='b.x.org'; to='a.x.org'"],
