@@ -22,7 +22,7 @@ test:
 
 ## URLs and rows against other readers (warcio, DuckDB, Arrow, ...). Needs Python 3.11 with venv; a network for the first run.
 differential:
-	$(CARGO) build --locked --features parquet --profile test
+	$(CARGO) test --locked --features parquet --no-run
 	python3 tests/differential/run.py --undust $(TARGET)/debug/undust
 
 ## Prints the pages that are printed from code.
