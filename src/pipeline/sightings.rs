@@ -16,7 +16,7 @@ use std::io::{self, BufReader, Read, Seek as _, Write as _};
 use std::path::PathBuf;
 
 use super::temp;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::mine::Observation;
 use crate::record::{Fields, Record, time};
 
@@ -133,6 +133,8 @@ const TEXT_BYTES_MAX: usize = 1 << 30;
 pub(super) struct Shares {
     folder: PathBuf,
     files: Vec<File>,
+    /// Sightings in each file.
+    counts: [u64; SHARES],
     spilled_bytes: u64,
 }
 
@@ -140,7 +142,7 @@ impl Shares {
     /// Files in `folder`.
     pub(super) fn new(folder: PathBuf) -> Result<Shares> {
         let files = (0..SHARES).map(|_| temp::open(&folder)).collect::<Result<_>>()?;
-        Ok(Shares { folder, files, spilled_bytes: 0 })
+        Ok(Shares { folder, files, counts: [0; SHARES], spilled_bytes: 0 })
     }
 
     pub(super) fn spilled_bytes(&self) -> u64 {
@@ -159,6 +161,7 @@ impl Shares {
                     push_u32(&mut buffer, site.len());
                     buffer.extend_from_slice(site);
                     push_u32(&mut buffer, numbers.len());
+                    self.counts[share] += numbers.len() as u64;
                     for number in numbers {
                         chunk.write(*number, &mut buffer);
                         if buffer.len() >= WRITE_BYTES {
@@ -176,7 +179,15 @@ impl Shares {
     pub(super) fn read(&mut self, share: usize) -> Result<Vec<Gathered>> {
         let file = &mut self.files[share];
         let all = file.rewind().and_then(|()| read_groups(BufReader::new(file)));
-        all.map_err(|error| temp::failed(&self.folder, error))
+        let all = all.map_err(|error| temp::failed(&self.folder, error))?;
+        let count: u64 = all.iter().map(|one| one.sightings.len() as u64).sum();
+        if count != self.counts[share] {
+            return Err(Error::internal(format!(
+                "{} records were put aside and {count} came back",
+                self.counts[share]
+            )));
+        }
+        Ok(all)
     }
 }
 
