@@ -47,11 +47,14 @@ pub(super) fn summarize(outcome: &Outcome, profile: &Profile, elapsed: Duration,
         }
     }
     if let Some(lines) = outcome.memory.spilled_after_lines.filter(|_| verbose) {
+        let then = match outcome.memory.spilled_bytes.div_ceil(1 << 20) {
+            0 => "the input was read again for each share of the pages".to_string(),
+            spilled => format!("{} MiB went to temporary files", number(spilled)),
+        };
         say(format_args!(
-            "the memory of {} MiB was used up after {} lines; {} MiB went to temporary files",
+            "the memory of {} MiB was used up after {} lines; {then}",
             outcome.memory.budget_bytes >> 20,
             number(lines),
-            number(outcome.memory.spilled_bytes.div_ceil(1 << 20)),
         ));
     }
     let mut line = format!(

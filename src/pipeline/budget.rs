@@ -33,7 +33,7 @@ pub struct MemoryUse {
     pub table_bytes: u64,
     /// The bytes written to temporary files because memory was used up.
     pub spilled_bytes: u64,
-    /// The lines that were read before that.
+    /// The lines that were read before memory was used up.
     pub spilled_after_lines: Option<u64>,
 }
 

@@ -119,14 +119,20 @@ fn parameters(url: &[u8]) -> impl Iterator<Item = &[u8]> {
 #[derive(Debug, Default)]
 pub(super) struct Sums {
     facets: [Map<Box<[u8]>, Counts>; Facet::ALL.len()],
-    /// Bytes of memory that they take.
-    bytes: u64,
+    /// Bytes of memory that the texts of the names take.
+    text_bytes: u64,
 }
 
 impl Sums {
-    /// Bytes of memory that the sums take.
-    pub(super) fn memory_bytes(&self) -> u64 {
-        self.bytes
+    /// Bytes of memory that the sums may take after another batch, which is small beside them.
+    pub(super) fn memory_bytes_ahead(&self) -> u64 {
+        let slot_bytes = size_of::<(Box<[u8]>, Counts)>() as u64 + 1;
+        let maps = self.facets.iter().map(|map| {
+            // Seven of eight slots may be used.
+            let bytes = map.capacity().div_ceil(7) as u64 * 8 * slot_bytes;
+            if map.len() + map.len() / 8 >= map.capacity() { 2 * bytes } else { bytes }
+        });
+        maps.sum::<u64>() + self.text_bytes
     }
 
     /// Adds the records of a chunk, whose `ladders` have been placed.
@@ -143,17 +149,26 @@ impl Sums {
                 counts.astray += u64::from(ladders.is_astray(*record));
             }
             for (name, counts) in column.names.iter().zip(local) {
-                if let Some(sum) = sums.get_mut(name) {
-                    sum.add(&counts);
-                    continue;
-                }
-                let is_full = facet != Facet::Host && sums.len() >= NAMES_MAX;
-                let name: Box<[u8]> = if is_full { OTHERS.into() } else { name.clone() };
-                // A slot of the map, and the name as it lies in memory.
-                self.bytes += if is_full { 0 } else { 56 + name.len() as u64 + 16 };
-                sums.entry(name).or_default().add(&counts);
+                self.text_bytes += add_to(sums, facet, name, &counts);
             }
         }
+    }
+
+    /// The same, but counts nothing: later records find their names.
+    pub(super) fn add_names(&mut self, facets: &Facets) {
+        for ((facet, column), sums) in
+            Facet::ALL.into_iter().zip(&facets.columns).zip(&mut self.facets)
+        {
+            for name in &column.names {
+                self.text_bytes += add_to(sums, facet, name, &Counts::default());
+            }
+        }
+    }
+
+    /// Sets all counts to zero.
+    pub(super) fn forget_counts(&mut self) {
+        let sums = self.facets.iter_mut().flat_map(HashMap::values_mut);
+        sums.for_each(|counts| *counts = Counts::default());
     }
 
     /// The tables, with `top` rows each: by duplicates; where records are requests, by those that
@@ -167,6 +182,19 @@ impl Sums {
         let tables = Facet::ALL.into_iter().zip(self.facets);
         tables.map(|(facet, sums)| breakdown(facet, sums, weight, top)).collect()
     }
+}
+
+/// Adds `counts` to those of `name`, or to those of all others where there are too many names.
+/// Returns how many bytes of memory the text of a new name takes.
+fn add_to(sums: &mut Map<Box<[u8]>, Counts>, facet: Facet, name: &[u8], counts: &Counts) -> u64 {
+    if let Some(sum) = sums.get_mut(name) {
+        sum.add(counts);
+        return 0;
+    }
+    let is_full = facet != Facet::Host && sums.len() >= NAMES_MAX;
+    let name = if is_full { OTHERS } else { name };
+    sums.entry(name.into()).or_default().add(counts);
+    if is_full { 0 } else { name.len() as u64 + 16 }
 }
 
 /// Hours that are told one by one; more are told by day.

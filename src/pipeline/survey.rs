@@ -1,305 +1,199 @@
 //! `report`: how much is duplicate, on which hosts, by which rules.
+//!
+//! What is to be known of every page is held in memory. Where that has no room for all pages, the
+//! input is read once more for each of some shares of them, and what is found out about the shares is
+//! added up: the report is the same.
 
-use std::collections::{BTreeMap, HashMap};
-use std::convert::Infallible;
+mod clusters;
+mod examples;
+mod findings;
+mod look;
 
-use super::budget::too_many;
-use super::facets::{Facets, Sums};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::facets::Sums;
 use super::layouts::Parcel;
 use super::pool::Pool;
-use super::scan::{scan, scan_heavy};
-use super::walk::{Hand, each_entry, walk};
+use super::scan::scan_heavy;
+use super::walk::Hand;
 use super::{InputFile, Job, MemoryUse, Outcome};
-use crate::canonical::{Canonicalizer, RuleId};
-use crate::cluster::{Census, Cluster, Keep, Ladders, Levels, Occurrence, Scattered, UNMERGED};
-use crate::error::Result;
-use crate::fingerprint::{Fingerprint, FingerprintKey};
-use crate::record::{Entry, NO_HOST, Workspace, without_no_host};
-use crate::report::{ClusterRow, Counts, Example, InputRow, LevelRow, SiteRuleRow, Survey, Tally};
-
-type Map<K, V> = HashMap<K, V, ahash::RandomState>;
-
-/// Levels before the first rule: the line as it is, and parsed.
-const LEVELS_BEFORE_RULES: usize = 2;
-/// Records shown for each step.
-const EXAMPLES: usize = 3;
-/// Records that are looked at for each step before its examples are good enough.
-const LOOKS: u32 = 1000;
-/// Spellings shown for each cluster.
-const SPELLINGS: usize = 5;
+use crate::cluster::PARTITIONS;
+use crate::error::{Error, Result};
+use crate::report::{InputRow, Survey, Tally};
+use clusters::describe_clusters;
+use findings::{Findings, Pass};
+use look::{LEVELS_BEFORE_RULES, Share, look_at};
 
 /// What is known of each record while its batch is worked off: beside fingerprints and places its
 /// host, and its forms at some levels.
 const RECORD_BYTES: u64 = 300;
 
-/// What a worker makes of a chunk.
-struct Surveyed {
-    tally: Tally,
-    occurrence: Occurrence,
-    ladders: Ladders,
-    facets: Facets,
-    records: u32,
-    lacks_host: bool,
-    /// How many records each level changed.
-    changed: Vec<u64>,
-    /// Records that rules of sites changed, and by which of them.
-    fired: Vec<(u32, Vec<usize>)>,
+/// Pages have no room in memory.
+struct Full {
+    /// The records that had been read by then.
+    records: u64,
+    /// The lines.
+    lines: u64,
+    /// What the pages would have taken after another batch.
+    bytes: u64,
 }
 
-/// Surveys the job's input. `top` rows of hosts and clusters are told. With clusters to be told,
-/// the input is read twice, so its streams have to be spooled (see `spool.rs`).
+/// Surveys the job's input. `top` rows of hosts and clusters are told. The input may be read more
+/// than once, so its streams have to be spooled (see `spool.rs`).
+///
+/// Memory: within the job's budget, but for a list of all hosts that is larger: that is an error.
 pub fn survey(job: &Job, top: usize) -> Result<(Survey, Outcome)> {
     let pool = job.pool()?;
-    let profile = job.canonicalizer.profile();
-    let mut levels: Vec<LevelRow> = ["identical", "parse"]
-        .into_iter()
-        .chain(profile.rules.iter().map(|rule| rule.name()))
-        .map(|name| LevelRow { name: name.to_string(), ..LevelRow::default() })
-        .collect();
-    let places = Levels::new(levels.len());
-    let census = Census::new(Keep::First);
-    let mut tally = Tally::default();
-    let (mut sums, mut counts, mut lacks_host) = (Sums::default(), Counts::default(), false);
-    // By rule: how many records it changed, and how many of them merge by rules of sites.
-    let mut site_rules: BTreeMap<usize, (u64, u64)> = BTreeMap::new();
-    let table_bytes = job.budget().table_bytes();
-    let work = |hand: &mut Hand, chunk: &Parcel| look_at(job, chunk, hand, levels_of(job));
+    let (mut tally, mut sums, mut lacks_host) = (Tally::default(), Sums::default(), false);
+    let mut pass = Ok(Pass::new(job, &pool));
+    let is_full = AtomicBool::new(false);
+    let work = |hand: &mut Hand, chunk: &Parcel| {
+        let share = if is_full.load(Ordering::Relaxed) { Share::Names } else { Share::All };
+        look_at(job, chunk, hand, share)
+    };
     let files = scan_heavy(job, &pool, "surveying", RECORD_BYTES, Hand::default, work, |batch| {
-        let clusters = census.memory_bytes_ahead() + places.memory_bytes_ahead();
-        // Their maps may double.
-        let bytes = clusters + 2 * sums.memory_bytes();
-        if bytes > table_bytes {
-            return Err(too_many(job, "report has", bytes));
+        let bytes = pass.as_ref().map_or(0, Pass::memory_bytes_ahead);
+        if pass.is_ok() && !has_room(job, bytes, &sums) {
+            pass = Err(Full { records: tally.records, lines: tally.lines, bytes });
+            is_full.store(true, Ordering::Relaxed);
         }
         let before = tally.lines;
         let mut batch = batch;
-        for (_, chunk) in &mut batch {
-            chunk.occurrence.first_line = tally.lines;
-            job.add(&mut tally, &chunk.tally)?;
-        }
-        pool.share_partitions(
-            || (),
-            |(), partition| {
-                let chunks = || batch.iter().map(|(_, surveyed)| surveyed);
-                census.count(partition, chunks().map(|one| &one.occurrence));
-                places.place(
-                    partition,
-                    chunks().map(|one| (&one.occurrence.scattered, &one.ladders)),
-                );
-            },
-        );
-        for (chunk, surveyed) in &batch {
-            counts.add(&add_up(surveyed, &mut levels));
-            add_site_rules(surveyed, levels.len() - 1, &mut site_rules);
-            sums.add(&surveyed.facets, &surveyed.ladders);
+        for (_, surveyed) in &mut batch {
+            surveyed.occurrence.first_line = tally.lines;
             lacks_host |= surveyed.lacks_host;
-            find_examples(job, chunk, surveyed, &mut levels);
+            job.add(&mut tally, &surveyed.tally)?;
+        }
+        match &mut pass {
+            Ok(pass) => pass.take(&batch, &mut sums),
+            Err(_) => batch.iter().for_each(|(_, surveyed)| sums.add_names(&surveyed.facets)),
+        }
+        if !has_room(job, 0, &sums) {
+            return Err(too_much(job, "the names of hosts, sections and parameters"));
         }
         Ok(Some(tally.lines - before))
     })?;
-    tally.unique = census.len();
-    tally.duplicate = tally.records - census.len();
+    let mut memory = MemoryUse { budget_bytes: job.memory.bytes, ..MemoryUse::default() };
+    let found = match pass {
+        Ok(pass) => pass.finish(top),
+        Err(full) => {
+            memory.spilled_after_lines = Some(full.lines);
+            in_shares(job, &pool, &full, tally.records, &mut sums, top)?
+        }
+    };
+    tally.unique = found.unique;
+    tally.duplicate = tally.records - found.unique;
     tally.check()?;
-    let largest = census.largest(top);
-    let clusters =
-        if largest.is_empty() { Vec::new() } else { describe_clusters(job, &pool, &largest)? };
+    let clusters = match found.largest.as_slice() {
+        [] => Vec::new(),
+        largest => describe_clusters(job, &pool, largest)?,
+    };
     let survey = Survey {
-        profile: profile.clone(),
+        profile: job.canonicalizer.profile().clone(),
         tally: tally.clone(),
         input: files.iter().map(input_row).collect(),
-        levels,
-        site_rules: top_site_rules(job, site_rules, top),
+        site_rules: found.top_site_rules(job, top),
+        levels: found.levels,
         breakdowns: sums.breakdowns(top),
-        counts,
+        counts: found.counts,
         lacks_host,
         clusters,
     };
-    let memory = MemoryUse { budget_bytes: job.memory.bytes, ..MemoryUse::default() };
     let stages = pool.seconds();
     Ok((survey, Outcome { tally, files, memory, stages }))
 }
 
+/// Is there memory for pages that take `bytes`, beside the sums?
+fn has_room(job: &Job, bytes: u64, sums: &Sums) -> bool {
+    bytes + sums.memory_bytes_ahead() <= job.budget().table_bytes()
+}
+
+/// Reads the input once for each of as many shares of the pages as memory asks for. The names in
+/// `sums` are all there will be.
+fn in_shares(
+    job: &Job,
+    pool: &Pool,
+    full: &Full,
+    records: u64,
+    sums: &mut Sums,
+    top: usize,
+) -> Result<Findings> {
+    // The maps double when they are full, and were about to.
+    let growth = records.div_ceil(full.records.max(1)).next_power_of_two();
+    let bytes = full.bytes.saturating_mul(growth) / 2;
+    let room = job.budget().table_bytes().saturating_sub(sums.memory_bytes_ahead());
+    let count = bytes.div_ceil(room.max(1)).next_power_of_two().max(2);
+    let mut count = usize::try_from(count).unwrap_or(usize::MAX);
+    while count <= PARTITIONS {
+        if let Some(found) = survey_shares(job, pool, count, sums, top)? {
+            return Ok(found);
+        }
+        // There are more pages than it seemed at first.
+        count *= 2;
+    }
+    Err(too_much(job, &format!("one of {PARTITIONS} shares of the pages")))
+}
+
+/// What is found out about all of `count` shares; `None` if one of them has no room in memory.
+fn survey_shares(
+    job: &Job,
+    pool: &Pool,
+    count: usize,
+    sums: &mut Sums,
+    top: usize,
+) -> Result<Option<Findings>> {
+    sums.forget_counts();
+    let mut found = Findings::none(job);
+    for number in 0..count {
+        let share = Share::Part { number, count };
+        let Some(more) = survey_share(job, pool, share, sums, top)? else { return Ok(None) };
+        found.add(more, top);
+    }
+    Ok(Some(found))
+}
+
+/// The error of a report that cannot do with the job's memory.
+#[cold]
+fn too_much(job: &Job, what: &str) -> Error {
+    Error::limit(format!(
+        "{what} take more memory than clusters may, {} of {} MiB; raise -S",
+        job.budget().table_bytes() >> 20,
+        job.memory.bytes >> 20
+    ))
+}
+
+/// What a reading finds out about the pages of `share`; `None` if they have no room in memory.
+fn survey_share(
+    job: &Job,
+    pool: &Pool,
+    share: Share,
+    sums: &mut Sums,
+    top: usize,
+) -> Result<Option<Findings>> {
+    let mut pass = Some(Pass::new(job, pool));
+    let mut lines = 0;
+    let work = |hand: &mut Hand, chunk: &Parcel| look_at(job, chunk, hand, share);
+    let name = match share {
+        Share::Part { number, count } => format!("surveying, part {} of {count}", number + 1),
+        Share::All | Share::Names => "surveying".to_string(),
+    };
+    scan_heavy(job, pool, &name, RECORD_BYTES, Hand::default, work, |mut batch| {
+        let before = lines;
+        for (_, surveyed) in &mut batch {
+            surveyed.occurrence.first_line = lines;
+            lines += surveyed.tally.lines;
+        }
+        pass = pass.take().filter(|pass| has_room(job, pass.memory_bytes_ahead(), sums));
+        Ok(pass.as_mut().map(|pass| {
+            pass.take(&batch, sums);
+            lines - before
+        }))
+    })?;
+    Ok(pass.map(|pass| pass.finish(top)))
+}
+
 fn levels_of(job: &Job) -> usize {
     LEVELS_BEFORE_RULES + job.canonicalizer.profile().rules.len()
-}
-
-/// Reads one chunk: the fingerprints of its records at every level, and their hosts.
-fn look_at(job: &Job, chunk: &Parcel, hand: &mut Hand, levels: usize) -> Surveyed {
-    let (mut fingerprints, mut line_bytes, mut lines) = (vec![], vec![], vec![]);
-    let (mut rungs, mut starts) = (vec![], vec![0u32]);
-    let (mut facets, mut records, mut lacks_host) = (Facets::default(), 0, false);
-    let mut changed = vec![0; levels];
-    let mut fired = Vec::new();
-    let tally = walk(chunk, job, hand, |line, record, canonical| {
-        let last = job.key.fingerprint(canonical.form);
-        let has_no_host = record.url.starts_with(NO_HOST);
-        let spelling = if has_no_host { record.url } else { record.spelling };
-        if canonical.form == spelling {
-            rungs.push((0, last));
-        } else {
-            let rules =
-                climb(job.canonicalizer, &job.key, spelling, record.url, &mut rungs, &mut changed);
-            if !rules.is_empty() {
-                fired.push((fingerprints.len() as u32, rules));
-            }
-        }
-        starts.push(u32::try_from(rungs.len()).unwrap_or(u32::MAX));
-        fingerprints.push(last);
-        line_bytes.push(u32::try_from(record.spelling.len()).unwrap_or(u32::MAX));
-        lines.push(line);
-        facets.add(records, &record, without_no_host(canonical.form));
-        lacks_host |= has_no_host;
-        records += 1;
-    });
-    let scattered = Scattered::new(&fingerprints);
-    let occurrence = Occurrence { scattered, line_bytes, lines, first_line: 0 };
-    let ladders = Ladders::new(rungs, starts);
-    Surveyed { tally, occurrence, ladders, facets, records, lacks_host, changed, fired }
-}
-
-/// The forms of one line at every level at which it changes. Returns the rules of its site that
-/// changed it.
-fn climb(
-    canonicalizer: &Canonicalizer,
-    key: &FingerprintKey,
-    line: &[u8],
-    url: &[u8],
-    rungs: &mut Vec<(u8, Fingerprint)>,
-    changed: &mut [u64],
-) -> Vec<usize> {
-    let mut rules = Vec::new();
-    let mut step = |level: usize, form: &[u8]| {
-        rungs.push((level as u8, key.fingerprint(form)));
-        changed[level] += u64::from(level > 0);
-    };
-    step(0, line);
-    match canonicalizer.trace(url) {
-        Ok(trace) => {
-            if trace.parsed != line {
-                step(1, &trace.parsed);
-            }
-            for (level, form) in &trace.levels {
-                step(LEVELS_BEFORE_RULES - 1 + level, form);
-            }
-            let mut before = &trace.parsed;
-            for step in &trace.steps {
-                if step.rule == RuleId::Dust {
-                    rules.extend(canonicalizer.profile().options.dust.fired(before));
-                }
-                before = &step.after;
-            }
-            rules.sort_unstable();
-            rules.dedup();
-        }
-        // Not parsed: the blanks at its end are all that can be taken away.
-        Err(_) if url != line => step(1, url),
-        Err(_) => {}
-    }
-    rules
-}
-
-/// Adds what the rules of sites did to a chunk's records. `last` is the level of rule `dust`, the
-/// last of all.
-fn add_site_rules(surveyed: &Surveyed, last: usize, sums: &mut BTreeMap<usize, (u64, u64)>) {
-    for (record, rules) in &surveyed.fired {
-        let is_merged = usize::from(surveyed.ladders.merged(*record)) == last;
-        for rule in rules {
-            let sum = sums.entry(*rule).or_default();
-            sum.0 += 1;
-            sum.1 += u64::from(is_merged);
-        }
-    }
-}
-
-fn top_site_rules(job: &Job, sums: BTreeMap<usize, (u64, u64)>, top: usize) -> Vec<SiteRuleRow> {
-    let dust = &job.canonicalizer.profile().options.dust;
-    let mut rows: Vec<SiteRuleRow> = sums
-        .into_iter()
-        .map(|(rule, (changed, merged))| SiteRuleRow {
-            rule: rule + 1,
-            title: dust.title(rule).unwrap_or_default().to_string(),
-            changed,
-            merged,
-        })
-        .collect();
-    // Stable: of equal ones, the first in the file first.
-    rows.sort_by_key(|row| std::cmp::Reverse((row.merged, row.changed)));
-    rows.truncate(top);
-    rows
-}
-
-/// Adds a chunk's records to the levels, and counts them.
-fn add_up(surveyed: &Surveyed, levels: &mut [LevelRow]) -> Counts {
-    let mut counts = Counts::default();
-    for record in 0..surveyed.records {
-        let merged = surveyed.ladders.merged(record);
-        if let Some(level) = levels.get_mut(usize::from(merged)) {
-            level.merged += 1;
-        }
-        counts.records += 1;
-        counts.pages += u64::from(merged == UNMERGED);
-        counts.urls += u64::from(merged != 0);
-        counts.astray += u64::from(surveyed.ladders.is_astray(record));
-    }
-    for (level, changed) in levels.iter_mut().zip(&surveyed.changed) {
-        level.changed += changed;
-    }
-    counts
-}
-
-/// Keeps the first records that merge at a step. Those that the step changed show more than those
-/// that an earlier record was changed to, so they go first; after `LOOKS` records nothing better is
-/// looked for.
-fn find_examples(job: &Job, chunk: &Parcel, surveyed: &Surveyed, levels: &mut [LevelRow]) {
-    let wanted = |levels: &[LevelRow], record: u32| {
-        let level = usize::from(surveyed.ladders.merged(record));
-        let row = levels.get(level)?;
-        let changed = row.examples.iter().filter(|one| one.before != one.after).count();
-        let enough = if level == 0 { row.examples.len() } else { changed };
-        (enough < EXAMPLES && row.looks < LOOKS).then_some(level)
-    };
-    let records = surveyed.records;
-    if !(0..records).any(|record| wanted(levels, record).is_some()) {
-        return;
-    }
-    let (mut record, mut line) = (0, surveyed.occurrence.first_line);
-    let mut workspace = Workspace::default();
-    let all: std::result::Result<(), Infallible> =
-        each_entry(chunk, job, &mut workspace, |entry| {
-            line += 1;
-            let Entry::Record(found) = entry else { return Ok(()) };
-            if let Some(level) = wanted(levels, record) {
-                let (before, after) =
-                    forms_around(job.canonicalizer, found.spelling, found.url, level);
-                let row = &mut levels[level];
-                row.looks += 1;
-                row.examples.push(Example { line, before, after });
-                row.examples.sort_by_key(|one| one.before == one.after);
-                row.examples.truncate(EXAMPLES);
-            }
-            record += 1;
-            Ok(())
-        });
-    let Ok(()) = all;
-}
-
-/// The forms of a line before and after `level`.
-fn forms_around(
-    canonicalizer: &Canonicalizer,
-    line: &[u8],
-    url: &[u8],
-    level: usize,
-) -> (Vec<u8>, Vec<u8>) {
-    match (canonicalizer.trace(url), level) {
-        (_, 0) => (line.to_vec(), line.to_vec()),
-        (Ok(trace), 1) => (line.to_vec(), without_no_host(&trace.parsed).to_vec()),
-        (Ok(trace), level) => {
-            let rule = level + 1 - LEVELS_BEFORE_RULES;
-            let shown = |at: usize| without_no_host(trace.at(at)).to_vec();
-            (shown(rule - 1), shown(rule))
-        }
-        (Err(_), _) => (line.to_vec(), url.to_vec()),
-    }
 }
 
 fn input_row(InputFile { summary, layout }: &InputFile) -> InputRow {
@@ -310,74 +204,4 @@ fn input_row(InputFile { summary, layout }: &InputFile) -> InputRow {
         disk_bytes: summary.disk_bytes,
         bytes: summary.bytes,
     }
-}
-
-/// A line of a cluster that is told: its number in the chunk, the cluster's row, its text, and the
-/// first time in a chunk the canonical form.
-type Spelling = (u32, usize, Vec<u8>, Option<Vec<u8>>);
-
-/// The second pass: the spellings of the largest clusters.
-fn describe_clusters(
-    job: &Job,
-    pool: &Pool,
-    largest: &[(Fingerprint, Cluster)],
-) -> Result<Vec<ClusterRow>> {
-    let wanted: Map<u128, usize> =
-        largest.iter().enumerate().map(|(row, (fingerprint, _))| (fingerprint.0, row)).collect();
-    let mut rows: Vec<ClusterRow> = largest
-        .iter()
-        .map(|(_, cluster)| ClusterRow {
-            canonical: Vec::new(),
-            lines: cluster.lines,
-            spellings: Vec::new(),
-            spellings_total: 0,
-        })
-        .collect();
-    let mut counts: Vec<Map<Vec<u8>, (u64, u64)>> = vec![Map::default(); rows.len()];
-    let mut line = 0;
-    let mut bytes = 0;
-    let work = |hand: &mut Hand, chunk: &Parcel| {
-        let mut found: Vec<Spelling> = Vec::new();
-        let mut has_form = vec![false; largest.len()];
-        let tally = walk(chunk, job, hand, |line, record, canonical| {
-            let fingerprint = job.key.fingerprint(canonical.form);
-            if let Some(row) = wanted.get(&fingerprint.0) {
-                let form = (!has_form[*row]).then(|| without_no_host(canonical.form).to_vec());
-                has_form[*row] = true;
-                found.push((line, *row, record.spelling.to_vec(), form));
-            }
-        });
-        (found, tally.lines)
-    };
-    scan(job, pool, "describing clusters", Hand::default, work, |batch| {
-        let before = line;
-        for (_, (found, lines)) in batch {
-            for (number, row, spelling, form) in found {
-                if let (true, Some(form)) = (rows[row].canonical.is_empty(), form) {
-                    rows[row].canonical = form;
-                }
-                let first = line + u64::from(number);
-                let length = spelling.len() as u64;
-                let count = counts[row].entry(spelling).or_insert((0, first));
-                count.0 += 1;
-                if count.0 == 1 {
-                    // In a map that may double, and then in a list.
-                    bytes += length + 16 + 150;
-                }
-            }
-            line += lines;
-        }
-        if bytes > job.budget().told_bytes() {
-            return Err(too_many(job, "report has", bytes));
-        }
-        Ok(Some(line - before))
-    })?;
-    for (row, counts) in rows.iter_mut().zip(counts) {
-        let mut spellings: Vec<(Vec<u8>, (u64, u64))> = counts.into_iter().collect();
-        row.spellings_total = spellings.len() as u64;
-        spellings.sort_unstable_by_key(|(_, (count, first))| (std::cmp::Reverse(*count), *first));
-        spellings.truncate(SPELLINGS);
-        row.spellings = spellings.into_iter().map(|(url, (count, _))| (url, count)).collect();
-    }
-    Ok(rows)
 }

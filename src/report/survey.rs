@@ -63,8 +63,8 @@ pub struct LevelRow {
     pub changed: u64,
     /// Records that merge here, those first that the step changed.
     pub examples: Vec<Example>,
-    /// How many records were looked at for examples.
-    pub looks: u32,
+    /// The lines that were looked at for examples, numbered alike.
+    pub looks: Vec<u64>,
 }
 
 /// A rule of a rule file.

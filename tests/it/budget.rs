@@ -175,3 +175,29 @@ proptest! {
         }
     }
 }
+
+proptest! {
+    // Each reads its list up to 32 times.
+    #![proptest_config(ProptestConfig::with_cases(10))]
+
+    #[test]
+    fn reports_are_the_same(
+        list in list(),
+        memory_bytes in prop::sample::select(vec![150_000u64, 400_000, 900_000]),
+        threads in 1..4usize,
+        chunk_bytes in prop::sample::select(vec![500usize, 10_000]),
+        top in prop::sample::select(vec![0usize, 3, 100]),
+    ) {
+        let bench = Bench::new("crawl", &list);
+        let (expected, ample) = pipeline::survey(&bench.job(AMPLE), top).unwrap();
+        prop_assert_eq!(ample.memory.spilled_after_lines, None);
+        let how = How { memory_bytes, threads, chunk_bytes };
+        let (found, outcome) = pipeline::survey(&bench.job(how), top).unwrap();
+        prop_assert_eq!(found.to_json(), expected.to_json());
+        prop_assert_eq!(found.to_text(), expected.to_text());
+        prop_assert_eq!(outcome.tally, ample.tally);
+        if memory_bytes == 150_000 && list.len() > 40_000 {
+            prop_assert!(outcome.memory.spilled_after_lines.is_some());
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! The second look of a report: the spellings of the largest clusters.
+
+use std::collections::HashMap;
+
+use crate::cluster::Cluster;
+use crate::error::Result;
+use crate::fingerprint::Fingerprint;
+use crate::pipeline::Job;
+use crate::pipeline::budget::too_many;
+use crate::pipeline::layouts::Parcel;
+use crate::pipeline::pool::Pool;
+use crate::pipeline::scan::scan;
+use crate::pipeline::walk::{Hand, walk};
+use crate::record::without_no_host;
+use crate::report::ClusterRow;
+
+type Map<K, V> = HashMap<K, V, ahash::RandomState>;
+
+/// Spellings shown for each cluster.
+const SPELLINGS: usize = 5;
+
+/// A line of a cluster that is told: its number in the chunk, the cluster's row, its text, and the
+/// first time in a chunk the canonical form.
+type Spelling = (u32, usize, Vec<u8>, Option<Vec<u8>>);
+
+/// The second pass: the spellings of the largest clusters.
+pub(super) fn describe_clusters(
+    job: &Job,
+    pool: &Pool,
+    largest: &[(Fingerprint, Cluster)],
+) -> Result<Vec<ClusterRow>> {
+    let wanted: Map<u128, usize> =
+        largest.iter().enumerate().map(|(row, (fingerprint, _))| (fingerprint.0, row)).collect();
+    let mut rows: Vec<ClusterRow> = largest
+        .iter()
+        .map(|(_, cluster)| ClusterRow {
+            canonical: Vec::new(),
+            lines: cluster.lines,
+            spellings: Vec::new(),
+            spellings_total: 0,
+        })
+        .collect();
+    let mut counts: Vec<Map<Vec<u8>, (u64, u64)>> = vec![Map::default(); rows.len()];
+    let mut line = 0;
+    let mut bytes = 0;
+    let work = |hand: &mut Hand, chunk: &Parcel| {
+        let mut found: Vec<Spelling> = Vec::new();
+        let mut has_form = vec![false; largest.len()];
+        let tally = walk(chunk, job, hand, |line, record, canonical| {
+            let fingerprint = job.key.fingerprint(canonical.form);
+            if let Some(row) = wanted.get(&fingerprint.0) {
+                let form = (!has_form[*row]).then(|| without_no_host(canonical.form).to_vec());
+                has_form[*row] = true;
+                found.push((line, *row, record.spelling.to_vec(), form));
+            }
+        });
+        (found, tally.lines)
+    };
+    scan(job, pool, "describing clusters", Hand::default, work, |batch| {
+        let before = line;
+        for (_, (found, lines)) in batch {
+            for (number, row, spelling, form) in found {
+                if let (true, Some(form)) = (rows[row].canonical.is_empty(), form) {
+                    rows[row].canonical = form;
+                }
+                let first = line + u64::from(number);
+                let length = spelling.len() as u64;
+                let count = counts[row].entry(spelling).or_insert((0, first));
+                count.0 += 1;
+                if count.0 == 1 {
+                    // In a map that may double, and then in a list.
+                    bytes += length + 16 + 150;
+                }
+            }
+            line += lines;
+        }
+        if bytes > job.budget().told_bytes() {
+            return Err(too_many(job, "report has", bytes));
+        }
+        Ok(Some(line - before))
+    })?;
+    for (row, counts) in rows.iter_mut().zip(counts) {
+        let mut spellings: Vec<(Vec<u8>, (u64, u64))> = counts.into_iter().collect();
+        row.spellings_total = spellings.len() as u64;
+        spellings.sort_unstable_by_key(|(_, (count, first))| (std::cmp::Reverse(*count), *first));
+        spellings.truncate(SPELLINGS);
+        row.spellings = spellings.into_iter().map(|(url, (count, _))| (url, count)).collect();
+    }
+    Ok(rows)
+}

@@ -1,0 +1,132 @@
+//! What a worker makes of a chunk: the forms of its records at every level, and their facets.
+
+use super::levels_of;
+use crate::canonical::{Canonicalizer, RuleId};
+use crate::cluster::{Ladders, Occurrence, PARTITIONS, Scattered, partition_of};
+use crate::fingerprint::{Fingerprint, FingerprintKey};
+use crate::pipeline::Job;
+use crate::pipeline::facets::Facets;
+use crate::pipeline::layouts::Parcel;
+use crate::pipeline::walk::{Hand, walk};
+use crate::record::{NO_HOST, without_no_host};
+use crate::report::Tally;
+
+/// Levels before the first rule: the line as it is, and parsed.
+pub(super) const LEVELS_BEFORE_RULES: usize = 2;
+
+/// Which pages are looked at in a reading of the input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Share {
+    /// All.
+    All,
+    /// Those of part `number` of `count`, which are about equally large; `count` is a power of two
+    /// up to that of the partitions.
+    Part { number: usize, count: usize },
+    /// None; but the names of the facets are, of all records.
+    Names,
+}
+
+impl Share {
+    fn has(self, page: Fingerprint) -> bool {
+        match self {
+            Share::All => true,
+            Share::Part { number, count } => partition_of(page) * count / PARTITIONS == number,
+            Share::Names => false,
+        }
+    }
+}
+
+/// What a worker makes of a chunk. Records are numbered among those that are in the share.
+pub(super) struct Surveyed {
+    pub(super) tally: Tally,
+    pub(super) occurrence: Occurrence,
+    pub(super) ladders: Ladders,
+    pub(super) facets: Facets,
+    pub(super) records: u32,
+    pub(super) lacks_host: bool,
+    /// How many records each level changed.
+    pub(super) changed: Vec<u64>,
+    /// Records that rules of sites changed, and by which of them.
+    pub(super) fired: Vec<(u32, Vec<usize>)>,
+}
+
+/// Reads one chunk: the fingerprints of the records in `share` at every level, and their facets.
+pub(super) fn look_at(job: &Job, chunk: &Parcel, hand: &mut Hand, share: Share) -> Surveyed {
+    let (mut fingerprints, mut line_bytes, mut lines) = (vec![], vec![], vec![]);
+    let (mut rungs, mut starts) = (vec![], vec![0u32]);
+    let (mut facets, mut records, mut lacks_host) = (Facets::default(), 0, false);
+    let mut changed = vec![0; levels_of(job)];
+    let mut fired = Vec::new();
+    let tally = walk(chunk, job, hand, |line, record, canonical| {
+        let last = job.key.fingerprint(canonical.form);
+        let has_no_host = record.url.starts_with(NO_HOST);
+        lacks_host |= has_no_host;
+        if !share.has(last) {
+            if share == Share::Names {
+                facets.add(0, &record, without_no_host(canonical.form));
+            }
+            return;
+        }
+        let spelling = if has_no_host { record.url } else { record.spelling };
+        if canonical.form == spelling {
+            rungs.push((0, last));
+        } else {
+            let rules =
+                climb(job.canonicalizer, &job.key, spelling, record.url, &mut rungs, &mut changed);
+            if !rules.is_empty() {
+                fired.push((fingerprints.len() as u32, rules));
+            }
+        }
+        starts.push(u32::try_from(rungs.len()).unwrap_or(u32::MAX));
+        fingerprints.push(last);
+        line_bytes.push(u32::try_from(record.spelling.len()).unwrap_or(u32::MAX));
+        lines.push(line);
+        facets.add(records, &record, without_no_host(canonical.form));
+        records += 1;
+    });
+    let scattered = Scattered::new(&fingerprints);
+    let occurrence = Occurrence { scattered, line_bytes, lines, first_line: 0 };
+    let ladders = Ladders::new(rungs, starts);
+    Surveyed { tally, occurrence, ladders, facets, records, lacks_host, changed, fired }
+}
+
+/// The forms of one line at every level at which it changes. Returns the rules of its site that
+/// changed it.
+fn climb(
+    canonicalizer: &Canonicalizer,
+    key: &FingerprintKey,
+    line: &[u8],
+    url: &[u8],
+    rungs: &mut Vec<(u8, Fingerprint)>,
+    changed: &mut [u64],
+) -> Vec<usize> {
+    let mut rules = Vec::new();
+    let mut step = |level: usize, form: &[u8]| {
+        rungs.push((level as u8, key.fingerprint(form)));
+        changed[level] += u64::from(level > 0);
+    };
+    step(0, line);
+    match canonicalizer.trace(url) {
+        Ok(trace) => {
+            if trace.parsed != line {
+                step(1, &trace.parsed);
+            }
+            for (level, form) in &trace.levels {
+                step(LEVELS_BEFORE_RULES - 1 + level, form);
+            }
+            let mut before = &trace.parsed;
+            for step in &trace.steps {
+                if step.rule == RuleId::Dust {
+                    rules.extend(canonicalizer.profile().options.dust.fired(before));
+                }
+                before = &step.after;
+            }
+            rules.sort_unstable();
+            rules.dedup();
+        }
+        // Not parsed: the blanks at its end are all that can be taken away.
+        Err(_) if url != line => step(1, url),
+        Err(_) => {}
+    }
+    rules
+}
