@@ -16,7 +16,7 @@ pub(super) struct Fired {
 }
 
 /// The URLs under a set of candidates: equal keys, one page if all candidates hold.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Forms {
     /// The links that were looked at with their keys; sorted by key, then by link.
     pub(super) keys: Vec<(u64, u32)>,
@@ -266,9 +266,42 @@ pub(super) fn forms(table: &Table, handlers: &[u32], candidates: &[Candidate]) -
         out.keys.push((key, number as u32));
         out.put(number as u32, fired);
     }
-    out.keys.sort_unstable();
+    sort_keys(&mut out.keys);
     out
 }
+
+/// Sorts keys of links. Keys are hashes: so each has a place that it is near, by its first bits.
+pub(super) fn sort_keys(keys: &mut Vec<(u64, u32)>) {
+    let bits = (keys.len() as u64 / KEYS_A_BUCKET).max(1).ilog2();
+    if bits < 4 {
+        keys.sort_unstable();
+        return;
+    }
+    let bucket = |key: u64| (key >> (u64::BITS - bits)) as usize;
+    let mut ends = vec![0u32; 1 << bits];
+    for (key, _) in keys.iter() {
+        ends[bucket(*key)] += 1;
+    }
+    let mut sum = 0;
+    for end in &mut ends {
+        (*end, sum) = (sum, sum + *end);
+    }
+    let mut sorted = vec![(0, 0); keys.len()];
+    for one in keys.iter() {
+        let end = &mut ends[bucket(one.0)];
+        sorted[*end as usize] = *one;
+        *end += 1;
+    }
+    let mut start = 0;
+    for end in ends {
+        sorted[start..end as usize].sort_unstable();
+        start = end as usize;
+    }
+    *keys = sorted;
+}
+
+/// Keys in one bucket: few enough for sorting by insertion.
+const KEYS_A_BUCKET: u64 = 4;
 
 impl Forms {
     /// Writes down what fired on a link, in the place of what fired on it before if it fits there.
