@@ -270,26 +270,31 @@ pub(super) fn forms(table: &Table, handlers: &[u32], candidates: &[Candidate]) -
     out
 }
 
-/// Sorts keys of links. Keys are hashes: so each has a place that it is near, by its first bits.
+/// Sorts keys of links.
 pub(super) fn sort_keys(keys: &mut Vec<(u64, u32)>) {
-    let bits = (keys.len() as u64 / KEYS_A_BUCKET).max(1).ilog2();
+    sort_hashed(keys, |(key, _)| *key);
+}
+
+/// Sorts rows that begin with a hash: so each has a place that it is near, by the hash's first bits.
+pub(super) fn sort_hashed<T: Copy + Ord>(rows: &mut Vec<T>, hash: impl Fn(&T) -> u64) {
+    let bits = (rows.len() as u64 / ROWS_A_BUCKET).max(1).ilog2();
     if bits < 4 {
-        keys.sort_unstable();
+        rows.sort_unstable();
         return;
     }
-    let bucket = |key: u64| (key >> (u64::BITS - bits)) as usize;
+    let bucket = |row: &T| (hash(row) >> (u64::BITS - bits)) as usize;
     let mut ends = vec![0u32; 1 << bits];
-    for (key, _) in keys.iter() {
-        ends[bucket(*key)] += 1;
+    for row in rows.iter() {
+        ends[bucket(row)] += 1;
     }
     let mut sum = 0;
     for end in &mut ends {
         (*end, sum) = (sum, sum + *end);
     }
-    let mut sorted = vec![(0, 0); keys.len()];
-    for one in keys.iter() {
-        let end = &mut ends[bucket(one.0)];
-        sorted[*end as usize] = *one;
+    let mut sorted = rows.clone();
+    for row in rows.iter() {
+        let end = &mut ends[bucket(row)];
+        sorted[*end as usize] = *row;
         *end += 1;
     }
     let mut start = 0;
@@ -297,11 +302,11 @@ pub(super) fn sort_keys(keys: &mut Vec<(u64, u32)>) {
         sorted[start..end as usize].sort_unstable();
         start = end as usize;
     }
-    *keys = sorted;
+    *rows = sorted;
 }
 
-/// Keys in one bucket: few enough for sorting by insertion.
-const KEYS_A_BUCKET: u64 = 4;
+/// Rows in one bucket: few enough for sorting by insertion.
+const ROWS_A_BUCKET: u64 = 4;
 
 impl Forms {
     /// Writes down what fired on a link, in the place of what fired on it before if it fits there.

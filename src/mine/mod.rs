@@ -103,6 +103,11 @@ impl Miner {
         Miner { stage0: Canonicalizer::new(profile) }
     }
 
+    /// Does `canonicalizer` spell URLs as stage 0 does?
+    pub fn spells_as(&self, canonicalizer: &Canonicalizer) -> bool {
+        self.stage0.profile().digest() == canonicalizer.profile().digest()
+    }
+
     /// Mines the rules of `site` from its observations.
     ///
     /// - Shape: all observations belong to `site`, see [`site_of`].
