@@ -42,14 +42,14 @@ pub(super) struct Decay {
     curves: Vec<(f64, f64)>,
 }
 
-/// A curve: how likely it makes the recaptures, as a logarithm, and its steps of `start` and `rate`.
+/// A curve: the logarithm of how likely it makes the recaptures, its steps of `start` and `rate`.
 type Fitted = (f64, usize, usize);
 
 impl Decay {
     /// Fits curves to counts of recaptures at gaps in days.
     ///
-    /// Curves are looked at in blocks of neighboring starts, the most promising block first, until no
-    /// block is left that could hold one near the best: the result is that of looking at all of them.
+    /// Curves are looked at in blocks of neighboring starts, the most promising block first, until
+    /// no block is left that could hold one near the best. All of them would give the same.
     pub(super) fn fit(points: &[(f64, Count)]) -> Decay {
         let points: Vec<&(f64, Count)> = points.iter().filter(|(_, one)| one.pairs > 0).collect();
         if points.is_empty() {

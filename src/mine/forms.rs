@@ -275,7 +275,7 @@ pub(super) fn sort_keys(keys: &mut Vec<(u64, u32)>) {
     sort_hashed(keys, |(key, _)| *key);
 }
 
-/// Sorts rows that begin with a hash: so each has a place that it is near, by the hash's first bits.
+/// Sorts rows that begin with a hash, whose first bits tell about where each belongs.
 pub(super) fn sort_hashed<T: Copy + Ord>(rows: &mut Vec<T>, hash: impl Fn(&T) -> u64) {
     let bits = (rows.len() as u64 / ROWS_A_BUCKET).max(1).ilog2();
     if bits < 4 {

@@ -182,7 +182,7 @@ const BUCKETS: usize = 4096;
 pub(super) fn large_values(marks: impl Iterator<Item = u64> + Clone) -> Vec<u64> {
     let fired = marks.clone().count() as u64;
     let is_large = |links: u64| links >= VALUE_LINKS_MIN && links * VALUE_SHARE >= fired;
-    // A value is large only where its bucket is. Marks are hashes, but for their last bit, or small.
+    // A value is large only where its bucket is. Marks are hashes but for their last bit, or small.
     let bucket = |mark: u64| (mark >> 1) as usize % BUCKETS;
     let mut buckets = vec![0u32; BUCKETS];
     for mark in marks.clone() {

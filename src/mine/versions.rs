@@ -88,8 +88,8 @@ pub(super) fn is_control(table: &Table, natures: &[Nature], act: &Act) -> bool {
     }
 }
 
-/// Measures the chance by the URLs of a site under its controls; [`Versions::ONE`] where nothing, or not enough,
-/// speaks for less.
+/// Measures the chance by the URLs of a site under its controls; [`Versions::ONE`] where nothing, or
+/// not enough, speaks for less.
 pub(super) fn measure(table: &Table, calibration: &Calibration, forms: &Forms) -> Versions {
     let mut ways: BTreeMap<Vec<u16>, Way> = BTreeMap::new();
     let mut back = Count::default();

@@ -26,8 +26,8 @@ use crate::record::NO_HOST;
 /// Chunks, and numbers of sightings in them.
 type Places = Vec<(u32, u32)>;
 
-/// Bytes that the tables of a site take for each of its records while it is mined: an
-/// estimate from the sizes of their rows. 128 MiB were passed by half a percent (docs/learning.md).
+/// Bytes that the tables of a site take for each of its records while it is mined. One site of 97,901
+/// records took about 415: most resident memory, less what was gathered and the program itself.
 const MINED_BYTES: u64 = 450;
 
 /// Mines the rules of every site in the job's input, in the order of the sites' names.
@@ -178,8 +178,8 @@ fn no_host() -> Error {
     )
 }
 
-/// What is seen in `chunk`; nothing if a record has no host. URLs are kept as the job spells them if
-/// that is how the miner does.
+/// What is seen in `chunk`; nothing if a record has no host. URLs are kept as the job spells them
+/// if that is how the miner does.
 fn gather(
     job: &Job,
     chunk: &Parcel,

@@ -6,8 +6,8 @@
 //! ```text
 //! file     group after group, in the order in which they were gathered
 //! group    length of the site (u32) | site | number of sightings (u32) | sightings
-//! sighting ends of its five texts (5 x u32) | canonical (u8) | status (u16) | time (i64) | size (u64)
-//!          | texts
+//! sighting ends of its five texts (5 x u32) | canonical (u8) | status (u16) | time (i64)
+//!          | size (u64) | texts
 //! ```
 //!
 //! Numbers are little-endian. Nobody but the process that wrote a file reads it.
@@ -78,8 +78,8 @@ impl Gathered {
         self.sites.len() - 1
     }
 
-    /// Adds what is seen in `record`, of the site with this number, with the `form` of its URL if that
-    /// is what stage 0 makes of it.
+    /// Adds what is seen in `record`, of the site with this number, with the `form` of its URL if
+    /// that is what stage 0 makes of it.
     pub(super) fn add(&mut self, site: usize, record: &Record, form: Option<&[u8]>) {
         self.sites[site].1.push(self.sightings.len() as u32);
         let Fields { escapes, .. } = *record.fields;
