@@ -52,6 +52,7 @@ impl Row {
     fn observation(&self) -> Observation<'_> {
         Observation {
             url: self.url.as_bytes(),
+            is_canonical: false,
             time: self.time,
             status: self.status,
             size: self.size,

@@ -126,7 +126,8 @@ pub(super) fn doubt(
     }
     let best = rows.iter().map(|(_, log)| *log).fold(f64::NEG_INFINITY, f64::max);
     let (mut below, mut total) = (0.0, 0.0);
-    for (rate, log) in rows {
+    // All that is left out is less than what twelve digits show.
+    for (rate, log) in rows.into_iter().filter(|(_, log)| *log > best - 60.0) {
         let mass = (log - best).exp();
         total += mass;
         below += if rate < bar { mass } else { 0.0 };

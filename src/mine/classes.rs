@@ -17,12 +17,9 @@
 //! that nobody saw but what recaptures show: only groups with [`LINKS_MIN`] members count, and each
 //! further look halves the chance that two classes have not met.
 
-use std::collections::BTreeSet;
-
 use super::forms::Forms;
-use super::signal::Calibration;
-use super::table::{Map, Table, map, mix};
-use super::trials::{Tally, Trials};
+use super::groups::{Measure, Verdict};
+use super::table::mix;
 
 /// Most members of a group that are looked at.
 const MEMBERS_MAX: usize = 64;
@@ -37,47 +34,39 @@ const LINKS_MIN: usize = 5;
 /// Most classes that are compared with the largest: all of them must agree.
 const CLASSES_MAX: usize = 2;
 
-/// As in `trials`: what a large value is, and how many agreements one content may stand for.
-const VALUE_LINKS_MIN: u64 = 10;
-const VALUE_SHARE: u64 = 25;
-const VALUE_AGREEMENTS_MIN: u64 = 2;
-const AGREEMENTS_PER_CONTENT: u8 = 2;
-
 /// Members of a group that a candidate leaves the same.
 struct Class {
     mark: u64,
     links: Vec<u32>,
 }
 
-/// Puts what classes say in the place of what single URLs said; gain and what fired stay.
-pub(super) fn weigh(
-    table: &Table,
-    handlers: &[u32],
-    calibration: &Calibration,
-    forms: &Forms,
-    trials: &mut [Trials],
-) {
-    for tried in trials.iter_mut() {
-        (tried.all, tried.alone, tried.blame) = (Tally::default(), Tally::default(), 0.0);
-        (tried.contents, tried.unproven) = (0, 0);
-        tried.by_handler.clear();
-    }
-    let mut used: Map<(u16, u32), u8> = map();
-    let mut values: Map<(u16, u64), (u64, u64)> = map();
-    for fired in &forms.fired {
-        values.entry((fired.candidate, fired.mark)).or_insert((0, 0)).0 += 1;
-    }
-    let mut members: Vec<u32> = Vec::new();
-    for group in forms.groups().filter(|group| group.len() >= LINKS_MIN) {
-        members.clear();
+/// Judges groups by classes; its buffers are used again from group to group.
+#[derive(Debug, Default)]
+pub(super) struct Classes {
+    members: Vec<u32>,
+    candidates: Vec<u16>,
+}
+
+impl Classes {
+    /// Adds to `out` what the classes of a group say about each candidate that makes a difference
+    /// among its links.
+    pub(super) fn judge(&mut self, by: Measure<'_>, links: &[u32], out: &mut Vec<Verdict>) {
+        let Measure { table, calibration, forms } = by;
+        if links.len() < LINKS_MIN {
+            return;
+        }
+        self.members.clear();
         let seen = |link: &u32| table.links[*link as usize].captures.len() > 0;
-        members.extend(group.iter().map(|(_, link)| *link).filter(seen));
-        members.sort_by_key(|link| mix(u64::from(*link)));
-        members.truncate(MEMBERS_MAX);
-        let fired = members.iter().flat_map(|link| forms.fired_on(*link));
-        let candidates: BTreeSet<u16> = fired.map(|fired| fired.candidate).collect();
-        for candidate in candidates {
-            let classes = classes(forms, &members, candidate);
+        self.members.extend(links.iter().copied().filter(seen));
+        self.members.sort_by_key(|link| mix(u64::from(*link)));
+        self.members.truncate(MEMBERS_MAX);
+        let fired = self.members.iter().flat_map(|link| forms.fired_on(*link));
+        self.candidates.clear();
+        self.candidates.extend(fired.map(|fired| fired.candidate));
+        self.candidates.sort_unstable();
+        self.candidates.dedup();
+        for candidate in &self.candidates {
+            let classes = classes(forms, &self.members, *candidate);
             let [largest, others @ ..] = classes.as_slice() else { continue };
             let met = others
                 .iter()
@@ -87,44 +76,28 @@ pub(super) fn weigh(
                     Some((other, one))
                 })
                 .take(CLASSES_MAX);
-            let mut all: Option<(bool, u32, f64, f64)> = None;
-            let mut marks = vec![largest.mark];
+            let mut verdict: Option<Verdict> = None;
             for (other, one) in met {
-                marks.push(other.mark);
                 let looks = (largest.links.len() + other.links.len() - 2).min(16) as i32;
                 let missed = |same: f64| 1.0 - (1.0 - same) * 0.5f64.powi(looks);
-                let (agree, content, same, high) = all.unwrap_or((true, one.content, 1.0, 1.0));
-                let (same, high) = (same * missed(one.same), high * missed(one.high));
-                all = Some((agree && one.agree, content, same, high));
+                let before = verdict;
+                let (agree, content, same, high) = before
+                    .map_or((true, one.content, 1.0, 1.0), |it| {
+                        (it.agree, it.content, it.same, it.high)
+                    });
+                verdict = Some(Verdict {
+                    candidate: *candidate,
+                    differences: 1,
+                    agree: agree && one.agree,
+                    content,
+                    pair: before.map_or((largest.links[0], other.links[0]), |it| it.pair),
+                    third: before.map(|_| other.links[0]),
+                    same: same * missed(one.same),
+                    high: high * missed(one.high),
+                });
             }
-            let Some((agree, content, same, high)) = all else { continue };
-            let tried = &mut trials[candidate as usize];
-            if agree {
-                let count = used.entry((candidate, content)).or_insert(0);
-                if *count == AGREEMENTS_PER_CONTENT {
-                    continue;
-                }
-                tried.contents += u64::from(*count == 0);
-                *count += 1;
-                for mark in &marks {
-                    if let Some(value) = values.get_mut(&(candidate, *mark)) {
-                        value.1 += 1;
-                    }
-                }
-            } else {
-                tried.blame += 1.0;
-            }
-            tried.all.add(agree, same, high);
-            tried.alone.add(agree, same, high);
-            let handler = handlers[table.links[largest.links[0] as usize].path as usize];
-            tried.by_handler.entry(handler).or_default().add(agree, same, high);
+            out.extend(verdict);
         }
-    }
-    #[expect(clippy::iter_over_hash_type, reason = "numbers are added up; their order is nothing")]
-    for ((candidate, _), (links, agreements)) in &values {
-        let tried = &mut trials[*candidate as usize];
-        let is_large = *links >= VALUE_LINKS_MIN && links * VALUE_SHARE >= tried.fired;
-        tried.unproven += u64::from(is_large && *agreements < VALUE_AGREEMENTS_MIN);
     }
 }
 
@@ -157,8 +130,10 @@ fn classes(forms: &Forms, members: &[u32], candidate: u16) -> Vec<Class> {
 mod tests {
     use super::*;
     use crate::mine::candidates::{Act, Candidate};
-    use crate::mine::forms::forms;
+    use crate::mine::hearing::Hearing;
     use crate::mine::observation::Observation;
+    use crate::mine::signal::Calibration;
+    use crate::mine::table::Table;
     use crate::mine::table::tests::stage0;
 
     #[test]
@@ -190,9 +165,8 @@ mod tests {
             .to_vec();
         let handlers = vec![0; table.paths.len()];
         let calibration = Calibration::measure(&table, None);
-        let forms = forms(&table, &handlers, &candidates);
-        let mut trials = vec![Trials::default(); 3];
-        weigh(&table, &handlers, &calibration, &forms, &mut trials);
+        let mut hearing = Hearing::new(&table, &handlers, &calibration).by_classes(true);
+        let trials = hearing.hear(&candidates);
         let (lang, sid) = (trials[1].all, trials[2].all);
         assert_eq!((lang.good, lang.trials), (0, 40), "languages are pages, whatever the version");
         assert_eq!((sid.good, sid.trials, trials[2].contents), (40, 40, 40));

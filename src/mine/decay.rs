@@ -22,42 +22,93 @@ const RATE_MIN: f64 = 1e-4;
 /// standard deviation and the other at two makes about two together.
 const LESS_LIKELY: f64 = 0.5;
 
+/// Starts that are looked at together.
+const BLOCK: usize = 8;
+
+/// More than what rounding does to a likelihood.
+const ROUNDING: f64 = 1e-6;
+
+/// A step of `start`.
+fn start(step: usize) -> f64 {
+    1.0 - step as f64 / 100.0
+}
+
 /// Curves that explain the recaptures of a site about as well as the best.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Decay {
     /// Start and rate by day of the best; `None` if nothing is known.
     best: Option<(f64, f64)>,
-    /// Those that are near it.
+    /// Those that are near it, but for such as are below another one everywhere.
     curves: Vec<(f64, f64)>,
 }
 
+/// A curve: the logarithm of how likely it makes the recaptures, its steps of `start` and `rate`.
+type Fitted = (f64, usize, usize);
+
 impl Decay {
     /// Fits curves to counts of recaptures at gaps in days.
+    ///
+    /// Curves are looked at in blocks of neighboring starts, the most promising block first, until
+    /// no block is left that could hold one near the best. All of them would give the same.
     pub(super) fn fit(points: &[(f64, Count)]) -> Decay {
-        if points.iter().map(|(_, count)| count.pairs).sum::<u64>() == 0 {
+        let points: Vec<&(f64, Count)> = points.iter().filter(|(_, one)| one.pairs > 0).collect();
+        if points.is_empty() {
             return Decay::default();
         }
-        let mut curves = Vec::with_capacity(STARTS * RATES);
-        let mut best = f64::NEG_INFINITY;
-        for start in (0..STARTS).map(|step| 1.0 - step as f64 / 100.0) {
-            let mut rate = 0.0;
-            for _ in 0..RATES {
-                let likely: f64 = points
-                    .iter()
-                    .map(|(days, count)| {
-                        let same = (start * (-rate * days).exp()).clamp(1e-4, 1.0 - 1e-4);
-                        count.agree as f64 * same.ln()
-                            + (count.pairs - count.agree) as f64 * (1.0 - same).ln()
-                    })
-                    .sum();
-                best = best.max(likely);
-                curves.push((likely, (start, rate)));
-                rate = if rate == 0.0 { RATE_MIN } else { rate * 1.3 };
+        let mut rates = [0.0; RATES];
+        for step in 1..RATES {
+            rates[step] = if step == 1 { RATE_MIN } else { rates[step - 1] * 1.3 };
+        }
+        let lasts: Vec<f64> = rates
+            .iter()
+            .flat_map(|rate| points.iter().map(move |(days, _)| (-rate * days).exp()))
+            .collect();
+        let lasts = |rate: usize| &lasts[rate * points.len()..][..points.len()];
+        // How likely the recaptures are where agreements are as with one start, disagreements as
+        // with another.
+        let likely = |[for_agree, for_rest]: [usize; 2], rate: usize| -> f64 {
+            let each = points.iter().zip(lasts(rate)).map(|((_, count), last)| {
+                let same = |step| (start(step) * last).clamp(1e-4, 1.0 - 1e-4);
+                count.agree as f64 * same(for_agree).ln()
+                    + (count.pairs - count.agree) as f64 * (1.0 - same(for_rest)).ln()
+            });
+            each.sum()
+        };
+        let mut blocks: Vec<Fitted> = Vec::with_capacity(RATES * STARTS.div_ceil(BLOCK));
+        for rate in 0..RATES {
+            for first in (0..STARTS).step_by(BLOCK) {
+                let last = (first + BLOCK).min(STARTS) - 1;
+                blocks.push((likely([first, last], rate), first, rate));
             }
         }
-        let top = curves.iter().find(|(likely, _)| *likely >= best).map(|(_, curve)| *curve);
-        let near = curves.into_iter().filter(|(likely, _)| *likely >= best - LESS_LIKELY);
-        Decay { best: top, curves: near.map(|(_, curve)| curve).collect() }
+        blocks.sort_by(|a, b| b.0.total_cmp(&a.0));
+        let mut best = f64::NEG_INFINITY;
+        let mut curves: Vec<Fitted> = Vec::new();
+        for (at_most, first, rate) in blocks {
+            if at_most < best - LESS_LIKELY - ROUNDING {
+                break;
+            }
+            for step in first..(first + BLOCK).min(STARTS) {
+                let likely = likely([step, step], rate);
+                best = best.max(likely);
+                curves.push((likely, step, rate));
+            }
+        }
+        curves.retain(|(likely, ..)| *likely >= best - LESS_LIKELY);
+        // Of equally likely curves the best is that which loses least at once, then with time.
+        curves.sort_by_key(|(_, step, rate)| (*step, *rate));
+        let top = curves.iter().find(|(likely, ..)| *likely >= best);
+        let top = top.map(|(_, step, rate)| (start(*step), rates[*rate]));
+        // What is below another curve everywhere is never the upper bound.
+        curves.sort_by_key(|(_, step, rate)| (*rate, *step));
+        let mut highest = STARTS;
+        curves.retain(|(_, step, _)| {
+            let above = *step < highest;
+            highest = highest.min(*step);
+            above
+        });
+        let curves = curves.iter().map(|(_, step, rate)| (start(*step), rates[*rate])).collect();
+        Decay { best: top, curves }
     }
 
     /// The agreement of a page with itself after so many days by the best curve; 1 if nothing is

@@ -16,7 +16,7 @@ pub(super) struct Fired {
 }
 
 /// The URLs under a set of candidates: equal keys, one page if all candidates hold.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Forms {
     /// The links that were looked at with their keys; sorted by key, then by link.
     pub(super) keys: Vec<(u64, u32)>,
@@ -266,9 +266,47 @@ pub(super) fn forms(table: &Table, handlers: &[u32], candidates: &[Candidate]) -
         out.keys.push((key, number as u32));
         out.put(number as u32, fired);
     }
-    out.keys.sort_unstable();
+    sort_keys(&mut out.keys);
     out
 }
+
+/// Sorts keys of links.
+pub(super) fn sort_keys(keys: &mut Vec<(u64, u32)>) {
+    sort_hashed(keys, |(key, _)| *key);
+}
+
+/// Sorts rows that begin with a hash, whose first bits tell about where each belongs.
+pub(super) fn sort_hashed<T: Copy + Ord>(rows: &mut Vec<T>, hash: impl Fn(&T) -> u64) {
+    let bits = (rows.len() as u64 / ROWS_A_BUCKET).max(1).ilog2();
+    if bits < 4 {
+        rows.sort_unstable();
+        return;
+    }
+    let bucket = |row: &T| (hash(row) >> (u64::BITS - bits)) as usize;
+    let mut ends = vec![0u32; 1 << bits];
+    for row in rows.iter() {
+        ends[bucket(row)] += 1;
+    }
+    let mut sum = 0;
+    for end in &mut ends {
+        (*end, sum) = (sum, sum + *end);
+    }
+    let mut sorted = rows.clone();
+    for row in rows.iter() {
+        let end = &mut ends[bucket(row)];
+        sorted[*end as usize] = *row;
+        *end += 1;
+    }
+    let mut start = 0;
+    for end in ends {
+        sorted[start..end as usize].sort_unstable();
+        start = end as usize;
+    }
+    *rows = sorted;
+}
+
+/// Rows in one bucket: few enough for sorting by insertion.
+const ROWS_A_BUCKET: u64 = 4;
 
 impl Forms {
     /// Writes down what fired on a link, in the place of what fired on it before if it fits there.

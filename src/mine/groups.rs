@@ -32,6 +32,8 @@ pub(super) struct Verdict {
     pub(super) content: u32,
     /// The pair that was compared first.
     pub(super) pair: (u32, u32),
+    /// A link of another class that was compared with that of the first.
+    pub(super) third: Option<u32>,
     /// The chance that pages agree with themselves, and its upper bound.
     pub(super) same: f64,
     pub(super) high: f64,
@@ -82,13 +84,7 @@ impl Bench {
     /// Adds to `out` what the links of a group, in ascending order, say about each candidate that
     /// makes a difference among them.
     pub(super) fn judge(&mut self, by: Measure<'_>, links: &[u32], out: &mut Vec<Verdict>) {
-        self.members.clear();
-        self.members.extend_from_slice(links);
-        if links.len() > MEMBERS_MAX {
-            self.members.sort_by_key(|link| mix(u64::from(*link)));
-            self.members.truncate(MEMBERS_MAX);
-        }
-        self.lay_out(by.forms);
+        self.lay_out(by.forms, links);
         if self.columns.is_empty() {
             return;
         }
@@ -98,8 +94,32 @@ impl Bench {
         }
     }
 
-    /// Ranks and marks.
-    fn lay_out(&mut self, forms: &Forms) {
+    /// What they say about one candidate, if it makes a difference among them.
+    pub(super) fn judge_one(
+        &mut self,
+        by: Measure<'_>,
+        links: &[u32],
+        candidate: u16,
+    ) -> Option<Verdict> {
+        let fires =
+            |link: &u32| by.forms.fired_on(*link).iter().any(|one| one.candidate == candidate);
+        if !links.iter().any(fires) {
+            return None;
+        }
+        self.lay_out(by.forms, links);
+        let column = self.columns.iter().position(|column| *column == candidate)?;
+        self.pair_up(by);
+        self.verdict(by, column)
+    }
+
+    /// Members, ranks and marks.
+    fn lay_out(&mut self, forms: &Forms, links: &[u32]) {
+        self.members.clear();
+        self.members.extend_from_slice(links);
+        if links.len() > MEMBERS_MAX {
+            self.members.sort_by_key(|link| mix(u64::from(*link)));
+            self.members.truncate(MEMBERS_MAX);
+        }
         self.by_rank.clone_from(&self.members);
         self.by_rank.sort_unstable();
         self.ranks.clear();
@@ -250,6 +270,7 @@ impl Bench {
                         agree: one.agree,
                         content: one.content,
                         pair: (a, b),
+                        third: None,
                         same: one.same,
                         high: one.high,
                     };

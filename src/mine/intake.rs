@@ -36,7 +36,12 @@ impl Table {
         let mut seen = Vec::with_capacity(observations.len());
         let mut moves = Vec::new();
         for observation in observations {
-            let Some(url) = urls.intern(observation.url, stage0) else { continue };
+            let known = if observation.is_canonical {
+                urls.number(observation.url)
+            } else {
+                urls.intern(observation.url, stage0)
+            };
+            let Some(url) = known else { continue };
             let moved_to = observation.moved_to();
             if let Some(target) = moved_to
                 && let Some(target) = urls.intern(target, stage0)
@@ -109,11 +114,17 @@ impl Urls {
         if url.len() > URL_BYTES_MAX {
             return None;
         }
-        let canonical = stage0.canonical(url, &mut self.scratch);
-        let form = canonical.form;
-        if canonical.reject.is_some()
-            || !(form.starts_with(b"http://") || form.starts_with(b"https://"))
-        {
+        let mut scratch = std::mem::take(&mut self.scratch);
+        let canonical = stage0.canonical(url, &mut scratch);
+        let is_fit = canonical.reject.is_none();
+        let number = is_fit.then(|| self.number(canonical.form)).flatten();
+        self.scratch = scratch;
+        number
+    }
+
+    /// The number of a URL that is as stage 0 spells it; `None` for what is no web URL.
+    fn number(&mut self, form: &[u8]) -> Option<u32> {
+        if !(form.starts_with(b"http://") || form.starts_with(b"https://")) {
             return None;
         }
         let hash = hash(form);
@@ -268,7 +279,9 @@ fn kept(text: &[u8], spans: &[Span], seen: &[Seen]) -> (Vec<Row>, u64) {
     for row in &mut rows {
         row.rank = ranks[row.rank as usize];
     }
-    rows.sort_unstable_by(|a, b| {
+    // Stable, since indexes are in the order of their URLs but for the hosts: so runs are merged.
+    rows.sort_by_key(|row| row.rank);
+    rows.sort_by(|a, b| {
         let whole = || bytes(a.span).cmp(bytes(b.span));
         (a.rank, a.start).cmp(&(b.rank, b.start)).then_with(whole)
     });

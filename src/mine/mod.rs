@@ -37,6 +37,7 @@ use std::collections::BTreeMap;
 
 use crate::canonical::{Canonicalizer, DustRule, Guard, Profile, Trap};
 use candidates::{Act, Candidate};
+use forms::Forms;
 use handlers::Handlers;
 use paths::PathAct;
 use priors::BAR;
@@ -46,6 +47,7 @@ use signal::Calibration;
 use softly::{Soft, soften};
 use table::Table;
 use trials::Tally;
+use versions::Versions;
 
 /// Mines rules, site by site. Shared by all threads.
 #[derive(Debug)]
@@ -99,6 +101,11 @@ impl Miner {
     pub fn new() -> Miner {
         let profile = Profile::named("rfc3986").expect("rfc3986 is built in");
         Miner { stage0: Canonicalizer::new(profile) }
+    }
+
+    /// Does `canonicalizer` spell URLs as stage 0 does?
+    pub fn spells_as(&self, canonicalizer: &Canonicalizer) -> bool {
+        self.stage0.profile().digest() == canonicalizer.profile().digest()
     }
 
     /// Mines the rules of `site` from its observations.
@@ -158,7 +165,8 @@ fn judge(
     let votes = votes::collect(table, softs, calibration);
     let natures = priors::natures(table);
     let controls = propose::controls(table, &votes, &natures);
-    recalibrate(table, &handlers.of_path, None, &controls, calibration);
+    let controls = forms::forms(table, &handlers.of_path, &controls);
+    recalibrate(table, None, &controls, calibration);
     let screen = screen::screen(table, softs, &handlers.of_path, calibration);
     let proposed = |screen: &Screen, bar: f64| {
         let mut candidates: Vec<Candidate> = propose::places(table, &votes, screen, bar);
@@ -166,18 +174,26 @@ fn judge(
         candidates.sort_by(|a, b| a.act.cmp(&b.act));
         candidates
     };
-    let court = |calibration: &Calibration, by_classes: bool, candidates: Vec<Candidate>| {
-        let (handlers, natures) = (handlers.of_path.as_slice(), natures.as_slice());
-        Court { table, handlers, calibration, natures, by_classes }.judge(candidates)
-    };
+    let (handlers, natures) = (handlers.of_path.as_slice(), natures.as_slice());
+    let court =
+        |calibration, by_classes| Court { table, handlers, calibration, natures, by_classes };
     let candidates = proposed(&screen, BAR);
-    let mut judged = court(calibration, false, candidates.clone());
+    let opening = forms::forms(table, handlers, &candidates);
+    // Where pages do not agree with themselves, there is a second hearing.
+    let again = (!calibration.is_steady()).then(|| opening.clone());
+    let before = calibration.clone();
+    let first = court(&before, false);
+    let mut hearing = first.hearing().opened_by(Some(opening));
+    let mut judged = first.judge(&mut hearing, candidates.clone());
     if !calibration.is_steady() {
         // How far they do not is measured anew, page by page, now that it is known which URLs are
         // likely to be one.
         let likely: Vec<Candidate> = judged.into_iter().map(|one| one.candidate).collect();
-        recalibrate(table, &handlers.of_path, Some(&likely), &controls, calibration);
-        judged = court(calibration, false, candidates);
+        let pages = hearing.keys(&likely).unwrap_or_else(|| keys(table, handlers, &likely));
+        recalibrate(table, Some(&pages), &controls, calibration);
+        let second = court(calibration, false);
+        let mut hearing = second.hearing().opened_by(again);
+        judged = second.judge(&mut hearing, candidates);
     }
     if calibration.confirms || table.signal != Signal::Digest {
         return (judged, screen);
@@ -189,10 +205,12 @@ fn judge(
     let mut new = proposed(&screen, VERSIONS_BAR);
     new.retain(|one| one.act != Act::Path(PathAct::FoldCase));
     let candidates = propose::beside(held.iter().map(settled).collect(), new);
-    let again = court(calibration, true, candidates);
-    let again = again.into_iter().filter(|one| !one.candidate.settled && one.holds);
     let mut judged = held;
-    judged.extend(again);
+    if candidates.iter().any(|one| !one.settled) {
+        let third = court(calibration, true);
+        let again = third.judge(&mut third.hearing(), candidates);
+        judged.extend(again.into_iter().filter(|one| !one.candidate.settled && one.holds));
+    }
     let is_new = |one: &Judged| judged.iter().all(|other| other.candidate.act != one.candidate.act);
     let failed: Vec<Judged> = failed.into_iter().filter(is_new).collect();
     judged.extend(failed);
@@ -200,26 +218,30 @@ fn judge(
     (judged, screen)
 }
 
-/// Measures what equal contents are worth: by recaptures, page by page if `likely` candidates tell
-/// what a page is, and by the `controls`.
+/// Measures what equal contents are worth: by recaptures, page by page if it is known which `pages`
+/// the links are likely to be, and by the URLs under the `controls`.
 fn recalibrate(
     table: &Table,
-    handlers: &[u32],
-    likely: Option<&[Candidate]>,
-    controls: &[Candidate],
+    pages: Option<&[u64]>,
+    controls: &Forms,
     calibration: &mut Calibration,
 ) {
-    let pages = likely.map(|likely| {
-        let forms = forms::forms(table, handlers, likely);
-        let mut pages = vec![0; table.links.len()];
-        for (key, link) in &forms.keys {
-            pages[*link as usize] = *key;
-        }
-        pages
-    });
-    let measured = Calibration::measure(table, pages.as_deref());
-    let versions = versions::measure(table, handlers, &measured, controls);
+    let before = calibration.clone().with(Versions::ONE);
+    let measured = match pages {
+        Some(pages) => before.by_pages(table, pages),
+        None => before,
+    };
+    let versions = versions::measure(table, &measured, controls);
     *calibration = measured.with(versions);
+}
+
+/// The keys of all links under `candidates`.
+fn keys(table: &Table, handlers: &[u32], candidates: &[Candidate]) -> Vec<u64> {
+    let mut keys = vec![0; table.links.len()];
+    for (key, link) in &forms::forms(table, handlers, candidates).keys {
+        keys[*link as usize] = *key;
+    }
+    keys
 }
 
 /// The least rate of agreement of single URLs at which pages with versions may still be one.

@@ -5,8 +5,10 @@
 /// Everything but the URL may be missing; what is missing is no evidence, for or against.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Observation<'a> {
-    /// The URL as it was recorded.
+    /// The URL as it was recorded, or as stage 0 spells it.
     pub url: &'a [u8],
+    /// Is it known to be as stage 0 spells it? Then that is not found out again.
+    pub is_canonical: bool,
     /// When, in seconds since 1970.
     pub time: Option<i64>,
     /// Status of the answer.

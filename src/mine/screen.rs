@@ -11,6 +11,7 @@
 
 use std::collections::BTreeMap;
 
+use super::forms::{sort_hashed, sort_keys};
 use super::signal::Calibration;
 use super::softly::Soft;
 use super::table::{Link, Table, hash, mix};
@@ -76,8 +77,8 @@ pub(super) fn screen(
             });
         }
     }
-    masks.sort_unstable();
-    whole.sort_unstable();
+    sort_hashed(&mut masks, |mask| mask.rest);
+    sort_keys(&mut whole);
     let mut screen = Screen::default();
     let mut members: Vec<(u64, u32)> = Vec::new();
     let mut from = 0;

@@ -4,8 +4,6 @@ use std::collections::BTreeSet;
 
 use super::bounds::{BELIEF_ERROR, Channel, binomial_tail, doubt, normal_tail, score, wilson};
 use super::candidates::{Act, Candidate, Reach};
-use super::classes;
-use super::forms::forms;
 use super::hearing::Hearing;
 use super::paths::PathAct;
 use super::priors::{BAR, Nature, Prior, prior};
@@ -24,8 +22,6 @@ pub(super) struct Judged {
     pub(super) prior: Prior,
     /// Lower bound of the rate, noise given back, at 97.5 %.
     pub(super) bound: f64,
-    /// The probability that the rate is below the bar.
-    pub(super) doubt: f64,
     /// Good enough to be applied without asking, guards aside?
     pub(super) holds: bool,
     /// Good enough to be shown?
@@ -68,21 +64,20 @@ pub(super) fn is_below(tally: &Tally, bar: f64, chance: f64) -> bool {
 }
 
 impl Court<'_> {
-    /// Tries the candidates.
-    fn hear(&self, hearing: &mut Hearing<'_>, candidates: &[Candidate]) -> Vec<Trials> {
-        let mut trials = hearing.hear(candidates);
-        if self.by_classes {
-            let forms = forms(self.table, self.handlers, candidates);
-            classes::weigh(self.table, self.handlers, self.calibration, &forms, &mut trials);
-        }
-        trials
+    /// A hearing of this court.
+    pub(super) fn hearing(&self) -> Hearing<'_> {
+        let hearing = Hearing::new(self.table, self.handlers, self.calibration);
+        hearing.by_classes(self.by_classes)
     }
 
     /// Takes out, or narrows, what contradicts, until nothing does; judges the rest.
-    pub(super) fn judge(&self, mut candidates: Vec<Candidate>) -> Vec<Judged> {
-        let mut hearing = Hearing::new(self.table, self.handlers, self.calibration);
+    pub(super) fn judge(
+        &self,
+        hearing: &mut Hearing<'_>,
+        mut candidates: Vec<Candidate>,
+    ) -> Vec<Judged> {
         for _ in 0..ROUNDS_MAX {
-            let trials = self.hear(&mut hearing, &candidates);
+            let trials = hearing.hear(&candidates);
             let mut verdicts: Vec<Verdict> = candidates
                 .iter()
                 .zip(&trials)
@@ -97,7 +92,7 @@ impl Court<'_> {
                         standing(&trials[*a]).total_cmp(&standing(&trials[*b])).then(a.cmp(b))
                     });
                 let Some(worst) = worst else {
-                    return self.sentence(candidates, trials);
+                    return self.sentence(hearing, candidates);
                 };
                 verdicts[worst] = narrowed(&candidates[worst], &trials[worst]);
             }
@@ -114,8 +109,8 @@ impl Court<'_> {
             }
             candidates = next;
         }
-        let trials = self.hear(&mut hearing, &candidates);
-        self.sentence(candidates, trials)
+        hearing.hear(&candidates);
+        self.sentence(hearing, candidates)
     }
 
     /// Is the candidate on a list of what never matters?
@@ -137,11 +132,13 @@ impl Court<'_> {
 
     /// Judges what is left, all candidates at once: bounds and doubts, with the number of
     /// hypotheses taken into account.
-    fn sentence(&self, candidates: Vec<Candidate>, trials: Vec<Trials>) -> Vec<Judged> {
+    fn sentence(&self, hearing: &mut Hearing<'_>, candidates: Vec<Candidate>) -> Vec<Judged> {
+        let trials = hearing.conclude();
         // Where the case of letters matters on some pages only, that is easily taken for pages that
         // change: it must agree as often as what else is tried on the site. This only makes it
         // harder.
         let usual = usual_agreement(&candidates, &trials);
+        let mut seen: Vec<(Channel, f64)> = Vec::with_capacity(candidates.len());
         let mut judged: Vec<Judged> = candidates
             .into_iter()
             .zip(trials)
@@ -159,31 +156,30 @@ impl Court<'_> {
                 }
                 let (bound, _) = channel.corrected(wilson(good, all, 1.96));
                 let error = (channel.same - likely.same).max(0.0);
-                let doubt = doubt((good, all), prior.bar, likely, error, prior.belief);
-                Judged {
-                    candidate,
-                    trials,
-                    prior,
-                    bound,
-                    doubt,
-                    holds: false,
-                    plausible: bound >= 0.8,
-                }
+                seen.push((likely, error));
+                Judged { candidate, trials, prior, bound, holds: false, plausible: bound >= 0.8 }
             })
             .collect();
         let passing = step_up(&judged);
-        for (one, passes) in judged.iter_mut().zip(passing) {
+        for ((one, passes), (likely, error)) in judged.iter_mut().zip(passing).zip(seen) {
             let contents = one.trials.contents >= one.prior.contents_min;
-            let believed = one.doubt <= BELIEF_ERROR;
+            let Tally { good, trials, .. } = one.trials.all;
+            let counts = (good as f64, trials as f64);
+            // The probability that the rate is below the bar; it takes thousands of logarithms.
+            let believed =
+                || doubt(counts, one.prior.bar, likely, error, one.prior.belief) <= BELIEF_ERROR;
             let values = one.trials.unproven == 0 || !matches!(one.candidate.act, Act::Drop(_));
-            let evident = (passes || believed) && contents && values;
             let everywhere = one.candidate.act != Act::Path(PathAct::FoldCase)
                 || one.trials.by_handler.values().all(|tally| !is_below(tally, 0.75, 0.05));
-            one.holds = evident && everywhere && !contradicts(&one.trials.all)
+            let sound = contents && values && everywhere && !contradicts(&one.trials.all);
+            one.holds = sound && (passes || believed())
                 || one.prior.listed
                     && !speaks_against(&one.trials.all)
                     && (one.trials.all.good >= AGREEMENTS_MIN || self.table.signal == Signal::None);
             one.plausible |= one.holds;
+            if self.by_classes && one.holds && !one.candidate.settled {
+                one.trials.example = hearing.example(&one.candidate);
+            }
         }
         judged
     }

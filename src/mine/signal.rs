@@ -64,7 +64,7 @@ impl Count {
 }
 
 /// How a site's contents behave.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Calibration {
     /// Contents that many pages share: error pages, empty lists. They say nothing.
     pub(super) hot: Vec<bool>,
@@ -125,8 +125,9 @@ impl Calibration {
         for pair in recaptures(table) {
             raw.add(pair.0.content == pair.1.content);
         }
-        let confirms = is_noisy(table, &uses);
-        let mut calibration = Calibration {
+        let counted = fitted(table, None, |a, b| a.content == b.content, |_, _| true);
+        let confirms = is_noisy(table, &uses, &counted);
+        let calibration = Calibration {
             hot,
             uses,
             stability: Default::default(),
@@ -137,10 +138,29 @@ impl Calibration {
             steady: true,
             versions: Versions::ONE,
         };
+        if confirms || pages.is_some() {
+            calibration.fit(table, pages)
+        } else {
+            calibration.follow(counted)
+        }
+    }
+
+    /// The same, with what is told from recaptures measured anew, page by page; one number for each
+    /// link says which links are likely to be one page.
+    pub(super) fn by_pages(self, table: &Table, pages: &[u64]) -> Calibration {
+        self.fit(table, Some(pages))
+    }
+
+    /// Fits the curve to the recaptures that are believed.
+    fn fit(self, table: &Table, pages: Option<&[u64]>) -> Calibration {
         let agrees = |a: &Capture, b: &Capture| a.content == b.content;
-        let believed = |a: &Capture, b: &Capture| calibration.believes(a, b);
-        let (stability, decay) = fitted(table, pages, agrees, believed);
-        calibration.stability = stability;
+        let counted = fitted(table, pages, agrees, |a, b| self.believes(a, b));
+        self.follow(counted)
+    }
+
+    /// Takes over counts of recaptures, and the curve through them.
+    fn follow(self, (stability, decay): Recaptures) -> Calibration {
+        let mut calibration = Calibration { stability, ..self };
         calibration.same = (0..QUARTERS)
             .map(|quarter| (quarter as f64 + 0.5) / 4.0)
             .map(|days| (decay.likely(days), decay.same(days)))
@@ -268,13 +288,16 @@ impl Calibration {
     }
 }
 
-/// Counts recaptures by gap, and the curve through them.
+/// Recaptures by gap, and the curve through them.
+type Recaptures = ([Count; GAPS.len() + 1], Decay);
+
+/// Counts recaptures by gap, and fits the curve through them.
 fn fitted(
     table: &Table,
     pages: Option<&[u64]>,
     agrees: impl Fn(&Capture, &Capture) -> bool,
     counts: impl Fn(&Capture, &Capture) -> bool,
-) -> ([Count; GAPS.len() + 1], Decay) {
+) -> Recaptures {
     let mut stability = [Count::default(); GAPS.len() + 1];
     let mut apart = [0.0; GAPS.len() + 1];
     let mut seen: Map<(u64, usize), u32> = map();
@@ -305,8 +328,7 @@ fn fitted(
 /// Do bodies differ at every fetch, by what nobody else gets? Then pages disagree with themselves
 /// at once, and mostly by contents that never come back. Pages that change or have some versions
 /// are no noise: their contents come back.
-fn is_noisy(table: &Table, uses: &[u32]) -> bool {
-    let (counts, decay) = fitted(table, None, |a, b| a.content == b.content, |_, _| true);
+fn is_noisy(table: &Table, uses: &[u32], (counts, decay): &Recaptures) -> bool {
     let pairs: u64 = counts.iter().map(|count| count.pairs).sum();
     if pairs < PAIRS_MIN || decay.same(0.0) >= NOISE_MAX {
         return false;

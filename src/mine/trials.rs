@@ -11,9 +11,7 @@
 
 use std::collections::BTreeMap;
 
-use super::forms::Fired;
 use super::groups::Verdict;
-use super::table::{Map, map};
 
 /// A value is large if so many links have it, and one of so many of those with any value. It must
 /// then be in some agreements. Reason: `lang=en` may be the page without `lang` where `lang=de` is
@@ -24,7 +22,7 @@ const VALUE_AGREEMENTS_MIN: u64 = 2;
 
 /// Most agreements that one content may stand for, for one candidate. Reason: an empty list that is
 /// shown for a hundred categories is one observation, not a hundred.
-pub(super) const AGREEMENTS_PER_CONTENT: u8 = 2;
+const AGREEMENTS_PER_CONTENT: u8 = 2;
 
 /// What trials said.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -91,9 +89,10 @@ pub(super) struct Trials {
     pub(super) gain: u64,
     /// Links that the candidate changed.
     pub(super) fired: u64,
-    /// The same by handler.
+    /// The same by handler, for parameters; known at the end.
     pub(super) fired_by_handler: BTreeMap<u32, u64>,
-    /// Values that many of the links have, and that hardly an agreement is about.
+    /// Values that many of the links have, and that hardly an agreement is about, for parameters;
+    /// known at the end.
     pub(super) unproven: u64,
     /// Links of the first group that agreed.
     pub(super) example: Option<(u32, u32)>,
@@ -102,33 +101,11 @@ pub(super) struct Trials {
 impl Trials {
     /// Forgets what groups said; what fired stays.
     pub(super) fn clear(&mut self) {
-        *self = Trials {
-            gain: self.gain,
-            fired: self.fired,
-            fired_by_handler: std::mem::take(&mut self.fired_by_handler),
-            ..Trials::default()
-        };
+        *self = Trials { gain: self.gain, fired: self.fired, ..Trials::default() };
     }
 
-    /// Counts a link under `handler` that the candidate changed.
-    pub(super) fn note(&mut self, handler: u32) {
-        self.fired += 1;
-        *self.fired_by_handler.entry(handler).or_insert(0) += 1;
-    }
-
-    /// Takes back what [`Trials::note`] counted.
-    pub(super) fn forget(&mut self, handler: u32) {
-        self.fired -= 1;
-        if let Some(fired) = self.fired_by_handler.get_mut(&handler) {
-            *fired -= 1;
-            if *fired == 0 {
-                self.fired_by_handler.remove(&handler);
-            }
-        }
-    }
-
-    /// Counts what a group under `handler` said.
-    pub(super) fn add(&mut self, verdict: &Verdict, handler: u32) {
+    /// Counts what a group said, but for the handler.
+    fn add(&mut self, verdict: &Verdict) {
         let Verdict { agree, same, high, differences, .. } = *verdict;
         if !agree {
             self.blame += 1.0 / f64::from(differences);
@@ -137,85 +114,90 @@ impl Trials {
         if differences == 1 {
             self.alone.add(agree, same, high);
         }
-        self.by_handler.entry(handler).or_default().add(agree, same, high);
     }
 }
 
-/// The values that candidates take away: how many links have each, and agreements about large ones.
+/// Counts verdicts, one candidate after the other; its buffers are used again.
+///
+/// ```text
+/// used       for each content, the candidate's number here and how often the content has counted
+/// slots      for each handler, the candidate's number here and its row of `rows`
+/// ```
 #[derive(Debug, Default)]
-pub(super) struct Values {
-    /// Links, by candidate and mark.
-    links: Map<(u16, u64), u32>,
-    /// By candidate: the marks that so many links had at some time that they may be large.
-    frequent: Vec<Vec<u64>>,
-    /// Agreements about those that are large now, by candidate.
-    asked: Vec<Vec<(u64, u64)>>,
+pub(super) struct Counter {
+    used: Vec<(u32, u8)>,
+    slots: Vec<(u32, u32)>,
+    rows: Vec<(u32, Tally)>,
+    candidates: u32,
 }
 
-impl Values {
-    /// No values of `candidates` candidates.
-    pub(super) fn new(candidates: usize) -> Values {
-        let empty = vec![Vec::new(); candidates];
-        Values { links: map(), frequent: empty, asked: vec![Vec::new(); candidates] }
+impl Counter {
+    /// A counter for so many contents and handlers.
+    pub(super) fn new(contents: usize, handlers: usize) -> Counter {
+        let (used, slots) = (vec![(0, 0); contents], vec![(0, 0); handlers]);
+        Counter { used, slots, ..Counter::default() }
     }
 
-    /// Counts a link.
-    pub(super) fn add(&mut self, fired: Fired) {
-        let links = self.links.entry((fired.candidate, fired.mark)).or_insert(0);
-        *links += 1;
-        if u64::from(*links) == VALUE_LINKS_MIN {
-            self.frequent[fired.candidate as usize].push(fired.mark);
-        }
-    }
-
-    /// Takes a link back.
-    pub(super) fn remove(&mut self, fired: Fired) {
-        if let Some(links) = self.links.get_mut(&(fired.candidate, fired.mark)) {
-            *links -= 1;
-        }
-    }
-
-    /// Looks which values of the `stale` candidates are large; nothing agrees about them yet.
-    pub(super) fn ask(&mut self, stale: &[bool], trials: &[Trials]) {
-        for (number, asked) in self.asked.iter_mut().enumerate() {
-            asked.clear();
-            if !stale[number] {
-                continue;
-            }
-            // One that has come down and up again is there twice.
-            self.frequent[number].sort_unstable();
-            self.frequent[number].dedup();
-            for mark in &self.frequent[number] {
-                let links = self.links.get(&(number as u16, *mark)).copied().unwrap_or(0);
-                let links = u64::from(links);
-                if links >= VALUE_LINKS_MIN && links * VALUE_SHARE >= trials[number].fired {
-                    asked.push((*mark, 0));
+    /// Counts the `verdicts` on one candidate, with their handlers, in the order of their groups.
+    /// `agreed` is told those that agree and count.
+    pub(super) fn count<'a>(
+        &mut self,
+        trials: &mut Trials,
+        verdicts: impl Iterator<Item = (&'a Verdict, u32)>,
+        mut agreed: impl FnMut(&Verdict),
+    ) {
+        self.candidates += 1;
+        self.rows.clear();
+        for (verdict, handler) in verdicts {
+            if verdict.agree {
+                let used = &mut self.used[verdict.content as usize];
+                if used.0 != self.candidates {
+                    *used = (self.candidates, 0);
                 }
+                if used.1 == AGREEMENTS_PER_CONTENT {
+                    continue;
+                }
+                trials.contents += u64::from(used.1 == 0);
+                used.1 += 1;
+                trials.example.get_or_insert(verdict.pair);
+                agreed(verdict);
             }
+            trials.add(verdict);
+            let slot = &mut self.slots[handler as usize];
+            if slot.0 != self.candidates {
+                *slot = (self.candidates, self.rows.len() as u32);
+                self.rows.push((handler, Tally::default()));
+            }
+            let (agree, same, high) = (verdict.agree, verdict.same, verdict.high);
+            self.rows[slot.1 as usize].1.add(agree, same, high);
         }
+        trials.by_handler = self.rows.drain(..).collect();
     }
+}
 
-    /// Counts an agreement about a link that `candidate` changed, with what fired on it.
-    pub(super) fn agree(&mut self, candidate: u16, fired: &[Fired]) {
-        let asked = &mut self.asked[candidate as usize];
-        if asked.is_empty() {
-            return;
-        }
-        let of = fired.iter().find(|one| one.candidate == candidate);
-        if let Some(of) = of
-            && let Some(value) = asked.iter_mut().find(|(mark, _)| *mark == of.mark)
-        {
-            value.1 += 1;
-        }
-    }
+/// Buckets that marks are counted in before each is counted by itself.
+const BUCKETS: usize = 4096;
 
-    /// Writes down how many of the large values are unproven.
-    pub(super) fn settle(&mut self, trials: &mut [Trials]) {
-        for (trials, asked) in trials.iter_mut().zip(&self.asked) {
-            let unproven = asked.iter().filter(|(_, agreed)| *agreed < VALUE_AGREEMENTS_MIN);
-            trials.unproven += unproven.count() as u64;
-        }
+/// The large values among the marks of what one candidate changed.
+pub(super) fn large_values(marks: impl Iterator<Item = u64> + Clone) -> Vec<u64> {
+    let fired = marks.clone().count() as u64;
+    let is_large = |links: u64| links >= VALUE_LINKS_MIN && links * VALUE_SHARE >= fired;
+    // A value is large only where its bucket is. Marks are hashes but for their last bit, or small.
+    let bucket = |mark: u64| (mark >> 1) as usize % BUCKETS;
+    let mut buckets = vec![0u32; BUCKETS];
+    for mark in marks.clone() {
+        buckets[bucket(mark)] += 1;
     }
+    let mut rest: Vec<u64> =
+        marks.filter(|mark| is_large(u64::from(buckets[bucket(*mark)]))).collect();
+    rest.sort_unstable();
+    let values = rest.chunk_by(|a, b| a == b);
+    values.filter(|links| is_large(links.len() as u64)).map(|links| links[0]).collect()
+}
+
+/// How many of the large values hardly an agreement is about; each has its agreements.
+pub(super) fn unproven(asked: &[(u64, u64)]) -> u64 {
+    asked.iter().filter(|(_, agreed)| *agreed < VALUE_AGREEMENTS_MIN).count() as u64
 }
 
 #[cfg(test)]
@@ -256,7 +238,8 @@ mod tests {
         let handlers = vec![0; table.paths.len()];
         let calibration = Calibration::measure(&table, None);
         let mut hearing = Hearing::new(&table, &handlers, &calibration);
-        let trials = hearing.hear(&candidates);
+        hearing.hear(&candidates);
+        let trials = hearing.conclude();
         for tried in &trials {
             assert_eq!((tried.all.good, tried.all.trials, tried.alone.trials), (60, 60, 0));
             assert_eq!((tried.contents, tried.gain, tried.fired), (60, 180, 180));

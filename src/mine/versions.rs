@@ -20,8 +20,8 @@
 use std::collections::BTreeMap;
 
 use super::bounds::{binomial_tail, wilson};
-use super::candidates::{Act, Candidate};
-use super::forms::{Fired, forms};
+use super::candidates::Act;
+use super::forms::{Fired, Forms};
 use super::paths::PathAct;
 use super::priors::{Nature, prior};
 use super::signal::{Calibration, Count};
@@ -88,15 +88,9 @@ pub(super) fn is_control(table: &Table, natures: &[Nature], act: &Act) -> bool {
     }
 }
 
-/// Measures the chance by the `controls` of a site; [`Versions::ONE`] where nothing, or not enough,
-/// speaks for less.
-pub(super) fn measure(
-    table: &Table,
-    handlers: &[u32],
-    calibration: &Calibration,
-    controls: &[Candidate],
-) -> Versions {
-    let forms = forms(table, handlers, controls);
+/// Measures the chance by the URLs of a site under its controls; [`Versions::ONE`] where nothing, or
+/// not enough, speaks for less.
+pub(super) fn measure(table: &Table, calibration: &Calibration, forms: &Forms) -> Versions {
     let mut ways: BTreeMap<Vec<u16>, Way> = BTreeMap::new();
     let mut back = Count::default();
     let mut members: Vec<u32> = Vec::new();

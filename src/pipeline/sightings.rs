@@ -6,7 +6,8 @@
 //! ```text
 //! file     group after group, in the order in which they were gathered
 //! group    length of the site (u32) | site | number of sightings (u32) | sightings
-//! sighting ends of its five texts (5 x u32) | status (u16) | time (i64) | size (u64) | texts
+//! sighting ends of its five texts (5 x u32) | canonical (u8) | status (u16) | time (i64)
+//!          | size (u64) | texts
 //! ```
 //!
 //! Numbers are little-endian. Nobody but the process that wrote a file reads it.
@@ -35,6 +36,8 @@ pub(super) struct Gathered {
 struct Sighting {
     /// Where the first text starts, and where each ends: digest, type, method, redirect, URL.
     ends: [u32; 6],
+    /// Is the URL as stage 0 spells it?
+    is_canonical: bool,
     /// The status, or [`NO_STATUS`].
     status: u16,
     /// The time, or [`NO_TIME`].
@@ -75,8 +78,9 @@ impl Gathered {
         self.sites.len() - 1
     }
 
-    /// Adds what is seen in `record`, of the site with this number.
-    pub(super) fn add(&mut self, site: usize, record: &Record) {
+    /// Adds what is seen in `record`, of the site with this number, with the `form` of its URL if
+    /// that is what stage 0 makes of it.
+    pub(super) fn add(&mut self, site: usize, record: &Record, form: Option<&[u8]>) {
         self.sites[site].1.push(self.sightings.len() as u32);
         let Fields { escapes, .. } = *record.fields;
         let mut buffer = Vec::new();
@@ -87,10 +91,11 @@ impl Gathered {
             self.text.extend_from_slice(escapes.undo(text, &mut buffer));
             *end = self.text.len() as u32;
         }
-        self.text.extend_from_slice(record.url);
+        self.text.extend_from_slice(form.unwrap_or(record.url));
         ends[5] = self.text.len() as u32;
         self.sightings.push(Sighting {
             ends,
+            is_canonical: form.is_some(),
             status: number(fields.status).unwrap_or(NO_STATUS),
             time: time::parse(fields.time, fields.clock).unwrap_or(NO_TIME),
             size: number(fields.size).unwrap_or(NO_SIZE),
@@ -99,11 +104,13 @@ impl Gathered {
 
     /// What the miner is given for a sighting.
     pub(super) fn observation(&self, sighting: u32) -> Observation<'_> {
-        let Sighting { ends, status, time, size } = &self.sightings[sighting as usize];
+        let Sighting { ends, is_canonical, status, time, size } =
+            &self.sightings[sighting as usize];
         let text = |at: usize| &self.text[ends[at] as usize..ends[at + 1] as usize];
         let known = |at: usize| Some(text(at)).filter(|text| !text.is_empty());
         Observation {
             url: text(4),
+            is_canonical: *is_canonical,
             time: Some(*time).filter(|time| *time != NO_TIME),
             status: Some(*status).filter(|status| *status != NO_STATUS),
             size: Some(*size).filter(|size| *size != NO_SIZE),
@@ -235,7 +242,7 @@ fn read_length(file: &mut impl Read) -> io::Result<Option<usize>> {
 }
 
 /// Bytes of a sighting in a file, beside its texts.
-const HEAD_BYTES: usize = 38;
+const HEAD_BYTES: usize = 39;
 
 fn push_u32(buffer: &mut Vec<u8>, number: usize) {
     buffer.extend_from_slice(&(number as u32).to_le_bytes());
@@ -243,10 +250,12 @@ fn push_u32(buffer: &mut Vec<u8>, number: usize) {
 
 impl Gathered {
     fn write(&self, sighting: u32, buffer: &mut Vec<u8>) {
-        let Sighting { ends, status, time, size } = &self.sightings[sighting as usize];
+        let Sighting { ends, is_canonical, status, time, size } =
+            &self.sightings[sighting as usize];
         for end in &ends[1..] {
             push_u32(buffer, (end - ends[0]) as usize);
         }
+        buffer.push(u8::from(*is_canonical));
         buffer.extend_from_slice(&status.to_le_bytes());
         buffer.extend_from_slice(&time.to_le_bytes());
         buffer.extend_from_slice(&size.to_le_bytes());
@@ -265,6 +274,7 @@ impl Gathered {
         }
         self.text.resize(ends[5] as usize, 0);
         file.read_exact(&mut self.text[start as usize..])?;
+        let (is_canonical, rest) = rest.split_at(1);
         let (status, rest) = rest.split_at(2);
         let (time, size) = rest.split_at(8);
         let number =
@@ -272,6 +282,7 @@ impl Gathered {
         self.sites[site].1.push(self.sightings.len() as u32);
         self.sightings.push(Sighting {
             ends,
+            is_canonical: is_canonical == [1],
             status: number(status) as u16,
             time: number(time) as i64,
             size: number(size),
@@ -306,9 +317,9 @@ mod tests {
             let mut one = Gathered::with_room(100);
             for site in 0..100 {
                 let number = one.site(format!("site{site}.test").as_bytes());
-                one.add(number, &record(b"http://a.test/x?y", &SOME));
+                one.add(number, &record(b"http://a.test/x?y", &SOME), Some(b"http://a.test/x"));
                 if site % 3 == chunk {
-                    one.add(number, &record(NO_HOST, &NONE));
+                    one.add(number, &record(NO_HOST, &NONE), None);
                 }
             }
             one.trim();
