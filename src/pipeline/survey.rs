@@ -21,6 +21,7 @@ use crate::cluster::PARTITIONS;
 use crate::error::{Error, Result};
 use crate::report::{InputRow, Survey, Tally};
 use clusters::describe_clusters;
+use examples::settle_examples;
 use findings::{Findings, Pass};
 use look::{LEVELS_BEFORE_RULES, Share, look_at};
 
@@ -74,13 +75,14 @@ pub fn survey(job: &Job, top: usize) -> Result<(Survey, Outcome)> {
         Ok(Some(tally.lines - before))
     })?;
     let mut memory = MemoryUse { budget_bytes: job.memory.bytes, ..MemoryUse::default() };
-    let found = match pass {
+    let mut found = match pass {
         Ok(pass) => pass.finish(top),
         Err(full) => {
             memory.spilled_after_lines = Some(full.lines);
             in_shares(job, &pool, &full, tally.records, &mut sums, top)?
         }
     };
+    settle_examples(&mut found.levels);
     tally.unique = found.unique;
     tally.duplicate = tally.records - found.unique;
     tally.check()?;

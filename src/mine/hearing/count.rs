@@ -22,7 +22,12 @@ impl Hearing<'_> {
                 *trials.fired_by_handler.entry(*handler).or_insert(0) += 1;
             }
         }
-        self.trials_heard()
+        let concluded = self.trials_heard();
+        for trials in &mut self.trials {
+            trials.fired_by_handler.clear();
+            trials.unproven = 0;
+        }
+        concluded
     }
 
     /// The key of each link under `candidates`; the hearing stays as it is. `None` if they are not

@@ -25,8 +25,25 @@ pub(super) fn add_examples(row: &mut LevelRow, more: LevelRow) {
     let last = if row.looks.len() == LOOKS { row.looks[LOOKS - 1] } else { u64::MAX };
     row.examples.extend(more.examples);
     row.examples.retain(|one| one.line <= last);
-    row.examples.sort_by_key(|one| (one.before == one.after, one.line));
-    row.examples.truncate(EXAMPLES);
+    keep_first(&mut row.examples);
+}
+
+/// Keeps the first examples of those that the step changed, then of the others: as many of both, since
+/// examples of other records may come and show that the look at some of these was one too many.
+fn keep_first(examples: &mut Vec<Example>) {
+    examples.sort_by_key(|one| (one.before == one.after, one.line));
+    let mut rooms = [EXAMPLES; 2];
+    examples.retain(|one| {
+        let room = &mut rooms[usize::from(one.before == one.after)];
+        let is_kept = *room > 0;
+        *room -= usize::from(is_kept);
+        is_kept
+    });
+}
+
+/// All records were looked at: no more examples stay than are shown.
+pub(super) fn settle_examples(levels: &mut [LevelRow]) {
+    levels.iter_mut().for_each(|row| row.examples.truncate(EXAMPLES));
 }
 
 /// Keeps the first records that merge at a step. Those that the step changed show more than those
@@ -66,8 +83,7 @@ pub(super) fn find_examples(
                 let row = &mut levels[level];
                 row.looks.push(line);
                 row.examples.push(Example { line, before, after });
-                row.examples.sort_by_key(|one| one.before == one.after);
-                row.examples.truncate(EXAMPLES);
+                keep_first(&mut row.examples);
             }
             record += 1;
             Ok(())
@@ -109,13 +125,13 @@ mod tests {
             let after = if line % 7 == 0 { b"changed".to_vec() } else { b"same".to_vec() };
             row.looks.push(line);
             row.examples.push(Example { line, before: b"same".to_vec(), after });
-            row.examples.sort_by_key(|one| one.before == one.after);
-            row.examples.truncate(EXAMPLES);
+            keep_first(&mut row.examples);
         }
         row
     }
 
-    fn shown(row: &LevelRow) -> Vec<(u64, bool)> {
+    fn shown(mut row: LevelRow) -> Vec<(u64, bool)> {
+        settle_examples(std::slice::from_mut(&mut row));
         row.examples.iter().map(|one| (one.line, one.before == one.after)).collect()
     }
 
@@ -134,7 +150,7 @@ mod tests {
                 let part = list.iter().copied().filter(|line| line / 3 % count == number);
                 add_examples(&mut sum, row(part));
             }
-            assert_eq!(shown(&sum), shown(&row(list.iter().copied())), "{count}");
+            assert_eq!(shown(sum), shown(row(list.iter().copied())), "{count}");
         }
     }
 }
