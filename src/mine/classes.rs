@@ -92,10 +92,10 @@ pub(super) fn weigh(
             for (other, one) in met {
                 marks.push(other.mark);
                 let looks = (largest.links.len() + other.links.len() - 2).min(16) as i32;
-                let missed = |same: f64| 1.0 - (1.0 - same) * 0.5f64.powi(looks);
+                let fewest = largest.links.len().min(other.links.len()) as i32;
+                let chance = calibration.of_classes(&one, looks, fewest);
                 let (agree, content, same, high) = all.unwrap_or((true, one.content, 1.0, 1.0));
-                let (same, high) = (same * missed(one.same), high * missed(one.high));
-                all = Some((agree && one.agree, content, same, high));
+                all = Some((agree && one.agree, content, same * chance.0, high * chance.1));
             }
             let Some((agree, content, same, high)) = all else { continue };
             let tried = &mut trials[candidate as usize];

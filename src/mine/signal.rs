@@ -24,6 +24,10 @@ const NEAR: usize = 4;
 /// Quarters of days for which agreement is kept: half a year.
 const QUARTERS: usize = 4 * 183;
 
+/// Captures of a content after which its page is well known: a version that half of the visitors
+/// see, or a third of them, has been seen too, then.
+const WELL_KNOWN: u32 = 8;
+
 /// Recaptures of one page that count in each gap.
 const RECAPTURES_MAX: u32 = 1;
 
@@ -85,6 +89,9 @@ pub(super) struct Calibration {
     steady: bool,
     /// What two visitors see of a page, beside what recaptures say.
     versions: Versions,
+    /// The share of captures that show what is never seen again, and its lower bound at one standard
+    /// deviation.
+    noise: (f64, f64),
 }
 
 /// What two links have to say about each other.
@@ -136,7 +143,9 @@ impl Calibration {
             gap_max: GAPS.len(),
             steady: true,
             versions: Versions::ONE,
+            noise: (0.0, 0.0),
         };
+        calibration.noise = calibration.noise(table);
         let agrees = |a: &Capture, b: &Capture| a.content == b.content;
         let believed = |a: &Capture, b: &Capture| calibration.believes(a, b);
         let (stability, decay) = fitted(table, pages, agrees, believed);
@@ -160,6 +169,38 @@ impl Calibration {
     /// The same with what two visitors see of a page.
     pub(super) fn with(self, versions: Versions) -> Calibration {
         Calibration { versions, ..self }
+    }
+
+    /// How many captures show what is never seen again: of two captures of one URL within a week,
+    /// one of which shows a content that is well known, the other. Pages with versions do not count,
+    /// since their contents come back.
+    fn noise(&self, table: &Table) -> (f64, f64) {
+        let mut known = Count::default();
+        for (a, b) in recaptures(table).filter(|(a, b)| gap(a.time, b.time) <= NEAR) {
+            for (one, other) in [(a, b), (b, a)] {
+                let content = one.content as usize;
+                if self.uses[content] >= WELL_KNOWN && !self.hot[content] {
+                    known.add(self.uses[other.content as usize] > 1);
+                }
+            }
+        }
+        if known.pairs < PAIRS_MIN {
+            return (0.0, 0.0);
+        }
+        let (_, upper) = wilson(known.agree as f64, known.pairs as f64, 1.0);
+        (1.0 - known.share(), 1.0 - upper)
+    }
+
+    /// The chance that two classes of URLs of one page meet, and its upper bound, where their
+    /// captures agree as `one` says: after so many `looks` beyond the first two, each of which halves
+    /// the chance that they have missed each other's versions; the class with the fewest has
+    /// `fewest` captures, which all may be noise.
+    pub(super) fn of_classes(&self, one: &Comparison, looks: i32, fewest: i32) -> (f64, f64) {
+        let chance = |same: f64, noise: f64| {
+            let versions = (same / (1.0 - noise).powi(2)).min(1.0);
+            (1.0 - noise.powi(fewest)) * (1.0 - (1.0 - versions) * 0.5f64.powi(looks))
+        };
+        (chance(one.same, self.noise.0), chance(one.high, self.noise.1))
     }
 
     /// Is what these two captures show believed? Both contents must be confirmed by a third capture
