@@ -17,10 +17,11 @@
 //! that nobody saw but what recaptures show: only groups with [`LINKS_MIN`] members count, and each
 //! further look halves the chance that two classes have not met.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
+use super::bounds::binomial_tail;
 use super::forms::Forms;
-use super::signal::Calibration;
+use super::signal::{Calibration, Comparison, Count};
 use super::table::{Map, Table, map, mix};
 use super::trials::{Tally, Trials};
 
@@ -36,6 +37,12 @@ const LINKS_MIN: usize = 5;
 
 /// Most classes that are compared with the largest: all of them must agree.
 const CLASSES_MAX: usize = 2;
+
+/// Most looks that are taken to make it likelier that classes meet.
+const LOOKS_MAX: usize = 16;
+
+/// Fewest looks at two values that say whether they are of one block.
+const LOOKS_MIN: u64 = 8;
 
 /// As in `trials`: what a large value is, and how many agreements one content may stand for.
 const VALUE_LINKS_MIN: u64 = 10;
@@ -68,6 +75,9 @@ pub(super) fn weigh(
         values.entry((fired.candidate, fired.mark)).or_insert((0, 0)).0 += 1;
     }
     let mut members: Vec<u32> = Vec::new();
+    let mut looks = Looks::new();
+    let mut alone: Vec<(u16, Verdict)> = Vec::new();
+    let by = By { table, handlers, calibration };
     for group in forms.groups().filter(|group| group.len() >= LINKS_MIN) {
         members.clear();
         let seen = |link: &u32| table.links[*link as usize].captures.len() > 0;
@@ -78,47 +88,16 @@ pub(super) fn weigh(
         let candidates: BTreeSet<u16> = fired.map(|fired| fired.candidate).collect();
         for candidate in candidates {
             let classes = classes(forms, &members, candidate);
-            let [largest, others @ ..] = classes.as_slice() else { continue };
-            let met = others
-                .iter()
-                .filter(|other| largest.links.len() + other.links.len() >= LINKS_MIN)
-                .filter_map(|other| {
-                    let one = calibration.meet(table, &largest.links, &other.links)?;
-                    Some((other, one))
-                })
-                .take(CLASSES_MAX);
-            let mut all: Option<(bool, u32, f64, f64)> = None;
-            let mut marks = vec![largest.mark];
-            for (other, one) in met {
-                marks.push(other.mark);
-                let looks = (largest.links.len() + other.links.len() - 2).min(16) as i32;
-                let fewest = largest.links.len().min(other.links.len()) as i32;
-                let chance = calibration.of_classes(&one, looks, fewest);
-                let (agree, content, same, high) = all.unwrap_or((true, one.content, 1.0, 1.0));
-                all = Some((agree && one.agree, content, same * chance.0, high * chance.1));
+            if let Some(verdict) = by.largest(&classes) {
+                count(&mut trials[candidate as usize], candidate, &verdict, &mut used, &mut values);
+            } else if let Some(verdict) = by.single(&classes, candidate, &mut looks) {
+                alone.push((candidate, verdict));
             }
-            let Some((agree, content, same, high)) = all else { continue };
-            let tried = &mut trials[candidate as usize];
-            if agree {
-                let count = used.entry((candidate, content)).or_insert(0);
-                if *count == AGREEMENTS_PER_CONTENT {
-                    continue;
-                }
-                tried.contents += u64::from(*count == 0);
-                *count += 1;
-                for mark in &marks {
-                    if let Some(value) = values.get_mut(&(candidate, *mark)) {
-                        value.1 += 1;
-                    }
-                }
-            } else {
-                tried.blame += 1.0;
-            }
-            tried.all.add(agree, same, high);
-            tried.alone.add(agree, same, high);
-            let handler = handlers[table.links[largest.links[0] as usize].path as usize];
-            tried.by_handler.entry(handler).or_default().add(agree, same, high);
         }
+    }
+    let blocks = blocks(&looks);
+    for (candidate, verdict) in alone.iter().filter(|(candidate, _)| !blocks.contains(candidate)) {
+        count(&mut trials[*candidate as usize], *candidate, verdict, &mut used, &mut values);
     }
     #[expect(clippy::iter_over_hash_type, reason = "numbers are added up; their order is nothing")]
     for ((candidate, _), (links, agreements)) in &values {
@@ -126,6 +105,141 @@ pub(super) fn weigh(
         let is_large = *links >= VALUE_LINKS_MIN && links * VALUE_SHARE >= tried.fired;
         tried.unproven += u64::from(is_large && *agreements < VALUE_AGREEMENTS_MIN);
     }
+}
+
+/// What classes of one group say.
+struct Verdict {
+    agree: bool,
+    content: u32,
+    same: f64,
+    high: f64,
+    handler: u32,
+    /// The marks of the classes that were compared.
+    marks: Vec<u64>,
+}
+
+/// Looks at two URLs, by candidate and their marks, the lesser one first.
+type Looks = BTreeMap<(u16, u64, u64), Count>;
+
+/// What classes are compared by.
+struct By<'a> {
+    table: &'a Table,
+    handlers: &'a [u32],
+    calibration: &'a Calibration,
+}
+
+impl By<'_> {
+    /// The largest class and up to two others; `None` if they have too few links.
+    fn largest(&self, classes: &[Class]) -> Option<Verdict> {
+        let (largest, others) = classes.split_first()?;
+        let met = others
+            .iter()
+            .filter(|other| largest.links.len() + other.links.len() >= LINKS_MIN)
+            .filter_map(|other| {
+                let one = self.calibration.meet(self.table, &largest.links, &other.links)?;
+                Some((other, one))
+            })
+            .take(CLASSES_MAX);
+        let mut all: Option<Verdict> = None;
+        for (other, one) in met {
+            let (ours, theirs) = (largest.links.len(), other.links.len());
+            let next = self.verdict(&one, ours, theirs, largest);
+            let verdict = all.get_or_insert_with(|| Verdict {
+                agree: true,
+                same: 1.0,
+                high: 1.0,
+                ..self.verdict(&one, ours, theirs, largest)
+            });
+            verdict.marks.push(other.mark);
+            verdict.agree &= next.agree;
+            (verdict.content, verdict.same) = (next.content, verdict.same * next.same);
+            verdict.high *= next.high;
+        }
+        all
+    }
+
+    /// Classes of one link each: one of them, as drawn, and all others together. The looks at two
+    /// of them are noted.
+    fn single(&self, classes: &[Class], candidate: u16, looks: &mut Looks) -> Option<Verdict> {
+        if classes.len() < LINKS_MIN {
+            return None;
+        }
+        let link = |class: &Class| &self.table.links[class.links[0] as usize];
+        let (probe, others) = classes.split_last()?;
+        for other in others {
+            if let Some(one) = self.calibration.compare(self.table, link(probe), link(other)) {
+                let (a, b) = (probe.mark.min(other.mark), probe.mark.max(other.mark));
+                looks.entry((candidate, a, b)).or_default().add(one.agree);
+            }
+        }
+        let rest: Vec<u32> = others.iter().flat_map(|class| class.links.clone()).collect();
+        let one = self.calibration.meet(self.table, &probe.links, &rest)?;
+        Some(self.verdict(&one, probe.links.len(), rest.len(), probe))
+    }
+
+    fn verdict(&self, one: &Comparison, ours: usize, theirs: usize, of: &Class) -> Verdict {
+        let looks = (ours + theirs - 2).min(LOOKS_MAX) as i32;
+        let chance = self.calibration.of_classes(one, looks, ours.min(theirs) as i32);
+        let handler = self.handlers[self.table.links[of.links[0] as usize].path as usize];
+        let (same, high) = chance;
+        Verdict {
+            agree: one.agree,
+            content: one.content,
+            same,
+            high,
+            handler,
+            marks: vec![of.mark],
+        }
+    }
+}
+
+/// Counts a verdict, unless its content has counted often enough.
+fn count(
+    tried: &mut Trials,
+    candidate: u16,
+    verdict: &Verdict,
+    used: &mut Map<(u16, u32), u8>,
+    values: &mut Map<(u16, u64), (u64, u64)>,
+) {
+    let Verdict { agree, same, high, .. } = *verdict;
+    if agree {
+        let count = used.entry((candidate, verdict.content)).or_insert(0);
+        if *count == AGREEMENTS_PER_CONTENT {
+            return;
+        }
+        tried.contents += u64::from(*count == 0);
+        *count += 1;
+        for mark in &verdict.marks {
+            if let Some(value) = values.get_mut(&(candidate, *mark)) {
+                value.1 += 1;
+            }
+        }
+    } else {
+        tried.blame += 1.0;
+    }
+    tried.all.add(agree, same, high);
+    tried.alone.add(agree, same, high);
+    tried.by_handler.entry(verdict.handler).or_default().add(agree, same, high);
+}
+
+/// The candidates whose values may stand in blocks: two values that were looked at together
+/// disagree more often than not, or hardly two values were looked at together often enough to say.
+fn blocks(looks: &Looks) -> BTreeSet<u16> {
+    let mut known: BTreeMap<u16, (u64, u64)> = BTreeMap::new();
+    let mut out = BTreeSet::new();
+    for ((candidate, _, _), count) in looks {
+        let (often, all) = known.entry(*candidate).or_default();
+        *all += count.pairs;
+        if count.pairs >= LOOKS_MIN {
+            *often += count.pairs;
+        }
+        if binomial_tail(count.agree, count.pairs, 0.5) < 0.05 {
+            out.insert(*candidate);
+        }
+    }
+    let rare = known.into_iter().filter(|(_, (often, all))| often * 10 < all * 9);
+    out.extend(rare.map(|(candidate, _)| candidate));
+    out
 }
 
 /// The members by what `candidate` takes away from them: the largest class first, the others as if
@@ -196,5 +310,48 @@ mod tests {
         let (lang, sid) = (trials[1].all, trials[2].all);
         assert_eq!((lang.good, lang.trials), (0, 40), "languages are pages, whatever the version");
         assert_eq!((sid.good, sid.trials, trials[2].contents), (40, 40, 40));
+    }
+
+    /// What classes say of `src`, where each of 60 pages has one URL with each value.
+    fn of_values(content: impl Fn(u64, usize) -> u64) -> Tally {
+        let values = ["en", "en-US", "de", "de-AT", "fr", "fr-CA"];
+        let mut rows: Vec<(String, String)> = Vec::new();
+        for page in 0..60u64 {
+            for (number, value) in values.into_iter().enumerate() {
+                let url = format!("http://a.test/x?id={page}&src={value}");
+                rows.push((url, format!("{page} {}", content(page, number))));
+            }
+        }
+        let list: Vec<Observation<'_>> = rows
+            .iter()
+            .map(|(url, digest)| Observation {
+                url: url.as_bytes(),
+                digest: Some(digest.as_bytes()),
+                ..Observation::default()
+            })
+            .collect();
+        let table = Table::build(&list, &stage0());
+        let src = table.names.iter().position(|name| name == b"src").unwrap() as u32;
+        let candidates = [Candidate::new(Act::Drop(src))];
+        let handlers = vec![0; table.paths.len()];
+        let forms = forms(&table, &handlers, &candidates);
+        let mut trials = vec![Trials::default()];
+        weigh(&table, &handlers, &Calibration::measure(&table, None), &forms, &mut trials);
+        trials[0].all
+    }
+
+    #[test]
+    fn blocks_of_values_are_no_versions() {
+        // A page in four has two versions, for whoever comes.
+        let drawn = of_values(
+            |page, number| {
+                if page % 4 == 0 { mix(page * 8 + number as u64) % 2 } else { 0 }
+            },
+        );
+        assert!(drawn.trials == 60 && drawn.good >= 58, "{drawn:?}");
+        let languages = of_values(|_, number| number as u64 / 2);
+        assert_eq!(languages.trials, 0, "each content is seen under two values");
+        let own = of_values(|_, number| number as u64);
+        assert_eq!(own.good, 0);
     }
 }
