@@ -15,6 +15,7 @@ mod groups;
 mod handlers;
 mod hearing;
 mod intake;
+mod noise;
 mod observation;
 mod paths;
 mod priors;

@@ -10,7 +10,7 @@ use super::versions::Versions;
 const GAPS: [u64; 8] = [0, 3600, 86_400, 259_200, 604_800, 1_209_600, 2_592_000, 5_184_000];
 
 /// Least pairs of captures of one URL in a gap that say something about it.
-const PAIRS_MIN: u64 = 12;
+pub(super) const PAIRS_MIN: u64 = 12;
 
 /// Least agreement of a page with itself over a gap at which pages are compared over it.
 const SAME_MIN: f64 = 0.4;
@@ -19,14 +19,10 @@ const SAME_MIN: f64 = 0.4;
 const NOISE_MAX: f64 = 0.995;
 
 /// Gaps over which few pages change: a week, as in [`GAPS`].
-const NEAR: usize = 4;
+pub(super) const NEAR: usize = 4;
 
 /// Quarters of days for which agreement is kept: half a year.
 const QUARTERS: usize = 4 * 183;
-
-/// Captures of a content after which its page is well known: a version that half of the visitors
-/// see, or a third of them, has been seen too, then.
-const WELL_KNOWN: u32 = 8;
 
 /// Recaptures of one page that count in each gap.
 const RECAPTURES_MAX: u32 = 1;
@@ -35,7 +31,7 @@ const RECAPTURES_MAX: u32 = 1;
 const DAY: f64 = 86_400.0;
 
 /// Which gap two times are apart. Captures without a time count as of the same instant.
-fn gap(a: i64, b: i64) -> usize {
+pub(super) fn gap(a: i64, b: i64) -> usize {
     if a == i64::MIN || b == i64::MIN {
         return 0;
     }
@@ -73,7 +69,7 @@ pub(super) struct Calibration {
     /// Contents that many pages share: error pages, empty lists. They say nothing.
     pub(super) hot: Vec<bool>,
     /// Captures with each content, and on how many links.
-    uses: Vec<u32>,
+    pub(super) uses: Vec<u32>,
     /// Agreement of a URL with itself, by gap, as pairs are compared.
     stability: [Count; GAPS.len() + 1],
     /// The same as a curve over time, read off at every quarter of a day, with its upper bound;
@@ -91,7 +87,7 @@ pub(super) struct Calibration {
     versions: Versions,
     /// The share of captures that show what is never seen again, and its lower bound at one standard
     /// deviation.
-    noise: (f64, f64),
+    pub(super) noise: (f64, f64),
 }
 
 /// What two links have to say about each other.
@@ -145,7 +141,7 @@ impl Calibration {
             versions: Versions::ONE,
             noise: (0.0, 0.0),
         };
-        calibration.noise = calibration.noise(table);
+        calibration.noise = calibration.measure_noise(table);
         let agrees = |a: &Capture, b: &Capture| a.content == b.content;
         let believed = |a: &Capture, b: &Capture| calibration.believes(a, b);
         let (stability, decay) = fitted(table, pages, agrees, believed);
@@ -169,38 +165,6 @@ impl Calibration {
     /// The same with what two visitors see of a page.
     pub(super) fn with(self, versions: Versions) -> Calibration {
         Calibration { versions, ..self }
-    }
-
-    /// How many captures show what is never seen again: of two captures of one URL within a week,
-    /// one of which shows a content that is well known, the other. Pages with versions do not count,
-    /// since their contents come back.
-    fn noise(&self, table: &Table) -> (f64, f64) {
-        let mut known = Count::default();
-        for (a, b) in recaptures(table).filter(|(a, b)| gap(a.time, b.time) <= NEAR) {
-            for (one, other) in [(a, b), (b, a)] {
-                let content = one.content as usize;
-                if self.uses[content] >= WELL_KNOWN && !self.hot[content] {
-                    known.add(self.uses[other.content as usize] > 1);
-                }
-            }
-        }
-        if known.pairs < PAIRS_MIN {
-            return (0.0, 0.0);
-        }
-        let (_, upper) = wilson(known.agree as f64, known.pairs as f64, 1.0);
-        (1.0 - known.share(), 1.0 - upper)
-    }
-
-    /// The chance that two classes of URLs of one page meet, and its upper bound, where their
-    /// captures agree as `one` says: after so many `looks` beyond the first two, each of which halves
-    /// the chance that they have missed each other's versions; the class with the fewest has
-    /// `fewest` captures, which all may be noise.
-    pub(super) fn of_classes(&self, one: &Comparison, looks: i32, fewest: i32) -> (f64, f64) {
-        let chance = |same: f64, noise: f64| {
-            let versions = (same / (1.0 - noise).powi(2)).min(1.0);
-            (1.0 - noise.powi(fewest)) * (1.0 - (1.0 - versions) * 0.5f64.powi(looks))
-        };
-        (chance(one.same, self.noise.0), chance(one.high, self.noise.1))
     }
 
     /// Is what these two captures show believed? Both contents must be confirmed by a third capture
@@ -362,7 +326,7 @@ fn is_noisy(table: &Table, uses: &[u32]) -> bool {
 }
 
 /// Pairs of captures of one link that follow each other.
-fn recaptures(table: &Table) -> impl Iterator<Item = (&Capture, &Capture)> {
+pub(super) fn recaptures(table: &Table) -> impl Iterator<Item = (&Capture, &Capture)> {
     table.links.iter().filter(|link| !link.moved).flat_map(|link| {
         let captures = table.captures_of(link);
         captures.iter().zip(captures.iter().skip(1))
