@@ -8,6 +8,7 @@
 mod bounds;
 mod candidates;
 mod classes;
+mod constant;
 mod decay;
 mod emit;
 mod forms;
@@ -126,6 +127,7 @@ impl Miner {
         for one in judged.iter().filter(|one| is_told(one)) {
             rules.extend(emit::rules(site, &table, &handlers, one, text_of));
         }
+        rules.extend(constant::rules(site, &table, &handlers, &calibration));
         rules.sort_by_key(|rule| (rule.kind.stratum(), rule.status.name(), rule.title()));
         let believed = calibration.believed();
         let share = |count: signal::Count| {
