@@ -75,7 +75,8 @@ mod tests {
                 noise.push((url, time, format!("page {page} {body}")));
             }
         }
-        assert_eq!(noise_of(&versions), (0.0, 0.0));
+        let (likely, _) = noise_of(&versions);
+        assert!(likely < 1e-9, "versions come back: {likely}");
         let (likely, least) = noise_of(&noise);
         // 20 of 400 captures; of 380 looks from a content that is known.
         assert!((likely - 20.0 / 380.0).abs() < 1e-9 && least < likely && least > 0.03, "{likely}");
