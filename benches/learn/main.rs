@@ -5,7 +5,8 @@
 //! `cargo bench --bench learn -- FILE.tsv` does so for labelled sites (`labelled.rs`). More words:
 //!
 //! - `--baselines`: other methods on the same input, see `parameters.rs` and `dustbuster.rs`;
-//! - `--site N`: only this site of each seed; `--verbose`: the rules; `--missed`: what stays apart;
+//! - `--site N`: only this site of each seed; `--verbose`: the rules; `--each`: a line for each site;
+//! - `--missed`: what stays apart, by feature and by sets of features;
 //! - `--no-splits`: all only; `--text`: digests of texts are the signal of a labelled file.
 //!
 //! What is mined from and what is scored:
@@ -14,13 +15,14 @@
 //! - hash: mined on 70 % of the URLs, by hash, scored on the others;
 //! - time: mined on the first 70 % of the time, scored on URLs that were first seen later.
 
+mod apart;
 mod dustbuster;
 mod labelled;
 mod parameters;
 mod scoring;
 mod seen;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::time::Instant;
 
@@ -29,6 +31,7 @@ use undust::canonical::{DustRules, RuleFile, Scratch, Settings, Status};
 use undust::generate::sites::{GeneratedSite, Sites, SitesPlan, SitesPreset};
 use undust::mine::{Miner, Observation, SiteRules};
 
+use apart::Apart;
 use dustbuster::{DustBuster, Validation};
 use scoring::{Form, Table};
 
@@ -67,6 +70,7 @@ impl Row {
 /// What the command line asks for.
 struct Wanted {
     baselines: bool,
+    each: bool,
     missed: bool,
     splits: bool,
     text: bool,
@@ -125,8 +129,8 @@ fn tell(rules: &SiteRules) {
     }
 }
 
-/// Mines and judges one site; `missed` counts what stays apart, by features.
-fn judge(site: &str, rows: &[Row], miner: &Miner, wanted: &Wanted, table: &mut Table) -> Missed {
+/// Mines and judges one site; gives back what stays apart, by features.
+fn judge(site: &str, rows: &[Row], miner: &Miner, wanted: &Wanted, table: &mut Table) -> Apart {
     let mine = |chosen: &dyn Fn(&Row) -> bool| {
         let seen: Vec<Observation<'_>> =
             rows.iter().filter(|row| chosen(row)).map(Row::observation).collect();
@@ -153,9 +157,12 @@ fn judge(site: &str, rows: &[Row], miner: &Miner, wanted: &Wanted, table: &mut T
     if wanted.baselines {
         baselines(rows, &none, table);
     }
-    let missed = missed(rows, &form_of(&learned));
+    if wanted.each {
+        say(&format!("{site}: {:.1} %, lost {}\n", 100.0 * mined.coverage(), mined.lost));
+    }
+    let apart = Apart::of(rows, &form_of(&none), &form_of(&learned));
     if !wanted.splits {
-        return missed;
+        return apart;
     }
     let kept = |row: &Row| hashed(&row.url) % 10 < 7;
     let unseen = || rows.iter().filter(|row| !kept(row));
@@ -184,7 +191,7 @@ fn judge(site: &str, rows: &[Row], miner: &Miner, wanted: &Wanted, table: &mut T
             tell(&by_time);
         }
     }
-    missed
+    apart
 }
 
 /// Other methods, in-sample like "3 learned".
@@ -212,32 +219,6 @@ fn baselines(rows: &[Row], none: &Canonicalizer, table: &mut Table) {
     }
 }
 
-/// How many forms stay apart from their page's most common one, by features.
-type Missed = BTreeMap<Vec<&'static str>, u64>;
-
-fn missed(rows: &[Row], form: &Form<'_>) -> Missed {
-    let mut pages: BTreeMap<u64, BTreeMap<Vec<u8>, Vec<&Row>>> = BTreeMap::new();
-    for row in rows {
-        if let Some(page) = row.page {
-            pages.entry(page).or_default().entry(form(&row.url)).or_default().push(row);
-        }
-    }
-    let mut missed = Missed::new();
-    for forms in pages.values() {
-        let most = forms.values().map(Vec::len).max().unwrap_or(0);
-        let mut first = true;
-        for rows in forms.values() {
-            if rows.len() == most && first {
-                first = false;
-                continue;
-            }
-            let shortest = rows.iter().min_by_key(|row| row.tags.len()).expect("not empty");
-            *missed.entry(shortest.tags.clone()).or_default() += 1;
-        }
-    }
-    missed
-}
-
 fn rows_of(site: &GeneratedSite) -> Vec<Row> {
     let row = |capture: &undust::generate::sites::Capture| Row {
         url: capture.url.clone(),
@@ -261,7 +242,7 @@ fn generated(set: &str, seeds: &str, miner: &Miner, wanted: &Wanted) {
         "noisy" => SitesPreset::Noisy,
         other => panic!("{other}: expected clean, large or noisy"),
     };
-    let (mut table, mut all) = (Table::default(), Missed::new());
+    let (mut table, mut all) = (Table::default(), Apart::default());
     for seed in seeds.split(',') {
         let seed = seed.parse().expect("seeds are numbers");
         let plan = SitesPlan { seed, ..SitesPlan::preset(preset) };
@@ -269,24 +250,17 @@ fn generated(set: &str, seeds: &str, miner: &Miner, wanted: &Wanted) {
             if wanted.site.is_some_and(|only| only != site.number) {
                 continue;
             }
-            if wanted.verbose {
+            if wanted.verbose || wanted.each {
                 let names: Vec<&str> = site.features.iter().map(|one| one.name()).collect();
                 let (number, noise) = (site.number, site.noise_permille);
                 say(&format!("\n# seed {seed} {number} noise {noise} {}\n", names.join(" ")));
             }
-            let missed = judge(&site.domain, &rows_of(&site), miner, wanted, &mut table);
-            for (tags, count) in missed {
-                *all.entry(tags).or_default() += count;
-            }
+            all.add(judge(&site.domain, &rows_of(&site), miner, wanted, &mut table));
         }
     }
     say(&table.text(&format!("{set}, seeds {seeds}")));
     if wanted.missed {
-        let mut missed: Vec<_> = all.iter().collect();
-        missed.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
-        for (tags, count) in missed.iter().take(40) {
-            say(&format!("  missed {count} {}\n", tags.join(" ")));
-        }
+        say(&all.text());
     }
 }
 
@@ -300,6 +274,7 @@ fn main() {
     };
     let wanted = Wanted {
         baselines: has("--baselines"),
+        each: has("--each"),
         missed: has("--missed"),
         splits: !has("--no-splits"),
         text: has("--text"),

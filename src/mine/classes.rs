@@ -17,8 +17,12 @@
 //! that nobody saw but what recaptures show: only groups with [`LINKS_MIN`] members count, and each
 //! further look halves the chance that two classes have not met.
 
+use std::collections::BTreeMap;
+
+use super::bounds::binomial_tail;
 use super::forms::Forms;
-use super::groups::{Measure, Verdict};
+use super::groups::{Measure, Verdict, Weight};
+use super::signal::{Comparison, Count};
 use super::table::mix;
 
 /// Most members of a group that are looked at.
@@ -33,6 +37,12 @@ const LINKS_MIN: usize = 5;
 
 /// Most classes that are compared with the largest: all of them must agree.
 const CLASSES_MAX: usize = 2;
+
+/// Most looks that are taken to make it likelier that classes meet.
+const LOOKS_MAX: usize = 16;
+
+/// Fewest looks at two values that say whether they are of one block.
+const LOOKS_MIN: u64 = 8;
 
 /// Members of a group that a candidate leaves the same.
 struct Class {
@@ -51,7 +61,7 @@ impl Classes {
     /// Adds to `out` what the classes of a group say about each candidate that makes a difference
     /// among its links.
     pub(super) fn judge(&mut self, by: Measure<'_>, links: &[u32], out: &mut Vec<Verdict>) {
-        let Measure { table, calibration, forms } = by;
+        let Measure { table, forms, .. } = by;
         if links.len() < LINKS_MIN {
             return;
         }
@@ -67,38 +77,101 @@ impl Classes {
         self.candidates.dedup();
         for candidate in &self.candidates {
             let classes = classes(forms, &self.members, *candidate);
-            let [largest, others @ ..] = classes.as_slice() else { continue };
-            let met = others
-                .iter()
-                .filter(|other| largest.links.len() + other.links.len() >= LINKS_MIN)
-                .filter_map(|other| {
-                    let one = calibration.meet(table, &largest.links, &other.links)?;
-                    Some((other, one))
-                })
-                .take(CLASSES_MAX);
-            let mut verdict: Option<Verdict> = None;
-            for (other, one) in met {
-                let looks = (largest.links.len() + other.links.len() - 2).min(16) as i32;
-                let missed = |same: f64| 1.0 - (1.0 - same) * 0.5f64.powi(looks);
-                let before = verdict;
-                let (agree, content, same, high) = before
-                    .map_or((true, one.content, 1.0, 1.0), |it| {
-                        (it.agree, it.content, it.same, it.high)
-                    });
-                verdict = Some(Verdict {
-                    candidate: *candidate,
-                    differences: 1,
-                    agree: agree && one.agree,
-                    content,
-                    pair: before.map_or((largest.links[0], other.links[0]), |it| it.pair),
-                    third: before.map(|_| other.links[0]),
-                    same: same * missed(one.same),
-                    high: high * missed(one.high),
-                });
+            match largest(by, *candidate, &classes) {
+                Some(verdict) => out.push(verdict),
+                None => single(by, *candidate, &classes, out),
             }
-            out.extend(verdict);
         }
     }
+}
+
+/// What the largest class and up to two others say; `None` if they have too few links.
+fn largest(by: Measure<'_>, candidate: u16, classes: &[Class]) -> Option<Verdict> {
+    let (largest, others) = classes.split_first()?;
+    let met = others
+        .iter()
+        .filter(|other| largest.links.len() + other.links.len() >= LINKS_MIN)
+        .filter_map(|other| {
+            let one = by.calibration.meet(by.table, &largest.links, &other.links)?;
+            Some((other, one))
+        })
+        .take(CLASSES_MAX);
+    let mut all: Option<Verdict> = None;
+    for (other, one) in met {
+        let next = verdict(by, candidate, &one, &largest.links, &other.links);
+        all = Some(match all {
+            None => next,
+            Some(before) => Verdict {
+                agree: before.agree && next.agree,
+                pair: before.pair,
+                third: Some(other.links[0]),
+                same: before.same * next.same,
+                high: before.high * next.high,
+                ..next
+            },
+        });
+    }
+    all
+}
+
+/// What classes of hardly more than one link each say: one of them, as drawn, beside all others
+/// together. The looks at two of them are told as well.
+fn single(by: Measure<'_>, candidate: u16, classes: &[Class], out: &mut Vec<Verdict>) {
+    if classes.len() < LINKS_MIN {
+        return;
+    }
+    let Some((probe, others)) = classes.split_last() else { return };
+    let link = |class: &Class| &by.table.links[class.links[0] as usize];
+    for other in others {
+        if let Some(one) = by.calibration.compare(by.table, link(probe), link(other)) {
+            let look = verdict(by, candidate, &one, &probe.links, &other.links);
+            out.push(Verdict { weight: Weight::Look, ..look });
+        }
+    }
+    let rest: Vec<u32> = others.iter().flat_map(|class| class.links.clone()).collect();
+    if let Some(one) = by.calibration.meet(by.table, &probe.links, &rest) {
+        let verdict = verdict(by, candidate, &one, &probe.links, &rest);
+        out.push(Verdict { weight: Weight::UnlessInBlocks, ..verdict });
+    }
+}
+
+/// What two classes say that agree, or do not, as `one` tells.
+fn verdict(
+    by: Measure<'_>,
+    candidate: u16,
+    one: &Comparison,
+    ours: &[u32],
+    theirs: &[u32],
+) -> Verdict {
+    let looks = (ours.len() + theirs.len() - 2).min(LOOKS_MAX) as i32;
+    let fewest = ours.len().min(theirs.len()) as i32;
+    let (same, high) = by.calibration.of_classes(one, looks, fewest);
+    Verdict {
+        candidate,
+        weight: Weight::Trial,
+        differences: 1,
+        agree: one.agree,
+        content: one.content,
+        pair: (ours[0], theirs[0]),
+        third: None,
+        same,
+        high,
+    }
+}
+
+/// May the values of a candidate stand in blocks? `looks` are at two values each, and say whether they
+/// agreed. So it is if two values that were looked at together disagree more often than not, or if
+/// hardly two values were looked at together often enough to say.
+pub(super) fn in_blocks(looks: impl Iterator<Item = ((u64, u64), bool)>) -> bool {
+    let mut pairs: BTreeMap<(u64, u64), Count> = BTreeMap::new();
+    for ((one, other), agree) in looks {
+        pairs.entry((one.min(other), one.max(other))).or_default().add(agree);
+    }
+    let all: u64 = pairs.values().map(|count| count.pairs).sum();
+    let often: u64 =
+        pairs.values().map(|count| count.pairs).filter(|pairs| *pairs >= LOOKS_MIN).sum();
+    let disagrees = |count: &Count| binomial_tail(count.agree, count.pairs, 0.5) < 0.05;
+    often * 10 < all * 9 || pairs.values().any(disagrees)
 }
 
 /// The members by what `candidate` takes away from them: the largest class first, the others as if
@@ -135,6 +208,7 @@ mod tests {
     use crate::mine::signal::Calibration;
     use crate::mine::table::Table;
     use crate::mine::table::tests::stage0;
+    use crate::mine::trials::Tally;
 
     #[test]
     fn versions_are_no_reason_and_no_excuse() {
@@ -164,11 +238,53 @@ mod tests {
             .map(|text| Candidate::new(Act::Drop(name(text))))
             .to_vec();
         let handlers = vec![0; table.paths.len()];
-        let calibration = Calibration::measure(&table, None);
+        let calibration = Calibration::measure(&table);
         let mut hearing = Hearing::new(&table, &handlers, &calibration).by_classes(true);
         let trials = hearing.hear(&candidates);
         let (lang, sid) = (trials[1].all, trials[2].all);
         assert_eq!((lang.good, lang.trials), (0, 40), "languages are pages, whatever the version");
         assert_eq!((sid.good, sid.trials, trials[2].contents), (40, 40, 40));
+    }
+
+    /// What classes say of `src`, where each of 60 pages has one URL with each value.
+    fn of_values(content: impl Fn(u64, usize) -> u64) -> Tally {
+        let values = ["en", "en-US", "de", "de-AT", "fr", "fr-CA"];
+        let mut rows: Vec<(String, String)> = Vec::new();
+        for page in 0..60u64 {
+            for (number, value) in values.into_iter().enumerate() {
+                let url = format!("http://a.test/x?id={page}&src={value}");
+                rows.push((url, format!("{page} {}", content(page, number))));
+            }
+        }
+        let list: Vec<Observation<'_>> = rows
+            .iter()
+            .map(|(url, digest)| Observation {
+                url: url.as_bytes(),
+                digest: Some(digest.as_bytes()),
+                ..Observation::default()
+            })
+            .collect();
+        let table = Table::build(&list, &stage0());
+        let src = table.names.iter().position(|name| name == b"src").unwrap() as u32;
+        let candidates = [Candidate::new(Act::Drop(src))];
+        let handlers = vec![0; table.paths.len()];
+        let calibration = Calibration::measure(&table);
+        let mut hearing = Hearing::new(&table, &handlers, &calibration).by_classes(true);
+        hearing.hear(&candidates)[0].all
+    }
+
+    #[test]
+    fn blocks_of_values_are_no_versions() {
+        // A page in four has two versions, for whoever comes.
+        let drawn = of_values(
+            |page, number| {
+                if page % 4 == 0 { mix(page * 8 + number as u64) % 2 } else { 0 }
+            },
+        );
+        assert!(drawn.trials == 60 && drawn.good >= 58, "{drawn:?}");
+        let languages = of_values(|_, number| number as u64 / 2);
+        assert_eq!(languages.trials, 0, "each content is seen under two values");
+        let own = of_values(|_, number| number as u64);
+        assert_eq!(own.good, 0);
     }
 }

@@ -21,10 +21,22 @@ const PAIRS_MAX: usize = 3;
 /// Pairs without an answer after which all that are left are sorted at once.
 const MISSES_MAX: usize = 4;
 
+/// How what a group says about a candidate counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Weight {
+    /// As a trial.
+    Trial,
+    /// As a trial, unless values of the candidate stand in blocks (see `classes.rs`).
+    UnlessInBlocks,
+    /// Not as a trial: it is one look at two values, which tells whether they stand in blocks.
+    Look,
+}
+
 /// What a group says about one candidate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Verdict {
     pub(super) candidate: u16,
+    pub(super) weight: Weight,
     /// In how many candidates the pair that was compared first differs.
     pub(super) differences: u16,
     pub(super) agree: bool,
@@ -265,6 +277,7 @@ impl Bench {
             match &mut found {
                 None => {
                     let verdict = Verdict {
+                        weight: Weight::Trial,
                         candidate: self.columns[column],
                         differences: (class & DIFFERENCES_MASK) as u16,
                         agree: one.agree,

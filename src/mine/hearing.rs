@@ -363,7 +363,7 @@ mod tests {
             })
             .collect();
         let table = Table::build(&list, &stage0());
-        let calibration = Calibration::measure(&table, None);
+        let calibration = Calibration::measure(&table);
         let handlers: Vec<u32> = (0..table.paths.len() as u32).map(|path| path % 3).collect();
         let name = |text: &[u8]| table.names.iter().position(|name| name == text).unwrap() as u32;
         let [s, t, lang] = [b"s".as_slice(), b"t", b"lang"].map(name);

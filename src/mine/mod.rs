@@ -8,6 +8,7 @@
 mod bounds;
 mod candidates;
 mod classes;
+mod constant;
 mod decay;
 mod emit;
 mod forms;
@@ -15,6 +16,7 @@ mod groups;
 mod handlers;
 mod hearing;
 mod intake;
+mod noise;
 mod observation;
 mod paths;
 mod priors;
@@ -122,7 +124,7 @@ impl Miner {
             urls[link.path as usize] += 1;
         }
         let handlers = Handlers::find(&plain, &urls);
-        let mut calibration = Calibration::measure(&table, None);
+        let mut calibration = Calibration::measure(&table);
         let (judged, screen) = judge(&table, &softs, &handlers, &mut calibration);
         let text_of = |name: u32, value: u64| {
             let param = table.params.iter().find(|p| p.name == name && p.value == value)?;
@@ -132,6 +134,7 @@ impl Miner {
         for one in judged.iter().filter(|one| is_told(one)) {
             rules.extend(emit::rules(site, &table, &handlers, one, text_of));
         }
+        rules.extend(constant::rules(site, &table, &handlers, &calibration));
         rules.sort_by_key(|rule| (rule.kind.stratum(), rule.status.name(), rule.title()));
         let believed = calibration.believed();
         let share = |count: signal::Count| {

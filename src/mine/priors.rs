@@ -50,7 +50,7 @@ const STRICT_BAR: f64 = 0.99;
 const FOLD_BAR: f64 = 0.98;
 
 /// A candidate of which nothing is known: as likely to hold as not.
-const PLAIN: Belief = Belief { holds: 0.5, depends: 0.1, fails: 0.4 };
+pub(super) const PLAIN: Belief = Belief { holds: 0.5, depends: 0.1, fails: 0.4 };
 
 /// One of a kind that holds on most sites where anything speaks for it.
 const USUAL: Belief = Belief { holds: 0.8, depends: 0.04, fails: 0.16 };
@@ -59,7 +59,7 @@ const USUAL: Belief = Belief { holds: 0.8, depends: 0.04, fails: 0.16 };
 const KNOWN: Belief = Belief { holds: 0.93, depends: 0.02, fails: 0.05 };
 
 /// Contents asked for where nothing is known, and where the kind is known.
-const CONTENTS_MIN: u64 = 20;
+pub(super) const CONTENTS_MIN: u64 = 20;
 const CONTENTS_MIN_KNOWN: u64 = 8;
 
 /// What the parameters of a site are like, by number of the name.

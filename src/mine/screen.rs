@@ -162,7 +162,7 @@ mod tests {
             .collect();
         let table = Table::build(&list, &stage0());
         let softs: Vec<Soft> = table.paths.iter().map(|path| soften(path)).collect();
-        let found = screen(&table, &softs, &[0], &Calibration::measure(&table, None));
+        let found = screen(&table, &softs, &[0], &Calibration::measure(&table));
         let name = |text: &[u8]| table.names.iter().position(|name| name == text).unwrap() as u32;
         let tally = found.params[&(name(b"s"), 0)];
         assert_eq!((tally.good, tally.trials), (60, 60));

@@ -8,11 +8,14 @@ use super::hearing::Hearing;
 use super::paths::PathAct;
 use super::priors::{BAR, Nature, Prior, prior};
 use super::signal::Calibration;
-use super::table::{Signal, Table};
+use super::table::{Link, Signal, Table};
 use super::trials::{Tally, Trials};
 
 /// Most rounds of taking out. Reason: each takes out at least one; sites of people need a dozen.
 const ROUNDS_MAX: usize = 60;
+
+/// Fewest URLs that tell whether a parameter has a new value each time.
+const NEW_MIN: usize = 20;
 
 /// A candidate with what its trials said.
 #[derive(Clone, Debug)]
@@ -113,6 +116,26 @@ impl Court<'_> {
         self.sentence(hearing, candidates)
     }
 
+    /// Has a parameter under `handler` a value of its own on nearly every URL? Then it is made up for
+    /// each visit, and says nothing under a handler that shows one content to everybody either. The
+    /// number of a page comes back with every other spelling of the page.
+    fn is_new_each_time(&self, act: &Act, handler: u32) -> bool {
+        let Act::Drop(name) = act else { return false };
+        let nature = self.natures[*name as usize];
+        if nature.guarded || nature.short {
+            return false;
+        }
+        let here = |link: &&Link| self.handlers[link.path as usize] == handler;
+        let links = self.table.links.iter().filter(here);
+        let params = links.flat_map(|link| self.table.params_of(link));
+        let mut values: Vec<u64> =
+            params.filter(|param| param.name == *name).map(|param| param.value).collect();
+        let links = values.len();
+        values.sort_unstable();
+        values.dedup();
+        links >= NEW_MIN && values.len() * 10 >= links * 9
+    }
+
     /// Is the candidate on a list of what never matters?
     fn is_listed(&self, candidate: &Candidate) -> bool {
         prior(self.table, self.natures, &candidate.act).listed
@@ -145,7 +168,9 @@ impl Court<'_> {
             .map(|(mut candidate, trials)| {
                 let prior = prior(self.table, self.natures, &candidate.act);
                 if is_scoped(&candidate.act) && !prior.listed {
-                    candidate.reach = without(candidate.reach, &unknown(&trials));
+                    let mut unknown = unknown(&trials);
+                    unknown.retain(|handler| !self.is_new_each_time(&candidate.act, *handler));
+                    candidate.reach = without(candidate.reach, &unknown);
                 }
                 let (good, all) = (trials.all.good as f64, trials.all.trials as f64);
                 let mut channel = channel(&trials.all);

@@ -10,7 +10,7 @@ use super::versions::Versions;
 const GAPS: [u64; 8] = [0, 3600, 86_400, 259_200, 604_800, 1_209_600, 2_592_000, 5_184_000];
 
 /// Least pairs of captures of one URL in a gap that say something about it.
-const PAIRS_MIN: u64 = 12;
+pub(super) const PAIRS_MIN: u64 = 12;
 
 /// Least agreement of a page with itself over a gap at which pages are compared over it.
 const SAME_MIN: f64 = 0.4;
@@ -19,7 +19,7 @@ const SAME_MIN: f64 = 0.4;
 const NOISE_MAX: f64 = 0.995;
 
 /// Gaps over which few pages change: a week, as in [`GAPS`].
-const NEAR: usize = 4;
+pub(super) const NEAR: usize = 4;
 
 /// Quarters of days for which agreement is kept: half a year.
 const QUARTERS: usize = 4 * 183;
@@ -31,7 +31,7 @@ const RECAPTURES_MAX: u32 = 1;
 const DAY: f64 = 86_400.0;
 
 /// Which gap two times are apart. Captures without a time count as of the same instant.
-fn gap(a: i64, b: i64) -> usize {
+pub(super) fn gap(a: i64, b: i64) -> usize {
     if a == i64::MIN || b == i64::MIN {
         return 0;
     }
@@ -69,7 +69,7 @@ pub(super) struct Calibration {
     /// Contents that many pages share: error pages, empty lists. They say nothing.
     pub(super) hot: Vec<bool>,
     /// Captures with each content, and on how many links.
-    uses: Vec<u32>,
+    pub(super) uses: Vec<u32>,
     /// Agreement of a URL with itself, by gap, as pairs are compared.
     stability: [Count; GAPS.len() + 1],
     /// The same as a curve over time, read off at every quarter of a day, with its upper bound;
@@ -85,6 +85,9 @@ pub(super) struct Calibration {
     steady: bool,
     /// What two visitors see of a page, beside what recaptures say.
     versions: Versions,
+    /// The share of captures that show what is never seen again, and its lower bound at one standard
+    /// deviation.
+    pub(super) noise: (f64, f64),
 }
 
 /// What two links have to say about each other.
@@ -104,11 +107,7 @@ pub(super) struct Comparison {
 
 impl Calibration {
     /// Measures `table`. Contents on more than `max(100, 1 %)` of the links are hot.
-    ///
-    /// `pages`, one number for each link, says which links are likely to be one page: then no page
-    /// has more than [`RECAPTURES_MAX`] recaptures in each gap. Reason: trials count pages, and the
-    /// few that everybody visits are not like the others.
-    pub(super) fn measure(table: &Table, pages: Option<&[u64]>) -> Calibration {
+    pub(super) fn measure(table: &Table) -> Calibration {
         let mut uses = vec![0u32; table.contents];
         let mut links = vec![0u32; table.contents];
         for link in table.links.iter().filter(|link| !link.moved) {
@@ -127,7 +126,7 @@ impl Calibration {
         }
         let counted = fitted(table, None, |a, b| a.content == b.content, |_, _| true);
         let confirms = is_noisy(table, &uses, &counted);
-        let calibration = Calibration {
+        let mut calibration = Calibration {
             hot,
             uses,
             stability: Default::default(),
@@ -137,16 +136,16 @@ impl Calibration {
             gap_max: GAPS.len(),
             steady: true,
             versions: Versions::ONE,
+            noise: (0.0, 0.0),
         };
-        if confirms || pages.is_some() {
-            calibration.fit(table, pages)
-        } else {
-            calibration.follow(counted)
-        }
+        calibration.noise = calibration.measure_noise(table);
+        if confirms { calibration.fit(table, None) } else { calibration.follow(counted) }
     }
 
-    /// The same, with what is told from recaptures measured anew, page by page; one number for each
-    /// link says which links are likely to be one page.
+    /// The same, with what is told from recaptures measured anew. `pages`, one number for each link,
+    /// says which links are likely to be one page: no page counts for more than
+    /// [`RECAPTURES_MAX`] recaptures in each gap. Reason: trials count pages, and the few that
+    /// everybody visits are not like the others.
     pub(super) fn by_pages(self, table: &Table, pages: &[u64]) -> Calibration {
         self.fit(table, Some(pages))
     }
@@ -343,7 +342,7 @@ fn is_noisy(table: &Table, uses: &[u32], (counts, decay): &Recaptures) -> bool {
 }
 
 /// Pairs of captures of one link that follow each other.
-fn recaptures(table: &Table) -> impl Iterator<Item = (&Capture, &Capture)> {
+pub(super) fn recaptures(table: &Table) -> impl Iterator<Item = (&Capture, &Capture)> {
     table.links.iter().filter(|link| !link.moved).flat_map(|link| {
         let captures = table.captures_of(link);
         captures.iter().zip(captures.iter().skip(1))
@@ -377,7 +376,7 @@ mod tests {
             })
             .collect();
         let table = table(&rows);
-        let calibration = Calibration::measure(&table, None);
+        let calibration = Calibration::measure(&table);
         assert!(!calibration.confirms);
         assert_eq!(calibration.raw, Count { agree: 50, pairs: 50 });
         let compared = calibration.compare(&table, &table.links[0], &table.links[1]).unwrap();
@@ -401,7 +400,7 @@ mod tests {
             }
         }
         let table = table(&rows);
-        let calibration = Calibration::measure(&table, None);
+        let calibration = Calibration::measure(&table);
         assert!(calibration.confirms && calibration.raw.share() < 0.7);
         assert!(calibration.believed().share() > 0.99);
         let mut agreed = 0;
@@ -420,7 +419,7 @@ mod tests {
             .map(|n| (format!("http://a.test/{n}"), 0, if n < 150 { "empty" } else { "x" }.into()))
             .collect();
         let table = table(&rows);
-        let calibration = Calibration::measure(&table, None);
+        let calibration = Calibration::measure(&table);
         assert_eq!(calibration.hot.iter().filter(|hot| **hot).count(), 1);
         let empty = table
             .links

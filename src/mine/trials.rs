@@ -236,7 +236,7 @@ mod tests {
         let candidates: Vec<Candidate> =
             [b"sid".as_slice(), b"cb"].map(|text| Candidate::new(Act::Drop(name(text)))).to_vec();
         let handlers = vec![0; table.paths.len()];
-        let calibration = Calibration::measure(&table, None);
+        let calibration = Calibration::measure(&table);
         let mut hearing = Hearing::new(&table, &handlers, &calibration);
         hearing.hear(&candidates);
         let trials = hearing.conclude();

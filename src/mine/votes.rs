@@ -286,7 +286,7 @@ mod tests {
             .collect();
         let table = Table::build(&list, &stage0());
         let softs: Vec<Soft> = table.paths.iter().map(|path| soften(path)).collect();
-        collect(&table, &softs, &Calibration::measure(&table, None)).into_keys().collect()
+        collect(&table, &softs, &Calibration::measure(&table)).into_keys().collect()
     }
 
     #[test]

@@ -3,8 +3,9 @@
 //! HOT: once per verdict on a candidate whose trials are stale.
 
 use super::super::candidates::{Act, Candidate};
+use super::super::classes::in_blocks;
 use super::super::forms::Shaper;
-use super::super::groups::{Measure, Verdict};
+use super::super::groups::{Measure, Verdict, Weight};
 use super::super::trials::{Trials, large_values, unproven};
 use super::Hearing;
 
@@ -94,19 +95,32 @@ impl Hearing<'_> {
             trials.clear();
             let mut asked: Vec<(u64, u64)> = large(number).iter().map(|mark| (*mark, 0)).collect();
             let places = &places[starts[number] as usize..starts[number + 1] as usize];
-            let verdicts = places.iter().map(|place| {
-                let verdict = &self.verdicts[*place as usize];
+            let said = |weight: Weight| {
+                let all = places.iter().map(|place| &self.verdicts[*place as usize]);
+                all.filter(move |verdict| verdict.weight == weight)
+            };
+            let mark = |link: u32| {
+                let mut fired = self.forms.fired_on(link).iter();
+                let of = fired.find(|fired| fired.candidate as usize == number);
+                of.map_or(0, |fired| fired.mark)
+            };
+            let looks =
+                said(Weight::Look).map(|look| ((mark(look.pair.0), mark(look.pair.1)), look.agree));
+            let unless_in_blocks = (!in_blocks(looks)).then(|| said(Weight::UnlessInBlocks));
+            let trial = said(Weight::Trial).chain(unless_in_blocks.into_iter().flatten());
+            let with_handlers = trial.map(|verdict| {
                 let path = self.table.links[verdict.pair.0 as usize].path;
                 (verdict, self.handlers[path as usize])
             });
-            self.counter.count(trials, verdicts, |verdict| {
+            self.counter.count(trials, with_handlers, |verdict| {
                 if asked.is_empty() {
                     return;
                 }
-                for link in [verdict.pair.0, verdict.pair.1].into_iter().chain(verdict.third) {
-                    let mut fired = self.forms.fired_on(link).iter();
-                    let of = fired.find(|fired| fired.candidate as usize == number);
-                    let mark = of.map_or(0, |fired| fired.mark);
+                // All others together are no value.
+                let is_pair = verdict.weight == Weight::Trial;
+                let other = is_pair.then_some(verdict.pair.1);
+                for link in [verdict.pair.0].into_iter().chain(other).chain(verdict.third) {
+                    let mark = mark(link);
                     if let Some(value) = asked.iter_mut().find(|(value, _)| *value == mark) {
                         value.1 += 1;
                     }
