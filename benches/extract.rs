@@ -29,7 +29,8 @@ fn lines(bytes: &[u8]) -> Answer {
 }
 
 fn records(bytes: &[u8]) -> Answer {
-    let reading = Reading { separator: b'\n', line_bytes_max: LINE_BYTES_MAX, verbatim: false };
+    let reading =
+        Reading { separator: b'\n', line_bytes_max: LINE_BYTES_MAX, verbatim: false, fields: true };
     let (layout, mut workspace) = (Layout::default(), Workspace::default());
     let mut entries = Entries::new(bytes, true, reading, &layout, &mut workspace);
     let mut answer = (0, 0);

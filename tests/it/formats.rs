@@ -48,7 +48,8 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("data/samples")
 }
 
-const READING: Reading = Reading { separator: b'\n', line_bytes_max: 1 << 20, verbatim: false };
+const READING: Reading =
+    Reading { separator: b'\n', line_bytes_max: 1 << 20, verbatim: false, fields: true };
 
 /// What `dedup` writes for a file, its counts, and the format it had.
 fn dedup(
