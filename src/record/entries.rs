@@ -94,7 +94,7 @@ pub struct Entries<'a> {
     first: Option<&'a [u8]>,
     /// What is marked of `lines`, and where the next of them starts in it; for formats whose lines
     /// can be read by marks.
-    segment: &'a [u8],
+    stretch: &'a [u8],
     start: usize,
     usual: Option<Usual>,
     workspace: &'a mut Workspace,
@@ -135,8 +135,8 @@ impl<'a> Entries<'a> {
             workspace.marked.clear();
             workspace.joined.begin(layout.base.as_deref());
         }
-        let (segment, start, fields) = (&chunk[..0], 0, Fields::NONE);
-        Entries { reading, layout, lines, first, segment, start, usual, workspace, fields }
+        let (stretch, start, fields) = (&chunk[..0], 0, Fields::NONE);
+        Entries { reading, layout, lines, first, stretch, start, usual, workspace, fields }
     }
 
     /// The next entry.
@@ -174,14 +174,14 @@ impl<'a> Entries<'a> {
             let row = self.lines.next()?;
             return Some(self.parsed(row));
         };
-        let (segment, start) = (self.segment, self.start);
+        let (stretch, start) = (self.stretch, self.start);
         self.start = end + 1;
         let row = self.lines.take_bytes(end - start);
         let line = usual
-            .find(segment, &self.workspace.marked.marks(), start, end)
+            .find(stretch, &self.workspace.marked.marks(), start, end)
             .filter(|_| row.len() <= self.reading.line_bytes_max);
         let Some(line) = line else { return Some(self.parsed(row)) };
-        let (spelling, url) = self.workspace.joined.join(segment, line.target_start, line.target);
+        let (spelling, url) = self.workspace.joined.join(stretch, line.target_start, line.target);
         if !self.reading.fields && self.layout.filter.is_none() {
             return Some(Entry::Record(Record { line: row, spelling, url, fields: &NO_FIELDS }));
         }
@@ -190,12 +190,12 @@ impl<'a> Entries<'a> {
         Some(filtered(&self.layout, Record { line: row, spelling, url, fields }))
     }
 
-    /// Where the next line ends in the segment, which begins anew where there is none.
+    /// Where the next line ends in the stretch, which begins anew where there is none.
     #[inline(always)]
     fn next_end(&mut self) -> Option<usize> {
         let marked = &mut self.workspace.marked;
         marked.next_end().or_else(|| {
-            self.segment = marked.mark(self.lines.rest())?;
+            self.stretch = marked.mark(self.lines.rest())?;
             self.start = 0;
             marked.next_end()
         })

@@ -2,13 +2,13 @@
 //!
 //! ```text
 //! chunk      line\n line\n line\n li|ne\n line\n ...
-//! segment    [-------- marked -------]            the next one starts with the first line that is
+//! stretch    [-------- marked -------]            the next one starts with the first line that is
 //! ends             ^     ^     ^                  not whole in this one
 //! ```
 //!
-//! Price: one look at every byte for all sets together, a store for every 64 bytes, and one for
-//! every line. A segment stays in the first-level cache until its lines have been read. No allocation
-//! once the buffers have grown. Guard: `benches/extract.rs`, group `records`. Twin: `Lines`.
+//! Price: one look at every byte for all sets together, a store for every 64 bytes. A stretch stays
+//! in the first-level cache until its lines have been read. No allocation once the buffers have
+//! grown. Guard: `benches/extract.rs`, group `logs`. Twin: `Lines`.
 
 use crate::bytes::marks::{Marker, Marks};
 
@@ -22,24 +22,24 @@ pub(super) mod set {
     pub(crate) const COUNT: usize = 3;
 }
 
-/// The marks of a segment.
+/// The marks of a stretch.
 pub(super) type LineMarks<'a> = Marks<'a, { set::COUNT }>;
 
-/// Bytes of a segment. Reason: with its marks no more than half of a first-level cache of 32 KiB;
+/// Bytes of a stretch. Reason: with its marks no more than half of a first-level cache of 32 KiB;
 /// some lines at least, so that marking the last one again costs little.
-const SEGMENT_BYTES: usize = 8 << 10;
+const STRETCH_BYTES: usize = 8 << 10;
 
-/// Memory for the marks of one segment after the other.
+/// Memory for the marks of one stretch after the other.
 #[derive(Debug)]
 pub(super) struct MarkedLines {
     marker: Marker<{ set::COUNT }>,
     blocks: Vec<[u64; set::COUNT]>,
-    /// Where the lines of the segment end, in order; then what is left of earlier ones.
+    /// Where the lines of the stretch end, in order; then what is left of earlier ones.
     ends: Vec<u32>,
     /// How many of them there are, and have been handed out.
     count: usize,
     next: usize,
-    /// Bytes of the segment.
+    /// Bytes of the stretch.
     bytes: usize,
 }
 
@@ -59,22 +59,22 @@ impl Default for MarkedLines {
 }
 
 impl MarkedLines {
-    /// Forgets the segment.
+    /// Forgets the stretch.
     pub(super) fn clear(&mut self) {
         self.count = 0;
         self.next = 0;
     }
 
-    /// Makes the start of `rest`, which begins with a line, the segment. Returns it; `None` if no
+    /// Makes the start of `rest`, which begins with a line, the stretch. Returns it; `None` if no
     /// line ends in it.
     #[inline(never)]
     pub(super) fn mark<'a>(&mut self, rest: &'a [u8]) -> Option<&'a [u8]> {
-        let segment = &rest[..rest.len().min(SEGMENT_BYTES)];
-        self.bytes = segment.len();
+        let stretch = &rest[..rest.len().min(STRETCH_BYTES)];
+        self.bytes = stretch.len();
         self.next = 0;
-        self.marker.mark(segment, &mut self.blocks);
+        self.marker.mark(stretch, &mut self.blocks);
         let mut count = 0;
-        for (number, block) in self.blocks[..segment.len().div_ceil(64)].iter().enumerate() {
+        for (number, block) in self.blocks[..stretch.len().div_ceil(64)].iter().enumerate() {
             if self.ends.len() < count + 65 {
                 self.ends.resize(2 * (count + 65), 0);
             }
@@ -91,10 +91,10 @@ impl MarkedLines {
             }
         }
         self.count = count;
-        (count > 0).then_some(segment)
+        (count > 0).then_some(stretch)
     }
 
-    /// Where the next line ends in the segment; `None` if no more lines do.
+    /// Where the next line ends in the stretch; `None` if no more lines do.
     #[inline(always)]
     pub(super) fn next_end(&mut self) -> Option<usize> {
         let end = *self.ends[..self.count].get(self.next)?;
@@ -102,7 +102,7 @@ impl MarkedLines {
         Some(end as usize)
     }
 
-    /// The marks of the segment.
+    /// The marks of the stretch.
     #[inline(always)]
     pub(super) fn marks(&self) -> LineMarks<'_> {
         Marks::again(&self.blocks, self.bytes)
@@ -116,13 +116,13 @@ mod tests {
     use super::*;
     use crate::bytes::Lines;
 
-    /// The lines of `chunk` that end, segment by segment; and where the last of them ends.
+    /// The lines of `chunk` that end, stretch by stretch; and where the last of them ends.
     fn lines(chunk: &[u8]) -> (Vec<&[u8]>, usize) {
         let (mut lines, mut at, mut marked) = (Vec::new(), 0, MarkedLines::default());
-        while let Some(segment) = marked.mark(&chunk[at..]) {
+        while let Some(stretch) = marked.mark(&chunk[at..]) {
             let mut start = 0;
             while let Some(end) = marked.next_end() {
-                lines.push(&segment[start..end]);
+                lines.push(&stretch[start..end]);
                 start = end + 1;
             }
             at += start;
@@ -136,7 +136,7 @@ mod tests {
             lengths in prop::collection::vec(prop_oneof![
                 8 => 0..4usize,
                 8 => 0..300usize,
-                1 => 0..SEGMENT_BYTES,
+                1 => 0..STRETCH_BYTES,
             ], 0..200),
         ) {
             let mut chunk = Vec::new();
@@ -154,7 +154,7 @@ mod tests {
     fn a_line_that_does_not_end_is_not_handed_out() {
         assert_eq!(lines(b"a\nb"), (vec![&b"a"[..]], 2));
         assert_eq!(lines(b""), (vec![], 0));
-        let long = [b'x'; SEGMENT_BYTES];
+        let long = [b'x'; STRETCH_BYTES];
         assert_eq!(lines(&[&b"a\n"[..], &long, b"\n"].concat()).1, 2);
     }
 }
