@@ -24,6 +24,7 @@ fuzz_target!(|data: &[u8]| {
         separator: if how & 1 != 0 { 0 } else { b'\n' },
         line_bytes_max: if how & 8 != 0 { 64 } else { 1 << 20 },
         verbatim: false,
+        fields: how & 16 == 0,
     };
     let Some((mut layout, text)) = layout_of(usize::from(*kind), text, reading) else { return };
     if how & 2 != 0 {

@@ -19,12 +19,14 @@ impl<'a> Lines<'a> {
     }
 
     /// What has not been handed out yet.
+    #[inline]
     pub fn rest(&self) -> &'a [u8] {
         self.rest
     }
 
     /// Hands out the first `bytes` of the rest, which may hold separators, and leaves out the
     /// separator behind them.
+    #[inline]
     pub fn take_bytes(&mut self, bytes: usize) -> &'a [u8] {
         let (taken, rest) = self.rest.split_at(bytes);
         self.rest = rest.get(1..).unwrap_or_default();

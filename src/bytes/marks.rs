@@ -302,7 +302,13 @@ mod x86 {
     }
 }
 
-impl<const N: usize> Marks<'_, N> {
+impl<'a, const N: usize> Marks<'a, N> {
+    /// The marks of a text of `len` bytes that [`Marker::mark`] has left in `blocks`.
+    #[inline(always)]
+    pub fn again(blocks: &'a [[u64; N]], len: usize) -> Self {
+        Marks { blocks: &blocks[..=len.div_ceil(BLOCK)], len }
+    }
+
     /// The marks of `set` for the 64 bytes from `from` on; the first byte is the lowest bit.
     #[inline(always)]
     pub fn window(&self, set: usize, from: usize) -> u64 {

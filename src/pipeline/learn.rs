@@ -14,7 +14,7 @@ use super::layouts::Parcel;
 use super::pool::{Pool, Stage};
 use super::scan::scan;
 use super::sightings::{Gathered, SHARES, Shares};
-use super::walk::{Hand, walk};
+use super::walk::{Hand, walk_with_fields};
 use super::{Job, MemoryUse, Outcome};
 use crate::bytes::show;
 use crate::error::{Error, Result};
@@ -191,7 +191,7 @@ fn gather(
     // The same by what a URL starts with: it is cheaper to know that than to find the site.
     let mut by_start: HashMap<Box<[u8]>, Option<usize>, ahash::RandomState> = HashMap::default();
     let mut has_hosts = true;
-    let tally = walk(chunk, job, hand, |_, record, canonical| {
+    let tally = walk_with_fields(chunk, job, hand, |_, record, canonical| {
         if record.url.starts_with(NO_HOST) {
             has_hosts = false;
         }

@@ -107,6 +107,7 @@ impl Job<'_> {
             separator: self.input.separator,
             line_bytes_max: self.input.line_bytes_max,
             verbatim: !self.canonicalizer.profile().parses,
+            fields: true,
         }
     }
 

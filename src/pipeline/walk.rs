@@ -3,7 +3,7 @@
 use super::Job;
 use super::layouts::Parcel;
 use crate::canonical::{Canonical, Scratch};
-use crate::record::{Entries, Entry, Record, Workspace};
+use crate::record::{Entries, Entry, Reading, Record, Workspace};
 use crate::reject::Reject;
 use crate::report::Tally;
 
@@ -14,10 +14,21 @@ pub(super) struct Hand {
     pub(super) workspace: Workspace,
 }
 
-/// Gives `each` the entries of `parcel`, until it fails. A line that did not fit is one reject.
+/// Gives `each` the entries of `parcel`, until it fails: lines with their URLs, and perhaps nothing
+/// beside those. A line that did not fit is one reject.
 pub(super) fn each_entry<E>(
     parcel: &Parcel,
     job: &Job,
+    workspace: &mut Workspace,
+    each: impl FnMut(Entry) -> Result<(), E>,
+) -> Result<(), E> {
+    let reading = Reading { fields: false, ..job.reading() };
+    each_entry_of(parcel, reading, workspace, each)
+}
+
+fn each_entry_of<E>(
+    parcel: &Parcel,
+    reading: Reading,
     workspace: &mut Workspace,
     mut each: impl FnMut(Entry) -> Result<(), E>,
 ) -> Result<(), E> {
@@ -25,15 +36,36 @@ pub(super) fn each_entry<E>(
         return each(Entry::Reject(Reject::LineTooLong, parcel.bytes()));
     }
     let (bytes, starts_file) = (parcel.bytes(), parcel.starts_file());
-    let mut entries = Entries::new(bytes, starts_file, job.reading(), &parcel.layout, workspace);
+    let mut entries = Entries::new(bytes, starts_file, reading, &parcel.layout, workspace);
     while let Some(entry) = entries.next() {
         each(entry)?;
     }
     Ok(())
 }
 
-/// Gives `each` every record of `parcel` with the number of its line in it, and counts all lines.
+/// Gives `each` every record of `parcel`, perhaps with its URL alone, and the number of its line in
+/// it; counts all lines.
 pub(super) fn walk(
+    parcel: &Parcel,
+    job: &Job,
+    hand: &mut Hand,
+    each: impl FnMut(u32, Record, Canonical),
+) -> Tally {
+    walk_reading(Reading { fields: false, ..job.reading() }, parcel, job, hand, each)
+}
+
+/// The same with all that the line says.
+pub(super) fn walk_with_fields(
+    parcel: &Parcel,
+    job: &Job,
+    hand: &mut Hand,
+    each: impl FnMut(u32, Record, Canonical),
+) -> Tally {
+    walk_reading(job.reading(), parcel, job, hand, each)
+}
+
+fn walk_reading(
+    reading: Reading,
     parcel: &Parcel,
     job: &Job,
     hand: &mut Hand,
@@ -43,7 +75,7 @@ pub(super) fn walk(
     let mut number = 0;
     let Hand { scratch, workspace } = hand;
     let counted: Result<(), std::convert::Infallible> =
-        each_entry(parcel, job, workspace, |entry| {
+        each_entry_of(parcel, reading, workspace, |entry| {
             tally.lines += 1;
             match entry {
                 Entry::Record(record) => {

@@ -215,7 +215,8 @@ fn unsure(candidates: &[Candidate]) -> Error {
 mod tests {
     use super::*;
 
-    const READING: Reading = Reading { separator: b'\n', line_bytes_max: 1 << 20, verbatim: false };
+    const READING: Reading =
+        Reading { separator: b'\n', line_bytes_max: 1 << 20, verbatim: false, fields: true };
 
     #[test]
     fn formats() {

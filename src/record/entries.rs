@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
-use super::assemble::{BaseUrl, assemble};
+use super::assemble::{BaseUrl, Joined, assemble};
 use super::filter::Filter;
+use super::formats::access::Usual;
 use super::found::{Fields, Found, Parsed};
 use super::line_format::LineFormat;
+use super::marked::MarkedLines;
 use crate::bytes::Lines;
 use crate::reject::Reject;
 
@@ -33,7 +35,7 @@ pub struct Record<'a> {
     pub spelling: &'a [u8],
     /// The URL in full.
     pub url: &'a [u8],
-    /// What else the line says.
+    /// What else the line says; perhaps nothing if [`Reading::fields`] does not ask for it.
     pub fields: &'a Fields<'a>,
 }
 
@@ -47,6 +49,8 @@ pub struct Reading {
     /// Takes every byte of a line of a list as part of the URL: no byte order mark, no carriage
     /// return, no empty line is told apart.
     pub verbatim: bool,
+    /// Asks for what a record says beside its URL.
+    pub fields: bool,
 }
 
 /// How the lines of a file, from some place on, hold URLs.
@@ -75,6 +79,9 @@ impl Layout {
 pub struct Workspace {
     url: Vec<u8>,
     text: Vec<u8>,
+    /// For lines that are written as most are.
+    marked: MarkedLines,
+    joined: Joined,
 }
 
 /// The entries of a chunk. Lends each, so it is a loop of `while let`, not an iterator.
@@ -85,6 +92,11 @@ pub struct Entries<'a> {
     lines: Lines<'a>,
     /// The first line, where a byte order mark was taken from it.
     first: Option<&'a [u8]>,
+    /// What is marked of `lines`, and where the next of them starts in it; for formats whose lines
+    /// can be read by marks.
+    stretch: &'a [u8],
+    start: usize,
+    usual: Option<Usual>,
     workspace: &'a mut Workspace,
     /// Of the latest record.
     fields: Fields<'a>,
@@ -117,13 +129,23 @@ impl<'a> Entries<'a> {
         // A mark with nothing behind it is no line.
         let first = first.filter(|_| chunk.len() > 3);
         let layout = layout.clone();
-        Entries { reading, layout, lines, first, workspace, fields: Fields::NONE }
+        let usual = layout.format.as_ref().and_then(|format| format.usual());
+        let usual = usual.filter(|_| reading.separator == b'\n');
+        if usual.is_some() {
+            workspace.marked.clear();
+            workspace.joined.begin(layout.base.as_deref());
+        }
+        let (stretch, start, fields) = (&chunk[..0], 0, Fields::NONE);
+        Entries { reading, layout, lines, first, stretch, start, usual, workspace, fields }
     }
 
     /// The next entry.
     #[inline]
     #[allow(clippy::should_implement_trait)] // it lends
     pub fn next(&mut self) -> Option<Entry<'_>> {
+        if let Some(usual) = self.usual.filter(|_| self.first.is_none()) {
+            return self.next_by_marks(usual);
+        }
         if self.layout.format.is_some() {
             return self.next_of_format();
         }
@@ -142,6 +164,41 @@ impl<'a> Entries<'a> {
             _ => whole(line, line.strip_suffix(b"\r").unwrap_or(line)),
         };
         Some(filtered(&self.layout, record))
+    }
+
+    /// The next line of a format whose lines can be read by marks.
+    #[inline]
+    fn next_by_marks(&mut self, usual: Usual) -> Option<Entry<'_>> {
+        let Some(end) = self.next_end() else {
+            // The last line, without a separator, or a very long one.
+            let row = self.lines.next()?;
+            return Some(self.parsed(row));
+        };
+        let (stretch, start) = (self.stretch, self.start);
+        self.start = end + 1;
+        let row = self.lines.take_bytes(end - start);
+        let line = usual
+            .find(stretch, &self.workspace.marked.marks(), start, end)
+            .filter(|_| row.len() <= self.reading.line_bytes_max);
+        let Some(line) = line else { return Some(self.parsed(row)) };
+        let (spelling, url) = self.workspace.joined.join(stretch, line.target_start, line.target);
+        if !self.reading.fields && self.layout.filter.is_none() {
+            return Some(Entry::Record(Record { line: row, spelling, url, fields: &NO_FIELDS }));
+        }
+        self.fields = usual.fields(&line);
+        let fields = &self.fields;
+        Some(filtered(&self.layout, Record { line: row, spelling, url, fields }))
+    }
+
+    /// Where the next line ends in the stretch, which begins anew where there is none.
+    #[inline(always)]
+    fn next_end(&mut self) -> Option<usize> {
+        let marked = &mut self.workspace.marked;
+        marked.next_end().or_else(|| {
+            self.stretch = marked.mark(self.lines.rest())?;
+            self.start = 0;
+            marked.next_end()
+        })
     }
 
     /// The next row of a format: a line, or some where quotes hold separators.
@@ -181,7 +238,7 @@ impl<'a> Entries<'a> {
             }
             Parsed::Reject(reject) => Entry::Reject(reject, row),
             Parsed::Record => {
-                let Workspace { url, text } = &mut *self.workspace;
+                let Workspace { url, text, .. } = &mut *self.workspace;
                 match assemble(&found, self.layout.base.as_deref(), url, text) {
                     Ok((spelling, url)) => {
                         self.fields = found.fields;
@@ -246,7 +303,7 @@ mod tests {
     use super::*;
 
     fn read(chunk: &[u8], verbatim: bool) -> Vec<String> {
-        let reading = Reading { separator: b'\n', line_bytes_max: 8, verbatim };
+        let reading = Reading { separator: b'\n', line_bytes_max: 8, verbatim, fields: true };
         let show = |bytes: &[u8]| crate::bytes::show(bytes).to_string();
         let (layout, mut workspace) = (Layout::default(), Workspace::default());
         let mut entries = Entries::new(chunk, true, reading, &layout, &mut workspace);

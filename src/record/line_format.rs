@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use super::formats::access::Usual;
 use super::found::{Found, Parsed};
 
 /// A format whose records are lines, with all that is known of a file of it (columns, say).
@@ -19,6 +20,12 @@ pub trait LineFormat: fmt::Debug + Send + Sync {
     /// Finds the parts of the record in `line`, which has neither its separator nor a carriage
     /// return before it. `found` is empty before.
     fn parse<'a>(&self, line: &'a [u8], found: &mut Found<'a>) -> Parsed;
+
+    /// How to read the lines that are written as most are, by marks; `None` if there is no such way.
+    /// Whatever it reads, `parse` reads the same way.
+    fn usual(&self) -> Option<Usual> {
+        None
+    }
 
     /// The format of the lines after `line`, if that is a header that changes it.
     fn after(&self, _line: &[u8]) -> Option<Arc<dyn LineFormat>> {

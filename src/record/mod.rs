@@ -16,6 +16,7 @@ mod filter;
 pub mod formats;
 mod found;
 mod line_format;
+mod marked;
 mod request;
 pub mod time;
 

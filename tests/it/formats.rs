@@ -20,6 +20,7 @@ const SAMPLES: [(&str, &str); SAMPLE_COUNT] = [
     ("archive.warc.gz", "warc"),
     ("caddy.jsonl", "caddy"),
     ("captures.cdx", "cdx"),
+    ("captures.cdx.json", "cdx-json"),
     ("captures.cdxj", "cdxj"),
     ("cloudfront.tsv", "cloudfront"),
     ("combined.log", "combined"),
@@ -37,7 +38,7 @@ const SAMPLES: [(&str, &str); SAMPLE_COUNT] = [
     ("tweetfeed.txt.gz", "lines"),
     ("w3c.log", "w3c"),
 ];
-const SAMPLE_COUNT: usize = 21;
+const SAMPLE_COUNT: usize = 22;
 
 /// Those that this build can read.
 fn readable() -> impl Iterator<Item = (&'static str, &'static str)> {
@@ -48,7 +49,8 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("data/samples")
 }
 
-const READING: Reading = Reading { separator: b'\n', line_bytes_max: 1 << 20, verbatim: false };
+const READING: Reading =
+    Reading { separator: b'\n', line_bytes_max: 1 << 20, verbatim: false, fields: true };
 
 /// What `dedup` writes for a file, its counts, and the format it had.
 fn dedup(
@@ -150,6 +152,7 @@ fn any_format_on_any_file_loses_no_line() {
             " CDX N b a m s k r M S V g\ncom,a)/ 20140126200624 http://a.test/ text/html 200 X - - 1 2 f",
         ),
         ("cdxj", "com,a)/ 20140126200624 {\"url\": \"http://a.test/\"}"),
+        ("cdx-json", "[[\"timestamp\",\"original\"],\n[\"20140126200624\",\"http://a.test/\"],"),
         (
             "w3c",
             "#Fields: date time cs-method cs-uri-stem sc-status\n2026-01-01 00:00:00 GET /a 200",

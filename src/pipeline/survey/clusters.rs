@@ -10,7 +10,7 @@ use crate::pipeline::budget::too_many;
 use crate::pipeline::layouts::Parcel;
 use crate::pipeline::pool::Pool;
 use crate::pipeline::scan::scan;
-use crate::pipeline::walk::{Hand, walk};
+use crate::pipeline::walk::{Hand, walk_with_fields};
 use crate::record::without_no_host;
 use crate::report::ClusterRow;
 
@@ -46,7 +46,7 @@ pub(super) fn describe_clusters(
     let work = |hand: &mut Hand, chunk: &Parcel| {
         let mut found: Vec<Spelling> = Vec::new();
         let mut has_form = vec![false; largest.len()];
-        let tally = walk(chunk, job, hand, |line, record, canonical| {
+        let tally = walk_with_fields(chunk, job, hand, |line, record, canonical| {
             let fingerprint = job.key.fingerprint(canonical.form);
             if let Some(row) = wanted.get(&fingerprint.0) {
                 let form = (!has_form[*row]).then(|| without_no_host(canonical.form).to_vec());

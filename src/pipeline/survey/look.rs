@@ -7,7 +7,7 @@ use crate::fingerprint::{Fingerprint, FingerprintKey};
 use crate::pipeline::Job;
 use crate::pipeline::facets::Facets;
 use crate::pipeline::layouts::Parcel;
-use crate::pipeline::walk::{Hand, walk};
+use crate::pipeline::walk::{Hand, walk_with_fields};
 use crate::record::{NO_HOST, without_no_host};
 use crate::report::Tally;
 
@@ -57,7 +57,7 @@ pub(super) fn look_at(job: &Job, chunk: &Parcel, hand: &mut Hand, share: Share) 
     let (mut facets, mut records, mut lacks_host) = (Facets::default(), 0, false);
     let mut changed = vec![0; levels_of(job)];
     let mut fired = Vec::new();
-    let tally = walk(chunk, job, hand, |line, record, canonical| {
+    let tally = walk_with_fields(chunk, job, hand, |line, record, canonical| {
         let last = job.key.fingerprint(canonical.form);
         let has_no_host = record.url.starts_with(NO_HOST);
         lacks_host |= has_no_host;

@@ -13,12 +13,14 @@
 //! Guard: `tests::reads_what_was_written`, and the twin of `cut.rs`.
 
 mod infer;
+mod usual;
 
 use std::sync::Arc;
 
 use memchr::memchr;
 
 pub(crate) use infer::{recognize, recognize_clf, recognize_combined, recognize_vhost};
+pub(crate) use usual::Usual;
 
 use crate::record::cut::{Cut, value};
 use crate::record::found::{Escapes, Found, Parsed};
@@ -41,6 +43,8 @@ pub(crate) struct Access {
     columns: Vec<Column>,
     /// Does the status follow the request right away?
     is_status_next: bool,
+    /// What is wanted of lines that are written as most are, if the columns begin as usual.
+    usual: Option<Usual>,
     /// All columns, as nginx would be told to write them; empty if the name says it all.
     columns_shown: String,
 }
@@ -73,8 +77,9 @@ impl Access {
     ) -> Access {
         let is_status_next =
             columns.windows(2).any(|pair| pair == [Column::Request, Column::Status]);
+        let usual = (words == 3 && host_word.is_none()).then(|| usual(columns)).flatten();
         let columns = columns.to_vec();
-        Access { name, words, host_word, columns, is_status_next, columns_shown }
+        Access { name, words, host_word, columns, is_status_next, usual, columns_shown }
     }
 
     /// `%h %l %u %t "%r" %>s %b`.
@@ -161,6 +166,16 @@ impl Access {
     }
 }
 
+/// What is wanted of usual lines with these columns; `None` if there is more to a URL than the
+/// request, or if that is not followed by status and size.
+fn usual(columns: &[Column]) -> Option<Usual> {
+    let (first, rest) = columns.split_at_checked(CLF.len())?;
+    let is_usual =
+        first == CLF && !rest.iter().any(|column| matches!(column, Column::Host | Column::Scheme));
+    let place = |wanted| rest.iter().rposition(|column| *column == wanted);
+    is_usual.then(|| Usual { referrer: place(Column::Referrer), agent: place(Column::Agent) })
+}
+
 impl LineFormat for Access {
     fn name(&self) -> &'static str {
         self.name
@@ -173,6 +188,10 @@ impl LineFormat for Access {
     #[inline]
     fn parse<'a>(&self, line: &'a [u8], found: &mut Found<'a>) -> Parsed {
         self.find(line, found).unwrap_or(Parsed::Reject(Reject::Format))
+    }
+
+    fn usual(&self) -> Option<Usual> {
+        self.usual
     }
 }
 

@@ -3,6 +3,7 @@
 pub(crate) mod access;
 pub(crate) mod alb;
 pub(crate) mod cdx;
+pub(crate) mod cdx_json;
 pub(crate) mod cdxj;
 pub(crate) mod cloudfront;
 pub(crate) mod crawllog;
@@ -105,6 +106,12 @@ pub const ALL: &[KnownFormat] = &[
         about: "index of a web archive, with JSON",
         recognize: cdxj::recognize,
         plain: Some(|| Arc::new(cdxj::Cdxj::new())),
+    },
+    KnownFormat {
+        name: "cdx-json",
+        about: "answer of a web archive's CDX server, in JSON",
+        recognize: cdx_json::recognize,
+        plain: None,
     },
     KnownFormat {
         name: "crawllog",

@@ -107,15 +107,14 @@ fn frames_side_by_side_are_one_list() {
     let dir = Dir::new();
     let all = generated(150_000, 3);
     dir.put("plain", &all);
-    let expected = dir.run("-p lines plain").quiet().out;
+    let expected = &dir.run("-p lines plain").quiet().out;
     let counted = dir.run("-c plain").quiet().out;
-    // Smaller than a line, some lines, a chunk, more than a piece.
+    // Smaller than a line, some lines, a chunk, more than a piece. Of the small ones a thousand;
+    // the rest makes them share a piece with larger ones, and others come behind.
     for frame_bytes in [40, 700, 1 << 20, 5 << 20] {
-        let part = if frame_bytes < 1000 { &all[..1 << 20] } else { &all[..] };
-        dir.put("frames", in_frames(part, frame_bytes));
-        dir.put("plain", part);
-        let expected =
-            if part.len() < all.len() { &dir.run("-p lines plain").quiet().out } else { &expected };
+        let (small, rest) = all.split_at(if frame_bytes < 1000 { 1000 * frame_bytes } else { 0 });
+        let small = in_frames(small, frame_bytes);
+        dir.put("frames", [small, in_frames(rest, frame_bytes.max(1 << 20))].concat());
         for args in ["", "-j 1", "-j 7 --no-map"] {
             dir.run(&format!("-p lines {args} frames")).gives(expected);
         }

@@ -1,0 +1,285 @@
+use std::io::Write;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use proptest::prelude::*;
+
+use super::super::mapped::Origin;
+use super::*;
+use crate::bytes::show;
+
+fn zstd(bytes: &[u8]) -> Vec<u8> {
+    zstd::bulk::compress(bytes, 1).unwrap()
+}
+
+/// As `zstd` makes it of a stream: no content size, the window in the header, a checksum.
+fn zstd_of_stream(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = zstd::stream::write::Encoder::new(Vec::new(), 1).unwrap();
+    encoder.include_checksum(true).unwrap();
+    for piece in bytes.chunks(1000) {
+        encoder.write_all(piece).unwrap();
+        encoder.flush().unwrap();
+    }
+    encoder.finish().unwrap()
+}
+
+fn skippable(bytes: &[u8]) -> Vec<u8> {
+    [&b"\x53\x2a\x4d\x18"[..], &(bytes.len() as u32).to_le_bytes(), bytes].concat()
+}
+
+/// Threads of their own, so that tasks end in any order.
+fn threads() -> Crew {
+    Crew::new(3, |task| drop(std::thread::spawn(task)))
+}
+
+/// A file of these bytes, and its first ones, which were read.
+fn disk(packed: &[u8]) -> (Disk, Vec<u8>) {
+    let mut file = tempfile::tempfile().unwrap();
+    file.write_all(packed).unwrap();
+    io::Seek::rewind(&mut file).unwrap();
+    let size = Some(packed.len() as u64);
+    let origin = Arc::new(Origin { file, shown: "a".to_string(), size });
+    let mut disk = Disk::new(&origin, size, &Arc::default());
+    let mut head = Vec::new();
+    disk.fill(&mut head, 10).unwrap();
+    (disk, head)
+}
+
+/// What came out before the end or the error.
+fn decode(packed: &[u8], window_log_max: u32, how: Unpacking) -> (Vec<u8>, Option<Error>) {
+    let (disk, head) = disk(packed);
+    let mut unpacker = Unpacker::new(head, disk, window_log_max, how).unwrap();
+    let mut bytes = Vec::new();
+    loop {
+        let before = bytes.len();
+        match unpacker.fill(&mut bytes, 50) {
+            Ok(()) if bytes.len() < before + 50 => return (bytes, None),
+            Ok(()) => {}
+            Err(error) => {
+                let decoded = bytes.len() as u64;
+                return (bytes, Some(unpacker.explain(error, "a", decoded)));
+            }
+        }
+    }
+}
+
+/// What came out, and what was said of the error, if there was one.
+type Told = (Vec<u8>, Option<String>);
+
+/// Decodes with portions of many sizes, because seams are where decoders break. First alone.
+fn decode_all_ways(packed: &[u8]) -> Vec<(String, Told)> {
+    // Without the decoder's own words, which depend on the frames that it saw before.
+    let told = |(bytes, error): (Vec<u8>, Option<Error>)| {
+        let words = |error: Error| error.to_string().split(" (").next().unwrap().to_owned();
+        (bytes, error.map(words))
+    };
+    let mut all = Vec::new();
+    for read_bytes in [1 << 20, 1, 2, 3, 7, 64] {
+        let how = Unpacking { read_bytes, ..Unpacking::default() };
+        all.push((format!("{read_bytes} at once"), told(decode(packed, 31, how))));
+    }
+    for (piece_bytes, frame_bytes_max, hand_bytes) in
+        [(1, 40, 1), (1, 1 << 20, 9), (30, 1 << 20, 1 << 20), (4 << 20, 32 << 20, 16 << 20)]
+    {
+        let crew = Some(threads());
+        let how = Unpacking {
+            crew,
+            read_bytes: 20,
+            piece_bytes,
+            frame_bytes_max,
+            hand_bytes,
+            dictionary: None,
+        };
+        all.push((format!("pieces of {piece_bytes}"), told(decode(packed, 31, how))));
+    }
+    all
+}
+
+/// Checks that all ways tell the same.
+fn check(packed: &[u8], why: &str) -> Told {
+    let mut all = decode_all_ways(packed);
+    let (_, alone) = all.swap_remove(0);
+    for (way, found) in all {
+        assert_eq!(found, alone, "{why}, {way}");
+    }
+    alone
+}
+
+fn check_good(packed: &[u8], expected: &[u8], why: &str) {
+    let (bytes, error) = check(packed, why);
+    assert_eq!((show(&bytes).to_string(), error), (show(expected).to_string(), None), "{why}");
+}
+
+fn check_bad(packed: &[u8], expected: &[u8], words: &str, why: &str) {
+    let (bytes, error) = check(packed, why);
+    assert_eq!(show(&bytes).to_string(), show(expected).to_string(), "{why}");
+    assert!(error.as_ref().is_some_and(|error| error.contains(words)), "{why}: {error:?}");
+}
+
+#[test]
+fn frames() {
+    let (one, two) = (zstd(b"one\n"), zstd_of_stream(b"two\n"));
+    let (skippable, nothing) = (skippable(b"xyz"), zstd(b""));
+    check_good(&one, b"one\n", "one frame");
+    check_good(&[&one[..], &two].concat(), b"one\ntwo\n", "two frames");
+    check_good(&[&skippable[..], &one].concat(), b"one\n", "skippable first");
+    check_good(&[&one[..], &skippable, &two].concat(), b"one\ntwo\n", "skippable between");
+    check_good(&[&one[..], &two, &skippable].concat(), b"one\ntwo\n", "skippable last");
+    check_good(&skippable.repeat(30), b"", "skippable only");
+    check_good(&nothing, b"", "a frame of nothing");
+    check_good(&[&nothing.repeat(20)[..], &one].concat(), b"one\n", "nothing, often");
+    check_good(&two.repeat(100), &b"two\n".repeat(100), "many");
+    let large = zstd(&[b'x'; 5000]);
+    let mixed = [&two[..], &large, &one, &large, &large, &two].concat();
+    let expected = ["two\n", &"x".repeat(5000), "one\n", &"x".repeat(10_000), "two\n"].concat();
+    check_good(&mixed, expected.as_bytes(), "frames beyond the bounds between others");
+}
+
+#[test]
+fn damage() {
+    let (one, two) = (zstd(b"one\n"), zstd_of_stream(b"two\n"));
+    let junk = [&one[..], b"junk"].concat();
+    check_bad(&junk, b"one\n", "after 4 decoded bytes", "junk");
+    check_bad(&[&one[..], b"ju"].concat(), b"one\n", "after 4 decoded bytes", "two bytes");
+    let cut = &skippable(b"xyz")[..10];
+    check_bad(&[&one[..], cut].concat(), b"one\n", "cut short", "skippable cut");
+    let mut wrong = two.clone();
+    *wrong.last_mut().unwrap() ^= 1;
+    let packed = [&one[..], &two, &wrong, &two, &one].concat();
+    let (bytes, error) = check(&packed, "a wrong checksum");
+    assert!(bytes.starts_with(b"one\ntwo\n") && bytes.len() <= 12, "{}", show(&bytes));
+    assert!(error.is_some());
+    // Says that it holds more, or less, than it does.
+    for size in [3, 5] {
+        let mut wrong = one.clone();
+        wrong[5] = size;
+        let packed = [&two[..], &wrong, &two].concat();
+        let (bytes, error) = check(&packed, "a wrong content size");
+        assert!(bytes.starts_with(b"two\n") && error.is_some(), "{size}: {}", show(&bytes));
+    }
+}
+
+#[test]
+fn cut_anywhere() {
+    let text: Vec<u8> = (0..12u32).flat_map(|i| format!("line {i}\n").into_bytes()).collect();
+    for second in [zstd(&text), zstd_of_stream(&text)] {
+        let whole = [&zstd(b"one\n")[..], &zstd_of_stream(b"two\n"), &second].concat();
+        let first = whole.len() - second.len();
+        for end in first + 1..whole.len() {
+            let (bytes, error) = check(&whole[..end], "cut");
+            assert!(bytes.starts_with(b"one\ntwo\n"), "{end}: {}", show(&bytes));
+            let error = error.unwrap_or_else(|| panic!("{end} bytes: no error"));
+            assert!(error.contains("cut short"), "{end}: {error}");
+        }
+    }
+}
+
+#[test]
+fn whole_blocks_before_the_damage_are_kept() {
+    let text: Vec<u8> = (0..500_000u32)
+        .flat_map(|i| i.wrapping_mul(0x9e37_79b9).to_string().into_bytes())
+        .collect();
+    let packed = zstd(&text);
+    let mut blocks = Vec::new();
+    let mut walk = Walk::default();
+    let bounds = FrameBounds { window_bytes_max: 1 << 31, frame_bytes_max: 1 << 31 };
+    for end in 0..packed.len() {
+        walk.step(&packed[..end], &bounds);
+        if blocks.last() != Some(&walk.next_block()) {
+            blocks.push(walk.next_block());
+        }
+    }
+    // The tenth block becomes one of a kind that there is not.
+    let mut damaged = packed.clone();
+    damaged[blocks[10]] |= 6;
+    let (bytes, error) = decode(&damaged, 31, Unpacking::default());
+    assert!(error.is_some() && text.starts_with(&bytes));
+    let (cut, _) = decode(&packed[..blocks[10]], 31, Unpacking::default());
+    assert!(bytes.len() > 500_000 && bytes == cut, "{} and {} bytes", bytes.len(), cut.len());
+}
+
+#[test]
+fn windows_are_bounded() {
+    // Not a single segment and no content size, so that the window is in the header.
+    let mut encoder = zstd::stream::write::Encoder::new(Vec::new(), 1).unwrap();
+    encoder.window_log(20).unwrap();
+    encoder.write_all(b"a line\n").unwrap();
+    encoder.flush().unwrap();
+    let packed = encoder.finish().unwrap().repeat(2);
+    for crew in [None, Some(threads())] {
+        let how = Unpacking { crew, piece_bytes: 1, ..Unpacking::default() };
+        let (bytes, error) = decode(&packed, 19, how.clone());
+        let error = error.unwrap();
+        assert!(error.is_limit() && error.to_string().contains("at most 512 KiB"), "{error}");
+        assert!(bytes.is_empty());
+        assert_eq!(decode(&packed, 20, how).0, b"a line\na line\n");
+    }
+}
+
+#[test]
+fn a_crew_that_fails_is_done_without() {
+    let packed = zstd(b"a line\n").repeat(50);
+    // Drops each third task, which is what a panic looks like.
+    let tasks = AtomicUsize::new(0);
+    let crew = Crew::new(2, move |task| {
+        if tasks.fetch_add(1, Ordering::Relaxed) % 3 < 2 {
+            task();
+        }
+    });
+    let how = Unpacking { crew: Some(crew), piece_bytes: 1, ..Unpacking::default() };
+    let (bytes, error) = decode(&packed, 31, how);
+    assert!(error.is_none());
+    assert_eq!(bytes, b"a line\n".repeat(50));
+}
+
+#[test]
+fn little_is_under_way() {
+    let packed = zstd(&[b'x'; 1000]).repeat(500);
+    // By number, and by content; the one that is delivered is not among them.
+    for (hands, hand_bytes, expected) in [(1, 2000, 3), (4, 2000, 6), (4, 500, 3)] {
+        let crew = Some(Crew::new(hands, |task| task()));
+        let how = Unpacking { crew, piece_bytes: 1, hand_bytes, ..Unpacking::default() };
+        let (disk, head) = disk(&packed);
+        let mut unpacker = Unpacker::new(head, disk, 31, how).unwrap();
+        unpacker.fill(&mut Vec::new(), 1).unwrap();
+        assert_eq!(unpacker.ahead.len(), expected, "{hands} hands, {hand_bytes} bytes each");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..<_>::default() })]
+
+    #[test]
+    fn any_frames(
+        frames in prop::collection::vec((0u8..4, prop::collection::vec(0u8..4, 0..60)), 0..12),
+        cut in 0usize..40,
+        flip in prop::option::of((0usize..1000, 1u8..=255)),
+    ) {
+        let mut packed = zstd(b"");
+        for (kind, bytes) in frames {
+            packed.extend(match kind {
+                0 => skippable(&bytes),
+                1 => zstd_of_stream(&bytes),
+                2 => zstd(&bytes.repeat(40)),
+                _ => zstd(&bytes),
+            });
+        }
+        if let Some((at, bits)) = flip {
+            // Not in the first bytes: by these it is known for zstd.
+            let at = 4 + at % (packed.len() - 4);
+            packed[at] ^= bits;
+        }
+        packed.truncate(packed.len().saturating_sub(cut).max(9));
+        if flip.is_none() {
+            check(&packed, "any");
+            return Ok(());
+        }
+        // Of a frame whose header lies, more or less may come out: see above.
+        let all = decode_all_ways(&packed);
+        let (_, (longest, _)) = all.iter().max_by_key(|(_, (bytes, _))| bytes.len()).unwrap();
+        for (way, (bytes, error)) in &all {
+            prop_assert!(longest.starts_with(bytes), "{way}");
+            prop_assert!(longest.len() - bytes.len() <= 60, "{way}: {}", bytes.len());
+            prop_assert_eq!(error.is_some(), all[0].1.1.is_some(), "{}", way);
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! HOT: the lines of a chunk by marks: where each ends, and where quotes and brackets stand in it.
+//!
+//! ```text
+//! chunk      line\n line\n line\n li|ne\n line\n ...
+//! stretch    [-------- marked -------]            the next one starts with the first line that is
+//! ends             ^     ^     ^                  not whole in this one
+//! ```
+//!
+//! Price: one look at every byte for all sets together, a store for every 64 bytes. A stretch stays
+//! in the first-level cache until its lines have been read. No allocation once the buffers have
+//! grown. Guard: `benches/extract.rs`, group `logs`. Twin: `Lines`.
+
+use crate::bytes::marks::{Marker, Marks};
+
+/// What is marked.
+pub(super) mod set {
+    pub(crate) const LINE_END: usize = 0;
+    /// `[`
+    pub(crate) const BRACKET: usize = 1;
+    /// `"` and `\`
+    pub(crate) const QUOTE: usize = 2;
+    pub(crate) const COUNT: usize = 3;
+}
+
+/// The marks of a stretch.
+pub(super) type LineMarks<'a> = Marks<'a, { set::COUNT }>;
+
+/// Bytes of a stretch. Reason: with its marks no more than half of a first-level cache of 32 KiB;
+/// some lines at least, so that marking the last one again costs little.
+const STRETCH_BYTES: usize = 8 << 10;
+
+/// Memory for the marks of one stretch after the other.
+#[derive(Debug)]
+pub(super) struct MarkedLines {
+    marker: Marker<{ set::COUNT }>,
+    blocks: Vec<[u64; set::COUNT]>,
+    /// Where the lines of the stretch end, in order; then what is left of earlier ones.
+    ends: Vec<u32>,
+    /// How many of them there are, and have been handed out.
+    count: usize,
+    next: usize,
+    /// Bytes of the stretch.
+    bytes: usize,
+}
+
+impl Default for MarkedLines {
+    fn default() -> Self {
+        MarkedLines {
+            marker: Marker::new([&|byte| byte == b'\n', &|byte| byte == b'[', &|byte| {
+                matches!(byte, b'"' | b'\\')
+            }]),
+            blocks: Vec::new(),
+            ends: Vec::new(),
+            count: 0,
+            next: 0,
+            bytes: 0,
+        }
+    }
+}
+
+impl MarkedLines {
+    /// Forgets the stretch.
+    pub(super) fn clear(&mut self) {
+        self.count = 0;
+        self.next = 0;
+    }
+
+    /// Makes the start of `rest`, which begins with a line, the stretch. Returns it; `None` if no
+    /// line ends in it.
+    #[inline(never)]
+    pub(super) fn mark<'a>(&mut self, rest: &'a [u8]) -> Option<&'a [u8]> {
+        let stretch = &rest[..rest.len().min(STRETCH_BYTES)];
+        self.bytes = stretch.len();
+        self.next = 0;
+        self.marker.mark(stretch, &mut self.blocks);
+        let mut count = 0;
+        for (number, block) in self.blocks[..stretch.len().div_ceil(64)].iter().enumerate() {
+            if self.ends.len() < count + 65 {
+                self.ends.resize(2 * (count + 65), 0);
+            }
+            let mut marks = block[set::LINE_END];
+            // Bet: at most one line ends in a block. Whether one does cannot be foretold, so there
+            // is no branch on it: where none does, what is stored is overwritten.
+            loop {
+                self.ends[count] = 64 * number as u32 + marks.trailing_zeros();
+                count += usize::from(marks != 0);
+                marks &= marks.wrapping_sub(1);
+                if marks == 0 {
+                    break;
+                }
+            }
+        }
+        self.count = count;
+        (count > 0).then_some(stretch)
+    }
+
+    /// Where the next line ends in the stretch; `None` if no more lines do.
+    #[inline(always)]
+    pub(super) fn next_end(&mut self) -> Option<usize> {
+        let end = *self.ends[..self.count].get(self.next)?;
+        self.next += 1;
+        Some(end as usize)
+    }
+
+    /// The marks of the stretch.
+    #[inline(always)]
+    pub(super) fn marks(&self) -> LineMarks<'_> {
+        Marks::again(&self.blocks, self.bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::bytes::Lines;
+
+    /// The lines of `chunk` that end, stretch by stretch; and where the last of them ends.
+    fn lines(chunk: &[u8]) -> (Vec<&[u8]>, usize) {
+        let (mut lines, mut at, mut marked) = (Vec::new(), 0, MarkedLines::default());
+        while let Some(stretch) = marked.mark(&chunk[at..]) {
+            let mut start = 0;
+            while let Some(end) = marked.next_end() {
+                lines.push(&stretch[start..end]);
+                start = end + 1;
+            }
+            at += start;
+        }
+        (lines, at)
+    }
+
+    proptest! {
+        #[test]
+        fn agrees_with_lines(
+            lengths in prop::collection::vec(prop_oneof![
+                8 => 0..4usize,
+                8 => 0..300usize,
+                1 => 0..STRETCH_BYTES,
+            ], 0..200),
+        ) {
+            let mut chunk = Vec::new();
+            for length in lengths {
+                chunk.resize(chunk.len() + length, b'x');
+                chunk.push(b'\n');
+            }
+            let (found, end) = lines(&chunk);
+            prop_assert_eq!(end, chunk.len());
+            prop_assert_eq!(found, Lines::new(&chunk, b'\n').collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn a_line_that_does_not_end_is_not_handed_out() {
+        assert_eq!(lines(b"a\nb"), (vec![&b"a"[..]], 2));
+        assert_eq!(lines(b""), (vec![], 0));
+        let long = [b'x'; STRETCH_BYTES];
+        assert_eq!(lines(&[&b"a\n"[..], &long, b"\n"].concat()).1, 2);
+    }
+}
