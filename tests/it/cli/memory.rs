@@ -55,10 +55,11 @@ fn little_memory_does_for_a_second_look() {
 fn jobs_that_hold_all_clusters_say_when_they_cannot() {
     let dir = Dir::new();
     dir.put("in.txt", large());
-    for args in ["--clusters", "--dropped dropped", "report"] {
+    for args in ["--clusters", "--dropped dropped"] {
         let args = format!("{args} {LITTLE} -o out in.txt");
         dir.run(&args).fails("all clusters in memory").says("raise -S");
     }
+    dir.run(&format!("report {LITTLE} -o out in.txt")).fails("the names of hosts").says("raise -S");
     assert_eq!(dir.names(), ["in.txt"]);
     let different: String = (0..300_000).map(|n| format!("http://a.test/{n}\n")).collect();
     dir.put("in.txt", different);
@@ -70,6 +71,26 @@ fn jobs_that_hold_all_clusters_say_when_they_cannot() {
         dir.run(&format!("{args} {LITTLE} -o out in.txt")).fails("raise -S");
     }
     assert_eq!(dir.names(), ["in.txt"]);
+}
+
+#[test]
+fn little_memory_does_for_a_report() {
+    let dir = Dir::new();
+    let list: String = (0..150_000u32)
+        .map(|n| match n % 3 {
+            0 => format!("http://a.test/{n}?utm_source=x\n"),
+            1 => format!("http://a.test/{}\n", n - 1),
+            _ => format!("http://b.test/s{}/{n}#top\n", n % 50),
+        })
+        .collect();
+    dir.put("in.txt", &list);
+    for options in ["", "--to json"] {
+        // The name of the input is the same.
+        let expected = dir.feed(&format!("report {options}"), list.as_bytes()).quiet().out;
+        let run = dir.feed(&format!("report {LITTLE} -v {options}"), list.as_bytes());
+        assert!(run.out == expected, "{options}");
+        run.says("the input was read again for each share of the pages");
+    }
 }
 
 #[test]
