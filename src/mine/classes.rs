@@ -204,10 +204,8 @@ mod tests {
     use super::*;
     use crate::mine::candidates::{Act, Candidate};
     use crate::mine::hearing::Hearing;
-    use crate::mine::observation::Observation;
     use crate::mine::signal::Calibration;
-    use crate::mine::table::Table;
-    use crate::mine::table::tests::stage0;
+    use crate::mine::table::tests::table_of;
     use crate::mine::trials::Tally;
 
     #[test]
@@ -224,15 +222,7 @@ mod tests {
                 }
             }
         }
-        let list: Vec<Observation<'_>> = rows
-            .iter()
-            .map(|(url, digest)| Observation {
-                url: url.as_bytes(),
-                digest: Some(digest.as_bytes()),
-                ..Observation::default()
-            })
-            .collect();
-        let table = Table::build(&list, &stage0());
+        let table = table_of(&rows);
         let name = |text: &[u8]| table.names.iter().position(|name| name == text).unwrap() as u32;
         let candidates: Vec<Candidate> = [b"cb".as_slice(), b"lang", b"sid"]
             .map(|text| Candidate::new(Act::Drop(name(text))))
@@ -256,15 +246,7 @@ mod tests {
                 rows.push((url, format!("{page} {}", content(page, number))));
             }
         }
-        let list: Vec<Observation<'_>> = rows
-            .iter()
-            .map(|(url, digest)| Observation {
-                url: url.as_bytes(),
-                digest: Some(digest.as_bytes()),
-                ..Observation::default()
-            })
-            .collect();
-        let table = Table::build(&list, &stage0());
+        let table = table_of(&rows);
         let src = table.names.iter().position(|name| name == b"src").unwrap() as u32;
         let candidates = [Candidate::new(Act::Drop(src))];
         let handlers = vec![0; table.paths.len()];

@@ -218,19 +218,10 @@ impl Form<'_> {
 #[cfg(test)]
 mod tests {
     use crate::canonical::Status;
-    use crate::mine::{Miner, Observation};
+    use crate::mine::tests::mined;
 
     fn found(rows: &[(String, String)]) -> Vec<String> {
-        let list: Vec<Observation<'_>> = rows
-            .iter()
-            .map(|(url, digest)| Observation {
-                url: url.as_bytes(),
-                status: Some(200),
-                digest: Some(digest.as_bytes()),
-                ..Observation::default()
-            })
-            .collect();
-        let rules = Miner::new().mine("a.test", &list).rules;
+        let rules = mined(rows).rules;
         let auto = rules.iter().filter(|rule| rule.status == Status::Auto);
         auto.map(|rule| format!("{} at {}", rule.kind.title(), rule.scope.path)).collect()
     }

@@ -315,13 +315,12 @@ impl<'a> Hearing<'a> {
 mod tests {
     use super::*;
     use crate::mine::candidates::Act;
-    use crate::mine::observation::Observation;
     use crate::mine::paths::PathAct;
     use crate::mine::table::mix;
-    use crate::mine::table::tests::stage0;
+    use crate::mine::table::tests::table_over_time;
 
     /// Pages in many spellings; some contents depend on what is about to be dropped.
-    fn rows() -> Vec<(String, String, i64)> {
+    fn rows() -> Vec<(String, i64, String)> {
         let mut rows = Vec::new();
         for page in 0..90u64 {
             for visit in 0..7u64 {
@@ -337,14 +336,14 @@ mod tests {
                     url = url.replace('?', "/?");
                 }
                 let body = if page % 3 == 2 { random & 4 } else { random >> 62 };
-                rows.push((url, format!("page {page} {body}"), (random % 900) as i64 * 86_400));
+                rows.push((url, (random % 900) as i64 * 86_400, format!("page {page} {body}")));
             }
         }
         // Where `/m/` is not sent to `/n/`, pages join a group of others that nothing else changes.
         for page in 0..40 {
             for url in ["m/a{}", "n/a{}", "k/a{}?s=1", "k/a{}?s=2"] {
                 let url = format!("http://a.test/{}", url.replace("{}", &page.to_string()));
-                rows.push((url, format!("a {page}"), 0));
+                rows.push((url, 0, format!("a {page}")));
             }
         }
         rows
@@ -352,17 +351,7 @@ mod tests {
 
     #[test]
     fn going_on_is_starting_anew() {
-        let rows = rows();
-        let list: Vec<Observation<'_>> = rows
-            .iter()
-            .map(|(url, digest, time)| Observation {
-                url: url.as_bytes(),
-                digest: Some(digest.as_bytes()),
-                time: Some(*time),
-                ..Observation::default()
-            })
-            .collect();
-        let table = Table::build(&list, &stage0());
+        let table = table_over_time(&rows());
         let calibration = Calibration::measure(&table);
         let handlers: Vec<u32> = (0..table.paths.len() as u32).map(|path| path % 3).collect();
         let name = |text: &[u8]| table.names.iter().position(|name| name == text).unwrap() as u32;

@@ -338,7 +338,8 @@ mod tests {
         rows
     }
 
-    fn mined(rows: &[(String, String)]) -> SiteRules {
+    /// The rules of a site whose URLs showed these contents.
+    pub(super) fn mined(rows: &[(String, String)]) -> SiteRules {
         let seen: Vec<Observation<'_>> = rows
             .iter()
             .map(|(url, digest)| Observation {

@@ -45,21 +45,11 @@ impl Calibration {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mine::observation::Observation;
     use crate::mine::table::mix;
-    use crate::mine::table::tests::stage0;
+    use crate::mine::table::tests::table_over_time;
 
     fn noise_of(rows: &[(String, i64, String)]) -> (f64, f64) {
-        let list: Vec<Observation<'_>> = rows
-            .iter()
-            .map(|(url, time, digest)| Observation {
-                url: url.as_bytes(),
-                time: Some(*time),
-                digest: Some(digest.as_bytes()),
-                ..Observation::default()
-            })
-            .collect();
-        Calibration::measure(&Table::build(&list, &stage0())).noise
+        Calibration::measure(&table_over_time(rows)).noise
     }
 
     #[test]

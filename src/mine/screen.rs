@@ -139,9 +139,8 @@ fn hosts(table: &Table, calibration: &Calibration, members: &[(u64, u32)], scree
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mine::observation::Observation;
     use crate::mine::softly::soften;
-    use crate::mine::table::tests::stage0;
+    use crate::mine::table::tests::table_of;
 
     #[test]
     fn slots_alone() {
@@ -152,15 +151,7 @@ mod tests {
             }
             rows.push((format!("http://b.a.test/x?id={page}&s=1"), format!("page {page}")));
         }
-        let list: Vec<Observation<'_>> = rows
-            .iter()
-            .map(|(url, digest)| Observation {
-                url: url.as_bytes(),
-                digest: Some(digest.as_bytes()),
-                ..Observation::default()
-            })
-            .collect();
-        let table = Table::build(&list, &stage0());
+        let table = table_of(&rows);
         let softs: Vec<Soft> = table.paths.iter().map(|path| soften(path)).collect();
         let found = screen(&table, &softs, &[0], &Calibration::measure(&table));
         let name = |text: &[u8]| table.names.iter().position(|name| name == text).unwrap() as u32;

@@ -352,21 +352,7 @@ pub(super) fn recaptures(table: &Table) -> impl Iterator<Item = (&Capture, &Capt
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mine::observation::Observation;
-    use crate::mine::table::tests::stage0;
-
-    fn table(rows: &[(String, i64, String)]) -> Table {
-        let list: Vec<Observation<'_>> = rows
-            .iter()
-            .map(|(url, time, digest)| Observation {
-                url: url.as_bytes(),
-                time: Some(*time),
-                digest: Some(digest.as_bytes()),
-                ..Observation::default()
-            })
-            .collect();
-        Table::build(&list, &stage0())
-    }
+    use crate::mine::table::tests::table_over_time;
 
     #[test]
     fn stable_sites_take_captures_at_their_word() {
@@ -375,7 +361,7 @@ mod tests {
                 [0, 100].map(|time| (format!("http://a.test/{n}"), time, format!("page {n}")))
             })
             .collect();
-        let table = table(&rows);
+        let table = table_over_time(&rows);
         let calibration = Calibration::measure(&table);
         assert!(!calibration.confirms);
         assert_eq!(calibration.raw, Count { agree: 50, pairs: 50 });
@@ -399,7 +385,7 @@ mod tests {
                 }
             }
         }
-        let table = table(&rows);
+        let table = table_over_time(&rows);
         let calibration = Calibration::measure(&table);
         assert!(calibration.confirms && calibration.raw.share() < 0.7);
         assert!(calibration.believed().share() > 0.99);
@@ -418,7 +404,7 @@ mod tests {
         let rows: Vec<_> = (0..200)
             .map(|n| (format!("http://a.test/{n}"), 0, if n < 150 { "empty" } else { "x" }.into()))
             .collect();
-        let table = table(&rows);
+        let table = table_over_time(&rows);
         let calibration = Calibration::measure(&table);
         assert_eq!(calibration.hot.iter().filter(|hot| **hot).count(), 1);
         let empty = table

@@ -198,6 +198,27 @@ pub(in crate::mine) mod tests {
         Canonicalizer::new(Profile::named("rfc3986").unwrap())
     }
 
+    /// A site whose URLs were seen with these digests.
+    pub(in crate::mine) fn table_of<T: AsRef<str>>(rows: &[(T, T)]) -> Table {
+        let seen = rows.iter().map(|(url, digest)| Observation {
+            url: url.as_ref().as_bytes(),
+            digest: Some(digest.as_ref().as_bytes()),
+            ..Observation::default()
+        });
+        Table::build(&seen.collect::<Vec<_>>(), &stage0())
+    }
+
+    /// The same at these times, in seconds.
+    pub(in crate::mine) fn table_over_time(rows: &[(String, i64, String)]) -> Table {
+        let seen = rows.iter().map(|(url, time, digest)| Observation {
+            url: url.as_bytes(),
+            time: Some(*time),
+            digest: Some(digest.as_bytes()),
+            ..Observation::default()
+        });
+        Table::build(&seen.collect::<Vec<_>>(), &stage0())
+    }
+
     fn seen(url: &'static str, time: i64, digest: &'static str) -> Observation<'static> {
         Observation {
             url: url.as_bytes(),

@@ -204,10 +204,8 @@ pub(super) fn unproven(asked: &[(u64, u64)]) -> u64 {
 mod tests {
     use crate::mine::candidates::{Act, Candidate};
     use crate::mine::hearing::Hearing;
-    use crate::mine::observation::Observation;
     use crate::mine::signal::Calibration;
-    use crate::mine::table::Table;
-    use crate::mine::table::tests::stage0;
+    use crate::mine::table::tests::table_of;
 
     #[test]
     fn stacked_parameters_are_judged_together() {
@@ -223,15 +221,7 @@ mod tests {
                 })
             })
             .collect();
-        let list: Vec<Observation<'_>> = rows
-            .iter()
-            .map(|(url, digest)| Observation {
-                url: url.as_bytes(),
-                digest: Some(digest.as_bytes()),
-                ..Observation::default()
-            })
-            .collect();
-        let table = Table::build(&list, &stage0());
+        let table = table_of(&rows);
         let name = |text: &[u8]| table.names.iter().position(|name| name == text).unwrap() as u32;
         let candidates: Vec<Candidate> =
             [b"sid".as_slice(), b"cb"].map(|text| Candidate::new(Act::Drop(name(text)))).to_vec();

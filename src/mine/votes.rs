@@ -271,20 +271,11 @@ fn templates(table: &Table, softs: &[Soft], a: &Link, b: &Link, acts: &mut Vec<A
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mine::observation::Observation;
     use crate::mine::softly::soften;
-    use crate::mine::table::tests::stage0;
+    use crate::mine::table::tests::table_of;
 
     fn voted(pairs: &[(&'static str, &'static str)]) -> Vec<Act> {
-        let list: Vec<Observation<'static>> = pairs
-            .iter()
-            .map(|(url, digest)| Observation {
-                url: url.as_bytes(),
-                digest: Some(digest.as_bytes()),
-                ..Observation::default()
-            })
-            .collect();
-        let table = Table::build(&list, &stage0());
+        let table = table_of(pairs);
         let softs: Vec<Soft> = table.paths.iter().map(|path| soften(path)).collect();
         collect(&table, &softs, &Calibration::measure(&table)).into_keys().collect()
     }

@@ -25,9 +25,9 @@ pub(crate) struct Cdx {
     slots: Vec<Slot>,
 }
 
-/// What a column says.
+/// What a column of an index says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Slot {
+pub(super) enum Slot {
     Skip,
     Url,
     Time,
@@ -36,6 +36,35 @@ enum Slot {
     Digest,
     Redirect,
     Size,
+}
+
+impl Slot {
+    /// Where in `found` its value goes, if anywhere.
+    #[inline(always)]
+    pub(super) fn place<'f, 'a>(self, found: &'f mut Found<'a>) -> Option<&'f mut &'a [u8]> {
+        let fields = &mut found.fields;
+        match self {
+            Slot::Skip => None,
+            Slot::Url => Some(&mut found.target),
+            Slot::Time => Some(&mut fields.time),
+            Slot::Mime => Some(&mut fields.mime),
+            Slot::Status => Some(&mut fields.status),
+            Slot::Digest => Some(&mut fields.digest),
+            Slot::Redirect => Some(&mut fields.redirect),
+            Slot::Size => Some(&mut fields.size),
+        }
+    }
+}
+
+/// The columns that are read, in words.
+pub(super) fn describe(slots: &[Slot]) -> String {
+    let mut text = format!("{} columns", slots.len());
+    for (at, slot) in slots.iter().enumerate() {
+        if *slot != Slot::Skip {
+            let _ = write!(text, ", {} {}", format!("{slot:?}").to_lowercase(), at + 1);
+        }
+    }
+    text
 }
 
 /// The columns that every index without a header starts with: `N b a m s k r`.
@@ -112,13 +141,7 @@ impl LineFormat for Cdx {
     }
 
     fn describe(&self) -> String {
-        let mut text = format!("{} columns", self.slots.len());
-        for (at, slot) in self.slots.iter().enumerate() {
-            if *slot != Slot::Skip {
-                let _ = write!(text, ", {} {}", format!("{slot:?}").to_lowercase(), at + 1);
-            }
-        }
-        text
+        describe(&self.slots)
     }
 
     #[inline]
@@ -132,24 +155,16 @@ impl LineFormat for Cdx {
             let value = &line[start..end];
             start = end + 1;
             let Some(slot) = slots.next() else { return Parsed::Reject(Reject::Format) };
-            let fields = &mut found.fields;
-            let place = match slot {
-                Slot::Skip => continue,
-                Slot::Time if !is_time(value) && !is_missing(value) => {
-                    return Parsed::Reject(Reject::Format);
-                }
+            let is_odd = match slot {
+                Slot::Time => !is_time(value) && !is_missing(value),
                 // That is a CDXJ index.
-                Slot::Url if value.first() == Some(&b'{') => {
-                    return Parsed::Reject(Reject::Format);
-                }
-                Slot::Url => &mut found.target,
-                Slot::Time => &mut fields.time,
-                Slot::Mime => &mut fields.mime,
-                Slot::Status => &mut fields.status,
-                Slot::Digest => &mut fields.digest,
-                Slot::Redirect => &mut fields.redirect,
-                Slot::Size => &mut fields.size,
+                Slot::Url => value.first() == Some(&b'{'),
+                _ => false,
             };
+            if is_odd {
+                return Parsed::Reject(Reject::Format);
+            }
+            let Some(place) = slot.place(found) else { continue };
             *place = if is_missing(value) { b"" } else { value };
         }
         if slots.next().is_some() {

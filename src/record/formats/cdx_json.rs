@@ -8,29 +8,16 @@
 //!
 //! HOT: once per line. Price: one pass; no allocation.
 
-use std::fmt::Write as _;
 use std::sync::Arc;
 
 use memchr::memchr2;
 
+use super::cdx::{Slot, describe};
 use crate::record::{Escapes, Found, LineFormat, Parsed};
 use crate::reject::Reject;
 
 /// How the line starts that names the columns of those that follow.
 const HEADER: &[u8] = b"[[";
-
-/// What a column says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Slot {
-    Skip,
-    Url,
-    Time,
-    Mime,
-    Status,
-    Digest,
-    Redirect,
-    Size,
-}
 
 /// Columns by their names.
 const NAMES: [(&[u8], Slot); 7] = [
@@ -78,13 +65,7 @@ impl LineFormat for CdxJson {
     }
 
     fn describe(&self) -> String {
-        let mut text = format!("{} columns", self.slots.len());
-        for (at, slot) in self.slots.iter().enumerate() {
-            if *slot != Slot::Skip {
-                let _ = write!(text, ", {} {}", format!("{slot:?}").to_lowercase(), at + 1);
-            }
-        }
-        text
+        describe(&self.slots)
     }
 
     #[inline]
@@ -97,17 +78,7 @@ impl LineFormat for CdxJson {
         }
         let mut count = 0;
         let whole = each_string(line, |value| {
-            let fields = &mut found.fields;
-            let place = match self.slots.get(count) {
-                None | Some(Slot::Skip) => None,
-                Some(Slot::Url) => Some(&mut found.target),
-                Some(Slot::Time) => Some(&mut fields.time),
-                Some(Slot::Mime) => Some(&mut fields.mime),
-                Some(Slot::Status) => Some(&mut fields.status),
-                Some(Slot::Digest) => Some(&mut fields.digest),
-                Some(Slot::Redirect) => Some(&mut fields.redirect),
-                Some(Slot::Size) => Some(&mut fields.size),
-            };
+            let place = self.slots.get(count).and_then(|slot| slot.place(found));
             if let Some(place) = place.filter(|_| value != b"-") {
                 *place = value;
             }
