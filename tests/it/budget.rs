@@ -186,7 +186,7 @@ proptest! {
         memory_bytes in prop::sample::select(vec![150_000u64, 400_000, 900_000]),
         threads in 1..4usize,
         chunk_bytes in prop::sample::select(vec![500usize, 10_000]),
-        top in prop::sample::select(vec![0usize, 3, 100]),
+        top in prop::sample::select(vec![0usize, 3, 20]),
     ) {
         let bench = Bench::new("crawl", &list);
         let (expected, ample) = pipeline::survey(&bench.job(AMPLE), top).unwrap();

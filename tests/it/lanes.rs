@@ -321,6 +321,13 @@ fn config() -> ProptestConfig {
     ProptestConfig { cases: default.cases.max(4000), ..default }
 }
 
+/// Is there a letter with a colon behind it, as in the name of a drive?
+fn has_letter_and_colon(text: &str) -> bool {
+    text.as_bytes()[text.find("//").unwrap_or(0)..]
+        .windows(2)
+        .any(|pair| pair[0].is_ascii_alphabetic() && matches!(pair[1], b':' | b'|'))
+}
+
 proptest! {
     #![proptest_config(config())]
 
@@ -346,7 +353,7 @@ proptest! {
             // Known differences of the crate (2.5.8) from the standard: `^` in paths; the
             // drive-letter rule, which it applies to http as well.
             Ok(theirs) if matches!(theirs.scheme(), "http" | "https" | "ws" | "wss" | "ftp")
-                && !text.contains('^') && !text.contains("c:") => {
+                && !text.contains('^') && !has_letter_and_colon(&text) => {
                 prop_assert_eq!(std::str::from_utf8(ours.form).unwrap(), theirs.as_str());
             }
             Ok(_) => prop_assert!(ours.reject.is_none()),
