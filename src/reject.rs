@@ -19,10 +19,12 @@ pub enum Reject {
     NoRequest,
     /// The request is no `METHOD target PROTOCOL`: bytes of TLS, say.
     BadRequest,
-    /// The request names no page: `OPTIONS *`, or `CONNECT`.
+    /// The request is for a tunnel, not for a page: `CONNECT`.
     NoPage,
     /// The field of the URL is missing or empty.
     NoUrl,
+    /// The target is `*`, which stands for the server and for no page of it (RFC 9112 section 3.2.4).
+    Asterisk,
     /// No scheme, and nothing that looks like a host in front.
     Relative,
     /// The host is missing where the scheme needs one.
@@ -41,13 +43,14 @@ pub enum Reject {
 
 impl Reject {
     /// Every kind, in the order of the counters.
-    pub const ALL: [Reject; 12] = [
+    pub const ALL: [Reject; 13] = [
         Reject::LineTooLong,
         Reject::Format,
         Reject::NoRequest,
         Reject::BadRequest,
         Reject::NoPage,
         Reject::NoUrl,
+        Reject::Asterisk,
         Reject::Relative,
         Reject::NoHost,
         Reject::Host,
@@ -65,6 +68,7 @@ impl Reject {
             Reject::BadRequest => "bad-request",
             Reject::NoPage => "no-page",
             Reject::NoUrl => "no-url",
+            Reject::Asterisk => "asterisk",
             Reject::Relative => "relative",
             Reject::NoHost => "no-host",
             Reject::Host => "bad-host",
@@ -81,8 +85,11 @@ impl Reject {
             Reject::Format => "the line does not have the shape of its format",
             Reject::NoRequest => "the request is empty",
             Reject::BadRequest => "the request is not a method, a target and a protocol",
-            Reject::NoPage => "the request names no page, as in OPTIONS * or CONNECT",
+            Reject::NoPage => "the request is for a tunnel, not for a page, as in CONNECT",
             Reject::NoUrl => "the field of the URL is missing or empty",
+            Reject::Asterisk => {
+                "the target is *, which stands for the server and for no page of it"
+            }
             Reject::Relative => {
                 "there is no scheme, and no host in front that a scheme could be added to"
             }

@@ -95,6 +95,7 @@ impl Draft {
         let mut scheme_added = false;
         let scheme_end = match scheme_of(&text, default_scheme.is_some()) {
             Some(length) => length,
+            None if *text == *b"*" => return Err(Reject::Asterisk),
             None => {
                 let scheme = default_scheme.ok_or(Reject::Relative)?;
                 let slashes = if text.starts_with(b"//") { &b":"[..] } else { b"://" };
@@ -389,6 +390,8 @@ mod tests {
             ("word", Err(Reject::Relative)),
             ("two words.", Err(Reject::Relative)),
             ("someone@a.test", Err(Reject::Relative)),
+            ("*", Err(Reject::Asterisk)),
+            ("**", Err(Reject::Relative)),
             ("a..%00.b/", Err(Reject::Relative)),
             ("http://", Err(Reject::NoHost)),
             ("http://a b/", Err(Reject::Host)),

@@ -155,9 +155,10 @@ fn vote(layout: Layout, lines: &[&[u8]], reading: Reading) -> Candidate {
                 candidate.records += 1;
                 continue;
             }
+            // The format knows such lines.
+            Entry::Record(record) if record.url == b"*" && !is_list => continue,
             Entry::Record(record) => record.line,
             Entry::Empty(_) | Entry::Comment(_) | Entry::Filtered(_) => continue,
-            // The format knows such lines.
             Entry::Reject(kind, _) if kind != Reject::Format && kind != Reject::NoUrl => continue,
             Entry::Reject(_, line) => line,
         };
@@ -194,11 +195,14 @@ fn start_of(line: &[u8]) -> String {
 
 #[cold]
 fn unsure(candidates: &[Candidate]) -> Error {
-    let told: Vec<String> = candidates
-        .iter()
-        .take(3)
-        .map(|one| format!("{} ({} % of the lines)", one.layout.name(), one.percent()))
-        .collect();
+    let mut told: Vec<(&str, String)> = Vec::new();
+    for one in candidates {
+        let name = one.layout.name();
+        if told.len() < 3 && told.iter().all(|(other, _)| *other != name) {
+            told.push((name, format!("{name} ({} % of the lines)", one.percent())));
+        }
+    }
+    let told: Vec<String> = told.into_iter().map(|(_, text)| text).collect();
     let stranger = candidates.first().and_then(|best| {
         let (number, text) = best.first_stranger.as_ref()?;
         Some(format!("; line {number} is not {}: \"{text}\"", best.layout.name()))
@@ -220,6 +224,8 @@ mod tests {
 
     #[test]
     fn formats() {
+        let line = |request| format!("h - - [10/Oct/2000:13:55:36 -0700] \"{request}\" 200 23\n");
+        let asterisks = line("OPTIONS * HTTP/1.0").repeat(9) + &line("GET /a HTTP/1.0");
         for (text, expected) in [
             ("http://a.test/x,1\nhttp://a.test/y,2\n", "lines"),
             ("url,n\nhttp://a.test/x,1\nhttp://a.test/y,2\n", "csv"),
@@ -228,6 +234,7 @@ mod tests {
             ("a\nb\nc d e f\n", "lines"),
             ("{\"url\": \"http://a.test/\"}\n", "jsonl"),
             ("\n\n", "lines"),
+            (&asterisks, "clf"),
         ] {
             assert_eq!(detect(text.as_bytes(), READING).unwrap().name(), expected, "{text:?}");
         }
@@ -243,6 +250,8 @@ mod tests {
             error.is_input() && told.contains("line 4") && told.contains("--format clf"),
             "{told}"
         );
+        // Each format once, however many ways there are to read it.
+        assert_eq!(told.matches("clf (50 %").count(), 1, "{told}");
     }
 
     #[test]

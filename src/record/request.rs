@@ -13,7 +13,7 @@ use crate::reject::Reject;
 pub(crate) struct Request<'a> {
     /// The method as it was sent, in any case.
     pub(crate) method: &'a [u8],
-    /// A path with its query, or an absolute URL. Never empty; blanks in it are kept.
+    /// A path with its query, an absolute URL, or `*`. Never empty; blanks in it are kept.
     pub(crate) target: &'a [u8],
     /// `HTTP/` and a version; empty in HTTP/0.9, whose requests name none.
     pub(crate) protocol: &'a [u8],
@@ -25,9 +25,9 @@ pub(crate) struct Request<'a> {
 ///   between them is the target, even with blanks in it. Escapes of the log are left alone.
 /// - Limits: linear in `request.len()`; no allocation.
 /// - Failure: [`Reject::NoRequest`] if it is empty, `-`, or has `-` for its method;
-///   [`Reject::NoPage`] for the target `*` and the method `CONNECT`; [`Reject::BadRequest`] for
-///   everything else that does not have the shape, such as bytes of TLS (`\x16\x03`, raw or as the
-///   escape). Without a protocol the target has to be a path or an absolute URL.
+///   [`Reject::NoPage`] for the method `CONNECT`; [`Reject::BadRequest`] for everything else that
+///   does not have the shape, such as bytes of TLS (`\x16\x03`, raw or as the escape). Without a
+///   protocol the target has to be a path, an absolute URL, or `*`.
 /// - Source: RFC 9112 section 3; RFC 9110 section 5.6.2 for the bytes of a method; RFC 1945
 ///   section 4.1 for requests without a protocol.
 #[inline]
@@ -50,7 +50,7 @@ pub(crate) fn split(request: &[u8]) -> Result<Request<'_>, Reject> {
         }
         _ => split_slowly(rest),
     };
-    if target == b"*" || method == b"CONNECT" {
+    if method == b"CONNECT" {
         return Err(Reject::NoPage);
     }
     if method == b"-" {
@@ -90,6 +90,7 @@ fn no_method(request: &[u8]) -> Reject {
 
 fn is_path_or_url(target: &[u8]) -> bool {
     target[0] == b'/'
+        || target == b"*"
         || memchr(b':', target).is_some_and(|colon| {
             target[colon..].starts_with(b"://")
                 && target[..colon].iter().all(u8::is_ascii_alphanumeric)
@@ -155,8 +156,9 @@ mod tests {
             (b"  ", "no-request", "blanks only"),
             (b"- - - ", "no-request", "TCP behind a load balancer"),
             (b"- http://a.test:80- -", "no-request", "what a load balancer could not read"),
-            (b"OPTIONS * HTTP/1.0", "no-page", "the server as a whole"),
-            (b"PRI * HTTP/2.0", "no-page", "the preface of HTTP/2"),
+            (b"OPTIONS * HTTP/1.0", "OPTIONS|*|HTTP/1.0", "the server as a whole"),
+            (b"OPTIONS *", "OPTIONS|*|", "the server, without a protocol"),
+            (b"PRI * HTTP/2.0", "PRI|*|HTTP/2.0", "the preface of HTTP/2"),
             (b"CONNECT a.test:443 HTTP/1.1", "no-page", "a tunnel"),
             (b"CONNECT a.test:443", "no-page", "a tunnel without a protocol"),
             (b"\x16\x03\x01\x02", "bad-request", "TLS, raw"),
@@ -194,7 +196,7 @@ mod tests {
             let request = format!("{method} {target} {protocol}");
             let found = split(request.as_bytes());
             if let Some((method, target, protocol)) = by_words(request.as_bytes()) {
-                if target == b"*" || method == b"CONNECT" {
+                if method == b"CONNECT" {
                     prop_assert_eq!(found, Err(Reject::NoPage));
                 } else {
                     let expected =

@@ -47,7 +47,7 @@ def target_of(request):
     target, _, protocol = rest.rpartition(" ")
     if not protocol.startswith("HTTP/"):
         target = rest
-    if not method.isalpha() or method == "CONNECT" or target == "*":
+    if not method.isalpha() or method == "CONNECT":
         return ""
     return target
 
@@ -100,9 +100,9 @@ def headed(path, separator):
 
 
 def page_of(host, path, query="-"):
-    """The URL of a request; nothing for `*`, which is no page. A proxy is asked for a whole URL."""
-    if path == "*" or path.startswith("http://"):
-        return path.removeprefix("*")
+    """The URL of a request; nothing without a path. `*` is of no host, and a proxy is asked for a whole URL."""
+    if path in ("", "*") or path.startswith("http://"):
+        return path
     return host + path if query == "-" else f"{host}{path}?{query}"
 
 
@@ -153,7 +153,7 @@ def caddy(path):
 def nginx_json(path):
     for line in texts_of(path):
         row = json.loads(line)
-        yield page_of("http://" + row["host"], target_of(row["request"]) or "*")
+        yield page_of("http://" + row["host"], target_of(row["request"]))
 
 
 def table(path, column, delimiter, quotes=csv.QUOTE_MINIMAL):

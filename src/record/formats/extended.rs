@@ -196,7 +196,7 @@ impl Extended {
         match (found.target, found.fields.method) {
             (b"", b"") => Parsed::Reject(Reject::NoRequest),
             (b"", _) => Parsed::Reject(Reject::NoUrl),
-            (b"*", _) | (_, b"CONNECT") => Parsed::Reject(Reject::NoPage),
+            (_, b"CONNECT") => Parsed::Reject(Reject::NoPage),
             _ => Parsed::Record,
         }
     }

@@ -381,7 +381,7 @@ fn finish<'a>(values: &[&'a [u8]; SLOTS], found: &mut Found<'a>) -> Parsed {
     }
     match (found.target, found.fields.method) {
         (b"", _) => Parsed::Reject(Reject::NoUrl),
-        (b"*", _) | (_, b"CONNECT") => Parsed::Reject(Reject::NoPage),
+        (_, b"CONNECT") => Parsed::Reject(Reject::NoPage),
         _ => Parsed::Record,
     }
 }
@@ -497,7 +497,7 @@ mod tests {
             ("[]", "no-url"),
             (r#"{"request":""}"#, "no-url"),
             (r#"{"request":"\u0016\u0003\u0001"}"#, "bad-request"),
-            (r#"{"request":"OPTIONS * HTTP/1.0"}"#, "no-page"),
+            (r#"{"request":"OPTIONS * HTTP/1.0"}"#, "*"),
             (r#"{"request":{"method":"CONNECT","uri":"a.test:443"}}"#, "no-page"),
             ("http://a.test/", "not-format"),
             (r#"{"url":"http://a.test/""#, "not-format"),

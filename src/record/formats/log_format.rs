@@ -152,7 +152,7 @@ impl LogFormat {
         Some(match (reject, found.target, found.fields.method) {
             (Some(why), _, _) => Parsed::Reject(why),
             (None, b"", _) => Parsed::Reject(Reject::NoUrl),
-            (None, b"*", _) | (None, _, b"CONNECT") => Parsed::Reject(Reject::NoPage),
+            (None, _, b"CONNECT") => Parsed::Reject(Reject::NoPage),
             _ => Parsed::Record,
         })
     }

@@ -75,7 +75,7 @@ fn find<'a>(line: &'a [u8], found: &mut Found<'a>) -> Option<Parsed> {
         (_, b"error:invalid-request") => Parsed::Reject(Reject::BadRequest),
         (_, url) if url.starts_with(b"error:") => Parsed::Reject(Reject::NoRequest),
         (_, b"" | b"-") => Parsed::Reject(Reject::NoUrl),
-        (b"CONNECT", _) | (_, b"*") => Parsed::Reject(Reject::NoPage),
+        (b"CONNECT", _) => Parsed::Reject(Reject::NoPage),
         _ => Parsed::Record,
     })
 }
@@ -183,7 +183,7 @@ mod tests {
             ("1438854186.003 3 ::1 TCP_DENIED/403 1 GET - - HIER_NONE/- -", "no-url", "no URL"),
             (
                 "1438854186.003 3 ::1 TCP_MISS/200 1 OPTIONS * - HIER_NONE/- -",
-                "no-page",
+                "1438854186.003|200|1|OPTIONS|*|",
                 "the server",
             ),
             ("1438854186.003 3 ::1 TCP_MISS/200 1 GET http://a.test/b -", "not-format", "cut off"),

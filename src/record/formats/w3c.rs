@@ -94,7 +94,7 @@ mod tests {
             (b"GET / - \"200", Parsed::Reject(Reject::Format), "quotes that stay open, at the end"),
             (b"- - - 400", Parsed::Reject(Reject::NoRequest), "no request"),
             (b"GET - - 400", Parsed::Reject(Reject::NoUrl), "no stem"),
-            (b"OPTIONS * - 200", Parsed::Reject(Reject::NoPage), "no page"),
+            (b"OPTIONS * - 200", Parsed::Record, "the server as a whole"),
             (b"CONNECT a.test:443 - 200", Parsed::Reject(Reject::NoPage), "a tunnel"),
         ] {
             assert_eq!(parse(&format, line).0, expected, "{why}: {}", show(line));

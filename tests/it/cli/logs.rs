@@ -7,7 +7,8 @@ h - - [10/Oct/2000:13:55:36 +0000] \"GET /a?x=1&y=2 HTTP/1.0\" 200 23\n\
 h - - [10/Oct/2000:13:55:37 +0000] \"GET /a?y=2&x=1 HTTP/1.0\" 200 23\n\
 h - - [11/Oct/2000:13:55:38 +0000] \"POST /b HTTP/1.0\" 404 9\n\
 h - - [11/Oct/2000:13:55:39 +0000] \"OPTIONS * HTTP/1.0\" 200 0\n\
-h - - [11/Oct/2000:13:55:40 +0000] \"-\" 408 0\n";
+h - - [11/Oct/2000:13:55:40 +0000] \"-\" 408 0\n\
+h - - [11/Oct/2000:13:55:41 +0000] \"CONNECT a.test:443 HTTP/1.1\" 400 0\n";
 
 #[test]
 fn pages_of_a_log() {
@@ -15,13 +16,13 @@ fn pages_of_a_log() {
     dir.put("access.log", LOG);
     let first = LOG.lines().next().unwrap();
     for (flags, expected) in [
-        ("", "/a?x=1&y=2\n/b\n"),
-        ("--base-url https://a.test", "https://a.test/a?x=1&y=2\nhttps://a.test/b\n"),
-        ("--status 2xx", "/a?x=1&y=2\n"),
+        ("", "/a?x=1&y=2\n/b\n*\n"),
+        ("--base-url https://a.test", "https://a.test/a?x=1&y=2\nhttps://a.test/b\n*\n"),
+        ("--status 2xx", "/a?x=1&y=2\n*\n"),
         ("--method post", "/b\n"),
-        ("--since 2000-10-11", "/b\n"),
+        ("--since 2000-10-11", "/b\n*\n"),
         ("--until 2000-10-11T00:00:00Z", "/a?x=1&y=2\n"),
-        ("--exclude /a*", "/b\n"),
+        ("--exclude /a*", "/b\n*\n"),
         ("--include /a", "/a?x=1&y=2\n"),
         ("--print line --include /a", &format!("{first}\n")),
         ("-d -c", "      2 /a?x=1&y=2\n"),
@@ -40,7 +41,7 @@ fn rejected_lines_are_kept() {
     let dir = Dir::new();
     dir.put("access.log", LOG);
     let lines: Vec<&str> = LOG.lines().collect();
-    let expected = format!("no-page\t{}\nno-request\t{}\n", lines[3], lines[4]);
+    let expected = format!("no-request\t{}\nno-page\t{}\n", lines[4], lines[5]);
     for command in ["dedup", "dedup -c", "canon", "report"] {
         dir.run(&format!("{command} --rejects rejects.txt access.log")).exits(0);
         assert_eq!(dir.text("rejects.txt"), expected, "{command}");

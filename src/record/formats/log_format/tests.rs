@@ -159,7 +159,7 @@ fn strings_of_nginx() {
         ("$request_uri|$status", "-|200", "no-url", "no target"),
         ("$request_uri|$status", "|200", "no-url", "an empty target"),
         ("$request_method|$request_uri", "-|-", "no-request", "no method"),
-        ("$request_method|$request_uri", "OPTIONS|*", "no-page", "the server as a whole"),
+        ("$request_method|$request_uri", "OPTIONS|*", "method=OPTIONS target=*", "the server"),
         ("$request_method|$request_uri", "CONNECT|a.test:443", "no-page", "a tunnel"),
         ("\"$request\"", "\"\\x16\\x03\"", "bad-request", "TLS"),
         ("\"$request\" $status", "\"GET / HTTP/1.1 200", "not-format", "quotes without an end"),
