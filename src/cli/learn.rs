@@ -6,11 +6,11 @@ use std::io::BufReader;
 use std::path::Path;
 use std::time::Instant;
 
-use super::DONE;
 use super::args::LearnArgs;
 use super::commands::{close, job};
 use super::progress::Progress;
 use super::words::{is_watched, say};
+use super::{DONE, memory};
 use crate::bytes::show;
 use crate::canonical::{
     Canonicalizer, DustRule, DustRules, Profile, RuleFile, Scratch, Settings, Status,
@@ -31,6 +31,7 @@ const RESAMPLING_SEED: u64 = 1;
 
 pub(super) fn run(args: &LearnArgs) -> Result<u8> {
     let started = Instant::now();
+    memory::give_back_large_blocks();
     let stage0 = Canonicalizer::new(Profile::named(STAGE_0)?);
     let progress = Progress::new(args.run.quiet);
     let mut job = job(&args.input, &stage0, &args.run, &progress)?;

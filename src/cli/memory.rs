@@ -44,6 +44,24 @@ pub(super) fn default_bytes() -> u64 {
     least([meminfo("MemAvailable:"), container_limit()]).unwrap_or(UNKNOWN_BYTES) / 2
 }
 
+/// Blocks from this size on are given back to the system as soon as they are free.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+const GIVEN_BACK_BYTES: libc::c_int = 1 << 20;
+
+/// Has large blocks given back to the system as soon as they are free.
+///
+/// Reason: the allocator of glibc raises its bound for such blocks to the largest that was ever freed;
+/// what a site needed while it was mined would be kept then, in pieces, beside what the next one needs.
+#[allow(unsafe_code)]
+pub(super) fn give_back_large_blocks() {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    // SAFETY: `mallopt` takes two numbers and sets a parameter of the allocator; it is called before
+    // any thread is started. That it may refuse costs memory, and nothing else.
+    unsafe {
+        libc::mallopt(libc::M_MMAP_THRESHOLD, GIVEN_BACK_BYTES)
+    };
+}
+
 fn least(known: [Option<u64>; 2]) -> Option<u64> {
     known.into_iter().flatten().min()
 }

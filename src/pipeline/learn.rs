@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, HashMap};
 use super::layouts::Parcel;
 use super::pool::{Pool, Stage};
 use super::scan::scan;
-use super::sightings::{Gathered, SHARES, Shares};
+use super::sightings::{Gathered, Load, SHARES, Shares};
 use super::walk::{Hand, walk_with_fields};
 use super::{Job, MemoryUse, Outcome};
 use crate::bytes::show;
@@ -90,12 +90,13 @@ pub fn learn(job: &Job, miner: &Miner) -> Result<(Vec<SiteRules>, Outcome)> {
         chunks.clear();
         memory.spilled_bytes = shares.spilled_bytes();
         for share in 0..SHARES {
-            let chunks = shares.read(share)?;
-            let sites = Sites::of(&chunks);
-            if !sites.has_room(job) {
-                return Err(sites.too_large(job));
+            let loads = shares.loads(share)?;
+            let mut left = &loads[..];
+            while !left.is_empty() {
+                let (fit, others) = left.split_at(how_many_fit(left, job)?);
+                Sites::of(&shares.read(share, fit)?).mine(miner, &pool, &mut rules);
+                left = others;
             }
-            sites.mine(miner, &pool, &mut rules);
         }
     }
     job.watch.end();
@@ -126,17 +127,12 @@ impl<'a> Sites<'a> {
         Sites { chunks, sites }
     }
 
-    /// Bytes of memory while they are mined: those of all sightings, and the tables of as many
-    /// sites as there are workers.
-    fn memory_bytes(&self, job: &Job) -> u64 {
+    /// Is there memory to mine them all: for their sightings, and for the tables of as many sites as
+    /// there are workers?
+    fn has_room(&self, job: &Job) -> bool {
         let at_once = self.sites.iter().take(job.workers()).map(|(_, of)| of.len() as u64);
         let gathered: u64 = self.chunks.iter().map(Gathered::memory_bytes).sum();
-        gathered + at_once.sum::<u64>() * MINED_BYTES
-    }
-
-    /// Is there memory to mine them? A twentieth is left to the rules, and to the program.
-    fn has_room(&self, job: &Job) -> bool {
-        self.memory_bytes(job) <= job.memory.bytes / 20 * 19
+        gathered + at_once.sum::<u64>() * MINED_BYTES <= room_to_mine(job)
     }
 
     fn mine(&self, miner: &Miner, pool: &Pool, rules: &mut Vec<SiteRules>) {
@@ -154,20 +150,43 @@ impl<'a> Sites<'a> {
             },
         ));
     }
+}
 
-    /// The error where sites do not fit that have to be in memory together.
-    #[cold]
-    fn too_large(&self, job: &Job) -> Error {
-        let largest = self.sites.first().map(|(site, of)| (show(site).to_string(), of.len()));
-        let (site, records) = largest.unwrap_or_default();
-        Error::limit(format!(
-            "learn holds all records of a site in memory, and these sites take {} MiB, which is \
-             too much for a memory of {} MiB (the largest is {site} with {records} records); raise \
-             -S, lower -j, or leave sites out",
-            self.memory_bytes(job) >> 20,
-            job.memory.bytes >> 20,
-        ))
+/// Memory for what was gathered and for the tables of the miner. A twentieth is left to the rules, and
+/// to the program.
+fn room_to_mine(job: &Job) -> u64 {
+    job.memory.bytes / 20 * 19
+}
+
+/// How many of `sites`, from the first on, have room together while they are mined.
+///
+/// Failure: a limit error if the first has none by itself.
+fn how_many_fit(sites: &[Load], job: &Job) -> Result<usize> {
+    let mut bytes = 0;
+    let fit = sites.iter().enumerate().take_while(|(number, site)| {
+        // Those with most records come first, so that no later one takes larger tables.
+        let tables = if *number < job.workers() { site.records * MINED_BYTES } else { 0 };
+        bytes += site.memory_bytes() + tables;
+        bytes <= room_to_mine(job)
+    });
+    match (fit.count(), sites.first()) {
+        (0, Some(largest)) => Err(too_large(largest, job)),
+        (count, _) => Ok(count),
     }
+}
+
+/// The error where a site does not fit, whose records have to be in memory together.
+#[cold]
+fn too_large(site: &Load, job: &Job) -> Error {
+    let bytes = site.memory_bytes() + site.records * MINED_BYTES;
+    Error::limit(format!(
+        "learn holds all records of a site in memory; {} has {}, which take about {} MiB: too much for a \
+         memory of {} MiB; raise -S, or leave the site out (--exclude)",
+        show(&site.site),
+        site.records,
+        bytes >> 20,
+        job.memory.bytes >> 20,
+    ))
 }
 
 #[cold]

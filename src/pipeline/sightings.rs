@@ -5,15 +5,16 @@
 //!
 //! ```text
 //! file     group after group, in the order in which they were gathered
-//! group    length of the site (u32) | site | number of sightings (u32) | sightings
+//! group    length of the site (u32) | site | number of sightings (u32) | their bytes (u64) | sightings
 //! sighting ends of its five texts (5 x u32) | canonical (u8) | status (u16) | time (i64)
 //!          | size (u64) | texts
 //! ```
 //!
 //! Numbers are little-endian. Nobody but the process that wrote a file reads it.
 
+use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{self, BufReader, Read, Seek as _, Write as _};
+use std::io::{self, BufReader, Read, Seek, Write as _};
 use std::path::PathBuf;
 
 use super::temp;
@@ -69,7 +70,7 @@ impl Gathered {
 
     /// Bytes of memory that it takes, and will take when it is mined.
     pub(super) fn memory_bytes(&self) -> u64 {
-        self.text.capacity() as u64 + self.sightings.len() as u64 * SIGHTING_BYTES
+        memory_bytes(self.text.capacity() as u64, self.sightings.len() as u64)
     }
 
     /// The number of `site`.
@@ -122,6 +123,11 @@ impl Gathered {
     }
 }
 
+/// Bytes of memory for so many sightings with so many bytes of texts.
+fn memory_bytes(text_bytes: u64, sightings: u64) -> u64 {
+    text_bytes + sightings * SIGHTING_BYTES
+}
+
 fn number<T: std::str::FromStr>(digits: &[u8]) -> Option<T> {
     std::str::from_utf8(digits).ok()?.parse().ok()
 }
@@ -168,6 +174,8 @@ impl Shares {
                     push_u32(&mut buffer, site.len());
                     buffer.extend_from_slice(site);
                     push_u32(&mut buffer, numbers.len());
+                    let bytes: usize = numbers.iter().map(|number| chunk.written(*number)).sum();
+                    buffer.extend_from_slice(&(bytes as u64).to_le_bytes());
                     self.counts[share] += numbers.len() as u64;
                     for number in numbers {
                         chunk.write(*number, &mut buffer);
@@ -182,19 +190,67 @@ impl Shares {
         Ok(())
     }
 
-    /// Reads `share` back, all that was ever spilled of it.
-    pub(super) fn read(&mut self, share: usize) -> Result<Vec<Gathered>> {
-        let file = &mut self.files[share];
-        let all = file.rewind().and_then(|()| read_groups(BufReader::new(file)));
-        let all = all.map_err(|error| temp::failed(&self.folder, error))?;
-        let count: u64 = all.iter().map(|one| one.sightings.len() as u64).sum();
-        if count != self.counts[share] {
-            return Err(Error::internal(format!(
-                "{} records were put aside and {count} came back",
-                self.counts[share]
-            )));
-        }
+    /// The sites of `share`, the one with most sightings first.
+    pub(super) fn loads(&mut self, share: usize) -> Result<Vec<Load>> {
+        let mut loads: BTreeMap<Box<[u8]>, (u64, u64)> = BTreeMap::new();
+        self.each_group(share, |head, file| {
+            let (records, text_bytes) = loads.entry(head.site.clone()).or_default();
+            *records += u64::from(head.count);
+            *text_bytes += head.bytes.saturating_sub(u64::from(head.count) * HEAD_BYTES as u64);
+            head.skip(file)
+        })?;
+        let counted: u64 = loads.values().map(|(records, _)| records).sum();
+        self.check(share, counted)?;
+        let mut loads: Vec<Load> = loads
+            .into_iter()
+            .map(|(site, (records, text_bytes))| Load { site, records, text_bytes })
+            .collect();
+        loads.sort_by_key(|load| std::cmp::Reverse(load.records));
+        Ok(loads)
+    }
+
+    /// Reads back what was spilled of `sites`, which are of `share`.
+    pub(super) fn read(&mut self, share: usize, sites: &[Load]) -> Result<Vec<Gathered>> {
+        let mut all: Vec<Gathered> = sites.iter().map(Gathered::with_room_for).collect();
+        let mut numbers: BTreeMap<&[u8], usize> =
+            sites.iter().map(|load| &*load.site).zip(0..).collect();
+        self.each_group(share, |head, file| {
+            let Some(number) = numbers.get_mut(&*head.site) else { return head.skip(file) };
+            if all[*number].text.len() > TEXT_BYTES_MAX {
+                *number = all.len();
+                let more =
+                    Gathered { sites: vec![(head.site.clone(), vec![])], ..Gathered::default() };
+                all.push(more);
+            }
+            (0..head.count).try_for_each(|_| all[*number].read(0, file))
+        })?;
         Ok(all)
+    }
+
+    /// Goes through the groups of `share`. `each` reads the sightings of a group, or skips them.
+    fn each_group(
+        &mut self,
+        share: usize,
+        mut each: impl FnMut(&Head, &mut BufReader<&mut File>) -> io::Result<()>,
+    ) -> Result<()> {
+        let mut file = BufReader::new(&mut self.files[share]);
+        let mut all = || -> io::Result<()> {
+            file.rewind()?;
+            while let Some(head) = Head::read(&mut file)? {
+                each(&head, &mut file)?;
+            }
+            Ok(())
+        };
+        all().map_err(|error| temp::failed(&self.folder, error))
+    }
+
+    /// Failure: an internal error if not as many sightings came back as were put aside.
+    fn check(&self, share: usize, count: u64) -> Result<()> {
+        let expected = self.counts[share];
+        if count == expected {
+            return Ok(());
+        }
+        Err(Error::internal(format!("{expected} records were put aside and {count} came back")))
     }
 }
 
@@ -211,24 +267,54 @@ pub(super) fn share_of(site: &[u8]) -> usize {
     (mixed.wrapping_mul(0x9e37_79b1) >> (u32::BITS - SHARES.ilog2())) as usize
 }
 
-fn read_groups(mut file: impl Read) -> io::Result<Vec<Gathered>> {
-    let mut all = vec![Gathered::default()];
-    while let Some(site_bytes) = read_length(&mut file)? {
+/// What the sightings of one site take.
+#[derive(Debug)]
+pub(super) struct Load {
+    pub(super) site: Box<[u8]>,
+    pub(super) records: u64,
+    text_bytes: u64,
+}
+
+impl Load {
+    /// Bytes of memory that its sightings take.
+    pub(super) fn memory_bytes(&self) -> u64 {
+        memory_bytes(self.text_bytes, self.records)
+    }
+}
+
+/// What stands in front of the sightings of a group.
+struct Head {
+    site: Box<[u8]>,
+    count: u32,
+    /// Of the sightings.
+    bytes: u64,
+}
+
+impl Head {
+    /// The one that comes next; `None` at the end.
+    fn read(file: &mut impl Read) -> io::Result<Option<Head>> {
+        let Some(site_bytes) = read_length(file)? else { return Ok(None) };
         let mut site = vec![0; site_bytes];
         file.read_exact(&mut site)?;
-        let Some(count) = read_length(&mut file)? else {
-            return Err(io::ErrorKind::UnexpectedEof.into());
-        };
-        if all.last().is_none_or(|last| last.text.len() > TEXT_BYTES_MAX) {
-            all.push(Gathered::default());
-        }
-        let Some(gathered) = all.last_mut() else { break };
-        let number = gathered.site(&site);
-        for _ in 0..count {
-            gathered.read(number, &mut file)?;
-        }
+        let mut numbers = [0; 12];
+        file.read_exact(&mut numbers)?;
+        let (count, bytes) = numbers.split_at(4);
+        Ok(Some(Head {
+            site: site.into(),
+            count: number_of(count) as u32,
+            bytes: number_of(bytes),
+        }))
     }
-    Ok(all)
+
+    /// Passes over the sightings.
+    fn skip(&self, file: &mut BufReader<&mut File>) -> io::Result<()> {
+        file.seek_relative(self.bytes as i64)
+    }
+}
+
+/// The number in `bytes`, little-endian.
+fn number_of(bytes: &[u8]) -> u64 {
+    bytes.iter().rev().fold(0, |sum, byte| sum << 8 | u64::from(*byte))
 }
 
 /// The length that comes next; `None` at the end.
@@ -249,6 +335,22 @@ fn push_u32(buffer: &mut Vec<u8>, number: usize) {
 }
 
 impl Gathered {
+    /// Empty, with room for all that is of one site.
+    fn with_room_for(load: &Load) -> Gathered {
+        let records = load.records as usize;
+        Gathered {
+            text: Vec::with_capacity((load.text_bytes as usize).min(TEXT_BYTES_MAX)),
+            sightings: Vec::with_capacity(records),
+            sites: vec![(load.site.clone(), Vec::with_capacity(records))],
+        }
+    }
+
+    /// Bytes that a sighting takes in a file.
+    fn written(&self, sighting: u32) -> usize {
+        let ends = &self.sightings[sighting as usize].ends;
+        HEAD_BYTES + (ends[5] - ends[0]) as usize
+    }
+
     fn write(&self, sighting: u32, buffer: &mut Vec<u8>) {
         let Sighting { ends, is_canonical, status, time, size } =
             &self.sightings[sighting as usize];
@@ -277,15 +379,13 @@ impl Gathered {
         let (is_canonical, rest) = rest.split_at(1);
         let (status, rest) = rest.split_at(2);
         let (time, size) = rest.split_at(8);
-        let number =
-            |bytes: &[u8]| bytes.iter().rev().fold(0u64, |sum, byte| sum << 8 | u64::from(*byte));
         self.sites[site].1.push(self.sightings.len() as u32);
         self.sightings.push(Sighting {
             ends,
             is_canonical: is_canonical == [1],
-            status: number(status) as u16,
-            time: number(time) as i64,
-            size: number(size),
+            status: number_of(status) as u16,
+            time: number_of(time) as i64,
+            size: number_of(size),
         });
         Ok(())
     }
@@ -343,9 +443,16 @@ mod tests {
         assert!(shares.spilled_bytes() > 400 * HEAD_BYTES as u64);
         let mut back = Vec::new();
         for share in 0..SHARES {
-            let all = shares.read(share).unwrap();
-            assert!(all.iter().flat_map(|one| &one.sites).all(|(site, _)| share_of(site) == share));
-            back.extend(all);
+            let loads = shares.loads(share).unwrap();
+            assert!(loads.iter().all(|load| share_of(&load.site) == share));
+            let texts: u64 = loads.iter().map(|load| load.text_bytes).sum();
+            // In two parts, as where not all of them have room.
+            let (some, others) = loads.split_at(loads.len() / 3);
+            let before = back.len();
+            back.extend(shares.read(share, some).unwrap());
+            back.extend(shares.read(share, others).unwrap());
+            assert_eq!(back.len() - before, loads.len());
+            assert_eq!(back[before..].iter().map(|one| one.text.len() as u64).sum::<u64>(), texts);
         }
         assert_eq!(shown(&gathered).len(), 400);
         assert_eq!(shown(&back), shown(&gathered));
