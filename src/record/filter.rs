@@ -49,17 +49,21 @@ impl StatusRange {
     }
 }
 
-/// A pattern for host and path, where `*` stands for any run of bytes.
+/// A pattern for host and path, where `*` stands for any run of bytes. One with a `?` in it is for
+/// the query as well.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UrlGlob {
     /// Without one, any host.
     host: Option<Vec<u8>>,
     /// Without one, any path.
     path: Option<Vec<u8>>,
+    /// Is the query compared, too?
+    with_query: bool,
 }
 
 impl UrlGlob {
-    /// Reads `HOST`, `/PATH` or `HOST/PATH`: `*.example.com`, `/wp-admin/*`, `example.com/shop/*`.
+    /// Reads `HOST`, `/PATH` or `HOST/PATH`: `*.example.com`, `/wp-admin/*`, `example.com/shop/*`,
+    /// with a query behind it or not: `/search?q=*`.
     pub fn parse(text: &str) -> Result<UrlGlob> {
         let text = text.split_once("://").map_or(text, |(_, rest)| rest);
         if text.is_empty() {
@@ -67,15 +71,17 @@ impl UrlGlob {
                 "an empty pattern; expected a host, a path or both, such as *.example.com/shop/*",
             ));
         }
-        let (host, path) = match text.find('/') {
-            Some(at) => text.split_at(at),
-            None => (text, ""),
-        };
+        let (host, path) = text.split_at(text.find(['/', '?']).unwrap_or(text.len()));
+        let with_query = path.contains('?');
+        // A query alone is that of any path.
+        let path = if path.starts_with('?') { format!("*{path}") } else { path.to_string() };
         let part = |text: &str| (!text.is_empty()).then(|| text.as_bytes().to_vec());
-        Ok(UrlGlob { host: part(&host.to_ascii_lowercase()), path: part(path) })
+        Ok(UrlGlob { host: part(&host.to_ascii_lowercase()), path: part(&path), with_query })
     }
 
-    fn matches(&self, host: &[u8], path: &[u8]) -> bool {
+    /// `path` is without query, `target` with it.
+    fn matches(&self, host: &[u8], path: &[u8], target: &[u8]) -> bool {
+        let path = if self.with_query { target } else { path };
         let fits = |pattern: &Option<Vec<u8>>, text| {
             pattern.as_ref().is_none_or(|pattern| glob(pattern, text))
         };
@@ -146,10 +152,10 @@ impl Filter {
             return true;
         }
         let host = parts::host_of(url).unwrap_or_default();
-        let path = path_of(url);
+        let (path, target) = path_of(url);
         let any = |globs: &[UrlGlob]| {
             let host = host.to_ascii_lowercase();
-            globs.iter().any(|one| one.matches(&host, path))
+            globs.iter().any(|one| one.matches(&host, path, target))
         };
         (self.include.is_empty() || any(&self.include)) && !any(&self.exclude)
     }
@@ -159,8 +165,8 @@ fn fields_number(text: &[u8]) -> Option<u16> {
     std::str::from_utf8(text).ok()?.parse().ok()
 }
 
-/// The path of `url`, without query and fragment.
-fn path_of(url: &[u8]) -> &[u8] {
+/// The path of `url`, without query and fragment; and the same with the query.
+fn path_of(url: &[u8]) -> (&[u8], &[u8]) {
     let rest = match memchr::memmem::find(url, b"://") {
         Some(at) => {
             let rest = &url[at + 3..];
@@ -168,7 +174,8 @@ fn path_of(url: &[u8]) -> &[u8] {
         }
         None => url,
     };
-    &rest[..memchr::memchr2(b'?', b'#', rest).unwrap_or(rest.len())]
+    let target = &rest[..memchr::memchr(b'#', rest).unwrap_or(rest.len())];
+    (&target[..memchr::memchr(b'?', target).unwrap_or(target.len())], target)
 }
 
 #[cfg(test)]
@@ -200,6 +207,11 @@ mod tests {
             ("a.test/x*", "https://a.test:8080/xy", true),
             ("https://a.test/x*", "http://a.test/xy", true),
             ("/", "http://a.test/?q", true),
+            ("/search?q=*", "http://a.test/search?q=x#f", true),
+            ("/search?q=*", "http://a.test/search", false),
+            ("a.test?*id=*", "http://a.test/x/y?a=1&id=2", true),
+            ("/*?*", "http://a.test/x", false),
+            ("/*?*", "http://a.test/x?", true),
         ] {
             let glob = UrlGlob::parse(pattern).unwrap();
             let include = Filter { include: vec![glob.clone()], ..Filter::default() };
