@@ -107,10 +107,11 @@ pub(super) struct FormatArgs {
     /// Only records from this time on: 2026-11-21, or 2026-11-21T09:30:00+01:00
     #[arg(long, value_name = "TIME", help_heading = "Filter")]
     pub(super) since: Option<String>,
-    /// Only records before this time
+    /// Only records before this time; a date is its first second, in UTC
     #[arg(long, value_name = "TIME", help_heading = "Filter")]
     pub(super) until: Option<String>,
-    /// Only URLs that match: HOST, /PATH or HOST/PATH, where * is any run of characters
+    /// Only URLs that match: HOST, /PATH or HOST/PATH, where * is any run of characters,
+    /// compared without the query unless there is a ? in it
     #[arg(long, value_name = "GLOB", help_heading = "Filter")]
     pub(super) include: Vec<String>,
     /// No URLs that match
@@ -177,7 +178,8 @@ pub(super) struct RunArgs {
     /// Worker threads; 0: as many as there are processors
     #[arg(short = 'j', long, value_name = "N", default_value_t = 0, help_heading = "Running")]
     pub(super) threads: usize,
-    /// Write to this file, which appears complete or not at all; .zst and .gz are compressed
+    /// Write to this file, which appears complete or not at all; .zst, .gz, .bz2, .xz and .lz4 are
+    /// compressed
     #[arg(short, long, value_name = "FILE", help_heading = "Running")]
     pub(super) output: Option<PathBuf>,
     /// Most memory to take: bytes (suffixes K, M, G), or a share of the machine's, as in 25%; half of
@@ -429,7 +431,7 @@ pub(super) struct GenerateListArgs {
     /// Share of lines that spell an earlier page another way
     #[arg(long, value_name = "SHARE", default_value_t = 0.175)]
     pub(super) variants: f64,
-    /// Write the list to this file; .zst and .gz are compressed
+    /// Write the list to this file; .zst, .gz, .bz2, .xz and .lz4 are compressed
     #[arg(short, long, value_name = "FILE")]
     pub(super) output: Option<PathBuf>,
     /// Write the truth to this file: for every line its page, class and rules
@@ -465,7 +467,7 @@ pub(super) struct GenerateSiteArgs {
     /// of one host
     #[arg(long, value_enum, default_value_t = SiteToArg::Cdxj)]
     pub(super) to: SiteToArg,
-    /// Write the captures to this file; .zst and .gz are compressed
+    /// Write the captures to this file; .zst, .gz, .bz2, .xz and .lz4 are compressed
     #[arg(short, long, value_name = "FILE")]
     pub(super) output: Option<PathBuf>,
     /// Write the truth to this file: for every capture its site, its page, the features it shows

@@ -9,8 +9,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{Advice, AtFlags, Mode, OFlags};
 
-use super::frames::FrameWriter;
-use crate::bytes::printable;
+use super::encoder::Encoder;
 use crate::crew::Crew;
 use crate::error::{Error, Result};
 
@@ -82,7 +81,8 @@ fn is_same_file(a: &Path, b: &Path) -> bool {
 ///
 /// A file is written without a name, in the folder where it will be, and gets its name in
 /// [`Output::publish`] alone: until then the old file is untouched, and nothing is left behind
-/// however the process ends. A name that ends in `.zst` or `.gz` is written compressed.
+/// however the process ends. The suffix of the name says whether it is packed, and by what
+/// (`encoder.rs`).
 pub struct Output {
     name: String,
     buffer: Vec<u8>,
@@ -93,14 +93,6 @@ pub struct Output {
 
 /// Bytes that are handed on at once.
 const BUFFER_BYTES: usize = 1 << 20;
-
-enum Encoder {
-    Plain(Box<dyn Write + Send>),
-    /// A terminal, which must not be steered by what is shown on it.
-    Terminal(io::Stdout),
-    Zstd(FrameWriter<Box<dyn Write + Send>>),
-    Gzip(flate2::write::GzEncoder<Box<dyn Write + Send>>),
-}
 
 struct Pending {
     file: File,
@@ -150,13 +142,7 @@ impl Output {
             Some(_) => Box::new(WrittenBack::new(file)),
             None => Box::new(file),
         };
-        let encoder = match path.extension().and_then(|suffix| suffix.to_str()) {
-            Some("zst") => Encoder::Zstd(FrameWriter::new(plain, crew)),
-            Some("gz") => {
-                Encoder::Gzip(flate2::write::GzEncoder::new(plain, flate2::Compression::default()))
-            }
-            _ => Encoder::Plain(plain),
-        };
+        let encoder = Encoder::of(path, plain, crew);
         Ok(Output::to(name, encoder, pending))
     }
 
@@ -172,9 +158,10 @@ impl Output {
             Encoder::Terminal(_) => Err(Error::config(format!(
                 "{what}: is nothing for a terminal; name a file with -o"
             ))),
-            Encoder::Zstd(_) | Encoder::Gzip(_) => Err(Error::config(format!(
-                "{}: {what} is packed by itself; leave .zst or .gz out of the name",
-                self.name
+            _ => Err(Error::config(format!(
+                "{}: {what} is packed by itself; leave {} out of the name",
+                self.name,
+                Encoder::SUFFIXES
             ))),
         }
     }
@@ -205,13 +192,7 @@ impl Output {
             return Ok(());
         }
         self.empty_buffer()?;
-        let flushed = match &mut self.encoder {
-            Encoder::Plain(writer) => writer.flush(),
-            Encoder::Terminal(writer) => writer.flush(),
-            // Their readers wait for whole blocks anyway.
-            Encoder::Zstd(_) | Encoder::Gzip(_) => Ok(()),
-        };
-        flushed.map_err(|error| Error::writing(&self.name, error))
+        self.encoder.pass_on().map_err(|error| Error::writing(&self.name, error))
     }
 
     fn empty_buffer(&mut self) -> Result<()> {
@@ -223,16 +204,7 @@ impl Output {
     }
 
     fn write_through(&mut self, bytes: &[u8]) -> Result<()> {
-        let written = match &mut self.encoder {
-            Encoder::Plain(writer) => writer.write_all(bytes),
-            Encoder::Terminal(writer) => {
-                let text = printable(&String::from_utf8_lossy(bytes));
-                writer.write_all(text.as_bytes())
-            }
-            Encoder::Zstd(writer) => writer.write_all(bytes),
-            Encoder::Gzip(writer) => writer.write_all(bytes),
-        };
-        written.map_err(|error| Error::writing(&self.name, error))
+        self.encoder.write_all(bytes).map_err(|error| Error::writing(&self.name, error))
     }
 
     /// Writes the rest and, for a file, gives it its name. Without this call there is no file.
@@ -240,13 +212,7 @@ impl Output {
         self.empty_buffer()?;
         let name = self.name;
         let finish = || -> io::Result<()> {
-            let mut writer = match self.encoder {
-                Encoder::Plain(writer) => writer,
-                Encoder::Terminal(writer) => Box::new(writer),
-                Encoder::Zstd(writer) => writer.finish()?,
-                Encoder::Gzip(writer) => writer.finish()?,
-            };
-            writer.flush()?;
+            self.encoder.finish()?;
             self.pending.map_or(Ok(()), Pending::publish)
         };
         finish().map_err(|error| Error::writing(name, error))
@@ -415,7 +381,14 @@ mod tests {
     #[test]
     fn suffixes_compress() {
         let folder = tempfile::tempdir().unwrap();
-        for (name, magic) in [("a.zst", &[0x28, 0xb5][..]), ("a.gz", &[0x1f, 0x8b]), ("a", b"he")] {
+        for (name, magic) in [
+            ("a.zst", &[0x28, 0xb5][..]),
+            ("a.gz", &[0x1f, 0x8b]),
+            ("a.bz2", b"BZh"),
+            ("a.xz", &[0xfd, 0x37]),
+            ("a.lz4", &[0x04, 0x22]),
+            ("a", b"he"),
+        ] {
             let path = folder.path().join(name);
             let mut output = Output::file(&path, None).unwrap();
             output.write(b"hello").unwrap();

@@ -35,6 +35,20 @@ fn output_is_compressed_by_its_name() {
     flate2::read::GzDecoder::new(&dir.get("out.gz")[..]).read_to_string(&mut text).unwrap();
     assert_eq!(text, "      2 http://a.test/\n      2 http://b.test/?x=1&utm_source=q\n");
     dir.run("out.zst").gives(KEPT);
+    for suffix in ["bz2", "xz", "lz4"] {
+        let name = format!("out.{suffix}");
+        dir.run(&format!("-o {name} in.txt")).gives("");
+        let packed = dir.get(&name);
+        let mut text = String::new();
+        match suffix {
+            "bz2" => bzip2::read::BzDecoder::new(&packed[..]).read_to_string(&mut text),
+            "xz" => liblzma::read::XzDecoder::new(&packed[..]).read_to_string(&mut text),
+            _ => lz4_flex::frame::FrameDecoder::new(&packed[..]).read_to_string(&mut text),
+        }
+        .unwrap();
+        assert_eq!(text, KEPT, "{suffix}");
+        dir.run(&name).gives(KEPT);
+    }
 }
 
 /// How many frames `packed` has. Each must tell how much it holds.

@@ -1,0 +1,89 @@
+//! What results are packed with on their way out, as the suffix of the file's name says.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use super::frames::FrameWriter;
+use crate::bytes::printable;
+use crate::crew::Crew;
+
+type Writer = Box<dyn Write + Send>;
+
+/// Strength of xz, from 0 to 9. Reason: its own default; 94 MiB of memory.
+const XZ_LEVEL: u32 = 6;
+
+/// A file or a stream, and how its bytes are packed.
+pub(super) enum Encoder {
+    Plain(Writer),
+    /// A terminal, which must not be steered by what is shown on it.
+    Terminal(io::Stdout),
+    Zstd(FrameWriter<Writer>),
+    Gzip(flate2::write::GzEncoder<Writer>),
+    Bzip2(bzip2::write::BzEncoder<Writer>),
+    Xz(liblzma::write::XzEncoder<Writer>),
+    Lz4(Box<lz4_flex::frame::FrameEncoder<Writer>>),
+}
+
+impl Encoder {
+    /// The suffixes that are known, for messages.
+    pub(super) const SUFFIXES: &'static str = ".zst, .gz, .bz2, .xz or .lz4";
+
+    /// Packs for `writer` as the name of `path` says. `crew` may help.
+    pub(super) fn of(path: &Path, writer: Writer, crew: Option<Crew>) -> Encoder {
+        match path.extension().and_then(|suffix| suffix.to_str()) {
+            Some("zst") => Encoder::Zstd(FrameWriter::new(writer, crew)),
+            Some("gz") => {
+                Encoder::Gzip(flate2::write::GzEncoder::new(writer, flate2::Compression::default()))
+            }
+            Some("bz2") => {
+                Encoder::Bzip2(bzip2::write::BzEncoder::new(writer, bzip2::Compression::best()))
+            }
+            Some("xz") => Encoder::Xz(liblzma::write::XzEncoder::new(writer, XZ_LEVEL)),
+            Some("lz4") => Encoder::Lz4(Box::new(lz4_flex::frame::FrameEncoder::with_frame_info(
+                lz4_flex::frame::FrameInfo::new().content_checksum(true),
+                writer,
+            ))),
+            _ => Encoder::Plain(writer),
+        }
+    }
+
+    /// Writes all of `bytes`.
+    pub(super) fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+        match self {
+            Encoder::Plain(writer) => writer.write_all(bytes),
+            Encoder::Terminal(writer) => {
+                let text = printable(&String::from_utf8_lossy(bytes));
+                writer.write_all(text.as_bytes())
+            }
+            Encoder::Zstd(writer) => writer.write_all(bytes),
+            Encoder::Gzip(writer) => writer.write_all(bytes),
+            Encoder::Bzip2(writer) => writer.write_all(bytes),
+            Encoder::Xz(writer) => writer.write_all(bytes),
+            Encoder::Lz4(writer) => writer.write_all(bytes),
+        }
+    }
+
+    /// Hands on what has been written, where it is not packed: the readers of what is wait for
+    /// whole blocks anyway.
+    pub(super) fn pass_on(&mut self) -> io::Result<()> {
+        match self {
+            Encoder::Plain(writer) => writer.flush(),
+            Encoder::Terminal(writer) => writer.flush(),
+            _ => Ok(()),
+        }
+    }
+
+    /// Writes the end of what is packed, and hands all of it on.
+    pub(super) fn finish(self) -> io::Result<()> {
+        let mut writer: Writer = match self {
+            Encoder::Plain(writer) => writer,
+            Encoder::Terminal(writer) => Box::new(writer),
+            Encoder::Zstd(writer) => writer.finish()?,
+            Encoder::Gzip(writer) => writer.finish()?,
+            Encoder::Bzip2(writer) => writer.finish()?,
+            Encoder::Xz(writer) => writer.finish()?,
+            Encoder::Lz4(writer) => writer.finish()?,
+        };
+        writer.flush()
+    }
+}
