@@ -12,6 +12,7 @@
 //! Guard: `tests::agrees_with_access_logs`.
 
 mod compile;
+mod directive;
 mod variables;
 
 use std::ops::ControlFlow;

@@ -2,6 +2,7 @@
 
 use memchr::memmem;
 
+use super::directive::format_in;
 use super::variables::{RANK_OF_HOST_WITH_PORT, Variable};
 use super::{End, Escapes, Group, LogFormat, Part, Role};
 use crate::bytes::show;
@@ -36,6 +37,7 @@ pub(super) fn compile(text: &str) -> Result<LogFormat> {
             text.len()
         )));
     }
+    let text = &*format_in(text)?;
     let named = NAMED.iter().find(|(name, _)| *name == text).map_or(text, |(_, format)| format);
     let (escapes, format) = escapes_of(named)?;
     let start = named.len() - format.len();
