@@ -1,10 +1,12 @@
 //! JSON lines: an object on each line, with a URL in it.
 
 mod scan;
+mod usual;
 
 use std::sync::Arc;
 
 use self::scan::{PATH_TOKENS_MAX, Places, Value, scan};
+use self::usual::USUAL;
 use super::field_map::{Field, FieldMap};
 use crate::error::{Error, Result};
 use crate::record::{Escapes, Found, LineFormat, Parsed, request};
@@ -42,6 +44,8 @@ pub(super) enum Part {
     Port,
     /// An object that is there for encrypted connections alone.
     Tls,
+    /// A date, where the time is one of day alone, or missing.
+    Day,
     Field(Field),
 }
 
@@ -57,189 +61,13 @@ impl Part {
             Part::Scheme => 5,
             Part::Port => 6,
             Part::Tls => 7,
-            Part::Field(field) => 8 + field as usize,
+            Part::Day => 8,
+            Part::Field(field) => 9 + field as usize,
         }
     }
 }
 
-const SLOTS: usize = 8 + Field::ALL.len();
-
-/// Usual places, of one part the best first.
-const USUAL: &[(Part, &[&str])] = &[
-    (
-        Part::Target,
-        &[
-            "/url",
-            "/URL",
-            "/Url",
-            "/request_url",
-            "/requestUrl",
-            "/full_url",
-            "/page_url",
-            "/pageUrl",
-            "/request/url",
-            "/httpRequest/requestUrl",
-            "/url/original",
-            "/url/full",
-            "/url.original",
-            "/request_uri",
-            "/requestUri",
-            "/request/uri",
-            "/ClientRequestURI",
-        ],
-    ),
-    (Part::RequestLine, &["/request", "/request_line"]),
-    (Part::Path, &["/uri", "/URI", "/RequestPath", "/path", "/url/path", "/cs-uri-stem"]),
-    (Part::Query, &["/args", "/query_string", "/query", "/url/query", "/cs-uri-query"]),
-    (
-        Part::Link,
-        &[
-            "/original",
-            "/page",
-            "/address",
-            "/link",
-            "/loc",
-            "/href",
-            "/target",
-            "/permalink",
-            "/old_url",
-        ],
-    ),
-    (
-        Part::Scheme,
-        &["/scheme", "/request/scheme", "/RequestScheme", "/ClientRequestScheme", "/cs-protocol"],
-    ),
-    (Part::Port, &["/server_port", "/port"]),
-    (Part::Tls, &["/request/tls"]),
-    (
-        Part::Field(Field::Host),
-        &[
-            "/request/host",
-            "/host",
-            "/http_host",
-            "/RequestHost",
-            "/ClientRequestHost",
-            "/x-host-header",
-            "/server_name",
-            "/vhost",
-            "/hostname",
-        ],
-    ),
-    (
-        Part::Field(Field::Digest),
-        &["/digest", "/payload_digest", "/sha1", "/sha256", "/md5", "/checksum", "/hash"],
-    ),
-    (
-        Part::Field(Field::Size),
-        &[
-            "/size",
-            "/body_bytes_sent",
-            "/bytes_sent",
-            "/bytes",
-            "/length",
-            "/content_length",
-            "/contentLength",
-            "/DownstreamContentSize",
-            "/EdgeResponseBytes",
-            "/httpRequest/responseSize",
-            "/http/response/bytes",
-            "/sc-bytes",
-        ],
-    ),
-    (
-        Part::Field(Field::Status),
-        &[
-            "/status",
-            "/status_code",
-            "/statusCode",
-            "/DownstreamStatus",
-            "/EdgeResponseStatus",
-            "/httpRequest/status",
-            "/http/response/status_code",
-            "/response/status",
-            "/response/status_code",
-            "/sc-status",
-        ],
-    ),
-    (
-        Part::Field(Field::Time),
-        &[
-            "/ts",
-            "/time",
-            "/time_iso8601",
-            "/timestamp",
-            "/@timestamp",
-            "/time_local",
-            "/datetime",
-            "/date",
-            "/msec",
-            "/StartUTC",
-            "/EdgeStartTimestamp",
-        ],
-    ),
-    (
-        Part::Field(Field::Redirect),
-        &[
-            "/redirect",
-            "/redirect_url",
-            "/redirect_to",
-            "/new_url",
-            "/final_url",
-            "/resp_headers/Location/0",
-        ],
-    ),
-    (
-        Part::Field(Field::Mime),
-        &[
-            "/mime",
-            "/mimetype",
-            "/mime_type",
-            "/content_type",
-            "/contentType",
-            "/resp_headers/Content-Type/0",
-            "/sent_http_content_type",
-        ],
-    ),
-    (
-        Part::Field(Field::Method),
-        &[
-            "/method",
-            "/request_method",
-            "/requestMethod",
-            "/request/method",
-            "/RequestMethod",
-            "/ClientRequestMethod",
-            "/httpRequest/requestMethod",
-            "/http/request/method",
-            "/cs-method",
-        ],
-    ),
-    (
-        Part::Field(Field::Referrer),
-        &[
-            "/http_referer",
-            "/referer",
-            "/referrer",
-            "/http_referrer",
-            "/request/headers/Referer/0",
-            "/ClientRequestReferer",
-            "/httpRequest/referer",
-        ],
-    ),
-    (
-        Part::Field(Field::Agent),
-        &[
-            "/http_user_agent",
-            "/user_agent",
-            "/userAgent",
-            "/agent",
-            "/request/headers/User-Agent/0",
-            "/ClientRequestUserAgent",
-            "/httpRequest/userAgent",
-            "/user_agent/original",
-        ],
-    ),
-];
+const SLOTS: usize = 9 + Field::ALL.len();
 
 impl Json {
     /// Lines with the usual places.
@@ -275,6 +103,7 @@ impl Json {
         let is_told = |part: Part| match part {
             Part::Field(field) => fields.place(field).is_some(),
             Part::Scheme | Part::Port | Part::Tls => false,
+            Part::Day => fields.place(Field::Time).is_some(),
             // All that a URL is made from.
             _ => fields.place(Field::Url).is_some(),
         };
@@ -375,6 +204,13 @@ fn finish<'a>(values: &[&'a [u8]; SLOTS], found: &mut Found<'a>) -> Parsed {
         (b"", tls) => tls,
         (scheme, _) => scheme,
     };
+    let day = value(Part::Day);
+    if found.fields.time.is_empty() {
+        found.fields.time = day;
+    } else if !day.is_empty() && found.fields.time.get(2) == Some(&b':') {
+        found.fields.clock = found.fields.time;
+        found.fields.time = day;
+    }
     // A host that has its port needs no other.
     if !found.host.contains(&b':') {
         found.port = value(Part::Port);
@@ -451,6 +287,7 @@ impl LineFormat for Json {
 mod tests {
     use super::*;
     use crate::bytes::show;
+    use crate::record::Fields;
     use crate::record::formats::samples;
 
     fn url(format: &dyn LineFormat, line: &str) -> String {
@@ -490,6 +327,10 @@ mod tests {
             (r#"{"request":{"host":"h","uri":"/a","tls":null}}"#, "h||/a"),
             (r#"{"href":"http://a.test/"}"#, "http://a.test/"),
             (r#"{"url":"-","loc":"http://a.test/"}"#, "http://a.test/"),
+            (
+                r#"{"cs-protocol":"https","x-host-header":"h","cs-uri-stem":"/a","cs-uri-query":"b=1"}"#,
+                "https|h||/a|b=1",
+            ),
             (r#"{"url":null}"#, "no-url"),
             (r#"{"url":5}"#, "no-url"),
             (r#"{"x":{"url":"http://a.test/"}}"#, "no-url"),
@@ -504,6 +345,22 @@ mod tests {
             ("", "not-format"),
         ] {
             assert_eq!(url(&format, line), expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn a_date_and_a_time_of_day_are_one_moment() {
+        let format = Json::usual("jsonl");
+        for (line, expected) in [
+            (r#"{"url":"/","date":"2024-11-14","time":"22:43:21"}"#, ("2024-11-14", "22:43:21")),
+            (r#"{"url":"/","date":"2024-11-14"}"#, ("2024-11-14", "")),
+            (r#"{"url":"/","date":"x","ts":1438854186.5}"#, ("1438854186.5", "")),
+            (r#"{"url":"/","time":"22:43:21"}"#, ("22:43:21", "")),
+        ] {
+            let mut found = Found::default();
+            assert_eq!(format.parse(line.as_bytes(), &mut found), Parsed::Record);
+            let Fields { time, clock, .. } = found.fields;
+            assert_eq!((time, clock), (expected.0.as_bytes(), expected.1.as_bytes()), "{line}");
         }
     }
 
