@@ -41,6 +41,11 @@ impl Facet {
         }
     }
 
+    /// Does the URL alone decide the row? If not, a URL counts where it is seen first.
+    fn is_of_url(self) -> bool {
+        matches!(self, Facet::Host | Facet::Section | Facet::Parameter)
+    }
+
     fn title(self, requests: bool) -> String {
         let rows = match self {
             Facet::Host => "Hosts",
@@ -152,8 +157,8 @@ impl Breakdown {
             "\n{}{of}\n\n  {:>10} {:>11} {:>11} {:>10} {:>10}  {}",
             self.facet.title(requests),
             if requests { "requests" } else { "lines" },
-            "URLs",
-            "pages",
+            if self.facet.is_of_url() { "URLs" } else { "new URLs" },
+            if self.facet.is_of_url() { "pages" } else { "new pages" },
             if requests { "spare URLs" } else { "duplicate" },
             "other sp.",
             self.facet.name()

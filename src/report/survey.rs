@@ -186,6 +186,7 @@ impl Survey {
                 "filtered": tally.filtered,
             },
             "rejected_by_kind": tally.rejected,
+            "first_rejected": tally.first_rejects_json(),
             "unparsed_by_kind": tally.unparsed,
             "input": self.input,
             "rules": rules,
@@ -303,44 +304,41 @@ impl Survey {
             );
         }
         out.push('\n');
-        let mut row = |name: &str, count: u64, share: Option<u64>, note: &str| {
-            let share = share.map_or(String::new(), |of| percent(count, of));
-            let line = format!("  {name:<12}{:>14}  {share:>7}  {note}", number(count));
-            out.push_str(line.trim_end());
-            out.push('\n');
-        };
-        row("lines", tally.lines, None, "");
+        row(out, "lines", tally.lines, None, "");
         if tally.empty > 0 {
-            row("empty", tally.empty, Some(tally.lines), "nothing but blanks");
+            row(out, "empty", tally.empty, Some(tally.lines), "nothing but blanks");
         }
         for (kind, count) in tally.rejected.seen() {
-            row("rejected", count, Some(tally.lines), kind.explain());
+            row(out, "rejected", count, Some(tally.lines), kind.explain());
+            if let Some((_, line, text)) = tally.first_rejects().find(|(one, ..)| *one == kind) {
+                let _ = writeln!(out, "      line {}: {}", number(line), short(&text));
+            }
         }
         if tally.comments > 0 {
-            row("headers", tally.comments, Some(tally.lines), "and comments of the format");
+            row(out, "headers", tally.comments, Some(tally.lines), "and comments of the format");
         }
         if tally.filtered > 0 {
-            row("filtered", tally.filtered, Some(tally.lines), "left out, as asked for");
+            row(out, "filtered", tally.filtered, Some(tally.lines), "left out, as asked for");
         }
         if self.has_requests() {
-            row("requests", tally.records, None, "");
-            row("URLs", self.counts.urls, Some(tally.records), "different, byte for byte");
-            row("pages", tally.unique, Some(tally.records), "different, by the profile");
-            row("duplicate", tally.duplicate, Some(tally.records), "of a page seen before");
+            row(out, "requests", tally.records, None, "");
+            row(out, "URLs", self.counts.urls, Some(tally.records), "different, byte for byte");
+            row(out, "pages", tally.unique, Some(tally.records), "different, by the profile");
+            row(out, "duplicate", tally.duplicate, Some(tally.records), "of a page seen before");
         } else {
-            row("unique", tally.unique, Some(tally.records), "");
-            row("duplicate", tally.duplicate, Some(tally.records), "");
+            row(out, "unique", tally.unique, Some(tally.records), "");
+            row(out, "duplicate", tally.duplicate, Some(tally.records), "");
         }
         if self.counts.astray > 0 {
             let note = "asked for a page by another spelling than its first";
             let note = if self.has_requests() { note } else { "spell their page another way" };
-            row("other sp.", self.counts.astray, Some(tally.records), note);
+            row(out, "other sp.", self.counts.astray, Some(tally.records), note);
         }
         if tally.scheme_added > 0 {
-            row("no scheme", tally.scheme_added, Some(tally.records), "were given one");
+            row(out, "no scheme", tally.scheme_added, Some(tally.records), "were given one");
         }
         for (kind, count) in tally.unparsed.seen() {
-            row("unparsed", count, Some(tally.records), kind.explain());
+            row(out, "unparsed", count, Some(tally.records), kind.explain());
         }
     }
 
@@ -408,6 +406,13 @@ impl Survey {
             }
         }
     }
+}
+
+/// Writes a line of the totals.
+fn row(out: &mut String, name: &str, count: u64, share: Option<u64>, note: &str) {
+    let share = share.map_or(String::new(), |of| percent(count, of));
+    let line = format!("  {name:<12}{:>14}  {share:>7}  {note}", number(count));
+    let _ = writeln!(out, "{}", line.trim_end());
 }
 
 /// `count` with commas between the thousands.

@@ -1,6 +1,11 @@
 //! The counts of a job, and the law that they sum up.
 
+use std::borrow::Cow;
+
+use serde_json::{Value, json};
+
 use crate::error::{Error, Result};
+use crate::parts;
 use crate::reject::{Reject, RejectCounts};
 
 /// Bytes of a rejected line that are told.
@@ -68,6 +73,24 @@ impl Tally {
         if keeps {
             self.kept_rejects.push((kind, start(line.len())));
         }
+    }
+
+    /// The first line of each kind that was rejected: its number, and how it starts, without user
+    /// names and passwords.
+    pub fn first_rejects(&self) -> impl Iterator<Item = (Reject, u64, Cow<'_, [u8]>)> {
+        self.rejected.seen().filter_map(|(kind, _)| {
+            let (line, text) = self.first_rejected[kind as usize].as_ref()?;
+            Some((kind, *line, parts::without_userinfo(text)))
+        })
+    }
+
+    /// The same as JSON.
+    pub fn first_rejects_json(&self) -> Value {
+        let row = |(kind, line, text): (Reject, u64, Cow<[u8]>)| {
+            let starts = String::from_utf8_lossy(&text);
+            (kind.name().to_string(), json!({ "line": line, "starts": starts }))
+        };
+        self.first_rejects().map(row).collect()
     }
 
     /// Checks that no line was lost. Failure: an internal error; nothing may be published then.
