@@ -69,6 +69,9 @@ pub(super) fn close(
     }
     let profile = job.canonicalizer.profile();
     let elapsed = started.elapsed();
+    if !run.quiet && profile.parses {
+        stats::doubt(outcome);
+    }
     if !run.quiet {
         stats::summarize(outcome, profile, elapsed, run.verbose);
     }

@@ -10,7 +10,32 @@ use crate::bytes::show;
 use crate::canonical::Profile;
 use crate::error::Result;
 use crate::pipeline::{InputFile, Outcome};
+use crate::reject::Reject;
 use crate::report::{Claims, Output, number};
+
+/// Share of the first lines, in percent, below which a list may be something else.
+const LIST_SHARE_MIN_PERCENT: usize = 50;
+
+/// Fewest lines that say anything of that.
+const LIST_LINES_MIN: usize = 10;
+
+/// Says of each file that was taken for a list, for want of anything better, that it was.
+pub(super) fn doubt(outcome: &Outcome) {
+    for file in outcome.files.iter().filter(|file| file.layout.format.is_none()) {
+        let votes = file.layout.votes.as_ref().filter(|votes| votes.lines >= LIST_LINES_MIN);
+        let Some(votes) = votes else { continue };
+        let share = votes.shares.iter().find(|(name, _)| *name == file.layout.name());
+        let Some((_, share)) = share.filter(|(_, share)| *share < LIST_SHARE_MIN_PERCENT) else {
+            continue;
+        };
+        say(format_args!(
+            "{}: taken for a list, though {share} % of its first {} lines look like URLs; --format or \
+             --log-format say what it is",
+            show(file.summary.path.as_os_str().as_encoded_bytes()),
+            number(votes.lines as u64)
+        ));
+    }
+}
 
 /// Says on a terminal, when asked, or when lines were rejected, what was done.
 pub(super) fn summarize(outcome: &Outcome, profile: &Profile, elapsed: Duration, verbose: bool) {
@@ -38,12 +63,17 @@ pub(super) fn summarize(outcome: &Outcome, profile: &Profile, elapsed: Duration,
                     ""
                 }
             ));
+            if let Some(votes) = &file.layout.votes {
+                say(format_args!("  told by {} lines: {votes}", number(votes.lines as u64)));
+            }
         }
     }
-    for (kind, _) in tally.rejected.seen().filter(|_| verbose) {
-        if let Some((line, text)) = &tally.first_rejected[kind as usize] {
-            let text = crate::parts::without_userinfo(text);
-            say(format_args!("first {kind}: line {}: \"{}\"", number(*line), show(&text)));
+    // The others are usual in logs.
+    let speaks_of_format =
+        |kind| matches!(kind, Reject::Format | Reject::NoUrl | Reject::LineTooLong);
+    for (kind, line, text) in tally.first_rejects() {
+        if verbose || speaks_of_format(kind) {
+            say(format_args!("first {kind}: line {}: \"{}\"", number(line), show(&text)));
         }
     }
     if let Some(lines) = outcome.memory.spilled_after_lines.filter(|_| verbose) {
@@ -145,15 +175,6 @@ pub(super) fn to_json(
             (one.stage.name().to_string(), value)
         })
         .collect();
-    let first_rejected: serde_json::Map<String, Value> = tally
-        .rejected
-        .seen()
-        .filter_map(|(kind, _)| {
-            let (line, text) = tally.first_rejected[kind as usize].as_ref()?;
-            let text = String::from_utf8_lossy(&crate::parts::without_userinfo(text)).into_owned();
-            Some((kind.name().to_string(), json!({ "line": line, "starts": text })))
-        })
-        .collect();
     let seconds = elapsed.as_secs_f64();
     json!({
         "undust": env!("CARGO_PKG_VERSION"),
@@ -172,7 +193,7 @@ pub(super) fn to_json(
             "scheme_added": tally.scheme_added,
         },
         "rejected_by_kind": tally.rejected,
-        "first_rejected": first_rejected,
+        "first_rejected": tally.first_rejects_json(),
         "unparsed_by_kind": tally.unparsed,
         "input": files,
         "memory": {

@@ -109,7 +109,7 @@ pub(super) fn scan_heavy<W, T: Send + Sync>(
                 // A closed channel means that the job has failed and said why.
                 let sent = parcels.chain(failed.map(Err)).try_for_each(|one| {
                     is_over |= one.is_err();
-                    sender.send(one)
+                    sender.send(one).map_err(drop)
                 });
                 is_over |= sent.is_err();
             }

@@ -1,5 +1,6 @@
 //! Which format a file has, by votes over its first lines. Never by its name.
 
+use std::fmt;
 use std::sync::Arc;
 
 use super::entries::{Entries, Entry, Layout, Reading, Workspace};
@@ -40,6 +41,24 @@ impl Candidate {
     }
 }
 
+/// What the formats said to the first lines of a file: the share that each understands of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Votes {
+    /// How many lines they were shown, without empty ones.
+    pub lines: usize,
+    /// The formats that could be, the best first, each with its share in percent.
+    pub shares: Vec<(&'static str, usize)>,
+}
+
+impl fmt::Display for Votes {
+    fn fmt(&self, out: &mut fmt::Formatter) -> fmt::Result {
+        for (at, (name, percent)) in self.shares.iter().enumerate() {
+            write!(out, "{}{name} {percent} %", if at == 0 { "" } else { ", " })?;
+        }
+        Ok(())
+    }
+}
+
 /// The lines by which a file is recognized: the first whole ones of `chunk`.
 fn sample(chunk: &[u8], separator: u8) -> Vec<&[u8]> {
     let within = &chunk[..chunk.len().min(SAMPLE_BYTES)];
@@ -70,18 +89,52 @@ pub fn detect(chunk: &[u8], reading: Reading) -> Result<Layout> {
         return Ok(Layout::default());
     }
     let mut candidates = candidates(&lines, reading);
-    // Stable: of equals the one that is first in the registry, which is the more specific one.
-    candidates.sort_by_key(|one| std::cmp::Reverse((one.percent(), one.records > 0)));
-    match candidates.first() {
-        Some(best) if best.percent() >= SHARE_MIN_PERCENT && best.records > 0 => {
-            Ok(best.layout.clone())
-        }
-        // What looks like nothing else is a list, of whatever.
-        Some(best) if best.layout.format.is_none() || best.percent() < LEAD_MIN_PERCENT => {
-            Ok(Layout::default())
-        }
-        _ => Err(unsure(&candidates)),
+    rank(&mut candidates);
+    if !is_sure(&candidates) {
+        // Formats that want to see more of their own before they speak may understand some lines.
+        candidates.extend(reserved(&candidates, &lines, reading));
+        rank(&mut candidates);
     }
+    let best = &candidates[0];
+    // What looks like nothing else is a list, of whatever.
+    let is_list = best.layout.format.is_none() || best.percent() < LEAD_MIN_PERCENT;
+    let layout = match is_sure(&candidates) {
+        true => best.layout.clone(),
+        false if is_list => Layout::default(),
+        false => return Err(unsure(&candidates)),
+    };
+    let shares = candidates.iter().map(|one| (one.layout.name(), one.percent())).collect();
+    Ok(Layout { votes: Some(Arc::new(Votes { lines: lines.len(), shares })), ..layout })
+}
+
+/// The best first; of equals the one that is first in the registry, which is the more specific one.
+/// Each format once, however many ways there are to read it.
+fn rank(candidates: &mut Vec<Candidate>) {
+    candidates.sort_by_key(|one| std::cmp::Reverse((one.percent(), one.records > 0)));
+    let mut seen = Vec::new();
+    candidates.retain(|one| {
+        let name = one.layout.name();
+        let is_new = !seen.contains(&name);
+        seen.push(name);
+        is_new
+    });
+}
+
+/// Does the first of `candidates` understand enough?
+fn is_sure(candidates: &[Candidate]) -> bool {
+    candidates.first().is_some_and(|best| best.percent() >= SHARE_MIN_PERCENT && best.records > 0)
+}
+
+/// The formats that are none of `candidates`, and yet understand some of the lines.
+fn reserved(candidates: &[Candidate], lines: &[&[u8]], reading: Reading) -> Vec<Candidate> {
+    let is_new = |name: &str| candidates.iter().all(|one| one.layout.name() != name);
+    formats::ALL
+        .iter()
+        .filter(|format| is_new(format.name))
+        .filter_map(|format| format.plain.map(|plain| of_format(plain())))
+        .map(|layout| vote(layout, lines, reading))
+        .filter(|one| one.records > 0 && one.percent() >= LEAD_MIN_PERCENT)
+        .collect()
 }
 
 /// The layout of a file of the format `name` that starts with `chunk`: with the columns that its
@@ -195,14 +248,11 @@ fn start_of(line: &[u8]) -> String {
 
 #[cold]
 fn unsure(candidates: &[Candidate]) -> Error {
-    let mut told: Vec<(&str, String)> = Vec::new();
-    for one in candidates {
-        let name = one.layout.name();
-        if told.len() < 3 && told.iter().all(|(other, _)| *other != name) {
-            told.push((name, format!("{name} ({} % of the lines)", one.percent())));
-        }
-    }
-    let told: Vec<String> = told.into_iter().map(|(_, text)| text).collect();
+    let told: Vec<String> = candidates
+        .iter()
+        .take(3)
+        .map(|one| format!("{} ({} % of the lines)", one.layout.name(), one.percent()))
+        .collect();
     let stranger = candidates.first().and_then(|best| {
         let (number, text) = best.first_stranger.as_ref()?;
         Some(format!("; line {number} is not {}: \"{text}\"", best.layout.name()))
@@ -252,6 +302,27 @@ mod tests {
         );
         // Each format once, however many ways there are to read it.
         assert_eq!(told.matches("clf (50 %").count(), 1, "{told}");
+        // Too few of their lines for any format to speak up by itself.
+        let text =
+            format!("one two three\n{log}four\n{{\"url\": \"http://a.test/\"}}\nfive\n{log}");
+        let told = detect(text.as_bytes(), READING).unwrap_err().to_string();
+        let guesses =
+            "combined (33 % of the lines), clf (33 % of the lines), jsonl (16 % of the lines)";
+        assert!(told.contains(guesses) && told.contains("line 1"), "{told}");
+    }
+
+    #[test]
+    fn votes_are_told() {
+        let layout =
+            detect(b"{\"request\": \"GET /a HTTP/1.0\", \"host\": \"a.test\"}\n\n", READING);
+        let votes = layout.unwrap().votes.unwrap();
+        assert_eq!(votes.lines, 1);
+        assert_eq!(votes.to_string(), "nginx-json 100 %, jsonl 100 %, lines 0 %");
+        assert!(
+            detect(b"http://a.test/\n", READING).unwrap().votes.is_none(),
+            "nobody had to vote"
+        );
+        assert!(as_told("clf", b"x\n", READING).unwrap().votes.is_none());
     }
 
     #[test]

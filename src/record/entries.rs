@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::assemble::{BaseUrl, Joined, assemble};
+use super::detect::Votes;
 use super::filter::Filter;
 use super::formats::access::Usual;
 use super::found::{Fields, Found, Parsed};
@@ -62,6 +63,8 @@ pub struct Layout {
     pub base: Option<Arc<BaseUrl>>,
     /// Which records count; without one all do.
     pub filter: Option<Arc<Filter>>,
+    /// How the format was told by the first lines of the file; `None` if nobody had to vote.
+    pub votes: Option<Arc<Votes>>,
 }
 
 impl Layout {

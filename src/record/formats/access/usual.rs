@@ -191,6 +191,7 @@ mod tests {
             format: Some(format),
             base: (how & 2 != 0).then(|| Arc::new(base)),
             filter: (how & 4 != 0).then(|| Arc::new(filter)),
+            ..Layout::default()
         };
         let mut workspace = Workspace::default();
         let mut entries = Entries::new(text, how & 8 != 0, reading, &layout, &mut workspace);
