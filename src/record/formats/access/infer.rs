@@ -147,11 +147,14 @@ impl<'a> Sample<'a> {
         let status = take(&mut columns, Column::Status, &|at| {
             most(self.said(at), is_status) && !is_quoted(at)
         })?;
-        take(&mut columns, Column::Size, &|at| {
+        let is_size = |at: usize| {
             at > status
                 && !is_quoted(at)
                 && most(self.column(at), |field| value(field.text).iter().all(u8::is_ascii_digit))
-        });
+        };
+        // One with numbers, if there is one: before it may stand an error, which is a dash mostly.
+        take(&mut columns, Column::Size, &|at| is_size(at) && self.said(at).next().is_some())
+            .or_else(|| take(&mut columns, Column::Size, &is_size));
         take(&mut columns, Column::Host, &|at| {
             let host = HostShare::of(self.column(at).map(|field| field.text));
             host.is_host && host.has_names
@@ -221,7 +224,6 @@ impl<'a> Sample<'a> {
                 Column::Scheme => "$scheme",
                 Column::Referrer => "$http_referer",
                 Column::Agent => "$http_user_agent",
-                Column::Skipped if self.column(at).all(|field| field.text == b"-") => "-",
                 Column::Skipped => "$skipped",
             };
             if most(self.column(at), |field| field.first == b'"') {
@@ -308,7 +310,7 @@ fn without_port(text: &[u8]) -> &[u8] {
 }
 
 /// Is `text` a host name with a dot, the last label of which starts with a letter, or `localhost`;
-/// with or without a port?
+/// with or without a port? Names in capitals alone are others: S3 writes `REST.GET.OBJECT`.
 fn is_name(text: &[u8]) -> bool {
     let name = without_port(text);
     let is_label = |label: &[u8]| {
@@ -323,6 +325,7 @@ fn is_name(text: &[u8]) -> bool {
         || labels.all(is_label)
             && last.len() < name.len()
             && last.len() >= 2
+            && (name.iter().any(u8::is_ascii_lowercase) || !name.iter().any(u8::is_ascii_uppercase))
             && (last.starts_with(b"xn--") || !last.iter().any(u8::is_ascii_digit))
 }
 

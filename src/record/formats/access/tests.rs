@@ -184,7 +184,7 @@ fn columns_are_told_by_what_they_say() {
     for (line, shown_columns, expected, why) in [
         (
             r#"10.0.0.1 - - [T] "GET /a HTTP/1.1" 200 8 "www.a.test" "http://a.test/b" - "A/1 (b)" "-" 10.1.2.3:80 200 0.027 0.027"#,
-            r#"$remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_host" "$http_referer" - "$http_user_agent" "-" $skipped $skipped $skipped $skipped"#,
+            r#"$remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_host" "$http_referer" $skipped "$http_user_agent" "$skipped" $skipped $skipped $skipped $skipped"#,
             "www.a.test|GET|/a|200|8|T|http://a.test/b|A/1 (b)",
             "the host that was asked for, not that of the server behind",
         ),
@@ -217,6 +217,12 @@ fn columns_are_told_by_what_they_say() {
             r#"$remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer" "$http_user_agent" $skipped $skipped [$skipped] [$skipped] $skipped $skipped $skipped $skipped $skipped"#,
             "GET|/a|200|8|T|A/1",
             "an ingress; its upstream is no host",
+        ),
+        (
+            r#"79a5 b [T] 10.0.0.1 79a5 3E5 REST.GET.OBJECT a/x.html "GET /b/a/x.html HTTP/1.1" 200 - 113 - 7 - "-" "A/1" - s9= SigV4 - AuthHeader b.s3.us-west-1.amazonaws.com TLSV1.2 - -"#,
+            r#"$remote_addr $remote_user [$time_local] $skipped $skipped $skipped $skipped $skipped "$request" $status $skipped $body_bytes_sent $skipped $skipped $skipped "$http_referer" "$http_user_agent" $skipped $skipped $skipped $skipped $skipped $http_host $skipped $skipped $skipped"#,
+            "b.s3.us-west-1.amazonaws.com|GET|/b/a/x.html|200|113|T|A/1",
+            "a bucket of S3; the operation is no host",
         ),
         (
             r#"[T] "GET /a HTTP/1.1" 200"#,
