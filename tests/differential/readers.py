@@ -62,6 +62,22 @@ def combined(path):
         yield target_of(parser.parse(head + bracket + tail).request_line)
 
 
+def common(path):
+    """By apachelogs."""
+    parser = apachelogs.LogParser(apachelogs.COMMON)
+    return [target_of(parser.parse(line).request_line) for line in texts_of(path)]
+
+
+def vhost(path):
+    """By apachelogs. The scheme follows from the port."""
+    parser = apachelogs.LogParser("%v:%p " + apachelogs.COMBINED)
+    for line in texts_of(path):
+        entry = parser.parse(line)
+        scheme = "https" if entry.server_port == 443 else "http"
+        target = target_of(entry.request_line)
+        yield f"{scheme}://{entry.virtual_host}:{entry.server_port}{target}" if target else ""
+
+
 def access(path):
     """By apachelogs, told the format of this one."""
     form = '%h %l %u %t "%r" %>s %b "%{Host}i" "%{Referer}i" - "%{User-Agent}i" "%{X-Forwarded-For}i" %{up}e'
@@ -200,12 +216,38 @@ def cdxj(path):
         yield "" if line.startswith("!") else json.loads(line.split(" ", 2)[2])["url"]
 
 
+def cdx_json(path):
+    """By Python's json, the whole answer at once; undust reads a line at a time. What follows the empty array, if there is
+    one, is the key to resume with."""
+    names, *rows = json.loads(path.read_bytes())
+    yield ""
+    end = rows.index([]) if [] in rows else len(rows)
+    for row in rows[:end]:
+        url = dict(zip(names, row, strict=True))["original"]
+        yield "" if url == "-" else url
+    yield from [""] * len(rows[end:])
+
+
+def cdx_json_by_duckdb(path):
+    rows = [row for (row,) in duckdb.sql(f"SELECT json FROM read_json_objects('{path}', format = 'array')").fetchall()]
+    names, *rows = map(json.loads, rows)
+    return [""] + [row[names.index("original")] if len(row) == len(names) else "" for row in rows]
+
+
 def warc(path):
     """By warcio. It writes blanks of URLs as %20, which undust leaves alone."""
     with open(path, "rb") as file:
         for record in warcio.archiveiterator.ArchiveIterator(file):
             if record.rec_type in ("response", "resource", "revisit", "conversion"):
                 yield record.rec_headers.get_header("WARC-Target-URI")
+
+
+def arc(path):
+    """By warcio, which takes the `filedesc` record for `arc_header`."""
+    with open(path, "rb") as file:
+        for record in warcio.archiveiterator.ArchiveIterator(file):
+            if record.rec_type != "arc_header":
+                yield record.rec_headers.get_header("uri")
 
 
 def sitemap(path):
