@@ -97,8 +97,8 @@ pub static REPORT: Table = Table {
             "changed",
             "for `rule` and `site-rule`: the records that it changed, duplicates or not",
         ),
-        number("urls", "from `host` on: different URLs, byte for byte"),
-        number("unique", "from `host` on: different pages"),
+        number("urls", "from `host` on: records whose URL was not seen before, byte for byte"),
+        number("unique", "from `host` on: records whose page was not seen before"),
         number("other_spelling", "from `host` on: records that spell their page another way"),
     ],
 };
