@@ -344,8 +344,8 @@ fn agrees_with_what_an_access_log_says_of_itself() {
 }
 
 #[test]
-fn hostile_lines_are_linear() {
-    let start = std::time::Instant::now();
+fn hostile_lines_are_read_as_short_ones_are() {
+    // What is not linear would take days for these.
     let formats = [
         "combined",
         "$time_local $request $status",
@@ -355,10 +355,12 @@ fn hostile_lines_are_linear() {
     for format in formats.map(|format| compile(format).unwrap()) {
         for text in ["\"", "\\\"", "\\", "\" ", " ", "/", " HTTP/", "|", "\0", "] \""] {
             for front in ["", "h - - [1] \"GET / HTTP/1.1\" 200 1 \""] {
-                let line = [front, &text.repeat((1 << 20) / text.len())].concat();
-                format.parse(line.as_bytes(), &mut Found::default());
+                let [short, long] = [64, 1 << 20].map(|times| {
+                    let line = [front, &text.repeat(times)].concat();
+                    format.parse(line.as_bytes(), &mut Found::default())
+                });
+                assert_eq!(short, long, "{front}{text}");
             }
         }
     }
-    assert!(start.elapsed().as_secs() < 5, "{:?}", start.elapsed());
 }
