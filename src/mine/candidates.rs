@@ -23,6 +23,13 @@ pub(super) enum Act {
     Order,
 }
 
+impl Act {
+    /// May it be narrowed to handlers?
+    pub(super) fn is_scoped(&self) -> bool {
+        matches!(self, Act::Drop(_) | Act::Default(..) | Act::Path(PathAct::FoldCase))
+    }
+}
+
 /// Where a candidate holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) enum Reach {

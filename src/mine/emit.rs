@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::candidates::{Act, Reach};
 use super::handlers::Handlers;
+use super::letters::heads;
 use super::paths::{PathAct, Shape};
 use super::select::Judged;
 use super::table::{Signal, Table};
@@ -29,8 +30,15 @@ pub(super) fn rules(
     match &judged.candidate.reach {
         Reach::All => scopes.push(RuleScope::default()),
         Reach::Except(except) => {
-            let patterns = except.iter().filter_map(|handler| pattern(handlers, *handler));
-            scopes.push(RuleScope { except: patterns.collect(), ..RuleScope::default() });
+            let patterns: Option<Vec<String>> = match judged.candidate.act {
+                Act::Path(PathAct::FoldCase) => {
+                    let heads = heads(handlers, except).into_iter();
+                    heads.map(|head| Some(format!("{}*", text(head)?))).collect()
+                }
+                _ => except.iter().map(|handler| pattern(handlers, *handler)).collect(),
+            };
+            let Some(except) = patterns else { return Vec::new() };
+            scopes.push(RuleScope { except, ..RuleScope::default() });
         }
         Reach::Only(only) => {
             for handler in only.iter().take(HANDLERS_MAX) {

@@ -171,7 +171,7 @@ impl<'a> Shaper<'a> {
     /// The key of a link, and what fired on it, sorted by candidate. Reaches are those of
     /// `candidates`, which have the numbers of the plan.
     pub(super) fn shape(&mut self, link: &Link, candidates: &[Candidate]) -> (u64, &[Fired]) {
-        let (path_key, path_rows, taken) = self.path_form(link.path);
+        let (path_key, path_rows, taken) = self.path_form(link.path, candidates);
         self.fired.clear();
         self.fired.extend_from_slice(&self.path_fired[path_rows.range()]);
         let origin = &self.plan.origins[link.origin as usize];
@@ -200,13 +200,20 @@ impl<'a> Shaper<'a> {
     }
 
     /// The key of a path, what fired on it, and the parameter that a template took out of it.
-    fn path_form(&mut self, path: u32) -> (u64, Rows, Option<(u32, u64)>) {
+    fn path_form(
+        &mut self,
+        path: u32,
+        candidates: &[Candidate],
+    ) -> (u64, Rows, Option<(u32, u64)>) {
         let number = path as usize;
         if self.by_path[number].is_none() {
             let start = self.path_fired.len() as u32;
             self.path.clear();
             self.path.extend_from_slice(&self.table.paths[number]);
+            let handler = self.handlers[number];
+            let reaches = |at: &usize| candidates[*at].reach.has(handler);
             let acts = self.plan.paths.iter().map(|(at, act)| (*at, act));
+            let acts = acts.filter(|(at, _)| reaches(at));
             let path_fired = &mut self.path_fired;
             let taken = paths::apply(acts, &mut self.path, |at, mark| {
                 path_fired.push(Fired { candidate: at as u16, mark });

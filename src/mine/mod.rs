@@ -16,6 +16,7 @@ mod groups;
 mod handlers;
 mod hearing;
 mod intake;
+mod letters;
 mod noise;
 mod observation;
 mod paths;
@@ -41,6 +42,7 @@ use crate::canonical::{Canonicalizer, DustRule, Guard, Profile, Trap};
 use candidates::{Act, Candidate};
 use forms::Forms;
 use handlers::Handlers;
+use letters::Sections;
 use paths::PathAct;
 use priors::BAR;
 use screen::Screen;
@@ -177,9 +179,16 @@ fn judge(
         candidates.sort_by(|a, b| a.act.cmp(&b.act));
         candidates
     };
+    let sections = Sections { handlers, softs };
     let (handlers, natures) = (handlers.of_path.as_slice(), natures.as_slice());
-    let court =
-        |calibration, by_classes| Court { table, handlers, calibration, natures, by_classes };
+    let court = |calibration, by_classes| Court {
+        table,
+        sections,
+        handlers,
+        calibration,
+        natures,
+        by_classes,
+    };
     let candidates = proposed(&screen, BAR);
     let opening = forms::forms(table, handlers, &candidates);
     // Where pages do not agree with themselves, there is a second hearing.

@@ -81,6 +81,20 @@ pub(super) struct Nature {
 /// parameter matters on some pages only, and the pages on which it does are rarely seen twice.
 const SHORT_DIGITS: usize = 4;
 
+fn is_short(value: &[u8]) -> bool {
+    (1..=SHORT_DIGITS).contains(&value.len()) && value.iter().all(u8::is_ascii_digit)
+}
+
+/// Are the values short numbers, nearly all of them?
+pub(super) fn are_short<'a>(values: impl Iterator<Item = &'a [u8]>) -> bool {
+    let (mut all, mut short) = (0u64, 0u64);
+    for value in values {
+        all += 1;
+        short += u64::from(is_short(value));
+    }
+    all > 0 && short * 10 >= all * 9
+}
+
 /// Values of a name that are looked at.
 const VALUES: u32 = 64;
 
@@ -99,8 +113,7 @@ pub(super) fn natures(table: &Table) -> Vec<Nature> {
             counts[0] += 1;
             counts[1] += u32::from(listed);
             counts[2] += u32::from(Shape::of(value).is_some());
-            let digits = value.iter().all(u8::is_ascii_digit);
-            counts[3] += u32::from(digits && (1..=SHORT_DIGITS).contains(&value.len()));
+            counts[3] += u32::from(is_short(value));
         }
     }
     let is_in = |list: &[&[u8]], name: &[u8]| list.iter().any(|one| name.eq_ignore_ascii_case(one));

@@ -48,7 +48,7 @@ pub(super) fn screen(
     handlers: &[u32],
     calibration: &Calibration,
 ) -> Screen {
-    let paths: Vec<u64> = softs.iter().map(|soft| hash(&soft.plain())).collect();
+    let paths: Vec<u64> = softs.iter().map(|soft| hash(&soft.lettered())).collect();
     let mut masks: Vec<Mask> = Vec::new();
     let mut whole: Vec<(u64, u32)> = Vec::new();
     for (number, link) in (0..).zip(&table.links) {

@@ -5,10 +5,11 @@ use std::collections::BTreeSet;
 use super::bounds::{BELIEF_ERROR, Channel, binomial_tail, doubt, normal_tail, score, wilson};
 use super::candidates::{Act, Candidate, Reach};
 use super::hearing::Hearing;
+use super::letters::Sections;
 use super::paths::PathAct;
-use super::priors::{BAR, Nature, Prior, prior};
+use super::priors::{BAR, Nature, Prior, are_short, prior};
 use super::signal::Calibration;
-use super::table::{Link, Signal, Table};
+use super::table::{Link, Param, Signal, Table};
 use super::trials::{Tally, Trials};
 
 /// Most rounds of taking out. Reason: each takes out at least one; sites of people need a dozen.
@@ -34,6 +35,7 @@ pub(super) struct Judged {
 /// What is judged with: everything that does not change from round to round.
 pub(super) struct Court<'a> {
     pub(super) table: &'a Table,
+    pub(super) sections: Sections<'a>,
     pub(super) handlers: &'a [u32],
     pub(super) calibration: &'a Calibration,
     pub(super) natures: &'a [Nature],
@@ -97,7 +99,7 @@ impl Court<'_> {
                 let Some(worst) = worst else {
                     return self.sentence(hearing, candidates);
                 };
-                verdicts[worst] = narrowed(&candidates[worst], &trials[worst]);
+                verdicts[worst] = self.narrowed(&candidates[worst], &trials[worst]);
             }
             let mut next = Vec::with_capacity(candidates.len());
             for (mut candidate, verdict) in candidates.into_iter().zip(verdicts) {
@@ -121,19 +123,41 @@ impl Court<'_> {
     /// number of a page comes back with every other spelling of the page.
     fn is_new_each_time(&self, act: &Act, handler: u32) -> bool {
         let Act::Drop(name) = act else { return false };
-        let nature = self.natures[*name as usize];
-        if nature.guarded || nature.short {
+        let only = Reach::Only([handler].into());
+        if self.natures[*name as usize].guarded || self.has_short_values(*name, &only) {
             return false;
         }
-        let here = |link: &&Link| self.handlers[link.path as usize] == handler;
-        let links = self.table.links.iter().filter(here);
-        let params = links.flat_map(|link| self.table.params_of(link));
-        let mut values: Vec<u64> =
-            params.filter(|param| param.name == *name).map(|param| param.value).collect();
+        let mut values: Vec<u64> = self.params(*name, &only).map(|param| param.value).collect();
         let links = values.len();
         values.sort_unstable();
         values.dedup();
         links >= NEW_MIN && values.len() * 10 >= links * 9
+    }
+
+    /// The parameters of this name within `reach`.
+    fn params<'s>(&'s self, name: u32, reach: &'s Reach) -> impl Iterator<Item = &'s Param> {
+        let here = |link: &&Link| reach.has(self.handlers[link.path as usize]);
+        let params = self.table.links.iter().filter(here).flat_map(|one| self.table.params_of(one));
+        params.filter(move |param| param.name == name)
+    }
+
+    /// Are the values of a parameter short numbers, within `reach`?
+    fn has_short_values(&self, name: u32, reach: &Reach) -> bool {
+        let values = self.params(name, reach).map(|param| self.table.bytes(param.text));
+        are_short(values)
+    }
+
+    /// What is believed of a candidate where it reaches: one name may be the number of a page under
+    /// one handler, and something else under another.
+    fn prior(&self, candidate: &Candidate) -> Prior {
+        let prior = prior(self.table, self.natures, &candidate.act);
+        match (&candidate.act, &candidate.reach) {
+            (Act::Drop(name), reach @ Reach::Only(_)) if prior.guarded => {
+                let is_named = self.natures[*name as usize].guarded;
+                Prior { guarded: is_named || self.has_short_values(*name, reach), ..prior }
+            }
+            _ => prior,
+        }
     }
 
     /// Is the candidate on a list of what never matters?
@@ -150,7 +174,60 @@ impl Court<'_> {
         } else {
             contradicts(&trials.alone)
         };
-        if goes { narrowed(candidate, trials) } else { Verdict::Stays }
+        if goes { self.narrowed(candidate, trials) } else { Verdict::Stays }
+    }
+
+    /// What is left of a contradicted candidate: the handlers that do not contradict it, if any does.
+    fn narrowed(&self, candidate: &Candidate, trials: &Trials) -> Verdict {
+        let is_bad = |tally: &Tally| is_below_bar(tally, CONTRADICTION_OF_HANDLER);
+        let bad = trials.by_handler.iter().filter(|(_, tally)| is_bad(tally));
+        let mut bad: BTreeSet<u32> = bad.map(|(handler, _)| *handler).collect();
+        if bad.is_empty() || !candidate.act.is_scoped() {
+            return Verdict::Goes;
+        }
+        let folds = candidate.act == Act::Path(PathAct::FoldCase);
+        if folds {
+            // What cannot be kept from it stays in, and speaks when all is heard.
+            bad.retain(|one| self.sections.around(&BTreeSet::from([*one])).is_some());
+            let Some(sections) = self.sections.around(&bad).filter(|all| !all.is_empty()) else {
+                return Verdict::Goes;
+            };
+            bad = sections;
+        }
+        let (mut rest, mut good) = (Tally::default(), BTreeSet::new());
+        for (handler, tally) in trials.by_handler.iter().filter(|(one, _)| !bad.contains(one)) {
+            rest.join(tally);
+            if tally.good > 0 {
+                good.insert(*handler);
+            }
+        }
+        if rest.trials < 4 || contradicts(&rest) {
+            return Verdict::Goes;
+        }
+        Verdict::Reaches(match folds {
+            true => without(candidate.reach.clone(), &bad),
+            false => exceptions(&candidate.reach, good, bad),
+        })
+    }
+
+    /// The handlers that letters are not folded under, with all of their sections: `unknown` ones,
+    /// and those that speak against it, by themselves or as a section. `None` if one of them cannot
+    /// be kept from it.
+    fn not_to_fold(
+        &self,
+        reach: &Reach,
+        trials: &Trials,
+        unknown: BTreeSet<u32>,
+    ) -> Option<BTreeSet<u32>> {
+        let mut all = unknown;
+        let by_handler = trials.by_handler.iter().map(|(handler, tally)| (*tally, [*handler].into()));
+        for (tally, handlers) in by_handler.chain(self.sections.sums(&trials.by_handler)) {
+            if is_below(&tally, 0.75, 0.05) {
+                all.extend(handlers);
+            }
+        }
+        all.retain(|handler| reach.has(*handler));
+        self.sections.around(&all)
     }
 
     /// Judges what is left, all candidates at once: bounds and doubts, with the number of
@@ -161,32 +238,40 @@ impl Court<'_> {
         // change: it must agree as often as what else is tried on the site. This only makes it
         // harder.
         let usual = usual_agreement(&candidates, &trials);
-        let mut seen: Vec<(Channel, f64)> = Vec::with_capacity(candidates.len());
+        let mut seen: Vec<(Channel, f64, bool)> = Vec::with_capacity(candidates.len());
         let mut judged: Vec<Judged> = candidates
             .into_iter()
             .zip(trials)
             .map(|(mut candidate, trials)| {
-                let prior = prior(self.table, self.natures, &candidate.act);
-                if is_scoped(&candidate.act) && !prior.listed {
+                let listed = self.is_listed(&candidate);
+                let folds = candidate.act == Act::Path(PathAct::FoldCase);
+                let mut everywhere = true;
+                if candidate.act.is_scoped() && !listed {
                     let mut unknown = unknown(&trials);
                     unknown.retain(|handler| !self.is_new_each_time(&candidate.act, *handler));
+                    if folds {
+                        let outside = self.not_to_fold(&candidate.reach, &trials, unknown);
+                        everywhere = outside.is_some();
+                        unknown = outside.unwrap_or_default();
+                    }
                     candidate.reach = without(candidate.reach, &unknown);
                 }
+                let prior = self.prior(&candidate);
                 let (good, all) = (trials.all.good as f64, trials.all.trials as f64);
                 let mut channel = channel(&trials.all);
                 let mut likely = Channel { same: trials.all.mean_same(), ..channel };
-                if candidate.act == Act::Path(PathAct::FoldCase) {
+                if folds {
                     likely.same = likely.same.max(usual);
                     channel.same = channel.same.max(usual);
                 }
                 let (bound, _) = channel.corrected(wilson(good, all, 1.96));
                 let error = (channel.same - likely.same).max(0.0);
-                seen.push((likely, error));
+                seen.push((likely, error, everywhere));
                 Judged { candidate, trials, prior, bound, holds: false, plausible: bound >= 0.8 }
             })
             .collect();
         let passing = step_up(&judged);
-        for ((one, passes), (likely, error)) in judged.iter_mut().zip(passing).zip(seen) {
+        for ((one, passes), (likely, error, everywhere)) in judged.iter_mut().zip(passing).zip(seen) {
             let contents = one.trials.contents >= one.prior.contents_min;
             let Tally { good, trials, .. } = one.trials.all;
             let counts = (good as f64, trials as f64);
@@ -194,8 +279,6 @@ impl Court<'_> {
             let believed =
                 || doubt(counts, one.prior.bar, likely, error, one.prior.belief) <= BELIEF_ERROR;
             let values = one.trials.unproven == 0 || !matches!(one.candidate.act, Act::Drop(_));
-            let everywhere = one.candidate.act != Act::Path(PathAct::FoldCase)
-                || one.trials.by_handler.values().all(|tally| !is_below(tally, 0.75, 0.05));
             let sound = contents && values && everywhere && !contradicts(&one.trials.all);
             one.holds = sound && (passes || believed())
                 || one.prior.listed
@@ -210,26 +293,6 @@ impl Court<'_> {
     }
 }
 
-/// What is left of a contradicted candidate: the handlers that do not contradict it, if any does.
-fn narrowed(candidate: &Candidate, trials: &Trials) -> Verdict {
-    let mut rest = Tally::default();
-    let (mut good, mut bad) = (BTreeSet::new(), BTreeSet::new());
-    for (handler, tally) in &trials.by_handler {
-        if is_below_bar(tally, CONTRADICTION_OF_HANDLER) {
-            bad.insert(*handler);
-        } else {
-            rest.join(tally);
-            if tally.good > 0 {
-                good.insert(*handler);
-            }
-        }
-    }
-    if bad.is_empty() || rest.trials < 4 || contradicts(&rest) || !is_scoped(&candidate.act) {
-        return Verdict::Goes;
-    }
-    Verdict::Reaches(exceptions(&candidate.reach, good, bad))
-}
-
 /// A reach without `bad` handlers. Where only few are bad, those that were not seen stay in.
 pub(super) fn exceptions(reach: &Reach, good: BTreeSet<u32>, bad: BTreeSet<u32>) -> Reach {
     match reach {
@@ -239,11 +302,6 @@ pub(super) fn exceptions(reach: &Reach, good: BTreeSet<u32>, bad: BTreeSet<u32>)
         }
         _ => Reach::Only(good),
     }
-}
-
-/// Does the candidate look at handlers at all?
-fn is_scoped(act: &Act) -> bool {
-    matches!(act, Act::Drop(_) | Act::Default(..))
 }
 
 /// The median agreement of candidates with fifty trials or more, of other kinds than the case of

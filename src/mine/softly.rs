@@ -72,6 +72,11 @@ pub(super) fn soften(path: &[u8]) -> Soft {
 }
 
 impl Soft {
+    /// The path in the letters of the URL, without all else that rules are known to take away.
+    pub(super) fn lettered(&self) -> Vec<u8> {
+        [self.cased.as_slice(), &self.extension].concat()
+    }
+
     /// The path that scopes are first found for: base and extension.
     pub(super) fn plain(&self) -> Vec<u8> {
         let mut path = self.base.clone();

@@ -13,6 +13,7 @@ mod assemble;
 mod compile;
 mod file;
 mod glob;
+mod leave;
 mod lint;
 mod order;
 mod rule;

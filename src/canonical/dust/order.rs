@@ -15,6 +15,7 @@
 
 use super::compile::{Act, Compiled, Condition};
 use super::glob::{Bytes, Glob, Step};
+use super::leave::may_leave;
 
 /// Most rules of a site that are taken out one by one. Reason: each is a search for a circle; where
 /// more get in each other's way, all of them go.
@@ -212,7 +213,8 @@ pub(super) fn enables(a: &Compiled, b: &Compiled, guards_have_paths: bool) -> bo
     };
     if !is_elsewhere {
         let Condition { path, except, .. } = &b.condition;
-        let is_scoped = !path.is_all() && may_enter(&a.act, path) || !except.is_empty();
+        let leaves = |pattern: &Glob| may_leave(&a.act, pattern, &b.act);
+        let is_scoped = !path.is_all() && may_enter(&a.act, path) || except.iter().any(leaves);
         let is_guarded = guards_have_paths && b.stratum >= 5;
         if is_scoped || is_guarded || changes_path_for(&a.act, &b.act) {
             return true;
@@ -275,7 +277,7 @@ fn may_create_prefix(act: &Act, prefix: &[u8]) -> bool {
             let same = from.iter().zip(to).take_while(|(a, b)| a == b).count();
             (0..prefix.len()).any(|at| to[same..].starts_with(&prefix[at..]))
         }
-        Act::FoldPath => !prefix.iter().any(u8::is_ascii_uppercase),
+        Act::FoldPath => may_be_folded(prefix),
         Act::Template(template) => {
             let steps = Step::text(prefix).chain([Step::Many(Bytes::ANY)]);
             template.to.path.glob().meets(&Glob::of(steps))
@@ -298,13 +300,19 @@ fn may_create_suffix(act: &Act, suffix: &[u8]) -> bool {
                 || !first.is_empty() && to.ends_with(first)
         }
         Act::Suffix { to, .. } => to.ends_with(suffix) || suffix.ends_with(to),
-        Act::FoldPath => !suffix.iter().any(u8::is_ascii_uppercase),
+        Act::FoldPath => may_be_folded(suffix),
         Act::Template(template) => {
             let steps = [Step::Many(Bytes::ANY)].into_iter().chain(Step::text(suffix));
             template.to.path.glob().meets(&Glob::of(steps))
         }
         _ => true,
     }
+}
+
+/// May letters that were folded be this text: has it any, and all in lower case?
+fn may_be_folded(text: &[u8]) -> bool {
+    let has_upper = text.iter().any(u8::is_ascii_uppercase);
+    !has_upper && text.iter().any(u8::is_ascii_lowercase)
 }
 
 /// May a segment that `segment` matches be made by `act`?

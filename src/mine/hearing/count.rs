@@ -2,7 +2,7 @@
 //!
 //! HOT: once per verdict on a candidate whose trials are stale.
 
-use super::super::candidates::{Act, Candidate};
+use super::super::candidates::Candidate;
 use super::super::classes::in_blocks;
 use super::super::forms::Shaper;
 use super::super::groups::{Measure, Verdict, Weight};
@@ -12,7 +12,7 @@ use super::Hearing;
 impl Hearing<'_> {
     /// What was said about the candidates that were heard last, and what is known at the end only.
     pub(in crate::mine) fn conclude(&mut self) -> Vec<Trials> {
-        let (starts, marks) = self.marks_of_parameters();
+        let (starts, marks) = self.marks_of_scoped();
         self.stale.copy_from_slice(&self.heard);
         self.count(|number| {
             let marks = &marks[starts[number] as usize..starts[number + 1] as usize];
@@ -131,14 +131,14 @@ impl Hearing<'_> {
         self.stale.fill(false);
     }
 
-    /// For each candidate about parameters that is heard, what it took away from links, with their
-    /// handlers; and where the rows of each begin.
-    fn marks_of_parameters(&self) -> (Vec<u32>, Vec<(u64, u32)>) {
-        let is_param = |one: &Candidate| matches!(one.act, Act::Drop(_) | Act::Default(..));
+    /// For each candidate that is heard and may be narrowed to handlers, what it took away from links,
+    /// with their handlers; and where the rows of each begin.
+    fn marks_of_scoped(&self) -> (Vec<u32>, Vec<(u64, u32)>) {
+        let is_scoped = |one: &Candidate| one.act.is_scoped();
         let each = self.candidates.iter().zip(&self.heard).zip(&self.trials);
         let mut starts = vec![0];
         for ((candidate, heard), trials) in each {
-            let rows = if *heard && is_param(candidate) { trials.fired as u32 } else { 0 };
+            let rows = if *heard && is_scoped(candidate) { trials.fired as u32 } else { 0 };
             starts.push(starts[starts.len() - 1] + rows);
         }
         let mut next = starts.clone();
