@@ -106,13 +106,16 @@ fn keep_one_direction(acts: &mut Vec<Act>) {
     let mut from: BTreeSet<Vec<u8>> = BTreeSet::new();
     let mut to: BTreeSet<Vec<u8>> = BTreeSet::new();
     acts.retain(|act| {
-        let (taken, written) = match act {
-            Act::Path(PathAct::Prefix(from, to)) => (from, to),
-            Act::Path(PathAct::Extension(from, to)) => (from, to),
-            Act::Path(PathAct::Template(Template { head, path, .. })) => (head, path),
+        let (taken, written, again) = match act {
+            Act::Path(PathAct::Prefix(from, to)) => (from, to, to.starts_with(from)),
+            // `.htm` is taken from the end, where `.html` does not have it.
+            Act::Path(PathAct::Extension(from, to)) => (from, to, to.ends_with(from)),
+            Act::Path(PathAct::Template(Template { head, path, .. })) => {
+                (head, path, path.starts_with(head))
+            }
             _ => return true,
         };
-        let fits = !to.contains(taken) && !from.contains(written) && !written.starts_with(taken);
+        let fits = !to.contains(taken) && !from.contains(written) && !again;
         if fits {
             from.insert(taken.clone());
             to.insert(written.clone());
