@@ -188,7 +188,7 @@ impl Court<'_> {
         let folds = candidate.act == Act::Path(PathAct::FoldCase);
         if folds {
             // What cannot be kept from it stays in, and speaks when all is heard.
-            bad.retain(|one| self.sections.around(&BTreeSet::from([*one])).is_some());
+            bad.retain(|one| self.sections.around(&[*one].into()).is_some());
             let Some(sections) = self.sections.around(&bad).filter(|all| !all.is_empty()) else {
                 return Verdict::Goes;
             };
@@ -210,16 +210,20 @@ impl Court<'_> {
         })
     }
 
-    /// The handlers that letters are not folded under, with all of their sections: `unknown` ones,
-    /// and those that speak against it, by themselves or as a section. `None` if one of them cannot
-    /// be kept from it.
+    /// The handlers that letters are not folded under, with all of their sections: those that speak
+    /// against it, by themselves or as a section, and, where letters matter under others, `unknown`
+    /// ones that can be kept from it. `None` if one that speaks against it cannot be.
     fn not_to_fold(
         &self,
         reach: &Reach,
         trials: &Trials,
         unknown: BTreeSet<u32>,
     ) -> Option<BTreeSet<u32>> {
-        let mut all = unknown;
+        let can_be_kept = |one: &u32| self.sections.around(&[*one].into()).is_some();
+        let mut all: BTreeSet<u32> = match reach {
+            Reach::All => BTreeSet::new(),
+            _ => unknown.into_iter().filter(can_be_kept).collect(),
+        };
         let by_handler = trials.by_handler.iter().map(|(handler, tally)| (*tally, [*handler].into()));
         for (tally, handlers) in by_handler.chain(self.sections.sums(&trials.by_handler)) {
             if is_below(&tally, 0.75, 0.05) {

@@ -172,22 +172,29 @@ pub(super) fn is_plain_drop(rule: &Compiled) -> bool {
         && !rule.condition.reads_params()
 }
 
-/// Suffixes are taken off in a loop, which must end: one that grows must not lead to another.
+/// Suffixes are taken off in a loop, which must end: one that grows must not lead to another, unless
+/// the two together shrink the path (`.htm` to `.html`, where `index.html` is dropped).
 fn take_out_growing_suffixes(suffixes: &mut Group, refused: &mut Vec<(u32, u32)>) {
-    let texts: Vec<(u32, Vec<u8>)> = suffixes
+    let texts: Vec<(u32, Vec<u8>, Vec<u8>)> = suffixes
         .iter()
         .filter_map(|rule| match &rule.act {
-            Act::Suffix { from, .. } => Some((rule.rule, from.clone())),
+            Act::Suffix { from, to } => Some((rule.rule, from.clone(), to.clone())),
             _ => None,
         })
         .collect();
     suffixes.retain(|rule| {
-        let Act::Suffix { to, .. } = &rule.act else { return true };
+        let Act::Suffix { from: grown, to } = &rule.act else { return true };
         if rule.act.shrinks() {
             return true;
         }
-        let next = texts.iter().find(|(_, from)| to.ends_with(from) || from.ends_with(to));
-        if let Some((other, _)) = next {
+        let next = texts.iter().find(|(_, from, result)| {
+            // All of what was written goes, and what was before it: what stays is shorter than
+            // what there was before either.
+            let rest = from.strip_suffix(to.as_slice());
+            let shrinks = rest.is_some_and(|rest| result.len() < rest.len() + grown.len());
+            (to.ends_with(from) || from.ends_with(to)) && !shrinks
+        });
+        if let Some((other, ..)) = next {
             refused.push((rule.rule, *other));
         }
         next.is_none()

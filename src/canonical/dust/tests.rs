@@ -150,6 +150,27 @@ fn rules_work_together() {
             "a/index.html",
             "a/",
         ),
+        (
+            &["alias-suffix from='.htm'; to='.html'", "alias-suffix from='index.html'; to=''"],
+            "a/index.htm",
+            "a/",
+        ),
+        (
+            &[
+                "alias-suffix from='/'; to=''",
+                "alias-suffix from='index.html'; to=''",
+                "alias-prefix from='/people/'; to='/~'",
+                "drop-segment segment='(S({*}))'",
+                "fold-case except=['/v/*']",
+            ],
+            "PEOPLE/(S(x))/B/INDEX.html",
+            "~b",
+        ),
+        (
+            &["alias-suffix from='/'; to=''", "fold-case except=['/v/*']"],
+            "v/aB/",
+            "v/aB",
+        ),
         (&["alias-segment from='b'; to='c'", "alias-segment from='a'; to='b'"], "a/b", "c/c"),
         (
             &[
