@@ -215,7 +215,9 @@ fn judge(
         judged.into_iter().partition(|one| one.holds && !one.prior.guarded);
     let settled = |one: &Judged| Candidate { settled: true, ..one.candidate.clone() };
     let mut new = proposed(&screen, VERSIONS_BAR);
+    // Letters come with the sections that single looks keep from folding.
     new.retain(|one| one.act != Act::Path(PathAct::FoldCase));
+    new.extend(failed.iter().filter(|one| may_fold(one)).map(|one| one.candidate.clone()));
     let candidates = propose::beside(held.iter().map(settled).collect(), new);
     let mut judged = held;
     if candidates.iter().any(|one| !one.settled) {
@@ -254,6 +256,13 @@ fn keys(table: &Table, handlers: &[u32], candidates: &[Candidate]) -> Vec<u64> {
         keys[*link as usize] = *key;
     }
     keys
+}
+
+/// Is it the case of paths, with nothing against it that could not be left out?
+fn may_fold(one: &Judged) -> bool {
+    one.candidate.act == Act::Path(PathAct::FoldCase)
+        && one.everywhere
+        && !select::is_below(&one.trials.all, VERSIONS_BAR, select::CONTRADICTION)
 }
 
 /// The least rate of agreement of single URLs at which pages with versions may still be one.

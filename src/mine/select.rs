@@ -30,6 +30,8 @@ pub(super) struct Judged {
     pub(super) holds: bool,
     /// Good enough to be shown?
     pub(super) plausible: bool,
+    /// Does nothing speak against it where it reaches? Asked of the case of paths only.
+    pub(super) everywhere: bool,
 }
 
 /// What is judged with: everything that does not change from round to round.
@@ -242,7 +244,7 @@ impl Court<'_> {
         // change: it must agree as often as what else is tried on the site. This only makes it
         // harder.
         let usual = usual_agreement(&candidates, &trials);
-        let mut seen: Vec<(Channel, f64, bool)> = Vec::with_capacity(candidates.len());
+        let mut seen: Vec<(Channel, f64)> = Vec::with_capacity(candidates.len());
         let mut judged: Vec<Judged> = candidates
             .into_iter()
             .zip(trials)
@@ -270,12 +272,13 @@ impl Court<'_> {
                 }
                 let (bound, _) = channel.corrected(wilson(good, all, 1.96));
                 let error = (channel.same - likely.same).max(0.0);
-                seen.push((likely, error, everywhere));
-                Judged { candidate, trials, prior, bound, holds: false, plausible: bound >= 0.8 }
+                seen.push((likely, error));
+                let plausible = bound >= 0.8;
+                Judged { candidate, trials, prior, bound, holds: false, plausible, everywhere }
             })
             .collect();
         let passing = step_up(&judged);
-        for ((one, passes), (likely, error, everywhere)) in judged.iter_mut().zip(passing).zip(seen) {
+        for ((one, passes), (likely, error)) in judged.iter_mut().zip(passing).zip(seen) {
             let contents = one.trials.contents >= one.prior.contents_min;
             let Tally { good, trials, .. } = one.trials.all;
             let counts = (good as f64, trials as f64);
@@ -283,7 +286,7 @@ impl Court<'_> {
             let believed =
                 || doubt(counts, one.prior.bar, likely, error, one.prior.belief) <= BELIEF_ERROR;
             let values = one.trials.unproven == 0 || !matches!(one.candidate.act, Act::Drop(_));
-            let sound = contents && values && everywhere && !contradicts(&one.trials.all);
+            let sound = contents && values && one.everywhere && !contradicts(&one.trials.all);
             one.holds = sound && (passes || believed())
                 || one.prior.listed
                     && !speaks_against(&one.trials.all)
