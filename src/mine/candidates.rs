@@ -60,6 +60,9 @@ pub(super) struct Candidate {
     pub(super) reach: Reach,
     /// Is it in force already, so that only others are tried?
     pub(super) settled: bool,
+    /// Is it one that pages cannot know of (see `versions.rs`), so that its values stand in no
+    /// blocks? Asked where classes of URLs are compared.
+    pub(super) control: bool,
 }
 
 impl Candidate {
@@ -70,7 +73,7 @@ impl Candidate {
 
     /// The candidate that does `act` within `reach`.
     pub(super) fn within(act: Act, reach: Reach) -> Candidate {
-        Candidate { act, reach, settled: false }
+        Candidate { act, reach, settled: false, control: false }
     }
 }
 

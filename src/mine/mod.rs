@@ -218,6 +218,9 @@ fn judge(
     // Letters come with the sections that single looks keep from folding.
     new.retain(|one| one.act != Act::Path(PathAct::FoldCase));
     new.extend(failed.iter().filter(|one| may_fold(one)).map(|one| one.candidate.clone()));
+    for one in &mut new {
+        one.control = versions::is_control(table, natures, &one.act);
+    }
     let candidates = propose::beside(held.iter().map(settled).collect(), new);
     let mut judged = held;
     if candidates.iter().any(|one| !one.settled) {

@@ -106,7 +106,8 @@ impl Hearing<'_> {
             };
             let looks =
                 said(Weight::Look).map(|look| ((mark(look.pair.0), mark(look.pair.1)), look.agree));
-            let unless_in_blocks = (!in_blocks(looks)).then(|| said(Weight::UnlessInBlocks));
+            let counts = self.candidates[number].control || !in_blocks(looks);
+            let unless_in_blocks = counts.then(|| said(Weight::UnlessInBlocks));
             let trial = said(Weight::Trial).chain(unless_in_blocks.into_iter().flatten());
             let with_handlers = trial.map(|verdict| {
                 let path = self.table.links[verdict.pair.0 as usize].path;
