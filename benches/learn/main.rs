@@ -14,8 +14,12 @@
 //! - all: the same URLs;
 //! - hash: mined on 70 % of the URLs, by hash, scored on the others;
 //! - time: mined on the first 70 % of the time, scored on URLs that were first seen later.
+//!
+//! Beside them stand the rules of all URLs, scored on those of the hash split, which tells what a
+//! split costs by itself, and the ceiling of what rules could do (`ceiling.rs`).
 
 mod apart;
+mod ceiling;
 mod dustbuster;
 mod labelled;
 mod parameters;
@@ -157,19 +161,34 @@ fn judge(site: &str, rows: &[Row], miner: &Miner, wanted: &Wanted, table: &mut T
     if wanted.baselines {
         baselines(rows, &none, table);
     }
+    let ceiling = ceiling::forms(rows);
+    let best = table.add("5 ceiling", 0, rows.iter(), &|url| ceiling::form(&ceiling, url));
     if wanted.each {
-        say(&format!("{site}: {:.1} %, lost {}\n", 100.0 * mined.coverage(), mined.lost));
+        let (found, reach) = (100.0 * mined.coverage(), 100.0 * best.coverage());
+        say(&format!("{site}: {found:.1} % of {reach:.1} %, lost {}\n", mined.lost));
     }
     let apart = Apart::of(rows, &form_of(&none), &form_of(&learned));
+    if wanted.each && wanted.missed {
+        say(&apart.text());
+    }
     if !wanted.splits {
         return apart;
     }
     let kept = |row: &Row| hashed(&row.url) % 10 < 7;
     let unseen = || rows.iter().filter(|row| !kept(row));
     let by_hash = mine(&kept);
-    table.add("5 hash split, dictionary", 0, unseen(), &form_of(&dictionary));
+    table.add("6 hash split, dictionary", 0, unseen(), &form_of(&dictionary));
+    let from_all = table.add("7 hash split, rules of all", 0, unseen(), &form_of(&learned));
+    table.add("9 hash split, ceiling", 0, unseen(), &|url| ceiling::form(&ceiling, url));
     let (learned, _) = compiled(Some(&by_hash), false);
-    let score = table.add("6 hash split, learned", auto(&by_hash), unseen(), &form_of(&learned));
+    let score = table.add("8 hash split, learned", auto(&by_hash), unseen(), &form_of(&learned));
+    if wanted.verbose {
+        tell(&by_hash);
+    }
+    if wanted.each {
+        let (found, all) = (100.0 * score.coverage(), 100.0 * from_all.coverage());
+        say(&format!("{site}: hash split {found:.1} %, with the rules of all {all:.1} %\n"));
+    }
     if score.lost > 0 {
         say(&format!("hash split loses {} on {site}\n", score.lost));
         tell(&by_hash);
@@ -183,9 +202,9 @@ fn judge(site: &str, rows: &[Row], miner: &Miner, wanted: &Wanted, table: &mut T
         let by_time = mine(&early);
         let (learned, _) = compiled(Some(&by_time), false);
         let unseen = || rows.iter().filter(|row| !seen.contains(row.url.as_str()));
-        table.add("7 time split, dictionary", 0, unseen(), &form_of(&dictionary));
+        table.add("A time split, dictionary", 0, unseen(), &form_of(&dictionary));
         let score =
-            table.add("8 time split, learned", auto(&by_time), unseen(), &form_of(&learned));
+            table.add("B time split, learned", auto(&by_time), unseen(), &form_of(&learned));
         if score.lost > 0 {
             say(&format!("time split loses {} on {site}\n", score.lost));
             tell(&by_time);

@@ -43,7 +43,6 @@ impl Sections<'_> {
         sums.into_values().collect()
     }
 
-
     /// The `bad` handlers with all others of their sections; `None` if one of them has no section
     /// of its own, or one whose name is spelled in several ways.
     ///
@@ -65,5 +64,47 @@ impl Sections<'_> {
             all.extend(inside.map(|(number, _)| number));
         }
         Some(all)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::canonical::{DustRule, Kind, Status};
+    use crate::mine::tests::mined;
+
+    /// Pages in any letters, and short links that are told apart by them; `other` is one more URL.
+    fn folded(other: &str) -> Vec<DustRule> {
+        let mut rows = Vec::new();
+        for page in 0..300 {
+            for url in [format!("/news/page-{page}.html"), format!("/News/Page-{page}.HTML")] {
+                rows.push((format!("http://a.test{url}"), format!("page {page}")));
+            }
+        }
+        for link in 0..100 {
+            let name: String = ["ba", "de", "fi", "go", "hu", "ka", "le", "mi", "no", "pu"]
+                .map(|part| part.to_string())[link % 10]
+                .clone();
+            let name =
+                format!("{name}{}", ["x", "y", "z", "w", "q", "r", "s", "t", "v", "b"][link / 10]);
+            rows.push((format!("http://a.test/v/{name}"), format!("link {link}")));
+            let name = name.to_ascii_uppercase();
+            rows.push((format!("http://a.test/v/{name}"), format!("other link {link}")));
+        }
+        rows.push((format!("http://a.test{other}"), "one more".to_string()));
+        let fold = Kind::FoldCase { param: None };
+        let is_it = |rule: &DustRule| rule.kind == fold && rule.status == Status::Auto;
+        mined(&rows).rules.into_iter().filter(is_it).collect()
+    }
+
+    #[test]
+    fn a_section_is_kept_from_folding() {
+        let rules = folded("/");
+        assert_eq!(rules.len(), 1, "{rules:?}");
+        assert_eq!(rules[0].scope.except, ["/v/*"]);
+    }
+
+    #[test]
+    fn a_section_in_other_letters_cannot_be_kept() {
+        assert_eq!(folded("/V/abcdef"), []);
     }
 }

@@ -390,6 +390,31 @@ mod tests {
     }
 
     #[test]
+    fn a_name_is_guarded_where_its_values_are_short() {
+        let mut rows = Vec::new();
+        for page in 0..80u64 {
+            let item = format!("http://a.test/item?c={}&t={page}", page % 20);
+            rows.push((item, format!("item {page}")));
+            for visit in 0..3 {
+                let click = 100_000 + table::mix(page * 7 + visit) % 900_000;
+                rows.push((format!("http://a.test/go?doc={page}&t={click}"), format!("d {page}")));
+                rows.push((format!("http://a.test/to?doc={page}&t={visit}"), format!("e {page}")));
+            }
+        }
+        let found = mined(&rows);
+        let is_it = |rule: &&DustRule| rule.kind.title() == "drop-param t";
+        let told: Vec<(Status, &str)> =
+            found.rules.iter().filter(is_it).map(|rule| (rule.status, &*rule.scope.path)).collect();
+        // Short numbers under one of the handlers alone are reason enough to look.
+        assert_eq!(told, [(Status::Review, "/go"), (Status::Review, "/to")]);
+        rows.retain(|(url, _)| !url.contains("/to?"));
+        let found = mined(&rows);
+        let told: Vec<(Status, &str)> =
+            found.rules.iter().filter(is_it).map(|rule| (rule.status, &*rule.scope.path)).collect();
+        assert_eq!(told, [(Status::Auto, "/go")]);
+    }
+
+    #[test]
     fn order_of_input_does_not_matter() {
         let mut rows = site();
         let first = mined(&rows);

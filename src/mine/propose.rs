@@ -338,5 +338,11 @@ mod tests {
         let mut acts = vec![prefix("/people/", "/~"), prefix("/~", "/x"), prefix("/a", "/ab")];
         keep_one_direction(&mut acts);
         assert_eq!(acts, [prefix("/people/", "/~")]);
+        let extension = |from: &str, to: &str| {
+            Act::Path(PathAct::Extension(from.as_bytes().to_vec(), to.as_bytes().to_vec()))
+        };
+        let mut acts = vec![extension(".htm", ".html"), extension(".html", ".htm")];
+        keep_one_direction(&mut acts);
+        assert_eq!(acts, [extension(".htm", ".html")]);
     }
 }

@@ -1,6 +1,6 @@
 //! Which candidates hold: those that fail are taken out until the rest explain the site.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::bounds::{BELIEF_ERROR, Channel, binomial_tail, doubt, normal_tail, score, wilson};
 use super::candidates::{Act, Candidate, Reach};
@@ -9,7 +9,7 @@ use super::letters::Sections;
 use super::paths::PathAct;
 use super::priors::{BAR, Nature, Prior, are_short, prior};
 use super::signal::Calibration;
-use super::table::{Link, Param, Signal, Table};
+use super::table::{Param, Signal, Table};
 use super::trials::{Tally, Trials};
 
 /// Most rounds of taking out. Reason: each takes out at least one; sites of people need a dozen.
@@ -125,28 +125,36 @@ impl Court<'_> {
     /// number of a page comes back with every other spelling of the page.
     fn is_new_each_time(&self, act: &Act, handler: u32) -> bool {
         let Act::Drop(name) = act else { return false };
-        let only = Reach::Only([handler].into());
-        if self.natures[*name as usize].guarded || self.has_short_values(*name, &only) {
+        let here: Vec<&Param> =
+            self.params(*name).filter(|(one, _)| *one == handler).map(|(_, param)| param).collect();
+        let texts = here.iter().map(|param| self.table.bytes(param.text));
+        if self.natures[*name as usize].guarded || are_short(texts) {
             return false;
         }
-        let mut values: Vec<u64> = self.params(*name, &only).map(|param| param.value).collect();
+        let mut values: Vec<u64> = here.iter().map(|param| param.value).collect();
         let links = values.len();
         values.sort_unstable();
         values.dedup();
         links >= NEW_MIN && values.len() * 10 >= links * 9
     }
 
-    /// The parameters of this name within `reach`.
-    fn params<'s>(&'s self, name: u32, reach: &'s Reach) -> impl Iterator<Item = &'s Param> {
-        let here = |link: &&Link| reach.has(self.handlers[link.path as usize]);
-        let params = self.table.links.iter().filter(here).flat_map(|one| self.table.params_of(one));
-        params.filter(move |param| param.name == name)
+    /// The parameters of this name, each with its handler.
+    fn params(&self, name: u32) -> impl Iterator<Item = (u32, &Param)> {
+        let each = self.table.links.iter().flat_map(|link| {
+            let handler = self.handlers[link.path as usize];
+            self.table.params_of(link).iter().map(move |param| (handler, param))
+        });
+        each.filter(move |(_, param)| param.name == name)
     }
 
-    /// Are the values of a parameter short numbers, within `reach`?
-    fn has_short_values(&self, name: u32, reach: &Reach) -> bool {
-        let values = self.params(name, reach).map(|param| self.table.bytes(param.text));
-        are_short(values)
+    /// The handlers under which the values of a parameter are short numbers.
+    fn short_under(&self, name: u32) -> BTreeSet<u32> {
+        let mut values: BTreeMap<u32, Vec<&[u8]>> = BTreeMap::new();
+        for (handler, param) in self.params(name) {
+            values.entry(handler).or_default().push(self.table.bytes(param.text));
+        }
+        let short = values.into_iter().filter(|(_, values)| are_short(values.iter().copied()));
+        short.map(|(handler, _)| handler).collect()
     }
 
     /// What is believed of a candidate where it reaches: one name may be the number of a page under
@@ -154,9 +162,10 @@ impl Court<'_> {
     fn prior(&self, candidate: &Candidate) -> Prior {
         let prior = prior(self.table, self.natures, &candidate.act);
         match (&candidate.act, &candidate.reach) {
-            (Act::Drop(name), reach @ Reach::Only(_)) if prior.guarded => {
+            (Act::Drop(name), Reach::Only(only)) if prior.guarded => {
                 let is_named = self.natures[*name as usize].guarded;
-                Prior { guarded: is_named || self.has_short_values(*name, reach), ..prior }
+                let guarded = is_named || !self.short_under(*name).is_disjoint(only);
+                Prior { guarded, ..prior }
             }
             _ => prior,
         }
@@ -226,7 +235,8 @@ impl Court<'_> {
             Reach::All => BTreeSet::new(),
             _ => unknown.into_iter().filter(can_be_kept).collect(),
         };
-        let by_handler = trials.by_handler.iter().map(|(handler, tally)| (*tally, [*handler].into()));
+        let by_handler =
+            trials.by_handler.iter().map(|(handler, tally)| (*tally, [*handler].into()));
         for (tally, handlers) in by_handler.chain(self.sections.sums(&trials.by_handler)) {
             if is_below(&tally, 0.75, 0.05) {
                 all.extend(handlers);

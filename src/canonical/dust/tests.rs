@@ -166,11 +166,7 @@ fn rules_work_together() {
             "PEOPLE/(S(x))/B/INDEX.html",
             "~b",
         ),
-        (
-            &["alias-suffix from='/'; to=''", "fold-case except=['/v/*']"],
-            "v/aB/",
-            "v/aB",
-        ),
+        (&["alias-suffix from='/'; to=''", "fold-case except=['/v/*']"], "v/aB/", "v/aB"),
         (&["alias-segment from='b'; to='c'", "alias-segment from='a'; to='b'"], "a/b", "c/c"),
         (
             &[
