@@ -25,9 +25,9 @@ pub(crate) type Forms = BTreeMap<String, String>;
 pub(crate) fn forms(rows: &[Row]) -> Forms {
     let is_mobile = |row: &Row| row.tags.contains(&"mobile-host");
     let mut hosts: BTreeMap<(u64, &str), BTreeSet<bool>> = BTreeMap::new();
-    // A refusal is one content whatever is asked for.
-    let answers = rows.iter().filter(|row| !row.tags.contains(&"block-page"));
-    for row in answers.filter(|row| row.status == Some(200)) {
+    // A refusal is one content whatever is asked for, and so is no body at all.
+    let answers = rows.iter().filter(|row| row.status == Some(200) && row.method == "GET");
+    for row in answers.filter(|row| !row.tags.contains(&"block-page")) {
         if let (Some(page), Some(digest)) = (row.page, &row.digest) {
             hosts.entry((page, digest)).or_default().insert(is_mobile(row));
         }
