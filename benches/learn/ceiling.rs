@@ -1,12 +1,12 @@
-//! What rules could do on a generated site if all were known that can be: every spelling of a page one
-//! form, but for what no content shows to be one page, or what holds for some values only.
+//! What rules could do on a generated site if all were known that can be: every spelling of a page
+//! one form, but for what no content shows to be one page, or what holds for some values only.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::Row;
 
-/// Views in bytes of their own, and what holds for some values on some lists only. The parameters of
-/// those that have many values, by the names that the generator gives them.
+/// Views in bytes of their own, and what holds for some values on some lists only. The parameters
+/// of those that have many values, by the names that the generator gives them.
 const APART: [(&str, &[&str]); 5] = [
     ("print-view", &[]),
     ("highlight", &["highlight", "mark", "words"]),

@@ -3,7 +3,8 @@
 //! A site may answer to paths in any letters and yet have a section whose names are told apart by
 //! them, as short links are: `/v/aBc` is not `/v/abc`. Rules are matched against paths as they are
 //! spelled, so a section can be kept from folding only where its own name is always spelled in one
-//! way. A section is what a handler's template begins with, up to the last slash before what varies.
+//! way. A section is what a handler's template begins with, up to the last slash before what
+//! varies.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,7 +19,8 @@ pub(super) struct Sections<'a> {
     pub(super) softs: &'a [Soft],
 }
 
-/// What the paths of a template begin with; `None` if that is all of the site, or if nothing varies.
+/// What the paths of a template begin with; `None` if that is all of the site, or if nothing
+/// varies.
 fn head(template: &[u8]) -> Option<&[u8]> {
     let varies = memchr::memchr(b'{', template)?;
     let end = memchr::memrchr(b'/', &template[..varies])? + 1;
@@ -81,11 +83,9 @@ mod tests {
             }
         }
         for link in 0..100 {
-            let name: String = ["ba", "de", "fi", "go", "hu", "ka", "le", "mi", "no", "pu"]
-                .map(|part| part.to_string())[link % 10]
-                .clone();
-            let name =
-                format!("{name}{}", ["x", "y", "z", "w", "q", "r", "s", "t", "v", "b"][link / 10]);
+            let first = ["ba", "de", "fi", "go", "hu", "ka", "le", "mi", "no", "pu"][link % 10];
+            let second = ["x", "y", "z", "w", "q", "r", "s", "t", "v", "b"][link / 10];
+            let name = format!("{first}{second}");
             rows.push((format!("http://a.test/v/{name}"), format!("link {link}")));
             let name = name.to_ascii_uppercase();
             rows.push((format!("http://a.test/v/{name}"), format!("other link {link}")));

@@ -120,9 +120,9 @@ impl Court<'_> {
         self.sentence(hearing, candidates)
     }
 
-    /// Has a parameter under `handler` a value of its own on nearly every URL? Then it is made up for
-    /// each visit, and says nothing under a handler that shows one content to everybody either. The
-    /// number of a page comes back with every other spelling of the page.
+    /// Has a parameter under `handler` a value of its own on nearly every URL? Then it is made up
+    /// for each visit, and says nothing under a handler that shows one content to everybody either.
+    /// The number of a page comes back with every other spelling of the page.
     fn is_new_each_time(&self, act: &Act, handler: u32) -> bool {
         let Act::Drop(name) = act else { return false };
         let here: Vec<&Param> =
@@ -188,7 +188,8 @@ impl Court<'_> {
         if goes { self.narrowed(candidate, trials) } else { Verdict::Stays }
     }
 
-    /// What is left of a contradicted candidate: the handlers that do not contradict it, if any does.
+    /// What is left of a contradicted candidate: the handlers that do not contradict it, if any
+    /// does.
     fn narrowed(&self, candidate: &Candidate, trials: &Trials) -> Verdict {
         let is_bad = |tally: &Tally| is_below_bar(tally, CONTRADICTION_OF_HANDLER);
         let bad = trials.by_handler.iter().filter(|(_, tally)| is_bad(tally));

@@ -3,8 +3,8 @@
 use super::compile::Act;
 use super::glob::Glob;
 
-/// May `act` make a path that matches `pattern` one that does not match it, and that `then`, which is
-/// kept from what matches, would change?
+/// May `act` make a path that matches `pattern` one that does not match it, and that `then`, which
+/// is kept from what matches, would change?
 ///
 /// Told from the texts alone, and errs on the side of yes: all but patterns of one beginning
 /// (`/v/*`) may be left.

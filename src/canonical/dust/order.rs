@@ -1,7 +1,7 @@
 //! An order in which no rule undoes another's work, or the rules that have none.
 //!
-//! Rule `a` *enables* rule `b` if there may be a URL that `b` leaves alone and that `b` changes once
-//! `a` was applied. The rules of a site are put in an order in which none enables itself or an
+//! Rule `a` *enables* rule `b` if there may be a URL that `b` leaves alone and that `b` changes
+//! once `a` was applied. The rules of a site are put in an order in which none enables itself or an
 //! earlier one. Then one pass is enough:
 //!
 //! 1. Each rule by itself is done after one application (it does not enable itself; suffixes are
@@ -172,8 +172,8 @@ pub(super) fn is_plain_drop(rule: &Compiled) -> bool {
         && !rule.condition.reads_params()
 }
 
-/// Suffixes are taken off in a loop, which must end: one that grows must not lead to another, unless
-/// the two together shrink the path (`.htm` to `.html`, where `index.html` is dropped).
+/// Suffixes are taken off in a loop, which must end: one that grows must not lead to another,
+/// unless the two together shrink the path (`.htm` to `.html`, where `index.html` is dropped).
 fn take_out_growing_suffixes(suffixes: &mut Group, refused: &mut Vec<(u32, u32)>) {
     let texts: Vec<(u32, Vec<u8>, Vec<u8>)> = suffixes
         .iter()
@@ -374,8 +374,8 @@ fn changes_path_for(a: &Act, b: &Act) -> bool {
             // Classes hold both cases of a letter, so folding makes nothing that they match.
             may_create_segment(a, segment) && (*a != Act::FoldPath || segment.has_lower())
         }
-        // A name, without regard to case, between a semicolon and `=`: aliases do not write both, and
-        // templates write all of the path, captures without a semicolon.
+        // A name, without regard to case, between a semicolon and `=`: aliases do not write both,
+        // and templates write all of the path, captures without a semicolon.
         Act::DropPathParam(_) => matches!(a, Act::Template(one) if one.to.path.may_hold(b';')),
         Act::FoldPath => match a {
             Act::Prefix { to, .. } | Act::Segment { to, .. } | Act::Suffix { to, .. } => {

@@ -132,8 +132,8 @@ impl Hearing<'_> {
         self.stale.fill(false);
     }
 
-    /// For each candidate that is heard and may be narrowed to handlers, what it took away from links,
-    /// with their handlers; and where the rows of each begin.
+    /// For each candidate that is heard and may be narrowed to handlers, what it took away from
+    /// links, with their handlers; and where the rows of each begin.
     fn marks_of_scoped(&self) -> (Vec<u32>, Vec<(u64, u32)>) {
         let is_scoped = |one: &Candidate| one.act.is_scoped();
         let each = self.candidates.iter().zip(&self.heard).zip(&self.trials);
