@@ -77,6 +77,8 @@ struct Wanted {
     each: bool,
     missed: bool,
     splits: bool,
+    /// Do the rows say by what features their URLs differ?
+    features: bool,
     text: bool,
     verbose: bool,
     site: Option<u32>,
@@ -162,9 +164,12 @@ fn judge(site: &str, rows: &[Row], miner: &Miner, wanted: &Wanted, table: &mut T
         baselines(rows, &none, table);
     }
     let ceiling = ceiling::forms(rows);
-    let best = table.add("5 ceiling", 0, rows.iter(), &|url| ceiling::form(&ceiling, url));
+    let best = wanted
+        .features
+        .then(|| table.add("5 ceiling", 0, rows.iter(), &|url| ceiling::form(&ceiling, url)));
     if wanted.each {
-        let (found, reach) = (100.0 * mined.coverage(), 100.0 * best.coverage());
+        let reach = 100.0 * best.map_or(1.0, |best| best.coverage());
+        let found = 100.0 * mined.coverage();
         say(&format!("{site}: {found:.1} % of {reach:.1} %, lost {}\n", mined.lost));
     }
     let apart = Apart::of(rows, &form_of(&none), &form_of(&learned));
@@ -296,6 +301,7 @@ fn main() {
         each: has("--each"),
         missed: has("--missed"),
         splits: !has("--no-splits"),
+        features: true,
         text: has("--text"),
         verbose: has("--verbose"),
         site: value("--site").map(|text| text.parse().expect("--site takes a number")),
@@ -304,7 +310,7 @@ fn main() {
     let files: Vec<&String> = arguments.iter().filter(|text| text.ends_with(".tsv")).collect();
     for file in &files {
         let mut table = Table::default();
-        let wanted = Wanted { splits: false, ..wanted };
+        let wanted = Wanted { splits: false, features: false, ..wanted };
         for (site, rows) in &labelled::read(file, wanted.text) {
             judge(site, rows, &miner, &wanted, &mut table);
         }
