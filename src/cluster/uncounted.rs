@@ -3,10 +3,12 @@
 use std::fs::File;
 use std::io;
 
-use super::census::{Census, Occurrence};
+use super::census::{Census, Keep, Occurrence};
 use super::resolve::resolve;
 use super::runs::Runs;
+use super::scatter::partition_of;
 use super::spill::{Spill, halves};
+use crate::fingerprint::Fingerprint;
 
 /// Lines that wait for the end of the input, because the census that would count them is full.
 ///
@@ -42,6 +44,14 @@ impl Uncounted {
             found.push([high, low, census.keep().rank(line, line_bytes), line, 1]);
         });
         self.spill.append(partition, found.into_iter())
+    }
+
+    /// Spills the line with this number, the first of those that are equal to it standing for all.
+    /// Lines in order.
+    pub fn add(&self, fingerprint: Fingerprint, line: u64) -> io::Result<()> {
+        let [high, low] = halves(fingerprint);
+        let record = [high, low, Keep::First.rank(line, 0), line, 1];
+        self.spill.append(partition_of(fingerprint), std::iter::once(record))
     }
 
     /// No more will come: writes what is still in the buffers.
@@ -89,7 +99,7 @@ impl Uncounted {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cluster::{Keep, PARTITIONS, Scattered};
+    use crate::cluster::{PARTITIONS, Scattered};
     use crate::fingerprint::FingerprintKey;
 
     #[test]

@@ -9,6 +9,7 @@
 
 use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, BufWriter, Read as _, Seek as _, Write as _};
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use super::temp;
@@ -61,8 +62,11 @@ impl Backlog {
         self.bytes
     }
 
-    /// Gives `each` all records, with their numbers, in order.
-    pub(super) fn read(self, mut each: impl FnMut(u64, &[u8]) -> Result<()>) -> Result<()> {
+    /// Gives `each` the records, with their numbers, in order, until it has seen enough.
+    pub(super) fn read(
+        self,
+        mut each: impl FnMut(u64, &[u8]) -> Result<ControlFlow<()>>,
+    ) -> Result<()> {
         let folder = self.folder;
         let failed = |error| temp::failed(&folder, error);
         let mut file = self.writer.into_inner().map_err(|error| failed(error.into_error()))?;
@@ -78,10 +82,11 @@ impl Backlog {
             left = left.checked_sub(length).ok_or_else(|| failed(damaged()))?;
             next = number.wrapping_add(1);
             let here = reader.buffer();
-            match usize::try_from(length).ok().filter(|length| *length <= here.len()) {
+            let flow = match usize::try_from(length).ok().filter(|length| *length <= here.len()) {
                 Some(length) => {
-                    each(number, &here[..length])?;
+                    let flow = each(number, &here[..length])?;
                     reader.consume(length);
+                    flow
                 }
                 None => {
                     text.clear();
@@ -89,8 +94,11 @@ impl Backlog {
                     if read as u64 != length {
                         return Err(failed(damaged()));
                     }
-                    each(number, &text)?;
+                    each(number, &text)?
                 }
+            };
+            if flow.is_break() {
+                break;
             }
         }
         Ok(())
@@ -150,7 +158,7 @@ mod tests {
         backlog
             .read(|number, text| {
                 found.push((number, text.to_vec()));
-                Ok(())
+                Ok(ControlFlow::Continue(()))
             })
             .unwrap();
         assert!(found == expected);

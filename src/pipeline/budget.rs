@@ -83,10 +83,9 @@ impl Budget {
         self.part(16).min(16 << 20) / record_bytes
     }
 
-    /// What a job that holds whole clusters gathers about their lines, beside clusters that take
-    /// `table_bytes`.
-    pub(super) fn members_bytes(self, table_bytes: u64) -> u64 {
-        (self.bytes / 10 * 7).saturating_sub(table_bytes)
+    /// What is known of the sites that are mined together.
+    pub(super) fn sites_bytes(self) -> u64 {
+        self.bytes / 10 * 7
     }
 
     /// Spellings that have to be in memory to be told together.

@@ -5,17 +5,16 @@ use std::ops::Range;
 use std::sync::mpsc;
 
 use super::backlog::Backlog;
-use super::budget::too_many;
 use super::layouts::Parcel;
 use super::overflow::Overflow;
 use super::pool::{Pool, Stage};
 use super::scan::scan;
-use super::walk::{Hand, each_entry, walk};
+use super::walk::{Hand, walk};
 use super::{Job, Outcome};
 use crate::canonical::Canonical;
 use crate::cluster::{ClusterSet, Flags, Marks, Scattered, Seen, SortedRecords};
 use crate::error::{Error, Result};
-use crate::record::{Entry, Record, Workspace, without_no_host};
+use crate::record::{Record, without_no_host};
 use crate::report::Output;
 use crate::report::Tally;
 
@@ -50,7 +49,7 @@ pub struct DedupPlan<'a> {
 }
 
 /// What a worker makes of a chunk.
-struct Sifted {
+pub(super) struct Sifted {
     scattered: Scattered,
     texts: Texts,
     tally: Tally,
@@ -75,10 +74,10 @@ impl Texts {
 }
 
 /// A chunk whose records are marked.
-struct MarkedChunk {
-    chunk: Parcel,
+pub(super) struct MarkedChunk {
+    pub(super) chunk: Parcel,
     texts: Texts,
-    marks: Marks,
+    pub(super) marks: Marks,
 }
 
 /// What the writer gets.
@@ -185,7 +184,8 @@ impl Writer<'_> {
     }
 }
 
-fn sift(job: &Job, print: Print, chunk: &Parcel, hand: &mut Hand) -> Sifted {
+/// What a worker makes of `chunk`.
+pub(super) fn sift(job: &Job, print: Print, chunk: &Parcel, hand: &mut Hand) -> Sifted {
     let bytes = chunk.bytes();
     let mut fingerprints = Vec::with_capacity(bytes.len() / 64);
     let mut starts = Vec::with_capacity(bytes.len() / 64);
@@ -217,7 +217,7 @@ fn sift(job: &Job, print: Print, chunk: &Parcel, hand: &mut Hand) -> Sifted {
 }
 
 /// Marks the first records of a batch, or those that may be, and counts.
-fn mark(
+pub(super) fn mark(
     job: &Job,
     set: &ClusterSet,
     mut overflow: Option<&mut Overflow>,
@@ -275,44 +275,4 @@ fn copy_marked(
         }
     }
     Ok(())
-}
-
-/// The first line that is a duplicate, as its number from 1 over all inputs and its text; reads no
-/// further than the batch it is in.
-pub fn check(job: &Job) -> Result<Option<(u64, Vec<u8>)>> {
-    let budget = job.budget();
-    let pool = job.pool()?;
-    let set = ClusterSet::default();
-    let mut found = None;
-    let mut lines_before = 0;
-    let mut workspace = Workspace::default();
-    let mut tally = Tally::default();
-    scan(
-        job,
-        &pool,
-        "checking",
-        Hand::default,
-        |hand, chunk| sift(job, Print::Line, chunk, hand),
-        |batch| {
-            if set.may_exceed(budget.table_bytes()) {
-                return Err(too_many(job, "--check has", set.memory_bytes() / 10 * 13));
-            }
-            let (kept, lines) = mark(job, &set, None, &pool, batch, &mut tally)?;
-            for MarkedChunk { chunk, marks, .. } in kept {
-                let mut record = 0;
-                let stopped = each_entry(&chunk, job, &mut workspace, |entry| {
-                    lines_before += 1;
-                    let Entry::Record(line) = entry else { return Ok(()) };
-                    record += 1;
-                    if marks.contains(record - 1) { Ok(()) } else { Err(line.line.to_vec()) }
-                });
-                if let Err(text) = stopped {
-                    found = Some((lines_before, text));
-                    return Ok(None);
-                }
-            }
-            Ok(Some(lines))
-        },
-    )?;
-    Ok(found)
 }

@@ -37,7 +37,7 @@ const MINED_BYTES: u64 = 450;
 /// - Determinism: neither threads nor the order of the input change a rule.
 pub fn learn(job: &Job, miner: &Miner) -> Result<(Vec<SiteRules>, Outcome)> {
     let pool = job.pool()?;
-    let room = job.budget().members_bytes(0);
+    let room = job.budget().sites_bytes();
     let is_stage_0 = miner.spells_as(job.canonicalizer);
     let mut outcome = Outcome::default();
     let tally = &mut outcome.tally;

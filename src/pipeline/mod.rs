@@ -15,6 +15,7 @@
 mod backlog;
 mod budget;
 mod canon;
+mod check;
 mod crew;
 mod dedup;
 mod evaluate;
@@ -22,6 +23,7 @@ mod facets;
 mod flow;
 mod layouts;
 mod learn;
+mod members;
 mod overflow;
 mod pool;
 mod scan;
@@ -35,8 +37,9 @@ mod walk;
 
 pub use budget::{Memory, MemoryUse};
 pub use canon::{OnBad, canon};
+pub use check::check;
 pub use crew::crew;
-pub use dedup::{DedupPlan, Print, check, dedup};
+pub use dedup::{DedupPlan, Print, dedup};
 pub use evaluate::evaluate;
 pub use layouts::{FormatChoice, FormatPlan};
 pub use learn::learn;

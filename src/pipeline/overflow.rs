@@ -8,6 +8,7 @@
 //! ```
 
 use std::io;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,7 +17,7 @@ use super::backlog::{self, Backlog};
 use super::budget::Budget;
 use super::pool::Pool;
 use super::{Job, temp};
-use crate::cluster::{Candidates, ClusterSet, Flags, Runs, Scattered, Seen, Sorted};
+use crate::cluster::{Candidates, ClusterSet, Flags, Merged, Runs, Scattered, Seen, Sorted};
 use crate::error::Result;
 use crate::report::Output;
 
@@ -67,6 +68,27 @@ impl Overflow {
         backlog: Backlog,
         output: &mut Output,
     ) -> Result<u64> {
+        let (mut first, count) = self.first_of_each(job, pool, seen)?;
+        backlog.read(|number, text| {
+            if self.is_next(&mut first, number)? {
+                output.line(text, job.input.separator)?;
+            }
+            Ok(ControlFlow::Continue(()))
+        })?;
+        match first.peek().map_err(|error| temp::failed(&self.folder, error))? {
+            None => Ok(count),
+            Some(_) => Err(backlog::lost()),
+        }
+    }
+
+    /// All has been read: the numbers of the records that are the first of their cluster, and how
+    /// many they are.
+    pub(super) fn first_of_each(
+        &mut self,
+        job: &Job,
+        pool: &Pool,
+        seen: &Seen,
+    ) -> Result<(Merged<1>, u64)> {
         self.candidates.finish().map_err(|error| temp::failed(&self.folder, error))?;
         let kept = Runs::new(temp::open(&self.folder)?);
         let fresh = match seen.key() {
@@ -82,21 +104,18 @@ impl Overflow {
             count.fetch_add(more, Ordering::Relaxed);
             Ok(())
         })?;
+        job.watch.end();
         seen.check()?;
         if let Some(fresh) = fresh {
             seen.remember(fresh);
         }
-        let mut kept = kept.merge(self.budget.merge_capacity(8));
-        let failed = |error| temp::failed(&self.folder, error);
-        backlog.read(|number, text| match kept.next_if(number).map_err(failed)? {
-            Some(_) => output.line(text, job.input.separator),
-            None => Ok(()),
-        })?;
-        job.watch.end();
-        match kept.peek().map_err(failed)? {
-            None => Ok(count.into_inner()),
-            Some(_) => Err(backlog::lost()),
-        }
+        Ok((kept.merge(self.budget.merge_capacity(8)), count.into_inner()))
+    }
+
+    /// Is the record `number` one of those in `first`? Records in order.
+    pub(super) fn is_next(&self, first: &mut Merged<1>, number: u64) -> Result<bool> {
+        let found = first.next_if(number).map_err(|error| temp::failed(&self.folder, error))?;
+        Ok(found.is_some())
     }
 
     /// Bytes of the file of candidates.

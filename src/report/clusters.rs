@@ -13,6 +13,9 @@ use crate::error::Result;
 pub struct ClusterWriter<'a> {
     rows: Rows<'a>,
     clusters: u64,
+    /// Of the cluster that is being written.
+    representative: Vec<u8>,
+    canonical: Vec<u8>,
 }
 
 /// Where rows go, and in which way.
@@ -26,37 +29,44 @@ impl<'a> ClusterWriter<'a> {
     /// Starts with the header. Rows end with `separator`.
     pub fn new(output: &'a mut Output, separator: u8) -> Result<Self> {
         output.line(b"cluster\tcount\turl", separator)?;
-        Ok(ClusterWriter { rows: Rows::Plain(output, separator), clusters: 0 })
+        Ok(Self::to(Rows::Plain(output, separator)))
     }
 
     /// Writes rows of `shape`.
     pub fn shaped(output: &'a mut Output, shape: Shape, made_by: &Provenance) -> Result<Self> {
         let rows = Rows::Shaped(RowWriter::new(output, shape, &CLUSTERS, made_by)?);
-        Ok(ClusterWriter { rows, clusters: 0 })
+        Ok(Self::to(rows))
     }
 
-    /// Writes one cluster: its spellings with their numbers of lines, the representative first, and
-    /// their `canonical` form.
-    pub fn cluster(&mut self, spellings: &[(Vec<u8>, u64)], canonical: &[u8]) -> Result<()> {
+    fn to(rows: Rows<'a>) -> Self {
+        ClusterWriter { rows, clusters: 0, representative: Vec::new(), canonical: Vec::new() }
+    }
+
+    /// Begins a cluster: the spelling that stands for it, and its `canonical` form. Its spellings
+    /// follow, this one first.
+    pub fn begin(&mut self, representative: &[u8], canonical: &[u8]) {
         self.clusters += 1;
-        let number = self.clusters;
-        let representative = spellings.first().map_or(&b""[..], |(url, _)| url);
-        for (url, count) in spellings {
-            match &mut self.rows {
-                Rows::Plain(output, separator) => {
-                    output.write(format!("{number}\t{count}\t").as_bytes())?;
-                    output.line(url, *separator)?;
-                }
-                Rows::Shaped(writer) => writer.row(&[
-                    Cell::Number(number),
-                    Cell::Number(*count),
-                    Cell::Text(url),
-                    Cell::Text(representative),
-                    Cell::Text(canonical),
-                ])?,
+        self.representative.clear();
+        self.representative.extend_from_slice(representative);
+        self.canonical.clear();
+        self.canonical.extend_from_slice(canonical);
+    }
+
+    /// Writes a spelling of the cluster, which so many lines have.
+    pub fn spelling(&mut self, url: &[u8], lines: u64) -> Result<()> {
+        match &mut self.rows {
+            Rows::Plain(output, separator) => {
+                output.write(format!("{}\t{lines}\t", self.clusters).as_bytes())?;
+                output.line(url, *separator)
             }
+            Rows::Shaped(writer) => writer.row(&[
+                Cell::Number(self.clusters),
+                Cell::Number(lines),
+                Cell::Text(url),
+                Cell::Text(&self.representative),
+                Cell::Text(&self.canonical),
+            ]),
         }
-        Ok(())
     }
 
     /// Writes what has to come behind the last row.

@@ -11,7 +11,7 @@ use undust::input::InputPlan;
 use undust::pipeline::{
     self, DedupPlan, Filter, FormatPlan, Job, Memory, NoWatch, Outcome, Print, SelectPlan,
 };
-use undust::report::{Claims, Output};
+use undust::report::{Claims, Output, RowFormat, Shape};
 
 /// A list in a folder, to be worked off with some memory.
 struct Bench {
@@ -74,6 +74,17 @@ impl Bench {
 
     fn select(&self, how: How, plan: &SelectPlan) -> (Vec<u8>, Outcome) {
         self.written(|output| pipeline::select(&self.job(how), plan, output, None).unwrap())
+    }
+
+    /// Tells whole clusters, or what is kept, and the lines that were dropped.
+    fn told(&self, how: How, plan: &SelectPlan) -> (Vec<u8>, Vec<u8>, Outcome) {
+        let path = self.folder.path().join("dropped");
+        let mut dropped = Claims::new(&[]).open(Some(&path)).unwrap();
+        let (out, outcome) = self.written(|output| {
+            pipeline::select(&self.job(how), plan, output, Some(&mut dropped)).unwrap()
+        });
+        dropped.publish().unwrap();
+        (out, fs::read(path).unwrap(), outcome)
     }
 
     /// Drops what the seen file has, and lets it grow.
@@ -161,6 +172,61 @@ proptest! {
         if how.memory_bytes == 1 && list.len() > 20_000 {
             prop_assert!(outcome.memory.spilled_after_lines.is_some());
         }
+    }
+
+    #[test]
+    fn clusters_and_dropped_lines_are_the_same(
+        list in list(),
+        how in how(),
+        profile in prop::sample::select(vec!["lines", "crawl"]),
+        keep in prop::sample::select(vec![Keep::First, Keep::Last, Keep::Shortest]),
+        filter in prop::sample::select(vec![Filter::All, Filter::Duplicated, Filter::Single]),
+        clusters in any::<bool>(),
+        for_programs in any::<bool>(),
+    ) {
+        let bench = Bench::new(profile, &list);
+        let shape = for_programs
+            .then_some(Shape { format: RowFormat::Tsv, guards_formulas: false });
+        let print = Print::Original;
+        let plan = SelectPlan { keep, filter, counts: false, clusters, print, shape };
+        let (expected, expected_dropped, ample) = bench.told(AMPLE, &plan);
+        let (found, dropped, outcome) = bench.told(how, &plan);
+        prop_assert!(found == expected);
+        prop_assert!(dropped == expected_dropped);
+        prop_assert_eq!(&outcome.tally, &ample.tally);
+        if shape.is_none() {
+            // A header, and a row for each line that was dropped.
+            let rows = dropped.iter().filter(|byte| **byte == b'\n').count() as u64 - 1;
+            prop_assert_eq!(rows, ample.tally.duplicate);
+        }
+        if how.memory_bytes == 1 && list.len() > 20_000 {
+            prop_assert!(outcome.memory.spilled_after_lines.is_some());
+        }
+    }
+
+    #[test]
+    fn the_first_duplicate_is_the_same(
+        list in list(),
+        how in how(),
+        profile in prop::sample::select(vec!["lines", "crawl"]),
+        different in 0..3000usize,
+    ) {
+        // Different pages before them, so that the first duplicate comes late.
+        let mut lines: Vec<u8> = Vec::new();
+        (0..different).for_each(|page| lines.extend(format!("http://b.test/{page}\n").bytes()));
+        lines.extend_from_slice(&list);
+        let bench = Bench::new(profile, &lines);
+        let found = pipeline::check(&bench.job(how)).unwrap();
+        prop_assert_eq!(&found, &pipeline::check(&bench.job(AMPLE)).unwrap());
+        // A set of canonical forms says the same. Empty lines are lines where all are texts.
+        let mut known = std::collections::HashSet::new();
+        let mut scratch = undust::canonical::Scratch::default();
+        let all = lines.strip_suffix(b"\n").unwrap_or(&lines).split(|byte| *byte == b'\n');
+        let expected = all.zip(1u64..).find(|(line, _)| {
+            let form = bench.canonicalizer.canonical(line, &mut scratch).form.to_vec();
+            (profile == "lines" || !line.is_empty()) && !known.insert(form)
+        });
+        prop_assert_eq!(found, expected.map(|(line, number)| (number, line.to_vec())));
     }
 
     #[test]

@@ -1,0 +1,81 @@
+//! `dedup --check`: the first line that is a duplicate, if there is one.
+
+use std::ops::ControlFlow;
+
+use super::Job;
+use super::backlog::Backlog;
+use super::dedup::{MarkedChunk, Print, mark, sift};
+use super::overflow::Overflow;
+use super::scan::scan;
+use super::walk::{Hand, each_entry};
+use crate::cluster::{ClusterSet, Seen};
+use crate::error::Result;
+use crate::record::{Entry, Workspace};
+use crate::report::Tally;
+
+/// The first line that is a duplicate, as its number from 1 over all inputs and its text; reads no
+/// further than the batch in which one is known to be.
+///
+/// Memory: within the job's budget, as [`dedup`](super::dedup()).
+pub fn check(job: &Job) -> Result<Option<(u64, Vec<u8>)>> {
+    let budget = job.budget();
+    let pool = job.pool()?;
+    let set = ClusterSet::default();
+    let mut found = None;
+    // Once the set is full: the lines that it does not know.
+    let mut rest: Option<(Overflow, Backlog)> = None;
+    let (mut lines_before, mut records_before) = (0, 0);
+    let mut workspace = Workspace::default();
+    let mut tally = Tally::default();
+    scan(
+        job,
+        &pool,
+        "checking",
+        Hand::default,
+        |hand, chunk| sift(job, Print::Line, chunk, hand),
+        |batch| {
+            if rest.is_none() && set.may_exceed(budget.table_bytes()) {
+                let backlog = Backlog::new(&job.memory.temp_dir)?;
+                rest = Some((Overflow::new(job, budget)?, backlog));
+            }
+            let overflow = rest.as_mut().map(|(overflow, _)| overflow);
+            let (kept, lines) = mark(job, &set, overflow, &pool, batch, &mut tally)?;
+            for MarkedChunk { chunk, marks, .. } in kept {
+                let mut record = 0;
+                let mut stopped = Ok(());
+                let walked = each_entry(&chunk, job, &mut workspace, |entry| {
+                    lines_before += 1;
+                    let Entry::Record(line) = entry else { return Ok(()) };
+                    record += 1;
+                    if !marks.contains(record - 1) {
+                        found = Some((lines_before, line.line.to_vec()));
+                        return Err(());
+                    }
+                    if let Some((_, backlog)) = &mut rest {
+                        let text = [&u64::to_le_bytes(lines_before), line.line].concat();
+                        stopped = backlog.push(records_before, &text);
+                        records_before += 1;
+                    }
+                    if stopped.is_ok() { Ok(()) } else { Err(()) }
+                });
+                stopped?;
+                if walked.is_err() {
+                    return Ok(None);
+                }
+            }
+            Ok(Some(lines))
+        },
+    )?;
+    let Some((mut overflow, backlog)) = rest else { return Ok(found) };
+    // A line before the one that was found may be a duplicate of another that the set does not know.
+    let (mut first, _) = overflow.first_of_each(job, &pool, &Seen::default())?;
+    backlog.read(|number, text| {
+        if overflow.is_next(&mut first, number)? {
+            return Ok(ControlFlow::Continue(()));
+        }
+        let (line, text) = text.split_first_chunk().expect("its number was put in front of it");
+        found = Some((u64::from_le_bytes(*line), text.to_vec()));
+        Ok(ControlFlow::Break(()))
+    })?;
+    Ok(found)
+}

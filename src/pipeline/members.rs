@@ -1,0 +1,258 @@
+//! The second reading of a job that tells whole clusters, or the lines that were dropped.
+//!
+//! ```text
+//! reading    the lines of clusters that are wanted --> spool of their texts
+//!                                                  \-> Gathered (cluster/gathered.rs)
+//! at the end partition by partition: clusters, and lines with the one that stands for them
+//!            cluster by cluster --> spellings, counted --> ClusterWriter
+//!            line by line                              --> DroppedWriter
+//! ```
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{BufWriter, Write as _};
+use std::os::unix::fs::FileExt as _;
+use std::path::Path;
+
+use super::overflow::each_partition;
+use super::pool::Pool;
+use super::scan::scan;
+use super::select::{SelectPlan, made_by};
+use super::walk::{Hand, each_entry, walk};
+use super::{Job, temp};
+use crate::canonical::Scratch;
+use crate::cluster::{
+    Census, Clusters, Gathered, Keep, Member, Members, Others, Runs, Uncounted, Wanted,
+};
+use crate::error::{Error, Result};
+use crate::fingerprint::Fingerprint;
+use crate::record::{Entry, Workspace, full_url, without_no_host};
+use crate::report::{ClusterWriter, DroppedWriter, Output};
+
+/// Bytes of texts written at once.
+const SPOOL_BYTES: usize = 128 << 10;
+
+/// What was gathered: lines by cluster, and their texts.
+pub(super) struct Told {
+    clusters: Clusters,
+    others: Others,
+    texts: Texts,
+    /// Bytes that went to files.
+    pub(super) bytes: u64,
+}
+
+/// A spelling, and how many lines have it.
+type Spelling = (Vec<u8>, u64);
+
+/// The texts of members: one behind the other in a file.
+struct Texts {
+    file: File,
+}
+
+impl Texts {
+    /// Reads the text of `member` into `text`.
+    fn read(&self, member: Member, text: &mut Vec<u8>, folder: &Path) -> Result<()> {
+        text.resize(usize::try_from(member.bytes).unwrap_or(usize::MAX), 0);
+        self.file.read_exact_at(text, member.place).map_err(|error| temp::failed(folder, error))
+    }
+}
+
+/// The second reading: gathers the lines of the clusters that `plan` wants, and those that were
+/// dropped if `has_dropped`. A `census` of all clusters spares the lines of others.
+pub(super) fn gather(
+    job: &Job,
+    pool: &Pool,
+    plan: &SelectPlan,
+    has_dropped: bool,
+    census: Option<&Census>,
+) -> Result<Told> {
+    let (folder, budget) = (&job.memory.temp_dir, job.budget());
+    let failed = |error| temp::failed(folder, error);
+    let wanted = |lines: u64| Wanted {
+        whole: plan.clusters && plan.filter.wants(lines),
+        others: has_dropped && lines > 1,
+    };
+    let [a, b, c, d] = [(); 4].map(|()| temp::open(folder));
+    let gathered = Gathered::new([a?, b?, c?, d?], budget.spill_buffer_bytes());
+    let mut texts = BufWriter::with_capacity(SPOOL_BYTES, temp::open(folder)?);
+    let (mut line, mut place) = (0u64, 0u64);
+    let mut workspace = Workspace::default();
+    scan(
+        job,
+        pool,
+        "gathering",
+        Hand::default,
+        |hand, chunk| {
+            let mut fingerprints: Vec<Fingerprint> = Vec::new();
+            walk(chunk, job, hand, |_, _, canonical| {
+                fingerprints.push(job.key.fingerprint(canonical.form));
+            });
+            fingerprints
+        },
+        |batch| {
+            let before = line;
+            for (chunk, fingerprints) in batch {
+                let mut fingerprints = fingerprints.into_iter();
+                each_entry(&chunk, job, &mut workspace, |entry| {
+                    let number = line;
+                    line += 1;
+                    let Entry::Record(record) = entry else { return Ok(()) };
+                    let fingerprint = fingerprints.next().ok_or_else(changed)?;
+                    if let Some(census) = census {
+                        let cluster = census.get(fingerprint).ok_or_else(changed)?;
+                        let Wanted { whole, others } = wanted(cluster.lines);
+                        if !whole && !others {
+                            return Ok(());
+                        }
+                    }
+                    let bytes = record.spelling.len() as u64;
+                    texts.write_all(record.spelling).map_err(failed)?;
+                    gathered
+                        .add(fingerprint, Member { line: number, place, bytes })
+                        .map_err(failed)?;
+                    place += bytes;
+                    Ok(())
+                })?;
+            }
+            Ok(Some(line - before))
+        },
+    )?;
+    let file = texts.into_inner().map_err(|error| failed(error.into_error()))?;
+    gathered.finish().map_err(failed)?;
+    let capacity = budget.sort_capacity(Gathered::LINE_BYTES);
+    job.watch.begin("sorting out", None);
+    each_partition(folder, pool, |partition| {
+        gathered.resolve(partition, capacity, plan.keep, wanted)
+    })?;
+    job.watch.end();
+    let bytes = place + gathered.spilled_bytes();
+    let (clusters, others) = gathered.merge(budget.merge_capacity(4 * 8));
+    Ok(Told { clusters, others, texts: Texts { file }, bytes })
+}
+
+/// The input is not what it was.
+#[cold]
+fn changed() -> Error {
+    Error::input("the input has changed between the first and the second reading")
+}
+
+impl Told {
+    /// Writes the clusters that were wanted, by the line that stands for each.
+    pub(super) fn write_clusters(
+        &mut self,
+        job: &Job,
+        pool: &Pool,
+        plan: &SelectPlan,
+        output: &mut Output,
+    ) -> Result<()> {
+        let folder = &job.memory.temp_dir;
+        let failed = |error| temp::failed(folder, error);
+        let (mut scratch, mut text) = (Scratch::default(), Vec::new());
+        let mut writer = match plan.shape {
+            None => ClusterWriter::new(output, job.input.separator)?,
+            Some(shape) => ClusterWriter::shaped(output, shape, &made_by(job))?,
+        };
+        while let Some(members) = self.clusters.next_cluster().map_err(failed)? {
+            let standing = self.clusters.member(members, 0).map_err(failed)?;
+            self.texts.read(standing, &mut text, folder)?;
+            let url = full_url(&text);
+            let form = job.canonicalizer.canonical(&url, &mut scratch).form;
+            writer.begin(&text, without_no_host(form));
+            match self.spellings(job, members)? {
+                Some(spellings) => {
+                    spellings.iter().try_for_each(|(text, lines)| writer.spelling(text, *lines))?;
+                }
+                None => self.write_many(job, pool, members, &mut writer)?,
+            }
+        }
+        writer.finish()
+    }
+
+    /// The spellings of a cluster and how many lines each has, in the order of their first lines;
+    /// `None` if they have no room in memory.
+    fn spellings(&self, job: &Job, members: Members) -> Result<Option<Vec<Spelling>>> {
+        let folder = &job.memory.temp_dir;
+        let bytes_max = job.budget().told_bytes();
+        let mut spellings: Vec<Spelling> = Vec::new();
+        let mut known: HashMap<Vec<u8>, usize, ahash::RandomState> = HashMap::default();
+        let (mut text, mut bytes) = (Vec::new(), 0);
+        let mut reader = self.clusters.read(members);
+        while let Some(member) =
+            reader.next_member().map_err(|error| temp::failed(folder, error))?
+        {
+            self.texts.read(member, &mut text, folder)?;
+            if let Some(at) = known.get(&text) {
+                spellings[*at].1 += 1;
+                continue;
+            }
+            // Twice, in a list and in a map that have room to grow.
+            bytes += 2 * (text.len() as u64 + 80);
+            if bytes > bytes_max {
+                return Ok(None);
+            }
+            known.insert(text.clone(), spellings.len());
+            spellings.push((text.clone(), 1));
+        }
+        Ok(Some(spellings))
+    }
+
+    /// Writes the spellings of a cluster that has more of them than memory, counted in files.
+    #[cold]
+    fn write_many(
+        &self,
+        job: &Job,
+        pool: &Pool,
+        members: Members,
+        writer: &mut ClusterWriter,
+    ) -> Result<()> {
+        let (folder, budget) = (&job.memory.temp_dir, job.budget());
+        let failed = |error| temp::failed(folder, error);
+        let mut text = Vec::new();
+        let uncounted = Uncounted::new(temp::open(folder)?, budget.spill_buffer_bytes());
+        let mut reader = self.clusters.read(members);
+        let mut number = 0;
+        while let Some(member) = reader.next_member().map_err(failed)? {
+            self.texts.read(member, &mut text, folder)?;
+            uncounted.add(job.key.fingerprint(&text), number).map_err(failed)?;
+            number += 1;
+        }
+        uncounted.finish().map_err(failed)?;
+        let spellings = Runs::new(temp::open(folder)?);
+        let (none, capacity) = (Census::new(Keep::First), budget.sort_capacity(5 * 8));
+        each_partition(folder, pool, |partition| {
+            uncounted.resolve(&none, partition, capacity, |_| true, &spellings).map(drop)
+        })?;
+        let mut spellings = spellings.merge(budget.merge_capacity(2 * 8));
+        while let Some([number, lines]) = spellings.peek().map_err(failed)? {
+            spellings.next_if(number).map_err(failed)?;
+            let member = self.clusters.member(members, number).map_err(failed)?;
+            self.texts.read(member, &mut text, folder)?;
+            writer.spelling(&text, lines)?;
+        }
+        Ok(())
+    }
+
+    /// Writes the lines that were dropped, in input order.
+    pub(super) fn write_dropped(
+        &mut self,
+        job: &Job,
+        plan: &SelectPlan,
+        output: &mut Output,
+    ) -> Result<()> {
+        let folder = &job.memory.temp_dir;
+        let (mut dropped, mut kept) = (Vec::new(), Vec::new());
+        let mut writer = match plan.shape {
+            None => DroppedWriter::new(output, job.input.separator)?,
+            Some(shape) => DroppedWriter::shaped(output, shape, &made_by(job))?,
+        };
+        while let Some([line, standing]) =
+            self.others.next_line().map_err(|error| temp::failed(folder, error))?
+        {
+            self.texts.read(line, &mut dropped, folder)?;
+            self.texts.read(standing, &mut kept, folder)?;
+            let reason = job.canonicalizer.compare(&full_url(&dropped), &full_url(&kept)).reason();
+            writer.row(line.line + 1, standing.line + 1, &reason, &dropped, &kept)?;
+        }
+        writer.finish()
+    }
+}
