@@ -106,6 +106,9 @@ pub const CONFIG_BYTES_MAX: u64 = 64 << 20;
 /// Reason: servers read theirs from one line of their configuration.
 pub const LOG_FORMAT_BYTES_MAX: usize = 16 << 10;
 
+/// Bytes of memory that a thread takes which packs zstd output: a frame of 4 MiB, and the encoder.
+pub const PACKER_BYTES: u64 = 12 << 20;
+
 /// Most worker threads that are started, whatever was asked for.
 pub const THREADS_MAX: usize = 1024;
 

@@ -95,7 +95,7 @@ pub(super) fn dedup(args: &DedupArgs) -> Result<u8> {
             "--seen works with the first spelling only: leave out --keep and --to, or run undust twice",
         ));
     }
-    let mut claims = Claims::new(&job.input.paths).pack_with(job.crew());
+    let mut claims = Claims::new(&job.input.paths).pack_with(job.packers());
     job.rejects = args.input.open_rejects(&mut claims)?;
     let mut output = claims.open(args.run.output.as_deref())?;
     shape.map_or(Ok(()), |shape| shape.check(&output))?;
@@ -257,7 +257,7 @@ pub(super) fn canon(args: &CanonArgs) -> Result<u8> {
         OnBadArg::Empty => OnBad::Empty,
         OnBadArg::Fail => OnBad::Fail,
     };
-    let mut claims = Claims::new(&job.input.paths).pack_with(job.crew());
+    let mut claims = Claims::new(&job.input.paths).pack_with(job.packers());
     job.rejects = args.input.open_rejects(&mut claims)?;
     let mut output = claims.open(args.run.output.as_deref())?;
     let stats = args.run.open_stats(&mut claims)?;
@@ -273,7 +273,7 @@ pub(super) fn report(args: &ReportArgs) -> Result<u8> {
     let canonicalizer = args.profile.canonicalizer()?;
     let progress = Progress::new(args.run.quiet);
     let mut job = job(&args.input, &canonicalizer, &args.run, &progress)?;
-    let mut claims = Claims::new(&job.input.paths).pack_with(job.crew());
+    let mut claims = Claims::new(&job.input.paths).pack_with(job.packers());
     job.rejects = args.input.open_rejects(&mut claims)?;
     let mut output = claims.open(args.run.output.as_deref())?;
     shape.map_or(Ok(()), |shape| shape.check(&output))?;

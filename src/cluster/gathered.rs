@@ -2,9 +2,8 @@
 //!
 //! ```text
 //! reading    lines --> Spill (fingerprint, member), by partition
-//! at the end partition by partition: clusters --> the list of members, of which the first
-//!            represents the others
-//!            \-> Runs of clusters, by the number of that line; Runs of the others, by line
+//! at the end partition by partition: clusters --> Runs of the lines that stand for them
+//!            \-> list of the other lines, cluster by cluster; Runs of them, by line
 //!
 //! list    = member*           the partitions in any order; a cluster's members follow each other
 //! member  = line place bytes  u64 each, little-endian
@@ -13,7 +12,6 @@
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt as _;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::census::Keep;
@@ -40,13 +38,15 @@ pub struct Member {
     pub bytes: u64,
 }
 
-/// The members of one cluster, in the list.
+/// A cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Members {
-    /// Where the first is, in members from the start of the list.
+pub struct Whole {
+    /// The line that stands for the others.
+    pub standing: Member,
+    /// Where the first of the others is, in members from the start of the list.
     first: u64,
-    /// How many.
-    count: u64,
+    /// How many others there are.
+    pub others: u64,
 }
 
 /// What is wanted of a cluster.
@@ -66,15 +66,15 @@ pub struct Gathered {
     list: File,
     /// Where the next partition goes in the list, in members.
     end: AtomicU64,
-    /// The line that stands for a cluster; where its members are in the list, and how many.
-    clusters: Runs<3>,
-    /// The line; its place and bytes; where the member that stands for it is in the list.
-    others: Runs<4>,
+    /// The member that stands for a cluster; where the others are in the list, and how many.
+    clusters: Runs<5>,
+    /// The member; the one that stands for it.
+    others: Runs<6>,
 }
 
 impl Gathered {
     /// Bytes of memory that a line takes in [`Gathered::resolve`]: a record, and a row of each run.
-    pub const LINE_BYTES: usize = 8 * (5 + 3 + 4);
+    pub const LINE_BYTES: usize = 8 * (5 + 5 + 6);
 
     /// No lines yet. The files are empty; buffers take `buffer_bytes`.
     pub fn new(files: [File; 4], buffer_bytes: usize) -> Self {
@@ -130,23 +130,23 @@ impl Gathered {
             if !wanted.whole && !wanted.others {
                 return Ok(());
             }
-            let at = list.next;
-            list.push(&standing)?;
+            let [_, _, standing @ ..] = standing;
             if wanted.whole {
-                clusters.push([standing[2], at, count]);
+                let [line, place, bytes] = standing;
+                clusters.push([line, place, bytes, list.next, count - 1]);
             }
             if clusters.len() >= rows_max {
                 write_run(&self.clusters, &mut clusters)?;
             }
-            group.read(|record| {
-                if record[2] == standing[2] {
+            group.read(|&[_, _, line, place, bytes]| {
+                if line == standing[0] {
                     return Ok(());
                 }
                 if wanted.whole {
-                    list.push(record)?;
+                    list.push([line, place, bytes])?;
                 }
                 if wanted.others {
-                    others.push([record[2], record[3], record[4], at]);
+                    others.push([line, place, bytes, standing[0], standing[1], standing[2]]);
                 }
                 if others.len() >= rows_max { write_run(&self.others, &mut others) } else { Ok(()) }
             })
@@ -159,9 +159,8 @@ impl Gathered {
     /// All partitions are resolved: the clusters, by the line that stands for each, and the other
     /// lines, by number. Each holds at most `capacity` rows in memory.
     pub fn merge(self, capacity: usize) -> (Clusters, Others) {
-        let list = Arc::new(self.list);
-        let clusters = Clusters { merged: self.clusters.merge(capacity), list: list.clone() };
-        (clusters, Others { merged: self.others.merge(capacity), list })
+        let clusters = Clusters { merged: self.clusters.merge(capacity), list: self.list };
+        (clusters, Others(self.others.merge(capacity)))
     }
 
     /// Bytes of the file of lines.
@@ -179,9 +178,9 @@ struct ListWriter<'a> {
 }
 
 impl ListWriter<'_> {
-    /// Puts the member of `record` behind the others.
-    fn push(&mut self, record: &[u64; 5]) -> io::Result<()> {
-        record[2..].iter().for_each(|word| self.buffer.extend_from_slice(&word.to_le_bytes()));
+    /// Puts a member behind the others.
+    fn push(&mut self, member: [u64; 3]) -> io::Result<()> {
+        member.iter().for_each(|word| self.buffer.extend_from_slice(&word.to_le_bytes()));
         self.next += 1;
         if self.buffer.len() >= BUFFER_MEMBERS * MEMBER_BYTES as usize {
             self.flush()
@@ -210,43 +209,50 @@ fn write_run<const WORDS: usize>(
 /// Clusters, by the number of the line that stands for each.
 #[derive(Debug)]
 pub struct Clusters {
-    merged: Merged<3>,
-    list: Arc<File>,
+    merged: Merged<5>,
+    list: File,
 }
 
 impl Clusters {
     /// The next one.
-    pub fn next_cluster(&mut self) -> io::Result<Option<Members>> {
-        let Some([line, first, count]) = self.merged.peek()? else { return Ok(None) };
+    pub fn next_cluster(&mut self) -> io::Result<Option<Whole>> {
+        let Some([line, place, bytes, first, others]) = self.merged.peek()? else {
+            return Ok(None);
+        };
         self.merged.next_if(line)?;
-        Ok(Some(Members { first, count }))
+        Ok(Some(Whole { standing: Member { line, place, bytes }, first, others }))
     }
 
-    /// Reads `members`: first the one that stands for the others, then those in order.
-    pub fn read(&self, members: Members) -> MemberReader<'_> {
-        let end = members.first + members.count;
-        MemberReader { list: &self.list, next: members.first, end, buffer: Vec::new(), used: 0 }
+    /// Reads the other lines of `cluster`, in order.
+    pub fn others(&self, cluster: Whole) -> MemberReader<'_> {
+        let (next, end) = (cluster.first, cluster.first + cluster.others);
+        MemberReader { list: &self.list, next, end, buffer: Vec::new(), used: 0 }
     }
 
-    /// The `number`th of `members`, from 0.
-    pub fn member(&self, members: Members, number: u64) -> io::Result<Member> {
-        member_at(&self.list, members.first + number)
+    /// The line that stands for `cluster` if `number` is 0; from 1 on, one of the others.
+    pub fn member(&self, cluster: Whole, number: u64) -> io::Result<Member> {
+        let Some(number) = number.checked_sub(1) else { return Ok(cluster.standing) };
+        let mut bytes = [0; MEMBER_BYTES as usize];
+        let at = (cluster.first + number) * MEMBER_BYTES;
+        if read_up_to(&self.list, &mut bytes, at)? < bytes.len() {
+            return Err(damaged());
+        }
+        Ok(member_of(&bytes))
     }
 }
 
 /// Lines of which another stands for the cluster, by number.
 #[derive(Debug)]
-pub struct Others {
-    merged: Merged<4>,
-    list: Arc<File>,
-}
+pub struct Others(Merged<6>);
 
 impl Others {
     /// The next one, and the one that stands for it.
     pub fn next_line(&mut self) -> io::Result<Option<[Member; 2]>> {
-        let Some([line, place, bytes, standing]) = self.merged.peek()? else { return Ok(None) };
-        self.merged.next_if(line)?;
-        Ok(Some([Member { line, place, bytes }, member_at(&self.list, standing)?]))
+        let Some(words) = self.0.peek()? else { return Ok(None) };
+        self.0.next_if(words[0])?;
+        let member =
+            |at: usize| Member { line: words[at], place: words[at + 1], bytes: words[at + 2] };
+        Ok(Some([member(0), member(3)]))
     }
 }
 
@@ -281,15 +287,6 @@ impl MemberReader<'_> {
         self.used += MEMBER_BYTES as usize;
         Ok(Some(member_of(&bytes[..MEMBER_BYTES as usize])))
     }
-}
-
-/// The member `number` of the list.
-fn member_at(list: &File, number: u64) -> io::Result<Member> {
-    let mut bytes = [0; MEMBER_BYTES as usize];
-    if read_up_to(list, &mut bytes, number * MEMBER_BYTES)? < bytes.len() {
-        return Err(damaged());
-    }
-    Ok(member_of(&bytes))
 }
 
 fn member_of(bytes: &[u8]) -> Member {
@@ -340,15 +337,14 @@ mod tests {
                 }
                 let (mut found, mut found_others) = gathered.merge(100);
                 for (standing, expected) in &clusters {
-                    let members = found.next_cluster().unwrap().unwrap();
-                    let mut reader = found.read(members);
+                    let cluster = found.next_cluster().unwrap().unwrap();
+                    assert_eq!(cluster.standing, expected[0], "{keep:?} {standing}");
+                    let mut reader = found.others(cluster);
+                    for member in &expected[1..] {
+                        assert_eq!(reader.next_member().unwrap(), Some(*member), "{keep:?}");
+                    }
                     for (number, member) in (0u64..).zip(expected) {
-                        assert_eq!(
-                            reader.next_member().unwrap(),
-                            Some(*member),
-                            "{keep:?} {standing}"
-                        );
-                        assert_eq!(found.member(members, number).unwrap(), *member);
+                        assert_eq!(found.member(cluster, number).unwrap(), *member);
                     }
                     assert_eq!(reader.next_member().unwrap(), None);
                 }

@@ -21,7 +21,7 @@ mod uncounted;
 
 pub use candidates::Candidates;
 pub use census::{Census, Cluster, Keep, Ladders, Levels, Occurrence, UNMERGED};
-pub use gathered::{Clusters, Gathered, Member, MemberReader, Members, Others, Wanted};
+pub use gathered::{Clusters, Gathered, Member, MemberReader, Others, Wanted, Whole};
 pub use runs::{Merged, Runs};
 pub use scatter::{Flags, Marks, PARTITIONS, Scattered, partition_of};
 pub use seen::Seen;

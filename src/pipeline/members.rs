@@ -10,9 +10,9 @@
 
 use std::collections::HashMap;
 use std::fs::File;
-use std::io::{BufWriter, Write as _};
+use std::io::{self, BufWriter, Write as _};
 use std::os::unix::fs::FileExt as _;
-use std::path::Path;
+use std::path::PathBuf;
 
 use super::overflow::each_partition;
 use super::pool::Pool;
@@ -22,7 +22,7 @@ use super::walk::{Hand, each_entry, walk};
 use super::{Job, temp};
 use crate::canonical::Scratch;
 use crate::cluster::{
-    Census, Clusters, Gathered, Keep, Member, Members, Others, Runs, Uncounted, Wanted,
+    Census, Clusters, Gathered, Keep, Member, Others, Runs, Uncounted, Wanted, Whole,
 };
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
@@ -31,6 +31,9 @@ use crate::report::{ClusterWriter, DroppedWriter, Output};
 
 /// Bytes of texts written at once.
 const SPOOL_BYTES: usize = 128 << 10;
+
+/// Bytes of texts read ahead.
+const AHEAD_BYTES: usize = 32 << 10;
 
 /// What was gathered: lines by cluster, and their texts.
 pub(super) struct Told {
@@ -47,13 +50,37 @@ type Spelling = (Vec<u8>, u64);
 /// The texts of members: one behind the other in a file.
 struct Texts {
     file: File,
+    folder: PathBuf,
+    /// What was read ahead, and where that is.
+    ahead: Vec<u8>,
+    ahead_at: u64,
 }
 
 impl Texts {
     /// Reads the text of `member` into `text`.
-    fn read(&self, member: Member, text: &mut Vec<u8>, folder: &Path) -> Result<()> {
+    fn read(&self, member: Member, text: &mut Vec<u8>) -> Result<()> {
         text.resize(usize::try_from(member.bytes).unwrap_or(usize::MAX), 0);
-        self.file.read_exact_at(text, member.place).map_err(|error| temp::failed(folder, error))
+        self.file
+            .read_exact_at(text, member.place)
+            .map_err(|error| temp::failed(&self.folder, error))
+    }
+
+    /// The same for members that come in the order of their lines.
+    fn read_next(&mut self, member: Member, text: &mut Vec<u8>) -> Result<()> {
+        // Before what was read it is far behind.
+        let start = member.place.wrapping_sub(self.ahead_at);
+        let range = start as usize..start.wrapping_add(member.bytes) as usize;
+        if let Some(bytes) = self.ahead.get(range) {
+            text.clear();
+            text.extend_from_slice(bytes);
+            return Ok(());
+        }
+        self.read(member, text)?;
+        self.ahead.resize(AHEAD_BYTES, 0);
+        self.ahead_at = member.place + member.bytes;
+        let read = self.file.read_at(&mut self.ahead, self.ahead_at);
+        self.ahead.truncate(read.map_err(|error| temp::failed(&self.folder, error))?);
+        Ok(())
     }
 }
 
@@ -127,7 +154,8 @@ pub(super) fn gather(
     job.watch.end();
     let bytes = place + gathered.spilled_bytes();
     let (clusters, others) = gathered.merge(budget.merge_capacity(4 * 8));
-    Ok(Told { clusters, others, texts: Texts { file }, bytes })
+    let texts = Texts { file, folder: folder.clone(), ahead: Vec::new(), ahead_at: 0 };
+    Ok(Told { clusters, others, texts, bytes })
 }
 
 /// The input is not what it was.
@@ -152,41 +180,53 @@ impl Told {
             None => ClusterWriter::new(output, job.input.separator)?,
             Some(shape) => ClusterWriter::shaped(output, shape, &made_by(job))?,
         };
-        while let Some(members) = self.clusters.next_cluster().map_err(failed)? {
-            let standing = self.clusters.member(members, 0).map_err(failed)?;
-            self.texts.read(standing, &mut text, folder)?;
-            let url = full_url(&text);
-            let form = job.canonicalizer.canonical(&url, &mut scratch).form;
-            writer.begin(&text, without_no_host(form));
-            match self.spellings(job, members)? {
+        let bytes_max = job.budget().told_bytes();
+        while let Some(cluster) = self.clusters.next_cluster().map_err(failed)? {
+            self.texts.read_next(cluster.standing, &mut text)?;
+            if plan.shape.is_some() {
+                let url = full_url(&text);
+                let form = job.canonicalizer.canonical(&url, &mut scratch).form;
+                writer.begin(&text, without_no_host(form));
+            } else {
+                writer.begin(b"", b"");
+            }
+            match self.spellings(cluster, &text, bytes_max)? {
                 Some(spellings) => {
                     spellings.iter().try_for_each(|(text, lines)| writer.spelling(text, *lines))?;
                 }
-                None => self.write_many(job, pool, members, &mut writer)?,
+                None => self.write_many(job, pool, cluster, &mut writer)?,
             }
         }
         writer.finish()
     }
 
-    /// The spellings of a cluster and how many lines each has, in the order of their first lines;
-    /// `None` if they have no room in memory.
-    fn spellings(&self, job: &Job, members: Members) -> Result<Option<Vec<Spelling>>> {
-        let folder = &job.memory.temp_dir;
-        let bytes_max = job.budget().told_bytes();
-        let mut spellings: Vec<Spelling> = Vec::new();
+    /// The spellings of a cluster and how many lines each has, in the order of their first lines but
+    /// for `standing`, the text of the line that stands for it; `None` if they take more than
+    /// `bytes_max` of memory.
+    fn spellings(
+        &self,
+        cluster: Whole,
+        standing: &[u8],
+        bytes_max: u64,
+    ) -> Result<Option<Vec<Spelling>>> {
+        let mut spellings: Vec<Spelling> = vec![(standing.to_vec(), 1)];
+        if cluster.others == 0 {
+            return Ok(Some(spellings));
+        }
+        // Twice, in a list and in a map that have room to grow.
+        let taken = |text: &[u8]| 2 * (text.len() as u64 + 80);
+        let mut bytes = taken(standing);
         let mut known: HashMap<Vec<u8>, usize, ahash::RandomState> = HashMap::default();
-        let (mut text, mut bytes) = (Vec::new(), 0);
-        let mut reader = self.clusters.read(members);
-        while let Some(member) =
-            reader.next_member().map_err(|error| temp::failed(folder, error))?
-        {
-            self.texts.read(member, &mut text, folder)?;
+        known.insert(standing.to_vec(), 0);
+        let mut text = Vec::new();
+        let mut reader = self.clusters.others(cluster);
+        while let Some(member) = reader.next_member().map_err(|error| self.failed(error))? {
+            self.texts.read(member, &mut text)?;
             if let Some(at) = known.get(&text) {
                 spellings[*at].1 += 1;
                 continue;
             }
-            // Twice, in a list and in a map that have room to grow.
-            bytes += 2 * (text.len() as u64 + 80);
+            bytes += taken(&text);
             if bytes > bytes_max {
                 return Ok(None);
             }
@@ -202,19 +242,20 @@ impl Told {
         &self,
         job: &Job,
         pool: &Pool,
-        members: Members,
+        cluster: Whole,
         writer: &mut ClusterWriter,
     ) -> Result<()> {
         let (folder, budget) = (&job.memory.temp_dir, job.budget());
         let failed = |error| temp::failed(folder, error);
         let mut text = Vec::new();
         let uncounted = Uncounted::new(temp::open(folder)?, budget.spill_buffer_bytes());
-        let mut reader = self.clusters.read(members);
-        let mut number = 0;
-        while let Some(member) = reader.next_member().map_err(failed)? {
-            self.texts.read(member, &mut text, folder)?;
+        let mut reader = self.clusters.others(cluster);
+        let (mut next, mut number) = (Some(cluster.standing), 0);
+        while let Some(member) = next {
+            self.texts.read(member, &mut text)?;
             uncounted.add(job.key.fingerprint(&text), number).map_err(failed)?;
             number += 1;
+            next = reader.next_member().map_err(failed)?;
         }
         uncounted.finish().map_err(failed)?;
         let spellings = Runs::new(temp::open(folder)?);
@@ -225,8 +266,8 @@ impl Told {
         let mut spellings = spellings.merge(budget.merge_capacity(2 * 8));
         while let Some([number, lines]) = spellings.peek().map_err(failed)? {
             spellings.next_if(number).map_err(failed)?;
-            let member = self.clusters.member(members, number).map_err(failed)?;
-            self.texts.read(member, &mut text, folder)?;
+            let member = self.clusters.member(cluster, number).map_err(failed)?;
+            self.texts.read(member, &mut text)?;
             writer.spelling(&text, lines)?;
         }
         Ok(())
@@ -239,20 +280,24 @@ impl Told {
         plan: &SelectPlan,
         output: &mut Output,
     ) -> Result<()> {
-        let folder = &job.memory.temp_dir;
         let (mut dropped, mut kept) = (Vec::new(), Vec::new());
         let mut writer = match plan.shape {
             None => DroppedWriter::new(output, job.input.separator)?,
             Some(shape) => DroppedWriter::shaped(output, shape, &made_by(job))?,
         };
         while let Some([line, standing]) =
-            self.others.next_line().map_err(|error| temp::failed(folder, error))?
+            self.others.next_line().map_err(|error| self.failed(error))?
         {
-            self.texts.read(line, &mut dropped, folder)?;
-            self.texts.read(standing, &mut kept, folder)?;
+            self.texts.read_next(line, &mut dropped)?;
+            self.texts.read(standing, &mut kept)?;
             let reason = job.canonicalizer.compare(&full_url(&dropped), &full_url(&kept)).reason();
             writer.row(line.line + 1, standing.line + 1, &reason, &dropped, &kept)?;
         }
         writer.finish()
+    }
+
+    #[cold]
+    fn failed(&self, error: io::Error) -> Error {
+        temp::failed(&self.texts.folder, error)
     }
 }

@@ -56,7 +56,7 @@ use crate::crew::Crew;
 use crate::error::Result;
 use crate::fingerprint::FingerprintKey;
 use crate::input::{FileSummary, InputPlan};
-use crate::limits::{MEMORY_BYTES_MIN, MEMORY_BYTES_PER_THREAD, THREADS_MAX};
+use crate::limits::{MEMORY_BYTES_MIN, MEMORY_BYTES_PER_THREAD, PACKER_BYTES, THREADS_MAX};
 use crate::record::{Layout, Reading};
 use crate::report::{Output, Tally};
 use pool::Pool;
@@ -144,6 +144,16 @@ impl Job<'_> {
     /// task.
     pub fn crew(&self) -> Crew {
         crew(self.workers())
+    }
+
+    /// Threads that pack output beside the workers: as many as there is room for in a sixteenth of the
+    /// memory, perhaps none.
+    pub fn packers(&self) -> Option<Crew> {
+        let room = usize::try_from(self.memory.bytes / 16 / PACKER_BYTES).unwrap_or(usize::MAX);
+        match room.min(self.workers()) {
+            0 => None,
+            packers => Some(crew(packers)),
+        }
     }
 
     /// The job's own threads.

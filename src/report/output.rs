@@ -29,8 +29,8 @@ impl Claims {
 
     /// Packs zstd output with the help of `crew`: the same bytes, sooner.
     #[must_use]
-    pub fn pack_with(mut self, crew: Crew) -> Claims {
-        self.crew = Some(crew);
+    pub fn pack_with(mut self, crew: impl Into<Option<Crew>>) -> Claims {
+        self.crew = crew.into();
         self
     }
 
