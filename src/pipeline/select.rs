@@ -80,7 +80,9 @@ pub fn select(
         // What the census has no room for cannot be judged by it.
         let census = (outcome.memory.spilled_after_lines.is_none()).then_some(&census);
         let mut told = gather(job, &pool, plan, dropped.is_some(), census)?;
-        outcome.memory.spilled_bytes += told.bytes;
+        if census.is_none() {
+            outcome.memory.spilled_bytes += told.bytes;
+        }
         if plan.clusters {
             told.write_clusters(job, &pool, plan, output)?;
         }
