@@ -1,6 +1,6 @@
 //! How good learned rules are: coverage and lost pages, on generated sites and on labelled ones.
 //!
-//! Not a stopwatch: a table. `cargo bench --bench learn -- --seeds 1,2 [--sets clean,large,noisy]`
+//! Not a stopwatch: a table. `cargo bench --bench learn -- --seeds 1,2 [--sets clean,large,noisy,cms]`
 //! mines every site of the seeds and judges the rules in force, applied by the canonicalizer;
 //! `cargo bench --bench learn -- FILE.tsv` does so for labelled sites (`labelled.rs`). More words:
 //!
@@ -264,7 +264,8 @@ fn generated(set: &str, seeds: &str, miner: &Miner, wanted: &Wanted) {
         "clean" => SitesPreset::Clean,
         "large" => SitesPreset::Large,
         "noisy" => SitesPreset::Noisy,
-        other => panic!("{other}: expected clean, large or noisy"),
+        "cms" => SitesPreset::Cms,
+        other => panic!("{other}: expected clean, large, noisy or cms"),
     };
     let (mut table, mut all) = (Table::default(), Apart::default());
     for seed in seeds.split(',') {

@@ -441,8 +441,8 @@ pub(super) struct GenerateListArgs {
 
 #[derive(ClapArgs, Debug)]
 pub(super) struct GenerateSiteArgs {
-    /// A plan to start from: 40 sites of about 3,500 URLs, the same with noisy bodies, or 8 sites of
-    /// 15,000 to 19,000
+    /// A plan to start from: 40 sites of about 3,500 URLs, the same with noisy bodies, 8 sites of
+    /// 15,000 to 19,000, or 16 of 8,000 to 10,000 with scripts that are told what to do
     #[arg(long, value_enum, default_value_t = SitePresetArg::Clean)]
     pub(super) preset: SitePresetArg,
     /// How many sites
@@ -483,6 +483,7 @@ pub(super) enum SitePresetArg {
     Clean,
     Noisy,
     Large,
+    Cms,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

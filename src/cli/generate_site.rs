@@ -73,6 +73,7 @@ fn plan(args: &GenerateSiteArgs) -> Result<SitesPlan> {
         SitePresetArg::Clean => SitesPreset::Clean,
         SitePresetArg::Noisy => SitesPreset::Noisy,
         SitePresetArg::Large => SitesPreset::Large,
+        SitePresetArg::Cms => SitesPreset::Cms,
     });
     plan.seed = args.seed;
     plan.sites = args.sites.unwrap_or(plan.sites);

@@ -149,6 +149,11 @@ features! {
         "Requests by HEAD, answers 304 and 206: no body, or a part of it.";
     Errors "errors" Signal 30
         "Pages that fail for a while (503), and dead links (404).";
+    Dispatcher "dispatcher" Spelling 0
+        "A script with `action=…`: a parameter says nothing under some actions, and chooses the page \
+         under another.";
+    Conditional "conditional" Spelling 0
+        "A parameter that says nothing, unless another one is there: then it chooses the page.";
 }
 
 /// How many features there are.

@@ -5,6 +5,7 @@ use super::super::site::push_syllables;
 use super::super::vocabulary::{HOST_WORDS, SUFFIXES};
 use super::SitesPlan;
 use super::feature::{Feature, Features};
+use super::front::Front;
 use super::words::{
     BUSTER_PARAMS, CALENDAR_SCRIPTS, DATE_PARAMS, FILES_PARAMS, FILES_SCRIPTS, GO_PARAMS,
     GO_SCRIPTS, HIGHLIGHT_PARAMS, HISTORY_PARAMS, HISTORY_SCRIPTS, INDEX_NAMES, ITEM_PARAMS,
@@ -18,6 +19,11 @@ pub(super) const NAME_BITS: u32 = 18;
 
 /// Which sequence of a seed sites draw from; see [`Random::derived`]. 0 to 2 are those of lists.
 const SEQUENCE: u64 = 16;
+
+/// Features from here on came later. They draw from sequences of their own, kind
+/// [`LATER_SEQUENCE`] of a site's key, so that sites without them are what they were.
+const LATER: Feature = Feature::Dispatcher;
+const LATER_SEQUENCE: u64 = 80;
 
 /// Features that give a page as many URLs as one likes. A site that has none of them cannot reach
 /// the redundancy that is asked for, so one is added if the plan has any.
@@ -107,6 +113,8 @@ pub(super) struct Layout {
     /// Do pages on the mobile host have other bytes?
     pub(super) mobile_differs: bool,
     pub(super) names: Names,
+    /// The scripts that are told by parameters what to do.
+    pub(super) front: Front,
 }
 
 impl Layout {
@@ -129,6 +137,8 @@ impl Layout {
         let mut percent = [0; super::feature::FEATURES];
         let mut redirecting = Features::default();
         for feature in Feature::all() {
+            let mut later = Random::derived(key, LATER_SEQUENCE, feature as u64);
+            let random = if feature < LATER { &mut random } else { &mut later };
             if random.percent(u64::from(plan.chances.get(feature))) {
                 features.insert(feature);
             }
@@ -170,6 +180,7 @@ impl Layout {
             dated,
             mobile_differs,
             names,
+            front: Front::of(key),
         }
     }
 

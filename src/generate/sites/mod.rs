@@ -17,6 +17,7 @@ mod capture;
 mod crawl;
 mod feature;
 mod format;
+mod front;
 mod layout;
 mod spelling;
 mod summary;
@@ -69,7 +70,13 @@ pub enum SitesPreset {
     Noisy,
     /// 8 sites of 15,000 to 19,000 URLs, nearly without noise.
     Large,
+    /// 16 sites of 8,000 to 10,000 URLs, nearly without noise, with scripts that are told by
+    /// parameters what to do.
+    Cms,
 }
+
+/// Features that only the preset `cms` has, with their chances in percent.
+const OF_CMS: [(Feature, u8); 2] = [(Feature::Dispatcher, 70), (Feature::Conditional, 60)];
 
 /// What the sites are to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,6 +111,13 @@ impl SitesPlan {
                 SitesPlan { noise: Noise::NOISY, chances, ..clean }
             }
             SitesPreset::Large => SitesPlan { sites: 8, urls_per_site: (15_000, 19_000), ..clean },
+            SitesPreset::Cms => {
+                let mut chances = clean.chances;
+                for (feature, percent) in OF_CMS {
+                    chances.set(feature, percent);
+                }
+                SitesPlan { sites: 16, urls_per_site: (8_000, 10_000), chances, ..clean }
+            }
         }
     }
 

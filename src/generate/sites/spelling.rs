@@ -159,6 +159,14 @@ impl Choice<'_> {
                 self.put(names.return_param, escaped(&plain(page)));
                 used.insert(Feature::LoginReturn);
             }
+            Handler::Dispatched | Handler::Chart => {
+                if let Some((feature, name)) = layout.front.silent(&self.query)
+                    && layout.uses(feature, random)
+                {
+                    self.put(name, layout.front.any_value(feature, random).into());
+                    used.insert(feature);
+                }
+            }
             _ => {}
         }
         let localized = matches!(target.handler, Handler::Item | Handler::List | Handler::Folder);

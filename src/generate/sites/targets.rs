@@ -43,6 +43,8 @@ pub(super) enum Handler {
     Short,
     Members,
     Dead,
+    Dispatched,
+    Chart,
 }
 
 /// One page, in its plainest spelling: no host, no alias, no parameter that is not needed.
@@ -62,7 +64,7 @@ pub(super) struct Target {
 }
 
 impl Target {
-    fn new(handler: Handler, path: String) -> Target {
+    pub(super) fn new(handler: Handler, path: String) -> Target {
         Target {
             handler,
             sub: false,
@@ -74,12 +76,12 @@ impl Target {
         }
     }
 
-    fn with(mut self, name: &'static str, value: impl ToString) -> Target {
+    pub(super) fn with(mut self, name: &'static str, value: impl ToString) -> Target {
         self.query.push((name, value.to_string()));
         self
     }
 
-    fn trapped(mut self, trap: Feature) -> Target {
+    pub(super) fn trapped(mut self, trap: Feature) -> Target {
         self.traps.insert(trap);
         self
     }
@@ -138,6 +140,8 @@ impl<'a> Targets<'a> {
             (Handler::Short, 6, Feature::CaseMatters),
             (Handler::Members, 6, Feature::LoginWall),
             (Handler::Dead, 3, Feature::Errors),
+            (Handler::Dispatched, 30, Feature::Dispatcher),
+            (Handler::Chart, 16, Feature::Conditional),
         ] {
             if has(feature) {
                 weights.push((handler, weight));
@@ -239,6 +243,8 @@ impl<'a> Targets<'a> {
                 target
             }
             Handler::Dead => Target::new(handler, format!("/{}/gone-{number}.html", SECTIONS[0])),
+            Handler::Dispatched => self.layout.front.dispatched(number, random),
+            Handler::Chart => self.layout.front.chart(number, random),
         };
         let localized = matches!(target.handler, Handler::Item | Handler::List | Handler::Folder)
             && !target.traps.has(Feature::Revisions)

@@ -127,6 +127,7 @@ fn sizes_and_shares_of_the_presets() {
         (SitesPreset::Clean, 40, 3_100, 4_000, 0.83..0.93),
         (SitesPreset::Noisy, 40, 3_100, 4_000, 0.35..0.60),
         (SitesPreset::Large, 8, 15_000, 19_000, 0.75..0.95),
+        (SitesPreset::Cms, 16, 8_000, 10_000, 0.75..0.95),
     ] {
         let plan = SitesPlan::preset(preset);
         let mut all = SitesSummary::default();

@@ -72,6 +72,32 @@ pub(super) const HIGHLIGHT_PARAMS: [&str; 3] = ["highlight", "mark", "words"];
 /// Parameters with the number of a revision.
 pub(super) const REVISION_PARAMS: [&str; 3] = ["rev", "oldid", "version"];
 
+/// Scripts that are told by a parameter what to do.
+pub(super) const FRONT_SCRIPTS: [&str; 4] = ["portal.php", "app.php", "site.asp", "content.jsp"];
+/// Parameters that say what to do.
+pub(super) const ACTION_PARAMS: [&str; 5] = ["action", "option", "module", "do", "mode"];
+/// What there is to do.
+pub(super) const ACTIONS: [&str; 8] =
+    ["view", "browse", "show", "profile", "thread", "gallery", "wiki", "faq"];
+/// Parameters with the number of what it is done to.
+pub(super) const NUMBER_PARAMS: [&str; 3] = ["nid", "record", "object"];
+/// Parameters that choose a part of a page where there are parts.
+pub(super) const PANE_PARAMS: [&str; 4] = ["tab", "pane", "panel", "facet"];
+/// Their values.
+pub(super) const PANES: [&str; 6] = ["info", "notes", "photos", "links", "reviews", "people"];
+/// Scripts that show figures.
+pub(super) const CHART_SCRIPTS: [&str; 3] = ["chart.php", "figures.php", "stats.asp"];
+/// Parameters that choose the figures.
+pub(super) const CHART_PARAMS: [&str; 3] = ["series", "table", "dataset"];
+/// Parameters that choose what the figures are compared with.
+pub(super) const AGAINST_PARAMS: [&str; 3] = ["against", "compare", "overlay"];
+/// Their values.
+pub(super) const AGAINST: [&str; 4] = ["year", "mean", "region", "plan"];
+/// Parameters that say how it is compared.
+pub(super) const SCALE_PARAMS: [&str; 3] = ["scale", "axis", "unit"];
+/// Their values.
+pub(super) const SCALES: [&str; 6] = ["linear", "log", "percent", "index", "rank", "share"];
+
 /// Languages other than the default.
 pub(super) const LANGUAGES: [&str; 3] = ["de", "fr", "es"];
 /// Orders of a list other than the default.
@@ -98,7 +124,7 @@ pub(super) const SUB_SITES: [&str; 4] = ["blog", "en", "archive", "shop"];
 
 /// All lists of parameter names.
 #[cfg(test)]
-pub(super) const PARAM_LISTS: [&[&str]; 20] = [
+pub(super) const PARAM_LISTS: [&[&str]; 26] = [
     &ITEM_PARAMS,
     &LIST_PARAMS,
     &HISTORY_PARAMS,
@@ -119,6 +145,12 @@ pub(super) const PARAM_LISTS: [&[&str]; 20] = [
     &HIGHLIGHT_PARAMS,
     &REVISION_PARAMS,
     &["print", "layout", "printable", "media"],
+    &ACTION_PARAMS,
+    &NUMBER_PARAMS,
+    &PANE_PARAMS,
+    &CHART_PARAMS,
+    &AGAINST_PARAMS,
+    &SCALE_PARAMS,
 ];
 
 #[cfg(test)]
@@ -135,7 +167,7 @@ mod tests {
 
     #[test]
     fn a_script_has_one_meaning() {
-        let lists: [&[&str]; 9] = [
+        let lists: [&[&str]; 11] = [
             &ITEM_SCRIPTS,
             &LIST_SCRIPTS,
             &HISTORY_SCRIPTS,
@@ -145,6 +177,8 @@ mod tests {
             &LOGIN_SCRIPTS,
             &MEMBERS_SCRIPTS,
             &INDEX_NAMES,
+            &FRONT_SCRIPTS,
+            &CHART_SCRIPTS,
         ];
         let names: Vec<&str> = lists.iter().flat_map(|list| list.iter().copied()).collect();
         assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), names.len());

@@ -7,7 +7,7 @@ use super::super::{Feature, FeatureKind, Noise, Sites, SitesPlan};
 
 /// Undoes every spelling that does not depend on the state of the site.
 fn undone(layout: &Layout, url: &str) -> String {
-    let names = &layout.names;
+    let (names, front) = (&layout.names, &layout.front);
     let rest = url.split_once("://").unwrap().1;
     let at = rest.find(['/', '?']).unwrap();
     let (host, target) = rest.split_at(at);
@@ -53,6 +53,9 @@ fn undone(layout: &Layout, url: &str) -> String {
     if path.ends_with(".htm") {
         path.push('l');
     }
+    let given: Vec<(&str, String)> =
+        params.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();
+    let silent = front.silent(&given).map(|(_, name)| name);
     params.retain(|(name, value)| {
         let dropped = [
             names.session_param,
@@ -65,6 +68,8 @@ fn undone(layout: &Layout, url: &str) -> String {
         let elsewhere = match () {
             () if path == format!("/{}", names.item) => name == names.list_param,
             () if path == format!("/{}", names.go) => name == names.item_param,
+            () if path == format!("/{}", front.script) => silent == Some(name.as_str()),
+            () if path == format!("/{}", front.chart_script) => silent == Some(name.as_str()),
             () => false,
         };
         let default = [(names.lang_param, "en"), (names.page_param, "1"), (names.start_param, "0")];
