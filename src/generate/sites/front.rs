@@ -25,6 +25,11 @@ const SPEAKING: [u64; 4] = [4, 12, 25, 50];
 /// Percent of the figures that are compared with something, in the same way.
 const COMPARED: [u64; 4] = [4, 12, 25, 50];
 
+/// How many numbers the pages have on which the last parameter matters. Reason: only where two
+/// pages differ in nothing else would a wrong rule merge them.
+const SPEAKING_NUMBERS: u64 = 24;
+const COMPARED_NUMBERS: u64 = 12;
+
 /// The scripts of one site that are told what to do.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Front {
@@ -68,6 +73,7 @@ impl Front {
     pub(super) fn dispatched(&self, number: u64, random: &mut Random) -> Target {
         let speaks = random.percent(self.speaking_percent);
         let action = if speaks { 3 } else { [0, 0, 0, 1, 1, 2][random.position(6)] };
+        let number = if speaks { number % SPEAKING_NUMBERS } else { number };
         let page = Target::new(Handler::Dispatched, format!("/{}", self.script))
             .with(self.action_param, self.actions[action])
             .with(self.number_param, 1 + number);
@@ -79,9 +85,11 @@ impl Front {
 
     /// A page of figures.
     pub(super) fn chart(&self, number: u64, random: &mut Random) -> Target {
+        let compared = random.percent(self.compared_percent);
+        let number = if compared { number % COMPARED_NUMBERS } else { number };
         let page = Target::new(Handler::Chart, format!("/{}", self.chart_script))
             .with(self.chart_param, 1 + number);
-        if !random.percent(self.compared_percent) {
+        if !compared {
             return page;
         }
         let page = page.with(self.against_param, random.pick(&AGAINST));
