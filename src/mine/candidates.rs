@@ -24,6 +24,14 @@ pub(super) enum Act {
 }
 
 impl Act {
+    /// The parameter that it is about, by number.
+    pub(super) fn param(&self) -> Option<u32> {
+        match self {
+            Act::Drop(name) | Act::Default(name, _) => Some(*name),
+            _ => None,
+        }
+    }
+
     /// May it be narrowed to handlers?
     pub(super) fn is_scoped(&self) -> bool {
         matches!(self, Act::Drop(_) | Act::Default(..) | Act::Path(PathAct::FoldCase))

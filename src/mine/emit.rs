@@ -2,13 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use super::candidates::{Act, Reach};
+use super::candidates::{Act, Candidate, Reach};
 use super::handlers::Handlers;
 use super::letters::heads;
 use super::paths::{PathAct, Shape};
 use super::select::Judged;
+use super::splits::{Cell, Condition};
 use super::table::{Signal, Table};
-use crate::canonical::{DustRule, Evidence, Kind, RuleScope, Status};
+use crate::canonical::{DustRule, Evidence, Kind, RuleScope, Status, When};
 
 /// Most rules that one candidate becomes, one for each handler.
 const HANDLERS_MAX: usize = 64;
@@ -21,34 +22,14 @@ pub(super) fn rules(
     judged: &Judged,
     values: impl Fn(u32, u64) -> Option<Vec<u8>>,
 ) -> Vec<DustRule> {
-    let Some(kinds) = kinds(table, &judged.candidate.act, values) else { return Vec::new() };
+    let Some(kinds) = kinds(table, &judged.candidate.act, &values) else { return Vec::new() };
     let auto = judged.holds
         && !judged.prior.guarded
         && (table.signal == Signal::Digest || judged.prior.listed);
     let status = if auto { Status::Auto } else { Status::Review };
-    let mut scopes = Vec::new();
-    match &judged.candidate.reach {
-        Reach::All => scopes.push(RuleScope::default()),
-        Reach::Except(except) => {
-            let patterns: Option<Vec<String>> = match judged.candidate.act {
-                Act::Path(PathAct::FoldCase) => {
-                    let heads = heads(handlers, except).into_iter();
-                    heads.map(|head| Some(format!("{}*", text(head)?))).collect()
-                }
-                _ => except.iter().map(|handler| pattern(handlers, *handler)).collect(),
-            };
-            let Some(except) = patterns else { return Vec::new() };
-            scopes.push(RuleScope { except, ..RuleScope::default() });
-        }
-        Reach::Only(only) => {
-            for handler in only.iter().take(HANDLERS_MAX) {
-                let except = exceptions(handlers, *handler, only);
-                if let (Some(path), Some(except)) = (pattern(handlers, *handler), except) {
-                    scopes.push(RuleScope { path, except, ..RuleScope::default() });
-                }
-            }
-        }
-    }
+    let Some(scopes) = scopes(table, handlers, &judged.candidate, &values) else {
+        return Vec::new();
+    };
     let mut out = Vec::new();
     for kind in kinds {
         for scope in &scopes {
@@ -64,6 +45,89 @@ pub(super) fn rules(
         }
     }
     out
+}
+
+/// Where a candidate is written to hold; `None` if that cannot be said.
+fn scopes(
+    table: &Table,
+    handlers: &Handlers,
+    candidate: &Candidate,
+    values: impl Fn(u32, u64) -> Option<Vec<u8>>,
+) -> Option<Vec<RuleScope>> {
+    let splits = &table.splits;
+    let cells_of =
+        |path: u32| candidate.act.param().map_or(Vec::new(), |name| splits.cells_of(name, path));
+    // The cells of a path that have to be told one by one; `whole` are paths that need not.
+    let told = |path: u32, whole: &BTreeSet<u32>, out: &mut Vec<RuleScope>| {
+        for cell in cells_of(path).into_iter().filter(|cell| candidate.reach.has(*cell)) {
+            let except = exceptions(handlers, path, whole);
+            let when = splits.cell(cell).and_then(|cell| when(table, cell, &values));
+            if let (Some(path), Some(except), Some(when)) = (pattern(handlers, path), except, when)
+            {
+                out.push(RuleScope { path, except, when });
+            }
+        }
+    };
+    let mut out = Vec::new();
+    match &candidate.reach {
+        Reach::All => out.push(RuleScope::default()),
+        Reach::Except(except) if candidate.act == Act::Path(PathAct::FoldCase) => {
+            let heads = heads(handlers, except).into_iter();
+            let except: Option<Vec<String>> =
+                heads.map(|head| Some(format!("{}*", text(head)?))).collect();
+            out.push(RuleScope { except: except?, ..RuleScope::default() });
+        }
+        Reach::Except(except) => {
+            let paths: BTreeSet<u32> = except.iter().map(|one| splits.path_of(*one)).collect();
+            let except: Option<Vec<String>> =
+                paths.iter().map(|path| pattern(handlers, *path)).collect();
+            out.push(RuleScope { except: except?, ..RuleScope::default() });
+            let whole = (0..handlers.templates.len() as u32).filter(|one| !paths.contains(one));
+            let whole = whole.collect();
+            paths.iter().for_each(|path| told(*path, &whole, &mut out));
+        }
+        Reach::Only(only) => {
+            let paths: BTreeSet<u32> = only.iter().map(|one| splits.path_of(*one)).collect();
+            let is_whole = |path: &u32| cells_of(*path).iter().all(|cell| only.contains(cell));
+            let whole: BTreeSet<u32> = paths.iter().copied().filter(is_whole).collect();
+            for path in paths {
+                if !whole.contains(&path) {
+                    told(path, &whole, &mut out);
+                } else if let (Some(path), Some(except)) =
+                    (pattern(handlers, path), exceptions(handlers, path, &whole))
+                {
+                    out.push(RuleScope { path, except, ..RuleScope::default() });
+                }
+            }
+            out.truncate(HANDLERS_MAX);
+        }
+    }
+    Some(out)
+}
+
+/// The conditions of a cell; `None` if they do not tell it from others, or cannot be written.
+fn when(
+    table: &Table,
+    cell: &Cell,
+    values: impl Fn(u32, u64) -> Option<Vec<u8>>,
+) -> Option<Vec<When>> {
+    let name = |number: u32| {
+        let name = text(&table.names[number as usize])?;
+        // A condition `host=…` asks for a host, `!…` for what is not there.
+        let can_be_asked = name != "host" && !name.starts_with('!') && !name.contains('=');
+        can_be_asked.then_some(name)
+    };
+    let condition = |one: &Condition| match one {
+        Condition::Lacks(by) => Some(When::Lacks(name(*by)?)),
+        Condition::Has(by, value) => {
+            let value = text(&values(*by, *value)?)?;
+            Some(When::Has { param: name(*by)?, value })
+        }
+    };
+    if !cell.is_told {
+        return None;
+    }
+    cell.when.iter().map(condition).collect()
 }
 
 /// The name of a signal in rule files.

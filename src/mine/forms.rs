@@ -238,6 +238,7 @@ impl<'a> Shaper<'a> {
         let start = self.fired.len();
         let handler = self.handlers[link.path as usize];
         for param in self.table.params_of(link) {
+            let handler = self.table.splits.refine(self.table, link, param.name, handler);
             let reaches = |number: &&u16| candidates[**number as usize].reach.has(handler);
             let mut taken = self.plan.drops[param.name as usize].iter().find(reaches);
             if taken.is_none() && self.plan.has_defaults[param.name as usize] {

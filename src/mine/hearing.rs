@@ -58,7 +58,7 @@ impl<'a> Hearing<'a> {
         handlers: &'a [u32],
         calibration: &'a Calibration,
     ) -> Hearing<'a> {
-        let most = handlers.iter().max().map_or(0, |most| *most as usize + 1);
+        let most = most(table, handlers);
         Hearing {
             table,
             handlers,
@@ -72,7 +72,7 @@ impl<'a> Hearing<'a> {
             bench: Bench::default(),
             classes: None,
             trials: Vec::new(),
-            counter: Counter::new(table.contents, most),
+            counter: Counter::new(table.contents, most as usize),
             stale: Vec::new(),
             opening: None,
         }
@@ -144,8 +144,8 @@ impl<'a> Hearing<'a> {
 
     /// Does `reach` have no handler that `before` had not?
     fn reaches_less(&self, reach: &Reach, before: &Reach) -> bool {
-        let handlers = self.handlers.iter().max().map_or(0, |most| most + 1);
-        (0..handlers).all(|handler| !reach.has(handler) || before.has(handler))
+        (0..most(self.table, self.handlers))
+            .all(|handler| !reach.has(handler) || before.has(handler))
     }
 
     /// Hears candidates of which nothing is known.
@@ -218,12 +218,18 @@ impl<'a> Hearing<'a> {
         self.forms.fired_on(link).iter().any(|Fired { candidate, .. }| {
             let number = *candidate as usize;
             changed[number]
-                && !(self.heard[number] && self.candidates[number].reach.has(self.handler_of(link)))
+                && !(self.heard[number]
+                    && self.candidates[number].reach.has(self.handler_of(link, number)))
         })
     }
 
-    fn handler_of(&self, link: u32) -> u32 {
-        self.handlers[self.table.links[link as usize].path as usize]
+    /// The handler of a link as far as a candidate, by number, goes.
+    fn handler_of(&self, link: u32, candidate: usize) -> u32 {
+        let link = &self.table.links[link as usize];
+        match self.candidates[candidate].act.param() {
+            Some(name) => self.table.handler_for(link, name, self.handlers),
+            None => self.handlers[link.path as usize],
+        }
     }
 
     /// Judges the groups that links are in now, by `fresh` keys, or were in: there they are among
@@ -309,6 +315,11 @@ impl<'a> Hearing<'a> {
         }
         self.verdicts = verdicts;
     }
+}
+
+/// How many handlers there are, by path or by conditions.
+fn most(table: &Table, handlers: &[u32]) -> u32 {
+    handlers.iter().max().map_or(0, |most| most + 1).max(table.splits.handlers())
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 //! HOT: once per observation, then once per distinct URL and per parameter.
 
 use super::observation::Observation;
+use super::splits::Splits;
 use super::table::{Capture, Link, Map, Origin, Param, Rows, Signal, Span, Table, hash, map, mix};
 use crate::canonical::{Canonicalizer, Scratch};
 use crate::limits::{
@@ -160,6 +161,7 @@ fn finish(urls: Urls, seen: &[Seen], moves: &[(u32, u32)], signal: Signal) -> Ta
         contents: 0,
         moves: Vec::new(),
         signal,
+        splits: Splits::default(),
         observations: seen.len() as u64,
         left_out,
     };

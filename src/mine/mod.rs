@@ -8,6 +8,7 @@
 mod bounds;
 mod candidates;
 mod classes;
+mod conditions;
 mod constant;
 mod decay;
 mod emit;
@@ -27,6 +28,7 @@ mod select;
 mod signal;
 mod site;
 mod softly;
+mod splits;
 mod table;
 mod trials;
 mod versions;
@@ -45,7 +47,7 @@ use handlers::Handlers;
 use letters::Sections;
 use paths::PathAct;
 use priors::BAR;
-use screen::Screen;
+use screen::{Screen, Slots};
 use select::{Court, Judged};
 use signal::Calibration;
 use softly::{Soft, soften};
@@ -118,7 +120,7 @@ impl Miner {
     /// - Limits: those of `limits.rs`; a URL beyond them is left out, a site beyond them sampled.
     /// - Determinism: the result depends on the observations as a multiset.
     pub fn mine(&self, site: &str, observations: &[Observation<'_>]) -> SiteRules {
-        let table = Table::build(observations, &self.stage0);
+        let mut table = Table::build(observations, &self.stage0);
         let softs: Vec<Soft> = table.paths.iter().map(|path| soften(path)).collect();
         let plain: Vec<Vec<u8>> = softs.iter().map(Soft::plain).collect();
         let mut urls = vec![0; table.paths.len()];
@@ -127,7 +129,7 @@ impl Miner {
         }
         let handlers = Handlers::find(&plain, &urls);
         let mut calibration = Calibration::measure(&table);
-        let (judged, screen) = judge(&table, &softs, &handlers, &mut calibration);
+        let (judged, screen) = judge(&mut table, &softs, &handlers, &mut calibration);
         let text_of = |name: u32, value: u64| {
             let param = table.params.iter().find(|p| p.name == name && p.value == value)?;
             Some(table.bytes(param.text).to_vec())
@@ -162,7 +164,7 @@ impl Miner {
 }
 
 fn judge(
-    table: &Table,
+    table: &mut Table,
     softs: &[Soft],
     handlers: &Handlers,
     calibration: &mut Calibration,
@@ -172,7 +174,13 @@ fn judge(
     let controls = propose::controls(table, &votes, &natures);
     let controls = forms::forms(table, &handlers.of_path, &controls);
     recalibrate(table, None, &controls, calibration);
-    let screen = screen::screen(table, softs, &handlers.of_path, calibration);
+    let mut screen = screen::screen(table, softs, &handlers.of_path, calibration);
+    if table.signal == Signal::Digest && !calibration.confirms {
+        let slots = Slots { table, softs, handlers: &handlers.of_path, calibration };
+        let templates = handlers.templates.len();
+        table.splits = conditions::find(slots, &natures, &votes, &mut screen, templates);
+    }
+    let table = &*table;
     let proposed = |screen: &Screen, bar: f64| {
         let mut candidates: Vec<Candidate> = propose::places(table, &votes, screen, bar);
         candidates.extend(propose::parameters(&votes, screen, &natures, bar));

@@ -140,8 +140,8 @@ impl Court<'_> {
 
     /// The parameters of this name, each with its handler.
     fn params(&self, name: u32) -> impl Iterator<Item = (u32, &Param)> {
-        let each = self.table.links.iter().flat_map(|link| {
-            let handler = self.handlers[link.path as usize];
+        let each = self.table.links.iter().flat_map(move |link| {
+            let handler = self.table.handler_for(link, name, self.handlers);
             self.table.params_of(link).iter().map(move |param| (handler, param))
         });
         each.filter(move |(_, param)| param.name == name)

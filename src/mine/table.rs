@@ -9,6 +9,8 @@
 
 use std::collections::HashMap;
 
+use super::splits::Splits;
+
 /// Hash map with fixed keys. Inside one site only the site's own URLs can collide, results never
 /// depend on the order of a map, and the fingerprints that decide are 64 bits of `mix`.
 pub(super) type Map<K, V> = HashMap<K, V, ahash::RandomState>;
@@ -125,6 +127,8 @@ pub(super) struct Table {
     /// Permanent redirects between links of the site.
     pub(super) moves: Vec<(u32, u32)>,
     pub(super) signal: Signal,
+    /// Handlers that are split by conditions; none at first.
+    pub(super) splits: Splits,
     /// Observations that were taken in.
     pub(super) observations: u64,
     /// Links beyond the limit, left out by hash.
@@ -176,6 +180,13 @@ impl Table {
     /// The parameters of a link.
     pub(super) fn params_of(&self, link: &Link) -> &[Param] {
         &self.params[link.params.range()]
+    }
+
+    /// The handler of a link as far as the parameter `name` goes: that of its path, or one of the
+    /// cells that it is split into. `handlers` has one for each path.
+    #[inline]
+    pub(super) fn handler_for(&self, link: &Link, name: u32, handlers: &[u32]) -> u32 {
+        self.splits.refine(self, link, name, handlers[link.path as usize])
     }
 
     /// The captures of a link.

@@ -99,6 +99,15 @@ impl Hearing<'_> {
                 let all = places.iter().map(|place| &self.verdicts[*place as usize]);
                 all.filter(move |verdict| verdict.weight == weight)
             };
+            let (table, handlers) = (self.table, self.handlers);
+            let (splits, param) = (&table.splits, self.candidates[number].act.param());
+            let handler_of = |link: u32| {
+                let link = &table.links[link as usize];
+                match param {
+                    Some(name) => table.handler_for(link, name, handlers),
+                    None => handlers[link.path as usize],
+                }
+            };
             let mark = |link: u32| {
                 let mut fired = self.forms.fired_on(link).iter();
                 let of = fired.find(|fired| fired.candidate as usize == number);
@@ -109,9 +118,10 @@ impl Hearing<'_> {
             let counts = self.candidates[number].control || !in_blocks(looks);
             let unless_in_blocks = counts.then(|| said(Weight::UnlessInBlocks));
             let trial = said(Weight::Trial).chain(unless_in_blocks.into_iter().flatten());
-            let with_handlers = trial.map(|verdict| {
-                let path = self.table.links[verdict.pair.0 as usize].path;
-                (verdict, self.handlers[path as usize])
+            let with_handlers = trial.filter_map(|verdict| {
+                let handler = handler_of(verdict.pair.0);
+                let is_spent = splits.is_spent(handler, verdict.content);
+                (!is_spent).then_some((verdict, handler))
             });
             self.counter.count(trials, with_handlers, |verdict| {
                 if asked.is_empty() {
@@ -148,7 +158,7 @@ impl Hearing<'_> {
             for fired in self.forms.fired_on(link) {
                 let number = fired.candidate as usize;
                 if starts[number] < starts[number + 1] {
-                    marks[next[number] as usize] = (fired.mark, self.handler_of(link));
+                    marks[next[number] as usize] = (fired.mark, self.handler_of(link, number));
                     next[number] += 1;
                 }
             }
