@@ -2,9 +2,9 @@
 //!
 //! Where what was seen of a parameter alone neither holds nor fails under a handler, the handler is
 //! split for it by what another parameter says (`splits.rs`): by its values, or by whether it is
-//! there. Which one is chosen by half of the contents; rules under the cells are then tried as under
-//! any other handler, by the other half. So no rule is proved by what it was chosen for, and each
-//! is paid for among all candidates.
+//! there. Which one is chosen by half of the contents; rules under the cells are then tried as
+//! under any other handler, by the other half. So no rule is proved by what it was chosen for, and
+//! each is paid for among all candidates.
 //!
 //! A parameter that may be dropped itself is no condition: a rule would read what another writes.
 
@@ -12,21 +12,28 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::bounds::binomial_tail;
 use super::candidates::Act;
+use super::inquiry::VERSIONS_BAR;
 use super::priors::{BAR, Nature};
+use super::propose::VOTES_MIN;
 use super::screen::{Screen, Seen, Slots};
 use super::select::{CONTRADICTION, CONTRADICTION_OF_HANDLER, is_below};
 use super::splits::{Splits, is_for_choice};
-use super::table::Table;
+use super::table::{Link, Table};
 use super::trials::Tally;
 use super::votes::Votes;
 
-/// Fewest agreements of a slot that may be split, beside a disagreement. Reason: half of them choose.
+/// Fewest agreements of a slot that may be split. Reason: half of them choose.
 const GOOD_MIN: u64 = 16;
 
-/// Least share in percent of the groups that have a frequent value of a dispatcher. Under each value another program answers: one page that disagrees is enough to
-/// leave a rare value out.
-const DISPATCHER_MIN: usize = 90;
+/// How unlikely what was seen in a cell must be, if a rule that holds otherwise held there too.
+/// Reason: one page that is lost is enough to leave out a cell in which nothing agrees.
 const CONTRADICTION_OF_RARE: f64 = 0.06;
+
+/// URLs of a cell that are not to be merged unless something is seen of them.
+const UNPROVEN_MIN: u64 = 6;
+
+/// Least share in percent of what agrees that must stay in cells that can be told.
+const GOOD_SHARE_MIN: u64 = 75;
 
 /// Contents that must agree in a cell, among the half that chooses.
 const CONTENTS_MIN: usize = 8;
@@ -39,13 +46,13 @@ const VALUES_MAX: usize = 16;
 const VALUE_MIN: usize = 8;
 
 /// How often a cell is split again.
-const DEPTH_MAX: usize = 2;
+pub(super) const DEPTH_MAX: usize = 2;
 
 /// Most slots that are split, those with the most groups first.
 const SLOTS_MAX: usize = 64;
 
-/// Finds the splits of a site, and puts what was seen under their cells in the place of what was
-/// seen under the handlers that are split.
+/// Finds the splits of a site by what was seen of parameters alone, where that speaks against a
+/// rule for the whole of a handler.
 pub(super) fn find(
     slots: Slots<'_>,
     natures: &[Nature],
@@ -53,38 +60,110 @@ pub(super) fn find(
     screen: &mut Screen,
     handlers: usize,
 ) -> Splits {
-    let table = slots.table;
-    let mut splits = Splits::none(handlers, table.names.len());
+    let mut splits = Splits::none(handlers, slots.table.names.len());
     let asked = mixed(natures, votes, screen);
     if asked.is_empty() {
         return splits;
     }
     let mut seen = slots.seen(&asked);
     seen.sort_by_key(|one| (one.name, one.handler));
-    let search = Search { table, natures, votes, screen };
+    let search = Search { table: slots.table, natures, handlers: slots.handlers, votes, screen };
     for group in seen.chunk_by(|a, b| (a.name, a.handler) == (b.name, b.handler)) {
         let all: Vec<&Seen> = group.iter().collect();
         search.split(&mut splits, (group[0].name, group[0].handler), &all, DEPTH_MAX);
     }
-    for group in seen.chunk_by(|a, b| (a.name, a.handler) == (b.name, b.handler)) {
-        let (name, handler) = (group[0].name, group[0].handler);
-        if splits.cells_of(name, handler).is_empty() {
-            continue;
-        }
-        screen.params.remove(&(name, handler));
-        for one in group {
-            let cell = splits.refine(table, &table.links[one.link as usize], name, handler);
-            let tally = screen.params.entry((name, cell)).or_default();
-            tally.add(one.agree, one.same, one.high);
-        }
-    }
+    tell(&splits, slots.table, &seen, screen);
     splits
 }
 
-/// The slots, by name and handler, that may be split: a rule is asked for, and some of what was seen
-/// of it agrees, and some does not.
+/// Finds more splits among `heard`, what groups said about rules that hold, for [`local`] names: what
+/// speaks against one under a condition is left out. `None` if there is nothing to leave out.
+pub(super) fn leave_out(
+    slots: Slots<'_>,
+    natures: &[Nature],
+    votes: &Votes,
+    screen: &mut Screen,
+    heard: Vec<Seen>,
+) -> Option<Splits> {
+    let table = slots.table;
+    let mut splits = table.splits.clone();
+    let mut heard: Vec<(u32, Seen)> = heard
+        .into_iter()
+        .map(|one| {
+            let link = &table.links[one.link as usize];
+            (splits.refine(table, link, one.name, one.handler), one)
+        })
+        .collect();
+    heard.sort_by_key(|(handler, one)| (one.name, *handler));
+    let search = Search { table, natures, handlers: slots.handlers, votes, screen };
+    let mut new = BTreeSet::new();
+    for group in heard.chunk_by(|a, b| (a.0, a.1.name) == (b.0, b.1.name)) {
+        let (handler, Seen { name, handler: path, .. }) = group[0];
+        let all: Vec<&Seen> = group.iter().map(|(_, one)| one).collect();
+        let depth = splits.cell(handler).map_or(0, |cell| cell.when.len());
+        let Some((way, failing)) =
+            search.worst((name, handler), &all).filter(|_| depth < DEPTH_MAX)
+        else {
+            continue;
+        };
+        let cells = splits.split((name, handler), way.by, &way.values, false);
+        for (cell, fails) in cells.zip(failing) {
+            if fails {
+                splits.leave_out(cell);
+            }
+        }
+        new.insert((name, path));
+    }
+    if new.is_empty() {
+        return None;
+    }
+    let seen = slots.seen(&new);
+    for one in &seen {
+        let before = table.handler_for(&table.links[one.link as usize], one.name, slots.handlers);
+        screen.params.remove(&(one.name, before));
+    }
+    tell(&splits, table, &seen, screen);
+    Some(splits)
+}
+
+/// Those of `names` that stand under one handler on nearly all URLs that have them.
+pub(super) fn local(table: &Table, handlers: &[u32], names: &BTreeSet<u32>) -> BTreeSet<u32> {
+    let mut place = vec![None; table.names.len()];
+    names.iter().zip(0..).for_each(|(name, at)| place[*name as usize] = Some(at));
+    let mut urls: Vec<(u64, BTreeMap<u32, u64>)> = vec![Default::default(); names.len()];
+    for link in &table.links {
+        for param in table.params_of(link) {
+            if let Some(at) = place[param.name as usize] {
+                let (all, by_handler): &mut (u64, BTreeMap<u32, u64>) = &mut urls[at];
+                *all += 1;
+                *by_handler.entry(handlers[link.path as usize]).or_insert(0) += 1;
+            }
+        }
+    }
+    let is_local = |(all, by_handler): &(u64, BTreeMap<u32, u64>)| {
+        by_handler.values().any(|here| here * 10 >= all * 9)
+    };
+    let local = names.iter().zip(&urls).filter(|(_, urls)| is_local(urls));
+    local.map(|(name, _)| *name).collect()
+}
+
+/// Puts what was seen under cells in the place of what was seen under the handlers that are split.
+fn tell(splits: &Splits, table: &Table, seen: &[Seen], screen: &mut Screen) {
+    for one in seen {
+        let link = &table.links[one.link as usize];
+        let cell = splits.refine(table, link, one.name, one.handler);
+        if cell != one.handler {
+            screen.params.remove(&(one.name, one.handler));
+            let tally = screen.params.entry((one.name, cell)).or_default();
+            tally.add(one.agree, one.same, one.high);
+        }
+    }
+}
+
+/// The slots, by name and handler, that may be split: a rule is asked for, and some of what was
+/// seen of it agrees, but too little.
 fn mixed(natures: &[Nature], votes: &Votes, screen: &Screen) -> BTreeSet<(u32, u32)> {
-    let is_mixed = |tally: &Tally| tally.good >= GOOD_MIN && tally.bad() > 0;
+    let is_mixed = |tally: &Tally| tally.good >= GOOD_MIN && is_below(tally, BAR, CONTRADICTION);
     let is_open = |name: u32| {
         let nature = natures[name as usize];
         !(nature.listed || nature.guarded || nature.short) && votes.contains_key(&Act::Drop(name))
@@ -103,6 +182,7 @@ fn mixed(natures: &[Nature], votes: &Votes, screen: &Screen) -> BTreeSet<(u32, u
 struct Search<'a> {
     table: &'a Table,
     natures: &'a [Nature],
+    handlers: &'a [u32],
     votes: &'a Votes,
     screen: &'a Screen,
 }
@@ -113,67 +193,138 @@ struct Way {
     values: Vec<u64>,
 }
 
+/// How much of what is bad is left out, what is good stays, and URLs are left out.
+type Rank = (u64, u64, u64);
+
+/// What was seen in a cell: trials, and the contents that agreed.
+type InCell = (Tally, BTreeSet<u32>);
+
 impl Search<'_> {
     /// Splits a slot, and its cells once more, as long as that explains what was seen.
     fn split(&self, splits: &mut Splits, slot: (u32, u32), all: &[&Seen], depth: usize) {
-        let mut whole = Tally::default();
-        all.iter().for_each(|one| whole.add(one.agree, one.same, one.high));
-        if depth == 0 || whole.good < GOOD_MIN || whole.bad() == 0 {
+        let whole = sum(all);
+        if depth == 0 || whole.good < GOOD_MIN || !is_below(&whole, BAR, CONTRADICTION) {
             return;
         }
-        // What is believed as a whole only loses cells: nothing is proved by the choice.
-        let is_chosen = is_below(&whole, BAR, CONTRADICTION);
-        let Some(way) = self.best(slot, all, is_chosen) else { return };
-        let cells = splits.split(slot, way.by, &way.values, is_chosen);
-        for cell in cells {
-            let number = |one: &Seen| {
+        let Some(way) = self.best(slot.0, all) else { return };
+        for cell in splits.split(slot, way.by, &way.values, true) {
+            let is_inside = |one: &&Seen| {
                 let link = &self.table.links[one.link as usize];
-                splits.refine(self.table, link, slot.0, splits.path_of(cell))
+                splits.refine(self.table, link, slot.0, one.handler) == cell
             };
-            let inside: Vec<&Seen> =
-                all.iter().copied().filter(|one| number(one) == cell).collect();
+            let inside: Vec<&Seen> = all.iter().copied().filter(is_inside).collect();
+            // Not even pages with versions would say so.
+            if is_below(&sum(&inside), VERSIONS_BAR, 0.05) {
+                splits.leave_out(cell);
+            }
             self.split(splits, (slot.0, cell), &inside, depth - 1);
         }
     }
 
-    /// The way that keeps the most agreements in cells that hold, where others clearly fail.
-    fn best(&self, slot: (u32, u32), all: &[&Seen], is_chosen: bool) -> Option<Way> {
+    /// The way that keeps the most agreements in cells that hold, where others clearly fail, by the
+    /// half of the contents that chooses.
+    fn best(&self, name: u32, all: &[&Seen]) -> Option<Way> {
         let half: Vec<&Seen> =
-            all.iter().copied().filter(|one| !is_chosen || is_for_choice(one.content)).collect();
-        // By parameter: groups that have it, and those with each value.
-        let mut present: BTreeMap<u32, BTreeMap<u64, usize>> = BTreeMap::new();
-        for one in &half {
-            for param in self.table.params_of(&self.table.links[one.link as usize]) {
-                *present.entry(param.name).or_default().entry(param.value).or_insert(0) += 1;
-            }
-        }
-        let handler = all.first()?.handler;
-        present.retain(|by, _| *by != slot.0 && self.may_decide(*by, handler));
-        let mut names: Vec<(usize, u32)> =
-            present.iter().map(|(by, values)| (values.values().sum(), *by)).collect();
-        names.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
+            all.iter().copied().filter(|one| is_for_choice(one.content)).collect();
+        let fails = |seen: &InCell| is_below(&seen.0, BAR, CONTRADICTION_OF_HANDLER);
+        let holds = |(tally, contents): &InCell| {
+            contents.len() >= CONTENTS_MIN && !is_below(tally, BAR, 0.05)
+        };
         let mut best: Option<(u64, Way)> = None;
-        for (_, by) in names.into_iter().take(CANDIDATES_MAX) {
-            let mut values: Vec<(usize, u64)> =
-                present[&by].iter().map(|(value, groups)| (*groups, *value)).collect();
-            values.retain(|(groups, _)| *groups >= VALUE_MIN);
-            values.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
-            values.truncate(VALUES_MAX);
-            let frequent: usize = values.iter().map(|(groups, _)| groups).sum();
-            let is_dispatcher = frequent * 100 >= half.len() * DISPATCHER_MIN;
-            let mut values: Vec<u64> = values.into_iter().map(|(_, value)| value).collect();
-            values.sort_unstable();
-            // Where the whole is believed, a rare value can only leave it: nothing is proved by that.
-            let rare_may_fail = is_dispatcher && !is_chosen;
-            // Without values there is less to choose from, so it comes first.
-            for values in [Vec::new(), values] {
-                let gain = self.gain(&half, by, &values, rare_may_fail);
-                if gain > best.as_ref().map_or(0, |(gain, _)| *gain) {
-                    best = Some((gain, Way { by, values }));
-                }
+        let links: Vec<u32> = half.iter().map(|one| one.link).collect();
+        for way in self.ways(name, all[0].handler, &links, VALUE_MIN) {
+            let cells = self.cells(&half, &way);
+            let (_, told) = cells.split_last()?;
+            let good = told.iter().filter(|seen| holds(seen)).map(|(tally, _)| tally.good);
+            let gain: u64 = if cells.iter().any(fails) { good.sum() } else { 0 };
+            if gain > best.as_ref().map_or(0, |(gain, _)| *gain) {
+                best = Some((gain, way));
             }
         }
         best.map(|(_, way)| way)
+    }
+
+    /// The way that has the most of what is bad in cells that fail, with which of its cells do. A
+    /// rule only leaves these: nothing is proved by the choice, so all that was seen chooses.
+    ///
+    /// Only of parameters that stand under one handler: these are there to do something, so they
+    /// must be seen to say nothing in every cell. What says nothing stands all over a site, more
+    /// often than not, and every page of it that changes would be taken for a condition.
+    fn worst(&self, slot: (u32, u32), all: &[&Seen]) -> Option<(Way, Vec<bool>)> {
+        let whole = sum(all);
+        let urls = self.urls(slot, all[0].handler);
+        if whole.good == 0 {
+            return None;
+        }
+        let fails = |tally: &Tally, urls: u64| {
+            let rate = BAR * tally.mean_same();
+            let is_rare = binomial_tail(tally.good, tally.trials, rate) < CONTRADICTION_OF_RARE;
+            match tally.good {
+                0 => tally.bad() > 0 || urls >= UNPROVEN_MIN,
+                _ => tally.bad() > 0 && is_rare,
+            }
+        };
+        let mut worst: Option<(Rank, (Way, Vec<bool>))> = None;
+        for way in self.ways(slot.0, all[0].handler, &urls, 1) {
+            let cells = self.cells(all, &way);
+            let mut urls_of = vec![0; cells.len()];
+            for link in &urls {
+                urls_of[self.cell(*link, &way)] += 1;
+            }
+            let each = || cells.iter().zip(&urls_of);
+            let failing: Vec<bool> = each().map(|((tally, _), urls)| fails(tally, *urls)).collect();
+            let out = || each().zip(&failing).filter(|(_, fails)| **fails);
+            let bad: u64 = out().map(|(((tally, _), _), _)| tally.bad()).sum();
+            let unproven: u64 = out().map(|((_, urls), _)| *urls).sum();
+            let told = each().zip(&failing).take(cells.len() - 1).filter(|(_, fails)| !**fails);
+            let good: u64 = told.map(|(((tally, _), _), _)| tally.good).sum();
+            let rank = (bad, good, unproven);
+            let is_worse = worst.as_ref().is_none_or(|(before, _)| rank > *before);
+            if failing.contains(&true) && good * 100 >= whole.good * GOOD_SHARE_MIN && is_worse {
+                worst = Some((rank, (way, failing)));
+            }
+        }
+        worst.map(|(_, found)| found)
+    }
+
+    /// The URLs of a slot that have its parameter; `handler` is that of their path.
+    fn urls(&self, (name, slot): (u32, u32), handler: u32) -> Vec<u32> {
+        let has = |link: &Link| self.table.params_of(link).iter().any(|param| param.name == name);
+        let is_here = |link: &Link| {
+            self.handlers[link.path as usize] == handler
+                && self.table.splits.refine(self.table, link, name, handler) == slot
+        };
+        let links = (0..).zip(&self.table.links);
+        links.filter(|(_, link)| is_here(link) && has(link)).map(|(number, _)| number).collect()
+    }
+
+    /// The ways that are tried: by the parameters that most groups have, first by whether they are
+    /// there, then by their frequent values too.
+    fn ways(&self, name: u32, handler: u32, links: &[u32], value_min: usize) -> Vec<Way> {
+        let mut present: BTreeMap<u32, BTreeMap<u64, usize>> = BTreeMap::new();
+        for link in links {
+            for param in self.table.params_of(&self.table.links[*link as usize]) {
+                *present.entry(param.name).or_default().entry(param.value).or_insert(0) += 1;
+            }
+        }
+        present.retain(|by, _| *by != name && self.may_decide(*by, handler));
+        let mut names: Vec<(usize, u32)> =
+            present.iter().map(|(by, values)| (values.values().sum(), *by)).collect();
+        names.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
+        let mut ways = Vec::new();
+        for (_, by) in names.into_iter().take(CANDIDATES_MAX) {
+            ways.push(Way { by, values: Vec::new() });
+            let mut values: Vec<(usize, u64)> =
+                present[&by].iter().map(|(value, groups)| (*groups, *value)).collect();
+            let few = values.len() <= VALUES_MAX;
+            values.retain(|(groups, _)| *groups >= if few { value_min } else { VALUE_MIN });
+            values.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
+            values.truncate(VALUES_MAX);
+            if !values.is_empty() {
+                ways.push(Way { by, values: values.into_iter().map(|(_, value)| value).collect() });
+            }
+        }
+        ways
     }
 
     /// May a parameter decide what others say? Not one that may be dropped itself, or has a value
@@ -184,43 +335,121 @@ impl Search<'_> {
             return false;
         }
         let tally = self.screen.params.get(&(by, handler)).copied().unwrap_or_default();
-        let asked = self.votes.contains_key(&Act::Drop(by));
+        let asked = self.votes.get(&Act::Drop(by)).is_some_and(|count| *count >= VOTES_MIN);
         let fails = is_below(&tally, BAR, CONTRADICTION_OF_HANDLER);
-        let defaults = (Act::Default(by, 0), Act::Default(by, u64::MAX));
-        let has_default = self.votes.range(defaults.0..=defaults.1).next().is_some();
+        let (first, last) = (Act::Default(by, 0), Act::Default(by, u64::MAX));
+        let has_default = self.votes.range(first..=last).any(|(_, count)| *count >= VOTES_MIN);
         (!asked || fails) && !has_default
     }
 
-    /// How many agreements are in cells that hold; 0 where no cell clearly fails.
-    fn gain(&self, half: &[&Seen], by: u32, values: &[u64], rare_may_fail: bool) -> u64 {
-        let mut cells: BTreeMap<Option<Option<u64>>, (Tally, BTreeSet<u32>)> = BTreeMap::new();
-        for one in half {
-            let params = self.table.params_of(&self.table.links[one.link as usize]);
-            let cell = match params.iter().find(|param| param.name == by) {
-                None => Some(None),
-                Some(param) if values.contains(&param.value) => Some(Some(param.value)),
-                Some(_) => None,
-            };
-            let (tally, contents) = cells.entry(cell).or_default();
+    /// What was seen in the cells of a way, in the order in which [`Splits::split`] numbers them.
+    fn cells(&self, all: &[&Seen], way: &Way) -> Vec<InCell> {
+        let mut cells = vec![InCell::default(); way.values.len() + 2];
+        for one in all {
+            let (tally, contents) = &mut cells[self.cell(one.link, way)];
             tally.add(one.agree, one.same, one.high);
             if one.agree {
                 contents.insert(one.content);
             }
         }
-        let fails = |tally: &Tally| {
-            let rate = BAR * tally.mean_same();
-            is_below(tally, BAR, CONTRADICTION_OF_HANDLER)
-                || rare_may_fail
-                    && tally.bad() > 0
-                    && binomial_tail(tally.good, tally.trials, rate) < CONTRADICTION_OF_RARE
-        };
-        if !cells.values().any(|(tally, _)| fails(tally)) {
-            return 0;
+        cells
+    }
+
+    /// The place of the cell of a link in a way.
+    fn cell(&self, link: u32, way: &Way) -> usize {
+        let mut params = self.table.params_of(&self.table.links[link as usize]).iter();
+        match params.find(|param| param.name == way.by) {
+            None => way.values.len(),
+            Some(param) => {
+                let value = way.values.iter().position(|value| *value == param.value);
+                value.unwrap_or(way.values.len() + 1)
+            }
         }
-        let holds = |(tally, contents): &(Tally, BTreeSet<u32>)| {
-            contents.len() >= CONTENTS_MIN && !is_below(tally, BAR, 0.05)
+    }
+}
+
+fn sum(all: &[&Seen]) -> Tally {
+    let mut sum = Tally::default();
+    all.iter().for_each(|one| sum.add(one.agree, one.same, one.high));
+    sum
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::canonical::{DustRule, Status};
+    use crate::mine::table::mix;
+    use crate::mine::tests::mined;
+
+    const TABS: [&str; 4] = ["info", "notes", "photos", "links"];
+
+    /// One of four tabs for each of some pages, and none; `of` tells whether tabs are pages.
+    fn tabs(rows: &mut Vec<(String, String)>, start: &str, pages: u64, of: bool) {
+        for page in 0..pages {
+            for tab in ["", TABS[mix(page) as usize % 4]] {
+                let url = format!("http://a.test{start}&nid={page}");
+                let url = if tab.is_empty() { url } else { format!("{url}&tab={tab}") };
+                let shown = if of { tab } else { "" };
+                rows.push((url, format!("{start} {page} {shown}")));
+            }
+        }
+    }
+
+    fn about_tabs(rows: &[(String, String)]) -> Vec<String> {
+        let rules = mined(rows).rules;
+        let is_it =
+            |rule: &&DustRule| rule.status == Status::Auto && rule.kind.title() == "drop-param tab";
+        let text = |rule: &DustRule| {
+            let when: Vec<String> = rule.scope.when.iter().map(ToString::to_string).collect();
+            let (path, except) = (&rule.scope.path, rule.scope.except.join(" "));
+            format!("at {path} except {except} when {}", when.join(" and "))
         };
-        let told = cells.iter().filter(|(cell, _)| cell.is_some()).map(|(_, seen)| seen);
-        told.filter(|seen| holds(seen)).map(|(tally, _)| tally.good).sum()
+        let mut all: Vec<String> = rules.iter().filter(is_it).map(text).collect();
+        all.sort();
+        all
+    }
+
+    #[test]
+    fn under_some_actions() {
+        let mut rows = Vec::new();
+        tabs(&mut rows, "/portal.php?action=view", 120, false);
+        tabs(&mut rows, "/portal.php?action=show", 90, false);
+        tabs(&mut rows, "/portal.php?action=faq", 90, true);
+        let at = "at /portal.php except  when action=";
+        assert_eq!(about_tabs(&rows), [format!("{at}show"), format!("{at}view")]);
+        rows.reverse();
+        assert_eq!(about_tabs(&rows).len(), 2, "in any order");
+        rows.retain(|(url, _)| !url.contains("action=faq"));
+        assert_eq!(about_tabs(&rows), ["at  except  when "], "nothing speaks against it");
+    }
+
+    #[test]
+    fn where_another_is_not_there() {
+        let mut rows = Vec::new();
+        tabs(&mut rows, "/chart.php?kind=x", 150, false);
+        for against in ["year", "mean", "plan"] {
+            tabs(&mut rows, &format!("/chart.php?kind=x&against={against}"), 20, true);
+        }
+        assert_eq!(about_tabs(&rows), ["at /chart.php except  when !against"]);
+    }
+
+    #[test]
+    fn a_rare_action_is_left_out() {
+        // Of 160 groups one speaks against the rule: it would hold without a condition.
+        let mut rows = Vec::new();
+        tabs(&mut rows, "/portal.php?action=view", 160, false);
+        tabs(&mut rows, "/portal.php?action=faq", 1, true);
+        assert_eq!(about_tabs(&rows), ["at /portal.php except  when action=view"]);
+    }
+
+    #[test]
+    fn no_condition_explains_chance() {
+        let mut rows = Vec::new();
+        tabs(&mut rows, "/portal.php?action=view", 200, false);
+        for (at, (url, digest)) in rows.iter_mut().enumerate() {
+            if mix(at as u64).is_multiple_of(4) {
+                digest.push_str(url);
+            }
+        }
+        assert_eq!(about_tabs(&rows), Vec::<String>::new());
     }
 }

@@ -16,6 +16,7 @@ mod forms;
 mod groups;
 mod handlers;
 mod hearing;
+mod inquiry;
 mod intake;
 mod letters;
 mod noise;
@@ -41,19 +42,14 @@ pub use table::Signal;
 use std::collections::BTreeMap;
 
 use crate::canonical::{Canonicalizer, DustRule, Guard, Profile, Trap};
-use candidates::{Act, Candidate};
-use forms::Forms;
+use candidates::Act;
 use handlers::Handlers;
-use letters::Sections;
-use paths::PathAct;
-use priors::BAR;
-use screen::{Screen, Slots};
-use select::{Court, Judged};
+use screen::Screen;
+use select::Judged;
 use signal::Calibration;
 use softly::{Soft, soften};
 use table::Table;
 use trials::Tally;
-use versions::Versions;
 
 /// Mines rules, site by site. Shared by all threads.
 #[derive(Debug)]
@@ -129,7 +125,7 @@ impl Miner {
         }
         let handlers = Handlers::find(&plain, &urls);
         let mut calibration = Calibration::measure(&table);
-        let (judged, screen) = judge(&mut table, &softs, &handlers, &mut calibration);
+        let (judged, screen) = inquiry::judge(&mut table, &softs, &handlers, &mut calibration);
         let text_of = |name: u32, value: u64| {
             let param = table.params.iter().find(|p| p.name == name && p.value == value)?;
             Some(table.bytes(param.text).to_vec())
@@ -162,122 +158,6 @@ impl Miner {
         }
     }
 }
-
-fn judge(
-    table: &mut Table,
-    softs: &[Soft],
-    handlers: &Handlers,
-    calibration: &mut Calibration,
-) -> (Vec<Judged>, Screen) {
-    let votes = votes::collect(table, softs, calibration);
-    let natures = priors::natures(table);
-    let controls = propose::controls(table, &votes, &natures);
-    let controls = forms::forms(table, &handlers.of_path, &controls);
-    recalibrate(table, None, &controls, calibration);
-    let mut screen = screen::screen(table, softs, &handlers.of_path, calibration);
-    if table.signal == Signal::Digest && !calibration.confirms {
-        let slots = Slots { table, softs, handlers: &handlers.of_path, calibration };
-        let templates = handlers.templates.len();
-        table.splits = conditions::find(slots, &natures, &votes, &mut screen, templates);
-    }
-    let table = &*table;
-    let proposed = |screen: &Screen, bar: f64| {
-        let mut candidates: Vec<Candidate> = propose::places(table, &votes, screen, bar);
-        candidates.extend(propose::parameters(&votes, screen, &natures, bar));
-        candidates.sort_by(|a, b| a.act.cmp(&b.act));
-        candidates
-    };
-    let sections = Sections { handlers, softs };
-    let (handlers, natures) = (handlers.of_path.as_slice(), natures.as_slice());
-    let court = |calibration, by_classes| Court {
-        table,
-        sections,
-        handlers,
-        calibration,
-        natures,
-        by_classes,
-    };
-    let candidates = proposed(&screen, BAR);
-    let opening = forms::forms(table, handlers, &candidates);
-    // Where pages do not agree with themselves, there is a second hearing.
-    let again = (!calibration.is_steady()).then(|| opening.clone());
-    let before = calibration.clone();
-    let first = court(&before, false);
-    let mut hearing = first.hearing().opened_by(Some(opening));
-    let mut judged = first.judge(&mut hearing, candidates.clone());
-    if !calibration.is_steady() {
-        // How far they do not is measured anew, page by page, now that it is known which URLs are
-        // likely to be one.
-        let likely: Vec<Candidate> = judged.into_iter().map(|one| one.candidate).collect();
-        let pages = hearing.keys(&likely).unwrap_or_else(|| keys(table, handlers, &likely));
-        recalibrate(table, Some(&pages), &controls, calibration);
-        let second = court(calibration, false);
-        let mut hearing = second.hearing().opened_by(again);
-        judged = second.judge(&mut hearing, candidates);
-    }
-    if calibration.confirms || table.signal != Signal::Digest {
-        return (judged, screen);
-    }
-    // What pages with versions hide from a look at two URLs is tried once more, beside what holds.
-    let (held, failed): (Vec<Judged>, Vec<Judged>) =
-        judged.into_iter().partition(|one| one.holds && !one.prior.guarded);
-    let settled = |one: &Judged| Candidate { settled: true, ..one.candidate.clone() };
-    let mut new = proposed(&screen, VERSIONS_BAR);
-    // Letters come with the sections that single looks keep from folding.
-    new.retain(|one| one.act != Act::Path(PathAct::FoldCase));
-    new.extend(failed.iter().filter(|one| may_fold(one)).map(|one| one.candidate.clone()));
-    for one in &mut new {
-        one.control = versions::is_control(table, natures, &one.act);
-    }
-    let candidates = propose::beside(held.iter().map(settled).collect(), new);
-    let mut judged = held;
-    if candidates.iter().any(|one| !one.settled) {
-        let third = court(calibration, true);
-        let again = third.judge(&mut third.hearing(), candidates);
-        judged.extend(again.into_iter().filter(|one| !one.candidate.settled && one.holds));
-    }
-    let is_new = |one: &Judged| judged.iter().all(|other| other.candidate.act != one.candidate.act);
-    let failed: Vec<Judged> = failed.into_iter().filter(is_new).collect();
-    judged.extend(failed);
-    judged.sort_by(|a, b| a.candidate.act.cmp(&b.candidate.act));
-    (judged, screen)
-}
-
-/// Measures what equal contents are worth: by recaptures, page by page if it is known which `pages`
-/// the links are likely to be, and by the URLs under the `controls`.
-fn recalibrate(
-    table: &Table,
-    pages: Option<&[u64]>,
-    controls: &Forms,
-    calibration: &mut Calibration,
-) {
-    let before = calibration.clone().with(Versions::ONE);
-    let measured = match pages {
-        Some(pages) => before.by_pages(table, pages),
-        None => before,
-    };
-    let versions = versions::measure(table, &measured, controls);
-    *calibration = measured.with(versions);
-}
-
-/// The keys of all links under `candidates`.
-fn keys(table: &Table, handlers: &[u32], candidates: &[Candidate]) -> Vec<u64> {
-    let mut keys = vec![0; table.links.len()];
-    for (key, link) in &forms::forms(table, handlers, candidates).keys {
-        keys[*link as usize] = *key;
-    }
-    keys
-}
-
-/// Is it the case of paths, with nothing against it that could not be left out?
-fn may_fold(one: &Judged) -> bool {
-    one.candidate.act == Act::Path(PathAct::FoldCase)
-        && one.everywhere
-        && !select::is_below(&one.trials.all, VERSIONS_BAR, select::CONTRADICTION)
-}
-
-/// The least rate of agreement of single URLs at which pages with versions may still be one.
-const VERSIONS_BAR: f64 = 0.6;
 
 /// Is a candidate worth telling?
 fn is_told(one: &Judged) -> bool {

@@ -33,6 +33,11 @@ pub(super) struct Prior {
 }
 
 impl Prior {
+    /// Is it of a kind of which more is known than what its site shows?
+    pub(super) fn is_known(&self) -> bool {
+        self.belief != PLAIN
+    }
+
     /// Is it of a kind that holds on most sites where anything speaks for it?
     pub(super) fn is_usual(&self) -> bool {
         self.belief == USUAL

@@ -14,7 +14,7 @@ use super::votes::Votes;
 use crate::limits::MINE_CANDIDATES_MAX;
 
 /// Contents that must ask for a candidate before it is tried.
-const VOTES_MIN: u32 = 3;
+pub(super) const VOTES_MIN: u32 = 3;
 
 /// Most prefixes, templates and session shapes that are tried, each.
 const TEXTS_MAX: usize = 6;

@@ -358,7 +358,7 @@ fn unknown(trials: &Trials) -> BTreeSet<u32> {
 }
 
 /// A reach without these handlers.
-fn without(reach: Reach, handlers: &BTreeSet<u32>) -> Reach {
+pub(super) fn without(reach: Reach, handlers: &BTreeSet<u32>) -> Reach {
     match reach {
         _ if handlers.is_empty() => reach,
         Reach::All => Reach::Except(handlers.clone()),

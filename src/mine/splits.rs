@@ -1,4 +1,5 @@
-//! Handlers split for one parameter, by what another parameter says: the cells that conditions name.
+//! Handlers split for one parameter, by what another parameter says: the cells that conditions
+//! name.
 //!
 //! ```text
 //! tab, /portal.php ──┬─ action=view    cell 7    `when = ["action=view"]`
@@ -9,6 +10,8 @@
 //!
 //! A cell is a handler like all others to whoever judges: it has a number beyond those of the
 //! paths. What is not split has the handler of its path.
+
+use std::collections::BTreeSet;
 
 use super::table::{Link, Table};
 
@@ -30,6 +33,8 @@ pub(super) struct Cell {
     pub(super) when: Vec<Condition>,
     /// Is that all that tells them from other cells? Not of those that fit no condition.
     pub(super) is_told: bool,
+    /// Was it seen to be where the parameter matters, so that nothing is tried there?
+    pub(super) is_out: bool,
     /// Was it chosen by half of what was seen? Then only the other half may prove something.
     pub(super) is_chosen: bool,
 }
@@ -84,6 +89,7 @@ impl Splits {
                 handler: path,
                 when: when.iter().copied().chain(condition).collect(),
                 is_told: is_told && condition.is_some(),
+                is_out: false,
                 is_chosen,
             });
             self.first + self.cells.len() as u32 - 1
@@ -94,6 +100,23 @@ impl Splits {
         self.splits.push(Split { name, handler, by, values, lacking, others });
         self.is_split[name as usize] = true;
         start..others + 1
+    }
+
+    /// Nothing is tried in the cell `handler` any more.
+    pub(super) fn leave_out(&mut self, handler: u32) {
+        let number = handler.checked_sub(self.first).map(|at| at as usize);
+        if let Some(cell) = number.and_then(|at| self.cells.get_mut(at)) {
+            cell.is_out = true;
+        }
+    }
+
+    /// The cells in which nothing is tried for the parameter `name`.
+    pub(super) fn left_out(&self, name: u32) -> BTreeSet<u32> {
+        let of_name = self.splits.iter().filter(|one| one.name == name);
+        let cells = of_name.flat_map(|one| {
+            one.values.iter().map(|(_, cell)| *cell).chain([one.lacking, one.others])
+        });
+        cells.filter(|cell| self.cell(*cell).is_some_and(|cell| cell.is_out)).collect()
     }
 
     /// How many handlers there are, cells included.
@@ -196,13 +219,15 @@ mod tests {
         assert_eq!(urls.map(number), [7, 4, 6, 5, 6, 8]);
         assert_eq!(splits.refine(&table, &table.links[0], a, 0), 0, "not split for `a`");
         assert_eq!(splits.cells_of(s, 0), [4, 5, 6, 7, 8]);
-        assert_eq!(splits.cells_of(a, 0), []);
+        assert!(splits.cells_of(a, 0).is_empty());
         assert_eq!((splits.handlers(), splits.path_of(8), splits.path_of(2)), (9, 0, 2));
         let when = |handler| splits.cell(handler).map(|cell| (cell.when.clone(), cell.is_told));
         let first = Condition::Has(a, one);
         assert_eq!(when(7), Some((vec![first, Condition::Lacks(b)], true)));
         assert_eq!(when(8), Some((vec![first], false)));
         assert_eq!(when(2), None);
+        splits.leave_out(8);
+        assert_eq!((splits.left_out(s), splits.left_out(a)), ([8].into(), [].into()));
         let spent = (0..100).filter(|content| splits.is_spent(7, *content)).count();
         assert!((30..70).contains(&spent), "{spent}");
         assert!((0..100).all(|content| !splits.is_spent(4, content)));

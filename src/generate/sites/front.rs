@@ -99,7 +99,8 @@ impl Front {
         page
     }
 
-    /// The parameter that says nothing on a page that is asked for with these, and by which feature.
+    /// The parameter that says nothing on a page that is asked for with these, and by which
+    /// feature.
     pub(super) fn silent(&self, query: &[(&str, String)]) -> Option<(Feature, &'static str)> {
         let value = |wanted: &str| query.iter().find(|(name, _)| *name == wanted);
         if let Some((_, action)) = value(self.action_param) {

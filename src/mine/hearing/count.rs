@@ -2,10 +2,13 @@
 //!
 //! HOT: once per verdict on a candidate whose trials are stale.
 
-use super::super::candidates::Candidate;
+use std::collections::BTreeSet;
+
+use super::super::candidates::{Act, Candidate};
 use super::super::classes::in_blocks;
 use super::super::forms::Shaper;
 use super::super::groups::{Measure, Verdict, Weight};
+use super::super::screen::Seen;
 use super::super::trials::{Trials, large_values, unproven};
 use super::Hearing;
 
@@ -66,6 +69,25 @@ impl Hearing<'_> {
             }
         }
         None
+    }
+
+    /// What each group said about parameters of these names, with any value or with one.
+    pub(in crate::mine) fn seen(&self, names: &BTreeSet<u32>) -> Vec<Seen> {
+        let dropped = |number: usize| match self.candidates[number].act {
+            Act::Drop(name) | Act::Default(name, _) => {
+                (self.heard[number] && names.contains(&name)).then_some(name)
+            }
+            _ => None,
+        };
+        let each = self.groups.iter().flat_map(|group| &self.verdicts[group.verdicts.range()]);
+        let trials = each.filter(|verdict| verdict.weight != Weight::Look);
+        let seen = trials.filter_map(|verdict| {
+            let Verdict { agree, content, same, high, pair: (link, _), .. } = *verdict;
+            let name = dropped(verdict.candidate as usize)?;
+            let handler = self.handlers[self.table.links[link as usize].path as usize];
+            Some(Seen { name, link, handler, agree, content, same, high })
+        });
+        seen.collect()
     }
 
     /// Counts the verdicts on all candidates whose trials are stale, and the agreements about those

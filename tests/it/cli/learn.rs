@@ -23,6 +23,34 @@ fn rules_depend_on_neither_threads_nor_order() {
     assert_eq!(dir.run("learn back.log").quiet().out(), rules);
 }
 
+/// Front controllers: rules with conditions, which lose no page.
+#[test]
+fn conditions_are_learned_and_judged() {
+    let dir = Dir::new();
+    dir.run(
+        "generate site --preset cms --sites 2 --urls 4000 --seed 2 --only \
+         dispatcher,conditional,session-query,param-order --noise 0 --to crawllog -o crawl.log \
+         --truth truth.tsv",
+    )
+    .quiet();
+    let run = dir.run("learn -j1 -o rules.toml --evaluate truth.tsv crawl.log").exits(0);
+    let told = run.told();
+    let rules = dir.text("rules.toml");
+    assert!(rules.contains("when = ["), "{rules}");
+    let learned = told.split("\\nlearned").nth(1).unwrap_or_default();
+    assert!(learned.contains("  0 of 2"), "sites with loss: {told}");
+    assert_eq!(dir.run("learn -j2 crawl.log").out(), rules);
+    let text = dir.text("crawl.log");
+    let mut lines: Vec<&str> = text.lines().collect();
+    lines.reverse();
+    dir.put("back.log", lines.join("\n"));
+    assert_eq!(dir.run("learn back.log").out(), rules);
+    let forms = dir.run("canon -p rfc3986 --rules rules.toml crawl.log").quiet().out();
+    dir.put("forms.txt", forms.clone());
+    let again = dir.run("canon -p rfc3986 --rules rules.toml -f lines forms.txt").quiet().out();
+    assert!(again == forms, "twice is the same as once");
+}
+
 #[test]
 fn rules_do_not_depend_on_memory() {
     let dir = Dir::new();
