@@ -21,20 +21,27 @@ pub(super) enum Act {
     Default(u32, u64),
     /// The order of parameters says nothing.
     Order,
+    /// Of the parameter of this number the first value (its hash) is the same as the second.
+    Value(u32, u64, u64),
+    /// Under this handler no parameter says anything but those of these numbers.
+    Keep(u32, Vec<u32>),
 }
 
 impl Act {
     /// The parameter that it is about, by number.
     pub(super) fn param(&self) -> Option<u32> {
         match self {
-            Act::Drop(name) | Act::Default(name, _) => Some(*name),
+            Act::Drop(name) | Act::Default(name, _) | Act::Value(name, ..) => Some(*name),
             _ => None,
         }
     }
 
     /// May it be narrowed to handlers?
     pub(super) fn is_scoped(&self) -> bool {
-        matches!(self, Act::Drop(_) | Act::Default(..) | Act::Path(PathAct::FoldCase))
+        matches!(
+            self,
+            Act::Drop(_) | Act::Default(..) | Act::Value(..) | Act::Path(PathAct::FoldCase)
+        )
     }
 }
 

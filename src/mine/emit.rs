@@ -6,6 +6,7 @@ use super::candidates::{Act, Candidate, Reach};
 use super::handlers::Handlers;
 use super::letters::heads;
 use super::paths::{PathAct, Shape};
+use super::priors::{COUNTERS, GUARDED};
 use super::select::Judged;
 use super::splits::{Cell, Condition};
 use super::table::{Signal, Table};
@@ -40,7 +41,7 @@ pub(super) fn rules(
                 kind: kind.clone(),
                 status,
                 evidence: Some(evidence(table, judged)),
-                note: String::new(),
+                note: note(judged),
             });
         }
     }
@@ -241,8 +242,33 @@ fn kinds(
             Kind::DefaultParam { param: name(number)?, value: text(&values(*number, *value)?)? }
         }
         Act::Order => Kind::OrderFree,
+        Act::Value(number, from, to) => Kind::AliasValue {
+            param: name(number)?,
+            from: text(&values(*number, *from)?)?,
+            to: text(&values(*number, *to)?)?,
+        },
+        Act::Keep(_, kept) => Kind::KeepOnly {
+            params: kept_names(kept.iter().map(name).collect::<Option<Vec<String>>>()?),
+        },
     };
     Some(vec![kind])
+}
+
+/// Names that are kept, with those that matter on most sites; in byte order.
+fn kept_names(mut names: Vec<String>) -> Vec<String> {
+    let usual = GUARDED.iter().chain(&COUNTERS).map(|name| String::from_utf8_lossy(name));
+    names.extend(usual.map(|name| name.into_owned()));
+    names.sort();
+    names.dedup();
+    names
+}
+
+/// What is to be known of the figures of a rule.
+fn note(judged: &Judged) -> String {
+    match &judged.candidate.act {
+        Act::Keep(..) => "the groups are names of parameters".to_string(),
+        _ => String::new(),
+    }
 }
 
 /// The pattern of a session segment.

@@ -51,6 +51,11 @@ struct Plan {
     /// By name of parameter: has one of its values a candidate?
     has_defaults: Vec<bool>,
     defaults: Map<(u32, u64), Vec<u16>>,
+    /// By name of parameter: has one of its values another that stands for it?
+    has_values: Vec<bool>,
+    values: Map<(u32, u64), (u16, u64)>,
+    /// The candidates that keep some parameters only.
+    keeps: Vec<u16>,
     order: Option<u16>,
 }
 
@@ -61,6 +66,8 @@ impl Plan {
             drops: vec![Vec::new(); table.names.len()],
             has_defaults: vec![false; table.names.len()],
             defaults: map(),
+            has_values: vec![false; table.names.len()],
+            values: map(),
             ..Plan::default()
         };
         let mut places = Places { hosts: map(), scheme: None, ports: map() };
@@ -81,6 +88,11 @@ impl Plan {
                     plan.defaults.entry((*name, *value)).or_default().push(number);
                 }
                 Act::Order => plan.order = Some(number),
+                Act::Value(name, from, to) => {
+                    plan.has_values[*name as usize] = true;
+                    plan.values.insert((*name, *from), (number, *to));
+                }
+                Act::Keep(..) => plan.keeps.push(number),
             }
         }
         plan.paths.sort_by(|(_, a), (_, b)| a.cmp(b));
@@ -231,31 +243,52 @@ impl<'a> Shaper<'a> {
         (form.key, form.fired, form.taken)
     }
 
-    /// The parameters that stay, in their order; several candidates never take one parameter at
-    /// once.
+    /// The parameters that stay, in their order; one candidate at most takes a parameter away.
     fn query(&mut self, link: &Link, candidates: &[Candidate]) {
         self.kept.clear();
         let start = self.fired.len();
         let handler = self.handlers[link.path as usize];
+        let plan = &self.plan;
         for param in self.table.params_of(link) {
-            let handler = self.table.splits.refine(self.table, link, param.name, handler);
-            let reaches = |number: &&u16| candidates[**number as usize].reach.has(handler);
-            let mut taken = self.plan.drops[param.name as usize].iter().find(reaches);
-            if taken.is_none() && self.plan.has_defaults[param.name as usize] {
-                let defaults = self.plan.defaults.get(&(param.name, param.value));
-                taken = defaults.and_then(|list| list.iter().find(reaches));
+            let (name, mut value) = (param.name, param.value);
+            let refined = self.table.splits.refine(self.table, link, name, handler);
+            let reaches = |number: &&u16| candidates[**number as usize].reach.has(refined);
+            let default = |value: u64| {
+                let defaults = plan.has_defaults[name as usize].then_some(&plan.defaults)?;
+                defaults.get(&(name, value))?.iter().find(reaches)
+            };
+            let mut taken = plan.drops[name as usize].iter().find(reaches);
+            taken = taken.or_else(|| default(value));
+            let mut mark = mix(value) | 1;
+            if taken.is_none() && plan.has_values[name as usize] {
+                let alias = plan.values.get(&(name, value));
+                if let Some((candidate, to)) = alias.filter(|(number, _)| reaches(&number)) {
+                    fire(&mut self.fired, start, *candidate, mark);
+                    (value, mark) = (*to, mix(*to) | 1);
+                    taken = default(value);
+                }
+            }
+            if taken.is_none() && !plan.keeps.is_empty() {
+                let drops = |number: &&u16| match &candidates[**number as usize].act {
+                    Act::Keep(script, kept) => *script == handler && !kept.contains(&name),
+                    _ => false,
+                };
+                taken = plan.keeps.iter().find(drops);
+                mark = mix(mark ^ u64::from(name)) | 1;
             }
             match taken {
-                Some(candidate) => {
-                    let mark = mix(param.value) | 1;
-                    match self.fired[start..].iter_mut().find(|one| one.candidate == *candidate) {
-                        Some(one) => one.mark = mix(one.mark ^ mark) | 1,
-                        None => self.fired.push(Fired { candidate: *candidate, mark }),
-                    }
-                }
-                None => self.kept.push((param.name, param.value)),
+                Some(candidate) => fire(&mut self.fired, start, *candidate, mark),
+                None => self.kept.push((name, value)),
             }
         }
+    }
+}
+
+/// Notes that a candidate took away what `mark` stands for; from `start` on are the parameters.
+fn fire(fired: &mut Vec<Fired>, start: usize, candidate: u16, mark: u64) {
+    match fired[start..].iter_mut().find(|one| one.candidate == candidate) {
+        Some(one) => one.mark = mix(one.mark ^ mark) | 1,
+        None => fired.push(Fired { candidate, mark }),
     }
 }
 

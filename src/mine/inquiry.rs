@@ -7,6 +7,7 @@ use super::conditions;
 use super::forms::{self, Forms};
 use super::handlers::Handlers;
 use super::hearing::Hearing;
+use super::keep;
 use super::letters::Sections;
 use super::paths::PathAct;
 use super::priors::{self, BAR, Nature};
@@ -16,6 +17,7 @@ use super::select::{self, Court, Judged, without};
 use super::signal::Calibration;
 use super::softly::Soft;
 use super::table::{Link, Signal, Table};
+use super::values;
 use super::versions::{self, Versions};
 use super::votes::{self, Votes};
 
@@ -27,8 +29,8 @@ pub(super) fn judge(
     handlers: &Handlers,
     calibration: &mut Calibration,
 ) -> (Vec<Judged>, Screen) {
-    let votes = votes::collect(table, softs, calibration);
     let natures = priors::natures(table);
+    let votes = votes::collect(table, softs, calibration, &values::few(table, &natures));
     let controls = propose::controls(table, &votes, &natures);
     let controls = forms::forms(table, &handlers.of_path, &controls);
     recalibrate(table, None, &controls, calibration);
@@ -52,6 +54,7 @@ pub(super) fn judge(
             *calibration = before.clone();
             (judged, heard) = asks.judge(table, &screen, calibration);
         }
+        asks.judge_beside(table, &screen, calibration, &mut judged);
     }
     (judged, screen)
 }
@@ -143,7 +146,7 @@ impl Inquiry<'_> {
         // What pages with versions hide from a look at two URLs is tried once more, beside what
         // holds.
         let (held, failed): (Vec<Judged>, Vec<Judged>) =
-            judged.into_iter().partition(|one| one.holds && !one.prior.guarded);
+            judged.into_iter().partition(Judged::is_held);
         let settled = |one: &Judged| Candidate { settled: true, ..one.candidate.clone() };
         let mut new = self.proposed(table, screen, VERSIONS_BAR);
         // Letters come with the sections that single looks keep from folding.
@@ -168,6 +171,37 @@ impl Inquiry<'_> {
         judged.extend(failed);
         judged.sort_by(|a, b| a.candidate.act.cmp(&b.candidate.act));
         (judged, heard)
+    }
+
+    /// Judges what can only be seen beside what holds: values that are one, and scripts under which
+    /// names that are not known say nothing either.
+    fn judge_beside(
+        &self,
+        table: &Table,
+        screen: &Screen,
+        calibration: &Calibration,
+        judged: &mut Vec<Judged>,
+    ) {
+        let court = Court {
+            table,
+            sections: Sections { handlers: self.handlers, softs: self.softs },
+            handlers: &self.handlers.of_path,
+            calibration,
+            natures: self.natures,
+            by_classes: false,
+        };
+        let held = judged.iter().filter(|one| one.is_held());
+        let settled = |one: &Judged| Candidate { settled: true, ..one.candidate.clone() };
+        let held: Vec<Candidate> = held.map(settled).collect();
+        let new = values::proposed(&court, self.votes, &held);
+        let candidates = propose::beside(held, new);
+        if candidates.iter().any(|one| !one.settled) {
+            let again = court.judge(&mut court.hearing(), candidates);
+            judged.extend(again.into_iter().filter(|one| !one.candidate.settled));
+        }
+        let kept = keep::judged(&court, screen, judged);
+        judged.extend(kept);
+        judged.sort_by(|a, b| a.candidate.act.cmp(&b.candidate.act));
     }
 }
 

@@ -18,6 +18,7 @@ mod handlers;
 mod hearing;
 mod inquiry;
 mod intake;
+mod keep;
 mod letters;
 mod noise;
 mod observation;
@@ -32,6 +33,7 @@ mod softly;
 mod splits;
 mod table;
 mod trials;
+mod values;
 mod versions;
 mod votes;
 
@@ -144,7 +146,7 @@ impl Miner {
         SiteRules {
             site: site.to_string(),
             rules,
-            guards: guards(site, &table, &screen, &judged),
+            guards: guards(site, &table, &handlers, &screen, &judged),
             traps: traps(site, &table),
             summary: Summary {
                 observations: table.observations,
@@ -164,28 +166,47 @@ fn is_told(one: &Judged) -> bool {
     one.plausible && (one.trials.all.good >= 4 || one.prior.listed && one.trials.fired > 0)
 }
 
-/// Parameters that matter: what was seen of them alone disagrees more often than not, and no rule is
-/// about them.
-fn guards(site: &str, table: &Table, screen: &Screen, judged: &[Judged]) -> Vec<Guard> {
+/// Parameters that matter, and that no rule is about: what was seen of them alone disagrees more
+/// often than not, or all others are dropped but them.
+fn guards(
+    site: &str,
+    table: &Table,
+    handlers: &Handlers,
+    screen: &Screen,
+    judged: &[Judged],
+) -> Vec<Guard> {
     let mut seen: BTreeMap<u32, Tally> = BTreeMap::new();
     for ((name, _), tally) in &screen.params {
         seen.entry(*name).or_default().join(tally);
     }
+    let is_ruled = |name: u32| {
+        judged.iter().any(|one| one.plausible && one.candidate.act.param() == Some(name))
+    };
     let mut out = Vec::new();
+    let mut guarded: Vec<u32> = Vec::new();
     for (name, tally) in seen {
         let (_, upper) = bounds::wilson(tally.good as f64, tally.trials as f64, 1.96);
-        let is_ruled = judged.iter().any(|one| {
-            one.plausible
-                && matches!(one.candidate.act, Act::Drop(n) | Act::Default(n, _) if n == name)
-        });
         let Ok(param) = String::from_utf8(table.names[name as usize].clone()) else { continue };
-        if tally.trials >= 10 && upper < 0.5 && !is_ruled && !param.is_empty() {
+        if tally.trials >= 10 && upper < 0.5 && !is_ruled(name) && !param.is_empty() {
+            guarded.push(name);
             out.push(Guard {
                 site: site.to_string(),
                 path: String::new(),
                 param,
                 note: format!("{} of {} groups agree", tally.good, tally.trials),
             });
+        }
+    }
+    for one in judged.iter().filter(|one| is_told(one)) {
+        let Act::Keep(handler, kept) = &one.candidate.act else { continue };
+        for name in kept.iter().filter(|name| !is_ruled(**name) && !guarded.contains(name)) {
+            let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec());
+            let path = text(&handlers.templates[*handler as usize]);
+            let (Ok(path), Ok(param)) = (path, text(&table.names[*name as usize])) else {
+                continue;
+            };
+            let note = "kept where all others are dropped".to_string();
+            out.push(Guard { site: site.to_string(), path, param, note });
         }
     }
     out
@@ -249,16 +270,23 @@ mod tests {
 
     /// The rules of a site whose URLs showed these contents.
     pub(super) fn mined(rows: &[(String, String)]) -> SiteRules {
-        let seen: Vec<Observation<'_>> = rows
-            .iter()
-            .map(|(url, digest)| Observation {
-                url: url.as_bytes(),
-                status: Some(200),
-                digest: Some(digest.as_bytes()),
-                ..Observation::default()
-            })
-            .collect();
-        Miner::new().mine("a.test", &seen)
+        of(rows.iter().map(|(url, digest)| (url, None, digest)))
+    }
+
+    /// The same at these times, in seconds.
+    pub(super) fn mined_over_time(rows: &[(String, i64, String)]) -> SiteRules {
+        of(rows.iter().map(|(url, time, digest)| (url, Some(*time), digest)))
+    }
+
+    fn of<'a>(rows: impl Iterator<Item = (&'a String, Option<i64>, &'a String)>) -> SiteRules {
+        let seen = rows.map(|(url, time, digest)| Observation {
+            url: url.as_bytes(),
+            time,
+            status: Some(200),
+            digest: Some(digest.as_bytes()),
+            ..Observation::default()
+        });
+        Miner::new().mine("a.test", &seen.collect::<Vec<_>>())
     }
 
     #[test]

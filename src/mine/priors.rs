@@ -8,13 +8,13 @@ use crate::canonical::{ParamNames, SessionNames};
 
 /// Parameters that decide, on most sites, which page it is. They are never dropped without somebody
 /// looking; only their first value may be a default.
-const GUARDED: [&[u8]; 13] = [
+pub(super) const GUARDED: [&[u8]; 13] = [
     b"q", b"query", b"search", b"id", b"p", b"page", b"offset", b"start", b"cursor", b"limit",
     b"token", b"key", b"user",
 ];
 
 /// Parameters that count through a list, whose first value is what is shown without them.
-const COUNTERS: [&[u8]; 10] =
+pub(super) const COUNTERS: [&[u8]; 10] =
     [b"page", b"p", b"start", b"offset", b"pg", b"paged", b"pagenum", b"pageno", b"from", b"first"];
 
 /// What is believed of a candidate.
@@ -193,6 +193,7 @@ pub(super) fn prior(table: &Table, natures: &[Nature], act: &Act) -> Prior {
                 plain
             }
         }
+        Act::Value(..) | Act::Keep(..) => plain,
     }
 }
 

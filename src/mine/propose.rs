@@ -55,7 +55,7 @@ pub(super) fn places(table: &Table, votes: &Votes, screen: &Screen, bar: f64) ->
                 }
                 _ => out.push(act.clone()),
             },
-            Act::Host(..) | Act::Drop(_) | Act::Default(..) => {}
+            Act::Host(..) | Act::Drop(_) | Act::Default(..) | Act::Value(..) | Act::Keep(..) => {}
         }
     }
     for list in texts.values_mut() {
@@ -185,14 +185,10 @@ fn is_name_of_copy(host: &[u8]) -> bool {
 /// The candidates that are in force with those that are tried beside them: none twice, none that
 /// writes what another takes away.
 pub(super) fn beside(settled: Vec<Candidate>, new: Vec<Candidate>) -> Vec<Candidate> {
-    let drops = |act: &Act| match act {
-        Act::Drop(name) | Act::Default(name, _) => Some(*name),
-        _ => None,
-    };
     let meets = |one: &Act, other: &Act| match (one, other) {
         (Act::Host(a, b), Act::Host(from, to)) => from == a || from == b || to == a,
-        (Act::Default(..), Act::Default(..)) => one == other,
-        _ => one == other || drops(one).is_some() && drops(one) == drops(other),
+        (Act::Default(..) | Act::Value(..), Act::Default(..) | Act::Value(..)) => one == other,
+        _ => one == other || one.param().is_some() && one.param() == other.param(),
     };
     let mut acts: Vec<Act> = settled.iter().map(|one| one.act.clone()).collect();
     let is_free = |one: &Candidate| !settled.iter().any(|before| meets(&before.act, &one.act));
@@ -259,7 +255,7 @@ pub(super) fn parameters(
 }
 
 /// Where a parameter may be dropped, by what was seen of it alone; `None`: nowhere.
-fn reach(handlers: &[(u32, Tally)], bar: f64) -> Option<Reach> {
+pub(super) fn reach(handlers: &[(u32, Tally)], bar: f64) -> Option<Reach> {
     let bad: BTreeSet<u32> = handlers
         .iter()
         .filter(|(_, tally)| is_below(tally, bar, CONTRADICTION_OF_HANDLER))

@@ -34,6 +34,13 @@ pub(super) struct Judged {
     pub(super) everywhere: bool,
 }
 
+impl Judged {
+    /// Will it be applied without asking, as far as contents tell?
+    pub(super) fn is_held(&self) -> bool {
+        self.holds && !self.prior.guarded
+    }
+}
+
 /// What is judged with: everything that does not change from round to round.
 pub(super) struct Court<'a> {
     pub(super) table: &'a Table,
@@ -344,7 +351,7 @@ fn speaks_against(tally: &Tally) -> bool {
 
 /// Fewest agreements with which a handler that has a good part of the URLs is believed. Reason: one
 /// or two may be empty lists of different things.
-const AGREEMENTS_MIN: u64 = 4;
+pub(super) const AGREEMENTS_MIN: u64 = 4;
 
 /// The handlers that have a good part of what a candidate changes, and hardly an agreement: nothing
 /// is known of them.

@@ -9,7 +9,7 @@ use super::candidates::Act;
 use super::paths::{PathAct, Template};
 use super::signal::Calibration;
 use super::softly::Soft;
-use super::table::{Link, Map, Table, map};
+use super::table::{Link, Map, Param, Table, map};
 
 /// Most links of a content that are compared.
 const MEMBERS_MAX: usize = 64;
@@ -20,8 +20,14 @@ const TEXT_MAX: usize = 64;
 /// For each act, how many contents ask for it.
 pub(super) type Votes = BTreeMap<Act, u32>;
 
-/// Collects the votes of all contents that are not hot, and of redirects.
-pub(super) fn collect(table: &Table, softs: &[Soft], calibration: &Calibration) -> Votes {
+/// Collects the votes of all contents that are not hot, and of redirects. `few` says of which
+/// parameters values are paired, by number of the name.
+pub(super) fn collect(
+    table: &Table,
+    softs: &[Soft],
+    calibration: &Calibration,
+    few: &[bool],
+) -> Votes {
     let mut by_content: Vec<(u32, u32)> = Vec::new();
     for (number, link) in (0..).zip(&table.links) {
         if link.opaque {
@@ -41,9 +47,9 @@ pub(super) fn collect(table: &Table, softs: &[Soft], calibration: &Calibration) 
         let members = &group[..group.len().min(MEMBERS_MAX)];
         let link = |at: usize| &table.links[members[at].1 as usize];
         for at in 1..members.len() {
-            differences(table, softs, link(at - 1), link(at), &mut acts);
+            differences(table, softs, few, link(at - 1), link(at), &mut acts);
             if at > 1 {
-                differences(table, softs, link(0), link(at), &mut acts);
+                differences(table, softs, few, link(0), link(at), &mut acts);
             }
         }
         ballot.count(&mut acts);
@@ -51,7 +57,7 @@ pub(super) fn collect(table: &Table, softs: &[Soft], calibration: &Calibration) 
     for (from, to) in &table.moves {
         let (from, to) = (&table.links[*from as usize], &table.links[*to as usize]);
         if !from.opaque && !to.opaque {
-            differences(table, softs, from, to, &mut acts);
+            differences(table, softs, few, from, to, &mut acts);
             ballot.count(&mut acts);
         }
     }
@@ -65,13 +71,21 @@ struct Ballot {
     drops: Vec<(u32, u32)>,
     /// The same by name and value.
     defaults: Map<(u32, u64), (u32, u32)>,
+    /// The same by name and two values.
+    values: Map<(u32, u64, u64), (u32, u32)>,
     rest: Votes,
     content: u32,
 }
 
 impl Ballot {
     fn new(names: usize) -> Ballot {
-        Ballot { drops: vec![(0, 0); names], defaults: map(), rest: Votes::new(), content: 0 }
+        Ballot {
+            drops: vec![(0, 0); names],
+            defaults: map(),
+            values: map(),
+            rest: Votes::new(),
+            content: 0,
+        }
     }
 
     /// Counts the votes of one content, and takes them out of `acts`.
@@ -81,6 +95,7 @@ impl Ballot {
             let count = match act {
                 Act::Drop(name) => &mut self.drops[*name as usize],
                 Act::Default(name, value) => self.defaults.entry((*name, *value)).or_default(),
+                Act::Value(name, a, b) => self.values.entry((*name, *a, *b)).or_default(),
                 _ => return true,
             };
             count.0 += u32::from(count.1 != self.content);
@@ -102,12 +117,21 @@ impl Ballot {
         defaults.sort_unstable();
         let act = |((name, value), (count, _))| (Act::Default(name, value), count);
         votes.append(&mut defaults.into_iter().map(act).collect());
+        let values = self.values.into_iter();
+        votes.extend(values.map(|((name, a, b), (count, _))| (Act::Value(name, a, b), count)));
         votes
     }
 }
 
 /// What tells `a` and `b` apart.
-fn differences(table: &Table, softs: &[Soft], a: &Link, b: &Link, acts: &mut Vec<Act>) {
+fn differences(
+    table: &Table,
+    softs: &[Soft],
+    few: &[bool],
+    a: &Link,
+    b: &Link,
+    acts: &mut Vec<Act>,
+) {
     if a.origin != b.origin {
         let (one, other) = (&table.origins[a.origin as usize], &table.origins[b.origin as usize]);
         if one.host != other.host {
@@ -123,7 +147,7 @@ fn differences(table: &Table, softs: &[Soft], a: &Link, b: &Link, acts: &mut Vec
         }
     }
     if a.path == b.path || same_path(&softs[a.path as usize], &softs[b.path as usize], acts) {
-        params(table, a, b, acts);
+        params(table, few, a, b, acts);
     } else {
         templates(table, softs, a, b, acts);
         templates(table, softs, b, a, acts);
@@ -131,7 +155,7 @@ fn differences(table: &Table, softs: &[Soft], a: &Link, b: &Link, acts: &mut Vec
     }
 }
 
-fn params(table: &Table, a: &Link, b: &Link, acts: &mut Vec<Act>) {
+fn params(table: &Table, few: &[bool], a: &Link, b: &Link, acts: &mut Vec<Act>) {
     let (one, other) = (table.params_of(a), table.params_of(b));
     let mut equal = one.len() == other.len();
     for (mine, theirs) in [(one, other), (other, one)] {
@@ -146,7 +170,12 @@ fn params(table: &Table, a: &Link, b: &Link, acts: &mut Vec<Act>) {
             }
         }
     }
-    let order = |list: &[super::table::Param]| list.iter().map(|p| p.name).collect::<Vec<u32>>();
+    for param in one.iter().filter(|param| few[param.name as usize]) {
+        let theirs = other.iter().filter(|p| p.name == param.name && p.value != param.value);
+        let pair = |p: &Param| (param.value.min(p.value), param.value.max(p.value));
+        acts.extend(theirs.map(pair).map(|(a, b)| Act::Value(param.name, a, b)));
+    }
+    let order = |list: &[Param]| list.iter().map(|p| p.name).collect::<Vec<u32>>();
     if equal && order(one) != order(other) {
         acts.push(Act::Order);
     }
@@ -277,7 +306,8 @@ mod tests {
     fn voted(pairs: &[(&'static str, &'static str)]) -> Vec<Act> {
         let table = table_of(pairs);
         let softs: Vec<Soft> = table.paths.iter().map(|path| soften(path)).collect();
-        collect(&table, &softs, &Calibration::measure(&table)).into_keys().collect()
+        let few = vec![true; table.names.len()];
+        collect(&table, &softs, &Calibration::measure(&table), &few).into_keys().collect()
     }
 
     #[test]

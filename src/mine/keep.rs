@@ -1,0 +1,354 @@
+//! Scripts under which hardly a parameter says anything, so that those that are not known yet are
+//! dropped too.
+//!
+//! New names keep arriving: campaigns, tests, buttons. Each has to be seen many times before it has a
+//! rule of its own. Where one script was asked with many names, and each of them says nothing, the
+//! next one is likely to say nothing either. The evidence for that is over names, not over URLs:
+//! every name is one trial, good if a rule of its own drops it, bad if it matters.
+//!
+//! - Names that stand on most URLs of the script are no trials: they are what it is asked for from
+//!   the start, and kept. Names on the lists are none either: they say nothing about others.
+//! - The share of names that say nothing has the prior and the bar of the rates of other rules.
+//!   Twenty names must be good, and of those that arrived late none may matter: what arrives next is
+//!   late as well.
+//! - What was seen and is not settled is kept, unless it agreed wherever it could be compared. What
+//!   such names say together is a trial of the candidate like any other, and may contradict it.
+//! - Names that decide on most sites which page it is are kept, seen or not (`priors.rs`).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::bounds::{BELIEF_ERROR, Channel, doubt, wilson};
+use super::candidates::{Act, Candidate, Reach};
+use super::priors::{BAR, CONTENTS_MIN, prior};
+use super::screen::Screen;
+use super::select::{AGREEMENTS_MIN, CONTRADICTION, Court, Judged, contradicts, is_below};
+use super::table::Link;
+use super::trials::{Tally, Trials};
+
+/// Fewest names of a script that say nothing or matter, and the share in percent that must say
+/// nothing.
+const NAMES_MIN: usize = 10;
+const SILENT_MIN: usize = 80;
+
+/// Most names that matter, and most that are kept.
+const RELEVANT_MAX: usize = 3;
+const KEPT_MAX: usize = 8;
+
+/// Fewest names that arrived late. Reason: where none arrives there is nothing to gain.
+const LATE_MIN: usize = 3;
+
+/// A name is late if it was first seen after the first one of so many URLs of its script.
+const EARLY_SHARE: usize = 3;
+
+/// What is known of a name under one script.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Standing {
+    /// A rule of its own drops it.
+    Silent,
+    /// It is on a list of what never matters.
+    Listed,
+    /// It matters, or may be taken to.
+    Relevant,
+    /// Neither is known; nothing that was seen speaks against dropping it.
+    Willing,
+    /// Neither is known.
+    Unknown,
+}
+
+/// A name under one script.
+#[derive(Clone, Copy, Debug)]
+struct Use {
+    links: usize,
+    /// When it was first seen; the least number there is if that is not known.
+    first: i64,
+}
+
+/// One script with the names that it was asked with.
+struct Script {
+    links: usize,
+    /// When its URLs were first seen.
+    times: Vec<i64>,
+    names: BTreeMap<u32, Use>,
+}
+
+/// The names of a script, counted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Names {
+    /// To be kept.
+    kept: Vec<u32>,
+    /// Names that are no matter of course: those that say nothing, and all that are settled.
+    silent: usize,
+    tried: usize,
+    /// Those among them that say nothing and arrived late.
+    late: usize,
+    /// Did a name that matters arrive late?
+    late_matters: bool,
+}
+
+/// Judges for each script whether parameters that are not known are to be dropped, beside what was
+/// `judged` before.
+pub(super) fn judged(court: &Court<'_>, screen: &Screen, judged: &[Judged]) -> Vec<Judged> {
+    let held: Vec<&Judged> = judged.iter().filter(|one| one.is_held()).collect();
+    let scripts = scripts(court, screen, &held);
+    let mut names: Vec<Names> = Vec::new();
+    let mut candidates: Vec<Candidate> =
+        held.iter().map(|one| Candidate { settled: true, ..one.candidate.clone() }).collect();
+    let settled = candidates.len();
+    for (handler, script) in &scripts {
+        let standing = |name: u32| standing(court, screen, &held, *handler, name);
+        if let Some(found) = script.count(standing) {
+            let act = Act::Keep(*handler, found.kept.clone());
+            candidates.push(Candidate::within(act, Reach::Only([*handler].into())));
+            names.push(found);
+        }
+    }
+    if names.is_empty() {
+        return Vec::new();
+    }
+    let mut hearing = court.hearing();
+    hearing.hear(&candidates);
+    let trials = hearing.conclude();
+    let proposed = candidates.into_iter().zip(trials).skip(settled).zip(names);
+    let example = held.iter().find_map(|one| one.trials.example);
+    proposed
+        .filter(|((_, trials), _)| !contradicts(&trials.all))
+        .map(|((candidate, trials), names)| sentence(court, candidate, trials, &names, example))
+        .collect()
+}
+
+fn sentence(
+    court: &Court<'_>,
+    candidate: Candidate,
+    heard: Trials,
+    names: &Names,
+    example: Option<(u32, u32)>,
+) -> Judged {
+    let (good, tried) = (names.silent as f64, names.tried as f64);
+    let prior = prior(court.table, court.natures, &candidate.act);
+    let clear = Channel { same: 1.0, other: 0.0 };
+    let holds = names.silent as u64 >= CONTENTS_MIN
+        && names.late >= LATE_MIN
+        && !names.late_matters
+        && doubt((good, tried), prior.bar, clear, 0.0, prior.belief) <= BELIEF_ERROR;
+    let (bound, _) = wilson(good, tried, 1.96);
+    let trials = Trials {
+        all: Tally {
+            good: names.silent as u64,
+            trials: names.tried as u64,
+            same: tried,
+            high: tried,
+        },
+        contents: names.silent as u64,
+        example: heard.example.or(example),
+        ..heard
+    };
+    let plausible = holds || bound >= 0.8;
+    Judged { candidate, trials, prior, bound, holds, plausible, everywhere: true }
+}
+
+/// The scripts under which names enough were tried.
+fn scripts(court: &Court<'_>, screen: &Screen, held: &[&Judged]) -> BTreeMap<u32, Script> {
+    let mut tried: BTreeMap<u32, BTreeSet<u32>> = BTreeMap::new();
+    for (name, handler) in screen.params.keys() {
+        tried.entry(*handler).or_default().insert(*name);
+    }
+    for one in held {
+        let Act::Drop(name) = one.candidate.act else { continue };
+        for handler in one.trials.by_handler.keys() {
+            tried.entry(*handler).or_default().insert(name);
+        }
+    }
+    tried.retain(|_, names| {
+        names.retain(|name| !court.natures[*name as usize].listed);
+        names.len() >= NAMES_MIN
+    });
+    let mut scripts: BTreeMap<u32, Script> = BTreeMap::new();
+    if tried.is_empty() {
+        return scripts;
+    }
+    for link in court.table.links.iter().filter(|link| !link.opaque) {
+        let handler = court.handlers[link.path as usize];
+        if !tried.contains_key(&handler) {
+            continue;
+        }
+        let new = || Script { links: 0, times: Vec::new(), names: BTreeMap::new() };
+        scripts.entry(handler).or_insert_with(new).add(court, link);
+    }
+    for script in scripts.values_mut() {
+        script.times.sort_unstable();
+    }
+    scripts
+}
+
+impl Script {
+    fn add(&mut self, court: &Court<'_>, link: &Link) {
+        let first = court.table.captures_of(link).first().map_or(i64::MIN, |one| one.time);
+        self.links += 1;
+        self.times.push(first);
+        let mut names: Vec<u32> =
+            court.table.params_of(link).iter().map(|param| param.name).collect();
+        names.sort_unstable();
+        names.dedup();
+        for name in names {
+            let uses = self.names.entry(name).or_insert(Use { links: 0, first: i64::MAX });
+            uses.links += 1;
+            // What was seen at an unknown time was not seen late.
+            uses.first = uses.first.min(first);
+        }
+    }
+
+    /// Counts the names by their `standing`; `None` if they are not such that others are dropped.
+    fn count(&self, standing: impl Fn(u32) -> Standing) -> Option<Names> {
+        let early = self.times[self.links / EARLY_SHARE];
+        let mut out = Names { kept: Vec::new(), silent: 0, tried: 0, late: 0, late_matters: false };
+        let (mut silent, mut relevant) = (0, 0);
+        for (name, uses) in &self.names {
+            let standing = standing(*name);
+            let is_core = uses.links * 2 > self.links;
+            let is_late = early != i64::MIN && uses.first > early;
+            match standing {
+                Standing::Listed => continue,
+                Standing::Silent => silent += 1,
+                Standing::Relevant => relevant += 1,
+                Standing::Willing | Standing::Unknown => {}
+            }
+            let is_kept = match standing {
+                Standing::Relevant | Standing::Unknown => true,
+                Standing::Willing => is_core,
+                Standing::Silent | Standing::Listed => false,
+            };
+            if is_kept {
+                out.kept.push(*name);
+            }
+            let is_settled = matches!(standing, Standing::Silent | Standing::Relevant);
+            if is_settled && !is_core {
+                out.tried += 1;
+                out.silent += usize::from(standing == Standing::Silent);
+                out.late += usize::from(is_late && standing == Standing::Silent);
+                out.late_matters |= is_late && standing == Standing::Relevant;
+            }
+        }
+        let settled = silent + relevant;
+        let is_such = settled >= NAMES_MIN
+            && silent * 100 >= settled * SILENT_MIN
+            && relevant <= RELEVANT_MAX
+            && out.kept.len() <= KEPT_MAX;
+        is_such.then_some(out)
+    }
+}
+
+/// What is known of a name under `handler`.
+fn standing(
+    court: &Court<'_>,
+    screen: &Screen,
+    held: &[&Judged],
+    handler: u32,
+    name: u32,
+) -> Standing {
+    let nature = court.natures[name as usize];
+    let drop = held.iter().find(|one| one.candidate.act == Act::Drop(name));
+    if let Some(drop) = drop.filter(|one| one.candidate.reach.has(handler)) {
+        let here = drop.trials.by_handler.get(&handler).copied().unwrap_or_default();
+        return match () {
+            () if nature.listed => Standing::Listed,
+            () if here.good >= AGREEMENTS_MIN => Standing::Silent,
+            () => Standing::Willing,
+        };
+    }
+    let alone = screen.params.get(&(name, handler)).copied().unwrap_or_default();
+    let is_ruled = held.iter().any(|one| one.candidate.act.param() == Some(name));
+    let is_guarded = nature.guarded || nature.counts || nature.short;
+    if is_ruled || is_guarded || is_below(&alone, BAR, CONTRADICTION) {
+        return Standing::Relevant;
+    }
+    match alone.good > 0 && alone.bad() == 0 {
+        true => Standing::Willing,
+        false => Standing::Unknown,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::canonical::{DustRule, Kind, Status};
+    use crate::mine::tests::{mined, mined_over_time};
+
+    fn word(name: u64) -> String {
+        let letter = |n: u64| (b'a' + (n % 26) as u8) as char;
+        format!("p{}{}", letter(name), letter(name / 26 + 7))
+    }
+
+    /// A script with `names` that say nothing, the last quarter of which arrive late, and a parameter
+    /// `part` that matters; with the times at which its URLs were seen.
+    fn rows(names: u64, matters: impl Fn(u64) -> bool) -> Vec<(String, i64, String)> {
+        let mut rows = Vec::new();
+        for visit in 0..names * 90 {
+            let page = visit % 45;
+            let known = if visit * 2 < names * 90 { names * 3 / 4 } else { names };
+            let name = visit * 7 / 3 % known;
+            let part = if visit % 5 == 0 { "&part=two" } else { "" };
+            let shown = if matters(name) {
+                format!("{page}{part} {name}")
+            } else {
+                format!("{page}{part}")
+            };
+            rows.push((
+                format!("http://a.test/x?doc=d{page}{part}&{}=v{}", word(name), visit % 4),
+                visit as i64 * 1000,
+                shown.clone(),
+            ));
+            let plain = format!("http://a.test/x?doc=d{page}{part}");
+            rows.push((plain, visit as i64 * 1000, format!("{page}{part}")));
+        }
+        rows
+    }
+
+    fn keeps(rules: &[DustRule]) -> Vec<(Status, Vec<String>)> {
+        let keep = |rule: &DustRule| match &rule.kind {
+            Kind::KeepOnly { params } if rule.scope.path == "/x" => {
+                Some((rule.status, params.clone()))
+            }
+            _ => None,
+        };
+        rules.iter().filter_map(keep).collect()
+    }
+
+    #[test]
+    fn names_enough() {
+        let found = mined_over_time(&rows(28, |_| false));
+        let keep = keeps(&found.rules);
+        let [(Status::Auto, kept)] = &keep[..] else { panic!("{keep:?} {:#?}", found.rules) };
+        for name in ["doc", "part", "id", "page"] {
+            assert!(kept.iter().any(|one| one == name), "{name}: {kept:?}");
+        }
+        assert!(!kept.contains(&word(3)), "{kept:?}");
+        let is_guarded = |name: &str| found.guards.iter().any(|guard| guard.param == name);
+        assert!(is_guarded("doc") && is_guarded("part"), "{:?}", found.guards);
+    }
+
+    #[test]
+    fn too_few_names_are_to_be_looked_at() {
+        let found = mined_over_time(&rows(17, |_| false));
+        assert!(keeps(&found.rules).iter().all(|(status, _)| *status == Status::Review));
+        assert!(keeps(&mined_over_time(&rows(8, |_| false)).rules).is_empty());
+    }
+
+    #[test]
+    fn one_late_name_that_matters_is_enough() {
+        let found = mined_over_time(&rows(28, |name| name == 27));
+        let keep = keeps(&found.rules);
+        assert!(keep.iter().all(|(status, _)| *status == Status::Review), "{keep:?}");
+        assert!(keep.iter().all(|(_, kept)| kept.contains(&word(27))), "{keep:?}");
+        let found = mined_over_time(&rows(28, |name| name % 4 == 0));
+        assert!(keeps(&found.rules).is_empty(), "one of four matters");
+    }
+
+    #[test]
+    fn without_times_nothing_is_known_of_what_arrives() {
+        let rows = rows(28, |_| false);
+        let untimed: Vec<(String, String)> =
+            rows.into_iter().map(|(url, _, shown)| (url, shown)).collect();
+        let found = mined(&untimed);
+        let keep = keeps(&found.rules);
+        assert!(keep.len() == 1 && keep[0].0 == Status::Review, "{keep:?}");
+    }
+}
