@@ -21,7 +21,7 @@ const START: u64 = 1_767_225_600;
 const SECONDS: u64 = 60 * 86_400;
 
 /// Visits that share a session.
-const SESSION_VISITS: u64 = 30;
+pub(super) const SESSION_VISITS: u64 = 30;
 
 /// Percent of the visits that go to a URL that was met before.
 const AGAIN: u64 = 8;

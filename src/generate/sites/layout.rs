@@ -4,6 +4,7 @@ use super::super::random::{Random, scramble};
 use super::super::site::push_syllables;
 use super::super::vocabulary::{HOST_WORDS, SUFFIXES};
 use super::SitesPlan;
+use super::catalog::Catalog;
 use super::feature::{Feature, Features};
 use super::front::Front;
 use super::words::{
@@ -115,6 +116,8 @@ pub(super) struct Layout {
     pub(super) names: Names,
     /// The scripts that are told by parameters what to do.
     pub(super) front: Front,
+    /// The scripts with many parameters, and with values in two spellings.
+    pub(super) catalog: Catalog,
 }
 
 impl Layout {
@@ -181,6 +184,7 @@ impl Layout {
             mobile_differs,
             names,
             front: Front::of(key),
+            catalog: Catalog::of(key),
         }
     }
 

@@ -14,6 +14,7 @@
 
 mod body;
 mod capture;
+mod catalog;
 mod crawl;
 mod feature;
 mod format;
@@ -76,7 +77,12 @@ pub enum SitesPreset {
 }
 
 /// Features that only the preset `cms` has, with their chances in percent.
-const OF_CMS: [(Feature, u8); 2] = [(Feature::Dispatcher, 70), (Feature::Conditional, 60)];
+const OF_CMS: [(Feature, u8); 4] = [
+    (Feature::Dispatcher, 70),
+    (Feature::Conditional, 60),
+    (Feature::ValueAlias, 60),
+    (Feature::ManyParams, 60),
+];
 
 /// What the sites are to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

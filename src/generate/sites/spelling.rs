@@ -2,6 +2,7 @@
 
 use super::super::random::Random;
 use super::super::vocabulary::{ENGLISH, UTM_CAMPAIGNS, UTM_MEDIUMS, UTM_SOURCES};
+use super::crawl::SESSION_VISITS;
 use super::feature::{Feature, Features};
 use super::layout::Layout;
 use super::targets::{ENTRIES, Handler, LINES, Target, Targets};
@@ -32,6 +33,8 @@ struct Choice<'a> {
     query: Vec<(&'static str, String)>,
     /// The first session number goes into paths, the second into the query.
     session: u64,
+    /// How many percent of the crawl are over, or nearly.
+    progress: u64,
     upper: bool,
     /// How often the last segment is repeated in a path that goes in circles.
     turns: usize,
@@ -52,6 +55,7 @@ pub(super) fn spell(
         target,
         query: target.query.clone(),
         session: layout.derive(SESSION, session),
+        progress: 100 * session * SESSION_VISITS / layout.urls as u64,
         upper: random.percent(30),
         turns: 2 + random.position(3),
     };
@@ -166,6 +170,21 @@ impl Choice<'_> {
                     self.put(name, layout.front.any_value(feature, random).into());
                     used.insert(feature);
                 }
+            }
+            Handler::Guide => {
+                let other = layout.catalog.respelled(&self.query);
+                if let Some((name, value)) = other
+                    && layout.uses(Feature::ValueAlias, random)
+                {
+                    self.put(name, value.into());
+                    used.insert(Feature::ValueAlias);
+                }
+            }
+            Handler::Desk if layout.features.has(Feature::ManyParams) && random.percent(USUAL) => {
+                for (name, value) in layout.catalog.silent(self.progress, random) {
+                    self.put(name, value.into());
+                }
+                used.insert(Feature::ManyParams);
             }
             _ => {}
         }

@@ -45,6 +45,8 @@ pub(super) enum Handler {
     Dead,
     Dispatched,
     Chart,
+    Guide,
+    Desk,
 }
 
 /// One page, in its plainest spelling: no host, no alias, no parameter that is not needed.
@@ -142,6 +144,8 @@ impl<'a> Targets<'a> {
             (Handler::Dead, 3, Feature::Errors),
             (Handler::Dispatched, 30, Feature::Dispatcher),
             (Handler::Chart, 16, Feature::Conditional),
+            (Handler::Guide, 16, Feature::ValueAlias),
+            (Handler::Desk, 24, Feature::ManyParams),
         ] {
             if has(feature) {
                 weights.push((handler, weight));
@@ -245,6 +249,12 @@ impl<'a> Targets<'a> {
             Handler::Dead => Target::new(handler, format!("/{}/gone-{number}.html", SECTIONS[0])),
             Handler::Dispatched => self.layout.front.dispatched(number, random),
             Handler::Chart => self.layout.front.chart(number, random),
+            Handler::Guide => {
+                let (mut target, text) = self.layout.catalog.guide(number, random);
+                target.shown = text.map_or(0, |text| self.shown(&text));
+                target
+            }
+            Handler::Desk => self.layout.catalog.desk(number, random),
         };
         let localized = matches!(target.handler, Handler::Item | Handler::List | Handler::Folder)
             && !target.traps.has(Feature::Revisions)

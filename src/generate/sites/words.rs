@@ -98,6 +98,39 @@ pub(super) const SCALE_PARAMS: [&str; 3] = ["scale", "axis", "unit"];
 /// Their values.
 pub(super) const SCALES: [&str; 6] = ["linear", "log", "percent", "index", "rank", "share"];
 
+/// Scripts of a guide.
+pub(super) const GUIDE_SCRIPTS: [&str; 3] = ["guide.php", "places.asp", "tour.jsp"];
+/// Parameters that choose the place.
+pub(super) const GUIDE_PARAMS: [&str; 3] = ["place", "town", "spot"];
+/// Parameters that choose the edition.
+pub(super) const EDITION_PARAMS: [&str; 4] = ["edition", "variant", "display", "units"];
+/// Editions; the first two are one.
+pub(super) const EDITIONS: [[&str; 4]; 6] = [
+    ["en", "en-us", "de", "fr"],
+    ["list", "rows", "map", "cards"],
+    ["metric", "si", "imperial", "nautical"],
+    ["full", "Full", "short", "abstract"],
+    ["desktop", "default", "tablet", "phone"],
+    ["html5", "html", "text", "rtf"],
+];
+/// Scripts with many parameters.
+pub(super) const DESK_SCRIPTS: [&str; 3] = ["desk.php", "case.asp", "ticket.jsp"];
+/// Parameters that choose the case.
+pub(super) const DESK_PARAMS: [&str; 3] = ["case", "ticket", "job"];
+/// Parameters that choose a part of it.
+pub(super) const PART_PARAMS: [&str; 3] = ["part", "chapter", "sheet"];
+/// Parts.
+pub(super) const PARTS: [&str; 4] = ["summary", "files", "people", "costs"];
+/// Parameters that say nothing.
+pub(super) const SILENT_PARAMS: [&str; 32] = [
+    "pos", "slot", "bnr", "bucket", "skin", "theme", "widget", "block", "channel", "promo",
+    "teaser", "rail", "hint", "tip", "mood", "beta", "grade", "seen", "visit", "inlet", "crumb",
+    "badge", "ribbon", "strip", "device", "touch", "font", "hue", "shade", "rev2", "exp", "arm",
+];
+/// Their values.
+pub(super) const SILENT_VALUES: [&str; 8] =
+    ["top", "left", "main", "blue", "red", "side", "old", "new"];
+
 /// Languages other than the default.
 pub(super) const LANGUAGES: [&str; 3] = ["de", "fr", "es"];
 /// Orders of a list other than the default.
@@ -124,7 +157,7 @@ pub(super) const SUB_SITES: [&str; 4] = ["blog", "en", "archive", "shop"];
 
 /// All lists of parameter names.
 #[cfg(test)]
-pub(super) const PARAM_LISTS: [&[&str]; 26] = [
+pub(super) const PARAM_LISTS: [&[&str]; 31] = [
     &ITEM_PARAMS,
     &LIST_PARAMS,
     &HISTORY_PARAMS,
@@ -151,6 +184,11 @@ pub(super) const PARAM_LISTS: [&[&str]; 26] = [
     &CHART_PARAMS,
     &AGAINST_PARAMS,
     &SCALE_PARAMS,
+    &GUIDE_PARAMS,
+    &EDITION_PARAMS,
+    &DESK_PARAMS,
+    &PART_PARAMS,
+    &SILENT_PARAMS,
 ];
 
 #[cfg(test)]
@@ -167,7 +205,7 @@ mod tests {
 
     #[test]
     fn a_script_has_one_meaning() {
-        let lists: [&[&str]; 11] = [
+        let lists: [&[&str]; 13] = [
             &ITEM_SCRIPTS,
             &LIST_SCRIPTS,
             &HISTORY_SCRIPTS,
@@ -179,6 +217,8 @@ mod tests {
             &INDEX_NAMES,
             &FRONT_SCRIPTS,
             &CHART_SCRIPTS,
+            &GUIDE_SCRIPTS,
+            &DESK_SCRIPTS,
         ];
         let names: Vec<&str> = lists.iter().flat_map(|list| list.iter().copied()).collect();
         assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), names.len());

@@ -7,7 +7,7 @@ use super::super::{Feature, FeatureKind, Noise, Sites, SitesPlan};
 
 /// Undoes every spelling that does not depend on the state of the site.
 fn undone(layout: &Layout, url: &str) -> String {
-    let (names, front) = (&layout.names, &layout.front);
+    let (names, front, catalog) = (&layout.names, &layout.front, &layout.catalog);
     let rest = url.split_once("://").unwrap().1;
     let at = rest.find(['/', '?']).unwrap();
     let (host, target) = rest.split_at(at);
@@ -70,6 +70,7 @@ fn undone(layout: &Layout, url: &str) -> String {
             () if path == format!("/{}", names.go) => name == names.item_param,
             () if path == format!("/{}", front.script) => silent == Some(name.as_str()),
             () if path == format!("/{}", front.chart_script) => silent == Some(name.as_str()),
+            () if path == format!("/{}", catalog.desk_script) => catalog.is_silent(name),
             () => false,
         };
         let default = [(names.lang_param, "en"), (names.page_param, "1"), (names.start_param, "0")];
@@ -78,6 +79,11 @@ fn undone(layout: &Layout, url: &str) -> String {
             && !elsewhere
             && !default.contains(&(name, value))
     });
+    if path == format!("/{}", catalog.guide_script) {
+        for (name, value) in &mut params {
+            *value = catalog.usual(name, value).to_owned();
+        }
+    }
     params.sort();
     format!("{is_sub} {path} {params:?}")
 }
