@@ -7,6 +7,7 @@
 //! - `--baselines`: other methods on the same input, see `parameters.rs` and `dustbuster.rs`;
 //! - `--site N`: only this site of each seed; `--verbose`: the rules; `--each`: a line for each site;
 //! - `--missed`: what stays apart, by feature and by sets of features;
+//! - `--without FEATURE,…`: sites without these features;
 //! - `--no-splits`: all only; `--text`: digests of texts are the signal of a labelled file.
 //!
 //! What is mined from and what is scored:
@@ -32,7 +33,7 @@ use std::time::Instant;
 
 use undust::Canonicalizer;
 use undust::canonical::{DustRules, RuleFile, Scratch, Settings, Status};
-use undust::generate::sites::{GeneratedSite, Sites, SitesPlan, SitesPreset};
+use undust::generate::sites::{Feature, GeneratedSite, Sites, SitesPlan, SitesPreset};
 use undust::mine::{Miner, Observation, SiteRules};
 
 use apart::Apart;
@@ -82,6 +83,8 @@ struct Wanted {
     text: bool,
     verbose: bool,
     site: Option<u32>,
+    /// Features that no site has.
+    without: Vec<Feature>,
 }
 
 fn say(text: &str) {
@@ -270,7 +273,8 @@ fn generated(set: &str, seeds: &str, miner: &Miner, wanted: &Wanted) {
     let (mut table, mut all) = (Table::default(), Apart::default());
     for seed in seeds.split(',') {
         let seed = seed.parse().expect("seeds are numbers");
-        let plan = SitesPlan { seed, ..SitesPlan::preset(preset) };
+        let mut plan = SitesPlan { seed, ..SitesPlan::preset(preset) };
+        wanted.without.iter().for_each(|feature| plan.chances.set(*feature, 0));
         for site in Sites::new(&plan).expect("presets can be carried out") {
             if wanted.site.is_some_and(|only| only != site.number) {
                 continue;
@@ -306,12 +310,17 @@ fn main() {
         text: has("--text"),
         verbose: has("--verbose"),
         site: value("--site").map(|text| text.parse().expect("--site takes a number")),
+        without: value("--without")
+            .into_iter()
+            .flat_map(|names| names.split(','))
+            .map(|name| Feature::named(name).expect("a feature of the generator"))
+            .collect(),
     };
     let miner = Miner::new();
     let files: Vec<&String> = arguments.iter().filter(|text| text.ends_with(".tsv")).collect();
     for file in &files {
         let mut table = Table::default();
-        let wanted = Wanted { splits: false, features: false, ..wanted };
+        let wanted = Wanted { splits: false, features: false, without: Vec::new(), ..wanted };
         for (site, rows) in &labelled::read(file, wanted.text) {
             judge(site, rows, &miner, &wanted, &mut table);
         }

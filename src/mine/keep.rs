@@ -11,7 +11,7 @@
 //! - The share of names that say nothing has the prior and the bar of the rates of other rules.
 //!   Twenty names must be good, and of those that arrived late none may matter: what arrives next is
 //!   late as well.
-//! - What was seen and is not settled is kept, unless it agreed wherever it could be compared. What
+//! - What was seen and is not settled is kept, unless it agreed as often as pages agree with themselves. What
 //!   such names say together is a trial of the candidate like any other, and may contradict it.
 //! - Names that decide on most sites which page it is are kept, seen or not (`priors.rs`).
 
@@ -33,6 +33,9 @@ const SILENT_MIN: usize = 80;
 /// Most names that matter, and most that are kept.
 const RELEVANT_MAX: usize = 3;
 const KEPT_MAX: usize = 8;
+
+/// How unlikely what was seen of a name must be, if it says nothing, before the name is kept.
+const UNWILLING: f64 = 0.05;
 
 /// Fewest names that arrived late. Reason: where none arrives there is nothing to gain.
 const LATE_MIN: usize = 3;
@@ -261,7 +264,7 @@ fn standing(
     if is_ruled || is_guarded || is_below(&alone, BAR, CONTRADICTION) {
         return Standing::Relevant;
     }
-    match alone.good > 0 && alone.bad() == 0 {
+    match alone.good > alone.bad() && !is_below(&alone, BAR, UNWILLING) {
         true => Standing::Willing,
         false => Standing::Unknown,
     }
