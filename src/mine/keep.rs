@@ -152,13 +152,14 @@ fn sentence(
 /// The scripts under which names enough were tried.
 fn scripts(court: &Court<'_>, screen: &Screen, held: &[&Judged]) -> BTreeMap<u32, Script> {
     let mut tried: BTreeMap<u32, BTreeSet<u32>> = BTreeMap::new();
+    let path_of = |handler: &u32| court.table.splits.path_of(*handler);
     for (name, handler) in screen.params.keys() {
-        tried.entry(*handler).or_default().insert(*name);
+        tried.entry(path_of(handler)).or_default().insert(*name);
     }
     for one in held {
         let Act::Drop(name) = one.candidate.act else { continue };
         for handler in one.trials.by_handler.keys() {
-            tried.entry(*handler).or_default().insert(name);
+            tried.entry(path_of(handler)).or_default().insert(name);
         }
     }
     tried.retain(|_, names| {
@@ -250,8 +251,17 @@ fn standing(
 ) -> Standing {
     let nature = court.natures[name as usize];
     let drop = held.iter().find(|one| one.candidate.act == Act::Drop(name));
-    if let Some(drop) = drop.filter(|one| one.candidate.reach.has(handler)) {
-        let here = drop.trials.by_handler.get(&handler).copied().unwrap_or_default();
+    // What says nothing under some conditions only, matters.
+    let cells = court.table.splits.cells_of(name, handler);
+    let has = |reach: &Reach| match cells.is_empty() {
+        true => reach.has(handler),
+        false => cells.iter().all(|cell| reach.has(*cell)),
+    };
+    if let Some(drop) = drop.filter(|one| has(&one.candidate.reach)) {
+        let mut here = Tally::default();
+        for handler in cells.iter().chain([&handler]) {
+            here.join(&drop.trials.by_handler.get(handler).copied().unwrap_or_default());
+        }
         return match () {
             () if nature.listed => Standing::Listed,
             () if here.good >= AGREEMENTS_MIN => Standing::Silent,

@@ -188,7 +188,7 @@ impl Values<'_> {
                     let times: &mut u8 = used.entry((*a, *b, found.content)).or_default();
                     *times = times.saturating_add(u8::from(found.agree));
                     if !found.agree || *times <= 2 {
-                        let handler = handlers[one.path as usize];
+                        let handler = table.handler_for(one, self.name, handlers);
                         let tally = pair.by_handler.entry(handler).or_default();
                         tally.add(found.agree, found.same, found.high);
                     }
@@ -207,7 +207,7 @@ impl Values<'_> {
     fn value(&self, link: &Link) -> Option<u64> {
         let mut params = self.params(link);
         let Some(param) = params.next() else { return Some(ABSENT) };
-        let handler = self.court.handlers[link.path as usize];
+        let handler = self.court.table.handler_for(link, self.name, self.court.handlers);
         let is_default = |one: &Candidate| {
             one.act == Act::Default(self.name, param.value) && one.reach.has(handler)
         };
