@@ -295,7 +295,7 @@ mod tests {
     fn rows(names: u64, matters: impl Fn(u64) -> bool) -> Vec<(String, i64, String)> {
         let mut rows = Vec::new();
         for visit in 0..names * 90 {
-            let page = visit % 45;
+            let page = visit % 83;
             let known = if visit * 2 < names * 90 { names * 3 / 4 } else { names };
             let name = visit * 7 / 3 % known;
             let part = if visit % 5 == 0 { "&part=two" } else { "" };

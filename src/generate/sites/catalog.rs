@@ -1,13 +1,14 @@
 //! Scripts that are asked with a value in two spellings, and with parameters that say nothing.
 //!
 //! ```text
-//! /guide.php?place=12&edition=en-us    `en-us` is `en`, `de` is another page      (value-alias)
+//! /guide.php?place=12&edition=en-us    `en-us` is `en`, `de` is another page      (value-alias),
+//!                                      with the text of `en` in some places       (untranslated)
 //! /desk.php?item=k7&teaser=old&badge=side&part=two    `part` matters, the rest is noise
 //!                                                                                 (many-params)
 //! ```
 
 use super::super::random::Random;
-use super::feature::Feature;
+use super::feature::{Feature, Features};
 use super::targets::{Handler, Target};
 use super::words::{
     DESK_PARAMS, DESK_SCRIPTS, EDITION_PARAMS, EDITIONS, GUIDE_PARAMS, GUIDE_SCRIPTS, PART_PARAMS,
@@ -17,8 +18,8 @@ use super::words::{
 /// Which sequence of a site's key its names are drawn from.
 const NAMES: u64 = 82;
 
-/// Percent of the places that have one text in all editions: pages of their own, equal in bytes.
-const UNTRANSLATED: [u64; 4] = [0, 20, 50, 80];
+/// Percent of the places that have one text in all editions, where that occurs.
+const UNTRANSLATED: [u64; 3] = [20, 50, 80];
 
 /// Places of the guide, and cases on the desk. Reason: among few, the same one is seen in several
 /// editions and parts, as on real sites.
@@ -66,27 +67,27 @@ impl Catalog {
         }
     }
 
-    /// A page of the guide; with the words for what it shows if that is what another page shows.
-    pub(super) fn guide(&self, number: u64, random: &mut Random) -> (Target, Option<String>) {
+    /// A page of the guide; with the words for what it shows if editions show one text.
+    pub(super) fn guide(
+        &self,
+        number: u64,
+        features: Features,
+        random: &mut Random,
+    ) -> (Target, Option<String>) {
         let number = number % PLACES;
         let edition = [0, 0, 2, 3][random.position(4)];
-        let page = Target::new(Handler::Guide, format!("/{}", self.guide_script))
+        let mut page = Target::new(Handler::Guide, format!("/{}", self.guide_script))
             .with(self.guide_param, format!("town-{number}"))
             .with(self.edition_param, self.editions[edition]);
-        if edition == 0 {
-            return (page, self.is_untranslated(number).then(|| self.text(number)));
+        let is_untranslated =
+            features.has(Feature::Untranslated) && number * 37 % 100 < self.untranslated_percent;
+        if edition > 0 && features.has(Feature::ValueAlias) {
+            page = page.trapped(Feature::ValueAlias);
         }
-        let page = page.trapped(Feature::ValueAlias);
-        let shown = self.is_untranslated(number).then(|| self.text(number));
-        (page, shown)
-    }
-
-    fn is_untranslated(&self, number: u64) -> bool {
-        number * 37 % 100 < self.untranslated_percent
-    }
-
-    fn text(&self, number: u64) -> String {
-        format!("{} {number}", self.guide_script)
+        if edition > 0 && is_untranslated {
+            page = page.trapped(Feature::Untranslated);
+        }
+        (page, is_untranslated.then(|| format!("{} {number}", self.guide_script)))
     }
 
     /// The parameter that chooses the edition, with the other spelling of the first one, if that is

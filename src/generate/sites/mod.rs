@@ -77,10 +77,11 @@ pub enum SitesPreset {
 }
 
 /// Features that only the preset `cms` has, with their chances in percent.
-const OF_CMS: [(Feature, u8); 4] = [
+const OF_CMS: [(Feature, u8); 5] = [
     (Feature::Dispatcher, 70),
     (Feature::Conditional, 60),
     (Feature::ValueAlias, 60),
+    (Feature::Untranslated, 50),
     (Feature::ManyParams, 60),
 ];
 

@@ -144,12 +144,14 @@ impl<'a> Targets<'a> {
             (Handler::Dead, 3, Feature::Errors),
             (Handler::Dispatched, 30, Feature::Dispatcher),
             (Handler::Chart, 16, Feature::Conditional),
-            (Handler::Guide, 16, Feature::ValueAlias),
             (Handler::Desk, 24, Feature::ManyParams),
         ] {
             if has(feature) {
                 weights.push((handler, weight));
             }
+        }
+        if has(Feature::ValueAlias) || has(Feature::Untranslated) {
+            weights.push((Handler::Guide, 16));
         }
         let mut this = Targets {
             layout,
@@ -250,7 +252,7 @@ impl<'a> Targets<'a> {
             Handler::Dispatched => self.layout.front.dispatched(number, random),
             Handler::Chart => self.layout.front.chart(number, random),
             Handler::Guide => {
-                let (mut target, text) = self.layout.catalog.guide(number, random);
+                let (mut target, text) = self.layout.catalog.guide(number, features, random);
                 target.shown = text.map_or(0, |text| self.shown(&text));
                 target
             }

@@ -201,6 +201,7 @@ fn traps_are_different_pages() {
         Feature::Revisions,
         Feature::SharedAssets,
         Feature::HexNames,
+        Feature::Untranslated,
     ];
     for feature in of_kind(FeatureKind::Trap) {
         let summary = summary(&only(&[feature], 6, 600, 12));
