@@ -106,3 +106,32 @@ fn rules_want_hosts() {
     let rules = dir.run("learn --base-url http://a.test access.log").quiet().out();
     assert!(rules.contains("sites = \"1\""), "{rules}");
 }
+
+/// A site whose scripts have values in two spellings and parameters without end.
+#[test]
+fn values_and_names_of_scripts() {
+    let dir = Dir::new();
+    dir.run(
+        "generate site --preset cms --sites 1 --urls 7000 --seed 3 --noise 0 --to crawllog \
+         --only value-alias,many-params,ref -o crawl.log --truth truth.tsv",
+    )
+    .quiet();
+    let rules = dir.run("learn -j1 -o rules.toml --evaluate truth.tsv crawl.log").exits(0);
+    let told = rules.told();
+    assert!(told.contains("learned"), "{told}");
+    let rules = dir.text("rules.toml");
+    for kind in ["alias-value", "keep-only"] {
+        let at = rules.find(&format!("kind = \"{kind}\"")).expect(kind);
+        let rule = rules[at..].split("\n[[").next().unwrap();
+        assert!(rule.contains("status = \"auto\""), "{rule}");
+    }
+    let mut lines: Vec<String> = dir.text("crawl.log").lines().map(str::to_string).collect();
+    lines.reverse();
+    dir.put("back.log", lines.join("\n"));
+    let again = dir.run("learn -j2 back.log").quiet().out();
+    assert!(again == dir.run("learn -j1 crawl.log").quiet().out());
+    let forms = dir.run("canon -p rfc3986 --rules rules.toml crawl.log").quiet().out();
+    dir.put("forms.txt", &forms);
+    let again = dir.run("canon -p rfc3986 --rules rules.toml -f lines forms.txt").quiet().out();
+    assert!(again == forms);
+}
