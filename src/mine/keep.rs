@@ -6,8 +6,8 @@
 //! next one is likely to say nothing either. The evidence for that is over names, not over URLs:
 //! every name is one trial, good if a rule of its own drops it, bad if it matters.
 //!
-//! - Names that stand on most URLs of the script are no trials: they are what it is asked for from
-//!   the start, and kept. Names on the lists are none either: they say nothing about others.
+//! - Names that stand on more than a tenth of the script's URLs are no trials, whether they matter or
+//!   not: what arrives next is rare. Names on the lists are none either: they say nothing about others.
 //! - The share of names that say nothing has the prior and the bar of the rates of other rules.
 //!   Twenty names must be good, and of those that arrived late none may matter: what arrives next is
 //!   late as well.
@@ -39,6 +39,10 @@ const UNWILLING: f64 = 0.05;
 
 /// Fewest names that arrived late. Reason: where none arrives there is nothing to gain.
 const LATE_MIN: usize = 3;
+
+/// A name is usual if one of so many URLs of its script has it. Reason: what arrives next is rare at
+/// first, and what is seen on many URLs has trials enough of its own.
+const USUAL_SHARE: usize = 10;
 
 /// A name is late if it was first seen after the first one of so many URLs of its script.
 const EARLY_SHARE: usize = 3;
@@ -79,7 +83,7 @@ struct Script {
 struct Names {
     /// To be kept.
     kept: Vec<u32>,
-    /// Names that are no matter of course: those that say nothing, and all that are settled.
+    /// Names that are not usual: those that say nothing, and all that are settled.
     silent: usize,
     tried: usize,
     /// Those among them that say nothing and arrived late.
@@ -98,7 +102,7 @@ pub(super) fn judged(court: &Court<'_>, screen: &Screen, judged: &[Judged]) -> V
         held.iter().map(|one| Candidate { settled: true, ..one.candidate.clone() }).collect();
     let settled = candidates.len();
     for (handler, script) in &scripts {
-        let standing = |name: u32| standing(court, screen, &held, *handler, name);
+        let standing = |name: u32| standing(court, screen, judged, *handler, name);
         if let Some(found) = script.count(standing) {
             let act = Act::Keep(*handler, found.kept.clone());
             candidates.push(Candidate::within(act, Reach::Only([*handler].into())));
@@ -208,7 +212,7 @@ impl Script {
         let (mut silent, mut relevant) = (0, 0);
         for (name, uses) in &self.names {
             let standing = standing(*name);
-            let is_core = uses.links * 2 > self.links;
+            let is_usual = uses.links * USUAL_SHARE > self.links;
             let is_late = early != i64::MIN && uses.first > early;
             match standing {
                 Standing::Listed => continue,
@@ -218,14 +222,14 @@ impl Script {
             }
             let is_kept = match standing {
                 Standing::Relevant | Standing::Unknown => true,
-                Standing::Willing => is_core,
+                Standing::Willing => is_usual,
                 Standing::Silent | Standing::Listed => false,
             };
             if is_kept {
                 out.kept.push(*name);
             }
             let is_settled = matches!(standing, Standing::Silent | Standing::Relevant);
-            if is_settled && !is_core {
+            if is_settled && !is_usual {
                 out.tried += 1;
                 out.silent += usize::from(standing == Standing::Silent);
                 out.late += usize::from(is_late && standing == Standing::Silent);
@@ -245,36 +249,45 @@ impl Script {
 fn standing(
     court: &Court<'_>,
     screen: &Screen,
-    held: &[&Judged],
+    judged: &[Judged],
     handler: u32,
     name: u32,
 ) -> Standing {
     let nature = court.natures[name as usize];
-    let drop = held.iter().find(|one| one.candidate.act == Act::Drop(name));
+    let drop = judged.iter().find(|one| one.candidate.act == Act::Drop(name));
     // What says nothing under some conditions only, matters.
     let cells = court.table.splits.cells_of(name, handler);
     let has = |reach: &Reach| match cells.is_empty() {
         true => reach.has(handler),
         false => cells.iter().all(|cell| reach.has(*cell)),
     };
-    if let Some(drop) = drop.filter(|one| has(&one.candidate.reach)) {
-        let mut here = Tally::default();
-        for handler in cells.iter().chain([&handler]) {
-            here.join(&drop.trials.by_handler.get(handler).copied().unwrap_or_default());
-        }
+    let all = || cells.iter().chain([&handler]);
+    // What was seen of the name beside all others, or else alone.
+    let mut here = Tally::default();
+    for handler in all() {
+        let of_drop = drop.and_then(|one| one.trials.by_handler.get(handler));
+        here.join(&of_drop.copied().unwrap_or_default());
+    }
+    if drop.is_some_and(|one| one.is_held() && has(&one.candidate.reach)) {
         return match () {
             () if nature.listed => Standing::Listed,
             () if here.good >= AGREEMENTS_MIN => Standing::Silent,
             () => Standing::Willing,
         };
     }
-    let alone = screen.params.get(&(name, handler)).copied().unwrap_or_default();
-    let is_ruled = held.iter().any(|one| one.candidate.act.param() == Some(name));
+    let mut alone = Tally::default();
+    for handler in all() {
+        alone.join(&screen.params.get(&(name, *handler)).copied().unwrap_or_default());
+    }
+    let is_ruled =
+        judged.iter().any(|one| one.is_held() && one.candidate.act.param() == Some(name));
     let is_guarded = nature.guarded || nature.counts || nature.short;
     if is_ruled || is_guarded || is_below(&alone, BAR, CONTRADICTION) {
         return Standing::Relevant;
     }
-    match alone.good > alone.bad() && !is_below(&alone, BAR, UNWILLING) {
+    let is_willing = |tally: &Tally| !is_below(tally, BAR, UNWILLING);
+    let agrees = here.good.max(alone.good) > here.bad().max(alone.bad());
+    match agrees && is_willing(&here) && is_willing(&alone) {
         true => Standing::Willing,
         false => Standing::Unknown,
     }
