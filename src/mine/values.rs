@@ -385,7 +385,7 @@ mod tests {
         seen.retain(|(url, _)| {
             let page: u64 =
                 url[url.find("=d").unwrap() + 2..url.find('&').unwrap()].parse().unwrap();
-            !url.ends_with(if page % 2 == 0 { "=c" } else { "=a" })
+            !url.ends_with(if page.is_multiple_of(2) { "=c" } else { "=a" })
         });
         let found = found(&seen);
         // Nothing contradicts either, but none is sent through the other to a third.
