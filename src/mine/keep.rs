@@ -1,18 +1,20 @@
 //! Scripts under which hardly a parameter says anything, so that those that are not known yet are
 //! dropped too.
 //!
-//! New names keep arriving: campaigns, tests, buttons. Each has to be seen many times before it has a
-//! rule of its own. Where one script was asked with many names, and each of them says nothing, the
-//! next one is likely to say nothing either. The evidence for that is over names, not over URLs:
-//! every name is one trial, good if a rule of its own drops it, bad if it matters.
+//! New names keep arriving: campaigns, tests, buttons. Each has to be seen many times before it has
+//! a rule of its own. Where one script was asked with many names, and each of them says nothing,
+//! the next one is likely to say nothing either. The evidence for that is over names, not over
+//! URLs: every name is one trial, good if a rule of its own drops it, bad if it matters.
 //!
-//! - Names that stand on more than a tenth of the script's URLs are no trials, whether they matter or
-//!   not: what arrives next is rare. Names on the lists are none either: they say nothing about others.
+//! - Names that stand on more than a tenth of the script's URLs are no trials, whether they matter
+//!   or not: what arrives next is rare. Names on the lists are none either: they say nothing about
+//!   others.
 //! - The share of names that say nothing has the prior and the bar of the rates of other rules.
-//!   Twenty names must be good, and of those that arrived late none may matter: what arrives next is
-//!   late as well.
-//! - What was seen and is not settled is kept, unless it agreed as often as pages agree with themselves. What
-//!   such names say together is a trial of the candidate like any other, and may contradict it.
+//!   Twenty names must be good, and of those that arrived late none may matter: what arrives next
+//!   is late as well.
+//! - What was seen and is not settled is kept, unless it agreed as often as pages agree with
+//!   themselves. What such names say together is a trial of the candidate like any other, and may
+//!   contradict it.
 //! - Names that decide on most sites which page it is are kept, seen or not (`priors.rs`).
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -40,8 +42,8 @@ const UNWILLING: f64 = 0.05;
 /// Fewest names that arrived late. Reason: where none arrives there is nothing to gain.
 const LATE_MIN: usize = 3;
 
-/// A name is usual if one of so many URLs of its script has it. Reason: what arrives next is rare at
-/// first, and what is seen on many URLs has trials enough of its own.
+/// A name is usual if one of so many URLs of its script has it. Reason: what arrives next is rare
+/// at first, and what is seen on many URLs has trials enough of its own.
 const USUAL_SHARE: usize = 10;
 
 /// A name is late if it was first seen after the first one of so many URLs of its script.
@@ -304,8 +306,8 @@ mod tests {
         format!("p{}{}", letter(name), letter(name / 26 + 7))
     }
 
-    /// A script with `names` that say nothing, the last quarter of which arrive late, and a parameter
-    /// `part` that matters; with the times at which its URLs were seen.
+    /// A script with `names` that say nothing, the last quarter of which arrive late, and a
+    /// parameter `part` that matters; with the times at which its URLs were seen.
     fn rows(names: u64, matters: impl Fn(u64) -> bool) -> Vec<(String, i64, String)> {
         let mut rows = Vec::new();
         for visit in 0..names * 90 {

@@ -1,15 +1,15 @@
 //! Values of one parameter that are the same page, where others are other pages: `lang=en-US` and
 //! `lang=en`.
 //!
-//! Contents ask for pairs of values (`votes.rs`). When it is known what else holds, URLs are grouped
-//! that are equal but for the parameter, and each pair of values has a trial in each group that has
-//! both. Pairs that agree are edges; what they join, without a pair that disagrees, is one set. Its
-//! members are sent to one of them, and these candidates are tried as all others are.
+//! Contents ask for pairs of values (`votes.rs`). When it is known what else holds, URLs are
+//! grouped that are equal but for the parameter, and each pair of values has a trial in each group
+//! that has both. Pairs that agree are edges; what they join, without a pair that disagrees, is one
+//! set. Its members are sent to one of them, and these candidates are tried as all others are.
 //!
 //! That two values agree says nothing where most do: the files of two users are equal if both have
 //! none. So a set only speaks if the parameter is seen to matter: its members must disagree, more
-//! often than not, with values that are not in the set. Where none does, the parameter says nothing,
-//! and that is another rule.
+//! often than not, with values that are not in the set. Where none does, the parameter says
+//! nothing, and that is another rule.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -24,8 +24,8 @@ use super::table::{Link, Param, Signal, Table, hash, map, mix};
 use super::trials::Tally;
 use super::votes::Votes;
 
-/// Fewest and most values of a parameter that are paired. Reason: people write few; what has more is
-/// made by a program, and pairs are quadratic in it.
+/// Fewest and most values of a parameter that are paired. Reason: people write few; what has more
+/// is made by a program, and pairs are quadratic in it.
 const VALUES: Range<usize> = 2..25;
 
 /// Contents that must ask for a pair, and agreements that make it an edge.
@@ -217,8 +217,8 @@ impl Values<'_> {
         (is_text && params.next().is_none()).then_some(value)
     }
 
-    /// What stands for a set: nothing, or else the value that most URLs have, then the shortest, then
-    /// the first.
+    /// What stands for a set: nothing, or else the value that most URLs have, then the shortest,
+    /// then the first.
     fn representative(&self, set: &[u64]) -> u64 {
         let table = self.court.table;
         let mut links: BTreeMap<u64, (u64, &[u8])> = BTreeMap::new();

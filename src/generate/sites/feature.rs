@@ -155,11 +155,11 @@ features! {
     Conditional "conditional" Spelling 0
         "A parameter that says nothing, unless another one is there: then it chooses the page.";
     ValueAlias "value-alias" Spelling 0
-        "Two spellings of one value of a parameter, as `en` and `en-us`; other values are other pages.";
+        "Two spellings of one value, as `en` and `en-us`; other values are other pages.";
     Untranslated "untranslated" Trap 0
         "Editions of a place that all have one text: different pages, equal in bytes.";
     ManyParams "many-params" Spelling 0
-        "A script with 26 parameters that say nothing, a third of which come up late; another matters.";
+        "A script with 26 parameters that say nothing, a third of them late; another matters.";
 }
 
 /// How many features there are.
