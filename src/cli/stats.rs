@@ -87,13 +87,16 @@ pub(super) fn summarize(outcome: &Outcome, profile: &Profile, elapsed: Duration,
             number(lines),
         ));
     }
-    let mut line = format!(
-        "{} lines: {} unique, {} duplicate ({:.1} %)",
-        number(tally.lines),
-        number(tally.unique),
-        number(tally.duplicate),
-        100.0 * tally.duplicate_ratio()
-    );
+    let mut line = format!("{} lines: ", number(tally.lines));
+    line += &match outcome.compared {
+        false => format!("{} records", number(tally.records)),
+        true => format!(
+            "{} unique, {} duplicate ({:.1} %)",
+            number(tally.unique),
+            number(tally.duplicate),
+            100.0 * tally.duplicate_ratio()
+        ),
+    };
     let mut also = |count: u64, what: &str| {
         if count > 0 {
             line.push_str(&format!(", {} {what}", number(count)));

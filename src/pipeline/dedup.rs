@@ -93,7 +93,7 @@ struct Marked {
 /// have no room any more, lines with new ones wait in a file until the end.
 pub fn dedup(job: &Job, plan: &DedupPlan, output: &mut Output) -> Result<Outcome> {
     let pool = job.pool()?;
-    let mut outcome = Outcome::default();
+    let mut outcome = Outcome { compared: true, ..Outcome::default() };
     let budget = job.budget();
     let mut overflow: Option<Overflow> = None;
     let Outcome { tally, memory, .. } = &mut outcome;

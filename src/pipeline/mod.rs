@@ -86,6 +86,8 @@ pub struct Job<'a> {
 pub struct Outcome {
     /// The counts.
     pub tally: Tally,
+    /// Were records compared with each other? If not, each counts as unique.
+    pub compared: bool,
     /// The files that were read.
     pub files: Vec<InputFile>,
     /// What became of its memory.

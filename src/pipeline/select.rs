@@ -103,7 +103,7 @@ fn take_census(job: &Job, pool: &Pool, keep: Keep) -> Result<(Census, Option<Res
     let census = Census::new(keep);
     let budget = job.budget();
     let mut rest: Option<Rest> = None;
-    let mut outcome = Outcome::default();
+    let mut outcome = Outcome { compared: true, ..Outcome::default() };
     let Outcome { tally, memory, .. } = &mut outcome;
     memory.budget_bytes = job.memory.bytes;
     let files = scan(

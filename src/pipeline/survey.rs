@@ -102,7 +102,7 @@ pub fn survey(job: &Job, top: usize) -> Result<(Survey, Outcome)> {
         clusters,
     };
     let stages = pool.seconds();
-    Ok((survey, Outcome { tally, files, memory, stages }))
+    Ok((survey, Outcome { tally, compared: true, files, memory, stages }))
 }
 
 /// Is there memory for pages that take `bytes`, beside the sums?

@@ -53,6 +53,8 @@ fn nothing_is_said_when_nobody_watches() {
     for args in ["in.txt", "-c in.txt", "--seen seen in.txt", "canon in.txt", "report in.txt"] {
         dir.run(args).quiet();
     }
+    // Where nothing is compared, nothing is said of duplicates.
+    dir.run("canon -v in.txt").exits(0).says("4 lines: 4 records; ");
     let run = dir.run("-v in.txt").exits(0).says("4 lines: 2 unique, 2 duplicate (50.0 %)");
     assert_eq!(run.out(), KEPT);
     dir.run("-q -v in.txt").fails("cannot be used with");
