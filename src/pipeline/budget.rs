@@ -122,17 +122,6 @@ impl Budget {
     }
 }
 
-/// The error of a job that cannot go on in files when its clusters take more than `bytes`.
-#[cold]
-pub(super) fn too_many(job: &Job, what: &str, bytes: u64) -> Error {
-    Error::limit(format!(
-        "{what} to hold all clusters in memory, and they take more than {} MiB, which is too much \
-         for a memory of {} MiB; raise -S, or drop duplicates first",
-        bytes >> 20,
-        job.memory.bytes >> 20
-    ))
-}
-
 impl Job<'_> {
     /// Checks that the job's memory is enough for its threads and its lines. With less a job works,
     /// but takes more than it was given.

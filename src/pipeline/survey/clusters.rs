@@ -3,10 +3,9 @@
 use std::collections::HashMap;
 
 use crate::cluster::Cluster;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
 use crate::pipeline::Job;
-use crate::pipeline::budget::too_many;
 use crate::pipeline::layouts::Parcel;
 use crate::pipeline::pool::Pool;
 use crate::pipeline::scan::scan;
@@ -75,7 +74,7 @@ pub(super) fn describe_clusters(
             line += lines;
         }
         if bytes > job.budget().told_bytes() {
-            return Err(too_many(job, "report has", bytes));
+            return Err(too_many(job, bytes));
         }
         Ok(Some(line - before))
     })?;
@@ -87,4 +86,15 @@ pub(super) fn describe_clusters(
         row.spellings = spellings.into_iter().map(|(url, (count, _))| (url, count)).collect();
     }
     Ok(rows)
+}
+
+/// The spellings of the largest clusters take more than `bytes`.
+#[cold]
+fn too_many(job: &Job, bytes: u64) -> Error {
+    Error::limit(format!(
+        "the spellings of the largest clusters take more than {} MiB, which is too much for a memory \
+         of {} MiB; raise -S, or lower --top",
+        bytes >> 20,
+        job.memory.bytes >> 20
+    ))
 }

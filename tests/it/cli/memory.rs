@@ -93,7 +93,16 @@ fn jobs_that_hold_much_in_memory_say_when_they_cannot() {
     dir.run(&format!("report {LITTLE} -o out in.txt")).fails("the names of hosts").says("raise -S");
     let spellings: String = (0..80_000).map(|n| format!("http://a.test/#{n}\n")).collect();
     dir.put("in.txt", spellings);
-    dir.run(&format!("report {LITTLE} -o out in.txt")).fails("raise -S");
+    dir.run(&format!("report {LITTLE} -o out in.txt"))
+        .fails("shares of the pages")
+        .says("raise -S");
+    let long = "x".repeat(120);
+    let spellings: String = (0..12_000).map(|n| format!("http://a.test/#{long}{n}\n")).collect();
+    dir.put("in.txt", spellings);
+    dir.run(&format!("report {LITTLE} -o out in.txt"))
+        .fails("the spellings of the largest clusters")
+        .says("lower --top");
+    dir.run(&format!("report {LITTLE} --top 0 in.txt")).exits(0);
     assert_eq!(dir.names(), ["in.txt"]);
 }
 
