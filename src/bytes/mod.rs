@@ -8,3 +8,41 @@ pub mod show;
 
 pub use lines::Lines;
 pub use show::{printable, show};
+
+/// The first eight bytes of `source[start..end]` as a number, the first the highest; zeros where
+/// there are fewer.
+#[inline(always)]
+pub fn first_word(source: &[u8], start: usize, end: usize) -> u64 {
+    let rest = source.len() - start;
+    // The last eight bytes of the source, moved up, where there are fewer.
+    let Some(bytes) = source[start - 8usize.saturating_sub(rest).min(start)..].first_chunk() else {
+        let mut bytes = [0; 8];
+        let end = end.min(start + 8);
+        bytes[..end - start].copy_from_slice(&source[start..end]);
+        return u64::from_be_bytes(bytes);
+    };
+    let word = u64::from_be_bytes(*bytes) << (8 * 8usize.saturating_sub(rest));
+    let beyond = u64::MAX.checked_shr(8 * (end - start).min(8) as u32).unwrap_or(0);
+    word & !beyond
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn first_words() {
+        let source = b"abcdefghijkl";
+        for from in 0..source.len() {
+            let source = &source[from..];
+            for (start, end) in
+                (0..source.len()).flat_map(|s| (s..=source.len()).map(move |e| (s, e)))
+            {
+                let mut expected = [0; 8];
+                source[start..end].iter().zip(&mut expected).for_each(|(byte, to)| *to = *byte);
+                let word = first_word(source, start, end);
+                assert_eq!(word, u64::from_be_bytes(expected), "{source:?} {start} {end}");
+            }
+        }
+    }
+}

@@ -5,14 +5,13 @@ use std::cmp::Ordering;
 use super::classes::{Class, set};
 use super::path::{canonical_escape, push_escapes, skip_high_escapes};
 use super::{Fused, Marked};
-use crate::bytes::hex;
+use crate::bytes::{first_word, hex};
 use crate::canonical::draft::push_escape;
 
 /// A piece of a query that stays, as positions in the line or among the spelled pieces.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Piece {
     /// The first eight bytes of the name, zeros behind it: in the order of names as far as they go.
-    /// Only where pieces are put in order.
     key: u64,
     start: u32,
     name_end: u32,
@@ -49,21 +48,6 @@ impl Piece {
             _ => self.name(line, spelled).cmp(other.name(line, spelled)),
         })
     }
-}
-
-/// The first eight bytes of `source[start..end]` as a number, the first the highest.
-#[inline(always)]
-fn key_of(source: &[u8], start: usize, end: usize) -> u64 {
-    let rest = source.len() - start;
-    // The last eight bytes of the source, moved up, where there are fewer.
-    let Some(bytes) = source[start - 8usize.saturating_sub(rest).min(start)..].first_chunk() else {
-        let mut bytes = [0; 8];
-        bytes[..end - start].copy_from_slice(&source[start..end]);
-        return u64::from_be_bytes(bytes);
-    };
-    let word = u64::from_be_bytes(*bytes) << (8 * 8usize.saturating_sub(rest));
-    let beyond = u64::MAX.checked_shr(8 * (end - start).min(8) as u32).unwrap_or(0);
-    word & !beyond
 }
 
 /// What a query is canonically.
@@ -227,13 +211,13 @@ impl Fused {
         end: usize,
     ) -> Option<Piece> {
         let name = &source[start..name_end];
-        if self.outlines.may_have(name) {
+        let key = first_word(source, start, name_end);
+        if self.outlines.may_have(key, name) {
             let value = source[..end].get(name_end + 1..).unwrap_or(b"");
             if self.drops(host, name, value) {
                 return None;
             }
         }
-        let key = if self.sort { key_of(source, start, name_end) } else { 0 };
         Some(Piece { key, ..Piece::new(start, name_end, end) })
     }
 

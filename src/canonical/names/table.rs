@@ -3,6 +3,7 @@
 use serde::Deserialize;
 
 use super::is_under;
+use crate::bytes::first_word;
 
 /// What the characters of a value must be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -66,15 +67,48 @@ pub(super) struct Table {
     text: String,
 }
 
-/// Names in lower case with their conditions.
-type Names = Vec<(Box<[u8]>, Vec<Condition>)>;
+/// A name in lower case, or a prefix of names, with its conditions.
+#[derive(Clone, Debug)]
+struct Name {
+    /// Its [`first_word`], and the bits of it that are not beyond its end.
+    word: u64,
+    there: u64,
+    text: Box<[u8]>,
+    conditions: Vec<Condition>,
+}
+
+impl Name {
+    fn new(text: &[u8], condition: Condition) -> Name {
+        let there = !u64::MAX.checked_shr(8 * text.len() as u32).unwrap_or(0);
+        let word = first_word(text, 0, text.len());
+        Name { word, there, text: text.into(), conditions: vec![condition] }
+    }
+
+    /// Does `name` start with it, but for case? `word` is its [`first_word`].
+    #[inline(always)]
+    fn starts(&self, word: u64, name: &[u8]) -> bool {
+        // Bet: the name is in lower case.
+        let same_word = word & self.there == self.word;
+        match (self.text.get(8..), name.get(8..self.text.len())) {
+            (None | Some([]), _) if same_word => true,
+            (Some(tail), Some(rest)) if same_word && tail == rest => true,
+            _ => name.get(..self.text.len()).is_some_and(|s| s.eq_ignore_ascii_case(&self.text)),
+        }
+    }
+
+    /// Does one of its conditions hold?
+    #[inline(always)]
+    fn holds(&self, host: &[u8], value: &[u8]) -> bool {
+        self.conditions.iter().any(|condition| condition.holds(host, value))
+    }
+}
 
 /// Names by a number that tells most of them apart.
 #[derive(Clone, Debug, Default)]
 struct Buckets {
     /// For each number, the place of its names, plus one; 0 where there are none.
     places: Vec<u16>,
-    names: Vec<Names>,
+    names: Vec<Vec<Name>>,
 }
 
 impl Buckets {
@@ -83,65 +117,66 @@ impl Buckets {
             self.places.resize(number + 1, 0);
         }
         if self.places[number] == 0 {
-            self.names.push(Names::new());
+            self.names.push(Vec::new());
             // There are no more places than outlines.
             self.places[number] = self.names.len() as u16;
         }
         let names = &mut self.names[usize::from(self.places[number]) - 1];
-        match names.iter_mut().find(|(known, _)| **known == *name) {
-            Some((_, conditions)) => conditions.push(condition),
-            None => names.push((name.into(), vec![condition])),
+        match names.iter_mut().find(|known| *known.text == *name) {
+            Some(known) => known.conditions.push(condition),
+            None => names.push(Name::new(name, condition)),
         }
     }
 
     #[inline]
-    fn get(&self, number: usize) -> &[(Box<[u8]>, Vec<Condition>)] {
+    fn get(&self, number: usize) -> &[Name] {
         let place = self.places.get(number).copied().unwrap_or(0);
         place.checked_sub(1).map_or(&[], |place| &self.names[usize::from(place)])
     }
 }
 
-/// What the names of a table look like from afar. Most names of a list of URLs are told apart from
-/// them here, before anything is hashed or compared.
+/// What the names of a table look like from afar. Nearly all names of a list of URLs are told apart
+/// from them here, before anything is hashed or compared.
 #[derive(Clone, Debug)]
 pub(in crate::canonical) struct Outlines {
     /// A bit for every outline (see [`Outlines::of`]) that an exact name has.
-    exact: Box<[u64; 64]>,
+    exact: Box<[u64; 256]>,
     /// A bit for every two letters that a prefix starts with (see [`Outlines::start_of`]).
     starts: Box<[u64; 16]>,
 }
 
 impl Default for Outlines {
     fn default() -> Self {
-        Outlines { exact: Box::new([0; 64]), starts: Box::new([0; 16]) }
+        Outlines { exact: Box::new([0; 256]), starts: Box::new([0; 16]) }
     }
 }
 
 impl Outlines {
-    /// Length, first and last byte of a name in twelve bits, without regard to ASCII case.
-    #[inline]
-    fn of(name: &[u8], first: u8) -> usize {
-        let last = name[name.len() - 1] | 0x20;
-        (usize::from(first | 0x20) * 61 + usize::from(last) * 1021 + name.len() * 127) % 4096
+    /// The first eight bytes of a name, its last one and its length in fourteen bits, without regard
+    /// to ASCII case. `word` is its [`first_word`].
+    #[inline(always)]
+    fn of(word: u64, last: u8, length: usize) -> usize {
+        let rest = (length << 8 | usize::from(last | 0x20)) as u64;
+        let word = (word | 0x2020_2020_2020_2020).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        (word.wrapping_add(rest.wrapping_mul(0xd6e8_feb8_6659_fd93)) >> 50) as usize
     }
 
     /// The first two bytes of a name in ten bits, without regard to ASCII case.
-    #[inline]
-    fn start_of(first: u8, second: u8) -> usize {
-        usize::from(first & 31) << 5 | usize::from(second & 31)
+    #[inline(always)]
+    fn start_of(word: u64) -> usize {
+        (word >> 51 & 0x3e0 | word >> 48 & 0x1f) as usize
     }
 
     /// Both numbers of a name; `None` for the empty one.
     #[inline]
     fn of_name(name: &[u8]) -> Option<(usize, usize)> {
-        let first = *name.first()?;
-        let second = name.get(1).copied().unwrap_or(0);
-        Some((Self::of(name, first), Self::start_of(first, second)))
+        let word = first_word(name, 0, name.len());
+        Some((Self::of(word, *name.last()?, name.len()), Self::start_of(word)))
     }
 
     /// Adds a name. Returns its number.
     pub(in crate::canonical) fn add_exact(&mut self, name: &[u8]) -> usize {
-        let bit = name.first().map_or(0, |first| Self::of(name, *first));
+        let bit = Self::of_name(name).map_or(0, |(bit, _)| bit);
         self.exact[bit / 64] |= 1 << (bit % 64);
         bit
     }
@@ -150,8 +185,11 @@ impl Outlines {
     fn add_prefix(&mut self, prefix: &[u8]) -> Vec<usize> {
         let starts: Vec<usize> = match *prefix {
             [] => (0..1024).collect(),
-            [first] => (0..32).map(|second| Self::start_of(first, second)).collect(),
-            [first, second, ..] => vec![Self::start_of(first, second)],
+            [first] => {
+                let start = Self::start_of(u64::from(first) << 56);
+                (start..start + 32).collect()
+            }
+            _ => vec![Self::start_of(first_word(prefix, 0, prefix.len()))],
         };
         for bit in &starts {
             self.starts[bit / 64] |= 1 << (bit % 64);
@@ -164,11 +202,18 @@ impl Outlines {
         self.starts.iter_mut().zip(&*other.starts).for_each(|(word, more)| *word |= more);
     }
 
-    /// Could `name` be in the table? Never says no where it is.
-    #[inline]
-    pub(in crate::canonical) fn may_have(&self, name: &[u8]) -> bool {
-        let Some((bit, start)) = Self::of_name(name) else { return false };
+    /// Could `name` be in the table? Never says no where it is. `word` is its [`first_word`].
+    #[inline(always)]
+    pub(in crate::canonical) fn may_have(&self, word: u64, name: &[u8]) -> bool {
+        let Some(last) = name.last() else { return false };
+        let (bit, start) = (Self::of(word, *last, name.len()), Self::start_of(word));
         (self.exact[bit / 64] >> (bit % 64) | self.starts[start / 64] >> (start % 64)) & 1 == 1
+    }
+
+    /// The same for a name alone.
+    #[inline]
+    pub(in crate::canonical) fn may_have_name(&self, name: &[u8]) -> bool {
+        self.may_have(first_word(name, 0, name.len()), name)
     }
 }
 
@@ -201,15 +246,17 @@ impl Table {
     /// Does an entry for `name` hold for `value` on `host`?
     #[inline]
     pub(super) fn matches(&self, host: &[u8], name: &[u8], value: &[u8]) -> bool {
-        let Some((outline, start)) = Outlines::of_name(name) else { return false };
-        let holds = |conditions: &[Condition]| conditions.iter().any(|one| one.holds(host, value));
-        self.exact
-            .get(outline)
-            .iter()
-            .any(|(known, conditions)| name.eq_ignore_ascii_case(known) && holds(conditions))
-            || self.prefixes.get(start).iter().any(|(prefix, conditions)| {
-                name.get(..prefix.len()).is_some_and(|stem| stem.eq_ignore_ascii_case(prefix))
-                    && holds(conditions)
-            })
+        let Some(last) = name.last() else { return false };
+        let word = first_word(name, 0, name.len());
+        let (outline, start) = (Outlines::of(word, *last, name.len()), Outlines::start_of(word));
+        let is_exact = |known: &&Name| known.text.len() == name.len() && known.starts(word, name);
+        let is_prefix = |known: &&Name| known.starts(word, name);
+        self.exact.get(outline).iter().filter(is_exact).any(|known| known.holds(host, value))
+            || self
+                .prefixes
+                .get(start)
+                .iter()
+                .filter(is_prefix)
+                .any(|known| known.holds(host, value))
     }
 }
