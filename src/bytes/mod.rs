@@ -26,6 +26,22 @@ pub fn first_word(source: &[u8], start: usize, end: usize) -> u64 {
     word & !beyond
 }
 
+/// Appends `source[start..end]` to `out`; fast where it is short.
+#[inline(always)]
+pub fn push_short(out: &mut Vec<u8>, source: &[u8], start: usize, end: usize) {
+    const SHORT: usize = 32;
+    // Bet: it is short, and not at the very end of the source. A copy of fixed length is one or two
+    // instructions; one of any length chooses by branches that cannot be foretold.
+    match source[start..].first_chunk::<SHORT>() {
+        Some(chunk) if end - start <= SHORT => {
+            let before = out.len();
+            out.extend_from_slice(chunk);
+            out.truncate(before + end - start);
+        }
+        _ => out.extend_from_slice(&source[start..end]),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -43,6 +59,16 @@ mod tests {
                 let word = first_word(source, start, end);
                 assert_eq!(word, u64::from_be_bytes(expected), "{source:?} {start} {end}");
             }
+        }
+    }
+
+    #[test]
+    fn short_pieces() {
+        let source: Vec<u8> = (0..80).collect();
+        for (start, end) in (0..=80).flat_map(|start| (start..=80).map(move |end| (start, end))) {
+            let mut out = b"before".to_vec();
+            push_short(&mut out, &source, start, end);
+            assert_eq!(out, [b"before", &source[start..end]].concat());
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::classes::{Class, set};
 use super::{Fused, Marked};
-use crate::bytes::hex;
+use crate::bytes::{hex, push_short};
 use crate::canonical::draft::push_escape;
 use crate::canonical::profile::Slash;
 use crate::canonical::rules::directory_index::length_without_index;
@@ -141,7 +141,7 @@ impl Fused {
             let segment_end = marks.next(set::SLASH, at).min(end);
             while at < segment_end {
                 let look = marks.next(set::PATH_LOOK, at).min(segment_end);
-                out.extend_from_slice(&line[at..look]);
+                push_short(out, line, at, look);
                 at = look;
                 // Bet: bytes that need a look come in rows.
                 while at < segment_end {
@@ -268,19 +268,29 @@ pub(super) fn skip_high_escapes(url: Marked, look: usize, mut at: usize, end: us
 /// bytes that follow it, too. Returns how many they were.
 #[inline]
 pub(super) fn push_escapes(out: &mut Vec<u8>, text: &[u8]) -> usize {
-    // Bet: a text of another script, in which such bytes come in rows.
-    if let Some(row) = text.first_chunk::<4>()
-        && row.iter().all(|byte| *byte >= 0x80)
-    {
-        let mut escapes = [[0; 3]; 4];
+    const HIGH: u64 = 0x8080_8080_8080_8080;
+    let mut at = 0;
+    // Bet: a text of another script, in which such bytes come in rows. Eight are written at once, and
+    // those that are too many taken back.
+    while let Some(row) = text[at..].first_chunk::<8>() {
+        let mut escapes = [[0; 3]; 8];
         row.iter()
             .zip(&mut escapes)
             .for_each(|(byte, escape)| *escape = hex::ESCAPES[usize::from(*byte)]);
+        let count = (!u64::from_le_bytes(*row) & HIGH).trailing_zeros() as usize / 8;
+        let before = out.len();
         out.extend_from_slice(escapes.as_flattened());
-        return row.len();
+        out.truncate(before + 3 * count);
+        at += count;
+        if count < 8 {
+            break;
+        }
     }
-    push_escape(out, text[0]);
-    1
+    if at == 0 {
+        push_escape(out, text[0]);
+        at = 1;
+    }
+    at
 }
 
 /// The byte that `text` starts with as an escape in upper case.
