@@ -240,24 +240,30 @@ impl Table {
             return !std::mem::replace(&mut self.holds_zero, true);
         }
         let mut at = home(value, self.homes);
+        // One branch for each slot: an empty one is the largest by this count.
+        while self.slots[at].wrapping_sub(1) < value - 1 {
+            at += 1;
+            if at == self.slots.len() {
+                self.lengthen_tail();
+            }
+        }
+        if self.slots[at] == value {
+            return false;
+        }
+        // What stands here is pushed on, up to the next empty slot.
+        let mut pushed = value;
         loop {
-            let slot = self.slots[at];
-            if slot == value {
-                return false;
-            }
-            if slot == EMPTY {
-                self.slots[at] = value;
-                self.len += 1;
-                return true;
-            }
-            if slot > value {
-                return self.push_in(at, value);
+            pushed = std::mem::replace(&mut self.slots[at], pushed);
+            if pushed == EMPTY {
+                break;
             }
             at += 1;
             if at == self.slots.len() {
                 self.lengthen_tail();
             }
         }
+        self.len += 1;
+        true
     }
 
     #[inline]
@@ -271,68 +277,41 @@ impl Table {
         end == Some(&value)
     }
 
-    /// Puts `value` at `at` and pushes what stands there on, up to the next empty slot.
-    #[inline]
-    fn push_in(&mut self, at: usize, value: u128) -> bool {
-        let after = &self.slots[at..];
-        let length = after.iter().position(|slot| *slot == EMPTY).unwrap_or(after.len());
-        if at + length == self.slots.len() {
-            self.lengthen_tail();
-        }
-        self.slots.copy_within(at..at + length, at + 1);
-        self.slots[at] = value;
-        self.len += 1;
-        true
-    }
-
     #[cold]
     fn lengthen_tail(&mut self) {
         self.slots.resize(self.slots.len() + SLACK, EMPTY);
     }
 
     /// Makes room for `wanted` fingerprints, by as many steps of three tenths at once as that takes.
-    ///
-    /// In place: what is there is pushed together at the end of the longer table, then
-    /// spread over it from the front. So there is never a second table, and the memory of the first
-    /// is not touched anew.
     #[cold]
     fn grow(&mut self, wanted: usize) {
-        let before = self.slots.len();
+        let mut homes = self.homes;
         loop {
-            self.homes = (self.homes + self.homes / 10 * 3).max(16);
-            if wanted * 8 <= self.homes * 7 {
+            homes = (homes + homes / 10 * 3).max(16);
+            if wanted * 8 <= homes * 7 {
                 break;
             }
         }
-        let length = before.max(self.homes + SLACK);
-        self.slots.reserve_exact(length - before);
-        self.slots.resize(length, EMPTY);
-        // No branches in these two loops: whether a slot is taken cannot be foretold.
-        let mut from = length;
-        for at in (0..before).rev() {
-            let value = std::mem::replace(&mut self.slots[at], EMPTY);
-            self.slots[from - 1] = value;
-            from -= usize::from(value != EMPTY);
-        }
+        self.spread(homes);
+    }
+
+    /// Spreads what is there over `homes` homes, from front to back, in new memory.
+    #[cold]
+    fn spread(&mut self, homes: usize) {
+        let mut slots = vec![EMPTY; homes + SLACK];
+        // No branches on whether a slot is taken, which cannot be foretold: an empty one is written
+        // to the next free one, which is empty.
         let mut free = 0;
-        while from < self.slots.len() {
-            // Invariant: all before `free` is spread, all from `from` on is still to be, and what is
-            // in between is empty.
-            let value = self.slots[from];
-            let at = home(value, self.homes).max(free);
-            if at > from {
-                // What is left does not fit behind its homes.
-                self.lengthen_tail();
-                let end = self.slots.len() - SLACK;
-                self.slots.copy_within(from..end, from + SLACK);
-                self.slots[from..from + SLACK].fill(EMPTY);
-                from += SLACK;
-                continue;
+        for value in std::mem::take(&mut self.slots) {
+            let at = home(value, homes).max(free);
+            if at >= slots.len() {
+                slots.resize(at + SLACK, EMPTY);
             }
-            self.slots[from] = EMPTY;
-            self.slots[at] = value;
-            (free, from) = (at + 1, from + 1);
+            slots[at] = value;
+            free = at + usize::from(value != EMPTY);
         }
+        self.slots = slots;
+        self.homes = homes;
     }
 }
 
