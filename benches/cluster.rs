@@ -49,7 +49,7 @@ impl<const RAYON: bool> FirstSeen for Radix<RAYON> {
             (0..PARTITIONS).into_par_iter().for_each_init(
                 SortedRecords::default,
                 |sorted, partition| {
-                    self.0.mark_first(partition, &chunks, sorted);
+                    self.0.mark_first(partition, &chunks, sorted, None);
                 },
             );
             chunks.par_iter().map(count).sum()
@@ -57,7 +57,7 @@ impl<const RAYON: bool> FirstSeen for Radix<RAYON> {
             let chunks: Vec<_> = chunks.into_iter().map(scatter).collect();
             let mut sorted = SortedRecords::default();
             (0..PARTITIONS)
-                .for_each(|partition| self.0.mark_first(partition, &chunks, &mut sorted));
+                .for_each(|partition| self.0.mark_first(partition, &chunks, &mut sorted, None));
             chunks.iter().map(count).sum()
         }
     }

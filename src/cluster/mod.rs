@@ -17,6 +17,7 @@ mod seen;
 mod set;
 mod sorted;
 mod spill;
+mod table;
 mod uncounted;
 
 pub use candidates::Candidates;
@@ -27,4 +28,5 @@ pub use scatter::{Flags, Marks, PARTITIONS, Scattered, partition_of};
 pub use seen::Seen;
 pub use set::{ClusterSet, SortedRecords};
 pub use sorted::Sorted;
+pub use table::Outlook;
 pub use uncounted::{Counted, Uncounted};

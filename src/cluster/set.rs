@@ -1,12 +1,11 @@
 //! HOT: once per record. The set of all fingerprints seen so far, in partitions.
 //!
-//! Price: one probe of a table that is in the cache or nearly. Memory: 16 bytes a slot, at most
-//! 23.8 bytes for each URL in it once a partition has grown (see [`Table`]). Guard:
-//! `benches/cluster.rs`.
+//! Price: one probe of a [`Table`] that is in the cache or nearly. Guard: `benches/cluster.rs`.
 
 use std::sync::Mutex;
 
 use super::scatter::{Flags, PARTITION_BITS, PARTITIONS, Scattered, partition_of};
+use super::table::{EMPTY, Outlook, Table};
 use crate::fingerprint::Fingerprint;
 
 /// The first occurrences of a job's clusters.
@@ -36,16 +35,18 @@ impl ClusterSet {
     pub const BYTES_PER_FINGERPRINT_MAX: u64 = 24;
 
     /// Marks the records of `partition` that are the first of their cluster, over the chunks of a
-    /// batch in order. Batches have to come in order, too. `sorted` is memory to be used again.
+    /// batch in order. Batches have to come in order, too. `sorted` is memory to be used again;
+    /// the `outlook`, if there is one, saves work and changes nothing else.
     pub fn mark_first(
         &self,
         partition: usize,
         chunks: &[(Scattered, Flags)],
         sorted: &mut SortedRecords,
+        outlook: Option<Outlook>,
     ) {
         let mut table = self.partition(partition);
         sorted.sort(partition, chunks.iter().map(|(scattered, _)| scattered));
-        table.expect(sorted.records.len());
+        table.expect(sorted.records.len(), outlook);
         // Bet: the table is not in the cache. A group's homes are fetched side by side first; they
         // are near each other, so few pages are in use at a time.
         for group in sorted.records.chunks(GROUP) {
@@ -83,7 +84,7 @@ impl ClusterSet {
     /// Could the tables take more than `bytes` after another batch?
     ///
     /// Bet: a batch is small beside a set that is nearly full, so every partition grows once at
-    /// most, by three tenths.
+    /// most, by three tenths. By more it grows only within these bounds (see [`Outlook`]).
     pub fn may_exceed(&self, bytes: u64) -> bool {
         let now = self.memory_bytes();
         now + now / 10 * 3 > bytes
@@ -96,7 +97,7 @@ impl ClusterSet {
 
     /// How many different fingerprints.
     pub fn len(&self) -> u64 {
-        (0..PARTITIONS).map(|partition| self.partition(partition).len as u64).sum()
+        (0..PARTITIONS).map(|partition| self.partition(partition).len() as u64).sum()
     }
 
     /// No fingerprint?
@@ -106,16 +107,12 @@ impl ClusterSet {
 
     /// Bytes of memory that the tables take.
     pub fn memory_bytes(&self) -> u64 {
-        let slots = |partition| self.partition(partition).slots.len() as u64;
-        (0..PARTITIONS).map(|partition| slots(partition) * 16).sum()
+        (0..PARTITIONS).map(|partition| self.partition(partition).memory_bytes()).sum()
     }
 
     /// The fingerprints of `partition`, sorted.
     pub fn sorted(&self, partition: usize) -> Vec<Fingerprint> {
-        let table = self.partition(partition);
-        let zero = table.holds_zero.then_some(Fingerprint(EMPTY));
-        let taken = table.slots.iter().filter(|slot| **slot != EMPTY);
-        zero.into_iter().chain(taken.map(|slot| Fingerprint(*slot))).collect()
+        self.partition(partition).sorted().map(Fingerprint).collect()
     }
 
     fn partition(&self, partition: usize) -> std::sync::MutexGuard<'_, Table> {
@@ -173,176 +170,8 @@ impl SortedRecords {
     }
 }
 
-/// A slot without a fingerprint. The fingerprint with this value is kept beside the slots.
-const EMPTY: u128 = 0;
-
-/// Slots by which the tail behind the last home is longer each time it is full.
-const SLACK: usize = 64;
-
 /// How many records are looked up at once.
 const GROUP: usize = 16;
-
-/// One partition: open addressing, linear probing, everything in ascending order.
-///
-/// ```text
-/// home(x) = x scaled to the number of homes, so homes are in the order of the values
-/// slots:    [ 03 | 05 | -- | 11 | 12 | 13 | -- | ... | slack ]
-///                  05 stands after its home, which 03 took; a later 04 would push it on
-/// ```
-///
-/// - A search starts at the home and ends at an empty slot or a larger value, so it stays short
-///   though the table is full: it grows by three tenths once seven eighths of the homes are taken.
-/// - Between 67 and 87.5 % are taken: 18.3 to 23.8 bytes for each fingerprint; more where room was
-///   made for a batch that brought few new ones.
-/// - Growing, and listing in order, are one pass from front to back.
-#[derive(Debug, Default)]
-struct Table {
-    /// The homes, and a tail for what is pushed past the last; or nothing at all.
-    slots: Vec<u128>,
-    homes: usize,
-    len: usize,
-    /// How many fingerprints were told to come (see [`Table::expect`]), new or not.
-    expected: usize,
-    holds_zero: bool,
-}
-
-impl Table {
-    /// Reads the home of `fingerprint`, so that a group of them is on its way from memory at once.
-    #[inline]
-    fn touch(&self, fingerprint: Fingerprint) -> u64 {
-        match self.slots.get(home(fingerprint.0, self.homes)) {
-            Some(slot) => *slot as u64,
-            None => 0,
-        }
-    }
-
-    /// Makes room for as many of `records` fingerprints as are likely to be new, so that they find
-    /// it everywhere: they come sorted, and would crowd the front of a table that is nearly full.
-    fn expect(&mut self, records: usize) {
-        let new = match self.expected {
-            0 => records,
-            expected => records * self.len / expected,
-        };
-        self.expected += records;
-        if (self.len + new) * 8 > self.homes * 7 {
-            self.grow(self.len + new);
-        }
-    }
-
-    #[inline]
-    fn insert(&mut self, fingerprint: Fingerprint) -> bool {
-        let value = fingerprint.0;
-        if self.len * 8 >= self.homes * 7 {
-            self.grow(self.len + 1);
-        }
-        if value == EMPTY {
-            self.len += usize::from(!self.holds_zero);
-            return !std::mem::replace(&mut self.holds_zero, true);
-        }
-        let mut at = home(value, self.homes);
-        loop {
-            let slot = self.slots[at];
-            if slot == value {
-                return false;
-            }
-            if slot == EMPTY {
-                self.slots[at] = value;
-                self.len += 1;
-                return true;
-            }
-            if slot > value {
-                return self.push_in(at, value);
-            }
-            at += 1;
-            if at == self.slots.len() {
-                self.lengthen_tail();
-            }
-        }
-    }
-
-    #[inline]
-    fn contains(&self, fingerprint: Fingerprint) -> bool {
-        let value = fingerprint.0;
-        if value == EMPTY {
-            return self.holds_zero;
-        }
-        let from = home(value, self.homes).min(self.slots.len());
-        let end = self.slots[from..].iter().find(|slot| **slot == EMPTY || **slot >= value);
-        end == Some(&value)
-    }
-
-    /// Puts `value` at `at` and pushes what stands there on, up to the next empty slot.
-    #[inline]
-    fn push_in(&mut self, at: usize, value: u128) -> bool {
-        let after = &self.slots[at..];
-        let length = after.iter().position(|slot| *slot == EMPTY).unwrap_or(after.len());
-        if at + length == self.slots.len() {
-            self.lengthen_tail();
-        }
-        self.slots.copy_within(at..at + length, at + 1);
-        self.slots[at] = value;
-        self.len += 1;
-        true
-    }
-
-    #[cold]
-    fn lengthen_tail(&mut self) {
-        self.slots.resize(self.slots.len() + SLACK, EMPTY);
-    }
-
-    /// Makes room for `wanted` fingerprints, by as many steps of three tenths at once as that takes.
-    ///
-    /// In place: what is there is pushed together at the end of the longer table, then
-    /// spread over it from the front. So there is never a second table, and the memory of the first
-    /// is not touched anew.
-    #[cold]
-    fn grow(&mut self, wanted: usize) {
-        let before = self.slots.len();
-        loop {
-            self.homes = (self.homes + self.homes / 10 * 3).max(16);
-            if wanted * 8 <= self.homes * 7 {
-                break;
-            }
-        }
-        let length = before.max(self.homes + SLACK);
-        self.slots.reserve_exact(length - before);
-        self.slots.resize(length, EMPTY);
-        // No branches in these two loops: whether a slot is taken cannot be foretold.
-        let mut from = length;
-        for at in (0..before).rev() {
-            let value = std::mem::replace(&mut self.slots[at], EMPTY);
-            self.slots[from - 1] = value;
-            from -= usize::from(value != EMPTY);
-        }
-        let mut free = 0;
-        while from < self.slots.len() {
-            // Invariant: all before `free` is spread, all from `from` on is still to be, and what is
-            // in between is empty.
-            let value = self.slots[from];
-            let at = home(value, self.homes).max(free);
-            if at > from {
-                // What is left does not fit behind its homes.
-                self.lengthen_tail();
-                let end = self.slots.len() - SLACK;
-                self.slots.copy_within(from..end, from + SLACK);
-                self.slots[from..from + SLACK].fill(EMPTY);
-                from += SLACK;
-                continue;
-            }
-            self.slots[from] = EMPTY;
-            self.slots[at] = value;
-            (free, from) = (at + 1, from + 1);
-        }
-    }
-}
-
-/// The slot of `homes` where `fingerprint` is looked for first. The partition's bits are the same
-/// for all.
-#[inline]
-fn home(fingerprint: u128, homes: usize) -> usize {
-    let bits = (fingerprint >> 56) as u64;
-    ((u128::from(bits) * homes as u128) >> 64) as usize
-}
 
 #[cfg(test)]
 mod tests {

@@ -12,7 +12,7 @@ use super::scan::scan;
 use super::walk::{Hand, walk};
 use super::{Job, Outcome};
 use crate::canonical::Canonical;
-use crate::cluster::{ClusterSet, Flags, Marks, Scattered, Seen, SortedRecords};
+use crate::cluster::{ClusterSet, Flags, Marks, Outlook, Scattered, Seen, SortedRecords};
 use crate::error::{Error, Result};
 use crate::record::{Record, without_no_host};
 use crate::report::Output;
@@ -226,6 +226,7 @@ pub(super) fn mark(
     tally: &mut Tally,
 ) -> Result<(Vec<MarkedChunk>, u64)> {
     let mut lines = 0;
+    let share_read = batch.last().and_then(|(chunk, _)| chunk.share_read);
     let mut chunks = Vec::with_capacity(batch.len());
     let mut pairs = Vec::with_capacity(batch.len());
     for (chunk, sifted) in batch {
@@ -235,10 +236,14 @@ pub(super) fn mark(
         chunks.push((chunk, sifted.texts));
         pairs.push((sifted.scattered, flags));
     }
+    let outlook = share_read.map(|share| {
+        let rest = tally.records as f64 * (1.0 / share - 1.0);
+        Outlook { records: rest as u64, bytes_max: job.table_bytes() }
+    });
     match &mut overflow {
         Some(overflow) => overflow.mark(set, pool, &pairs)?,
         None => pool.share_partitions(SortedRecords::default, |sorted, partition| {
-            set.mark_first(partition, &pairs, sorted);
+            set.mark_first(partition, &pairs, sorted, outlook);
         }),
     }
     let in_line_order = |(): &mut (), chunk: usize| Marks::new(&pairs[chunk].0, &pairs[chunk].1);

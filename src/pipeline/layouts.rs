@@ -36,6 +36,8 @@ pub enum FormatChoice {
 pub(super) struct Parcel {
     chunk: Chunk,
     pub(super) layout: Layout,
+    /// How much of the whole input had been read with it, from 0 to 1, if its size is known.
+    pub(super) share_read: Option<f64>,
 }
 
 impl Deref for Parcel {
@@ -156,7 +158,7 @@ impl Layouts {
     /// The chunk with the layout at its start; the lines in it may change it for the next.
     fn parcel(&mut self, chunk: Chunk) -> Parcel {
         let Some((_, current)) = &mut self.current else {
-            return Parcel { chunk, layout: Layout::default() };
+            return Parcel { chunk, layout: Layout::default(), share_read: None };
         };
         let layout = current.clone();
         if let Some(format) = &layout.format
@@ -168,7 +170,7 @@ impl Layouts {
                 current.format = Some(format);
             }
         }
-        Parcel { chunk, layout }
+        Parcel { chunk, layout, share_read: None }
     }
 }
 

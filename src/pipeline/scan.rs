@@ -1,8 +1,8 @@
 //! Batches of chunks through the workers, in order, while the next batch is read.
 
-use std::sync::Mutex;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{self, Receiver};
+use std::sync::{Arc, Mutex};
 
 use super::budget::Budget;
 use super::flow::Flow;
@@ -70,9 +70,11 @@ pub(super) fn scan_heavy<W, T: Send + Sync>(
     }
     job.watch.begin(pass, input.bytes_total());
     let progress = input.progress();
+    let bytes_total = input.bytes_total().filter(|bytes| *bytes > 0);
     let result = std::thread::scope(|scope| {
         let (sender, receiver) = mpsc::sync_channel(CHUNKS_AHEAD);
         let mut layouts = Layouts::new(job);
+        let bytes_read = Arc::clone(&progress);
         let reader = scope.spawn(move || {
             let flow = Flow::new(budget.flow_bytes());
             let mut formats: Vec<Layout> = Vec::new();
@@ -99,7 +101,10 @@ pub(super) fn scan_heavy<W, T: Send + Sync>(
                     Ok(parcels) => (parcels, error),
                     Err(wrong) => (Vec::new(), Some(wrong)),
                 };
+                let share_read = bytes_total
+                    .map(|total| bytes_read.load(Ordering::Relaxed) as f64 / total as f64);
                 let parcels = parcels.into_iter().map(|mut parcel| {
+                    parcel.share_read = share_read;
                     let lines = count_lines(&parcel, plan.separator, budget);
                     let known = record_bytes * lines as u64 + CHUNK_OVERHEAD_BYTES;
                     let bytes = parcel.memory_bytes() as u64 + known;

@@ -1,0 +1,265 @@
+//! HOT: once per record. One partition of the set: a table of fingerprints in ascending order.
+//!
+//! Price: one probe. Memory: 16 bytes a slot, 18 to 24 for each fingerprint in it once it has grown.
+//! Guard: `benches/cluster.rs`.
+
+use super::scatter::PARTITIONS;
+use crate::fingerprint::Fingerprint;
+
+/// What is still to come behind a batch.
+#[derive(Clone, Copy, Debug)]
+pub struct Outlook {
+    /// How many records, about.
+    pub records: u64,
+    /// Bytes of memory that all tables may take: they make room ahead of need only as far as
+    /// [`may_exceed`](super::ClusterSet::may_exceed) allows afterwards.
+    pub bytes_max: u64,
+}
+
+/// A slot without a fingerprint. The fingerprint with this value is kept beside the slots.
+pub(super) const EMPTY: u128 = 0;
+
+/// How many times as much room as is needed a table has at most ahead of need. Reason: a list may
+/// turn to lines that it had before.
+const AHEAD_TIMES_MAX: usize = 4;
+
+/// Slots by which the tail behind the last home is longer each time it is full.
+const SLACK: usize = 64;
+
+/// One partition: open addressing, linear probing, everything in ascending order.
+///
+/// ```text
+/// home(x) = x scaled to the number of homes, so homes are in the order of the values
+/// slots:    [ 03 | 05 | -- | 11 | 12 | 13 | -- | ... | slack ]
+///                  05 stands after its home, which 03 took; a later 04 would push it on
+/// ```
+///
+/// - A search starts at the home and ends at an empty slot or a larger value, so it stays short
+///   though the table is full: it grows once seven eighths of the homes are taken, by three tenths
+///   or, if the size of the input is known, to what the rest of it is likely to bring.
+/// - In the end between 67 and 87.5 % are taken: 18.3 to 23.8 bytes for each fingerprint; more where
+///   room was made for a batch that brought few new ones.
+/// - Growing, and listing in order, are one pass from front to back.
+#[derive(Debug, Default)]
+pub(super) struct Table {
+    /// The homes, and a tail for what is pushed past the last; or nothing at all.
+    slots: Vec<u128>,
+    homes: usize,
+    len: usize,
+    told: Told,
+    holds_zero: bool,
+}
+
+/// Which share of the latest records was new: an older batch counts half as much as the next.
+#[derive(Debug, Default)]
+struct Told {
+    records: usize,
+    new: usize,
+    /// Fingerprints in the table before the last batch.
+    len: usize,
+}
+
+impl Table {
+    /// How many fingerprints.
+    pub(super) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Bytes of memory that it takes.
+    pub(super) fn memory_bytes(&self) -> u64 {
+        self.slots.len() as u64 * 16
+    }
+
+    /// What is in it, sorted.
+    pub(super) fn sorted(&self) -> impl Iterator<Item = u128> + '_ {
+        let zero = self.holds_zero.then_some(EMPTY);
+        zero.into_iter().chain(self.slots.iter().copied().filter(|slot| *slot != EMPTY))
+    }
+
+    /// Reads the home of `fingerprint`, so that a group of them is on its way from memory at once.
+    #[inline]
+    pub(super) fn touch(&self, fingerprint: Fingerprint) -> u64 {
+        match self.slots.get(home(fingerprint.0, self.homes)) {
+            Some(slot) => *slot as u64,
+            None => 0,
+        }
+    }
+
+    /// Makes room for as many of `records` fingerprints as are likely to be new, so that they find
+    /// it everywhere: they come sorted, and would crowd the front of a table that is nearly full.
+    ///
+    /// With an `outlook` it makes room for the new ones among the rest of the input at once, and
+    /// gives some back where there were fewer of them than it looked like.
+    pub(super) fn expect(&mut self, records: usize, outlook: Option<Outlook>) {
+        self.told.new += self.len - self.told.len;
+        let Told { records: told, new, .. } = self.told;
+        let likely = |of: usize| of.saturating_mul(new).checked_div(told).unwrap_or(of);
+        self.told = Told { records: told / 2 + records, new: new / 2, len: self.len };
+        let wanted = self.len + likely(records);
+        let is_full = wanted * 8 > self.homes * 7;
+        if let Some(Outlook { records: rest, bytes_max }) = outlook.filter(|_| told > 0) {
+            let rest = usize::try_from(rest).unwrap_or(usize::MAX) / PARTITIONS;
+            let all = wanted.saturating_add(likely(rest));
+            // Four fifths full if it comes as it looks: the share of new ones is no constant.
+            let homes = all.min(wanted * AHEAD_TIMES_MAX) / 4 * 5 + 16;
+            let bytes = ((homes + SLACK) * 16 * PARTITIONS) as u64;
+            let fits = bytes / 10 * 13 < bytes_max;
+            if fits && (is_full || all < self.homes / 3 * 2) {
+                return self.spread(homes);
+            }
+        }
+        if is_full {
+            self.grow(wanted);
+        }
+    }
+
+    /// Puts `fingerprint` in; says whether it is new.
+    #[inline]
+    pub(super) fn insert(&mut self, fingerprint: Fingerprint) -> bool {
+        let value = fingerprint.0;
+        if self.len * 8 >= self.homes * 7 {
+            self.grow(self.len + 1);
+        }
+        if value == EMPTY {
+            self.len += usize::from(!self.holds_zero);
+            return !std::mem::replace(&mut self.holds_zero, true);
+        }
+        let mut at = home(value, self.homes);
+        // One branch for each slot: an empty one is the largest by this count.
+        while self.slots[at].wrapping_sub(1) < value - 1 {
+            at += 1;
+            if at == self.slots.len() {
+                self.lengthen_tail();
+            }
+        }
+        if self.slots[at] == value {
+            return false;
+        }
+        // What stands here is pushed on, up to the next empty slot.
+        let mut pushed = value;
+        loop {
+            pushed = std::mem::replace(&mut self.slots[at], pushed);
+            if pushed == EMPTY {
+                break;
+            }
+            at += 1;
+            if at == self.slots.len() {
+                self.lengthen_tail();
+            }
+        }
+        self.len += 1;
+        true
+    }
+
+    /// Is `fingerprint` in it?
+    #[inline]
+    pub(super) fn contains(&self, fingerprint: Fingerprint) -> bool {
+        let value = fingerprint.0;
+        if value == EMPTY {
+            return self.holds_zero;
+        }
+        let from = home(value, self.homes).min(self.slots.len());
+        let end = self.slots[from..].iter().find(|slot| **slot == EMPTY || **slot >= value);
+        end == Some(&value)
+    }
+
+    #[cold]
+    fn lengthen_tail(&mut self) {
+        self.slots.resize(self.slots.len() + SLACK, EMPTY);
+    }
+
+    /// Makes room for `wanted` fingerprints, by as many steps of three tenths at once as that takes.
+    #[cold]
+    fn grow(&mut self, wanted: usize) {
+        let mut homes = self.homes;
+        loop {
+            homes = (homes + homes / 10 * 3).max(16);
+            if wanted * 8 <= homes * 7 {
+                break;
+            }
+        }
+        self.spread(homes);
+    }
+
+    /// Spreads what is there over `homes` homes, from front to back, in new memory: in the same, it
+    /// would take two passes, and the allocator would copy tables of less than a mebibyte anyway.
+    #[cold]
+    fn spread(&mut self, homes: usize) {
+        let mut slots = vec![EMPTY; homes + SLACK];
+        // No branches on whether a slot is taken, which cannot be foretold: an empty one is written
+        // to the next free one, which is empty.
+        let mut free = 0;
+        for value in std::mem::take(&mut self.slots) {
+            let at = home(value, homes).max(free);
+            if at >= slots.len() {
+                slots.resize(at + SLACK, EMPTY);
+            }
+            slots[at] = value;
+            free = at + usize::from(value != EMPTY);
+        }
+        self.slots = slots;
+        self.homes = homes;
+    }
+}
+
+/// The slot of `homes` where `fingerprint` is looked for first. The partition's bits are the same
+/// for all.
+#[inline]
+fn home(fingerprint: u128, homes: usize) -> usize {
+    let bits = (fingerprint >> 56) as u64;
+    ((u128::from(bits) * homes as u128) >> 64) as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BATCH: usize = 2000;
+
+    /// The memory of a table after each of the batches `numbers`, of [`BATCH`] records each; and how
+    /// many fingerprints it has in the end.
+    fn memory(numbers: &[usize], bytes_max: Option<u64>) -> (Vec<u64>, usize) {
+        let mut table = Table::default();
+        let mut after = Vec::new();
+        for (at, number) in numbers.iter().enumerate() {
+            let records = (BATCH * (numbers.len() - at - 1) * PARTITIONS) as u64;
+            table.expect(BATCH, bytes_max.map(|bytes_max| Outlook { records, bytes_max }));
+            for value in number * BATCH..(number + 1) * BATCH {
+                let spread =
+                    (value as u128).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835);
+                table.insert(Fingerprint(spread >> 8));
+            }
+            after.push(table.memory_bytes());
+        }
+        assert!(table.sorted().is_sorted());
+        (after, table.len())
+    }
+
+    #[test]
+    fn room_is_made_for_what_is_to_come() {
+        let fresh: Vec<usize> = (0..8).collect();
+        let (after, len) = memory(&fresh, Some(u64::MAX));
+        assert!(after[1..].iter().all(|bytes| *bytes == after[1]), "{after:?}");
+        assert!(after[7] <= 24 * len as u64, "{after:?}");
+        // Where the size of the input is not known, step by step.
+        let (after, len) = memory(&fresh, None);
+        assert!(after[1] < after[7] && after[7] <= 24 * len as u64, "{after:?}");
+    }
+
+    #[test]
+    fn room_that_is_not_needed_is_given_back() {
+        let (after, len) = memory(&[0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3], Some(u64::MAX));
+        assert_eq!(len, 4 * BATCH);
+        assert!(after[3] > after[11] && after[11] <= 24 * len as u64, "{after:?}");
+    }
+
+    #[test]
+    fn no_room_is_made_beyond_the_budget() {
+        let fresh: Vec<usize> = (0..8).collect();
+        let (alone, _) = memory(&fresh, None);
+        let all = alone[7] * PARTITIONS as u64;
+        // Less than what it would take to hold all: as if nothing were known.
+        assert_eq!(memory(&fresh, Some(all)).0[..6], alone[..6]);
+        assert!(memory(&fresh, Some(2 * all)).0[1] > alone[1]);
+    }
+}
