@@ -12,7 +12,8 @@ use undust::fingerprint::FingerprintKey;
 use undust::generate::{List, ListPlan};
 use undust::input::InputPlan;
 use undust::pipeline::{
-    self, DedupPlan, Filter, FormatPlan, Job, Memory, NoWatch, OnBad, Print, SelectPlan,
+    self, DedupPlan, Filter, FormatChoice, FormatPlan, Job, Memory, NoWatch, OnBad, Print,
+    SelectPlan,
 };
 use undust::report::{Claims, Output, Tally};
 
@@ -77,6 +78,11 @@ pub(super) struct Bench {
     pub(super) line_bytes_max: usize,
 }
 
+/// Takes every input for a list: random lines may look like a table by chance.
+fn a_list() -> FormatPlan {
+    FormatPlan { format: Some(FormatChoice::Named("lines".to_string())), ..FormatPlan::default() }
+}
+
 impl Bench {
     pub(super) fn new(list: Vec<u8>) -> Bench {
         Bench { folder: tempfile::tempdir().unwrap(), list, line_bytes_max: 1 << 20 }
@@ -138,7 +144,7 @@ impl Bench {
         let job = Job {
             input: self.input(how),
             canonicalizer,
-            format: FormatPlan::default(),
+            format: a_list(),
             rejects: None,
             key: FingerprintKey::random(),
             threads: how.threads,
@@ -198,7 +204,7 @@ impl Bench {
         let job = Job {
             input: self.input(PLAIN),
             canonicalizer,
-            format: FormatPlan::default(),
+            format: a_list(),
             rejects: None,
             key: FingerprintKey::random(),
             threads: 2,
