@@ -115,6 +115,8 @@ pub(super) struct Fused {
     /// What the names of parameters that go look like.
     outlines: Outlines,
     sort: bool,
+    /// Does anything depend on the parameters of a query?
+    takes_queries_apart: bool,
     drop_empty_query: bool,
     index_names: Option<Arc<IndexNames>>,
     slash: Slash,
@@ -175,6 +177,10 @@ impl Fused {
             drop_params,
             outlines,
             sort: on(RuleId::QueryOrder),
+            takes_queries_apart: on(RuleId::QueryOrder)
+                || on(RuleId::Params)
+                || on(RuleId::SessionIds)
+                || options.form_spelling,
             drop_empty_query: on(RuleId::EmptyQuery),
             index_names: on(RuleId::DirectoryIndex).then(|| options.index_names.clone()),
             slash: options.slash,

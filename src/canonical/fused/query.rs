@@ -125,6 +125,17 @@ impl Query {
     }
 }
 
+/// Where the query that starts at `start` ends, if it is not empty and no byte of it needs a look.
+#[inline(always)]
+fn end_of_plain_query(url: Marked, start: usize) -> Option<usize> {
+    let Marked { line, marks } = url;
+    let mut end = marks.next(set::END, start);
+    while line.get(end) == Some(&b'?') {
+        end = marks.next(set::END, end + 1);
+    }
+    (start < end && marks.next(set::QUERY_LOOK, start) >= end).then_some(end)
+}
+
 /// Most pieces that [`write_in_order`] takes.
 const FEW: usize = 8;
 
@@ -191,6 +202,11 @@ impl Fused {
         spelled: &mut Vec<u8>,
     ) -> Option<Query> {
         let Marked { line, marks } = url;
+        if !self.takes_queries_apart
+            && let Some(end) = end_of_plain_query(url, mark_at + 1)
+        {
+            return Some(Query { end, is_canonical: true, form: Form::Pieces, is_sorted: true });
+        }
         pieces.clear();
         spelled.clear();
         let (mut is_canonical, mut is_sorted) = (true, true);
