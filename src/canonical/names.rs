@@ -339,6 +339,41 @@ mod tests {
     }
 
     #[test]
+    fn long_names_in_any_case() {
+        let mut names = ParamNames::default();
+        names.add("aspsessionid*");
+        names.add("yclid_source");
+        for (name, expected) in [
+            (&b"aspsessionidabc"[..], true),
+            (b"ASPSESSIONIDabc", true),
+            (b"aspsessionID", true),
+            (b"aspsessioni", false),
+            (b"aspsession1dabc", false),
+            (b"yclid_source", true),
+            (b"yclid_SOURCE", true),
+            (b"Yclid_source", true),
+            (b"yclid_sourcf", false),
+            (b"yclid_sourc", false),
+            (b"yclid\x7fsource", false),
+        ] {
+            assert_eq!(names.matches(b"a.test", name, b"x"), expected, "{name:?}");
+        }
+    }
+
+    #[test]
+    fn outlines_know_every_name() {
+        let mut outlines = Outlines::default();
+        ParamNames::built_in().add_outlines(&mut outlines);
+        let file: ParamFile = toml::from_str(PARAMS).unwrap();
+        for entry in file.param {
+            let name = entry.name.replace('*', "x");
+            assert!(outlines.may_have_name(name.as_bytes()), "{name}");
+            assert!(outlines.may_have_name(name.to_uppercase().as_bytes()), "{name}");
+        }
+        assert!(!outlines.may_have_name(b""));
+    }
+
+    #[test]
     fn scopes() {
         let mut keep = KeepParams::default();
         let scope = |host: &str, path: &str| Scope { host: host.into(), path: path.into() };

@@ -20,6 +20,7 @@
 mod classes;
 mod head;
 mod hosts;
+mod order;
 mod path;
 mod query;
 

@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 
 use super::classes::{Class, set};
+use super::order::{FEW, sort};
 use super::path::{canonical_escape, push_escapes, skip_high_escapes};
 use super::{Fused, Marked};
 use crate::bytes::{first_word, hex, push_short};
@@ -136,9 +137,6 @@ fn end_of_plain_query(url: Marked, start: usize) -> Option<usize> {
     (start < end && marks.next(set::QUERY_LOOK, start) >= end).then_some(end)
 }
 
-/// Most pieces that [`write_in_order`] takes.
-const FEW: usize = 8;
-
 /// Appends a query of the `pieces`, in order, where they are few and the first eight bytes of their
 /// names tell them apart. Says whether that was so.
 #[inline]
@@ -151,7 +149,7 @@ fn write_in_order(line: &[u8], pieces: &[Piece], spelled: &[u8], out: &mut Vec<u
     for (number, (place, piece)) in order.iter_mut().zip(pieces).enumerate() {
         *place = u128::from(piece.key) << 64 | number as u128;
     }
-    sort(&mut order, if pieces.len() <= 4 { &FOUR } else { &EIGHT });
+    sort(&mut order, pieces.len());
     let order = &order[..pieces.len()];
     // Both names go on behind a key that is the same.
     let is_unclear = |pair: &[u128]| pair[0] >> 64 == pair[1] >> 64 && pair[0] >> 64 & 0xff != 0;
@@ -167,27 +165,6 @@ fn write_in_order(line: &[u8], pieces: &[Piece], spelled: &[u8], out: &mut Vec<u
     }
     true
 }
-
-/// Sorts by a network: which of two is the lower one cannot be foretold, and here no branch asks.
-#[inline(always)]
-fn sort(order: &mut [u128; FEW], network: &[(usize, usize)]) {
-    for (low, high) in network {
-        let (a, b) = (order[*low], order[*high]);
-        order[*low] = a.min(b);
-        order[*high] = a.max(b);
-    }
-}
-
-/// A network for the first four.
-const FOUR: [(usize, usize); 5] = [(0, 1), (2, 3), (0, 2), (1, 3), (1, 2)];
-
-/// A network for eight: two fours, merged (Batcher 1968, odd-even merge).
-#[rustfmt::skip]
-const EIGHT: [(usize, usize); 19] = [
-    (0, 1), (2, 3), (0, 2), (1, 3), (1, 2),
-    (4, 5), (6, 7), (4, 6), (5, 7), (5, 6),
-    (0, 4), (1, 5), (2, 6), (3, 7), (2, 4), (3, 5), (1, 2), (3, 4), (5, 6),
-];
 
 impl Fused {
     /// Reads the query whose `?` is `line[mark_at]` and gathers what stays of it in `pieces`; `None`
@@ -396,25 +373,6 @@ impl Fused {
                 }
                 at += 1;
             }
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn networks_sort() {
-        // A network that sorts all sequences of zeros and ones sorts everything (Knuth 1973, 5.3.4).
-        for bits in 0..1u32 << FEW {
-            let given: [u128; FEW] = std::array::from_fn(|at| u128::from(bits >> at & 1));
-            let mut all = given;
-            sort(&mut all, &EIGHT);
-            assert!(all.is_sorted(), "{given:?}");
-            let mut first = given;
-            sort(&mut first, &FOUR);
-            assert!(first[..4].is_sorted() && first[4..] == given[4..], "{given:?}");
         }
     }
 }
