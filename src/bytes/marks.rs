@@ -18,11 +18,12 @@
 /// Bytes in a block: as many as a word has bits.
 const BLOCK: usize = 64;
 
-/// Finds the bytes of `N` sets in texts.
+/// Finds the bytes of `N` sets in texts. With `PAIRS`, a byte of the second set right behind one of
+/// the first is marked in the third, too.
 // Only vectors of x86-64 look at `tables`, `rows` and `high`.
 #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
 #[derive(Clone, Debug)]
-pub struct Marker<const N: usize> {
+pub struct Marker<const N: usize, const PAIRS: bool = false> {
     /// For each byte, a bit for every set that it is in.
     classes: Box<[u16; 256]>,
     /// The lower and the upper half of the classes of the bytes below 0x80, by byte.
@@ -32,19 +33,9 @@ pub struct Marker<const N: usize> {
     rows: [[u8; 32]; N],
     /// For each set, all bits if it holds the bytes from 0x80 on.
     high: [u64; N],
-    pairs: Option<Pairs>,
+    /// For `PAIRS`: all bits if so is a byte of the first set behind another of it.
+    doubles: u64,
     vectors: Vectors,
-}
-
-/// Bytes that are marked because of the byte before them.
-#[derive(Clone, Copy, Debug)]
-pub struct Pairs {
-    /// Right behind a byte of this set …
-    pub first: usize,
-    /// … a byte of these sets …
-    pub second: [usize; 2],
-    /// … is marked in this set, too.
-    pub into: usize,
 }
 
 /// The widest vectors that the machine has.
@@ -65,7 +56,7 @@ pub struct Marks<'a, const N: usize> {
     len: usize,
 }
 
-impl<const N: usize> Marker<N> {
+impl<const N: usize, const PAIRS: bool> Marker<N, PAIRS> {
     /// A marker for the sets of bytes for which `sets` say so.
     ///
     /// Limits: at most 16 sets; each has either all bytes from 0x80 on, or none of them.
@@ -93,12 +84,13 @@ impl<const N: usize> Marker<N> {
         }
         let half = |shift: u32| std::array::from_fn(|byte| (classes[byte] >> shift) as u8);
         let tables = [half(0), half(8)];
-        Marker { classes, tables, rows, high, pairs: None, vectors: Vectors::Portable }
+        Marker { classes, tables, rows, high, doubles: 0, vectors: Vectors::Portable }
     }
 
-    /// The same marker, which marks `pairs`, too.
-    pub fn with_pairs(self, pairs: Pairs) -> Self {
-        Marker { pairs: Some(pairs), ..self }
+    /// The same marker; it marks bytes of the first set behind others of it in the third set, too.
+    pub fn with_doubles(self) -> Self {
+        assert!(PAIRS, "a marker of pairs");
+        Marker { doubles: u64::MAX, ..self }
     }
 
     /// Marks `text`. `blocks` is memory that is used again and again; it grows to the longest text.
@@ -106,33 +98,64 @@ impl<const N: usize> Marker<N> {
     pub fn mark<'a>(&self, text: &[u8], blocks: &'a mut Vec<[u64; N]>) -> Marks<'a, N> {
         let count = text.len().div_ceil(BLOCK);
         if blocks.len() <= count {
-            blocks.resize(count + 1, [0; N]);
+            grow(blocks, count + 1);
         }
         let blocks = &mut blocks[..=count];
-        let (marked, beyond) = blocks.split_at_mut(count);
         match self.vectors {
             #[cfg(target_arch = "x86_64")]
             Vectors::Avx512 => {
                 // SAFETY: `widest` has found these features on this machine.
-                unsafe { self.mark_avx512(text, marked) }
+                unsafe { self.mark_avx512(text, blocks) }
             }
             #[cfg(target_arch = "x86_64")]
             Vectors::Avx2 => {
                 // SAFETY: `widest` has found these features on this machine.
-                unsafe { self.mark_avx2(text, marked) }
+                unsafe { self.mark_avx2(text, blocks) }
             }
-            Vectors::Portable => fill(text, marked, |block| self.block(block)),
+            Vectors::Portable => self.fill(text, blocks, |block| self.block(block)),
         }
-        if let Some(Pairs { first, second: [one, other], into }) = self.pairs {
-            let mut before = 0;
-            for block in marked {
-                let behind = block[first] << 1 | before;
-                before = block[first] >> 63;
-                block[into] |= behind & (block[one] | block[other]);
-            }
-        }
-        beyond[0] = [0; N];
         Marks { blocks, len: text.len() }
+    }
+
+    /// Gives every block of `text` to `mark`. The last one, if it is no whole block, ends with
+    /// whatever there is; its marks are cut off. Beyond it are none.
+    #[inline(always)]
+    fn fill(&self, text: &[u8], marks: &mut [[u64; N]], mark: impl Fn(&[u8; BLOCK]) -> [u64; N]) {
+        let (blocks, rest) = text.as_chunks::<BLOCK>();
+        let mut before = 0;
+        let mut marks = marks.iter_mut();
+        for (block, marks) in blocks.iter().zip(&mut marks) {
+            *marks = mark(block);
+            self.add_pairs(marks, &mut before);
+        }
+        if !rest.is_empty()
+            && let Some(last) = marks.next()
+        {
+            *last = match text.last_chunk::<BLOCK>() {
+                // The bytes before are marked once more, and shifted out.
+                Some(block) => mark(block).map(|bits| bits >> (BLOCK - rest.len())),
+                None => {
+                    let mut block = [0; BLOCK];
+                    copy_short(rest, &mut block);
+                    mark(&block).map(|bits| bits & (u64::MAX >> (BLOCK - rest.len())))
+                }
+            };
+            self.add_pairs(last, &mut before);
+        }
+        if let Some(beyond) = marks.next() {
+            *beyond = [0; N];
+        }
+    }
+
+    /// Marks what is behind a byte of the first set. `before` is whether the block before ends with
+    /// one.
+    #[inline(always)]
+    fn add_pairs(&self, marks: &mut [u64; N], before: &mut u64) {
+        if PAIRS && let [first, second, into, ..] = &mut marks[..] {
+            let behind = *first << 1 | *before;
+            *before = *first >> (BLOCK - 1);
+            *into |= behind & (*second | *first & self.doubles);
+        }
     }
 
     /// The marks of one block, eight bytes at a time.
@@ -155,28 +178,9 @@ impl<const N: usize> Marker<N> {
     }
 }
 
-/// Gives every block of `text` to `mark`. The last one, if it is no whole block, ends with whatever
-/// there is; its marks are cut off.
-#[inline(always)]
-fn fill<const N: usize>(
-    text: &[u8],
-    marks: &mut [[u64; N]],
-    mark: impl Fn(&[u8; BLOCK]) -> [u64; N],
-) {
-    let (blocks, rest) = text.as_chunks::<BLOCK>();
-    for (block, marks) in blocks.iter().zip(marks.iter_mut()) {
-        *marks = mark(block);
-    }
-    let Some(last) = marks.get_mut(blocks.len()) else { return };
-    *last = match text.last_chunk::<BLOCK>() {
-        // The bytes before are marked once more, and shifted out.
-        Some(block) => mark(block).map(|bits| bits >> (BLOCK - rest.len())),
-        None => {
-            let mut block = [0; BLOCK];
-            copy_short(rest, &mut block);
-            mark(&block).map(|bits| bits & (u64::MAX >> (BLOCK - rest.len())))
-        }
-    };
+#[cold]
+fn grow<const N: usize>(blocks: &mut Vec<[u64; N]>, count: usize) {
+    blocks.resize(count, [0; N]);
 }
 
 /// Copies a `text` that is shorter than a block, by two copies of fixed length where that is
@@ -214,7 +218,7 @@ fn widest() -> Vectors {
 mod x86 {
     use std::arch::x86_64::*;
 
-    use super::{BLOCK, Marker, fill};
+    use super::{BLOCK, Marker};
 
     /// For the high half of a byte, its bit in a row; none for bytes from 0x80 on.
     const BITS: [u8; 16] = [1, 2, 4, 8, 16, 32, 64, 128, 0, 0, 0, 0, 0, 0, 0, 0];
@@ -249,13 +253,13 @@ mod x86 {
         (unsafe { _mm512_maskz_loadu_epi8(there, text.as_ptr().cast()) }, there)
     }
 
-    impl<const N: usize> Marker<N> {
+    impl<const N: usize, const PAIRS: bool> Marker<N, PAIRS> {
         #[target_feature(enable = "avx2")]
         pub(super) fn mark_avx2(&self, text: &[u8], marks: &mut [[u64; N]]) {
             let bits = _mm256_broadcastsi128_si256(load_128(&BITS));
             let nibble = _mm256_set1_epi8(15);
             let zero = _mm256_setzero_si256();
-            fill(text, marks, |block| {
+            self.fill(text, marks, |block| {
                 let (halves, _) = block.as_chunks::<32>();
                 let mut found = [0; N];
                 for (number, half) in halves.iter().enumerate() {
@@ -286,6 +290,8 @@ mod x86 {
             let high: [__m512i; 2] = std::array::from_fn(|half| {
                 _mm512_set1_epi8((self.classes[0x80] >> (8 * half)) as i8)
             });
+            let Some((beyond, marks)) = marks.split_last_mut() else { return };
+            let mut before = 0;
             for (number, marks) in marks.iter_mut().enumerate() {
                 let (bytes, there) = load_up_to_512(&text[number * BLOCK..]);
                 let beyond = _mm512_movepi8_mask(bytes);
@@ -299,7 +305,9 @@ mod x86 {
                     let bit = _mm512_set1_epi8((1u8 << (set % 8)) as i8);
                     *marks = _mm512_mask_test_epi8_mask(there, classes[set / 8], bit);
                 }
+                self.add_pairs(marks, &mut before);
             }
+            *beyond = [0; N];
         }
     }
 }
@@ -321,6 +329,15 @@ impl<'a, const N: usize> Marks<'a, N> {
         }
     }
 
+    /// Is no byte of `set` in the text from `from` to `to`?
+    #[inline(always)]
+    pub fn is_clear(&self, set: usize, from: usize, to: usize) -> bool {
+        match to.wrapping_sub(from) {
+            length @ 1..=BLOCK => self.window(set, from) << (BLOCK - length) == 0,
+            _ => self.next(set, from) >= to,
+        }
+    }
+
     /// The first position from `from` on where a byte of `set` stands, or the text's length.
     #[inline(always)]
     pub fn next(&self, set: usize, from: usize) -> usize {
@@ -328,12 +345,15 @@ impl<'a, const N: usize> Marks<'a, N> {
         if window != 0 {
             return from + window.trailing_zeros() as usize;
         }
-        let mut number = from / BLOCK + 1;
-        while let Some(block) = self.blocks.get(number) {
+        if from + BLOCK >= self.len {
+            return self.len;
+        }
+        let mut start = from - from % BLOCK;
+        for block in self.blocks.get(from / BLOCK + 1..).unwrap_or(&[]) {
+            start += BLOCK;
             if block[set] != 0 {
-                return number * BLOCK + block[set].trailing_zeros() as usize;
+                return start + block[set].trailing_zeros() as usize;
             }
-            number += 1;
         }
         self.len
     }
@@ -412,13 +432,19 @@ mod tests {
     #[test]
     fn pairs() {
         let mut blocks = Vec::new();
-        for marker in markers() {
-            let marker = marker.with_pairs(Pairs { first: 0, second: [0, 3], into: 5 });
-            let text = [&[b'x'; 63][..], b"//a/b/c"].concat();
-            let marks = marker.mark(&text, &mut blocks);
-            let found: Vec<_> = (0..text.len()).filter(|at| marks.next(5, *at) == *at).collect();
-            // The second slash, the a behind it, and the c that is in the set anyway.
-            assert_eq!(found, [64, 65, 69], "{:?}", marker.vectors);
+        let sets: [&dyn Fn(u8) -> bool; 3] =
+            [&|byte| byte == b'/', &|byte| byte == b'a', &|byte| byte == b'c'];
+        let text = [&[b'x'; 63][..], b"//a/b/c"].concat();
+        for vectors in markers().into_iter().map(|marker| marker.vectors) {
+            let marker = Marker { vectors, ..Marker::<3, true>::portable(sets) };
+            let mut found = |marker: &Marker<3, true>| {
+                let marks = marker.mark(&text, &mut blocks);
+                (0..text.len()).filter(|at| marks.next(2, *at) == *at).collect::<Vec<_>>()
+            };
+            // The a behind a slash, and the c that is in the set anyway.
+            assert_eq!(found(&marker), [65, 69], "{vectors:?}");
+            // The second slash, too.
+            assert_eq!(found(&marker.with_doubles()), [64, 65, 69], "{vectors:?}");
         }
     }
 }

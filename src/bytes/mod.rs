@@ -13,17 +13,22 @@ pub use show::{printable, show};
 /// there are fewer.
 #[inline(always)]
 pub fn first_word(source: &[u8], start: usize, end: usize) -> u64 {
-    let rest = source.len() - start;
-    // The last eight bytes of the source, moved up, where there are fewer.
-    let Some(bytes) = source[start - 8usize.saturating_sub(rest).min(start)..].first_chunk() else {
-        let mut bytes = [0; 8];
-        let end = end.min(start + 8);
-        bytes[..end - start].copy_from_slice(&source[start..end]);
-        return u64::from_be_bytes(bytes);
-    };
-    let word = u64::from_be_bytes(*bytes) << (8 * 8usize.saturating_sub(rest));
-    let beyond = u64::MAX.checked_shr(8 * (end - start).min(8) as u32).unwrap_or(0);
-    word & !beyond
+    // Bet: eight bytes are there, and the text is not empty.
+    if let Some(bytes) = source[start..].first_chunk()
+        && let length @ 1.. = end - start
+    {
+        let beyond = 64 - 8 * length.min(8);
+        return u64::from_be_bytes(*bytes) >> beyond << beyond;
+    }
+    last_word(&source[start..end])
+}
+
+/// The same for a short `text` at the end of its source.
+#[cold]
+fn last_word(text: &[u8]) -> u64 {
+    let mut bytes = [0; 8];
+    text.iter().zip(&mut bytes).for_each(|(byte, to)| *to = *byte);
+    u64::from_be_bytes(bytes)
 }
 
 /// Appends `source[start..end]` to `out`; fast where it is short.

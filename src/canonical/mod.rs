@@ -82,7 +82,8 @@ impl Canonicalizer {
         }
         if let Some(fused) = &self.fused {
             match fused.run(line, &mut scratch.fused, &mut scratch.out) {
-                fused::Answer::Same(form) => {
+                fused::Answer::Same(end) => {
+                    let form = &line[..end];
                     return Canonical { form, reject: None, scheme_added: false };
                 }
                 fused::Answer::Written => {

@@ -19,7 +19,7 @@ const INDEX_NAMES: &str = include_str!("../../data/index_names.toml");
 /// Is `host` the host `name`, or below it? Case is ignored.
 pub(super) fn is_under(host: &[u8], name: &[u8]) -> bool {
     let Some(before) = host.len().checked_sub(name.len()) else { return false };
-    host[before..].eq_ignore_ascii_case(name) && (before == 0 || host[before - 1] == b'.')
+    (before == 0 || host[before - 1] == b'.') && host[before..].eq_ignore_ascii_case(name)
 }
 
 /// Is `path` the path `prefix`, or below it?

@@ -1,6 +1,6 @@
 //! What every byte means in a host, a path and a query, and which bytes are marked.
 
-use crate::bytes::marks::{Marker, Pairs};
+use crate::bytes::marks::Marker;
 use crate::canonical::rules::{encoding, escapes};
 
 /// A class for every byte.
@@ -9,19 +9,19 @@ pub(super) type Table = [Class; 256];
 /// How many sets of bytes are marked.
 pub(super) const SETS: usize = 9;
 
-/// The sets of bytes that are marked.
+/// The sets of bytes that are marked. The first three are those of pairs (see [`Marker`]).
 pub(super) mod set {
-    /// What ends a host or may not be in one.
-    pub(in super::super) const HOST_STOP: usize = 0;
-    /// What needs a look in a host: letters in upper case, `-`, and whatever is not ASCII.
-    pub(in super::super) const HOST_LOOK: usize = 1;
-    /// `.`
-    pub(in super::super) const DOT: usize = 2;
     /// `/`
-    pub(in super::super) const SLASH: usize = 3;
+    pub(in super::super) const SLASH: usize = 0;
+    /// `.`
+    pub(in super::super) const DOT: usize = 1;
     /// What may make a path not canonical: `%` and others, and a dot behind a slash. With
     /// the rule against duplicate slashes, a slash behind a slash, too.
-    pub(in super::super) const PATH_LOOK: usize = 4;
+    pub(in super::super) const PATH_LOOK: usize = 2;
+    /// What ends a host or may not be in one.
+    pub(in super::super) const HOST_STOP: usize = 3;
+    /// What needs a look in a host: letters in upper case, `-`, and whatever is not ASCII.
+    pub(in super::super) const HOST_LOOK: usize = 4;
     /// What may make a query not canonical, `%` included.
     pub(in super::super) const QUERY_LOOK: usize = 5;
     /// `?` and `#`
@@ -33,7 +33,12 @@ pub(super) mod set {
 }
 
 /// Marks the sets of [`set`] as these tables ask for.
-pub(super) fn marker(host: &Table, path: &Table, query: &Table, one_slash: bool) -> Marker<SETS> {
+pub(super) fn marker(
+    host: &Table,
+    path: &Table,
+    query: &Table,
+    one_slash: bool,
+) -> Marker<SETS, true> {
     let in_path =
         |byte: u8| !matches!(path[usize::from(byte)], Class::Plain | Class::Slash | Class::End);
     let in_query = |byte: u8| {
@@ -47,18 +52,17 @@ pub(super) fn marker(host: &Table, path: &Table, query: &Table, one_slash: bool)
     let looked_at_in_host =
         |byte: u8| byte >= 0x80 || matches!(host[usize::from(byte)], Class::Upper | Class::Hyphen);
     let marker = Marker::new([
+        &|byte| byte == b'/',
+        &|byte| byte == b'.',
+        &in_path,
         &stops_host,
         &looked_at_in_host,
-        &|byte| byte == b'.',
-        &|byte| byte == b'/',
-        &in_path,
         &in_query,
         &|byte| matches!(byte, b'?' | b'#'),
         &|byte| matches!(byte, b'&' | b'#'),
         &|byte| byte == b'=',
     ]);
-    let second = [set::DOT, if one_slash { set::SLASH } else { set::DOT }];
-    marker.with_pairs(Pairs { first: set::SLASH, second, into: set::PATH_LOOK })
+    if one_slash { marker.with_doubles() } else { marker }
 }
 
 /// What a byte means in a host, a path or a query.

@@ -22,9 +22,43 @@ pub(super) struct Head<'a> {
 }
 
 impl Fused {
-    /// Reads scheme, host and port; `None` to refuse.
+    /// The head, if it is one that most URLs have: no byte of it needs a look, and a slash follows.
     #[inline(always)]
-    pub(super) fn head<'a>(&self, url: Marked<'a>, hosts: &'a mut Hosts) -> Option<Head<'a>> {
+    pub(super) fn plain_head<'a>(&self, url: Marked<'a>) -> Option<Head<'a>> {
+        let Marked { line, marks } = url;
+        let (https, host_start) = plain_scheme(line)?;
+        let stops = marks.window(set::HOST_STOP, host_start);
+        let below = stops.wrapping_sub(1) & !stops;
+        let dots = marks.window(set::DOT, host_start) & below;
+        // A dot at either end or beside another; no stop is among the 64 bytes, or it is the first.
+        let ends = 1 | below ^ below >> 1;
+        let is_odd = dots & (ends | dots << 1) | marks.window(set::HOST_LOOK, host_start) & below;
+        if is_odd != 0 || stops & !1 == 0 {
+            return None;
+        }
+        let host_end = host_start + stops.trailing_zeros() as usize;
+        let last_label = host_start + (u64::BITS - dots.leading_zeros()) as usize;
+        if line.get(host_end) != Some(&b'/') || line.get(last_label)?.is_ascii_digit() {
+            return None;
+        }
+        let name = &line[host_start..host_end];
+        if self.drop_www && name[0] == b'w' {
+            return None;
+        }
+        Some(Head {
+            https,
+            is_canonical: !(https && self.https_to_http),
+            name,
+            has_upper: false,
+            host_end,
+            rest: host_end,
+            has_port: false,
+        })
+    }
+
+    /// Reads scheme, host and port, whatever they are; `None` to refuse.
+    #[inline(always)]
+    pub(super) fn any_head<'a>(&self, url: Marked<'a>, hosts: &'a mut Hosts) -> Option<Head<'a>> {
         let Marked { line, marks } = url;
         let (https, host_start, is_lower) = read_scheme(line)?;
         let host_end = marks.next(set::HOST_STOP, host_start);
@@ -148,23 +182,32 @@ impl Look {
 
 /// Is it https, where does the host start, and is the scheme in lower case? `None` for other
 /// schemes.
-#[inline]
 fn read_scheme(line: &[u8]) -> Option<(bool, usize, bool)> {
-    const HTTP: u64 = u64::from_le_bytes(*b"http://\0");
-    const HTTPS: u64 = u64::from_le_bytes(*b"https://");
-    const SEVEN: u64 = u64::MAX >> 8;
-    let start = u64::from_le_bytes(*line.first_chunk()?);
-    // No branch between the two: which of them it is cannot be foretold.
-    let is_https = start == HTTPS;
-    if is_https | (start & SEVEN == HTTP) {
-        return Some((is_https, 7 + usize::from(is_https), true));
+    if let Some((is_https, host_start)) = plain_scheme(line) {
+        return Some((is_https, host_start, true));
     }
+    let start = u64::from_le_bytes(*line.first_chunk()?);
     // Colon and slashes have the bit of lower case set.
     match start | 0x2020_2020_2020_2020 {
         HTTPS if line[5..8] == *b"://" => Some((true, 8, false)),
         lower if lower & SEVEN == HTTP && line[4..7] == *b"://" => Some((false, 7, false)),
         _ => None,
     }
+}
+
+/// The schemes of the lane, as numbers of their first seven or eight bytes.
+const HTTP: u64 = u64::from_le_bytes(*b"http://\0");
+const HTTPS: u64 = u64::from_le_bytes(*b"https://");
+const SEVEN: u64 = u64::MAX >> 8;
+
+/// Is it https, and where does the host start? `None` for other schemes, and where a letter is in
+/// upper case.
+#[inline(always)]
+fn plain_scheme(line: &[u8]) -> Option<(bool, usize)> {
+    let start = u64::from_le_bytes(*line.first_chunk()?);
+    // No branch between the two: which of them it is cannot be foretold.
+    let is_https = start == HTTPS;
+    (is_https | (start & SEVEN == HTTP)).then_some((is_https, 7 + usize::from(is_https)))
 }
 
 /// Is `host` four decimal numbers up to 255 without leading zeros?

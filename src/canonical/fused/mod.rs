@@ -38,16 +38,16 @@ use classes::{
 use head::Head;
 use hosts::Hosts;
 use path::Path;
-use query::{Piece, Query};
+use query::{Pieces, Query};
 
 /// Most rounds of a site's rules and those of the profile; then the reference lane counts steps.
 const ROUNDS: usize = 4;
 
 /// What the fast lane says.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Answer<'a> {
-    /// The canonical form is the line, or its beginning.
-    Same(&'a [u8]),
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Answer {
+    /// The canonical form is as much of the line.
+    Same(usize),
     /// The canonical form was written.
     Written,
     /// Ask the reference lane.
@@ -60,10 +60,7 @@ pub(super) struct Scratch {
     /// The marks of the line.
     blocks: Vec<[u64; SETS]>,
     hosts: Hosts,
-    /// The pieces of its query that are kept.
-    pieces: Vec<Piece>,
-    /// Pieces that had to be spelled anew.
-    spelled: Vec<u8>,
+    query: Pieces,
     /// Are there rules for the site of the line? Only with rules of sites.
     has_rules: bool,
     /// A URL that rules of its site work on, and what they make of it.
@@ -78,22 +75,23 @@ struct Marked<'a> {
     marks: Marks<'a, SETS>,
 }
 
-/// What is known of a line that has to be written.
-struct Parts<'a> {
-    /// Is everything before the query spelled canonically?
-    starts_well: bool,
+/// What is known of a line up to its query.
+struct Start<'a> {
     head: Head<'a>,
     path: Path,
     path_end: usize,
-    query: Query,
-    /// Where the line ends, or the fragment that goes starts.
-    end: usize,
+}
+
+impl Start<'_> {
+    fn is_canonical(&self) -> bool {
+        self.head.is_canonical && self.path.is_canonical()
+    }
 }
 
 /// A profile in the form that the loops need.
 #[derive(Debug)]
 pub(super) struct Fused {
-    marker: Marker<SETS>,
+    marker: Marker<SETS, true>,
     host: Table,
     path: Table,
     query: Table,
@@ -190,20 +188,15 @@ impl Fused {
     }
 
     /// The canonical form of `line`: itself, written into `out`, or refused.
-    #[inline]
-    pub(super) fn run<'a>(
-        &self,
-        line: &'a [u8],
-        scratch: &mut Scratch,
-        out: &mut Vec<u8>,
-    ) -> Answer<'a> {
+    #[inline(always)]
+    pub(super) fn run(&self, line: &[u8], scratch: &mut Scratch, out: &mut Vec<u8>) -> Answer {
         if line.len() > URL_BYTES_MAX {
             return Answer::Refused;
         }
-        let answer = self.answer(line, scratch, out).unwrap_or(Answer::Refused);
+        let answer = self.answer(line, scratch, out);
         match &self.dust {
-            Some(dust) if scratch.has_rules && answer != Answer::Refused => {
-                self.with_rules_of_site(dust, answer, scratch, out)
+            Some(dust) if scratch.has_rules => {
+                self.with_rules_of_site(dust, line, answer, scratch, out)
             }
             _ => answer,
         }
@@ -212,16 +205,18 @@ impl Fused {
     /// Goes on from the `answer` with the rules of its site: what they change is made canonical
     /// again, until they change nothing.
     #[inline(never)]
-    fn with_rules_of_site<'a>(
+    fn with_rules_of_site(
         &self,
         dust: &DustRules,
-        answer: Answer<'a>,
+        line: &[u8],
+        answer: Answer,
         scratch: &mut Scratch,
         out: &mut Vec<u8>,
-    ) -> Answer<'a> {
-        if let Answer::Same(form) = answer {
-            out.clear();
-            out.extend_from_slice(form);
+    ) -> Answer {
+        match answer {
+            Answer::Same(end) => replace(out, &line[..end]),
+            Answer::Written => {}
+            Answer::Refused => return answer,
         }
         match self.settle(dust, scratch, out) {
             Some(true) => Answer::Written,
@@ -242,72 +237,102 @@ impl Fused {
             scratch.target.write(&mut line);
             line.extend_from_slice(&out[fragment..]);
             let again = match line.len() > URL_BYTES_MAX {
-                true => None,
+                true => Answer::Refused,
                 false => self.answer(&line, scratch, out),
             };
-            match again {
-                Some(Answer::Same(form)) => {
-                    out.clear();
-                    out.extend_from_slice(form);
-                }
-                Some(Answer::Written) => {}
-                _ => {
-                    scratch.rewritten = line;
-                    return None;
-                }
+            if let Answer::Same(end) = again {
+                replace(out, &line[..end]);
             }
             scratch.rewritten = line;
+            if again == Answer::Refused {
+                return None;
+            }
         }
         None
     }
 
-    /// The same; `None` to refuse.
-    #[inline]
-    fn answer<'a>(
-        &self,
-        line: &'a [u8],
-        scratch: &mut Scratch,
-        out: &mut Vec<u8>,
-    ) -> Option<Answer<'a>> {
-        let Scratch { blocks, hosts, pieces, spelled, has_rules, .. } = scratch;
+    /// The same, but for the rules of the site.
+    #[inline(always)]
+    fn answer(&self, line: &[u8], scratch: &mut Scratch, out: &mut Vec<u8>) -> Answer {
+        let Scratch { blocks, query, has_rules, .. } = scratch;
         let url = Marked { line, marks: self.marker.mark(line, blocks) };
-        let head = self.head(url, hosts)?;
+        // Bet: the head is one that most URLs have.
+        let Some(head) = self.plain_head(url) else {
+            return self.answer_any(line, scratch, out).unwrap_or(Answer::Refused);
+        };
         if let Some(dust) = &self.dust {
             *has_rules = dust.may_apply(head.name);
         }
         let path_end = url.marks.next(set::END, head.rest);
         let path = self.judge_path(url, head.rest, path_end);
+        let start = Start { head, path, path_end };
+        // Bet: most URLs of a list are canonical already (share per corpus: data/README.md), and most
+        // have no query or one parameter.
+        if start.is_canonical()
+            && (path_end == line.len() || self.ends_in_plain_query(url, path_end, start.head.name))
+        {
+            return Answer::Same(line.len());
+        }
+        self.go_on(url, start, query, out).unwrap_or(Answer::Refused)
+    }
+
+    /// The same for a marked line whose head is not a usual one; `None` to refuse.
+    #[inline(never)]
+    fn answer_any(&self, line: &[u8], scratch: &mut Scratch, out: &mut Vec<u8>) -> Option<Answer> {
+        let Scratch { blocks, hosts, query, has_rules, .. } = scratch;
+        let url = Marked { line, marks: Marks::again(blocks, line.len()) };
+        let head = self.any_head(url, hosts)?;
+        if let Some(dust) = &self.dust {
+            *has_rules = dust.may_apply(head.name);
+        }
+        let path_end = url.marks.next(set::END, head.rest);
+        let path = self.judge_path(url, head.rest, path_end);
+        self.go_on(url, Start { head, path, path_end }, query, out)
+    }
+
+    /// The same for a line whose start is known; `None` to refuse.
+    #[inline(never)]
+    fn go_on(
+        &self,
+        url: Marked,
+        start: Start,
+        pieces: &mut Pieces,
+        out: &mut Vec<u8>,
+    ) -> Option<Answer> {
+        let line = url.line;
+        let path_end = start.path_end;
         let query = match line.get(path_end) {
-            Some(b'?') => self.read_query(url, path_end, head.name, pieces, spelled)?,
+            Some(b'?') => self.read_query(url, path_end, start.head.name, pieces)?,
             _ => Query::none(path_end),
         };
         let fragment = &line[query.end..];
         let keeps_fragment = !fragment.is_empty() && self.keeps_fragment(&fragment[1..])?;
-
-        // Bet: most URLs of a list are canonical already (share per corpus: data/README.md), and
-        // many more are but for their fragment or a parameter.
-        // Lost: what is not canonical is written, part by part.
-        let starts_well = head.is_canonical && path.is_canonical();
-        if starts_well && (query.is_canonical || query.is_nothing() && !keeps_fragment) {
-            let end = if query.is_canonical { query.end } else { path_end };
-            return Some(Answer::Same(if keeps_fragment { line } else { &line[..end] }));
-        }
         let end = if keeps_fragment { line.len() } else { query.end };
-        let parts = Parts { starts_well, head, path, path_end, query, end };
-        self.write(url, parts, pieces, spelled, out)
+        // Bet: many URLs that are not canonical are so but for their fragment or a parameter.
+        // Lost: what is not canonical is written, part by part.
+        if start.is_canonical() {
+            if query.is_canonical {
+                return Some(Answer::Same(end));
+            }
+            if query.is_nothing() && !keeps_fragment {
+                return Some(Answer::Same(path_end));
+            }
+        }
+        self.write(url, start, (query, pieces), end, out)
     }
 
-    /// Writes the canonical form of a line, part by part.
+    /// Writes the canonical form of a line up to `end`, part by part.
     #[inline(never)]
-    fn write<'a>(
+    fn write(
         &self,
         url: Marked,
-        parts: Parts,
-        pieces: &mut [Piece],
-        spelled: &[u8],
+        start: Start,
+        (query, pieces): (Query, &mut Pieces),
+        end: usize,
         out: &mut Vec<u8>,
-    ) -> Option<Answer<'a>> {
-        let Parts { starts_well, head, path, path_end, query, end } = parts;
+    ) -> Option<Answer> {
+        let starts_well = start.is_canonical();
+        let Start { head, path, path_end } = start;
         let line = url.line;
         out.clear();
         // Every byte may become an escape; one slash may be added.
@@ -328,7 +353,7 @@ impl Fused {
             }
         }
         if !query.is_canonical {
-            query.write(line, pieces, spelled, out);
+            query.write(line, pieces, out);
         }
         out.extend_from_slice(&line[query.end..end]);
         Some(Answer::Written)
@@ -348,4 +373,10 @@ impl Fused {
         };
         fragment.iter().all(is_plain).then_some(true)
     }
+}
+
+/// Makes `out` the same as `bytes`.
+fn replace(out: &mut Vec<u8>, bytes: &[u8]) {
+    out.clear();
+    out.extend_from_slice(bytes);
 }

@@ -36,9 +36,8 @@ impl Fused {
             return Path::EndsOddly;
         }
         // Bet: next to no byte needs a look.
-        let look = url.marks.next(set::PATH_LOOK, start);
-        if look < end
-            && let Some(path) = self.judge_closely(url, look, end)
+        if !url.marks.is_clear(set::PATH_LOOK, start, end)
+            && let Some(path) = self.judge_closely(url, start, end)
         {
             return path;
         }
@@ -56,10 +55,11 @@ impl Fused {
         if ends_well { Path::Canonical } else { Path::EndsOddly }
     }
 
-    /// What is wrong with a path whose first byte that needs a look is `line[at]`, but for how it
-    /// ends.
-    fn judge_closely(&self, url: Marked, mut at: usize, end: usize) -> Option<Path> {
+    /// What is wrong with the path `line[start..end]`, but for how it ends.
+    #[inline(never)]
+    fn judge_closely(&self, url: Marked, start: usize, end: usize) -> Option<Path> {
         let Marked { line, marks } = url;
+        let mut at = marks.next(set::PATH_LOOK, start);
         let mut has_escapes = false;
         while at < end {
             match line[at] {

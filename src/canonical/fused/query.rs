@@ -2,16 +2,17 @@
 
 use std::cmp::Ordering;
 
-use super::classes::{Class, set};
+use super::classes::{Class, SETS, set};
 use super::order::{FEW, sort};
 use super::path::{canonical_escape, push_escapes, skip_high_escapes};
 use super::{Fused, Marked};
+use crate::bytes::marks::Marks;
 use crate::bytes::{first_word, hex, push_short};
 use crate::canonical::draft::push_escape;
 
 /// A piece of a query that stays, as positions in the line or among the spelled pieces.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Piece {
+struct Piece {
     /// The first eight bytes of the name, zeros behind it: in the order of names as far as they go.
     key: u64,
     start: u32,
@@ -51,6 +52,15 @@ impl Piece {
     }
 }
 
+/// Memory for the pieces of one query after the other.
+#[derive(Debug, Default)]
+pub(super) struct Pieces {
+    /// Those that are kept.
+    kept: Vec<Piece>,
+    /// What had to be spelled anew.
+    spelled: Vec<u8>,
+}
+
 /// What a query is canonically.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Form {
@@ -85,13 +95,8 @@ impl Query {
     }
 
     /// Writes it in its canonical form.
-    pub(super) fn write(
-        &self,
-        line: &[u8],
-        pieces: &mut [Piece],
-        spelled: &[u8],
-        out: &mut Vec<u8>,
-    ) {
+    pub(super) fn write(&self, line: &[u8], pieces: &mut Pieces, out: &mut Vec<u8>) {
+        let Pieces { kept: pieces, spelled } = pieces;
         match self.form {
             Form::Nothing => {}
             Form::Bare => out.push(b'?'),
@@ -166,7 +171,54 @@ fn write_in_order(line: &[u8], pieces: &[Piece], spelled: &[u8], out: &mut Vec<u
     true
 }
 
+/// Where the pieces of a query end, and their names: the marks from some place on, those of pieces
+/// that have been read taken away.
+struct Cuts {
+    from: usize,
+    ends: u64,
+    equals: u64,
+}
+
+impl Cuts {
+    /// Where the name of the piece that starts at `start` ends, and the piece.
+    #[inline(always)]
+    fn next(&mut self, marks: Marks<SETS>, start: usize) -> (usize, usize) {
+        if self.ends == 0 {
+            self.from = start;
+            self.ends = marks.window(set::PIECE_END, start);
+            self.equals = marks.window(set::EQUALS, start);
+            if self.ends == 0 {
+                let end = marks.next(set::PIECE_END, start);
+                return (marks.next(set::EQUALS, start).min(end), end);
+            }
+        }
+        let end = self.from + self.ends.trailing_zeros() as usize;
+        let equals = self.from + self.equals.trailing_zeros() as usize;
+        self.equals &= !(self.ends ^ self.ends.wrapping_sub(1));
+        self.ends &= self.ends.wrapping_sub(1);
+        (equals.min(end), end)
+    }
+}
+
 impl Fused {
+    /// Is what follows the path, which ends at `path_end`, a canonical query to the end of the line,
+    /// of one parameter? May say no where yes were right.
+    #[inline(always)]
+    pub(super) fn ends_in_plain_query(&self, url: Marked, path_end: usize, host: &[u8]) -> bool {
+        let Marked { line, marks } = url;
+        let (start, end) = (path_end + 1, line.len());
+        if start >= end
+            || line[path_end] != b'?'
+            || !marks.is_clear(set::QUERY_LOOK, start, end)
+            || !marks.is_clear(set::PIECE_END, start, end)
+        {
+            return false;
+        }
+        let name_end = marks.next(set::EQUALS, start);
+        self.without_equals(start, name_end, end) == end
+            && self.piece(host, line, start, name_end, end).is_some()
+    }
+
     /// Reads the query whose `?` is `line[mark_at]` and gathers what stays of it in `pieces`; `None`
     /// to refuse.
     #[inline]
@@ -175,10 +227,10 @@ impl Fused {
         url: Marked,
         mark_at: usize,
         host: &[u8],
-        pieces: &mut Vec<Piece>,
-        spelled: &mut Vec<u8>,
+        pieces: &mut Pieces,
     ) -> Option<Query> {
         let Marked { line, marks } = url;
+        let Pieces { kept: pieces, spelled } = pieces;
         if !self.takes_queries_apart
             && let Some(end) = end_of_plain_query(url, mark_at + 1)
         {
@@ -190,9 +242,10 @@ impl Fused {
         let (mut has_dropped, mut has_empty) = (false, false);
         let mut last_key = 0;
         let mut start = mark_at + 1;
-        let needs_look = marks.next(set::QUERY_LOOK, start) < line.len();
+        let mut cuts = Cuts { from: start, ends: 0, equals: 0 };
+        let needs_look = !marks.is_clear(set::QUERY_LOOK, start, line.len());
         let end = loop {
-            let end = marks.next(set::PIECE_END, start);
+            let (name_end, end) = cuts.next(marks, start);
             if start == end {
                 has_empty = true;
                 is_canonical &= !self.sort;
@@ -200,7 +253,6 @@ impl Fused {
                     pieces.push(Piece::new(start, end, end));
                 }
             } else {
-                let name_end = marks.next(set::EQUALS, start).min(end);
                 let piece = if !needs_look || self.is_spelled_well(url, start, name_end, end) {
                     let kept = self.without_equals(start, name_end, end);
                     is_canonical &= kept == end;
@@ -285,7 +337,7 @@ impl Fused {
     }
 
     /// Is every byte of the piece `line[start..end]` that needs a look part of a canonical escape?
-    #[inline]
+    #[inline(never)]
     fn is_spelled_well(&self, url: Marked, start: usize, name_end: usize, end: usize) -> bool {
         let Marked { line, marks } = url;
         let mut at = marks.next(set::QUERY_LOOK, start);
@@ -312,6 +364,7 @@ impl Fused {
 
     /// Spells the piece `line[start..end]` canonically, at the end of `spelled`. Returns where its
     /// name ends there.
+    #[inline(never)]
     fn spell_piece(
         &self,
         url: Marked,
