@@ -205,9 +205,11 @@ const SEVEN: u64 = u64::MAX >> 8;
 #[inline(always)]
 fn plain_scheme(line: &[u8]) -> Option<(bool, usize)> {
     let start = u64::from_le_bytes(*line.first_chunk()?);
-    // No branch between the two: which of them it is cannot be foretold.
-    let is_https = start == HTTPS;
-    (is_https | (start & SEVEN == HTTP)).then_some((is_https, 7 + usize::from(is_https)))
+    // No branch between the two: which of them it is cannot be foretold. The `s` is taken out.
+    let is_https = start >> 32 & 0xff == u64::from(b's');
+    let behind = start >> 32 >> (8 * u64::from(is_https)) & 0xff_ffff;
+    let without_s = start & 0xffff_ffff | behind << 32;
+    (without_s == HTTP).then_some((is_https, 7 + usize::from(is_https)))
 }
 
 /// Is `host` four decimal numbers up to 255 without leading zeros?

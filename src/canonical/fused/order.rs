@@ -8,13 +8,13 @@ pub(super) const FEW: usize = 8;
 
 /// Sorts `order`, of which all but the first `count` are as high as can be.
 #[inline(always)]
-pub(super) fn sort(order: &mut [u128; FEW], count: usize) {
+pub(super) fn sort(order: &mut [u64; FEW], count: usize) {
     apply(order, if count <= 4 { &FOUR } else { &EIGHT });
 }
 
 /// Puts each pair of places of `network` in order.
 #[inline(always)]
-fn apply(order: &mut [u128; FEW], network: &[(usize, usize)]) {
+fn apply(order: &mut [u64; FEW], network: &[(usize, usize)]) {
     for (low, high) in network {
         let (a, b) = (order[*low], order[*high]);
         order[*low] = a.min(b);
@@ -41,7 +41,7 @@ mod tests {
     fn networks_sort() {
         // A network that sorts all sequences of zeros and ones sorts everything (Knuth 1973, 5.3.4).
         for bits in 0..1u32 << FEW {
-            let given: [u128; FEW] = std::array::from_fn(|at| u128::from(bits >> at & 1));
+            let given: [u64; FEW] = std::array::from_fn(|at| u64::from(bits >> at & 1));
             let mut all = given;
             apply(&mut all, &EIGHT);
             assert!(all.is_sorted(), "{given:?}");

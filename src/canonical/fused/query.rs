@@ -149,21 +149,22 @@ fn write_in_order(line: &[u8], pieces: &[Piece], spelled: &[u8], out: &mut Vec<u
     if pieces.len() > FEW {
         return false;
     }
-    // Pieces of one name keep their order: behind the key comes the number.
-    let mut order = [u128::MAX; FEW];
-    for (number, (place, piece)) in order.iter_mut().zip(pieces).enumerate() {
-        *place = u128::from(piece.key) << 64 | number as u128;
+    // Pieces of one name keep their order: the number stands in the last bits of the key.
+    const NUMBER: u64 = FEW as u64 - 1;
+    let mut order = [u64::MAX; FEW];
+    for (number, (place, piece)) in (0..).zip(order.iter_mut().zip(pieces)) {
+        *place = piece.key & !NUMBER | number;
     }
     sort(&mut order, pieces.len());
     let order = &order[..pieces.len()];
-    // Both names go on behind a key that is the same.
-    let is_unclear = |pair: &[u128]| pair[0] >> 64 == pair[1] >> 64 && pair[0] >> 64 & 0xff != 0;
+    // Both names are longer than seven bytes, and differ behind them, if at all.
+    let is_unclear = |pair: &[u64]| (pair[0] ^ pair[1]) <= NUMBER && pair[0] & 0xff > NUMBER;
     if order.windows(2).any(is_unclear) {
         return false;
     }
     let mut separator = b'?';
     for place in order {
-        let piece = &pieces[*place as u64 as usize];
+        let piece = &pieces[(place & NUMBER) as usize];
         out.push(separator);
         separator = b'&';
         push_short(out, piece.source(line, spelled), piece.start as usize, piece.end as usize);
