@@ -13,19 +13,18 @@ pub use show::{printable, show};
 /// there are fewer.
 #[inline(always)]
 pub fn first_word(source: &[u8], start: usize, end: usize) -> u64 {
-    // Bet: eight bytes are there, and the text is not empty.
-    if let Some(bytes) = source[start..].first_chunk()
-        && let length @ 1.. = end - start
-    {
+    // The last eight bytes of the source, moved up, where there are fewer.
+    let at = start.min(source.len().saturating_sub(8));
+    if let (Some(bytes), length @ 1..) = (source[at..].first_chunk(), end - start) {
         let beyond = 64 - 8 * length.min(8);
-        return u64::from_be_bytes(*bytes) >> beyond << beyond;
+        return (u64::from_be_bytes(*bytes) << (8 * (start - at))) >> beyond << beyond;
     }
-    last_word(&source[start..end])
+    short_word(&source[start..end])
 }
 
-/// The same for a short `text` at the end of its source.
+/// The same for an empty `text`, or one of a short source.
 #[cold]
-fn last_word(text: &[u8]) -> u64 {
+fn short_word(text: &[u8]) -> u64 {
     let mut bytes = [0; 8];
     text.iter().zip(&mut bytes).for_each(|(byte, to)| *to = *byte);
     u64::from_be_bytes(bytes)

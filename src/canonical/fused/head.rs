@@ -32,9 +32,17 @@ impl Fused {
         let dots = marks.window(set::DOT, host_start) & below;
         // A dot at either end or beside another; no stop is among the 64 bytes, or it is the first.
         let ends = 1 | below ^ below >> 1;
-        let is_odd = dots & (ends | dots << 1) | marks.window(set::HOST_LOOK, host_start) & below;
-        if is_odd != 0 || stops & !1 == 0 {
+        if dots & (ends | dots << 1) != 0 || stops & !1 == 0 {
             return None;
+        }
+        let mut looks = marks.window(set::HOST_LOOK, host_start) & below;
+        while looks != 0 {
+            // A hyphen is no news, except in an encoded label.
+            let at = host_start + looks.trailing_zeros() as usize;
+            if line[at] != b'-' || line[at - 1] == b'n' {
+                return None;
+            }
+            looks &= looks - 1;
         }
         let host_end = host_start + stops.trailing_zeros() as usize;
         let last_label = host_start + (u64::BITS - dots.leading_zeros()) as usize;
