@@ -19,9 +19,10 @@ pub const VALUE: [u8; 256] = {
 
 const UPPER: &[u8; 16] = b"0123456789ABCDEF";
 
-/// The escape of every byte: a percent sign and two digits in upper case.
-pub static ESCAPES: [[u8; 3]; 256] = {
-    let mut table = [[b'%'; 3]; 256];
+/// The escape of every byte: a percent sign and two digits in upper case; and a byte to fill up a
+/// word.
+pub static ESCAPES: [[u8; 4]; 256] = {
+    let mut table = [[b'%'; 4]; 256];
     let mut byte = 0;
     while byte < 256 {
         table[byte][1] = UPPER[byte >> 4];

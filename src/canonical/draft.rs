@@ -265,7 +265,7 @@ fn escape_blanks(text: Vec<u8>) -> Vec<u8> {
 
 /// Appends the escape of `byte`, upper-case.
 pub(super) fn push_escape(out: &mut Vec<u8>, byte: u8) {
-    out.extend_from_slice(&hex::ESCAPES[usize::from(byte)]);
+    out.extend_from_slice(&hex::ESCAPES[usize::from(byte)][..3]);
 }
 
 /// The canonical spelling of a web URL's `host`.

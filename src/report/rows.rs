@@ -295,7 +295,7 @@ pub(super) fn readable(text: &[u8]) -> String {
     for part in text.utf8_chunks() {
         out.push_str(part.valid());
         for byte in part.invalid() {
-            let escape = hex::ESCAPES[usize::from(*byte)];
+            let escape = &hex::ESCAPES[usize::from(*byte)][..3];
             out.extend(escape.iter().map(|byte| char::from(*byte)));
         }
     }

@@ -30,9 +30,9 @@ impl Fused {
         let stops = marks.window(set::HOST_STOP, host_start);
         let below = stops.wrapping_sub(1) & !stops;
         let dots = marks.window(set::DOT, host_start) & below;
-        // A dot at either end or beside another; no stop is among the 64 bytes, or it is the first.
+        // A dot at either end or beside another; no host; or none that ends within 64 bytes.
         let ends = 1 | below ^ below >> 1;
-        if dots & (ends | dots << 1) != 0 || stops & !1 == 0 {
+        if dots & (ends | dots << 1) != 0 || below == 0 || stops == 0 {
             return None;
         }
         let mut looks = marks.window(set::HOST_LOOK, host_start) & below;

@@ -134,10 +134,28 @@ impl Fused {
                 out.extend_from_slice(&line[at..end]);
                 break;
             }
-            let slash = at + memchr::memrchr(b'/', &line[at..look]).unwrap_or(0);
+            // Bet: what needs a look starts the segment, as dots and slashes do.
+            let slash = match line[look - 1] {
+                b'/' => look - 1,
+                _ => at + memchr::memrchr(b'/', &line[at..look]).unwrap_or(0),
+            };
             out.extend_from_slice(&line[at..=slash]);
             at = slash + 1;
             let segment = out.len();
+            // Bet: a segment that goes is not spelled with escapes.
+            match line[at..end] {
+                [b'.', b'/', ..] => {
+                    out.truncate(segment - 1);
+                    at += 1;
+                    continue;
+                }
+                [b'.', b'.', b'/', ..] => {
+                    drop_parent(out, path_start, segment);
+                    at += 2;
+                    continue;
+                }
+                _ => {}
+            }
             let segment_end = marks.next(set::SLASH, at).min(end);
             while at < segment_end {
                 let look = marks.next(set::PATH_LOOK, at).min(segment_end);
@@ -165,11 +183,7 @@ impl Fused {
             let is_last = at == end;
             match &out[segment..] {
                 b"." => out.truncate(segment - 1),
-                b".." => {
-                    let before = &out[path_start..segment - 1];
-                    let parent = memchr::memrchr(b'/', before).unwrap_or(0);
-                    out.truncate(path_start + parent);
-                }
+                b".." => drop_parent(out, path_start, segment),
                 b"" => {
                     doubled |= !is_last;
                     continue;
@@ -217,6 +231,14 @@ impl Fused {
         push_escape(out, b'%');
         Some(())
     }
+}
+
+/// Takes the segment at the end of the path `out[path_start..]`, which starts at `segment`, away
+/// with its slash and the segment before.
+fn drop_parent(out: &mut Vec<u8>, path_start: usize, segment: usize) {
+    let before = &out[path_start..segment - 1];
+    let parent = memchr::memrchr(b'/', before).unwrap_or(0);
+    out.truncate(path_start + parent);
 }
 
 /// Writes runs of slashes in the path `out[path_start..]` as one; `None` where one follows a colon.
@@ -273,13 +295,14 @@ pub(super) fn push_escapes(out: &mut Vec<u8>, text: &[u8]) -> usize {
     // Bet: a text of another script, in which such bytes come in rows. Eight are written at once, and
     // those that are too many taken back.
     while let Some(row) = text[at..].first_chunk::<8>() {
-        let mut escapes = [[0; 3]; 8];
-        row.iter()
-            .zip(&mut escapes)
-            .for_each(|(byte, escape)| *escape = hex::ESCAPES[usize::from(*byte)]);
+        // Each escape is written over the last byte of the word before.
+        let mut escapes = [0; 3 * 8 + 1];
+        for (at, byte) in row.iter().enumerate() {
+            escapes[3 * at..3 * at + 4].copy_from_slice(&hex::ESCAPES[usize::from(*byte)]);
+        }
         let count = (!u64::from_le_bytes(*row) & HIGH).trailing_zeros() as usize / 8;
         let before = out.len();
-        out.extend_from_slice(escapes.as_flattened());
+        out.extend_from_slice(&escapes[..3 * 8]);
         out.truncate(before + 3 * count);
         at += count;
         if count < 8 {

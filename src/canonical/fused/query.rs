@@ -172,29 +172,42 @@ fn write_in_order(line: &[u8], pieces: &[Piece], spelled: &[u8], out: &mut Vec<u
     true
 }
 
-/// Where the pieces of a query end, and their names: the marks from some place on, those of pieces
-/// that have been read taken away.
+/// Where the pieces of a query end, and their names: the marks of 64 bytes, without those of pieces
+/// that have been read.
 struct Cuts {
     from: usize,
+    /// Where these bytes end.
+    to: usize,
     ends: u64,
     equals: u64,
 }
 
 impl Cuts {
-    /// Where the name of the piece that starts at `start` ends, and the piece.
+    fn new(start: usize) -> Cuts {
+        Cuts { from: start, to: start, ends: 0, equals: 0 }
+    }
+
+    /// Where the name of the piece that starts at `start` ends, and the piece, in a line of `length`
+    /// bytes.
     #[inline(always)]
-    fn next(&mut self, marks: Marks<SETS>, start: usize) -> (usize, usize) {
-        if self.ends == 0 {
+    fn next(&mut self, marks: Marks<SETS>, start: usize, length: usize) -> (usize, usize) {
+        if self.ends == 0 && self.to < length {
             self.from = start;
+            self.to = start + 64;
             self.ends = marks.window(set::PIECE_END, start);
             self.equals = marks.window(set::EQUALS, start);
-            if self.ends == 0 {
-                let end = marks.next(set::PIECE_END, start);
-                return (marks.next(set::EQUALS, start).min(end), end);
-            }
         }
-        let end = self.from + self.ends.trailing_zeros() as usize;
-        let equals = self.from + self.equals.trailing_zeros() as usize;
+        let mut equals = self.from + self.equals.trailing_zeros() as usize;
+        let end = if self.ends != 0 {
+            self.from + self.ends.trailing_zeros() as usize
+        } else if self.to >= length {
+            length
+        } else {
+            if self.equals == 0 {
+                equals = marks.next(set::EQUALS, self.to);
+            }
+            marks.next(set::PIECE_END, self.to)
+        };
         self.equals &= !(self.ends ^ self.ends.wrapping_sub(1));
         self.ends &= self.ends.wrapping_sub(1);
         (equals.min(end), end)
@@ -243,10 +256,10 @@ impl Fused {
         let (mut has_dropped, mut has_empty) = (false, false);
         let mut last_key = 0;
         let mut start = mark_at + 1;
-        let mut cuts = Cuts { from: start, ends: 0, equals: 0 };
+        let mut cuts = Cuts::new(start);
         let needs_look = !marks.is_clear(set::QUERY_LOOK, start, line.len());
         let end = loop {
-            let (name_end, end) = cuts.next(marks, start);
+            let (name_end, end) = cuts.next(marks, start, line.len());
             if start == end {
                 has_empty = true;
                 is_canonical &= !self.sort;
