@@ -173,10 +173,9 @@ impl SessionNames {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct IndexNames {
     names: Vec<Box<[u8]>>,
-    /// A bit for the lower five bits of each first byte.
-    firsts: u32,
-    /// The same for last bytes.
-    lasts: u32,
+    /// A bit for what a path with one of them ends in, by [`Self::end_of`]; all bits if a name is so
+    /// short that it does not fill that up.
+    ends: [u64; 16],
     /// The length of the longest.
     length_max: usize,
 }
@@ -195,23 +194,39 @@ impl IndexNames {
     pub fn new(names: &[String]) -> IndexNames {
         let mut list = IndexNames::default();
         for name in names.iter().map(|name| name.to_ascii_lowercase().into_bytes()) {
-            let ([first, .., last] | [first @ last]) = name[..] else { continue };
-            list.firsts |= 1 << (first & 31);
-            list.lasts |= 1 << (last & 31);
+            if name.is_empty() {
+                continue;
+            }
+            match [b"/", &name[..]].concat().last_chunk() {
+                Some(end) => {
+                    let bit = Self::end_of(end);
+                    list.ends[bit / 64] |= 1 << (bit % 64);
+                }
+                None => list.ends = [u64::MAX; 16],
+            }
             list.length_max = list.length_max.max(name.len());
             list.names.push(name.into());
         }
         list
     }
 
+    /// The last eight bytes of a path in ten bits, without regard to ASCII case.
+    #[inline]
+    fn end_of(end: &[u8; 8]) -> usize {
+        let word = u64::from_le_bytes(*end) | 0x2020_2020_2020_2020;
+        (word.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 54) as usize
+    }
+
     /// Is what stands behind the last slash of `path` one of the names, in any case? Its length, or
     /// `None`.
     #[inline]
     pub(super) fn at_end_of(&self, path: &[u8]) -> Option<usize> {
-        // Bet: the end of a path is unlike that of any name, or so is the start of its segment.
-        let last = path.last()?;
-        if self.lasts >> (last & 31) & 1 == 0 {
-            return None;
+        // Bet: the end of a path is unlike that of any name.
+        if let Some(end) = path.last_chunk() {
+            let bit = Self::end_of(end);
+            if self.ends[bit / 64] >> (bit % 64) & 1 == 0 {
+                return None;
+            }
         }
         let tail = &path[path.len().saturating_sub(self.length_max + 1)..];
         let name = match tail.iter().rposition(|byte| *byte == b'/') {
@@ -219,9 +234,7 @@ impl IndexNames {
             None if tail.len() == path.len() => tail,
             None => return None,
         };
-        let first = name.first()?;
-        let is_name = self.firsts >> (first & 31) & 1 == 1
-            && self.names.iter().any(|known| name.eq_ignore_ascii_case(known));
+        let is_name = self.names.iter().any(|known| name.eq_ignore_ascii_case(known));
         is_name.then_some(name.len())
     }
 }

@@ -24,7 +24,7 @@ pub(super) struct Head<'a> {
 impl Fused {
     /// The head, if it is one that most URLs have: no byte of it needs a look, and a slash follows.
     #[inline(always)]
-    pub(super) fn plain_head<'a>(&self, url: Marked<'a>) -> Option<Head<'a>> {
+    pub(super) fn plain_head<'a>(&self, url: Marked<'a>, hosts: &mut Hosts) -> Option<Head<'a>> {
         let Marked { line, marks } = url;
         let (https, host_start) = plain_scheme(line)?;
         let stops = marks.window(set::HOST_STOP, host_start);
@@ -49,13 +49,14 @@ impl Fused {
         if line.get(host_end) != Some(&b'/') || line.get(last_label)?.is_ascii_digit() {
             return None;
         }
-        let name = &line[host_start..host_end];
-        if self.drop_www && name[0] == b'w' {
-            return None;
+        let host = &line[host_start..host_end];
+        let mut name = host;
+        if self.drop_www && host[0] == b'w' {
+            name = www::without_www(host, |rest| hosts.domains.has_registrable_domain(rest));
         }
         Some(Head {
             https,
-            is_canonical: !(https && self.https_to_http),
+            is_canonical: name.len() == host.len() && !(https && self.https_to_http),
             name,
             has_upper: false,
             host_end,

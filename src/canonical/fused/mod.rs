@@ -254,10 +254,10 @@ impl Fused {
     /// The same, but for the rules of the site.
     #[inline(always)]
     fn answer(&self, line: &[u8], scratch: &mut Scratch, out: &mut Vec<u8>) -> Answer {
-        let Scratch { blocks, query, has_rules, .. } = scratch;
+        let Scratch { blocks, hosts, query, has_rules, .. } = scratch;
         let url = Marked { line, marks: self.marker.mark(line, blocks) };
         // Bet: the head is one that most URLs have.
-        let Some(head) = self.plain_head(url) else {
+        let Some(head) = self.plain_head(url, hosts) else {
             return self.answer_any(line, scratch, out).unwrap_or(Answer::Refused);
         };
         if let Some(dust) = &self.dust {
