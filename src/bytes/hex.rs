@@ -73,25 +73,24 @@ pub fn high_escapes(text: &[u8; WINDOW + 2]) -> Option<u32> {
 }
 
 /// Appends `text` to `out`, with the two hexadecimal digits behind each percent sign in upper case,
-/// as long as every escape is one of a byte from 0x80 on. Returns how many there are; `None` if one is
-/// not, and what was appended is of no use.
+/// as long as every escape is one of a byte from 0x80 on. Says whether all are; if not, what was
+/// appended is of no use.
 ///
 /// Vectors by the compiler: a window has a fixed length and no branch.
-pub fn copy_upper(text: &[u8], out: &mut Vec<u8>) -> Option<usize> {
+pub fn copy_upper(text: &[u8], out: &mut Vec<u8>) -> bool {
     let mut window = [0; WINDOW + 2];
-    let (mut is_odd, mut count) = (false, 0);
+    let mut is_odd = false;
     for piece in text.chunks(WINDOW) {
         // The first two bytes of a window are the last two of the one before.
         window.copy_within(WINDOW.., 0);
         window[2..2 + piece.len()].copy_from_slice(piece);
         window[2 + piece.len()..].fill(0);
         let mut upper = [0; WINDOW];
-        let (mut odd, mut percents) = (0u8, 0u8);
+        let mut odd = 0u8;
         for (at, upper) in upper.iter_mut().enumerate() {
             let byte = window[at + 2];
             let is_high = u8::from(window[at + 1] == b'%');
             let is_low = u8::from(window[at] == b'%');
-            percents += u8::from(byte == b'%');
             let is_small = u8::from(byte.wrapping_sub(b'a') < 6);
             let is_capital = u8::from(byte.wrapping_sub(b'A') < 6);
             let is_digit = u8::from(byte.wrapping_sub(b'0') < 10);
@@ -100,12 +99,11 @@ pub fn copy_upper(text: &[u8], out: &mut Vec<u8>) -> Option<usize> {
             *upper = byte - ((is_small & (is_high | is_low)) << 5);
         }
         is_odd |= odd & 1 != 0;
-        count += usize::from(percents);
         out.extend_from_slice(&upper[..piece.len()]);
     }
     // A percent sign among the last two bytes starts no escape.
     let ends_early = text[text.len().saturating_sub(2)..].contains(&b'%');
-    (!is_odd && !ends_early).then_some(count)
+    !is_odd && !ends_early
 }
 
 #[cfg(test)]
@@ -155,8 +153,7 @@ mod tests {
                 pair(high, low).filter(|byte| *byte >= 0x80)?;
                 out[at + 1..at + 3].make_ascii_uppercase();
             }
-            let count = text.iter().filter(|byte| **byte == b'%').count();
-            Some((count, out))
+            Some(out)
         };
         let pieces: [&[u8]; 9] =
             [b"%d9", b"%AF", b"a", b"/xyz", b"%4a", b"%", b"%8g", b"%e", b"abcdef%fa%8B"];
@@ -165,7 +162,7 @@ mod tests {
             for filler in [0, 27, 30] {
                 let text = [&b"-".repeat(filler)[..], pick(0), pick(1), pick(2), pick(3)].concat();
                 let mut out = b"before".to_vec();
-                let found = copy_upper(&text, &mut out).map(|count| (count, out[6..].to_vec()));
+                let found = copy_upper(&text, &mut out).then(|| out[6..].to_vec());
                 assert_eq!(found, twin(&text), "{}", text.escape_ascii());
             }
         }

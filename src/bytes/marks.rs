@@ -329,15 +329,6 @@ impl<'a, const N: usize> Marks<'a, N> {
         }
     }
 
-    /// How many bytes of `set` are in the text from `from` to `to`.
-    pub fn count(&self, set: usize, from: usize, to: usize) -> usize {
-        let windows = (from..to).step_by(BLOCK).map(|at| match to - at {
-            length @ ..BLOCK => self.window(set, at) << (BLOCK - length),
-            _ => self.window(set, at),
-        });
-        windows.map(|window| window.count_ones() as usize).sum()
-    }
-
     /// Is no byte of `set` in the text from `from` to `to`?
     #[inline(always)]
     pub fn is_clear(&self, set: usize, from: usize, to: usize) -> bool {
@@ -413,12 +404,6 @@ mod tests {
                         let bit = |at: &usize| text.get(from + at).is_some_and(|byte| holds(*byte));
                         let window = (0..64).filter(bit).fold(0, |bits, at| bits | 1u64 << at);
                         assert_eq!(marks.window(set, from), window, "{length} {from}");
-                        for to in [from, from + 1, from + 64, length].map(|to| to.min(length)) {
-                            let count = (from..to).filter(|at| holds(text[*at])).count();
-                            assert_eq!(marks.count(set, from, to), count, "{length} {from} {to}");
-                            let is_clear = marks.is_clear(set, from, to);
-                            assert_eq!(is_clear, count == 0, "{length} {from} {to}");
-                        }
                     }
                 }
             }

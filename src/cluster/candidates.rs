@@ -3,19 +3,21 @@
 use std::fs::File;
 use std::io;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::resolve::resolve;
-use super::runs::Runs;
+use super::firsts::Firsts;
+use super::numbers::Numbers;
 use super::scatter::{Flags, PARTITIONS, Scattered};
 use super::seen::Seen;
 use super::set::ClusterSet;
 use super::sorted::Sorted;
 use super::spill::{Spill, fingerprint_of, halves};
+use crate::fingerprint::Fingerprint;
 
 /// Records that wait for the end of the input, because the set that would know them is full.
 ///
-/// What is in the set is a duplicate at once. The rest is spilled, save what was spilled just
-/// before; at the end every partition is sorted, and the first record of each cluster is kept.
+/// What is in the set is a duplicate at once, and so is what was spilled just before. The rest is
+/// spilled. Where that was hardly ever of use, most batches are spilled whole and not looked at; at the end the first record of each cluster is kept, partition by partition.
 ///
 /// Records have numbers here, in input order, from wherever the job begins to count.
 #[derive(Debug)]
@@ -25,10 +27,94 @@ pub struct Candidates {
     /// The latest candidate in each slot: a URL that comes again and again is spilled once, or now
     /// and then. A mutex each, as in [`ClusterSet`].
     recent: Box<[Mutex<Box<[u128]>>]>,
+    looks: Looks,
+}
+
+/// What was known when the records were spilled, and what becomes of those that are new.
+#[derive(Clone, Copy, Debug)]
+pub struct Ledger<'a> {
+    /// The set, as it was at every batch.
+    pub set: &'a ClusterSet,
+    /// The clusters of earlier runs that are not in the set.
+    pub seen: &'a Seen,
+    /// Takes the numbers of the records.
+    pub kept: &'a Numbers,
+    /// Takes their fingerprints, if there is a seen file.
+    pub fresh: Option<&'a Sorted>,
+}
+
+/// When records are looked for before they are spilled.
+///
+/// Reason: each look waits for memory twice, and at the end, when a partition has the caches to
+/// itself, costs little. A duplicate that is spilled takes room in files, so there may be few.
+#[derive(Debug, Default)]
+struct Looks {
+    /// Is the batch not looked at?
+    is_off: bool,
+    /// Was any batch not looked at?
+    was_off: bool,
+    /// Batches that are still to be spilled whole.
+    batches_off: u32,
+    /// Records that were looked for in the batch before, and how many of them were known.
+    asked: AtomicU64,
+    known: AtomicU64,
+}
+
+/// How many times as many records have to be new as are known, for the next batches to be spilled
+/// whole.
+const NEW_TIMES_MIN: u64 = 8;
+
+/// Batches that are spilled whole after one that was looked at.
+const BATCHES_OFF: u32 = 7;
+
+impl Looks {
+    fn next_batch(&mut self) {
+        let (asked, known) = (*self.asked.get_mut(), *self.known.get_mut());
+        if !self.is_off && known * (NEW_TIMES_MIN + 1) < asked {
+            self.batches_off = BATCHES_OFF;
+        }
+        self.is_off = self.batches_off > 0;
+        self.was_off |= self.is_off;
+        self.batches_off -= u32::from(self.is_off);
+        (*self.asked.get_mut(), *self.known.get_mut()) = (0, 0);
+    }
 }
 
 /// A slot of `recent` without a fingerprint.
 const EMPTY: u128 = 0;
+
+/// The records of one partition, over the chunks of a batch, in order.
+#[derive(Debug, Default)]
+pub struct GatheredRecords {
+    records: Vec<Gathered>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Gathered {
+    fingerprint: Fingerprint,
+    number: u64,
+    chunk: u32,
+    /// Where it stands in the chunk's [`Scattered`].
+    place: u32,
+}
+
+/// How many records are looked up at once.
+const GROUP: usize = 32;
+
+impl GatheredRecords {
+    fn gather(&mut self, partition: usize, chunks: &[(Scattered, Flags)], numbers: &[u64]) {
+        self.records.clear();
+        for ((chunk, (scattered, _)), first) in (0u32..).zip(chunks).zip(numbers) {
+            let records = scattered.places(partition).zip(scattered.pairs(partition));
+            self.records.extend(records.map(|((place, fingerprint), (record, _))| Gathered {
+                fingerprint,
+                number: first + u64::from(record),
+                chunk,
+                place,
+            }));
+        }
+    }
+}
 
 impl Candidates {
     /// No candidates yet. They will go to `file`, by way of buffers of `buffer_bytes`; the latest
@@ -39,36 +125,75 @@ impl Candidates {
         Candidates {
             spill: Spill::new(file, buffer_bytes),
             recent: (0..PARTITIONS).map(|_| table()).collect(),
+            looks: Looks::default(),
         }
     }
 
+    /// To be called before each batch.
+    pub fn next_batch(&mut self) {
+        self.looks.next_batch();
+    }
+
     /// Flags the records of `partition` that are candidates, over the chunks of a batch in order.
-    /// The records of the chunk `n` have the numbers from `numbers[n]` on.
+    /// The records of the chunk `n` have the numbers from `numbers[n]` on. `gathered` is memory to be
+    /// used again.
     pub fn mark(
         &self,
         set: &ClusterSet,
         partition: usize,
         chunks: &[(Scattered, Flags)],
         numbers: &[u64],
+        gathered: &mut GatheredRecords,
     ) -> io::Result<()> {
+        // They may have been scattered by another thread: all are on their way at once.
+        let touched = chunks.iter().fold(0, |sum, (scattered, _)| sum ^ scattered.touch(partition));
+        std::hint::black_box(touched);
+        if self.looks.is_off {
+            let mut spill = self.spill.appender(partition);
+            for ((scattered, flags), first) in chunks.iter().zip(numbers) {
+                let records = scattered.places(partition).zip(scattered.pairs(partition));
+                for ((place, fingerprint), (record, _)) in records {
+                    flags.set(place);
+                    let [high, low] = halves(fingerprint);
+                    spill.push([high, low, first + u64::from(record)])?;
+                }
+            }
+            return Ok(());
+        }
         let mut recent =
             self.recent[partition].lock().expect("no thread panics while it holds a partition");
-        let mut found = Vec::new();
-        for ((scattered, flags), first) in chunks.iter().zip(numbers) {
-            set.absent(partition, scattered, |place, fingerprint| {
-                // The bits of the partition are the same for all.
-                let at = ((fingerprint.0 >> 56) as u64 as u128 * recent.len() as u128) >> 64;
-                let latest = &mut recent[at as usize];
-                if *latest == fingerprint.0 && fingerprint.0 != EMPTY {
-                    return;
+        let table = set.partition(partition);
+        let mut spill = self.spill.appender(partition);
+        gathered.gather(partition, chunks, numbers);
+        // The bits of the partition are the same for all.
+        let slots = recent.len() as u128;
+        let slot =
+            |one: &Gathered| (((one.fingerprint.0 >> 56) as u64 as u128 * slots) >> 64) as usize;
+        // Bet: neither is in the cache, so a group's places are fetched side by side first. There
+        // are few records of a partition in one chunk, so groups go over all chunks.
+        let mut known = 0;
+        for group in gathered.records.chunks(GROUP) {
+            let touched = group
+                .iter()
+                .fold(0, |sum, one| sum ^ table.touch(one.fingerprint) ^ recent[slot(one)] as u64);
+            std::hint::black_box(touched);
+            for one in group {
+                let latest = &mut recent[slot(one)];
+                let fingerprint = one.fingerprint;
+                if table.contains(fingerprint) || *latest == fingerprint.0 && fingerprint.0 != EMPTY
+                {
+                    known += 1;
+                    continue;
                 }
                 *latest = fingerprint.0;
-                flags.set(place);
+                chunks[one.chunk as usize].1.set(one.place);
                 let [high, low] = halves(fingerprint);
-                found.push([high, low, first + u64::from(scattered.record(place))]);
-            });
+                spill.push([high, low, one.number])?;
+            }
         }
-        self.spill.append(partition, found.into_iter())
+        self.looks.asked.fetch_add(gathered.records.len() as u64, Ordering::Relaxed);
+        self.looks.known.fetch_add(known, Ordering::Relaxed);
+        Ok(())
     }
 
     /// No more will come: writes what is still in the buffers.
@@ -77,34 +202,28 @@ impl Candidates {
         self.spill.finish()
     }
 
-    /// Adds the numbers of those of `partition` that are the first of their cluster, and not in the
-    /// seen file, to `kept`, and their fingerprints to `fresh`; says how many they are. Holds at
-    /// most `capacity` records in memory.
+    /// Puts the records of `partition` that are the first of their cluster in the `ledger`. Holds at
+    /// most `capacity` records in memory, in `firsts`.
     pub fn resolve(
         &self,
+        firsts: &mut Firsts,
         partition: usize,
         capacity: usize,
-        seen: &Seen,
-        kept: &Runs<1>,
-        fresh: Option<&Sorted>,
-    ) -> io::Result<u64> {
-        let mut count = 0;
-        resolve(
-            &self.spill,
-            partition,
-            capacity,
-            |_, _| (),
-            |records, range| {
+        ledger: Ledger,
+    ) -> io::Result<()> {
+        let Ledger { set, seen, kept, fresh } = ledger;
+        let table = set.partition(partition);
+        // What was looked for is not in the set.
+        let known = table.sorted().take(if self.looks.was_off { usize::MAX } else { 0 });
+        firsts.of_partition(&self.spill, partition, capacity, known, |records, range| {
+            if let Some(fresh) = fresh {
+                records.sort_unstable();
                 seen.retain_new(partition, range, records)?;
-                if let Some(fresh) = fresh {
-                    fresh.append(partition, records.iter().map(fingerprint_of))?;
-                }
+                fresh.append(partition, records.iter().map(fingerprint_of))?;
                 records.sort_unstable_by_key(|record| record[2]);
-                count += records.len() as u64;
-                kept.add(records.iter().map(|record| [record[2]]))
-            },
-        )?;
-        Ok(count)
+            }
+            kept.add(records.iter().map(|record| record[2]))
+        })
     }
 
     /// Bytes of the file.
@@ -117,7 +236,7 @@ impl Candidates {
 mod tests {
     use super::*;
     use crate::cluster::Marks;
-    use crate::fingerprint::{Fingerprint, FingerprintKey};
+    use crate::fingerprint::FingerprintKey;
 
     #[test]
     fn the_first_of_each_cluster_is_kept() {
@@ -129,9 +248,14 @@ mod tests {
         };
         (0..3).for_each(|name| assert!(set.insert(fingerprint(name))));
         let names: Vec<u64> = (0..20_000).map(|number| number * number % 4099).collect();
-        for (recent_bytes, capacity) in [(0, 2), (1 << 20, 7), (0, 1000)] {
+        for (recent_bytes, capacity, is_off) in
+            [(0, 2, false), (1 << 20, 7, false), (0, 1000, false), (1 << 20, 1000, true)]
+        {
             let file = || tempfile::tempfile().unwrap();
             let mut candidates = Candidates::new(file(), 0, recent_bytes);
+            if is_off {
+                candidates.looks.batches_off = 2;
+            }
             let mut marked = 0;
             for (batch, names) in names.chunks(6000).enumerate() {
                 let chunks: Vec<(Scattered, Flags)> = names
@@ -146,8 +270,14 @@ mod tests {
                 let first = 6000 * batch as u64;
                 let numbers: Vec<u64> =
                     (0..chunks.len() as u64).map(|chunk| first + 1000 * chunk).collect();
+                candidates.next_batch();
+                // With little room for the latest few may be known, and batches go by.
+                if recent_bytes > 0 {
+                    assert_eq!(candidates.looks.is_off, is_off && batch < 2);
+                }
+                let mut gathered = GatheredRecords::default();
                 for partition in 0..PARTITIONS {
-                    candidates.mark(&set, partition, &chunks, &numbers).unwrap();
+                    candidates.mark(&set, partition, &chunks, &numbers, &mut gathered).unwrap();
                 }
                 marked += chunks
                     .iter()
@@ -155,12 +285,14 @@ mod tests {
                     .sum::<u64>();
             }
             candidates.finish().unwrap();
-            let kept = Runs::new(file());
-            let count: u64 = (0..PARTITIONS)
-                .map(|partition| {
-                    candidates.resolve(partition, capacity, &Seen::default(), &kept, None).unwrap()
-                })
-                .sum();
+            let kept = Numbers::new(file());
+            let mut firsts = Firsts::default();
+            let seen = Seen::default();
+            let ledger = Ledger { set: &set, seen: &seen, kept: &kept, fresh: None };
+            for partition in 0..PARTITIONS {
+                candidates.resolve(&mut firsts, partition, capacity, ledger).unwrap();
+            }
+            let count = kept.count();
             assert!(count <= marked);
             let mut known = std::collections::HashSet::from([0, 1, 2]);
             let expected: Vec<u64> = (0u64..)
@@ -168,11 +300,32 @@ mod tests {
                 .filter_map(|(number, name)| known.insert(*name).then_some(number))
                 .collect();
             assert_eq!(count, expected.len() as u64);
-            let mut merged = kept.merge(100);
-            for number in expected {
-                assert_eq!(merged.next_if(number).unwrap(), Some([number]));
+            let mut kept = kept.ask(100);
+            for number in 0..names.len() as u64 {
+                let is_kept = kept.contains(number).unwrap();
+                assert_eq!(is_kept, expected.binary_search(&number).is_ok());
             }
-            assert_eq!(merged.peek().unwrap(), None);
+            assert!(kept.is_done());
         }
+    }
+
+    #[test]
+    fn batches_are_spilled_whole_while_few_records_are_known() {
+        let mut looks = Looks::default();
+        let mut off = Vec::new();
+        for known in [1, 0, 99, 99, 99, 99, 99, 99, 99, 99, 11, 99] {
+            looks.next_batch();
+            off.push(looks.is_off);
+            if !looks.is_off {
+                (*looks.asked.get_mut(), *looks.known.get_mut()) = (99, known);
+            }
+        }
+        // The first was looked at, seven were not, and from then on too many were known.
+        let expected: Vec<bool> = (0..12).map(|batch| (1..8).contains(&batch)).collect();
+        assert_eq!(off, expected);
+        assert!(looks.was_off);
+        *looks.known.get_mut() = 10;
+        looks.next_batch();
+        assert!(looks.is_off);
     }
 }

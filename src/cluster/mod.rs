@@ -5,11 +5,13 @@
 //! lock is needed, and the answer is the same for any number of threads.
 //!
 //! Past a job's share of memory the set takes no more: what it does not know is spilled by partition
-//! (`candidates`, `spill`), and sorted when all is read (`resolve`, `runs`).
+//! (`candidates`, `spill`), and sorted out when all is read (`firsts`, `numbers`; `resolve`, `runs`).
 
 mod candidates;
 mod census;
+mod firsts;
 mod gathered;
+mod numbers;
 mod resolve;
 mod runs;
 mod scatter;
@@ -20,9 +22,11 @@ mod spill;
 mod table;
 mod uncounted;
 
-pub use candidates::Candidates;
+pub use candidates::{Candidates, GatheredRecords, Ledger};
 pub use census::{Census, Cluster, Keep, Ladders, Levels, Occurrence, UNMERGED};
+pub use firsts::Firsts;
 pub use gathered::{Clusters, Gathered, Member, MemberReader, Others, Wanted, Whole};
+pub use numbers::{Asked, Numbers};
 pub use runs::{Merged, Runs};
 pub use scatter::{Flags, Marks, PARTITIONS, Scattered, partition_of};
 pub use seen::Seen;

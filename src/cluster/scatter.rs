@@ -74,6 +74,17 @@ impl Scattered {
         &self.fingerprints[self.range(partition)]
     }
 
+    /// Reads where the records of `partition` begin, so that those of many chunks are on their way
+    /// from memory at once.
+    #[inline]
+    pub(super) fn touch(&self, partition: usize) -> u64 {
+        let range = self.range(partition);
+        let [first, last] = [range.start, range.end.saturating_sub(1)].map(|place| {
+            self.fingerprints.get(place).map_or(0, |fingerprint| fingerprint.0 as u64)
+        });
+        first ^ last ^ u64::from(self.records.get(range.start).copied().unwrap_or(0))
+    }
+
     /// The number in the chunk of the record at `place`.
     pub fn record(&self, place: u32) -> u32 {
         self.records[place as usize]

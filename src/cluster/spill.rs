@@ -17,8 +17,8 @@
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt as _;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard};
 
 use super::scatter::PARTITIONS;
 use crate::fingerprint::Fingerprint;
@@ -45,7 +45,48 @@ struct Tail {
     /// The slot that is being filled.
     current: u64,
     buffer: Vec<u8>,
+    /// Bytes of records that still fit in the buffer.
+    room: usize,
     records: u64,
+}
+
+/// The end of a partition.
+pub(super) struct Appender<'a, const WORDS: usize> {
+    spill: &'a Spill<WORDS>,
+    tail: MutexGuard<'a, Tail>,
+}
+
+impl<const WORDS: usize> Appender<'_, WORDS> {
+    /// Puts `record` behind the others.
+    #[inline]
+    pub(super) fn push(&mut self, record: [u64; WORDS]) -> io::Result<()> {
+        // A buffer that has never been filled has no room for its head either.
+        if self.tail.room < 8 * WORDS {
+            self.make_room()?;
+        }
+        let tail = &mut *self.tail;
+        for word in record {
+            tail.buffer.extend_from_slice(&word.to_le_bytes());
+        }
+        tail.room -= 8 * WORDS;
+        tail.records += 1;
+        Ok(())
+    }
+
+    #[cold]
+    fn make_room(&mut self) -> io::Result<()> {
+        let next = self.spill.slots.fetch_add(1, Ordering::Relaxed);
+        let tail = &mut *self.tail;
+        if tail.records == 0 {
+            (tail.first, tail.current) = (next, next);
+            tail.buffer = vec![0; HEAD_BYTES];
+            tail.buffer.reserve_exact(self.spill.slot_bytes - HEAD_BYTES);
+        } else {
+            self.spill.write(tail, next)?;
+        }
+        tail.room = self.spill.slot_bytes - HEAD_BYTES;
+        Ok(())
+    }
 }
 
 impl<const WORDS: usize> Spill<WORDS> {
@@ -62,26 +103,15 @@ impl<const WORDS: usize> Spill<WORDS> {
     pub(super) fn append(
         &self,
         partition: usize,
-        records: impl Iterator<Item = [u64; WORDS]>,
+        mut records: impl Iterator<Item = [u64; WORDS]>,
     ) -> io::Result<()> {
-        let mut tail = self.tail(partition);
-        for record in records {
-            if tail.records == 0 {
-                tail.first = self.slots.fetch_add(1, Ordering::Relaxed);
-                tail.current = tail.first;
-                tail.buffer = vec![0; HEAD_BYTES];
-                tail.buffer.reserve_exact(self.slot_bytes - HEAD_BYTES);
-            }
-            if tail.buffer.len() == self.slot_bytes {
-                let next = self.slots.fetch_add(1, Ordering::Relaxed);
-                self.write(&mut tail, next)?;
-            }
-            for word in record {
-                tail.buffer.extend_from_slice(&word.to_le_bytes());
-            }
-            tail.records += 1;
-        }
-        Ok(())
+        let mut appender = self.appender(partition);
+        records.try_for_each(|record| appender.push(record))
+    }
+
+    /// What puts records behind those that `partition` has; nobody else may do so meanwhile.
+    pub(super) fn appender(&self, partition: usize) -> Appender<'_, WORDS> {
+        Appender { spill: self, tail: self.tail(partition) }
     }
 
     /// Writes what is still in the buffers, and gives their memory back. Nothing may be appended
@@ -151,7 +181,7 @@ impl<const WORDS: usize> Spill<WORDS> {
         self.slots.load(Ordering::Relaxed) * self.slot_bytes as u64
     }
 
-    fn tail(&self, partition: usize) -> std::sync::MutexGuard<'_, Tail> {
+    fn tail(&self, partition: usize) -> MutexGuard<'_, Tail> {
         self.partitions[partition].lock().expect("no thread panics while it holds a partition")
     }
 }

@@ -71,7 +71,7 @@ impl Table {
     }
 
     /// What is in it, sorted.
-    pub(super) fn sorted(&self) -> impl Iterator<Item = u128> + '_ {
+    pub(super) fn sorted(&self) -> impl Iterator<Item = u128> + Clone + '_ {
         let zero = self.holds_zero.then_some(EMPTY);
         zero.into_iter().chain(self.slots.iter().copied().filter(|slot| *slot != EMPTY))
     }

@@ -129,6 +129,45 @@ impl Chunk {
     }
 }
 
+/// A mapped file that stays open, so that its bytes can be looked at again.
+#[derive(Clone, Debug)]
+pub struct Lent {
+    mapped: Arc<Mapped>,
+}
+
+impl Chunk {
+    /// The file that the chunk is a share of, if it is mapped: [`Chunk::bytes`] are those from
+    /// [`Chunk::at`] on. Files that are held leave less room for others to be mapped.
+    pub fn lend(&self) -> Option<Lent> {
+        match &self.data {
+            Data::Mapped(mapped, _) => Some(Lent { mapped: Arc::clone(mapped) }),
+            Data::Owned(_) | Data::Shared(..) => None,
+        }
+    }
+}
+
+impl Lent {
+    /// The whole file, as large as it was when it was opened.
+    pub fn bytes(&self) -> &[u8] {
+        self.mapped.bytes()
+    }
+
+    /// Checks that the file still has its size; as [`Chunk::verify`].
+    pub fn verify(&self) -> Result<()> {
+        self.mapped.verify()
+    }
+
+    /// Its name in messages, safe to print.
+    pub fn shown(&self) -> &str {
+        self.mapped.shown()
+    }
+
+    /// Is it the same file, opened once?
+    pub fn is_same(&self, other: &Lent) -> bool {
+        Arc::ptr_eq(&self.mapped, &other.mapped)
+    }
+}
+
 impl fmt::Debug for Chunk {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Chunk")
@@ -144,4 +183,5 @@ impl fmt::Debug for Chunk {
 const _: () = {
     const fn moves_between_threads<T: Send + Sync>() {}
     moves_between_threads::<Chunk>();
+    moves_between_threads::<Lent>();
 };

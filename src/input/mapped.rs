@@ -76,6 +76,11 @@ impl Mapped {
         &self.map
     }
 
+    /// The name in messages, safe to print.
+    pub(super) fn shown(&self) -> &str {
+        &self.origin.shown
+    }
+
     /// Checks that nobody cut the file short.
     pub(super) fn verify(&self) -> Result<()> {
         self.origin.verify().map(drop)

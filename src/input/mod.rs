@@ -48,7 +48,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-pub use chunk::Chunk;
+pub use chunk::{Chunk, Lent};
 pub use compression::Compression;
 pub use container::{Container, Containers};
 pub use source::FileSummary;

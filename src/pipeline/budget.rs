@@ -12,8 +12,9 @@ pub struct Memory {
     /// Bytes of anonymous memory. Mapped files are not counted: the system takes those pages back
     /// when it needs them.
     pub bytes: u64,
-    /// Folder for temporary files, which have no name. They take as much room as the lines that
-    /// cannot be decided in memory, and some 30 bytes for each of them.
+    /// Folder for temporary files, which have no name. They take some 30 bytes for
+    /// each line that cannot be decided in memory, and the room of the line unless it is in a mapped
+    /// file.
     pub temp_dir: PathBuf,
 }
 
@@ -41,7 +42,7 @@ pub struct MemoryUse {
 ///
 /// ```text
 /// while reading   | clusters 9/20 | chunks 1/4 | spill 1/12 | recent 1/16 | left to malloc: 3/20
-/// when all read   | clusters 9/20 | records being sorted 2/5, then a window of 1/16 |
+/// when all read   | clusters 9/20 | records being sorted out 2/5, then a window of 1/16 |
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Budget {
@@ -79,8 +80,13 @@ impl Budget {
 
     /// Records of `record_bytes` each that may be held while runs are merged.
     pub(super) fn merge_capacity(self, record_bytes: usize) -> usize {
+        self.window_bytes() / record_bytes
+    }
+
+    /// A window on what is merged.
+    pub(super) fn window_bytes(self) -> usize {
         // Larger windows gain nothing.
-        self.part(16).min(16 << 20) / record_bytes
+        self.part(16).min(16 << 20)
     }
 
     /// What is known of the sites that are mined together.

@@ -68,14 +68,16 @@ pub fn check(job: &Job) -> Result<Option<(u64, Vec<u8>)>> {
     )?;
     let Some((mut overflow, backlog)) = rest else { return Ok(found) };
     // A line before the one that was found may be a duplicate of another that the set does not know.
-    let (mut first, _) = overflow.first_of_each(job, &pool, &Seen::default())?;
-    backlog.read(|number, text| {
-        if overflow.is_next(&mut first, number)? {
-            return Ok(ControlFlow::Continue(()));
-        }
+    let (mut first, _) = overflow.first_of_each(job, &pool, &set, &Seen::default())?;
+    let mut text = Vec::new();
+    let keeps = |number| Ok(!overflow.is_next(&mut first, number)?);
+    backlog.read(job.input.separator, keeps, |piece, is_end| {
+        text.extend_from_slice(piece);
+        Ok(if is_end { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+    })?;
+    if !text.is_empty() {
         let (line, text) = text.split_first_chunk().expect("its number was put in front of it");
         found = Some((u64::from_le_bytes(*line), text.to_vec()));
-        Ok(ControlFlow::Break(()))
-    })?;
+    }
     Ok(found)
 }

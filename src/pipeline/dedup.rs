@@ -4,7 +4,7 @@
 use std::ops::Range;
 use std::sync::mpsc;
 
-use super::backlog::Backlog;
+use super::backlog::{Backlog, Lines};
 use super::layouts::Parcel;
 use super::overflow::Overflow;
 use super::pool::{Pool, Stage};
@@ -14,6 +14,7 @@ use super::{Job, Outcome};
 use crate::canonical::Canonical;
 use crate::cluster::{ClusterSet, Flags, Marks, Outlook, Scattered, Seen, SortedRecords};
 use crate::error::{Error, Result};
+use crate::input::Chunk;
 use crate::record::{Record, without_no_host};
 use crate::report::Output;
 use crate::report::Tally;
@@ -70,6 +71,15 @@ impl Texts {
     fn of<'a>(&'a self, chunk: &'a [u8], run: &Range<u32>) -> &'a [u8] {
         let text = self.own.as_deref().unwrap_or(chunk);
         &text[self.starts[run.start as usize] as usize..self.starts[run.end as usize] as usize]
+    }
+
+    /// All of them, for the backlog.
+    fn lines<'a>(&'a self, chunk: &'a Chunk) -> Lines<'a> {
+        let lent = || Some((chunk.lend()?, chunk.at()));
+        match &self.own {
+            Some(own) => Lines { texts: own, starts: &self.starts, lent: None },
+            None => Lines { texts: chunk.bytes(), starts: &self.starts, lent: lent() },
+        }
     }
 }
 
@@ -169,11 +179,8 @@ impl Writer<'_> {
         for MarkedChunk { chunk, texts, marks } in batch.chunks {
             match &mut self.backlog {
                 Some(backlog) => {
-                    for record in marks.runs().flatten() {
-                        let text = texts.of(chunk.bytes(), &(record..record + 1));
-                        let text = text.strip_suffix(&[separator]).unwrap_or(text);
-                        backlog.push(self.records + u64::from(record), text)?;
-                    }
+                    let lines = texts.lines(&chunk);
+                    backlog.push_runs(self.records, &lines, marks.runs())?;
                     self.records += texts.starts.len() as u64 - 1;
                 }
                 None => copy_marked(&chunk, &texts, &marks, separator, self.output)?,
@@ -216,6 +223,9 @@ pub(super) fn sift(job: &Job, print: Print, chunk: &Parcel, hand: &mut Hand) -> 
     Sifted { scattered: Scattered::new(&fingerprints), texts, tally }
 }
 
+/// Records of a batch that one thread brings in line order. Reason: waking others takes as long.
+const RECORDS_ALONE: u64 = 1 << 15;
+
 /// Marks the first records of a batch, or those that may be, and counts.
 pub(super) fn mark(
     job: &Job,
@@ -236,20 +246,26 @@ pub(super) fn mark(
         chunks.push((chunk, sifted.texts));
         pairs.push((sifted.scattered, flags));
     }
-    let outlook = share_read.map(|share| {
-        let rest = tally.records as f64 * (1.0 / share - 1.0);
-        Outlook { records: rest as u64, bytes_max: job.table_bytes() }
-    });
+    let records = pairs.iter().map(|(scattered, _)| scattered.len() as u64).sum::<u64>();
     match &mut overflow {
         Some(overflow) => overflow.mark(set, pool, &pairs)?,
-        None => pool.share_partitions(SortedRecords::default, |sorted, partition| {
-            set.mark_first(partition, &pairs, sorted, outlook);
-        }),
+        None => {
+            let outlook = share_read.map(|share| {
+                let rest = tally.records as f64 * (1.0 / share - 1.0);
+                Outlook { records: rest as u64, bytes_max: job.table_bytes() }
+            });
+            pool.share_partitions(SortedRecords::default, |sorted, partition| {
+                set.mark_first(partition, &pairs, sorted, outlook);
+            });
+        }
     }
     let in_line_order = |(): &mut (), chunk: usize| Marks::new(&pairs[chunk].0, &pairs[chunk].1);
-    let marks = pool.map(Stage::Clustering, pairs.len(), || (), in_line_order);
+    let marks: Vec<Marks> = if records < RECORDS_ALONE {
+        (0..pairs.len()).map(|chunk| in_line_order(&mut (), chunk)).collect()
+    } else {
+        pool.map(Stage::Clustering, pairs.len(), || (), in_line_order)
+    };
     let marked = marks.iter().map(Marks::count).sum::<u64>();
-    let records = pairs.iter().map(|(scattered, _)| scattered.len() as u64).sum::<u64>();
     tally.duplicate += records - marked;
     match overflow {
         Some(overflow) => overflow.count += marked,

@@ -26,6 +26,7 @@ mod learn;
 mod members;
 mod overflow;
 mod pool;
+mod relay;
 mod scan;
 mod select;
 mod selected;

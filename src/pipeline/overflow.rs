@@ -3,21 +3,25 @@
 //! ```text
 //! reading    records the set does not know --> Candidates (fingerprint, number), by partition
 //!                                          \-> Backlog    (number, line), in input order
-//! at the end partition by partition: sorted, the first record of each cluster --> Runs of numbers
-//!            Runs, merged, side by side with the Backlog --> report::Output
+//! at the end partition by partition: the first record of each cluster --> Numbers
+//!            Numbers, in order, side by side with the Backlog --> report::Output
 //! ```
 
 use std::io;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::backlog::{self, Backlog};
 use super::budget::Budget;
 use super::pool::Pool;
+use super::relay::relay;
 use super::{Job, temp};
-use crate::cluster::{Candidates, ClusterSet, Flags, Merged, Runs, Scattered, Seen, Sorted};
+use crate::cluster::{
+    Asked, Candidates, ClusterSet, Firsts, Flags, GatheredRecords, Ledger, Numbers, Scattered,
+    Seen, Sorted,
+};
 use crate::error::Result;
 use crate::report::Output;
 
@@ -53,8 +57,9 @@ impl Overflow {
             numbers.push(self.records);
             self.records += scattered.len() as u64;
         }
-        each_partition(&self.folder, pool, |partition| {
-            self.candidates.mark(set, partition, chunks, &numbers)
+        self.candidates.next_batch();
+        each_partition_with(&self.folder, pool, GatheredRecords::default, |gathered, partition| {
+            self.candidates.mark(set, partition, chunks, &numbers, gathered)
         })
     }
 
@@ -68,54 +73,55 @@ impl Overflow {
         backlog: Backlog,
         output: &mut Output,
     ) -> Result<u64> {
-        let (mut first, count) = self.first_of_each(job, pool, seen)?;
-        backlog.read(|number, text| {
-            if self.is_next(&mut first, number)? {
-                output.line(text, job.input.separator)?;
-            }
-            Ok(ControlFlow::Continue(()))
+        let (mut first, count) = self.first_of_each(job, pool, seen.set(), seen)?;
+        let separator = job.input.separator;
+        let keeps = |number| self.is_next(&mut first, number);
+        relay(pool, output, |relay| {
+            backlog.read(separator, keeps, |text, is_end| {
+                relay.write(text)?;
+                // The last line of a file may lack its separator.
+                if is_end && text.last() != Some(&separator) {
+                    relay.write(&[separator])?;
+                }
+                Ok(ControlFlow::Continue(()))
+            })
         })?;
-        match first.peek().map_err(|error| temp::failed(&self.folder, error))? {
-            None => Ok(count),
-            Some(_) => Err(backlog::lost()),
-        }
+        if first.is_done() { Ok(count) } else { Err(backlog::lost()) }
     }
 
-    /// All has been read: the numbers of the records that are the first of their cluster, and how
-    /// many they are.
+    /// All has been read: the numbers of the records that are the first of their cluster, and in
+    /// neither `set` nor `seen`; and how many they are.
     pub(super) fn first_of_each(
         &mut self,
         job: &Job,
         pool: &Pool,
+        set: &ClusterSet,
         seen: &Seen,
-    ) -> Result<(Merged<1>, u64)> {
+    ) -> Result<(Asked, u64)> {
         self.candidates.finish().map_err(|error| temp::failed(&self.folder, error))?;
-        let kept = Runs::new(temp::open(&self.folder)?);
+        let kept = Numbers::new(temp::open(&self.folder)?);
         let fresh = match seen.key() {
             Some(_) => Some(Sorted::new(temp::open(&self.folder)?)),
             None => None,
         };
-        let capacity = self.budget.sort_capacity(3 * 8);
-        let count = AtomicU64::new(0);
+        let capacity = self.budget.sort_capacity(Firsts::BYTES_PER_RECORD);
+        let ledger = Ledger { set, seen, kept: &kept, fresh: fresh.as_ref() };
         job.watch.begin("sorting out", None);
-        each_partition(&self.folder, pool, |partition| {
-            let fresh = fresh.as_ref();
-            let more = self.candidates.resolve(partition, capacity, seen, &kept, fresh)?;
-            count.fetch_add(more, Ordering::Relaxed);
-            Ok(())
+        each_partition_with(&self.folder, pool, Firsts::default, |firsts, partition| {
+            self.candidates.resolve(firsts, partition, capacity, ledger)
         })?;
         job.watch.end();
         seen.check()?;
         if let Some(fresh) = fresh {
             seen.remember(fresh);
         }
-        Ok((kept.merge(self.budget.merge_capacity(8)), count.into_inner()))
+        let count = kept.count();
+        Ok((kept.ask(self.budget.window_bytes()), count))
     }
 
     /// Is the record `number` one of those in `first`? Records in order.
-    pub(super) fn is_next(&self, first: &mut Merged<1>, number: u64) -> Result<bool> {
-        let found = first.next_if(number).map_err(|error| temp::failed(&self.folder, error))?;
-        Ok(found.is_some())
+    pub(super) fn is_next(&self, first: &mut Asked, number: u64) -> Result<bool> {
+        first.contains(number).map_err(|error| temp::failed(&self.folder, error))
     }
 
     /// Bytes of the file of candidates.
@@ -130,19 +136,27 @@ pub(super) fn each_partition(
     pool: &Pool,
     work: impl Fn(usize) -> io::Result<()> + Sync,
 ) -> Result<()> {
+    each_partition_with(folder, pool, || (), |(), partition| work(partition))
+}
+
+/// The same with something that each thread has for itself.
+pub(super) fn each_partition_with<W>(
+    folder: &Path,
+    pool: &Pool,
+    new_worker: impl Fn() -> W + Sync,
+    work: impl Fn(&mut W, usize) -> io::Result<()> + Sync,
+) -> Result<()> {
+    let has_failed = AtomicBool::new(false);
     let first = Mutex::new(None);
-    let lock = || first.lock().expect("no thread panics while it holds the lock");
-    pool.share_partitions(
-        || (),
-        |(), partition| {
-            if lock().is_some() {
-                return;
-            }
-            if let Err(error) = work(partition) {
-                lock().get_or_insert(error);
-            }
-        },
-    );
+    pool.share_partitions(new_worker, |worker, partition| {
+        if has_failed.load(Ordering::Relaxed) {
+            return;
+        }
+        if let Err(error) = work(worker, partition) {
+            has_failed.store(true, Ordering::Relaxed);
+            first.lock().expect("no thread panics while it holds the lock").get_or_insert(error);
+        }
+    });
     match first.into_inner().expect("no thread panics while it holds the lock") {
         None => Ok(()),
         Some(error) => Err(temp::failed(folder, error)),

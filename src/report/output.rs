@@ -179,6 +179,14 @@ impl Output {
         Ok(())
     }
 
+    /// Writes `bytes`, which are many, as they are: nothing is gathered.
+    pub fn write_large(&mut self, bytes: &[u8]) -> Result<()> {
+        if !self.buffer.is_empty() {
+            self.empty_buffer()?;
+        }
+        self.write_through(bytes)
+    }
+
     /// Writes `text` and `separator`.
     #[inline]
     pub fn line(&mut self, text: &[u8], separator: u8) -> Result<()> {

@@ -25,10 +25,11 @@ struct How {
     memory_bytes: u64,
     threads: usize,
     chunk_bytes: usize,
+    map: bool,
 }
 
 /// With this much nothing is ever spilled.
-const AMPLE: How = How { memory_bytes: 1 << 30, threads: 1, chunk_bytes: 1 << 20 };
+const AMPLE: How = How { memory_bytes: 1 << 30, threads: 1, chunk_bytes: 1 << 20, map: false };
 
 impl Bench {
     fn new(profile: &str, list: &[u8]) -> Bench {
@@ -43,7 +44,7 @@ impl Bench {
             input: InputPlan {
                 paths: vec![self.folder.path().join("in")],
                 chunk_bytes: how.chunk_bytes,
-                map: false,
+                map: how.map,
                 ..InputPlan::default()
             },
             canonicalizer: &self.canonicalizer,
@@ -124,11 +125,9 @@ fn how() -> impl Strategy<Value = How> {
     // From nothing at all to a part of the clusters.
     let memory_bytes = prop::sample::select(vec![1u64, 10_000, 400_000, 900_000]);
     let chunk_bytes = prop::sample::select(vec![1usize, 500, 10_000]);
-    (memory_bytes, 1..4usize, chunk_bytes).prop_map(|(memory_bytes, threads, chunk_bytes)| How {
-        memory_bytes,
-        threads,
-        chunk_bytes,
-    })
+    (memory_bytes, 1..4usize, chunk_bytes, any::<bool>()).prop_map(
+        |(memory_bytes, threads, chunk_bytes, map)| How { memory_bytes, threads, chunk_bytes, map },
+    )
 }
 
 proptest! {
@@ -257,7 +256,7 @@ proptest! {
         let bench = Bench::new("crawl", &list);
         let (expected, ample) = pipeline::survey(&bench.job(AMPLE), top).unwrap();
         prop_assert_eq!(ample.memory.spilled_after_lines, None);
-        let how = How { memory_bytes, threads, chunk_bytes };
+        let how = How { memory_bytes, threads, chunk_bytes, map: false };
         let (found, outcome) = pipeline::survey(&bench.job(how), top).unwrap();
         prop_assert_eq!(found.to_json(), expected.to_json());
         prop_assert_eq!(found.to_text(), expected.to_text());

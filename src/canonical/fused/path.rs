@@ -15,7 +15,7 @@ pub(super) enum Path {
     Canonical,
     /// It is, but for how it ends: an index file, a slash too many or missing.
     EndsOddly,
-    /// Up to an escape of a byte from 0x80 on that is not in upper case; what follows is not known.
+    /// No byte needs a look but those of escapes, not all of which are canonical.
     HasEscapes,
     /// There is more to do.
     Odd,
@@ -60,24 +60,21 @@ impl Fused {
     fn judge_closely(&self, url: Marked, start: usize, end: usize) -> Option<Path> {
         let Marked { line, marks } = url;
         let mut at = marks.next(set::PATH_LOOK, start);
+        let mut has_escapes = false;
         while at < end {
             match line[at] {
                 b'%' if self.keeps_escapes && !is_dot_escape(&line[at..]) => at += 1,
                 b'%' if self.keeps_escapes => return Some(Path::Odd),
-                b'%' => match line[at..] {
-                    [_, high, low, ..] => {
-                        let Some(byte) = hex::pair(high, low) else { return Some(Path::Odd) };
-                        let is_upper = !high.is_ascii_lowercase() && !low.is_ascii_lowercase();
-                        match self.raw_in_path[usize::from(byte)] {
-                            false if is_upper => at += 3,
-                            false if byte >= 0x80 => return Some(Path::HasEscapes),
-                            _ => return Some(Path::Odd),
-                        }
+                // Bet: escapes come in rows, and are all well or all odd.
+                b'%' if has_escapes => at += 1,
+                b'%' => match canonical_escape(&line[at..]) {
+                    Some(byte) if !self.raw_in_path[usize::from(byte)] => {
+                        at += 3;
                         if byte >= 0x80 {
                             at = skip_high_escapes(url, set::PATH_LOOK, at, end);
                         }
                     }
-                    _ => return Some(Path::Odd),
+                    _ => has_escapes = true,
                 },
                 b'.' if !is_dot_segment(&line[at..]) => at += 1,
                 b'(' if line[at - 1] != b'/' => at += 1,
@@ -85,7 +82,7 @@ impl Fused {
             }
             at = marks.next(set::PATH_LOOK, at);
         }
-        None
+        has_escapes.then_some(Path::HasEscapes)
     }
 
     /// Writes the path `line[start..end]` in its canonical form; `None` to refuse.
@@ -100,11 +97,8 @@ impl Fused {
         let path_start = out.len();
         match path {
             Path::Canonical | Path::EndsOddly => out.extend_from_slice(&url.line[start..end]),
-            // Bet: in a text of another script, all escapes are of bytes from 0x80 on, and nothing
-            // else needs a look.
-            Path::HasEscapes
-                if hex::copy_upper(&url.line[start..end], out)
-                    == Some(url.marks.count(set::PATH_LOOK, start, end)) => {}
+            // Bet: in a text of another script, all escapes are of bytes from 0x80 on.
+            Path::HasEscapes if hex::copy_upper(&url.line[start..end], out) => {}
             Path::HasEscapes | Path::Odd => {
                 out.truncate(path_start);
                 self.write_segments(url, start, end, out)?;

@@ -36,6 +36,28 @@ fn little_memory_shows_in_nothing() {
 }
 
 #[test]
+fn lines_of_mapped_files_wait_where_they_are() {
+    let dir = Dir::new();
+    // More files than are held, of lines in order and of lines that came before, and no separator at
+    // the end.
+    dir.put("in0", large());
+    let page = |n: usize| format!("http://a.test/{n}\n");
+    for file in 1..=70 {
+        let lines: String = (0..50).map(|n| page(n * (file % 7) + file)).collect();
+        dir.put(&format!("in{file}"), lines.trim_end());
+    }
+    let inputs: String = (0..=70).map(|file| format!(" in{file}")).collect();
+    let expected = dir.run(&inputs).quiet().out;
+    let mut spilled = Vec::new();
+    for options in ["", "--no-map"] {
+        let args = format!("{LITTLE} --stats=stats.json {options}{inputs}");
+        assert!(dir.run(&args).quiet().out == expected, "{options}");
+        spilled.push(json(&dir.get("stats.json"))["memory"]["spilled_bytes"].as_u64().unwrap());
+    }
+    assert!(spilled[0] > 1 << 20 && spilled[0] * 2 < spilled[1], "{spilled:?}");
+}
+
+#[test]
 fn little_memory_does_for_a_second_look() {
     let dir = Dir::new();
     let list = large();
@@ -218,10 +240,11 @@ fn a_full_disk_under_temporary_files_is_told() {
     dir.put("in.txt", generated(700_000, 11));
     dir.put("out", "old");
     fs::create_dir(dir.path("temp")).unwrap();
-    // 20 or 40 MB: enough for what is written before, not for what is spilled.
+    // 20 or 40 MB: enough for what is written before, not for what is spilled. Lines of a mapped file
+    // would stay where they are.
     let mut shell = Command::new("sh");
     shell.args(["-c", "ulimit -f 40000; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_undust")]);
-    shell.args(LITTLE.split(' ')).args(["-T", "temp", "-o", "out", "in.txt"]);
+    shell.args(LITTLE.split(' ')).args(["-T", "temp", "--no-map", "-o", "out", "in.txt"]);
     shell.current_dir(dir.0.path());
     shell.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     Run::of(shell, b"")

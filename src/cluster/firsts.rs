@@ -1,0 +1,256 @@
+//! HOT: once per spilled record. The first record of every fingerprint of a spilled partition.
+//!
+//! Price: one probe of an index that is in the cache or nearly; nothing is sorted. Guard: the runs
+//! with `-S` of docs/performance.md. Twin: [`resolve`](super::resolve), which sorts.
+
+use std::io;
+
+use super::resolve::Range;
+use super::scatter::PARTITION_BITS;
+use super::spill::{Spill, fingerprint_of, halves};
+use crate::fingerprint::Fingerprint;
+
+/// A spilled record: a fingerprint and the record's number.
+pub(super) type Numbered = [u64; 3];
+
+/// What a thread needs for one partition after the other: memory to be used again.
+///
+/// ```text
+/// index:    [ 0 | tag 2 | 0 | 0 | tag 1 | tag 3 | 0 | ... ]   1 + place in `records`, or 0; tag: what
+///                                                             is left of 32 bits, of the fingerprint
+/// records:  [ first record | second | third | ... ]           in the order in which they came
+/// ```
+#[derive(Debug, Default)]
+pub struct Firsts {
+    records: Vec<Numbered>,
+    /// Open addressing, linear probing. The home is told by the lower half of a fingerprint, for
+    /// the upper ones of a pass may be all alike.
+    index: Vec<u32>,
+    /// The bits of a place.
+    place_mask: u32,
+}
+
+/// The number of what is known before: that of no record.
+const KNOWN: u64 = u64::MAX;
+
+/// Homes for every four records. Reason: probes stay short, and are near each other.
+const HOMES_PER_FOUR: usize = 6;
+
+impl Firsts {
+    /// Bytes of memory for each record that is held.
+    pub const BYTES_PER_RECORD: usize = size_of::<Numbered>() + 4 * HOMES_PER_FOUR / 4;
+
+    /// Brings the records of `partition` down to the first of each fingerprint that is not `known`,
+    /// with at most `capacity` of them in memory at once.
+    ///
+    /// - Shape: `known` are fingerprints of the partition, ascending. `pass` gets what came out, in
+    ///   the order in which they came, with the range of fingerprints it covers; ranges follow each
+    ///   other and cover all there are. It may do with the records what it likes.
+    /// - Price: one pass over the file for every `capacity / 2` to `capacity` different
+    ///   fingerprints, if they are spread evenly; they are hashes. Any others come out right, too.
+    /// - Failure: the first error of reading or of `pass`.
+    pub(super) fn of_partition(
+        &mut self,
+        spill: &Spill<3>,
+        partition: usize,
+        capacity: usize,
+        known: impl Iterator<Item = u128> + Clone,
+        mut pass: impl FnMut(&mut Vec<Numbered>, Range) -> io::Result<()>,
+    ) -> io::Result<()> {
+        // A place has to fit in 32 bits, beside the zero.
+        let capacity = capacity.clamp(2, u32::MAX as usize / 2);
+        let all = usize::try_from(spill.records(partition)).unwrap_or(capacity);
+        self.make_room(all.saturating_add(known.clone().count()).min(capacity));
+        let lowest = (partition as u128) << (u128::BITS - PARTITION_BITS);
+        let highest = lowest | (u128::MAX >> PARTITION_BITS);
+        let (mut from, mut width) = (0, None);
+        loop {
+            let start = lowest.max(from);
+            let guess = width.and_then(|width| start.checked_add(width));
+            let mut end: Option<u128> = guess.filter(|end| *end <= highest);
+            self.clear();
+            let mut take = |record: Numbered| {
+                let fingerprint = fingerprint_of(&record).0;
+                if fingerprint < from || end.is_some_and(|end| fingerprint >= end) {
+                    return;
+                }
+                let Err(mut slot) = self.find(&record) else { return };
+                // Too many: the upper half of the range has to wait for another pass.
+                while self.records.len() == capacity {
+                    let past = end.unwrap_or(highest);
+                    let middle = start + (past - start).div_ceil(2);
+                    end = Some(middle);
+                    self.keep_below(middle);
+                    if fingerprint >= middle {
+                        return;
+                    }
+                    slot = self.find(&record).expect_err("it was not there before");
+                }
+                self.insert(slot, record);
+            };
+            for fingerprint in known.clone() {
+                let [high, low] = halves(Fingerprint(fingerprint));
+                take([high, low, KNOWN]);
+            }
+            spill.read(partition, take)?;
+            let held = self.records.len();
+            let known = self.records.iter().take_while(|record| record[2] == KNOWN).count();
+            self.records.drain(..known);
+            pass(&mut self.records, (Fingerprint(from), end.map(Fingerprint)))?;
+            let Some(end) = end else { return Ok(()) };
+            // Bet: the next range has about as many. If this one had few, they are not spread evenly.
+            let is_even = held > capacity / 4;
+            let fitting = 0.9 * capacity as f64 / held as f64 * (end - start) as f64;
+            (from, width) = (end, is_even.then_some(fitting as u128));
+        }
+    }
+
+    /// Room for `records` records; to be cleared.
+    fn make_room(&mut self, records: usize) {
+        self.records.clear();
+        self.records.reserve_exact(records);
+        self.index.resize(records / 4 * HOMES_PER_FOUR + HOMES_PER_FOUR, 0);
+        self.place_mask = u32::MAX >> (records as u32 + 1).leading_zeros();
+    }
+
+    fn clear(&mut self) {
+        self.records.clear();
+        self.index.fill(0);
+    }
+
+    /// Drops the records from `end` on.
+    #[cold]
+    fn keep_below(&mut self, end: u128) {
+        self.records.retain(|record| fingerprint_of(record).0 < end);
+        self.index.fill(0);
+        let records = std::mem::take(&mut self.records);
+        for (place, record) in (0u32..).zip(&records) {
+            let slot = self.find_in(&records, record).expect_err("each is there once");
+            self.index[slot] = (place + 1) | self.tag(record);
+        }
+        self.records = records;
+    }
+
+    /// The slot of the index that a new record has to take; `Ok` if its fingerprint is there.
+    #[inline]
+    fn find(&self, record: &Numbered) -> Result<(), usize> {
+        self.find_in(&self.records, record)
+    }
+
+    #[inline]
+    fn find_in(&self, records: &[Numbered], record: &Numbered) -> Result<(), usize> {
+        let tag = self.tag(record);
+        let home = (u128::from(record[1]) * self.index.len() as u128) >> 64;
+        let mut slot = home as usize;
+        // A third of the slots at least is free.
+        loop {
+            let found = self.index[slot];
+            if found == 0 {
+                return Err(slot);
+            }
+            if found & !self.place_mask == tag {
+                let other = &records[(found & self.place_mask) as usize - 1];
+                if other[..2] == record[..2] {
+                    return Ok(());
+                }
+            }
+            slot += 1;
+            if slot == self.index.len() {
+                slot = 0;
+            }
+        }
+    }
+
+    #[inline]
+    fn insert(&mut self, slot: usize, record: Numbered) {
+        self.records.push(record);
+        self.index[slot] = self.records.len() as u32 | self.tag(&record);
+    }
+
+    /// Bits of the fingerprint that say nothing of its home.
+    #[inline]
+    fn tag(&self, record: &Numbered) -> u32 {
+        record[0] as u32 & !self.place_mask
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::fingerprint::FingerprintKey;
+
+    /// Checks the firsts of `fingerprints`, all of partition 255, with room for few and for all; and
+    /// those of them that are not as every fourth one.
+    fn check(fingerprints: &[u128], why: &str) {
+        check_beside(&[], fingerprints, why);
+        let mut known: Vec<u128> = fingerprints.iter().step_by(4).copied().collect();
+        known.sort_unstable();
+        known.dedup();
+        check_beside(&known, fingerprints, why);
+    }
+
+    fn check_beside(known: &[u128], fingerprints: &[u128], why: &str) {
+        let spill = Spill::<3>::new(tempfile::tempfile().unwrap(), 0);
+        let mut twin = BTreeMap::new();
+        for (number, fingerprint) in (0u64..).zip(fingerprints) {
+            let [high, low] = halves(Fingerprint(*fingerprint));
+            spill.append(255, [[high, low, number]].into_iter()).unwrap();
+            if known.binary_search(fingerprint).is_err() {
+                twin.entry(*fingerprint).or_insert(number);
+            }
+        }
+        spill.finish().unwrap();
+        let mut firsts = Firsts::default();
+        for capacity in [0, 2, 3, 10, 100, 699, 5000] {
+            let mut found = BTreeMap::new();
+            let mut reached = Some(Fingerprint(0));
+            firsts
+                .of_partition(
+                    &spill,
+                    255,
+                    capacity,
+                    known.iter().copied(),
+                    |records, (from, end)| {
+                        assert_eq!(Some(from), reached);
+                        assert!(records.len() <= capacity.max(2));
+                        assert!(records.is_sorted_by_key(|record| record[2]));
+                        reached = end;
+                        for record in records.drain(..) {
+                            let fingerprint = fingerprint_of(&record);
+                            assert!(fingerprint >= from && end.is_none_or(|end| fingerprint < end));
+                            assert_eq!(found.insert(fingerprint.0, record[2]), None);
+                        }
+                        Ok(())
+                    },
+                )
+                .unwrap();
+            assert_eq!(reached, None);
+            assert!(found == twin, "{why}, {} known, capacity {capacity}", known.len());
+        }
+    }
+
+    #[test]
+    fn agrees_with_a_map_however_little_fits() {
+        let key = FingerprintKey::from_bytes([5; 16]);
+        let spread = |number: u64| key.fingerprint(&number.to_le_bytes()).0 | 0xff << 120;
+        check(&[], "none");
+        check(&(0..3000).map(|number| spread(number % 700)).collect::<Vec<_>>(), "spread");
+        check(&(0..2000).map(|number| spread(number % 3)).collect::<Vec<_>>(), "three");
+        check(&(0..300).map(|number| u128::MAX - number % 200).collect::<Vec<_>>(), "highest");
+        check(&(0..300).map(|number| (0xff << 120) + number).collect::<Vec<_>>(), "lowest");
+        check(&(0..300).map(|number| spread(number) | 0xffff).collect::<Vec<_>>(), "one home");
+    }
+
+    #[test]
+    fn errors_of_a_pass_are_told() {
+        let spill = Spill::<3>::new(tempfile::tempfile().unwrap(), 0);
+        spill.append(0, [[0, 1, 2]].into_iter()).unwrap();
+        spill.finish().unwrap();
+        let full = |_: &mut Vec<Numbered>, _| Err(io::ErrorKind::StorageFull.into());
+        let error =
+            Firsts::default().of_partition(&spill, 0, 10, std::iter::empty(), full).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::StorageFull);
+    }
+}
