@@ -27,6 +27,7 @@ mod reader;
 use reader::{Reader, damaged, lent_texts, split_number, split_run};
 
 use super::temp;
+use super::texts::Lines;
 use crate::error::{Error, Result};
 use crate::input::Lent;
 
@@ -57,16 +58,6 @@ pub(super) struct Backlog {
     heads: Vec<u8>,
 }
 
-/// Lines that follow each other in the input.
-pub(super) struct Lines<'a> {
-    /// Their texts, and those of others between them.
-    pub(super) texts: &'a [u8],
-    /// Where the text of each record starts in `texts`, and the end.
-    pub(super) starts: &'a [u32],
-    /// The mapped file that the texts are in, and where they begin there.
-    pub(super) lent: Option<(Lent, u64)>,
-}
-
 impl Backlog {
     /// An empty one, in `folder`.
     pub(super) fn new(folder: &Path) -> Result<Backlog> {
@@ -79,7 +70,7 @@ impl Backlog {
     /// Puts in a record with this number, which is larger than those before.
     pub(super) fn push(&mut self, number: u64, text: &[u8]) -> Result<()> {
         let starts = &[0, text.len() as u32];
-        self.push_runs(number, &Lines { texts: text, starts, lent: None }, std::iter::once(0..1))
+        self.push_runs(number, &Lines::new(text, starts, None), std::iter::once(0..1))
     }
 
     /// Puts in the records of `lines` that are in `runs`, which are in order. The first one of
@@ -93,7 +84,7 @@ impl Backlog {
         let source = lines.lent.as_ref().and_then(|(lent, at)| Some((self.number_of(lent)?, *at)));
         let mut block = Vec::new();
         let mut count = 0;
-        for mut run in runs {
+        for mut run in runs.flat_map(|run| lines.parts(run)) {
             // Long runs in parts.
             while !run.is_empty() {
                 let room = (BLOCK_LINES_MAX - count) as u32;
@@ -133,16 +124,14 @@ impl Backlog {
         heads.clear();
         let mut end = 0;
         for run in runs {
-            let starts = &lines.starts[run.start as usize..=run.end as usize];
+            let place = lines.place(run);
             push_number(&mut heads, first + u64::from(run.start) - self.next);
             if source.is_some() {
-                push_number(&mut heads, u64::from(starts[0] - end));
+                push_number(&mut heads, u64::from(place.start - end));
             }
             push_number(&mut heads, run.len() as u64);
-            for bounds in starts.windows(2) {
-                push_number(&mut heads, u64::from(bounds[1] - bounds[0]));
-            }
-            end = starts[run.len()];
+            lines.lengths(run).for_each(|length| push_number(&mut heads, u64::from(length)));
+            end = place.end;
             self.next = first + u64::from(run.end);
         }
         let mut front = Vec::new();
@@ -159,9 +148,9 @@ impl Backlog {
             self.writer.write_all(&front)?;
             self.writer.write_all(&heads)?;
             for run in runs.iter().filter(|_| source.is_none()) {
-                let bounds = [run.start, run.end].map(|end| lines.starts[end as usize] as usize);
-                self.writer.write_all(&lines.texts[bounds[0]..bounds[1]])?;
-                written += bounds[1] - bounds[0];
+                let texts = lines.of(run);
+                self.writer.write_all(texts)?;
+                written += texts.len();
             }
             Ok(())
         };
@@ -335,7 +324,7 @@ mod tests {
             let records = starts.len() as u32 - 1;
             let lent = chunk.lend().map(|lent| (lent, chunk.at()));
             assert_eq!(lent.is_some(), map);
-            let lines = Lines { texts: chunk.bytes(), starts: &starts, lent };
+            let lines = Lines::new(chunk.bytes(), &starts, lent);
             let waiting = |record: &u32| (first + u64::from(*record)) % 5 != 0;
             let waiting: Vec<u32> = (0..records).filter(waiting).collect();
             let runs = waiting.chunk_by(|a, b| a + 1 == *b);

@@ -1,20 +1,19 @@
 //! `dedup`, streaming: the first spelling of every cluster, in input order, while the input is
 //! read. What the memory cannot hold is decided at the end (see `overflow.rs`).
 
-use std::ops::Range;
 use std::sync::mpsc;
 
-use super::backlog::{Backlog, Lines};
+use super::backlog::Backlog;
 use super::layouts::Parcel;
 use super::overflow::Overflow;
 use super::pool::{Pool, Stage};
-use super::scan::scan;
+use super::scan::{RECORD_BYTES, scan_heavy};
+use super::texts::{Met, Texts};
 use super::walk::{Hand, walk};
 use super::{Job, Outcome};
 use crate::canonical::Canonical;
 use crate::cluster::{ClusterSet, Flags, Marks, Outlook, Scattered, Seen, SortedRecords};
 use crate::error::{Error, Result};
-use crate::input::Chunk;
 use crate::record::{Record, without_no_host};
 use crate::report::Output;
 use crate::report::Tally;
@@ -56,33 +55,6 @@ pub(super) struct Sifted {
     tally: Tally,
 }
 
-/// What is written for each record of a chunk if it is kept: one text after the other, each with a
-/// separator.
-struct Texts {
-    /// Where they are, unless it is in the chunk itself.
-    own: Option<Vec<u8>>,
-    /// Where the text of each record starts, and the end.
-    starts: Vec<u32>,
-}
-
-impl Texts {
-    /// The texts of the records in `run`, with their separators; the last one of a file may lack
-    /// it.
-    fn of<'a>(&'a self, chunk: &'a [u8], run: &Range<u32>) -> &'a [u8] {
-        let text = self.own.as_deref().unwrap_or(chunk);
-        &text[self.starts[run.start as usize] as usize..self.starts[run.end as usize] as usize]
-    }
-
-    /// All of them, for the backlog.
-    fn lines<'a>(&'a self, chunk: &'a Chunk) -> Lines<'a> {
-        let lent = || Some((chunk.lend()?, chunk.at()));
-        match &self.own {
-            Some(own) => Lines { texts: own, starts: &self.starts, lent: None },
-            None => Lines { texts: chunk.bytes(), starts: &self.starts, lent: lent() },
-        }
-    }
-}
-
 /// A chunk whose records are marked.
 pub(super) struct MarkedChunk {
     pub(super) chunk: Parcel,
@@ -119,10 +91,15 @@ pub fn dedup(job: &Job, plan: &DedupPlan, output: &mut Output) -> Result<Outcome
             }
             Ok(writer.backlog)
         });
-        let files = scan(
+        let record_bytes = |chunk: &Parcel| match is_in_chunk(plan.print, chunk) {
+            true => RECORD_BYTES_IN_CHUNK,
+            false => RECORD_BYTES,
+        };
+        let files = scan_heavy(
             job,
             pool,
             "deduplicating",
+            record_bytes,
             Hand::default,
             |hand, chunk| sift(job, plan.print, chunk, hand),
             |batch| {
@@ -181,7 +158,7 @@ impl Writer<'_> {
                 Some(backlog) => {
                     let lines = texts.lines(&chunk);
                     backlog.push_runs(self.records, &lines, marks.runs())?;
-                    self.records += texts.starts.len() as u64 - 1;
+                    self.records += texts.len();
                 }
                 None => copy_marked(&chunk, &texts, &marks, separator, self.output)?,
             }
@@ -195,22 +172,18 @@ impl Writer<'_> {
 pub(super) fn sift(job: &Job, print: Print, chunk: &Parcel, hand: &mut Hand) -> Sifted {
     let bytes = chunk.bytes();
     let mut fingerprints = Vec::with_capacity(bytes.len() / 64);
-    let mut starts = Vec::with_capacity(bytes.len() / 64);
-    let is_line = chunk.layout.format.is_none() || print == Print::Line;
-    if is_line && print != Print::Canonical {
+    if is_in_chunk(print, chunk) {
+        let mut met = Met::new(bytes.len() / 64);
         let tally = walk(chunk, job, hand, |_, record, canonical| {
             fingerprints.push(job.key.fingerprint(canonical.form));
-            starts.push((record.line.as_ptr().addr() - bytes.as_ptr().addr()) as u32);
+            met.push(bytes, record.line, job.input.separator);
         });
-        if tally.records == tally.lines && starts.first().is_none_or(|first| *first == 0) {
-            starts.push(bytes.len() as u32);
-            let texts = Texts { own: None, starts };
+        if let Some(texts) = met.texts(chunk, tally.records == tally.lines) {
             return Sifted { scattered: Scattered::new(&fingerprints), texts, tally };
         }
-        // Other lines stand between them.
         fingerprints.clear();
-        starts.clear();
     }
+    let mut starts = Vec::with_capacity(bytes.len() / 64);
     let mut own = Vec::with_capacity(bytes.len());
     let tally = walk(chunk, job, hand, |_, record, canonical| {
         fingerprints.push(job.key.fingerprint(canonical.form));
@@ -218,13 +191,25 @@ pub(super) fn sift(job: &Job, print: Print, chunk: &Parcel, hand: &mut Hand) -> 
         own.extend_from_slice(print.text(&record, &canonical));
         own.push(job.input.separator);
     });
-    starts.push(own.len() as u32);
-    let texts = Texts { own: Some(own), starts };
+    let texts = Texts::own(own, starts);
     Sifted { scattered: Scattered::new(&fingerprints), texts, tally }
 }
 
+/// Is what is written for a record of `chunk` its line there?
+fn is_in_chunk(print: Print, chunk: &Parcel) -> bool {
+    match print {
+        Print::Line => true,
+        Print::Original => chunk.layout.format.is_none(),
+        Print::Canonical => false,
+    }
+}
+
+/// What is known of each record whose text is in its chunk, over the three batches that are on their
+/// way: one is not yet looked at, of one the places of the texts are left.
+const RECORD_BYTES_IN_CHUNK: u64 = 32;
+
 /// Records of a batch that one thread brings in line order. Reason: waking others takes as long.
-const RECORDS_ALONE: u64 = 1 << 15;
+const RECORDS_ALONE: u64 = 1 << 16;
 
 /// Marks the first records of a batch, or those that may be, and counts.
 pub(super) fn mark(
@@ -287,8 +272,9 @@ fn copy_marked(
     separator: u8,
     output: &mut Output,
 ) -> Result<()> {
-    for run in marks.runs() {
-        let text = texts.of(chunk.bytes(), &run);
+    let lines = texts.lines(chunk);
+    for part in marks.runs().flat_map(|run| lines.parts(run)) {
+        let text = lines.of(&part);
         output.write(text)?;
         // The last line of a file may lack its separator.
         if text.last() != Some(&separator) {

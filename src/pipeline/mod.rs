@@ -34,6 +34,7 @@ mod sightings;
 mod spool;
 mod survey;
 mod temp;
+mod texts;
 mod walk;
 
 pub use budget::{Memory, MemoryUse};

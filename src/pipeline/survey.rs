@@ -52,28 +52,36 @@ pub fn survey(job: &Job, top: usize) -> Result<(Survey, Outcome)> {
         let share = if is_full.load(Ordering::Relaxed) { Share::Names } else { Share::All };
         look_at(job, chunk, hand, share)
     };
-    let files = scan_heavy(job, &pool, "surveying", RECORD_BYTES, Hand::default, work, |batch| {
-        let bytes = pass.as_ref().map_or(0, Pass::memory_bytes_ahead);
-        if pass.is_ok() && !has_room(job, bytes, &sums) {
-            pass = Err(Full { records: tally.records, lines: tally.lines, bytes });
-            is_full.store(true, Ordering::Relaxed);
-        }
-        let before = tally.lines;
-        let mut batch = batch;
-        for (_, surveyed) in &mut batch {
-            surveyed.occurrence.first_line = tally.lines;
-            lacks_host |= surveyed.lacks_host;
-            job.add(&mut tally, &surveyed.tally)?;
-        }
-        match &mut pass {
-            Ok(pass) => pass.take(&batch, &mut sums),
-            Err(_) => batch.iter().for_each(|(_, surveyed)| sums.add_names(&surveyed.facets)),
-        }
-        if !has_room(job, 0, &sums) {
-            return Err(too_much(job, "the names of hosts, sections and parameters"));
-        }
-        Ok(Some(tally.lines - before))
-    })?;
+    let files = scan_heavy(
+        job,
+        &pool,
+        "surveying",
+        |_| RECORD_BYTES,
+        Hand::default,
+        work,
+        |batch| {
+            let bytes = pass.as_ref().map_or(0, Pass::memory_bytes_ahead);
+            if pass.is_ok() && !has_room(job, bytes, &sums) {
+                pass = Err(Full { records: tally.records, lines: tally.lines, bytes });
+                is_full.store(true, Ordering::Relaxed);
+            }
+            let before = tally.lines;
+            let mut batch = batch;
+            for (_, surveyed) in &mut batch {
+                surveyed.occurrence.first_line = tally.lines;
+                lacks_host |= surveyed.lacks_host;
+                job.add(&mut tally, &surveyed.tally)?;
+            }
+            match &mut pass {
+                Ok(pass) => pass.take(&batch, &mut sums),
+                Err(_) => batch.iter().for_each(|(_, surveyed)| sums.add_names(&surveyed.facets)),
+            }
+            if !has_room(job, 0, &sums) {
+                return Err(too_much(job, "the names of hosts, sections and parameters"));
+            }
+            Ok(Some(tally.lines - before))
+        },
+    )?;
     let mut memory = MemoryUse { budget_bytes: job.memory.bytes, ..MemoryUse::default() };
     let mut found = match pass {
         Ok(pass) => pass.finish(top),
@@ -179,18 +187,26 @@ fn survey_share(
         Share::Part { number, count } => format!("surveying, part {} of {count}", number + 1),
         Share::All | Share::Names => "surveying".to_string(),
     };
-    scan_heavy(job, pool, &name, RECORD_BYTES, Hand::default, work, |mut batch| {
-        let before = lines;
-        for (_, surveyed) in &mut batch {
-            surveyed.occurrence.first_line = lines;
-            lines += surveyed.tally.lines;
-        }
-        pass = pass.take().filter(|pass| has_room(job, pass.memory_bytes_ahead(), sums));
-        Ok(pass.as_mut().map(|pass| {
-            pass.take(&batch, sums);
-            lines - before
-        }))
-    })?;
+    scan_heavy(
+        job,
+        pool,
+        &name,
+        |_| RECORD_BYTES,
+        Hand::default,
+        work,
+        |mut batch| {
+            let before = lines;
+            for (_, surveyed) in &mut batch {
+                surveyed.occurrence.first_line = lines;
+                lines += surveyed.tally.lines;
+            }
+            pass = pass.take().filter(|pass| has_room(job, pass.memory_bytes_ahead(), sums));
+            Ok(pass.as_mut().map(|pass| {
+                pass.take(&batch, sums);
+                lines - before
+            }))
+        },
+    )?;
     Ok(pass.map(|pass| pass.finish(top)))
 }
 
