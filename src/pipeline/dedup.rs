@@ -92,8 +92,9 @@ pub fn dedup(job: &Job, plan: &DedupPlan, output: &mut Output) -> Result<Outcome
             Ok(writer.backlog)
         });
         let record_bytes = |chunk: &Parcel| match is_in_chunk(plan.print, chunk) {
-            true => RECORD_BYTES_IN_CHUNK,
-            false => RECORD_BYTES,
+            // What reads others takes memory, too.
+            true if chunk.memory_bytes() == 0 => RECORD_BYTES_MAPPED,
+            _ => RECORD_BYTES,
         };
         let files = scan_heavy(
             job,
@@ -204,9 +205,9 @@ fn is_in_chunk(print: Print, chunk: &Parcel) -> bool {
     }
 }
 
-/// What is known of each record whose text is in its chunk, over the three batches that are on their
+/// What is known of each record whose text is in a mapped file, of the three batches that are on their
 /// way: one is not yet looked at, of one the places of the texts are left.
-const RECORD_BYTES_IN_CHUNK: u64 = 32;
+const RECORD_BYTES_MAPPED: u64 = 32;
 
 /// Records of a batch that one thread brings in line order. Reason: waking others takes as long.
 const RECORDS_ALONE: u64 = 1 << 16;
