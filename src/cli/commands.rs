@@ -9,6 +9,7 @@ use super::args::{
     CanonArgs, DedupArgs, GenerateArgs, GenerateCommand, GenerateListArgs, InputArgs, KeepArg,
     OnBadArg, PrintArg, ReportArgs, RowsArg, RunArgs, ToArg,
 };
+use super::memory;
 use super::progress::Progress;
 use super::stats::Stats;
 use super::words::say;
@@ -44,6 +45,7 @@ pub(super) fn job<'a>(
         watch,
     };
     job.check_memory()?;
+    memory::spare(job.memory.bytes);
     Ok(job)
 }
 

@@ -91,16 +91,18 @@ pub fn dedup(job: &Job, plan: &DedupPlan, output: &mut Output) -> Result<Outcome
             }
             Ok(writer.backlog)
         });
-        let record_bytes = |chunk: &Parcel| match is_in_chunk(plan.print, chunk) {
+        let known = |chunk: &Parcel, records: u64| match is_in_chunk(plan.print, chunk) {
             // What reads others takes memory, too.
-            true if chunk.memory_bytes() == 0 => RECORD_BYTES_MAPPED,
-            _ => RECORD_BYTES,
+            true if chunk.memory_bytes() == 0 => records * RECORD_BYTES_MAPPED,
+            true => records * RECORD_BYTES,
+            // Texts of their own are about as long as the lines.
+            false => records * RECORD_BYTES + chunk.bytes().len() as u64,
         };
         let files = scan_heavy(
             job,
             pool,
             "deduplicating",
-            record_bytes,
+            known,
             Hand::default,
             |hand, chunk| sift(job, plan.print, chunk, hand),
             |batch| {

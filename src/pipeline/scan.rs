@@ -47,15 +47,15 @@ pub(super) fn scan<W, T: Send + Sync>(
     work: impl Fn(&mut W, &Parcel) -> T + Sync,
     done: impl FnMut(Vec<(Parcel, T)>) -> Result<Option<u64>>,
 ) -> Result<Vec<InputFile>> {
-    scan_heavy(job, pool, pass, |_| RECORD_BYTES, new_worker, work, done)
+    scan_heavy(job, pool, pass, |_, records| records * RECORD_BYTES, new_worker, work, done)
 }
 
-/// The same for jobs that know more of each record of a chunk, or less: so many bytes.
+/// The same for jobs that know more of a chunk with so many records, or less: `known` bytes.
 pub(super) fn scan_heavy<W, T: Send + Sync>(
     job: &Job,
     pool: &Pool,
     pass: &str,
-    record_bytes: impl Fn(&Parcel) -> u64 + Send,
+    known: impl Fn(&Parcel, u64) -> u64 + Send,
     new_worker: impl Fn() -> W + Sync,
     work: impl Fn(&mut W, &Parcel) -> T + Sync,
     mut done: impl FnMut(Vec<(Parcel, T)>) -> Result<Option<u64>>,
@@ -106,7 +106,7 @@ pub(super) fn scan_heavy<W, T: Send + Sync>(
                 let parcels = parcels.into_iter().map(|mut parcel| {
                     parcel.share_read = share_read;
                     let lines = count_lines(&parcel, plan.separator, budget);
-                    let known = record_bytes(&parcel) * lines as u64 + CHUNK_OVERHEAD_BYTES;
+                    let known = known(&parcel, lines as u64) + CHUNK_OVERHEAD_BYTES;
                     let bytes = parcel.memory_bytes() as u64 + known;
                     parcel.hold(flow.enter(bytes));
                     Ok((parcel, bytes))

@@ -56,7 +56,7 @@ pub fn survey(job: &Job, top: usize) -> Result<(Survey, Outcome)> {
         job,
         &pool,
         "surveying",
-        |_| RECORD_BYTES,
+        |_, records| records * RECORD_BYTES,
         Hand::default,
         work,
         |batch| {
@@ -191,7 +191,7 @@ fn survey_share(
         job,
         pool,
         &name,
-        |_| RECORD_BYTES,
+        |_, records| records * RECORD_BYTES,
         Hand::default,
         work,
         |mut batch| {
