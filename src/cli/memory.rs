@@ -44,22 +44,13 @@ pub(super) fn default_bytes() -> u64 {
     least([meminfo("MemAvailable:"), container_limit()]).unwrap_or(UNKNOWN_BYTES) / 2
 }
 
-/// Blocks from this size on are given back to the system as soon as they are free.
-#[cfg(all(target_os = "linux", target_env = "gnu"))]
-const GIVEN_BACK_BYTES: libc::c_int = 1 << 20;
-
-/// Has large blocks given back to the system as soon as they are free.
+/// Has blocks from a mebibyte on given back to the system as soon as they are free.
 ///
 /// Reason: the allocator of glibc raises its bound for such blocks to the largest that was ever freed;
 /// what a site needed while it was mined would be kept then, in pieces, beside what the next one needs.
-#[allow(unsafe_code)]
 pub(super) fn give_back_large_blocks() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
-    // SAFETY: `mallopt` takes two numbers and sets a parameter of the allocator; it is called before
-    // any thread is started. That it may refuse costs memory, and nothing else.
-    unsafe {
-        libc::mallopt(libc::M_MMAP_THRESHOLD, GIVEN_BACK_BYTES)
-    };
+    set(libc::M_MMAP_THRESHOLD, 1 << 20);
 }
 
 /// Less memory than this is spared. Reason: what threads keep for themselves is some mebibytes.
@@ -70,18 +61,23 @@ const SPARED_BYTES: u64 = 64 << 20;
 ///
 /// Reason: chunks that are read on one thread and freed on another leave holes in the arenas of glibc,
 /// some two mebibytes in all.
-#[allow(unsafe_code)]
 pub(super) fn spare(bytes: u64) {
-    #[cfg(all(target_os = "linux", target_env = "gnu"))]
     if bytes < SPARED_BYTES {
-        // SAFETY: as above.
-        unsafe {
-            libc::mallopt(libc::M_ARENA_MAX, 1);
-            libc::mallopt(libc::M_MMAP_THRESHOLD, 128 << 10);
+        #[cfg(all(target_os = "linux", target_env = "gnu"))]
+        {
+            set(libc::M_ARENA_MAX, 1);
+            set(libc::M_MMAP_THRESHOLD, 128 << 10);
         }
     }
-    #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
-    let _ = (bytes, SPARED_BYTES);
+}
+
+/// Sets a parameter of the allocator.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+#[allow(unsafe_code)]
+fn set(parameter: libc::c_int, value: libc::c_int) {
+    // SAFETY: `mallopt` takes two numbers and sets a parameter of the allocator; it is called before
+    // any thread is started. That it may refuse costs memory, and nothing else.
+    unsafe { libc::mallopt(parameter, value) };
 }
 
 fn least(known: [Option<u64>; 2]) -> Option<u64> {
