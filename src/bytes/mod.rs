@@ -15,14 +15,25 @@ pub use show::{printable, show};
 pub fn first_word(source: &[u8], start: usize, end: usize) -> u64 {
     // The last eight bytes of the source, moved up, where there are fewer.
     let at = start.min(source.len().saturating_sub(8));
-    if let (Some(bytes), length @ 1..) = (source[at..].first_chunk(), end - start) {
-        let beyond = 64 - 8 * length.min(8);
-        return (u64::from_be_bytes(*bytes) << (8 * (start - at))) >> beyond << beyond;
+    if let Some(bytes) = source[at..].first_chunk() {
+        let moved = u64::from_be_bytes(*bytes).wrapping_shl(8 * (start - at) as u32);
+        return moved & FIRST_BYTES[(end - start).min(8)];
     }
     short_word(&source[start..end])
 }
 
-/// The same for an empty `text`, or one of a short source.
+/// For each number up to eight, all bits of as many bytes; the first byte is the highest.
+const FIRST_BYTES: [u64; 9] = {
+    let mut masks = [u64::MAX; 9];
+    let mut count = 0;
+    while count < 8 {
+        masks[count] = !(u64::MAX >> (8 * count));
+        count += 1;
+    }
+    masks
+};
+
+/// The same for a `text` of a short source.
 #[cold]
 fn short_word(text: &[u8]) -> u64 {
     let mut bytes = [0; 8];

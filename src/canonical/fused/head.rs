@@ -22,11 +22,16 @@ pub(super) struct Head<'a> {
 }
 
 impl Fused {
-    /// The head, if it is one that most URLs have: no byte of it needs a look, and a slash follows.
+    /// The head, if it is one that most URLs have: a short name, and a slash. If `WELL` not only that,
+    /// but a canonical one; if not, letters may be in upper case, and there may be the scheme's port.
     #[inline(always)]
-    pub(super) fn plain_head<'a>(&self, url: Marked<'a>, hosts: &mut Hosts) -> Option<Head<'a>> {
+    pub(super) fn plain_head<'a, const WELL: bool>(
+        &self,
+        url: Marked<'a>,
+        hosts: &mut Hosts,
+    ) -> Option<Head<'a>> {
         let Marked { line, marks } = url;
-        let (https, host_start) = plain_scheme(line)?;
+        let (https, host_start, is_lower) = scheme::<WELL>(line)?;
         let stops = marks.window(set::HOST_STOP, host_start);
         let below = stops.wrapping_sub(1) & !stops;
         let dots = marks.window(set::DOT, host_start) & below;
@@ -35,41 +40,44 @@ impl Fused {
         if dots & (ends | dots << 1) != 0 || below == 0 || stops == 0 {
             return None;
         }
+        let host_end = host_start + stops.trailing_zeros() as usize;
+        let last_label = host_start + (u64::BITS - dots.leading_zeros()) as usize;
+        if line.get(last_label)?.is_ascii_digit() {
+            return None;
+        }
+        let host = line.get(host_start..host_end)?;
+        let mut has_upper = false;
         let mut looks = marks.window(set::HOST_LOOK, host_start) & below;
         while looks != 0 {
-            // A hyphen is no news, except in an encoded label.
-            let at = host_start + looks.trailing_zeros() as usize;
-            if line[at] != b'-' || line[at - 1] == b'n' {
-                return None;
+            let at = looks.trailing_zeros() as usize;
+            match host[at] {
+                // A hyphen is no news, except in an encoded label.
+                b'-' if line[host_start + at - 1] | 0x20 != b'n' => {}
+                b'A'..=b'Z' if !WELL => has_upper = true,
+                _ => return None,
             }
             looks &= looks - 1;
         }
-        let host_end = host_start + stops.trailing_zeros() as usize;
-        let last_label = host_start + (u64::BITS - dots.leading_zeros()) as usize;
-        if line.get(host_end) != Some(&b'/') || line.get(last_label)?.is_ascii_digit() {
-            return None;
-        }
-        let host = &line[host_start..host_end];
+        let rest = match line.get(host_end) {
+            Some(b'/') => host_end,
+            Some(b':') if !WELL => after_default_port(line, host_end, https)?,
+            _ => return None,
+        };
         let mut name = host;
-        if self.drop_www && host[0] == b'w' {
+        if self.drop_www && host[0] | 0x20 == b'w' {
             name = www::without_www(host, |rest| hosts.domains.has_registrable_domain(rest));
         }
-        Some(Head {
-            https,
-            is_canonical: name.len() == host.len() && !(https && self.https_to_http),
-            name,
-            has_upper: false,
-            host_end,
-            rest: host_end,
-            has_port: false,
-        })
+        let is_spelled_well = is_lower & !has_upper & (rest == host_end);
+        let is_canonical =
+            is_spelled_well & (name.len() == host.len()) & !(https & self.https_to_http);
+        Some(Head { https, is_canonical, name, has_upper, host_end, rest, has_port: false })
     }
 
     /// Reads scheme, host and port, whatever they are; `None` to refuse.
     #[inline(always)]
     pub(super) fn any_head<'a>(&self, url: Marked<'a>, hosts: &'a mut Hosts) -> Option<Head<'a>> {
         let Marked { line, marks } = url;
-        let (https, host_start, is_lower) = read_scheme(line)?;
+        let (https, host_start, is_lower) = scheme::<false>(line)?;
         let host_end = marks.next(set::HOST_STOP, host_start);
         if !matches!(line.get(host_end), None | Some(b':' | b'/' | b'?' | b'#')) {
             return None;
@@ -122,9 +130,11 @@ impl Fused {
     }
 
     /// Writes the head in its canonical form.
+    #[inline(always)]
     pub(super) fn write_head(&self, line: &[u8], head: &Head, out: &mut Vec<u8>) {
         let keeps_https = head.https && (head.has_port || !self.https_to_http);
-        out.extend_from_slice(if keeps_https { b"https://" } else { b"http://" });
+        out.extend_from_slice(if keeps_https { b"https://" } else { b"http://\0" });
+        out.truncate(out.len() - usize::from(!keeps_https));
         let host_start = out.len();
         out.extend_from_slice(head.name);
         if head.has_upper {
@@ -190,35 +200,27 @@ impl Look {
 }
 
 /// Is it https, where does the host start, and is the scheme in lower case? `None` for other
-/// schemes.
-fn read_scheme(line: &[u8]) -> Option<(bool, usize, bool)> {
-    if let Some((is_https, host_start)) = plain_scheme(line) {
-        return Some((is_https, host_start, true));
-    }
-    let start = u64::from_le_bytes(*line.first_chunk()?);
-    // Colon and slashes have the bit of lower case set.
-    match start | 0x2020_2020_2020_2020 {
-        HTTPS if line[5..8] == *b"://" => Some((true, 8, false)),
-        lower if lower & SEVEN == HTTP && line[4..7] == *b"://" => Some((false, 7, false)),
-        _ => None,
-    }
-}
-
-/// The schemes of the lane, as numbers of their first seven or eight bytes.
-const HTTP: u64 = u64::from_le_bytes(*b"http://\0");
-const HTTPS: u64 = u64::from_le_bytes(*b"https://");
-const SEVEN: u64 = u64::MAX >> 8;
-
-/// Is it https, and where does the host start? `None` for other schemes, and where a letter is in
-/// upper case.
+/// schemes; if `LOWER` for this one in upper case, too.
 #[inline(always)]
-fn plain_scheme(line: &[u8]) -> Option<(bool, usize)> {
+fn scheme<const LOWER: bool>(line: &[u8]) -> Option<(bool, usize, bool)> {
+    const HTTP: u64 = u64::from_le_bytes(*b"http://\0");
+    let (letters, letter) = if LOWER { (0, 0) } else { (0x2020_2020, 0x20) };
     let start = u64::from_le_bytes(*line.first_chunk()?);
     // No branch between the two: which of them it is cannot be foretold. The `s` is taken out.
-    let is_https = start >> 32 & 0xff == u64::from(b's');
+    let fifth = start >> 32 & 0xff;
+    let is_https = fifth | letter == u64::from(b's');
     let behind = start >> 32 >> (8 * u64::from(is_https)) & 0xff_ffff;
     let without_s = start & 0xffff_ffff | behind << 32;
-    (without_s == HTTP).then_some((is_https, 7 + usize::from(is_https)))
+    let is_lower = without_s == HTTP && fifth != u64::from(b'S');
+    (without_s | letters == HTTP).then_some((is_https, 7 + usize::from(is_https), is_lower))
+}
+
+/// Where the port at `line[at..]` ends, if it is the scheme's own and a slash follows.
+#[inline(always)]
+fn after_default_port(line: &[u8], at: usize, https: bool) -> Option<usize> {
+    let port: &[u8] = if https { b":443" } else { b":80" };
+    let end = at + port.len();
+    (line.get(at..end) == Some(port) && line.get(end) == Some(&b'/')).then_some(end)
 }
 
 /// Is `host` four decimal numbers up to 255 without leading zeros?

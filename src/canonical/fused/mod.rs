@@ -23,6 +23,7 @@ mod hosts;
 mod order;
 mod path;
 mod query;
+mod short;
 
 use std::sync::Arc;
 
@@ -257,23 +258,11 @@ impl Fused {
         let Scratch { blocks, hosts, query, has_rules, .. } = scratch;
         let url = Marked { line, marks: self.marker.mark(line, blocks) };
         // Bet: the head is one that most URLs have.
-        let Some(head) = self.plain_head(url, hosts) else {
-            return self.answer_any(line, scratch, out).unwrap_or(Answer::Refused);
+        let answer = match self.plain_head::<true>(url, hosts) {
+            Some(head) => self.answer_with(url, head, query, has_rules, out),
+            None => self.answer_any(line, scratch, out),
         };
-        if let Some(dust) = &self.dust {
-            *has_rules = dust.may_apply(head.name);
-        }
-        let path_end = url.marks.next(set::END, head.rest);
-        let path = self.judge_path(url, head.rest, path_end);
-        let start = Start { head, path, path_end };
-        // Bet: most URLs of a list are canonical already (share per corpus: data/README.md), and most
-        // have no query or one parameter.
-        if start.is_canonical()
-            && (path_end == line.len() || self.ends_in_plain_query(url, path_end, start.head.name))
-        {
-            return Answer::Same(line.len());
-        }
-        self.go_on(url, start, query, out).unwrap_or(Answer::Refused)
+        answer.unwrap_or(Answer::Refused)
     }
 
     /// The same for a marked line whose head is not a usual one; `None` to refuse.
@@ -281,13 +270,40 @@ impl Fused {
     fn answer_any(&self, line: &[u8], scratch: &mut Scratch, out: &mut Vec<u8>) -> Option<Answer> {
         let Scratch { blocks, hosts, query, has_rules, .. } = scratch;
         let url = Marked { line, marks: Marks::again(blocks, line.len()) };
-        let head = self.any_head(url, hosts)?;
+        let head = match self.plain_head::<false>(url, hosts) {
+            Some(head) => head,
+            None => self.any_head(url, hosts)?,
+        };
+        self.answer_with(url, head, query, has_rules, out)
+    }
+
+    /// The same for a line whose head is known; `None` to refuse.
+    #[inline(always)]
+    fn answer_with(
+        &self,
+        url: Marked,
+        head: Head,
+        pieces: &mut Pieces,
+        has_rules: &mut bool,
+        out: &mut Vec<u8>,
+    ) -> Option<Answer> {
         if let Some(dust) = &self.dust {
             *has_rules = dust.may_apply(head.name);
         }
+        let line = url.line;
         let path_end = url.marks.next(set::END, head.rest);
         let path = self.judge_path(url, head.rest, path_end);
-        self.go_on(url, Start { head, path, path_end }, query, out)
+        // Bet: most URLs of a list are canonical already (share per corpus: data/README.md), but for
+        // their head, if at all, and most have no query or one parameter.
+        if path.is_canonical()
+            && (path_end == line.len() || self.ends_in_plain_query(url, path_end, head.name))
+        {
+            if head.is_canonical {
+                return Some(Answer::Same(line.len()));
+            }
+            return Some(self.write_with_head(line, &head, out));
+        }
+        self.go_on(url, Start { head, path, path_end }, pieces, out)
     }
 
     /// The same for a line whose start is known; `None` to refuse.
@@ -301,6 +317,12 @@ impl Fused {
     ) -> Option<Answer> {
         let line = url.line;
         let path_end = start.path_end;
+        // Bet: a query is short, has few parameters, and none is to be spelled anew.
+        if path_end < line.len()
+            && let Some(answer) = self.with_short_query(url, &start, out)
+        {
+            return Some(answer);
+        }
         let query = match line.get(path_end) {
             Some(b'?') => self.read_query(url, path_end, start.head.name, pieces)?,
             _ => Query::none(path_end),
@@ -321,6 +343,16 @@ impl Fused {
         self.write(url, start, (query, pieces), end, out)
     }
 
+    /// Writes the canonical form of a line that is canonical but for its `head`.
+    #[inline(never)]
+    fn write_with_head(&self, line: &[u8], head: &Head, out: &mut Vec<u8>) -> Answer {
+        out.clear();
+        out.reserve(line.len() + 1);
+        self.write_head(line, head, out);
+        out.extend_from_slice(&line[head.rest..]);
+        Answer::Written
+    }
+
     /// Writes the canonical form of a line up to `end`, part by part.
     #[inline(never)]
     fn write(
@@ -331,8 +363,24 @@ impl Fused {
         end: usize,
         out: &mut Vec<u8>,
     ) -> Option<Answer> {
+        let line = url.line;
+        let path_end = start.path_end;
+        self.write_start(url, &start, out)?;
+        if query.is_canonical {
+            out.extend_from_slice(&line[path_end..query.end]);
+        } else {
+            query.write(line, pieces, out);
+        }
+        out.extend_from_slice(&line[query.end..end]);
+        Some(Answer::Written)
+    }
+
+    /// Makes `out` the canonical form of a line up to its query.
+    #[inline(never)]
+    fn write_start(&self, url: Marked, start: &Start, out: &mut Vec<u8>) -> Option<()> {
         let starts_well = start.is_canonical();
         let Start { head, path, path_end } = start;
+        let (path, path_end) = (*path, *path_end);
         let line = url.line;
         out.clear();
         // Every byte may become an escape; one slash may be added.
@@ -340,23 +388,15 @@ impl Fused {
         let kept_from = if starts_well {
             0
         } else {
-            self.write_head(line, &head, out);
+            self.write_head(line, head, out);
             head.rest
         };
         if path.is_canonical() {
-            let kept_to = if query.is_canonical { query.end } else { path_end };
-            out.extend_from_slice(&line[kept_from..kept_to]);
+            out.extend_from_slice(&line[kept_from..path_end]);
         } else {
             self.write_path(url, head.rest, path_end, path, out)?;
-            if query.is_canonical {
-                out.extend_from_slice(&line[path_end..query.end]);
-            }
         }
-        if !query.is_canonical {
-            query.write(line, pieces, out);
-        }
-        out.extend_from_slice(&line[query.end..end]);
-        Some(Answer::Written)
+        Some(())
     }
 
     /// Does `fragment` stay, as it is? `None` to refuse: it would have to be rewritten.

@@ -6,15 +6,45 @@
 /// Most numbers that [`sort`] takes.
 pub(super) const FEW: usize = 8;
 
-/// Sorts `order`, of which all but the first `count` are as high as can be.
+/// The last bits of a place in an order: the number of the piece that has it.
+const NUMBER: u64 = FEW as u64 - 1;
+
+/// The place of a piece by the `key` of its name; pieces of one name keep their order.
 #[inline(always)]
-pub(super) fn sort(order: &mut [u64; FEW], count: usize) {
-    apply(order, if count <= 4 { &FOUR } else { &EIGHT });
+pub(super) fn numbered(key: u64, number: usize) -> u64 {
+    key & !NUMBER | number as u64
+}
+
+/// The number of the piece that has this place.
+#[inline(always)]
+pub(super) fn number_of(place: u64) -> usize {
+    (place & NUMBER) as usize
+}
+
+/// Do two places not say which of two pieces is first? Both names are longer than seven bytes, and
+/// differ behind them, if at all.
+#[inline(always)]
+pub(super) fn is_unclear(pair: &[u64]) -> bool {
+    (pair[0] ^ pair[1]) <= NUMBER && pair[0] & 0xff > NUMBER
+}
+
+/// Sorts `order`, of at most four or just [`FEW`] numbers.
+#[inline(always)]
+pub(super) fn sort<const N: usize>(order: &mut [u64; N]) {
+    const { assert!(N <= 4 || N == FEW) };
+    let network: &[_] = match N {
+        0 | 1 => &[],
+        2 => &FOUR[..1],
+        3 => &THREE,
+        4 => &FOUR,
+        _ => &EIGHT,
+    };
+    apply(order, network);
 }
 
 /// Puts each pair of places of `network` in order.
 #[inline(always)]
-fn apply(order: &mut [u64; FEW], network: &[(usize, usize)]) {
+fn apply(order: &mut [u64], network: &[(usize, usize)]) {
     for (low, high) in network {
         let (a, b) = (order[*low], order[*high]);
         order[*low] = a.min(b);
@@ -22,7 +52,10 @@ fn apply(order: &mut [u64; FEW], network: &[(usize, usize)]) {
     }
 }
 
-/// A network for the first four.
+/// A network for three.
+const THREE: [(usize, usize); 3] = [(0, 1), (1, 2), (0, 1)];
+
+/// A network for four.
 const FOUR: [(usize, usize); 5] = [(0, 1), (2, 3), (0, 2), (1, 3), (1, 2)];
 
 /// A network for eight: two fours, merged (Batcher 1968, odd-even merge).
@@ -48,6 +81,9 @@ mod tests {
             let mut first = given;
             apply(&mut first, &FOUR);
             assert!(first[..4].is_sorted() && first[4..] == given[4..], "{given:?}");
+            let mut three = given;
+            apply(&mut three, &THREE);
+            assert!(three[..3].is_sorted() && three[3..] == given[3..], "{given:?}");
         }
     }
 }

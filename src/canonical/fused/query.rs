@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use super::classes::{Class, SETS, set};
-use super::order::{FEW, sort};
+use super::order::{FEW, is_unclear, number_of, numbered, sort};
 use super::path::{canonical_escape, push_escapes, skip_high_escapes};
 use super::{Fused, Marked};
 use crate::bytes::marks::Marks;
@@ -149,22 +149,21 @@ fn write_in_order(line: &[u8], pieces: &[Piece], spelled: &[u8], out: &mut Vec<u
     if pieces.len() > FEW {
         return false;
     }
-    // Pieces of one name keep their order: the number stands in the last bits of the key.
-    const NUMBER: u64 = FEW as u64 - 1;
     let mut order = [u64::MAX; FEW];
-    for (number, (place, piece)) in (0..).zip(order.iter_mut().zip(pieces)) {
-        *place = piece.key & !NUMBER | number;
+    for (number, (place, piece)) in order.iter_mut().zip(pieces).enumerate() {
+        *place = numbered(piece.key, number);
     }
-    sort(&mut order, pieces.len());
+    match order.first_chunk_mut() {
+        Some(first) if pieces.len() <= 4 => sort::<4>(first),
+        _ => sort(&mut order),
+    }
     let order = &order[..pieces.len()];
-    // Both names are longer than seven bytes, and differ behind them, if at all.
-    let is_unclear = |pair: &[u64]| (pair[0] ^ pair[1]) <= NUMBER && pair[0] & 0xff > NUMBER;
     if order.windows(2).any(is_unclear) {
         return false;
     }
     let mut separator = b'?';
     for place in order {
-        let piece = &pieces[(place & NUMBER) as usize];
+        let piece = &pieces[number_of(*place)];
         out.push(separator);
         separator = b'&';
         push_short(out, piece.source(line, spelled), piece.start as usize, piece.end as usize);
@@ -327,7 +326,8 @@ impl Fused {
     ) -> Option<Piece> {
         let name = &source[start..name_end];
         let key = first_word(source, start, name_end);
-        if self.outlines.may_have(key, name) {
+        let last = name.last().copied().unwrap_or(0);
+        if self.outlines.may_have(key, last, name.len()) {
             let value = source[..end].get(name_end + 1..).unwrap_or(b"");
             if self.drops(host, name, value) {
                 return None;
@@ -338,14 +338,14 @@ impl Fused {
 
     /// Where the piece from `start` to `end` ends without an `=` that nothing follows.
     #[inline(always)]
-    fn without_equals(&self, start: usize, name_end: usize, end: usize) -> usize {
+    pub(super) fn without_equals(&self, start: usize, name_end: usize, end: usize) -> usize {
         let drops = self.form && self.empty_values && start < name_end && name_end + 1 == end;
         end - usize::from(drops)
     }
 
     /// Does the parameter go? What its name looks like says that it may.
     #[inline(never)]
-    fn drops(&self, host: &[u8], name: &[u8], value: &[u8]) -> bool {
+    pub(super) fn drops(&self, host: &[u8], name: &[u8], value: &[u8]) -> bool {
         self.drop_params.as_ref().is_some_and(|names| names.matches(host, name, value))
             || self.sessions.as_ref().is_some_and(|names| names.matches_query(name, value))
     }

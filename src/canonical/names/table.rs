@@ -202,18 +202,19 @@ impl Outlines {
         self.starts.iter_mut().zip(&*other.starts).for_each(|(word, more)| *word |= more);
     }
 
-    /// Could `name` be in the table? Never says no where it is. `word` is its [`first_word`].
+    /// Could a name be in the table? Never says no where it is. `word` is its [`first_word`], `last`
+    /// its last byte.
     #[inline(always)]
-    pub(in crate::canonical) fn may_have(&self, word: u64, name: &[u8]) -> bool {
-        let Some(last) = name.last() else { return false };
-        let (bit, start) = (Self::of(word, *last, name.len()), Self::start_of(word));
+    pub(in crate::canonical) fn may_have(&self, word: u64, last: u8, length: usize) -> bool {
+        let (bit, start) = (Self::of(word, last, length), Self::start_of(word));
         (self.exact[bit / 64] >> (bit % 64) | self.starts[start / 64] >> (start % 64)) & 1 == 1
     }
 
     /// The same for a name alone.
     #[inline]
     pub(in crate::canonical) fn may_have_name(&self, name: &[u8]) -> bool {
-        self.may_have(first_word(name, 0, name.len()), name)
+        let word = first_word(name, 0, name.len());
+        name.last().is_some_and(|last| self.may_have(word, *last, name.len()))
     }
 }
 
