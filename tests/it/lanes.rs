@@ -224,6 +224,8 @@ fn made_up() -> impl Strategy<Value = MadeUp> {
         "%25",
         "%252e",
         ";jsessionid=ABC123",
+        ";JSessionID=ABC%31",
+        ";jsession%69d=A",
         "/(S(abcdefghij0123456789abcd))",
         ";",
         ";v=1",

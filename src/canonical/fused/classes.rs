@@ -77,11 +77,15 @@ pub(super) enum Class {
     Hyphen,
     /// May start a session id where it starts a segment.
     Parenthesis,
+    /// Starts a parameter of a segment, which may be a session id.
+    Semicolon,
     Slash,
     Percent,
     Ampersand,
     Equals,
     Plus,
+    /// Has to be escaped, but is no part of the URL at the end of the line.
+    Space,
     /// Has to be escaped.
     Escape,
     /// Ends the part.
@@ -106,8 +110,9 @@ pub(super) fn path_table(form: bool, sessions: bool) -> Table {
         b'/' => Class::Slash,
         b'%' => Class::Percent,
         b'?' | b'#' => Class::End,
-        b'\\' | 0x7f | 0..=b' ' => Class::Refuse,
-        b';' if sessions => Class::Refuse,
+        b' ' => Class::Space,
+        b'\\' | 0x7f | 0..b' ' => Class::Refuse,
+        b';' if sessions => Class::Semicolon,
         b'(' if sessions => Class::Parenthesis,
         b'"' | b'<' | b'>' | b'^' | b'`' | b'{' | b'}' | 0x80.. => Class::Escape,
         byte if form && encoding::is_unwise(byte) => Class::Escape,
@@ -122,7 +127,8 @@ pub(super) fn query_table(form: bool, keeps_escapes: bool) -> Table {
         b'%' if keeps_escapes => Class::Plain,
         b'%' => Class::Percent,
         b'#' => Class::End,
-        0x7f | 0..=b' ' => Class::Refuse,
+        b' ' => Class::Space,
+        0x7f | 0..b' ' => Class::Refuse,
         b'+' if form => Class::Plus,
         b';' => Class::Plain,
         byte if form && !encoding::is_raw_in_form(byte) => Class::Escape,

@@ -14,7 +14,7 @@
 //! lock, no formatting. Guard: `benches/canonical.rs`, group `fused`. Twin: `reference.rs` gives the
 //! same answer slowly; `tests/it/lanes.rs` and the fuzz target `lanes` compare the two.
 //!
-//! It refuses whatever is rare and intricate (users, IDN, odd addresses, session ids in paths,
+//! It refuses whatever is rare and intricate (users, IDN, odd addresses, session ids as segments,
 //! control characters, …): then the reference lane answers. It never differs from it.
 
 mod classes;
@@ -31,6 +31,7 @@ use super::dust::{DustRules, Target};
 use super::names::{IndexNames, Outlines, ParamNames, SessionNames};
 use super::profile::{Profile, Slash, Www};
 use super::rules::RuleId;
+use super::rules::escapes::is_unreserved;
 use crate::bytes::marks::{Marker, Marks};
 use crate::limits::URL_BYTES_MAX;
 use classes::{
@@ -38,7 +39,7 @@ use classes::{
 };
 use head::Head;
 use hosts::Hosts;
-use path::Path;
+use path::{Path, canonical_escape};
 use query::{Pieces, Query};
 
 /// Most rounds of a site's rules and those of the profile; then the reference lane counts steps.
@@ -406,12 +407,14 @@ impl Fused {
             // A tab or line break before the first character would hide a route.
             return fragment.first().is_none_or(|byte| *byte > b' ').then_some(false);
         }
-        let is_plain = |byte: &u8| match byte {
-            b'%' => self.keeps_escapes,
+        let is_plain = |(at, byte): (usize, &u8)| match byte {
+            b'%' if !self.keeps_escapes => {
+                canonical_escape(&fragment[at..]).is_some_and(|byte| !is_unreserved(byte))
+            }
             b'"' | b'<' | b'>' | b'`' => false,
             byte => (0x21..0x7f).contains(byte),
         };
-        fragment.iter().all(is_plain).then_some(true)
+        fragment.iter().enumerate().all(is_plain).then_some(true)
     }
 }
 

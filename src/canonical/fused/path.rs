@@ -6,7 +6,7 @@ use crate::bytes::{hex, push_short};
 use crate::canonical::draft::push_escape;
 use crate::canonical::profile::Slash;
 use crate::canonical::rules::directory_index::length_without_index;
-use crate::canonical::rules::trailing_slash;
+use crate::canonical::rules::{split_piece, trailing_slash};
 
 /// What is known of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,7 +60,7 @@ impl Fused {
     fn judge_closely(&self, url: Marked, start: usize, end: usize) -> Option<Path> {
         let Marked { line, marks } = url;
         let mut at = marks.next(set::PATH_LOOK, start);
-        let mut has_escapes = false;
+        let (mut has_escapes, mut has_parameters) = (false, false);
         while at < end {
             match line[at] {
                 b'%' if self.keeps_escapes && !is_dot_escape(&line[at..]) => at += 1,
@@ -78,11 +78,16 @@ impl Fused {
                 },
                 b'.' if !is_dot_segment(&line[at..]) => at += 1,
                 b'(' if line[at - 1] != b'/' => at += 1,
+                b';' if !self.is_session(parameter_of(&line[at + 1..end])) => {
+                    has_parameters = true;
+                    at += 1;
+                }
                 _ => return Some(Path::Odd),
             }
             at = marks.next(set::PATH_LOOK, at);
         }
-        has_escapes.then_some(Path::HasEscapes)
+        let path = if has_parameters { Path::Odd } else { Path::HasEscapes };
+        has_escapes.then_some(path)
     }
 
     /// Writes the path `line[start..end]` in its canonical form; `None` to refuse.
@@ -157,6 +162,7 @@ impl Fused {
                 _ => {}
             }
             let segment_end = marks.next(set::SLASH, at).min(end);
+            let mut has_parameters = false;
             while at < segment_end {
                 let look = marks.next(set::PATH_LOOK, at).min(segment_end);
                 push_short(out, line, at, look);
@@ -170,6 +176,15 @@ impl Fused {
                             out.push(b'(');
                             at += 1;
                         }
+                        Class::Semicolon => {
+                            has_parameters = true;
+                            out.push(b';');
+                            at += 1;
+                        }
+                        Class::Space => {
+                            push_space(line, out)?;
+                            at += 1;
+                        }
                         Class::Plain => {
                             // A dot behind a slash is marked, or the row is over.
                             out.push(line[at]);
@@ -181,6 +196,14 @@ impl Fused {
                 }
             }
             let is_last = at == end;
+            if has_parameters && self.drop_sessions(out, segment) {
+                match out[segment..] {
+                    // Whatever stood before a session id may be a segment that goes.
+                    [b'.'] | [b'.', b'.'] => return None,
+                    [] if !is_last => return None,
+                    _ => {}
+                }
+            }
             match &out[segment..] {
                 b"." => out.truncate(segment - 1),
                 b".." => drop_parent(out, path_start, segment),
@@ -199,6 +222,31 @@ impl Fused {
             collapse_slashes(out, path_start)?;
         }
         Some(())
+    }
+
+    /// Takes session ids among the parameters of the segment `out[segment..]` away. Says whether there
+    /// were any.
+    fn drop_sessions(&self, out: &mut Vec<u8>, segment: usize) -> bool {
+        let Some(first) = memchr::memchr(b';', &out[segment..]) else { return false };
+        let (mut read, mut written) = (segment + first, segment + first);
+        while read < out.len() {
+            // Invariant: out[read] is the semicolon before a parameter.
+            let parameter = parameter_of(&out[read + 1..]);
+            let end = read + 1 + parameter.len();
+            if !self.is_session(parameter) {
+                out.copy_within(read..end, written);
+                written += end - read;
+            }
+            read = end;
+        }
+        out.truncate(written);
+        written < read
+    }
+
+    /// Is the parameter `name=value` of a segment a session id?
+    fn is_session(&self, parameter: &[u8]) -> bool {
+        let (name, value) = split_piece(parameter);
+        self.sessions.as_ref().is_some_and(|names| names.matches_path(name, value))
     }
 
     /// Spells the escape that `text` starts with; returns how long it was.
@@ -231,6 +279,18 @@ impl Fused {
         push_escape(out, b'%');
         Some(())
     }
+}
+
+/// The parameter that `text`, which follows a semicolon, starts with.
+fn parameter_of(text: &[u8]) -> &[u8] {
+    &text[..memchr::memchr2(b';', b'/', text).unwrap_or(text.len())]
+}
+
+/// Writes a space of `line` as an escape; `None` if one may stand at its end, and be no part of the
+/// URL.
+pub(super) fn push_space(line: &[u8], out: &mut Vec<u8>) -> Option<()> {
+    out.extend_from_slice(b"%20");
+    line.last().is_some_and(|last| *last > b' ').then_some(())
 }
 
 /// Takes the segment at the end of the path `out[path_start..]`, which starts at `segment`, away

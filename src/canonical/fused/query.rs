@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use super::classes::{Class, SETS, set};
 use super::order::{FEW, is_unclear, number_of, numbered, sort};
-use super::path::{canonical_escape, push_escapes, skip_high_escapes};
+use super::path::{canonical_escape, push_escapes, push_space, skip_high_escapes};
 use super::{Fused, Marked};
 use crate::bytes::marks::Marks;
 use crate::bytes::{first_word, hex, push_short};
@@ -421,6 +421,7 @@ impl Fused {
                         continue;
                     }
                     Class::Plus => out.extend_from_slice(b"%20"),
+                    Class::Space => push_space(line, out)?,
                     Class::Percent => {
                         if let [high, low, ..] = line[at + 1..]
                             && let Some(byte) = hex::pair(high, low)
