@@ -14,6 +14,8 @@ pub(super) struct Head<'a> {
     pub(super) name: &'a [u8],
     /// Are there such letters?
     has_upper: bool,
+    /// Does the head end with the name, in its canonical form?
+    ends_well: bool,
     host_end: usize,
     /// Where the path, the query or the fragment starts.
     pub(super) rest: usize,
@@ -67,10 +69,11 @@ impl Fused {
         if self.drop_www && host[0] | 0x20 == b'w' {
             name = www::without_www(host, |rest| hosts.domains.has_registrable_domain(rest));
         }
-        let is_spelled_well = is_lower & !has_upper & (rest == host_end);
+        let ends_well = !has_upper & (rest == host_end);
         let is_canonical =
-            is_spelled_well & (name.len() == host.len()) & !(https & self.https_to_http);
-        Some(Head { https, is_canonical, name, has_upper, host_end, rest, has_port: false })
+            is_lower & ends_well & (name.len() == host.len()) & !(https & self.https_to_http);
+        let has_port = false;
+        Some(Head { https, is_canonical, name, has_upper, ends_well, host_end, rest, has_port })
     }
 
     /// Reads scheme, host and port, whatever they are; `None` to refuse.
@@ -126,23 +129,29 @@ impl Fused {
             is_canonical &= has_port;
         }
         is_canonical &= !(https && self.https_to_http && !has_port);
-        Some(Head { https, is_canonical, name, has_upper, host_end, rest, has_port })
+        let ends_well = false;
+        Some(Head { https, is_canonical, name, has_upper, ends_well, host_end, rest, has_port })
     }
 
-    /// Writes the head in its canonical form.
+    /// Writes the head in its canonical form, except for what of it stands in the `line` just so, up to
+    /// its path. Returns where that starts.
     #[inline(always)]
-    pub(super) fn write_head(&self, line: &[u8], head: &Head, out: &mut Vec<u8>) {
+    pub(super) fn write_head(&self, head: &Head, out: &mut Vec<u8>) -> usize {
+        if head.is_canonical {
+            return 0;
+        }
         let keeps_https = head.https && (head.has_port || !self.https_to_http);
         out.extend_from_slice(if keeps_https { b"https://" } else { b"http://\0" });
         out.truncate(out.len() - usize::from(!keeps_https));
+        if head.ends_well {
+            return head.rest - head.name.len();
+        }
         let host_start = out.len();
         out.extend_from_slice(head.name);
         if head.has_upper {
             out[host_start..].make_ascii_lowercase();
         }
-        if head.has_port {
-            out.extend_from_slice(&line[head.host_end..head.rest]);
-        }
+        if head.has_port { head.host_end } else { head.rest }
     }
 }
 

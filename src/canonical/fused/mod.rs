@@ -295,14 +295,17 @@ impl Fused {
         let path_end = url.marks.next(set::END, head.rest);
         let path = self.judge_path(url, head.rest, path_end);
         // Bet: most URLs of a list are canonical already (share per corpus: data/README.md), but for
-        // their head, if at all, and most have no query or one parameter.
-        if path.is_canonical()
+        // their head and how the path ends, if at all, and most have no query or one parameter.
+        if let Some(end) = path.canonical_end(path_end)
             && (path_end == line.len() || self.ends_in_plain_query(url, path_end, head.name))
         {
-            if head.is_canonical {
-                return Some(Answer::Same(line.len()));
-            }
-            return Some(self.write_with_head(line, &head, out));
+            return Some(if head.is_canonical && end == path_end {
+                Answer::Same(line.len())
+            } else if head.is_canonical && path_end == line.len() {
+                Answer::Same(end)
+            } else {
+                self.write_around(line, &head, end, path_end, out)
+            });
         }
         self.go_on(url, Start { head, path, path_end }, pieces, out)
     }
@@ -344,13 +347,24 @@ impl Fused {
         self.write(url, start, (query, pieces), end, out)
     }
 
-    /// Writes the canonical form of a line that is canonical but for its `head`.
+    /// Writes the canonical form of a line that is canonical but for its `head`, and for what stands
+    /// from `cut` to `path_end`, which goes.
     #[inline(never)]
-    fn write_with_head(&self, line: &[u8], head: &Head, out: &mut Vec<u8>) -> Answer {
+    fn write_around(
+        &self,
+        line: &[u8],
+        head: &Head,
+        cut: usize,
+        path_end: usize,
+        out: &mut Vec<u8>,
+    ) -> Answer {
         out.clear();
         out.reserve(line.len() + 1);
-        self.write_head(line, head, out);
-        out.extend_from_slice(&line[head.rest..]);
+        let from = self.write_head(head, out);
+        out.extend_from_slice(&line[from..cut]);
+        if path_end < line.len() {
+            out.extend_from_slice(&line[path_end..]);
+        }
         Answer::Written
     }
 
@@ -379,23 +393,18 @@ impl Fused {
     /// Makes `out` the canonical form of a line up to its query.
     #[inline(never)]
     fn write_start(&self, url: Marked, start: &Start, out: &mut Vec<u8>) -> Option<()> {
-        let starts_well = start.is_canonical();
         let Start { head, path, path_end } = start;
-        let (path, path_end) = (*path, *path_end);
         let line = url.line;
         out.clear();
         // Every byte may become an escape; one slash may be added.
         out.reserve(3 * line.len() + 1);
-        let kept_from = if starts_well {
-            0
-        } else {
-            self.write_head(line, head, out);
-            head.rest
-        };
-        if path.is_canonical() {
-            out.extend_from_slice(&line[kept_from..path_end]);
-        } else {
-            self.write_path(url, head.rest, path_end, path, out)?;
+        let from = self.write_head(head, out);
+        match path.canonical_end(*path_end) {
+            Some(end) => out.extend_from_slice(&line[from..end]),
+            None => {
+                out.extend_from_slice(&line[from..head.rest]);
+                self.write_path(url, head.rest, *path_end, *path, out)?;
+            }
         }
         Some(())
     }

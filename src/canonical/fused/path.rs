@@ -13,7 +13,9 @@ use crate::canonical::rules::{split_piece, trailing_slash};
 pub(super) enum Path {
     /// It is spelled canonically.
     Canonical,
-    /// It is, but for how it ends: an index file, a slash too many or missing.
+    /// It is up to this place in the line; what follows goes: an index file, slashes.
+    Until(usize),
+    /// It is, but a slash is missing at its end.
     EndsOddly,
     /// No byte needs a look but those of escapes, not all of which are canonical.
     HasEscapes,
@@ -24,6 +26,16 @@ pub(super) enum Path {
 impl Path {
     pub(super) fn is_canonical(self) -> bool {
         self == Path::Canonical
+    }
+
+    /// Where in the line its canonical form ends, if the path, which ends at `end`, starts with it.
+    #[inline(always)]
+    pub(super) fn canonical_end(self, end: usize) -> Option<usize> {
+        match self {
+            Path::Canonical => Some(end),
+            Path::Until(end) => Some(end),
+            _ => None,
+        }
     }
 }
 
@@ -42,17 +54,21 @@ impl Fused {
             return path;
         }
         let path = &url.line[start..end];
-        if let Some(names) = &self.index_names
-            && length_without_index(path, names, self.slash) != path.len()
-        {
-            return Path::EndsOddly;
+        let mut length = path.len();
+        if let Some(names) = &self.index_names {
+            length = length_without_index(path, names, self.slash);
         }
-        let ends_well = match self.slash {
-            Slash::Keep => true,
-            Slash::Remove => path.len() == 1 || !path.ends_with(b"/"),
-            Slash::Add => path.ends_with(b"/"),
-        };
-        if ends_well { Path::Canonical } else { Path::EndsOddly }
+        match self.slash {
+            Slash::Keep => {}
+            Slash::Remove => {
+                while length > 1 && path[length - 1] == b'/' {
+                    length -= 1;
+                }
+            }
+            Slash::Add if path[length - 1] == b'/' => {}
+            Slash::Add => return Path::EndsOddly,
+        }
+        if length == path.len() { Path::Canonical } else { Path::Until(start + length) }
     }
 
     /// What is wrong with the path `line[start..end]`, but for how it ends.
@@ -90,7 +106,8 @@ impl Fused {
         has_escapes.then_some(path)
     }
 
-    /// Writes the path `line[start..end]` in its canonical form; `None` to refuse.
+    /// Writes the path `line[start..end]`, which is not canonical, in its canonical form; `None` to
+    /// refuse.
     pub(super) fn write_path(
         &self,
         url: Marked,
@@ -101,16 +118,15 @@ impl Fused {
     ) -> Option<()> {
         let path_start = out.len();
         match path {
-            Path::Canonical | Path::EndsOddly => out.extend_from_slice(&url.line[start..end]),
+            Path::Canonical | Path::Until(_) | Path::EndsOddly => {
+                out.extend_from_slice(&url.line[start..end])
+            }
             // Bet: in a text of another script, all escapes are of bytes from 0x80 on.
             Path::HasEscapes if hex::copy_upper(&url.line[start..end], out) => {}
             Path::HasEscapes | Path::Odd => {
                 out.truncate(path_start);
                 self.write_segments(url, start, end, out)?;
             }
-        }
-        if path == Path::Canonical {
-            return Some(());
         }
         if let Some(names) = &self.index_names {
             let len = length_without_index(&out[path_start..], names, self.slash);
