@@ -127,7 +127,13 @@ impl Fused {
                 return Some(Answer::Same(start.path_end));
             }
         }
-        self.write_start(url, start, out)?;
+        if start.is_canonical() {
+            out.clear();
+            out.reserve(url.line.len() + 32);
+            out.extend_from_slice(&url.line[..start.path_end]);
+        } else {
+            self.write_start(url, start, out)?;
+        }
         short.write(&order, out);
         Some(Answer::Written)
     }
