@@ -3,9 +3,10 @@
 //! ```text
 //! line    http://a.test/x/%41?b=1&a=2#top
 //!  marks  one bit per byte and set: where the host ends, what needs a look in a path, …
-//!  head   scheme, host, port                          canonical?  or written by `write.rs`
-//!  path   up to the first ? or #                      canonical?  or written by `write.rs`
-//!  query  pieces: kept as they are, spelled, dropped; canonical if all are kept, in order
+//!  head   scheme, host, port                          canonical?  or written
+//!  path   up to the first ? or #                      canonical?  or written
+//!  query  pieces: kept as they are, spelled, dropped; canonical if all are kept, in order;
+//!         in `short.rs` where they are few and none is to be spelled
 //! ```
 //!
 //! Price: the marks (see `bytes/marks.rs`), then a step for each mark, not for each byte. A URL that
