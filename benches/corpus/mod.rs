@@ -50,6 +50,19 @@ impl Corpus {
         Corpus { name: "reddit", bytes }
     }
 
+    /// The first `lines` lines of the list that the environment variable `UNDUST_LIST` names, if it
+    /// does.
+    pub(crate) fn given(lines: usize) -> Option<Corpus> {
+        let path = std::env::var_os("UNDUST_LIST")?;
+        let mut bytes = std::fs::read(&path)
+            .unwrap_or_else(|error| panic!("UNDUST_LIST={}: {error}", path.display()));
+        let mut ends = (1..=bytes.len()).filter(|end| bytes[end - 1] == b'\n');
+        if let Some(end) = ends.nth(lines - 1) {
+            bytes.truncate(end);
+        }
+        Some(Corpus { name: "given", bytes })
+    }
+
     /// Its lines.
     pub(crate) fn lines(&self) -> Lines<'_> {
         Lines::new(&self.bytes, b'\n')
