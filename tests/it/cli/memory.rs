@@ -35,6 +35,53 @@ fn little_memory_shows_in_nothing() {
     assert_eq!(fs::read_dir(dir.path("temp")).unwrap().count(), 0);
 }
 
+/// The most anonymous memory that a run was seen with, in bytes; `stdin` is fed to it.
+#[cfg(target_os = "linux")]
+fn anonymous_peak(dir: &Dir, args: &str, stdin: &[u8]) -> u64 {
+    let mut child = dir.command(&args.split(' ').collect::<Vec<_>>()).spawn().unwrap();
+    let status = format!("/proc/{}/status", child.id());
+    let (mut pipe, stdin) = (child.stdin.take().unwrap(), stdin.to_vec());
+    let writer = std::thread::spawn(move || drop(pipe.write_all(&stdin)));
+    let begin = std::time::Instant::now();
+    let mut peak = 0;
+    let end = loop {
+        if let Some(end) = child.try_wait().unwrap() {
+            break end;
+        }
+        assert!(begin.elapsed() < PATIENCE, "{args}");
+        // The process may end meanwhile.
+        let told = fs::read_to_string(&status).unwrap_or_default();
+        let anonymous = told.lines().find_map(|line| line.strip_prefix("RssAnon:"));
+        let kilobytes = anonymous.and_then(|text| text.trim().strip_suffix(" kB"));
+        peak = peak.max(kilobytes.map_or(0, |text| text.parse::<u64>().unwrap() << 10));
+        std::thread::sleep(Duration::from_millis(1));
+    };
+    writer.join().unwrap();
+    assert!(end.success(), "{args}");
+    peak
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_run_stays_within_its_memory() {
+    const BUDGET: u64 = 14 << 20;
+    /// What the program itself may take on top: a part of what `docs/limits.md` says.
+    const ITSELF: u64 = 1 << 20;
+    let dir = Dir::new();
+    let list = generated(800_000, 13);
+    dir.put("in.txt", &list);
+    for options in ["-p lines", "-p crawl", "-p aggressive", "-p crawl --print canonical"] {
+        for (input, stdin) in [(" in.txt", &[][..]), ("", &list)] {
+            let args = format!("-S 14M -j2 {options} -o out.txt --stats=stats.json{input}");
+            let peak = anonymous_peak(&dir, &args, stdin);
+            let memory = &json(&dir.get("stats.json"))["memory"];
+            assert!(memory["spilled_bytes"].as_u64().unwrap() > 1 << 20, "{args}: {memory}");
+            // Seen at all; and no more than there may be.
+            assert!(peak > 4 << 20 && peak < BUDGET + ITSELF, "{args}: {peak} bytes");
+        }
+    }
+}
+
 #[test]
 fn lines_of_mapped_files_wait_where_they_are() {
     let dir = Dir::new();
