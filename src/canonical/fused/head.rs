@@ -24,8 +24,8 @@ pub(super) struct Head<'a> {
 }
 
 impl Fused {
-    /// The head, if it is one that most URLs have: a short name, and a slash. If `WELL` not only that,
-    /// but a canonical one; if not, letters may be in upper case, and there may be the scheme's port.
+    /// The head, if it is one that most URLs have: a short name, and a slash. Unless `WELL`, letters
+    /// may be in upper case, and there may be the scheme's own port: rarer, and so compiled apart.
     #[inline(always)]
     pub(super) fn plain_head<'a, const WELL: bool>(
         &self,
@@ -133,8 +133,8 @@ impl Fused {
         Some(Head { https, is_canonical, name, has_upper, ends_well, host_end, rest, has_port })
     }
 
-    /// Writes the head in its canonical form, except for what of it stands in the `line` just so, up to
-    /// its path. Returns where that starts.
+    /// Writes the head in its canonical form, except for what of it stands in the line just so, up
+    /// to its path. Returns where that starts.
     #[inline(always)]
     pub(super) fn write_head(&self, head: &Head, out: &mut Vec<u8>) -> usize {
         if head.is_canonical {

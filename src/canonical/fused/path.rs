@@ -240,8 +240,8 @@ impl Fused {
         Some(())
     }
 
-    /// Takes session ids among the parameters of the segment `out[segment..]` away. Says whether there
-    /// were any.
+    /// Takes session ids among the parameters of the segment `out[segment..]` away. Says whether
+    /// there were any.
     fn drop_sessions(&self, out: &mut Vec<u8>, segment: usize) -> bool {
         let Some(first) = memchr::memchr(b';', &out[segment..]) else { return false };
         let (mut read, mut written) = (segment + first, segment + first);

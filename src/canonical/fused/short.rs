@@ -24,7 +24,7 @@ struct Short<'a> {
 
 /// What stays of a query of `N` pieces.
 struct Order<const N: usize> {
-    /// Where the pieces start, and where their names and they end, from the first byte of the query on.
+    /// Where the pieces start, and where their names and they end, from the query's first byte on.
     pieces: [[u8; 3]; N],
     /// The pieces, those that stay before all others, in their order.
     order: [u64; N],
@@ -34,7 +34,7 @@ struct Order<const N: usize> {
 }
 
 impl<'a> Short<'a> {
-    /// The query whose `?` is `line[mark_at]`, where no byte of it needs a look and no piece is empty.
+    /// The query whose `?` is `line[mark_at]`, if no byte of it needs a look and no piece is empty.
     #[inline(always)]
     fn at(url: Marked<'a>, mark_at: usize) -> Option<Short<'a>> {
         let Marked { line, marks } = url;
