@@ -1,6 +1,6 @@
 //! How fast canonical URLs get their fingerprint, against the other hashes that were at hand.
 //!
-//! - `nh-128`: ours: two rows of NH.
+//! - `clnh-128`: ours: two rows of CLNH.
 //! - `sip13-128`: what it was chosen over; no proof, but years of analysis.
 //! - `sip24-128`: the same with the full number of rounds.
 //! - `sip13-64`: what the standard library has. 64 bits are too few for an identity: 10¹⁰ URLs
@@ -66,9 +66,9 @@ fn bytewise(mut hasher: impl sip128::Hasher128 + std::hash::Hasher, input: &[u8]
 
 fn hashes(c: &mut Criterion) {
     let key = FingerprintKey::from_bytes(corpus::KEY);
-    // Its definition, word by word, is checked against it in `src/fingerprint.rs`.
+    // Its definition, bit by bit, is checked against it in `src/fingerprint.rs`.
     let again = FingerprintKey::from_bytes(key.to_bytes());
-    bench(c, "nh-128", |input| key.fingerprint(input).0, |input| again.fingerprint(input).0);
+    bench(c, "clnh-128", |input| key.fingerprint(input).0, |input| again.fingerprint(input).0);
     let sip13 = |input: &[u8]| {
         let mut hasher = sip128::SipHasher13::new_with_key(&corpus::KEY);
         hasher.write(input);

@@ -1,29 +1,28 @@
 //! HOT: once per canonical URL. 128 bits that stand for it.
 //!
 //! ```text
-//! URL     | block of 256 bytes | block | … | rest, 0 to 255 bytes, zeros up to a pair |
-//!            NH, two rows        NH          NH, two rows: A₀ and A₁, 128 bits each
-//!              \___ polynomial ___/           |
+//! URL     | block of 256 bytes | block | … | rest, 0 to 255 bytes, zeros up to a pair of words |
+//!            CLNH, two rows      CLNH        CLNH, two rows: A₀ and A₁, 128 bits each
+//!              \___ polynomial ___/             |
 //!                  Y (none in URLs of up to 255 bytes)
-//! halfᵣ   = top 64 bits of  k + k·Aᵣ.low + k·Aᵣ.high + k·length (+ k·Y.low + k·Y.high)  mod 2¹²⁸
+//! halfᵣ   = Aᵣ, the length and Y, multiplied by keys in GF(2⁶⁴), 64 bits
 //! result  = half₀ and half₁, mixed
-//! NH      = Σ (word₂ᵢ + key₂ᵢ)(word₂ᵢ₊₁ + key₂ᵢ₊₁) mod 2¹²⁸, a pair of 64-bit words at a time;
-//!           the second row has the keys of the first, one pair further on
 //! ```
 //!
-//! Price: two multiplications for 16 bytes, fifteen at the end; no dependency between the pairs.
-//! Guard: `benches/fingerprint.rs`, where it is measured beside SipHash, which it was chosen over,
-//! and others. Twin: the definition above, word by word, in the test below.
+//! Rows and halves: `products.rs`. Price: there, and three multiplications. Guard:
+//! `benches/fingerprint.rs`, where it is measured beside SipHash, which it was chosen over, and
+//! others. Twin: the definition above, bit by bit, in the test below.
+
+#[allow(unsafe_code)]
+mod products;
 
 use std::hash::Hasher as _;
 
+use products::{Keys, Products, Rest, words};
 use siphasher::sip128::{Hasher128 as _, SipHasher13};
 
-/// Bytes that one NH takes; what is left over is treated as a last, shorter block.
+/// Bytes that one CLNH takes; what is left over is treated as a last, shorter block.
 const BLOCK: usize = 256;
-
-/// Words of key for NH: one for each word of a block, and a pair for the second row.
-const NH_WORDS: usize = BLOCK / 8 + 2;
 
 /// The prime 2¹²⁷ - 1.
 const PRIME: u128 = u128::MAX >> 1;
@@ -41,13 +40,12 @@ pub struct FingerprintKey {
 /// The numbers that a fingerprint is computed with, all from the secret by SipHash-1-3-128.
 #[derive(Clone)]
 struct Schedule {
-    nh: [u64; NH_WORDS],
-    /// For each row: the constant, and the factors of A low, A high, the length, Y low, Y high.
-    last: [[u128; 6]; 2],
+    keys: Keys,
     /// Where the polynomial is evaluated: below [`PRIME`].
     point: u128,
     /// Odd.
     mixer: u128,
+    products: Products,
 }
 
 impl Schedule {
@@ -59,12 +57,12 @@ impl Schedule {
             number += 1;
             hasher.finish128().as_u128()
         };
-        Schedule {
-            nh: std::array::from_fn(|_| next() as u64),
-            last: std::array::from_fn(|_| std::array::from_fn(|_| next())),
-            point: next() % PRIME,
-            mixer: next() | 1,
-        }
+        let words: [u64; BLOCK / 8 + 2] = std::array::from_fn(|_| next() as u64);
+        let rows = std::array::from_fn(|row| std::array::from_fn(|at| words[at + 2 * row]));
+        let mut pairs = || std::array::from_fn(|_| std::array::from_fn(|_| next() as u64));
+        let keys = Keys { rows, sums: pairs(), length: pairs(), polynomial: pairs() };
+        let (point, mixer) = (next() % PRIME, next() | 1);
+        Schedule { keys, point, mixer, products: Products::fastest() }
     }
 }
 
@@ -94,77 +92,27 @@ impl FingerprintKey {
     /// The fingerprint of `bytes` under this key.
     #[inline]
     pub fn fingerprint(&self, bytes: &[u8]) -> Fingerprint {
-        let schedule = &*self.schedule;
-        let (rest, polynomial) = if bytes.len() < BLOCK {
-            (bytes, 0)
+        let Schedule { keys, mixer, products, .. } = &*self.schedule;
+        let (text, length) = (bytes, bytes.len());
+        let [first, second] = if length < BLOCK {
+            products.halves(keys, Rest { text, length, polynomial: None })
         } else {
-            let (blocks, rest) = bytes.as_chunks::<BLOCK>();
-            (rest, schedule.polynomial(blocks))
+            let (blocks, text) = bytes.as_chunks::<BLOCK>();
+            let polynomial = words(self.schedule.polynomial(blocks));
+            products.halves(keys, Rest { text, length, polynomial: Some(&polynomial) })
         };
-        let sums = schedule.nh(rest);
-        let mut halves = [0u64; 2];
-        for (row, half) in halves.iter_mut().enumerate() {
-            let [constant, low, high, length, y_low, y_high] = schedule.last[row];
-            let mut sum = constant
-                .wrapping_add(low.wrapping_mul(u128::from(sums[row] as u64)))
-                .wrapping_add(high.wrapping_mul(sums[row] >> 64))
-                .wrapping_add(length.wrapping_mul(bytes.len() as u128));
-            if bytes.len() >= BLOCK {
-                sum = sum
-                    .wrapping_add(y_low.wrapping_mul(u128::from(polynomial as u64)))
-                    .wrapping_add(y_high.wrapping_mul(polynomial >> 64));
-            }
-            *half = (sum >> 64) as u64;
-        }
-        Fingerprint(mix(u128::from(halves[0]) << 64 | u128::from(halves[1]), schedule.mixer))
+        Fingerprint(mix(u128::from(first) << 64 | u128::from(second), *mixer))
     }
 }
 
 impl Schedule {
-    /// Both rows of NH over `text`, of at most [`BLOCK`] bytes.
-    #[inline(always)]
-    fn nh(&self, text: &[u8]) -> [u128; 2] {
-        let (pairs, rest) = text.as_chunks::<16>();
-        let mut sums = [0u128; 2];
-        let mut add = |pair: u128, keys: &[u64; 4]| {
-            let (low, high) = (pair as u64, (pair >> 64) as u64);
-            for (row, sum) in sums.iter_mut().enumerate() {
-                let a = u128::from(low.wrapping_add(keys[2 * row]));
-                let b = u128::from(high.wrapping_add(keys[2 * row + 1]));
-                *sum = sum.wrapping_add(a * b);
-            }
-        };
-        let mut keys = &self.nh[..];
-        for pair in pairs {
-            let (now, _) = keys.split_first_chunk::<4>().expect("a block has no more pairs");
-            add(u128::from_le_bytes(*pair), now);
-            keys = &keys[2..];
-        }
-        if !rest.is_empty() {
-            let last = match text.last_chunk::<16>() {
-                // The bytes before were taken already, and are shifted out.
-                Some(last) => u128::from_le_bytes(*last) >> (8 * (16 - rest.len())),
-                None => {
-                    let mut last = [0; 16];
-                    last[..rest.len()].copy_from_slice(rest);
-                    u128::from_le_bytes(last)
-                }
-            };
-            let (now, _) = keys.split_first_chunk::<4>().expect("a block has no more pairs");
-            add(last, now);
-        }
-        sums
-    }
-
-    /// The polynomial whose coefficients are the halves of the sums of `blocks`.
+    /// The polynomial whose coefficients are the words of the rows of `blocks`.
     #[inline(never)]
     fn polynomial(&self, blocks: &[[u8; BLOCK]]) -> u128 {
         let mut value = 1;
         for block in blocks {
-            for sum in self.nh(block) {
-                for half in [sum as u64, (sum >> 64) as u64] {
-                    value = reduce(multiply(value, self.point) + u128::from(half));
-                }
+            for word in self.products.sums(&self.keys, block).into_iter().flat_map(words) {
+                value = reduce(multiply(value, self.point) + u128::from(word));
             }
         }
         value
@@ -211,19 +159,22 @@ impl std::fmt::Debug for FingerprintKey {
     }
 }
 
-/// The identity of a canonical URL: two rows of NH, each hashed to 64 bits, keyed per job.
+/// The identity of a canonical URL: two rows of CLNH, each hashed to 64 bits, keyed per job.
 ///
 /// - It stands for the URL: two URLs with one fingerprint would count as one. For two different
 ///   URLs that do not depend on the key the chance is at most 2⁻¹²⁶ (2⁻¹²⁶ + 2⁻¹¹³ if one is longer
 ///   than 255 bytes and none than 1 MiB). Any two of 10¹⁰ URLs collide with a chance of at most
 ///   5·10¹⁹ · 2⁻¹²⁶ = 6e-19; if all were long, 5e-15.
-/// - Why: NH with two rows that share their key shifted by a pair gives two different texts of one
-///   length the same sums with a chance of at most 2⁻¹²⁸ (Black, Halevi, Krawczyk, Krovetz and
-///   Rogaway: *UMAC: Fast and Secure Message Authentication*, CRYPTO 1999, theorems 2 and 3); the
-///   last step is the multilinear hash of Lemire and Kaser (*Strongly Universal String Hashing is
-///   Fast*, 2014), 2⁻⁶⁴ for each row; a polynomial of degree `n` over a prime field of 2¹²⁷ - 1
-///   elements has at most `n` zeros, four for each block. All are theorems; the only assumption is
-///   that SipHash-1-3, which makes the key's numbers from 16 bytes, is a pseudo-random function.
+/// - Why: CLNH gives two different texts of one length the same sum with a chance of at most 2⁻⁶⁴
+///   (Lemire and Kaser: *Faster 64-bit universal hashing using carry-less multiplications*, 2016,
+///   lemma 1). Two rows do so with at most 2⁻¹²⁸, by the argument of Black, Halevi, Krawczyk, Krovetz
+///   and Rogaway (*UMAC: Fast and Secure Message Authentication*, CRYPTO 1999, theorem 3): behind
+///   the last pair in which the texts differ, all cancels out, so of that pair's keys in the
+///   second row, one further on, nothing of the first depends on. The last step is a multilinear
+///   hash over a field of 2⁶⁴ elements, 2⁻⁶⁴ for each row; a polynomial of degree `n` over a prime
+///   field of 2¹²⁷ - 1 elements has at most `n` zeros, four for each block. All are theorems; the
+///   only assumption is that SipHash-1-3, which makes the key's numbers from 16 bytes, is a
+///   pseudo-random function.
 /// - The lists are written by strangers, so the key is secret: without it, and without seeing
 ///   fingerprints, nobody can prepare two URLs that collide. Fast hashes without a proof have
 ///   published collisions for every seed.
@@ -254,23 +205,37 @@ mod tests {
         add(product, c % PRIME)
     }
 
+    /// `a · b` as polynomials over GF(2), bit by bit.
+    fn carry_less(a: u64, b: u64) -> u128 {
+        (0..64).filter(|bit| b >> bit & 1 == 1).fold(0, |sum, bit| sum ^ u128::from(a) << bit)
+    }
+
+    /// `value` modulo x⁶⁴ + x⁴ + x³ + x + 1, bit by bit.
+    fn in_field(value: u128) -> u64 {
+        let folded = (64..128).rev().fold(value, |value, bit| match value >> bit & 1 {
+            0 => value,
+            _ => value ^ (1 << 64 | 0b11011) << (bit - 64),
+        });
+        folded as u64
+    }
+
     /// The definition at the top of this file.
     fn twin(secret: &[u8; 16], text: &[u8]) -> u128 {
-        let draw = |number: u64| {
+        let draw = |number: usize| {
             let mut hasher = SipHasher13::new_with_key(secret);
-            hasher.write(&number.to_le_bytes());
+            hasher.write(&(number as u64).to_le_bytes());
             hasher.finish128().as_u128()
         };
-        let nh = |row: usize, block: &[u8]| {
+        let key = |number: usize| draw(number) as u64;
+        let clnh = |row: usize, block: &[u8]| {
             let mut padded = block.to_vec();
             padded.resize(block.len().next_multiple_of(16), 0);
-            padded.chunks(8).enumerate().fold((0u128, 0u128), |(sum, left), (number, word)| {
-                let word = u64::from_le_bytes(word.try_into().unwrap());
-                let keyed = word.wrapping_add(draw((number + 2 * row) as u64) as u64);
-                match number % 2 {
-                    0 => (sum, u128::from(keyed)),
-                    _ => (sum.wrapping_add(left * u128::from(keyed)), 0),
-                }
+            padded.chunks(16).enumerate().fold(0, |sum, (pair, bytes)| {
+                let word = |half: usize| {
+                    let word = bytes[8 * half..8 * half + 8].try_into().unwrap();
+                    u64::from_le_bytes(word) ^ key(2 * pair + half + 2 * row)
+                };
+                sum ^ carry_less(word(0), word(1))
             })
         };
         let whole = text.len() / BLOCK * BLOCK;
@@ -278,23 +243,23 @@ mod tests {
         let mut y = 1;
         for block in text[..whole].chunks(BLOCK) {
             for row in 0..2 {
-                let (sum, _) = nh(row, block);
-                y = multiply_slowly(y, point, u128::from(sum as u64));
-                y = multiply_slowly(y, point, sum >> 64);
+                for word in words(clnh(row, block)) {
+                    y = multiply_slowly(y, point, u128::from(word));
+                }
             }
         }
         let half = |row: usize| {
-            let (sum, _) = nh(row, &text[whole..]);
-            let factors = [1, u128::from(sum as u64), sum >> 64, text.len() as u128];
-            let more = if whole > 0 { [u128::from(y as u64), y >> 64] } else { [0; 2] };
-            let all = factors.into_iter().chain(more).enumerate();
-            let sum = all.fold(0u128, |all, (number, factor)| {
-                let key = draw((34 + 6 * row + number) as u64);
-                all.wrapping_add(key.wrapping_mul(factor))
-            });
-            sum >> 64
+            let first = 34 + 2 * row;
+            let [low, high] = words(clnh(row, &text[whole..]));
+            let mut terms = vec![(low, first), (high, first + 1)];
+            terms.extend([(text.len() as u64, first + 4), (1, first + 5)]);
+            if whole > 0 {
+                let [low, high] = words(y);
+                terms.extend([(low, first + 8), (high, first + 9)]);
+            }
+            terms.into_iter().fold(0, |sum, (word, at)| sum ^ in_field(carry_less(word, key(at))))
         };
-        let value = half(0) << 64 | half(1);
+        let value = u128::from(half(0)) << 64 | u128::from(half(1));
         let value = (value ^ value >> 67).wrapping_mul(draw(34 + 12 + 1) | 1);
         value ^ value >> 71
     }

@@ -4,7 +4,7 @@
 //! file    = header record*
 //! header  = magic version key digest count checksum
 //! magic   = "undust-seen\n"                      12 bytes
-//! version = u32                                   2
+//! version = u32                                   3
 //! key     = 16 bytes                              the fingerprint key: keep the file to yourself
 //! digest  = 16 bytes                              the profile's digest, as hexadecimal digits
 //! count   = u64                                   number of records
@@ -32,7 +32,7 @@ use crate::error::{Error, Result};
 use crate::fingerprint::{Fingerprint, FingerprintKey};
 
 const MAGIC: &[u8; 12] = b"undust-seen\n";
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 const HEADER_BYTES: usize = 12 + 4 + 16 + 16 + 8 + 8;
 
 /// What a seen file says of itself.

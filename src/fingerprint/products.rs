@@ -1,0 +1,461 @@
+//! HOT: once per canonical URL. Carry-less products: the two rows of CLNH, and the halves they make.
+//!
+//! ```text
+//! a ⊗ b         polynomials over GF(2), a bit for each coefficient: 64 bits by 64 are 127
+//! Aᵣ            (word₀ ⊕ key₀)⊗(word₁ ⊕ key₁) ⊕ (word₂ ⊕ key₂)⊗(word₃ ⊕ key₃) ⊕ …
+//!               the second row has the keys of the first, one pair further on
+//! halfᵣ         Aᵣ.low⊗k ⊕ Aᵣ.high⊗k ⊕ length⊗k ⊕ k (⊕ Y.low⊗k ⊕ Y.high⊗k)  mod x⁶⁴+x⁴+x³+x+1
+//! ```
+//!
+//! Price: with AVX-512, eight products at once for 64 bytes, and a branch only beyond 128; with
+//! PCLMULQDQ or PMULL, two products for 16 bytes; without, 25 multiplications for each product, some
+//! twelve times as long in all. Guard: `benches/fingerprint.rs`. Twin: [`Products::Portable`]; the
+//! test below compares all that the machine has, and that of `fingerprint.rs` the definition, bit by
+//! bit.
+//!
+//! Unsafe: calls of functions that are compiled for instructions that not every processor has, where
+//! it was asked before; and loads of vectors, each from an array of its length.
+
+use super::BLOCK;
+
+/// The keys of the two rows, and of their halves.
+#[derive(Clone, Debug)]
+#[repr(align(64))]
+pub(super) struct Keys {
+    /// For each row, one for each word of a block. The second row's are the first row's from the
+    /// second pair on, and another pair.
+    pub(super) rows: [[u64; BLOCK / 8]; 2],
+    /// For each row, the factors of A low and A high.
+    pub(super) sums: [[u64; 2]; 2],
+    /// For each row, the factor of the length, and the constant.
+    pub(super) length: [[u64; 2]; 2],
+    /// For each row, the factors of Y low and Y high.
+    pub(super) polynomial: [[u64; 2]; 2],
+}
+
+/// What multiplies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Products {
+    #[cfg(target_arch = "x86_64")]
+    Avx512,
+    #[cfg(target_arch = "x86_64")]
+    Pclmulqdq,
+    #[cfg(target_arch = "aarch64")]
+    Pmull,
+    Portable,
+}
+
+/// What ends a URL, or all of it: less than a block.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Rest<'a> {
+    pub(super) text: &'a [u8],
+    /// Bytes of the URL.
+    pub(super) length: usize,
+    /// Y low and high, if the URL has a block.
+    pub(super) polynomial: Option<&'a [u64; 2]>,
+}
+
+impl Products {
+    /// The fastest that the machine has.
+    pub(super) fn fastest() -> Products {
+        *Self::all().last().expect("there is always one")
+    }
+
+    /// All that the machine has, the fastest last.
+    fn all() -> Vec<Products> {
+        let mut all = vec![Products::Portable];
+        #[cfg(target_arch = "x86_64")]
+        if is_x86_feature_detected!("pclmulqdq") && is_x86_feature_detected!("sse4.1") {
+            all.push(Products::Pclmulqdq);
+            if is_x86_feature_detected!("bmi2")
+                && is_x86_feature_detected!("avx512f")
+                && is_x86_feature_detected!("avx512bw")
+                && is_x86_feature_detected!("avx512vl")
+                && is_x86_feature_detected!("vpclmulqdq")
+            {
+                all.push(Products::Avx512);
+            }
+        }
+        #[cfg(target_arch = "aarch64")]
+        if std::arch::is_aarch64_feature_detected!("aes")
+            && std::arch::is_aarch64_feature_detected!("pmull")
+        {
+            all.push(Products::Pmull);
+        }
+        all
+    }
+
+    /// The two halves for the `rest` of a URL.
+    #[inline(always)]
+    pub(super) fn halves(self, keys: &Keys, rest: Rest) -> [u64; 2] {
+        match self {
+            // SAFETY: this variant is only made where the machine has these features.
+            #[cfg(target_arch = "x86_64")]
+            Products::Avx512 => unsafe { x86::halves_avx512(keys, rest) },
+            // SAFETY: this variant is only made where the machine has these features.
+            #[cfg(target_arch = "x86_64")]
+            Products::Pclmulqdq => unsafe { x86::halves_pclmulqdq(keys, rest) },
+            // SAFETY: this variant is only made where the machine has these features.
+            #[cfg(target_arch = "aarch64")]
+            Products::Pmull => unsafe { arm::halves_pmull(keys, rest) },
+            Products::Portable => halves(keys, sums(keys, rest.text, multiply), rest, multiply),
+        }
+    }
+
+    /// Both rows of a block.
+    pub(super) fn sums(self, keys: &Keys, block: &[u8; BLOCK]) -> [u128; 2] {
+        match self {
+            // SAFETY: this variant is only made where the machine has these features.
+            #[cfg(target_arch = "x86_64")]
+            Products::Avx512 => unsafe { x86::sums_avx512(keys, block) },
+            // SAFETY: this variant is only made where the machine has these features.
+            #[cfg(target_arch = "x86_64")]
+            Products::Pclmulqdq => unsafe { x86::sums_pclmulqdq(keys, block) },
+            // SAFETY: this variant is only made where the machine has these features.
+            #[cfg(target_arch = "aarch64")]
+            Products::Pmull => unsafe { arm::sums_pmull(keys, block) },
+            Products::Portable => sums(keys, block, multiply),
+        }
+    }
+}
+
+/// Both rows of `text`, by this product of two words.
+#[inline(always)]
+fn sums(keys: &Keys, text: &[u8], multiply: impl Fn(u64, u64) -> u128) -> [u128; 2] {
+    let (pairs, rest) = text.as_chunks::<16>();
+    let mut sums = [0; 2];
+    let mut add = |number: usize, pair: u128| {
+        let (low, high) = (pair as u64, (pair >> 64) as u64);
+        for (sum, row) in sums.iter_mut().zip(&keys.rows) {
+            *sum ^= multiply(low ^ row[2 * number], high ^ row[2 * number + 1]);
+        }
+    };
+    for (number, pair) in pairs.iter().enumerate() {
+        add(number, u128::from_le_bytes(*pair));
+    }
+    if !rest.is_empty() {
+        add(pairs.len(), last_pair(text, rest));
+    }
+    sums
+}
+
+/// The words of `rest`, less than 16 bytes, which `text` ends with; zeros behind.
+#[inline(always)]
+fn last_pair(text: &[u8], rest: &[u8]) -> u128 {
+    match text.last_chunk() {
+        // The bytes before are shifted out.
+        Some(last) => u128::from_le_bytes(*last) >> (8 * (16 - rest.len())),
+        None => {
+            let mut last = [0; 16];
+            last[..rest.len()].copy_from_slice(rest);
+            u128::from_le_bytes(last)
+        }
+    }
+}
+
+/// The two halves for the `rest` of a URL, whose rows are `sums`, by this product of two words.
+#[inline(always)]
+fn halves(
+    keys: &Keys,
+    sums: [u128; 2],
+    rest: Rest,
+    multiply: impl Fn(u64, u64) -> u128,
+) -> [u64; 2] {
+    let dot =
+        |words: [u64; 2], keys: [u64; 2]| multiply(words[0], keys[0]) ^ multiply(words[1], keys[1]);
+    std::array::from_fn(|row| {
+        let mut all =
+            dot(words(sums[row]), keys.sums[row]) ^ dot([rest.length as u64, 1], keys.length[row]);
+        if let Some(polynomial) = rest.polynomial {
+            all ^= dot(*polynomial, keys.polynomial[row]);
+        }
+        reduce(all)
+    })
+}
+
+/// `value` modulo x⁶⁴ + x⁴ + x³ + x + 1.
+#[inline(always)]
+fn reduce(value: u128) -> u64 {
+    // What is above folds down to at most four bits above, and those once more.
+    let fold = |value: u128| {
+        let above = value >> 64;
+        above << 4 ^ above << 3 ^ above << 1 ^ above
+    };
+    let once = fold(value);
+    (value ^ once ^ fold(once)) as u64
+}
+
+/// The words of `value`, the lower first.
+#[inline(always)]
+pub(super) fn words(value: u128) -> [u64; 2] {
+    [value as u64, (value >> 64) as u64]
+}
+
+/// `a ⊗ b` on any machine, in the same time for all words.
+fn multiply(a: u64, b: u64) -> u128 {
+    /// Every fifth bit. As numbers, words of such bits have sums of at most 13 bits at each place of
+    /// their product, which the four zeros above hold; the lowest of the five is the sum in GF(2).
+    const FIFTHS: u128 = {
+        let (mut bits, mut at) = (0, 0);
+        while at < 128 {
+            bits |= 1 << at;
+            at += 5;
+        }
+        bits
+    };
+    let part = |word: u64, from: usize| u128::from(word) & FIFTHS << from;
+    let mut product = 0;
+    for from in 0..5 {
+        let product_of = |first: usize| part(a, first) * part(b, (from + 5 - first) % 5);
+        let sum = (0..5).fold(0, |sum, first| sum ^ product_of(first));
+        product |= sum & FIFTHS << from;
+    }
+    product
+}
+
+#[cfg(target_arch = "x86_64")]
+mod x86 {
+    use std::arch::x86_64::*;
+
+    use super::{BLOCK, Keys, Rest, last_pair, words};
+
+    #[target_feature(enable = "bmi2,avx512f,avx512bw,avx512vl,vpclmulqdq")]
+    pub(super) fn sums_avx512(keys: &Keys, block: &[u8; BLOCK]) -> [u128; 2] {
+        let rows = rows_avx512(keys, block);
+        [_mm256_castsi256_si128(rows), _mm256_extracti128_si256::<1>(rows)].map(|row| number(row))
+    }
+
+    #[target_feature(enable = "pclmulqdq,sse4.1")]
+    pub(super) fn sums_pclmulqdq(keys: &Keys, block: &[u8; BLOCK]) -> [u128; 2] {
+        rows_pclmulqdq(keys, block).map(|row| number(row))
+    }
+
+    #[target_feature(enable = "bmi2,avx512f,avx512bw,avx512vl,vpclmulqdq")]
+    pub(super) fn halves_avx512(keys: &Keys, rest: Rest) -> [u64; 2] {
+        let dot = |words: __m256i, keys: &[[u64; 2]; 2]| {
+            let keys = load_256(keys);
+            let low = _mm256_clmulepi64_epi128::<0x00>(words, keys);
+            _mm256_xor_si256(low, _mm256_clmulepi64_epi128::<0x11>(words, keys))
+        };
+        let twice = |words: [u64; 2]| _mm256_broadcastsi128_si256(vector(words));
+        let length = dot(twice([rest.length as u64, 1]), &keys.length);
+        let mut all = _mm256_xor_si256(dot(rows_avx512(keys, rest.text), &keys.sums), length);
+        if let Some(polynomial) = rest.polynomial {
+            all = _mm256_xor_si256(all, dot(twice(*polynomial), &keys.polynomial));
+        }
+        // What is above 64 bits folds down to at most four bits above, and those once more.
+        let tail = _mm256_set1_epi64x(0b11011);
+        let once = _mm256_clmulepi64_epi128::<0x01>(all, tail);
+        let again = _mm256_clmulepi64_epi128::<0x01>(once, tail);
+        let all = _mm256_xor_si256(all, _mm256_xor_si256(once, again));
+        [_mm256_castsi256_si128(all), _mm256_extracti128_si256::<1>(all)]
+            .map(|half| _mm_cvtsi128_si64(half) as u64)
+    }
+
+    #[target_feature(enable = "pclmulqdq,sse4.1")]
+    pub(super) fn halves_pclmulqdq(keys: &Keys, rest: Rest) -> [u64; 2] {
+        halves(keys, rows_pclmulqdq(keys, rest.text), rest)
+    }
+
+    /// Both rows of `text`, one behind the other; 64 bytes at once.
+    #[inline]
+    #[target_feature(enable = "bmi2,avx512f,avx512bw,avx512vl,vpclmulqdq")]
+    fn rows_avx512(keys: &Keys, text: &[u8]) -> __m256i {
+        let mut rows = [_mm512_setzero_si512(); 2];
+        // What `text` starts with, up to 64 bytes: those of this `number`. There are bits for the
+        // words of its pairs.
+        let mut add = |number: usize, text: &[u8], there: u32| {
+            let bytes = load_up_to_512(text);
+            for (row, words) in rows.iter_mut().zip(&keys.rows) {
+                let (words, _) = words.as_chunks();
+                let keyed =
+                    _mm512_maskz_xor_epi64(there as __mmask8, bytes, load_512(&words[number]));
+                // The upper word of each pair by the lower.
+                let products = _mm512_clmulepi64_epi128::<0x01>(keyed, keyed);
+                *row = _mm512_xor_si512(*row, products);
+            }
+        };
+        let words = _bzhi_u32(u32::MAX, 2 * text.len().div_ceil(16) as u32);
+        add(0, text, words);
+        // Bet: a text is no longer than 128 bytes. No branch tells whether it is longer than 64.
+        add(1, &text[text.len().min(64)..], words >> 8);
+        if text.len() > 128 {
+            add(2, &text[128..], words >> 16);
+            add(3, &text[text.len().min(192)..], words >> 24);
+        }
+        let [first, second] = rows;
+        let low = _mm512_shuffle_i64x2::<0b01_00_01_00>(first, second);
+        let high = _mm512_shuffle_i64x2::<0b11_10_11_10>(first, second);
+        // Two quarters of the first row, then of the second.
+        let quarters = _mm512_xor_si512(low, high);
+        let others = _mm512_shuffle_i64x2::<0b10_11_00_01>(quarters, quarters);
+        let rows = _mm512_xor_si512(quarters, others);
+        _mm512_castsi512_si256(_mm512_shuffle_i64x2::<0b00_00_10_00>(rows, rows))
+    }
+
+    /// Both rows of `text`, 16 bytes at once.
+    #[inline]
+    #[target_feature(enable = "pclmulqdq,sse4.1")]
+    fn rows_pclmulqdq(keys: &Keys, text: &[u8]) -> [__m128i; 2] {
+        let mut rows = [_mm_setzero_si128(); 2];
+        let mut add = |number: usize, pair: __m128i| {
+            for (row, words) in rows.iter_mut().zip(&keys.rows) {
+                let (words, _) = words.as_chunks();
+                let keyed = _mm_xor_si128(pair, load_words(&words[number]));
+                *row = _mm_xor_si128(*row, _mm_clmulepi64_si128::<0x01>(keyed, keyed));
+            }
+        };
+        let (pairs, rest) = text.as_chunks::<16>();
+        for (number, pair) in pairs.iter().enumerate() {
+            add(number, load(pair));
+        }
+        if !rest.is_empty() {
+            add(pairs.len(), vector(words(last_pair(text, rest))));
+        }
+        rows
+    }
+
+    /// The two halves of a URL whose rest has these rows.
+    #[inline]
+    #[target_feature(enable = "pclmulqdq,sse4.1")]
+    fn halves(keys: &Keys, rows: [__m128i; 2], rest: Rest) -> [u64; 2] {
+        let dot = |words: __m128i, keys: &[u64; 2]| {
+            let keys = load_words(keys);
+            let low = _mm_clmulepi64_si128::<0x00>(words, keys);
+            _mm_xor_si128(low, _mm_clmulepi64_si128::<0x11>(words, keys))
+        };
+        let length = vector([rest.length as u64, 1]);
+        let tail = vector([0b11011, 0]);
+        std::array::from_fn(|row| {
+            let length = dot(length, &keys.length[row]);
+            let mut all = _mm_xor_si128(dot(rows[row], &keys.sums[row]), length);
+            if let Some(polynomial) = rest.polynomial {
+                let polynomial = dot(vector(*polynomial), &keys.polynomial[row]);
+                all = _mm_xor_si128(all, polynomial);
+            }
+            // What is above 64 bits folds down to at most four bits above, and those once more.
+            let once = _mm_clmulepi64_si128::<0x01>(all, tail);
+            let again = _mm_clmulepi64_si128::<0x01>(once, tail);
+            _mm_cvtsi128_si64(_mm_xor_si128(all, _mm_xor_si128(once, again))) as u64
+        })
+    }
+
+    /// 16 bytes.
+    #[inline]
+    #[target_feature(enable = "sse2")]
+    fn load(bytes: &[u8; 16]) -> __m128i {
+        // SAFETY: the reference says that there are 16 bytes to read; they need no alignment.
+        unsafe { _mm_loadu_si128(bytes.as_ptr().cast()) }
+    }
+
+    /// Two words, the first the lower.
+    #[inline]
+    #[target_feature(enable = "sse2")]
+    fn load_words(words: &[u64; 2]) -> __m128i {
+        // SAFETY: the reference says that there are 16 bytes to read; they need no alignment.
+        unsafe { _mm_loadu_si128(words.as_ptr().cast()) }
+    }
+
+    /// Twice two words, the first the lowest.
+    #[inline]
+    #[target_feature(enable = "avx")]
+    fn load_256(words: &[[u64; 2]; 2]) -> __m256i {
+        // SAFETY: the reference says that there are 32 bytes to read; they need no alignment.
+        unsafe { _mm256_loadu_si256(words.as_ptr().cast()) }
+    }
+
+    /// Eight words, the first the lowest.
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    fn load_512(words: &[u64; 8]) -> __m512i {
+        // SAFETY: the reference says that there are 64 bytes to read; they need no alignment.
+        unsafe { _mm512_loadu_si512(words.as_ptr().cast()) }
+    }
+
+    /// The first 64 bytes of `text`, zeros where there are fewer.
+    #[inline]
+    #[target_feature(enable = "bmi2,avx512f,avx512bw")]
+    fn load_up_to_512(text: &[u8]) -> __m512i {
+        let there = _bzhi_u64(u64::MAX, text.len().min(64) as u32);
+        // SAFETY: the mask has bits only for bytes of the text; no others are read.
+        unsafe { _mm512_maskz_loadu_epi8(there, text.as_ptr().cast()) }
+    }
+
+    /// The vector of two words, the first the lower.
+    #[inline]
+    #[target_feature(enable = "sse4.1")]
+    fn vector([low, high]: [u64; 2]) -> __m128i {
+        _mm_set_epi64x(high as i64, low as i64)
+    }
+
+    /// The number that a vector is.
+    #[inline]
+    #[target_feature(enable = "sse4.1")]
+    fn number(vector: __m128i) -> u128 {
+        let [low, high] = [_mm_cvtsi128_si64(vector), _mm_extract_epi64::<1>(vector)];
+        u128::from(high as u64) << 64 | u128::from(low as u64)
+    }
+}
+
+#[cfg(target_arch = "aarch64")]
+mod arm {
+    use std::arch::aarch64::vmull_p64;
+
+    use super::{BLOCK, Keys, Rest, halves, sums};
+
+    #[target_feature(enable = "neon,aes")]
+    pub(super) fn sums_pmull(keys: &Keys, block: &[u8; BLOCK]) -> [u128; 2] {
+        sums(keys, block, |a, b| vmull_p64(a, b))
+    }
+
+    #[target_feature(enable = "neon,aes")]
+    pub(super) fn halves_pmull(keys: &Keys, rest: Rest) -> [u64; 2] {
+        halves(keys, sums(keys, rest.text, |a, b| vmull_p64(a, b)), rest, |a, b| vmull_p64(a, b))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn multiplies_as_by_hand() {
+        let by_hand = |a: u64, b: u64| {
+            (0..64).filter(|bit| b >> bit & 1 == 1).fold(0, |sum, bit| sum ^ u128::from(a) << bit)
+        };
+        let mut word = 1u64;
+        for _ in 0..1000 {
+            let a = word;
+            word = word.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(23) ^ 0xff51;
+            assert_eq!(multiply(a, word), by_hand(a, word), "{a:x} {word:x}");
+        }
+        for (a, b) in [(0, 0), (1, u64::MAX), (u64::MAX, u64::MAX), (1 << 63, 1 << 63)] {
+            assert_eq!(multiply(a, b), by_hand(a, b), "{a:x} {b:x}");
+        }
+    }
+
+    #[test]
+    fn all_that_the_machine_has_agree() {
+        let mut word = 7u64;
+        let mut next = || {
+            word = word.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29) ^ 0x1234_5678;
+            word
+        };
+        let mut pairs = || std::array::from_fn(|_| std::array::from_fn(|_| next()));
+        let (sums, length, polynomial) = (pairs(), pairs(), pairs());
+        let rows = std::array::from_fn(|_| std::array::from_fn(|_| next()));
+        let keys = Keys { rows, sums, length, polynomial };
+        let block: [u8; BLOCK] = std::array::from_fn(|_| (next() >> 32) as u8);
+        for products in Products::all() {
+            assert_eq!(products.sums(&keys, &block), Products::Portable.sums(&keys, &block));
+            for length in 0..BLOCK {
+                for polynomial in [None, Some(&[next(), next()])] {
+                    let text = &block[BLOCK - length..];
+                    let rest = Rest { text, length: next() as usize, polynomial };
+                    let expected = Products::Portable.halves(&keys, rest);
+                    assert_eq!(products.halves(&keys, rest), expected, "{products:?}, {rest:?}");
+                }
+            }
+        }
+    }
+}
