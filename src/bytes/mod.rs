@@ -1,5 +1,7 @@
 //! Plain work on bytes that knows no word of the field: lines, hexadecimal digits, safe display.
 
+#[allow(unsafe_code)]
+pub mod fetch;
 pub mod hex;
 pub mod lines;
 #[allow(unsafe_code)]

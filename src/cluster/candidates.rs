@@ -12,6 +12,7 @@ use super::seen::Seen;
 use super::set::ClusterSet;
 use super::sorted::Sorted;
 use super::spill::{Spill, fingerprint_of, halves};
+use crate::bytes::fetch::fetch;
 use crate::fingerprint::Fingerprint;
 
 /// Records that wait for the end of the input, because the set that would know them is full.
@@ -146,8 +147,7 @@ impl Candidates {
         gathered: &mut GatheredRecords,
     ) -> io::Result<()> {
         // They may have been scattered by another thread: all are on their way at once.
-        let touched = chunks.iter().fold(0, |sum, (scattered, _)| sum ^ scattered.touch(partition));
-        std::hint::black_box(touched);
+        chunks.iter().for_each(|(scattered, _)| scattered.fetch(partition));
         if self.looks.is_off {
             let mut spill = self.spill.appender(partition);
             for ((scattered, flags), first) in chunks.iter().zip(numbers) {
@@ -173,10 +173,10 @@ impl Candidates {
         // are few records of a partition in one chunk, so groups go over all chunks.
         let mut known = 0;
         for group in gathered.records.chunks(GROUP) {
-            let touched = group
-                .iter()
-                .fold(0, |sum, one| sum ^ table.touch(one.fingerprint) ^ recent[slot(one)] as u64);
-            std::hint::black_box(touched);
+            for one in group {
+                table.fetch(one.fingerprint);
+                fetch(&recent[slot(one)]);
+            }
             for one in group {
                 let latest = &mut recent[slot(one)];
                 let fingerprint = one.fingerprint;

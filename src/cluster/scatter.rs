@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::sync::atomic::{AtomicU8, Ordering};
 
+use crate::bytes::fetch::fetch_all;
 use crate::fingerprint::Fingerprint;
 
 pub(super) const PARTITION_BITS: u32 = 8;
@@ -74,15 +75,11 @@ impl Scattered {
         &self.fingerprints[self.range(partition)]
     }
 
-    /// Reads where the records of `partition` begin, so that those of many chunks are on their way
-    /// from memory at once.
+    /// Asks for the fingerprints of `partition`, so that those of some chunks are on their way from
+    /// memory at once.
     #[inline]
-    pub(super) fn touch(&self, partition: usize) -> u64 {
-        let range = self.range(partition);
-        let [first, last] = [range.start, range.end.saturating_sub(1)].map(|place| {
-            self.fingerprints.get(place).map_or(0, |fingerprint| fingerprint.0 as u64)
-        });
-        first ^ last ^ u64::from(self.records.get(range.start).copied().unwrap_or(0))
+    pub(super) fn fetch(&self, partition: usize) {
+        fetch_all(self.fingerprints(partition));
     }
 
     /// The number in the chunk of the record at `place`.

@@ -47,15 +47,15 @@ impl ClusterSet {
         let mut table = self.partition(partition);
         sorted.sort(partition, chunks.iter().map(|(scattered, _)| scattered));
         table.expect(sorted.records.len(), outlook);
-        // Bet: the table is not in the cache. A group's homes are fetched side by side first; they
-        // are near each other, so few pages are in use at a time.
-        for group in sorted.records.chunks(GROUP) {
-            let touched = group.iter().fold(0, |sum, one| sum ^ table.touch(one.fingerprint));
-            std::hint::black_box(touched);
-            for one in group {
-                if table.insert(one.fingerprint) {
-                    chunks[one.chunk as usize].1.set(one.place);
-                }
+        // Bet: the table is not in the cache, so homes are asked for before it is their turn.
+        let records = &sorted.records;
+        let (first, rest) = records.split_at(records.len().min(AHEAD));
+        first.iter().for_each(|one| table.fetch(one.fingerprint));
+        let mut ahead = rest.iter();
+        for one in records {
+            ahead.next().into_iter().for_each(|one| table.fetch(one.fingerprint));
+            if table.insert(one.fingerprint) {
+                chunks[one.chunk as usize].1.set(one.place);
             }
         }
     }
@@ -129,7 +129,11 @@ impl SortedRecords {
             (fingerprint.0 >> (u128::BITS - PARTITION_BITS - RUN_BITS)) as usize % (1 << RUN_BITS)
         };
         let mut next = [0; 1 << RUN_BITS];
+        // Bet: another thread has scattered them, and they are not in the cache.
+        let mut ahead = chunks.clone();
+        ahead.by_ref().take(CHUNKS_AHEAD).for_each(|scattered| scattered.fetch(partition));
         for scattered in chunks.clone() {
+            ahead.next().into_iter().for_each(|scattered| scattered.fetch(partition));
             for fingerprint in scattered.fingerprints(partition) {
                 next[run_of(*fingerprint)] += 1;
             }
@@ -150,8 +154,11 @@ impl SortedRecords {
     }
 }
 
-/// How many records are looked up at once.
-const GROUP: usize = 16;
+/// How many records ahead the home of one is asked for.
+const AHEAD: usize = 32;
+
+/// How many chunks ahead the fingerprints of one are asked for.
+const CHUNKS_AHEAD: usize = 2;
 
 #[cfg(test)]
 mod tests {

@@ -4,6 +4,7 @@
 //! Guard: `benches/cluster.rs`.
 
 use super::scatter::PARTITIONS;
+use crate::bytes::fetch::fetch;
 use crate::fingerprint::Fingerprint;
 
 /// What is still to come behind a batch.
@@ -76,13 +77,10 @@ impl Table {
         zero.into_iter().chain(self.slots.iter().copied().filter(|slot| *slot != EMPTY))
     }
 
-    /// Reads the home of `fingerprint`, so that a group of them is on its way from memory at once.
+    /// Asks for the home of `fingerprint`, so that those of some are on their way from memory at once.
     #[inline]
-    pub(super) fn touch(&self, fingerprint: Fingerprint) -> u64 {
-        match self.slots.get(home(fingerprint.0, self.homes)) {
-            Some(slot) => *slot as u64,
-            None => 0,
-        }
+    pub(super) fn fetch(&self, fingerprint: Fingerprint) {
+        self.slots.get(home(fingerprint.0, self.homes)).into_iter().for_each(fetch);
     }
 
     /// Makes room for as many of `records` fingerprints as are likely to be new, so that they find
