@@ -6,8 +6,10 @@ use std::sync::{Arc, LazyLock};
 
 use serde::Deserialize;
 
+use crate::bytes::first_word;
+
 pub(super) use table::Outlines;
-use table::{Condition, Shape, Table};
+use table::{Condition, Hosts, Shape, Table};
 
 /// Text of the built-in list of tracking parameters; every entry names its source.
 const PARAMS: &str = include_str!("../../data/params.toml");
@@ -60,7 +62,7 @@ enum Place {
 impl Entry {
     fn condition(self) -> Condition {
         Condition {
-            hosts: self.hosts,
+            hosts: Hosts::new(self.hosts),
             shape: self.shape,
             length: self.length,
             prefix: self.prefix,
@@ -113,9 +115,13 @@ impl ParamNames {
     }
 
     /// Is the parameter `name=value` on `host` one that does not matter?
-    #[inline]
     pub fn matches(&self, host: &[u8], name: &[u8], value: &[u8]) -> bool {
-        self.0.matches(host, name, value)
+        self.matches_word(first_word(name, 0, name.len()), host, name, value)
+    }
+
+    /// The same for a name whose [`first_word`] is `word`.
+    pub(super) fn matches_word(&self, word: u64, host: &[u8], name: &[u8], value: &[u8]) -> bool {
+        self.0.matches(word, host, name, value)
     }
 
     pub(super) fn describe(&self) -> String {
@@ -154,14 +160,18 @@ impl SessionNames {
     }
 
     /// Is the query parameter `name=value` a session id?
-    #[inline]
     pub fn matches_query(&self, name: &[u8], value: &[u8]) -> bool {
-        self.query.matches(b"", name, value)
+        self.matches_query_word(first_word(name, 0, name.len()), name, value)
+    }
+
+    /// The same for a name whose [`first_word`] is `word`.
+    pub(super) fn matches_query_word(&self, word: u64, name: &[u8], value: &[u8]) -> bool {
+        self.query.matches(word, b"", name, value)
     }
 
     /// Is the path parameter `;name=value` a session id?
     pub fn matches_path(&self, name: &[u8], value: &[u8]) -> bool {
-        self.path.matches(b"", name, value)
+        self.path.matches(first_word(name, 0, name.len()), b"", name, value)
     }
 
     pub(super) fn describe(&self) -> String {
@@ -384,6 +394,25 @@ mod tests {
             assert!(outlines.may_have_name(name.to_uppercase().as_bytes()), "{name}");
         }
         assert!(!outlines.may_have_name(b""));
+    }
+
+    #[test]
+    fn hosts_in_conditions() {
+        let hosts = Hosts::new(vec!["x.com".into(), "amazon.co.jp".into()]);
+        for (host, expected) in [
+            ("x.com", true),
+            ("X.COM", true),
+            ("m.x.com", true),
+            ("ax.com", false),
+            (".com", false),
+            ("", false),
+            ("www.Amazon.co.jp", true),
+            ("xamazon.co.jp", false),
+            ("amazon.co.jp.x.co", false),
+        ] {
+            assert_eq!(hosts.hold(host.as_bytes()), expected, "{host}");
+        }
+        assert!(Hosts::default().hold(b"a.test") && Hosts::default().hold(b""));
     }
 
     #[test]

@@ -329,7 +329,7 @@ impl Fused {
         let last = name.last().copied().unwrap_or(0);
         if self.outlines.may_have(key, last, name.len()) {
             let value = source[..end].get(name_end + 1..).unwrap_or(b"");
-            if self.drops(host, name, value) {
+            if self.drops(key, host, name, value) {
                 return None;
             }
         }
@@ -343,11 +343,13 @@ impl Fused {
         end - usize::from(drops)
     }
 
-    /// Does the parameter go? What its name looks like says that it may.
+    /// Does the parameter go? What its name looks like says that it may. The `key` is its
+    /// [`first_word`].
     #[inline(never)]
-    pub(super) fn drops(&self, host: &[u8], name: &[u8], value: &[u8]) -> bool {
-        self.drop_params.as_ref().is_some_and(|names| names.matches(host, name, value))
-            || self.sessions.as_ref().is_some_and(|names| names.matches_query(name, value))
+    pub(super) fn drops(&self, key: u64, host: &[u8], name: &[u8], value: &[u8]) -> bool {
+        let (params, sessions) = (self.drop_params.as_ref(), self.sessions.as_ref());
+        params.is_some_and(|names| names.matches_word(key, host, name, value))
+            || sessions.is_some_and(|names| names.matches_query_word(key, name, value))
     }
 
     /// Is every byte of the piece `line[start..end]` that needs a look part of a canonical escape?

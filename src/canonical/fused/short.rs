@@ -170,7 +170,8 @@ impl Fused {
             suspects &= suspects - 1;
             let [name, name_end, end] = pieces[number].map(|at| start + usize::from(at));
             let value = line[..end].get(name_end + 1..).unwrap_or(b"");
-            if self.drops(host, &line[name..name_end], value) {
+            let key = first_word(line, name, name_end);
+            if self.drops(key, host, &line[name..name_end], value) {
                 order[number] = u64::MAX;
                 kept -= 1;
             }

@@ -33,8 +33,8 @@ impl Shape {
 /// Conditions on a parameter: a generic name counts only where one of them says so.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Condition {
-    /// These hosts and their subdomains; empty: all hosts.
-    pub(super) hosts: Vec<String>,
+    /// These hosts and their subdomains; none: all hosts.
+    pub(super) hosts: Hosts,
     pub(super) shape: Option<Shape>,
     /// Least and greatest length of the value in bytes.
     pub(super) length: Option<(usize, usize)>,
@@ -45,13 +45,58 @@ pub(super) struct Condition {
 
 impl Condition {
     fn holds(&self, host: &[u8], value: &[u8]) -> bool {
-        (self.hosts.is_empty() || self.hosts.iter().any(|name| is_under(host, name.as_bytes())))
-            && self.shape.is_none_or(|shape| value.iter().all(|byte| shape.holds(*byte)))
-            && self.length.is_none_or(|(least, most)| (least..=most).contains(&value.len()))
+        // What costs least comes first.
+        self.length.is_none_or(|(least, most)| (least..=most).contains(&value.len()))
+            && self.hosts.hold(host)
             && self.prefix.as_ref().is_none_or(|prefix| value.starts_with(prefix.as_bytes()))
+            && self.shape.is_none_or(|shape| value.iter().all(|byte| shape.holds(*byte)))
             && (!self.mixed
                 || (value.iter().any(u8::is_ascii_digit)
                     && value.iter().any(u8::is_ascii_alphabetic)))
+    }
+}
+
+/// Some hosts and their subdomains, or all there are.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub(super) struct Hosts {
+    names: Vec<String>,
+    /// The shortest length of a name, and a bit for what each ends in (see [`Hosts::end_of`]).
+    length_min: usize,
+    ends: u64,
+}
+
+impl Hosts {
+    /// Just these, or all if there are none.
+    pub(super) fn new(names: Vec<String>) -> Hosts {
+        let length_min = names.iter().map(String::len).min().unwrap_or(0);
+        let end_of = |name: &String| 1 << Self::end_of(name.as_bytes(), length_min);
+        let ends = names.iter().map(end_of).fold(0, |all, bit| all | bit);
+        Hosts { names, length_min, ends }
+    }
+
+    /// The end of a host, of up to eight bytes, in six bits without regard to ASCII case. The host is
+    /// no shorter than `length`.
+    #[inline]
+    fn end_of(host: &[u8], length: usize) -> usize {
+        let start = host.len() - length.min(8);
+        let word = first_word(host, start, host.len()) | 0x2020_2020_2020_2020;
+        (word.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 58) as usize
+    }
+
+    /// Is `host` among them?
+    pub(super) fn hold(&self, host: &[u8]) -> bool {
+        // Bet: it ends like none of them.
+        self.names.is_empty()
+            || host.len() >= self.length_min
+                && self.ends >> Self::end_of(host, self.length_min) & 1 == 1
+                && self.names.iter().any(|name| is_under(host, name.as_bytes()))
+    }
+}
+
+// As the digests of profiles know them.
+impl std::fmt::Debug for Hosts {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.names.fmt(f)
     }
 }
 
@@ -244,11 +289,9 @@ impl Table {
         &self.text
     }
 
-    /// Does an entry for `name` hold for `value` on `host`?
-    #[inline]
-    pub(super) fn matches(&self, host: &[u8], name: &[u8], value: &[u8]) -> bool {
+    /// Does an entry for `name` hold for `value` on `host`? `word` is the [`first_word`] of the name.
+    pub(super) fn matches(&self, word: u64, host: &[u8], name: &[u8], value: &[u8]) -> bool {
         let Some(last) = name.last() else { return false };
-        let word = first_word(name, 0, name.len());
         let (outline, start) = (Outlines::of(word, *last, name.len()), Outlines::start_of(word));
         let is_exact = |known: &&Name| known.text.len() == name.len() && known.starts(word, name);
         let is_prefix = |known: &&Name| known.starts(word, name);
