@@ -197,7 +197,8 @@ fn copy_short(text: &[u8], block: &mut [u8; BLOCK]) {
 
 #[cfg(target_arch = "x86_64")]
 fn widest() -> Vectors {
-    if is_x86_feature_detected!("avx512f")
+    if is_x86_feature_detected!("bmi2")
+        && is_x86_feature_detected!("avx512f")
         && is_x86_feature_detected!("avx512bw")
         && is_x86_feature_detected!("avx512vbmi")
     {
@@ -246,9 +247,9 @@ mod x86 {
 
     /// The first bytes of `text`, and a bit for each that there is. Empty texts have none.
     #[inline]
-    #[target_feature(enable = "avx512f,avx512bw")]
+    #[target_feature(enable = "bmi2,avx512f,avx512bw")]
     fn load_up_to_512(text: &[u8]) -> (__m512i, __mmask64) {
-        let there = u64::MAX.checked_shr(BLOCK.saturating_sub(text.len()) as u32).unwrap_or(0);
+        let there = _bzhi_u64(u64::MAX, text.len().min(BLOCK) as u32);
         // SAFETY: the mask has bits only for bytes of the text; no others are read.
         (unsafe { _mm512_maskz_loadu_epi8(there, text.as_ptr().cast()) }, there)
     }
@@ -281,7 +282,7 @@ mod x86 {
             });
         }
 
-        #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
+        #[target_feature(enable = "bmi2,avx512f,avx512bw,avx512vbmi")]
         pub(super) fn mark_avx512(&self, text: &[u8], marks: &mut [[u64; N]]) {
             let halves = self.tables.map(|table| {
                 let (halves, _) = table.as_chunks::<BLOCK>();
