@@ -166,15 +166,15 @@ impl std::fmt::Debug for FingerprintKey {
 ///   than 255 bytes and none than 1 MiB). Any two of 10¹⁰ URLs collide with a chance of at most
 ///   5·10¹⁹ · 2⁻¹²⁶ = 6e-19; if all were long, 5e-15.
 /// - Why: CLNH gives two different texts of one length the same sum with a chance of at most 2⁻⁶⁴
-///   (Lemire and Kaser: *Faster 64-bit universal hashing using carry-less multiplications*, 2016,
-///   lemma 1). Two rows do so with at most 2⁻¹²⁸, by the argument of Black, Halevi, Krawczyk, Krovetz
-///   and Rogaway (*UMAC: Fast and Secure Message Authentication*, CRYPTO 1999, theorem 3): behind
-///   the last pair in which the texts differ, all cancels out, so of that pair's keys in the
-///   second row, one further on, nothing of the first depends on. The last step is a multilinear
-///   hash over a field of 2⁶⁴ elements, 2⁻⁶⁴ for each row; a polynomial of degree `n` over a prime
-///   field of 2¹²⁷ - 1 elements has at most `n` zeros, four for each block. All are theorems; the
-///   only assumption is that SipHash-1-3, which makes the key's numbers from 16 bytes, is a
-///   pseudo-random function.
+///   (Lemire and Kaser: *Faster 64-bit universal hashing using carry-less multiplications*, 2016).
+///   Two rows do so with at most 2⁻¹²⁸, by the argument of Black, Halevi, Krawczyk, Krovetz and
+///   Rogaway (*UMAC: Fast and Secure Message Authentication*, CRYPTO 1999, theorem 3): behind the
+///   last pair in which the texts differ all cancels out, so no key that the second row has for
+///   that pair, one pair further on, matters to the first. The last step is a multilinear hash over
+///   a field of 2⁶⁴ elements, 2⁻⁶⁴ for each row; a polynomial of degree `n` over a prime field of
+///   2¹²⁷ - 1 elements has at most `n` zeros, four for each block. All are theorems; the only
+///   assumption is that SipHash-1-3, which makes the key's numbers from 16 bytes, is a pseudo-random
+///   function.
 /// - The lists are written by strangers, so the key is secret: without it, and without seeing
 ///   fingerprints, nobody can prepare two URLs that collide. Fast hashes without a proof have
 ///   published collisions for every seed.

@@ -14,7 +14,8 @@
 //! bit.
 //!
 //! Unsafe: calls of functions that are compiled for instructions that not every processor has, where
-//! it was asked before; and loads of vectors, each from an array of its length.
+//! it was asked before; and loads of vectors, each from an array of its length, or under a mask that
+//! ends with the text.
 
 use super::BLOCK;
 

@@ -7,7 +7,7 @@ use std::os::fd::AsRawFd as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{Advice, AtFlags, Mode, OFlags};
+use rustix::fs::{Advice, AtFlags, FileType, Mode, OFlags, Stat};
 
 use super::encoder::Encoder;
 use crate::crew::Crew;
@@ -89,6 +89,8 @@ pub struct Output {
     encoder: Encoder,
     /// The file that has yet to get its name.
     pending: Option<Pending>,
+    /// Is it the null device? Then nothing is gathered or handed on.
+    is_null: bool,
 }
 
 /// Bytes that are handed on at once.
@@ -110,7 +112,8 @@ impl Output {
         } else {
             Encoder::Plain(Box::new(stdout))
         };
-        Output::to("standard output".to_string(), encoder, None)
+        let is_null = rustix::fs::fstat(io::stdout()).is_ok_and(|stat| is_null(&stat));
+        Output { is_null, ..Output::to("standard output".to_string(), encoder, None) }
     }
 
     /// The file `path`. `crew` may pack it.
@@ -131,7 +134,12 @@ impl Output {
             // A device or a pipe has no content to protect.
             Some(existing) if is_special || !existing.is_file() => {
                 let file = OpenOptions::new().append(true).open(&name);
-                (file.map_err(|error| Error::writing(&name, error))?, None)
+                let file = file.map_err(|error| Error::writing(&name, error))?;
+                if rustix::fs::fstat(&file).is_ok_and(|stat| is_null(&stat)) {
+                    let output = Output::to(name, Encoder::Plain(Box::new(file)), None);
+                    return Ok(Output { is_null: true, ..output });
+                }
+                (file, None)
             }
             existing => open_unnamed(path, existing.map(|meta| meta.mode()))
                 .map(|pending| pending.file.try_clone().map(|file| (file, Some(pending))))
@@ -147,7 +155,8 @@ impl Output {
     }
 
     fn to(name: String, encoder: Encoder, pending: Option<Pending>) -> Output {
-        Output { name, buffer: Vec::with_capacity(BUFFER_BYTES), encoder, pending }
+        let buffer = Vec::with_capacity(BUFFER_BYTES);
+        Output { name, buffer, encoder, pending, is_null: false }
     }
 
     /// Checks that bytes can go out as they are: no text for a terminal, not packed on their way.
@@ -169,6 +178,9 @@ impl Output {
     /// Writes `bytes`.
     #[inline]
     pub fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        if self.is_null {
+            return Ok(());
+        }
         if self.buffer.len() + bytes.len() > BUFFER_BYTES {
             self.empty_buffer()?;
             if bytes.len() > BUFFER_BYTES {
@@ -181,6 +193,9 @@ impl Output {
 
     /// Writes `bytes`, which are many, as they are: nothing is gathered.
     pub fn write_large(&mut self, bytes: &[u8]) -> Result<()> {
+        if self.is_null {
+            return Ok(());
+        }
         if !self.buffer.is_empty() {
             self.empty_buffer()?;
         }
@@ -225,6 +240,12 @@ impl Output {
         };
         finish().map_err(|error| Error::writing(name, error))
     }
+}
+
+/// Is this the device that takes everything and keeps nothing?
+fn is_null(stat: &Stat) -> bool {
+    FileType::from_raw_mode(stat.st_mode) == FileType::CharacterDevice
+        && rustix::fs::stat("/dev/null").is_ok_and(|null| null.st_rdev == stat.st_rdev)
 }
 
 /// A file whose bytes are on their way to the disk while more are written, so that little is left
@@ -357,7 +378,10 @@ mod tests {
         output.publish().unwrap();
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
         assert_eq!(fs::read(&target).unwrap(), b"new");
-        Output::file(Path::new("/dev/null"), None).unwrap().publish().unwrap();
+        let mut null = Output::file(Path::new("/dev/null"), None).unwrap();
+        null.write(b"nothing of this is gathered").unwrap();
+        assert!(null.is_null && null.buffer.is_empty());
+        null.publish().unwrap();
         assert!(!fs::metadata("/dev/null").unwrap().is_file());
     }
 
