@@ -5,6 +5,7 @@ mod breakdown;
 mod clusters;
 #[cfg_attr(not(feature = "parquet"), path = "no_columns.rs")]
 mod columns;
+mod disk;
 mod encoder;
 mod evaluation;
 mod export;

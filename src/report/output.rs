@@ -2,13 +2,13 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
-use std::num::NonZeroU64;
 use std::os::fd::AsRawFd as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{Advice, AtFlags, FileType, Mode, OFlags, Stat};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
 
+use super::disk::{DiskFile, Pages};
 use super::encoder::Encoder;
 use crate::crew::Crew;
 use crate::error::{Error, Result};
@@ -85,7 +85,7 @@ fn is_same_file(a: &Path, b: &Path) -> bool {
 /// (`encoder.rs`).
 pub struct Output {
     name: String,
-    buffer: Vec<u8>,
+    buffer: Pages,
     encoder: Encoder,
     /// The file that has yet to get its name.
     pending: Option<Pending>,
@@ -147,7 +147,7 @@ impl Output {
                 .map_err(|error| Error::writing(&name, error))?,
         };
         let plain: Box<dyn Write + Send> = match pending {
-            Some(_) => Box::new(WrittenBack::new(file)),
+            Some(_) => Box::new(DiskFile::new(file)),
             None => Box::new(file),
         };
         let encoder = Encoder::of(path, plain, crew);
@@ -155,7 +155,7 @@ impl Output {
     }
 
     fn to(name: String, encoder: Encoder, pending: Option<Pending>) -> Output {
-        let buffer = Vec::with_capacity(BUFFER_BYTES);
+        let buffer = Pages::new(BUFFER_BYTES);
         Output { name, buffer, encoder, pending, is_null: false }
     }
 
@@ -181,25 +181,48 @@ impl Output {
         if self.is_null {
             return Ok(());
         }
-        if self.buffer.len() + bytes.len() > BUFFER_BYTES {
-            self.empty_buffer()?;
-            if bytes.len() > BUFFER_BYTES {
-                return self.write_through(bytes);
-            }
+        if bytes.len() > self.buffer.left() {
+            return self.write_past_buffer(bytes);
         }
-        self.buffer.extend_from_slice(bytes);
+        self.buffer.push(bytes);
         Ok(())
     }
 
-    /// Writes `bytes`, which are many, as they are: nothing is gathered.
+    /// Writes `bytes`, for which the buffer has no room.
+    #[cold]
+    fn write_past_buffer(&mut self, mut bytes: &[u8]) -> Result<()> {
+        if self.goes_by_pages() {
+            while bytes.len() > self.buffer.left() {
+                let (now, later) = bytes.split_at(self.buffer.left());
+                self.buffer.push(now);
+                self.empty_buffer()?;
+                bytes = later;
+            }
+        } else {
+            self.empty_buffer()?;
+            if bytes.len() > self.buffer.left() {
+                return self.write_through(bytes);
+            }
+        }
+        self.buffer.push(bytes);
+        Ok(())
+    }
+
+    /// Writes `bytes`, which are many, as they are: nothing is gathered but for a disk.
     pub fn write_large(&mut self, bytes: &[u8]) -> Result<()> {
         if self.is_null {
             return Ok(());
         }
-        if !self.buffer.is_empty() {
-            self.empty_buffer()?;
+        if self.goes_by_pages() {
+            return self.write(bytes);
         }
+        self.empty_buffer()?;
         self.write_through(bytes)
+    }
+
+    /// Does the file take whole buffers, cut wherever, better than whole lines?
+    fn goes_by_pages(&self) -> bool {
+        self.pending.is_some() && matches!(self.encoder, Encoder::Plain(_))
     }
 
     /// Writes `text` and `separator`.
@@ -219,10 +242,11 @@ impl Output {
     }
 
     fn empty_buffer(&mut self) -> Result<()> {
-        let buffer = std::mem::take(&mut self.buffer);
-        self.write_through(&buffer)?;
-        self.buffer = buffer;
-        self.buffer.clear();
+        if !self.buffer.bytes().is_empty() {
+            let written = self.encoder.write_all(self.buffer.bytes());
+            self.buffer.clear();
+            written.map_err(|error| Error::writing(&self.name, error))?;
+        }
         Ok(())
     }
 
@@ -246,43 +270,6 @@ impl Output {
 fn is_null(stat: &Stat) -> bool {
     FileType::from_raw_mode(stat.st_mode) == FileType::CharacterDevice
         && rustix::fs::stat("/dev/null").is_ok_and(|null| null.st_rdev == stat.st_rdev)
-}
-
-/// A file whose bytes are on their way to the disk while more are written, so that little is left
-/// to wait for when it has to be durable.
-struct WrittenBack {
-    file: File,
-    /// Bytes written, and how many of them the disk has been told of.
-    written: u64,
-    told: u64,
-}
-
-/// Bytes the disk is told of at once. Reason: long writes for it, and still under way early.
-const WRITE_BACK_BYTES: u64 = 8 << 20;
-
-impl WrittenBack {
-    fn new(file: File) -> Self {
-        WrittenBack { file, written: 0, told: 0 }
-    }
-}
-
-impl Write for WrittenBack {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let len = self.file.write(bytes)?;
-        self.written += len as u64;
-        let length = self.written - self.told;
-        if let Some(length) = NonZeroU64::new(length).filter(|len| len.get() >= WRITE_BACK_BYTES) {
-            // Linux starts to write such pages back, and does not wait for it. What a system makes
-            // of the advice changes no result: durable is the file by `Pending::publish` alone.
-            let _ = rustix::fs::fadvise(&self.file, self.told, Some(length), Advice::DontNeed);
-            self.told = self.written;
-        }
-        Ok(len)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.file.flush()
-    }
 }
 
 /// A file without a name, in the folder of `path`.
@@ -380,7 +367,7 @@ mod tests {
         assert_eq!(fs::read(&target).unwrap(), b"new");
         let mut null = Output::file(Path::new("/dev/null"), None).unwrap();
         null.write(b"nothing of this is gathered").unwrap();
-        assert!(null.is_null && null.buffer.is_empty());
+        assert!(null.is_null && null.buffer.bytes().is_empty());
         null.publish().unwrap();
         assert!(!fs::metadata("/dev/null").unwrap().is_file());
     }

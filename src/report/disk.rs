@@ -1,0 +1,201 @@
+//! Files of results on their way to the disk: whole pages go straight there, past the system's
+//! cache of files.
+//!
+//! Results are large, are to be durable before they get their name, and are seldom read at once. A
+//! copy of them in memory costs more than all else that is done to write them, and has to be
+//! written back anyway. Where a file system does not take such writes, or what is written does
+//! not fill pages (packed results, the end of a file), the system's copy is written back early.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::num::NonZeroU64;
+
+use rustix::fs::{Advice, OFlags};
+use rustix::io::Errno;
+
+/// Bytes of a page, in memory and on the disk. Reason: the unit of file systems on Linux. One that
+/// asks for more says so, and gets copies.
+const PAGE_BYTES: usize = 4096;
+
+/// Bytes that begin with a page of memory, gathered to be written at once.
+pub(super) struct Pages {
+    /// Room for the pages, and for where the first of them begins.
+    room: Vec<u8>,
+    start: usize,
+    len: usize,
+    len_max: usize,
+}
+
+impl Pages {
+    /// Room for `len_max` bytes, a multiple of [`PAGE_BYTES`].
+    pub(super) fn new(len_max: usize) -> Pages {
+        assert!(len_max.is_multiple_of(PAGE_BYTES), "{len_max} bytes are not whole pages");
+        // The system gives zeros where they are first touched.
+        let room = vec![0; len_max + PAGE_BYTES];
+        let start = room.as_ptr().addr().next_multiple_of(PAGE_BYTES) - room.as_ptr().addr();
+        Pages { room, start, len: 0, len_max }
+    }
+
+    /// Bytes that can still be put in.
+    #[inline]
+    pub(super) fn left(&self) -> usize {
+        self.len_max - self.len
+    }
+
+    /// Puts `bytes` behind the others, at most [`Pages::left`] of them.
+    #[inline]
+    pub(super) fn push(&mut self, bytes: &[u8]) {
+        let at = self.start + self.len;
+        self.room[at..at + bytes.len()].copy_from_slice(bytes);
+        self.len += bytes.len();
+    }
+
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.room[self.start..self.start + self.len]
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.len = 0;
+    }
+}
+
+/// A new file whose bytes are on their way to the disk while more are written, so that little is
+/// left to wait for when it has to be durable.
+pub(super) struct DiskFile {
+    file: File,
+    /// Bytes written, and how many of them are on the disk or on their way.
+    written: u64,
+    under_way: u64,
+    /// Does the file system take pages past its cache, as far as is known?
+    takes_pages: bool,
+    /// Is the file set to them now?
+    is_direct: bool,
+}
+
+/// Bytes of the system's copy that are sent on their way at once. Reason: long writes for the
+/// disk, and still early.
+const WRITE_BACK_BYTES: u64 = 8 << 20;
+
+impl DiskFile {
+    /// `file` is empty, and written here alone.
+    pub(super) fn new(file: File) -> Self {
+        DiskFile { file, written: 0, under_way: 0, takes_pages: true, is_direct: false }
+    }
+
+    /// Sets the file to write past the cache, or through it.
+    fn set_direct(&mut self, direct: bool) -> io::Result<()> {
+        if self.is_direct != direct {
+            let mut flags = rustix::fs::fcntl_getfl(&self.file)?;
+            flags.set(OFlags::DIRECT, direct);
+            rustix::fs::fcntl_setfl(&self.file, flags)?;
+            self.is_direct = direct;
+        }
+        Ok(())
+    }
+
+    /// Writes whole pages past the cache. `None`: this file system does not take them so.
+    fn write_pages(&mut self, pages: &[u8]) -> Option<io::Result<usize>> {
+        if self.set_direct(true).is_ok() {
+            match self.file.write(pages) {
+                Err(error) if error.raw_os_error() == Some(Errno::INVAL.raw_os_error()) => {}
+                written => return Some(written),
+            }
+        }
+        None
+    }
+
+    /// Writes a copy, and sends it on its way now and then.
+    fn write_copy(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.set_direct(false)?;
+        let len = self.file.write(bytes)?;
+        let length = self.written + len as u64 - self.under_way;
+        if let Some(length) = NonZeroU64::new(length).filter(|len| len.get() >= WRITE_BACK_BYTES) {
+            // Linux starts to write such pages back, and does not wait for it. What a system makes
+            // of the advice changes no result: the file is made durable before it gets its name.
+            let from = self.under_way;
+            let _ = rustix::fs::fadvise(&self.file, from, Some(length), Advice::DontNeed);
+            self.under_way = self.written + len as u64;
+        }
+        Ok(len)
+    }
+}
+
+impl Write for DiskFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.takes_pages && are_pages(bytes) && self.written.is_multiple_of(PAGE_BYTES as u64) {
+            if let Some(written) = self.write_pages(bytes) {
+                let len = written?;
+                self.written += len as u64;
+                self.under_way = self.written;
+                return Ok(len);
+            }
+            self.takes_pages = false;
+        }
+        let len = self.write_copy(bytes)?;
+        self.written += len as u64;
+        Ok(len)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+/// Are these whole pages of memory?
+fn are_pages(bytes: &[u8]) -> bool {
+    bytes.as_ptr().addr().is_multiple_of(PAGE_BYTES) && bytes.len().is_multiple_of(PAGE_BYTES)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+
+    use super::*;
+
+    /// Writes `pieces` in turn, each from pages of its own; says whether any went past the cache.
+    fn written(folder: &Path, pieces: &[&[u8]]) -> (Vec<u8>, bool) {
+        let path = folder.join("out");
+        let mut disk = DiskFile::new(File::create(&path).unwrap());
+        let mut any_direct = false;
+        for piece in pieces {
+            let mut pages = Pages::new(piece.len().next_multiple_of(PAGE_BYTES));
+            pages.push(piece);
+            disk.write_all(pages.bytes()).unwrap();
+            any_direct |= disk.is_direct;
+        }
+        disk.file.sync_all().unwrap();
+        (fs::read(&path).unwrap(), any_direct)
+    }
+
+    #[test]
+    fn pages_and_pieces_of_them_come_in_order() {
+        let folder = tempfile::tempdir().unwrap();
+        let [a, b] = [vec![b'a'; 8 * PAGE_BYTES], vec![b'b'; 3 * PAGE_BYTES]];
+        let whole: &[&[u8]] = &[&a, &b, b"the end"];
+        assert_eq!(written(folder.path(), whole).0, whole.concat());
+        // Behind an end in the middle of a page, pages do not lie as the disk has them.
+        let broken: &[&[u8]] = &[&a, b"no page", &b, &a];
+        assert_eq!(written(folder.path(), broken).0, broken.concat());
+        let (_, any_direct) = written(folder.path(), &[b"no page", &b, &a]);
+        assert!(!any_direct);
+    }
+
+    #[test]
+    fn copies_are_written_where_pages_are_not_taken() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("out");
+        let mut disk = DiskFile::new(File::create(&path).unwrap());
+        let mut pages = Pages::new(2 * PAGE_BYTES);
+        pages.push(&[b'x'; 2 * PAGE_BYTES]);
+        assert_eq!(pages.left(), 0);
+        disk.takes_pages = false;
+        for _ in 0..=WRITE_BACK_BYTES as usize / (2 * PAGE_BYTES) {
+            disk.write_all(pages.bytes()).unwrap();
+            assert!(!disk.is_direct);
+        }
+        assert!(disk.under_way >= WRITE_BACK_BYTES && disk.under_way <= disk.written);
+        let content = fs::read(&path).unwrap();
+        assert!(content.len() as u64 == disk.written && content.iter().all(|&byte| byte == b'x'));
+    }
+}
