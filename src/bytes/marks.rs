@@ -201,6 +201,7 @@ fn widest() -> Vectors {
         && is_x86_feature_detected!("avx512f")
         && is_x86_feature_detected!("avx512bw")
         && is_x86_feature_detected!("avx512vbmi")
+        && is_x86_feature_detected!("gfni")
     {
         Vectors::Avx512
     } else if is_x86_feature_detected!("avx2") {
@@ -282,7 +283,7 @@ mod x86 {
             });
         }
 
-        #[target_feature(enable = "bmi2,avx512f,avx512bw,avx512vbmi")]
+        #[target_feature(enable = "bmi2,avx512f,avx512bw,avx512vbmi,gfni")]
         pub(super) fn mark_avx512(&self, text: &[u8], marks: &mut [[u64; N]]) {
             let halves = self.tables.map(|table| {
                 let (halves, _) = table.as_chunks::<BLOCK>();
@@ -297,19 +298,67 @@ mod x86 {
                 let (bytes, there) = load_up_to_512(&text[number * BLOCK..]);
                 let beyond = _mm512_movepi8_mask(bytes);
                 // The look-up takes the lower seven bits of a byte for its index.
-                let classes: [__m512i; 2] = std::array::from_fn(|half| {
+                let classes = |half: usize| {
                     let (first, second) = halves[half];
-                    let class = _mm512_permutex2var_epi8(first, bytes, second);
+                    let class = _mm512_maskz_permutex2var_epi8(there, first, bytes, second);
                     _mm512_mask_mov_epi8(class, beyond, high[half])
-                });
-                for (set, marks) in marks.iter_mut().enumerate() {
-                    let bit = _mm512_set1_epi8((1u8 << (set % 8)) as i8);
-                    *marks = _mm512_mask_test_epi8_mask(there, classes[set / 8], bit);
+                };
+                let (eights, rest) = marks.as_chunks_mut();
+                for (half, eight) in eights.iter_mut().enumerate() {
+                    store_512(eight, transposed(classes(half)));
+                }
+                if !rest.is_empty() {
+                    let classes = classes(eights.len());
+                    for (set, marks) in rest.iter_mut().enumerate() {
+                        let bit = _mm512_set1_epi8((1u8 << set) as i8);
+                        *marks = _mm512_test_epi8_mask(classes, bit);
+                    }
                 }
                 self.add_pairs(marks, &mut before);
             }
             *beyond = [0; N];
         }
+    }
+
+    /// The bit `b` of all 64 bytes as the word `b`, the first byte the lowest bit.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
+    fn transposed(bytes: __m512i) -> __m512i {
+        // Within each word: the product of the matrix of its bits, the rows from the last byte on,
+        // with a vector of one bit is a column.
+        let reversed = _mm512_shuffle_epi8(bytes, load_512(&REVERSED));
+        let columns = _mm512_set1_epi64(0x8040_2010_0804_0201_u64 as i64);
+        let columns = _mm512_gf2p8affine_epi64_epi8::<0>(columns, reversed);
+        _mm512_permutexvar_epi8(load_512(&GATHERED), columns)
+    }
+
+    /// The bytes of each word in reverse, for a shuffle of 16 bytes at a time.
+    const REVERSED: [u8; BLOCK] = {
+        let mut from = [0; BLOCK];
+        let mut at = 0;
+        while at < BLOCK {
+            from[at] = (at as u8 % 16) ^ 7;
+            at += 1;
+        }
+        from
+    };
+
+    /// The first byte of every word, then the second of every word, and so on.
+    const GATHERED: [u8; BLOCK] = {
+        let mut from = [0; BLOCK];
+        let mut at = 0;
+        while at < BLOCK {
+            from[at] = (8 * (at % 8) + at / 8) as u8;
+            at += 1;
+        }
+        from
+    };
+
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    fn store_512(words: &mut [u64; 8], value: __m512i) {
+        // SAFETY: the reference says that there are 64 bytes to write; they need no alignment.
+        unsafe { _mm512_storeu_si512(words.as_mut_ptr().cast(), value) }
     }
 }
 

@@ -1,6 +1,8 @@
 //! Plain work on bytes that knows no word of the field: lines, hexadecimal digits, safe display.
 
 #[allow(unsafe_code)]
+pub mod escape;
+#[allow(unsafe_code)]
 pub mod fetch;
 pub mod hex;
 pub mod lines;

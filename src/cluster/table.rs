@@ -183,7 +183,7 @@ impl Table {
     /// would take two passes, and the allocator would copy tables of less than a mebibyte anyway.
     #[cold]
     fn spread(&mut self, homes: usize) {
-        let mut slots = vec![EMPTY; homes + SLACK];
+        let mut slots = empty_slots(homes + SLACK);
         // No branches on whether a slot is taken, which cannot be foretold: an empty one is written
         // to the next free one, which is empty.
         let mut free = 0;
@@ -198,6 +198,15 @@ impl Table {
         self.slots = slots;
         self.homes = homes;
     }
+}
+
+/// So many empty slots, each of them written. Zeros from the system would cost two page faults
+/// for a page that is read before it is written, the second of which stops the other threads.
+#[inline(never)]
+fn empty_slots(count: usize) -> Vec<u128> {
+    let mut slots = std::hint::black_box(Vec::with_capacity(count));
+    slots.resize(count, EMPTY);
+    slots
 }
 
 /// The slot of `homes` where `fingerprint` is looked for first. The partition's bits are the same

@@ -3,6 +3,7 @@
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{self, Receiver};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use super::budget::Budget;
 use super::flow::Flow;
@@ -148,6 +149,10 @@ pub(super) fn scan_heavy<W, T: Send + Sync>(
 /// Chunks that may be read before the workers take them.
 const CHUNKS_AHEAD: usize = 64;
 
+/// How long the next chunk of a mapped file is awaited. Reason: it is there within some
+/// microseconds, unless the file ends and a slow pipe follows.
+const CUTTING_MAX: Duration = Duration::from_millis(2);
+
 /// What is known of each record while its batch is worked off: fingerprints and places, with some
 /// room to grow.
 pub(super) const RECORD_BYTES: u64 = 64;
@@ -166,7 +171,9 @@ fn count_lines(chunk: &Parcel, separator: u8, budget: Budget) -> usize {
 
 /// The chunks that are there, at least one unless the input has ended; and how reading goes.
 ///
-/// Not waiting for a full batch lets a slow pipe's lines through as they come.
+/// Not waiting for a full batch lets a slow pipe's lines through as they come. Mapped files have
+/// only to be cut, which is awaited: what is learned from a batch of one chunk says little of the
+/// rest.
 fn next_batch(
     receiver: &Receiver<Result<(Parcel, u64)>>,
     bytes_max: u64,
@@ -174,18 +181,19 @@ fn next_batch(
     let (mut batch, mut bytes, mut own_bytes) = (Vec::new(), 0, 0);
     let mut next = receiver.recv().ok();
     while let Some(chunk) = next {
-        match chunk {
-            Ok((chunk, more)) => {
-                own_bytes += chunk.memory_bytes();
-                bytes += more;
-                batch.push(chunk);
-            }
+        let (chunk, more) = match chunk {
+            Ok(chunk) => chunk,
             Err(error) => return (batch, Err(error)),
-        }
+        };
+        let is_mapped = chunk.memory_bytes() == 0;
+        own_bytes += chunk.memory_bytes();
+        bytes += more;
+        batch.push(chunk);
         if batch.len() == BATCH_CHUNKS || own_bytes >= BATCH_OWN_BYTES || bytes >= bytes_max {
             break;
         }
-        next = receiver.try_recv().ok();
+        let wait = if is_mapped { CUTTING_MAX } else { Duration::ZERO };
+        next = receiver.recv_timeout(wait).ok();
     }
     (batch, Ok(()))
 }

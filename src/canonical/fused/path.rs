@@ -2,7 +2,7 @@
 
 use super::classes::{Class, set};
 use super::{Fused, Marked};
-use crate::bytes::{hex, push_short};
+use crate::bytes::{escape, hex, push_short};
 use crate::canonical::draft::push_escape;
 use crate::canonical::profile::Slash;
 use crate::canonical::rules::directory_index::length_without_index;
@@ -186,7 +186,9 @@ impl Fused {
                 // Bet: bytes that need a look come in rows.
                 while at < segment_end {
                     match self.path[usize::from(line[at])] {
-                        Class::Escape => at += push_escapes(out, &line[at..segment_end]),
+                        Class::Escape => {
+                            at += push_escapes(out, url, set::PATH_LOOK, at, segment_end);
+                        }
                         Class::Percent => at += self.spell_escape(&line[at..], out)?,
                         Class::Parenthesis => {
                             out.push(b'(');
@@ -362,34 +364,22 @@ pub(super) fn skip_high_escapes(url: Marked, look: usize, mut at: usize, end: us
     at
 }
 
-/// Writes the byte that `text` starts with as an escape; where it is one from 0x80 on, all such
-/// bytes that follow it, too. Returns how many they were.
+/// Writes the byte at `at`, which is to be escaped; where it is one from 0x80 on, what follows it up
+/// to `end` or to another byte marked in `look` as well. Returns how many bytes they were.
 #[inline]
-pub(super) fn push_escapes(out: &mut Vec<u8>, text: &[u8]) -> usize {
-    const HIGH: u64 = 0x8080_8080_8080_8080;
-    let mut at = 0;
-    // Bet: a text of another script, in which such bytes come in rows. Eight are written at once, and
-    // those that are too many taken back.
-    while let Some(row) = text[at..].first_chunk::<8>() {
-        // Each escape is written over the last byte of the word before.
-        let mut escapes = [0; 3 * 8 + 1];
-        for (at, byte) in row.iter().enumerate() {
-            escapes[3 * at..3 * at + 4].copy_from_slice(&hex::ESCAPES[usize::from(*byte)]);
-        }
-        let count = (!u64::from_le_bytes(*row) & HIGH).trailing_zeros() as usize / 8;
-        let before = out.len();
-        out.extend_from_slice(&escapes[..3 * 8]);
-        out.truncate(before + 3 * count);
-        at += count;
-        if count < 8 {
-            break;
-        }
+pub(super) fn push_escapes(
+    out: &mut Vec<u8>,
+    url: Marked,
+    look: usize,
+    at: usize,
+    end: usize,
+) -> usize {
+    if url.line[at] < 0x80 {
+        push_escape(out, url.line[at]);
+        return 1;
     }
-    if at == 0 {
-        push_escape(out, text[0]);
-        at = 1;
-    }
-    at
+    // Bet: a text of another script, in which such bytes come in rows, with few others in between.
+    escape::push_high(out, &url.line[at..end], url.marks.window(look, at))
 }
 
 /// The byte that `text` starts with as an escape in upper case.

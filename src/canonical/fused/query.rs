@@ -419,7 +419,7 @@ impl Fused {
             while at < end {
                 match self.query[usize::from(line[at])] {
                     Class::Escape => {
-                        at += push_escapes(out, &line[at..end]);
+                        at += push_escapes(out, url, set::QUERY_LOOK, at, end);
                         continue;
                     }
                     Class::Plus => out.extend_from_slice(b"%20"),
