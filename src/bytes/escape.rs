@@ -9,7 +9,7 @@
 //!
 //! Price: with AVX-512 VBMI2, some twenty instructions for 16 bytes, whichever they are; without, two
 //! branches for each row of such bytes. Guard: `benches/canonical.rs`, group `fused`. Twin:
-//! [`push_high_portable`]; the test below compares the two.
+//! `push_high_portable`; the test below compares the two.
 //!
 //! Unsafe: a call of a function that is compiled for wider vectors than every x86-64 has, where the
 //! processor was asked before; and loads and a store of vectors, each of an array of its length or
@@ -104,7 +104,9 @@ mod x86 {
     /// Has the machine what [`push_high`] needs?
     #[inline]
     pub(super) fn is_there() -> bool {
-        is_x86_feature_detected!("bmi2")
+        is_x86_feature_detected!("bmi1")
+            && is_x86_feature_detected!("bmi2")
+            && is_x86_feature_detected!("popcnt")
             && is_x86_feature_detected!("avx512bw")
             && is_x86_feature_detected!("avx512vl")
             && is_x86_feature_detected!("avx512vbmi")
