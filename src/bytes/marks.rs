@@ -16,6 +16,8 @@
 //! the processor was asked before; loads of vectors, each from an array of its length or under
 //! a mask that ends with the text; and a store to an array of its length.
 
+use std::ops::Range;
+
 /// Bytes in a block: as many as a word has bits.
 const BLOCK: usize = 64;
 
@@ -52,8 +54,10 @@ enum Vectors {
 /// Where the bytes of some sets stand in one text.
 #[derive(Clone, Copy, Debug)]
 pub struct Marks<'a, const N: usize> {
-    /// One more than the text has, the last without marks.
+    /// One more than are marked, the last without marks.
     blocks: &'a [[u64; N]],
+    /// Where the text starts in the blocks.
+    start: usize,
     len: usize,
 }
 
@@ -115,7 +119,7 @@ impl<const N: usize, const PAIRS: bool> Marker<N, PAIRS> {
             }
             Vectors::Portable => self.fill(text, blocks, |block| self.block(block)),
         }
-        Marks { blocks, len: text.len() }
+        Marks { blocks, start: 0, len: text.len() }
     }
 
     /// Gives every block of `text` to `mark`. The last one, if it is no whole block, ends with
@@ -367,12 +371,27 @@ impl<'a, const N: usize> Marks<'a, N> {
     /// The marks of a text of `len` bytes that [`Marker::mark`] has left in `blocks`.
     #[inline(always)]
     pub fn again(blocks: &'a [[u64; N]], len: usize) -> Self {
-        Marks { blocks: &blocks[..=len.div_ceil(BLOCK)], len }
+        Marks::part(blocks, 0..len)
+    }
+
+    /// The marks of a `part` of a text that [`Marker::mark`] has left in `blocks`.
+    #[inline(always)]
+    pub fn part(blocks: &'a [[u64; N]], part: Range<usize>) -> Self {
+        Marks { blocks: &blocks[..=part.end.div_ceil(BLOCK)], start: part.start, len: part.len() }
     }
 
     /// The marks of `set` for the 64 bytes from `from` on; the first byte is the lowest bit.
     #[inline(always)]
     pub fn window(&self, set: usize, from: usize) -> u64 {
+        let left = self.len.saturating_sub(from);
+        let there = if left < BLOCK { !(u64::MAX << left) } else { u64::MAX };
+        self.window_beyond(set, from) & there
+    }
+
+    /// The same, with marks of what is behind the text, if any.
+    #[inline(always)]
+    pub fn window_beyond(&self, set: usize, from: usize) -> u64 {
+        let from = self.start + from;
         let (number, shift) = (from / BLOCK, from % BLOCK);
         match self.blocks.get(number..number + 2) {
             Some([block, next]) => block[set] >> shift | next[set] << 1 << (63 - shift),
@@ -384,7 +403,7 @@ impl<'a, const N: usize> Marks<'a, N> {
     #[inline(always)]
     pub fn is_clear(&self, set: usize, from: usize, to: usize) -> bool {
         match to.wrapping_sub(from) {
-            length @ 1..=BLOCK => self.window(set, from) << (BLOCK - length) == 0,
+            length @ 1..=BLOCK => self.window_beyond(set, from) << (BLOCK - length) == 0,
             _ => self.next(set, from) >= to,
         }
     }
@@ -392,18 +411,26 @@ impl<'a, const N: usize> Marks<'a, N> {
     /// The first position from `from` on where a byte of `set` stands, or the text's length.
     #[inline(always)]
     pub fn next(&self, set: usize, from: usize) -> usize {
-        let window = self.window(set, from);
+        let window = self.window_beyond(set, from);
         if window != 0 {
-            return from + window.trailing_zeros() as usize;
+            return self.len.min(from + window.trailing_zeros() as usize);
         }
         if from + BLOCK >= self.len {
             return self.len;
         }
+        self.next_far(set, from)
+    }
+
+    /// The same where it is further away than a block.
+    #[inline(always)]
+    fn next_far(&self, set: usize, from: usize) -> usize {
+        let from = self.start + from;
         let mut start = from - from % BLOCK;
         for block in self.blocks.get(from / BLOCK + 1..).unwrap_or(&[]) {
             start += BLOCK;
             if block[set] != 0 {
-                return start + block[set].trailing_zeros() as usize;
+                let at = start + block[set].trailing_zeros() as usize;
+                return self.len.min(at - self.start);
             }
         }
         self.len

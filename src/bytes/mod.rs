@@ -1,5 +1,6 @@
 //! Plain work on bytes that knows no word of the field: lines, hexadecimal digits, safe display.
 
+pub mod ahead;
 #[allow(unsafe_code)]
 pub mod escape;
 #[allow(unsafe_code)]

@@ -80,19 +80,33 @@ impl Canonicalizer {
         if !self.profile.parses {
             return Canonical { form: line, reject: None, scheme_added: false };
         }
-        if let Some(fused) = &self.fused {
-            match fused.run(line, &mut scratch.fused, &mut scratch.out) {
-                fused::Answer::Same(end) => {
-                    let form = &line[..end];
-                    return Canonical { form, reject: None, scheme_added: false };
-                }
-                fused::Answer::Written => {
-                    return Canonical { form: &scratch.out, reject: None, scheme_added: false };
-                }
-                fused::Answer::Refused => {}
-            }
-        }
-        self.canonical_slowly(line, &mut scratch.out)
+        let answer = match &self.fused {
+            Some(fused) => fused.run(line, &mut scratch.fused, &mut scratch.out),
+            None => fused::Answer::Refused,
+        };
+        self.canonical_of(answer, line, &mut scratch.out)
+    }
+
+    /// Gives the lines of `text` their canonical forms.
+    pub fn lines_of<'a>(&'a self, text: &'a [u8], scratch: &'a mut Scratch) -> LinesOf<'a> {
+        scratch.fused.leave_text();
+        LinesOf { canonicalizer: self, text, scratch }
+    }
+
+    /// What became of `line`, where the fast lane gave this answer.
+    #[inline(always)]
+    fn canonical_of<'a>(
+        &self,
+        answer: fused::Answer,
+        line: &'a [u8],
+        out: &'a mut Vec<u8>,
+    ) -> Canonical<'a> {
+        let form = match answer {
+            fused::Answer::Same(end) => &line[..end],
+            fused::Answer::Written => out,
+            fused::Answer::Refused => return self.canonical_slowly(line, out),
+        };
+        Canonical { form, reject: None, scheme_added: false }
     }
 
     #[inline(never)]
@@ -125,6 +139,33 @@ impl Canonicalizer {
         self.fused.as_ref().is_some_and(|fused| {
             !matches!(fused.run(line, &mut scratch.fused, &mut scratch.out), fused::Answer::Refused)
         })
+    }
+}
+
+/// The lines of a text, which get their canonical forms one after the other: faster than each alone.
+#[derive(Debug)]
+pub struct LinesOf<'a> {
+    canonicalizer: &'a Canonicalizer,
+    text: &'a [u8],
+    scratch: &'a mut Scratch,
+}
+
+impl LinesOf<'_> {
+    /// As [`Canonicalizer::canonical`], for a `line` that is a part of the text, or any other one.
+    #[inline]
+    pub fn canonical<'a>(&'a mut self, line: &'a [u8]) -> Canonical<'a> {
+        let LinesOf { canonicalizer, text, scratch } = self;
+        // Bytes at addresses of the text are the text's.
+        let start = line.as_ptr().addr().wrapping_sub(text.as_ptr().addr());
+        let is_part = start < text.len() && line.len() <= text.len() - start;
+        match &canonicalizer.fused {
+            Some(fused) if is_part => {
+                let Scratch { out, fused: scratch } = &mut **scratch;
+                let answer = fused.run_in(text, start..start + line.len(), scratch, out);
+                canonicalizer.canonical_of(answer, line, out)
+            }
+            _ => canonicalizer.canonical(line, scratch),
+        }
     }
 }
 

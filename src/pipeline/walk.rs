@@ -74,6 +74,7 @@ fn walk_reading(
     let mut tally = Tally::default();
     let mut number = 0;
     let Hand { scratch, workspace } = hand;
+    let mut lines = job.canonicalizer.lines_of(parcel.bytes(), scratch);
     let counted: Result<(), std::convert::Infallible> =
         each_entry_of(parcel, reading, workspace, |entry| {
             tally.lines += 1;
@@ -81,7 +82,7 @@ fn walk_reading(
                 Entry::Record(record) => {
                     tally.records += 1;
                     tally.bytes += record.line.len() as u64;
-                    let canonical = job.canonicalizer.canonical(record.url, scratch);
+                    let canonical = lines.canonical(record.url);
                     if let Some(reject) = canonical.reject {
                         tally.unparsed.add(reject);
                     }

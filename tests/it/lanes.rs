@@ -42,6 +42,21 @@ impl Lanes {
             show(slow.form),
             slow.reject
         );
+        let (text, places) = between_others(line);
+        let mut lines = self.fast.lines_of(&text, &mut scratch);
+        for place in places {
+            let part = lines.canonical(&text[place]);
+            assert!(
+                part.form == form && part.reject == reject,
+                "{}: otherwise in a text\n  line {}\n  alone {} {:?}\n  in it {} {:?}",
+                self.name,
+                show(line),
+                show(&form),
+                reject,
+                show(part.form),
+                part.reject
+            );
+        }
         for lane in [&self.fast, &self.slow] {
             let mut scratch = Scratch::default();
             let again = lane.canonical(&form, &mut scratch);
@@ -61,6 +76,17 @@ impl Lanes {
         }
         form
     }
+}
+
+/// A text with `line` in it, twice, among bytes that would mean something to it; and where.
+fn between_others(line: &[u8]) -> (Vec<u8>, [std::ops::Range<usize>; 2]) {
+    const BEFORE: &[u8] =
+        b"http://a.test/?b=%41#\nhttp://xn--a.B-c.test/.././x;a=1//?c=2&a=1&utm_source=x%/";
+    const AFTER: &[u8] = b"/../%41.A-b--c;sid=1?z=%2f&a==b&&#!x\xff:80//@\n";
+    let first = line.len() % BEFORE.len();
+    let second = first + line.len() + AFTER.len();
+    let text = [&BEFORE[BEFORE.len() - first..], line, AFTER, line, AFTER].concat();
+    (text, [first, second].map(|start| start..start + line.len()))
 }
 
 /// The built-in profiles, each rule alone, and some mixtures.

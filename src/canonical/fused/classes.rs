@@ -7,7 +7,7 @@ use crate::canonical::rules::{encoding, escapes};
 pub(super) type Table = [Class; 256];
 
 /// How many sets of bytes are marked.
-pub(super) const SETS: usize = 9;
+pub(super) const SETS: usize = 10;
 
 /// The sets of bytes that are marked. The first three are those of pairs (see [`Marker`]).
 pub(super) mod set {
@@ -20,7 +20,7 @@ pub(super) mod set {
     pub(in super::super) const PATH_LOOK: usize = 2;
     /// What ends a host or may not be in one.
     pub(in super::super) const HOST_STOP: usize = 3;
-    /// What needs a look in a host: letters in upper case, `-`, and whatever is not ASCII.
+    /// What needs a look in a host: letters in upper case, and whatever is not ASCII.
     pub(in super::super) const HOST_LOOK: usize = 4;
     /// What may make a query not canonical, `%` included.
     pub(in super::super) const QUERY_LOOK: usize = 5;
@@ -30,6 +30,8 @@ pub(super) mod set {
     pub(in super::super) const PIECE_END: usize = 7;
     /// `=`
     pub(in super::super) const EQUALS: usize = 8;
+    /// `-`
+    pub(in super::super) const HYPHEN: usize = 9;
 }
 
 /// Marks the sets of [`set`] as these tables ask for.
@@ -50,7 +52,7 @@ pub(super) fn marker(
     let stops_host =
         |byte: u8| byte < 0x80 && matches!(host[usize::from(byte)], Class::End | Class::Refuse);
     let looked_at_in_host =
-        |byte: u8| byte >= 0x80 || matches!(host[usize::from(byte)], Class::Upper | Class::Hyphen);
+        |byte: u8| byte >= 0x80 || matches!(host[usize::from(byte)], Class::Upper);
     let marker = Marker::new([
         &|byte| byte == b'/',
         &|byte| byte == b'.',
@@ -61,6 +63,7 @@ pub(super) fn marker(
         &|byte| matches!(byte, b'?' | b'#'),
         &|byte| matches!(byte, b'&' | b'#'),
         &|byte| byte == b'=',
+        &|byte| byte == b'-',
     ]);
     if one_slash { marker.with_doubles() } else { marker }
 }

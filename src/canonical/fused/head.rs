@@ -29,14 +29,14 @@ impl Fused {
     #[inline(always)]
     pub(super) fn plain_head<'a, const WELL: bool>(
         &self,
-        url: Marked<'a>,
+        url: &Marked<'a>,
         hosts: &mut Hosts,
     ) -> Option<Head<'a>> {
-        let Marked { line, marks } = url;
+        let Marked { line, marks } = *url;
         let (https, host_start, is_lower) = scheme::<WELL>(line)?;
-        let stops = marks.window(set::HOST_STOP, host_start);
+        let stops = marks.window_beyond(set::HOST_STOP, host_start);
         let below = stops.wrapping_sub(1) & !stops;
-        let dots = marks.window(set::DOT, host_start) & below;
+        let dots = marks.window_beyond(set::DOT, host_start) & below;
         // A dot at either end or beside another; no host; or none that ends within 64 bytes.
         let ends = 1 | below ^ below >> 1;
         if dots & (ends | dots << 1) != 0 || below == 0 || stops == 0 {
@@ -48,15 +48,16 @@ impl Fused {
             return None;
         }
         let host = line.get(host_start..host_end)?;
-        let mut has_upper = false;
-        let mut looks = marks.window(set::HOST_LOOK, host_start) & below;
+        // Two hyphens side by side: perhaps an encoded label.
+        let hyphens = marks.window_beyond(set::HYPHEN, host_start) & below;
+        let mut looks = marks.window_beyond(set::HOST_LOOK, host_start) & below;
+        if hyphens & hyphens << 1 != 0 || WELL && looks != 0 {
+            return None;
+        }
+        let has_upper = looks != 0;
         while looks != 0 {
-            let at = looks.trailing_zeros() as usize;
-            match host[at] {
-                // A hyphen is no news, except in an encoded label.
-                b'-' if line[host_start + at - 1] | 0x20 != b'n' => {}
-                b'A'..=b'Z' if !WELL => has_upper = true,
-                _ => return None,
+            if !host[looks.trailing_zeros() as usize].is_ascii_uppercase() {
+                return None;
             }
             looks &= looks - 1;
         }
@@ -78,8 +79,8 @@ impl Fused {
 
     /// Reads scheme, host and port, whatever they are; `None` to refuse.
     #[inline(always)]
-    pub(super) fn any_head<'a>(&self, url: Marked<'a>, hosts: &'a mut Hosts) -> Option<Head<'a>> {
-        let Marked { line, marks } = url;
+    pub(super) fn any_head<'a>(&self, url: &Marked<'a>, hosts: &'a mut Hosts) -> Option<Head<'a>> {
+        let Marked { line, marks } = *url;
         let (https, host_start, is_lower) = scheme::<false>(line)?;
         let host_end = marks.next(set::HOST_STOP, host_start);
         if !matches!(line.get(host_end), None | Some(b':' | b'/' | b'?' | b'#')) {
@@ -91,7 +92,8 @@ impl Fused {
             // Bet: a host is shorter than a word has bits.
             length @ 1..64 => Look::at(
                 host,
-                marks.window(set::HOST_LOOK, host_start) & !(u64::MAX << length),
+                (marks.window(set::HOST_LOOK, host_start) | marks.window(set::HYPHEN, host_start))
+                    & !(u64::MAX << length),
                 marks.window(set::DOT, host_start) & !(u64::MAX << length),
             ),
             _ => Look::closely(host),

@@ -26,6 +26,7 @@ mod path;
 mod query;
 mod short;
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::dust::{DustRules, Target};
@@ -33,6 +34,7 @@ use super::names::{IndexNames, Outlines, ParamNames, SessionNames};
 use super::profile::{Profile, Slash, Www};
 use super::rules::RuleId;
 use super::rules::escapes::is_unreserved;
+use crate::bytes::ahead::Ahead;
 use crate::bytes::marks::{Marker, Marks};
 use crate::limits::URL_BYTES_MAX;
 use classes::{
@@ -60,8 +62,23 @@ pub(super) enum Answer {
 /// Buffers that one worker reuses.
 #[derive(Debug, Default)]
 pub(super) struct Scratch {
-    /// The marks of the line.
+    /// The marks of a line alone.
     blocks: Vec<[u64; SETS]>,
+    /// Those of lines of a text.
+    ahead: Ahead<SETS>,
+    kept: Kept,
+}
+
+impl Scratch {
+    /// Forgets the text whose lines were asked for.
+    pub(super) fn leave_text(&mut self) {
+        self.ahead.clear();
+    }
+}
+
+/// What is kept from line to line, but for their marks.
+#[derive(Debug, Default)]
+struct Kept {
     hosts: Hosts,
     query: Pieces,
     /// Are there rules for the site of the line? Only with rules of sites.
@@ -196,9 +213,43 @@ impl Fused {
         if line.len() > URL_BYTES_MAX {
             return Answer::Refused;
         }
-        let answer = self.answer(line, scratch, out);
+        let Scratch { blocks, kept, .. } = scratch;
+        let url = Marked { line, marks: self.marker.mark(line, blocks) };
+        let answer = self.answer(&url, kept, out);
+        self.answer_of_site(line, answer, scratch, out)
+    }
+
+    /// The same for the line `text[place]`. Between two texts, the scratch
+    /// [leaves](Scratch::leave_text) the first.
+    #[inline(always)]
+    pub(super) fn run_in(
+        &self,
+        text: &[u8],
+        place: Range<usize>,
+        scratch: &mut Scratch,
+        out: &mut Vec<u8>,
+    ) -> Answer {
+        let line = &text[place.clone()];
+        if line.len() > URL_BYTES_MAX {
+            return Answer::Refused;
+        }
+        let Scratch { ahead, kept, .. } = scratch;
+        let url = Marked { line, marks: ahead.marks(&self.marker, text, place) };
+        let answer = self.answer(&url, kept, out);
+        self.answer_of_site(line, answer, scratch, out)
+    }
+
+    /// Goes on from the `answer` where there are rules for the site of the line.
+    #[inline(always)]
+    fn answer_of_site(
+        &self,
+        line: &[u8],
+        answer: Answer,
+        scratch: &mut Scratch,
+        out: &mut Vec<u8>,
+    ) -> Answer {
         match &self.dust {
-            Some(dust) if scratch.has_rules => {
+            Some(dust) if scratch.kept.has_rules => {
                 self.with_rules_of_site(dust, line, answer, scratch, out)
             }
             _ => answer,
@@ -231,22 +282,25 @@ impl Fused {
     /// Applies the rules of the site to the canonical URL in `out`. Says whether anything changed;
     /// `None` to refuse.
     fn settle(&self, dust: &DustRules, scratch: &mut Scratch, out: &mut Vec<u8>) -> Option<bool> {
+        let Scratch { blocks, kept, .. } = scratch;
         for round in 0..ROUNDS {
-            let fragment = scratch.target.read(out)?;
-            if !dust.apply(&mut scratch.target) {
+            let fragment = kept.target.read(out)?;
+            if !dust.apply(&mut kept.target) {
                 return Some(round > 0);
             }
-            let mut line = std::mem::take(&mut scratch.rewritten);
-            scratch.target.write(&mut line);
+            let mut line = std::mem::take(&mut kept.rewritten);
+            kept.target.write(&mut line);
             line.extend_from_slice(&out[fragment..]);
-            let again = match line.len() > URL_BYTES_MAX {
-                true => Answer::Refused,
-                false => self.answer(&line, scratch, out),
+            let again = if line.len() > URL_BYTES_MAX {
+                Answer::Refused
+            } else {
+                let url = Marked { line: &line, marks: self.marker.mark(&line, blocks) };
+                self.answer(&url, kept, out)
             };
             if let Answer::Same(end) = again {
                 replace(out, &line[..end]);
             }
-            scratch.rewritten = line;
+            kept.rewritten = line;
             if again == Answer::Refused {
                 return None;
             }
@@ -256,22 +310,20 @@ impl Fused {
 
     /// The same, but for the rules of the site.
     #[inline(always)]
-    fn answer(&self, line: &[u8], scratch: &mut Scratch, out: &mut Vec<u8>) -> Answer {
-        let Scratch { blocks, hosts, query, has_rules, .. } = scratch;
-        let url = Marked { line, marks: self.marker.mark(line, blocks) };
+    fn answer(&self, url: &Marked, kept: &mut Kept, out: &mut Vec<u8>) -> Answer {
+        let Kept { hosts, query, has_rules, .. } = kept;
         // Bet: the head is one that most URLs have.
         let answer = match self.plain_head::<true>(url, hosts) {
             Some(head) => self.answer_with(url, head, query, has_rules, out),
-            None => self.answer_any(line, scratch, out),
+            None => self.answer_any(url, kept, out),
         };
         answer.unwrap_or(Answer::Refused)
     }
 
-    /// The same for a marked line whose head is not a usual one; `None` to refuse.
+    /// The same for a line whose head is not a usual one; `None` to refuse.
     #[inline(never)]
-    fn answer_any(&self, line: &[u8], scratch: &mut Scratch, out: &mut Vec<u8>) -> Option<Answer> {
-        let Scratch { blocks, hosts, query, has_rules, .. } = scratch;
-        let url = Marked { line, marks: Marks::again(blocks, line.len()) };
+    fn answer_any(&self, url: &Marked, kept: &mut Kept, out: &mut Vec<u8>) -> Option<Answer> {
+        let Kept { hosts, query, has_rules, .. } = kept;
         let head = match self.plain_head::<false>(url, hosts) {
             Some(head) => head,
             None => self.any_head(url, hosts)?,
@@ -283,7 +335,7 @@ impl Fused {
     #[inline(always)]
     fn answer_with(
         &self,
-        url: Marked,
+        url: &Marked,
         head: Head,
         pieces: &mut Pieces,
         has_rules: &mut bool,
@@ -315,7 +367,7 @@ impl Fused {
     #[inline(never)]
     fn go_on(
         &self,
-        url: Marked,
+        url: &Marked,
         start: Start,
         pieces: &mut Pieces,
         out: &mut Vec<u8>,
@@ -373,7 +425,7 @@ impl Fused {
     #[inline(never)]
     fn write(
         &self,
-        url: Marked,
+        url: &Marked,
         start: Start,
         (query, pieces): (Query, &mut Pieces),
         end: usize,
@@ -393,7 +445,7 @@ impl Fused {
 
     /// Makes `out` the canonical form of a line up to its query.
     #[inline(never)]
-    fn write_start(&self, url: Marked, start: &Start, out: &mut Vec<u8>) -> Option<()> {
+    fn write_start(&self, url: &Marked, start: &Start, out: &mut Vec<u8>) -> Option<()> {
         let Start { head, path, path_end } = start;
         let line = url.line;
         out.clear();

@@ -42,7 +42,7 @@ impl Path {
 impl Fused {
     /// Is the path `line[start..end]` spelled canonically? May say no where yes were right.
     #[inline(always)]
-    pub(super) fn judge_path(&self, url: Marked, start: usize, end: usize) -> Path {
+    pub(super) fn judge_path(&self, url: &Marked, start: usize, end: usize) -> Path {
         // The path starts with a slash or is empty.
         if start == end {
             return Path::EndsOddly;
@@ -73,8 +73,8 @@ impl Fused {
 
     /// What is wrong with the path `line[start..end]`, but for how it ends.
     #[inline(never)]
-    fn judge_closely(&self, url: Marked, start: usize, end: usize) -> Option<Path> {
-        let Marked { line, marks } = url;
+    fn judge_closely(&self, url: &Marked, start: usize, end: usize) -> Option<Path> {
+        let Marked { line, marks } = *url;
         let mut at = marks.next(set::PATH_LOOK, start);
         let (mut has_escapes, mut has_parameters) = (false, false);
         while at < end {
@@ -110,7 +110,7 @@ impl Fused {
     /// refuse.
     pub(super) fn write_path(
         &self,
-        url: Marked,
+        url: &Marked,
         start: usize,
         end: usize,
         path: Path,
@@ -139,12 +139,12 @@ impl Fused {
     /// Writes the segments of `line[start..end]`, except that nothing is done about how they end.
     fn write_segments(
         &self,
-        url: Marked,
+        url: &Marked,
         start: usize,
         end: usize,
         out: &mut Vec<u8>,
     ) -> Option<()> {
-        let Marked { line, marks } = url;
+        let Marked { line, marks } = *url;
         let path_start = out.len();
         let mut doubled = false;
         let mut at = start;
@@ -354,7 +354,7 @@ fn is_dot_segment(text: &[u8]) -> bool {
 /// Goes on from `at`, at most to `end`, as long as all bytes marked in `look` are percent signs of
 /// escapes in upper case of bytes from 0x80 on: a text of another script has little else.
 #[inline]
-pub(super) fn skip_high_escapes(url: Marked, look: usize, mut at: usize, end: usize) -> usize {
+pub(super) fn skip_high_escapes(url: &Marked, look: usize, mut at: usize, end: usize) -> usize {
     while let Some(text) = url.line[at..end].first_chunk()
         && let Some(count) = hex::high_escapes(text)
         && count == (url.marks.window(look, at) << (64 - hex::WINDOW)).count_ones()
@@ -369,7 +369,7 @@ pub(super) fn skip_high_escapes(url: Marked, look: usize, mut at: usize, end: us
 #[inline]
 pub(super) fn push_escapes(
     out: &mut Vec<u8>,
-    url: Marked,
+    url: &Marked,
     look: usize,
     at: usize,
     end: usize,

@@ -133,8 +133,8 @@ impl Query {
 
 /// Where the query that starts at `start` ends, if it is not empty and no byte of it needs a look.
 #[inline(always)]
-fn end_of_plain_query(url: Marked, start: usize) -> Option<usize> {
-    let Marked { line, marks } = url;
+fn end_of_plain_query(url: &Marked, start: usize) -> Option<usize> {
+    let Marked { line, marks } = *url;
     let mut end = marks.next(set::END, start);
     while line.get(end) == Some(&b'?') {
         end = marks.next(set::END, end + 1);
@@ -217,8 +217,8 @@ impl Fused {
     /// Is what follows the path, which ends at `path_end`, a canonical query to the end of the line,
     /// of one parameter? May say no where yes were right.
     #[inline(always)]
-    pub(super) fn ends_in_plain_query(&self, url: Marked, path_end: usize, host: &[u8]) -> bool {
-        let Marked { line, marks } = url;
+    pub(super) fn ends_in_plain_query(&self, url: &Marked, path_end: usize, host: &[u8]) -> bool {
+        let Marked { line, marks } = *url;
         let (start, end) = (path_end + 1, line.len());
         if start >= end
             || line[path_end] != b'?'
@@ -237,12 +237,12 @@ impl Fused {
     #[inline]
     pub(super) fn read_query(
         &self,
-        url: Marked,
+        url: &Marked,
         mark_at: usize,
         host: &[u8],
         pieces: &mut Pieces,
     ) -> Option<Query> {
-        let Marked { line, marks } = url;
+        let Marked { line, marks } = *url;
         let Pieces { kept: pieces, spelled } = pieces;
         if !self.takes_queries_apart
             && let Some(end) = end_of_plain_query(url, mark_at + 1)
@@ -354,8 +354,8 @@ impl Fused {
 
     /// Is every byte of the piece `line[start..end]` that needs a look part of a canonical escape?
     #[inline(never)]
-    fn is_spelled_well(&self, url: Marked, start: usize, name_end: usize, end: usize) -> bool {
-        let Marked { line, marks } = url;
+    fn is_spelled_well(&self, url: &Marked, start: usize, name_end: usize, end: usize) -> bool {
+        let Marked { line, marks } = *url;
         let mut at = marks.next(set::QUERY_LOOK, start);
         while at < end {
             match canonical_escape(&line[at..]) {
@@ -383,7 +383,7 @@ impl Fused {
     #[inline(never)]
     fn spell_piece(
         &self,
-        url: Marked,
+        url: &Marked,
         start: usize,
         name_end: usize,
         end: usize,
@@ -401,13 +401,13 @@ impl Fused {
     /// Spells `line[at..end]`, a name or a value.
     fn spell(
         &self,
-        url: Marked,
+        url: &Marked,
         mut at: usize,
         end: usize,
         in_value: bool,
         out: &mut Vec<u8>,
     ) -> Option<()> {
-        let Marked { line, marks } = url;
+        let Marked { line, marks } = *url;
         loop {
             let look = marks.next(set::QUERY_LOOK, at).min(end);
             push_short(out, line, at, look);

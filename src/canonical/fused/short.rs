@@ -36,23 +36,20 @@ struct Order<const N: usize> {
 impl<'a> Short<'a> {
     /// The query whose `?` is `line[mark_at]`, if no byte of it needs a look and no piece is empty.
     #[inline(always)]
-    fn at(url: Marked<'a>, mark_at: usize) -> Option<Short<'a>> {
-        let Marked { line, marks } = url;
+    fn at(url: &Marked<'a>, mark_at: usize) -> Option<Short<'a>> {
+        let Marked { line, marks } = *url;
         let start = mark_at + 1;
-        let ends = marks.window(set::PIECE_END, start);
-        let fragments = ends & marks.window(set::END, start);
-        let length = match fragments {
-            0 => line.len().wrapping_sub(start),
-            _ => fragments.trailing_zeros() as usize,
-        };
+        let ends = marks.window_beyond(set::PIECE_END, start);
+        let fragments = ends & marks.window_beyond(set::END, start);
+        let length = line.len().wrapping_sub(start).min(fragments.trailing_zeros() as usize);
         if !(1..=LENGTH_MAX).contains(&length) || line[mark_at] != b'?' {
             return None;
         }
         let end = 1 << length;
         let ends = ends & (end - 1) | end;
-        let looks = marks.window(set::QUERY_LOOK, start) & (end - 1);
+        let looks = marks.window_beyond(set::QUERY_LOOK, start) & (end - 1);
         let empty = ends & (ends << 1 | 1);
-        let equals = marks.window(set::EQUALS, start) & (end - 1);
+        let equals = marks.window_beyond(set::EQUALS, start) & (end - 1);
         (looks | empty == 0).then_some(Short { line, start, length, ends, equals })
     }
 
@@ -88,7 +85,7 @@ impl Fused {
     #[inline(always)]
     pub(super) fn with_short_query(
         &self,
-        url: Marked,
+        url: &Marked,
         start: &Start,
         out: &mut Vec<u8>,
     ) -> Option<Answer> {
@@ -113,7 +110,7 @@ impl Fused {
     #[inline(never)]
     fn in_order<const N: usize>(
         &self,
-        url: Marked,
+        url: &Marked,
         start: &Start,
         short: &Short,
         out: &mut Vec<u8>,

@@ -1,0 +1,140 @@
+//! HOT: once per line. Marks made ahead: for the lines of a text, which come one after the other.
+//!
+//! ```text
+//! text      line\n line\n line\n li|ne\n line\n ...
+//! stretch   [------- marked -------]             the next one starts with the first line that is
+//!                                                not whole in this one
+//! ```
+//!
+//! A line that is marked when its turn comes waits for each step of its marks, and for its bytes.
+//! Those of a stretch come from memory side by side.
+//!
+//! Price: that of its marks (see `marks.rs`), and a comparison for each line. Guard:
+//! `benches/canonical.rs`, group `fused`. Twin: [`Marker::mark`] of each line.
+
+use std::ops::Range;
+
+use super::fetch::fetch_all;
+use super::marks::{Marker, Marks};
+
+/// Most bytes of a stretch, unless a line is longer. Reason: with its marks no more than half of a
+/// first-level cache of 32 KiB.
+const BYTES_MAX: usize = 4 << 10;
+
+/// Marks of a stretch of a text.
+#[derive(Debug)]
+pub struct Ahead<const N: usize> {
+    blocks: Vec<[u64; N]>,
+    /// The stretch; it starts behind all texts where there is none.
+    start: usize,
+    end: usize,
+    /// How many of its bytes were asked for.
+    used: usize,
+}
+
+impl<const N: usize> Default for Ahead<N> {
+    fn default() -> Self {
+        Ahead { blocks: Vec::new(), start: usize::MAX, end: 0, used: 0 }
+    }
+}
+
+impl<const N: usize> Ahead<N> {
+    /// Forgets the stretch: another text comes.
+    pub fn clear(&mut self) {
+        (self.start, self.end) = (usize::MAX, 0);
+    }
+
+    /// The marks of `text[line]`. Lines come in order, or they cost more.
+    #[inline(always)]
+    pub fn marks<const PAIRS: bool>(
+        &mut self,
+        marker: &Marker<N, PAIRS>,
+        text: &[u8],
+        line: Range<usize>,
+    ) -> Marks<'_, N> {
+        if line.start < self.start || line.end > self.end {
+            self.go_on(marker, text, &line);
+        }
+        self.used += line.len();
+        Marks::part(&self.blocks, line.start - self.start..line.end - self.start)
+    }
+
+    /// Makes what starts with `line` the stretch.
+    #[inline(never)]
+    fn go_on<const PAIRS: bool>(
+        &mut self,
+        marker: &Marker<N, PAIRS>,
+        text: &[u8],
+        line: &Range<usize>,
+    ) {
+        // Bet: what is used of one stretch is what will be used of the next. Where lines are few
+        // among other things, each is marked alone.
+        let marked = self.end.saturating_sub(self.start);
+        let is_used = 2 * self.used >= marked;
+        let bytes = if is_used { (2 * marked).clamp(BYTES_MAX / 8, BYTES_MAX) } else { 0 };
+        self.start = line.start;
+        self.end = text.len().min(line.start + bytes).max(line.end);
+        self.used = 0;
+        marker.mark(&text[self.start..self.end], &mut self.blocks);
+        fetch_all(&text[self.end..text.len().min(self.end + bytes)]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn agrees_with_marks_of_each_line(
+            lines in prop::collection::vec((prop_oneof![
+                8 => 0..200usize,
+                1 => 0..3 * BYTES_MAX,
+            ], 0..300usize), 1..60),
+            backwards: bool,
+        ) {
+            let (mut text, mut places) = (Vec::new(), Vec::new());
+            for (length, gap) in lines {
+                places.push(text.len()..text.len() + length);
+                text.extend((0..length + gap).map(|at| (at * 37 + length * 11) as u8));
+            }
+            if backwards {
+                places.reverse();
+            }
+            let sets: [&dyn Fn(u8) -> bool; 3] =
+                [&|byte| byte == b'/', &|byte| byte < 100, &|byte| byte >= 0x80];
+            let marker = Marker::<3>::new(sets);
+            let (mut ahead, mut blocks) = (Ahead::default(), Vec::new());
+            for place in places {
+                let line = &text[place.clone()];
+                let length = line.len();
+                let alone = marker.mark(line, &mut blocks);
+                let marks = ahead.marks(&marker, &text, place);
+                for set in 0..3 {
+                    for from in [0, 1, 60, length / 2, length.saturating_sub(1), length] {
+                        prop_assert_eq!(marks.window(set, from), alone.window(set, from));
+                        prop_assert_eq!(marks.next(set, from), alone.next(set, from));
+                        if from < length {
+                            for to in [from + 1, length] {
+                                let is_clear = alone.next(set, from) >= to;
+                                prop_assert_eq!(marks.is_clear(set, from, to), is_clear);
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn another_text_has_other_marks() {
+        let sets: [&dyn Fn(u8) -> bool; 1] = [&|byte| byte == b'/'];
+        let marker = Marker::<1>::new(sets);
+        let mut ahead = Ahead::default();
+        assert_eq!(ahead.marks(&marker, b"abc/", 0..4).next(0, 0), 3);
+        ahead.clear();
+        assert_eq!(ahead.marks(&marker, b"/abc", 0..4).next(0, 0), 0);
+    }
+}
