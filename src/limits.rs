@@ -36,6 +36,11 @@ pub const CHUNK_BYTES: usize = 1 << 20;
 /// (`benches/cluster.rs`; docs/performance.md).
 pub const BATCH_CHUNKS: usize = 128;
 
+/// Fewest chunks in a batch that ends early because the input does soon.
+///
+/// Reason: a hundredth of a second to write, and still some chunks for each of many threads.
+pub const BATCH_CHUNKS_LAST: usize = 16;
+
 /// Most bytes of lines in a batch that are in the process's own memory and not in a mapped file.
 ///
 /// Reason: there are some batches on their way, and unpacking is slower than the rest anyway.

@@ -13,7 +13,7 @@ use super::{InputFile, Job};
 use crate::bytes::show;
 use crate::error::{Error, Result};
 use crate::input::Input;
-use crate::limits::{BATCH_CHUNKS, BATCH_OWN_BYTES};
+use crate::limits::{BATCH_CHUNKS, BATCH_CHUNKS_LAST, BATCH_OWN_BYTES};
 use crate::record::Layout;
 
 /// Is told how far a job is.
@@ -123,10 +123,11 @@ pub(super) fn scan_heavy<W, T: Send + Sync>(
             let files = input.summaries().iter().cloned().zip(formats);
             files.map(|(summary, layout)| InputFile { summary, layout }).collect()
         });
-        let mut lines = 0;
+        let (mut lines, mut chunks) = (0, 0);
         let mut end = Ok(());
         while end.is_ok() {
-            let (batch, reading) = next_batch(&receiver, budget.batch_bytes());
+            let (batch, reading) = next_batch(&receiver, budget.batch_bytes(), chunks);
+            chunks += batch.len();
             end = reading;
             if batch.is_empty() {
                 break;
@@ -177,6 +178,7 @@ fn count_lines(chunk: &Parcel, separator: u8, budget: Budget) -> usize {
 fn next_batch(
     receiver: &Receiver<Result<(Parcel, u64)>>,
     bytes_max: u64,
+    before: usize,
 ) -> (Vec<Parcel>, Result<()>) {
     let (mut batch, mut bytes, mut own_bytes) = (Vec::new(), 0, 0);
     let mut next = receiver.recv().ok();
@@ -188,14 +190,23 @@ fn next_batch(
         let is_mapped = chunk.memory_bytes() == 0;
         own_bytes += chunk.memory_bytes();
         bytes += more;
+        let share_read = chunk.share_read;
         batch.push(chunk);
-        if batch.len() == BATCH_CHUNKS || own_bytes >= BATCH_OWN_BYTES || bytes >= bytes_max {
+        let is_full = own_bytes >= BATCH_OWN_BYTES || bytes >= bytes_max;
+        if is_full || batch.len() >= chunks_max(before + batch.len(), share_read) {
             break;
         }
         let wait = if is_mapped { CUTTING_MAX } else { Duration::ZERO };
         next = receiver.recv_timeout(wait).ok();
     }
     (batch, Ok(()))
+}
+
+/// How many chunks are a batch, when so many chunks were this share of the input: towards its end
+/// no more than are left, since nothing else is done while the last batch is written.
+fn chunks_max(chunks: usize, share_read: Option<f64>) -> usize {
+    let left = share_read.map_or(f64::INFINITY, |share| chunks as f64 * (1.0 / share - 1.0));
+    (left as usize).clamp(BATCH_CHUNKS_LAST, BATCH_CHUNKS)
 }
 
 /// Gives every chunk to a worker; nobody gets a fixed share. Results in the order of the chunks.
