@@ -34,11 +34,12 @@ struct Answer {
     form_bytes: u64,
 }
 
-/// What is timed: each of `lines`, which were found before.
-fn answer(lane: &Canonicalizer, lines: &[&[u8]], scratch: &mut Scratch) -> Answer {
+/// What is timed: each of `lines`, which were found in `text` before. The program asks so, too.
+fn answer(lane: &Canonicalizer, text: &[u8], lines: &[&[u8]], scratch: &mut Scratch) -> Answer {
     let mut answer = Answer::default();
+    let mut forms = lane.lines_of(text, scratch);
     for line in lines {
-        let canonical = lane.canonical(line, scratch);
+        let canonical = forms.canonical(line);
         answer.rejected += u64::from(canonical.reject.is_some());
         answer.form_bytes += canonical.form.len() as u64;
     }
@@ -46,17 +47,17 @@ fn answer(lane: &Canonicalizer, lines: &[&[u8]], scratch: &mut Scratch) -> Answe
 }
 
 /// What a list comes to, where both lanes agree on every line.
-fn agreed(fast: &Canonicalizer, slow: &Canonicalizer, lines: &[&[u8]]) -> Answer {
+fn agreed(fast: &Canonicalizer, slow: &Canonicalizer, text: &[u8], lines: &[&[u8]]) -> Answer {
     let (mut for_fast, mut for_slow) = (Scratch::default(), Scratch::default());
+    let mut forms = fast.lines_of(text, &mut for_fast);
     let mut changed = 0;
     for line in lines {
-        let (one, other) =
-            (fast.canonical(line, &mut for_fast), slow.canonical(line, &mut for_slow));
+        let (one, other) = (forms.canonical(line), slow.canonical(line, &mut for_slow));
         assert_eq!(one, other, "{}", undust::bytes::show(line));
         changed += u64::from(one.form != *line);
     }
     assert!(changed > 0, "a list that tests nothing");
-    answer(slow, lines, &mut for_slow)
+    answer(slow, text, lines, &mut for_slow)
 }
 
 /// The lists: a generated one, links that people posted, and `UNDUST_LIST`.
@@ -71,14 +72,19 @@ fn lanes(c: &mut Criterion) {
             let profile = Profile::named(name).expect("the profile is built in");
             let slow = Canonicalizer::reference_only(profile.clone());
             let fast = Canonicalizer::new(profile);
-            let expected = agreed(&fast, &slow, &lines);
+            let expected = agreed(&fast, &slow, &corpus.bytes, &lines);
             let mut scratch = Scratch::default();
             for (group, lane) in [("fused", &fast), ("reference", &slow)] {
                 let mut group = c.benchmark_group(group);
                 group.throughput(corpus.throughput());
                 group.sampling_mode(SamplingMode::Flat).sample_size(20);
                 group.bench_function(format!("{name}/{}", corpus.name), |b| {
-                    b.iter(|| assert_eq!(answer(lane, black_box(&lines), &mut scratch), expected));
+                    b.iter(|| {
+                        assert_eq!(
+                            answer(lane, &corpus.bytes, black_box(&lines), &mut scratch),
+                            expected
+                        )
+                    });
                 });
                 group.finish();
             }
@@ -124,12 +130,17 @@ fn rules_of_sites(c: &mut Criterion) {
             let profile = settings.build().expect("rules go with the profile");
             let slow = Canonicalizer::reference_only(profile.clone());
             let fast = Canonicalizer::new(profile);
-            let expected = agreed(&fast, &slow, &lines);
+            let expected = agreed(&fast, &slow, &corpus.bytes, &lines);
             let mut group = c.benchmark_group("rules");
             group.throughput(corpus.throughput());
             group.sampling_mode(SamplingMode::Flat).sample_size(20);
             group.bench_function(format!("{name}/{}", corpus.name), |b| {
-                b.iter(|| assert_eq!(answer(&fast, black_box(&lines), &mut scratch), expected));
+                b.iter(|| {
+                    assert_eq!(
+                        answer(&fast, &corpus.bytes, black_box(&lines), &mut scratch),
+                        expected
+                    )
+                });
             });
             group.finish();
         }

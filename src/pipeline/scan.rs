@@ -228,3 +228,30 @@ fn work_off<W, T: Send + Sync>(
     changed.into_inner().expect("no thread panics while it holds the lock")?;
     Ok(results)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn batches_grow_shorter_towards_the_end() {
+        // Chunks as long as each other, and where the batches of so many end.
+        for (all, expected) in [
+            (1000, &[128, 256, 384, 512, 640, 768, 884, 942, 971, 987, 1000][..]),
+            (40, &[20, 36, 40]),
+            (10, &[10]),
+        ] {
+            let (mut ends, mut before) = (Vec::new(), 0);
+            for read in 1..=all {
+                let share = read as f64 / all as f64;
+                if read - before >= chunks_max(read, Some(share)) || read == all {
+                    ends.push(read);
+                    before = read;
+                }
+            }
+            assert_eq!(ends, expected, "{all}");
+        }
+        assert_eq!(chunks_max(1, None), BATCH_CHUNKS);
+        assert_eq!(chunks_max(1, Some(0.0)), BATCH_CHUNKS);
+    }
+}
