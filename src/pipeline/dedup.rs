@@ -130,6 +130,7 @@ pub fn dedup(job: &Job, plan: &DedupPlan, output: &mut Output) -> Result<Outcome
     memory.table_bytes = plan.seen.set().memory_bytes();
     if let (Some(mut overflow), Some(backlog)) = (overflow, backlog) {
         memory.spilled_bytes = backlog.bytes() + overflow.spilled_bytes();
+        output.leave_writing();
         let unique = overflow.finish(job, &pool, plan.seen, backlog, output)?;
         tally.unique += unique;
         tally.duplicate += overflow.count - unique;

@@ -91,6 +91,8 @@ pub struct Output {
     pending: Option<Pending>,
     /// Is it the null device? Then nothing is gathered or handed on.
     is_null: bool,
+    /// Are there other things to be done while the disk writes?
+    leaves_writing: bool,
 }
 
 /// Bytes that are handed on at once.
@@ -156,7 +158,7 @@ impl Output {
 
     fn to(name: String, encoder: Encoder, pending: Option<Pending>) -> Output {
         let buffer = Pages::new(BUFFER_BYTES);
-        Output { name, buffer, encoder, pending, is_null: false }
+        Output { name, buffer, encoder, pending, is_null: false, leaves_writing: false }
     }
 
     /// Checks that bytes can go out as they are: no text for a terminal, not packed on their way.
@@ -222,7 +224,13 @@ impl Output {
 
     /// Does the file take whole buffers, cut wherever, better than whole lines?
     fn goes_by_pages(&self) -> bool {
-        self.pending.is_some() && matches!(self.encoder, Encoder::Plain(_))
+        !self.leaves_writing && self.pending.is_some() && matches!(self.encoder, Encoder::Plain(_))
+    }
+
+    /// Leaves it to the system to write what comes from now on: for somebody who has to read files
+    /// in between, and would wait for the disk twice.
+    pub fn leave_writing(&mut self) {
+        self.leaves_writing = true;
     }
 
     /// Writes `text` and `separator`.
@@ -352,6 +360,22 @@ mod tests {
         output.publish().unwrap();
         assert_eq!(fs::read(&path).unwrap(), [b"new\n", &long[..]].concat());
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn what_is_left_to_the_system_comes_behind_the_rest() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("out.txt");
+        let mut output = Output::file(&path, None).unwrap();
+        let [first, second] = [vec![b'a'; BUFFER_BYTES + 9], vec![b'b'; 2 * BUFFER_BYTES]];
+        output.write(&first).unwrap();
+        assert!(output.goes_by_pages());
+        output.leave_writing();
+        assert!(!output.goes_by_pages());
+        output.line(b"a line", b'\n').unwrap();
+        output.write(&second).unwrap();
+        output.publish().unwrap();
+        assert_eq!(fs::read(&path).unwrap(), [&first[..], b"a line\n", &second].concat());
     }
 
     #[test]
