@@ -68,7 +68,7 @@ impl<const N: usize> Ahead<N> {
         line: &Range<usize>,
     ) {
         // Bet: what is used of one stretch is what will be used of the next. Where lines are few
-        // among other things, each is marked alone.
+        // among other things, every other is marked alone.
         let marked = self.end.saturating_sub(self.start);
         let is_used = 2 * self.used >= marked;
         let bytes = if is_used { (2 * marked).clamp(BYTES_MAX / 8, BYTES_MAX) } else { 0 };
