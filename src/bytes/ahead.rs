@@ -46,9 +46,9 @@ impl<const N: usize> Ahead<N> {
 
     /// The marks of `text[line]`. Lines come in order, or they cost more.
     #[inline(always)]
-    pub fn marks<const PAIRS: bool>(
+    pub fn marks<const NEIGHBORS: bool>(
         &mut self,
-        marker: &Marker<N, PAIRS>,
+        marker: &Marker<N, NEIGHBORS>,
         text: &[u8],
         line: Range<usize>,
     ) -> Marks<'_, N> {
@@ -61,9 +61,9 @@ impl<const N: usize> Ahead<N> {
 
     /// Makes what starts with `line` the stretch.
     #[inline(never)]
-    fn go_on<const PAIRS: bool>(
+    fn go_on<const NEIGHBORS: bool>(
         &mut self,
-        marker: &Marker<N, PAIRS>,
+        marker: &Marker<N, NEIGHBORS>,
         text: &[u8],
         line: &Range<usize>,
     ) {

@@ -51,26 +51,8 @@ pub fn is_digit(byte: u8) -> bool {
     VALUE[byte as usize] < 16
 }
 
-/// Bytes that [`copy_upper`] and [`high_escapes`] look at together.
-pub const WINDOW: usize = 32;
-
-/// How many percent signs there are among the first 32 bytes of `text`, if each starts an escape of a
-/// byte from 0x80 on in upper case.
-///
-/// Vectors by the compiler: a window has a fixed length and no branch.
-#[inline]
-pub fn high_escapes(text: &[u8; WINDOW + 2]) -> Option<u32> {
-    let (mut count, mut odd) = (0u8, 0u8);
-    for at in 0..WINDOW {
-        let (high, low) = (text[at + 1], text[at + 2]);
-        let is_percent = u8::from(text[at] == b'%');
-        let is_high = u8::from(high.wrapping_sub(b'A') < 6) | u8::from(high.wrapping_sub(b'8') < 2);
-        let is_low = u8::from(low.wrapping_sub(b'A') < 6) | u8::from(low.wrapping_sub(b'0') < 10);
-        count += is_percent;
-        odd |= is_percent & !(is_high & is_low);
-    }
-    (odd & 1 == 0).then_some(u32::from(count))
-}
+/// Bytes that [`copy_upper`] looks at together.
+const WINDOW: usize = 32;
 
 /// Appends `text` to `out`, with the two hexadecimal digits behind each percent sign in upper case,
 /// as long as every escape is one of a byte from 0x80 on. Says whether all are; if not, what was
@@ -120,28 +102,6 @@ mod tests {
         }
         assert_eq!(pair(b'g', b'0'), None);
         assert_eq!(pair(b'0', b'G'), None);
-    }
-
-    #[test]
-    fn counts_high_escapes() {
-        let pieces: [&[u8]; 7] = [b"%D9", b"%AF", b"a", b"%4A", b"%", b"%d9", b"%9g"];
-        for number in 0..pieces.len().pow(3) {
-            let pick = |power: u32| pieces[number / pieces.len().pow(power) % pieces.len()];
-            for filler in [0, 24, 26, 29] {
-                let mut text = [b'-'; WINDOW + 2];
-                let start = [&b"-".repeat(filler)[..], pick(0), pick(1), pick(2)].concat();
-                let length = start.len().min(text.len());
-                text[..length].copy_from_slice(&start[..length]);
-                let starts: Vec<_> = (0..WINDOW).filter(|at| text[*at] == b'%').collect();
-                let is_high = |at: &usize| {
-                    let digits = &text[at + 1..at + 3];
-                    !digits.iter().any(u8::is_ascii_lowercase)
-                        && pair(digits[0], digits[1]).is_some_and(|byte| byte >= 0x80)
-                };
-                let expected = starts.iter().all(is_high).then_some(starts.len() as u32);
-                assert_eq!(high_escapes(&text), expected, "{}", text.escape_ascii());
-            }
-        }
     }
 
     #[test]

@@ -18,15 +18,18 @@
 
 use std::ops::Range;
 
+use super::hex;
+
 /// Bytes in a block: as many as a word has bits.
 const BLOCK: usize = 64;
 
-/// Finds the bytes of `N` sets in texts. With `PAIRS`, a byte of the second set right behind one of
-/// the first is marked in the third, too.
+/// Finds the bytes of `N` sets in texts. With `NEIGHBORS`, those beside a byte count as well: one of
+/// the second set right behind one of the first is marked in the third, too; and see
+/// [`Marker::with_doubles`] and [`Marker::without_escapes`].
 // Only vectors of x86-64 look at `tables`, `rows` and `high`.
 #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
 #[derive(Clone, Debug)]
-pub struct Marker<const N: usize, const PAIRS: bool = false> {
+pub struct Marker<const N: usize, const NEIGHBORS: bool = false> {
     /// For each byte, a bit for every set that it is in.
     classes: Box<[u16; 256]>,
     /// The lower and the upper half of the classes of the bytes below 0x80, by byte.
@@ -36,8 +39,10 @@ pub struct Marker<const N: usize, const PAIRS: bool = false> {
     rows: [[u8; 32]; N],
     /// For each set, all bits if it holds the bytes from 0x80 on.
     high: [u64; N],
-    /// For `PAIRS`: all bits if so is a byte of the first set behind another of it.
+    /// For `NEIGHBORS`: all bits if so is a byte of the first set behind another of it.
     doubles: u64,
+    /// For `NEIGHBORS`: the escapes whose percent signs are not marked.
+    escapes: Escapes,
     vectors: Vectors,
 }
 
@@ -61,7 +66,7 @@ pub struct Marks<'a, const N: usize> {
     len: usize,
 }
 
-impl<const N: usize, const PAIRS: bool> Marker<N, PAIRS> {
+impl<const N: usize, const NEIGHBORS: bool> Marker<N, NEIGHBORS> {
     /// A marker for the sets of bytes for which `sets` say so.
     ///
     /// Limits: at most 16 sets; each has either all bytes from 0x80 on, or none of them.
@@ -89,13 +94,26 @@ impl<const N: usize, const PAIRS: bool> Marker<N, PAIRS> {
         }
         let half = |shift: u32| std::array::from_fn(|byte| (classes[byte] >> shift) as u8);
         let tables = [half(0), half(8)];
-        Marker { classes, tables, rows, high, doubles: 0, vectors: Vectors::Portable }
+        let (doubles, escapes) = (0, Escapes::default());
+        Marker { classes, tables, rows, high, doubles, escapes, vectors: Vectors::Portable }
     }
 
     /// The same marker; it marks bytes of the first set behind others of it in the third set, too.
     pub fn with_doubles(self) -> Self {
-        assert!(PAIRS, "a marker of pairs");
+        assert!(NEIGHBORS, "a marker of pairs");
         Marker { doubles: u64::MAX, ..self }
+    }
+
+    /// The same marker; the third and the fourth set leave out the percent signs of escapes in upper
+    /// case of bytes for which `is_left` says so. What is behind a text may end an escape of it:
+    /// [`ends_amid_escape`] tells where.
+    ///
+    /// Limits: it says so for all bytes from 0x80 on.
+    pub fn without_escapes(self, is_left: impl Fn(u8) -> bool) -> Self {
+        assert!(NEIGHBORS, "a marker of pairs");
+        assert!((0x80..=255).all(&is_left), "escapes of bytes from 0x80 on are left out");
+        let low = std::array::from_fn(|byte| u8::from(is_left(byte as u8)));
+        Marker { escapes: Escapes { are_left: true, low, ..Escapes::default() }, ..self }
     }
 
     /// Marks `text`. `blocks` is memory that is used again and again; it grows to the longest text.
@@ -117,35 +135,54 @@ impl<const N: usize, const PAIRS: bool> Marker<N, PAIRS> {
                 // SAFETY: `widest` has found these features on this machine.
                 unsafe { self.mark_avx2(text, blocks) }
             }
-            Vectors::Portable => self.fill(text, blocks, |block| self.block(block)),
+            Vectors::Portable => {
+                self.fill(text, blocks, |block| (self.block(block), percent_signs(block)));
+            }
         }
         Marks { blocks, start: 0, len: text.len() }
     }
 
-    /// Gives every block of `text` to `mark`. The last one, if it is no whole block, ends with
-    /// whatever there is; its marks are cut off. Beyond it are none.
+    /// Gives every block of `text` to `mark`, which tells percent signs, too. The last one, if it is
+    /// no whole block, ends with whatever there is; its marks are cut off. Beyond it are none.
     #[inline(always)]
-    fn fill(&self, text: &[u8], marks: &mut [[u64; N]], mark: impl Fn(&[u8; BLOCK]) -> [u64; N]) {
+    fn fill(
+        &self,
+        text: &[u8],
+        marks: &mut [[u64; N]],
+        mark: impl Fn(&[u8; BLOCK]) -> ([u64; N], u64),
+    ) {
         let (blocks, rest) = text.as_chunks::<BLOCK>();
         let mut before = 0;
         let mut marks = marks.iter_mut();
-        for (block, marks) in blocks.iter().zip(&mut marks) {
-            *marks = mark(block);
+        for (number, (block, marks)) in blocks.iter().zip(&mut marks).enumerate() {
+            let percents;
+            (*marks, percents) = mark(block);
             self.add_pairs(marks, &mut before);
+            self.leave_escapes(marks, percents, |percents| {
+                self.escapes.of(&text[number * BLOCK..], percents)
+            });
         }
         if !rest.is_empty()
             && let Some(last) = marks.next()
         {
-            *last = match text.last_chunk::<BLOCK>() {
+            let percents;
+            (*last, percents) = match text.last_chunk::<BLOCK>() {
                 // The bytes before are marked once more, and shifted out.
-                Some(block) => mark(block).map(|bits| bits >> (BLOCK - rest.len())),
+                Some(block) => {
+                    let before = BLOCK - rest.len();
+                    let (marks, percents) = mark(block);
+                    (marks.map(|bits| bits >> before), percents >> before)
+                }
                 None => {
                     let mut block = [0; BLOCK];
                     copy_short(rest, &mut block);
-                    mark(&block).map(|bits| bits & (u64::MAX >> (BLOCK - rest.len())))
+                    let there = u64::MAX >> (BLOCK - rest.len());
+                    let (marks, percents) = mark(&block);
+                    (marks.map(|bits| bits & there), percents & there)
                 }
             };
             self.add_pairs(last, &mut before);
+            self.leave_escapes(last, percents, |percents| self.escapes.of(rest, percents));
         }
         if let Some(beyond) = marks.next() {
             *beyond = [0; N];
@@ -156,10 +193,26 @@ impl<const N: usize, const PAIRS: bool> Marker<N, PAIRS> {
     /// one.
     #[inline(always)]
     fn add_pairs(&self, marks: &mut [u64; N], before: &mut u64) {
-        if PAIRS && let [first, second, into, ..] = &mut marks[..] {
+        if NEIGHBORS && let [first, second, into, ..] = &mut marks[..] {
             let behind = *first << 1 | *before;
             *before = *first >> (BLOCK - 1);
             *into |= behind & (*second | *first & self.doubles);
+        }
+    }
+
+    /// Takes the marks of escapes that are left out away. `escapes` says which of the `percents` start
+    /// such ones.
+    #[inline(always)]
+    fn leave_escapes(&self, marks: &mut [u64; N], percents: u64, escapes: impl FnOnce(u64) -> u64) {
+        // Bet: most blocks have none.
+        if NEIGHBORS
+            && percents != 0
+            && self.escapes.are_left
+            && let [_, _, third, fourth, ..] = &mut marks[..]
+        {
+            let escapes = escapes(percents);
+            *third &= !escapes;
+            *fourth &= !escapes;
         }
     }
 
@@ -181,6 +234,74 @@ impl<const N: usize, const PAIRS: bool> Marker<N, PAIRS> {
         }
         marks
     }
+}
+
+/// The escapes that a marker leaves out.
+#[derive(Clone, Debug)]
+// Only vectors of x86-64 look at `values`.
+#[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
+struct Escapes {
+    are_left: bool,
+    /// The value of each byte below 0x80 as a hexadecimal digit in upper case; [`NO_DIGIT`] for
+    /// bytes that are none.
+    values: [u8; 128],
+    /// For each byte below 0x80, 1 if its escape is left out.
+    low: [u8; 128],
+}
+
+/// No value of a digit.
+const NO_DIGIT: u8 = 0x80;
+
+impl Default for Escapes {
+    fn default() -> Self {
+        let values = std::array::from_fn(|byte| match byte as u8 {
+            byte @ (b'0'..=b'9' | b'A'..=b'F') => hex::VALUE[usize::from(byte)],
+            _ => NO_DIGIT,
+        });
+        Escapes { are_left: false, values, low: [0; 128] }
+    }
+}
+
+impl Escapes {
+    /// Which of the `percents`, bits for the first bytes of `text`, start escapes that are left out.
+    #[inline]
+    fn of(&self, text: &[u8], percents: u64) -> u64 {
+        let (mut rest, mut found) = (percents, 0);
+        while rest != 0 {
+            let at = rest.trailing_zeros() as usize;
+            if let Some(&[high, low]) = text.get(at + 1..at + 3)
+                && !(high.is_ascii_lowercase() | low.is_ascii_lowercase())
+                && let Some(byte) = hex::pair(high, low)
+            {
+                let is_left = self.low.get(usize::from(byte)).is_none_or(|left| *left != 0);
+                found |= u64::from(is_left) << at;
+            }
+            rest &= rest - 1;
+        }
+        found
+    }
+}
+
+/// Is there a percent sign among the last two bytes of `text`? Then what is behind it may make it
+/// start an escape.
+#[inline(always)]
+pub fn ends_amid_escape(text: &[u8]) -> bool {
+    matches!(text, [.., b'%'] | [.., b'%', _])
+}
+
+/// A bit for every percent sign.
+#[inline(always)]
+fn percent_signs(block: &[u8; BLOCK]) -> u64 {
+    const LOW: u64 = 0x7f7f_7f7f_7f7f_7f7f;
+    let (words, _) = block.as_chunks();
+    let mut found = 0;
+    for (number, word) in words.iter().enumerate() {
+        let other = u64::from_le_bytes(*word) ^ u64::from_le_bytes([b'%'; 8]);
+        // The highest bit of every byte that is zero.
+        let zeros = !(((other & LOW) + LOW) | other | LOW);
+        found |= ((zeros >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56) << (8 * number);
+    }
+    found
 }
 
 #[cold]
@@ -225,7 +346,7 @@ fn widest() -> Vectors {
 mod x86 {
     use std::arch::x86_64::*;
 
-    use super::{BLOCK, Marker};
+    use super::{BLOCK, Escapes, Marker};
 
     /// For the high half of a byte, its bit in a row; none for bytes from 0x80 on.
     const BITS: [u8; 16] = [1, 2, 4, 8, 16, 32, 64, 128, 0, 0, 0, 0, 0, 0, 0, 0];
@@ -260,7 +381,7 @@ mod x86 {
         (unsafe { _mm512_maskz_loadu_epi8(there, text.as_ptr().cast()) }, there)
     }
 
-    impl<const N: usize, const PAIRS: bool> Marker<N, PAIRS> {
+    impl<const N: usize, const NEIGHBORS: bool> Marker<N, NEIGHBORS> {
         #[target_feature(enable = "avx2")]
         pub(super) fn mark_avx2(&self, text: &[u8], marks: &mut [[u64; N]]) {
             let bits = _mm256_broadcastsi128_si256(load_128(&BITS));
@@ -268,13 +389,15 @@ mod x86 {
             let zero = _mm256_setzero_si256();
             self.fill(text, marks, |block| {
                 let (halves, _) = block.as_chunks::<32>();
-                let mut found = [0; N];
+                let (mut found, mut percents) = ([0; N], 0);
                 for (number, half) in halves.iter().enumerate() {
                     let bytes = load_256(half);
                     // A shuffle gives zero for an index from 0x80 on, whatever its low half is.
                     let high = _mm256_and_si256(_mm256_srli_epi16(bytes, 4), nibble);
                     let bit = _mm256_shuffle_epi8(bits, high);
                     let beyond = u64::from(_mm256_movemask_epi8(bytes) as u32);
+                    let percent = _mm256_cmpeq_epi8(bytes, _mm256_set1_epi8(b'%' as i8));
+                    percents |= u64::from(_mm256_movemask_epi8(percent) as u32) << (32 * number);
                     let sets = self.rows.iter().zip(&self.high);
                     for (found, (rows, high)) in found.iter_mut().zip(sets) {
                         let (rows, _) = rows.as_chunks::<32>();
@@ -284,7 +407,7 @@ mod x86 {
                         *found |= (some | beyond & high) << (32 * number);
                     }
                 }
-                found
+                (found, percents)
             });
         }
 
@@ -320,8 +443,38 @@ mod x86 {
                     }
                 }
                 self.add_pairs(marks, &mut before);
+                let percents = _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8(b'%' as i8));
+                self.leave_escapes(marks, percents, |percents| {
+                    self.escapes.of_512(&text[number * BLOCK..], percents)
+                });
             }
             *beyond = [0; N];
+        }
+    }
+
+    impl Escapes {
+        /// The same as [`Escapes::of`].
+        #[inline]
+        #[target_feature(enable = "bmi2,avx512f,avx512bw,avx512vbmi")]
+        fn of_512(&self, text: &[u8], percents: u64) -> u64 {
+            let look_up = |table: &[u8; 128], index: __m512i| {
+                let (halves, _) = table.as_chunks::<BLOCK>();
+                _mm512_permutex2var_epi8(load_512(&halves[0]), index, load_512(&halves[1]))
+            };
+            let (high, _) = load_up_to_512(text.get(1..).unwrap_or(&[]));
+            let (low, _) = load_up_to_512(text.get(2..).unwrap_or(&[]));
+            let (high_value, low_value) = (look_up(&self.values, high), look_up(&self.values, low));
+            // Invariant: NO_DIGIT is the highest bit, which bytes from 0x80 on have, too.
+            let any =
+                _mm512_or_si512(_mm512_or_si512(high, low), _mm512_or_si512(high_value, low_value));
+            let upper_half = _mm512_and_si512(
+                _mm512_slli_epi16::<4>(high_value),
+                _mm512_set1_epi8(0xf0_u8 as i8),
+            );
+            let byte = _mm512_or_si512(upper_half, low_value);
+            let is_left = look_up(&self.low, byte);
+            let left = _mm512_test_epi8_mask(is_left, is_left) | _mm512_movepi8_mask(byte);
+            percents & left & !_mm512_movepi8_mask(any)
         }
     }
 
@@ -502,6 +655,48 @@ mod tests {
                         let last = if holds(byte) { length - 1 } else { length };
                         assert_eq!(marks.next(set, length - 1), last, "{:?}", marker.vectors);
                     }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn escapes_that_are_left_out() {
+        let percent = |byte| byte == b'%';
+        let sets: [&dyn Fn(u8) -> bool; 4] = [&|byte| byte == b'/', &percent, &percent, &percent];
+        let is_left = |byte: u8| byte >= 0x80 || matches!(byte, b' ' | b'O' | b'/' | 0);
+        let pieces: [&[u8]; 12] = [
+            b"%20", b"%4F", b"%4f", b"%2F", b"%00", b"%41", b"%D9", b"%dA", b"%F", b"%", b"\x82%8",
+            b"a",
+        ];
+        let mut blocks = Vec::new();
+        for vectors in markers().into_iter().map(|marker| marker.vectors) {
+            let marker = Marker { vectors, ..Marker::<4, true>::portable(sets) };
+            let marker = marker.without_escapes(is_left);
+            for number in 0..pieces.len().pow(3) {
+                let pick = |power: u32| pieces[number / pieces.len().pow(power) % pieces.len()];
+                for filler in [0, 57, 62] {
+                    let text = [&b"-".repeat(filler)[..], pick(0), pick(1), pick(2)].concat();
+                    let starts = |at: &usize| {
+                        let [high, low] = *text.get(at + 1..at + 3)? else { return None };
+                        let is_upper = !high.is_ascii_lowercase() && !low.is_ascii_lowercase();
+                        hex::pair(high, low).filter(|byte| is_upper && is_left(*byte))
+                    };
+                    let percents = (0..text.len()).filter(|at| text[*at] == b'%');
+                    let all: Vec<usize> = percents.collect();
+                    let some: Vec<usize> =
+                        all.iter().copied().filter(|at| starts(at).is_none()).collect();
+                    let marks = marker.mark(&text, &mut blocks);
+                    for (set, expected) in [(1, &all), (2, &some), (3, &some)] {
+                        let found = (0..text.len()).filter(|at| marks.next(set, *at) == *at);
+                        let found: Vec<usize> = found.collect();
+                        assert_eq!(found, *expected, "{vectors:?} {}", text.escape_ascii());
+                    }
+                    let with_more = [&text[..], b"20"].concat();
+                    let (more, mut others) = (marker.mark(&with_more, &mut blocks), Vec::new());
+                    let marks = marker.mark(&text, &mut others);
+                    let same = |at| (more.next(2, at) == at) == (marks.next(2, at) == at);
+                    assert!(ends_amid_escape(&text) || (0..text.len()).all(same));
                 }
             }
         }

@@ -82,7 +82,7 @@ impl Lanes {
 fn between_others(line: &[u8]) -> (Vec<u8>, [std::ops::Range<usize>; 2]) {
     const BEFORE: &[u8] =
         b"http://a.test/?b=%41#\nhttp://xn--a.B-c.test/.././x;a=1//?c=2&a=1&utm_source=x%/";
-    const AFTER: &[u8] = b"/../%41.A-b--c;sid=1?z=%2f&a==b&&#!x\xff:80//@\n";
+    const AFTER: &[u8] = b"20/../%41.A-b--c;sid=1?z=%2f&a==b&&#!x\xff:80//@\n";
     let first = line.len() % BEFORE.len();
     let second = first + line.len() + AFTER.len();
     let text = [&BEFORE[BEFORE.len() - first..], line, AFTER, line, AFTER].concat();

@@ -9,21 +9,23 @@ pub(super) type Table = [Class; 256];
 /// How many sets of bytes are marked.
 pub(super) const SETS: usize = 10;
 
-/// The sets of bytes that are marked. The first three are those of pairs (see [`Marker`]).
+/// The sets of bytes that are marked. The first four depend on the bytes beside
+/// them (see [`Marker`]).
 pub(super) mod set {
     /// `/`
     pub(in super::super) const SLASH: usize = 0;
     /// `.`
     pub(in super::super) const DOT: usize = 1;
     /// What may make a path not canonical: `%` and others, and a dot behind a slash. With
-    /// the rule against duplicate slashes, a slash behind a slash, too.
+    /// the rule against duplicate slashes, a slash behind a slash, too. The `%` of an escape that is
+    /// canonical wherever it stands is left out.
     pub(in super::super) const PATH_LOOK: usize = 2;
+    /// What may make a query not canonical, `%` included, but for that of such escapes.
+    pub(in super::super) const QUERY_LOOK: usize = 3;
     /// What ends a host or may not be in one.
-    pub(in super::super) const HOST_STOP: usize = 3;
+    pub(in super::super) const HOST_STOP: usize = 4;
     /// What needs a look in a host: letters in upper case, and whatever is not ASCII.
-    pub(in super::super) const HOST_LOOK: usize = 4;
-    /// What may make a query not canonical, `%` included.
-    pub(in super::super) const QUERY_LOOK: usize = 5;
+    pub(in super::super) const HOST_LOOK: usize = 5;
     /// `?` and `#`
     pub(in super::super) const END: usize = 6;
     /// `&` and `#`
@@ -34,11 +36,13 @@ pub(super) mod set {
     pub(in super::super) const HYPHEN: usize = 9;
 }
 
-/// Marks the sets of [`set`] as these tables ask for.
+/// Marks the sets of [`set`] as these tables ask for. `is_raw` says which bytes are spelled without
+/// an escape in a path or a query.
 pub(super) fn marker(
     host: &Table,
     path: &Table,
     query: &Table,
+    is_raw: impl Fn(u8) -> bool,
     one_slash: bool,
 ) -> Marker<SETS, true> {
     let in_path =
@@ -57,14 +61,15 @@ pub(super) fn marker(
         &|byte| byte == b'/',
         &|byte| byte == b'.',
         &in_path,
+        &in_query,
         &stops_host,
         &looked_at_in_host,
-        &in_query,
         &|byte| matches!(byte, b'?' | b'#'),
         &|byte| matches!(byte, b'&' | b'#'),
         &|byte| byte == b'=',
         &|byte| byte == b'-',
-    ]);
+    ])
+    .without_escapes(|byte| !is_raw(byte));
     if one_slash { marker.with_doubles() } else { marker }
 }
 

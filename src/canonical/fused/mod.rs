@@ -35,7 +35,7 @@ use super::profile::{Profile, Slash, Www};
 use super::rules::RuleId;
 use super::rules::escapes::is_unreserved;
 use crate::bytes::ahead::Ahead;
-use crate::bytes::marks::{Marker, Marks};
+use crate::bytes::marks::{Marker, Marks, ends_amid_escape};
 use crate::limits::URL_BYTES_MAX;
 use classes::{
     SETS, Table, host_table, marker, path_table, query_table, raw_in_path, raw_in_query, set,
@@ -176,13 +176,19 @@ impl Fused {
         let host = host_table();
         let path = path_table(options.form_spelling, sessions.is_some());
         let query = query_table(options.form_spelling, keeps_escapes);
+        let raw_in_path = raw_in_path(options.form_spelling);
+        let raw_in_query = raw_in_query(options.form_spelling);
+        // A value may hold an `=` that is raw.
+        let is_raw = |byte: u8| {
+            byte == b'=' || raw_in_path[usize::from(byte)] || raw_in_query[usize::from(byte)]
+        };
         Some(Fused {
-            marker: marker(&host, &path, &query, on(RuleId::DuplicateSlashes)),
+            marker: marker(&host, &path, &query, is_raw, on(RuleId::DuplicateSlashes)),
             host,
             path,
             query,
-            raw_in_path: raw_in_path(options.form_spelling),
-            raw_in_query: raw_in_query(options.form_spelling),
+            raw_in_path,
+            raw_in_query,
             form: options.form_spelling,
             keeps_escapes,
             empty_values: options.empty_values,
@@ -219,6 +225,12 @@ impl Fused {
         self.answer_of_site(line, answer, scratch, out)
     }
 
+    #[cold]
+    #[inline(never)]
+    fn run_alone(&self, line: &[u8], scratch: &mut Scratch, out: &mut Vec<u8>) -> Answer {
+        self.run(line, scratch, out)
+    }
+
     /// The same for the line `text[place]`. Between two texts, the scratch
     /// [leaves](Scratch::leave_text) the first.
     #[inline(always)]
@@ -232,6 +244,10 @@ impl Fused {
         let line = &text[place.clone()];
         if line.len() > URL_BYTES_MAX {
             return Answer::Refused;
+        }
+        // What is behind the line would count as a part of it.
+        if ends_amid_escape(line) {
+            return self.run_alone(line, scratch, out);
         }
         let Scratch { ahead, kept, .. } = scratch;
         let url = Marked { line, marks: ahead.marks(&self.marker, text, place) };

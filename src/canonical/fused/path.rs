@@ -84,12 +84,7 @@ impl Fused {
                 // Bet: escapes come in rows, and are all well or all odd.
                 b'%' if has_escapes => at += 1,
                 b'%' => match canonical_escape(&line[at..]) {
-                    Some(byte) if !self.raw_in_path[usize::from(byte)] => {
-                        at += 3;
-                        if byte >= 0x80 {
-                            at = skip_high_escapes(url, set::PATH_LOOK, at, end);
-                        }
-                    }
+                    Some(byte) if !self.raw_in_path[usize::from(byte)] => at += 3,
                     _ => has_escapes = true,
                 },
                 b'.' if !is_dot_segment(&line[at..]) => at += 1,
@@ -121,8 +116,7 @@ impl Fused {
             Path::Canonical | Path::Until(_) | Path::EndsOddly => {
                 out.extend_from_slice(&url.line[start..end])
             }
-            // Bet: in a text of another script, all escapes are of bytes from 0x80 on.
-            Path::HasEscapes if hex::copy_upper(&url.line[start..end], out) => {}
+            Path::HasEscapes if self.write_escapes(url, start, end, out) => {}
             Path::HasEscapes | Path::Odd => {
                 out.truncate(path_start);
                 self.write_segments(url, start, end, out)?;
@@ -134,6 +128,39 @@ impl Fused {
         }
         trailing_slash::settle(out, path_start, self.slash);
         Some(())
+    }
+
+    /// Writes the path `line[start..end]`, in which no byte needs a look but those of escapes. Says
+    /// whether it could: what comes out is no segment that goes, or may be a session id.
+    fn write_escapes(&self, url: &Marked, start: usize, end: usize, out: &mut Vec<u8>) -> bool {
+        let Marked { line, marks } = *url;
+        let mut at = start;
+        let mut look = marks.next(set::PATH_LOOK, at).min(end);
+        // Bet: in a text of another script, all escapes are of bytes from 0x80 on.
+        if matches!(line[look..end], [b'%', b'8'..=b'9' | b'A'..=b'F' | b'a'..=b'f', ..]) {
+            return hex::copy_upper(&line[start..end], out);
+        }
+        while look < end {
+            push_short(out, line, at, look);
+            at = look;
+            look = marks.next(set::PATH_LOOK, at + 1).min(end);
+            if line[at] != b'%' {
+                out.push(line[at]);
+                at += 1;
+                continue;
+            }
+            let Some(byte) = escaped(&line[at..end]) else { return false };
+            if !self.raw_in_path[usize::from(byte)] {
+                push_escape(out, byte);
+            } else if matches!(byte, b'.' | b'(') {
+                return false;
+            } else {
+                out.push(byte);
+            }
+            at += 3;
+        }
+        out.extend_from_slice(&line[at..end]);
+        true
     }
 
     /// Writes the segments of `line[start..end]`, except that nothing is done about how they end.
@@ -274,9 +301,7 @@ impl Fused {
             out.push(b'%');
             return (!is_dot_escape(text)).then_some(1);
         }
-        if let [_, high, low, ..] = *text
-            && let Some(byte) = hex::pair(high, low)
-        {
+        if let Some(byte) = escaped(text) {
             if self.raw_in_path[usize::from(byte)] {
                 out.push(byte);
             } else {
@@ -351,19 +376,6 @@ fn is_dot_segment(text: &[u8]) -> bool {
     dots < 3 && matches!(text.get(dots), None | Some(b'/' | b'?' | b'#'))
 }
 
-/// Goes on from `at`, at most to `end`, as long as all bytes marked in `look` are percent signs of
-/// escapes in upper case of bytes from 0x80 on: a text of another script has little else.
-#[inline]
-pub(super) fn skip_high_escapes(url: &Marked, look: usize, mut at: usize, end: usize) -> usize {
-    while let Some(text) = url.line[at..end].first_chunk()
-        && let Some(count) = hex::high_escapes(text)
-        && count == (url.marks.window(look, at) << (64 - hex::WINDOW)).count_ones()
-    {
-        at += hex::WINDOW;
-    }
-    at
-}
-
 /// Writes the byte at `at`, which is to be escaped; where it is one from 0x80 on, what follows it up
 /// to `end` or to another byte marked in `look` as well. Returns how many bytes they were.
 #[inline]
@@ -380,6 +392,15 @@ pub(super) fn push_escapes(
     }
     // Bet: a text of another script, in which such bytes come in rows, with few others in between.
     escape::push_high(out, &url.line[at..end], url.marks.window(look, at))
+}
+
+/// The byte that `text`, which starts with a percent sign, starts with as an escape.
+#[inline]
+fn escaped(text: &[u8]) -> Option<u8> {
+    match *text {
+        [_, high, low, ..] => hex::pair(high, low),
+        _ => None,
+    }
 }
 
 /// The byte that `text` starts with as an escape in upper case.

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use super::classes::{Class, SETS, set};
 use super::order::{FEW, is_unclear, number_of, numbered, sort};
-use super::path::{canonical_escape, push_escapes, push_space, skip_high_escapes};
+use super::path::{canonical_escape, push_escapes, push_space};
 use super::{Fused, Marked};
 use crate::bytes::marks::Marks;
 use crate::bytes::{first_word, hex, push_short};
@@ -359,12 +359,7 @@ impl Fused {
         let mut at = marks.next(set::QUERY_LOOK, start);
         while at < end {
             match canonical_escape(&line[at..]) {
-                Some(byte) if !self.is_raw_in_query(byte, at > name_end) => {
-                    at += 3;
-                    if byte >= 0x80 {
-                        at = skip_high_escapes(url, set::QUERY_LOOK, at, end);
-                    }
-                }
+                Some(byte) if !self.is_raw_in_query(byte, at > name_end) => at += 3,
                 _ => return false,
             }
             at = marks.next(set::QUERY_LOOK, at);
