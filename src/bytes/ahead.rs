@@ -15,7 +15,7 @@
 use std::ops::Range;
 
 use super::fetch::fetch_all;
-use super::marks::{Marker, Marks};
+use super::marks::{Marker, Marks, Rows};
 
 /// Most bytes of a stretch, unless a line is longer. Reason: with its marks no more than half of a
 /// first-level cache of 32 KiB.
@@ -24,7 +24,7 @@ const BYTES_MAX: usize = 4 << 10;
 /// Marks of a stretch of a text.
 #[derive(Debug)]
 pub struct Ahead<const N: usize> {
-    blocks: Vec<[u64; N]>,
+    rows: Rows<N>,
     /// The stretch; it starts behind all texts where there is none.
     start: usize,
     end: usize,
@@ -34,7 +34,7 @@ pub struct Ahead<const N: usize> {
 
 impl<const N: usize> Default for Ahead<N> {
     fn default() -> Self {
-        Ahead { blocks: Vec::new(), start: usize::MAX, end: 0, used: 0 }
+        Ahead { rows: Rows::default(), start: usize::MAX, end: 0, used: 0 }
     }
 }
 
@@ -56,7 +56,7 @@ impl<const N: usize> Ahead<N> {
             self.go_on(marker, text, &line);
         }
         self.used += line.len();
-        Marks::part(&self.blocks, line.start - self.start..line.end - self.start)
+        self.rows.part(line.start - self.start..line.end - self.start)
     }
 
     /// Makes what starts with `line` the stretch.
@@ -75,7 +75,7 @@ impl<const N: usize> Ahead<N> {
         self.start = line.start;
         self.end = text.len().min(line.start + bytes).max(line.end);
         self.used = 0;
-        marker.mark(&text[self.start..self.end], &mut self.blocks);
+        marker.mark(&text[self.start..self.end], &mut self.rows);
         fetch_all(&text[self.end..text.len().min(self.end + bytes)]);
     }
 }
@@ -106,11 +106,11 @@ mod tests {
             let sets: [&dyn Fn(u8) -> bool; 3] =
                 [&|byte| byte == b'/', &|byte| byte < 100, &|byte| byte >= 0x80];
             let marker = Marker::<3>::new(sets);
-            let (mut ahead, mut blocks) = (Ahead::default(), Vec::new());
+            let (mut ahead, mut rows) = (Ahead::default(), Rows::default());
             for place in places {
                 let line = &text[place.clone()];
                 let length = line.len();
-                let alone = marker.mark(line, &mut blocks);
+                let alone = marker.mark(line, &mut rows);
                 let marks = ahead.marks(&marker, &text, place);
                 for set in 0..3 {
                     for from in [0, 1, 60, length / 2, length.saturating_sub(1), length] {

@@ -10,7 +10,7 @@
 //! in the first-level cache until its lines have been read. No allocation once the buffers have
 //! grown. Guard: `benches/extract.rs`, group `logs`. Twin: `Lines`.
 
-use crate::bytes::marks::{Marker, Marks};
+use crate::bytes::marks::{Marker, Marks, Rows};
 
 /// What is marked.
 pub(super) mod set {
@@ -33,7 +33,7 @@ const STRETCH_BYTES: usize = 8 << 10;
 #[derive(Debug)]
 pub(super) struct MarkedLines {
     marker: Marker<{ set::COUNT }>,
-    blocks: Vec<[u64; set::COUNT]>,
+    rows: Rows<{ set::COUNT }>,
     /// Where the lines of the stretch end, in order; then what is left of earlier ones.
     ends: Vec<u32>,
     /// How many of them there are, and have been handed out.
@@ -49,7 +49,7 @@ impl Default for MarkedLines {
             marker: Marker::new([&|byte| byte == b'\n', &|byte| byte == b'[', &|byte| {
                 matches!(byte, b'"' | b'\\')
             }]),
-            blocks: Vec::new(),
+            rows: Rows::default(),
             ends: Vec::new(),
             count: 0,
             next: 0,
@@ -72,13 +72,13 @@ impl MarkedLines {
         let stretch = &rest[..rest.len().min(STRETCH_BYTES)];
         self.bytes = stretch.len();
         self.next = 0;
-        self.marker.mark(stretch, &mut self.blocks);
+        self.marker.mark(stretch, &mut self.rows);
         let mut count = 0;
-        for (number, block) in self.blocks[..stretch.len().div_ceil(64)].iter().enumerate() {
+        let words = self.rows.words(set::LINE_END).take(stretch.len().div_ceil(64));
+        for (number, mut marks) in words.enumerate() {
             if self.ends.len() < count + 65 {
                 self.ends.resize(2 * (count + 65), 0);
             }
-            let mut marks = block[set::LINE_END];
             // Bet: at most one line ends in a block. Whether one does cannot be foretold, so there
             // is no branch on it: where none does, what is stored is overwritten.
             loop {
@@ -105,7 +105,7 @@ impl MarkedLines {
     /// The marks of the stretch.
     #[inline(always)]
     pub(super) fn marks(&self) -> LineMarks<'_> {
-        Marks::again(&self.blocks, self.bytes)
+        self.rows.part(0..self.bytes)
     }
 }
 

@@ -34,10 +34,10 @@ impl Fused {
     ) -> Option<Head<'a>> {
         let Marked { line, marks } = *url;
         let (https, host_start, is_lower) = scheme::<WELL>(line)?;
-        let stops = marks.window_beyond(set::HOST_STOP, host_start);
+        let stops = marks.near(set::HOST_STOP, host_start);
         let below = stops.wrapping_sub(1) & !stops;
-        let dots = marks.window_beyond(set::DOT, host_start) & below;
-        // A dot at either end or beside another; no host; or none that ends within 64 bytes.
+        let dots = marks.near(set::DOT, host_start) & below;
+        // A dot at either end or beside another; no host; or none that ends nearby.
         let ends = 1 | below ^ below >> 1;
         if dots & (ends | dots << 1) != 0 || below == 0 || stops == 0 {
             return None;
@@ -49,8 +49,8 @@ impl Fused {
         }
         let host = line.get(host_start..host_end)?;
         // Two hyphens side by side: perhaps an encoded label.
-        let hyphens = marks.window_beyond(set::HYPHEN, host_start) & below;
-        let mut looks = marks.window_beyond(set::HOST_LOOK, host_start) & below;
+        let hyphens = marks.near(set::HYPHEN, host_start) & below;
+        let mut looks = marks.near(set::HOST_LOOK, host_start) & below;
         if hyphens & hyphens << 1 != 0 || WELL && looks != 0 {
             return None;
         }

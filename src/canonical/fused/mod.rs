@@ -35,7 +35,7 @@ use super::profile::{Profile, Slash, Www};
 use super::rules::RuleId;
 use super::rules::escapes::is_unreserved;
 use crate::bytes::ahead::Ahead;
-use crate::bytes::marks::{Marker, Marks, ends_amid_escape};
+use crate::bytes::marks::{Marker, Marks, Rows, ends_amid_escape};
 use crate::limits::URL_BYTES_MAX;
 use classes::{
     SETS, Table, host_table, marker, path_table, query_table, raw_in_path, raw_in_query, set,
@@ -63,7 +63,7 @@ pub(super) enum Answer {
 #[derive(Debug, Default)]
 pub(super) struct Scratch {
     /// The marks of a line alone.
-    blocks: Vec<[u64; SETS]>,
+    rows: Rows<SETS>,
     /// Those of lines of a text.
     ahead: Ahead<SETS>,
     kept: Kept,
@@ -219,8 +219,8 @@ impl Fused {
         if line.len() > URL_BYTES_MAX {
             return Answer::Refused;
         }
-        let Scratch { blocks, kept, .. } = scratch;
-        let url = Marked { line, marks: self.marker.mark(line, blocks) };
+        let Scratch { rows, kept, .. } = scratch;
+        let url = Marked { line, marks: self.marker.mark(line, rows) };
         let answer = self.answer(&url, kept, out);
         self.answer_of_site(line, answer, scratch, out)
     }
@@ -298,7 +298,7 @@ impl Fused {
     /// Applies the rules of the site to the canonical URL in `out`. Says whether anything changed;
     /// `None` to refuse.
     fn settle(&self, dust: &DustRules, scratch: &mut Scratch, out: &mut Vec<u8>) -> Option<bool> {
-        let Scratch { blocks, kept, .. } = scratch;
+        let Scratch { rows, kept, .. } = scratch;
         for round in 0..ROUNDS {
             let fragment = kept.target.read(out)?;
             if !dust.apply(&mut kept.target) {
@@ -310,7 +310,7 @@ impl Fused {
             let again = if line.len() > URL_BYTES_MAX {
                 Answer::Refused
             } else {
-                let url = Marked { line: &line, marks: self.marker.mark(&line, blocks) };
+                let url = Marked { line: &line, marks: self.marker.mark(&line, rows) };
                 self.answer(&url, kept, out)
             };
             if let Answer::Same(end) = again {

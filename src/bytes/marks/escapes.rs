@@ -1,0 +1,80 @@
+//! HOT: once per block with a percent sign. Escapes that need no look wherever they stand.
+
+use super::BLOCK;
+use crate::bytes::hex;
+
+/// The escapes that a marker leaves out.
+#[derive(Clone, Debug)]
+// Only vectors of x86-64 look at `values`.
+#[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
+pub(super) struct Escapes {
+    pub(super) are_left: bool,
+    /// The value of each byte below 0x80 as a hexadecimal digit in upper case; [`NO_DIGIT`] for
+    /// bytes that are none.
+    pub(super) values: [u8; 128],
+    /// For each byte below 0x80, 1 if its escape is left out.
+    pub(super) low: [u8; 128],
+}
+
+/// No value of a digit.
+const NO_DIGIT: u8 = 0x80;
+
+impl Default for Escapes {
+    /// None.
+    fn default() -> Self {
+        Escapes { are_left: false, values: [NO_DIGIT; 128], low: [0; 128] }
+    }
+}
+
+impl Escapes {
+    /// Those of the bytes for which `is_left` says so, as it does for all from 0x80 on.
+    pub(super) fn new(is_left: impl Fn(u8) -> bool) -> Escapes {
+        assert!((0x80..=255).all(&is_left), "escapes of bytes from 0x80 on are left out");
+        let values = std::array::from_fn(|byte| match byte as u8 {
+            byte @ (b'0'..=b'9' | b'A'..=b'F') => hex::VALUE[usize::from(byte)],
+            _ => NO_DIGIT,
+        });
+        let low = std::array::from_fn(|byte| u8::from(is_left(byte as u8)));
+        Escapes { are_left: true, values, low }
+    }
+
+    /// Which of the `percents`, bits for the first bytes of `text`, start escapes that are left out.
+    #[inline]
+    pub(super) fn of(&self, text: &[u8], percents: u64) -> u64 {
+        let (mut rest, mut found) = (percents, 0);
+        while rest != 0 {
+            let at = rest.trailing_zeros() as usize;
+            if let Some(&[high, low]) = text.get(at + 1..at + 3)
+                && !(high.is_ascii_lowercase() | low.is_ascii_lowercase())
+                && let Some(byte) = hex::pair(high, low)
+            {
+                let is_left = self.low.get(usize::from(byte)).is_none_or(|left| *left != 0);
+                found |= u64::from(is_left) << at;
+            }
+            rest &= rest - 1;
+        }
+        found
+    }
+}
+
+/// Is there a percent sign among the last two bytes of `text`? Then what is behind it may make it
+/// start an escape.
+#[inline(always)]
+pub fn ends_amid_escape(text: &[u8]) -> bool {
+    matches!(text, [.., b'%'] | [.., b'%', _])
+}
+
+/// A bit for every percent sign.
+#[inline(always)]
+pub(super) fn percents(block: &[u8; BLOCK]) -> u64 {
+    const LOW: u64 = 0x7f7f_7f7f_7f7f_7f7f;
+    let (words, _) = block.as_chunks();
+    let mut found = 0;
+    for (number, word) in words.iter().enumerate() {
+        let other = u64::from_le_bytes(*word) ^ u64::from_le_bytes([b'%'; 8]);
+        // The highest bit of every byte that is zero.
+        let zeros = !(((other & LOW) + LOW) | other | LOW);
+        found |= ((zeros >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56) << (8 * number);
+    }
+    found
+}

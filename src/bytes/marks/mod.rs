@@ -1,0 +1,509 @@
+//! HOT: once per byte. Marks where the bytes of some sets stand in a text: a bit for every byte.
+//!
+//! ```text
+//! text        h t t p : / / a . b / c ? d = e
+//! row "/"     0 0 0 0 0 1 1 0 0 0 1 0 0 0 0 0     the first byte is the lowest bit of the row
+//! row "?#"    0 0 0 0 0 0 0 0 0 0 0 0 1 0 0 0
+//! ```
+//!
+//! A row is read from any byte of it on, so a question costs a load and a shift.
+//!
+//! Price: with AVX-512 VBMI and GFNI, some fifteen instructions for eight sets and 64 bytes; with
+//! AVX2, four for a set and 32; without, a table look-up for each byte and about four instructions
+//! for a set and eight bytes.
+//! Guard: `benches/canonical.rs`, group `fused`. Twin: [`Marker::portable`]; the test below
+//! compares all that the machine has.
+//!
+//! Unsafe: two calls of functions that are compiled for wider vectors than every x86-64 has, where
+//! the processor was asked before; and the loads and stores of `x86.rs`.
+
+mod escapes;
+#[cfg(target_arch = "x86_64")]
+mod x86;
+
+use std::ops::Range;
+
+use crate::limits::URL_BYTES_MAX;
+use escapes::Escapes;
+pub use escapes::ends_amid_escape;
+
+/// Bytes in a block: as many as a word has bits.
+const BLOCK: usize = 64;
+
+/// Bytes of a text whose marks are put in rows together: as many as a vector has bits.
+const BATCH: usize = 8 * BLOCK;
+
+/// The longest text that is marked.
+const TEXT_BYTES_MAX: usize = URL_BYTES_MAX;
+
+/// Bytes of a row: a bit for every byte of a text, and a batch without marks. Not a multiple of a
+/// page, so that rows do not meet in a cache.
+const ROW_BYTES: usize = TEXT_BYTES_MAX / 8 + BATCH / 8;
+
+/// How many marks [`Marks::near`] tells at least.
+pub const NEAR: usize = u64::BITS as usize - 7;
+
+/// The marks of one set.
+#[derive(Clone, Debug)]
+#[repr(align(64))]
+struct Row([u8; ROW_BYTES]);
+
+impl Row {
+    /// The marks of a block.
+    #[inline(always)]
+    fn word(&mut self, block: usize) -> &mut [u8; 8] {
+        &mut self.0.as_chunks_mut().0[block]
+    }
+
+    #[inline(always)]
+    fn set(&mut self, block: usize, marks: u64) {
+        *self.word(block) = marks.to_le_bytes();
+    }
+
+    #[inline(always)]
+    fn clear(&mut self, block: usize, marks: u64) {
+        let word = self.word(block);
+        *word = (u64::from_le_bytes(*word) & !marks).to_le_bytes();
+    }
+}
+
+/// Memory for the marks of one text after the other.
+#[derive(Debug, Default)]
+pub struct Rows<const N: usize> {
+    /// `N`, or none as long as there was no text.
+    rows: Vec<Row>,
+}
+
+impl<const N: usize> Rows<N> {
+    /// All of them, to be written.
+    #[inline(always)]
+    fn all(&mut self) -> &mut [Row; N] {
+        if self.rows.len() != N {
+            self.make();
+        }
+        self.rows.first_chunk_mut().expect("made above")
+    }
+
+    #[cold]
+    fn make(&mut self) {
+        self.rows = vec![Row([0; ROW_BYTES]); N];
+    }
+
+    /// The marks of `set` in the text that was marked last, in words; there may be more than the
+    /// text has.
+    pub fn words(&self, set: usize) -> impl Iterator<Item = u64> {
+        let bytes = self.rows.get(set).map_or(&[][..], |row| &row.0[..]);
+        bytes.as_chunks().0.iter().map(|word| u64::from_le_bytes(*word))
+    }
+
+    /// The marks of a `part` of the text that was marked last.
+    #[inline(always)]
+    pub fn part(&self, part: Range<usize>) -> Marks<'_, N> {
+        let rows = self.rows.first_chunk().expect("a text was marked");
+        Marks { rows, start: part.start, len: part.len() }
+    }
+}
+
+/// Finds the bytes of `N` sets in texts. With `NEIGHBORS`, those beside a byte count as well: one of
+/// the second set right behind one of the first is marked in the third, too; and see
+/// [`Marker::with_doubles`] and [`Marker::without_escapes`].
+// Only vectors of x86-64 look at `tables`, `nibbles` and `high`.
+#[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
+#[derive(Clone, Debug)]
+pub struct Marker<const N: usize, const NEIGHBORS: bool = false> {
+    /// For each byte, a bit for every set that it is in.
+    classes: Box<[u16; 256]>,
+    /// The lower and the upper half of the classes of the bytes below 0x80, by byte.
+    tables: [[u8; 128]; 2],
+    /// For each set and low half of a byte, a bit for every high half below 8 with which it makes a
+    /// byte of the set; twice, for wide vectors.
+    nibbles: [[u8; 32]; N],
+    /// For each set, all bits if it holds the bytes from 0x80 on.
+    high: [u64; N],
+    /// For `NEIGHBORS`: all bits if so is a byte of the first set behind another of it.
+    doubles: u64,
+    /// For `NEIGHBORS`: the escapes whose percent signs are not marked.
+    escapes: Escapes,
+    vectors: Vectors,
+}
+
+/// The widest vectors that the machine has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Vectors {
+    #[cfg(target_arch = "x86_64")]
+    Avx512,
+    #[cfg(target_arch = "x86_64")]
+    Avx2,
+    Portable,
+}
+
+/// Where the bytes of some sets stand in one text.
+#[derive(Clone, Copy, Debug)]
+pub struct Marks<'a, const N: usize> {
+    rows: &'a [Row; N],
+    /// Where the text starts in the rows.
+    start: usize,
+    len: usize,
+}
+
+impl<const N: usize, const NEIGHBORS: bool> Marker<N, NEIGHBORS> {
+    /// A marker for the sets of bytes for which `sets` say so.
+    ///
+    /// Limits: at most 16 sets; each has either all bytes from 0x80 on, or none of them.
+    pub fn new(sets: [&dyn Fn(u8) -> bool; N]) -> Self {
+        Marker { vectors: widest(), ..Self::portable(sets) }
+    }
+
+    /// The same without vectors that not every machine has.
+    pub fn portable(sets: [&dyn Fn(u8) -> bool; N]) -> Self {
+        assert!(N <= 16, "the classes of a byte are the bits of 16");
+        let mut classes = Box::new([0u16; 256]);
+        let mut nibbles = [[0; 32]; N];
+        let mut high = [0; N];
+        for (set, holds) in sets.iter().enumerate() {
+            high[set] = if holds(0x80) { u64::MAX } else { 0 };
+            for byte in (0..=255u8).filter(|byte| holds(*byte)) {
+                classes[usize::from(byte)] |= 1 << set;
+                let (low, high) = (usize::from(byte & 15), byte >> 4);
+                if high < 8 {
+                    let rows = nibbles[set].iter_mut();
+                    rows.skip(low).step_by(16).for_each(|row| *row |= 1 << high);
+                }
+            }
+            let uniform = (0x80..=255).all(|byte| holds(byte) == holds(0x80));
+            assert!(uniform, "a set has all bytes from 0x80 on, or none");
+        }
+        let half = |shift: u32| std::array::from_fn(|byte| (classes[byte] >> shift) as u8);
+        let tables = [half(0), half(8)];
+        let (doubles, escapes) = (0, Escapes::default());
+        Marker { classes, tables, nibbles, high, doubles, escapes, vectors: Vectors::Portable }
+    }
+
+    /// The same marker; it marks bytes of the first set behind others of it in the third set, too.
+    pub fn with_doubles(self) -> Self {
+        assert!(NEIGHBORS, "a marker of pairs");
+        Marker { doubles: u64::MAX, ..self }
+    }
+
+    /// The same marker; the third and the fourth set leave out the percent signs of escapes in upper
+    /// case of bytes for which `is_left` says so. What is behind a text may end an escape of it:
+    /// [`ends_amid_escape`] tells where.
+    ///
+    /// Limits: it says so for all bytes from 0x80 on.
+    pub fn without_escapes(self, is_left: impl Fn(u8) -> bool) -> Self {
+        assert!(NEIGHBORS && N >= 4, "a marker of pairs, and the sets are there");
+        Marker { escapes: Escapes::new(is_left), ..self }
+    }
+
+    /// Marks `text`, of at most [`URL_BYTES_MAX`] bytes, in `rows`.
+    #[inline]
+    pub fn mark<'a>(&self, text: &[u8], rows: &'a mut Rows<N>) -> Marks<'a, N> {
+        assert!(text.len() <= TEXT_BYTES_MAX, "texts are no longer than URLs");
+        let all = rows.all();
+        match self.vectors {
+            #[cfg(target_arch = "x86_64")]
+            Vectors::Avx512 => {
+                // SAFETY: `widest` has found these features on this machine.
+                unsafe { self.mark_avx512(text, all) }
+            }
+            #[cfg(target_arch = "x86_64")]
+            Vectors::Avx2 => {
+                // SAFETY: `widest` has found these features on this machine.
+                unsafe { self.mark_avx2(text, all) }
+            }
+            Vectors::Portable => {
+                self.fill(text, all, |block| (self.block(block), escapes::percents(block)));
+            }
+        }
+        rows.part(0..text.len())
+    }
+
+    /// Gives every block of `text` to `mark`, which tells percent signs, too. The last one, if it is
+    /// no whole block, ends with whatever there is; its marks are cut off. Beyond it are none.
+    #[inline(always)]
+    fn fill(
+        &self,
+        text: &[u8],
+        rows: &mut [Row; N],
+        mark: impl Fn(&[u8; BLOCK]) -> ([u64; N], u64),
+    ) {
+        let mut before = 0;
+        let mut put = |number: usize, (mut marks, percents): ([u64; N], u64), there: u64| {
+            marks.iter_mut().for_each(|marks| *marks &= there);
+            self.add_pairs(&mut marks, &mut before);
+            rows.iter_mut().zip(marks).for_each(|(row, marks)| row.set(number, marks));
+            // Bet: most blocks have no percent sign.
+            if NEIGHBORS && self.escapes.are_left && percents & there != 0 {
+                let left = self.escapes.of(&text[number * BLOCK..], percents & there);
+                rows[2].clear(number, left);
+                rows[3].clear(number, left);
+            }
+        };
+        let (blocks, rest) = text.as_chunks::<BLOCK>();
+        for (number, block) in blocks.iter().enumerate() {
+            put(number, mark(block), u64::MAX);
+        }
+        if !rest.is_empty() {
+            let mut block = [0; BLOCK];
+            copy_short(rest, &mut block);
+            put(blocks.len(), mark(&block), u64::MAX >> (BLOCK - rest.len()));
+        }
+        let end = text.len().div_ceil(BLOCK);
+        for row in rows {
+            row.set(end, 0);
+            row.set(end + 1, 0);
+        }
+    }
+
+    /// Marks what is behind a byte of the first set. `before` is whether the block before ends with
+    /// one.
+    #[inline(always)]
+    fn add_pairs(&self, marks: &mut [u64; N], before: &mut u64) {
+        if NEIGHBORS && let [first, second, into, ..] = &mut marks[..] {
+            let behind = *first << 1 | *before;
+            *before = *first >> (BLOCK - 1);
+            *into |= behind & (*second | *first & self.doubles);
+        }
+    }
+
+    /// The marks of one block, eight bytes at a time.
+    fn block(&self, block: &[u8; BLOCK]) -> [u64; N] {
+        let mut marks = [0; N];
+        for (number, bytes) in block.chunks_exact(8).enumerate() {
+            for (half, marks) in marks.chunks_mut(8).enumerate() {
+                let classes: [u8; 8] = std::array::from_fn(|at| {
+                    (self.classes[usize::from(bytes[at])] >> (8 * half)) as u8
+                });
+                let classes = u64::from_le_bytes(classes);
+                for (set, marks) in marks.iter_mut().enumerate() {
+                    // The lowest bit of each of eight bytes, gathered in the highest byte.
+                    let bits = (classes >> set) & 0x0101_0101_0101_0101;
+                    *marks |= (bits.wrapping_mul(0x0102_0408_1020_4080) >> 56) << (8 * number);
+                }
+            }
+        }
+        marks
+    }
+}
+
+/// Copies a `text` that is shorter than a block, by two copies of fixed length where that is
+/// possible: faster than one of any length.
+#[inline(always)]
+fn copy_short(text: &[u8], block: &mut [u8; BLOCK]) {
+    if let (Some(head), Some(tail)) = (text.first_chunk::<32>(), text.last_chunk::<32>()) {
+        block[..32].copy_from_slice(head);
+        block[text.len() - 32..text.len()].copy_from_slice(tail);
+    } else {
+        block[..text.len()].copy_from_slice(text);
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+fn widest() -> Vectors {
+    if is_x86_feature_detected!("bmi2")
+        && is_x86_feature_detected!("avx512f")
+        && is_x86_feature_detected!("avx512bw")
+        && is_x86_feature_detected!("avx512vbmi")
+        && is_x86_feature_detected!("gfni")
+    {
+        Vectors::Avx512
+    } else if is_x86_feature_detected!("avx2") {
+        Vectors::Avx2
+    } else {
+        Vectors::Portable
+    }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn widest() -> Vectors {
+    Vectors::Portable
+}
+
+impl<'a, const N: usize> Marks<'a, N> {
+    /// The marks of `set` for the [`NEAR`] bytes from `from` on, and perhaps for some more; the first
+    /// byte is the lowest bit. With marks of what is behind the text, if any.
+    #[inline(always)]
+    pub fn near(&self, set: usize, from: usize) -> u64 {
+        let from = self.start + from;
+        let bytes = self.rows[set].0.get(from / 8..from / 8 + 8);
+        let word = bytes.and_then(<[u8]>::first_chunk).map_or(0, |word| u64::from_le_bytes(*word));
+        word >> (from % 8)
+    }
+
+    /// The same for 64 bytes.
+    #[inline(always)]
+    pub fn window_beyond(&self, set: usize, from: usize) -> u64 {
+        let from = self.start + from;
+        let bytes = self.rows[set].0.get(from / 8..from / 8 + 9);
+        match bytes.and_then(<[u8]>::first_chunk::<9>) {
+            Some([word @ .., last]) => {
+                let (word, shift) = (u64::from_le_bytes(*word), from % 8);
+                word >> shift | u64::from(*last) << 1 << (63 - shift)
+            }
+            None => 0,
+        }
+    }
+
+    /// The same without marks of what is behind the text.
+    #[inline(always)]
+    pub fn window(&self, set: usize, from: usize) -> u64 {
+        let left = self.len.saturating_sub(from);
+        let there = if left < BLOCK { !(u64::MAX << left) } else { u64::MAX };
+        self.window_beyond(set, from) & there
+    }
+
+    /// Is no byte of `set` in the text from `from` to `to`?
+    #[inline(always)]
+    pub fn is_clear(&self, set: usize, from: usize, to: usize) -> bool {
+        match to.wrapping_sub(from) {
+            length @ 1..=NEAR => self.near(set, from) << (BLOCK - length) == 0,
+            _ => self.next(set, from) >= to,
+        }
+    }
+
+    /// The first position from `from` on where a byte of `set` stands, or the text's length.
+    #[inline(always)]
+    pub fn next(&self, set: usize, mut from: usize) -> usize {
+        while from < self.len {
+            let near = self.near(set, from);
+            if near != 0 {
+                return self.len.min(from + near.trailing_zeros() as usize);
+            }
+            from += NEAR;
+        }
+        self.len
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bytes::hex;
+
+    fn sets() -> [&'static dyn Fn(u8) -> bool; 10] {
+        [
+            &|byte| byte == b'/',
+            &|byte| !byte.is_ascii_alphanumeric(),
+            &|byte| byte < 0x80,
+            &|byte| byte == b'a',
+            &|byte| byte == b'b',
+            &|byte| byte == b'c',
+            &|byte| byte == b'd',
+            &|byte| byte >= 0x80,
+            &|byte| byte == 0,
+            &|byte| byte >= 0x80 || byte.is_ascii_punctuation(),
+        ]
+    }
+
+    fn markers() -> Vec<Marker<10>> {
+        let portable = Marker::portable(sets());
+        let mut all = vec![Marker::new(sets())];
+        #[cfg(target_arch = "x86_64")]
+        if is_x86_feature_detected!("avx2") {
+            all.push(Marker { vectors: Vectors::Avx2, ..portable.clone() });
+        }
+        all.push(portable);
+        all
+    }
+
+    #[test]
+    fn agrees_with_a_loop_at_every_length() {
+        let mut rows = Rows::default();
+        for marker in markers() {
+            for length in 0..300usize {
+                let text: Vec<u8> = (0..length).map(|at| (at * 37 + length * 11) as u8).collect();
+                let marks = marker.mark(&text, &mut rows);
+                for (set, holds) in sets().iter().enumerate() {
+                    for from in [0, 1, length / 2, length.saturating_sub(1), length, length + 1] {
+                        let expected = (from..length).find(|at| holds(text[*at])).unwrap_or(length);
+                        let found = marks.next(set, from);
+                        assert_eq!(found, expected, "{:?} {length} {from}", marker.vectors);
+                        let bit = |at: &usize| text.get(from + at).is_some_and(|byte| holds(*byte));
+                        let window = (0..64).filter(bit).fold(0, |bits, at| bits | 1u64 << at);
+                        assert_eq!(marks.window(set, from), window, "{length} {from}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn every_byte_is_in_its_sets() {
+        let mut rows = Rows::default();
+        for marker in markers() {
+            for byte in 0..=255u8 {
+                for length in [1, 40, 64, 65, 130] {
+                    let text = vec![byte; length];
+                    let marks = marker.mark(&text, &mut rows);
+                    for (set, holds) in sets().iter().enumerate() {
+                        let expected = if holds(byte) { 0 } else { length };
+                        assert_eq!(marks.next(set, 0), expected, "{:?}", marker.vectors);
+                        let last = if holds(byte) { length - 1 } else { length };
+                        assert_eq!(marks.next(set, length - 1), last, "{:?}", marker.vectors);
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn escapes_that_are_left_out() {
+        let percent = |byte| byte == b'%';
+        let sets: [&dyn Fn(u8) -> bool; 4] = [&|byte| byte == b'/', &percent, &percent, &percent];
+        let is_left = |byte: u8| byte >= 0x80 || matches!(byte, b' ' | b'O' | b'/' | 0);
+        let pieces: [&[u8]; 12] = [
+            b"%20", b"%4F", b"%4f", b"%2F", b"%00", b"%41", b"%D9", b"%dA", b"%F", b"%", b"\x82%8",
+            b"a",
+        ];
+        let mut rows = Rows::default();
+        for vectors in markers().into_iter().map(|marker| marker.vectors) {
+            let marker = Marker { vectors, ..Marker::<4, true>::portable(sets) };
+            let marker = marker.without_escapes(is_left);
+            for number in 0..pieces.len().pow(3) {
+                let pick = |power: u32| pieces[number / pieces.len().pow(power) % pieces.len()];
+                for filler in [0, 57, 62] {
+                    let text = [&b"-".repeat(filler)[..], pick(0), pick(1), pick(2)].concat();
+                    let starts = |at: &usize| {
+                        let [high, low] = *text.get(at + 1..at + 3)? else { return None };
+                        let is_upper = !high.is_ascii_lowercase() && !low.is_ascii_lowercase();
+                        hex::pair(high, low).filter(|byte| is_upper && is_left(*byte))
+                    };
+                    let percents = (0..text.len()).filter(|at| text[*at] == b'%');
+                    let all: Vec<usize> = percents.collect();
+                    let some: Vec<usize> =
+                        all.iter().copied().filter(|at| starts(at).is_none()).collect();
+                    let marks = marker.mark(&text, &mut rows);
+                    for (set, expected) in [(1, &all), (2, &some), (3, &some)] {
+                        let found = (0..text.len()).filter(|at| marks.next(set, *at) == *at);
+                        let found: Vec<usize> = found.collect();
+                        assert_eq!(found, *expected, "{vectors:?} {}", text.escape_ascii());
+                    }
+                    let with_more = [&text[..], b"20"].concat();
+                    let (more, mut others) = (marker.mark(&with_more, &mut rows), Rows::default());
+                    let marks = marker.mark(&text, &mut others);
+                    let same = |at| (more.next(2, at) == at) == (marks.next(2, at) == at);
+                    assert!(ends_amid_escape(&text) || (0..text.len()).all(same));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn pairs() {
+        let mut rows = Rows::default();
+        let sets: [&dyn Fn(u8) -> bool; 3] =
+            [&|byte| byte == b'/', &|byte| byte == b'a', &|byte| byte == b'c'];
+        let text = [&[b'x'; 63][..], b"//a/b/c"].concat();
+        for vectors in markers().into_iter().map(|marker| marker.vectors) {
+            let marker = Marker { vectors, ..Marker::<3, true>::portable(sets) };
+            let mut found = |marker: &Marker<3, true>| {
+                let marks = marker.mark(&text, &mut rows);
+                (0..text.len()).filter(|at| marks.next(2, *at) == *at).collect::<Vec<_>>()
+            };
+            // The a behind a slash, and the c that is in the set anyway.
+            assert_eq!(found(&marker), [65, 69], "{vectors:?}");
+            // The second slash, too.
+            assert_eq!(found(&marker.with_doubles()), [64, 65, 69], "{vectors:?}");
+        }
+    }
+}

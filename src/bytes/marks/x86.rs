@@ -1,0 +1,252 @@
+//! HOT: the marks of wide vectors.
+//!
+//! Unsafe: loads of vectors, each from an array of its length or under a mask that ends with the
+//! text; and a store to an array of its length.
+
+use std::arch::x86_64::*;
+
+use super::escapes::Escapes;
+use super::{BATCH, BLOCK, Marker, Row};
+
+/// For the high half of a byte, its bit among the nibbles; none for bytes from 0x80 on.
+const BITS: [u8; 16] = [1, 2, 4, 8, 16, 32, 64, 128, 0, 0, 0, 0, 0, 0, 0, 0];
+
+/// Sets whose marks are made together: as many as a byte has bits.
+const EIGHT: usize = 8;
+
+#[inline]
+#[target_feature(enable = "sse2")]
+fn load_128(bytes: &[u8; 16]) -> __m128i {
+    // SAFETY: the reference says that there are 16 bytes to read; they need no alignment.
+    unsafe { _mm_loadu_si128(bytes.as_ptr().cast()) }
+}
+
+#[inline]
+#[target_feature(enable = "avx")]
+fn load_256(bytes: &[u8; 32]) -> __m256i {
+    // SAFETY: the reference says that there are 32 bytes to read; they need no alignment.
+    unsafe { _mm256_loadu_si256(bytes.as_ptr().cast()) }
+}
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn load_512(bytes: &[u8; BLOCK]) -> __m512i {
+    // SAFETY: the reference says that there are 64 bytes to read; they need no alignment.
+    unsafe { _mm512_loadu_si512(bytes.as_ptr().cast()) }
+}
+
+/// The first bytes of `text`, and a bit for each that there is. Empty texts have none.
+#[inline]
+#[target_feature(enable = "bmi2,avx512f,avx512bw")]
+fn load_up_to_512(text: &[u8]) -> (__m512i, __mmask64) {
+    let there = _bzhi_u64(u64::MAX, text.len().min(BLOCK) as u32);
+    // SAFETY: the mask has bits only for bytes of the text; no others are read.
+    (unsafe { _mm512_maskz_loadu_epi8(there, text.as_ptr().cast()) }, there)
+}
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn store_512(bytes: &mut [u8; BLOCK], value: __m512i) {
+    // SAFETY: the reference says that there are 64 bytes to write; they need no alignment.
+    unsafe { _mm512_storeu_si512(bytes.as_mut_ptr().cast(), value) }
+}
+
+impl<const N: usize, const NEIGHBORS: bool> Marker<N, NEIGHBORS> {
+    #[target_feature(enable = "avx2")]
+    pub(super) fn mark_avx2(&self, text: &[u8], rows: &mut [Row; N]) {
+        let bits = _mm256_broadcastsi128_si256(load_128(&BITS));
+        let nibble = _mm256_set1_epi8(15);
+        let zero = _mm256_setzero_si256();
+        self.fill(text, rows, |block| {
+            let (halves, _) = block.as_chunks::<32>();
+            let (mut found, mut percents) = ([0; N], 0);
+            for (number, half) in halves.iter().enumerate() {
+                let bytes = load_256(half);
+                // A shuffle gives zero for an index from 0x80 on, whatever its low half is.
+                let high = _mm256_and_si256(_mm256_srli_epi16(bytes, 4), nibble);
+                let bit = _mm256_shuffle_epi8(bits, high);
+                let beyond = u64::from(_mm256_movemask_epi8(bytes) as u32);
+                let percent = _mm256_cmpeq_epi8(bytes, _mm256_set1_epi8(b'%' as i8));
+                percents |= u64::from(_mm256_movemask_epi8(percent) as u32) << (32 * number);
+                let sets = self.nibbles.iter().zip(&self.high);
+                for (found, (nibbles, high)) in found.iter_mut().zip(sets) {
+                    let row = _mm256_shuffle_epi8(load_256(nibbles), bytes);
+                    let none = _mm256_cmpeq_epi8(_mm256_and_si256(row, bit), zero);
+                    let some = u64::from(!(_mm256_movemask_epi8(none) as u32));
+                    *found |= (some | beyond & high) << (32 * number);
+                }
+            }
+            (found, percents)
+        });
+    }
+
+    #[target_feature(enable = "bmi2,avx512f,avx512bw,avx512vbmi,gfni")]
+    pub(super) fn mark_avx512(&self, text: &[u8], rows: &mut [Row; N]) {
+        let halves = self.tables.map(|table| {
+            let (halves, _) = table.as_chunks::<BLOCK>();
+            (load_512(&halves[0]), load_512(&halves[1]))
+        });
+        let high: [__m512i; 2] =
+            std::array::from_fn(|half| _mm512_set1_epi8((self.classes[0x80] >> (8 * half)) as i8));
+        // The look-up takes the lower seven bits of a byte for its index.
+        let classes = |half: usize, bytes: __m512i, there: __mmask64| {
+            let (first, second) = halves[half];
+            let class = _mm512_maskz_permutex2var_epi8(there, first, bytes, second);
+            _mm512_mask_mov_epi8(class, _mm512_movepi8_mask(bytes), high[half])
+        };
+        let mut before = _mm512_setzero_si512();
+        // With two blocks at least that have no marks.
+        for batch in 0..=(text.len() + 2 * BLOCK) / BATCH {
+            let rest = text.get(batch * BATCH..).unwrap_or(&[]);
+            let count = rest.len().div_ceil(BLOCK).min(EIGHT);
+            let mut blocks = [_mm512_setzero_si512(); EIGHT];
+            let mut percents = [0; EIGHT];
+            for (number, block) in blocks[..count].iter_mut().enumerate() {
+                let (bytes, there) = load_up_to_512(&rest[number * BLOCK..]);
+                *block = transposed(classes(0, bytes, there));
+                percents[number] = _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8(b'%' as i8));
+                if N > EIGHT {
+                    let classes = classes(1, bytes, there);
+                    for (set, row) in rows[EIGHT..].iter_mut().enumerate() {
+                        let bit = _mm512_set1_epi8((1u8 << set) as i8);
+                        row.set(batch * EIGHT + number, _mm512_test_epi8_mask(classes, bit));
+                    }
+                }
+            }
+            for row in rows.iter_mut().skip(EIGHT) {
+                (count..EIGHT).for_each(|number| row.set(batch * EIGHT + number, 0));
+            }
+            let mut sets = by_set(&blocks);
+            if NEIGHBORS {
+                self.add_pairs_512(&mut sets, &mut before);
+            }
+            for (row, set) in rows.iter_mut().zip(sets) {
+                store_512(&mut row.0.as_chunks_mut().0[batch], set);
+            }
+            if NEIGHBORS && self.escapes.are_left {
+                self.leave_escapes_512(rest, &percents, batch, rows);
+            }
+        }
+    }
+
+    /// Marks what is behind a byte of the first set, in the marks of a batch. `before` are those of
+    /// the first set in the batch before.
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    fn add_pairs_512(&self, sets: &mut [__m512i; EIGHT], before: &mut __m512i) {
+        let [first, second, into, ..] = sets;
+        let last_bits = _mm512_srli_epi64::<63>(_mm512_alignr_epi64::<7>(*first, *before));
+        let behind = _mm512_or_si512(_mm512_slli_epi64::<1>(*first), last_bits);
+        let doubles = _mm512_and_si512(*first, _mm512_set1_epi64(self.doubles as i64));
+        let pairs = _mm512_and_si512(behind, _mm512_or_si512(*second, doubles));
+        *into = _mm512_or_si512(*into, pairs);
+        *before = *first;
+    }
+
+    /// Takes the marks of escapes that are left out away, in the `batch` that `text` starts with.
+    #[inline]
+    #[target_feature(enable = "bmi2,avx512f,avx512bw,avx512vbmi")]
+    fn leave_escapes_512(
+        &self,
+        text: &[u8],
+        percents: &[u64; EIGHT],
+        batch: usize,
+        rows: &mut [Row; N],
+    ) {
+        for (number, percents) in percents.iter().enumerate() {
+            // Bet: most blocks have none.
+            if *percents != 0 {
+                let left = self.escapes.of_512(&text[number * BLOCK..], *percents);
+                rows[2].clear(batch * EIGHT + number, left);
+                rows[3].clear(batch * EIGHT + number, left);
+            }
+        }
+    }
+}
+
+impl Escapes {
+    /// The same as [`Escapes::of`].
+    #[inline]
+    #[target_feature(enable = "bmi2,avx512f,avx512bw,avx512vbmi")]
+    fn of_512(&self, text: &[u8], percents: u64) -> u64 {
+        let look_up = |table: &[u8; 128], index: __m512i| {
+            let (halves, _) = table.as_chunks::<BLOCK>();
+            _mm512_permutex2var_epi8(load_512(&halves[0]), index, load_512(&halves[1]))
+        };
+        let (high, _) = load_up_to_512(text.get(1..).unwrap_or(&[]));
+        let (low, _) = load_up_to_512(text.get(2..).unwrap_or(&[]));
+        let (high_value, low_value) = (look_up(&self.values, high), look_up(&self.values, low));
+        // Invariant: no digit is the highest bit, which bytes from 0x80 on have, too.
+        let values = _mm512_or_si512(high_value, low_value);
+        let odd = _mm512_or_si512(_mm512_or_si512(high, low), values);
+        let upper_half = _mm512_slli_epi16::<4>(high_value);
+        let upper_half = _mm512_and_si512(upper_half, _mm512_set1_epi8(0xf0_u8 as i8));
+        let byte = _mm512_or_si512(upper_half, low_value);
+        let is_left = look_up(&self.low, byte);
+        let left = _mm512_test_epi8_mask(is_left, is_left) | _mm512_movepi8_mask(byte);
+        percents & left & !_mm512_movepi8_mask(odd)
+    }
+}
+
+/// The bit `b` of all 64 bytes as the word `b`, the first byte the lowest bit.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
+fn transposed(bytes: __m512i) -> __m512i {
+    // Within each word: the product of the matrix of its bits, the rows from the last byte on,
+    // with a vector of one bit is a column.
+    let reversed = _mm512_shuffle_epi8(bytes, load_512(&REVERSED));
+    let columns = _mm512_set1_epi64(0x8040_2010_0804_0201_u64 as i64);
+    let columns = _mm512_gf2p8affine_epi64_epi8::<0>(columns, reversed);
+    _mm512_permutexvar_epi8(load_512(&GATHERED), columns)
+}
+
+/// The bytes of each word in reverse, for a shuffle of 16 bytes at a time.
+const REVERSED: [u8; BLOCK] = {
+    let mut from = [0; BLOCK];
+    let mut at = 0;
+    while at < BLOCK {
+        from[at] = (at as u8 % 16) ^ 7;
+        at += 1;
+    }
+    from
+};
+
+/// The first byte of every word, then the second of every word, and so on.
+const GATHERED: [u8; BLOCK] = {
+    let mut from = [0; BLOCK];
+    let mut at = 0;
+    while at < BLOCK {
+        from[at] = (8 * (at % 8) + at / 8) as u8;
+        at += 1;
+    }
+    from
+};
+
+/// Eight blocks of eight words, by the place of a word in its block: a matrix transposed.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn by_set(blocks: &[__m512i; EIGHT]) -> [__m512i; EIGHT] {
+    let [a, b, c, d, e, f, g, h] = *blocks;
+    let (ab, cd) = (_mm512_unpacklo_epi64(a, b), _mm512_unpacklo_epi64(c, d));
+    let (ef, gh) = (_mm512_unpacklo_epi64(e, f), _mm512_unpacklo_epi64(g, h));
+    let [zero, two, four, six] = by_pair(ab, cd, ef, gh);
+    let (ab, cd) = (_mm512_unpackhi_epi64(a, b), _mm512_unpackhi_epi64(c, d));
+    let (ef, gh) = (_mm512_unpackhi_epi64(e, f), _mm512_unpackhi_epi64(g, h));
+    let [one, three, five, seven] = by_pair(ab, cd, ef, gh);
+    [zero, one, two, three, four, five, six, seven]
+}
+
+/// Four times four pairs of words, transposed.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn by_pair(a: __m512i, b: __m512i, c: __m512i, d: __m512i) -> [__m512i; 4] {
+    // Of each source two pairs: the first and second, or the others; then every other one.
+    let (ab, cd) = (_mm512_shuffle_i64x2::<0x44>(a, b), _mm512_shuffle_i64x2::<0x44>(c, d));
+    let (ab_end, cd_end) = (_mm512_shuffle_i64x2::<0xee>(a, b), _mm512_shuffle_i64x2::<0xee>(c, d));
+    [
+        _mm512_shuffle_i64x2::<0x88>(ab, cd),
+        _mm512_shuffle_i64x2::<0xdd>(ab, cd),
+        _mm512_shuffle_i64x2::<0x88>(ab_end, cd_end),
+        _mm512_shuffle_i64x2::<0xdd>(ab_end, cd_end),
+    ]
+}
