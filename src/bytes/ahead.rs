@@ -44,19 +44,21 @@ impl<const N: usize> Ahead<N> {
         (self.start, self.end) = (usize::MAX, 0);
     }
 
-    /// The marks of `text[line]`. Lines come in order, or they cost more.
+    /// The marks of the line of `len` bytes that starts at `start` in `text`. Lines come in order, or
+    /// they cost more.
     #[inline(always)]
     pub fn marks<const NEIGHBORS: bool>(
         &mut self,
         marker: &Marker<N, NEIGHBORS>,
         text: &[u8],
-        line: Range<usize>,
+        start: usize,
+        len: usize,
     ) -> Marks<'_, N> {
-        if line.start < self.start || line.end > self.end {
-            self.go_on(marker, text, &line);
+        if start < self.start || start + len > self.end {
+            self.go_on(marker, text, &(start..start + len));
         }
-        self.used += line.len();
-        self.rows.part(line.start - self.start..line.end - self.start)
+        self.used += len;
+        self.rows.part(start - self.start, len)
     }
 
     /// Makes what starts with `line` the stretch.
@@ -111,7 +113,7 @@ mod tests {
                 let line = &text[place.clone()];
                 let length = line.len();
                 let alone = marker.mark(line, &mut rows);
-                let marks = ahead.marks(&marker, &text, place);
+                let marks = ahead.marks(&marker, &text, place.start, length);
                 for set in 0..3 {
                     for from in [0, 1, 60, length / 2, length.saturating_sub(1), length] {
                         prop_assert_eq!(marks.window(set, from), alone.window(set, from));
@@ -133,8 +135,8 @@ mod tests {
         let sets: [&dyn Fn(u8) -> bool; 1] = [&|byte| byte == b'/'];
         let marker = Marker::<1>::new(sets);
         let mut ahead = Ahead::default();
-        assert_eq!(ahead.marks(&marker, b"abc/", 0..4).next(0, 0), 3);
+        assert_eq!(ahead.marks(&marker, b"abc/", 0, 4).next(0, 0), 3);
         ahead.clear();
-        assert_eq!(ahead.marks(&marker, b"/abc", 0..4).next(0, 0), 0);
+        assert_eq!(ahead.marks(&marker, b"/abc", 0, 4).next(0, 0), 0);
     }
 }

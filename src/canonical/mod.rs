@@ -161,7 +161,7 @@ impl LinesOf<'_> {
         match &canonicalizer.fused {
             Some(fused) if is_part => {
                 let Scratch { out, fused: scratch } = &mut **scratch;
-                let answer = fused.run_in(text, start..start + line.len(), scratch, out);
+                let answer = fused.run_in(text, start, line, scratch, out);
                 canonicalizer.canonical_of(answer, line, out)
             }
             _ => canonicalizer.canonical(line, scratch),

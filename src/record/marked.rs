@@ -105,7 +105,7 @@ impl MarkedLines {
     /// The marks of the stretch.
     #[inline(always)]
     pub(super) fn marks(&self) -> LineMarks<'_> {
-        self.rows.part(0..self.bytes)
+        self.rows.part(0, self.bytes)
     }
 }
 

@@ -61,7 +61,10 @@ impl Escapes {
 /// start an escape.
 #[inline(always)]
 pub fn ends_amid_escape(text: &[u8]) -> bool {
-    matches!(text, [.., b'%'] | [.., b'%', _])
+    match text.last_chunk() {
+        Some([one, other]) => (*one == b'%') | (*other == b'%'),
+        None => text == b"%",
+    }
 }
 
 /// A bit for every percent sign.

@@ -21,8 +21,6 @@ mod escapes;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
-use std::ops::Range;
-
 use crate::limits::URL_BYTES_MAX;
 use escapes::Escapes;
 pub use escapes::ends_amid_escape;
@@ -96,17 +94,18 @@ impl<const N: usize> Rows<N> {
         bytes.as_chunks().0.iter().map(|word| u64::from_le_bytes(*word))
     }
 
-    /// The marks of a `part` of the text that was marked last.
+    /// The marks of a part of the text that was marked last: `len` bytes from `start` on.
     #[inline(always)]
-    pub fn part(&self, part: Range<usize>) -> Marks<'_, N> {
+    pub fn part(&self, start: usize, len: usize) -> Marks<'_, N> {
         let rows = self.rows.first_chunk().expect("a text was marked");
-        Marks { rows, start: part.start, len: part.len() }
+        Marks { rows, start, len }
     }
 }
 
 /// Finds the bytes of `N` sets in texts. With `NEIGHBORS`, those beside a byte count as well: one of
-/// the second set right behind one of the first is marked in the third, too; and see
-/// [`Marker::with_doubles`] and [`Marker::without_escapes`].
+/// the second set right behind one of the first is marked in the third, too, and one of the sixth
+/// behind another of it in the fifth; and see [`Marker::with_doubles`] and
+/// [`Marker::without_escapes`].
 // Only vectors of x86-64 look at `tables`, `nibbles` and `high`.
 #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
 #[derive(Clone, Debug)]
@@ -215,7 +214,7 @@ impl<const N: usize, const NEIGHBORS: bool> Marker<N, NEIGHBORS> {
                 self.fill(text, all, |block| (self.block(block), escapes::percents(block)));
             }
         }
-        rows.part(0..text.len())
+        rows.part(0, text.len())
     }
 
     /// Gives every block of `text` to `mark`, which tells percent signs, too. The last one, if it is
@@ -227,7 +226,7 @@ impl<const N: usize, const NEIGHBORS: bool> Marker<N, NEIGHBORS> {
         rows: &mut [Row; N],
         mark: impl Fn(&[u8; BLOCK]) -> ([u64; N], u64),
     ) {
-        let mut before = 0;
+        let mut before = [0; 2];
         let mut put = |number: usize, (mut marks, percents): ([u64; N], u64), there: u64| {
             marks.iter_mut().for_each(|marks| *marks &= there);
             self.add_pairs(&mut marks, &mut before);
@@ -255,14 +254,21 @@ impl<const N: usize, const NEIGHBORS: bool> Marker<N, NEIGHBORS> {
         }
     }
 
-    /// Marks what is behind a byte of the first set. `before` is whether the block before ends with
-    /// one.
+    /// Marks what is behind a byte of the first set, or of the sixth. `before` is whether the block
+    /// before ends with one of them.
     #[inline(always)]
-    fn add_pairs(&self, marks: &mut [u64; N], before: &mut u64) {
-        if NEIGHBORS && let [first, second, into, ..] = &mut marks[..] {
-            let behind = *first << 1 | *before;
-            *before = *first >> (BLOCK - 1);
+    fn add_pairs(&self, marks: &mut [u64; N], before: &mut [u64; 2]) {
+        if !NEIGHBORS {
+            return;
+        }
+        if let [first, second, into, ..] = &mut marks[..] {
+            let behind = *first << 1 | before[0];
+            before[0] = *first >> (BLOCK - 1);
             *into |= behind & (*second | *first & self.doubles);
+        }
+        if let [_, _, _, _, into, sixth, ..] = &mut marks[..] {
+            *into |= (*sixth << 1 | before[1]) & *sixth;
+            before[1] = *sixth >> (BLOCK - 1);
         }
     }
 
@@ -364,14 +370,16 @@ impl<'a, const N: usize> Marks<'a, N> {
     /// The first position from `from` on where a byte of `set` stands, or the text's length.
     #[inline(always)]
     pub fn next(&self, set: usize, mut from: usize) -> usize {
-        while from < self.len {
+        loop {
             let near = self.near(set, from);
             if near != 0 {
                 return self.len.min(from + near.trailing_zeros() as usize);
             }
             from += NEAR;
+            if from >= self.len {
+                return self.len;
+            }
         }
-        self.len
     }
 }
 
@@ -504,6 +512,14 @@ mod tests {
             assert_eq!(found(&marker), [65, 69], "{vectors:?}");
             // The second slash, too.
             assert_eq!(found(&marker.with_doubles()), [64, 65, 69], "{vectors:?}");
+            let is = |expected: u8| move |byte: u8| byte == expected;
+            let sets: [&dyn Fn(u8) -> bool; 6] =
+                [&is(1), &is(1), &is(1), &is(1), &is(b'a'), &is(b'/')];
+            let marker = Marker { vectors, ..Marker::<6, true>::portable(sets) };
+            let mut rows = Rows::default();
+            let marks = marker.mark(&text, &mut rows);
+            let found: Vec<_> = (0..text.len()).filter(|at| marks.next(4, *at) == *at).collect();
+            assert_eq!(found, [64, 65], "{vectors:?}");
         }
     }
 }

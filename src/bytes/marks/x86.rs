@@ -94,7 +94,7 @@ impl<const N: usize, const NEIGHBORS: bool> Marker<N, NEIGHBORS> {
             let class = _mm512_maskz_permutex2var_epi8(there, first, bytes, second);
             _mm512_mask_mov_epi8(class, _mm512_movepi8_mask(bytes), high[half])
         };
-        let mut before = _mm512_setzero_si512();
+        let mut before = [_mm512_setzero_si512(); 2];
         // With two blocks at least that have no marks.
         for batch in 0..=(text.len() + 2 * BLOCK) / BATCH {
             let rest = text.get(batch * BATCH..).unwrap_or(&[]);
@@ -129,18 +129,23 @@ impl<const N: usize, const NEIGHBORS: bool> Marker<N, NEIGHBORS> {
         }
     }
 
-    /// Marks what is behind a byte of the first set, in the marks of a batch. `before` are those of
-    /// the first set in the batch before.
+    /// Marks what is behind a byte of the first set, or of the sixth, in the marks of a batch. `before`
+    /// are those of the two sets in the batch before.
     #[inline]
     #[target_feature(enable = "avx512f")]
-    fn add_pairs_512(&self, sets: &mut [__m512i; EIGHT], before: &mut __m512i) {
-        let [first, second, into, ..] = sets;
-        let last_bits = _mm512_srli_epi64::<63>(_mm512_alignr_epi64::<7>(*first, *before));
-        let behind = _mm512_or_si512(_mm512_slli_epi64::<1>(*first), last_bits);
+    fn add_pairs_512(&self, sets: &mut [__m512i; EIGHT], before: &mut [__m512i; 2]) {
+        let behind = |set: __m512i, before: __m512i| {
+            let last_bits = _mm512_srli_epi64::<63>(_mm512_alignr_epi64::<7>(set, before));
+            _mm512_or_si512(_mm512_slli_epi64::<1>(set), last_bits)
+        };
+        let [first, second, third, _, fifth, sixth, ..] = sets;
         let doubles = _mm512_and_si512(*first, _mm512_set1_epi64(self.doubles as i64));
-        let pairs = _mm512_and_si512(behind, _mm512_or_si512(*second, doubles));
-        *into = _mm512_or_si512(*into, pairs);
-        *before = *first;
+        let either = _mm512_or_si512(*second, doubles);
+        let pairs = _mm512_and_si512(behind(*first, before[0]), either);
+        *third = _mm512_or_si512(*third, pairs);
+        let pairs = _mm512_and_si512(behind(*sixth, before[1]), *sixth);
+        *fifth = _mm512_or_si512(*fifth, pairs);
+        *before = [*first, *sixth];
     }
 
     /// Takes the marks of escapes that are left out away, in the `batch` that `text` starts with.
@@ -153,13 +158,17 @@ impl<const N: usize, const NEIGHBORS: bool> Marker<N, NEIGHBORS> {
         batch: usize,
         rows: &mut [Row; N],
     ) {
-        for (number, percents) in percents.iter().enumerate() {
-            // Bet: most blocks have none.
-            if *percents != 0 {
-                let left = self.escapes.of_512(&text[number * BLOCK..], *percents);
-                rows[2].clear(batch * EIGHT + number, left);
-                rows[3].clear(batch * EIGHT + number, left);
-            }
+        // Bet: most blocks have none.
+        let words: [i64; EIGHT] = percents.map(|word| word as i64);
+        let [a, b, c, d, e, f, g, h] = words;
+        let words = _mm512_set_epi64(h, g, f, e, d, c, b, a);
+        let mut some = _mm512_test_epi64_mask(words, words);
+        while some != 0 {
+            let number = some.trailing_zeros() as usize;
+            let left = self.escapes.of_512(&text[number * BLOCK..], percents[number]);
+            rows[2].clear(batch * EIGHT + number, left);
+            rows[3].clear(batch * EIGHT + number, left);
+            some &= some - 1;
         }
     }
 }

@@ -9,8 +9,8 @@ pub(super) type Table = [Class; 256];
 /// How many sets of bytes are marked.
 pub(super) const SETS: usize = 10;
 
-/// The sets of bytes that are marked. The first four depend on the bytes beside
-/// them (see [`Marker`]).
+/// The sets of bytes that are marked. The first six are those of neighbors
+/// (see [`Marker`]).
 pub(super) mod set {
     /// `/`
     pub(in super::super) const SLASH: usize = 0;
@@ -22,18 +22,18 @@ pub(super) mod set {
     pub(in super::super) const PATH_LOOK: usize = 2;
     /// What may make a query not canonical, `%` included, but for that of such escapes.
     pub(in super::super) const QUERY_LOOK: usize = 3;
+    /// What needs a look in a host: letters in upper case, whatever is not ASCII, and a hyphen behind
+    /// a hyphen, as in an encoded label.
+    pub(in super::super) const HOST_LOOK: usize = 4;
+    // `-` is 5, for the set before.
     /// What ends a host or may not be in one.
-    pub(in super::super) const HOST_STOP: usize = 4;
-    /// What needs a look in a host: letters in upper case, and whatever is not ASCII.
-    pub(in super::super) const HOST_LOOK: usize = 5;
+    pub(in super::super) const HOST_STOP: usize = 6;
     /// `?` and `#`
-    pub(in super::super) const END: usize = 6;
+    pub(in super::super) const END: usize = 7;
     /// `&` and `#`
-    pub(in super::super) const PIECE_END: usize = 7;
+    pub(in super::super) const PIECE_END: usize = 8;
     /// `=`
-    pub(in super::super) const EQUALS: usize = 8;
-    /// `-`
-    pub(in super::super) const HYPHEN: usize = 9;
+    pub(in super::super) const EQUALS: usize = 9;
 }
 
 /// Marks the sets of [`set`] as these tables ask for. `is_raw` says which bytes are spelled without
@@ -62,12 +62,12 @@ pub(super) fn marker(
         &|byte| byte == b'.',
         &in_path,
         &in_query,
-        &stops_host,
         &looked_at_in_host,
+        &|byte| byte == b'-',
+        &stops_host,
         &|byte| matches!(byte, b'?' | b'#'),
         &|byte| matches!(byte, b'&' | b'#'),
         &|byte| byte == b'=',
-        &|byte| byte == b'-',
     ])
     .without_escapes(|byte| !is_raw(byte));
     if one_slash { marker.with_doubles() } else { marker }

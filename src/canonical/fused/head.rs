@@ -6,6 +6,7 @@ use super::{Fused, Marked};
 use crate::canonical::rules::www;
 
 /// A URL's head, read.
+#[derive(Clone, Copy)]
 pub(super) struct Head<'a> {
     pub(super) https: bool,
     /// Is every byte before the path spelled canonically?
@@ -48,10 +49,8 @@ impl Fused {
             return None;
         }
         let host = line.get(host_start..host_end)?;
-        // Two hyphens side by side: perhaps an encoded label.
-        let hyphens = marks.near(set::HYPHEN, host_start) & below;
         let mut looks = marks.near(set::HOST_LOOK, host_start) & below;
-        if hyphens & hyphens << 1 != 0 || WELL && looks != 0 {
+        if WELL && looks != 0 {
             return None;
         }
         let has_upper = looks != 0;
@@ -92,8 +91,7 @@ impl Fused {
             // Bet: a host is shorter than a word has bits.
             length @ 1..64 => Look::at(
                 host,
-                (marks.window(set::HOST_LOOK, host_start) | marks.window(set::HYPHEN, host_start))
-                    & !(u64::MAX << length),
+                marks.window(set::HOST_LOOK, host_start) & !(u64::MAX << length),
                 marks.window(set::DOT, host_start) & !(u64::MAX << length),
             ),
             _ => Look::closely(host),
@@ -203,7 +201,7 @@ impl Look {
     #[inline(always)]
     fn add(&mut self, host: &[u8], at: usize) {
         match host[at] {
-            b'-' => self.is_odd |= at >= 2 && host[at - 2..at].eq_ignore_ascii_case(b"xn"),
+            b'-' => self.is_odd |= at >= 3 && host[at - 3..at].eq_ignore_ascii_case(b"xn-"),
             0x80.. => self.is_odd = true,
             byte => self.has_upper |= byte.is_ascii_uppercase(),
         }
@@ -214,16 +212,18 @@ impl Look {
 /// schemes; if `LOWER` for this one in upper case, too.
 #[inline(always)]
 fn scheme<const LOWER: bool>(line: &[u8]) -> Option<(bool, usize, bool)> {
-    const HTTP: u64 = u64::from_le_bytes(*b"http://\0");
-    let (letters, letter) = if LOWER { (0, 0) } else { (0x2020_2020, 0x20) };
+    const HTTP: [u64; 2] = [u64::from_le_bytes(*b"http://\0"), u64::from_le_bytes(*b"https://")];
+    // All letters, and their case.
+    const CASE: [u64; 2] = [0x2020_2020, 0x20_2020_2020];
     let start = u64::from_le_bytes(*line.first_chunk()?);
-    // No branch between the two: which of them it is cannot be foretold. The `s` is taken out.
-    let fifth = start >> 32 & 0xff;
-    let is_https = fifth | letter == u64::from(b's');
-    let behind = start >> 32 >> (8 * u64::from(is_https)) & 0xff_ffff;
-    let without_s = start & 0xffff_ffff | behind << 32;
-    let is_lower = without_s == HTTP && fifth != u64::from(b'S');
-    (without_s | letters == HTTP).then_some((is_https, 7 + usize::from(is_https), is_lower))
+    // No branch between the two: which of them it is cannot be foretold.
+    let fifth = (start >> 32) as u8;
+    let is_https = if LOWER { fifth == b's' } else { fifth | 0x20 == b's' };
+    let (http, case) = if is_https { (HTTP[1], CASE[1]) } else { (HTTP[0], CASE[0]) };
+    let read = start & if is_https { u64::MAX } else { u64::MAX >> 8 };
+    let is_lower = read == http;
+    let is_one = if LOWER { is_lower } else { read | case == http };
+    is_one.then_some((is_https, 7 + usize::from(is_https), is_lower))
 }
 
 /// Where the port at `line[at..]` ends, if it is the scheme's own and a slash follows.

@@ -26,7 +26,6 @@ mod path;
 mod query;
 mod short;
 
-use std::ops::Range;
 use std::sync::Arc;
 
 use super::dust::{DustRules, Target};
@@ -231,17 +230,17 @@ impl Fused {
         self.run(line, scratch, out)
     }
 
-    /// The same for the line `text[place]`. Between two texts, the scratch
+    /// The same for a `line` of `text`, which starts there at `start`. Between two texts, the scratch
     /// [leaves](Scratch::leave_text) the first.
     #[inline(always)]
     pub(super) fn run_in(
         &self,
         text: &[u8],
-        place: Range<usize>,
+        start: usize,
+        line: &[u8],
         scratch: &mut Scratch,
         out: &mut Vec<u8>,
     ) -> Answer {
-        let line = &text[place.clone()];
         if line.len() > URL_BYTES_MAX {
             return Answer::Refused;
         }
@@ -250,7 +249,7 @@ impl Fused {
             return self.run_alone(line, scratch, out);
         }
         let Scratch { ahead, kept, .. } = scratch;
-        let url = Marked { line, marks: ahead.marks(&self.marker, text, place) };
+        let url = Marked { line, marks: ahead.marks(&self.marker, text, start, line.len()) };
         let answer = self.answer(&url, kept, out);
         self.answer_of_site(line, answer, scratch, out)
     }
@@ -373,7 +372,8 @@ impl Fused {
             } else if head.is_canonical && path_end == line.len() {
                 Answer::Same(end)
             } else {
-                self.write_around(line, &head, end, path_end, out)
+                // A copy, so that the head itself need not be in memory.
+                self.write_around(line, &{ head }, end, path_end, out)
             });
         }
         self.go_on(url, Start { head, path, path_end }, pieces, out)
