@@ -34,9 +34,9 @@ const BATCH: usize = 8 * BLOCK;
 /// The longest text that is marked.
 const TEXT_BYTES_MAX: usize = URL_BYTES_MAX;
 
-/// Bytes of a row: a bit for every byte of a text, and a batch without marks. Not a multiple of a
-/// page, so that rows do not meet in a cache.
-const ROW_BYTES: usize = TEXT_BYTES_MAX / 8 + BATCH / 8;
+/// Bytes of a row: a bit for every byte of a text, and some without marks. Reason: one batch were
+/// enough; but the marks of the first 4 KiB of a text are then in other sets of a cache for each row.
+const ROW_BYTES: usize = TEXT_BYTES_MAX / 8 + 512;
 
 /// How many marks [`Marks::near`] tells at least.
 pub const NEAR: usize = u64::BITS as usize - 7;
