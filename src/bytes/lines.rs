@@ -1,6 +1,10 @@
-//! HOT: the lines of a piece of memory.
+//! HOT: the lines of a piece of memory, one after the other, or where those of a stretch end.
 //!
-//! Price: one `memchr` per line. No allocation. Guard: `benches/extract.rs`, group `lines`.
+//! Price: one `memchr` per line, no allocation; or for stretches three instructions and a store for
+//! every 64 bytes (with AVX-512), and no branch that cannot be foretold where lines are longer than
+//! that. Guard: `benches/extract.rs`, group `lines`. Twin: each is the other's.
+
+use super::marks::mark_byte;
 
 /// Iterates over the pieces of `bytes` that end at `separator`; the last one may lack it.
 ///
@@ -53,9 +57,127 @@ impl<'a> Iterator for Lines<'a> {
     }
 }
 
+/// Bytes of a stretch. Reason: it stays in a first-level cache of 32 KiB, with what is made of it,
+/// until its lines have been read; and it has some lines at least.
+const STRETCH_BYTES: usize = 8 << 10;
+
+/// Where the lines of a stretch of memory end, to be handed out in order.
+#[derive(Debug, Default)]
+pub struct LineEnds {
+    /// In order, up to [`NO_END`]; then what is left of earlier stretches.
+    ends: Vec<u32>,
+    next: usize,
+}
+
+/// No more lines end in the stretch.
+const NO_END: u32 = u32::MAX;
+
+impl LineEnds {
+    /// Forgets the stretch.
+    pub fn clear(&mut self) {
+        self.ends.clear();
+        self.next = 0;
+    }
+
+    /// Makes the start of `rest` the stretch, whose lines end at `separator`. Returns it; `None` if
+    /// no line ends in it.
+    pub fn find<'a>(&mut self, separator: u8, rest: &'a [u8]) -> Option<&'a [u8]> {
+        let stretch = &rest[..rest.len().min(STRETCH_BYTES)];
+        let mut words = [0; STRETCH_BYTES / 64];
+        mark_byte(separator, stretch, &mut words);
+        let count = self.put(words.into_iter().take(stretch.len().div_ceil(64)));
+        (count > 0).then_some(stretch)
+    }
+
+    /// Makes those the ends of lines that are marked in `words`, the first byte the lowest bit of the
+    /// first. Returns how many there are.
+    #[inline]
+    pub fn put(&mut self, words: impl Iterator<Item = u64>) -> usize {
+        let mut count = 0;
+        for (number, mut marks) in words.enumerate() {
+            if self.ends.len() < count + 65 {
+                self.ends.resize(2 * (count + 65), 0);
+            }
+            // Bet: at most one line ends in a block. Whether one does cannot be foretold, so there
+            // is no branch on it: where none does, what is stored is overwritten.
+            loop {
+                self.ends[count] = 64 * number as u32 + marks.trailing_zeros();
+                count += usize::from(marks != 0);
+                marks &= marks.wrapping_sub(1);
+                if marks == 0 {
+                    break;
+                }
+            }
+        }
+        match self.ends.get_mut(count) {
+            Some(end) => *end = NO_END,
+            None => self.ends.push(NO_END),
+        }
+        self.next = 0;
+        count
+    }
+
+    /// Where the next line ends in the stretch; `None` if no more lines do.
+    #[inline(always)]
+    #[allow(clippy::should_implement_trait)] // its owner is no iterator
+    pub fn next(&mut self) -> Option<usize> {
+        let end = *self.ends.get(self.next)?;
+        if end == NO_END {
+            return None;
+        }
+        self.next += 1;
+        Some(end as usize)
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    proptest! {
+        #[test]
+        fn ends_agree_with_lines(
+            lengths in prop::collection::vec(prop_oneof![
+                8 => 0..4usize,
+                8 => 0..300usize,
+                1 => 0..STRETCH_BYTES,
+            ], 0..200),
+            separator in prop_oneof![Just(b'\n'), Just(0)],
+        ) {
+            let mut text = Vec::new();
+            for (length, filler) in lengths.into_iter().zip(1u8..) {
+                let filler = if filler == separator { 0x8a } else { filler };
+                text.resize(text.len() + length, filler);
+                text.push(separator);
+            }
+            let (mut found, mut at, mut ends) = (Vec::new(), 0, LineEnds::default());
+            while let Some(stretch) = ends.find(separator, &text[at..]) {
+                let mut start = 0;
+                while let Some(end) = ends.next() {
+                    found.push(&stretch[start..end]);
+                    start = end + 1;
+                }
+                at += start;
+            }
+            prop_assert_eq!(at, text.len());
+            prop_assert_eq!(found, Lines::new(&text, separator).collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn ends_of_little() {
+        let mut ends = LineEnds::default();
+        assert_eq!(ends.next(), None);
+        assert_eq!(ends.find(b'\n', b"a\nb"), Some(&b"a\nb"[..]));
+        assert_eq!((ends.next(), ends.next(), ends.next()), (Some(1), None, None));
+        assert_eq!(ends.find(b'\n', b""), None);
+        assert_eq!(ends.find(b'\n', &[b'x'; 2 * STRETCH_BYTES]), None);
+        assert!(ends.find(b'\n', b"\n").is_some());
+        ends.clear();
+        assert_eq!(ends.next(), None);
+    }
 
     #[test]
     fn tables() {

@@ -11,7 +11,7 @@ pub mod lines;
 pub mod marks;
 pub mod show;
 
-pub use lines::Lines;
+pub use lines::{LineEnds, Lines};
 pub use show::{printable, show};
 
 /// The first eight bytes of `source[start..end]` as a number, the first the highest; zeros where

@@ -4,7 +4,6 @@ use super::Job;
 use super::layouts::Parcel;
 use crate::canonical::{Canonical, Scratch};
 use crate::record::{Entries, Entry, Reading, Record, Workspace};
-use crate::reject::Reject;
 use crate::report::Tally;
 
 /// What a worker keeps from chunk to chunk.
@@ -32,11 +31,11 @@ fn each_entry_of<E>(
     workspace: &mut Workspace,
     mut each: impl FnMut(Entry) -> Result<(), E>,
 ) -> Result<(), E> {
-    if parcel.overlong().is_some() {
-        return each(Entry::Reject(Reject::LineTooLong, parcel.bytes()));
-    }
     let (bytes, starts_file) = (parcel.bytes(), parcel.starts_file());
-    let mut entries = Entries::new(bytes, starts_file, reading, &parcel.layout, workspace);
+    let mut entries = match parcel.overlong() {
+        Some(_) => Entries::overlong(bytes, reading, workspace),
+        None => Entries::new(bytes, starts_file, reading, &parcel.layout, workspace),
+    };
     while let Some(entry) = entries.next() {
         each(entry)?;
     }

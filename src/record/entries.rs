@@ -9,7 +9,7 @@ use super::formats::access::Usual;
 use super::found::{Fields, Found, Parsed};
 use super::line_format::LineFormat;
 use super::marked::MarkedLines;
-use crate::bytes::Lines;
+use crate::bytes::{LineEnds, Lines};
 use crate::reject::Reject;
 
 /// What a line is.
@@ -82,6 +82,8 @@ impl Layout {
 pub struct Workspace {
     url: Vec<u8>,
     text: Vec<u8>,
+    /// For lines of lists.
+    ends: LineEnds,
     /// For lines that are written as most are.
     marked: MarkedLines,
     joined: Joined,
@@ -90,19 +92,33 @@ pub struct Workspace {
 /// The entries of a chunk. Lends each, so it is a loop of `while let`, not an iterator.
 #[derive(Debug)]
 pub struct Entries<'a> {
+    way: Way,
     reading: Reading,
     layout: Layout,
+    /// What has not been looked at; for lists, from the start of the stretch on.
     lines: Lines<'a>,
     /// The first line, where a byte order mark was taken from it.
     first: Option<&'a [u8]>,
-    /// What is marked of `lines`, and where the next of them starts in it; for formats whose lines
-    /// can be read by marks.
+    /// What is marked of `lines`, and where the next of them starts in it; for lists, and formats
+    /// whose lines can be read by marks.
     stretch: &'a [u8],
     start: usize,
-    usual: Option<Usual>,
     workspace: &'a mut Workspace,
     /// Of the latest record.
     fields: Fields<'a>,
+}
+
+/// How the next entry is found.
+#[derive(Clone, Copy, Debug)]
+enum Way {
+    /// A URL on each line.
+    List,
+    /// By marks, in the usual lines of a format.
+    Marks(Usual),
+    /// Row by row, as a format says.
+    Format,
+    /// There is one only: a line that did not fit.
+    Overlong,
 }
 
 /// The fields of a line of a list.
@@ -134,27 +150,52 @@ impl<'a> Entries<'a> {
         let layout = layout.clone();
         let usual = layout.format.as_ref().and_then(|format| format.usual());
         let usual = usual.filter(|_| reading.separator == b'\n');
-        if usual.is_some() {
-            workspace.marked.clear();
-            workspace.joined.begin(layout.base.as_deref());
-        }
+        let way = match usual {
+            Some(usual) => {
+                workspace.marked.clear();
+                workspace.joined.begin(layout.base.as_deref());
+                Way::Marks(usual)
+            }
+            None if layout.format.is_some() => Way::Format,
+            None => {
+                workspace.ends.clear();
+                Way::List
+            }
+        };
         let (stretch, start, fields) = (&chunk[..0], 0, Fields::NONE);
-        Entries { reading, layout, lines, first, stretch, start, usual, workspace, fields }
+        Entries { way, reading, layout, lines, first, stretch, start, workspace, fields }
+    }
+
+    /// One reject: a line that is longer than any may be, and starts with `start`.
+    pub fn overlong(start: &'a [u8], reading: Reading, workspace: &'a mut Workspace) -> Self {
+        let entries = Self::new(&start[..0], false, reading, &Layout::default(), workspace);
+        Entries { way: Way::Overlong, first: Some(start), ..entries }
     }
 
     /// The next entry.
     #[inline]
     #[allow(clippy::should_implement_trait)] // it lends
     pub fn next(&mut self) -> Option<Entry<'_>> {
-        if let Some(usual) = self.usual.filter(|_| self.first.is_none()) {
-            return self.next_by_marks(usual);
+        match self.way {
+            Way::List => self.next_of_list(),
+            Way::Marks(usual) if self.first.is_none() => self.next_by_marks(usual),
+            Way::Marks(_) | Way::Format => self.next_of_format(),
+            Way::Overlong => {
+                self.first.take().map(|start| Entry::Reject(Reject::LineTooLong, start))
+            }
         }
-        if self.layout.format.is_some() {
-            return self.next_of_format();
-        }
-        let line = match self.first.take() {
-            Some(line) => line,
-            None => self.lines.next()?,
+    }
+
+    /// The next line of a list.
+    #[inline(always)]
+    fn next_of_list(&mut self) -> Option<Entry<'_>> {
+        let line = match self.workspace.ends.next() {
+            Some(end) => {
+                let line = &self.stretch[self.start..end];
+                self.start = end + 1;
+                line
+            }
+            None => self.first_of_stretch()?,
         };
         if line.len() > self.reading.line_bytes_max {
             return Some(Entry::Reject(Reject::LineTooLong, line));
@@ -167,6 +208,26 @@ impl<'a> Entries<'a> {
             _ => whole(line, line.strip_suffix(b"\r").unwrap_or(line)),
         };
         Some(filtered(&self.layout, record))
+    }
+
+    /// The next line of a list, behind the lines of a stretch.
+    #[inline(never)]
+    fn first_of_stretch(&mut self) -> Option<&'a [u8]> {
+        if let Some(first) = self.first.take() {
+            return Some(first);
+        }
+        if let Some(behind) = self.start.checked_sub(1) {
+            self.lines.take_bytes(behind);
+        }
+        self.start = 0;
+        let ends = &mut self.workspace.ends;
+        if let Some(stretch) = ends.find(self.reading.separator, self.lines.rest()) {
+            let end = ends.next()?;
+            (self.stretch, self.start) = (stretch, end + 1);
+            return Some(&stretch[..end]);
+        }
+        // The last line, without a separator, or a very long one.
+        self.lines.next()
     }
 
     /// The next line of a format whose lines can be read by marks.

@@ -6,10 +6,11 @@
 //! ends             ^     ^     ^                  not whole in this one
 //! ```
 //!
-//! Price: one look at every byte for all sets together, a store for every 64 bytes. A stretch stays
+//! Price: one look at every byte for all sets together, and that of `LineEnds`. A stretch stays
 //! in the first-level cache until its lines have been read. No allocation once the buffers have
 //! grown. Guard: `benches/extract.rs`, group `logs`. Twin: `Lines`.
 
+use crate::bytes::LineEnds;
 use crate::bytes::marks::{Marker, Marks, Rows};
 
 /// What is marked.
@@ -34,11 +35,8 @@ const STRETCH_BYTES: usize = 8 << 10;
 pub(super) struct MarkedLines {
     marker: Marker<{ set::COUNT }>,
     rows: Rows<{ set::COUNT }>,
-    /// Where the lines of the stretch end, in order; then what is left of earlier ones.
-    ends: Vec<u32>,
-    /// How many of them there are, and have been handed out.
-    count: usize,
-    next: usize,
+    /// Where the lines of the stretch end.
+    ends: LineEnds,
     /// Bytes of the stretch.
     bytes: usize,
 }
@@ -50,9 +48,7 @@ impl Default for MarkedLines {
                 matches!(byte, b'"' | b'\\')
             }]),
             rows: Rows::default(),
-            ends: Vec::new(),
-            count: 0,
-            next: 0,
+            ends: LineEnds::default(),
             bytes: 0,
         }
     }
@@ -61,8 +57,7 @@ impl Default for MarkedLines {
 impl MarkedLines {
     /// Forgets the stretch.
     pub(super) fn clear(&mut self) {
-        self.count = 0;
-        self.next = 0;
+        self.ends.clear();
     }
 
     /// Makes the start of `rest`, which begins with a line, the stretch. Returns it; `None` if no
@@ -71,35 +66,15 @@ impl MarkedLines {
     pub(super) fn mark<'a>(&mut self, rest: &'a [u8]) -> Option<&'a [u8]> {
         let stretch = &rest[..rest.len().min(STRETCH_BYTES)];
         self.bytes = stretch.len();
-        self.next = 0;
         self.marker.mark(stretch, &mut self.rows);
-        let mut count = 0;
         let words = self.rows.words(set::LINE_END).take(stretch.len().div_ceil(64));
-        for (number, mut marks) in words.enumerate() {
-            if self.ends.len() < count + 65 {
-                self.ends.resize(2 * (count + 65), 0);
-            }
-            // Bet: at most one line ends in a block. Whether one does cannot be foretold, so there
-            // is no branch on it: where none does, what is stored is overwritten.
-            loop {
-                self.ends[count] = 64 * number as u32 + marks.trailing_zeros();
-                count += usize::from(marks != 0);
-                marks &= marks.wrapping_sub(1);
-                if marks == 0 {
-                    break;
-                }
-            }
-        }
-        self.count = count;
-        (count > 0).then_some(stretch)
+        (self.ends.put(words) > 0).then_some(stretch)
     }
 
     /// Where the next line ends in the stretch; `None` if no more lines do.
     #[inline(always)]
     pub(super) fn next_end(&mut self) -> Option<usize> {
-        let end = *self.ends[..self.count].get(self.next)?;
-        self.next += 1;
-        Some(end as usize)
+        self.ends.next()
     }
 
     /// The marks of the stretch.

@@ -17,11 +17,13 @@
 //! Unsafe: two calls of functions that are compiled for wider vectors than every x86-64 has, where
 //! the processor was asked before; and the loads and stores of `x86.rs`.
 
+mod byte;
 mod escapes;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
 use crate::limits::URL_BYTES_MAX;
+pub use byte::mark_byte;
 use escapes::Escapes;
 pub use escapes::ends_amid_escape;
 

@@ -5,6 +5,7 @@
 
 use std::arch::x86_64::*;
 
+use super::byte::fill_words;
 use super::escapes::Escapes;
 use super::{BATCH, BLOCK, Marker, Row};
 
@@ -49,6 +50,24 @@ fn load_up_to_512(text: &[u8]) -> (__m512i, __mmask64) {
 fn store_512(bytes: &mut [u8; BLOCK], value: __m512i) {
     // SAFETY: the reference says that there are 64 bytes to write; they need no alignment.
     unsafe { _mm512_storeu_si512(bytes.as_mut_ptr().cast(), value) }
+}
+
+#[target_feature(enable = "avx2")]
+pub(super) fn mark_byte_avx2(byte: u8, text: &[u8], words: &mut [u64]) {
+    let byte = _mm256_set1_epi8(byte as i8);
+    fill_words(text, words, |block| {
+        let (halves, _) = block.as_chunks::<32>();
+        halves.iter().rev().fold(0, |marks, half| {
+            let found = _mm256_cmpeq_epi8(load_256(half), byte);
+            marks << 32 | u64::from(_mm256_movemask_epi8(found) as u32)
+        })
+    });
+}
+
+#[target_feature(enable = "bmi2,avx512f,avx512bw")]
+pub(super) fn mark_byte_avx512(byte: u8, text: &[u8], words: &mut [u64]) {
+    let byte = _mm512_set1_epi8(byte as i8);
+    fill_words(text, words, |block| _mm512_cmpeq_epi8_mask(load_512(block), byte));
 }
 
 impl<const N: usize, const NEIGHBORS: bool> Marker<N, NEIGHBORS> {

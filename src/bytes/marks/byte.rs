@@ -1,0 +1,94 @@
+//! HOT: once per byte. Marks where one byte stands in a text: a bit for every byte of it.
+//!
+//! Price: with AVX-512, a load, a comparison and a store for 64 bytes; with AVX2, four instructions
+//! for 32; without, some twenty for eight. Guard: `benches/extract.rs`, group `lines`. Twin:
+//! [`mark_byte_portable`]; the test below compares all that the machine has.
+//!
+//! Unsafe: two calls of functions that are compiled for wider vectors than every x86-64 has, where
+//! the processor was asked before.
+
+#[cfg(target_arch = "x86_64")]
+use super::x86;
+use super::{BLOCK, Vectors, copy_short, widest};
+
+/// Marks where `byte` stands in `text`: in each word of `words` a bit for every byte of a block, the
+/// first the lowest. Words beyond the text are left as they are.
+///
+/// Limits: there are words for all of `text`.
+pub fn mark_byte(byte: u8, text: &[u8], words: &mut [u64]) {
+    mark_byte_with(widest(), byte, text, words);
+}
+
+/// The same with these `vectors`, which the machine has.
+fn mark_byte_with(vectors: Vectors, byte: u8, text: &[u8], words: &mut [u64]) {
+    match vectors {
+        #[cfg(target_arch = "x86_64")]
+        Vectors::Avx512 => {
+            // SAFETY: it is said that the machine has these features.
+            unsafe { x86::mark_byte_avx512(byte, text, words) }
+        }
+        #[cfg(target_arch = "x86_64")]
+        Vectors::Avx2 => {
+            // SAFETY: it is said that the machine has these features.
+            unsafe { x86::mark_byte_avx2(byte, text, words) }
+        }
+        Vectors::Portable => mark_byte_portable(byte, text, words),
+    }
+}
+
+/// The same without vectors that not every machine has.
+fn mark_byte_portable(byte: u8, text: &[u8], words: &mut [u64]) {
+    fill_words(text, words, |block| {
+        let (eights, _) = block.as_chunks::<8>();
+        eights.iter().rev().fold(0, |marks, eight| {
+            let found = u64::from_le_bytes(eight.map(|other| u8::from(other == byte)));
+            // The lowest bit of each of eight bytes, gathered in the highest byte.
+            marks << 8 | found.wrapping_mul(0x0102_0408_1020_4080) >> 56
+        })
+    });
+}
+
+/// Puts what `mark` says of each block of `text` in `words`; of the last one, for as many bytes as
+/// there are.
+#[inline(always)]
+pub(super) fn fill_words(text: &[u8], words: &mut [u64], mark: impl Fn(&[u8; BLOCK]) -> u64) {
+    let (blocks, rest) = text.as_chunks::<BLOCK>();
+    assert!(words.len() >= text.len().div_ceil(BLOCK), "a word for every block");
+    for (word, block) in words.iter_mut().zip(blocks) {
+        *word = mark(block);
+    }
+    if !rest.is_empty() {
+        let mut block = [0; BLOCK];
+        copy_short(rest, &mut block);
+        words[blocks.len()] = mark(&block) & u64::MAX >> (BLOCK - rest.len());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_that_the_machine_has_agree() {
+        let text: Vec<u8> = (0..700u32).map(|at| (at * at / 7 + at) as u8 & 0x8f).collect();
+        let mut all = vec![Vectors::Portable, widest()];
+        #[cfg(target_arch = "x86_64")]
+        if is_x86_feature_detected!("avx2") {
+            all.push(Vectors::Avx2);
+        }
+        for (byte, length) in
+            [b'\n', 0, 0x8a].into_iter().flat_map(|b| (0..700).map(move |l| (b, l)))
+        {
+            let text = &text[700 - length..];
+            let mut expected = vec![0u64; 11];
+            for (at, _) in text.iter().enumerate().filter(|(_, other)| **other == byte) {
+                expected[at / 64] |= 1 << (at % 64);
+            }
+            for vectors in all.iter().copied() {
+                let mut words = vec![0; 11];
+                mark_byte_with(vectors, byte, text, &mut words);
+                assert_eq!(words, expected, "{vectors:?}, {byte:#x}, {length} bytes");
+            }
+        }
+    }
+}
