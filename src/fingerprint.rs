@@ -93,21 +93,28 @@ impl FingerprintKey {
     #[inline]
     pub fn fingerprint(&self, bytes: &[u8]) -> Fingerprint {
         let Schedule { keys, mixer, products, .. } = &*self.schedule;
-        let (text, length) = (bytes, bytes.len());
+        let length = bytes.len();
+        // Bet: a URL is shorter than a block.
         let [first, second] = if length < BLOCK {
-            products.halves(keys, Rest { text, length, polynomial: None })
+            products.halves(keys, Rest { text: bytes, length, polynomial: None })
         } else {
-            let (blocks, text) = bytes.as_chunks::<BLOCK>();
-            let polynomial = words(self.schedule.polynomial(blocks));
-            products.halves(keys, Rest { text, length, polynomial: Some(&polynomial) })
+            self.schedule.halves_of_long(bytes)
         };
         Fingerprint(mix(u128::from(first) << 64 | u128::from(second), *mixer))
     }
 }
 
 impl Schedule {
-    /// The polynomial whose coefficients are the words of the rows of `blocks`.
+    /// The two halves of a URL that has whole blocks.
     #[inline(never)]
+    fn halves_of_long(&self, bytes: &[u8]) -> [u64; 2] {
+        let (blocks, text) = bytes.as_chunks::<BLOCK>();
+        let polynomial = words(self.polynomial(blocks));
+        let rest = Rest { text, length: bytes.len(), polynomial: Some(&polynomial) };
+        self.products.halves(&self.keys, rest)
+    }
+
+    /// The polynomial whose coefficients are the words of the rows of `blocks`.
     fn polynomial(&self, blocks: &[[u8; BLOCK]]) -> u128 {
         let mut value = 1;
         for block in blocks {

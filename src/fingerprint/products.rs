@@ -90,16 +90,19 @@ impl Products {
     #[inline(always)]
     pub(super) fn halves(self, keys: &Keys, rest: Rest) -> [u64; 2] {
         match self {
-            // SAFETY: this variant is only made where the machine has these features.
             #[cfg(target_arch = "x86_64")]
-            Products::Avx512 => unsafe { x86::halves_avx512(keys, rest) },
+            Products::Avx512 => {
+                let Rest { text, length, polynomial } = rest;
+                // SAFETY: this variant is only made where the machine has these features.
+                words(unsafe { x86::halves_avx512(keys, text, length, polynomial) })
+            }
             // SAFETY: this variant is only made where the machine has these features.
             #[cfg(target_arch = "x86_64")]
             Products::Pclmulqdq => unsafe { x86::halves_pclmulqdq(keys, rest) },
             // SAFETY: this variant is only made where the machine has these features.
             #[cfg(target_arch = "aarch64")]
             Products::Pmull => unsafe { arm::halves_pmull(keys, rest) },
-            Products::Portable => halves(keys, sums(keys, rest.text, multiply), rest, multiply),
+            Products::Portable => halves_portable(keys, rest),
         }
     }
 
@@ -152,6 +155,11 @@ fn last_pair(text: &[u8], rest: &[u8]) -> u128 {
             u128::from_le_bytes(last)
         }
     }
+}
+
+#[inline(never)]
+fn halves_portable(keys: &Keys, rest: Rest) -> [u64; 2] {
+    halves(keys, sums(keys, rest.text, multiply), rest, multiply)
 }
 
 /// The two halves for the `rest` of a URL, whose rows are `sums`, by this product of two words.
@@ -231,27 +239,51 @@ mod x86 {
         rows_pclmulqdq(keys, block).map(|row| number(row))
     }
 
+    /// The two halves of a [`Rest`] in one number, the first the lower.
+    // What it takes and returns has room in registers.
     #[target_feature(enable = "bmi2,avx512f,avx512bw,avx512vl,vpclmulqdq")]
-    pub(super) fn halves_avx512(keys: &Keys, rest: Rest) -> [u64; 2] {
+    pub(super) fn halves_avx512(
+        keys: &Keys,
+        text: &[u8],
+        length: usize,
+        polynomial: Option<&[u64; 2]>,
+    ) -> u128 {
         let dot = |words: __m256i, keys: &[[u64; 2]; 2]| {
             let keys = load_256(keys);
             let low = _mm256_clmulepi64_epi128::<0x00>(words, keys);
             _mm256_xor_si256(low, _mm256_clmulepi64_epi128::<0x11>(words, keys))
         };
-        let twice = |words: [u64; 2]| _mm256_broadcastsi128_si256(vector(words));
-        let length = dot(twice([rest.length as u64, 1]), &keys.length);
-        let mut all = _mm256_xor_si256(dot(rows_avx512(keys, rest.text), &keys.sums), length);
-        if let Some(polynomial) = rest.polynomial {
-            all = _mm256_xor_si256(all, dot(twice(*polynomial), &keys.polynomial));
+        let length_keys = load_256(&keys.length);
+        let length = _mm256_set1_epi64x(length as i64);
+        let length = _mm256_clmulepi64_epi128::<0x00>(length, length_keys);
+        // The constant, which 1 would be multiplied by.
+        let length = _mm256_xor_si256(length, _mm256_bsrli_epi128::<8>(length_keys));
+        let mut all = _mm256_xor_si256(dot(rows_avx512(keys, text), &keys.sums), length);
+        if let Some(polynomial) = polynomial {
+            let polynomial = _mm256_broadcastsi128_si256(vector(*polynomial));
+            all = _mm256_xor_si256(all, dot(polynomial, &keys.polynomial));
         }
-        // What is above 64 bits folds down to at most four bits above, and those once more.
-        let tail = _mm256_set1_epi64x(0b11011);
-        let once = _mm256_clmulepi64_epi128::<0x01>(all, tail);
-        let again = _mm256_clmulepi64_epi128::<0x01>(once, tail);
+        // What is above 64 bits folds down to at most four bits above, and those once more: products
+        // of four bits are looked up.
+        let once = _mm256_clmulepi64_epi128::<0x01>(all, _mm256_set1_epi64x(0b11011));
+        let again = _mm256_broadcastsi128_si256(load(&OF_FOUR_BITS));
+        let again = _mm256_shuffle_epi8(again, _mm256_bsrli_epi128::<8>(once));
         let all = _mm256_xor_si256(all, _mm256_xor_si256(once, again));
-        [_mm256_castsi256_si128(all), _mm256_extracti128_si256::<1>(all)]
-            .map(|half| _mm_cvtsi128_si64(half) as u64)
+        let halves = [_mm256_castsi256_si128(all), _mm256_extracti128_si256::<1>(all)];
+        let [first, second] = halves.map(|half| _mm_cvtsi128_si64(half) as u64);
+        u128::from(second) << 64 | u128::from(first)
     }
+
+    /// The products of all words of four bits with x⁴ + x³ + x + 1.
+    const OF_FOUR_BITS: [u8; 16] = {
+        let mut products = [0; 16];
+        let mut bits = 0;
+        while bits < 16 {
+            products[bits as usize] = bits << 4 ^ bits << 3 ^ bits << 1 ^ bits;
+            bits += 1;
+        }
+        products
+    };
 
     #[target_feature(enable = "pclmulqdq,sse4.1")]
     pub(super) fn halves_pclmulqdq(keys: &Keys, rest: Rest) -> [u64; 2] {
@@ -263,10 +295,9 @@ mod x86 {
     #[target_feature(enable = "bmi2,avx512f,avx512bw,avx512vl,vpclmulqdq")]
     fn rows_avx512(keys: &Keys, text: &[u8]) -> __m256i {
         let mut rows = [_mm512_setzero_si512(); 2];
-        // What `text` starts with, up to 64 bytes: those of this `number`. There are bits for the
-        // words of its pairs.
-        let mut add = |number: usize, text: &[u8], there: u32| {
-            let bytes = load_up_to_512(text);
+        // The 64 bytes of this `number`. There are bits for the words of its pairs.
+        let mut add = |number: usize, there: u32| {
+            let bytes = load_from_512(text, 64 * number);
             for (row, words) in rows.iter_mut().zip(&keys.rows) {
                 let (words, _) = words.as_chunks();
                 let keyed =
@@ -277,12 +308,12 @@ mod x86 {
             }
         };
         let words = _bzhi_u32(u32::MAX, 2 * text.len().div_ceil(16) as u32);
-        add(0, text, words);
         // Bet: a text is no longer than 128 bytes. No branch tells whether it is longer than 64.
-        add(1, &text[text.len().min(64)..], words >> 8);
+        add(0, words);
+        add(1, words >> 8);
         if text.len() > 128 {
-            add(2, &text[128..], words >> 16);
-            add(3, &text[text.len().min(192)..], words >> 24);
+            add(2, words >> 16);
+            add(3, words >> 24);
         }
         let [first, second] = rows;
         let low = _mm512_shuffle_i64x2::<0b01_00_01_00>(first, second);
@@ -373,13 +404,14 @@ mod x86 {
         unsafe { _mm512_loadu_si512(words.as_ptr().cast()) }
     }
 
-    /// The first 64 bytes of `text`, zeros where there are fewer.
+    /// 64 bytes of `text` from `from` on, zeros where there are fewer.
     #[inline]
     #[target_feature(enable = "bmi2,avx512f,avx512bw")]
-    fn load_up_to_512(text: &[u8]) -> __m512i {
-        let there = _bzhi_u64(u64::MAX, text.len().min(64) as u32);
+    fn load_from_512(text: &[u8], from: usize) -> __m512i {
+        let there = _bzhi_u64(u64::MAX, text.len().saturating_sub(from).min(64) as u32);
+        let start = text.as_ptr().wrapping_add(from);
         // SAFETY: the mask has bits only for bytes of the text; no others are read.
-        unsafe { _mm512_maskz_loadu_epi8(there, text.as_ptr().cast()) }
+        unsafe { _mm512_maskz_loadu_epi8(there, start.cast()) }
     }
 
     /// The vector of two words, the first the lower.
