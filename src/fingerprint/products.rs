@@ -89,20 +89,28 @@ impl Products {
     /// The two halves for the `rest` of a URL.
     #[inline(always)]
     pub(super) fn halves(self, keys: &Keys, rest: Rest) -> [u64; 2] {
+        #[cfg(target_arch = "x86_64")]
+        if self == Products::Avx512 {
+            let Rest { text, length, polynomial } = rest;
+            // SAFETY: this variant is only made where the machine has these features.
+            return words(unsafe { x86::halves_avx512(keys, text, length, polynomial) });
+        }
+        self.halves_aside(keys, rest)
+    }
+
+    /// The same by a call, so that the fastest way takes no room for the others.
+    #[inline(never)]
+    fn halves_aside(self, keys: &Keys, rest: Rest) -> [u64; 2] {
         match self {
             #[cfg(target_arch = "x86_64")]
-            Products::Avx512 => {
-                let Rest { text, length, polynomial } = rest;
-                // SAFETY: this variant is only made where the machine has these features.
-                words(unsafe { x86::halves_avx512(keys, text, length, polynomial) })
-            }
+            Products::Avx512 => self.halves(keys, rest),
             // SAFETY: this variant is only made where the machine has these features.
             #[cfg(target_arch = "x86_64")]
             Products::Pclmulqdq => unsafe { x86::halves_pclmulqdq(keys, rest) },
             // SAFETY: this variant is only made where the machine has these features.
             #[cfg(target_arch = "aarch64")]
             Products::Pmull => unsafe { arm::halves_pmull(keys, rest) },
-            Products::Portable => halves_portable(keys, rest),
+            Products::Portable => halves(keys, sums(keys, rest.text, multiply), rest, multiply),
         }
     }
 
@@ -155,11 +163,6 @@ fn last_pair(text: &[u8], rest: &[u8]) -> u128 {
             u128::from_le_bytes(last)
         }
     }
-}
-
-#[inline(never)]
-fn halves_portable(keys: &Keys, rest: Rest) -> [u64; 2] {
-    halves(keys, sums(keys, rest.text, multiply), rest, multiply)
 }
 
 /// The two halves for the `rest` of a URL, whose rows are `sums`, by this product of two words.

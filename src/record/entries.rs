@@ -173,7 +173,7 @@ impl<'a> Entries<'a> {
     }
 
     /// The next entry.
-    #[inline]
+    #[inline(always)]
     #[allow(clippy::should_implement_trait)] // it lends
     pub fn next(&mut self) -> Option<Entry<'_>> {
         match self.way {
