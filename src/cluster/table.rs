@@ -112,7 +112,7 @@ impl Table {
     }
 
     /// Puts `fingerprint` in; says whether it is new.
-    #[inline]
+    #[inline(always)]
     pub(super) fn insert(&mut self, fingerprint: Fingerprint) -> bool {
         let value = fingerprint.0;
         if self.len * 8 >= self.homes * 7 {
@@ -124,26 +124,34 @@ impl Table {
         }
         let mut at = home(value, self.homes);
         // One branch for each slot: an empty one is the largest by this count.
-        while self.slots[at].wrapping_sub(1) < value - 1 {
-            at += 1;
-            if at == self.slots.len() {
+        let mut slots = &mut self.slots[..];
+        let found = loop {
+            let Some(slot) = slots.get(at) else {
                 self.lengthen_tail();
+                slots = &mut self.slots[..];
+                continue;
+            };
+            if slot.wrapping_sub(1) >= value - 1 {
+                break *slot;
             }
-        }
-        if self.slots[at] == value {
+            at += 1;
+        };
+        if found == value {
             return false;
         }
         // What stands here is pushed on, up to the next empty slot.
         let mut pushed = value;
         loop {
-            pushed = std::mem::replace(&mut self.slots[at], pushed);
+            let Some(slot) = slots.get_mut(at) else {
+                self.lengthen_tail();
+                slots = &mut self.slots[..];
+                continue;
+            };
+            pushed = std::mem::replace(slot, pushed);
             if pushed == EMPTY {
                 break;
             }
             at += 1;
-            if at == self.slots.len() {
-                self.lengthen_tail();
-            }
         }
         self.len += 1;
         true
