@@ -13,7 +13,7 @@ use super::{InputFile, Job};
 use crate::bytes::show;
 use crate::error::{Error, Result};
 use crate::input::Input;
-use crate::limits::{BATCH_CHUNKS, BATCH_CHUNKS_LAST, BATCH_OWN_BYTES};
+use crate::limits::{BATCH_CHUNKS, BATCH_CHUNKS_LAST, BATCH_OWN_BYTES, BATCH_OWN_BYTES_MIN};
 use crate::record::Layout;
 
 /// Is told how far a job is.
@@ -154,6 +154,11 @@ const CHUNKS_AHEAD: usize = 64;
 /// microseconds, unless the file ends and a slow pipe follows.
 const CUTTING_MAX: Duration = Duration::from_millis(2);
 
+/// How long the next chunk of a short batch is awaited where all input is files, some of them
+/// packed. Reason: most packings take some milliseconds for one, and what takes longer is not held
+/// up by short batches.
+const UNPACKING_MAX: Duration = Duration::from_millis(20);
+
 /// What is known of each record while its batch is worked off: fingerprints and places, with some
 /// room to grow.
 pub(super) const RECORD_BYTES: u64 = 64;
@@ -174,7 +179,8 @@ fn count_lines(chunk: &Parcel, separator: u8, budget: Budget) -> usize {
 ///
 /// Not waiting for a full batch lets a slow pipe's lines through as they come. Mapped files have
 /// only to be cut, which is awaited: what is learned from a batch of one chunk says little of the
-/// rest.
+/// rest. Of packed files some chunks are awaited, but no full batch, while which nothing else would be
+/// done.
 fn next_batch(
     receiver: &Receiver<Result<(Parcel, u64)>>,
     bytes_max: u64,
@@ -196,7 +202,11 @@ fn next_batch(
         if is_full || batch.len() >= chunks_max(before + batch.len(), share_read) {
             break;
         }
-        let wait = if is_mapped { CUTTING_MAX } else { Duration::ZERO };
+        let wait = match share_read {
+            _ if is_mapped => CUTTING_MAX,
+            Some(_) if own_bytes < BATCH_OWN_BYTES_MIN => UNPACKING_MAX,
+            _ => Duration::ZERO,
+        };
         next = receiver.recv_timeout(wait).ok();
     }
     (batch, Ok(()))
