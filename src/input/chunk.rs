@@ -116,6 +116,14 @@ impl Chunk {
         self.overlong
     }
 
+    /// Ends the use of a chunk whose lines nobody will look at again: the pages of a mapped file are let
+    /// go of now, so that the process never looks as large as the file.
+    pub fn leave(self) {
+        if let Data::Mapped(mapped, range) = &self.data {
+            mapped.leave(range.clone());
+        }
+    }
+
     /// Checks that a mapped file still has its size; to be called when the bytes have been used.
     ///
     /// - Failure: an input error with file, old and new size. The bytes seen may then have been NUL

@@ -1,15 +1,20 @@
 //! A regular file mapped into memory.
 //!
-//! Unsafe: one call of `mmap`. The safe twin is `stream`; `tests.rs` compares the two.
+//! Unsafe: one call of `mmap`, and one of `madvise`. The safe twin is `stream`; `tests.rs` compares the
+//! two.
 
 use std::fs::File;
 use std::io;
+use std::ops::Range;
 use std::sync::Arc;
 
-use memmap2::{Advice, Mmap, MmapOptions};
+use memmap2::{Advice, Mmap, MmapOptions, UncheckedAdvice};
 
 use super::sigbus::Watch;
 use crate::error::{Error, Result};
+
+/// Bytes of a page. Where pages are larger, some more or less are left.
+const PAGE_BYTES: usize = 4096;
 
 /// The bytes of a file, at the size it had when it was opened.
 #[derive(Debug)]
@@ -74,6 +79,23 @@ impl Mapped {
     /// The whole file.
     pub(super) fn bytes(&self) -> &[u8] {
         &self.map
+    }
+
+    /// Lets go of the pages in `range` for now: they are there again as soon as they are looked at.
+    ///
+    /// Otherwise one thread would let go of all pages of the file at the end, while nothing else is
+    /// done.
+    pub(super) fn leave(&self, range: Range<usize>) {
+        let page = PAGE_BYTES;
+        let (start, end) = (range.start.next_multiple_of(page), range.end / page * page);
+        if start < end {
+            // SAFETY: the mapping is shared and read-only, so what is looked at again is what the
+            // file holds, as it is for a page that the system has taken back by itself.
+            // Advice that is not taken costs memory only.
+            let _ = unsafe {
+                self.map.unchecked_advise_range(UncheckedAdvice::DontNeed, start, end - start)
+            };
+        }
     }
 
     /// The name in messages, safe to print.

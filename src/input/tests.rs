@@ -315,6 +315,24 @@ fn lines_may_end_in_nul() {
 }
 
 #[test]
+fn pages_that_were_left_are_there_when_they_are_needed() {
+    let text: Vec<u8> =
+        (0..9000).flat_map(|i| format!("http://{i}.test/\n").into_bytes()).collect();
+    let dir = Dir::new();
+    let path = dir.file("text", &text);
+    let plan = InputPlan { chunk_bytes: 10_000, ..plan(&[&path]) };
+    let mut input = Input::open(&plan).unwrap();
+    let mut chunks: Vec<_> = input.by_ref().map(Result::unwrap).collect();
+    let lent = chunks[0].lend().expect("the file is mapped");
+    let (first, last) = (chunks.remove(0), chunks.pop().unwrap());
+    chunks.into_iter().for_each(Chunk::leave);
+    assert!(text.starts_with(first.bytes()) && text.ends_with(last.bytes()));
+    first.leave();
+    last.leave();
+    assert!(lent.bytes() == text);
+}
+
+#[test]
 fn damaged_files_give_what_they_can() {
     let text: Vec<u8> =
         (0..50_000).flat_map(|i| format!("http://{i}.test/\n").into_bytes()).collect();

@@ -47,7 +47,8 @@ pub fn canon(job: &Job, on_bad: OnBad, output: &mut Output) -> Result<Outcome> {
         |hand, chunk| rewrite(job, on_bad, chunk, hand),
         |batch| {
             let before = tally.lines;
-            for (_, rewritten) in batch {
+            for (chunk, rewritten) in batch {
+                chunk.leave();
                 pool.time(Stage::Writing, || output.write(&rewritten.text))?;
                 if let Some((line, reject, text)) = rewritten.bad {
                     output.pass_on()?;

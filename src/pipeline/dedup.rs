@@ -163,10 +163,14 @@ impl Writer<'_> {
                     let lines = texts.lines(&chunk);
                     backlog.push_runs(self.records, &lines, marks.runs())?;
                     self.records += texts.len();
+                    chunk.verify()?;
                 }
-                None => copy_marked(&chunk, &texts, &marks, separator, self.output)?,
+                None => {
+                    copy_marked(&chunk, &texts, &marks, separator, self.output)?;
+                    chunk.verify()?;
+                    chunk.leave();
+                }
             }
-            chunk.verify()?;
         }
         if self.backlog.is_none() { self.output.pass_on() } else { Ok(()) }
     }

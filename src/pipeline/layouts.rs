@@ -53,6 +53,11 @@ impl Parcel {
     pub(super) fn hold(&mut self, ticket: impl Send + Sync + 'static) {
         self.chunk.hold(ticket);
     }
+
+    /// Ends the use of the chunk; see [`Chunk::leave`].
+    pub(super) fn leave(self) {
+        self.chunk.leave();
+    }
 }
 
 /// Gives the chunks of a job their layouts, in input order.
