@@ -166,7 +166,9 @@ impl Writer<'_> {
                     chunk.verify()?;
                 }
                 None => {
-                    copy_marked(&chunk, &texts, &marks, separator, self.output)?;
+                    if !self.output.is_null() {
+                        copy_marked(&chunk, &texts, &marks, separator, self.output)?;
+                    }
                     chunk.verify()?;
                     chunk.leave();
                 }

@@ -177,6 +177,11 @@ impl Output {
         }
     }
 
+    /// Does all that is written go nowhere? Then it need not be.
+    pub fn is_null(&self) -> bool {
+        self.is_null
+    }
+
     /// Writes `bytes`.
     #[inline]
     pub fn write(&mut self, bytes: &[u8]) -> Result<()> {
