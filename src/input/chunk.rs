@@ -84,6 +84,12 @@ impl Chunk {
         }
     }
 
+    /// Is it in a buffer of its own, which whoever cut it has filled? Not so what others have decoded
+    /// for it, or what a mapped file holds.
+    pub fn is_owned(&self) -> bool {
+        matches!(self.data, Data::Owned(_))
+    }
+
     /// The lines, or the beginning of one: see [`Chunk::overlong`]. Never empty.
     pub fn bytes(&self) -> &[u8] {
         match &self.data {

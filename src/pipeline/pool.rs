@@ -51,6 +51,8 @@ pub struct StageSeconds {
 /// The workers of a job.
 pub(super) struct Pool {
     threads: rayon::ThreadPool,
+    /// How many of them take part in what is shared.
+    hands: AtomicUsize,
     /// Nanoseconds by stage, then by thread.
     busy: [Vec<AtomicU64>; 5],
 }
@@ -69,7 +71,15 @@ impl Pool {
             let own = matches!(stage, Stage::Reading | Stage::Writing);
             (0..if own { 1 } else { workers }).map(|_| AtomicU64::new(0)).collect()
         });
-        Ok(Pool { threads, busy })
+        Ok(Pool { threads, hands: AtomicUsize::new(workers), busy })
+    }
+
+    /// Leaves a processor to others from now on, or no more: one worker less takes part, unless it is
+    /// the only one.
+    pub(super) fn leave_one(&self, leaves: bool) {
+        let workers = self.threads.current_num_threads();
+        let hands = if leaves { (workers - 1).max(1) } else { workers };
+        self.hands.store(hands, Ordering::Relaxed);
     }
 
     /// Shares the numbers below `count` among the workers, by one cursor.
@@ -81,7 +91,7 @@ impl Pool {
         each: impl Fn(&mut W, usize) + Sync,
     ) {
         let cursor = AtomicUsize::new(0);
-        self.threads.broadcast(|context| {
+        let work = || {
             let started = Instant::now();
             let mut worker = new_worker();
             loop {
@@ -91,8 +101,11 @@ impl Pool {
                 }
                 each(&mut worker, number);
             }
-            self.add(stage, context.index(), started);
-        });
+            self.add(stage, rayon::current_thread_index().unwrap_or(0), started);
+        };
+        let hands = self.hands.load(Ordering::Relaxed);
+        // Whoever does not take part sleeps on.
+        self.threads.in_place_scope(|scope| (0..hands).for_each(|_| scope.spawn(|_| work())));
     }
 
     /// What `each` makes of the numbers below `count`, in their order.
@@ -176,6 +189,22 @@ mod tests {
             },
         );
         assert!(partitions.iter().all(|count| count.load(Ordering::Relaxed) == 1));
+        let workers = |pool: &Pool| {
+            let started = AtomicUsize::new(0);
+            let start = || {
+                started.fetch_add(1, Ordering::Relaxed);
+            };
+            assert_eq!(pool.map(Stage::Clustering, 9, start, |(), number| number).len(), 9);
+            started.into_inner()
+        };
+        assert_eq!(workers(&pool), 3);
+        pool.leave_one(true);
+        assert_eq!(workers(&pool), 2);
+        pool.leave_one(false);
+        assert_eq!(workers(&pool), 3);
+        let alone = Pool::start(1).unwrap();
+        alone.leave_one(true);
+        assert_eq!(workers(&alone), 1);
         let seconds = pool.seconds();
         let threads: Vec<usize> = seconds.iter().map(|stage| stage.threads.len()).collect();
         assert_eq!(threads, [1, 3, 3, 3, 1]);

@@ -1,7 +1,7 @@
 //! Batches of chunks through the workers, in order, while the next batch is read.
 
 use std::sync::atomic::Ordering;
-use std::sync::mpsc::{self, Receiver};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -126,9 +126,12 @@ pub(super) fn scan_heavy<W, T: Send + Sync>(
         let (mut lines, mut chunks) = (0, 0);
         let mut end = Ok(());
         while end.is_ok() {
-            let (batch, reading) = next_batch(&receiver, budget.batch_bytes(), chunks);
+            let Batch { parcels: batch, is_unpacking, reading } =
+                next_batch(&receiver, budget.batch_bytes(), chunks);
             chunks += batch.len();
             end = reading;
+            // What is waited for has a processor alone.
+            pool.leave_one(is_unpacking);
             if batch.is_empty() {
                 break;
             }
@@ -140,6 +143,7 @@ pub(super) fn scan_heavy<W, T: Send + Sync>(
             job.watch.advance(progress.load(Ordering::Relaxed), lines);
         }
         drop(receiver);
+        pool.leave_one(false);
         let files = reader.join().map_err(|_| Error::internal("the reader has panicked"))?;
         end.map(|()| files)
     });
@@ -175,41 +179,52 @@ fn count_lines(chunk: &Parcel, separator: u8, budget: Budget) -> usize {
     }
 }
 
+/// What is worked off together.
+struct Batch {
+    parcels: Vec<Parcel>,
+    /// Is that all there is, and more is being unpacked, by the thread that reads?
+    is_unpacking: bool,
+    reading: Result<()>,
+}
+
 /// The chunks that are there, at least one unless the input has ended; and how reading goes.
 ///
 /// Not waiting for a full batch lets a slow pipe's lines through as they come. Mapped files have
 /// only to be cut, which is awaited: what is learned from a batch of one chunk says little of the
 /// rest. Of packed files some chunks are awaited, but no full batch, while which nothing else would be
 /// done.
-fn next_batch(
-    receiver: &Receiver<Result<(Parcel, u64)>>,
-    bytes_max: u64,
-    before: usize,
-) -> (Vec<Parcel>, Result<()>) {
-    let (mut batch, mut bytes, mut own_bytes) = (Vec::new(), 0, 0);
-    let mut next = receiver.recv().ok();
-    while let Some(chunk) = next {
-        let (chunk, more) = match chunk {
-            Ok(chunk) => chunk,
-            Err(error) => return (batch, Err(error)),
+fn next_batch(receiver: &Receiver<Result<(Parcel, u64)>>, bytes_max: u64, before: usize) -> Batch {
+    let mut batch = Batch { parcels: Vec::new(), is_unpacking: false, reading: Ok(()) };
+    let (mut bytes, mut own_bytes) = (0, 0);
+    let mut next = receiver.recv().map_err(|_| RecvTimeoutError::Disconnected);
+    loop {
+        let (chunk, more) = match next {
+            Ok(Ok(chunk)) => chunk,
+            Ok(Err(error)) => return Batch { reading: Err(error), ..batch },
+            Err(why) => {
+                let is_file = |chunk: &Parcel| chunk.is_owned() && chunk.share_read.is_some();
+                batch.is_unpacking =
+                    why == RecvTimeoutError::Timeout && batch.parcels.last().is_some_and(is_file);
+                return batch;
+            }
         };
         let is_mapped = chunk.memory_bytes() == 0;
         own_bytes += chunk.memory_bytes();
         bytes += more;
         let share_read = chunk.share_read;
-        batch.push(chunk);
+        batch.parcels.push(chunk);
+        let count = batch.parcels.len();
         let is_full = own_bytes >= BATCH_OWN_BYTES || bytes >= bytes_max;
-        if is_full || batch.len() >= chunks_max(before + batch.len(), share_read) {
-            break;
+        if is_full || count >= chunks_max(before + count, share_read) {
+            return batch;
         }
         let wait = match share_read {
             _ if is_mapped => CUTTING_MAX,
             Some(_) if own_bytes < BATCH_OWN_BYTES_MIN => UNPACKING_MAX,
             _ => Duration::ZERO,
         };
-        next = receiver.recv_timeout(wait).ok();
+        next = receiver.recv_timeout(wait);
     }
-    (batch, Ok(()))
 }
 
 /// How many chunks are a batch, when so many chunks were this share of the input: towards its end
