@@ -95,18 +95,20 @@ impl LineEnds {
     pub fn put(&mut self, words: impl Iterator<Item = u64>) -> usize {
         let mut count = 0;
         for (number, mut marks) in words.enumerate() {
-            if self.ends.len() < count + 65 {
-                self.ends.resize(2 * (count + 65), 0);
+            if self.ends.len() < count + 66 {
+                self.ends.resize(2 * (count + 66), 0);
             }
-            // Bet: at most one line ends in a block. Whether one does cannot be foretold, so there
-            // is no branch on it: where none does, what is stored is overwritten.
-            loop {
+            // Bet: at most two lines end in a block. Whether any does cannot be foretold, so there is
+            // no branch on it: where none does, what is stored is overwritten.
+            for _ in 0..2 {
                 self.ends[count] = 64 * number as u32 + marks.trailing_zeros();
                 count += usize::from(marks != 0);
                 marks &= marks.wrapping_sub(1);
-                if marks == 0 {
-                    break;
-                }
+            }
+            while marks != 0 {
+                self.ends[count] = 64 * number as u32 + marks.trailing_zeros();
+                count += 1;
+                marks &= marks - 1;
             }
         }
         match self.ends.get_mut(count) {
