@@ -185,7 +185,7 @@ pub struct IndexNames {
     names: Vec<Box<[u8]>>,
     /// A bit for what a path with one of them ends in, by [`Self::end_of`]; all bits if a name is so
     /// short that it does not fill that up.
-    ends: [u64; 16],
+    ends: [u64; 32],
     /// The length of the longest.
     length_max: usize,
 }
@@ -212,7 +212,7 @@ impl IndexNames {
                     let bit = Self::end_of(end);
                     list.ends[bit / 64] |= 1 << (bit % 64);
                 }
-                None => list.ends = [u64::MAX; 16],
+                None => list.ends = [u64::MAX; 32],
             }
             list.length_max = list.length_max.max(name.len());
             list.names.push(name.into());
@@ -220,11 +220,11 @@ impl IndexNames {
         list
     }
 
-    /// The last eight bytes of a path in ten bits, without regard to ASCII case.
+    /// The last eight bytes of a path in eleven bits, without regard to ASCII case.
     #[inline]
     fn end_of(end: &[u8; 8]) -> usize {
         let word = u64::from_le_bytes(*end) | 0x2020_2020_2020_2020;
-        (word.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 54) as usize
+        (word.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 53) as usize
     }
 
     /// Is what stands behind the last slash of `path` one of the names, in any case? Its length, or

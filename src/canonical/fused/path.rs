@@ -60,11 +60,7 @@ impl Fused {
         }
         match self.slash {
             Slash::Keep => {}
-            Slash::Remove => {
-                while length > 1 && path[length - 1] == b'/' {
-                    length -= 1;
-                }
-            }
+            Slash::Remove => length = trailing_slash::length_without_slashes(&path[..length]),
             Slash::Add if path[length - 1] == b'/' => {}
             Slash::Add => return Path::EndsOddly,
         }

@@ -19,13 +19,49 @@ pub(super) enum Shape {
     Token,
 }
 
+/// What a byte is: bits, one of them for each shape that it goes with.
+const DIGIT: u8 = 1;
+const HEX: u8 = 1 << 1;
+const ALNUM: u8 = 1 << 2;
+const TOKEN: u8 = 1 << 3;
+const LETTER: u8 = 1 << 4;
+
+/// The bits of each byte.
+const KINDS: [u8; 256] = {
+    let mut kinds = [0; 256];
+    let mut byte = 0u8;
+    loop {
+        let mut bits = 0;
+        if byte.is_ascii_digit() {
+            bits |= DIGIT;
+        }
+        if byte.is_ascii_hexdigit() {
+            bits |= HEX;
+        }
+        if byte.is_ascii_alphabetic() {
+            bits |= LETTER;
+        }
+        if byte.is_ascii_alphanumeric() {
+            bits |= ALNUM | TOKEN;
+        }
+        if matches!(byte, b'_' | b'.' | b'-' | b'!') {
+            bits |= TOKEN;
+        }
+        kinds[byte as usize] = bits;
+        if byte == u8::MAX {
+            break kinds;
+        }
+        byte += 1;
+    }
+};
+
 impl Shape {
-    fn holds(self, byte: u8) -> bool {
+    fn kind(self) -> u8 {
         match self {
-            Shape::Digits => byte.is_ascii_digit(),
-            Shape::Hex => byte.is_ascii_hexdigit(),
-            Shape::Alnum => byte.is_ascii_alphanumeric(),
-            Shape::Token => byte.is_ascii_alphanumeric() || b"_.-!".contains(&byte),
+            Shape::Digits => DIGIT,
+            Shape::Hex => HEX,
+            Shape::Alnum => ALNUM,
+            Shape::Token => TOKEN,
         }
     }
 }
@@ -49,10 +85,20 @@ impl Condition {
         self.length.is_none_or(|(least, most)| (least..=most).contains(&value.len()))
             && self.hosts.hold(host)
             && self.prefix.as_ref().is_none_or(|prefix| value.starts_with(prefix.as_bytes()))
-            && self.shape.is_none_or(|shape| value.iter().all(|byte| shape.holds(*byte)))
-            && (!self.mixed
-                || (value.iter().any(u8::is_ascii_digit)
-                    && value.iter().any(u8::is_ascii_alphabetic)))
+            && (self.shape.is_none() && !self.mixed || self.fits(value))
+    }
+
+    /// Are the bytes of the value what they must be? One look at all of them: where it could end
+    /// early cannot be foretold.
+    fn fits(&self, value: &[u8]) -> bool {
+        let (mut all, mut any) = (u8::MAX, 0);
+        for byte in value {
+            let kind = KINDS[usize::from(*byte)];
+            all &= kind;
+            any |= kind;
+        }
+        let is_mixed = any & (DIGIT | LETTER) == DIGIT | LETTER;
+        self.shape.is_none_or(|shape| all & shape.kind() != 0) & (is_mixed | !self.mixed)
     }
 }
 

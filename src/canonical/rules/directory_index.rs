@@ -22,6 +22,7 @@
 use crate::canonical::draft::{Draft, Parts};
 use crate::canonical::names::IndexNames;
 use crate::canonical::profile::{Options, Slash};
+use crate::canonical::rules::trailing_slash::length_without_slashes;
 
 pub(super) const NAME: &str = "directory-index";
 
@@ -45,10 +46,10 @@ pub(in crate::canonical) fn length_without_index(
 ) -> usize {
     let mut len = path.len();
     loop {
-        let mut end = len;
-        while slash == Slash::Remove && end > 1 && path[end - 1] == b'/' {
-            end -= 1;
-        }
+        let end = match slash {
+            Slash::Remove => length_without_slashes(&path[..len]),
+            Slash::Keep | Slash::Add => len,
+        };
         match names.at_end_of(&path[..end]) {
             Some(name) => len = end - name,
             None => return len,

@@ -35,6 +35,18 @@ pub(super) fn apply(draft: &mut Draft, options: &Options) -> bool {
     replace(&mut web.path, path)
 }
 
+/// The length of `path` without the slashes that it ends with; a first one stays.
+#[inline]
+pub(in crate::canonical) fn length_without_slashes(path: &[u8]) -> usize {
+    // Whether there is one cannot be foretold, so there is no branch on it; hardly ever are there two.
+    let mut length = path.len();
+    length -= usize::from((length > 1) & (path.last() == Some(&b'/')));
+    while length > 1 && path[length - 1] == b'/' {
+        length -= 1;
+    }
+    length
+}
+
 /// Puts the path `url[path_start..]` into its canonical ending.
 pub(in crate::canonical) fn settle(url: &mut Vec<u8>, path_start: usize, slash: Slash) {
     if url.len() == path_start {
@@ -42,11 +54,7 @@ pub(in crate::canonical) fn settle(url: &mut Vec<u8>, path_start: usize, slash: 
     }
     match slash {
         Slash::Keep => {}
-        Slash::Remove => {
-            while url.len() > path_start + 1 && url.ends_with(b"/") {
-                url.pop();
-            }
-        }
+        Slash::Remove => url.truncate(path_start + length_without_slashes(&url[path_start..])),
         Slash::Add => {
             let last = url[path_start..].rsplit(|byte| *byte == b'/').next().unwrap_or(b"");
             if !last.is_empty() && !last.contains(&b'.') {
