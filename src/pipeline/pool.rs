@@ -1,7 +1,7 @@
 //! The workers of a job, and how long they and their helpers were busy with what.
 
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::Instant;
 
 use crate::cluster::PARTITIONS;
@@ -51,8 +51,10 @@ pub struct StageSeconds {
 /// The workers of a job.
 pub(super) struct Pool {
     threads: rayon::ThreadPool,
-    /// How many of them take part in what is shared.
-    hands: AtomicUsize,
+    /// One thread less, started when they are first asked for: while they work, all of those sleep.
+    /// `None` if they cannot be had.
+    fewer: OnceLock<Option<rayon::ThreadPool>>,
+    leaves_one: AtomicBool,
     /// Nanoseconds by stage, then by thread.
     busy: [Vec<AtomicU64>; 5],
 }
@@ -60,26 +62,30 @@ pub(super) struct Pool {
 impl Pool {
     /// Starts `workers` threads.
     pub(super) fn start(workers: usize) -> Result<Pool> {
-        let threads = rayon::ThreadPoolBuilder::new()
-            .num_threads(workers)
-            .thread_name(|number| format!("undust-{number}"))
-            .build()
-            .map_err(|error| {
-                Error::limit(format!("cannot start {workers} threads: {error}; lower -j"))
-            })?;
+        let threads = start(workers).map_err(|error| {
+            Error::limit(format!("cannot start {workers} threads: {error}; lower -j"))
+        })?;
         let busy = Stage::ALL.map(|stage| {
             let own = matches!(stage, Stage::Reading | Stage::Writing);
             (0..if own { 1 } else { workers }).map(|_| AtomicU64::new(0)).collect()
         });
-        Ok(Pool { threads, hands: AtomicUsize::new(workers), busy })
+        Ok(Pool { threads, fewer: OnceLock::new(), leaves_one: AtomicBool::new(false), busy })
     }
 
     /// Leaves a processor to others from now on, or no more: one worker less takes part, unless it is
     /// the only one.
     pub(super) fn leave_one(&self, leaves: bool) {
+        self.leaves_one.store(leaves, Ordering::Relaxed);
+    }
+
+    /// Those that take part.
+    fn hands(&self) -> &rayon::ThreadPool {
         let workers = self.threads.current_num_threads();
-        let hands = if leaves { (workers - 1).max(1) } else { workers };
-        self.hands.store(hands, Ordering::Relaxed);
+        if workers == 1 || !self.leaves_one.load(Ordering::Relaxed) {
+            return &self.threads;
+        }
+        let fewer = self.fewer.get_or_init(|| start(workers - 1).ok());
+        fewer.as_ref().unwrap_or(&self.threads)
     }
 
     /// Shares the numbers below `count` among the workers, by one cursor.
@@ -91,7 +97,7 @@ impl Pool {
         each: impl Fn(&mut W, usize) + Sync,
     ) {
         let cursor = AtomicUsize::new(0);
-        let work = || {
+        self.hands().broadcast(|context| {
             let started = Instant::now();
             let mut worker = new_worker();
             loop {
@@ -101,11 +107,8 @@ impl Pool {
                 }
                 each(&mut worker, number);
             }
-            self.add(stage, rayon::current_thread_index().unwrap_or(0), started);
-        };
-        let hands = self.hands.load(Ordering::Relaxed);
-        // Whoever does not take part sleeps on.
-        self.threads.in_place_scope(|scope| (0..hands).for_each(|_| scope.spawn(|_| work())));
+            self.add(stage, context.index(), started);
+        });
     }
 
     /// What `each` makes of the numbers below `count`, in their order.
@@ -159,6 +162,14 @@ impl Pool {
         };
         Stage::ALL.map(of).to_vec()
     }
+}
+
+/// Starts so many threads.
+fn start(workers: usize) -> std::result::Result<rayon::ThreadPool, rayon::ThreadPoolBuildError> {
+    rayon::ThreadPoolBuilder::new()
+        .num_threads(workers)
+        .thread_name(|number| format!("undust-{number}"))
+        .build()
 }
 
 #[cfg(test)]
