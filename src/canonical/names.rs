@@ -180,14 +180,16 @@ impl SessionNames {
 }
 
 /// Names of files that a server shows for their directory, lower-case.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IndexNames {
-    names: Vec<Box<[u8]>>,
-    /// A bit for what a path with one of them ends in, by [`Self::end_of`]; all bits if a name is so
-    /// short that it does not fill that up.
-    ends: [u64; 32],
-    /// The length of the longest.
-    length_max: usize,
+    /// For the last bytes of a path, by their [`Self::end_of`], the place among `names` of those that
+    /// it may end in; the first place is empty.
+    places: Box<[u16; 2048]>,
+    names: Vec<Vec<Box<[u8]>>>,
+    /// The names of less than eight bytes.
+    short: Vec<Box<[u8]>>,
+    /// For the digest: the names in the order they were given.
+    text: String,
 }
 
 impl IndexNames {
@@ -200,22 +202,24 @@ impl IndexNames {
         LIST.clone()
     }
 
-    /// Just these names.
+    /// Just these names. One that is empty or holds a slash is no file's.
     pub fn new(names: &[String]) -> IndexNames {
-        let mut list = IndexNames::default();
-        for name in names.iter().map(|name| name.to_ascii_lowercase().into_bytes()) {
-            if name.is_empty() {
+        let (places, none) = (Box::new([0; 2048]), vec![Vec::new()]);
+        let mut list = IndexNames { places, names: none, short: Vec::new(), text: String::new() };
+        let is_file = |name: &&String| !name.is_empty() && !name.contains('/');
+        for name in names.iter().filter(is_file).map(|name| name.to_ascii_lowercase()) {
+            list.text.push_str(&format!("{name};"));
+            let Some(end) = name.as_bytes().last_chunk() else {
+                list.short.push(name.into_bytes().into());
                 continue;
+            };
+            let place = &mut list.places[Self::end_of(end)];
+            if *place == 0 {
+                list.names.push(Vec::new());
+                // There are no more of them than ends.
+                *place = list.names.len() as u16 - 1;
             }
-            match [b"/", &name[..]].concat().last_chunk() {
-                Some(end) => {
-                    let bit = Self::end_of(end);
-                    list.ends[bit / 64] |= 1 << (bit % 64);
-                }
-                None => list.ends = [u64::MAX; 32],
-            }
-            list.length_max = list.length_max.max(name.len());
-            list.names.push(name.into());
+            list.names[usize::from(*place)].push(name.into_bytes().into());
         }
         list
     }
@@ -232,20 +236,21 @@ impl IndexNames {
     #[inline]
     pub(super) fn at_end_of(&self, path: &[u8]) -> Option<usize> {
         // Bet: the end of a path is unlike that of any name.
-        if let Some(end) = path.last_chunk() {
-            let bit = Self::end_of(end);
-            if self.ends[bit / 64] >> (bit % 64) & 1 == 0 {
-                return None;
-            }
+        let place = path.last_chunk().map_or(0, |end| self.places[Self::end_of(end)]);
+        if place == 0 && self.short.is_empty() {
+            return None;
         }
-        let tail = &path[path.len().saturating_sub(self.length_max + 1)..];
-        let name = match tail.iter().rposition(|byte| *byte == b'/') {
-            Some(slash) => &tail[slash + 1..],
-            None if tail.len() == path.len() => tail,
-            None => return None,
+        let is_at_end = |name: &&Box<[u8]>| match path.len().checked_sub(name.len()) {
+            Some(0) => path.eq_ignore_ascii_case(name),
+            Some(start) => path[start - 1] == b'/' && path[start..].eq_ignore_ascii_case(name),
+            None => false,
         };
-        let is_name = self.names.iter().any(|known| name.eq_ignore_ascii_case(known));
-        is_name.then_some(name.len())
+        let mut names = self.names[usize::from(place)].iter().chain(&self.short);
+        names.find(is_at_end).map(|name| name.len())
+    }
+
+    pub(super) fn describe(&self) -> &str {
+        &self.text
     }
 }
 
@@ -326,7 +331,37 @@ mod tests {
             assert!(entry.shape.is_some() && entry.length.is_some(), "needs a shape: {entry:?}");
             assert!(entry.place.is_some(), "{entry:?}");
         }
-        assert!(IndexNames::built_in().at_end_of(b"/a/Index.HTML") == Some(10));
+    }
+
+    #[test]
+    fn index_names() {
+        let names = ["index.html", "Start.htm", "x.html", "home.pl", "a/b.html", ""];
+        let names = IndexNames::new(&names.map(String::from));
+        for (path, expected) in [
+            (&b"/a/Index.HTML"[..], Some(10)),
+            (b"/a/aindex.html", None),
+            (b"index.html", Some(10)),
+            (b"ndex.html", None),
+            (b"/start.htm", Some(9)),
+            (b"/astart.htm", None),
+            (b"/x.html", Some(6)),
+            (b"/y/X.html", Some(6)),
+            (b"/xx.html", None),
+            (b"x.html", Some(6)),
+            (b"/home.pl", Some(7)),
+            (b"home.pl", Some(7)),
+            (b"/a/b.html", None),
+            (b"/a/", None),
+            (b"/", None),
+            (b"", None),
+        ] {
+            assert_eq!(names.at_end_of(path), expected, "{}", path.escape_ascii());
+        }
+        for name in toml::from_str::<IndexFile>(INDEX_NAMES).unwrap().names {
+            let path = format!("/a/{name}").to_ascii_uppercase();
+            assert_eq!(IndexNames::built_in().at_end_of(path.as_bytes()), Some(name.len()));
+        }
+        assert_eq!(IndexNames::new(&[]).at_end_of(b"/a/index.html"), None);
     }
 
     #[test]
