@@ -81,6 +81,7 @@ impl LineEnds {
 
     /// Makes the start of `rest` the stretch, whose lines end at `separator`. Returns it; `None` if
     /// no line ends in it.
+    #[inline]
     pub fn find<'a>(&mut self, separator: u8, rest: &'a [u8]) -> Option<&'a [u8]> {
         let stretch = &rest[..rest.len().min(STRETCH_BYTES)];
         let mut words = [0; STRETCH_BYTES / 64];

@@ -152,7 +152,7 @@ pub struct LinesOf<'a> {
 
 impl LinesOf<'_> {
     /// As [`Canonicalizer::canonical`], for a `line` that is a part of the text, or any other one.
-    #[inline]
+    #[inline(always)]
     pub fn canonical<'a>(&'a mut self, line: &'a [u8]) -> Canonical<'a> {
         let LinesOf { canonicalizer, text, scratch } = self;
         // Bytes at addresses of the text are the text's.

@@ -109,19 +109,9 @@ impl ParamNames {
         self.0.add(name, Condition::default());
     }
 
-    /// What its names look like.
-    pub(super) fn add_outlines(&self, outlines: &mut Outlines) {
-        outlines.merge(self.0.outlines());
-    }
-
     /// Is the parameter `name=value` on `host` one that does not matter?
     pub fn matches(&self, host: &[u8], name: &[u8], value: &[u8]) -> bool {
-        self.matches_word(first_word(name, 0, name.len()), host, name, value)
-    }
-
-    /// The same for a name whose [`first_word`] is `word`.
-    pub(super) fn matches_word(&self, word: u64, host: &[u8], name: &[u8], value: &[u8]) -> bool {
-        self.0.matches(word, host, name, value)
+        self.0.matches(first_word(name, 0, name.len()), host, name, value)
     }
 
     pub(super) fn describe(&self) -> String {
@@ -154,19 +144,9 @@ impl SessionNames {
         LIST.clone()
     }
 
-    /// What the names of its query parameters look like.
-    pub(super) fn add_outlines(&self, outlines: &mut Outlines) {
-        outlines.merge(self.query.outlines());
-    }
-
     /// Is the query parameter `name=value` a session id?
     pub fn matches_query(&self, name: &[u8], value: &[u8]) -> bool {
-        self.matches_query_word(first_word(name, 0, name.len()), name, value)
-    }
-
-    /// The same for a name whose [`first_word`] is `word`.
-    pub(super) fn matches_query_word(&self, word: u64, name: &[u8], value: &[u8]) -> bool {
-        self.query.matches(word, b"", name, value)
+        self.query.matches(first_word(name, 0, name.len()), b"", name, value)
     }
 
     /// Is the path parameter `;name=value` a session id?
@@ -176,6 +156,32 @@ impl SessionNames {
 
     pub(super) fn describe(&self) -> String {
         format!("{} / {}", self.query.text(), self.path.text())
+    }
+}
+
+/// Parameters of queries that go, whichever rule says so: looked up once.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Unwanted(Table);
+
+impl Unwanted {
+    pub(super) fn new(params: Option<&ParamNames>, sessions: Option<&SessionNames>) -> Unwanted {
+        let mut table = Table::default();
+        for names in params.map(|names| &names.0).into_iter().chain(sessions.map(|s| &s.query)) {
+            table.merge(names);
+        }
+        Unwanted(table)
+    }
+
+    /// What their names look like.
+    #[inline(always)]
+    pub(super) fn outlines(&self) -> &Outlines {
+        self.0.outlines()
+    }
+
+    /// Is the parameter `name=value` on `host` one of them? `word` is the [`first_word`] of its name.
+    #[inline]
+    pub(super) fn matches(&self, word: u64, host: &[u8], name: &[u8], value: &[u8]) -> bool {
+        self.0.matches(word, host, name, value)
     }
 }
 
@@ -240,13 +246,13 @@ impl IndexNames {
         if place == 0 && self.short.is_empty() {
             return None;
         }
-        let is_at_end = |name: &&Box<[u8]>| match path.len().checked_sub(name.len()) {
+        let is_at_end = |name: &&[u8]| match path.len().checked_sub(name.len()) {
             Some(0) => path.eq_ignore_ascii_case(name),
             Some(start) => path[start - 1] == b'/' && path[start..].eq_ignore_ascii_case(name),
             None => false,
         };
-        let mut names = self.names[usize::from(place)].iter().chain(&self.short);
-        names.find(is_at_end).map(|name| name.len())
+        let names = self.names[usize::from(place)].iter().chain(&self.short);
+        names.map(|name| &**name).find(is_at_end).map(<[u8]>::len)
     }
 
     pub(super) fn describe(&self) -> &str {
@@ -330,6 +336,7 @@ mod tests {
         for entry in &sessions.session {
             assert!(entry.shape.is_some() && entry.length.is_some(), "needs a shape: {entry:?}");
             assert!(entry.place.is_some(), "{entry:?}");
+            assert!(entry.hosts.is_empty(), "nobody asks for the host: {entry:?}");
         }
     }
 
@@ -420,8 +427,8 @@ mod tests {
 
     #[test]
     fn outlines_know_every_name() {
-        let mut outlines = Outlines::default();
-        ParamNames::built_in().add_outlines(&mut outlines);
+        let unwanted = Unwanted::new(Some(&ParamNames::built_in()), None);
+        let outlines = unwanted.outlines();
         let file: ParamFile = toml::from_str(PARAMS).unwrap();
         for entry in file.param {
             let name = entry.name.replace('*', "x");

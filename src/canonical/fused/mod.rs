@@ -29,7 +29,7 @@ mod short;
 use std::sync::Arc;
 
 use super::dust::{DustRules, Target};
-use super::names::{IndexNames, Outlines, ParamNames, SessionNames};
+use super::names::{IndexNames, SessionNames, Unwanted};
 use super::profile::{Profile, Slash, Www};
 use super::rules::RuleId;
 use super::rules::escapes::is_unreserved;
@@ -129,9 +129,8 @@ pub(super) struct Fused {
     https_to_http: bool,
     one_slash: bool,
     sessions: Option<Arc<SessionNames>>,
-    drop_params: Option<Arc<ParamNames>>,
-    /// What the names of parameters that go look like.
-    outlines: Outlines,
+    /// The parameters that go.
+    unwanted: Unwanted,
     sort: bool,
     /// Does anything depend on the parameters of a query?
     takes_queries_apart: bool,
@@ -164,14 +163,8 @@ impl Fused {
             return None;
         }
         let sessions = on(RuleId::SessionIds).then(|| options.sessions.clone());
-        let drop_params = on(RuleId::Params).then(|| options.drop_params.clone());
-        let mut outlines = Outlines::default();
-        if let Some(names) = &drop_params {
-            names.add_outlines(&mut outlines);
-        }
-        if let Some(names) = &sessions {
-            names.add_outlines(&mut outlines);
-        }
+        let params = on(RuleId::Params).then_some(&*options.drop_params);
+        let unwanted = Unwanted::new(params, sessions.as_deref());
         let host = host_table();
         let path = path_table(options.form_spelling, sessions.is_some());
         let query = query_table(options.form_spelling, keeps_escapes);
@@ -198,8 +191,7 @@ impl Fused {
             https_to_http: on(RuleId::Scheme),
             one_slash: on(RuleId::DuplicateSlashes),
             sessions,
-            drop_params,
-            outlines,
+            unwanted,
             sort: on(RuleId::QueryOrder),
             takes_queries_apart: on(RuleId::QueryOrder)
                 || on(RuleId::Params)

@@ -327,7 +327,7 @@ impl Fused {
         let name = &source[start..name_end];
         let key = first_word(source, start, name_end);
         let last = name.last().copied().unwrap_or(0);
-        if self.outlines.may_have(key, last, name.len()) {
+        if self.unwanted.outlines().may_have(key, last, name.len()) {
             let value = source[..end].get(name_end + 1..).unwrap_or(b"");
             if self.drops(key, host, name, value) {
                 return None;
@@ -347,9 +347,7 @@ impl Fused {
     /// [`first_word`].
     #[inline(never)]
     pub(super) fn drops(&self, key: u64, host: &[u8], name: &[u8], value: &[u8]) -> bool {
-        let (params, sessions) = (self.drop_params.as_ref(), self.sessions.as_ref());
-        params.is_some_and(|names| names.matches_word(key, host, name, value))
-            || sessions.is_some_and(|names| names.matches_query_word(key, name, value))
+        self.unwanted.matches(key, host, name, value)
     }
 
     /// Is every byte of the piece `line[start..end]` that needs a look part of a canonical escape?

@@ -151,7 +151,7 @@ impl Fused {
             let to = self.without_equals(from, name_end, end);
             let key = first_word(line, start + from, start + name_end);
             let last_byte = line[start + name_end - 1];
-            let may_go = self.outlines.may_have(key, last_byte, name_end - from);
+            let may_go = self.unwanted.outlines().may_have(key, last_byte, name_end - from);
             suspects |= u32::from(may_go) << number;
             // Unsorted, a piece is in the order of its number alone.
             let place = numbered(if self.sort { key } else { 0 }, number);

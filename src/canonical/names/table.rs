@@ -165,14 +165,16 @@ struct Name {
     word: u64,
     there: u64,
     text: Box<[u8]>,
+    /// Does one of the conditions ask for nothing?
+    always: bool,
     conditions: Vec<Condition>,
 }
 
 impl Name {
-    fn new(text: &[u8], condition: Condition) -> Name {
+    fn new(text: &[u8]) -> Name {
         let there = !u64::MAX.checked_shr(8 * text.len() as u32).unwrap_or(0);
         let word = first_word(text, 0, text.len());
-        Name { word, there, text: text.into(), conditions: vec![condition] }
+        Name { word, there, text: text.into(), always: false, conditions: Vec::new() }
     }
 
     /// Does `name` start with it, but for case? `word` is its [`first_word`].
@@ -190,7 +192,7 @@ impl Name {
     /// Does one of its conditions hold?
     #[inline(always)]
     fn holds(&self, host: &[u8], value: &[u8]) -> bool {
-        self.conditions.iter().any(|condition| condition.holds(host, value))
+        self.always || self.conditions.iter().any(|condition| condition.holds(host, value))
     }
 }
 
@@ -203,7 +205,7 @@ struct Buckets {
 }
 
 impl Buckets {
-    fn add(&mut self, number: usize, name: &[u8], condition: Condition) {
+    fn add(&mut self, number: usize, name: &[u8], conditions: &[Condition]) {
         if self.places.len() <= number {
             self.places.resize(number + 1, 0);
         }
@@ -213,9 +215,20 @@ impl Buckets {
             self.places[number] = self.names.len() as u16;
         }
         let names = &mut self.names[usize::from(self.places[number]) - 1];
-        match names.iter_mut().find(|known| *known.text == *name) {
-            Some(known) => known.conditions.push(condition),
-            None => names.push(Name::new(name, condition)),
+        let at = names.iter().position(|known| *known.text == *name).unwrap_or_else(|| {
+            names.push(Name::new(name));
+            names.len() - 1
+        });
+        names[at].always |= conditions.contains(&Condition::default());
+        names[at].conditions.extend_from_slice(conditions);
+    }
+
+    /// Adds all `others`.
+    fn merge(&mut self, others: &Buckets) {
+        for (number, _) in others.places.iter().enumerate().filter(|(_, place)| **place > 0) {
+            for name in others.get(number) {
+                self.add(number, &name.text, &name.conditions);
+            }
         }
     }
 
@@ -288,7 +301,7 @@ impl Outlines {
         starts
     }
 
-    pub(in crate::canonical) fn merge(&mut self, other: &Outlines) {
+    fn merge(&mut self, other: &Outlines) {
         self.exact.iter_mut().zip(&*other.exact).for_each(|(word, more)| *word |= more);
         self.starts.iter_mut().zip(&*other.starts).for_each(|(word, more)| *word |= more);
     }
@@ -316,15 +329,23 @@ impl Table {
         match lower.strip_suffix('*').map(str::as_bytes) {
             Some(stem) => {
                 for start in self.outlines.add_prefix(stem) {
-                    self.prefixes.add(start, stem, condition.clone());
+                    self.prefixes.add(start, stem, std::slice::from_ref(&condition));
                 }
             }
             None if lower.is_empty() => {}
             None => {
                 let outline = self.outlines.add_exact(lower.as_bytes());
-                self.exact.add(outline, lower.as_bytes(), condition);
+                self.exact.add(outline, lower.as_bytes(), &[condition]);
             }
         }
+    }
+
+    /// Adds all entries of another table.
+    pub(super) fn merge(&mut self, other: &Table) {
+        self.exact.merge(&other.exact);
+        self.prefixes.merge(&other.prefixes);
+        self.outlines.merge(&other.outlines);
+        self.text.push_str(&other.text);
     }
 
     pub(super) fn outlines(&self) -> &Outlines {
@@ -336,17 +357,20 @@ impl Table {
     }
 
     /// Does an entry for `name` hold for `value` on `host`? `word` is the [`first_word`] of the name.
+    #[inline]
     pub(super) fn matches(&self, word: u64, host: &[u8], name: &[u8], value: &[u8]) -> bool {
         let Some(last) = name.last() else { return false };
-        let (outline, start) = (Outlines::of(word, *last, name.len()), Outlines::start_of(word));
-        let is_exact = |known: &&Name| known.text.len() == name.len() && known.starts(word, name);
-        let is_prefix = |known: &&Name| known.starts(word, name);
-        self.exact.get(outline).iter().filter(is_exact).any(|known| known.holds(host, value))
-            || self
-                .prefixes
-                .get(start)
-                .iter()
-                .filter(is_prefix)
-                .any(|known| known.holds(host, value))
+        for known in self.exact.get(Outlines::of(word, *last, name.len())) {
+            let is_it = known.text.len() == name.len() && known.starts(word, name);
+            if is_it && known.holds(host, value) {
+                return true;
+            }
+        }
+        for known in self.prefixes.get(Outlines::start_of(word)) {
+            if known.starts(word, name) && known.holds(host, value) {
+                return true;
+            }
+        }
+        false
     }
 }
