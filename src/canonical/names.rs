@@ -2,6 +2,7 @@
 
 mod table;
 
+use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
 
 use serde::Deserialize;
@@ -186,13 +187,14 @@ impl Unwanted {
 }
 
 /// Names of files that a server shows for their directory, lower-case.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct IndexNames {
-    /// For the last bytes of a path, by their [`Self::end_of`], the place among `names` of those that
-    /// it may end in; the first place is empty.
-    places: Box<[u16; 2048]>,
-    names: Vec<Vec<Box<[u8]>>>,
-    /// The names of less than eight bytes.
+    /// A bit for what a path with one of them ends in, by [`Self::end_of`]; all bits if there are
+    /// short ones.
+    ends: [u64; 32],
+    /// By what they end in.
+    names: HashMap<usize, Vec<Box<[u8]>>, ahash::RandomState>,
+    /// Those of less than eight bytes.
     short: Vec<Box<[u8]>>,
     /// For the digest: the names in the order they were given.
     text: String,
@@ -210,48 +212,55 @@ impl IndexNames {
 
     /// Just these names. One that is empty or holds a slash is no file's.
     pub fn new(names: &[String]) -> IndexNames {
-        let (places, none) = (Box::new([0; 2048]), vec![Vec::new()]);
-        let mut list = IndexNames { places, names: none, short: Vec::new(), text: String::new() };
+        let mut list = IndexNames::default();
         let is_file = |name: &&String| !name.is_empty() && !name.contains('/');
         for name in names.iter().filter(is_file).map(|name| name.to_ascii_lowercase()) {
             list.text.push_str(&format!("{name};"));
-            let Some(end) = name.as_bytes().last_chunk() else {
-                list.short.push(name.into_bytes().into());
-                continue;
-            };
-            let place = &mut list.places[Self::end_of(end)];
-            if *place == 0 {
-                list.names.push(Vec::new());
-                // There are no more of them than ends.
-                *place = list.names.len() as u16 - 1;
+            match name.as_bytes().last_chunk() {
+                Some(end) => {
+                    let bit = Self::end_of(end);
+                    list.ends[bit / 64] |= 1 << (bit % 64);
+                    list.names.entry(bit).or_default().push(name.into_bytes().into());
+                }
+                None => {
+                    list.ends = [u64::MAX; 32];
+                    list.short.push(name.into_bytes().into());
+                }
             }
-            list.names[usize::from(*place)].push(name.into_bytes().into());
         }
         list
     }
 
     /// The last eight bytes of a path in eleven bits, without regard to ASCII case.
-    #[inline]
+    #[inline(always)]
     fn end_of(end: &[u8; 8]) -> usize {
         let word = u64::from_le_bytes(*end) | 0x2020_2020_2020_2020;
         (word.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 53) as usize
     }
 
+    /// Could what stands behind the last slash of `path` be one of the names? Never says no where it
+    /// is.
+    #[inline(always)]
+    pub(super) fn may_end(&self, path: &[u8]) -> bool {
+        match path.last_chunk().map(Self::end_of) {
+            Some(bit) => self.ends[bit / 64] >> (bit % 64) & 1 == 1,
+            None => !self.short.is_empty(),
+        }
+    }
+
     /// Is what stands behind the last slash of `path` one of the names, in any case? Its length, or
     /// `None`.
-    #[inline]
     pub(super) fn at_end_of(&self, path: &[u8]) -> Option<usize> {
-        // Bet: the end of a path is unlike that of any name.
-        let place = path.last_chunk().map_or(0, |end| self.places[Self::end_of(end)]);
-        if place == 0 && self.short.is_empty() {
+        if !self.may_end(path) {
             return None;
         }
+        let names = path.last_chunk().and_then(|end| self.names.get(&Self::end_of(end)));
         let is_at_end = |name: &&[u8]| match path.len().checked_sub(name.len()) {
             Some(0) => path.eq_ignore_ascii_case(name),
             Some(start) => path[start - 1] == b'/' && path[start..].eq_ignore_ascii_case(name),
             None => false,
         };
-        let names = self.names[usize::from(place)].iter().chain(&self.short);
+        let names = names.into_iter().flatten().chain(&self.short);
         names.map(|name| &**name).find(is_at_end).map(<[u8]>::len)
     }
 

@@ -4,6 +4,7 @@ use super::classes::{Class, set};
 use super::{Fused, Marked};
 use crate::bytes::{escape, hex, push_short};
 use crate::canonical::draft::push_escape;
+use crate::canonical::names::IndexNames;
 use crate::canonical::profile::Slash;
 use crate::canonical::rules::directory_index::length_without_index;
 use crate::canonical::rules::{split_piece, trailing_slash};
@@ -55,16 +56,28 @@ impl Fused {
         }
         let path = &url.line[start..end];
         let mut length = path.len();
-        if let Some(names) = &self.index_names {
-            length = length_without_index(path, names, self.slash);
+        if self.slash == Slash::Remove {
+            length = trailing_slash::length_without_slashes(path);
         }
-        match self.slash {
-            Slash::Keep => {}
-            Slash::Remove => length = trailing_slash::length_without_slashes(&path[..length]),
-            Slash::Add if path[length - 1] == b'/' => {}
-            Slash::Add => return Path::EndsOddly,
+        if let Some(names) = &self.index_names
+            && names.may_end(&path[..length])
+        {
+            length = self.length_without_index(path, names);
+        }
+        if self.slash == Slash::Add && path[length - 1] != b'/' {
+            return Path::EndsOddly;
         }
         if length == path.len() { Path::Canonical } else { Path::Until(start + length) }
+    }
+
+    /// The length of a path without an index file, and without slashes where those go.
+    #[inline(never)]
+    fn length_without_index(&self, path: &[u8], names: &IndexNames) -> usize {
+        let length = length_without_index(path, names, self.slash);
+        match self.slash {
+            Slash::Remove => trailing_slash::length_without_slashes(&path[..length]),
+            Slash::Keep | Slash::Add => length,
+        }
     }
 
     /// What is wrong with the path `line[start..end]`, but for how it ends.
