@@ -180,10 +180,7 @@ def compare(rival, version, arguments, undust, lists, plan):
     size = rival.get("list", "large")
     threads = 1 if size == "small" else plan.threads
     values = {"list": lists[size], "out": "out-rival.txt", "threads": str(threads)}
-    ours = {
-        "command": [undust, f"-j{threads}", *shlex.split(arguments), values["list"]],
-        "stdout": True,
-    }
+    ours = {"command": [undust, f"-j{threads}", *shlex.split(arguments), values["list"], "-o", "{out}"]}
     our_values = values | {"out": "out-undust.txt"}
     say(f"{rival['name']} against undust -j{threads} {arguments}")
     warm_theirs = run_rival(rival, values, watch=True)
@@ -197,7 +194,7 @@ def compare(rival, version, arguments, undust, lists, plan):
         "rival": rival["name"],
         "version": version,
         "command": shown_line(rival, values),
-        "undust_command": " ".join(["undust", *ours["command"][1:], ">", our_values["out"]]),
+        "undust_command": " ".join(filled(["undust", *ours["command"][1:]], our_values)),
         "work": rival["work"],
         "order": rival["order"],
         "threads": threads,
@@ -286,7 +283,7 @@ def grow(rivals, undust, plan):
         values = {"list": name, "threads": str(plan.threads)}
         commands = {
             f"undust {arguments}".strip(): {
-                "command": [undust, f"-j{plan.threads}", *shlex.split(arguments), name], "stdout": True}
+                "command": [undust, f"-j{plan.threads}", *shlex.split(arguments), name, "-o", "{out}"]}
             for arguments in ("--profile lines", "")
         }
         commands |= {rival["name"]: rival for rival in rivals if rival.get("growth")}
