@@ -1,9 +1,10 @@
 //! HOT: the head of a URL: scheme, host and port.
 
 use super::classes::set;
-use super::hosts::Hosts;
+use super::hosts::Names;
+use super::suffixes::may_be_suffix;
 use super::{Fused, Marked};
-use crate::canonical::rules::www;
+use crate::canonical::rules::www::without_www;
 
 /// A URL's head, read.
 #[derive(Clone, Copy)]
@@ -28,11 +29,7 @@ impl Fused {
     /// The head, if it is one that most URLs have: a short name, and a slash. Unless `WELL`, letters
     /// may be in upper case, and there may be the scheme's own port: rarer, and so compiled apart.
     #[inline(always)]
-    pub(super) fn plain_head<'a, const WELL: bool>(
-        &self,
-        url: &Marked<'a>,
-        hosts: &mut Hosts,
-    ) -> Option<Head<'a>> {
+    pub(super) fn plain_head<'a, const WELL: bool>(&self, url: &Marked<'a>) -> Option<Head<'a>> {
         let Marked { line, marks } = *url;
         let (https, host_start, is_lower) = scheme::<WELL>(line)?;
         let stops = marks.near(set::HOST_STOP, host_start);
@@ -66,8 +63,11 @@ impl Fused {
             _ => return None,
         };
         let mut name = host;
-        if self.drop_www && host[0] | 0x20 == b'w' {
-            name = www::without_www(host, |rest| hosts.domains.has_registrable_domain(rest));
+        if self.drop_www && has_www(host) {
+            name = &host[WWW.len()..];
+            if has_www(name) | may_be_suffix(host, dots) {
+                name = without_www(host);
+            }
         }
         let ends_well = !has_upper & (rest == host_end);
         let is_canonical =
@@ -78,7 +78,7 @@ impl Fused {
 
     /// Reads scheme, host and port, whatever they are; `None` to refuse.
     #[inline(always)]
-    pub(super) fn any_head<'a>(&self, url: &Marked<'a>, hosts: &'a mut Hosts) -> Option<Head<'a>> {
+    pub(super) fn any_head<'a>(&self, url: &Marked<'a>, names: &'a mut Names) -> Option<Head<'a>> {
         let Marked { line, marks } = *url;
         let (https, host_start, is_lower) = scheme::<false>(line)?;
         let host_end = marks.next(set::HOST_STOP, host_start);
@@ -99,7 +99,7 @@ impl Fused {
         let has_upper = look.has_upper && !look.is_odd;
         let mut name = host;
         if look.is_odd {
-            name = hosts.names.canonical(host, &self.host)?;
+            name = names.canonical(host, &self.host)?;
         } else if look.has_odd_dots {
             // A dot at either end or beside another: the twin's work.
             return None;
@@ -109,8 +109,8 @@ impl Fused {
                 return None;
             }
         }
-        if self.drop_www && name[0] | 0x20 == b'w' {
-            name = www::without_www(name, |rest| hosts.domains.has_registrable_domain(rest));
+        if self.drop_www && has_www(name) {
+            name = without_www(name);
         }
         let mut is_canonical =
             is_lower && !has_upper && name.len() == host.len() && (!look.is_odd || name == host);
@@ -153,6 +153,14 @@ impl Fused {
         }
         if head.has_port { head.host_end } else { head.rest }
     }
+}
+
+const WWW: &[u8; 4] = b"www.";
+
+/// Is the first label of `host` `www`, in any case?
+#[inline(always)]
+fn has_www(host: &[u8]) -> bool {
+    host.first_chunk::<{ WWW.len() }>().is_some_and(|label| label.eq_ignore_ascii_case(WWW))
 }
 
 /// What a look at the bytes of a host tells.

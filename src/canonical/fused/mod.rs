@@ -25,6 +25,7 @@ mod order;
 mod path;
 mod query;
 mod short;
+mod suffixes;
 
 use std::sync::Arc;
 
@@ -40,7 +41,7 @@ use classes::{
     SETS, Table, host_table, marker, path_table, query_table, raw_in_path, raw_in_query, set,
 };
 use head::Head;
-use hosts::Hosts;
+use hosts::Names;
 use path::{Path, canonical_escape};
 use query::{Pieces, Query};
 
@@ -78,7 +79,7 @@ impl Scratch {
 /// What is kept from line to line, but for their marks.
 #[derive(Debug, Default)]
 struct Kept {
-    hosts: Hosts,
+    names: Names,
     query: Pieces,
     /// Are there rules for the site of the line? Only with rules of sites.
     has_rules: bool,
@@ -318,9 +319,9 @@ impl Fused {
     /// The same, but for the rules of the site.
     #[inline(always)]
     fn answer(&self, url: &Marked, kept: &mut Kept, out: &mut Vec<u8>) -> Answer {
-        let Kept { hosts, query, has_rules, .. } = kept;
+        let Kept { query, has_rules, .. } = kept;
         // Bet: the head is one that most URLs have.
-        let answer = match self.plain_head::<true>(url, hosts) {
+        let answer = match self.plain_head::<true>(url) {
             Some(head) => self.answer_with(url, head, query, has_rules, out),
             None => self.answer_any(url, kept, out),
         };
@@ -330,10 +331,10 @@ impl Fused {
     /// The same for a line whose head is not a usual one; `None` to refuse.
     #[inline(never)]
     fn answer_any(&self, url: &Marked, kept: &mut Kept, out: &mut Vec<u8>) -> Option<Answer> {
-        let Kept { hosts, query, has_rules, .. } = kept;
-        let head = match self.plain_head::<false>(url, hosts) {
+        let Kept { names, query, has_rules, .. } = kept;
+        let head = match self.plain_head::<false>(url) {
             Some(head) => head,
-            None => self.any_head(url, hosts)?,
+            None => self.any_head(url, names)?,
         };
         self.answer_with(url, head, query, has_rules, out)
     }

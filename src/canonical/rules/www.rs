@@ -31,23 +31,20 @@ pub(super) const NAME: &str = "www";
 pub(super) fn apply(draft: &mut Draft, options: &Options) -> bool {
     let Parts::Web(web) = &mut draft.parts else { return false };
     let host = match options.www {
-        Www::Remove => without_www(&web.host, has_registrable_domain).to_vec(),
+        Www::Remove => without_www(&web.host).to_vec(),
         Www::Add => with_www(&web.host),
     };
     replace(&mut web.host, host)
 }
 
-/// `host` without its first labels `www`, as far as a registrable domain remains, which
-/// `has_domain` tells as [`has_registrable_domain`] does.
-pub(in crate::canonical) fn without_www(
-    mut host: &[u8],
-    mut has_domain: impl FnMut(&[u8]) -> bool,
-) -> &[u8] {
+/// `host` without its first labels `www`, as far as a registrable domain remains.
+#[inline(never)]
+pub(in crate::canonical) fn without_www(mut host: &[u8]) -> &[u8] {
     if host.len() > HOST_BYTES_MAX {
         return host;
     }
     while let Some((label, rest)) = host.split_at_checked(4) {
-        if !label.eq_ignore_ascii_case(b"www.") || !has_domain(rest) {
+        if !label.eq_ignore_ascii_case(b"www.") || !has_registrable_domain(rest) {
             break;
         }
         host = rest;
