@@ -46,14 +46,19 @@ fn short_word(text: &[u8]) -> u64 {
     u64::from_be_bytes(bytes)
 }
 
-/// Appends `source[start..end]` to `out`; fast where it is short.
+/// Appends `source[start..end]` to `out`; fast where it is no longer than 32 bytes.
 #[inline(always)]
 pub fn push_short(out: &mut Vec<u8>, source: &[u8], start: usize, end: usize) {
-    const SHORT: usize = 32;
-    // Bet: it is short, and not at the very end of the source. A copy of fixed length is one or two
+    push_up_to::<32>(out, source, start, end);
+}
+
+/// Appends `source[start..end]` to `out`; fast where it is no longer than `MOST` bytes.
+#[inline(always)]
+pub fn push_up_to<const MOST: usize>(out: &mut Vec<u8>, source: &[u8], start: usize, end: usize) {
+    // Bet: it is short, and not at the very end of the source. A copy of fixed length is a few
     // instructions; one of any length chooses by branches that cannot be foretold.
-    match source[start..].first_chunk::<SHORT>() {
-        Some(chunk) if end - start <= SHORT => {
+    match source[start..].first_chunk::<MOST>() {
+        Some(chunk) if end - start <= MOST => {
             let before = out.len();
             out.extend_from_slice(chunk);
             out.truncate(before + end - start);

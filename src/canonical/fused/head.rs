@@ -30,7 +30,7 @@ impl Fused {
     /// may be in upper case, and there may be the scheme's own port: rarer, and so compiled apart.
     #[inline(always)]
     pub(super) fn plain_head<'a, const WELL: bool>(&self, url: &Marked<'a>) -> Option<Head<'a>> {
-        let Marked { line, marks } = *url;
+        let Marked { line, marks, .. } = *url;
         let (https, host_start, is_lower) = scheme::<WELL>(line)?;
         let stops = marks.near(set::HOST_STOP, host_start);
         let below = stops.wrapping_sub(1) & !stops;
@@ -79,7 +79,7 @@ impl Fused {
     /// Reads scheme, host and port, whatever they are; `None` to refuse.
     #[inline(always)]
     pub(super) fn any_head<'a>(&self, url: &Marked<'a>, names: &'a mut Names) -> Option<Head<'a>> {
-        let Marked { line, marks } = *url;
+        let Marked { line, marks, .. } = *url;
         let (https, host_start, is_lower) = scheme::<false>(line)?;
         let host_end = marks.next(set::HOST_STOP, host_start);
         if !matches!(line.get(host_end), None | Some(b':' | b'/' | b'?' | b'#')) {

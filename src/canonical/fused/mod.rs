@@ -36,6 +36,7 @@ use super::rules::RuleId;
 use super::rules::escapes::is_unreserved;
 use crate::bytes::ahead::Ahead;
 use crate::bytes::marks::{Marker, Marks, Rows, ends_amid_escape};
+use crate::bytes::push_up_to;
 use crate::limits::URL_BYTES_MAX;
 use classes::{
     SETS, Table, host_table, marker, path_table, query_table, raw_in_path, raw_in_query, set,
@@ -47,6 +48,9 @@ use query::{Pieces, Query};
 
 /// Most rounds of a site's rules and those of the profile; then the reference lane counts steps.
 const ROUNDS: usize = 4;
+
+/// The bytes of most parts of URLs that are copied at once.
+const USUAL: usize = 128;
 
 /// What the fast lane says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,6 +96,8 @@ struct Kept {
 #[derive(Clone, Copy)]
 struct Marked<'a> {
     line: &'a [u8],
+    /// What starts with the line, to copy from: a copy of a fixed length may reach past its end.
+    text: &'a [u8],
     marks: Marks<'a, SETS>,
 }
 
@@ -212,7 +218,7 @@ impl Fused {
             return Answer::Refused;
         }
         let Scratch { rows, kept, .. } = scratch;
-        let url = Marked { line, marks: self.marker.mark(line, rows) };
+        let url = Marked { line, text: line, marks: self.marker.mark(line, rows) };
         let answer = self.answer(&url, kept, out);
         self.answer_of_site(line, answer, scratch, out)
     }
@@ -242,7 +248,8 @@ impl Fused {
             return self.run_alone(line, scratch, out);
         }
         let Scratch { ahead, kept, .. } = scratch;
-        let url = Marked { line, marks: ahead.marks(&self.marker, text, start, line.len()) };
+        let marks = ahead.marks(&self.marker, text, start, line.len());
+        let url = Marked { line, text: &text[start..], marks };
         let answer = self.answer(&url, kept, out);
         self.answer_of_site(line, answer, scratch, out)
     }
@@ -302,7 +309,8 @@ impl Fused {
             let again = if line.len() > URL_BYTES_MAX {
                 Answer::Refused
             } else {
-                let url = Marked { line: &line, marks: self.marker.mark(&line, rows) };
+                let marks = self.marker.mark(&line, rows);
+                let url = Marked { line: &line, text: &line, marks };
                 self.answer(&url, kept, out)
             };
             if let Answer::Same(end) = again {
@@ -366,7 +374,7 @@ impl Fused {
                 Answer::Same(end)
             } else {
                 // A copy, so that the head itself need not be in memory.
-                self.write_around(line, &{ head }, end, path_end, out)
+                self.write_around(url, &{ head }, end, path_end, out)
             });
         }
         self.go_on(url, Start { head, path, path_end }, pieces, out)
@@ -414,18 +422,19 @@ impl Fused {
     #[inline(never)]
     fn write_around(
         &self,
-        line: &[u8],
+        url: &Marked,
         head: &Head,
         cut: usize,
         path_end: usize,
         out: &mut Vec<u8>,
     ) -> Answer {
+        let Marked { line, text, .. } = *url;
         out.clear();
         out.reserve(line.len() + 1);
         let from = self.write_head(head, out);
-        out.extend_from_slice(&line[from..cut]);
+        push_up_to::<USUAL>(out, text, from, cut);
         if path_end < line.len() {
-            out.extend_from_slice(&line[path_end..]);
+            push_up_to::<USUAL>(out, text, path_end, line.len());
         }
         Answer::Written
     }
@@ -444,7 +453,7 @@ impl Fused {
         let path_end = start.path_end;
         self.write_start(url, &start, out)?;
         if query.is_canonical {
-            out.extend_from_slice(&line[path_end..query.end]);
+            push_up_to::<USUAL>(out, url.text, path_end, query.end);
         } else {
             query.write(line, pieces, out);
         }
@@ -456,15 +465,15 @@ impl Fused {
     #[inline(never)]
     fn write_start(&self, url: &Marked, start: &Start, out: &mut Vec<u8>) -> Option<()> {
         let Start { head, path, path_end } = start;
-        let line = url.line;
+        let Marked { line, text, .. } = *url;
         out.clear();
         // Every byte may become an escape; one slash may be added.
         out.reserve(3 * line.len() + 1);
         let from = self.write_head(head, out);
         match path.canonical_end(*path_end) {
-            Some(end) => out.extend_from_slice(&line[from..end]),
+            Some(end) => push_up_to::<USUAL>(out, text, from, end),
             None => {
-                out.extend_from_slice(&line[from..head.rest]);
+                push_up_to::<USUAL>(out, text, from, head.rest);
                 self.write_path(url, head.rest, *path_end, *path, out)?;
             }
         }

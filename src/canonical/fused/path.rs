@@ -83,7 +83,7 @@ impl Fused {
     /// What is wrong with the path `line[start..end]`, but for how it ends.
     #[inline(never)]
     fn judge_closely(&self, url: &Marked, start: usize, end: usize) -> Option<Path> {
-        let Marked { line, marks } = *url;
+        let Marked { line, marks, .. } = *url;
         let mut at = marks.next(set::PATH_LOOK, start);
         let (mut has_escapes, mut has_parameters) = (false, false);
         while at < end {
@@ -142,7 +142,7 @@ impl Fused {
     /// Writes the path `line[start..end]`, in which no byte needs a look but those of escapes. Says
     /// whether it could: what comes out is no segment that goes, or may be a session id.
     fn write_escapes(&self, url: &Marked, start: usize, end: usize, out: &mut Vec<u8>) -> bool {
-        let Marked { line, marks } = *url;
+        let Marked { line, marks, .. } = *url;
         let mut at = start;
         let mut look = marks.next(set::PATH_LOOK, at).min(end);
         // Bet: in a text of another script, all escapes are of bytes from 0x80 on.
@@ -180,7 +180,7 @@ impl Fused {
         end: usize,
         out: &mut Vec<u8>,
     ) -> Option<()> {
-        let Marked { line, marks } = *url;
+        let Marked { line, marks, .. } = *url;
         let path_start = out.len();
         let mut doubled = false;
         let mut at = start;

@@ -134,7 +134,7 @@ impl Query {
 /// Where the query that starts at `start` ends, if it is not empty and no byte of it needs a look.
 #[inline(always)]
 fn end_of_plain_query(url: &Marked, start: usize) -> Option<usize> {
-    let Marked { line, marks } = *url;
+    let Marked { line, marks, .. } = *url;
     let mut end = marks.next(set::END, start);
     while line.get(end) == Some(&b'?') {
         end = marks.next(set::END, end + 1);
@@ -218,7 +218,7 @@ impl Fused {
     /// of one parameter? May say no where yes were right.
     #[inline(always)]
     pub(super) fn ends_in_plain_query(&self, url: &Marked, path_end: usize, host: &[u8]) -> bool {
-        let Marked { line, marks } = *url;
+        let Marked { line, marks, .. } = *url;
         let (start, end) = (path_end + 1, line.len());
         if start >= end
             || line[path_end] != b'?'
@@ -242,7 +242,7 @@ impl Fused {
         host: &[u8],
         pieces: &mut Pieces,
     ) -> Option<Query> {
-        let Marked { line, marks } = *url;
+        let Marked { line, marks, .. } = *url;
         let Pieces { kept: pieces, spelled } = pieces;
         if !self.takes_queries_apart
             && let Some(end) = end_of_plain_query(url, mark_at + 1)
@@ -353,7 +353,7 @@ impl Fused {
     /// Is every byte of the piece `line[start..end]` that needs a look part of a canonical escape?
     #[inline(never)]
     fn is_spelled_well(&self, url: &Marked, start: usize, name_end: usize, end: usize) -> bool {
-        let Marked { line, marks } = *url;
+        let Marked { line, marks, .. } = *url;
         let mut at = marks.next(set::QUERY_LOOK, start);
         while at < end {
             match canonical_escape(&line[at..]) {
@@ -400,7 +400,7 @@ impl Fused {
         in_value: bool,
         out: &mut Vec<u8>,
     ) -> Option<()> {
-        let Marked { line, marks } = *url;
+        let Marked { line, marks, .. } = *url;
         loop {
             let look = marks.next(set::QUERY_LOOK, at).min(end);
             push_short(out, line, at, look);

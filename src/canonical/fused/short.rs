@@ -6,8 +6,8 @@
 
 use super::classes::set;
 use super::order::{is_unclear, number_of, numbered, sort};
-use super::{Answer, Fused, Marked, Start};
-use crate::bytes::{first_word, push_short};
+use super::{Answer, Fused, Marked, Start, USUAL};
+use crate::bytes::{first_word, push_short, push_up_to};
 
 /// Where a query ends is a bit of a word, too.
 const LENGTH_MAX: usize = u64::BITS as usize - 1;
@@ -15,6 +15,8 @@ const LENGTH_MAX: usize = u64::BITS as usize - 1;
 /// A short query of a line, and the marks of it, from its first byte on.
 struct Short<'a> {
     line: &'a [u8],
+    /// What starts with the line.
+    text: &'a [u8],
     start: usize,
     length: usize,
     /// Where its pieces end.
@@ -37,7 +39,7 @@ impl<'a> Short<'a> {
     /// The query whose `?` is `line[mark_at]`, if no byte of it needs a look and no piece is empty.
     #[inline(always)]
     fn at(url: &Marked<'a>, mark_at: usize) -> Option<Short<'a>> {
-        let Marked { line, marks } = *url;
+        let Marked { line, text, marks } = *url;
         let start = mark_at + 1;
         let ends = marks.window_beyond(set::PIECE_END, start);
         let fragments = ends & marks.window_beyond(set::END, start);
@@ -50,27 +52,20 @@ impl<'a> Short<'a> {
         let looks = marks.window_beyond(set::QUERY_LOOK, start) & (end - 1);
         let empty = ends & (ends << 1 | 1);
         let equals = marks.window_beyond(set::EQUALS, start) & (end - 1);
-        (looks | empty == 0).then_some(Short { line, start, length, ends, equals })
+        (looks | empty == 0).then_some(Short { line, text, start, length, ends, equals })
     }
 
     /// Writes what stays.
     #[inline(always)]
     fn write<const N: usize>(&self, order: &Order<N>, out: &mut Vec<u8>) {
-        let line = &self.line[..self.start + self.length];
-        // Room behind the end: a piece is copied as so many bytes, however long it is.
-        let mut text = [0; LENGTH_MAX + 1 + 32];
-        let start = LENGTH_MAX + 1 - self.length;
-        match line.last_chunk::<{ LENGTH_MAX + 1 }>() {
-            Some(end) => text[..=LENGTH_MAX].copy_from_slice(end),
-            None => text[start..=LENGTH_MAX].copy_from_slice(&line[self.start..]),
-        }
-        // A piece is written with what stands before it.
-        text[start - 1] = b'&';
         let first = out.len();
         for (at, place) in order.order.iter().enumerate() {
             if at < order.kept {
-                let [from, _, to] = order.pieces[number_of(*place)];
-                push_short(out, &text, start + usize::from(from) - 1, start + usize::from(to));
+                // A piece is written with what stands before it.
+                let [from, _, to] = order.pieces[number_of(*place)].map(usize::from);
+                let before = out.len();
+                push_short(out, self.text, self.start + from - 1, self.start + to);
+                out[before] = b'&';
             }
         }
         if order.kept > 0 {
@@ -127,7 +122,7 @@ impl Fused {
         if start.is_canonical() {
             out.clear();
             out.reserve(url.line.len() + 32);
-            out.extend_from_slice(&url.line[..start.path_end]);
+            push_up_to::<USUAL>(out, url.text, 0, start.path_end);
         } else {
             self.write_start(url, start, out)?;
         }
