@@ -455,7 +455,7 @@ impl Fused {
         if query.is_canonical {
             push_up_to::<USUAL>(out, url.text, path_end, query.end);
         } else {
-            query.write(line, pieces, out);
+            query.write(url.text, pieces, out);
         }
         out.extend_from_slice(&line[query.end..end]);
         Some(Answer::Written)

@@ -1,8 +1,8 @@
 //! HOT: the path of a URL: is it canonical? If not, it is written.
 
 use super::classes::{Class, set};
-use super::{Fused, Marked};
-use crate::bytes::{escape, hex, push_short};
+use super::{Fused, Marked, USUAL};
+use crate::bytes::{escape, hex, push_short, push_up_to};
 use crate::canonical::draft::push_escape;
 use crate::canonical::names::IndexNames;
 use crate::canonical::profile::Slash;
@@ -123,7 +123,7 @@ impl Fused {
         let path_start = out.len();
         match path {
             Path::Canonical | Path::Until(_) | Path::EndsOddly => {
-                out.extend_from_slice(&url.line[start..end])
+                push_up_to::<USUAL>(out, url.text, start, end);
             }
             Path::HasEscapes if self.write_escapes(url, start, end, out) => {}
             Path::HasEscapes | Path::Odd => {
@@ -142,7 +142,7 @@ impl Fused {
     /// Writes the path `line[start..end]`, in which no byte needs a look but those of escapes. Says
     /// whether it could: what comes out is no segment that goes, or may be a session id.
     fn write_escapes(&self, url: &Marked, start: usize, end: usize, out: &mut Vec<u8>) -> bool {
-        let Marked { line, marks, .. } = *url;
+        let Marked { line, text, marks } = *url;
         let mut at = start;
         let mut look = marks.next(set::PATH_LOOK, at).min(end);
         // Bet: in a text of another script, all escapes are of bytes from 0x80 on.
@@ -150,7 +150,7 @@ impl Fused {
             return hex::copy_upper(&line[start..end], out);
         }
         while look < end {
-            push_short(out, line, at, look);
+            push_short(out, text, at, look);
             at = look;
             look = marks.next(set::PATH_LOOK, at + 1).min(end);
             if line[at] != b'%' {
@@ -168,7 +168,7 @@ impl Fused {
             }
             at += 3;
         }
-        out.extend_from_slice(&line[at..end]);
+        push_up_to::<USUAL>(out, text, at, end);
         true
     }
 
@@ -180,7 +180,7 @@ impl Fused {
         end: usize,
         out: &mut Vec<u8>,
     ) -> Option<()> {
-        let Marked { line, marks, .. } = *url;
+        let Marked { line, text, marks } = *url;
         let path_start = out.len();
         let mut doubled = false;
         let mut at = start;
@@ -188,7 +188,7 @@ impl Fused {
             // Invariant: line[at] is the slash before a segment. Bet: most segments need no look.
             let look = marks.next(set::PATH_LOOK, at + 1).min(end);
             if look == end {
-                out.extend_from_slice(&line[at..end]);
+                push_up_to::<USUAL>(out, text, at, end);
                 break;
             }
             // Bet: what needs a look starts the segment, as dots and slashes do.
@@ -196,7 +196,7 @@ impl Fused {
                 b'/' => look - 1,
                 _ => at + memchr::memrchr(b'/', &line[at..look]).unwrap_or(0),
             };
-            out.extend_from_slice(&line[at..=slash]);
+            push_up_to::<USUAL>(out, text, at, slash + 1);
             at = slash + 1;
             let segment = out.len();
             // Bet: a segment that goes is not spelled with escapes.
@@ -217,7 +217,7 @@ impl Fused {
             let mut has_parameters = false;
             while at < segment_end {
                 let look = marks.next(set::PATH_LOOK, at).min(segment_end);
-                push_short(out, line, at, look);
+                push_short(out, text, at, look);
                 at = look;
                 // Bet: bytes that need a look come in rows.
                 while at < segment_end {

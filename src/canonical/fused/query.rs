@@ -94,7 +94,7 @@ impl Query {
         self.form == Form::Nothing
     }
 
-    /// Writes it in its canonical form.
+    /// Writes it in its canonical form; what `line` starts with is its line.
     pub(super) fn write(&self, line: &[u8], pieces: &mut Pieces, out: &mut Vec<u8>) {
         let Pieces { kept: pieces, spelled } = pieces;
         match self.form {
@@ -400,10 +400,10 @@ impl Fused {
         in_value: bool,
         out: &mut Vec<u8>,
     ) -> Option<()> {
-        let Marked { line, marks, .. } = *url;
+        let Marked { line, text, marks } = *url;
         loop {
             let look = marks.next(set::QUERY_LOOK, at).min(end);
-            push_short(out, line, at, look);
+            push_short(out, text, at, look);
             at = look;
             if at == end {
                 return Some(());
