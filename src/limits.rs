@@ -46,9 +46,9 @@ pub const BATCH_CHUNKS_LAST: usize = 16;
 /// Reason: there are some batches on their way, and unpacking is slower than the rest anyway.
 pub const BATCH_OWN_BYTES: usize = 32 << 20;
 
-/// Bytes of such lines that a batch waits for, where they come from files.
+/// Bytes of such lines that are awaited before they are worked on, where they come from files.
 ///
-/// Reason: the records of shorter batches take up to twice as long to be looked up.
+/// Reason: waking the workers takes as long as some lines.
 pub const BATCH_OWN_BYTES_MIN: usize = 4 << 20;
 
 /// Least memory of a job in bytes, beside that of its threads.

@@ -49,6 +49,12 @@ impl Deref for Parcel {
 }
 
 impl Parcel {
+    /// A chunk of lines that hold a URL each.
+    #[cfg(test)]
+    pub(super) fn of_lines(chunk: Chunk, share_read: Option<f64>) -> Parcel {
+        Parcel { chunk, layout: Layout::default(), share_read }
+    }
+
     /// Makes the chunk hold `ticket`; see [`Chunk::hold`].
     pub(super) fn hold(&mut self, ticket: impl Send + Sync + 'static) {
         self.chunk.hold(ticket);

@@ -51,7 +51,7 @@ pub use select::{Filter, SelectPlan, select};
 pub use spool::Spooled;
 pub use survey::survey;
 
-use std::sync::Mutex;
+use std::sync::{Mutex, OnceLock};
 
 use crate::canonical::Canonicalizer;
 use crate::crew::Crew;
@@ -137,11 +137,10 @@ impl Job<'_> {
         if self.threads > 0 {
             return self.threads.min(THREADS_MAX);
         }
-        let processors = std::thread::available_parallelism().map_or(1, usize::from);
         // No more than there is memory for, if nobody has asked for more.
         let room = self.memory.bytes.saturating_sub(MEMORY_BYTES_MIN) / MEMORY_BYTES_PER_THREAD;
         let room = usize::try_from(room).unwrap_or(THREADS_MAX);
-        processors.min(room).clamp(1, THREADS_MAX)
+        processors().min(room).clamp(1, THREADS_MAX)
     }
 
     /// Threads for what can be done aside, beside the workers; none are started before the first
@@ -168,6 +167,11 @@ impl Job<'_> {
 
 /// How many threads are meant by `threads`; 0: as many as the machine has processors.
 fn workers(threads: usize) -> usize {
-    let processors = || std::thread::available_parallelism().map_or(1, usize::from);
     if threads == 0 { processors() } else { threads }.min(THREADS_MAX)
+}
+
+/// How many processors the process may use. Asked for once: to know it, the system's files are read.
+fn processors() -> usize {
+    static PROCESSORS: OnceLock<usize> = OnceLock::new();
+    *PROCESSORS.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from))
 }

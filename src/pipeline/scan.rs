@@ -125,22 +125,33 @@ pub(super) fn scan_heavy<W, T: Send + Sync>(
         });
         let (mut lines, mut chunks) = (0, 0);
         let mut end = Ok(());
+        let mut gathered = Gathered::default();
+        let mut results = Vec::new();
         while end.is_ok() {
-            let Batch { parcels: batch, is_unpacking, reading } =
-                next_batch(&receiver, budget.batch_bytes(), chunks);
-            chunks += batch.len();
+            let Part { parcels, is_unpacking, is_over, reading } =
+                next_part(&receiver, &mut gathered, budget.batch_bytes(), chunks);
             end = reading;
+            gathered.was_awaited |= is_unpacking;
             // What is waited for has a processor alone.
-            pool.leave_one(is_unpacking);
-            if batch.is_empty() {
+            pool.leave_one(gathered.was_awaited && !is_over);
+            let worked_off = work_off(pool, &parcels, &new_worker, &work)?;
+            results.extend(parcels.into_iter().zip(worked_off));
+            // The batch goes on.
+            if is_unpacking {
+                continue;
+            }
+            chunks += gathered.chunks;
+            gathered = Gathered::default();
+            if !results.is_empty() {
+                match done(std::mem::take(&mut results))? {
+                    Some(more) => lines += more,
+                    None => break,
+                }
+                job.watch.advance(progress.load(Ordering::Relaxed), lines);
+            }
+            if is_over {
                 break;
             }
-            let results = work_off(pool, &batch, &new_worker, &work)?;
-            match done(batch.into_iter().zip(results).collect())? {
-                Some(more) => lines += more,
-                None => break,
-            }
-            job.watch.advance(progress.load(Ordering::Relaxed), lines);
         }
         drop(receiver);
         pool.leave_one(false);
@@ -158,10 +169,14 @@ const CHUNKS_AHEAD: usize = 64;
 /// microseconds, unless the file ends and a slow pipe follows.
 const CUTTING_MAX: Duration = Duration::from_millis(2);
 
-/// How long the next chunk of a short batch is awaited where all input is files, some of them
+/// How long the next chunk is awaited while few are there, where all input is files, some of them
 /// packed. Reason: most packings take some milliseconds for one, and what takes longer is not held
-/// up by short batches.
+/// up by working on few at once.
 const UNPACKING_MAX: Duration = Duration::from_millis(20);
+
+/// How long those that were gathered wait for more. Reason: a long line may be waiting for the room
+/// that they take.
+const GATHERING_MAX: Duration = Duration::from_millis(200);
 
 /// What is known of each record while its batch is worked off: fingerprints and places, with some
 /// room to grow.
@@ -179,44 +194,70 @@ fn count_lines(chunk: &Parcel, separator: u8, budget: Budget) -> usize {
     }
 }
 
-/// What is worked off together.
-struct Batch {
+/// The chunks of a batch so far.
+#[derive(Default)]
+struct Gathered {
+    chunks: usize,
+    /// Bytes of memory that they take, with what is known of them.
+    bytes: u64,
+    own_bytes: usize,
+    /// Did they come slower than they were worked off?
+    was_awaited: bool,
+}
+
+/// Some chunks of a batch, whose first half is worked off together.
+struct Part {
     parcels: Vec<Parcel>,
-    /// Is that all there is, and more is being unpacked, by the thread that reads?
+    /// Is that all there is, and more is being unpacked, by the thread that reads? Then the batch goes
+    /// on.
     is_unpacking: bool,
+    /// Has the input ended?
+    is_over: bool,
     reading: Result<()>,
 }
 
-/// The chunks that are there, at least one unless the input has ended; and how reading goes.
+/// The chunks that are there, at least one unless the input has ended or what was gathered has waited
+/// long enough; and how reading goes.
 ///
 /// Not waiting for a full batch lets a slow pipe's lines through as they come. Mapped files have
 /// only to be cut, which is awaited: what is learned from a batch of one chunk says little of the
-/// rest. Of packed files some chunks are awaited, but no full batch, while which nothing else would be
-/// done.
-fn next_batch(receiver: &Receiver<Result<(Parcel, u64)>>, bytes_max: u64, before: usize) -> Batch {
-    let mut batch = Batch { parcels: Vec::new(), is_unpacking: false, reading: Ok(()) };
-    let (mut bytes, mut own_bytes) = (0, 0);
-    let mut next = receiver.recv().map_err(|_| RecvTimeoutError::Disconnected);
+/// rest. Of packed files some chunks are awaited, whose first half is done while more are unpacked; the
+/// second half, which takes longer for each chunk the fewer there are of them, waits for a full batch.
+fn next_part(
+    receiver: &Receiver<Result<(Parcel, u64)>>,
+    gathered: &mut Gathered,
+    bytes_max: u64,
+    before: usize,
+) -> Part {
+    let mut part =
+        Part { parcels: Vec::new(), is_unpacking: false, is_over: false, reading: Ok(()) };
+    let mut own_bytes = 0;
+    let mut next = match gathered.chunks {
+        0 => receiver.recv().map_err(|_| RecvTimeoutError::Disconnected),
+        _ => receiver.recv_timeout(GATHERING_MAX),
+    };
     loop {
         let (chunk, more) = match next {
             Ok(Ok(chunk)) => chunk,
-            Ok(Err(error)) => return Batch { reading: Err(error), ..batch },
+            Ok(Err(error)) => return Part { reading: Err(error), ..part },
             Err(why) => {
                 let is_file = |chunk: &Parcel| chunk.is_owned() && chunk.share_read.is_some();
-                batch.is_unpacking =
-                    why == RecvTimeoutError::Timeout && batch.parcels.last().is_some_and(is_file);
-                return batch;
+                part.is_unpacking =
+                    why == RecvTimeoutError::Timeout && part.parcels.last().is_some_and(is_file);
+                part.is_over = why == RecvTimeoutError::Disconnected;
+                return part;
             }
         };
         let is_mapped = chunk.memory_bytes() == 0;
         own_bytes += chunk.memory_bytes();
-        bytes += more;
+        gathered.own_bytes += chunk.memory_bytes();
+        gathered.bytes += more;
+        gathered.chunks += 1;
         let share_read = chunk.share_read;
-        batch.parcels.push(chunk);
-        let count = batch.parcels.len();
-        let is_full = own_bytes >= BATCH_OWN_BYTES || bytes >= bytes_max;
-        if is_full || count >= chunks_max(before + count, share_read) {
-            return batch;
+        part.parcels.push(chunk);
+        let is_full = gathered.own_bytes >= BATCH_OWN_BYTES || gathered.bytes >= bytes_max;
+        if is_full || gathered.chunks >= chunks_max(before + gathered.chunks, share_read) {
+            return part;
         }
         let wait = match share_read {
             _ if is_mapped => CUTTING_MAX,
@@ -256,7 +297,62 @@ fn work_off<W, T: Send + Sync>(
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write;
+
     use super::*;
+    use crate::input::InputPlan;
+
+    /// The chunks of a file that is read, not mapped.
+    fn parcels(share_read: Option<f64>) -> Vec<Parcel> {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all(b"http://a.test/\nhttp://b.test/\nhttp://c.test/\n").unwrap();
+        let paths = vec![file.path().to_path_buf()];
+        let plan = InputPlan { paths, chunk_bytes: 20, map: false, ..InputPlan::default() };
+        let mut input = Input::open(&plan).unwrap();
+        let chunks = std::iter::from_fn(|| input.next().transpose().unwrap());
+        chunks.map(|chunk| Parcel::of_lines(chunk, share_read)).collect()
+    }
+
+    #[test]
+    fn chunks_that_are_awaited_are_gathered() {
+        let mut gathered = Gathered::default();
+        let (sender, receiver) = mpsc::sync_channel(9);
+        for (number, parcel) in parcels(Some(0.1)).into_iter().enumerate() {
+            sender.send(Ok((parcel, 100))).unwrap();
+            let part = next_part(&receiver, &mut gathered, u64::MAX, 0);
+            // The batch goes on: more is being unpacked.
+            assert!(part.is_unpacking && part.parcels.len() == 1);
+            assert_eq!((gathered.chunks, gathered.bytes), (number + 1, 100 * (number as u64 + 1)));
+        }
+        assert!(gathered.chunks == 3 && gathered.own_bytes > 0);
+        sender.send(Err(Error::internal("damaged"))).unwrap();
+        let part = next_part(&receiver, &mut gathered, u64::MAX, 0);
+        assert!(part.parcels.is_empty() && !part.is_unpacking && part.reading.is_err());
+        // Nobody knows whether more comes in time.
+        let part = next_part(&receiver, &mut gathered, u64::MAX, 0);
+        assert!(part.parcels.is_empty() && !part.is_unpacking && !part.is_over);
+        drop(sender);
+        let part = next_part(&receiver, &mut gathered, u64::MAX, 0);
+        assert!(part.parcels.is_empty() && part.is_over && part.reading.is_ok());
+    }
+
+    #[test]
+    fn batches_end_when_they_are_full_or_nobody_knows_what_comes() {
+        // Of a pipe, which may have no more for a while.
+        let (sender, receiver) = mpsc::sync_channel(9);
+        for parcel in parcels(None) {
+            sender.send(Ok((parcel, 100))).unwrap();
+        }
+        let part = next_part(&receiver, &mut Gathered::default(), u64::MAX, 0);
+        assert!(part.parcels.len() == 3 && !part.is_unpacking);
+        // What was gathered counts.
+        for parcel in parcels(Some(0.1)) {
+            sender.send(Ok((parcel, 100))).unwrap();
+        }
+        let mut gathered = Gathered { chunks: 5, bytes: 500, ..Gathered::default() };
+        let part = next_part(&receiver, &mut gathered, 700, 0);
+        assert!(part.parcels.len() == 2 && !part.is_unpacking);
+    }
 
     #[test]
     fn batches_grow_shorter_towards_the_end() {
