@@ -48,7 +48,8 @@ pub const BATCH_OWN_BYTES: usize = 32 << 20;
 
 /// Bytes of such lines that are awaited before they are worked on, where they come from files.
 ///
-/// Reason: waking the workers takes as long as some lines.
+/// Reason: waking the workers takes as long as some lines. With a mebibyte in place of four, runs took as
+/// long (docs/performance.md, packed lists).
 pub const BATCH_OWN_BYTES_MIN: usize = 4 << 20;
 
 /// Least memory of a job in bytes, beside that of its threads.
