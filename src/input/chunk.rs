@@ -31,9 +31,18 @@ pub struct Chunk {
     held: Option<Box<dyn Send + Sync>>,
 }
 
+/// A share of a buffer of decoded bytes.
+pub(super) struct Share {
+    pub(super) buffer: Arc<Vec<u8>>,
+    pub(super) range: Range<usize>,
+    /// Has the thread that cuts chunks decoded it?
+    pub(super) by_caller: bool,
+}
+
 enum Data {
     Owned(Vec<u8>),
-    Shared(Arc<Vec<u8>>, Range<usize>),
+    /// A share of a buffer. Has the thread that cuts chunks filled it?
+    Shared(Arc<Vec<u8>>, Range<usize>, bool),
     Mapped(Arc<Mapped>, Range<usize>),
 }
 
@@ -45,9 +54,11 @@ impl Chunk {
         Chunk { data: Data::Owned(bytes), file, at, overlong, held: None }
     }
 
-    /// The bytes `range` of `buffer`, which are at `at` in the file.
-    pub(super) fn shared(buffer: Arc<Vec<u8>>, range: Range<usize>, file: usize, at: u64) -> Self {
-        Chunk { data: Data::Shared(buffer, range), file, at, overlong: None, held: None }
+    /// What `share` says, which is at `at` in the file.
+    pub(super) fn shared(share: Share, file: usize, at: u64) -> Self {
+        let Share { buffer, range, by_caller } = share;
+        let data = Data::Shared(buffer, range, by_caller);
+        Chunk { data, file, at, overlong: None, held: None }
     }
 
     /// The bytes `range` of `mapped`. Panics later, in [`Chunk::bytes`], if the range is outside.
@@ -79,22 +90,22 @@ impl Chunk {
     pub fn memory_bytes(&self) -> usize {
         match &self.data {
             Data::Owned(bytes) => bytes.capacity(),
-            Data::Shared(_, range) => range.len(),
+            Data::Shared(_, range, _) => range.len(),
             Data::Mapped(..) => 0,
         }
     }
 
-    /// Is it in a buffer of its own, which whoever cut it has filled? Not so what others have decoded
-    /// for it, or what a mapped file holds.
-    pub fn is_owned(&self) -> bool {
-        matches!(self.data, Data::Owned(_))
+    /// Was it read or decoded by the thread that has cut it? Not so what others have decoded for it, or
+    /// what a mapped file holds.
+    pub fn is_by_caller(&self) -> bool {
+        matches!(self.data, Data::Owned(_) | Data::Shared(_, _, true))
     }
 
     /// The lines, or the beginning of one: see [`Chunk::overlong`]. Never empty.
     pub fn bytes(&self) -> &[u8] {
         match &self.data {
             Data::Owned(bytes) => bytes,
-            Data::Shared(buffer, range) => &buffer[range.clone()],
+            Data::Shared(buffer, range, _) => &buffer[range.clone()],
             Data::Mapped(mapped, range) => &mapped.bytes()[range.clone()],
         }
     }

@@ -9,7 +9,7 @@
 //! What is said here is a guess for good frames only: the decoder has the last word on each.
 
 /// Largest content of a block. Source: RFC 8878 3.1.1.2.4.
-const BLOCK_BYTES_MAX: u64 = 128 << 10;
+pub(super) const BLOCK_BYTES_MAX: u64 = 128 << 10;
 
 /// Which frames are taken apart from the others.
 #[derive(Clone, Copy, Debug)]
@@ -54,6 +54,13 @@ struct Header {
     window_bytes: u64,
     content_bytes: Option<u64>,
     has_checksum: bool,
+}
+
+/// The window in bytes of the frame that `packed` begins with. `None` if there is none, or one with a
+/// dictionary, or not all of its header.
+pub(super) fn window_bytes(packed: &[u8]) -> Option<u64> {
+    let is_frame = packed.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]);
+    is_frame.then(|| Header::parse(packed))??.map(|header| header.window_bytes)
 }
 
 impl Walk {

@@ -303,8 +303,7 @@ impl Stream {
             return None;
         }
         let last = memchr::memrchr(sizes.separator, window)?;
-        let (buffer, range) = unpacker.share(last + 1);
-        let chunk = Chunk::shared(buffer, range, file, self.at);
+        let chunk = Chunk::shared(unpacker.share(last + 1), file, self.at);
         self.at += chunk.bytes().len() as u64;
         Some(chunk)
     }

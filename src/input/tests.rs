@@ -151,6 +151,11 @@ fn crew(piece_bytes: u64) -> Unpacking {
     Unpacking { crew: Some(crew), piece_bytes, ..Unpacking::default() }
 }
 
+/// The same, where all frames are too large for that: they are decoded in pieces of `part_bytes`.
+fn alone(part_bytes: usize) -> Unpacking {
+    Unpacking { frame_bytes_max: 1, part_bytes, ..crew(1) }
+}
+
 /// Reads `text` in every way there is and compares the answers.
 fn check_all_ways(text: &[u8], chunk_bytes: usize, line_bytes_max: usize) {
     let dir = Dir::new();
@@ -166,6 +171,8 @@ fn check_all_ways(text: &[u8], chunk_bytes: usize, line_bytes_max: usize) {
         (&plain, false, None),
         (&plain, true, None),
         (&dir.file("one frame", zstd(text)), true, Some(crew(1))),
+        (&dir.file("one frame", zstd(text)), true, Some(alone(1))),
+        (&many, true, Some(alone(8 << 20))),
         (&zstd_two, true, None),
         (&zstd_two, true, Some(crew(1))),
         (&many, false, None),

@@ -5,34 +5,35 @@
 //!                       \---- one piece -------/\---- piece ----/
 //!                        a task for the crew      another task     more has to be read, or
 //!                              |                        |          one block after the other
-//!                              v                        v          is decoded here
-//!                        decoded, whole          decoded, whole
+//!                              v                        v          is decoded here, to a piece
+//!                        decoded, whole          decoded, whole    (blocks.rs) or as a stream
 //! ```
 //!
 //! Pieces are delivered in order. A piece that cannot be decoded goes back to the packed bytes, and
 //! from there on all is decoded here: so what is readable, and the error, are the same either way.
-//! But for one thing: a frame whose header tells of less than it holds gives another block where
-//! the decoder still has the room of a larger frame before it.
+//! But for one thing: a frame whose header tells of less than it holds gives another block, or a part
+//! of one, where the decoder still has the room of a larger frame before it, or takes less at once.
 
 use std::collections::VecDeque;
 use std::io::{self, Read as _};
 use std::mem;
-use std::ops::Range;
 use std::sync::Arc;
 
 use zstd::stream::raw::{Decoder, InBuffer, Operation, OutBuffer};
 use zstd::zstd_safe::DParameter;
 
+use super::chunk::Share;
 use super::compression::{Compression, explain};
-use super::frames::{Found, FrameBounds, Walk};
+use super::frames::{Found, FrameBounds, Walk, window_bytes};
 use super::stream::Disk;
 use crate::crew::{Crew, Promise};
 use crate::error::Error;
+use blocks::Blocks;
 
 /// By whom frames are decoded, and how much is done at once.
 #[derive(Clone, Debug)]
 pub(super) struct Unpacking {
-    /// Who decodes whole frames. Without a crew, nothing is read ahead.
+    /// Who decodes whole frames. Without a crew, nothing is read ahead, and all is decoded as a stream.
     pub(super) crew: Option<Crew>,
     /// Bytes read from a file at once.
     pub(super) read_bytes: usize,
@@ -42,6 +43,8 @@ pub(super) struct Unpacking {
     pub(super) frame_bytes_max: u64,
     /// Decoded bytes under way per thread, about.
     pub(super) hand_bytes: u64,
+    /// Decoded bytes that make a piece of a larger frame, at least.
+    pub(super) part_bytes: usize,
     /// What frames may refer to. With it, all frames are decoded here, one after the other.
     pub(super) dictionary: Option<Vec<u8>>,
 }
@@ -56,6 +59,8 @@ impl Default for Unpacking {
             // pzstd's own frames have 8 MiB at level 3 and 32 MiB at level 19.
             frame_bytes_max: 32 << 20,
             hand_bytes: 16 << 20,
+            // Some chunks: where two pieces meet, one is copied.
+            part_bytes: 8 << 20,
             dictionary: None,
         }
     }
@@ -73,6 +78,9 @@ const BLOCK_HEADER_BYTES: usize = 3;
 /// Most bytes given to the decoder at once. Reason: a block and its header; of a skippable frame it
 /// would ask for the whole.
 const WANTED_BYTES_MAX: usize = 256 << 10;
+
+/// Largest window of a frame that is decoded to pieces, two of which are needed.
+const WINDOW_BYTES_MAX: u64 = 16 << 20;
 
 /// Pieces under way beyond one for each thread: one that is waited for, one that waits.
 const SPARE_PIECES: usize = 2;
@@ -95,6 +103,10 @@ pub(super) struct Unpacker {
     wanted: usize,
     /// Has the decoder something left to give?
     is_full: bool,
+    /// For a frame that is decoded here, piece by piece, as long as it goes on.
+    blocks: Option<Blocks>,
+    /// Why that does not go on, to be told behind the last piece.
+    blocks_error: Option<io::Error>,
     bounds: FrameBounds,
     how: Unpacking,
     /// Pieces under way, in order.
@@ -102,6 +114,8 @@ pub(super) struct Unpacker {
     /// The piece that is being delivered, and how much of it was.
     piece: Arc<Vec<u8>>,
     delivered: usize,
+    /// Was it decoded here?
+    piece_is_ours: bool,
 }
 
 /// Some whole frames.
@@ -142,11 +156,14 @@ impl Unpacker {
             in_frame: false,
             wanted: FRAME_START_BYTES,
             is_full: false,
+            blocks: None,
+            blocks_error: None,
             bounds,
             how,
             ahead: VecDeque::new(),
             piece: Arc::default(),
             delivered: 0,
+            piece_is_ours: false,
         })
     }
 
@@ -161,7 +178,7 @@ impl Unpacker {
                 let taken = rest.len().min(goal - buffer.len());
                 buffer.extend_from_slice(&rest[..taken]);
                 self.delivered += taken;
-            } else if !self.next_piece() && !self.decode_here(buffer)? {
+            } else if !self.next_piece()? && !self.decode_here(buffer)? {
                 break;
             }
         }
@@ -175,10 +192,10 @@ impl Unpacker {
     }
 
     /// Takes the first `bytes` bytes of those at hand, as a share of a larger buffer.
-    pub(super) fn share(&mut self, bytes: usize) -> (Arc<Vec<u8>>, Range<usize>) {
+    pub(super) fn share(&mut self, bytes: usize) -> Share {
         let range = self.delivered..self.delivered + bytes;
         self.delivered = range.end;
-        (Arc::clone(&self.piece), range)
+        Share { buffer: Arc::clone(&self.piece), range, by_caller: self.piece_is_ours }
     }
 
     /// Takes back the last `bytes` bytes that [`Unpacker::fill`] gave: they are at hand again.
@@ -204,23 +221,35 @@ impl Unpacker {
     }
 
     /// Makes the next piece the one that is delivered. `false` if there is none: then the frame
-    /// that comes next is to be decoded here.
+    /// that comes next is to be decoded as a stream.
     ///
     /// The last piece was delivered by now.
-    fn next_piece(&mut self) -> bool {
+    fn next_piece(&mut self) -> io::Result<bool> {
+        if let Some(error) = self.blocks_error.take() {
+            return Err(error);
+        }
+        if let Some(blocks) = self.blocks.take() {
+            self.decode_piece(blocks);
+            return Ok(true);
+        }
         if self.in_frame || self.how.crew.is_none() {
-            return false;
+            return Ok(false);
         }
         self.drop_used();
         self.plan_ahead(true);
-        let Some(Piece { packed, decoded, .. }) = self.ahead.pop_front() else { return false };
+        let Some(Piece { packed, decoded, .. }) = self.ahead.pop_front() else {
+            let window_bytes_max = WINDOW_BYTES_MAX.min(self.bounds.window_bytes_max);
+            let window = window_bytes(&self.packed).filter(|window| *window <= window_bytes_max);
+            let Some(window) = window else { return Ok(false) };
+            self.decode_piece(Blocks::begin(window as usize, self.how.part_bytes)?);
+            return Ok(true);
+        };
         // While this one is waited for.
         self.plan_ahead(false);
         match decoded.wait() {
             Some(Ok(decoded)) => {
-                self.piece = Arc::new(decoded);
-                self.delivered = 0;
-                true
+                self.deliver(Arc::new(decoded), false);
+                Ok(true)
             }
             // Once more, here, to see how far it goes. No thread and no memory are errors, too.
             Some(Err(_)) | None => {
@@ -231,9 +260,42 @@ impl Unpacker {
                 again.append(&mut self.packed);
                 self.packed = again;
                 self.how.crew = None;
-                false
+                Ok(false)
             }
         }
+    }
+
+    /// Decodes as many blocks as make a piece, or are left of the frame, and makes it the one that is
+    /// delivered: so what comes before an error is, too.
+    fn decode_piece(&mut self, mut blocks: Blocks) {
+        let mut goes_on = true;
+        while goes_on && blocks.has_room() {
+            let wanted = blocks.wanted();
+            while self.packed.len() - self.used < wanted && self.read_more() {}
+            let rest = &self.packed[self.used..];
+            let decoded = match rest.get(..wanted) {
+                Some(packed) => blocks.decode(packed),
+                None => {
+                    // Of a block that is stored as it is the beginning is good; others refuse it.
+                    let _ = blocks.decode(rest);
+                    Err(self.disk_error.take().unwrap_or(io::ErrorKind::UnexpectedEof.into()))
+                }
+            };
+            match decoded {
+                Ok(()) => self.used += wanted,
+                Err(error) => self.blocks_error = Some(error),
+            }
+            goes_on = self.blocks_error.is_none() && blocks.wanted() > 0;
+        }
+        self.deliver(blocks.take(), true);
+        self.blocks = goes_on.then_some(blocks);
+    }
+
+    /// Makes `piece` the one that is delivered.
+    fn deliver(&mut self, piece: Arc<Vec<u8>>, is_ours: bool) {
+        self.piece = piece;
+        self.delivered = 0;
+        self.piece_is_ours = is_ours;
     }
 
     /// Gives the crew as much to do as it may have under way. Cuts `packed` where it begins: at a
@@ -293,8 +355,7 @@ impl Unpacker {
     ///
     /// Room must be left. Frame by frame, so that there may be a piece next.
     fn decode_here(&mut self, buffer: &mut Vec<u8>) -> io::Result<bool> {
-        self.piece = Arc::default();
-        self.delivered = 0;
+        self.deliver(Arc::default(), true);
         if !self.is_full {
             // Of a stream, one byte is enough: more may come late. A file gives what is asked for,
             // so that the outcome does not depend on how it is read.
@@ -373,5 +434,7 @@ fn decode_frames(packed: &[u8], content_bytes_max: u64) -> io::Result<Vec<u8>> {
     Ok(decoded)
 }
 
+#[allow(unsafe_code)]
+mod blocks;
 #[cfg(test)]
 mod tests;

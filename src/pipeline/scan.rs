@@ -241,7 +241,7 @@ fn next_part(
             Ok(Ok(chunk)) => chunk,
             Ok(Err(error)) => return Part { reading: Err(error), ..part },
             Err(why) => {
-                let is_file = |chunk: &Parcel| chunk.is_owned() && chunk.share_read.is_some();
+                let is_file = |chunk: &Parcel| chunk.is_by_caller() && chunk.share_read.is_some();
                 part.is_unpacking =
                     why == RecvTimeoutError::Timeout && part.parcels.last().is_some_and(is_file);
                 part.is_over = why == RecvTimeoutError::Disconnected;

@@ -77,9 +77,13 @@ fn decode_all_ways(packed: &[u8]) -> Vec<(String, Told)> {
         let how = Unpacking { read_bytes, ..Unpacking::default() };
         all.push((format!("{read_bytes} at once"), told(decode(packed, 31, how))));
     }
-    for (piece_bytes, frame_bytes_max, hand_bytes) in
-        [(1, 40, 1), (1, 1 << 20, 9), (30, 1 << 20, 1 << 20), (4 << 20, 32 << 20, 16 << 20)]
-    {
+    for (piece_bytes, frame_bytes_max, hand_bytes) in [
+        (1, 10, 1),
+        (1, 40, 1),
+        (1, 1 << 20, 9),
+        (30, 1 << 20, 1 << 20),
+        (4 << 20, 32 << 20, 16 << 20),
+    ] {
         let crew = Some(threads());
         let how = Unpacking {
             crew,
@@ -87,6 +91,7 @@ fn decode_all_ways(packed: &[u8]) -> Vec<(String, Told)> {
             piece_bytes,
             frame_bytes_max,
             hand_bytes,
+            part_bytes: 1,
             dictionary: None,
         };
         all.push((format!("pieces of {piece_bytes}"), told(decode(packed, 31, how))));
@@ -153,8 +158,10 @@ fn damage() {
         let mut wrong = one.clone();
         wrong[5] = size;
         let packed = [&two[..], &wrong, &two].concat();
-        let (bytes, error) = check(&packed, "a wrong content size");
-        assert!(bytes.starts_with(b"two\n") && error.is_some(), "{size}: {}", show(&bytes));
+        for (way, (bytes, error)) in decode_all_ways(&packed) {
+            let is_start = bytes.starts_with(b"two\n") && bytes.len() < 8;
+            assert!(is_start && error.is_some(), "{size}, {way}: {}", show(&bytes));
+        }
     }
 }
 
@@ -191,10 +198,53 @@ fn whole_blocks_before_the_damage_are_kept() {
     // The tenth block becomes one of a kind that there is not.
     let mut damaged = packed.clone();
     damaged[blocks[10]] |= 6;
-    let (bytes, error) = decode(&damaged, 31, Unpacking::default());
-    assert!(error.is_some() && text.starts_with(&bytes));
-    let (cut, _) = decode(&packed[..blocks[10]], 31, Unpacking::default());
-    assert!(bytes.len() > 500_000 && bytes == cut, "{} and {} bytes", bytes.len(), cut.len());
+    for how in [Unpacking::default(), in_parts(1), in_parts(8 << 20)] {
+        let (bytes, error) = decode(&damaged, 31, how.clone());
+        assert!(error.is_some() && text.starts_with(&bytes));
+        let (cut, _) = decode(&packed[..blocks[10]], 31, how);
+        assert!(bytes.len() > 500_000 && bytes == cut, "{} and {} bytes", bytes.len(), cut.len());
+    }
+}
+
+/// Frames of more than some bytes in pieces of so many.
+fn in_parts(part_bytes: usize) -> Unpacking {
+    Unpacking { crew: Some(threads()), frame_bytes_max: 40, part_bytes, ..Unpacking::default() }
+}
+
+#[test]
+fn a_frame_in_pieces() {
+    // Lines like others that were long before, as far back as the window lets them be.
+    let text: Vec<u8> = (0..200_000u32)
+        .flat_map(|i| format!("{}\n", (i % 20_011).wrapping_mul(0x9e37_79b9)).into_bytes())
+        .collect();
+    for (window_log, checksum) in [(10, false), (17, true), (18, false), (21, true)] {
+        let mut encoder = zstd::stream::write::Encoder::new(Vec::new(), 3).unwrap();
+        encoder.window_log(window_log).unwrap();
+        encoder.include_checksum(checksum).unwrap();
+        encoder.write_all(&text).unwrap();
+        let packed = encoder.finish().unwrap();
+        let (disk, head) = disk(&packed);
+        let mut unpacker = Unpacker::new(head, disk, 31, in_parts(1)).unwrap();
+        let (mut bytes, mut pieces) = (Vec::new(), 0);
+        loop {
+            unpacker.fill(&mut bytes, 1).unwrap();
+            let rest = unpacker.at_hand().len();
+            if rest == 0 {
+                break;
+            }
+            assert!(rest < (1 << window_log) + (128 << 10) && unpacker.piece_is_ours);
+            bytes.extend_from_slice(&unpacker.share(rest).buffer[1..]);
+            pieces += 1;
+        }
+        assert!(bytes == text, "a window of {} bytes", 1 << window_log);
+        let blocks = text.len() / ((1 << window_log) + (128 << 10));
+        assert!(pieces > blocks, "{pieces} pieces of {} bytes", text.len());
+        // The checksum is looked at.
+        let mut wrong = packed.clone();
+        *wrong.last_mut().unwrap() ^= 1;
+        let (bytes, error) = decode(&wrong, 31, in_parts(1));
+        assert!(error.is_some() && (bytes == text || !checksum));
+    }
 }
 
 #[test]

@@ -1,0 +1,132 @@
+//! HOT: once per block. A frame decoded block by block, straight to where its bytes stay.
+//!
+//! ```text
+//! pieces   [ block | block | block | - ] [ block | block | - - -
+//!            full: shared by chunks        being filled; its blocks refer to the window, all of
+//!                                          which is in this piece and the one before
+//! ```
+//!
+//! The streaming decoder keeps a window of its own, and copies all that comes out of it: a tenth of
+//! its time, and of the memory's.
+//!
+//! Unsafe: calls of zstd, by its functions without buffers of their own. It reads the piece before
+//! behind our back, so that is kept; and this one is never moved. They are there for whoever links
+//! zstd statically, and its authors want to take them away some day (2026-11-25, zstd 1.5.7): then
+//! this file goes, and all frames are decoded by the streaming decoder. Twin: that one, in
+//! `tests.rs`.
+
+use std::io;
+use std::mem;
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+use zstd::zstd_safe::{get_error_name, zstd_sys as sys};
+
+use crate::input::frames::BLOCK_BYTES_MAX;
+
+/// A decoder of one frame after the other.
+pub(super) struct Blocks {
+    context: NonNull<sys::ZSTD_DCtx>,
+    /// Is being filled. It never grows, so its bytes stay where they are, also when it is shared.
+    piece: Vec<u8>,
+    /// All pieces before that were not used again. Blocks refer to the last of them.
+    before: Vec<Arc<Vec<u8>>>,
+}
+
+// SAFETY: a context is not bound to a thread; it is used through `&mut` only.
+unsafe impl Send for Blocks {}
+
+impl Drop for Blocks {
+    fn drop(&mut self) {
+        // SAFETY: it was created in `begin`, and nobody else has it.
+        unsafe { sys::ZSTD_freeDCtx(self.context.as_ptr()) };
+    }
+}
+
+impl Blocks {
+    /// Begins with a frame that refers back by at most `window_bytes`. Pieces have room for
+    /// `piece_bytes`, or more.
+    pub(super) fn begin(window_bytes: usize, piece_bytes: usize) -> io::Result<Blocks> {
+        // SAFETY: it takes nothing.
+        let context =
+            NonNull::new(unsafe { sys::ZSTD_createDCtx() }).ok_or(io::ErrorKind::OutOfMemory)?;
+        // A piece that has no room for another block holds a window. One byte more: no piece ends where
+        // another may start, so zstd always sees that a new one has begun.
+        let room = piece_bytes.max(window_bytes + BLOCK_BYTES_MAX as usize);
+        let piece = Vec::with_capacity(room + 1);
+        let blocks = Blocks { context, piece, before: Vec::new() };
+        // SAFETY: the context is a whole one.
+        checked(unsafe { sys::ZSTD_decompressBegin(blocks.context.as_ptr()) })?;
+        Ok(blocks)
+    }
+
+    /// How many packed bytes are to come next: a header, a block, or a checksum. Zero: the frame has
+    /// ended.
+    pub(super) fn wanted(&self) -> usize {
+        // SAFETY: the context is a whole one; it is not changed.
+        unsafe { sys::ZSTD_nextSrcSizeToDecompress(self.context.as_ptr()) }
+    }
+
+    /// Has the piece room for another block?
+    pub(super) fn has_room(&self) -> bool {
+        self.room() >= BLOCK_BYTES_MAX as usize
+    }
+
+    fn room(&self) -> usize {
+        self.piece.capacity() - self.piece.len() - 1
+    }
+
+    /// Decodes `packed`, all that is [wanted](Self::wanted), or the beginning of a block that is stored as
+    /// it is. Of what fails, nothing is kept.
+    pub(super) fn decode(&mut self, packed: &[u8]) -> io::Result<()> {
+        let length = self.piece.len();
+        let room = self.room();
+        // Not by a slice of the room: zstd reads what is before it by this pointer, too.
+        let start = self.piece.as_mut_ptr();
+        // SAFETY: zstd writes at most `room` bytes behind the `length` that the piece has, which are
+        // its own, and reads `packed`. Beyond that it reads what it has written since `begin`, so far as
+        // that is in this piece, or in the one before if it is another one: it knows where they start
+        // and end, and refuses what refers to more. Both are where they were: this one has not grown,
+        // that one is the last in `before`, and whoever shares it only reads.
+        let written = checked(unsafe {
+            sys::ZSTD_decompressContinue(
+                self.context.as_ptr(),
+                start.add(length).cast(),
+                room,
+                packed.as_ptr().cast(),
+                packed.len(),
+            )
+        })?;
+        assert!(written <= room, "zstd was told how much room there is");
+        // SAFETY: there is room, and so many bytes were written.
+        unsafe { self.piece.set_len(length + written) };
+        Ok(())
+    }
+
+    /// The piece, to be shared; the next one begins.
+    pub(super) fn take(&mut self) -> Arc<Vec<u8>> {
+        let piece = Arc::new(mem::take(&mut self.piece));
+        // Memory that nobody shares any more: new one would have to be cleared by the system.
+        let is_free = |piece: &Arc<Vec<u8>>| Arc::strong_count(piece) == 1;
+        let free = self.before.iter().position(is_free).map(|at| self.before.remove(at));
+        self.piece = match free.and_then(Arc::into_inner) {
+            Some(mut next) => {
+                next.clear();
+                next
+            }
+            None => Vec::with_capacity(piece.capacity()),
+        };
+        // Last, since blocks to come refer to it.
+        self.before.push(Arc::clone(&piece));
+        piece
+    }
+}
+
+/// What a function of zstd has returned, if that is no error.
+fn checked(code: usize) -> io::Result<usize> {
+    // SAFETY: it takes a number.
+    match unsafe { sys::ZSTD_isError(code) } {
+        0 => Ok(code),
+        _ => Err(io::Error::other(get_error_name(code))),
+    }
+}
