@@ -82,7 +82,7 @@ impl Blocks {
         let length = self.piece.len();
         let room = self.room();
         // Not by a slice of the room: zstd reads what is before it by this pointer, too.
-        let start = self.piece.as_mut_ptr();
+        let end = self.piece.as_mut_ptr().wrapping_add(length);
         // SAFETY: zstd writes at most `room` bytes behind the `length` that the piece has, which are
         // its own, and reads `packed`. Beyond that it reads what it has written since `begin`, so far as
         // that is in this piece, or in the one before if it is another one: it knows where they start
@@ -91,7 +91,7 @@ impl Blocks {
         let written = checked(unsafe {
             sys::ZSTD_decompressContinue(
                 self.context.as_ptr(),
-                start.add(length).cast(),
+                end.cast(),
                 room,
                 packed.as_ptr().cast(),
                 packed.len(),

@@ -248,6 +248,29 @@ fn a_frame_in_pieces() {
 }
 
 #[test]
+fn damage_in_a_frame_in_pieces() {
+    let text: Vec<u8> = (0..60_000u32)
+        .flat_map(|i| {
+            format!("http://{}.test/\n", (i % 7001).wrapping_mul(0x9e37_79b9)).into_bytes()
+        })
+        .collect();
+    let mut encoder = zstd::stream::write::Encoder::new(Vec::new(), 1).unwrap();
+    encoder.window_log(16).unwrap();
+    encoder.write_all(&text).unwrap();
+    let packed = encoder.finish().unwrap();
+    // Behind the header, where blocks refer to bytes that are not there.
+    for number in 0..150 {
+        let mut damaged = packed.clone();
+        let at = 20 + number * 0x9e37_79b9_7f4a % (packed.len() - 20);
+        damaged[at] ^= 1 << (number % 8);
+        let (expected, error) = decode(&damaged, 31, Unpacking::default());
+        let (bytes, error_in_pieces) = decode(&damaged, 31, in_parts(1));
+        assert!(bytes == expected, "byte {at}: {} and {} bytes", bytes.len(), expected.len());
+        assert_eq!(error_in_pieces.is_some(), error.is_some(), "byte {at}");
+    }
+}
+
+#[test]
 fn windows_are_bounded() {
     // Not a single segment and no content size, so that the window is in the header.
     let mut encoder = zstd::stream::write::Encoder::new(Vec::new(), 1).unwrap();
