@@ -48,19 +48,13 @@ pub(super) struct Walk {
     ended: bool,
 }
 
+/// What stands before the blocks of a frame.
 #[derive(Debug)]
-struct Header {
+pub(super) struct Header {
     bytes: usize,
-    window_bytes: u64,
-    content_bytes: Option<u64>,
+    pub(super) window_bytes: u64,
+    pub(super) content_bytes: Option<u64>,
     has_checksum: bool,
-}
-
-/// The window in bytes of the frame that `packed` begins with. `None` if there is none, or one with a
-/// dictionary, or not all of its header.
-pub(super) fn window_bytes(packed: &[u8]) -> Option<u64> {
-    let is_frame = packed.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]);
-    is_frame.then(|| Header::parse(packed))??.map(|header| header.window_bytes)
 }
 
 impl Walk {
@@ -132,6 +126,13 @@ impl Walk {
 }
 
 impl Header {
+    /// That of the frame that `packed` begins with. `None` if there is none, or not all of it, or a
+    /// dictionary is asked for.
+    pub(super) fn of(packed: &[u8]) -> Option<Header> {
+        let is_frame = packed.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]);
+        is_frame.then(|| Header::parse(packed))??
+    }
+
     /// `None` if more has to be seen; `Some(None)` if such a frame is not for us.
     fn parse(packed: &[u8]) -> Option<Option<Header>> {
         let (descriptor, mut rest) = packed.get(4..)?.split_first()?;

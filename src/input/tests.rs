@@ -377,6 +377,28 @@ fn damaged_files_give_what_they_can() {
 }
 
 #[test]
+fn lines_behind_a_long_one_come_before_the_damage() {
+    let dir = Dir::new();
+    let mut encoder = zstd::stream::write::Encoder::new(Vec::new(), 1).unwrap();
+    for piece in [&b"a line of some length, beyond that of chunks\n"[..], b"b\nc\n", b"d\n"] {
+        encoder.write_all(piece).unwrap();
+        encoder.flush().unwrap();
+    }
+    let packed = encoder.finish().unwrap();
+    for cut in 1..12 {
+        let path = dir.file("cut", &packed[..packed.len() - cut]);
+        for chunk_bytes in [1, 4, 60] {
+            let plan = InputPlan { chunk_bytes, line_bytes_max: 100, ..plan(&[&path]) };
+            let (expected, expected_error, _) = read(&plan);
+            let (chunks, error, _) = read_with(&plan, alone(1));
+            assert_eq!(chunks, expected, "{cut} bytes cut, chunks of {chunk_bytes}");
+            let words = |error: Option<Error>| error.map(|error| error.to_string());
+            assert_eq!(words(error), words(expected_error), "{cut} bytes cut");
+        }
+    }
+}
+
+#[test]
 fn archives_and_what_is_packed_twice_are_refused() {
     let dir = Dir::new();
     let mut tar = vec![0; 1024];

@@ -11,8 +11,9 @@
 //!
 //! Pieces are delivered in order. A piece that cannot be decoded goes back to the packed bytes, and
 //! from there on all is decoded here: so what is readable, and the error, are the same either way.
-//! But for one thing: a frame whose header tells of less than it holds gives another block, or a part
-//! of one, where the decoder still has the room of a larger frame before it, or takes less at once.
+//! But for two things: a frame whose header tells of less than it holds gives another block, or a part
+//! of one, where the decoder still has the room of a larger frame before it, or takes less at once. And
+//! blocks that refer to more than the window are found out as a stream alone.
 
 use std::collections::VecDeque;
 use std::io::{self, Read as _};
@@ -24,7 +25,7 @@ use zstd::zstd_safe::DParameter;
 
 use super::chunk::Share;
 use super::compression::{Compression, explain};
-use super::frames::{Found, FrameBounds, Walk, window_bytes};
+use super::frames::{Found, FrameBounds, Header, Walk};
 use super::stream::Disk;
 use crate::crew::{Crew, Promise};
 use crate::error::Error;
@@ -79,7 +80,7 @@ const BLOCK_HEADER_BYTES: usize = 3;
 /// would ask for the whole.
 const WANTED_BYTES_MAX: usize = 256 << 10;
 
-/// Largest window of a frame that is decoded to pieces, two of which are needed.
+/// Largest window of a frame that is decoded to pieces, which are larger.
 const WINDOW_BYTES_MAX: u64 = 16 << 20;
 
 /// Pieces under way beyond one for each thread: one that is waited for, one that waits.
@@ -111,6 +112,8 @@ pub(super) struct Unpacker {
     how: Unpacking,
     /// Pieces under way, in order.
     ahead: VecDeque<Piece>,
+    /// Up to here, frames are not for the crew.
+    here_until: usize,
     /// The piece that is being delivered, and how much of it was.
     piece: Arc<Vec<u8>>,
     delivered: usize,
@@ -161,6 +164,7 @@ impl Unpacker {
             bounds,
             how,
             ahead: VecDeque::new(),
+            here_until: 0,
             piece: Arc::default(),
             delivered: 0,
             piece_is_ours: false,
@@ -225,23 +229,33 @@ impl Unpacker {
     ///
     /// The last piece was delivered by now.
     fn next_piece(&mut self) -> io::Result<bool> {
+        self.deliver(Arc::default(), true);
         if let Some(error) = self.blocks_error.take() {
+            // Nothing comes behind it.
+            self.packed.clear();
+            (self.used, self.disk_ended, self.in_frame) = (0, true, true);
             return Err(error);
         }
         if let Some(blocks) = self.blocks.take() {
             self.decode_piece(blocks);
             return Ok(true);
         }
-        if self.in_frame || self.how.crew.is_none() {
+        if self.in_frame || self.how.crew.is_none() || self.used < self.here_until {
             return Ok(false);
         }
         self.drop_used();
         self.plan_ahead(true);
         let Some(Piece { packed, decoded, .. }) = self.ahead.pop_front() else {
+            if self.here_until > 0 {
+                return Ok(false);
+            }
             let window_bytes_max = WINDOW_BYTES_MAX.min(self.bounds.window_bytes_max);
-            let window = window_bytes(&self.packed).filter(|window| *window <= window_bytes_max);
-            let Some(window) = window else { return Ok(false) };
-            self.decode_piece(Blocks::begin(window as usize, self.how.part_bytes)?);
+            let header = Header::of(&self.packed);
+            let Some(header) = header.filter(|header| header.window_bytes <= window_bytes_max)
+            else {
+                return Ok(false);
+            };
+            self.decode_piece(Blocks::begin(&header, self.how.part_bytes)?);
             return Ok(true);
         };
         // While this one is waited for.
@@ -268,6 +282,7 @@ impl Unpacker {
     /// Decodes as many blocks as make a piece, or are left of the frame, and makes it the one that is
     /// delivered: so what comes before an error is, too.
     fn decode_piece(&mut self, mut blocks: Blocks) {
+        blocks.begin_piece();
         let mut goes_on = true;
         while goes_on && blocks.has_room() {
             let wanted = blocks.wanted();
@@ -308,8 +323,12 @@ impl Unpacker {
         while self.ahead.len() < pieces_max && bytes < bytes_max {
             let (end, content_bytes_max) = self.find_piece();
             let is_last = self.disk_ended && end == self.packed.len();
+            if end == 0 {
+                break;
+            }
             // Handing over the only piece there is would help nobody.
-            if end == 0 || is_idle && is_last && self.ahead.is_empty() {
+            if is_idle && is_last && self.ahead.is_empty() {
+                self.here_until = end;
                 break;
             }
             let rest = self.packed.split_off(end);
@@ -355,7 +374,6 @@ impl Unpacker {
     ///
     /// Room must be left. Frame by frame, so that there may be a piece next.
     fn decode_here(&mut self, buffer: &mut Vec<u8>) -> io::Result<bool> {
-        self.deliver(Arc::default(), true);
         if !self.is_full {
             // Of a stream, one byte is enough: more may come late. A file gives what is asked for,
             // so that the outcome does not depend on how it is read.
@@ -419,6 +437,7 @@ impl Unpacker {
 
     fn drop_used(&mut self) {
         self.packed.drain(..self.used);
+        self.here_until = self.here_until.saturating_sub(self.used);
         self.used = 0;
     }
 }

@@ -22,13 +22,17 @@ use std::sync::Arc;
 
 use zstd::zstd_safe::{get_error_name, zstd_sys as sys};
 
-use crate::input::frames::BLOCK_BYTES_MAX;
+use crate::input::frames::{BLOCK_BYTES_MAX, Header};
 
-/// A decoder of one frame after the other.
+/// A decoder of one frame.
 pub(super) struct Blocks {
     context: NonNull<sys::ZSTD_DCtx>,
     /// Is being filled. It never grows, so its bytes stay where they are, also when it is shared.
     piece: Vec<u8>,
+    /// What each piece has room for.
+    piece_bytes: usize,
+    /// How much of the content is missing, if the header tells how long it is.
+    missing: Option<u64>,
     /// All pieces before that were not used again. Blocks refer to the last of them.
     before: Vec<Arc<Vec<u8>>>,
 }
@@ -44,17 +48,16 @@ impl Drop for Blocks {
 }
 
 impl Blocks {
-    /// Begins with a frame that refers back by at most `window_bytes`. Pieces have room for
-    /// `piece_bytes`, or more.
-    pub(super) fn begin(window_bytes: usize, piece_bytes: usize) -> io::Result<Blocks> {
+    /// Begins with the frame that has this `header`. Pieces have room for `piece_bytes`, or more.
+    pub(super) fn begin(header: &Header, piece_bytes: usize) -> io::Result<Blocks> {
         // SAFETY: it takes nothing.
         let context =
             NonNull::new(unsafe { sys::ZSTD_createDCtx() }).ok_or(io::ErrorKind::OutOfMemory)?;
-        // A piece that has no room for another block holds a window. One byte more: no piece ends where
-        // another may start, so zstd always sees that a new one has begun.
-        let room = piece_bytes.max(window_bytes + BLOCK_BYTES_MAX as usize);
-        let piece = Vec::with_capacity(room + 1);
-        let blocks = Blocks { context, piece, before: Vec::new() };
+        // A piece that has no room for another block holds a window.
+        let least = header.window_bytes.saturating_add(BLOCK_BYTES_MAX);
+        let piece_bytes = piece_bytes.max(usize::try_from(least).unwrap_or(usize::MAX));
+        let (piece, missing, before) = (Vec::new(), header.content_bytes, Vec::new());
+        let blocks = Blocks { context, piece, piece_bytes, missing, before };
         // SAFETY: the context is a whole one.
         checked(unsafe { sys::ZSTD_decompressBegin(blocks.context.as_ptr()) })?;
         Ok(blocks)
@@ -67,13 +70,27 @@ impl Blocks {
         unsafe { sys::ZSTD_nextSrcSizeToDecompress(self.context.as_ptr()) }
     }
 
+    /// Begins a piece, the one before having been taken.
+    pub(super) fn begin_piece(&mut self) {
+        // Memory that nobody shares any more: new one would have to be cleared by the system. Not the
+        // last piece, to which blocks refer.
+        let others = self.before.len().saturating_sub(1);
+        let is_free = |piece: &Arc<Vec<u8>>| Arc::strong_count(piece) == 1;
+        let free = self.before[..others].iter().position(is_free);
+        let free = free.and_then(|at| Arc::into_inner(self.before.remove(at)));
+        // One byte more: no piece ends where another may start, so zstd always sees that a new one has
+        // begun.
+        self.piece = free.unwrap_or_else(|| Vec::with_capacity(self.piece_bytes + 1));
+        self.piece.clear();
+    }
+
     /// Has the piece room for another block?
     pub(super) fn has_room(&self) -> bool {
         self.room() >= BLOCK_BYTES_MAX as usize
     }
 
     fn room(&self) -> usize {
-        self.piece.capacity() - self.piece.len() - 1
+        (self.piece.capacity() - self.piece.len()).saturating_sub(1)
     }
 
     /// Decodes `packed`, all that is [wanted](Self::wanted), or the beginning of a block that is stored as
@@ -84,10 +101,10 @@ impl Blocks {
         // Not by a slice of the room: zstd reads what is before it by this pointer, too.
         let end = self.piece.as_mut_ptr().wrapping_add(length);
         // SAFETY: zstd writes at most `room` bytes behind the `length` that the piece has, which are
-        // its own, and reads `packed`. Beyond that it reads what it has written since `begin`, so far as
-        // that is in this piece, or in the one before if it is another one: it knows where they start
-        // and end, and refuses what refers to more. Both are where they were: this one has not grown,
-        // that one is the last in `before`, and whoever shares it only reads.
+        // its own, and reads those and `packed`. Beyond that it reads what it has written since `begin`,
+        // so far as that is in this piece, or in the one before if it is another one: it knows where
+        // they start and end, and refuses what refers to more. Both are where they were: this one has
+        // not grown, that one is the last in `before`, and whoever shares it only reads.
         let written = checked(unsafe {
             sys::ZSTD_decompressContinue(
                 self.context.as_ptr(),
@@ -98,24 +115,18 @@ impl Blocks {
             )
         })?;
         assert!(written <= room, "zstd was told how much room there is");
+        if let Some(missing) = &mut self.missing {
+            let too_much = || io::Error::other("More content than the header tells of");
+            *missing = missing.checked_sub(written as u64).ok_or_else(too_much)?;
+        }
         // SAFETY: there is room, and so many bytes were written.
         unsafe { self.piece.set_len(length + written) };
         Ok(())
     }
 
-    /// The piece, to be shared; the next one begins.
+    /// The piece, to be shared.
     pub(super) fn take(&mut self) -> Arc<Vec<u8>> {
         let piece = Arc::new(mem::take(&mut self.piece));
-        // Memory that nobody shares any more: new one would have to be cleared by the system.
-        let is_free = |piece: &Arc<Vec<u8>>| Arc::strong_count(piece) == 1;
-        let free = self.before.iter().position(is_free).map(|at| self.before.remove(at));
-        self.piece = match free.and_then(Arc::into_inner) {
-            Some(mut next) => {
-                next.clear();
-                next
-            }
-            None => Vec::with_capacity(piece.capacity()),
-        };
         // Last, since blocks to come refer to it.
         self.before.push(Arc::clone(&piece));
         piece
