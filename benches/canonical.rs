@@ -106,7 +106,10 @@ fn rules(sites: impl Iterator<Item = String>) -> DustRules {
         .map(|kind| DustRule::new(&site, kind))
     });
     let file = RuleFile { rules: rules.collect(), ..RuleFile::default() };
-    DustRules::compile(&file).strict().expect("the rules hold together")
+    // Hosts of a list of one's own that are no names have no rules.
+    let compilation = DustRules::compile(&file);
+    assert!(2 * compilation.refused.len() <= file.rules.len(), "most rules hold together");
+    compilation.rules
 }
 
 fn rules_of_sites(c: &mut Criterion) {
