@@ -41,8 +41,7 @@ pub(super) struct Share {
 
 enum Data {
     Owned(Vec<u8>),
-    /// A share of a buffer. Has the thread that cuts chunks filled it?
-    Shared(Arc<Vec<u8>>, Range<usize>, bool),
+    Shared(Share),
     Mapped(Arc<Mapped>, Range<usize>),
 }
 
@@ -56,9 +55,7 @@ impl Chunk {
 
     /// What `share` says, which is at `at` in the file.
     pub(super) fn shared(share: Share, file: usize, at: u64) -> Self {
-        let Share { buffer, range, by_caller } = share;
-        let data = Data::Shared(buffer, range, by_caller);
-        Chunk { data, file, at, overlong: None, held: None }
+        Chunk { data: Data::Shared(share), file, at, overlong: None, held: None }
     }
 
     /// The bytes `range` of `mapped`. Panics later, in [`Chunk::bytes`], if the range is outside.
@@ -90,7 +87,7 @@ impl Chunk {
     pub fn memory_bytes(&self) -> usize {
         match &self.data {
             Data::Owned(bytes) => bytes.capacity(),
-            Data::Shared(_, range, _) => range.len(),
+            Data::Shared(share) => share.range.len(),
             Data::Mapped(..) => 0,
         }
     }
@@ -98,14 +95,14 @@ impl Chunk {
     /// Was it read or decoded by the thread that has cut it? Not so what others have decoded for it, or
     /// what a mapped file holds.
     pub fn is_by_caller(&self) -> bool {
-        matches!(self.data, Data::Owned(_) | Data::Shared(_, _, true))
+        matches!(self.data, Data::Owned(_) | Data::Shared(Share { by_caller: true, .. }))
     }
 
     /// The lines, or the beginning of one: see [`Chunk::overlong`]. Never empty.
     pub fn bytes(&self) -> &[u8] {
         match &self.data {
             Data::Owned(bytes) => bytes,
-            Data::Shared(buffer, range, _) => &buffer[range.clone()],
+            Data::Shared(share) => &share.buffer[share.range.clone()],
             Data::Mapped(mapped, range) => &mapped.bytes()[range.clone()],
         }
     }

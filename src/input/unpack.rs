@@ -229,6 +229,7 @@ impl Unpacker {
     ///
     /// The last piece was delivered by now.
     fn next_piece(&mut self) -> io::Result<bool> {
+        // Nothing of it is taken back behind an error; and its memory may be used again.
         self.deliver(Arc::default(), true);
         if let Some(error) = self.blocks_error.take() {
             // Nothing comes behind it.

@@ -70,8 +70,11 @@ impl Blocks {
         unsafe { sys::ZSTD_nextSrcSizeToDecompress(self.context.as_ptr()) }
     }
 
-    /// Begins a piece, the one before having been taken.
+    /// Begins a piece, unless there is one: then blocks may refer to that.
     pub(super) fn begin_piece(&mut self) {
+        if self.piece.capacity() > 0 {
+            return;
+        }
         // Memory that nobody shares any more: new one would have to be cleared by the system. Not the
         // last piece, to which blocks refer.
         let others = self.before.len().saturating_sub(1);
@@ -104,7 +107,8 @@ impl Blocks {
         // its own, and reads those and `packed`. Beyond that it reads what it has written since `begin`,
         // so far as that is in this piece, or in the one before if it is another one: it knows where
         // they start and end, and refuses what refers to more. Both are where they were: this one has
-        // not grown, that one is the last in `before`, and whoever shares it only reads.
+        // not grown, that one is in `before`, from which no memory is given back, and whoever shares it
+        // only reads.
         let written = checked(unsafe {
             sys::ZSTD_decompressContinue(
                 self.context.as_ptr(),
