@@ -117,23 +117,32 @@ impl<const N: usize, const NEIGHBORS: bool> Marker<N, NEIGHBORS> {
         // With two blocks at least that have no marks.
         for batch in 0..=(text.len() + 2 * BLOCK) / BATCH {
             let rest = text.get(batch * BATCH..).unwrap_or(&[]);
-            let count = rest.len().div_ceil(BLOCK).min(EIGHT);
             let mut blocks = [_mm512_setzero_si512(); EIGHT];
             let mut percents = [0; EIGHT];
-            for (number, block) in blocks[..count].iter_mut().enumerate() {
-                let (bytes, there) = load_up_to_512(&rest[number * BLOCK..]);
-                *block = transposed(classes(0, bytes, there));
+            // Of each set beyond eight, the marks of all blocks.
+            let mut others = [[0; EIGHT]; EIGHT];
+            let mut mark = |number: usize, bytes: __m512i, there: __mmask64| {
+                blocks[number] = transposed(classes(0, bytes, there));
                 percents[number] = _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8(b'%' as i8));
                 if N > EIGHT {
                     let classes = classes(1, bytes, there);
-                    for (set, row) in rows[EIGHT..].iter_mut().enumerate() {
+                    for (set, words) in others[..N - EIGHT].iter_mut().enumerate() {
                         let bit = _mm512_set1_epi8((1u8 << set) as i8);
-                        row.set(batch * EIGHT + number, _mm512_test_epi8_mask(classes, bit));
+                        words[number] = _mm512_test_epi8_mask(classes, bit);
                     }
                 }
-            }
-            for row in rows.iter_mut().skip(EIGHT) {
-                (count..EIGHT).for_each(|number| row.set(batch * EIGHT + number, 0));
+            };
+            // Bet: it is not the last batch.
+            if let Some(all) = rest.first_chunk::<BATCH>() {
+                let (all, _) = all.as_chunks::<BLOCK>();
+                for number in 0..EIGHT {
+                    mark(number, load_512(&all[number]), __mmask64::MAX);
+                }
+            } else {
+                for (number, block) in rest.chunks(BLOCK).enumerate() {
+                    let (bytes, there) = load_up_to_512(block);
+                    mark(number, bytes, there);
+                }
             }
             let mut sets = by_set(&blocks);
             if NEIGHBORS {
@@ -141,6 +150,10 @@ impl<const N: usize, const NEIGHBORS: bool> Marker<N, NEIGHBORS> {
             }
             for (row, set) in rows.iter_mut().zip(sets) {
                 store_512(&mut row.0.as_chunks_mut().0[batch], set);
+            }
+            for (row, words) in rows.iter_mut().skip(EIGHT).zip(&others) {
+                let (row, _) = row.0.as_chunks_mut::<BLOCK>().0[batch].as_chunks_mut();
+                row.iter_mut().zip(words).for_each(|(to, word)| *to = word.to_le_bytes());
             }
             if NEIGHBORS && self.escapes.are_left {
                 self.leave_escapes_512(rest, &percents, batch, rows);
