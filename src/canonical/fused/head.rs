@@ -62,16 +62,16 @@ impl Fused {
             Some(b':') if !WELL => after_default_port(line, host_end, https)?,
             _ => return None,
         };
+        let ends_well = !has_upper & (rest == host_end);
+        let mut is_canonical = is_lower & ends_well & !(https & self.https_to_http);
         let mut name = host;
         if self.drop_www && has_www(host) {
             name = &host[WWW.len()..];
             if has_www(name) | may_be_suffix(host, dots) {
                 name = without_www(host);
             }
+            is_canonical &= name.len() == host.len();
         }
-        let ends_well = !has_upper & (rest == host_end);
-        let is_canonical =
-            is_lower & ends_well & (name.len() == host.len()) & !(https & self.https_to_http);
         let has_port = false;
         Some(Head { https, is_canonical, name, has_upper, ends_well, host_end, rest, has_port })
     }

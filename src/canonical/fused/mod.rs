@@ -92,7 +92,8 @@ struct Kept {
     rewritten: Vec<u8>,
 }
 
-/// A line and its marks.
+/// A line and its marks. What is called only now and then takes it by value, so that otherwise it
+/// need not be in memory.
 #[derive(Clone, Copy)]
 struct Marked<'a> {
     line: &'a [u8],
@@ -144,6 +145,8 @@ pub(super) struct Fused {
     drop_empty_query: bool,
     index_names: Option<Arc<IndexNames>>,
     slash: Slash,
+    /// Does anything depend on how a path ends?
+    settles_ends: bool,
     dust: Option<Arc<DustRules>>,
 }
 
@@ -207,6 +210,7 @@ impl Fused {
             drop_empty_query: on(RuleId::EmptyQuery),
             index_names: on(RuleId::DirectoryIndex).then(|| options.index_names.clone()),
             slash: options.slash,
+            settles_ends: on(RuleId::DirectoryIndex) || options.slash != Slash::Keep,
             dust: (on(RuleId::Dust) && !options.dust.is_empty()).then(|| options.dust.clone()),
         })
     }
@@ -243,8 +247,10 @@ impl Fused {
         if line.len() > URL_BYTES_MAX {
             return Answer::Refused;
         }
-        // What is behind the line would count as a part of it.
-        if ends_amid_escape(line) {
+        // A digit behind the line would count as a part of it.
+        if text.get(start + line.len()).is_some_and(|behind| *behind >= b'0')
+            && ends_amid_escape(line)
+        {
             return self.run_alone(line, scratch, out);
         }
         let Scratch { ahead, kept, .. } = scratch;
@@ -331,20 +337,20 @@ impl Fused {
         // Bet: the head is one that most URLs have.
         let answer = match self.plain_head::<true>(url) {
             Some(head) => self.answer_with(url, head, query, has_rules, out),
-            None => self.answer_any(url, kept, out),
+            None => self.answer_any(*url, kept, out),
         };
         answer.unwrap_or(Answer::Refused)
     }
 
     /// The same for a line whose head is not a usual one; `None` to refuse.
     #[inline(never)]
-    fn answer_any(&self, url: &Marked, kept: &mut Kept, out: &mut Vec<u8>) -> Option<Answer> {
+    fn answer_any(&self, url: Marked, kept: &mut Kept, out: &mut Vec<u8>) -> Option<Answer> {
         let Kept { names, query, has_rules, .. } = kept;
-        let head = match self.plain_head::<false>(url) {
+        let head = match self.plain_head::<false>(&url) {
             Some(head) => head,
-            None => self.any_head(url, names)?,
+            None => self.any_head(&url, names)?,
         };
-        self.answer_with(url, head, query, has_rules, out)
+        self.answer_with(&url, head, query, has_rules, out)
     }
 
     /// The same for a line whose head is known; `None` to refuse.
@@ -374,22 +380,22 @@ impl Fused {
                 Answer::Same(end)
             } else {
                 // A copy, so that the head itself need not be in memory.
-                self.write_around(url, &{ head }, end, path_end, out)
+                self.write_around(*url, &{ head }, end, path_end, out)
             });
         }
-        self.go_on(url, Start { head, path, path_end }, pieces, out)
+        self.go_on(*url, Start { head, path, path_end }, pieces, out)
     }
 
     /// The same for a line whose start is known; `None` to refuse.
     #[inline(never)]
     fn go_on(
         &self,
-        url: &Marked,
+        url: Marked,
         start: Start,
         pieces: &mut Pieces,
         out: &mut Vec<u8>,
     ) -> Option<Answer> {
-        let line = url.line;
+        let (url, line) = (&url, url.line);
         let path_end = start.path_end;
         // Bet: a query is short, has few parameters, and none is to be spelled anew.
         if path_end < line.len()
@@ -422,13 +428,13 @@ impl Fused {
     #[inline(never)]
     fn write_around(
         &self,
-        url: &Marked,
+        url: Marked,
         head: &Head,
         cut: usize,
         path_end: usize,
         out: &mut Vec<u8>,
     ) -> Answer {
-        let Marked { line, text, .. } = *url;
+        let Marked { line, text, .. } = url;
         out.clear();
         out.reserve(line.len() + 1);
         let from = self.write_head(head, out);
