@@ -27,6 +27,12 @@ pub fn first_word(source: &[u8], start: usize, end: usize) -> u64 {
     short_word(&source[start..end])
 }
 
+/// The first `length` of these bytes as such a number.
+#[inline(always)]
+pub fn first_bytes(bytes: &[u8; 8], length: usize) -> u64 {
+    u64::from_be_bytes(*bytes) & FIRST_BYTES[length.min(8)]
+}
+
 /// For each number up to eight, all bits of as many bytes; the first byte is the highest.
 const FIRST_BYTES: [u64; 9] = {
     let mut masks = [u64::MAX; 9];

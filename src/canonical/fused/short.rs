@@ -7,17 +7,18 @@
 use super::classes::set;
 use super::order::{is_unclear, number_of, numbered, sort};
 use super::{Answer, Fused, Marked, Start, USUAL};
-use crate::bytes::{first_word, push_short, push_up_to};
+use crate::bytes::{first_bytes, push_short, push_up_to};
 
 /// Where a query ends is a bit of a word, too.
 const LENGTH_MAX: usize = u64::BITS as usize - 1;
 
+/// A short query with its `?`, and what is read or copied with its last piece.
+const WINDOW: usize = LENGTH_MAX + 1 + 32;
+
 /// A short query of a line, and the marks of it, from its first byte on.
 struct Short<'a> {
-    line: &'a [u8],
-    /// What starts with the line.
-    text: &'a [u8],
-    start: usize,
+    /// What starts with the `?`.
+    window: &'a [u8; WINDOW],
     length: usize,
     /// Where its pieces end.
     ends: u64,
@@ -36,10 +37,11 @@ struct Order<const N: usize> {
 }
 
 impl<'a> Short<'a> {
-    /// The query whose `?` is `line[mark_at]`, if no byte of it needs a look and no piece is empty.
+    /// The query whose `?` is `line[mark_at]`, where the `window` starts, if no byte of it needs a
+    /// look and no piece is empty.
     #[inline(always)]
-    fn at(url: &Marked<'a>, mark_at: usize) -> Option<Short<'a>> {
-        let Marked { line, text, marks } = *url;
+    fn at(url: &Marked, mark_at: usize, window: &'a [u8; WINDOW]) -> Option<Short<'a>> {
+        let Marked { line, marks, .. } = *url;
         let start = mark_at + 1;
         let ends = marks.window_beyond(set::PIECE_END, start);
         let fragments = ends & marks.window_beyond(set::END, start);
@@ -52,19 +54,19 @@ impl<'a> Short<'a> {
         let looks = marks.window_beyond(set::QUERY_LOOK, start) & (end - 1);
         let empty = ends & (ends << 1 | 1);
         let equals = marks.window_beyond(set::EQUALS, start) & (end - 1);
-        (looks | empty == 0).then_some(Short { line, text, start, length, ends, equals })
+        (looks | empty == 0).then_some(Short { window, length, ends, equals })
     }
 
     /// Writes what stays.
     #[inline(always)]
     fn write<const N: usize>(&self, order: &Order<N>, out: &mut Vec<u8>) {
         let first = out.len();
-        for (at, place) in order.order.iter().enumerate() {
-            if at < order.kept {
+        for (number, place) in order.order.iter().enumerate() {
+            if number < order.kept {
                 // A piece is written with what stands before it.
                 let [from, _, to] = order.pieces[number_of(*place)].map(usize::from);
                 let before = out.len();
-                push_short(out, self.text, self.start + from - 1, self.start + to);
+                push_short(out, self.window, from & LENGTH_MAX, to + 1);
                 out[before] = b'&';
             }
         }
@@ -72,6 +74,14 @@ impl<'a> Short<'a> {
             out[first] = b'?';
         }
     }
+}
+
+/// A window that starts with `text`, which is shorter.
+#[cold]
+fn window_of(text: &[u8]) -> [u8; WINDOW] {
+    let mut window = [0; WINDOW];
+    window[..text.len()].copy_from_slice(text);
+    window
 }
 
 impl Fused {
@@ -87,8 +97,17 @@ impl Fused {
         if !self.takes_queries_apart {
             return None;
         }
-        let short = Short::at(url, start.path_end)?;
-        let fragment = url.line.get(short.start + short.length + 1..);
+        let text = &url.text[start.path_end..];
+        let space;
+        let window = match text.first_chunk() {
+            Some(window) => window,
+            None => {
+                space = window_of(text);
+                &space
+            }
+        };
+        let short = Short::at(url, start.path_end, window)?;
+        let fragment = url.line.get(start.path_end + 1 + short.length + 1..);
         if fragment.is_some_and(|fragment| self.keeps_fragment(fragment) != Some(false)) {
             return None;
         }
@@ -113,13 +132,11 @@ impl Fused {
         let order = self.order::<N>(short, start.head.name)?;
         if start.is_canonical() {
             if order.is_canonical {
-                return Some(Answer::Same(short.start + short.length));
+                return Some(Answer::Same(start.path_end + 1 + short.length));
             }
             if order.kept == 0 {
                 return Some(Answer::Same(start.path_end));
             }
-        }
-        if start.is_canonical() {
             out.clear();
             out.reserve(url.line.len() + 32);
             push_up_to::<USUAL>(out, url.text, 0, start.path_end);
@@ -133,7 +150,12 @@ impl Fused {
     /// Which pieces stay, in which order; `None` where the first bytes of their names do not tell.
     #[inline(always)]
     fn order<const N: usize>(&self, short: &Short, host: &[u8]) -> Option<Order<N>> {
-        let Short { line, start, mut ends, mut equals, .. } = *short;
+        let Short { window, mut ends, mut equals, .. } = *short;
+        // A query starts behind its mark.
+        let key_at = |from: usize, name_end: usize| {
+            let bytes = window[from + 1..].first_chunk();
+            first_bytes(bytes.expect("names start in the first half"), name_end - from)
+        };
         let mut pieces = [[0; 3]; N];
         let mut order = [0; N];
         let (mut suspects, mut is_canonical) = (0u32, true);
@@ -144,8 +166,8 @@ impl Fused {
             equals &= !(ends ^ ends.wrapping_sub(1));
             ends &= ends.wrapping_sub(1);
             let to = self.without_equals(from, name_end, end);
-            let key = first_word(line, start + from, start + name_end);
-            let last_byte = line[start + name_end - 1];
+            let key = key_at(from, name_end);
+            let last_byte = window[name_end];
             let may_go = self.unwanted.outlines().may_have(key, last_byte, name_end - from);
             suspects |= u32::from(may_go) << number;
             // Unsorted, a piece is in the order of its number alone.
@@ -160,10 +182,10 @@ impl Fused {
         while suspects != 0 {
             let number = suspects.trailing_zeros() as usize;
             suspects &= suspects - 1;
-            let [name, name_end, end] = pieces[number].map(|at| start + usize::from(at));
-            let value = line[..end].get(name_end + 1..).unwrap_or(b"");
-            let key = first_word(line, name, name_end);
-            if self.drops(key, host, &line[name..name_end], value) {
+            let [from, name_end, end] = pieces[number].map(usize::from);
+            let name = &window[from + 1..name_end + 1];
+            let value = window[..end + 1].get(name_end + 2..).unwrap_or(b"");
+            if self.drops(key_at(from, name_end), host, name, value) {
                 order[number] = u64::MAX;
                 kept -= 1;
             }
