@@ -220,16 +220,19 @@ impl Look {
 /// schemes; if `LOWER` for this one in upper case, too.
 #[inline(always)]
 fn scheme<const LOWER: bool>(line: &[u8]) -> Option<(bool, usize, bool)> {
-    const HTTP: u64 = u64::from_le_bytes(*b"http://\0");
-    const HTTPS: u64 = u64::from_le_bytes(*b"https://");
-    // The case of their letters, where it is passed over.
-    let (http_case, https_case) = if LOWER { (0, 0) } else { (0x2020_2020, 0x20_2020_2020) };
+    const SCHEMES: [u64; 2] =
+        [u64::from_le_bytes(*b"http://\0") << 8, u64::from_le_bytes(*b"https://")];
+    // The case of their letters.
+    const CASE: [u64; 2] = [0x2020_2020 << 8, 0x20_2020_2020];
     let start = u64::from_le_bytes(*line.first_chunk()?);
     // No branch between the two: which of them it is cannot be foretold.
-    let is_https = start | https_case == HTTPS;
-    let is_http = (start | http_case) << 8 == HTTP << 8;
-    let is_lower = LOWER || (start == HTTPS) | (start << 8 == HTTP << 8);
-    (is_https | is_http).then_some((is_https, 7 + usize::from(is_https), is_lower))
+    let fifth = (start >> 32) as u8;
+    let is_https = if LOWER { fifth == b's' } else { fifth | 0x20 == b's' };
+    let number = usize::from(is_https);
+    let read = start << (8 - 8 * number);
+    let is_lower = read == SCHEMES[number];
+    let is_one = if LOWER { is_lower } else { read | CASE[number] == SCHEMES[number] };
+    is_one.then_some((is_https, 7 + number, is_lower))
 }
 
 /// Where the port at `line[at..]` ends, if it is the scheme's own and a slash follows.
