@@ -383,26 +383,27 @@ impl Fused {
                 self.write_around(*url, &{ head }, end, path_end, out)
             });
         }
-        self.go_on(*url, Start { head, path, path_end }, pieces, out)
-    }
-
-    /// The same for a line whose start is known; `None` to refuse.
-    #[inline(never)]
-    fn go_on(
-        &self,
-        url: Marked,
-        start: Start,
-        pieces: &mut Pieces,
-        out: &mut Vec<u8>,
-    ) -> Option<Answer> {
-        let (url, line) = (&url, url.line);
-        let path_end = start.path_end;
+        let start = Start { head, path, path_end };
         // Bet: a query is short, has few parameters, and none is to be spelled anew.
         if path_end < line.len()
             && let Some(answer) = self.with_short_query(url, &start, out)
         {
             return Some(answer);
         }
+        self.go_on(url, start, pieces, out)
+    }
+
+    /// The same for a line whose start is known; `None` to refuse.
+    #[inline(never)]
+    fn go_on(
+        &self,
+        url: &Marked,
+        start: Start,
+        pieces: &mut Pieces,
+        out: &mut Vec<u8>,
+    ) -> Option<Answer> {
+        let line = url.line;
+        let path_end = start.path_end;
         let query = match line.get(path_end) {
             Some(b'?') => self.read_query(url, path_end, start.head.name, pieces)?,
             _ => Query::none(path_end),

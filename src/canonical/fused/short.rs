@@ -40,7 +40,12 @@ impl<'a> Short<'a> {
     /// The query whose `?` is `line[mark_at]`, where the `window` starts, if no byte of it needs a
     /// look and no piece is empty.
     #[inline(always)]
-    fn at(url: &Marked, mark_at: usize, window: &'a [u8; WINDOW]) -> Option<Short<'a>> {
+    fn at(
+        url: &Marked,
+        mark_at: usize,
+        window: &'a [u8; WINDOW],
+        drops_bare_equals: bool,
+    ) -> Option<Short<'a>> {
         let Marked { line, marks, .. } = *url;
         let start = mark_at + 1;
         let ends = marks.window_beyond(set::PIECE_END, start);
@@ -54,7 +59,9 @@ impl<'a> Short<'a> {
         let looks = marks.window_beyond(set::QUERY_LOOK, start) & (end - 1);
         let empty = ends & (ends << 1 | 1);
         let equals = marks.window_beyond(set::EQUALS, start) & (end - 1);
-        (looks | empty == 0).then_some(Short { window, length, ends, equals })
+        // An `=` that nothing follows may go.
+        let bare = if drops_bare_equals { equals & ends >> 1 } else { 0 };
+        (looks | empty | bare == 0).then_some(Short { window, length, ends, equals })
     }
 
     /// Writes what stays.
@@ -64,9 +71,9 @@ impl<'a> Short<'a> {
         for (number, place) in order.order.iter().enumerate() {
             if number < order.kept {
                 // A piece is written with what stands before it.
-                let [from, _, to] = order.pieces[number_of(*place)].map(usize::from);
+                let [from, _, end] = order.pieces[number_of(*place)].map(usize::from);
                 let before = out.len();
-                push_short(out, self.window, from & LENGTH_MAX, to + 1);
+                push_short(out, self.window, from & LENGTH_MAX, end + 1);
                 out[before] = b'&';
             }
         }
@@ -87,7 +94,7 @@ fn window_of(text: &[u8]) -> [u8; WINDOW] {
 impl Fused {
     /// Goes on from the `start` of a line with a short query; what follows it goes. May say no where
     /// yes were right.
-    #[inline(always)]
+    #[inline(never)]
     pub(super) fn with_short_query(
         &self,
         url: &Marked,
@@ -106,22 +113,31 @@ impl Fused {
                 &space
             }
         };
-        let short = Short::at(url, start.path_end, window)?;
+        let short = Short::at(url, start.path_end, window, self.form && self.empty_values)?;
         let fragment = url.line.get(start.path_end + 1 + short.length + 1..);
         if fragment.is_some_and(|fragment| self.keeps_fragment(fragment) != Some(false)) {
             return None;
         }
-        match short.ends.count_ones() {
-            1 => self.in_order::<1>(url, start, &short, out),
-            2 => self.in_order::<2>(url, start, &short, out),
-            3 => self.in_order::<3>(url, start, &short, out),
-            4 => self.in_order::<4>(url, start, &short, out),
-            _ => None,
+        // How many pieces there are, told by their ends.
+        let without_first = |ends: u64| ends & ends.wrapping_sub(1);
+        let second = without_first(short.ends);
+        let third = without_first(second);
+        let fourth = without_first(third);
+        if second == 0 {
+            self.in_order::<1>(url, start, &short, out)
+        } else if third == 0 {
+            self.in_order::<2>(url, start, &short, out)
+        } else if fourth == 0 {
+            self.in_order::<3>(url, start, &short, out)
+        } else if without_first(fourth) == 0 {
+            self.in_order::<4>(url, start, &short, out)
+        } else {
+            None
         }
     }
 
     /// The same for a query of `N` pieces.
-    #[inline(never)]
+    #[inline(always)]
     fn in_order<const N: usize>(
         &self,
         url: &Marked,
@@ -165,16 +181,15 @@ impl Fused {
             let name_end = end.min(equals.trailing_zeros() as usize);
             equals &= !(ends ^ ends.wrapping_sub(1));
             ends &= ends.wrapping_sub(1);
-            let to = self.without_equals(from, name_end, end);
             let key = key_at(from, name_end);
             let last_byte = window[name_end];
             let may_go = self.unwanted.outlines().may_have(key, last_byte, name_end - from);
             suspects |= u32::from(may_go) << number;
             // Unsorted, a piece is in the order of its number alone.
             let place = numbered(if self.sort { key } else { 0 }, number);
-            is_canonical &= (to == end) & (place >= last);
+            is_canonical &= place >= last;
             order[number] = place;
-            pieces[number] = [from as u8, name_end as u8, to as u8];
+            pieces[number] = [from as u8, name_end as u8, end as u8];
             last = place;
             from = end + 1;
         }

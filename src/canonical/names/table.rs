@@ -261,8 +261,8 @@ impl Outlines {
     #[inline(always)]
     fn of(word: u64, last: u8, length: usize) -> usize {
         let rest = (length << 8 | usize::from(last | 0x20)) as u64;
-        let word = (word | 0x2020_2020_2020_2020).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        (word.wrapping_add(rest.wrapping_mul(0xd6e8_feb8_6659_fd93)) >> 50) as usize
+        let mixed = (word | 0x2020_2020_2020_2020) ^ rest;
+        (mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 50) as usize
     }
 
     /// The first two bytes of a name in ten bits, without regard to ASCII case.
