@@ -135,8 +135,8 @@ impl<const N: usize, const NEIGHBORS: bool> Marker<N, NEIGHBORS> {
             // Bet: it is not the last batch.
             if let Some(all) = rest.first_chunk::<BATCH>() {
                 let (all, _) = all.as_chunks::<BLOCK>();
-                for number in 0..EIGHT {
-                    mark(number, load_512(&all[number]), __mmask64::MAX);
+                for (number, block) in all.iter().enumerate() {
+                    mark(number, load_512(block), __mmask64::MAX);
                 }
             } else {
                 for (number, block) in rest.chunks(BLOCK).enumerate() {

@@ -338,7 +338,7 @@ impl Fused {
 
     /// Where the piece from `start` to `end` ends without an `=` that nothing follows.
     #[inline(always)]
-    pub(super) fn without_equals(&self, start: usize, name_end: usize, end: usize) -> usize {
+    fn without_equals(&self, start: usize, name_end: usize, end: usize) -> usize {
         let drops = self.form && self.empty_values && start < name_end && name_end + 1 == end;
         end - usize::from(drops)
     }

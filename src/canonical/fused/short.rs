@@ -15,7 +15,8 @@ const LENGTH_MAX: usize = u64::BITS as usize - 1;
 /// A short query with its `?`, and what is read or copied with its last piece.
 const WINDOW: usize = LENGTH_MAX + 1 + 32;
 
-/// A short query of a line, and the marks of it, from its first byte on.
+/// A short query of a line, and the marks of it, from its first byte on. Every `=` of it has a value, or
+/// such that have none stay.
 struct Short<'a> {
     /// What starts with the `?`.
     window: &'a [u8; WINDOW],
