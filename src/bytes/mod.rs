@@ -89,6 +89,9 @@ mod tests {
                 source[start..end].iter().zip(&mut expected).for_each(|(byte, to)| *to = *byte);
                 let word = first_word(source, start, end);
                 assert_eq!(word, u64::from_be_bytes(expected), "{source:?} {start} {end}");
+                if let Some(bytes) = source[start..].first_chunk() {
+                    assert_eq!(first_bytes(bytes, end - start), word, "{source:?} {start} {end}");
+                }
             }
         }
     }

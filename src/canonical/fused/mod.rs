@@ -92,8 +92,7 @@ struct Kept {
     rewritten: Vec<u8>,
 }
 
-/// A line and its marks. What is called only now and then takes it by value, so that otherwise it
-/// need not be in memory.
+/// A line and its marks.
 #[derive(Clone, Copy)]
 struct Marked<'a> {
     line: &'a [u8],
@@ -247,7 +246,7 @@ impl Fused {
         if line.len() > URL_BYTES_MAX {
             return Answer::Refused;
         }
-        // A digit behind the line would count as a part of it.
+        // A hexadecimal digit behind the line would count as a part of it.
         if text.get(start + line.len()).is_some_and(|behind| *behind >= b'0')
             && ends_amid_escape(line)
         {
@@ -337,20 +336,20 @@ impl Fused {
         // Bet: the head is one that most URLs have.
         let answer = match self.plain_head::<true>(url) {
             Some(head) => self.answer_with(url, head, query, has_rules, out),
-            None => self.answer_any(*url, kept, out),
+            None => self.answer_any(url, kept, out),
         };
         answer.unwrap_or(Answer::Refused)
     }
 
     /// The same for a line whose head is not a usual one; `None` to refuse.
     #[inline(never)]
-    fn answer_any(&self, url: Marked, kept: &mut Kept, out: &mut Vec<u8>) -> Option<Answer> {
+    fn answer_any(&self, url: &Marked, kept: &mut Kept, out: &mut Vec<u8>) -> Option<Answer> {
         let Kept { names, query, has_rules, .. } = kept;
-        let head = match self.plain_head::<false>(&url) {
+        let head = match self.plain_head::<false>(url) {
             Some(head) => head,
-            None => self.any_head(&url, names)?,
+            None => self.any_head(url, names)?,
         };
-        self.answer_with(&url, head, query, has_rules, out)
+        self.answer_with(url, head, query, has_rules, out)
     }
 
     /// The same for a line whose head is known; `None` to refuse.
@@ -380,7 +379,7 @@ impl Fused {
                 Answer::Same(end)
             } else {
                 // A copy, so that the head itself need not be in memory.
-                self.write_around(*url, &{ head }, end, path_end, out)
+                self.write_around(url, &{ head }, end, path_end, out)
             });
         }
         let start = Start { head, path, path_end };
@@ -429,13 +428,13 @@ impl Fused {
     #[inline(never)]
     fn write_around(
         &self,
-        url: Marked,
+        url: &Marked,
         head: &Head,
         cut: usize,
         path_end: usize,
         out: &mut Vec<u8>,
     ) -> Answer {
-        let Marked { line, text, .. } = url;
+        let Marked { line, text, .. } = *url;
         out.clear();
         out.reserve(line.len() + 1);
         let from = self.write_head(head, out);

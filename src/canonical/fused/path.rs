@@ -50,7 +50,7 @@ impl Fused {
         }
         // Bet: next to no byte needs a look.
         if !url.marks.is_clear(set::PATH_LOOK, start, end)
-            && let Some(path) = self.judge_closely(*url, start, end)
+            && let Some(path) = self.judge_closely(url, start, end)
         {
             return path;
         }
@@ -85,8 +85,8 @@ impl Fused {
 
     /// What is wrong with the path `line[start..end]`, but for how it ends.
     #[inline(never)]
-    fn judge_closely(&self, url: Marked, start: usize, end: usize) -> Option<Path> {
-        let Marked { line, marks, .. } = url;
+    fn judge_closely(&self, url: &Marked, start: usize, end: usize) -> Option<Path> {
+        let Marked { line, marks, .. } = *url;
         let mut at = marks.next(set::PATH_LOOK, start);
         let (mut has_escapes, mut has_parameters) = (false, false);
         while at < end {

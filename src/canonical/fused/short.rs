@@ -15,8 +15,8 @@ const LENGTH_MAX: usize = u64::BITS as usize - 1;
 /// A short query with its `?`, and what is read or copied with its last piece.
 const WINDOW: usize = LENGTH_MAX + 1 + 32;
 
-/// A short query of a line, and the marks of it, from its first byte on. Every `=` of it has a value, or
-/// such that have none stay.
+/// A short query of a line, and the marks of it, from its first byte on. No piece ends with an `=`
+/// that would go.
 struct Short<'a> {
     /// What starts with the `?`.
     window: &'a [u8; WINDOW],
@@ -39,7 +39,7 @@ struct Order<const N: usize> {
 
 impl<'a> Short<'a> {
     /// The query whose `?` is `line[mark_at]`, where the `window` starts, if no byte of it needs a
-    /// look and no piece is empty.
+    /// look, and no piece is empty or, with `drops_bare_equals`, ends with an `=`.
     #[inline(always)]
     fn at(
         url: &Marked,
@@ -74,6 +74,7 @@ impl<'a> Short<'a> {
                 // A piece is written with what stands before it.
                 let [from, _, end] = order.pieces[number_of(*place)].map(usize::from);
                 let before = out.len();
+                // The bits say once more, for the compiler, that it starts within the longest query.
                 push_short(out, self.window, from & LENGTH_MAX, end + 1);
                 out[before] = b'&';
             }
@@ -171,7 +172,10 @@ impl Fused {
         // A query starts behind its mark.
         let key_at = |from: usize, name_end: usize| {
             let bytes = window[from + 1..].first_chunk();
-            first_bytes(bytes.expect("names start in the first half"), name_end - from)
+            first_bytes(
+                bytes.expect("a piece starts within the length of a query"),
+                name_end - from,
+            )
         };
         let mut pieces = [[0; 3]; N];
         let mut order = [0; N];
