@@ -14,7 +14,6 @@
 
 use std::ops::Range;
 
-use super::fetch::fetch_all;
 use super::marks::{Marker, Marks, Rows};
 
 /// Most bytes of a stretch, unless a line is longer. Reason: with its marks no more than half of a
@@ -78,7 +77,6 @@ impl<const N: usize> Ahead<N> {
         self.end = text.len().min(line.start + bytes).max(line.end);
         self.used = 0;
         marker.mark(&text[self.start..self.end], &mut self.rows);
-        fetch_all(&text[self.end..text.len().min(self.end + bytes)]);
     }
 }
 

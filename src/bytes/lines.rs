@@ -58,8 +58,9 @@ impl<'a> Iterator for Lines<'a> {
 }
 
 /// Bytes of a stretch. Reason: it stays in a first-level cache of 32 KiB, with what is made of it,
-/// until its lines have been read; and it has some lines at least.
-const STRETCH_BYTES: usize = 8 << 10;
+/// until its lines have been read; and it has some lines at least, so that marking the last one
+/// again costs little.
+pub const STRETCH_BYTES: usize = 8 << 10;
 
 /// Where the lines of a stretch of memory end, to be handed out in order.
 #[derive(Debug, Default)]

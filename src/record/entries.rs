@@ -9,6 +9,8 @@ use super::formats::access::Usual;
 use super::found::{Fields, Found, Parsed};
 use super::line_format::LineFormat;
 use super::marked::MarkedLines;
+use crate::bytes::fetch::fetch;
+use crate::bytes::lines::STRETCH_BYTES;
 use crate::bytes::{LineEnds, Lines};
 use crate::reject::Reject;
 
@@ -192,6 +194,7 @@ impl<'a> Entries<'a> {
         let line = match self.workspace.ends.next() {
             Some(end) => {
                 let line = &self.stretch[self.start..end];
+                fetch_next_stretch(self.lines.rest(), self.start);
                 self.start = end + 1;
                 line
             }
@@ -241,6 +244,7 @@ impl<'a> Entries<'a> {
         let (stretch, start) = (self.stretch, self.start);
         self.start = end + 1;
         let row = self.lines.take_bytes(end - start);
+        fetch_next_stretch(self.lines.rest(), 0);
         let line = usual
             .find(stretch, &self.workspace.marked.marks(), start, end)
             .filter(|_| row.len() <= self.reading.line_bytes_max);
@@ -314,6 +318,13 @@ impl<'a> Entries<'a> {
             }
         }
     }
+}
+
+/// Asks for what is a stretch behind `chunk[at]`, so that the marks of the next stretch, which read it
+/// all at once, need not wait for memory.
+#[inline(always)]
+fn fetch_next_stretch(chunk: &[u8], at: usize) {
+    chunk.get(at + STRETCH_BYTES).into_iter().for_each(fetch);
 }
 
 #[inline]

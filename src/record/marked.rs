@@ -11,6 +11,7 @@
 //! grown. Guard: `benches/extract.rs`, group `logs`. Twin: `Lines`.
 
 use crate::bytes::LineEnds;
+use crate::bytes::lines::STRETCH_BYTES;
 use crate::bytes::marks::{Marker, Marks, Rows};
 
 /// What is marked.
@@ -25,10 +26,6 @@ pub(super) mod set {
 
 /// The marks of a stretch.
 pub(super) type LineMarks<'a> = Marks<'a, { set::COUNT }>;
-
-/// Bytes of a stretch. Reason: with its marks no more than half of a first-level cache of 32 KiB;
-/// some lines at least, so that marking the last one again costs little.
-const STRETCH_BYTES: usize = 8 << 10;
 
 /// Memory for the marks of one stretch after the other.
 #[derive(Debug)]
