@@ -33,6 +33,9 @@ const BLOCK: usize = 64;
 /// Bytes of a text whose marks are put in rows together: as many as a vector has bits.
 const BATCH: usize = 8 * BLOCK;
 
+/// Most sets of a marker: as many as a byte has bits.
+const SETS_MAX: usize = 8;
+
 /// The longest text that is marked.
 const TEXT_BYTES_MAX: usize = URL_BYTES_MAX;
 
@@ -108,14 +111,12 @@ impl<const N: usize> Rows<N> {
 /// the second set right behind one of the first is marked in the third, too, and one of the sixth
 /// behind another of it in the fifth; and see [`Marker::with_doubles`] and
 /// [`Marker::without_escapes`].
-// Only vectors of x86-64 look at `tables`, `nibbles` and `high`.
+// Only vectors of x86-64 look at `nibbles` and `high`.
 #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
 #[derive(Clone, Debug)]
 pub struct Marker<const N: usize, const NEIGHBORS: bool = false> {
     /// For each byte, a bit for every set that it is in.
-    classes: Box<[u16; 256]>,
-    /// The lower and the upper half of the classes of the bytes below 0x80, by byte.
-    tables: [[u8; 128]; 2],
+    classes: [u8; 256],
     /// For each set and low half of a byte, a bit for every high half below 8 with which it makes a
     /// byte of the set; twice, for wide vectors.
     nibbles: [[u8; 32]; N],
@@ -150,15 +151,15 @@ pub struct Marks<'a, const N: usize> {
 impl<const N: usize, const NEIGHBORS: bool> Marker<N, NEIGHBORS> {
     /// A marker for the sets of bytes for which `sets` say so.
     ///
-    /// Limits: at most 16 sets; each has either all bytes from 0x80 on, or none of them.
+    /// Limits: at most 8 sets; each has either all bytes from 0x80 on, or none of them.
     pub fn new(sets: [&dyn Fn(u8) -> bool; N]) -> Self {
         Marker { vectors: widest(), ..Self::portable(sets) }
     }
 
     /// The same without vectors that not every machine has.
     pub fn portable(sets: [&dyn Fn(u8) -> bool; N]) -> Self {
-        assert!(N <= 16, "the classes of a byte are the bits of 16");
-        let mut classes = Box::new([0u16; 256]);
+        assert!(N <= SETS_MAX, "the classes of a byte are the bits of one");
+        let mut classes = [0; 256];
         let mut nibbles = [[0; 32]; N];
         let mut high = [0; N];
         for (set, holds) in sets.iter().enumerate() {
@@ -174,10 +175,8 @@ impl<const N: usize, const NEIGHBORS: bool> Marker<N, NEIGHBORS> {
             let uniform = (0x80..=255).all(|byte| holds(byte) == holds(0x80));
             assert!(uniform, "a set has all bytes from 0x80 on, or none");
         }
-        let half = |shift: u32| std::array::from_fn(|byte| (classes[byte] >> shift) as u8);
-        let tables = [half(0), half(8)];
         let (doubles, escapes) = (0, Escapes::default());
-        Marker { classes, tables, nibbles, high, doubles, escapes, vectors: Vectors::Portable }
+        Marker { classes, nibbles, high, doubles, escapes, vectors: Vectors::Portable }
     }
 
     /// The same marker; it marks bytes of the first set behind others of it in the third set, too.
@@ -278,16 +277,12 @@ impl<const N: usize, const NEIGHBORS: bool> Marker<N, NEIGHBORS> {
     fn block(&self, block: &[u8; BLOCK]) -> [u64; N] {
         let mut marks = [0; N];
         for (number, bytes) in block.chunks_exact(8).enumerate() {
-            for (half, marks) in marks.chunks_mut(8).enumerate() {
-                let classes: [u8; 8] = std::array::from_fn(|at| {
-                    (self.classes[usize::from(bytes[at])] >> (8 * half)) as u8
-                });
-                let classes = u64::from_le_bytes(classes);
-                for (set, marks) in marks.iter_mut().enumerate() {
-                    // The lowest bit of each of eight bytes, gathered in the highest byte.
-                    let bits = (classes >> set) & 0x0101_0101_0101_0101;
-                    *marks |= (bits.wrapping_mul(0x0102_0408_1020_4080) >> 56) << (8 * number);
-                }
+            let classes = std::array::from_fn(|at| self.classes[usize::from(bytes[at])]);
+            let classes = u64::from_le_bytes(classes);
+            for (set, marks) in marks.iter_mut().enumerate() {
+                // The lowest bit of each of eight bytes, gathered in the highest byte.
+                let bits = (classes >> set) & 0x0101_0101_0101_0101;
+                *marks |= (bits.wrapping_mul(0x0102_0408_1020_4080) >> 56) << (8 * number);
             }
         }
         marks
@@ -369,6 +364,19 @@ impl<'a, const N: usize> Marks<'a, N> {
         }
     }
 
+    /// The same as [`Marks::next`], for what is not beyond the nearest bytes, but not far behind
+    /// them: twice as many cost no branch.
+    #[inline(always)]
+    pub fn next_soon(&self, set: usize, from: usize) -> usize {
+        let (near, far) = (self.near(set, from), self.near(set, from + NEAR));
+        if near | far == 0 {
+            return self.next(set, from + 2 * NEAR);
+        }
+        let far = NEAR + far.trailing_zeros() as usize;
+        let at = if near == 0 { far } else { near.trailing_zeros() as usize };
+        self.len.min(from + at)
+    }
+
     /// The first position from `from` on where a byte of `set` stands, or the text's length.
     #[inline(always)]
     pub fn next(&self, set: usize, mut from: usize) -> usize {
@@ -390,22 +398,20 @@ mod tests {
     use super::*;
     use crate::bytes::hex;
 
-    fn sets() -> [&'static dyn Fn(u8) -> bool; 10] {
+    fn sets() -> [&'static dyn Fn(u8) -> bool; 8] {
         [
             &|byte| byte == b'/',
             &|byte| !byte.is_ascii_alphanumeric(),
             &|byte| byte < 0x80,
             &|byte| byte == b'a',
             &|byte| byte == b'b',
-            &|byte| byte == b'c',
-            &|byte| byte == b'd',
             &|byte| byte >= 0x80,
             &|byte| byte == 0,
             &|byte| byte >= 0x80 || byte.is_ascii_punctuation(),
         ]
     }
 
-    fn markers() -> Vec<Marker<10>> {
+    fn markers() -> Vec<Marker<8>> {
         let portable = Marker::portable(sets());
         let mut all = vec![Marker::new(sets())];
         #[cfg(target_arch = "x86_64")]
@@ -427,6 +433,8 @@ mod tests {
                     for from in [0, 1, length / 2, length.saturating_sub(1), length, length + 1] {
                         let expected = (from..length).find(|at| holds(text[*at])).unwrap_or(length);
                         let found = marks.next(set, from);
+                        assert_eq!(found, expected, "{:?} {length} {from}", marker.vectors);
+                        let found = marks.next_soon(set, from);
                         assert_eq!(found, expected, "{:?} {length} {from}", marker.vectors);
                         let bit = |at: &usize| text.get(from + at).is_some_and(|byte| holds(*byte));
                         let window = (0..64).filter(bit).fold(0, |bits, at| bits | 1u64 << at);

@@ -7,13 +7,13 @@ use std::arch::x86_64::*;
 
 use super::byte::fill_words;
 use super::escapes::Escapes;
-use super::{BATCH, BLOCK, Marker, Row};
+use super::{BATCH, BLOCK, Marker, Row, SETS_MAX};
 
 /// For the high half of a byte, its bit among the nibbles; none for bytes from 0x80 on.
 const BITS: [u8; 16] = [1, 2, 4, 8, 16, 32, 64, 128, 0, 0, 0, 0, 0, 0, 0, 0];
 
-/// Sets whose marks are made together: as many as a byte has bits.
-const EIGHT: usize = 8;
+/// Most sets, and blocks in a batch.
+const EIGHT: usize = SETS_MAX;
 
 #[inline]
 #[target_feature(enable = "sse2")]
@@ -101,17 +101,13 @@ impl<const N: usize, const NEIGHBORS: bool> Marker<N, NEIGHBORS> {
 
     #[target_feature(enable = "bmi2,avx512f,avx512bw,avx512vbmi,gfni")]
     pub(super) fn mark_avx512(&self, text: &[u8], rows: &mut [Row; N]) {
-        let halves = self.tables.map(|table| {
-            let (halves, _) = table.as_chunks::<BLOCK>();
-            (load_512(&halves[0]), load_512(&halves[1]))
-        });
-        let high: [__m512i; 2] =
-            std::array::from_fn(|half| _mm512_set1_epi8((self.classes[0x80] >> (8 * half)) as i8));
+        let (halves, _) = self.classes.as_chunks::<BLOCK>();
+        let (first, second) = (load_512(&halves[0]), load_512(&halves[1]));
+        let high = _mm512_set1_epi8(self.classes[0x80] as i8);
         // The look-up takes the lower seven bits of a byte for its index.
-        let classes = |half: usize, bytes: __m512i, there: __mmask64| {
-            let (first, second) = halves[half];
+        let classes = |bytes: __m512i, there: __mmask64| {
             let class = _mm512_maskz_permutex2var_epi8(there, first, bytes, second);
-            _mm512_mask_mov_epi8(class, _mm512_movepi8_mask(bytes), high[half])
+            _mm512_mask_mov_epi8(class, _mm512_movepi8_mask(bytes), high)
         };
         let mut before = [_mm512_setzero_si512(); 2];
         // With two blocks at least that have no marks.
@@ -119,18 +115,9 @@ impl<const N: usize, const NEIGHBORS: bool> Marker<N, NEIGHBORS> {
             let rest = text.get(batch * BATCH..).unwrap_or(&[]);
             let mut blocks = [_mm512_setzero_si512(); EIGHT];
             let mut percents = [0; EIGHT];
-            // Of each set beyond eight, the marks of all blocks.
-            let mut others = [[0; EIGHT]; EIGHT];
             let mut mark = |number: usize, bytes: __m512i, there: __mmask64| {
-                blocks[number] = transposed(classes(0, bytes, there));
+                blocks[number] = transposed(classes(bytes, there));
                 percents[number] = _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8(b'%' as i8));
-                if N > EIGHT {
-                    let classes = classes(1, bytes, there);
-                    for (set, words) in others[..N - EIGHT].iter_mut().enumerate() {
-                        let bit = _mm512_set1_epi8((1u8 << set) as i8);
-                        words[number] = _mm512_test_epi8_mask(classes, bit);
-                    }
-                }
             };
             // Bet: it is not the last batch.
             if let Some(all) = rest.first_chunk::<BATCH>() {
@@ -150,10 +137,6 @@ impl<const N: usize, const NEIGHBORS: bool> Marker<N, NEIGHBORS> {
             }
             for (row, set) in rows.iter_mut().zip(sets) {
                 store_512(&mut row.0.as_chunks_mut().0[batch], set);
-            }
-            for (row, words) in rows.iter_mut().skip(EIGHT).zip(&others) {
-                let (row, _) = row.0.as_chunks_mut::<BLOCK>().0[batch].as_chunks_mut();
-                row.iter_mut().zip(words).for_each(|(to, word)| *to = word.to_le_bytes());
             }
             if NEIGHBORS && self.escapes.are_left {
                 self.leave_escapes_512(rest, &percents, batch, rows);

@@ -7,7 +7,7 @@ use crate::canonical::rules::{encoding, escapes};
 pub(super) type Table = [Class; 256];
 
 /// How many sets of bytes are marked.
-pub(super) const SETS: usize = 10;
+pub(super) const SETS: usize = 8;
 
 /// The sets of bytes that are marked. The first six are those of neighbors
 /// (see [`Marker`]).
@@ -20,20 +20,19 @@ pub(super) mod set {
     /// the rule against duplicate slashes, a slash behind a slash, too. The `%` of an escape that is
     /// canonical wherever it stands is left out.
     pub(in super::super) const PATH_LOOK: usize = 2;
-    /// What may make a query not canonical, `%` included, but for that of such escapes.
+    /// What may make a query not canonical, `%` included, but for that of such escapes; a `?` in it;
+    /// and `#`, which ends it.
     pub(in super::super) const QUERY_LOOK: usize = 3;
     /// What needs a look in a host: letters in upper case, whatever is not ASCII, and a hyphen behind
     /// a hyphen, as in an encoded label.
     pub(in super::super) const HOST_LOOK: usize = 4;
-    // `-` is 5, for the set before.
+    /// `=`, which no host holds, and `-`, which few names of parameters hold: that is for the set
+    /// before.
+    pub(in super::super) const NAME_END: usize = 5;
     /// What ends a host or may not be in one.
     pub(in super::super) const HOST_STOP: usize = 6;
-    /// `?` and `#`
-    pub(in super::super) const END: usize = 7;
-    /// `&` and `#`
-    pub(in super::super) const PIECE_END: usize = 8;
-    /// `=`
-    pub(in super::super) const EQUALS: usize = 9;
+    /// `?` and `#`, which end a path or a query, and `&`, which ends a piece of a query.
+    pub(in super::super) const CUT: usize = 7;
 }
 
 /// Marks the sets of [`set`] as these tables ask for. `is_raw` says which bytes are spelled without
@@ -48,10 +47,7 @@ pub(super) fn marker(
     let in_path =
         |byte: u8| !matches!(path[usize::from(byte)], Class::Plain | Class::Slash | Class::End);
     let in_query = |byte: u8| {
-        !matches!(
-            query[usize::from(byte)],
-            Class::Plain | Class::Equals | Class::Ampersand | Class::End
-        )
+        !matches!(query[usize::from(byte)], Class::Plain | Class::Equals | Class::Ampersand)
     };
     let stops_host =
         |byte: u8| byte < 0x80 && matches!(host[usize::from(byte)], Class::End | Class::Refuse);
@@ -63,11 +59,9 @@ pub(super) fn marker(
         &in_path,
         &in_query,
         &looked_at_in_host,
-        &|byte| byte == b'-',
+        &|byte| matches!(byte, b'-' | b'='),
         &stops_host,
-        &|byte| matches!(byte, b'?' | b'#'),
-        &|byte| matches!(byte, b'&' | b'#'),
-        &|byte| byte == b'=',
+        &|byte| matches!(byte, b'?' | b'#' | b'&'),
     ])
     .without_escapes(|byte| !is_raw(byte));
     if one_slash { marker.with_doubles() } else { marker }
@@ -92,6 +86,8 @@ pub(super) enum Class {
     Ampersand,
     Equals,
     Plus,
+    /// A `?` that stays as it is.
+    Question,
     /// Has to be escaped, but is no part of the URL at the end of the line.
     Space,
     /// Has to be escaped.
@@ -135,6 +131,7 @@ pub(super) fn query_table(form: bool, keeps_escapes: bool) -> Table {
         b'%' if keeps_escapes => Class::Plain,
         b'%' => Class::Percent,
         b'#' => Class::End,
+        b'?' if !form => Class::Question,
         b' ' => Class::Space,
         0x7f | 0..b' ' => Class::Refuse,
         b'+' if form => Class::Plus,

@@ -49,6 +49,9 @@ use query::{Pieces, Query};
 /// Most rounds of a site's rules and those of the profile; then the reference lane counts steps.
 const ROUNDS: usize = 4;
 
+/// The shortest head: `http://a`.
+const HEAD_BYTES_MIN: usize = 8;
+
 /// The bytes of most parts of URLs that are copied at once.
 const USUAL: usize = 128;
 
@@ -366,7 +369,11 @@ impl Fused {
             *has_rules = dust.may_apply(head.name);
         }
         let line = url.line;
-        let path_end = url.marks.next(set::END, head.rest);
+        let mut path_end = url.marks.next_soon(set::CUT, HEAD_BYTES_MIN);
+        // An `&` in a path is rare.
+        while line.get(path_end) == Some(&b'&') {
+            path_end = url.marks.next(set::CUT, path_end + 1);
+        }
         let path = self.judge_path(url, head.rest, path_end);
         // Bet: most URLs of a list are canonical already (share per corpus: data/README.md), but for
         // their head and how the path ends, if at all, and most have no query or one parameter.

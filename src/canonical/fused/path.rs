@@ -1,7 +1,7 @@
 //! HOT: the path of a URL: is it canonical? If not, it is written.
 
 use super::classes::{Class, set};
-use super::{Fused, Marked, USUAL};
+use super::{Fused, HEAD_BYTES_MIN, Marked, USUAL};
 use crate::bytes::{escape, hex, push_short, push_up_to};
 use crate::canonical::draft::push_escape;
 use crate::canonical::names::IndexNames;
@@ -49,7 +49,7 @@ impl Fused {
             return Path::EndsOddly;
         }
         // Bet: next to no byte needs a look.
-        if !url.marks.is_clear(set::PATH_LOOK, start, end)
+        if url.marks.next_soon(set::PATH_LOOK, HEAD_BYTES_MIN) < end
             && let Some(path) = self.judge_closely(url, start, end)
         {
             return path;

@@ -2,11 +2,10 @@
 
 use std::cmp::Ordering;
 
-use super::classes::{Class, SETS, set};
+use super::classes::{Class, set};
 use super::order::{FEW, is_unclear, number_of, numbered, sort};
 use super::path::{canonical_escape, push_escapes, push_space};
 use super::{Fused, Marked};
-use crate::bytes::marks::Marks;
 use crate::bytes::{first_word, hex, push_short};
 use crate::canonical::draft::push_escape;
 
@@ -135,11 +134,11 @@ impl Query {
 #[inline(always)]
 fn end_of_plain_query(url: &Marked, start: usize) -> Option<usize> {
     let Marked { line, marks, .. } = *url;
-    let mut end = marks.next(set::END, start);
+    let mut end = marks.next(set::QUERY_LOOK, start);
     while line.get(end) == Some(&b'?') {
-        end = marks.next(set::END, end + 1);
+        end = marks.next(set::QUERY_LOOK, end + 1);
     }
-    (start < end && marks.next(set::QUERY_LOOK, start) >= end).then_some(end)
+    (start < end && matches!(line.get(end), None | Some(b'#'))).then_some(end)
 }
 
 /// Appends a query of the `pieces`, in order, where they are few and the first eight bytes of their
@@ -171,46 +170,26 @@ fn write_in_order(line: &[u8], pieces: &[Piece], spelled: &[u8], out: &mut Vec<u
     true
 }
 
-/// Where the pieces of a query end, and their names: the marks of 64 bytes, without those of pieces
-/// that have been read.
-struct Cuts {
-    from: usize,
-    /// Where these bytes end.
-    to: usize,
-    ends: u64,
-    equals: u64,
+/// Where the piece of a query that starts at `start` ends.
+#[inline(always)]
+fn end_of_piece(url: &Marked, start: usize) -> usize {
+    let mut end = url.marks.next(set::CUT, start);
+    // Bet: no `?` stands in it.
+    while url.line.get(end) == Some(&b'?') {
+        end = url.marks.next(set::CUT, end + 1);
+    }
+    end
 }
 
-impl Cuts {
-    fn new(start: usize) -> Cuts {
-        Cuts { from: start, to: start, ends: 0, equals: 0 }
+/// Where the name of the piece from `start` to `end` ends.
+#[inline(always)]
+fn end_of_name(url: &Marked, start: usize, end: usize) -> usize {
+    let mut name_end = url.marks.next(set::NAME_END, start);
+    // Bet: no `-` stands in it.
+    while name_end < end && url.line[name_end] == b'-' {
+        name_end = url.marks.next(set::NAME_END, name_end + 1);
     }
-
-    /// Where the name of the piece that starts at `start` ends, and the piece, in a line of `length`
-    /// bytes.
-    #[inline(always)]
-    fn next(&mut self, marks: Marks<SETS>, start: usize, length: usize) -> (usize, usize) {
-        if self.ends == 0 && self.to < length {
-            self.from = start;
-            self.to = start + 64;
-            self.ends = marks.window(set::PIECE_END, start);
-            self.equals = marks.window(set::EQUALS, start);
-        }
-        let mut equals = self.from + self.equals.trailing_zeros() as usize;
-        let end = if self.ends != 0 {
-            self.from + self.ends.trailing_zeros() as usize
-        } else if self.to >= length {
-            length
-        } else {
-            if self.equals == 0 {
-                equals = marks.next(set::EQUALS, self.to);
-            }
-            marks.next(set::PIECE_END, self.to)
-        };
-        self.equals &= !(self.ends ^ self.ends.wrapping_sub(1));
-        self.ends &= self.ends.wrapping_sub(1);
-        (equals.min(end), end)
-    }
+    name_end.min(end)
 }
 
 impl Fused {
@@ -223,11 +202,11 @@ impl Fused {
         if start >= end
             || line[path_end] != b'?'
             || !marks.is_clear(set::QUERY_LOOK, start, end)
-            || !marks.is_clear(set::PIECE_END, start, end)
+            || !marks.is_clear(set::CUT, start, end)
         {
             return false;
         }
-        let name_end = marks.next(set::EQUALS, start);
+        let name_end = end_of_name(url, start, end);
         self.without_equals(start, name_end, end) == end
             && self.piece(host, line, start, name_end, end).is_some()
     }
@@ -255,10 +234,10 @@ impl Fused {
         let (mut has_dropped, mut has_empty) = (false, false);
         let mut last_key = 0;
         let mut start = mark_at + 1;
-        let mut cuts = Cuts::new(start);
         let needs_look = !marks.is_clear(set::QUERY_LOOK, start, line.len());
         let end = loop {
-            let (name_end, end) = cuts.next(marks, start, line.len());
+            let end = end_of_piece(url, start);
+            let name_end = end_of_name(url, start, end);
             if start == end {
                 has_empty = true;
                 is_canonical &= !self.sort;
@@ -358,6 +337,7 @@ impl Fused {
         while at < end {
             match canonical_escape(&line[at..]) {
                 Some(byte) if !self.is_raw_in_query(byte, at > name_end) => at += 3,
+                None if self.query[usize::from(line[at])] == Class::Question => at += 1,
                 _ => return false,
             }
             at = marks.next(set::QUERY_LOOK, at);
@@ -431,6 +411,7 @@ impl Fused {
                             self.write_bare_percent(&line[at + 1..], out)?;
                         }
                     }
+                    Class::Question => out.push(b'?'),
                     Class::Plain | Class::Equals => break,
                     _ => return None,
                 }

@@ -23,6 +23,7 @@ struct Short<'a> {
     length: usize,
     /// Where its pieces end.
     ends: u64,
+    /// Where an `=` or a `-` stands.
     equals: u64,
 }
 
@@ -49,17 +50,19 @@ impl<'a> Short<'a> {
     ) -> Option<Short<'a>> {
         let Marked { line, marks, .. } = *url;
         let start = mark_at + 1;
-        let ends = marks.window_beyond(set::PIECE_END, start);
-        let fragments = ends & marks.window_beyond(set::END, start);
-        let length = line.len().wrapping_sub(start).min(fragments.trailing_zeros() as usize);
-        if !(1..=LENGTH_MAX).contains(&length) || line[mark_at] != b'?' {
+        let cuts = marks.window_beyond(set::CUT, start);
+        let looks = marks.window_beyond(set::QUERY_LOOK, start);
+        // An `&` is no look.
+        let length = line.len().wrapping_sub(start).min((cuts & looks).trailing_zeros() as usize);
+        let is_query = (1..=LENGTH_MAX).contains(&length) && line[mark_at] == b'?';
+        if !is_query || line.get(start + length) == Some(&b'?') {
             return None;
         }
         let end = 1 << length;
-        let ends = ends & (end - 1) | end;
-        let looks = marks.window_beyond(set::QUERY_LOOK, start) & (end - 1);
+        let ends = cuts & (end - 1) | end;
+        let looks = looks & (end - 1);
         let empty = ends & (ends << 1 | 1);
-        let equals = marks.window_beyond(set::EQUALS, start) & (end - 1);
+        let equals = marks.window_beyond(set::NAME_END, start) & (end - 1);
         // An `=` that nothing follows may go.
         let bare = if drops_bare_equals { equals & ends >> 1 } else { 0 };
         (looks | empty | bare == 0).then_some(Short { window, length, ends, equals })
@@ -179,13 +182,15 @@ impl Fused {
         };
         let mut pieces = [[0; 3]; N];
         let mut order = [0; N];
-        let (mut suspects, mut is_canonical) = (0u32, true);
+        let (mut suspects, mut is_canonical, mut unclear) = (0u32, true, false);
         let (mut from, mut last) = (0, 0);
         for number in 0..N {
             let end = ends.trailing_zeros() as usize;
             let name_end = end.min(equals.trailing_zeros() as usize);
             equals &= !(ends ^ ends.wrapping_sub(1));
             ends &= ends.wrapping_sub(1);
+            // A name may hold a `-`.
+            unclear |= (name_end != end) & (window[name_end + 1] != b'=');
             let key = key_at(from, name_end);
             let last_byte = window[name_end];
             let may_go = self.unwanted.outlines().may_have(key, last_byte, name_end - from);
@@ -214,7 +219,6 @@ impl Fused {
         if !is_canonical {
             sort(&mut order);
         }
-        let mut unclear = false;
         for at in 1..N {
             unclear |= is_unclear(&order[at - 1..=at]) & (at < kept);
         }
