@@ -123,14 +123,23 @@ impl LineEnds {
 
     /// Where the next line ends in the stretch; `None` if no more lines do.
     #[inline(always)]
+    pub fn peek(&self) -> Option<usize> {
+        self.ends.get(self.next).filter(|end| **end != NO_END).map(|end| *end as usize)
+    }
+
+    /// Passes over the next line, if there is one.
+    #[inline(always)]
+    pub fn pass(&mut self) {
+        self.next += 1;
+    }
+
+    /// The same as [`LineEnds::peek`], and passes over it.
+    #[inline(always)]
     #[allow(clippy::should_implement_trait)] // its owner is no iterator
     pub fn next(&mut self) -> Option<usize> {
-        let end = *self.ends.get(self.next)?;
-        if end == NO_END {
-            return None;
-        }
-        self.next += 1;
-        Some(end as usize)
+        let end = self.peek()?;
+        self.pass();
+        Some(end)
     }
 }
 

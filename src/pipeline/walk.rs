@@ -19,27 +19,27 @@ pub(super) fn each_entry<E>(
     parcel: &Parcel,
     job: &Job,
     workspace: &mut Workspace,
-    each: impl FnMut(Entry) -> Result<(), E>,
-) -> Result<(), E> {
-    let reading = Reading { fields: false, ..job.reading() };
-    each_entry_of(parcel, reading, workspace, each)
-}
-
-fn each_entry_of<E>(
-    parcel: &Parcel,
-    reading: Reading,
-    workspace: &mut Workspace,
     mut each: impl FnMut(Entry) -> Result<(), E>,
 ) -> Result<(), E> {
-    let (bytes, starts_file) = (parcel.bytes(), parcel.starts_file());
-    let mut entries = match parcel.overlong() {
-        Some(_) => Entries::overlong(bytes, reading, workspace),
-        None => Entries::new(bytes, starts_file, reading, &parcel.layout, workspace),
-    };
+    let reading = Reading { fields: false, ..job.reading() };
+    let mut entries = entries_of(parcel, reading, workspace);
     while let Some(entry) = entries.next() {
         each(entry)?;
     }
     Ok(())
+}
+
+/// The entries of `parcel`.
+fn entries_of<'a>(
+    parcel: &'a Parcel,
+    reading: Reading,
+    workspace: &'a mut Workspace,
+) -> Entries<'a> {
+    let (bytes, starts_file) = (parcel.bytes(), parcel.starts_file());
+    match parcel.overlong() {
+        Some(_) => Entries::overlong(bytes, reading, workspace),
+        None => Entries::new(bytes, starts_file, reading, &parcel.layout, workspace),
+    }
 }
 
 /// Gives `each` every record of `parcel`, perhaps with its URL alone, and the number of its line in
@@ -71,43 +71,64 @@ fn walk_reading(
     mut each: impl FnMut(u32, Record, Canonical),
 ) -> Tally {
     let mut tally = Tally::default();
-    let mut number = 0;
+    // Counts of every line: not in the tally, so that they need not be in memory.
+    let (mut number, mut others, mut bytes) = (0, 0, 0);
     let Hand { scratch, workspace } = hand;
     let mut lines = job.canonicalizer.lines_of(parcel.bytes(), scratch);
-    let counted: Result<(), std::convert::Infallible> =
-        each_entry_of(parcel, reading, workspace, |entry| {
-            tally.lines += 1;
-            match entry {
-                Entry::Record(record) => {
-                    tally.records += 1;
-                    tally.bytes += record.line.len() as u64;
-                    let canonical = lines.canonical(record.url);
-                    if let Some(reject) = canonical.reject {
-                        tally.unparsed.add(reject);
-                    }
-                    tally.scheme_added += u64::from(canonical.scheme_added);
-                    each(number, record, canonical);
+    let mut entries = entries_of(parcel, reading, workspace);
+    loop {
+        // Bet: it is a list, and one more URL.
+        let record = match entries.next_plain() {
+            Some(record) => record,
+            None => match entries.next() {
+                None => break,
+                Some(Entry::Record(record)) => record,
+                Some(entry) => {
+                    number += 1;
+                    others += 1;
+                    tally.lines = u64::from(number);
+                    count_other(&mut tally, &entry, parcel, job);
+                    continue;
                 }
-                Entry::Empty(line) => {
-                    tally.empty += 1;
-                    tally.bytes += line.len() as u64;
-                }
-                Entry::Filtered(line) => {
-                    tally.filtered += 1;
-                    tally.bytes += line.len() as u64;
-                }
-                Entry::Comment(line) => {
-                    tally.comments += 1;
-                    tally.bytes += line.len() as u64;
-                }
-                Entry::Reject(reject, line) => {
-                    tally.reject(reject, line, job.rejects.is_some());
-                    tally.bytes += parcel.overlong().unwrap_or(line.len() as u64);
-                }
-            }
-            number += 1;
-            Ok(())
-        });
-    let Ok(()) = counted;
+            },
+        };
+        bytes += record.line.len() as u64;
+        let canonical = lines.canonical(record.url);
+        if canonical.reject.is_some() | canonical.scheme_added {
+            canonical.reject.into_iter().for_each(|reject| tally.unparsed.add(reject));
+            tally.scheme_added += u64::from(canonical.scheme_added);
+        }
+        each(number, record, canonical);
+        number += 1;
+    }
+    tally.lines = u64::from(number);
+    tally.records = u64::from(number - others);
+    tally.bytes += bytes;
     tally
+}
+
+/// Counts an `entry` that is no record.
+#[cold]
+fn count_other(tally: &mut Tally, entry: &Entry, parcel: &Parcel, job: &Job) {
+    let line = match *entry {
+        Entry::Record(Record { line, .. }) => line,
+        Entry::Empty(line) => {
+            tally.empty += 1;
+            line
+        }
+        Entry::Filtered(line) => {
+            tally.filtered += 1;
+            line
+        }
+        Entry::Comment(line) => {
+            tally.comments += 1;
+            line
+        }
+        Entry::Reject(reject, line) => {
+            tally.reject(reject, line, job.rejects.is_some());
+            tally.bytes += parcel.overlong().unwrap_or(line.len() as u64);
+            return;
+        }
+    };
+    tally.bytes += line.len() as u64;
 }

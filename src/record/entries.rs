@@ -95,6 +95,8 @@ pub struct Workspace {
 #[derive(Debug)]
 pub struct Entries<'a> {
     way: Way,
+    /// Is it a list, all of whose lines count?
+    is_plain: bool,
     reading: Reading,
     layout: Layout,
     /// What has not been looked at; for lists, from the start of the stretch on.
@@ -165,13 +167,32 @@ impl<'a> Entries<'a> {
             }
         };
         let (stretch, start, fields) = (&chunk[..0], 0, Fields::NONE);
-        Entries { way, reading, layout, lines, first, stretch, start, workspace, fields }
+        let is_plain = matches!(way, Way::List) && layout.filter.is_none();
+        Entries { way, is_plain, reading, layout, lines, first, stretch, start, workspace, fields }
     }
 
     /// One reject: a line that is longer than any may be, and starts with `start`.
     pub fn overlong(start: &'a [u8], reading: Reading, workspace: &'a mut Workspace) -> Self {
         let entries = Self::new(&start[..0], false, reading, &Layout::default(), workspace);
         Entries { way: Way::Overlong, first: Some(start), ..entries }
+    }
+
+    /// The next entry, if it is a line of a list that need not be looked at: none that is long, or
+    /// may be empty.
+    #[inline(always)]
+    pub fn next_plain(&mut self) -> Option<Record<'a>> {
+        if !self.is_plain {
+            return None;
+        }
+        let end = self.workspace.ends.peek()?;
+        let line = &self.stretch[self.start..end];
+        if line.len() > self.reading.line_bytes_max || *line.last()? <= b' ' {
+            return None;
+        }
+        fetch_next_stretch(self.lines.rest(), self.start);
+        self.workspace.ends.pass();
+        self.start = end + 1;
+        Some(whole(line, line))
     }
 
     /// The next entry.
@@ -189,7 +210,7 @@ impl<'a> Entries<'a> {
     }
 
     /// The next line of a list.
-    #[inline(always)]
+    #[inline(never)]
     fn next_of_list(&mut self) -> Option<Entry<'_>> {
         let line = match self.workspace.ends.next() {
             Some(end) => {
