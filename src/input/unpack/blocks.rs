@@ -75,11 +75,11 @@ impl Blocks {
         if self.piece.capacity() > 0 {
             return;
         }
-        // Memory that nobody shares any more: new one would have to be cleared by the system. Not the
-        // last piece, to which blocks refer.
+        // Memory that nobody shares any more: new one would have to be cleared by the system. The latest,
+        // of which most is in a cache; but not the last piece, to which blocks refer.
         let others = self.before.len().saturating_sub(1);
         let is_free = |piece: &Arc<Vec<u8>>| Arc::strong_count(piece) == 1;
-        let free = self.before[..others].iter().position(is_free);
+        let free = self.before[..others].iter().rposition(is_free);
         let free = free.and_then(|at| Arc::into_inner(self.before.remove(at)));
         // One byte more: no piece ends where another may start, so zstd always sees that a new one has
         // begun.
