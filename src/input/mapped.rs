@@ -6,7 +6,7 @@
 use std::fs::File;
 use std::io;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use memmap2::{Advice, Mmap, MmapOptions, UncheckedAdvice};
 
@@ -16,6 +16,10 @@ use crate::error::{Error, Result};
 /// Bytes of a page. Where pages are larger, some more or less are left.
 const PAGE_BYTES: usize = 4096;
 
+/// How much is let go of at once. Reason: all processors that work for this program are interrupted
+/// each time.
+const LEFT_BYTES: usize = 16 << 20;
+
 /// The bytes of a file, at the size it had when it was opened.
 #[derive(Debug)]
 pub(super) struct Mapped {
@@ -23,6 +27,8 @@ pub(super) struct Mapped {
     _watch: Watch,
     map: Mmap,
     origin: Arc<Origin>,
+    /// Is to be let go of, together with what follows it.
+    left: Mutex<Range<usize>>,
 }
 
 /// An open file and the size it is expected to keep.
@@ -73,7 +79,7 @@ impl Mapped {
         let _ = map.advise(Advice::Sequential);
         let watch = Watch::new(&origin.file, &map, &origin.shown)
             .ok_or_else(|| io::Error::other("too many mapped files"))?;
-        Ok(Mapped { _watch: watch, map, origin: Arc::clone(origin) })
+        Ok(Mapped { _watch: watch, map, origin: Arc::clone(origin), left: Mutex::default() })
     }
 
     /// The whole file.
@@ -81,21 +87,37 @@ impl Mapped {
         &self.map
     }
 
-    /// Lets go of the pages in `range` for now: they are there again as soon as they are looked at.
+    /// Lets go of the pages in `range` for now, or a little later, with others behind it: they are
+    /// there again as soon as they are looked at.
     ///
     /// Otherwise one thread would let go of all pages of the file at the end, while nothing else is
     /// done.
     pub(super) fn leave(&self, range: Range<usize>) {
+        let mut left = self.left.lock().expect("no thread panics while it holds the lock");
+        if range.start != left.end {
+            self.let_go(left.clone());
+            left.start = range.start;
+        }
+        left.end = range.end;
+        if left.len() >= LEFT_BYTES {
+            left.start = self.let_go(left.clone());
+        }
+    }
+
+    /// Lets go of whole pages in `range` at once. Returns where those that are not whole begin.
+    fn let_go(&self, range: Range<usize>) -> usize {
         let page = PAGE_BYTES;
         let (start, end) = (range.start.next_multiple_of(page), range.end / page * page);
-        if start < end {
-            // SAFETY: the mapping is shared and read-only, so what is looked at again is what the
-            // file holds, as it is for a page that the system has taken back by itself.
-            // Advice that is not taken costs memory only.
-            let _ = unsafe {
-                self.map.unchecked_advise_range(UncheckedAdvice::DontNeed, start, end - start)
-            };
+        if start >= end {
+            return range.start;
         }
+        // SAFETY: the mapping is shared and read-only, so what is looked at again is what the
+        // file holds, as it is for a page that the system has taken back by itself.
+        // Advice that is not taken costs memory only.
+        let _ = unsafe {
+            self.map.unchecked_advise_range(UncheckedAdvice::DontNeed, start, end - start)
+        };
+        end
     }
 
     /// The name in messages, safe to print.
