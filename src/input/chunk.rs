@@ -131,7 +131,7 @@ impl Chunk {
     }
 
     /// Ends the use of a chunk whose lines nobody will look at again: the pages of a mapped file are let
-    /// go of now, so that the process never looks as large as the file.
+    /// go of soon, so that the process never looks as large as the file.
     pub fn leave(self) {
         if let Data::Mapped(mapped, range) = &self.data {
             mapped.leave(range.clone());

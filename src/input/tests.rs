@@ -325,9 +325,15 @@ fn lines_may_end_in_nul() {
 fn pages_that_were_left_are_there_when_they_are_needed() {
     let text: Vec<u8> =
         (0..9000).flat_map(|i| format!("http://{i}.test/\n").into_bytes()).collect();
+    leave_pages_of(&text, 10_000);
+    // So long that some are let go of while more are left.
+    leave_pages_of(&text.repeat(220), 1 << 20);
+}
+
+fn leave_pages_of(text: &[u8], chunk_bytes: usize) {
     let dir = Dir::new();
-    let path = dir.file("text", &text);
-    let plan = InputPlan { chunk_bytes: 10_000, ..plan(&[&path]) };
+    let path = dir.file("text", text);
+    let plan = InputPlan { chunk_bytes, ..plan(&[&path]) };
     let mut input = Input::open(&plan).unwrap();
     let mut chunks: Vec<_> = input.by_ref().map(Result::unwrap).collect();
     let lent = chunks[0].lend().expect("the file is mapped");

@@ -174,7 +174,7 @@ impl<'a> Entries<'a> {
     /// One reject: a line that is longer than any may be, and starts with `start`.
     pub fn overlong(start: &'a [u8], reading: Reading, workspace: &'a mut Workspace) -> Self {
         let entries = Self::new(&start[..0], false, reading, &Layout::default(), workspace);
-        Entries { way: Way::Overlong, first: Some(start), ..entries }
+        Entries { way: Way::Overlong, is_plain: false, first: Some(start), ..entries }
     }
 
     /// The next entry, if it is a line of a list that need not be looked at: none that is long, or

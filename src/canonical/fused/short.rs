@@ -24,7 +24,7 @@ struct Short<'a> {
     /// Where its pieces end.
     ends: u64,
     /// Where an `=` or a `-` stands.
-    equals: u64,
+    name_ends: u64,
 }
 
 /// What stays of a query of `N` pieces.
@@ -62,10 +62,10 @@ impl<'a> Short<'a> {
         let ends = cuts & (end - 1) | end;
         let looks = looks & (end - 1);
         let empty = ends & (ends << 1 | 1);
-        let equals = marks.window_beyond(set::NAME_END, start) & (end - 1);
-        // An `=` that nothing follows may go.
-        let bare = if drops_bare_equals { equals & ends >> 1 } else { 0 };
-        (looks | empty | bare == 0).then_some(Short { window, length, ends, equals })
+        let name_ends = marks.window_beyond(set::NAME_END, start) & (end - 1);
+        // An `=` that nothing follows may go; a `-` there is taken for one.
+        let bare = if drops_bare_equals { name_ends & ends >> 1 } else { 0 };
+        (looks | empty | bare == 0).then_some(Short { window, length, ends, name_ends })
     }
 
     /// Writes what stays.
@@ -171,7 +171,7 @@ impl Fused {
     /// Which pieces stay, in which order; `None` where the first bytes of their names do not tell.
     #[inline(always)]
     fn order<const N: usize>(&self, short: &Short, host: &[u8]) -> Option<Order<N>> {
-        let Short { window, mut ends, mut equals, .. } = *short;
+        let Short { window, mut ends, mut name_ends, .. } = *short;
         // A query starts behind its mark.
         let key_at = |from: usize, name_end: usize| {
             let bytes = window[from + 1..].first_chunk();
@@ -186,8 +186,8 @@ impl Fused {
         let (mut from, mut last) = (0, 0);
         for number in 0..N {
             let end = ends.trailing_zeros() as usize;
-            let name_end = end.min(equals.trailing_zeros() as usize);
-            equals &= !(ends ^ ends.wrapping_sub(1));
+            let name_end = end.min(name_ends.trailing_zeros() as usize);
+            name_ends &= !(ends ^ ends.wrapping_sub(1));
             ends &= ends.wrapping_sub(1);
             // A name may hold a `-`.
             unclear |= (name_end != end) & (window[name_end + 1] != b'=');
