@@ -23,14 +23,28 @@ impl Flow {
         Arc::new(Flow { bytes_max, bytes: Mutex::new(0), left: Condvar::new() })
     }
 
-    /// Waits until there is room for `bytes` more. What is alone always has room.
+    /// Lets `bytes` more in, if there is room for them. What is alone always has room.
+    pub(super) fn try_enter(self: &Arc<Flow>, bytes: u64) -> Option<Ticket> {
+        self.let_in(&mut self.lock(), bytes)
+    }
+
+    /// Waits until there is room for `bytes` more.
     pub(super) fn enter(self: &Arc<Flow>, bytes: u64) -> Ticket {
         let mut inside = self.lock();
-        while *inside > 0 && *inside + bytes > self.bytes_max {
+        loop {
+            if let Some(ticket) = self.let_in(&mut inside, bytes) {
+                return ticket;
+            }
             inside = self.left.wait(inside).expect("no thread panics while it counts");
         }
+    }
+
+    fn let_in(self: &Arc<Flow>, inside: &mut u64, bytes: u64) -> Option<Ticket> {
+        if *inside > 0 && *inside + bytes > self.bytes_max {
+            return None;
+        }
         *inside += bytes;
-        Ticket { flow: Arc::clone(self), bytes }
+        Some(Ticket { flow: Arc::clone(self), bytes })
     }
 
     fn lock(&self) -> MutexGuard<'_, u64> {
@@ -53,7 +67,11 @@ mod tests {
     fn never_more_than_there_is_room_for() {
         let flow = Flow::new(10);
         let alone = flow.enter(100);
+        assert!(flow.try_enter(1).is_none());
         drop(alone);
+        let [four, six] = [4, 6].map(|bytes| flow.try_enter(bytes).unwrap());
+        assert!(flow.try_enter(1).is_none());
+        drop((four, six));
         let (sender, receiver) = std::sync::mpsc::channel();
         std::thread::scope(|scope| {
             let flow = &flow;

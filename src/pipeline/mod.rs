@@ -7,7 +7,8 @@
 //! ```
 //!
 //! `budget` shares out the memory; `flow` bounds what is on its way, and `overflow` takes what has
-//! no room.
+//! no room. `seats` lets as many threads work as there are to be: a reader that unpacks takes a seat
+//! from the workers, and leaves it to them while it waits.
 //!
 //! `scan` moves batches of chunks through the workers; each job says what a worker does with a
 //! chunk, and what happens with a batch once all its chunks are done.
@@ -28,6 +29,7 @@ mod overflow;
 mod pool;
 mod relay;
 mod scan;
+mod seats;
 mod select;
 mod selected;
 mod sightings;

@@ -1,9 +1,10 @@
 //! The workers of a job, and how long they and their helpers were busy with what.
 
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Instant;
 
+use super::seats::{Seat, Seats};
 use crate::cluster::PARTITIONS;
 use crate::error::{Error, Result};
 
@@ -44,17 +45,15 @@ impl Stage {
 pub struct StageSeconds {
     /// The stage.
     pub stage: Stage,
-    /// For each thread that has to do with it. Threads that wait for the processor count as busy.
+    /// For each thread that has to do with it. Threads that the system lets wait for a processor count
+    /// as busy, those that leave theirs to another do not.
     pub threads: Vec<f64>,
 }
 
 /// The workers of a job.
 pub(super) struct Pool {
     threads: rayon::ThreadPool,
-    /// One thread less, started when they are first asked for: while they work, all of those sleep.
-    /// `None` if they cannot be had.
-    fewer: OnceLock<Option<rayon::ThreadPool>>,
-    leaves_one: AtomicBool,
+    seats: Seats,
     /// Nanoseconds by stage, then by thread.
     busy: [Vec<AtomicU64>; 5],
 }
@@ -69,23 +68,13 @@ impl Pool {
             let own = matches!(stage, Stage::Reading | Stage::Writing);
             (0..if own { 1 } else { workers }).map(|_| AtomicU64::new(0)).collect()
         });
-        Ok(Pool { threads, fewer: OnceLock::new(), leaves_one: AtomicBool::new(false), busy })
+        // A thread that reads and the only worker do not wait for each other.
+        Ok(Pool { threads, seats: Seats::new(workers.max(2)), busy })
     }
 
-    /// Leaves a processor to others from now on, or no more: one worker less takes part, unless it is
-    /// the only one.
-    pub(super) fn leave_one(&self, leaves: bool) {
-        self.leaves_one.store(leaves, Ordering::Relaxed);
-    }
-
-    /// Those that take part.
-    fn hands(&self) -> &rayon::ThreadPool {
-        let workers = self.threads.current_num_threads();
-        if workers == 1 || !self.leaves_one.load(Ordering::Relaxed) {
-            return &self.threads;
-        }
-        let fewer = self.fewer.get_or_init(|| start(workers - 1).ok());
-        fewer.as_ref().unwrap_or(&self.threads)
+    /// Takes a seat from the workers, for a thread that they wait for, until that is dropped.
+    pub(super) fn take_seat(&self) -> Seat<'_> {
+        self.seats.take_first()
     }
 
     /// Shares the numbers below `count` among the workers, by one cursor.
@@ -97,8 +86,9 @@ impl Pool {
         each: impl Fn(&mut W, usize) + Sync,
     ) {
         let cursor = AtomicUsize::new(0);
-        self.hands().broadcast(|context| {
-            let started = Instant::now();
+        self.threads.broadcast(|context| {
+            let mut seat = self.seats.take();
+            let mut started = Instant::now();
             let mut worker = new_worker();
             loop {
                 let number = cursor.fetch_add(1, Ordering::Relaxed);
@@ -106,6 +96,12 @@ impl Pool {
                     break;
                 }
                 each(&mut worker, number);
+                if self.seats.is_asked() {
+                    self.add(stage, context.index(), started);
+                    drop(seat);
+                    seat = self.seats.take();
+                    started = Instant::now();
+                }
             }
             self.add(stage, context.index(), started);
         });
@@ -200,26 +196,46 @@ mod tests {
             },
         );
         assert!(partitions.iter().all(|count| count.load(Ordering::Relaxed) == 1));
-        let workers = |pool: &Pool| {
-            let started = AtomicUsize::new(0);
-            let start = || {
-                started.fetch_add(1, Ordering::Relaxed);
-            };
-            assert_eq!(pool.map(Stage::Clustering, 9, start, |(), number| number).len(), 9);
-            started.into_inner()
-        };
-        assert_eq!(workers(&pool), 3);
-        pool.leave_one(true);
-        assert_eq!(workers(&pool), 2);
-        pool.leave_one(false);
-        assert_eq!(workers(&pool), 3);
-        let alone = Pool::start(1).unwrap();
-        alone.leave_one(true);
-        assert_eq!(workers(&alone), 1);
         let seconds = pool.seconds();
         let threads: Vec<usize> = seconds.iter().map(|stage| stage.threads.len()).collect();
         assert_eq!(threads, [1, 3, 3, 3, 1]);
         assert_eq!(seconds[1].threads, [0.0; 3]);
         assert!(seconds[2].threads.iter().any(|seconds| *seconds > 0.0));
+    }
+
+    #[test]
+    fn a_seat_is_left_when_it_is_asked_for() {
+        for workers in [1, 3] {
+            let pool = Pool::start(workers).unwrap();
+            let (at_work, most) = (AtomicUsize::new(0), AtomicUsize::new(0));
+            let count = AtomicUsize::new(0);
+            std::thread::scope(|scope| {
+                let (ask, asked) = std::sync::mpsc::channel();
+                let (pool, at_work, most, count) = (&pool, &at_work, &most, &count);
+                scope.spawn(move || {
+                    asked.recv().unwrap();
+                    let seat = pool.take_seat();
+                    // With whoever works beside it.
+                    most.fetch_max(at_work.load(Ordering::SeqCst), Ordering::SeqCst);
+                    drop(seat);
+                });
+                pool.share(
+                    Stage::Clustering,
+                    300,
+                    || ask.clone(),
+                    |ask, number| {
+                        at_work.fetch_add(1, Ordering::SeqCst);
+                        if number == 0 {
+                            ask.send(()).unwrap();
+                        }
+                        std::thread::sleep(std::time::Duration::from_micros(100));
+                        count.fetch_add(1, Ordering::SeqCst);
+                        at_work.fetch_sub(1, Ordering::SeqCst);
+                    },
+                );
+            });
+            assert_eq!(count.into_inner(), 300);
+            assert!(most.into_inner() < workers.max(2));
+        }
     }
 }

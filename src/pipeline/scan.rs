@@ -1,7 +1,7 @@
 //! Batches of chunks through the workers, in order, while the next batch is read.
 
 use std::sync::atomic::Ordering;
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender, TrySendError};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -9,6 +9,7 @@ use super::budget::Budget;
 use super::flow::Flow;
 use super::layouts::{Layouts, Parcel};
 use super::pool::{Pool, Stage};
+use super::seats::Seat;
 use super::{InputFile, Job};
 use crate::bytes::show;
 use crate::error::{Error, Result};
@@ -77,10 +78,17 @@ pub(super) fn scan_heavy<W, T: Send + Sync>(
         let mut layouts = Layouts::new(job);
         let bytes_read = Arc::clone(&progress);
         let reader = scope.spawn(move || {
-            let flow = Flow::new(budget.flow_bytes());
+            let mut delivery = Delivery {
+                flow: Flow::new(budget.flow_bytes()),
+                sender,
+                pool,
+                is_unpacking: false,
+                seat: None,
+            };
             let mut formats: Vec<Layout> = Vec::new();
             let mut is_over = false;
             while !is_over {
+                delivery.take_seat();
                 let (chunk, error) = match pool.time(Stage::Reading, || input.next()) {
                     None => (None, None),
                     Some(Ok(chunk)) => (Some(chunk), None),
@@ -104,20 +112,17 @@ pub(super) fn scan_heavy<W, T: Send + Sync>(
                 };
                 let share_read = bytes_total
                     .map(|total| bytes_read.load(Ordering::Relaxed) as f64 / total as f64);
-                let parcels = parcels.into_iter().map(|mut parcel| {
+                // Where nobody takes it any more, the job has failed and said why.
+                is_over |= !parcels.into_iter().all(|mut parcel| {
                     parcel.share_read = share_read;
                     let lines = count_lines(&parcel, plan.separator, budget);
                     let known = known(&parcel, lines as u64) + CHUNK_OVERHEAD_BYTES;
-                    let bytes = parcel.memory_bytes() as u64 + known;
-                    parcel.hold(flow.enter(bytes));
-                    Ok((parcel, bytes))
+                    delivery.deliver(parcel, known)
                 });
-                // A closed channel means that the job has failed and said why.
-                let sent = parcels.chain(failed.map(Err)).try_for_each(|one| {
-                    is_over |= one.is_err();
-                    sender.send(one).map_err(drop)
-                });
-                is_over |= sent.is_err();
+                if let Some(error) = failed {
+                    is_over = true;
+                    delivery.send(Err(error));
+                }
             }
             let formats = formats.into_iter().chain(std::iter::repeat(Layout::default()));
             let files = input.summaries().iter().cloned().zip(formats);
@@ -131,9 +136,6 @@ pub(super) fn scan_heavy<W, T: Send + Sync>(
             let Part { parcels, is_unpacking, is_over, reading } =
                 next_part(&receiver, &mut gathered, budget.batch_bytes(), chunks);
             end = reading;
-            gathered.was_awaited |= is_unpacking;
-            // What is waited for has a processor alone.
-            pool.leave_one(gathered.was_awaited && !is_over);
             let worked_off = work_off(pool, &parcels, &new_worker, &work)?;
             results.extend(parcels.into_iter().zip(worked_off));
             // The batch goes on.
@@ -154,7 +156,6 @@ pub(super) fn scan_heavy<W, T: Send + Sync>(
             }
         }
         drop(receiver);
-        pool.leave_one(false);
         let files = reader.join().map_err(|_| Error::internal("the reader has panicked"))?;
         end.map(|()| files)
     });
@@ -162,8 +163,52 @@ pub(super) fn scan_heavy<W, T: Send + Sync>(
     result
 }
 
-/// Chunks that may be read before the workers take them.
-const CHUNKS_AHEAD: usize = 64;
+/// The way of chunks from the reader to the workers, within the memory that they may take.
+struct Delivery<'a> {
+    flow: Arc<Flow>,
+    sender: SyncSender<Result<(Parcel, u64)>>,
+    pool: &'a Pool,
+    /// Does it take the reader a processor to get the next chunk, and not a wait?
+    is_unpacking: bool,
+    /// For that processor.
+    seat: Option<Seat<'a>>,
+}
+
+impl Delivery<'_> {
+    /// Takes a processor from the workers, if the next chunk is likely to need one: who is waited for
+    /// has it alone.
+    fn take_seat(&mut self) {
+        if self.is_unpacking && self.seat.is_none() {
+            self.seat = Some(self.pool.take_seat());
+        }
+    }
+
+    /// Delivers `parcel`, of which `known` bytes will be known. `false` if nobody takes it any more.
+    fn deliver(&mut self, mut parcel: Parcel, known: u64) -> bool {
+        self.is_unpacking = parcel.is_by_caller() && parcel.share_read.is_some();
+        let bytes = parcel.memory_bytes() as u64 + known;
+        parcel.hold(self.flow.try_enter(bytes).unwrap_or_else(|| {
+            self.seat = None;
+            self.flow.enter(bytes)
+        }));
+        self.send(Ok((parcel, bytes)))
+    }
+
+    /// Sends `one`. `false` if nobody takes it any more.
+    fn send(&mut self, one: Result<(Parcel, u64)>) -> bool {
+        match self.sender.try_send(one) {
+            Err(TrySendError::Full(one)) => {
+                self.seat = None;
+                self.sender.send(one).is_ok()
+            }
+            sent => sent.is_ok(),
+        }
+    }
+}
+
+/// Chunks that may be read before the workers take them. Reason: as many as a batch of unpacked ones has,
+/// so that unpacking goes on while one is looked up; what is further ahead has left the caches.
+const CHUNKS_AHEAD: usize = 32;
 
 /// How long the next chunk of a mapped file is awaited. Reason: it is there within some
 /// microseconds, unless the file ends and a slow pipe follows.
@@ -201,8 +246,6 @@ struct Gathered {
     /// Bytes of memory that they take, with what is known of them.
     bytes: u64,
     own_bytes: usize,
-    /// Did they come slower than they were worked off?
-    was_awaited: bool,
 }
 
 /// Some chunks of a batch, whose first half is worked off together.

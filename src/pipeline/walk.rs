@@ -44,6 +44,7 @@ fn entries_of<'a>(
 
 /// Gives `each` every record of `parcel`, perhaps with its URL alone, and the number of its line in
 /// it; counts all lines.
+#[inline(always)]
 pub(super) fn walk(
     parcel: &Parcel,
     job: &Job,
@@ -63,6 +64,7 @@ pub(super) fn walk_with_fields(
     walk_reading(job.reading(), parcel, job, hand, each)
 }
 
+#[inline(always)]
 fn walk_reading(
     reading: Reading,
     parcel: &Parcel,
