@@ -1,10 +1,12 @@
 //! Reads a stream of bytes chunk by chunk, without knowing where it ends.
 
 use std::io::{self, BufReader, Read};
+use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{Advice, fadvise};
 
 use super::chunk::Chunk;
 use super::compression::{Compression, explain};
@@ -31,12 +33,21 @@ const MAGIC_BYTES: usize = 10;
 /// Bytes read from a stream at once. Reason: as much as a pipe holds by default.
 const STREAM_READ_BYTES: usize = 64 << 10;
 
+/// Bytes of a file that the system is asked for at once, ahead of need. Reason: some hundredths of a second
+/// of decoding, and more than disks that answer late have under way by themselves.
+const AHEAD_BYTES: u64 = 4 << 20;
+
+/// Bytes that it is asked for at once. Reason: of more than a disk takes at once, Linux reads no more than that.
+const ASKED_BYTES: u64 = 256 << 10;
+
 /// The bytes of a file on their way from the disk, counted, up to the size it had.
 #[derive(Debug)]
 pub(super) struct Disk {
     origin: Arc<Origin>,
     /// What is left of the size at opening, or `None` if that was not known.
     left: Option<u64>,
+    /// Up to where the system was asked for what comes next.
+    asked: u64,
     progress: Arc<AtomicU64>,
 }
 
@@ -47,7 +58,12 @@ impl Disk {
         rest_bytes: Option<u64>,
         progress: &Arc<AtomicU64>,
     ) -> Self {
-        Disk { origin: Arc::clone(origin), left: rest_bytes, progress: Arc::clone(progress) }
+        Disk {
+            origin: Arc::clone(origin),
+            left: rest_bytes,
+            asked: 0,
+            progress: Arc::clone(progress),
+        }
     }
 
     /// The first bytes of the file: [`HEAD_BYTES`], or fewer at its end. Of a stream only as many
@@ -80,6 +96,7 @@ impl Disk {
     pub(super) fn fill(&mut self, buffer: &mut Vec<u8>, bytes: usize) -> io::Result<()> {
         let before = buffer.len();
         let bytes = self.left.map_or(bytes as u64, |left| left.min(bytes as u64));
+        self.ask_ahead(bytes);
         // Straight from the file: unlike a reader of our own, it fills memory nobody has cleared.
         let result = (&self.origin.file).take(bytes).read_to_end(buffer);
         self.count(buffer.len() - before);
@@ -129,6 +146,20 @@ impl Disk {
         self.progress.fetch_add(bytes, Ordering::Relaxed);
     }
 
+    /// Asks the system for what comes behind the next `bytes`, so that the disk works while those are
+    /// decoded.
+    fn ask_ahead(&mut self, bytes: u64) {
+        let (Some(size), Some(left)) = (self.origin.size, self.left) else { return };
+        let end = size - left + bytes;
+        self.asked = self.asked.max(end);
+        while self.asked < size.min(end + AHEAD_BYTES) {
+            // Advice that is not taken costs speed only.
+            let length = NonZeroU64::new(ASKED_BYTES);
+            let _ = fadvise(&self.origin.file, self.asked, length, Advice::WillNeed);
+            self.asked += ASKED_BYTES;
+        }
+    }
+
     fn count(&mut self, bytes: usize) {
         self.left = self.left.map(|left| left.saturating_sub(bytes as u64));
         self.progress.fetch_add(bytes as u64, Ordering::Relaxed);
@@ -153,6 +184,7 @@ impl Read for Disk {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let left = self.left.and_then(|left| usize::try_from(left).ok()).unwrap_or(usize::MAX);
         let bytes = buffer.len().min(left);
+        self.ask_ahead(bytes as u64);
         let read = (&self.origin.file).read(&mut buffer[..bytes])?;
         self.count(read);
         Ok(read)

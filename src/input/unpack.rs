@@ -67,6 +67,10 @@ impl Default for Unpacking {
     }
 }
 
+/// Most bytes read at once of a frame that is decoded here. Reason: two blocks or so, which are still in
+/// a cache when it is their turn, and leave room there for what blocks refer to.
+const HERE_READ_BYTES: usize = 128 << 10;
+
 /// Bytes asked of a pipe at once. Reason: as much as a pipe holds by default.
 const PIPE_READ_BYTES: usize = 64 << 10;
 
@@ -287,7 +291,7 @@ impl Unpacker {
         let mut goes_on = true;
         while goes_on && blocks.has_room() {
             let wanted = blocks.wanted();
-            while self.packed.len() - self.used < wanted && self.read_more() {}
+            while self.packed.len() - self.used < wanted && self.read_more(HERE_READ_BYTES) {}
             let rest = &self.packed[self.used..];
             let decoded = match rest.get(..wanted) {
                 Some(packed) => blocks.decode(packed),
@@ -361,7 +365,7 @@ impl Unpacker {
                     content_bytes += more.min(packed_bytes as u64 * 32);
                     walk = Walk::default();
                 }
-                Found::More if self.read_more() => {}
+                Found::More if self.read_more(usize::MAX) => {}
                 Found::More | Found::Other => break,
             }
             if end as u64 >= self.how.frame_bytes_max {
@@ -379,7 +383,7 @@ impl Unpacker {
             // Of a stream, one byte is enough: more may come late. A file gives what is asked for,
             // so that the outcome does not depend on how it is read.
             let wanted = if self.disk.is_stream() { 1 } else { self.wanted };
-            while self.packed.len() - self.used < wanted && self.read_more() {}
+            while self.packed.len() - self.used < wanted && self.read_more(HERE_READ_BYTES) {}
             if self.used == self.packed.len() {
                 return match self.disk_error.take() {
                     Some(error) => Err(error),
@@ -409,8 +413,8 @@ impl Unpacker {
         Ok(true)
     }
 
-    /// Reads more packed bytes. `false` if there are none.
-    fn read_more(&mut self) -> bool {
+    /// Reads more packed bytes, at most `bytes_max` of them. `false` if there are none.
+    fn read_more(&mut self, bytes_max: usize) -> bool {
         if self.disk_ended {
             return false;
         }
@@ -428,8 +432,9 @@ impl Unpacker {
             self.packed.truncate(before + *read.as_ref().unwrap_or(&0));
             read.map(drop)
         } else {
-            self.packed.reserve(self.how.read_bytes);
-            self.disk.fill(&mut self.packed, self.how.read_bytes)
+            let bytes = self.how.read_bytes.min(bytes_max);
+            self.packed.reserve(bytes);
+            self.disk.fill(&mut self.packed, bytes)
         };
         self.disk_error = result.err();
         self.disk_ended = self.disk_error.is_some() || self.packed.len() == before;
