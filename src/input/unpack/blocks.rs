@@ -9,11 +9,11 @@
 //! The streaming decoder keeps a window of its own, and copies all that comes out of it: a tenth of
 //! its time, and of the memory's.
 //!
-//! Unsafe: calls of zstd, by its functions without buffers of their own. It reads the piece before
-//! behind our back, so that is kept; and this one is never moved. They are there for whoever links
-//! zstd statically, and its authors want to take them away some day (2026-11-25, zstd 1.5.7): then
-//! this file goes, and all frames are decoded by the streaming decoder. Twin: that one, in
-//! `tests.rs`.
+//! Unsafe: one call of `madvise`, and calls of zstd, by its functions without buffers of their own. Zstd
+//! reads the piece before behind our back, so that is kept; and this one is never moved. Those functions
+//! are there for whoever links it statically, and its authors want to take them away some day
+//! (2026-11-25, zstd 1.5.7): then this file goes, and all frames are decoded by the streaming decoder.
+//! Twin: that one, in `tests.rs`.
 
 use std::io;
 use std::mem;
@@ -23,6 +23,9 @@ use std::sync::Arc;
 use zstd::zstd_safe::{get_error_name, zstd_sys as sys};
 
 use crate::input::frames::{BLOCK_BYTES_MAX, Header};
+
+/// Bytes of a page of memory. Where pages are larger, the advice for them is not taken.
+const PAGE_BYTES: usize = 4096;
 
 /// A decoder of one frame.
 pub(super) struct Blocks {
@@ -83,7 +86,7 @@ impl Blocks {
         let free = free.and_then(|at| Arc::into_inner(self.before.remove(at)));
         // One byte more: no piece ends where another may start, so zstd always sees that a new one has
         // begun.
-        self.piece = free.unwrap_or_else(|| Vec::with_capacity(self.piece_bytes + 1));
+        self.piece = free.unwrap_or_else(|| large_pages(self.piece_bytes + 1));
         self.piece.clear();
     }
 
@@ -135,6 +138,20 @@ impl Blocks {
         self.before.push(Arc::clone(&piece));
         piece
     }
+}
+
+/// Room for `bytes` bytes, in large pages if the system has some: blocks refer to places all over the
+/// window.
+fn large_pages(bytes: usize) -> Vec<u8> {
+    let mut room: Vec<u8> = Vec::with_capacity(bytes);
+    let free = room.spare_capacity_mut();
+    let skipped = free.as_ptr().align_offset(PAGE_BYTES);
+    let pages = free.get_mut(skipped..).unwrap_or_default();
+    let length = pages.len() / PAGE_BYTES * PAGE_BYTES;
+    // SAFETY: whole pages of this room, which is ours alone; how they are backed changes nothing of what
+    // is in them. Advice that is not taken costs speed only.
+    let _ = unsafe { libc::madvise(pages.as_mut_ptr().cast(), length, libc::MADV_HUGEPAGE) };
+    room
 }
 
 /// What a function of zstd has returned, if that is no error.
