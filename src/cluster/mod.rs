@@ -12,6 +12,8 @@ mod census;
 mod firsts;
 mod gathered;
 mod numbers;
+#[allow(unsafe_code)]
+mod probe;
 mod resolve;
 mod runs;
 mod scatter;

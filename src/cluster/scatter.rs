@@ -117,10 +117,10 @@ impl Flags {
         Flags(scattered.records.iter().map(|_| AtomicU8::new(0)).collect())
     }
 
-    /// Sets the flag of the record at `place` in the order of the [`Scattered`].
+    /// Sets the flag of the record at `place` in the order of the [`Scattered`], or does not.
     #[inline]
-    pub fn set(&self, place: u32) {
-        self.0[place as usize].store(1, Ordering::Relaxed);
+    pub fn set(&self, place: u32, is_set: bool) {
+        self.0[place as usize].store(u8::from(is_set), Ordering::Relaxed);
     }
 }
 
@@ -208,7 +208,7 @@ mod tests {
         let flags = Flags::new(&scattered);
         for (place, _) in (0..PARTITIONS).flat_map(|partition| scattered.places(partition)) {
             if set.contains(&scattered.record(place)) {
-                flags.set(place);
+                flags.set(place, true);
             }
         }
         Marks::new(&scattered, &flags)

@@ -4,6 +4,7 @@
 
 use std::sync::Mutex;
 
+use super::probe::Probe;
 use super::scatter::{Flags, PARTITION_BITS, PARTITIONS, Scattered, partition_of};
 use super::table::{EMPTY, Outlook, Table};
 use crate::fingerprint::Fingerprint;
@@ -22,11 +23,13 @@ pub struct ClusterSet {
     /// A mutex each, so that threads can share the set; never contended, since a partition is one
     /// thread's at a time.
     partitions: Box<[Mutex<Table>]>,
+    probe: Probe,
 }
 
 impl Default for ClusterSet {
     fn default() -> Self {
-        ClusterSet { partitions: (0..PARTITIONS).map(|_| Mutex::default()).collect() }
+        let partitions = (0..PARTITIONS).map(|_| Mutex::default()).collect();
+        ClusterSet { partitions, probe: Probe::fastest() }
     }
 }
 
@@ -47,17 +50,10 @@ impl ClusterSet {
         let mut table = self.partition(partition);
         sorted.sort(partition, chunks.iter().map(|(scattered, _)| scattered));
         table.expect(sorted.records.len(), outlook);
-        // Bet: the table is not in the cache, so homes are asked for before it is their turn.
-        let records = &sorted.records;
-        let (first, rest) = records.split_at(records.len().min(AHEAD));
-        first.iter().for_each(|one| table.fetch(one.fingerprint));
-        let mut ahead = rest.iter();
-        for one in records {
-            ahead.next().into_iter().for_each(|one| table.fetch(one.fingerprint));
-            if table.insert(one.fingerprint) {
-                chunks[one.chunk as usize].1.set(one.place);
-            }
-        }
+        let of = |one: &SortedRecord| one.fingerprint;
+        self.probe.insert_all(&mut table, &sorted.records, of, |one, is_new| {
+            chunks[one.chunk as usize].1.set(one.place, is_new);
+        });
     }
 
     /// Could the tables take more than `bytes` after another batch?
@@ -153,9 +149,6 @@ impl SortedRecords {
         }
     }
 }
-
-/// How many records ahead the home of one is asked for.
-const AHEAD: usize = 32;
 
 /// How many chunks ahead the fingerprints of one are asked for.
 const CHUNKS_AHEAD: usize = 2;

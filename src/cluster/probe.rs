@@ -1,0 +1,230 @@
+//! HOT: once per record. Records put into a table, the homes of those to come asked for ahead.
+//!
+//! ```text
+//! two cache lines        | 03 05 -- 11 | 13 15 -- 16 |   of four slots each, the first with the home
+//! 12, at home where 11 is:                ^^             its place: the first slot from the home on that
+//!                                                        is not less; if 12 is there, it is not new
+//!                                         ^^ ^^ ^^       to the first empty one all moves on by one
+//! ```
+//!
+//! With AVX-512 both lines are compared at once, and written again as they are to be. No branch
+//! depends on where the search ends, on whether the record is new, or on how much moves on, none of which
+//! can be foretold. New records for which there is no empty slot in these lines (one of sixteen in a table
+//! that is half full, one of three in one that is full by three quarters) go the way of other processors,
+//! [`Table::insert`].
+//!
+//! Price: some 60 instructions, and what is waited for. Guard: `benches/cluster.rs`. Twin: [`Table::insert`].
+//!
+//! Unsafe: a call of a function that is compiled for instructions that not every processor has, where
+//! it was asked before; and loads and stores of vectors, each of an array of its length.
+
+use super::table::Table;
+use crate::fingerprint::Fingerprint;
+
+/// How a table is searched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Probe {
+    #[cfg(target_arch = "x86_64")]
+    Avx512,
+    Portable,
+}
+
+/// How many records ahead the home of one is asked for.
+const AHEAD: usize = 48;
+
+impl Probe {
+    /// The fastest that the machine has.
+    pub(super) fn fastest() -> Probe {
+        *Self::all().last().expect("there is always one")
+    }
+
+    /// All that the machine has, the fastest last.
+    fn all() -> Vec<Probe> {
+        let mut all = vec![Probe::Portable];
+        #[cfg(target_arch = "x86_64")]
+        if is_x86_feature_detected!("avx512f")
+            && is_x86_feature_detected!("avx512dq")
+            && is_x86_feature_detected!("bmi1")
+        {
+            all.push(Probe::Avx512);
+        }
+        all
+    }
+
+    /// Puts the fingerprint `of` each of `records` into `table`, in their order, and tells `each` whether
+    /// it is new.
+    #[inline]
+    pub(super) fn insert_all<T>(
+        self,
+        table: &mut Table,
+        records: &[T],
+        of: impl Fn(&T) -> Fingerprint,
+        each: impl FnMut(&T, bool),
+    ) {
+        match self {
+            // SAFETY: this variant is only made where the machine has these features.
+            #[cfg(target_arch = "x86_64")]
+            Probe::Avx512 => unsafe { x86::insert_all(table, records, of, each) },
+            Probe::Portable => insert_all(table, records, of, each, Table::insert),
+        }
+    }
+}
+
+#[inline(always)]
+fn insert_all<T>(
+    table: &mut Table,
+    records: &[T],
+    of: impl Fn(&T) -> Fingerprint,
+    mut each: impl FnMut(&T, bool),
+    insert: impl Fn(&mut Table, Fingerprint) -> bool,
+) {
+    // Bet: the table is not in the cache, so homes are asked for before it is their turn.
+    let (first, rest) = records.split_at(records.len().min(AHEAD));
+    first.iter().for_each(|one| table.fetch(of(one)));
+    let mut ahead = rest.iter();
+    for one in records {
+        ahead.next().into_iter().for_each(|one| table.fetch(of(one)));
+        each(one, insert(table, of(one)));
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+mod x86 {
+    use std::arch::x86_64::*;
+
+    use super::Table;
+    use crate::fingerprint::Fingerprint;
+
+    /// Slots in a cache line, and in a vector. Two words each, the low one first.
+    const LINE: usize = 4;
+
+    /// Cache lines that are looked at at once. Reason: as many as are asked for ahead; a third is waited for.
+    const LINES: usize = 2;
+
+    /// Of two bits for each slot, that of its high word.
+    const HIGH: u32 = 0xaaaa;
+
+    #[target_feature(enable = "avx512f,avx512dq,bmi1")]
+    pub(super) fn insert_all<T>(
+        table: &mut Table,
+        records: &[T],
+        of: impl Fn(&T) -> Fingerprint,
+        each: impl FnMut(&T, bool),
+    ) {
+        super::insert_all(table, records, of, each, |table, fingerprint| {
+            table.insert_with(fingerprint, |slots, home, value| insert(slots, home, value))
+        });
+    }
+
+    /// Puts `value` into the `slots`, from its `home` on; says whether it is new. `None`: the slots that
+    /// are looked at do not settle it, and nothing has changed.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512dq,bmi1")]
+    fn insert(slots: &mut [u128], home: usize, value: u128) -> Option<bool> {
+        // From where the cache line begins.
+        let before = slots.as_ptr().wrapping_add(home).addr() / size_of::<u128>() % LINE;
+        let window = slots.get_mut(home.checked_sub(before)?..)?;
+        let window = window.first_chunk_mut::<{ LINE * LINES }>()?.as_chunks_mut::<LINE>().0;
+        let lines: [__m512i; LINES] = std::array::from_fn(|at| load(&window[at]));
+        let marks = |mark: &dyn Fn(__m512i) -> u8| {
+            (0..LINES).map(|at| u32::from(mark(lines[at])) << (2 * LINE * at)).sum::<u32>()
+        };
+        let value = _mm512_broadcast_i64x2(_mm_set_epi64x((value >> 64) as i64, value as i64));
+        // Words first, then slots, by the bit of their high word.
+        let taken = marks(&|line| _mm512_test_epi64_mask(line, line));
+        let less = marks(&|line| _mm512_cmplt_epu64_mask(line, value));
+        let equal = marks(&|line| _mm512_cmpeq_epi64_mask(line, value));
+        let taken = taken | taken << 1;
+        let less = (less | equal & less << 1) & taken;
+        let is_new = equal & equal << 1 & HIGH == 0;
+        let from_home = HIGH & HIGH << (2 * before);
+        let empty = from_home & !taken;
+        if is_new & (empty == 0) {
+            return None;
+        }
+        // Both words of its place; and of all from there to the first empty one, if it is new.
+        let place = _blsi_u32(from_home & !less) >> 1;
+        let moving = _blsmsk_u32(empty) & place.wrapping_neg();
+        let moving = if is_new { moving } else { 0 };
+        let place = (3 * place) & moving;
+        let mut last = value;
+        for (at, line) in lines.into_iter().enumerate() {
+            let of_line = |marks: u32| (marks >> (2 * LINE * at)) as u8;
+            let moved = _mm512_mask_alignr_epi64::<6>(line, of_line(moving), line, last);
+            let put = _mm512_mask_mov_epi64(moved, of_line(place), value);
+            store(&mut window[at], put);
+            last = line;
+        }
+        Some(is_new)
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    fn load(slots: &[u128; LINE]) -> __m512i {
+        // SAFETY: the reference says that there are 64 bytes to read; they need no alignment.
+        unsafe { _mm512_loadu_si512(slots.as_ptr().cast()) }
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    fn store(slots: &mut [u128; LINE], value: __m512i) {
+        // SAFETY: the reference says that there are 64 bytes to write; they need no alignment.
+        unsafe { _mm512_storeu_si512(slots.as_mut_ptr().cast(), value) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    /// Puts `values` in by `probe`, and says which are new, and what is in the table then.
+    fn inserted(probe: Probe, values: &[u128]) -> (Vec<bool>, Vec<u128>) {
+        let mut table = Table::default();
+        let mut are_new = Vec::new();
+        // By batches, as they come.
+        for batch in values.chunks(1000) {
+            table.expect(batch.len(), None);
+            probe.insert_all(
+                &mut table,
+                batch,
+                |value| Fingerprint(*value),
+                |_, new| are_new.push(new),
+            );
+        }
+        assert_eq!(table.len(), table.sorted().count());
+        (are_new, table.sorted().collect())
+    }
+
+    #[test]
+    fn all_ways_agree_with_a_hash_set() {
+        let factor = 0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835;
+        let spread = |number: u128| number.wrapping_mul(factor) >> 8;
+        let crowd = |number: u128| spread(number % 40) + number * number % 7;
+        let ends = |number: u128| {
+            [0, 1, u128::MAX, u128::MAX >> 8][number as usize % 4] ^ (number / 4 % 50)
+        };
+        let halves = |number: u128| ((number % 90) << 64) + number % 70;
+        type Kind<'a> = &'a dyn Fn(u128) -> u128;
+        let kinds: [(&str, Kind); 5] = [
+            ("spread", &|number| spread(number * number % 30_011)),
+            ("crowded", &crowd),
+            ("at both ends", &ends),
+            ("equal in one word", &halves),
+            ("falling", &|number| spread(1) - number / 2 % 1000),
+        ];
+        for (kind, value) in kinds {
+            let values: Vec<u128> = (0..60_000).map(value).collect();
+            let mut twin = HashSet::new();
+            let expected: Vec<bool> = values.iter().map(|value| twin.insert(*value)).collect();
+            let mut all: Vec<u128> = twin.into_iter().collect();
+            all.sort_unstable();
+            for probe in Probe::all() {
+                let (are_new, sorted) = inserted(probe, &values);
+                assert!(are_new == expected, "{kind}, {probe:?}");
+                assert!(sorted == all, "{kind}, {probe:?}");
+            }
+        }
+    }
+}
