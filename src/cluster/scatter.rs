@@ -44,13 +44,12 @@ impl Scattered {
         }
         let mut next = bounds.clone();
         let mut records = vec![0; in_line_order.len()];
-        let mut fingerprints = vec![Fingerprint(0); in_line_order.len()];
         for (record, fingerprint) in (0u32..).zip(in_line_order) {
             let slot = &mut next[partition_of(*fingerprint)];
             records[*slot as usize] = record;
-            fingerprints[*slot as usize] = *fingerprint;
             *slot += 1;
         }
+        let fingerprints = records.iter().map(|record| in_line_order[*record as usize]).collect();
         Scattered { fingerprints, records, bounds }
     }
 

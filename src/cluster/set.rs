@@ -50,7 +50,7 @@ impl ClusterSet {
         let mut table = self.partition(partition);
         sorted.sort(partition, chunks.iter().map(|(scattered, _)| scattered));
         table.expect(sorted.records.len(), outlook);
-        let of = |one: &SortedRecord| one.fingerprint;
+        let of = SortedRecord::fingerprint;
         self.probe.insert_all(&mut table, &sorted.records, of, |one, is_new| {
             chunks[one.chunk as usize].1.set(one.place, is_new);
         });
@@ -108,10 +108,22 @@ pub struct SortedRecords {
 
 #[derive(Clone, Copy, Debug)]
 struct SortedRecord {
-    fingerprint: Fingerprint,
+    /// The low word of the fingerprint, and the high one: as one number it would make this 32 bytes.
+    words: [u64; 2],
     chunk: u32,
     /// Where it stands in the chunk's [`Scattered`].
     place: u32,
+}
+
+impl SortedRecord {
+    fn new(Fingerprint(value): Fingerprint, chunk: u32, place: u32) -> SortedRecord {
+        SortedRecord { words: [value as u64, (value >> 64) as u64], chunk, place }
+    }
+
+    fn fingerprint(&self) -> Fingerprint {
+        let [low, high] = self.words.map(u128::from);
+        Fingerprint(high << 64 | low)
+    }
 }
 
 /// Runs that a partition's records are sorted into, by the bits after the partition's. Reason: a
@@ -138,12 +150,12 @@ impl SortedRecords {
         for count in &mut next {
             total += std::mem::replace(count, total);
         }
-        let nothing = SortedRecord { fingerprint: Fingerprint(EMPTY), chunk: 0, place: 0 };
+        let nothing = SortedRecord::new(Fingerprint(EMPTY), 0, 0);
         self.records.resize(total, nothing);
         for (chunk, scattered) in (0u32..).zip(chunks) {
             for (place, fingerprint) in scattered.places(partition) {
                 let at = &mut next[run_of(fingerprint)];
-                self.records[*at] = SortedRecord { fingerprint, chunk, place };
+                self.records[*at] = SortedRecord::new(fingerprint, chunk, place);
                 *at += 1;
             }
         }
