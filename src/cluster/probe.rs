@@ -2,9 +2,9 @@
 //!
 //! ```text
 //! two cache lines        | 03 05 -- 11 | 13 15 -- 16 |   of four slots each, the first with the home
-//! 12, at home where 11 is:                ^^             its place: the first slot from the home on that
+//! 12, at home where 11 is:               ^^              its place: the first slot from the home on that
 //!                                                        is not less; if 12 is there, it is not new
-//!                                         ^^ ^^ ^^       to the first empty one all moves on by one
+//!                                        ^^ ^^ ^^        to the first empty one all moves on by one
 //! ```
 //!
 //! With AVX-512 both lines are compared at once, and written again as they are to be. No branch

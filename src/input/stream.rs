@@ -96,7 +96,10 @@ impl Disk {
     pub(super) fn fill(&mut self, buffer: &mut Vec<u8>, bytes: usize) -> io::Result<()> {
         let before = buffer.len();
         let bytes = self.left.map_or(bytes as u64, |left| left.min(bytes as u64));
-        self.ask_ahead(bytes);
+        // Whoever looks at the beginning alone may not want the rest.
+        if bytes > HEAD_BYTES as u64 {
+            self.ask_ahead(bytes);
+        }
         // Straight from the file: unlike a reader of our own, it fills memory nobody has cleared.
         let result = (&self.origin.file).take(bytes).read_to_end(buffer);
         self.count(buffer.len() - before);

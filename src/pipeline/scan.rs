@@ -82,6 +82,7 @@ pub(super) fn scan_heavy<W, T: Send + Sync>(
                 flow: Flow::new(budget.flow_bytes()),
                 sender,
                 pool,
+                was_own: false,
                 is_unpacking: false,
                 seat: None,
             };
@@ -168,7 +169,9 @@ struct Delivery<'a> {
     flow: Arc<Flow>,
     sender: SyncSender<Result<(Parcel, u64)>>,
     pool: &'a Pool,
-    /// Does it take the reader a processor to get the next chunk, and not a wait?
+    /// Was the last chunk of a file read or unpacked by the reader itself? And the one before, too? One alone
+    /// stands where two pieces meet that others have unpacked.
+    was_own: bool,
     is_unpacking: bool,
     /// For that processor.
     seat: Option<Seat<'a>>,
@@ -176,16 +179,20 @@ struct Delivery<'a> {
 
 impl Delivery<'_> {
     /// Takes a processor from the workers, if the next chunk is likely to need one: who is waited for
-    /// has it alone.
+    /// has it alone. Otherwise leaves it to them.
     fn take_seat(&mut self) {
-        if self.is_unpacking && self.seat.is_none() {
+        if !self.is_unpacking {
+            self.seat = None;
+        } else if self.seat.is_none() {
             self.seat = Some(self.pool.take_seat());
         }
     }
 
     /// Delivers `parcel`, of which `known` bytes will be known. `false` if nobody takes it any more.
     fn deliver(&mut self, mut parcel: Parcel, known: u64) -> bool {
-        self.is_unpacking = parcel.is_by_caller() && parcel.share_read.is_some();
+        let is_own = parcel.is_by_caller() && parcel.share_read.is_some();
+        self.is_unpacking = is_own && self.was_own;
+        self.was_own = is_own;
         let bytes = parcel.memory_bytes() as u64 + known;
         parcel.hold(self.flow.try_enter(bytes).unwrap_or_else(|| {
             self.seat = None;

@@ -24,7 +24,7 @@ use zstd::zstd_safe::{get_error_name, zstd_sys as sys};
 
 use crate::input::frames::{BLOCK_BYTES_MAX, Header};
 
-/// Bytes of a page of memory. Where pages are larger, the advice for them is not taken.
+/// Bytes of a page of memory. Where pages are larger, the advice may not be taken.
 const PAGE_BYTES: usize = 4096;
 
 /// A decoder of one frame.
@@ -148,8 +148,8 @@ fn large_pages(bytes: usize) -> Vec<u8> {
     let skipped = free.as_ptr().align_offset(PAGE_BYTES);
     let pages = free.get_mut(skipped..).unwrap_or_default();
     let length = pages.len() / PAGE_BYTES * PAGE_BYTES;
-    // SAFETY: whole pages of this room, which is ours alone; how they are backed changes nothing of what
-    // is in them. Advice that is not taken costs speed only.
+    // SAFETY: pages of this room, or of what lies beside it where pages are larger; how they are backed changes
+    // nothing of what is in them. Advice that is not taken costs speed only.
     let _ = unsafe { libc::madvise(pages.as_mut_ptr().cast(), length, libc::MADV_HUGEPAGE) };
     room
 }
