@@ -205,37 +205,55 @@ mod tests {
 
     #[test]
     fn a_seat_is_left_when_it_is_asked_for() {
-        for workers in [1, 3] {
-            let pool = Pool::start(workers).unwrap();
-            let (at_work, most) = (AtomicUsize::new(0), AtomicUsize::new(0));
-            let count = AtomicUsize::new(0);
-            std::thread::scope(|scope| {
-                let (ask, asked) = std::sync::mpsc::channel();
-                let (pool, at_work, most, count) = (&pool, &at_work, &most, &count);
-                scope.spawn(move || {
-                    asked.recv().unwrap();
-                    let seat = pool.take_seat();
-                    // With whoever works beside it.
-                    most.fetch_max(at_work.load(Ordering::SeqCst), Ordering::SeqCst);
-                    drop(seat);
-                });
-                pool.share(
-                    Stage::Clustering,
-                    300,
-                    || ask.clone(),
-                    |ask, number| {
-                        at_work.fetch_add(1, Ordering::SeqCst);
-                        if number == 0 {
-                            ask.send(()).unwrap();
-                        }
-                        std::thread::sleep(std::time::Duration::from_micros(100));
-                        count.fetch_add(1, Ordering::SeqCst);
-                        at_work.fetch_sub(1, Ordering::SeqCst);
-                    },
-                );
+        use std::thread::yield_now;
+        use std::time::Duration;
+
+        // As many workers as seats.
+        let pool = Pool::start(3).unwrap();
+        let [seated, got, late, count] = [(); 4].map(|()| AtomicUsize::new(0));
+        let has_got = || got.load(Ordering::SeqCst) > 0;
+        std::thread::scope(|scope| {
+            let (ask, asked) = std::sync::mpsc::channel();
+            let (pool, got) = (&pool, &got);
+            scope.spawn(move || {
+                asked.recv().unwrap();
+                let _seat = pool.take_seat();
+                got.store(1, Ordering::SeqCst);
             });
-            assert_eq!(count.into_inner(), 300);
-            assert!(most.into_inner() < workers.max(2));
-        }
+            pool.share(
+                Stage::Clustering,
+                9,
+                || {
+                    seated.fetch_add(1, Ordering::SeqCst);
+                    ask.clone()
+                },
+                |ask, number| {
+                    if number == 0 {
+                        while seated.load(Ordering::SeqCst) < 3 {
+                            yield_now();
+                        }
+                        ask.send(()).unwrap();
+                    }
+                    while !pool.seats.is_asked() && !has_got() {
+                        yield_now();
+                    }
+                    // Three workers that have not left theirs would be here at once.
+                    let started = Instant::now();
+                    while number >= 6 && !has_got() {
+                        if started.elapsed() > Duration::from_secs(20) {
+                            late.fetch_add(1, Ordering::SeqCst);
+                            break;
+                        }
+                        yield_now();
+                    }
+                    count.fetch_add(1, Ordering::SeqCst);
+                },
+            );
+        });
+        assert_eq!((count.into_inner(), late.into_inner(), got.into_inner()), (9, 0, 1));
+        // A thread that reads and the only worker do not wait for each other.
+        let alone = Pool::start(1).unwrap();
+        let _seat = alone.take_seat();
+        assert_eq!(alone.map(Stage::Clustering, 3, || (), |(), number| number), [0, 1, 2]);
     }
 }

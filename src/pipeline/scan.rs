@@ -169,11 +169,11 @@ struct Delivery<'a> {
     flow: Arc<Flow>,
     sender: SyncSender<Result<(Parcel, u64)>>,
     pool: &'a Pool,
-    /// Was the last chunk of a file read or unpacked by the reader itself? And the one before, too? One alone
-    /// stands where two pieces meet that others have unpacked.
+    /// Was the last chunk that of a file, read or unpacked by the reader itself?
     was_own: bool,
+    /// And the one before, too? One alone stands where two pieces meet that others have unpacked.
     is_unpacking: bool,
-    /// For that processor.
+    /// For the processor that unpacking takes.
     seat: Option<Seat<'a>>,
 }
 
