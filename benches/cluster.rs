@@ -21,7 +21,7 @@ use corpus::Batches;
 use criterion::{BatchSize, Criterion, SamplingMode, Throughput};
 use rayon::prelude::*;
 use undust::Fingerprint;
-use undust::cluster::{ClusterSet, Flags, Marks, PARTITIONS, Scattered, SortedRecords};
+use undust::cluster::{ClusterSet, Flags, Marks, PARTITIONS, Scattered};
 
 /// Numbers of records: 65 % of them different, so tables of about 7 MB and 105 MB.
 const SIZES: [(usize, &str); 2] = [(500_000, "500k"), (8_000_000, "8M")];
@@ -46,18 +46,13 @@ impl<const RAYON: bool> FirstSeen for Radix<RAYON> {
         let count = |(scattered, flags): &(Scattered, Flags)| Marks::new(scattered, flags).count();
         if RAYON {
             let chunks: Vec<_> = chunks.into_par_iter().map(scatter).collect();
-            (0..PARTITIONS).into_par_iter().for_each_init(
-                SortedRecords::default,
-                |sorted, partition| {
-                    self.0.mark_first(partition, &chunks, sorted, None);
-                },
-            );
+            (0..PARTITIONS)
+                .into_par_iter()
+                .for_each(|partition| self.0.mark_first(partition, &chunks, None));
             chunks.par_iter().map(count).sum()
         } else {
             let chunks: Vec<_> = chunks.into_iter().map(scatter).collect();
-            let mut sorted = SortedRecords::default();
-            (0..PARTITIONS)
-                .for_each(|partition| self.0.mark_first(partition, &chunks, &mut sorted, None));
+            (0..PARTITIONS).for_each(|partition| self.0.mark_first(partition, &chunks, None));
             chunks.iter().map(count).sum()
         }
     }

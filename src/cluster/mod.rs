@@ -32,7 +32,7 @@ pub use numbers::{Asked, Numbers};
 pub use runs::{Merged, Runs};
 pub use scatter::{Flags, Marks, PARTITIONS, Scattered, partition_of};
 pub use seen::Seen;
-pub use set::{ClusterSet, SortedRecords};
+pub use set::ClusterSet;
 pub use sorted::Sorted;
 pub use table::Outlook;
 pub use uncounted::{Counted, Uncounted};

@@ -18,7 +18,10 @@
 //! Unsafe: a call of a function that is compiled for instructions that not every processor has, where
 //! it was asked before; and loads and stores of vectors, each of an array of its length.
 
+use std::sync::atomic::{AtomicU8, Ordering};
+
 use super::table::Table;
+use crate::bytes::fetch::fetch_all;
 use crate::fingerprint::Fingerprint;
 
 /// How a table is searched.
@@ -29,8 +32,15 @@ pub(super) enum Probe {
     Portable,
 }
 
+/// Fingerprints one behind the other in memory, and for each of them whether it is new.
+pub(super) type Run<'a> = (&'a [Fingerprint], &'a [AtomicU8]);
+
 /// How many records ahead the home of one is asked for.
 const AHEAD: usize = 48;
+
+/// How many runs ahead their fingerprints are asked for. Reason: a chunk of a list has some 40 of a
+/// partition, so the homes of the next run or two are being asked for.
+const RUNS_AHEAD: usize = 3;
 
 impl Probe {
     /// The fastest that the machine has.
@@ -51,40 +61,40 @@ impl Probe {
         all
     }
 
-    /// Puts the fingerprint `of` each of `records` into `table`, in their order, and tells `each` whether
-    /// it is new.
+    /// Puts the fingerprints of all `runs` into `table`, in their order, and says which of them are new.
     #[inline]
-    pub(super) fn insert_all<T>(
+    pub(super) fn insert_all<'a>(
         self,
         table: &mut Table,
-        records: &[T],
-        of: impl Fn(&T) -> Fingerprint,
-        each: impl FnMut(&T, bool),
+        runs: impl Iterator<Item = Run<'a>> + Clone,
     ) {
         match self {
             // SAFETY: this variant is only made where the machine has these features.
             #[cfg(target_arch = "x86_64")]
-            Probe::Avx512 => unsafe { x86::insert_all(table, records, of, each) },
-            Probe::Portable => insert_all(table, records, of, each, Table::insert),
+            Probe::Avx512 => unsafe { x86::insert_all(table, runs) },
+            Probe::Portable => insert_all(table, runs, Table::insert),
         }
     }
 }
 
 #[inline(always)]
-fn insert_all<T>(
+fn insert_all<'a>(
     table: &mut Table,
-    records: &[T],
-    of: impl Fn(&T) -> Fingerprint,
-    mut each: impl FnMut(&T, bool),
+    runs: impl Iterator<Item = Run<'a>> + Clone,
     insert: impl Fn(&mut Table, Fingerprint) -> bool,
 ) {
-    // Bet: the table is not in the cache, so homes are asked for before it is their turn.
-    let (first, rest) = records.split_at(records.len().min(AHEAD));
-    first.iter().for_each(|one| table.fetch(of(one)));
-    let mut ahead = rest.iter();
-    for one in records {
-        ahead.next().into_iter().for_each(|one| table.fetch(of(one)));
-        each(one, insert(table, of(one)));
+    // Bet: another thread has written the fingerprints, and the table is not in the cache either. So both
+    // are asked for before it is their turn, the fingerprints first.
+    let mut runs_ahead = runs.clone();
+    runs_ahead.by_ref().take(RUNS_AHEAD).for_each(|(fingerprints, _)| fetch_all(fingerprints));
+    let mut ahead = runs.clone().flat_map(|(fingerprints, _)| fingerprints);
+    ahead.by_ref().take(AHEAD).for_each(|fingerprint| table.fetch(*fingerprint));
+    for (fingerprints, are_new) in runs {
+        runs_ahead.next().into_iter().for_each(|(fingerprints, _)| fetch_all(fingerprints));
+        for (fingerprint, is_new) in fingerprints.iter().zip(are_new) {
+            ahead.next().into_iter().for_each(|fingerprint| table.fetch(*fingerprint));
+            is_new.store(u8::from(insert(table, *fingerprint)), Ordering::Relaxed);
+        }
     }
 }
 
@@ -92,8 +102,7 @@ fn insert_all<T>(
 mod x86 {
     use std::arch::x86_64::*;
 
-    use super::Table;
-    use crate::fingerprint::Fingerprint;
+    use super::{Run, Table};
 
     /// Slots in a cache line, and in a vector. Two words each, the low one first.
     const LINE: usize = 4;
@@ -105,13 +114,8 @@ mod x86 {
     const HIGH: u32 = 0xaaaa;
 
     #[target_feature(enable = "avx512f,avx512dq,bmi1")]
-    pub(super) fn insert_all<T>(
-        table: &mut Table,
-        records: &[T],
-        of: impl Fn(&T) -> Fingerprint,
-        each: impl FnMut(&T, bool),
-    ) {
-        super::insert_all(table, records, of, each, |table, fingerprint| {
+    pub(super) fn insert_all<'a>(table: &mut Table, runs: impl Iterator<Item = Run<'a>> + Clone) {
+        super::insert_all(table, runs, |table, fingerprint| {
             table.insert_with(fingerprint, |slots, home, value| insert(slots, home, value))
         });
     }
@@ -182,19 +186,23 @@ mod tests {
     /// Puts `values` in by `probe`, and says which are new, and what is in the table then.
     fn inserted(probe: Probe, values: &[u128]) -> (Vec<bool>, Vec<u128>) {
         let mut table = Table::default();
-        let mut are_new = Vec::new();
-        // By batches, as they come.
-        for batch in values.chunks(1000) {
-            table.expect(batch.len(), None);
-            probe.insert_all(
-                &mut table,
-                batch,
-                |value| Fingerprint(*value),
-                |_, new| are_new.push(new),
-            );
+        let fingerprints: Vec<Fingerprint> = values.iter().copied().map(Fingerprint).collect();
+        let are_new: Vec<AtomicU8> = values.iter().map(|_| AtomicU8::new(9)).collect();
+        // By batches, as they come, of runs that are longer and shorter than what is looked ahead.
+        for (number, (values, are_new)) in
+            fingerprints.chunks(1000).zip(are_new.chunks(1000)).enumerate()
+        {
+            table.expect(values.len(), None);
+            let run = [1, 7, AHEAD, 333][number % 4];
+            probe.insert_all(&mut table, values.chunks(run).zip(are_new.chunks(run)));
         }
         assert_eq!(table.len(), table.sorted().count());
-        (are_new, table.sorted().collect())
+        let are_new = are_new.iter().map(|is_new| match is_new.load(Ordering::Relaxed) {
+            0 => false,
+            1 => true,
+            other => panic!("{other}: was not looked at"),
+        });
+        (are_new.collect(), table.sorted().collect())
     }
 
     #[test]

@@ -116,6 +116,12 @@ impl Flags {
         Flags(scattered.records.iter().map(|_| AtomicU8::new(0)).collect())
     }
 
+    /// Those of the records of `partition`, in the order of `scattered`, whose flags these are.
+    #[inline]
+    pub(super) fn of(&self, scattered: &Scattered, partition: usize) -> &[AtomicU8] {
+        &self.0[scattered.range(partition)]
+    }
+
     /// Sets the flag of the record at `place` in the order of the [`Scattered`], or does not.
     #[inline]
     pub fn set(&self, place: u32, is_set: bool) {

@@ -5,8 +5,8 @@
 use std::sync::Mutex;
 
 use super::probe::Probe;
-use super::scatter::{Flags, PARTITION_BITS, PARTITIONS, Scattered, partition_of};
-use super::table::{EMPTY, Outlook, Table};
+use super::scatter::{Flags, PARTITIONS, Scattered, partition_of};
+use super::table::{Outlook, Table};
 use crate::fingerprint::Fingerprint;
 
 /// The first occurrences of a job's clusters.
@@ -38,22 +38,20 @@ impl ClusterSet {
     pub const BYTES_PER_FINGERPRINT_MAX: u64 = 24;
 
     /// Marks the records of `partition` that are the first of their cluster, over the chunks of a
-    /// batch in order. Batches have to come in order, too. `sorted` is memory to be used again;
-    /// the `outlook`, if there is one, saves work and changes nothing else.
+    /// batch in order. Batches have to come in order, too. The `outlook`, if there is one, saves work and
+    /// changes nothing else.
     pub fn mark_first(
         &self,
         partition: usize,
         chunks: &[(Scattered, Flags)],
-        sorted: &mut SortedRecords,
         outlook: Option<Outlook>,
     ) {
         let mut table = self.partition(partition);
-        sorted.sort(partition, chunks.iter().map(|(scattered, _)| scattered));
-        table.expect(sorted.records.len(), outlook);
-        let of = SortedRecord::fingerprint;
-        self.probe.insert_all(&mut table, &sorted.records, of, |one, is_new| {
-            chunks[one.chunk as usize].1.set(one.place, is_new);
+        let runs = chunks.iter().map(|(scattered, flags)| {
+            (scattered.fingerprints(partition), flags.of(scattered, partition))
         });
+        table.expect(runs.clone().map(|(fingerprints, _)| fingerprints.len()).sum(), outlook);
+        self.probe.insert_all(&mut table, runs);
     }
 
     /// Could the tables take more than `bytes` after another batch?
@@ -96,78 +94,10 @@ impl ClusterSet {
     }
 }
 
-/// The records of one partition, over the chunks of a batch, roughly by fingerprint.
-///
-/// In the order of the chunks they would jump about in the table, and every one would wait for its
-/// page. Equal fingerprints stay in the order of the chunks, which is all that counts for who is
-/// first.
-#[derive(Debug, Default)]
-pub struct SortedRecords {
-    records: Vec<SortedRecord>,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct SortedRecord {
-    /// The low word of the fingerprint, and the high one: as one number it would make this 32 bytes.
-    words: [u64; 2],
-    chunk: u32,
-    /// Where it stands in the chunk's [`Scattered`].
-    place: u32,
-}
-
-impl SortedRecord {
-    fn new(Fingerprint(value): Fingerprint, chunk: u32, place: u32) -> SortedRecord {
-        SortedRecord { words: [value as u64, (value >> 64) as u64], chunk, place }
-    }
-
-    fn fingerprint(&self) -> Fingerprint {
-        let [low, high] = self.words.map(u128::from);
-        Fingerprint(high << 64 | low)
-    }
-}
-
-/// Runs that a partition's records are sorted into, by the bits after the partition's. Reason: a
-/// run of a table of a megabyte is four pages long.
-const RUN_BITS: u32 = 6;
-
-impl SortedRecords {
-    /// Gathers the records of `partition`, in linear time.
-    fn sort<'a>(&mut self, partition: usize, chunks: impl Iterator<Item = &'a Scattered> + Clone) {
-        let run_of = |fingerprint: Fingerprint| {
-            (fingerprint.0 >> (u128::BITS - PARTITION_BITS - RUN_BITS)) as usize % (1 << RUN_BITS)
-        };
-        let mut next = [0; 1 << RUN_BITS];
-        // Bet: another thread has scattered them, and they are not in the cache.
-        let mut ahead = chunks.clone();
-        ahead.by_ref().take(CHUNKS_AHEAD).for_each(|scattered| scattered.fetch(partition));
-        for scattered in chunks.clone() {
-            ahead.next().into_iter().for_each(|scattered| scattered.fetch(partition));
-            for fingerprint in scattered.fingerprints(partition) {
-                next[run_of(*fingerprint)] += 1;
-            }
-        }
-        let mut total = 0;
-        for count in &mut next {
-            total += std::mem::replace(count, total);
-        }
-        let nothing = SortedRecord::new(Fingerprint(EMPTY), 0, 0);
-        self.records.resize(total, nothing);
-        for (chunk, scattered) in (0u32..).zip(chunks) {
-            for (place, fingerprint) in scattered.places(partition) {
-                let at = &mut next[run_of(fingerprint)];
-                self.records[*at] = SortedRecord::new(fingerprint, chunk, place);
-                *at += 1;
-            }
-        }
-    }
-}
-
-/// How many chunks ahead the fingerprints of one are asked for.
-const CHUNKS_AHEAD: usize = 2;
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cluster::table::EMPTY;
     use crate::fingerprint::FingerprintKey;
     use std::collections::HashSet;
 

@@ -89,8 +89,8 @@ impl Table {
         [at, at + LINE_SLOTS].iter().filter_map(|at| self.slots.get(*at)).for_each(fetch);
     }
 
-    /// Makes room for as many of `records` fingerprints as are likely to be new, so that they find
-    /// it everywhere: they come sorted, and would crowd the front of a table that is nearly full.
+    /// Makes room for as many of `records` fingerprints as are likely to be new, before the first of them
+    /// comes: the homes of some are asked for ahead.
     ///
     /// With an `outlook` it makes room for the new ones among the rest of the input at once, and
     /// gives some back where there were fewer of them than it looked like.

@@ -12,8 +12,9 @@ use super::texts::{Met, Texts};
 use super::walk::{Hand, walk};
 use super::{Job, Outcome};
 use crate::canonical::Canonical;
-use crate::cluster::{ClusterSet, Flags, Marks, Outlook, Scattered, Seen, SortedRecords};
+use crate::cluster::{ClusterSet, Flags, Marks, Outlook, Scattered, Seen};
 use crate::error::{Error, Result};
+use crate::fingerprint::Fingerprint;
 use crate::record::{Record, without_no_host};
 use crate::report::Output;
 use crate::report::Tally;
@@ -51,8 +52,17 @@ pub struct DedupPlan<'a> {
 /// What a worker makes of a chunk.
 pub(super) struct Sifted {
     scattered: Scattered,
+    /// Which of them are the first; none is known yet.
+    flags: Flags,
     texts: Texts,
     tally: Tally,
+}
+
+impl Sifted {
+    fn new(fingerprints: &[Fingerprint], texts: Texts, tally: Tally) -> Sifted {
+        let scattered = Scattered::new(fingerprints);
+        Sifted { flags: Flags::new(&scattered), scattered, texts, tally }
+    }
 }
 
 /// A chunk whose records are marked.
@@ -189,7 +199,7 @@ pub(super) fn sift(job: &Job, print: Print, chunk: &Parcel, hand: &mut Hand) -> 
             met.push(bytes, record.line, job.input.separator);
         });
         if let Some(texts) = met.texts(chunk, tally.records == tally.lines) {
-            return Sifted { scattered: Scattered::new(&fingerprints), texts, tally };
+            return Sifted::new(&fingerprints, texts, tally);
         }
         fingerprints.clear();
     }
@@ -202,7 +212,7 @@ pub(super) fn sift(job: &Job, print: Print, chunk: &Parcel, hand: &mut Hand) -> 
         own.push(job.input.separator);
     });
     let texts = Texts::own(own, starts);
-    Sifted { scattered: Scattered::new(&fingerprints), texts, tally }
+    Sifted::new(&fingerprints, texts, tally)
 }
 
 /// Is what is written for a record of `chunk` its line there?
@@ -237,9 +247,8 @@ pub(super) fn mark(
     for (chunk, sifted) in batch {
         job.add(tally, &sifted.tally)?;
         lines += sifted.tally.lines;
-        let flags = Flags::new(&sifted.scattered);
         chunks.push((chunk, sifted.texts));
-        pairs.push((sifted.scattered, flags));
+        pairs.push((sifted.scattered, sifted.flags));
     }
     let records = pairs.iter().map(|(scattered, _)| scattered.len() as u64).sum::<u64>();
     match &mut overflow {
@@ -249,9 +258,10 @@ pub(super) fn mark(
                 let rest = tally.records as f64 * (1.0 / share - 1.0);
                 Outlook { records: rest as u64, bytes_max: job.table_bytes() }
             });
-            pool.share_partitions(SortedRecords::default, |sorted, partition| {
-                set.mark_first(partition, &pairs, sorted, outlook);
-            });
+            pool.share_partitions(
+                || (),
+                |(), partition| set.mark_first(partition, &pairs, outlook),
+            );
         }
     }
     let in_line_order = |(): &mut (), chunk: usize| Marks::new(&pairs[chunk].0, &pairs[chunk].1);
