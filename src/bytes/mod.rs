@@ -9,6 +9,8 @@ pub mod hex;
 pub mod lines;
 #[allow(unsafe_code)]
 pub mod marks;
+#[allow(unsafe_code)]
+pub mod pages;
 pub mod show;
 
 pub use lines::{LineEnds, Lines};

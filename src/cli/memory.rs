@@ -56,11 +56,11 @@ pub(super) fn give_back_large_blocks() {
 /// Less memory than this is spared. Reason: what threads keep for themselves is some mebibytes.
 const SPARED_BYTES: u64 = 64 << 20;
 
-/// Has the allocator keep little beside a budget of so many bytes: one arena for all threads, and
-/// blocks from 128 KiB on given back as soon as they are free.
+/// Has the allocator keep little beside a budget of so many bytes: one arena for all threads,
+/// blocks from 128 KiB on given back as soon as they are free, and no large pages.
 ///
 /// Reason: chunks that are read on one thread and freed on another leave holes in the arenas of glibc,
-/// some two mebibytes in all.
+/// some two mebibytes in all; of a large page all is taken, however little is used.
 pub(super) fn spare(bytes: u64) {
     if bytes < SPARED_BYTES {
         #[cfg(all(target_os = "linux", target_env = "gnu"))]
@@ -68,6 +68,9 @@ pub(super) fn spare(bytes: u64) {
             set(libc::M_ARENA_MAX, 1);
             set(libc::M_MMAP_THRESHOLD, 128 << 10);
         }
+        // Best effort: some systems have none anyway.
+        #[cfg(target_os = "linux")]
+        let _ = rustix::thread::disable_transparent_huge_pages(true);
     }
 }
 

@@ -13,6 +13,8 @@ use std::num::NonZeroU64;
 use rustix::fs::{Advice, OFlags};
 use rustix::io::Errno;
 
+use crate::bytes::pages::{LARGE_PAGE_BYTES, prefer_large_pages};
+
 /// Bytes of a page, in memory and on the disk. Reason: the unit of file systems on Linux. One that
 /// asks for more says so, and gets copies.
 const PAGE_BYTES: usize = 4096;
@@ -24,6 +26,7 @@ pub(super) struct Pages {
     start: usize,
     len: usize,
     len_max: usize,
+    is_large: bool,
 }
 
 impl Pages {
@@ -33,7 +36,22 @@ impl Pages {
         // The system gives zeros where they are first touched.
         let room = vec![0; len_max + PAGE_BYTES];
         let start = room.as_ptr().addr().next_multiple_of(PAGE_BYTES) - room.as_ptr().addr();
-        Pages { room, start, len: 0, len_max }
+        Pages { room, start, len: 0, len_max, is_large: false }
+    }
+
+    /// Goes on in large pages, if nothing is in it. Reason: pages side by side are one piece for the disk,
+    /// which takes some 250 at once, fewer than a mebibyte of small pages has. They are cleared whole
+    /// when they are first touched, which short results would have to wait for.
+    pub(super) fn enlarge(&mut self) {
+        if self.is_large || self.len > 0 {
+            return;
+        }
+        let len = self.len_max.next_multiple_of(LARGE_PAGE_BYTES);
+        self.room = vec![0; len + LARGE_PAGE_BYTES];
+        let address = self.room.as_ptr().addr();
+        self.start = address.next_multiple_of(LARGE_PAGE_BYTES) - address;
+        prefer_large_pages(&mut self.room[self.start..self.start + len]);
+        self.is_large = true;
     }
 
     /// Bytes that can still be put in.

@@ -203,6 +203,8 @@ impl Output {
                 let (now, later) = bytes.split_at(self.buffer.left());
                 self.buffer.push(now);
                 self.empty_buffer()?;
+                // More is to come.
+                self.buffer.enlarge();
                 bytes = later;
             }
         } else {

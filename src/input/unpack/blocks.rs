@@ -9,7 +9,7 @@
 //! The streaming decoder keeps a window of its own, and copies all that comes out of it: a tenth of
 //! its time, and of the memory's.
 //!
-//! Unsafe: one call of `madvise`, and calls of zstd, by its functions without buffers of their own. Zstd
+//! Unsafe: calls of zstd, by its functions without buffers of their own. Zstd
 //! reads the piece before behind our back, so that is kept; and this one is never moved. Those functions
 //! are there for whoever links it statically, and its authors want to take them away some day
 //! (2026-11-25, zstd 1.5.7): then this file goes, and all frames are decoded by the streaming decoder.
@@ -22,10 +22,8 @@ use std::sync::Arc;
 
 use zstd::zstd_safe::{get_error_name, zstd_sys as sys};
 
+use crate::bytes::pages::prefer_large_pages;
 use crate::input::frames::{BLOCK_BYTES_MAX, Header};
-
-/// Bytes of a page of memory. Where pages are larger, the advice may not be taken.
-const PAGE_BYTES: usize = 4096;
 
 /// A decoder of one frame.
 pub(super) struct Blocks {
@@ -143,14 +141,8 @@ impl Blocks {
 /// Room for `bytes` bytes, in large pages if the system has some: blocks refer to places all over the
 /// window.
 fn large_pages(bytes: usize) -> Vec<u8> {
-    let mut room: Vec<u8> = Vec::with_capacity(bytes);
-    let free = room.spare_capacity_mut();
-    let skipped = free.as_ptr().align_offset(PAGE_BYTES);
-    let pages = free.get_mut(skipped..).unwrap_or_default();
-    let length = pages.len() / PAGE_BYTES * PAGE_BYTES;
-    // SAFETY: pages of this room, or of what lies beside it where pages are larger; how they are backed changes
-    // nothing of what is in them. Advice that is not taken costs speed only.
-    let _ = unsafe { libc::madvise(pages.as_mut_ptr().cast(), length, libc::MADV_HUGEPAGE) };
+    let mut room = Vec::with_capacity(bytes);
+    prefer_large_pages(room.spare_capacity_mut());
     room
 }
 
