@@ -153,7 +153,7 @@ impl Candidates {
             for ((scattered, flags), first) in chunks.iter().zip(numbers) {
                 let records = scattered.places(partition).zip(scattered.pairs(partition));
                 for ((place, fingerprint), (record, _)) in records {
-                    flags.set(place, true);
+                    flags.set(place);
                     let [high, low] = halves(fingerprint);
                     spill.push([high, low, first + u64::from(record)])?;
                 }
@@ -186,7 +186,7 @@ impl Candidates {
                     continue;
                 }
                 *latest = fingerprint.0;
-                chunks[one.chunk as usize].1.set(one.place, true);
+                chunks[one.chunk as usize].1.set(one.place);
                 let [high, low] = halves(fingerprint);
                 spill.push([high, low, one.number])?;
             }

@@ -122,10 +122,10 @@ impl Flags {
         &self.0[scattered.range(partition)]
     }
 
-    /// Sets the flag of the record at `place` in the order of the [`Scattered`], or does not.
+    /// Sets the flag of the record at `place` in the order of the [`Scattered`].
     #[inline]
-    pub fn set(&self, place: u32, is_set: bool) {
-        self.0[place as usize].store(u8::from(is_set), Ordering::Relaxed);
+    pub fn set(&self, place: u32) {
+        self.0[place as usize].store(1, Ordering::Relaxed);
     }
 }
 
@@ -213,7 +213,7 @@ mod tests {
         let flags = Flags::new(&scattered);
         for (place, _) in (0..PARTITIONS).flat_map(|partition| scattered.places(partition)) {
             if set.contains(&scattered.record(place)) {
-                flags.set(place, true);
+                flags.set(place);
             }
         }
         Marks::new(&scattered, &flags)

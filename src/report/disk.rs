@@ -200,6 +200,20 @@ mod tests {
     }
 
     #[test]
+    fn large_pages_are_begun_with_nothing_in_them() {
+        let mut pages = Pages::new(2 * PAGE_BYTES);
+        pages.push(b"first");
+        pages.enlarge();
+        assert!(pages.bytes() == b"first" && !pages.is_large);
+        pages.clear();
+        pages.enlarge();
+        assert!(pages.bytes().as_ptr().addr().is_multiple_of(LARGE_PAGE_BYTES));
+        let full = [b'x'; 2 * PAGE_BYTES];
+        pages.push(&full);
+        assert!(pages.bytes() == full && pages.left() == 0);
+    }
+
+    #[test]
     fn copies_are_written_where_pages_are_not_taken() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("out");
