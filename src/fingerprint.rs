@@ -41,8 +41,8 @@ pub struct FingerprintKey {
 #[derive(Clone)]
 struct Schedule {
     keys: Keys,
-    /// Where the polynomial is evaluated: below [`PRIME`].
-    point: u128,
+    /// The powers of where the polynomial is evaluated, from the fourth to the first, modulo [`PRIME`].
+    powers: [u128; 4],
     /// Odd.
     mixer: u128,
     products: Products,
@@ -62,7 +62,9 @@ impl Schedule {
         let mut pairs = || std::array::from_fn(|_| std::array::from_fn(|_| next() as u64));
         let keys = Keys { rows, sums: pairs(), length: pairs(), polynomial: pairs() };
         let (point, mixer) = (next() % PRIME, next() | 1);
-        Schedule { keys, point, mixer, products: Products::fastest() }
+        let square = multiply(point, point);
+        let powers = [multiply(square, square), multiply(square, point), square, point];
+        Schedule { keys, powers, mixer, products: Products::fastest() }
     }
 }
 
@@ -114,13 +116,19 @@ impl Schedule {
         self.products.halves(&self.keys, rest)
     }
 
-    /// The polynomial whose coefficients are the words of the rows of `blocks`.
+    /// The polynomial whose coefficients are 1 and the words of the rows of `blocks`.
     fn polynomial(&self, blocks: &[[u8; BLOCK]]) -> u128 {
+        let [fourth, lower @ ..] = self.powers;
         let mut value = 1;
         for block in blocks {
-            for word in self.products.sums(&self.keys, block).into_iter().flat_map(words) {
-                value = reduce(multiply(value, self.point) + u128::from(word));
-            }
+            let [first, second] = self.products.sums(&self.keys, block).map(words);
+            // The four steps of a block at once: their products do not wait for each other.
+            // Bet: it is the only one.
+            let raised = if value == 1 { fourth } else { multiply(value, fourth) };
+            let products = [first[0], first[1], second[0]].into_iter().zip(lower);
+            value = products.fold(reduce(raised + u128::from(second[1])), |sum, (word, power)| {
+                reduce(sum + times(word, power))
+            });
         }
         value
     }
@@ -141,15 +149,25 @@ fn reduce(value: u128) -> u128 {
     if value >= PRIME { value - PRIME } else { value }
 }
 
+/// `word · factor` modulo 2¹²⁷ - 1; the `factor` is below it, and so is the result.
+#[inline]
+fn times(word: u64, factor: u128) -> u128 {
+    let [low, high] = words(factor).map(|half| u128::from(word) * u128::from(half));
+    reduce(reduce(low) + times_word(high))
+}
+
+/// `value · 2⁶⁴` modulo 2¹²⁷ - 1; the `value` is below it, and so is the result.
+#[inline]
+fn times_word(value: u128) -> u128 {
+    // 2¹²⁷ is 1 modulo the prime.
+    (value << 64 & PRIME) | value >> 63
+}
+
 /// `a · b` modulo 2¹²⁷ - 1, both below it; the result is, too.
 #[inline]
 fn multiply(a: u128, b: u128) -> u128 {
-    let half = |value: u128| (u128::from(value as u64), value >> 64);
-    let ((a_low, a_high), (b_low, b_high)) = (half(a), half(b));
-    let middle = a_low * b_high + a_high * b_low;
-    // 2¹²⁸ is 2 modulo the prime.
-    let parts = [a_low * b_low, (middle >> 64) * 2, middle << 64, a_high * b_high * 2];
-    parts.into_iter().fold(0, |sum, part| reduce(sum + reduce(part)))
+    let [low, high] = words(a).map(|half| times(half, b));
+    reduce(low + times_word(high))
 }
 
 impl PartialEq for FingerprintKey {
