@@ -369,7 +369,8 @@ impl<'a, const N: usize> Marks<'a, N> {
     #[inline(always)]
     pub fn next_soon(&self, set: usize, from: usize) -> usize {
         let (near, far) = (self.near(set, from), self.near(set, from + NEAR));
-        if near | far == 0 {
+        // Bet: one stands there, or the text ends.
+        if (near | far == 0) & (self.len > from + 2 * NEAR) {
             return self.next(set, from + 2 * NEAR);
         }
         let far = NEAR + far.trailing_zeros() as usize;
