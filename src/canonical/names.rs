@@ -180,7 +180,7 @@ impl Unwanted {
     }
 
     /// Is the parameter `name=value` on `host` one of them? `word` is the [`first_word`] of its name.
-    #[inline]
+    #[inline(always)]
     pub(super) fn matches(&self, word: u64, host: &[u8], name: &[u8], value: &[u8]) -> bool {
         self.0.matches(word, host, name, value)
     }

@@ -80,6 +80,7 @@ pub(super) struct Condition {
 }
 
 impl Condition {
+    #[inline(always)]
     fn holds(&self, host: &[u8], value: &[u8]) -> bool {
         // What costs least comes first.
         self.length.is_none_or(|(least, most)| (least..=most).contains(&value.len()))
@@ -90,6 +91,7 @@ impl Condition {
 
     /// Are the bytes of the value what they must be? One look at all of them: where it could end
     /// early cannot be foretold.
+    #[inline(never)]
     fn fits(&self, value: &[u8]) -> bool {
         let (mut all, mut any) = (u8::MAX, 0);
         for byte in value {
@@ -130,12 +132,19 @@ impl Hosts {
     }
 
     /// Is `host` among them?
+    #[inline(always)]
     pub(super) fn hold(&self, host: &[u8]) -> bool {
         // Bet: it ends like none of them.
         self.names.is_empty()
             || host.len() >= self.length_min
                 && self.ends >> Self::end_of(host, self.length_min) & 1 == 1
-                && self.names.iter().any(|name| is_under(host, name.as_bytes()))
+                && self.holds(host)
+    }
+
+    /// The same by each of the names.
+    #[inline(never)]
+    fn holds(&self, host: &[u8]) -> bool {
+        self.names.iter().any(|name| is_under(host, name.as_bytes()))
     }
 }
 
@@ -192,7 +201,16 @@ impl Name {
     /// Does one of its conditions hold?
     #[inline(always)]
     fn holds(&self, host: &[u8], value: &[u8]) -> bool {
-        self.always || self.conditions.iter().any(|condition| condition.holds(host, value))
+        if self.always {
+            return true;
+        }
+        // In place, not by a call: next to all names that get here have one condition, which fails early.
+        for condition in &self.conditions {
+            if condition.holds(host, value) {
+                return true;
+            }
+        }
+        false
     }
 }
 
@@ -357,7 +375,7 @@ impl Table {
     }
 
     /// Does an entry for `name` hold for `value` on `host`? `word` is the [`first_word`] of the name.
-    #[inline]
+    #[inline(always)]
     pub(super) fn matches(&self, word: u64, host: &[u8], name: &[u8], value: &[u8]) -> bool {
         let Some(last) = name.last() else { return false };
         for known in self.exact.get(Outlines::of(word, *last, name.len())) {
