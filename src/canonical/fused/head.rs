@@ -4,6 +4,7 @@ use super::classes::set;
 use super::hosts::Names;
 use super::suffixes::may_be_suffix;
 use super::{Fused, Marked};
+use crate::bytes::push_lower;
 use crate::canonical::rules::www::without_www;
 
 /// A URL's head, read.
@@ -46,16 +47,9 @@ impl Fused {
             return None;
         }
         let host = line.get(host_start..host_end)?;
-        let mut looks = marks.near(set::HOST_LOOK, host_start) & below;
-        if WELL && looks != 0 {
+        let has_upper = marks.near(set::HOST_LOOK, host_start) & below != 0;
+        if has_upper && (WELL || !is_in_letters(url, host_start, below)) {
             return None;
-        }
-        let has_upper = looks != 0;
-        while looks != 0 {
-            if !host[looks.trailing_zeros() as usize].is_ascii_uppercase() {
-                return None;
-            }
-            looks &= looks - 1;
         }
         let rest = match line.get(host_end) {
             Some(b'/') => host_end,
@@ -133,10 +127,10 @@ impl Fused {
         Some(Head { https, is_canonical, name, has_upper, ends_well, host_end, rest, has_port })
     }
 
-    /// Writes the head in its canonical form, except for what of it stands in the line just so, up
-    /// to its path. Returns where that starts.
+    /// Writes the head of the line that `text` starts with in its canonical form, except for what of it
+    /// stands there just so, up to its path. Returns where that starts.
     #[inline(always)]
-    pub(super) fn write_head(&self, head: &Head, out: &mut Vec<u8>) -> usize {
+    pub(super) fn write_head(&self, head: &Head, text: &[u8], out: &mut Vec<u8>) -> usize {
         if head.is_canonical {
             return 0;
         }
@@ -146,13 +140,29 @@ impl Fused {
         if head.ends_well {
             return head.rest - head.name.len();
         }
-        let host_start = out.len();
-        out.extend_from_slice(head.name);
         if head.has_upper {
-            out[host_start..].make_ascii_lowercase();
+            // Such a name is how the host of the line ends.
+            push_lower(out, text, head.host_end - head.name.len(), head.host_end);
+        } else {
+            out.extend_from_slice(head.name);
         }
         if head.has_port { head.host_end } else { head.rest }
     }
+}
+
+/// Are those bytes of a host that need a look letters in upper case? The host starts at `start`, and
+/// `below` has a bit for each of its bytes. May say no where yes were right.
+#[inline(always)]
+fn is_in_letters(url: &Marked, start: usize, below: u64) -> bool {
+    // Bytes from 0x80 on and two hyphens side by side need a look, too. What follows the host is taken
+    // for a part of it: as many bytes as `below` has bits.
+    let text = &url.text[start..];
+    let is_ascii = match text.first_chunk::<{ u64::BITS as usize }>() {
+        Some(near) => near.is_ascii(),
+        None => text.is_ascii(),
+    };
+    let hyphens = url.marks.near(set::NAME_END, start) & below;
+    is_ascii && hyphens & hyphens << 1 == 0
 }
 
 const WWW: &[u8; 4] = b"www.";

@@ -27,6 +27,7 @@ mod query;
 mod short;
 mod suffixes;
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::dust::{DustRules, Target};
@@ -335,24 +336,17 @@ impl Fused {
     /// The same, but for the rules of the site.
     #[inline(always)]
     fn answer(&self, url: &Marked, kept: &mut Kept, out: &mut Vec<u8>) -> Answer {
-        let Kept { query, has_rules, .. } = kept;
+        let Kept { names, query, has_rules, .. } = kept;
         // Bet: the head is one that most URLs have.
-        let answer = match self.plain_head::<true>(url) {
-            Some(head) => self.answer_with(url, head, query, has_rules, out),
-            None => self.answer_any(url, kept, out),
-        };
-        answer.unwrap_or(Answer::Refused)
+        let head = self.plain_head::<true>(url).or_else(|| self.other_head(url, names));
+        head.and_then(|head| self.answer_with(url, head, query, has_rules, out))
+            .unwrap_or(Answer::Refused)
     }
 
-    /// The same for a line whose head is not a usual one; `None` to refuse.
+    /// The head of a line that is not a usual one; `None` to refuse.
     #[inline(never)]
-    fn answer_any(&self, url: &Marked, kept: &mut Kept, out: &mut Vec<u8>) -> Option<Answer> {
-        let Kept { names, query, has_rules, .. } = kept;
-        let head = match self.plain_head::<false>(url) {
-            Some(head) => head,
-            None => self.any_head(url, names)?,
-        };
-        self.answer_with(url, head, query, has_rules, out)
+    fn other_head<'a>(&self, url: &Marked<'a>, names: &'a mut Names) -> Option<Head<'a>> {
+        self.plain_head::<false>(url).or_else(|| self.any_head(url, names))
     }
 
     /// The same for a line whose head is known; `None` to refuse.
@@ -378,15 +372,15 @@ impl Fused {
         // Bet: most URLs of a list are canonical already (share per corpus: data/README.md), but for
         // their head and how the path ends, if at all, and most have no query or one parameter.
         if let Some(end) = path.canonical_end(path_end)
-            && (path_end == line.len() || self.ends_in_plain_query(url, path_end, head.name))
+            && let Some(rest) = self.plain_rest(url, path_end, head.name)
         {
             return Some(if head.is_canonical && end == path_end {
-                Answer::Same(line.len())
-            } else if head.is_canonical && path_end == line.len() {
+                Answer::Same(rest)
+            } else if head.is_canonical && rest == path_end {
                 Answer::Same(end)
             } else {
                 // A copy, so that the head itself need not be in memory.
-                self.write_around(url, &{ head }, end, path_end, out)
+                self.write_around(url, &{ head }, end, path_end..rest, out)
             });
         }
         let start = Start { head, path, path_end };
@@ -397,6 +391,21 @@ impl Fused {
             return Some(answer);
         }
         self.go_on(url, start, pieces, out)
+    }
+
+    /// Where the canonical form of a line ends whose path ends at `path_end`, if what follows is nothing, one
+    /// parameter that is spelled canonically or goes, or a fragment that goes. May be `None` where
+    /// it is one of these.
+    #[inline(always)]
+    fn plain_rest(&self, url: &Marked, path_end: usize, host: &[u8]) -> Option<usize> {
+        let line = url.line;
+        match line.get(path_end) {
+            None => Some(path_end),
+            Some(b'?') => self.plain_query_end(url, path_end, host),
+            Some(_) => {
+                (self.keeps_fragment(&line[path_end + 1..]) == Some(false)).then_some(path_end)
+            }
+        }
     }
 
     /// The same for a line whose start is known; `None` to refuse.
@@ -430,24 +439,24 @@ impl Fused {
         self.write(url, start, (query, pieces), end, out)
     }
 
-    /// Writes the canonical form of a line that is canonical but for its `head`, and for what stands
-    /// from `cut` to `path_end`, which goes.
+    /// Writes the canonical form of a line that is canonical up to the end of `query`, but for its `head`
+    /// and for what stands between `cut` and the query, which goes.
     #[inline(never)]
     fn write_around(
         &self,
         url: &Marked,
         head: &Head,
         cut: usize,
-        path_end: usize,
+        query: Range<usize>,
         out: &mut Vec<u8>,
     ) -> Answer {
         let Marked { line, text, .. } = *url;
         out.clear();
         out.reserve(line.len() + 1);
-        let from = self.write_head(head, out);
+        let from = self.write_head(head, text, out);
         push_up_to::<USUAL>(out, text, from, cut);
-        if path_end < line.len() {
-            push_up_to::<USUAL>(out, text, path_end, line.len());
+        if !query.is_empty() {
+            push_up_to::<USUAL>(out, text, query.start, query.end);
         }
         Answer::Written
     }
@@ -482,7 +491,7 @@ impl Fused {
         out.clear();
         // Every byte may become an escape; one slash may be added.
         out.reserve(3 * line.len() + 1);
-        let from = self.write_head(head, out);
+        let from = self.write_head(head, text, out);
         match path.canonical_end(*path_end) {
             Some(end) => push_up_to::<USUAL>(out, text, from, end),
             None => {

@@ -28,18 +28,11 @@ pub(super) fn is_unclear(pair: &[u64]) -> bool {
     (pair[0] ^ pair[1]) <= NUMBER && pair[0] & 0xff > NUMBER
 }
 
-/// Sorts `order`, of at most four or just [`FEW`] numbers.
+/// Sorts `order`, of four or [`FEW`] numbers.
 #[inline(always)]
 pub(super) fn sort<const N: usize>(order: &mut [u64; N]) {
-    const { assert!(N <= 4 || N == FEW) };
-    let network: &[_] = match N {
-        0 | 1 => &[],
-        2 => &FOUR[..1],
-        3 => &THREE,
-        4 => &FOUR,
-        _ => &EIGHT,
-    };
-    apply(order, network);
+    const { assert!(N == 4 || N == FEW) };
+    apply(order, if N == 4 { &FOUR } else { &EIGHT });
 }
 
 /// Puts each pair of places of `network` in order.
@@ -51,9 +44,6 @@ fn apply(order: &mut [u64], network: &[(usize, usize)]) {
         order[*high] = a.max(b);
     }
 }
-
-/// A network for three.
-const THREE: [(usize, usize); 3] = [(0, 1), (1, 2), (0, 1)];
 
 /// A network for four.
 const FOUR: [(usize, usize); 5] = [(0, 1), (2, 3), (0, 2), (1, 3), (1, 2)];
@@ -81,9 +71,6 @@ mod tests {
             let mut first = given;
             apply(&mut first, &FOUR);
             assert!(first[..4].is_sorted() && first[4..] == given[4..], "{given:?}");
-            let mut three = given;
-            apply(&mut three, &THREE);
-            assert!(three[..3].is_sorted() && three[3..] == given[3..], "{given:?}");
         }
     }
 }

@@ -193,22 +193,28 @@ fn end_of_name(url: &Marked, start: usize, end: usize) -> usize {
 }
 
 impl Fused {
-    /// Is what follows the path, which ends at `path_end`, a canonical query to the end of the line,
-    /// of one parameter? May say no where yes were right.
+    /// The same where a query follows: the form ends with the line, or with the path if the one parameter
+    /// goes.
     #[inline(always)]
-    pub(super) fn ends_in_plain_query(&self, url: &Marked, path_end: usize, host: &[u8]) -> bool {
+    pub(super) fn plain_query_end(
+        &self,
+        url: &Marked,
+        path_end: usize,
+        host: &[u8],
+    ) -> Option<usize> {
         let Marked { line, marks, .. } = *url;
         let (start, end) = (path_end + 1, line.len());
         if start >= end
-            || line[path_end] != b'?'
             || !marks.is_clear(set::QUERY_LOOK, start, end)
             || !marks.is_clear(set::CUT, start, end)
         {
-            return false;
+            return None;
         }
         let name_end = end_of_name(url, start, end);
-        self.without_equals(start, name_end, end) == end
-            && self.piece(host, line, start, name_end, end).is_some()
+        if self.without_equals(start, name_end, end) < end {
+            return None;
+        }
+        Some(if self.piece(host, line, start, name_end, end).is_some() { end } else { path_end })
     }
 
     /// Reads the query whose `?` is `line[mark_at]` and gathers what stays of it in `pieces`; `None`

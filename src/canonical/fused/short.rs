@@ -1,8 +1,9 @@
 //! HOT: a query of a few short parameters that are spelled well: which of them stay, in which order.
 //!
 //! Most queries that are not canonical are such. How many parameters there are, which of them go and
-//! how they are to be ordered cannot be foretold, so there is one branch on how many there are, and
-//! next to none on the rest.
+//! how they are to be ordered cannot be foretold, so there is a branch where the parameters end, and next
+//! to none on the rest. All numbers of parameters share one code: it is called for every fourth line,
+//! and four times as much of it would take the place of other code in the cache.
 
 use super::classes::set;
 use super::order::{is_unclear, number_of, numbered, sort};
@@ -11,6 +12,9 @@ use crate::bytes::{first_bytes, push_short, push_up_to};
 
 /// Where a query ends is a bit of a word, too.
 const LENGTH_MAX: usize = u64::BITS as usize - 1;
+
+/// Most pieces of a short query.
+const PIECES_MAX: usize = 4;
 
 /// A short query with its `?`, and what is read or copied with its last piece.
 const WINDOW: usize = LENGTH_MAX + 1 + 32;
@@ -27,15 +31,41 @@ struct Short<'a> {
     name_ends: u64,
 }
 
-/// What stays of a query of `N` pieces.
-struct Order<const N: usize> {
-    /// Where the pieces start, and where their names and they end, from the query's first byte on.
-    pieces: [[u8; 3]; N],
-    /// The pieces, those that stay before all others, in their order.
-    order: [u64; N],
+/// A piece of a short query: where it starts, and where its name and it end, from the query's first byte
+/// on. A byte each, in one number, so that what was written is read in one step.
+#[derive(Clone, Copy, Default)]
+struct Piece(u32);
+
+impl Piece {
+    #[inline(always)]
+    fn new(from: usize, name_end: usize, end: usize) -> Piece {
+        Piece((from | name_end << 8 | end << 16) as u32)
+    }
+
+    #[inline(always)]
+    fn parts(self) -> [usize; 3] {
+        // The bits say once more, for the compiler, that all is within the longest query.
+        [self.0, self.0 >> 8, self.0 >> 16].map(|place| place as usize & LENGTH_MAX)
+    }
+}
+
+/// What stays of a short query.
+struct Order {
+    pieces: [Piece; PIECES_MAX],
+    /// The places of the pieces that stay, in their order; then the highest there are.
+    places: [u64; PIECES_MAX],
     /// How many stay.
     kept: usize,
     is_canonical: bool,
+}
+
+impl Order {
+    /// That of `count` pieces, before they are read.
+    #[inline(always)]
+    fn of(count: usize) -> Order {
+        let (pieces, places) = ([Piece::default(); PIECES_MAX], [u64::MAX; PIECES_MAX]);
+        Order { pieces, places, kept: count, is_canonical: true }
+    }
 }
 
 impl<'a> Short<'a> {
@@ -70,17 +100,15 @@ impl<'a> Short<'a> {
 
     /// Writes what stays.
     #[inline(always)]
-    fn write<const N: usize>(&self, order: &Order<N>, out: &mut Vec<u8>) {
+    fn write(&self, order: &Order, out: &mut Vec<u8>) {
         let first = out.len();
-        for (number, place) in order.order.iter().enumerate() {
-            if number < order.kept {
-                // A piece is written with what stands before it.
-                let [from, _, end] = order.pieces[number_of(*place)].map(usize::from);
-                let before = out.len();
-                // The bits say once more, for the compiler, that it starts within the longest query.
-                push_short(out, self.window, from & LENGTH_MAX, end + 1);
-                out[before] = b'&';
-            }
+        for place in order.places.iter().take(order.kept) {
+            // A piece is written with what stands before it.
+            let number = number_of(*place) % PIECES_MAX;
+            let [from, _, end] = order.pieces[number].parts();
+            let before = out.len();
+            push_short(out, self.window, from, end + 1);
+            out[before] = b'&';
         }
         if order.kept > 0 {
             out[first] = b'?';
@@ -128,29 +156,15 @@ impl Fused {
         let second = without_first(short.ends);
         let third = without_first(second);
         let fourth = without_first(third);
-        if second == 0 {
-            self.in_order::<1>(url, start, &short, out)
-        } else if third == 0 {
-            self.in_order::<2>(url, start, &short, out)
-        } else if fourth == 0 {
-            self.in_order::<3>(url, start, &short, out)
-        } else if without_first(fourth) == 0 {
-            self.in_order::<4>(url, start, &short, out)
-        } else {
-            None
+        if without_first(fourth) != 0 {
+            return None;
         }
-    }
-
-    /// The same for a query of `N` pieces.
-    #[inline(always)]
-    fn in_order<const N: usize>(
-        &self,
-        url: &Marked,
-        start: &Start,
-        short: &Short,
-        out: &mut Vec<u8>,
-    ) -> Option<Answer> {
-        let order = self.order::<N>(short, start.head.name)?;
+        let count =
+            [second, third, fourth].into_iter().fold(1, |n, ends| n + usize::from(ends != 0));
+        let mut order = Order::of(count);
+        if !self.put_in_order(&short, start.head.name, &mut order) {
+            return None;
+        }
         if start.is_canonical() {
             if order.is_canonical {
                 return Some(Answer::Same(start.path_end + 1 + short.length));
@@ -168,10 +182,12 @@ impl Fused {
         Some(Answer::Written)
     }
 
-    /// Which pieces stay, in which order; `None` where the first bytes of their names do not tell.
+    /// Reads the pieces of a query, and tells which of them stay, and in which order. Says whether it could:
+    /// the first bytes of their names tell.
     #[inline(always)]
-    fn order<const N: usize>(&self, short: &Short, host: &[u8]) -> Option<Order<N>> {
+    fn put_in_order(&self, short: &Short, host: &[u8], order: &mut Order) -> bool {
         let Short { window, mut ends, mut name_ends, .. } = *short;
+        let Order { pieces, places, kept, is_canonical } = order;
         // A query starts behind its mark.
         let key_at = |from: usize, name_end: usize| {
             let bytes = window[from + 1..].first_chunk();
@@ -180,11 +196,10 @@ impl Fused {
                 name_end - from,
             )
         };
-        let mut pieces = [[0; 3]; N];
-        let mut order = [0; N];
-        let (mut suspects, mut is_canonical, mut unclear) = (0u32, true, false);
+        let count = *kept;
+        let (mut suspects, mut is_sorted, mut unclear) = (0u32, true, false);
         let (mut from, mut last) = (0, 0);
-        for number in 0..N {
+        for number in 0..count.min(PIECES_MAX) {
             let end = ends.trailing_zeros() as usize;
             let name_end = end.min(name_ends.trailing_zeros() as usize);
             name_ends &= !(ends ^ ends.wrapping_sub(1));
@@ -197,31 +212,30 @@ impl Fused {
             suspects |= u32::from(may_go) << number;
             // Unsorted, a piece is in the order of its number alone.
             let place = numbered(if self.sort { key } else { 0 }, number);
-            is_canonical &= place >= last;
-            order[number] = place;
-            pieces[number] = [from as u8, name_end as u8, end as u8];
+            is_sorted &= place >= last;
+            places[number] = place;
+            pieces[number] = Piece::new(from, name_end, end);
             last = place;
             from = end + 1;
         }
-        let mut kept = N;
         while suspects != 0 {
-            let number = suspects.trailing_zeros() as usize;
+            let number = suspects.trailing_zeros() as usize % PIECES_MAX;
             suspects &= suspects - 1;
-            let [from, name_end, end] = pieces[number].map(usize::from);
+            let [from, name_end, end] = pieces[number].parts();
             let name = &window[from + 1..name_end + 1];
             let value = window[..end + 1].get(name_end + 2..).unwrap_or(b"");
             if self.drops(key_at(from, name_end), host, name, value) {
-                order[number] = u64::MAX;
-                kept -= 1;
+                places[number] = u64::MAX;
+                *kept -= 1;
             }
         }
-        is_canonical &= kept == N;
-        if !is_canonical {
-            sort(&mut order);
+        *is_canonical = is_sorted & (*kept == count);
+        if !*is_canonical {
+            sort(places);
         }
-        for at in 1..N {
-            unclear |= is_unclear(&order[at - 1..=at]) & (at < kept);
+        for at in 1..PIECES_MAX {
+            unclear |= is_unclear(&places[at - 1..=at]) & (at < *kept);
         }
-        (!unclear).then_some(Order { pieces, order, kept, is_canonical })
+        !unclear
     }
 }
