@@ -248,9 +248,10 @@ fn scheme<const LOWER: bool>(line: &[u8]) -> Option<(bool, usize, bool)> {
 /// Where the port at `line[at..]` ends, if it is the scheme's own and a slash follows.
 #[inline(always)]
 fn after_default_port(line: &[u8], at: usize, https: bool) -> Option<usize> {
-    let port: &[u8] = if https { b":443" } else { b":80" };
-    let end = at + port.len();
-    (line.get(at..end) == Some(port) && line.get(end) == Some(&b'/')).then_some(end)
+    let rest = line.get(at..)?;
+    // Of known lengths, so that they are compared in place.
+    let is_default = if https { rest.starts_with(b":443/") } else { rest.starts_with(b":80/") };
+    is_default.then_some(at + if https { 4 } else { 3 })
 }
 
 /// Is `host` four decimal numbers up to 255 without leading zeros?
