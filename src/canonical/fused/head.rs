@@ -150,12 +150,12 @@ impl Fused {
     }
 }
 
-/// Are those bytes of a host that need a look letters in upper case? The host starts at `start`, and
-/// `below` has a bit for each of its bytes. May say no where yes were right.
+/// Is what needs a look in a host just its letters in upper case? The host starts at `start`, and `below` has
+/// a bit for each of its bytes. May say no where yes were right.
 #[inline(always)]
 fn is_in_letters(url: &Marked, start: usize, below: u64) -> bool {
-    // Bytes from 0x80 on and two hyphens side by side need a look, too. What follows the host is taken
-    // for a part of it: as many bytes as `below` has bits.
+    // Bytes from 0x80 on and two hyphens side by side need one, too. 64 bytes are looked at, whatever
+    // follows the host among them.
     let text = &url.text[start..];
     let is_ascii = match text.first_chunk::<{ u64::BITS as usize }>() {
         Some(near) => near.is_ascii(),

@@ -393,9 +393,8 @@ impl Fused {
         self.go_on(url, start, pieces, out)
     }
 
-    /// Where the canonical form of a line ends whose path ends at `path_end`, if what follows is nothing, one
-    /// parameter that is spelled canonically or goes, or a fragment that goes. May be `None` where
-    /// it is one of these.
+    /// Up to where what follows a path that ends at `path_end` stays, if that is nothing, one parameter that
+    /// is spelled canonically or goes, or a fragment that goes. May be `None` where it is one of these.
     #[inline(always)]
     fn plain_rest(&self, url: &Marked, path_end: usize, host: &[u8]) -> Option<usize> {
         let line = url.line;
@@ -403,7 +402,9 @@ impl Fused {
             None => Some(path_end),
             Some(b'?') => self.plain_query_end(url, path_end, host),
             Some(_) => {
-                (self.keeps_fragment(&line[path_end + 1..]) == Some(false)).then_some(path_end)
+                let goes =
+                    self.drop_fragment && self.keeps_fragment(&line[path_end + 1..]) == Some(false);
+                goes.then_some(path_end)
             }
         }
     }
@@ -426,7 +427,7 @@ impl Fused {
         let fragment = &line[query.end..];
         let keeps_fragment = !fragment.is_empty() && self.keeps_fragment(&fragment[1..])?;
         let end = if keeps_fragment { line.len() } else { query.end };
-        // Bet: many URLs that are not canonical are so but for their fragment or a parameter.
+        // Bet: many URLs that are not canonical are so but for their fragment, or for parameters that go.
         // Lost: what is not canonical is written, part by part.
         if start.is_canonical() {
             if query.is_canonical {

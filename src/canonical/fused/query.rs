@@ -193,8 +193,9 @@ fn end_of_name(url: &Marked, start: usize, end: usize) -> usize {
 }
 
 impl Fused {
-    /// The same where a query follows: the form ends with the line, or with the path if the one parameter
-    /// goes.
+    /// Up to where a query of one parameter, whose path ends at `path_end`, stays: to the end of the line if
+    /// it is spelled canonically and nothing follows it, to that of the path if it goes. May be `None` where
+    /// it is one of these.
     #[inline(always)]
     pub(super) fn plain_query_end(
         &self,

@@ -182,8 +182,8 @@ impl Fused {
         Some(Answer::Written)
     }
 
-    /// Reads the pieces of a query, and tells which of them stay, and in which order. Says whether it could:
-    /// the first bytes of their names tell.
+    /// Reads the pieces of a query, and tells which of them stay, and in which order. Says whether it could: no
+    /// name holds a `-`, and their first bytes tell them apart.
     #[inline(always)]
     fn put_in_order(&self, short: &Short, host: &[u8], order: &mut Order) -> bool {
         let Short { window, mut ends, mut name_ends, .. } = *short;
