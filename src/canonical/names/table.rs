@@ -138,12 +138,12 @@ impl Hosts {
         self.names.is_empty()
             || host.len() >= self.length_min
                 && self.ends >> Self::end_of(host, self.length_min) & 1 == 1
-                && self.holds(host)
+                && self.include(host)
     }
 
-    /// The same by each of the names.
+    /// The same, by a look at every name.
     #[inline(never)]
-    fn holds(&self, host: &[u8]) -> bool {
+    fn include(&self, host: &[u8]) -> bool {
         self.names.iter().any(|name| is_under(host, name.as_bytes()))
     }
 }
@@ -204,7 +204,7 @@ impl Name {
         if self.always {
             return true;
         }
-        // In place, not by a call: next to all names that get here have one condition, which fails early.
+        // A loop in place: names that get here have few conditions, most of which fail at once.
         for condition in &self.conditions {
             if condition.holds(host, value) {
                 return true;
