@@ -175,11 +175,11 @@ impl DustRules {
         };
         rules.text = said.to_toml();
         for (name, site) in sites {
-            rules.outlines.add_exact(&name);
+            rules.outlines.add(&name);
             rules.sites.insert(name.into(), site);
         }
         for (from, (to, rule)) in hosts {
-            rules.outlines.add_exact(&from);
+            rules.outlines.add(&from);
             rules.hosts.insert(from.into(), (to.into(), rule));
         }
         rules
@@ -204,7 +204,7 @@ impl DustRules {
     #[inline]
     pub(super) fn may_apply(&self, host: &[u8]) -> bool {
         // Bet: no name that the host is under looks like one that has rules.
-        let has_rules = |name| self.outlines.may_have_name(name) && self.knows(name);
+        let has_rules = |name| self.outlines.may_have(name) && self.knows(name);
         has_rules(host) || memchr::memchr_iter(b'.', host).any(|dot| has_rules(&host[dot + 1..]))
     }
 
@@ -225,7 +225,7 @@ impl DustRules {
         }
         let mut name = host;
         loop {
-            if self.outlines.may_have_name(name)
+            if self.outlines.may_have(name)
                 && let Some(site) = self.sites.get(name)
             {
                 return Some(site);
@@ -239,7 +239,7 @@ impl DustRules {
     pub(super) fn apply(&self, target: &mut Target) -> bool {
         target.fired.clear();
         let mut changed = false;
-        if self.outlines.may_have_name(&target.host)
+        if self.outlines.may_have(&target.host)
             && let Some((to, rule)) = self.hosts.get(target.host.as_slice())
         {
             target.host.clear();

@@ -313,7 +313,8 @@ impl Fused {
         let name = &source[start..name_end];
         let key = first_word(source, start, name_end);
         let last = name.last().copied().unwrap_or(0);
-        if self.unwanted.outlines().may_have(key, last, name.len()) {
+        let suspects = self.unwanted.suspects(host);
+        if suspects.have(key, last, name.len(), end.saturating_sub(name_end)) {
             let value = source[..end].get(name_end + 1..).unwrap_or(b"");
             if self.drops(key, host, name, value) {
                 return None;

@@ -8,7 +8,7 @@
 use super::classes::set;
 use super::order::{is_unclear, number_of, numbered, sort};
 use super::{Answer, Fused, Marked, Start, USUAL};
-use crate::bytes::{first_bytes, push_short, push_up_to};
+use crate::bytes::{first_bytes, push_up_to};
 
 /// Where a query ends is a bit of a word, too.
 const LENGTH_MAX: usize = u64::BITS as usize - 1;
@@ -16,8 +16,11 @@ const LENGTH_MAX: usize = u64::BITS as usize - 1;
 /// Most pieces of a short query.
 const PIECES_MAX: usize = 4;
 
+/// What is copied of a piece, whatever its length: no piece is longer.
+const COPIED: usize = LENGTH_MAX + 1;
+
 /// A short query with its `?`, and what is read or copied with its last piece.
-const WINDOW: usize = LENGTH_MAX + 1 + 32;
+const WINDOW: usize = 2 * COPIED;
 
 /// A short query of a line, and the marks of it, from its first byte on. No piece ends with an `=`
 /// that would go.
@@ -31,41 +34,15 @@ struct Short<'a> {
     name_ends: u64,
 }
 
-/// A piece of a short query: where it starts, and where its name and it end, from the query's first byte
-/// on. A byte each, in one number, so that what was written is read in one step.
-#[derive(Clone, Copy, Default)]
-struct Piece(u32);
-
-impl Piece {
-    #[inline(always)]
-    fn new(from: usize, name_end: usize, end: usize) -> Piece {
-        Piece((from | name_end << 8 | end << 16) as u32)
-    }
-
-    #[inline(always)]
-    fn parts(self) -> [usize; 3] {
-        // The bits say once more, for the compiler, that all is within the longest query.
-        [self.0, self.0 >> 8, self.0 >> 16].map(|place| place as usize & LENGTH_MAX)
-    }
-}
-
-/// What stays of a short query.
+/// What stays of a short query, piece by piece, in order: where in its window what stands before the piece is,
+/// and where the piece ends. Pieces that go come last, as nothing.
+#[derive(Clone, Copy)]
 struct Order {
-    pieces: [Piece; PIECES_MAX],
-    /// The places of the pieces that stay, in their order; then the highest there are.
-    places: [u64; PIECES_MAX],
+    starts: [u8; PIECES_MAX],
+    ends: [u8; PIECES_MAX],
     /// How many stay.
     kept: usize,
     is_canonical: bool,
-}
-
-impl Order {
-    /// That of `count` pieces, before they are read.
-    #[inline(always)]
-    fn of(count: usize) -> Order {
-        let (pieces, places) = ([Piece::default(); PIECES_MAX], [u64::MAX; PIECES_MAX]);
-        Order { pieces, places, kept: count, is_canonical: true }
-    }
 }
 
 impl<'a> Short<'a> {
@@ -102,17 +79,20 @@ impl<'a> Short<'a> {
     #[inline(always)]
     fn write(&self, order: &Order, out: &mut Vec<u8>) {
         let first = out.len();
-        for place in order.places.iter().take(order.kept) {
+        out.extend_from_slice(self.window);
+        let Some(room) = out[first..].first_chunk_mut::<WINDOW>() else { return };
+        let mut length = 0;
+        for (start, end) in order.starts.into_iter().zip(order.ends) {
             // A piece is written with what stands before it.
-            let number = number_of(*place) % PIECES_MAX;
-            let [from, _, end] = order.pieces[number].parts();
-            let before = out.len();
-            push_short(out, self.window, from, end + 1);
-            out[before] = b'&';
+            let start = usize::from(start) % COPIED;
+            let piece = &self.window[start..start + COPIED];
+            let at = length.min(COPIED);
+            room[at..at + COPIED].copy_from_slice(piece);
+            room[at] = b'&';
+            length += usize::from(end) - start;
         }
-        if order.kept > 0 {
-            out[first] = b'?';
-        }
+        room[0] = b'?';
+        out.truncate(first + length);
     }
 }
 
@@ -151,20 +131,7 @@ impl Fused {
         if fragment.is_some_and(|fragment| self.keeps_fragment(fragment) != Some(false)) {
             return None;
         }
-        // How many pieces there are, told by their ends.
-        let without_first = |ends: u64| ends & ends.wrapping_sub(1);
-        let second = without_first(short.ends);
-        let third = without_first(second);
-        let fourth = without_first(third);
-        if without_first(fourth) != 0 {
-            return None;
-        }
-        let count =
-            [second, third, fourth].into_iter().fold(1, |n, ends| n + usize::from(ends != 0));
-        let mut order = Order::of(count);
-        if !self.put_in_order(&short, start.head.name, &mut order) {
-            return None;
-        }
+        let order = self.put_in_order(&short, start.head.name)?;
         if start.is_canonical() {
             if order.is_canonical {
                 return Some(Answer::Same(start.path_end + 1 + short.length));
@@ -173,7 +140,7 @@ impl Fused {
                 return Some(Answer::Same(start.path_end));
             }
             out.clear();
-            out.reserve(url.line.len() + 32);
+            out.reserve(url.line.len() + WINDOW);
             push_up_to::<USUAL>(out, url.text, 0, start.path_end);
         } else {
             self.write_start(url, start, out)?;
@@ -182,12 +149,11 @@ impl Fused {
         Some(Answer::Written)
     }
 
-    /// Reads the pieces of a query, and tells which of them stay, and in which order. Says whether it could: no
-    /// name holds a `-`, and their first bytes tell them apart.
+    /// Reads the pieces of a query, and tells which of them stay, and in which order. `None` if it cannot: a
+    /// name holds a `-`, or their first bytes do not tell them apart.
     #[inline(always)]
-    fn put_in_order(&self, short: &Short, host: &[u8], order: &mut Order) -> bool {
+    fn put_in_order(&self, short: &Short, host: &[u8]) -> Option<Order> {
         let Short { window, mut ends, mut name_ends, .. } = *short;
-        let Order { pieces, places, kept, is_canonical } = order;
         // A query starts behind its mark.
         let key_at = |from: usize, name_end: usize| {
             let bytes = window[from + 1..].first_chunk();
@@ -196,46 +162,78 @@ impl Fused {
                 name_end - from,
             )
         };
-        let count = *kept;
+        let known = self.unwanted.suspects(host);
+        let mut places = [GONE; PIECES_MAX];
+        let (mut starts, mut stops) = ([0u8; PIECES_MAX], [0u8; PIECES_MAX]);
+        let mut names = [0u8; PIECES_MAX];
         let (mut suspects, mut is_sorted, mut unclear) = (0u32, true, false);
         let (mut from, mut last) = (0, 0);
-        for number in 0..count.min(PIECES_MAX) {
+        let mut count = 0;
+        while ends != 0 {
+            if count == PIECES_MAX {
+                return None;
+            }
             let end = ends.trailing_zeros() as usize;
-            let name_end = end.min(name_ends.trailing_zeros() as usize);
+            let name_end = (name_ends | ends).trailing_zeros() as usize;
             name_ends &= !(ends ^ ends.wrapping_sub(1));
             ends &= ends.wrapping_sub(1);
             // A name may hold a `-`.
-            unclear |= (name_end != end) & (window[name_end + 1] != b'=');
+            unclear |= window[name_end + 1] == b'-';
             let key = key_at(from, name_end);
             let last_byte = window[name_end];
-            let may_go = self.unwanted.outlines().may_have(key, last_byte, name_end - from);
-            suspects |= u32::from(may_go) << number;
+            let may_go = known.have(key, last_byte, name_end - from, end - name_end);
+            suspects |= u32::from(may_go) << count;
             // Unsorted, a piece is in the order of its number alone.
-            let place = numbered(if self.sort { key } else { 0 }, number);
+            let place = numbered(if self.sort { key } else { 0 }, count);
             is_sorted &= place >= last;
-            places[number] = place;
-            pieces[number] = Piece::new(from, name_end, end);
+            places[count] = place;
+            starts[count] = from as u8;
+            names[count] = name_end as u8;
+            stops[count] = end as u8 + 1;
             last = place;
             from = end + 1;
+            count += 1;
         }
+        let mut kept = count;
         while suspects != 0 {
             let number = suspects.trailing_zeros() as usize % PIECES_MAX;
             suspects &= suspects - 1;
-            let [from, name_end, end] = pieces[number].parts();
-            let name = &window[from + 1..name_end + 1];
-            let value = window[..end + 1].get(name_end + 2..).unwrap_or(b"");
-            if self.drops(key_at(from, name_end), host, name, value) {
-                places[number] = u64::MAX;
-                *kept -= 1;
+            if self.goes(short, host, starts[number], names[number], stops[number]) {
+                places[number] = GONE;
+                kept -= 1;
             }
         }
-        *is_canonical = is_sorted & (*kept == count);
-        if !*is_canonical {
-            sort(places);
+        let is_canonical = is_sorted & (kept == count);
+        if !is_canonical {
+            sort(&mut places);
         }
-        for at in 1..PIECES_MAX {
-            unclear |= is_unclear(&places[at - 1..=at]) & (at < *kept);
+        for pair in places.windows(2) {
+            unclear |= is_unclear(pair);
         }
-        !unclear
+        let number_at = |at: usize| number_of(places[at]) % PIECES_MAX;
+        let stays = |at: usize| u8::from(at < kept).wrapping_neg();
+        let order = Order {
+            starts: std::array::from_fn(|at| starts[number_at(at)] & stays(at)),
+            ends: std::array::from_fn(|at| stops[number_at(at)] & stays(at)),
+            kept,
+            is_canonical,
+        };
+        (!unclear).then_some(order)
+    }
+
+    /// Does the piece between these places go?
+    #[inline(always)]
+    fn goes(&self, short: &Short, host: &[u8], start: u8, name_end: u8, end: u8) -> bool {
+        let [start, name_end] = [start, name_end].map(|place| usize::from(place) % COPIED);
+        let end = usize::from(end).min(COPIED);
+        let name = short.window.get(start + 1..name_end + 1).unwrap_or(b"");
+        let value = short.window[..end].get(name_end + 2..).unwrap_or(b"");
+        let bytes = short.window[start + 1..].first_chunk();
+        let key =
+            first_bytes(bytes.expect("a piece starts within the length of a query"), name.len());
+        self.drops(key, host, name, value)
     }
 }
+
+/// The place of a piece that goes: behind all others, and no name's.
+const GONE: u64 = !0xff;

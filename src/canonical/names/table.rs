@@ -1,5 +1,7 @@
 //! HOT: names of parameters with conditions, looked up once per parameter.
 
+use std::ops::Range;
+
 use serde::Deserialize;
 
 use super::is_under;
@@ -80,6 +82,11 @@ pub(super) struct Condition {
 }
 
 impl Condition {
+    /// The least length of a value for which it may hold.
+    pub(super) fn length_min(&self) -> usize {
+        self.length.map_or(0, |(least, _)| least)
+    }
+
     #[inline(always)]
     fn holds(&self, host: &[u8], value: &[u8]) -> bool {
         // What costs least comes first.
@@ -131,6 +138,11 @@ impl Hosts {
         (word.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 58) as usize
     }
 
+    /// Their names; none: all hosts.
+    pub(super) fn names(&self) -> &[String] {
+        &self.names
+    }
+
     /// Is `host` among them?
     #[inline(always)]
     pub(super) fn hold(&self, host: &[u8]) -> bool {
@@ -158,25 +170,24 @@ impl std::fmt::Debug for Hosts {
 /// Names to conditions, looked up without regard to ASCII case; a name may end in `*`.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Table {
-    /// By outline (see [`Outlines::of`]).
+    /// By their [`outline`].
     exact: Buckets,
-    /// Prefixes, by how they start (see [`Outlines::start_of`]).
+    /// Prefixes, by their [`start`].
     prefixes: Buckets,
-    outlines: Outlines,
     /// For the digest: the entries in the order they were added.
     text: String,
 }
 
 /// A name in lower case, or a prefix of names, with its conditions.
 #[derive(Clone, Debug)]
-struct Name {
+pub(super) struct Name {
     /// Its [`first_word`], and the bits of it that are not beyond its end.
     word: u64,
     there: u64,
     text: Box<[u8]>,
     /// Does one of the conditions ask for nothing?
     always: bool,
-    conditions: Vec<Condition>,
+    pub(super) conditions: Vec<Condition>,
 }
 
 impl Name {
@@ -243,11 +254,13 @@ impl Buckets {
 
     /// Adds all `others`.
     fn merge(&mut self, others: &Buckets) {
-        for (number, _) in others.places.iter().enumerate().filter(|(_, place)| **place > 0) {
-            for name in others.get(number) {
-                self.add(number, &name.text, &name.conditions);
-            }
-        }
+        others.all().for_each(|(number, name)| self.add(number, &name.text, &name.conditions));
+    }
+
+    /// All names and their numbers.
+    fn all(&self) -> impl Iterator<Item = (usize, &Name)> {
+        (0..self.places.len())
+            .flat_map(|number| self.get(number).iter().map(move |name| (number, name)))
     }
 
     #[inline]
@@ -257,86 +270,69 @@ impl Buckets {
     }
 }
 
-/// What the names of a table look like from afar. Nearly all names of a list of URLs are told apart
-/// from them here, before anything is hashed or compared.
+/// What some names look like from afar. Nearly all others are told apart from them here, before anything
+/// is hashed or compared.
 #[derive(Clone, Debug)]
 pub(in crate::canonical) struct Outlines {
-    /// A bit for every outline (see [`Outlines::of`]) that an exact name has.
-    exact: Box<[u64; 256]>,
-    /// A bit for every two letters that a prefix starts with (see [`Outlines::start_of`]).
-    starts: Box<[u64; 16]>,
+    /// A bit for every [`outline`] that a name has.
+    bits: Box<[u64; OUTLINES / 64]>,
 }
 
 impl Default for Outlines {
     fn default() -> Self {
-        Outlines { exact: Box::new([0; 256]), starts: Box::new([0; 16]) }
+        Outlines { bits: Box::new([0; OUTLINES / 64]) }
     }
 }
 
 impl Outlines {
-    /// The first eight bytes of a name, its last one and its length in fourteen bits, without regard
-    /// to ASCII case. `word` is its [`first_word`].
-    #[inline(always)]
-    fn of(word: u64, last: u8, length: usize) -> usize {
-        let rest = (length << 8 | usize::from(last | 0x20)) as u64;
-        let mixed = (word | 0x2020_2020_2020_2020) ^ rest;
-        (mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 50) as usize
-    }
-
-    /// The first two bytes of a name in ten bits, without regard to ASCII case.
-    #[inline(always)]
-    fn start_of(word: u64) -> usize {
-        (word >> 51 & 0x3e0 | word >> 48 & 0x1f) as usize
-    }
-
-    /// Both numbers of a name; `None` for the empty one.
-    #[inline]
-    fn of_name(name: &[u8]) -> Option<(usize, usize)> {
-        let word = first_word(name, 0, name.len());
-        Some((Self::of(word, *name.last()?, name.len()), Self::start_of(word)))
-    }
-
-    /// Adds a name. Returns its number.
-    pub(in crate::canonical) fn add_exact(&mut self, name: &[u8]) -> usize {
-        let bit = Self::of_name(name).map_or(0, |(bit, _)| bit);
-        self.exact[bit / 64] |= 1 << (bit % 64);
-        bit
-    }
-
-    /// Adds all names that start with `prefix`. Returns the numbers of their starts.
-    fn add_prefix(&mut self, prefix: &[u8]) -> Vec<usize> {
-        let starts: Vec<usize> = match *prefix {
-            [] => (0..1024).collect(),
-            [first] => {
-                let start = Self::start_of(u64::from(first) << 56);
-                (start..start + 32).collect()
-            }
-            _ => vec![Self::start_of(first_word(prefix, 0, prefix.len()))],
-        };
-        for bit in &starts {
-            self.starts[bit / 64] |= 1 << (bit % 64);
+    /// Adds a name.
+    pub(in crate::canonical) fn add(&mut self, name: &[u8]) {
+        if let Some(bit) = outline_of(name) {
+            self.bits[bit / 64] |= 1 << (bit % 64);
         }
-        starts
     }
 
-    fn merge(&mut self, other: &Outlines) {
-        self.exact.iter_mut().zip(&*other.exact).for_each(|(word, more)| *word |= more);
-        self.starts.iter_mut().zip(&*other.starts).for_each(|(word, more)| *word |= more);
-    }
-
-    /// Could a name be in the table? Never says no where it is. `word` is its [`first_word`], `last`
-    /// its last byte.
-    #[inline(always)]
-    pub(in crate::canonical) fn may_have(&self, word: u64, last: u8, length: usize) -> bool {
-        let (bit, start) = (Self::of(word, last, length), Self::start_of(word));
-        (self.exact[bit / 64] >> (bit % 64) | self.starts[start / 64] >> (start % 64)) & 1 == 1
-    }
-
-    /// The same for a name alone.
+    /// Could it be one of the names? Never says no where it is.
     #[inline]
-    pub(in crate::canonical) fn may_have_name(&self, name: &[u8]) -> bool {
-        let word = first_word(name, 0, name.len());
-        name.last().is_some_and(|last| self.may_have(word, *last, name.len()))
+    pub(in crate::canonical) fn may_have(&self, name: &[u8]) -> bool {
+        outline_of(name).is_some_and(|bit| self.bits[bit / 64] >> (bit % 64) & 1 == 1)
+    }
+}
+
+/// How many outlines there are.
+pub(super) const OUTLINES: usize = 1 << 14;
+
+/// How many starts there are.
+pub(super) const STARTS: usize = 1 << 10;
+
+/// The first eight bytes of a name, its last one and its length as a number below [`OUTLINES`], without
+/// regard to ASCII case. `word` is its [`first_word`].
+#[inline(always)]
+pub(super) fn outline(word: u64, last: u8, length: usize) -> usize {
+    let rest = (length << 8 | usize::from(last | 0x20)) as u64;
+    let mixed = (word | 0x2020_2020_2020_2020) ^ rest;
+    (mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 50) as usize
+}
+
+/// That of a name; `None` for the empty one.
+#[inline]
+pub(super) fn outline_of(name: &[u8]) -> Option<usize> {
+    Some(outline(first_word(name, 0, name.len()), *name.last()?, name.len()))
+}
+
+/// The first two bytes of a name as a number below [`STARTS`], without regard to ASCII case.
+#[inline(always)]
+pub(super) fn start(word: u64) -> usize {
+    (word >> 51 & 0x3e0 | word >> 48 & 0x1f) as usize
+}
+
+/// Those of all names that start with `prefix`.
+pub(super) fn starts_of(prefix: &[u8]) -> Range<usize> {
+    let first = start(first_word(prefix, 0, prefix.len()));
+    match prefix {
+        [] => 0..STARTS,
+        [_] => first..first + 32,
+        _ => first..first + 1,
     }
 }
 
@@ -344,16 +340,14 @@ impl Table {
     pub(super) fn add(&mut self, name: &str, condition: Condition) {
         self.text.push_str(&format!("{name} {condition:?};"));
         let lower = name.to_ascii_lowercase();
+        let conditions = std::slice::from_ref(&condition);
         match lower.strip_suffix('*').map(str::as_bytes) {
             Some(stem) => {
-                for start in self.outlines.add_prefix(stem) {
-                    self.prefixes.add(start, stem, std::slice::from_ref(&condition));
-                }
+                starts_of(stem).for_each(|start| self.prefixes.add(start, stem, conditions));
             }
-            None if lower.is_empty() => {}
             None => {
-                let outline = self.outlines.add_exact(lower.as_bytes());
-                self.exact.add(outline, lower.as_bytes(), &[condition]);
+                let outline = outline_of(lower.as_bytes());
+                outline.iter().for_each(|at| self.exact.add(*at, lower.as_bytes(), conditions));
             }
         }
     }
@@ -362,12 +356,17 @@ impl Table {
     pub(super) fn merge(&mut self, other: &Table) {
         self.exact.merge(&other.exact);
         self.prefixes.merge(&other.prefixes);
-        self.outlines.merge(&other.outlines);
         self.text.push_str(&other.text);
     }
 
-    pub(super) fn outlines(&self) -> &Outlines {
-        &self.outlines
+    /// All names that are no prefixes, and their outlines.
+    pub(super) fn exact(&self) -> impl Iterator<Item = (usize, &Name)> {
+        self.exact.all()
+    }
+
+    /// All prefixes of names, and their starts; one may have several.
+    pub(super) fn prefixes(&self) -> impl Iterator<Item = (usize, &Name)> {
+        self.prefixes.all()
     }
 
     pub(super) fn text(&self) -> &str {
@@ -378,13 +377,13 @@ impl Table {
     #[inline(always)]
     pub(super) fn matches(&self, word: u64, host: &[u8], name: &[u8], value: &[u8]) -> bool {
         let Some(last) = name.last() else { return false };
-        for known in self.exact.get(Outlines::of(word, *last, name.len())) {
+        for known in self.exact.get(outline(word, *last, name.len())) {
             let is_it = known.text.len() == name.len() && known.starts(word, name);
             if is_it && known.holds(host, value) {
                 return true;
             }
         }
-        for known in self.prefixes.get(Outlines::start_of(word)) {
+        for known in self.prefixes.get(start(word)) {
             if known.starts(word, name) && known.holds(host, value) {
                 return true;
             }
