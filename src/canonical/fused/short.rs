@@ -82,7 +82,7 @@ impl<'a> Short<'a> {
         out.extend_from_slice(self.window);
         let Some(room) = out[first..].first_chunk_mut::<WINDOW>() else { return };
         let mut length = 0;
-        for (start, end) in order.starts.into_iter().zip(order.ends) {
+        for (start, end) in order.starts.into_iter().zip(order.ends).take(order.kept) {
             // A piece is written with what stands before it.
             let start = usize::from(start) % COPIED;
             let piece = &self.window[start..start + COPIED];
@@ -210,11 +210,10 @@ impl Fused {
         for pair in places.windows(2) {
             unclear |= is_unclear(pair);
         }
-        let number_at = |at: usize| number_of(places[at]) % PIECES_MAX;
-        let stays = |at: usize| u8::from(at < kept).wrapping_neg();
+        let numbers = places.map(|place| number_of(place) % PIECES_MAX);
         let order = Order {
-            starts: std::array::from_fn(|at| starts[number_at(at)] & stays(at)),
-            ends: std::array::from_fn(|at| stops[number_at(at)] & stays(at)),
+            starts: numbers.map(|number| starts[number]),
+            ends: numbers.map(|number| stops[number]),
             kept,
             is_canonical,
         };
