@@ -69,7 +69,7 @@ pub fn ends_amid_escape(text: &[u8]) -> bool {
 
 /// A bit for every percent sign.
 #[inline(always)]
-pub(super) fn percents(block: &[u8; BLOCK]) -> u64 {
+pub fn percents(block: &[u8; BLOCK]) -> u64 {
     const LOW: u64 = 0x7f7f_7f7f_7f7f_7f7f;
     let (words, _) = block.as_chunks();
     let mut found = 0;

@@ -25,10 +25,10 @@ mod x86;
 use crate::limits::URL_BYTES_MAX;
 pub use byte::mark_byte;
 use escapes::Escapes;
-pub use escapes::ends_amid_escape;
+pub use escapes::{ends_amid_escape, percents};
 
 /// Bytes in a block: as many as a word has bits.
-const BLOCK: usize = 64;
+pub const BLOCK: usize = 64;
 
 /// Bytes of a text whose marks are put in rows together: as many as a vector has bits.
 const BATCH: usize = 8 * BLOCK;
