@@ -10,7 +10,8 @@ use serde::Deserialize;
 
 use crate::bytes::first_word;
 
-use suspects::{Lookout, Suspects};
+use suspects::Lookout;
+pub(super) use suspects::Suspects;
 pub(super) use table::Outlines;
 use table::{Condition, Hosts, Shape, Table};
 

@@ -8,6 +8,7 @@ use super::path::{canonical_escape, push_escapes, push_space};
 use super::{Fused, Marked};
 use crate::bytes::{first_word, hex, push_short};
 use crate::canonical::draft::push_escape;
+use crate::canonical::names::Suspects;
 
 /// A piece of a query that stays, as positions in the line or among the spelled pieces.
 #[derive(Clone, Copy, Debug)]
@@ -215,7 +216,12 @@ impl Fused {
         if self.without_equals(start, name_end, end) < end {
             return None;
         }
-        Some(if self.piece(host, line, start, name_end, end).is_some() { end } else { path_end })
+        let suspects = self.unwanted.suspects(host);
+        Some(if self.piece(suspects, host, line, start, name_end, end).is_some() {
+            end
+        } else {
+            path_end
+        })
     }
 
     /// Reads the query whose `?` is `line[mark_at]` and gathers what stays of it in `pieces`; `None`
@@ -241,6 +247,7 @@ impl Fused {
         let (mut has_dropped, mut has_empty) = (false, false);
         let mut last_key = 0;
         let mut start = mark_at + 1;
+        let suspects = self.unwanted.suspects(host);
         let needs_look = !marks.is_clear(set::QUERY_LOOK, start, line.len());
         let end = loop {
             let end = end_of_piece(url, start);
@@ -255,13 +262,13 @@ impl Fused {
                 let piece = if !needs_look || self.is_spelled_well(url, start, name_end, end) {
                     let kept = self.without_equals(start, name_end, end);
                     is_canonical &= kept == end;
-                    self.piece(host, line, start, name_end, kept)
+                    self.piece(suspects, host, line, start, name_end, kept)
                 } else {
                     let at = spelled.len();
                     let name_end = self.spell_piece(url, start, name_end, end, spelled)?;
                     let kept = self.without_equals(at, name_end, spelled.len());
                     is_canonical = false;
-                    let piece = self.piece(host, spelled, at, name_end, kept);
+                    let piece = self.piece(suspects, host, spelled, at, name_end, kept);
                     piece.map(|piece| Piece { is_spelled: true, ..piece })
                 };
                 if let Some(piece) = piece {
@@ -300,10 +307,12 @@ impl Fused {
         Some(Query { end, is_canonical, form, is_sorted })
     }
 
-    /// The piece `source[start..end]`, as one of the line; `None` if it goes.
+    /// The piece `source[start..end]`, as one of the line; `None` if it goes, as only one of the `suspects` on
+    /// the host does.
     #[inline(always)]
     fn piece(
         &self,
+        suspects: &Suspects,
         host: &[u8],
         source: &[u8],
         start: usize,
@@ -313,7 +322,6 @@ impl Fused {
         let name = &source[start..name_end];
         let key = first_word(source, start, name_end);
         let last = name.last().copied().unwrap_or(0);
-        let suspects = self.unwanted.suspects(host);
         if suspects.have(key, last, name.len(), end.saturating_sub(name_end)) {
             let value = source[..end].get(name_end + 1..).unwrap_or(b"");
             if self.drops(key, host, name, value) {
