@@ -212,6 +212,9 @@ impl Fused {
         {
             return None;
         }
+        if !self.takes_queries_apart {
+            return Some(end);
+        }
         let name_end = end_of_name(url, start, end);
         if self.without_equals(start, name_end, end) < end {
             return None;
