@@ -2,8 +2,8 @@
 //!
 //! Most queries that are not canonical are such. How many parameters there are, which of them go and
 //! how they are to be ordered cannot be foretold, so there is a branch where the parameters end, and next
-//! to none on the rest. All numbers of parameters share one code: it is called for every fourth line,
-//! and four times as much of it would take the place of other code in the cache.
+//! to none on the rest. There are so few of them that the compiler writes the loop over them out, one
+//! behind the other, and all numbers of parameters share that.
 
 use super::classes::set;
 use super::order::{is_unclear, number_of, numbered, sort};
@@ -16,7 +16,10 @@ const LENGTH_MAX: usize = u64::BITS as usize - 1;
 /// Most pieces of a short query.
 const PIECES_MAX: usize = 4;
 
-/// What is copied of a piece, whatever its length: no piece is longer.
+/// The place of a piece that goes: behind all others, and no name's.
+const GONE: u64 = !0xff;
+
+/// How many bytes are copied of a piece, whatever its length: none has more.
 const COPIED: usize = LENGTH_MAX + 1;
 
 /// A short query with its `?`, and what is read or copied with its last piece.
@@ -34,13 +37,13 @@ struct Short<'a> {
     name_ends: u64,
 }
 
-/// What stays of a short query, piece by piece, in order: where in its window what stands before the piece is,
-/// and where the piece ends. Pieces that go come last, as nothing.
-#[derive(Clone, Copy)]
+/// What stays of a short query, in order.
 struct Order {
+    /// For each piece, where in the window what stands before it is.
     starts: [u8; PIECES_MAX],
+    /// Where it ends there.
     ends: [u8; PIECES_MAX],
-    /// How many stay.
+    /// How many stay; those behind them count for nothing.
     kept: usize,
     is_canonical: bool,
 }
@@ -73,6 +76,13 @@ impl<'a> Short<'a> {
         // An `=` that nothing follows may go; a `-` there is taken for one.
         let bare = if drops_bare_equals { name_ends & ends >> 1 } else { 0 };
         (looks | empty | bare == 0).then_some(Short { window, length, ends, name_ends })
+    }
+
+    /// The first bytes of the name from `start` to `end`; a query starts behind its mark.
+    #[inline(always)]
+    fn key(&self, start: usize, end: usize) -> u64 {
+        let bytes = self.window[start + 1..].first_chunk();
+        first_bytes(bytes.expect("a piece starts within the length of a query"), end - start)
     }
 
     /// Writes what stays.
@@ -154,14 +164,6 @@ impl Fused {
     #[inline(always)]
     fn put_in_order(&self, short: &Short, host: &[u8]) -> Option<Order> {
         let Short { window, mut ends, mut name_ends, .. } = *short;
-        // A query starts behind its mark.
-        let key_at = |from: usize, name_end: usize| {
-            let bytes = window[from + 1..].first_chunk();
-            first_bytes(
-                bytes.expect("a piece starts within the length of a query"),
-                name_end - from,
-            )
-        };
         let known = self.unwanted.suspects(host);
         let mut places = [GONE; PIECES_MAX];
         let (mut starts, mut stops) = ([0u8; PIECES_MAX], [0u8; PIECES_MAX]);
@@ -179,7 +181,7 @@ impl Fused {
             ends &= ends.wrapping_sub(1);
             // A name may hold a `-`.
             unclear |= window[name_end + 1] == b'-';
-            let key = key_at(from, name_end);
+            let key = short.key(from, name_end);
             let last_byte = window[name_end];
             let may_go = known.have(key, last_byte, name_end - from, end - name_end);
             suspects |= u32::from(may_go) << count;
@@ -227,12 +229,6 @@ impl Fused {
         let end = usize::from(end).min(COPIED);
         let name = short.window.get(start + 1..name_end + 1).unwrap_or(b"");
         let value = short.window[..end].get(name_end + 2..).unwrap_or(b"");
-        let bytes = short.window[start + 1..].first_chunk();
-        let key =
-            first_bytes(bytes.expect("a piece starts within the length of a query"), name.len());
-        self.drops(key, host, name, value)
+        self.drops(short.key(start, start + name.len()), host, name, value)
     }
 }
-
-/// The place of a piece that goes: behind all others, and no name's.
-const GONE: u64 = !0xff;

@@ -16,7 +16,7 @@
 
 use super::table::{Name, OUTLINES, STARTS, Table, outline, start};
 
-/// Which parameters may go on some hosts.
+/// Which parameters may go.
 #[derive(Clone, Debug)]
 pub(in crate::canonical) struct Suspects {
     /// For each [`outline`] of a name, how many bytes stand behind the name at least, its `=` among them, where
@@ -26,11 +26,11 @@ pub(in crate::canonical) struct Suspects {
     starts: Box<[bool; STARTS]>,
 }
 
-/// So many that no parameter is taken for one that goes.
+/// What stands for so many that there are hardly as many: no such parameter goes.
 const NEVER: u8 = u8::MAX;
 
 impl Suspects {
-    /// The entries of `table` that may hold on any host; with `everywhere`, on these.
+    /// The entries of `table` that may hold on any host, and those that hold `on_some_hosts` if that is said.
     fn new(table: &Table, on_some_hosts: bool) -> Suspects {
         let mut suspects =
             Suspects { least: Box::new([NEVER; OUTLINES]), starts: Box::new([false; STARTS]) };
@@ -97,9 +97,9 @@ impl Lookout {
 /// What the hosts end in that the conditions of a table ask for.
 #[derive(Clone, Debug)]
 struct HostEnds {
-    /// A bit for the last eight bytes of each (see [`HostEnds::bit`]), the dot before it among them.
+    /// A bit for the last eight bytes of each (see [`HostEnds::bit`]), or of those with a dot before.
     ends: Box<[u64; 64]>,
-    /// Those of six bytes or less, with the dot: how a host ends, and which bits of that they are.
+    /// Those that have less with it: how a host ends, and which bits of that they are.
     short: Vec<(u64, u64)>,
 }
 
