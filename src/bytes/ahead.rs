@@ -9,7 +9,7 @@
 //! A line that is marked when its turn comes waits for each step of its marks, and for its bytes.
 //! Those of a stretch come from memory side by side.
 //!
-//! Price: that of its marks (see `marks.rs`), and a comparison for each line. Guard:
+//! Price: that of its marks (see `marks/mod.rs`), and a comparison for each line. Guard:
 //! `benches/canonical.rs`, group `fused`. Twin: [`Marker::mark`] of each line.
 
 use std::ops::Range;

@@ -208,6 +208,11 @@ fn made_up() -> impl Strategy<Value = MadeUp> {
         "www.h",
         "1.2.3.4.5",
         "h",
+        // Some parameters go on these alone.
+        "x.com",
+        "M.YouTube.com",
+        "ebay.at",
+        "www.amazon.com",
         "",
     ]);
     let scheme = prop::sample::select(vec![
@@ -310,6 +315,13 @@ fn made_up() -> impl Strategy<Value = MadeUp> {
         "x=%26",
         "x=%3d",
         "fbclid=1",
+        "tag=news",
+        "si=0123456789abcdef",
+        "s=20",
+        "s=0123456789abcdef0123456789abcdef",
+        "mkcid=1",
+        "c-d=1",
+        "%d9%84%d9%84%d9%84%d9%84%d9%84%d9%84%d9%84%d9%84%d9%84%d9%84%d9%84",
         "[]=1",
         "%5b%5D=1",
         "\u{7f}",

@@ -9,7 +9,7 @@
 //!         in `short.rs` where they are few and none is to be spelled
 //! ```
 //!
-//! Price: the marks (see `bytes/marks.rs`), then a step for each mark, not for each byte. A URL that
+//! Price: the marks (see `bytes/marks/mod.rs`), then a step for each mark, not for each byte. A URL that
 //! is canonical, or is so up to its fragment, is returned as it is; of another one, what is
 //! canonical is copied and only the rest is spelled. No allocation once the buffers have grown, no
 //! lock, no formatting. Guard: `benches/canonical.rs`, group `fused`. Twin: `reference.rs` gives the

@@ -95,7 +95,7 @@ impl Fused {
                 b'%' if self.keeps_escapes && !is_dot_escape(&line[at..]) => at += 1,
                 b'%' if self.keeps_escapes => return Some(Path::Odd),
                 // Bet: escapes come in rows, and are all well or all odd.
-                b'%' if has_escapes => at = next_but_percents(url, at + 1),
+                b'%' if has_escapes => at = next_but_percents(url, at + 1, end),
                 b'%' => match canonical_escape(&line[at..]) {
                     Some(byte) if !self.raw_in_path[usize::from(byte)] => at += 3,
                     _ => has_escapes = true,
@@ -337,24 +337,19 @@ impl Fused {
     }
 }
 
-/// The first position from `from` on that needs a look in a path, percent signs left out; the line's length
-/// if there is none.
-fn next_but_percents(url: &Marked, mut from: usize) -> usize {
-    let Marked { line, text, marks } = *url;
-    while from < line.len() {
-        let percents = match text[from..].first_chunk::<BLOCK>() {
-            Some(block) => percents(block),
-            // What is near the end of a text is looked at one by one.
-            None => u64::from(line[from] == b'%'),
-        };
-        let near = marks.near(set::PATH_LOOK, from);
-        let others = near & !percents;
+/// The first position from `from` to `end` that needs a look in a path, or `end`. Percent signs are left out, but
+/// perhaps not all of them near the end of a text.
+fn next_but_percents(url: &Marked, mut from: usize, end: usize) -> usize {
+    let Marked { text, marks, .. } = *url;
+    while from < end {
+        let percents = text[from..].first_chunk::<BLOCK>().map_or(0, percents);
+        let others = marks.near(set::PATH_LOOK, from) & !percents;
         if others != 0 {
-            return line.len().min(from + others.trailing_zeros() as usize);
+            return end.min(from + others.trailing_zeros() as usize);
         }
         from += NEAR;
     }
-    line.len()
+    end
 }
 
 /// The parameter that `text`, which follows a semicolon, starts with.

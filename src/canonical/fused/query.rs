@@ -325,7 +325,7 @@ impl Fused {
         let name = &source[start..name_end];
         let key = first_word(source, start, name_end);
         let last = name.last().copied().unwrap_or(0);
-        if suspects.have(key, last, name.len(), end.saturating_sub(name_end)) {
+        if suspects.have(key, last, name.len(), Suspects::behind(end - name_end)) {
             let value = source[..end].get(name_end + 1..).unwrap_or(b"");
             if self.drops(key, host, name, value) {
                 return None;
@@ -341,7 +341,7 @@ impl Fused {
         end - usize::from(drops)
     }
 
-    /// Does the parameter go? What its name looks like says that it may. The `key` is its
+    /// Does the parameter go? It is one of the suspects. The `key` is its
     /// [`first_word`].
     #[inline(never)]
     pub(super) fn drops(&self, key: u64, host: &[u8], name: &[u8], value: &[u8]) -> bool {

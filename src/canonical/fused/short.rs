@@ -9,6 +9,7 @@ use super::classes::set;
 use super::order::{is_unclear, number_of, numbered, sort};
 use super::{Answer, Fused, Marked, Start, USUAL};
 use crate::bytes::{first_bytes, push_up_to};
+use crate::canonical::names::Suspects;
 
 /// Where a query ends is a bit of a word, too.
 const LENGTH_MAX: usize = u64::BITS as usize - 1;
@@ -16,7 +17,8 @@ const LENGTH_MAX: usize = u64::BITS as usize - 1;
 /// Most pieces of a short query.
 const PIECES_MAX: usize = 4;
 
-/// The place of a piece that goes: behind all others, and no name's.
+/// The place of a piece that goes, or of none: behind all others, no name's, and clear beside another such
+/// one (see [`is_unclear`]).
 const GONE: u64 = !0xff;
 
 /// How many bytes are copied of a piece, whatever its length: none has more.
@@ -78,11 +80,11 @@ impl<'a> Short<'a> {
         (looks | empty | bare == 0).then_some(Short { window, length, ends, name_ends })
     }
 
-    /// The first bytes of the name from `start` to `end`; a query starts behind its mark.
+    /// The first bytes of the name of `length` behind what is at `start` in the window.
     #[inline(always)]
-    fn key(&self, start: usize, end: usize) -> u64 {
+    fn key(&self, start: usize, length: usize) -> u64 {
         let bytes = self.window[start + 1..].first_chunk();
-        first_bytes(bytes.expect("a piece starts within the length of a query"), end - start)
+        first_bytes(bytes.expect("a piece starts within the length of a query"), length)
     }
 
     /// Writes what stays.
@@ -90,7 +92,7 @@ impl<'a> Short<'a> {
     fn write(&self, order: &Order, out: &mut Vec<u8>) {
         let first = out.len();
         out.extend_from_slice(self.window);
-        let Some(room) = out[first..].first_chunk_mut::<WINDOW>() else { return };
+        let room = out[first..].first_chunk_mut::<WINDOW>().expect("appended above");
         let mut length = 0;
         for (start, end) in order.starts.into_iter().zip(order.ends).take(order.kept) {
             // A piece is written with what stands before it.
@@ -164,11 +166,12 @@ impl Fused {
     #[inline(always)]
     fn put_in_order(&self, short: &Short, host: &[u8]) -> Option<Order> {
         let Short { window, mut ends, mut name_ends, .. } = *short;
-        let known = self.unwanted.suspects(host);
+        let suspects = self.unwanted.suspects(host);
         let mut places = [GONE; PIECES_MAX];
+        // Where in the window they are; a query starts there behind its mark.
         let (mut starts, mut stops) = ([0u8; PIECES_MAX], [0u8; PIECES_MAX]);
-        let mut names = [0u8; PIECES_MAX];
-        let (mut suspects, mut is_sorted, mut unclear) = (0u32, true, false);
+        let mut name_stops = [0u8; PIECES_MAX];
+        let (mut looked_up, mut is_sorted, mut unclear) = (0u32, true, false);
         let (mut from, mut last) = (0, 0);
         let mut count = 0;
         while ends != 0 {
@@ -181,26 +184,27 @@ impl Fused {
             ends &= ends.wrapping_sub(1);
             // A name may hold a `-`.
             unclear |= window[name_end + 1] == b'-';
-            let key = short.key(from, name_end);
+            let key = short.key(from, name_end - from);
             let last_byte = window[name_end];
-            let may_go = known.have(key, last_byte, name_end - from, end - name_end);
-            suspects |= u32::from(may_go) << count;
+            let behind = Suspects::behind(end - name_end);
+            let may_go = suspects.have(key, last_byte, name_end - from, behind);
+            looked_up |= u32::from(may_go) << count;
             // Unsorted, a piece is in the order of its number alone.
             let place = numbered(if self.sort { key } else { 0 }, count);
             is_sorted &= place >= last;
             places[count] = place;
             starts[count] = from as u8;
-            names[count] = name_end as u8;
+            name_stops[count] = name_end as u8 + 1;
             stops[count] = end as u8 + 1;
             last = place;
             from = end + 1;
             count += 1;
         }
         let mut kept = count;
-        while suspects != 0 {
-            let number = suspects.trailing_zeros() as usize % PIECES_MAX;
-            suspects &= suspects - 1;
-            if self.goes(short, host, starts[number], names[number], stops[number]) {
+        while looked_up != 0 {
+            let number = looked_up.trailing_zeros() as usize % PIECES_MAX;
+            looked_up &= looked_up - 1;
+            if self.goes(short, host, [starts, name_stops, stops].map(|places| places[number])) {
                 places[number] = GONE;
                 kept -= 1;
             }
@@ -222,13 +226,14 @@ impl Fused {
         (!unclear).then_some(order)
     }
 
-    /// Does the piece between these places go?
+    /// Does a piece go? Told where in the window it starts, with what stands before it, and where its name and
+    /// it end.
     #[inline(always)]
-    fn goes(&self, short: &Short, host: &[u8], start: u8, name_end: u8, end: u8) -> bool {
-        let [start, name_end] = [start, name_end].map(|place| usize::from(place) % COPIED);
-        let end = usize::from(end).min(COPIED);
-        let name = short.window.get(start + 1..name_end + 1).unwrap_or(b"");
-        let value = short.window[..end].get(name_end + 2..).unwrap_or(b"");
-        self.drops(short.key(start, start + name.len()), host, name, value)
+    fn goes(&self, short: &Short, host: &[u8], [start, name_stop, stop]: [u8; 3]) -> bool {
+        let [name_stop, stop] = [name_stop, stop].map(|place| usize::from(place).min(COPIED));
+        let start = usize::from(start) % COPIED;
+        let name = short.window.get(start + 1..name_stop).unwrap_or(b"");
+        let value = short.window[..stop].get(name_stop + 1..).unwrap_or(b"");
+        self.drops(short.key(start, name.len()), host, name, value)
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! ?tag=x         a name that goes on some hosts only, and this is none of them    no suspect
-//! ?s=news        a name that goes with values of 32 bytes or more                 no suspect
+//! ?s=news        a name that goes with values of 32 bytes                         no suspect
 //! ?utm_source=x  a name that goes                                                 a suspect: looked up
 //! ```
 //!
@@ -10,11 +10,12 @@
 //! much as all else for its parameter, and a bet that is lost. So names like those above, which many URLs
 //! have, are told apart here.
 //!
-//! Price: two loads and a product for a name; a load and a product for a host. Guard:
-//! `benches/canonical.rs`, group `fused`. Twin: [`Table::matches`](super::table::Table::matches); a test in
-//! `names.rs` compares the two.
+//! Price: two loads and a product for a name; for a host a load, a product and a comparison with each host of
+//! six bytes or less that is asked for. Guard: `benches/canonical.rs`, group `fused`. Twin:
+//! [`Table::matches`](super::table::Table::matches); the test below compares the two.
 
-use super::table::{Name, OUTLINES, STARTS, Table, outline, start};
+use super::outlines::{OUTLINES, STARTS, outline, start};
+use super::table::{Name, Table};
 
 /// Which parameters may go.
 #[derive(Clone, Debug)]
@@ -26,8 +27,11 @@ pub(in crate::canonical) struct Suspects {
     starts: Box<[bool; STARTS]>,
 }
 
-/// What stands for so many that there are hardly as many: no such parameter goes.
+/// More than there are ever said to be: no such parameter goes.
 const NEVER: u8 = u8::MAX;
+
+/// The most bytes that are told apart; more count as so many.
+const BEHIND_MAX: u8 = NEVER - 1;
 
 impl Suspects {
     /// The entries of `table` that may hold on any host, and those that hold `on_some_hosts` if that is said.
@@ -43,7 +47,7 @@ impl Suspects {
             if let Some(length) = least_of(name) {
                 let behind = if length == 0 { 0 } else { length + 1 };
                 let least = &mut suspects.least[number];
-                *least = (*least).min(behind.min(usize::from(NEVER) - 1) as u8);
+                *least = (*least).min(Self::behind(behind));
             }
         }
         for (number, name) in table.prefixes() {
@@ -52,18 +56,23 @@ impl Suspects {
         suspects
     }
 
-    /// May a parameter go, behind whose name stand so many bytes? Never says no where it does. `word` is the
-    /// [`first_word`](crate::bytes::first_word) of the name, `last` its last byte.
+    /// How many bytes stand behind a name, as [`Suspects::have`] is told.
+    #[inline(always)]
+    pub(in crate::canonical) fn behind(bytes: usize) -> u8 {
+        bytes.min(usize::from(BEHIND_MAX)) as u8
+    }
+
+    /// May a parameter go, behind whose name stand so many bytes (see [`Suspects::behind`])? Never says no where
+    /// it does. `word` is the [`first_word`](crate::bytes::first_word) of the name, `last` its last byte.
     #[inline(always)]
     pub(in crate::canonical) fn have(
         &self,
         word: u64,
         last: u8,
         length: usize,
-        behind: usize,
+        behind: u8,
     ) -> bool {
-        let least = self.least[outline(word, last, length)];
-        (behind >= usize::from(least)) | self.starts[start(word)]
+        (behind >= self.least[outline(word, last, length)]) | self.starts[start(word)]
     }
 }
 
@@ -86,7 +95,7 @@ impl Lookout {
         }
     }
 
-    /// Those on `host`.
+    /// Those on `host`, and perhaps some of other hosts.
     #[inline(always)]
     pub(super) fn on(&self, host: &[u8]) -> &Suspects {
         // Bet: it is none of those that the table asks for.
@@ -150,5 +159,77 @@ impl HostEnds {
         let bit = Self::bit(word);
         self.ends[bit / 64] >> (bit % 64) & 1 == 1
             || self.short.iter().any(|(end, there)| word & there == *end)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bytes::first_word;
+    use crate::canonical::names::{
+        PARAMS, ParamFile, ParamNames, Place, SESSIONS, SessionFile, SessionNames, Unwanted,
+    };
+
+    #[test]
+    fn whatever_goes_is_a_suspect() {
+        let (mut params, sessions) =
+            (ParamNames::clone(&ParamNames::built_in()), SessionNames::built_in());
+        ["MINE", "own*", "Z*"].iter().for_each(|name| params.add(name));
+        let unwanted = Unwanted::new(Some(&params), Some(&sessions));
+        let is_suspect = |host: &[u8], name: &[u8], value: &[u8]| {
+            let (word, last) = (first_word(name, 0, name.len()), *name.last().unwrap());
+            let suspects = unwanted.suspects(host);
+            let have = |bytes| suspects.have(word, last, name.len(), Suspects::behind(bytes));
+            // With its `=`; an empty value may have none.
+            let is_one = have(value.len() + 1);
+            assert!(!value.is_empty() || is_one == have(0), "{name:?}");
+            is_one
+        };
+        let entries = toml::from_str::<ParamFile>(PARAMS).unwrap().param.into_iter();
+        let entries = entries.chain(toml::from_str::<SessionFile>(SESSIONS).unwrap().session);
+        let values = ["", "7", "a1", "NT", "en_US", "AC3", "v1.2"].map(String::from).into_iter();
+        let values = values.chain((2..260).flat_map(|length| {
+            ["12", "a1", "1A"].map(|pair| pair.repeat(length).split_at(length).0.to_string())
+        }));
+        let values: Vec<String> = values.collect();
+        let mut gone = 0;
+        for entry in entries.filter(|entry| entry.place != Some(Place::Path)) {
+            let hosts = entry.hosts.iter().flat_map(|host| [host.clone(), format!("M.{host}")]);
+            let hosts: Vec<String> = hosts.chain(["a.test".into(), "b".into()]).collect();
+            for name in ["x", ""].map(|end| entry.name.replace('*', end)) {
+                for name in [name.to_uppercase(), name] {
+                    let word = first_word(name.as_bytes(), 0, name.len());
+                    for (host, value) in
+                        hosts.iter().flat_map(|h| values.iter().map(move |v| (h, v)))
+                    {
+                        let [host, name, value] = [host, &name, value].map(String::as_bytes);
+                        if unwanted.matches(word, host, name, value) {
+                            gone += 1;
+                            assert!(is_suspect(host, name, value), "{entry:?} {}", value.len());
+                        }
+                    }
+                }
+            }
+        }
+        assert!(gone > 100_000, "{gone}");
+        for (host, name, value, expected) in [
+            ("www.a.test", "tag", "news", false),
+            ("www.amazon.com", "tag", "news", true),
+            ("WWW.AMAZON.COM", "Tag", "news", true),
+            ("x.com", "s", "20", true),
+            ("m.x.com", "s", "20", true),
+            ("fax.com.test", "s", "20", false),
+            ("www.a.test", "s", "0123456789abcdef0123456789abcde", false),
+            ("www.a.test", "s", "0123456789abcdef0123456789abcdef", true),
+            ("www.a.test", "utm_source", "", true),
+            ("www.a.test", "q", "", false),
+            ("www.a.test", "q", &"x".repeat(300), false),
+            ("www.a.test", "mine", "", true),
+            ("www.a.test", "Owner", "x", true),
+            ("www.a.test", "zoom", "x", true),
+        ] {
+            let found = is_suspect(host.as_bytes(), name.as_bytes(), value.as_bytes());
+            assert_eq!(found, expected, "{host} {name}={value}");
+        }
     }
 }

@@ -1,10 +1,9 @@
-//! HOT: names of parameters with conditions, looked up once per parameter.
-
-use std::ops::Range;
+//! HOT: names of parameters with conditions, looked up once per parameter that may go (see `suspects.rs`).
 
 use serde::Deserialize;
 
 use super::is_under;
+use super::outlines::{outline, outline_of, start, starts_of};
 use crate::bytes::first_word;
 
 /// What the characters of a value must be.
@@ -270,72 +269,6 @@ impl Buckets {
     }
 }
 
-/// What some names look like from afar. Nearly all others are told apart from them here, before anything
-/// is hashed or compared.
-#[derive(Clone, Debug)]
-pub(in crate::canonical) struct Outlines {
-    /// A bit for every [`outline`] that a name has.
-    bits: Box<[u64; OUTLINES / 64]>,
-}
-
-impl Default for Outlines {
-    fn default() -> Self {
-        Outlines { bits: Box::new([0; OUTLINES / 64]) }
-    }
-}
-
-impl Outlines {
-    /// Adds a name.
-    pub(in crate::canonical) fn add(&mut self, name: &[u8]) {
-        if let Some(bit) = outline_of(name) {
-            self.bits[bit / 64] |= 1 << (bit % 64);
-        }
-    }
-
-    /// Could it be one of the names? Never says no where it is.
-    #[inline]
-    pub(in crate::canonical) fn may_have(&self, name: &[u8]) -> bool {
-        outline_of(name).is_some_and(|bit| self.bits[bit / 64] >> (bit % 64) & 1 == 1)
-    }
-}
-
-/// How many outlines there are.
-pub(super) const OUTLINES: usize = 1 << 14;
-
-/// How many starts there are.
-pub(super) const STARTS: usize = 1 << 10;
-
-/// The first eight bytes of a name, its last one and its length as a number below [`OUTLINES`], without
-/// regard to ASCII case. `word` is its [`first_word`].
-#[inline(always)]
-pub(super) fn outline(word: u64, last: u8, length: usize) -> usize {
-    let rest = (length << 8 | usize::from(last | 0x20)) as u64;
-    let mixed = (word | 0x2020_2020_2020_2020) ^ rest;
-    (mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 50) as usize
-}
-
-/// That of a name; `None` for the empty one.
-#[inline]
-pub(super) fn outline_of(name: &[u8]) -> Option<usize> {
-    Some(outline(first_word(name, 0, name.len()), *name.last()?, name.len()))
-}
-
-/// The first two bytes of a name as a number below [`STARTS`], without regard to ASCII case.
-#[inline(always)]
-pub(super) fn start(word: u64) -> usize {
-    (word >> 51 & 0x3e0 | word >> 48 & 0x1f) as usize
-}
-
-/// Those of all names that start with `prefix`.
-pub(super) fn starts_of(prefix: &[u8]) -> Range<usize> {
-    let first = start(first_word(prefix, 0, prefix.len()));
-    match prefix {
-        [] => 0..STARTS,
-        [_] => first..first + 32,
-        _ => first..first + 1,
-    }
-}
-
 impl Table {
     pub(super) fn add(&mut self, name: &str, condition: Condition) {
         self.text.push_str(&format!("{name} {condition:?};"));
@@ -346,8 +279,8 @@ impl Table {
                 starts_of(stem).for_each(|start| self.prefixes.add(start, stem, conditions));
             }
             None => {
-                let outline = outline_of(lower.as_bytes());
-                outline.iter().for_each(|at| self.exact.add(*at, lower.as_bytes(), conditions));
+                let number = outline_of(lower.as_bytes());
+                number.iter().for_each(|at| self.exact.add(*at, lower.as_bytes(), conditions));
             }
         }
     }
