@@ -98,6 +98,12 @@ impl Chunk {
         matches!(self.data, Data::Owned(_) | Data::Shared(Share { by_caller: true, .. }))
     }
 
+    /// Is it a share of a buffer of decoded bytes, which was not copied?
+    #[cfg(test)]
+    pub(super) fn is_shared(&self) -> bool {
+        matches!(self.data, Data::Shared(_))
+    }
+
     /// The lines, or the beginning of one: see [`Chunk::overlong`]. Never empty.
     pub fn bytes(&self) -> &[u8] {
         match &self.data {

@@ -329,18 +329,30 @@ impl Stream {
         &self.buffer
     }
 
-    /// The next chunk without copying its bytes, if they are all at hand.
+    /// The next chunk without copying its bytes, if they are all at hand: fewer where a piece of a frame ends.
     fn share_chunk(&mut self, file: usize, sizes: &Sizes) -> Option<Chunk> {
         let Reader::Zstd(unpacker) = &mut self.reader else { return None };
-        let window = unpacker.at_hand().get(..sizes.chunk_bytes)?;
-        // With nothing behind the window, the file may end there: then the last line counts, too.
-        if !self.buffer.is_empty() || unpacker.at_hand().len() == window.len() {
+        if !self.buffer.is_empty() {
             return None;
         }
-        let last = memchr::memrchr(sizes.separator, window)?;
-        let chunk = Chunk::shared(unpacker.share(last + 1), file, self.at);
-        self.at += chunk.bytes().len() as u64;
-        Some(chunk)
+        loop {
+            let at_hand = unpacker.at_hand();
+            let is_full = at_hand.len() > sizes.chunk_bytes;
+            // With nothing behind them, the file may end there: then the last line counts, too.
+            if !is_full && !unpacker.goes_on() {
+                return None;
+            }
+            let window = &at_hand[..at_hand.len().min(sizes.chunk_bytes)];
+            match memchr::memrchr(sizes.separator, window) {
+                Some(last) => {
+                    let chunk = Chunk::shared(unpacker.share(last + 1), file, self.at);
+                    self.at += chunk.bytes().len() as u64;
+                    return Some(chunk);
+                }
+                None if !is_full && unpacker.join() => {}
+                None => return None,
+            }
+        }
     }
 
     /// How many decoded bytes were delivered.

@@ -87,6 +87,10 @@ const WANTED_BYTES_MAX: usize = 256 << 10;
 /// Largest window of a frame that is decoded to pieces, which are larger.
 const WINDOW_BYTES_MAX: u64 = 16 << 20;
 
+/// Most bytes of a line that begins in one piece of a frame and ends in the next which are put before that.
+/// Reason: hardly any line is longer, and each piece has room for them beside the window.
+const BEGUN_BYTES_MAX: usize = 64 << 10;
+
 /// Pieces under way beyond one for each thread: one that is waited for, one that waits.
 const SPARE_PIECES: usize = 2;
 
@@ -206,6 +210,23 @@ impl Unpacker {
         Share { buffer: Arc::clone(&self.piece), range, by_caller: self.piece_is_ours }
     }
 
+    /// Is another piece of the same frame to come behind the bytes at hand?
+    pub(super) fn goes_on(&self) -> bool {
+        self.blocks.is_some()
+    }
+
+    /// Puts the bytes at hand, the beginning of a line, before the next piece of the frame. `false` if there
+    /// is none, or they are too many.
+    pub(super) fn join(&mut self) -> bool {
+        if self.at_hand().len() > BEGUN_BYTES_MAX {
+            return false;
+        }
+        let Some(blocks) = self.blocks.take() else { return false };
+        let piece = Arc::clone(&self.piece);
+        self.decode_piece(blocks, &piece[self.delivered..]);
+        true
+    }
+
     /// Takes back the last `bytes` bytes that [`Unpacker::fill`] gave: they are at hand again.
     /// `false` if that is not possible any more.
     pub(super) fn take_back(&mut self, bytes: usize) -> bool {
@@ -242,7 +263,7 @@ impl Unpacker {
             return Err(error);
         }
         if let Some(blocks) = self.blocks.take() {
-            self.decode_piece(blocks);
+            self.decode_piece(blocks, b"");
             return Ok(true);
         }
         if self.in_frame || self.how.crew.is_none() || self.used < self.here_until {
@@ -260,7 +281,7 @@ impl Unpacker {
             else {
                 return Ok(false);
             };
-            self.decode_piece(Blocks::begin(&header, self.how.part_bytes)?);
+            self.decode_piece(Blocks::begin(&header, self.how.part_bytes)?, b"");
             return Ok(true);
         };
         // While this one is waited for.
@@ -285,9 +306,9 @@ impl Unpacker {
     }
 
     /// Decodes as many blocks as make a piece, or are left of the frame, and makes it the one that is
-    /// delivered: so what comes before an error is, too.
-    fn decode_piece(&mut self, mut blocks: Blocks) {
-        blocks.begin_piece();
+    /// delivered, with a `begun` line before it: so what comes before an error is, too.
+    fn decode_piece(&mut self, mut blocks: Blocks, begun: &[u8]) {
+        blocks.begin_piece(begun);
         let mut goes_on = true;
         while goes_on && blocks.has_room() {
             let wanted = blocks.wanted();

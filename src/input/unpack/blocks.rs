@@ -1,9 +1,9 @@
 //! HOT: once per block. A frame decoded block by block, straight to where its bytes stay.
 //!
 //! ```text
-//! pieces   [ block | block | block | - ] [ block | block | - - -
-//!            full: shared by chunks        being filled; its blocks refer to the window, all of
-//!                                          which is in this piece and the one before
+//! pieces   [ block | block | block | - ] [ line | block | block | - - -
+//!            full: shared by chunks        being filled, behind what the last one has of a line; its blocks
+//!                                          refer to the window, all of which is in this piece and the one before
 //! ```
 //!
 //! The streaming decoder keeps a window of its own, and copies all that comes out of it: a tenth of
@@ -22,6 +22,7 @@ use std::sync::Arc;
 
 use zstd::zstd_safe::{get_error_name, zstd_sys as sys};
 
+use super::BEGUN_BYTES_MAX;
 use crate::bytes::pages::prefer_large_pages;
 use crate::input::frames::{BLOCK_BYTES_MAX, Header};
 
@@ -30,8 +31,9 @@ pub(super) struct Blocks {
     context: NonNull<sys::ZSTD_DCtx>,
     /// Is being filled. It never grows, so its bytes stay where they are, also when it is shared.
     piece: Vec<u8>,
-    /// What each piece has room for.
+    /// What each piece has room for, but for the first one, which holds a window.
     piece_bytes: usize,
+    first_bytes: usize,
     /// How much of the content is missing, if the header tells how long it is.
     missing: Option<u64>,
     /// All pieces before that were not used again. Blocks refer to the last of them.
@@ -56,9 +58,10 @@ impl Blocks {
             NonNull::new(unsafe { sys::ZSTD_createDCtx() }).ok_or(io::ErrorKind::OutOfMemory)?;
         // A piece that has no room for another block holds a window.
         let least = header.window_bytes.saturating_add(BLOCK_BYTES_MAX);
-        let piece_bytes = piece_bytes.max(usize::try_from(least).unwrap_or(usize::MAX));
+        let least = usize::try_from(least).unwrap_or(usize::MAX).saturating_add(BEGUN_BYTES_MAX);
+        let (piece_bytes, first_bytes) = (piece_bytes.max(least), least);
         let (piece, missing, before) = (Vec::new(), header.content_bytes, Vec::new());
-        let blocks = Blocks { context, piece, piece_bytes, missing, before };
+        let blocks = Blocks { context, piece, piece_bytes, first_bytes, missing, before };
         // SAFETY: the context is a whole one.
         checked(unsafe { sys::ZSTD_decompressBegin(blocks.context.as_ptr()) })?;
         Ok(blocks)
@@ -71,11 +74,8 @@ impl Blocks {
         unsafe { sys::ZSTD_nextSrcSizeToDecompress(self.context.as_ptr()) }
     }
 
-    /// Begins a piece, unless there is one: then blocks may refer to that.
-    pub(super) fn begin_piece(&mut self) {
-        if self.piece.capacity() > 0 {
-            return;
-        }
+    /// Begins a piece, with the beginning of a line of at most [`BEGUN_BYTES_MAX`] before its blocks.
+    pub(super) fn begin_piece(&mut self, begun: &[u8]) {
         // Memory that nobody shares any more: new one would have to be cleared by the system. The latest,
         // of which most is in a cache; but not the last piece, to which blocks refer.
         let others = self.before.len().saturating_sub(1);
@@ -84,8 +84,11 @@ impl Blocks {
         let free = free.and_then(|at| Arc::into_inner(self.before.remove(at)));
         // One byte more: no piece ends where another may start, so zstd always sees that a new one has
         // begun.
-        self.piece = free.unwrap_or_else(|| large_pages(self.piece_bytes + 1));
+        let is_first = self.before.is_empty();
+        let bytes = if is_first { self.first_bytes } else { self.piece_bytes };
+        self.piece = free.unwrap_or_else(|| large_pages(bytes + 1));
         self.piece.clear();
+        self.piece.extend_from_slice(begun);
     }
 
     /// Has the piece room for another block?

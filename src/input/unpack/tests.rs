@@ -3,7 +3,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use proptest::prelude::*;
 
+use super::super::cut::Sizes;
 use super::super::mapped::Origin;
+use super::super::stream::{Reader, Stream};
 use super::*;
 use crate::bytes::show;
 
@@ -232,18 +234,58 @@ fn a_frame_in_pieces() {
             if rest == 0 {
                 break;
             }
-            assert!(rest < (1 << window_log) + (128 << 10) && unpacker.piece_is_ours);
+            let most = (1 << window_log) + (128 << 10) + BEGUN_BYTES_MAX;
+            assert!(rest < most && unpacker.piece_is_ours);
             bytes.extend_from_slice(&unpacker.share(rest).buffer[1..]);
             pieces += 1;
         }
         assert!(bytes == text, "a window of {} bytes", 1 << window_log);
-        let blocks = text.len() / ((1 << window_log) + (128 << 10));
+        let blocks = text.len() / ((1 << window_log) + (128 << 10) + BEGUN_BYTES_MAX);
         assert!(pieces > blocks, "{pieces} pieces of {} bytes", text.len());
         // The checksum is looked at.
         let mut wrong = packed.clone();
         *wrong.last_mut().unwrap() ^= 1;
         let (bytes, error) = decode(&wrong, 31, in_parts(1));
         assert!(error.is_some() && (bytes == text || !checksum));
+    }
+}
+
+#[test]
+fn lines_across_pieces() {
+    // Some lines longer than what is put before a piece, or than a piece.
+    let lines = (0..200_000usize).map(|i| match i {
+        50_000 | 150_000 => "y".repeat(BEGUN_BYTES_MAX + 1),
+        100_000 => "z".repeat(400_000),
+        _ => (i % 7001).wrapping_mul(0x9e37_79b9).to_string(),
+    });
+    let text: Vec<u8> = lines.flat_map(|line| [line.as_bytes(), b"\n"].concat()).collect();
+    let mut encoder = zstd::stream::write::Encoder::new(Vec::new(), 3).unwrap();
+    encoder.window_log(17).unwrap();
+    encoder.write_all(&text).unwrap();
+    let packed = encoder.finish().unwrap();
+    for end in [packed.len(), packed.len() - 1, packed.len() / 2] {
+        for chunk_bytes in [4000, 50_000, 1_000_000] {
+            let decoded = decode(&packed[..end], 31, Unpacking::default()).0;
+            let (disk, head) = disk(&packed[..end]);
+            let unpacker = Unpacker::new(head, disk, 31, in_parts(1)).unwrap();
+            let mut stream = Stream::new(Reader::Zstd(Box::new(unpacker)), Vec::new());
+            let sizes = Sizes::new(b'\n', chunk_bytes, 1 << 20);
+            let (mut bytes, mut shared) = (Vec::new(), 0);
+            while let Some(chunk) = stream.next_chunk(0, &sizes) {
+                assert_eq!(chunk.at(), bytes.len() as u64);
+                bytes.extend_from_slice(chunk.bytes());
+                let is_last = bytes.len() == decoded.len();
+                assert!(chunk.overlong().is_none() && (is_last || bytes.ends_with(b"\n")));
+                shared += if chunk.is_shared() { chunk.bytes().len() } else { 0 };
+            }
+            assert!(bytes == decoded, "chunks of {chunk_bytes} bytes, {end} packed");
+            assert_eq!(stream.finish("a").is_err(), end < packed.len());
+            assert!(
+                shared > decoded.len() / 2,
+                "{shared} of {} bytes in chunks of {chunk_bytes} not copied",
+                decoded.len()
+            );
+        }
     }
 }
 
