@@ -68,6 +68,11 @@ impl ClusterSet {
         self.partition(partition_of(fingerprint)).insert(fingerprint)
     }
 
+    /// Forgets the fingerprints of `partition`, and gives their memory back.
+    pub fn forget(&self, partition: usize) {
+        *self.partition(partition) = Table::default();
+    }
+
     /// How many different fingerprints.
     pub fn len(&self) -> u64 {
         (0..PARTITIONS).map(|partition| self.partition(partition).len() as u64).sum()
@@ -120,6 +125,9 @@ mod tests {
         let all: Vec<Fingerprint> = (0..PARTITIONS).flat_map(|p| set.sorted(p)).collect();
         assert_eq!(all.len(), 150_000);
         assert!(all.is_sorted());
+        (1..PARTITIONS).for_each(|partition| set.forget(partition));
+        assert_eq!(set.len(), set.sorted(0).len() as u64);
+        assert!(set.memory_bytes() < 1 << 20 && !set.insert(set.sorted(0)[0]));
     }
 
     #[test]

@@ -45,7 +45,7 @@ impl Print {
 pub struct DedupPlan<'a> {
     /// What is written for a cluster.
     pub print: Print,
-    /// The clusters of earlier runs; those of this run are added.
+    /// The clusters of earlier runs; those of this run are added, if they are to be written.
     pub seen: &'a Seen,
 }
 
@@ -131,13 +131,17 @@ pub fn dedup(job: &Job, plan: &DedupPlan, output: &mut Output) -> Result<Outcome
             },
         );
         drop(sender);
+        memory.table_bytes = plan.seen.set().memory_bytes();
+        if overflow.is_none() && plan.seen.key().is_none() {
+            // Nobody asks for them any more: given back while the last batch is written.
+            pool.share_partitions(|| (), |(), partition| plan.seen.set().forget(partition));
+        }
         let written: Result<Option<Backlog>> =
             writer.join().map_err(|_| Error::internal("the writer has panicked"))?;
         let backlog = written?;
         files.map(|files| (files, backlog))
     });
     let (files, backlog) = written?;
-    memory.table_bytes = plan.seen.set().memory_bytes();
     if let (Some(mut overflow), Some(backlog)) = (overflow, backlog) {
         memory.spilled_bytes = backlog.bytes() + overflow.spilled_bytes();
         output.leave_writing();

@@ -311,7 +311,8 @@ fn next_part(
         }
         let wait = match share_read {
             _ if is_mapped => CUTTING_MAX,
-            Some(_) if own_bytes < BATCH_OWN_BYTES_MIN => UNPACKING_MAX,
+            // The first ones are not: nothing else is done meanwhile.
+            Some(_) if before > 0 && own_bytes < BATCH_OWN_BYTES_MIN => UNPACKING_MAX,
             _ => Duration::ZERO,
         };
         next = receiver.recv_timeout(wait);
