@@ -43,8 +43,9 @@ pub const BATCH_CHUNKS_LAST: usize = 16;
 
 /// Most bytes of lines in a batch that are in the process's own memory and not in a mapped file.
 ///
-/// Reason: there are some batches on their way, and unpacking is slower than the rest anyway.
-pub const BATCH_OWN_BYTES: usize = 32 << 20;
+/// Reason: there are some batches on their way, each in memory that the system has to clear first; in shorter ones
+/// records take longer to be looked up (docs/performance.md, packed lists).
+pub const BATCH_OWN_BYTES: usize = 24 << 20;
 
 /// Bytes of such lines that are awaited before they are worked on, where they come from files.
 ///

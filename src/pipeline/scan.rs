@@ -213,8 +213,8 @@ impl Delivery<'_> {
     }
 }
 
-/// Chunks that may be read before the workers take them. Reason: as many as a batch of unpacked ones has,
-/// so that unpacking goes on while one is looked up; what is further ahead has left the caches.
+/// Chunks that may be read before the workers take them. Reason: some pieces of a packed file, so that
+/// unpacking goes on while a batch is looked up; what is further ahead has left the caches.
 const CHUNKS_AHEAD: usize = 32;
 
 /// How long the next chunk of a mapped file is awaited. Reason: it is there within some
