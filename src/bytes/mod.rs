@@ -1,6 +1,7 @@
 //! Plain work on bytes that knows no word of the field: lines, hexadecimal digits, safe display.
 
 pub mod ahead;
+pub mod bits;
 #[allow(unsafe_code)]
 pub mod escape;
 #[allow(unsafe_code)]

@@ -9,6 +9,7 @@ use std::sync::{Arc, LazyLock};
 
 use serde::Deserialize;
 
+use crate::bytes::bits::{BitSet, few_bits, folded};
 use crate::bytes::first_word;
 
 pub(super) use outlines::Outlines;
@@ -197,9 +198,8 @@ impl Unwanted {
 /// Names of files that a server shows for their directory, lower-case.
 #[derive(Clone, Debug, Default)]
 pub struct IndexNames {
-    /// A bit for what a path with one of them ends in, by [`Self::end_of`]; all bits if there are
-    /// short ones.
-    ends: [u64; 32],
+    /// What a path with one of them ends in, by [`Self::end_of`]; all if there are short ones.
+    ends: BitSet<32>,
     /// By what they end in.
     names: HashMap<usize, Vec<Box<[u8]>>, ahash::RandomState>,
     /// Those of less than eight bytes.
@@ -226,12 +226,12 @@ impl IndexNames {
             list.text.push_str(&format!("{name};"));
             match name.as_bytes().last_chunk() {
                 Some(end) => {
-                    let bit = Self::end_of(end);
-                    list.ends[bit / 64] |= 1 << (bit % 64);
-                    list.names.entry(bit).or_default().push(name.into_bytes().into());
+                    let end = Self::end_of(end);
+                    list.ends.insert(end);
+                    list.names.entry(end).or_default().push(name.into_bytes().into());
                 }
                 None => {
-                    list.ends = [u64::MAX; 32];
+                    list.ends = BitSet::all();
                     list.short.push(name.into_bytes().into());
                 }
             }
@@ -242,8 +242,7 @@ impl IndexNames {
     /// The last eight bytes of a path in eleven bits, without regard to ASCII case.
     #[inline(always)]
     fn end_of(end: &[u8; 8]) -> usize {
-        let word = u64::from_le_bytes(*end) | 0x2020_2020_2020_2020;
-        (word.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 53) as usize
+        few_bits::<11>(folded(u64::from_le_bytes(*end)))
     }
 
     /// Could what stands behind the last slash of `path` be one of the names? Never says no where it
@@ -251,7 +250,7 @@ impl IndexNames {
     #[inline(always)]
     pub(super) fn may_end(&self, path: &[u8]) -> bool {
         match path.last_chunk().map(Self::end_of) {
-            Some(bit) => self.ends[bit / 64] >> (bit % 64) & 1 == 1,
+            Some(end) => self.ends.has(end),
             None => !self.short.is_empty(),
         }
     }

@@ -5,6 +5,8 @@
 //! branches; so it is asked only about names whose bits are set in `data/public_suffixes.bits`: a
 //! Bloom filter (Bloom, CACM 13(7), 1970) in blocks of a word, of all rules of the list.
 
+use crate::bytes::bits::folded;
+
 /// The filter: [`WORDS`] words of 64 bits, little-endian.
 static FILTER: &[u8; 8 * WORDS] = include_bytes!("../../../data/public_suffixes.bits");
 
@@ -74,7 +76,7 @@ impl Bits {
 #[inline(always)]
 fn ending(last: u64, length: usize) -> u64 {
     let others = 8usize.saturating_sub(length);
-    (last | 0x2020_2020_2020_2020) >> (8 * others as u32)
+    folded(last) >> (8 * others as u32)
 }
 
 #[cfg(test)]

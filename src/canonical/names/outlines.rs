@@ -2,39 +2,35 @@
 
 use std::ops::Range;
 
+use crate::bytes::bits::{BitSet, few_bits, folded};
 use crate::bytes::first_word;
 
 /// What some names look like from afar. Nearly all others are told apart from them here, before anything
 /// is hashed or compared.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(in crate::canonical) struct Outlines {
-    /// A bit for every [`outline`] that a name has.
-    bits: Box<[u64; OUTLINES / 64]>,
-}
-
-impl Default for Outlines {
-    fn default() -> Self {
-        Outlines { bits: Box::new([0; OUTLINES / 64]) }
-    }
+    /// Every [`outline`] that a name has.
+    all: Box<BitSet<{ OUTLINES / 64 }>>,
 }
 
 impl Outlines {
     /// Adds a name.
     pub(in crate::canonical) fn add(&mut self, name: &[u8]) {
-        if let Some(bit) = outline_of(name) {
-            self.bits[bit / 64] |= 1 << (bit % 64);
-        }
+        outline_of(name).into_iter().for_each(|outline| self.all.insert(outline));
     }
 
     /// Could it be one of the names? Never says no where it is.
     #[inline]
     pub(in crate::canonical) fn may_have(&self, name: &[u8]) -> bool {
-        outline_of(name).is_some_and(|bit| self.bits[bit / 64] >> (bit % 64) & 1 == 1)
+        outline_of(name).is_some_and(|outline| self.all.has(outline))
     }
 }
 
+/// The bits of an outline.
+const OUTLINE_BITS: u32 = 14;
+
 /// How many outlines there are.
-pub(super) const OUTLINES: usize = 1 << 14;
+pub(super) const OUTLINES: usize = 1 << OUTLINE_BITS;
 
 /// How many starts there are.
 pub(super) const STARTS: usize = 1 << 10;
@@ -44,8 +40,7 @@ pub(super) const STARTS: usize = 1 << 10;
 #[inline(always)]
 pub(super) fn outline(word: u64, last: u8, length: usize) -> usize {
     let rest = (length << 8 | usize::from(last | 0x20)) as u64;
-    let mixed = (word | 0x2020_2020_2020_2020) ^ rest;
-    (mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 50) as usize
+    few_bits::<OUTLINE_BITS>(folded(word) ^ rest)
 }
 
 /// That of a name; `None` for the empty one.

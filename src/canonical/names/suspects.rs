@@ -16,6 +16,7 @@
 
 use super::outlines::{OUTLINES, STARTS, outline, start};
 use super::table::{Name, Table};
+use crate::bytes::bits::{BitSet, few_bits, folded};
 
 /// Which parameters may go.
 #[derive(Clone, Debug)]
@@ -106,24 +107,21 @@ impl Lookout {
 /// What the hosts end in that the conditions of a table ask for.
 #[derive(Clone, Debug)]
 struct HostEnds {
-    /// A bit for the last eight bytes of each (see [`HostEnds::bit`]), or of those with a dot before.
-    ends: Box<[u64; 64]>,
+    /// The last eight bytes of each in twelve bits, or of those with a dot before.
+    ends: Box<BitSet<64>>,
     /// Those that have less with it: how a host ends, and which bits of that they are.
     short: Vec<(u64, u64)>,
 }
 
 impl HostEnds {
     fn new(table: &Table) -> HostEnds {
-        let mut ends = HostEnds { ends: Box::new([0; 64]), short: Vec::new() };
+        let mut ends = HostEnds { ends: Box::default(), short: Vec::new() };
         let names = table.exact().chain(table.prefixes());
         let conditions = names.flat_map(|(_, name)| &name.conditions);
         for host in conditions.flat_map(|condition| condition.hosts.names()) {
             let dotted = format!(".{host}");
             match dotted.as_bytes().last_chunk() {
-                Some(end) => {
-                    let bit = Self::bit(Self::word(end));
-                    ends.ends[bit / 64] |= 1 << (bit % 64);
-                }
+                Some(end) => ends.ends.insert(few_bits::<12>(Self::word(end))),
                 None => {
                     let mut end = [0; 8];
                     end[8 - dotted.len()..].copy_from_slice(dotted.as_bytes());
@@ -141,13 +139,7 @@ impl HostEnds {
     /// The end of a host, without regard to ASCII case.
     #[inline(always)]
     fn word(end: &[u8; 8]) -> u64 {
-        u64::from_be_bytes(*end) | 0x2020_2020_2020_2020
-    }
-
-    /// The same in twelve bits.
-    #[inline(always)]
-    fn bit(word: u64) -> usize {
-        (word.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 52) as usize
+        folded(u64::from_be_bytes(*end))
     }
 
     /// Could it be one of the hosts, or below one? Never says no where it is.
@@ -156,8 +148,7 @@ impl HostEnds {
         // A host that is as short may be one of them, without a dot before.
         let Some(end) = host.last_chunk() else { return true };
         let word = Self::word(end);
-        let bit = Self::bit(word);
-        self.ends[bit / 64] >> (bit % 64) & 1 == 1
+        self.ends.has(few_bits::<12>(word))
             || self.short.iter().any(|(end, there)| word & there == *end)
     }
 }

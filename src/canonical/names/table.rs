@@ -4,6 +4,7 @@ use serde::Deserialize;
 
 use super::is_under;
 use super::outlines::{outline, outline_of, start, starts_of};
+use crate::bytes::bits::{few_bits, folded};
 use crate::bytes::first_word;
 
 /// What the characters of a value must be.
@@ -133,8 +134,7 @@ impl Hosts {
     #[inline]
     fn end_of(host: &[u8], length: usize) -> usize {
         let start = host.len() - length.min(8);
-        let word = first_word(host, start, host.len()) | 0x2020_2020_2020_2020;
-        (word.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 58) as usize
+        few_bits::<6>(folded(first_word(host, start, host.len())))
     }
 
     /// Their names; none: all hosts.
