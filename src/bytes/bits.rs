@@ -67,12 +67,12 @@ mod tests {
         let word = |text: &[u8; 8]| folded(u64::from_le_bytes(*text));
         assert_eq!(word(b"Session="), word(b"sESSION="));
         assert_ne!(word(b"sessions"), word(b"session="));
-        // Any one bit of a word makes a difference to some of the numbers that it may be part of.
+        // Words of one bit each have different numbers, most of them.
         let mut numbers: Vec<usize> = (0..64).map(|bit| few_bits::<11>(1 << bit)).collect();
         assert!(numbers.iter().all(|number| *number < 1 << 11));
         numbers.sort_unstable();
         numbers.dedup();
         assert!(numbers.len() > 50, "{}", numbers.len());
-        assert_eq!(few_bits::<64>(1), 0x9e37_79b9_7f4a_7c15);
+        assert_eq!(few_bits::<16>(1), 0x9e37);
     }
 }

@@ -142,7 +142,8 @@ impl Seen {
         self.remembers.as_ref().map(|(key, _)| key.clone())
     }
 
-    /// The fingerprints in memory, to which those of this run are added.
+    /// The fingerprints in memory, to which those of this run are added. Without a [key](Seen::key) nothing is
+    /// to be written: then a run may give them back before it ends.
     pub fn set(&self) -> &ClusterSet {
         &self.set
     }

@@ -15,7 +15,8 @@ use crate::error::Result;
 ///                                       bytes() = its beginning         separator be missing
 /// ```
 ///
-/// - Shape: about `chunk_bytes` of whole lines, each with its separator. A chunk is larger only
+/// - Shape: about `chunk_bytes` of whole lines, each with its separator; fewer where a piece of a packed
+///   file ends. A chunk is larger only
 ///   when it holds a single line, and never larger than `line_bytes_max + chunk_bytes`.
 /// - Long lines: only a line longer than both `chunk_bytes` and `line_bytes_max` is overlong. A
 ///   line longer than `line_bytes_max` alone stays in its chunk; who walks the lines checks them.

@@ -44,7 +44,8 @@ pub(super) struct Unpacking {
     pub(super) frame_bytes_max: u64,
     /// Decoded bytes under way per thread, about.
     pub(super) hand_bytes: u64,
-    /// Decoded bytes that make a piece of a larger frame, at least.
+    /// Decoded bytes that make a piece of a larger frame, at least; but for the first one, which is as short
+    /// as its window lets it be, so that there is something to do soon.
     pub(super) part_bytes: usize,
     /// What frames may refer to. With it, all frames are decoded here, one after the other.
     pub(super) dictionary: Option<Vec<u8>>,
@@ -60,7 +61,7 @@ impl Default for Unpacking {
             // pzstd's own frames have 8 MiB at level 3 and 32 MiB at level 19.
             frame_bytes_max: 32 << 20,
             hand_bytes: 16 << 20,
-            // Some chunks: where two pieces meet, one is copied.
+            // Some chunks, the last of which is short; and some large pages.
             part_bytes: 8 << 20,
             dictionary: None,
         }
@@ -305,8 +306,8 @@ impl Unpacker {
         }
     }
 
-    /// Decodes as many blocks as make a piece, or are left of the frame, and makes it the one that is
-    /// delivered, with a `begun` line before it: so what comes before an error is, too.
+    /// Decodes as many blocks as make a piece, or are left of the frame, behind what is there of a line that
+    /// has `begun`, and makes it the one that is delivered. What comes before an error is delivered, too.
     fn decode_piece(&mut self, mut blocks: Blocks, begun: &[u8]) {
         blocks.begin_piece(begun);
         let mut goes_on = true;

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use super::Job;
+use super::scan::CHUNKS_AHEAD;
 use crate::error::{Error, Result};
 use crate::limits::{BATCH_OWN_BYTES, CHUNK_BYTES, MEMORY_BYTES_MIN, MEMORY_BYTES_PER_THREAD};
 
@@ -119,8 +120,9 @@ impl Budget {
 
     /// Is there so little memory that short lines could make a difference?
     pub(super) fn is_tight(self) -> bool {
-        // Lines of eight bytes make nine times as much of a chunk.
-        self.flow_bytes() < 9 * 5 * BATCH_OWN_BYTES as u64
+        // Lines of eight bytes make nine times as much of a chunk; beside those that wait for the workers
+        // there are four batches.
+        self.flow_bytes() < 9 * (CHUNKS_AHEAD * CHUNK_BYTES + 4 * BATCH_OWN_BYTES) as u64
     }
 
     fn part(self, divisor: u64) -> usize {

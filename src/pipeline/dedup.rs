@@ -45,7 +45,8 @@ impl Print {
 pub struct DedupPlan<'a> {
     /// What is written for a cluster.
     pub print: Print,
-    /// The clusters of earlier runs; those of this run are added, if they are to be written.
+    /// The clusters of earlier runs. Those of this run are added if they are to be written; otherwise nothing is
+    /// left in the set.
     pub seen: &'a Seen,
 }
 

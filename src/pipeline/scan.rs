@@ -215,7 +215,7 @@ impl Delivery<'_> {
 
 /// Chunks that may be read before the workers take them. Reason: some pieces of a packed file, so that
 /// unpacking goes on while a batch is looked up; what is further ahead has left the caches.
-const CHUNKS_AHEAD: usize = 32;
+pub(super) const CHUNKS_AHEAD: usize = 32;
 
 /// How long the next chunk of a mapped file is awaited. Reason: it is there within some
 /// microseconds, unless the file ends and a slow pipe follows.
@@ -309,13 +309,20 @@ fn next_part(
         if is_full || gathered.chunks >= chunks_max(before + gathered.chunks, share_read) {
             return part;
         }
-        let wait = match share_read {
-            _ if is_mapped => CUTTING_MAX,
-            // The first ones are not: nothing else is done meanwhile.
-            Some(_) if before > 0 && own_bytes < BATCH_OWN_BYTES_MIN => UNPACKING_MAX,
-            _ => Duration::ZERO,
-        };
-        next = receiver.recv_timeout(wait);
+        let is_packed = share_read.is_some() && !is_mapped;
+        next = receiver.recv_timeout(patience(is_mapped, is_packed, own_bytes, before));
+    }
+}
+
+/// How long one more chunk is awaited behind a mapped one, or one of a packed file, when there are
+/// `own_bytes` to be worked on, and were `before` chunks in earlier batches.
+fn patience(is_mapped: bool, is_packed: bool, own_bytes: usize, before: usize) -> Duration {
+    // In the first batch nothing else is done meanwhile.
+    let is_awaited = is_packed && before > 0 && own_bytes < BATCH_OWN_BYTES_MIN;
+    match (is_mapped, is_awaited) {
+        (true, _) => CUTTING_MAX,
+        (_, true) => UNPACKING_MAX,
+        _ => Duration::ZERO,
     }
 }
 
@@ -385,6 +392,19 @@ mod tests {
         drop(sender);
         let part = next_part(&receiver, &mut gathered, u64::MAX, 0);
         assert!(part.parcels.is_empty() && part.is_over && part.reading.is_ok());
+    }
+
+    #[test]
+    fn few_chunks_of_a_packed_file_wait_for_more() {
+        for (is_mapped, is_packed, own_bytes, before, expected, why) in [
+            (true, false, 0, 0, CUTTING_MAX, "it has only to be cut"),
+            (false, true, 1 << 20, 0, Duration::ZERO, "the first batch"),
+            (false, true, 1 << 20, 1, UNPACKING_MAX, "few"),
+            (false, true, BATCH_OWN_BYTES_MIN, 1, Duration::ZERO, "enough"),
+            (false, false, 1 << 20, 1, Duration::ZERO, "a pipe"),
+        ] {
+            assert_eq!(patience(is_mapped, is_packed, own_bytes, before), expected, "{why}");
+        }
     }
 
     #[test]

@@ -31,8 +31,9 @@ pub(super) struct Blocks {
     context: NonNull<sys::ZSTD_DCtx>,
     /// Is being filled. It never grows, so its bytes stay where they are, also when it is shared.
     piece: Vec<u8>,
-    /// What each piece has room for, but for the first one, which holds a window.
+    /// What new pieces have room for, but for the first one.
     piece_bytes: usize,
+    /// What that has room for: what each piece has to, since it may be used again as a later one.
     first_bytes: usize,
     /// How much of the content is missing, if the header tells how long it is.
     missing: Option<u64>,
@@ -51,7 +52,8 @@ impl Drop for Blocks {
 }
 
 impl Blocks {
-    /// Begins with the frame that has this `header`. Pieces have room for `piece_bytes`, or more.
+    /// Begins with the frame that has this `header`. Pieces have room for `piece_bytes` or more, the first one
+    /// for a window.
     pub(super) fn begin(header: &Header, piece_bytes: usize) -> io::Result<Blocks> {
         // SAFETY: it takes nothing.
         let context =
@@ -76,14 +78,16 @@ impl Blocks {
 
     /// Begins a piece, with the beginning of a line of at most [`BEGUN_BYTES_MAX`] before its blocks.
     pub(super) fn begin_piece(&mut self, begun: &[u8]) {
+        // Zstd may refer to the last piece, which is in `before`, and to no other.
+        assert!(self.piece.capacity() == 0 && begun.len() <= BEGUN_BYTES_MAX, "one at a time");
         // Memory that nobody shares any more: new one would have to be cleared by the system. The latest,
         // of which most is in a cache; but not the last piece, to which blocks refer.
         let others = self.before.len().saturating_sub(1);
         let is_free = |piece: &Arc<Vec<u8>>| Arc::strong_count(piece) == 1;
         let free = self.before[..others].iter().rposition(is_free);
         let free = free.and_then(|at| Arc::into_inner(self.before.remove(at)));
-        // One byte more: no piece ends where another may start, so zstd always sees that a new one has
-        // begun.
+        // One byte more: the last block ends before its memory does, so the next one never starts there, and
+        // zstd always sees that another piece has begun.
         let is_first = self.before.is_empty();
         let bytes = if is_first { self.first_bytes } else { self.piece_bytes };
         self.piece = free.unwrap_or_else(|| large_pages(bytes + 1));
@@ -111,8 +115,8 @@ impl Blocks {
         // its own, and reads those and `packed`. Beyond that it reads what it has written since `begin`,
         // so far as that is in this piece, or in the one before if it is another one: it knows where
         // they start and end, and refuses what refers to more. Both are where they were: this one has
-        // not grown, that one is in `before`, from which no memory is given back, and whoever shares it
-        // only reads.
+        // not grown, that one is the last in `before`, from which no memory is given back, and whoever
+        // shares it only reads.
         let written = checked(unsafe {
             sys::ZSTD_decompressContinue(
                 self.context.as_ptr(),
@@ -134,6 +138,7 @@ impl Blocks {
 
     /// The piece, to be shared.
     pub(super) fn take(&mut self) -> Arc<Vec<u8>> {
+        assert!(self.piece.capacity() > 0, "it was begun");
         let piece = Arc::new(mem::take(&mut self.piece));
         // Last, since blocks to come refer to it.
         self.before.push(Arc::clone(&piece));

@@ -3,6 +3,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use proptest::prelude::*;
 
+use super::super::chunk::Chunk;
 use super::super::cut::Sizes;
 use super::super::mapped::Origin;
 use super::super::stream::{Reader, Stream};
@@ -228,20 +229,19 @@ fn a_frame_in_pieces() {
         let (disk, head) = disk(&packed);
         let mut unpacker = Unpacker::new(head, disk, 31, in_parts(1)).unwrap();
         let (mut bytes, mut pieces) = (Vec::new(), 0);
+        let most = (1 << window_log) + (128 << 10) + BEGUN_BYTES_MAX;
         loop {
             unpacker.fill(&mut bytes, 1).unwrap();
             let rest = unpacker.at_hand().len();
             if rest == 0 {
                 break;
             }
-            let most = (1 << window_log) + (128 << 10) + BEGUN_BYTES_MAX;
             assert!(rest < most && unpacker.piece_is_ours);
             bytes.extend_from_slice(&unpacker.share(rest).buffer[1..]);
             pieces += 1;
         }
         assert!(bytes == text, "a window of {} bytes", 1 << window_log);
-        let blocks = text.len() / ((1 << window_log) + (128 << 10) + BEGUN_BYTES_MAX);
-        assert!(pieces > blocks, "{pieces} pieces of {} bytes", text.len());
+        assert!(pieces > text.len() / most, "{pieces} pieces of {} bytes", text.len());
         // The checksum is looked at.
         let mut wrong = packed.clone();
         *wrong.last_mut().unwrap() ^= 1;
@@ -264,27 +264,36 @@ fn lines_across_pieces() {
     encoder.write_all(&text).unwrap();
     let packed = encoder.finish().unwrap();
     for end in [packed.len(), packed.len() - 1, packed.len() / 2] {
-        for chunk_bytes in [4000, 50_000, 350_000] {
-            let decoded = decode(&packed[..end], 31, Unpacking::default()).0;
+        let (decoded, error) = decode(&packed[..end], 31, Unpacking::default());
+        let told = |error: Error| error.to_string().split(" (").next().unwrap().to_owned();
+        let error = error.map(told);
+        for (chunk_bytes, part_bytes) in [(4000, 1), (50_000, 1), (350_000, 1), (50_000, 1 << 20)] {
             let (disk, head) = disk(&packed[..end]);
-            let unpacker = Unpacker::new(head, disk, 31, in_parts(1)).unwrap();
+            let unpacker = Unpacker::new(head, disk, 31, in_parts(part_bytes)).unwrap();
             let mut stream = Stream::new(Reader::Zstd(Box::new(unpacker)), Vec::new());
             let sizes = Sizes::new(b'\n', chunk_bytes, 1 << 20);
-            let (mut bytes, mut shared) = (Vec::new(), 0);
+            let (mut at, mut shared) = (0, 0);
+            let mut held: Vec<Chunk> = Vec::new();
             while let Some(chunk) = stream.next_chunk(0, &sizes) {
-                assert_eq!(chunk.at(), bytes.len() as u64);
-                bytes.extend_from_slice(chunk.bytes());
-                let is_last = bytes.len() == decoded.len();
-                assert!(chunk.overlong().is_none() && (is_last || bytes.ends_with(b"\n")));
+                assert_eq!(chunk.at(), at as u64);
+                at += chunk.bytes().len();
+                let is_last = at == decoded.len();
+                assert!(chunk.overlong().is_none() && (is_last || chunk.bytes().ends_with(b"\n")));
                 shared += if chunk.is_shared() { chunk.bytes().len() } else { 0 };
+                // Some are let go of late, and in another order.
+                held.push(chunk);
+                if held.len() > 9 {
+                    let chunk = held.swap_remove(at % held.len());
+                    assert!(decoded[chunk.at() as usize..].starts_with(chunk.bytes()));
+                }
             }
-            assert!(bytes == decoded, "chunks of {chunk_bytes} bytes, {end} packed");
-            assert_eq!(stream.finish("a").is_err(), end < packed.len());
-            assert!(
-                shared > decoded.len() / 3,
-                "{shared} of {} bytes in chunks of {chunk_bytes} not copied",
-                decoded.len()
-            );
+            let why =
+                format!("chunks of {chunk_bytes} bytes, pieces of {part_bytes}, {end} packed");
+            let is_there =
+                |chunk: &Chunk| decoded[chunk.at() as usize..].starts_with(chunk.bytes());
+            assert!(at == decoded.len() && held.iter().all(is_there), "{why}");
+            assert_eq!(stream.finish("a").err().map(told), error, "{why}");
+            assert!(shared > decoded.len() / 3, "{shared} of {at} bytes not copied, {why}");
         }
     }
 }
