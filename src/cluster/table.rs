@@ -5,6 +5,7 @@
 
 use super::scatter::PARTITIONS;
 use crate::bytes::fetch::fetch;
+use crate::bytes::pages::make_pages;
 use crate::fingerprint::Fingerprint;
 
 /// What is still to come behind a batch.
@@ -29,6 +30,10 @@ const LINE_SLOTS: usize = 4;
 
 /// Slots by which the tail behind the last home is longer each time it is full.
 const SLACK: usize = 64;
+
+/// Bytes of slots for which the system is asked to make all pages at once. Reason: a call takes as long as
+/// some page faults.
+const PAGES_BYTES_MIN: usize = 64 << 10;
 
 /// One partition: open addressing, linear probing, everything in ascending order.
 ///
@@ -240,12 +245,15 @@ impl Table {
     }
 }
 
-/// So many empty slots, each of them written. Zeros from the system would cost two page faults
-/// for a page that is read before it is written, the second of which stops the other threads.
+/// So many empty slots, in pages of their own. Zeros from the system would cost two page faults for a page that
+/// is read before it is written, the second of which stops the other threads.
 #[inline(never)]
 fn empty_slots(count: usize) -> Vec<u128> {
-    let mut slots = std::hint::black_box(Vec::with_capacity(count));
-    slots.resize(count, EMPTY);
+    let mut slots = vec![EMPTY; count];
+    let is_long = size_of_val(&slots[..]) >= PAGES_BYTES_MIN;
+    if !is_long || !make_pages(&mut slots) {
+        std::hint::black_box(&mut slots[..]).fill(EMPTY);
+    }
     slots
 }
 

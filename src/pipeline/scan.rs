@@ -213,9 +213,9 @@ impl Delivery<'_> {
     }
 }
 
-/// Chunks that may be read before the workers take them. Reason: some pieces of a packed file, so that
-/// unpacking goes on while a batch is looked up; what is further ahead has left the caches.
-pub(super) const CHUNKS_AHEAD: usize = 32;
+/// Chunks that may be read before the workers take them. Reason: as many as a batch of a packed file has, so
+/// that unpacking goes on while one is looked up; those further ahead take memory that the system has to clear.
+pub(super) const CHUNKS_AHEAD: usize = 24;
 
 /// How long the next chunk of a mapped file is awaited. Reason: it is there within some
 /// microseconds, unless the file ends and a slow pipe follows.
