@@ -245,8 +245,8 @@ impl Table {
     }
 }
 
-/// So many empty slots, in pages of their own. Zeros from the system would cost two page faults for a page that
-/// is read before it is written, the second of which stops the other threads.
+/// So many empty slots, whose pages are made, or else written here. Zeros from the system would cost two page
+/// faults for a page that is read before it is written, the second of which stops the other threads.
 #[inline(never)]
 fn empty_slots(count: usize) -> Vec<u128> {
     let mut slots = vec![EMPTY; count];
