@@ -29,6 +29,8 @@ mod http_head;
 mod lz4;
 #[allow(unsafe_code)]
 mod mapped;
+#[allow(unsafe_code)]
+mod piece;
 mod rows;
 #[allow(unsafe_code)]
 mod sigbus;

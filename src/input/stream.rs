@@ -336,8 +336,12 @@ impl Stream {
             return None;
         }
         loop {
+            let missing = (sizes.chunk_bytes + 1).saturating_sub(unpacker.at_hand().len());
+            if missing > 0 && unpacker.extend(missing) {
+                continue;
+            }
             let at_hand = unpacker.at_hand();
-            let is_full = at_hand.len() > sizes.chunk_bytes;
+            let is_full = missing == 0;
             // With nothing behind them, the file may end there: then the last line counts, too.
             if !is_full && !unpacker.goes_on() {
                 return None;

@@ -26,6 +26,7 @@ use zstd::zstd_safe::DParameter;
 use super::chunk::Share;
 use super::compression::{Compression, explain};
 use super::frames::{Found, FrameBounds, Header, Walk};
+use super::piece::Part;
 use super::stream::Disk;
 use crate::crew::{Crew, Promise};
 use crate::error::Error;
@@ -44,8 +45,7 @@ pub(super) struct Unpacking {
     pub(super) frame_bytes_max: u64,
     /// Decoded bytes under way per thread, about.
     pub(super) hand_bytes: u64,
-    /// Decoded bytes that make a piece of a larger frame, at least; but for the first one, which is as short
-    /// as its window lets it be, so that there is something to do soon.
+    /// Decoded bytes that make a piece of a larger frame, at least.
     pub(super) part_bytes: usize,
     /// What frames may refer to. With it, all frames are decoded here, one after the other.
     pub(super) dictionary: Option<Vec<u8>>,
@@ -123,8 +123,8 @@ pub(super) struct Unpacker {
     ahead: VecDeque<Piece>,
     /// Up to here, frames are not for the crew.
     here_until: usize,
-    /// The piece that is being delivered, and how much of it was.
-    piece: Arc<Vec<u8>>,
+    /// The piece that is being delivered, as far as it is there, and how much of it was.
+    piece: Part,
     delivered: usize,
     /// Was it decoded here?
     piece_is_ours: bool,
@@ -174,7 +174,7 @@ impl Unpacker {
             how,
             ahead: VecDeque::new(),
             here_until: 0,
-            piece: Arc::default(),
+            piece: Part::default(),
             delivered: 0,
             piece_is_ours: false,
         })
@@ -204,16 +204,25 @@ impl Unpacker {
         &self.piece[self.delivered..]
     }
 
-    /// Takes the first `bytes` bytes of those at hand, as a share of a larger buffer.
+    /// Takes the first `bytes` bytes of those at hand.
     pub(super) fn share(&mut self, bytes: usize) -> Share {
         let range = self.delivered..self.delivered + bytes;
         self.delivered = range.end;
-        Share { buffer: Arc::clone(&self.piece), range, by_caller: self.piece_is_ours }
+        Share { bytes: self.piece.part(range), by_caller: self.piece_is_ours }
     }
 
-    /// Is another piece of the same frame to come behind the bytes at hand?
+    /// Is more of the same frame to come behind the bytes at hand?
     pub(super) fn goes_on(&self) -> bool {
         self.blocks.is_some()
+    }
+
+    /// Decodes `bytes` bytes or somewhat more behind those at hand, or as many as there is room for in their
+    /// piece, or left of the frame. `false` if that is none.
+    pub(super) fn extend(&mut self, bytes: usize) -> bool {
+        let Some(blocks) = self.blocks.take() else { return false };
+        let before = blocks.len();
+        self.decode_blocks(blocks, before.saturating_add(bytes));
+        self.piece.len() > before
     }
 
     /// Puts the bytes at hand, the beginning of a line, before the next piece of the frame. `false` if there
@@ -222,9 +231,9 @@ impl Unpacker {
         if self.at_hand().len() > BEGUN_BYTES_MAX {
             return false;
         }
-        let Some(blocks) = self.blocks.take() else { return false };
-        let piece = Arc::clone(&self.piece);
-        self.decode_piece(blocks, &piece[self.delivered..]);
+        let Some(mut blocks) = self.blocks.take() else { return false };
+        blocks.begin_piece(self.at_hand());
+        self.decode_piece(blocks);
         true
     }
 
@@ -255,16 +264,20 @@ impl Unpacker {
     ///
     /// The last piece was delivered by now.
     fn next_piece(&mut self) -> io::Result<bool> {
+        if self.extend(1) {
+            return Ok(true);
+        }
         // Nothing of it is taken back behind an error; and its memory may be used again.
-        self.deliver(Arc::default(), true);
+        self.deliver(Part::default(), true);
         if let Some(error) = self.blocks_error.take() {
             // Nothing comes behind it.
             self.packed.clear();
             (self.used, self.disk_ended, self.in_frame) = (0, true, true);
             return Err(error);
         }
-        if let Some(blocks) = self.blocks.take() {
-            self.decode_piece(blocks, b"");
+        if let Some(mut blocks) = self.blocks.take() {
+            blocks.begin_piece(b"");
+            self.decode_piece(blocks);
             return Ok(true);
         }
         if self.in_frame || self.how.crew.is_none() || self.used < self.here_until {
@@ -282,14 +295,16 @@ impl Unpacker {
             else {
                 return Ok(false);
             };
-            self.decode_piece(Blocks::begin(&header, self.how.part_bytes)?, b"");
+            let mut blocks = Blocks::begin(&header, self.how.part_bytes)?;
+            blocks.begin_piece(b"");
+            self.decode_piece(blocks);
             return Ok(true);
         };
         // While this one is waited for.
         self.plan_ahead(false);
         match decoded.wait() {
             Some(Ok(decoded)) => {
-                self.deliver(Arc::new(decoded), false);
+                self.deliver(Part::from(decoded), false);
                 Ok(true)
             }
             // Once more, here, to see how far it goes. No thread and no memory are errors, too.
@@ -306,12 +321,18 @@ impl Unpacker {
         }
     }
 
-    /// Decodes as many blocks as make a piece, or are left of the frame, behind what is there of a line that
-    /// has `begun`, and makes it the one that is delivered. What comes before an error is delivered, too.
-    fn decode_piece(&mut self, mut blocks: Blocks, begun: &[u8]) {
-        blocks.begin_piece(begun);
+    /// Decodes the first block of a piece, and makes that the one that is delivered.
+    fn decode_piece(&mut self, blocks: Blocks) {
+        let begun = blocks.len();
+        self.deliver(blocks.piece(), true);
+        self.decode_blocks(blocks, begun + 1);
+    }
+
+    /// Decodes blocks until the piece that is delivered has `goal` bytes, or no room for more, or the frame
+    /// ends. What comes before an error is delivered, too.
+    fn decode_blocks(&mut self, mut blocks: Blocks, goal: usize) {
         let mut goes_on = true;
-        while goes_on && blocks.has_room() {
+        while goes_on && blocks.len() < goal && blocks.has_room() {
             let wanted = blocks.wanted();
             while self.packed.len() - self.used < wanted && self.read_more(HERE_READ_BYTES) {}
             let rest = &self.packed[self.used..];
@@ -329,12 +350,12 @@ impl Unpacker {
             }
             goes_on = self.blocks_error.is_none() && blocks.wanted() > 0;
         }
-        self.deliver(blocks.take(), true);
+        self.piece = blocks.piece();
         self.blocks = goes_on.then_some(blocks);
     }
 
     /// Makes `piece` the one that is delivered.
-    fn deliver(&mut self, piece: Arc<Vec<u8>>, is_ours: bool) {
+    fn deliver(&mut self, piece: Part, is_ours: bool) {
         self.piece = piece;
         self.delivered = 0;
         self.piece_is_ours = is_ours;
