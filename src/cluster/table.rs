@@ -22,8 +22,8 @@ pub struct Outlook {
 pub(super) const EMPTY: u128 = 0;
 
 /// How many times as much room as is needed a table has at most ahead of need. Reason: a list may
-/// turn to lines that it had before.
-const AHEAD_TIMES_MAX: usize = 4;
+/// turn to lines that it had before; but batches of a packed file are short, and what they need says little.
+const AHEAD_TIMES_MAX: usize = 16;
 
 /// Slots that come from memory together.
 const LINE_SLOTS: usize = 4;

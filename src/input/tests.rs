@@ -153,7 +153,7 @@ fn crew(piece_bytes: u64) -> Unpacking {
 
 /// The same, where all frames are too large for that: they are decoded in pieces of `part_bytes`.
 fn alone(part_bytes: usize) -> Unpacking {
-    Unpacking { frame_bytes_max: 1, part_bytes, ..crew(1) }
+    Unpacking { frame_bytes_max: 1, part_bytes, step_bytes: 300, ..crew(1) }
 }
 
 /// Reads `text` in every way there is and compares the answers.

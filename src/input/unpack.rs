@@ -47,6 +47,8 @@ pub(super) struct Unpacking {
     pub(super) hand_bytes: u64,
     /// Decoded bytes that make a piece of a larger frame, at least.
     pub(super) part_bytes: usize,
+    /// Those of such a piece that are decoded, and handed on, at once.
+    pub(super) step_bytes: usize,
     /// What frames may refer to. With it, all frames are decoded here, one after the other.
     pub(super) dictionary: Option<Vec<u8>>,
 }
@@ -61,8 +63,10 @@ impl Default for Unpacking {
             // pzstd's own frames have 8 MiB at level 3 and 32 MiB at level 19.
             frame_bytes_max: 32 << 20,
             hand_bytes: 16 << 20,
-            // Some chunks, the last of which is short; and some large pages.
-            part_bytes: 8 << 20,
+            // What begins a piece refers to the one before, which takes longer.
+            part_bytes: 16 << 20,
+            // Soon enough that nobody waits for long, and not so often that waking takes as long.
+            step_bytes: 2 << 20,
             dictionary: None,
         }
     }
@@ -120,7 +124,7 @@ pub(super) struct Unpacker {
     bounds: FrameBounds,
     how: Unpacking,
     /// Pieces under way, in order.
-    ahead: VecDeque<Piece>,
+    ahead: VecDeque<Frames>,
     /// Up to here, frames are not for the crew.
     here_until: usize,
     /// The piece that is being delivered, as far as it is there, and how much of it was.
@@ -130,8 +134,8 @@ pub(super) struct Unpacker {
     piece_is_ours: bool,
 }
 
-/// Some whole frames.
-struct Piece {
+/// Some whole frames, which make a piece.
+struct Frames {
     packed: Arc<Vec<u8>>,
     decoded: Promise<io::Result<Vec<u8>>>,
     content_bytes_max: u64,
@@ -216,12 +220,12 @@ impl Unpacker {
         self.blocks.is_some()
     }
 
-    /// Decodes `bytes` bytes or somewhat more behind those at hand, or as many as there is room for in their
-    /// piece, or left of the frame. `false` if that is none.
-    pub(super) fn extend(&mut self, bytes: usize) -> bool {
+    /// Decodes more behind the bytes at hand: a step, or as much as there is room for in their piece, or left of
+    /// the frame. `false` if that is nothing.
+    pub(super) fn extend(&mut self) -> bool {
         let Some(blocks) = self.blocks.take() else { return false };
         let before = blocks.len();
-        self.decode_blocks(blocks, before.saturating_add(bytes));
+        self.decode_blocks(blocks, before.saturating_add(self.how.step_bytes));
         self.piece.len() > before
     }
 
@@ -264,7 +268,7 @@ impl Unpacker {
     ///
     /// The last piece was delivered by now.
     fn next_piece(&mut self) -> io::Result<bool> {
-        if self.extend(1) {
+        if self.extend() {
             return Ok(true);
         }
         // Nothing of it is taken back behind an error; and its memory may be used again.
@@ -285,7 +289,7 @@ impl Unpacker {
         }
         self.drop_used();
         self.plan_ahead(true);
-        let Some(Piece { packed, decoded, .. }) = self.ahead.pop_front() else {
+        let Some(Frames { packed, decoded, .. }) = self.ahead.pop_front() else {
             if self.here_until > 0 {
                 return Ok(false);
             }
@@ -385,7 +389,7 @@ impl Unpacker {
                 let packed = Arc::clone(&packed);
                 move || decode_frames(&packed, content_bytes_max)
             });
-            self.ahead.push_back(Piece { packed, decoded, content_bytes_max });
+            self.ahead.push_back(Frames { packed, decoded, content_bytes_max });
             bytes += content_bytes_max;
         }
     }
@@ -477,7 +481,7 @@ impl Unpacker {
         } else {
             let bytes = self.how.read_bytes.min(bytes_max);
             self.packed.reserve(bytes);
-            self.disk.fill(&mut self.packed, bytes)
+            self.disk.fill_room(&mut self.packed)
         };
         self.disk_error = result.err();
         self.disk_ended = self.disk_error.is_some() || self.packed.len() == before;
