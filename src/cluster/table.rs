@@ -309,6 +309,20 @@ mod tests {
     }
 
     #[test]
+    fn room_is_made_for_so_many_times_as_are_needed() {
+        let fresh: Vec<usize> = (0..3 * AHEAD_TIMES_MAX).collect();
+        let (after, len) = memory(&fresh, Some(u64::MAX));
+        let of = |batches: usize| (BATCH * batches * 4 / 3 * 16) as u64;
+        // With the second batch, for two of them so many times.
+        assert!(
+            (of(2 * AHEAD_TIMES_MAX - 2)..of(2 * AHEAD_TIMES_MAX + 2)).contains(&after[1]),
+            "{after:?}"
+        );
+        let last = after[fresh.len() - 1];
+        assert!(after[1] < last && last <= 24 * len as u64, "{after:?}");
+    }
+
+    #[test]
     fn no_room_is_made_beyond_the_budget() {
         let fresh: Vec<usize> = (0..8).collect();
         let (alone, _) = memory(&fresh, None);

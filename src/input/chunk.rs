@@ -5,7 +5,6 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::mapped::Mapped;
-use super::piece::Part;
 use crate::error::Result;
 
 /// Whole lines of one file, or the beginning of a line that is too long.
@@ -33,9 +32,10 @@ pub struct Chunk {
     held: Option<Box<dyn Send + Sync>>,
 }
 
-/// Decoded bytes that were not copied.
+/// A share of a buffer of decoded bytes.
 pub(super) struct Share {
-    pub(super) bytes: Part,
+    pub(super) buffer: Arc<Vec<u8>>,
+    pub(super) range: Range<usize>,
     /// Has the thread that cuts chunks decoded it?
     pub(super) by_caller: bool,
 }
@@ -88,7 +88,7 @@ impl Chunk {
     pub fn memory_bytes(&self) -> usize {
         match &self.data {
             Data::Owned(bytes) => bytes.capacity(),
-            Data::Shared(share) => share.bytes.len(),
+            Data::Shared(share) => share.range.len(),
             Data::Mapped(..) => 0,
         }
     }
@@ -109,7 +109,7 @@ impl Chunk {
     pub fn bytes(&self) -> &[u8] {
         match &self.data {
             Data::Owned(bytes) => bytes,
-            Data::Shared(share) => &share.bytes,
+            Data::Shared(share) => &share.buffer[share.range.clone()],
             Data::Mapped(mapped, range) => &mapped.bytes()[range.clone()],
         }
     }

@@ -29,8 +29,6 @@ mod http_head;
 mod lz4;
 #[allow(unsafe_code)]
 mod mapped;
-#[allow(unsafe_code)]
-mod piece;
 mod rows;
 #[allow(unsafe_code)]
 mod sigbus;

@@ -5,10 +5,8 @@ use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use rustix::buffer::spare_capacity;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Advice, fadvise};
-use rustix::io::{read, retry_on_intr};
 
 use super::chunk::Chunk;
 use super::compression::{Compression, explain};
@@ -108,20 +106,7 @@ impl Disk {
         result.map(drop)
     }
 
-    /// Appends what comes next of a file, as much of it as `buffer` has room for, by one call of the system.
-    /// May be less; nothing where the file has ended.
-    pub(super) fn fill_room(&mut self, buffer: &mut Vec<u8>) -> io::Result<()> {
-        let before = buffer.len();
-        self.ask_ahead((buffer.capacity() - before) as u64);
-        retry_on_intr(|| read(&self.origin.file, spare_capacity(buffer)))?;
-        // A file that has grown ends where it did.
-        let left = self.left.and_then(|left| usize::try_from(left).ok()).unwrap_or(usize::MAX);
-        buffer.truncate(before.saturating_add(left));
-        self.count(buffer.len() - before);
-        Ok(())
-    }
-
-    /// The same as [`Disk::fill`], but does not wait for more of a stream once a whole line has come: what there is
+    /// The same, but does not wait for more of a stream once a whole line has come: what there is
     /// may be all for a while. Says whether the stream has ended.
     pub(super) fn fill_with_lines(
         &mut self,
@@ -351,11 +336,8 @@ impl Stream {
             return None;
         }
         loop {
-            let is_full = unpacker.at_hand().len() > sizes.chunk_bytes;
-            if !is_full && unpacker.extend() {
-                continue;
-            }
             let at_hand = unpacker.at_hand();
+            let is_full = at_hand.len() > sizes.chunk_bytes;
             // With nothing behind them, the file may end there: then the last line counts, too.
             if !is_full && !unpacker.goes_on() {
                 return None;

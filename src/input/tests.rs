@@ -153,7 +153,7 @@ fn crew(piece_bytes: u64) -> Unpacking {
 
 /// The same, where all frames are too large for that: they are decoded in pieces of `part_bytes`.
 fn alone(part_bytes: usize) -> Unpacking {
-    Unpacking { frame_bytes_max: 1, part_bytes, step_bytes: 300, ..crew(1) }
+    Unpacking { frame_bytes_max: 1, part_bytes, ..crew(1) }
 }
 
 /// Reads `text` in every way there is and compares the answers.
@@ -515,6 +515,24 @@ fn a_file_that_is_cut_short_is_an_error() {
         assert_eq!(delivered, if map { 0 } else { 5300 });
         assert_eq!(chunk.verify().is_err(), map);
         assert!(input.next().is_none());
+    }
+}
+
+#[test]
+fn a_packed_file_that_grows_is_read_up_to_its_size() {
+    let dir = Dir::new();
+    let text: Vec<u8> = (0..400_000u32)
+        .flat_map(|i| format!("{}\n", i.wrapping_mul(0x9e37_79b9)).into_bytes())
+        .collect();
+    for how in [Unpacking::default(), alone(1), crew(2)] {
+        let path = dir.file("a", zstd(&text));
+        let mut input = Input::open(&InputPlan { chunk_bytes: 1000, ..plan(&[&path]) }).unwrap();
+        input.unpacking = how;
+        let chunk = input.next().unwrap().unwrap();
+        OpenOptions::new().append(true).open(path).unwrap().write_all(b"junk").unwrap();
+        let rest: usize = input.by_ref().map(|chunk| chunk.unwrap().bytes().len()).sum();
+        assert_eq!(chunk.bytes().len() + rest, text.len());
+        assert!(input.summaries()[0].grew);
     }
 }
 

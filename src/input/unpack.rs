@@ -26,7 +26,6 @@ use zstd::zstd_safe::DParameter;
 use super::chunk::Share;
 use super::compression::{Compression, explain};
 use super::frames::{Found, FrameBounds, Header, Walk};
-use super::piece::Part;
 use super::stream::Disk;
 use crate::crew::{Crew, Promise};
 use crate::error::Error;
@@ -45,10 +44,9 @@ pub(super) struct Unpacking {
     pub(super) frame_bytes_max: u64,
     /// Decoded bytes under way per thread, about.
     pub(super) hand_bytes: u64,
-    /// Decoded bytes that make a piece of a larger frame, at least.
+    /// Decoded bytes that make a piece of a larger frame, at least; but for the first one, which is as short
+    /// as its window lets it be, so that there is something to do soon.
     pub(super) part_bytes: usize,
-    /// Those of such a piece that are decoded, and handed on, at once.
-    pub(super) step_bytes: usize,
     /// What frames may refer to. With it, all frames are decoded here, one after the other.
     pub(super) dictionary: Option<Vec<u8>>,
 }
@@ -63,10 +61,8 @@ impl Default for Unpacking {
             // pzstd's own frames have 8 MiB at level 3 and 32 MiB at level 19.
             frame_bytes_max: 32 << 20,
             hand_bytes: 16 << 20,
-            // What begins a piece refers to the one before, which takes longer.
-            part_bytes: 16 << 20,
-            // Soon enough that nobody waits for long, and not so often that waking takes as long.
-            step_bytes: 2 << 20,
+            // Some chunks, the last of which is short; and some large pages.
+            part_bytes: 8 << 20,
             dictionary: None,
         }
     }
@@ -124,18 +120,18 @@ pub(super) struct Unpacker {
     bounds: FrameBounds,
     how: Unpacking,
     /// Pieces under way, in order.
-    ahead: VecDeque<Frames>,
+    ahead: VecDeque<Piece>,
     /// Up to here, frames are not for the crew.
     here_until: usize,
-    /// The piece that is being delivered, as far as it is there, and how much of it was.
-    piece: Part,
+    /// The piece that is being delivered, and how much of it was.
+    piece: Arc<Vec<u8>>,
     delivered: usize,
     /// Was it decoded here?
     piece_is_ours: bool,
 }
 
-/// Some whole frames, which make a piece.
-struct Frames {
+/// Some whole frames.
+struct Piece {
     packed: Arc<Vec<u8>>,
     decoded: Promise<io::Result<Vec<u8>>>,
     content_bytes_max: u64,
@@ -178,7 +174,7 @@ impl Unpacker {
             how,
             ahead: VecDeque::new(),
             here_until: 0,
-            piece: Part::default(),
+            piece: Arc::default(),
             delivered: 0,
             piece_is_ours: false,
         })
@@ -208,25 +204,16 @@ impl Unpacker {
         &self.piece[self.delivered..]
     }
 
-    /// Takes the first `bytes` bytes of those at hand.
+    /// Takes the first `bytes` bytes of those at hand, as a share of a larger buffer.
     pub(super) fn share(&mut self, bytes: usize) -> Share {
         let range = self.delivered..self.delivered + bytes;
         self.delivered = range.end;
-        Share { bytes: self.piece.part(range), by_caller: self.piece_is_ours }
+        Share { buffer: Arc::clone(&self.piece), range, by_caller: self.piece_is_ours }
     }
 
-    /// Is more of the same frame to come behind the bytes at hand?
+    /// Is another piece of the same frame to come behind the bytes at hand?
     pub(super) fn goes_on(&self) -> bool {
         self.blocks.is_some()
-    }
-
-    /// Decodes more behind the bytes at hand: a step, or as much as there is room for in their piece, or left of
-    /// the frame. `false` if that is nothing.
-    pub(super) fn extend(&mut self) -> bool {
-        let Some(blocks) = self.blocks.take() else { return false };
-        let before = blocks.len();
-        self.decode_blocks(blocks, before.saturating_add(self.how.step_bytes));
-        self.piece.len() > before
     }
 
     /// Puts the bytes at hand, the beginning of a line, before the next piece of the frame. `false` if there
@@ -235,9 +222,9 @@ impl Unpacker {
         if self.at_hand().len() > BEGUN_BYTES_MAX {
             return false;
         }
-        let Some(mut blocks) = self.blocks.take() else { return false };
-        blocks.begin_piece(self.at_hand());
-        self.decode_piece(blocks);
+        let Some(blocks) = self.blocks.take() else { return false };
+        let piece = Arc::clone(&self.piece);
+        self.decode_piece(blocks, &piece[self.delivered..]);
         true
     }
 
@@ -268,20 +255,16 @@ impl Unpacker {
     ///
     /// The last piece was delivered by now.
     fn next_piece(&mut self) -> io::Result<bool> {
-        if self.extend() {
-            return Ok(true);
-        }
         // Nothing of it is taken back behind an error; and its memory may be used again.
-        self.deliver(Part::default(), true);
+        self.deliver(Arc::default(), true);
         if let Some(error) = self.blocks_error.take() {
             // Nothing comes behind it.
             self.packed.clear();
             (self.used, self.disk_ended, self.in_frame) = (0, true, true);
             return Err(error);
         }
-        if let Some(mut blocks) = self.blocks.take() {
-            blocks.begin_piece(b"");
-            self.decode_piece(blocks);
+        if let Some(blocks) = self.blocks.take() {
+            self.decode_piece(blocks, b"");
             return Ok(true);
         }
         if self.in_frame || self.how.crew.is_none() || self.used < self.here_until {
@@ -289,7 +272,7 @@ impl Unpacker {
         }
         self.drop_used();
         self.plan_ahead(true);
-        let Some(Frames { packed, decoded, .. }) = self.ahead.pop_front() else {
+        let Some(Piece { packed, decoded, .. }) = self.ahead.pop_front() else {
             if self.here_until > 0 {
                 return Ok(false);
             }
@@ -299,16 +282,14 @@ impl Unpacker {
             else {
                 return Ok(false);
             };
-            let mut blocks = Blocks::begin(&header, self.how.part_bytes)?;
-            blocks.begin_piece(b"");
-            self.decode_piece(blocks);
+            self.decode_piece(Blocks::begin(&header, self.how.part_bytes)?, b"");
             return Ok(true);
         };
         // While this one is waited for.
         self.plan_ahead(false);
         match decoded.wait() {
             Some(Ok(decoded)) => {
-                self.deliver(Part::from(decoded), false);
+                self.deliver(Arc::new(decoded), false);
                 Ok(true)
             }
             // Once more, here, to see how far it goes. No thread and no memory are errors, too.
@@ -325,18 +306,12 @@ impl Unpacker {
         }
     }
 
-    /// Decodes the first block of a piece, and makes that the one that is delivered.
-    fn decode_piece(&mut self, blocks: Blocks) {
-        let begun = blocks.len();
-        self.deliver(blocks.piece(), true);
-        self.decode_blocks(blocks, begun + 1);
-    }
-
-    /// Decodes blocks until the piece that is delivered has `goal` bytes, or no room for more, or the frame
-    /// ends. What comes before an error is delivered, too.
-    fn decode_blocks(&mut self, mut blocks: Blocks, goal: usize) {
+    /// Decodes as many blocks as make a piece, or are left of the frame, behind what is there of a line that
+    /// has `begun`, and makes it the one that is delivered. What comes before an error is delivered, too.
+    fn decode_piece(&mut self, mut blocks: Blocks, begun: &[u8]) {
+        blocks.begin_piece(begun);
         let mut goes_on = true;
-        while goes_on && blocks.len() < goal && blocks.has_room() {
+        while goes_on && blocks.has_room() {
             let wanted = blocks.wanted();
             while self.packed.len() - self.used < wanted && self.read_more(HERE_READ_BYTES) {}
             let rest = &self.packed[self.used..];
@@ -354,12 +329,12 @@ impl Unpacker {
             }
             goes_on = self.blocks_error.is_none() && blocks.wanted() > 0;
         }
-        self.piece = blocks.piece();
+        self.deliver(blocks.take(), true);
         self.blocks = goes_on.then_some(blocks);
     }
 
     /// Makes `piece` the one that is delivered.
-    fn deliver(&mut self, piece: Part, is_ours: bool) {
+    fn deliver(&mut self, piece: Arc<Vec<u8>>, is_ours: bool) {
         self.piece = piece;
         self.delivered = 0;
         self.piece_is_ours = is_ours;
@@ -389,7 +364,7 @@ impl Unpacker {
                 let packed = Arc::clone(&packed);
                 move || decode_frames(&packed, content_bytes_max)
             });
-            self.ahead.push_back(Frames { packed, decoded, content_bytes_max });
+            self.ahead.push_back(Piece { packed, decoded, content_bytes_max });
             bytes += content_bytes_max;
         }
     }
@@ -481,7 +456,7 @@ impl Unpacker {
         } else {
             let bytes = self.how.read_bytes.min(bytes_max);
             self.packed.reserve(bytes);
-            self.disk.fill_room(&mut self.packed)
+            self.disk.fill(&mut self.packed, bytes)
         };
         self.disk_error = result.err();
         self.disk_ended = self.disk_error.is_some() || self.packed.len() == before;

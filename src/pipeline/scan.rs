@@ -14,7 +14,9 @@ use super::{InputFile, Job};
 use crate::bytes::show;
 use crate::error::{Error, Result};
 use crate::input::Input;
-use crate::limits::{BATCH_CHUNKS, BATCH_CHUNKS_LAST, BATCH_OWN_BYTES, BATCH_OWN_BYTES_MIN};
+use crate::limits::{
+    BATCH_CHUNKS, BATCH_CHUNKS_LAST, BATCH_OWN_BYTES, BATCH_OWN_BYTES_MIN, CHUNK_BYTES,
+};
 use crate::record::Layout;
 
 /// Is told how far a job is.
@@ -213,9 +215,10 @@ impl Delivery<'_> {
     }
 }
 
-/// Chunks that may be read before the workers take them. Reason: unpacking goes on while a batch is looked up;
-/// more of them take memory that the system has to clear.
-pub(super) const CHUNKS_AHEAD: usize = 16;
+/// Chunks that may be read before the workers take them. Reason: as many as a batch of a packed file has where
+/// memory is ample, so that unpacking goes on while one is looked up; those further ahead take memory that the
+/// system has to clear.
+pub(super) const CHUNKS_AHEAD: usize = BATCH_OWN_BYTES / CHUNK_BYTES;
 
 /// How long the next chunk of a mapped file is awaited. Reason: it is there within some
 /// microseconds, unless the file ends and a slow pipe follows.

@@ -2,40 +2,43 @@
 //!
 //! ```text
 //! pieces   [ block | block | block | - ] [ line | block | block | - - -
-//!            full: shared by chunks        being filled, behind what the last one has of a line; shared by chunks
-//!                                          as far as it is; its blocks refer to the window, all of which is in
-//!                                          this piece and the one before
+//!            full: shared by chunks        being filled, behind what the last one has of a line; its blocks
+//!                                          refer to the window, all of which is in this piece and the one before
 //! ```
 //!
 //! The streaming decoder keeps a window of its own, and copies all that comes out of it: a tenth of
 //! its time, and of the memory's.
 //!
 //! Unsafe: calls of zstd, by its functions without buffers of their own. Zstd
-//! reads the piece before behind our back, so that is kept; and pieces are never moved. Those functions
+//! reads the piece before behind our back, so that is kept; and this one is never moved. Those functions
 //! are there for whoever links it statically, and its authors want to take them away some day
 //! (2026-11-25, zstd 1.5.7): then this file goes, and all frames are decoded by the streaming decoder.
 //! Twin: that one, in `tests.rs`.
 
 use std::io;
+use std::mem;
 use std::ptr::NonNull;
+use std::sync::Arc;
 
 use zstd::zstd_safe::{get_error_name, zstd_sys as sys};
 
 use super::BEGUN_BYTES_MAX;
 use crate::bytes::pages::prefer_large_pages;
 use crate::input::frames::{BLOCK_BYTES_MAX, Header};
-use crate::input::piece::{Part, Piece};
 
 /// A decoder of one frame.
 pub(super) struct Blocks {
     context: NonNull<sys::ZSTD_DCtx>,
-    /// All that were not used again, the last of which is being filled. Blocks refer to that and to the one
-    /// before.
-    pieces: Vec<Piece>,
-    /// What pieces have room for.
+    /// Is being filled. It never grows, so its bytes stay where they are, also when it is shared.
+    piece: Vec<u8>,
+    /// What new pieces have room for, but for the first one.
     piece_bytes: usize,
+    /// What that has room for: what each piece has to, since it may be used again as a later one.
+    first_bytes: usize,
     /// How much of the content is missing, if the header tells how long it is.
     missing: Option<u64>,
+    /// All pieces before that were not used again. Blocks refer to the last of them.
+    before: Vec<Arc<Vec<u8>>>,
 }
 
 // SAFETY: a context is not bound to a thread; it is used through `&mut` only.
@@ -49,7 +52,8 @@ impl Drop for Blocks {
 }
 
 impl Blocks {
-    /// Begins with the frame that has this `header`. Pieces have room for `piece_bytes` or more.
+    /// Begins with the frame that has this `header`. Pieces have room for `piece_bytes` or more, the first one
+    /// for a window.
     pub(super) fn begin(header: &Header, piece_bytes: usize) -> io::Result<Blocks> {
         // SAFETY: it takes nothing.
         let context =
@@ -57,8 +61,9 @@ impl Blocks {
         // A piece that has no room for another block holds a window.
         let least = header.window_bytes.saturating_add(BLOCK_BYTES_MAX);
         let least = usize::try_from(least).unwrap_or(usize::MAX).saturating_add(BEGUN_BYTES_MAX);
-        let (piece_bytes, missing) = (piece_bytes.max(least), header.content_bytes);
-        let blocks = Blocks { context, pieces: Vec::new(), piece_bytes, missing };
+        let (piece_bytes, first_bytes) = (piece_bytes.max(least), least);
+        let (piece, missing, before) = (Vec::new(), header.content_bytes, Vec::new());
+        let blocks = Blocks { context, piece, piece_bytes, first_bytes, missing, before };
         // SAFETY: the context is a whole one.
         checked(unsafe { sys::ZSTD_decompressBegin(blocks.context.as_ptr()) })?;
         Ok(blocks)
@@ -71,22 +76,23 @@ impl Blocks {
         unsafe { sys::ZSTD_nextSrcSizeToDecompress(self.context.as_ptr()) }
     }
 
-    /// Begins a piece, with the beginning of a line of at most [`BEGUN_BYTES_MAX`] before its blocks. The one
-    /// before holds a window.
+    /// Begins a piece, with the beginning of a line of at most [`BEGUN_BYTES_MAX`] before its blocks.
     pub(super) fn begin_piece(&mut self, begun: &[u8]) {
-        assert!(!self.has_room() && begun.len() <= BEGUN_BYTES_MAX, "one after the other");
+        // Zstd may refer to the last piece, which is in `before`, and to no other.
+        assert!(self.piece.capacity() == 0 && begun.len() <= BEGUN_BYTES_MAX, "one at a time");
         // Memory that nobody shares any more: new one would have to be cleared by the system. The latest,
         // of which most is in a cache; but not the last piece, to which blocks refer.
-        let others = self.pieces.len().saturating_sub(1);
-        let free = self.pieces[..others].iter_mut().rposition(Piece::clear);
+        let others = self.before.len().saturating_sub(1);
+        let is_free = |piece: &Arc<Vec<u8>>| Arc::strong_count(piece) == 1;
+        let free = self.before[..others].iter().rposition(is_free);
+        let free = free.and_then(|at| Arc::into_inner(self.before.remove(at)));
         // One byte more: the last block ends before its memory does, so the next one never starts there, and
         // zstd always sees that another piece has begun.
-        let mut piece = match free {
-            Some(at) => self.pieces.remove(at),
-            None => Piece::new(large_pages(self.piece_bytes + 1)),
-        };
-        piece.push(begun);
-        self.pieces.push(piece);
+        let is_first = self.before.is_empty();
+        let bytes = if is_first { self.first_bytes } else { self.piece_bytes };
+        self.piece = free.unwrap_or_else(|| large_pages(bytes + 1));
+        self.piece.clear();
+        self.piece.extend_from_slice(begun);
     }
 
     /// Has the piece room for another block?
@@ -95,31 +101,22 @@ impl Blocks {
     }
 
     fn room(&self) -> usize {
-        self.pieces.last().map_or(0, |piece| piece.room().saturating_sub(1))
-    }
-
-    /// How many bytes the piece has.
-    pub(super) fn len(&self) -> usize {
-        self.pieces.last().map_or(0, Piece::len)
-    }
-
-    /// The piece as far as it is there.
-    pub(super) fn piece(&self) -> Part {
-        self.pieces.last().map(Piece::all).unwrap_or_default()
+        (self.piece.capacity() - self.piece.len()).saturating_sub(1)
     }
 
     /// Decodes `packed`, all that is [wanted](Self::wanted), or the beginning of a block that is stored as
     /// it is. Of what fails, nothing is kept.
     pub(super) fn decode(&mut self, packed: &[u8]) -> io::Result<()> {
+        let length = self.piece.len();
         let room = self.room();
-        let piece = self.pieces.last_mut().expect("a piece was begun");
-        let end = piece.end();
-        // SAFETY: zstd writes at most `room` bytes behind those that the piece has, which nobody else
-        // reads or writes, and reads those and `packed`. Beyond that it reads what it has written since `begin`,
+        // Not by a slice of the room: zstd reads what is before it by this pointer, too.
+        let end = self.piece.as_mut_ptr().wrapping_add(length);
+        // SAFETY: zstd writes at most `room` bytes behind the `length` that the piece has, which are
+        // its own, and reads those and `packed`. Beyond that it reads what it has written since `begin`,
         // so far as that is in this piece, or in the one before if it is another one: it knows where
-        // they start and end, and refuses what refers to more. Both are where they were: no piece
-        // moves, and of these two, the last in `pieces`, none is given back or cleared; whoever shares
-        // them only reads.
+        // they start and end, and refuses what refers to more. Both are where they were: this one has
+        // not grown, that one is the last in `before`, from which no memory is given back, and whoever
+        // shares it only reads.
         let written = checked(unsafe {
             sys::ZSTD_decompressContinue(
                 self.context.as_ptr(),
@@ -135,8 +132,17 @@ impl Blocks {
             *missing = missing.checked_sub(written as u64).ok_or_else(too_much)?;
         }
         // SAFETY: there is room, and so many bytes were written.
-        unsafe { piece.advance(written) };
+        unsafe { self.piece.set_len(length + written) };
         Ok(())
+    }
+
+    /// The piece, to be shared.
+    pub(super) fn take(&mut self) -> Arc<Vec<u8>> {
+        assert!(self.piece.capacity() > 0, "it was begun");
+        let piece = Arc::new(mem::take(&mut self.piece));
+        // Last, since blocks to come refer to it.
+        self.before.push(Arc::clone(&piece));
+        piece
     }
 }
 

@@ -95,7 +95,6 @@ fn decode_all_ways(packed: &[u8]) -> Vec<(String, Told)> {
             frame_bytes_max,
             hand_bytes,
             part_bytes: 1,
-            step_bytes: 1,
             dictionary: None,
         };
         all.push((format!("pieces of {piece_bytes}"), told(decode(packed, 31, how))));
@@ -212,13 +211,7 @@ fn whole_blocks_before_the_damage_are_kept() {
 
 /// Frames of more than some bytes in pieces of so many.
 fn in_parts(part_bytes: usize) -> Unpacking {
-    Unpacking {
-        crew: Some(threads()),
-        frame_bytes_max: 40,
-        part_bytes,
-        step_bytes: 1,
-        ..Unpacking::default()
-    }
+    Unpacking { crew: Some(threads()), frame_bytes_max: 40, part_bytes, ..Unpacking::default() }
 }
 
 #[test]
@@ -233,26 +226,22 @@ fn a_frame_in_pieces() {
         encoder.include_checksum(checksum).unwrap();
         encoder.write_all(&text).unwrap();
         let packed = encoder.finish().unwrap();
-        let piece = (1 << window_log) + (128 << 10) + BEGUN_BYTES_MAX;
-        // A block after the other, or all of a piece at once.
-        for (step_bytes, most) in [(1, 128 << 10), (usize::MAX, piece)] {
-            let (disk, head) = disk(&packed);
-            let how = Unpacking { step_bytes, ..in_parts(1) };
-            let mut unpacker = Unpacker::new(head, disk, 31, how).unwrap();
-            let (mut bytes, mut steps) = (Vec::new(), 0);
-            loop {
-                unpacker.fill(&mut bytes, 1).unwrap();
-                let rest = unpacker.at_hand().len();
-                if rest == 0 {
-                    break;
-                }
-                assert!(rest < most && unpacker.piece_is_ours);
-                bytes.extend_from_slice(&unpacker.share(rest).bytes);
-                steps += 1;
+        let (disk, head) = disk(&packed);
+        let mut unpacker = Unpacker::new(head, disk, 31, in_parts(1)).unwrap();
+        let (mut bytes, mut pieces) = (Vec::new(), 0);
+        let most = (1 << window_log) + (128 << 10) + BEGUN_BYTES_MAX;
+        loop {
+            unpacker.fill(&mut bytes, 1).unwrap();
+            let rest = unpacker.at_hand().len();
+            if rest == 0 {
+                break;
             }
-            assert!(bytes == text, "a window of {} bytes", 1 << window_log);
-            assert!(steps > text.len() / most, "{steps} steps, {} bytes", text.len());
+            assert!(rest < most && unpacker.piece_is_ours);
+            bytes.extend_from_slice(&unpacker.share(rest).buffer[1..]);
+            pieces += 1;
         }
+        assert!(bytes == text, "a window of {} bytes", 1 << window_log);
+        assert!(pieces > text.len() / most, "{pieces} pieces of {} bytes", text.len());
         // The checksum is looked at.
         let mut wrong = packed.clone();
         *wrong.last_mut().unwrap() ^= 1;
