@@ -26,6 +26,10 @@ use crate::fingerprint::Fingerprint;
 /// Bytes of `next` and `count`.
 const HEAD_BYTES: usize = 16;
 
+/// Slots are whole pages where they can be. Reason: the system keeps a file by pages, and a slot that
+/// begins within one is written to one more.
+const PAGE_BYTES: usize = 4096;
+
 /// The records of every partition, in one file. `WORDS` is at least 2.
 #[derive(Debug)]
 pub(super) struct Spill<const WORDS: usize> {
@@ -90,11 +94,12 @@ impl<const WORDS: usize> Appender<'_, WORDS> {
 }
 
 impl<const WORDS: usize> Spill<WORDS> {
-    /// An empty spill in `file`, which is empty too. Its buffers will take `buffer_bytes`, or
+    /// An empty spill in `file`, which is empty too. Its buffers will take up to `buffer_bytes`, or
     /// 256 slots of 16 records if that is more.
     pub(super) fn new(file: File, buffer_bytes: usize) -> Self {
-        let room = (buffer_bytes / PARTITIONS).saturating_sub(HEAD_BYTES);
-        let slot_bytes = HEAD_BYTES + (room / (8 * WORDS)).max(16) * 8 * WORDS;
+        let share = buffer_bytes / PARTITIONS;
+        let share = if share < PAGE_BYTES { share } else { share / PAGE_BYTES * PAGE_BYTES };
+        let slot_bytes = share.max(HEAD_BYTES + 16 * 8 * WORDS);
         let partitions = (0..PARTITIONS).map(|_| Mutex::default()).collect();
         Spill { file, slot_bytes, slots: AtomicU64::new(0), partitions }
     }
@@ -242,8 +247,9 @@ mod tests {
 
     #[test]
     fn round_trip() {
-        for buffer_bytes in [0, 1 << 20] {
+        for (buffer_bytes, slot_bytes) in [(0, 400), (400_000, 1562), (2_500_000, 8192)] {
             let spill = Spill::<3>::new(tempfile::tempfile().unwrap(), buffer_bytes);
+            assert_eq!(spill.slot_bytes, slot_bytes);
             let counts = [0u64, 1, 15, 16, 17, 32, 1000];
             for round in 0..10 {
                 for (partition, count) in counts.into_iter().enumerate() {
