@@ -1,8 +1,10 @@
 //! Memory as the system has it, in pages. Large ones: fewer to be looked up by what reads all over them, and
 //! one piece in place of hundreds for a disk that they go to. Many at once: one call in place of a fault for
-//! each.
+//! each. Given back: by all threads at once, where freeing memory lets them wait for each other.
 //!
-//! Unsafe: calls of `madvise`, which leave what is in memory as it is.
+//! Unsafe: calls of `madvise`, which leave what is in memory as it is, or take what nobody has put anything in.
+
+use std::mem::MaybeUninit;
 
 /// Bytes of a large page. Reason: so it is on x86-64, and on aarch64 with pages of 4 KiB; elsewhere the
 /// advice may not be taken.
@@ -50,9 +52,48 @@ pub fn make_pages<T>(memory: &mut [T]) -> bool {
     is_done
 }
 
+/// Gives the pages that have nothing but `memory` in them back to the system, which makes new ones when they are
+/// touched again. Where it does not take them, they go when `memory` is freed.
+///
+/// Price: other threads may do so meanwhile. Unlike that, freeing a large piece of memory changes the map of
+/// the process, for which each thread waits until no other reads it.
+pub fn give_back_pages<T>(memory: &mut [MaybeUninit<T>]) {
+    let page_bytes = rustix::param::page_size();
+    let start = memory.as_mut_ptr().cast::<u8>();
+    let skipped = start.align_offset(page_bytes);
+    let length = size_of_val(memory).saturating_sub(skipped) / page_bytes * page_bytes;
+    // SAFETY: whole pages of this memory, with nothing else in them, and of what was in them nobody may expect
+    // anything.
+    #[cfg(target_os = "linux")]
+    let _ =
+        unsafe { libc::madvise(start.wrapping_add(skipped).cast(), length, libc::MADV_DONTNEED) };
+    #[cfg(not(target_os = "linux"))]
+    let _ = length;
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn pages_are_given_back_and_nothing_beside_them() {
+        let mut memory = vec![7u16; 100_000];
+        for kept in [70_001, 3000, 0] {
+            memory.truncate(kept);
+            give_back_pages(memory.spare_capacity_mut());
+            assert!(memory.iter().all(|value| *value == 7), "{kept}");
+            memory.resize(100_000, 7);
+        }
+        memory.clear();
+        give_back_pages(memory.spare_capacity_mut());
+        // SAFETY: all of it was written; it is as it was, or zeros.
+        let values = unsafe { std::slice::from_raw_parts(memory.as_ptr(), 100_000) };
+        let zeros = values.iter().filter(|value| **value == 0).count();
+        // All but what is in the first page and the last one.
+        let whole = 100_000 - rustix::param::page_size();
+        assert_eq!(zeros > whole, cfg!(target_os = "linux"), "{zeros} zeros");
+        give_back_pages::<u64>(&mut []);
+    }
 
     #[test]
     fn what_is_in_memory_stays() {

@@ -68,9 +68,9 @@ impl ClusterSet {
         self.partition(partition_of(fingerprint)).insert(fingerprint)
     }
 
-    /// Forgets the fingerprints of `partition`, and gives their memory back.
+    /// Forgets the fingerprints of `partition`, and gives their pages back. Threads may do so at once.
     pub fn forget(&self, partition: usize) {
-        *self.partition(partition) = Table::default();
+        self.partition(partition).forget();
     }
 
     /// How many different fingerprints.

@@ -5,7 +5,7 @@
 
 use super::scatter::PARTITIONS;
 use crate::bytes::fetch::fetch;
-use crate::bytes::pages::make_pages;
+use crate::bytes::pages::{give_back_pages, make_pages};
 use crate::fingerprint::Fingerprint;
 
 /// What is still to come behind a batch.
@@ -120,6 +120,14 @@ impl Table {
         if is_full {
             self.grow(wanted);
         }
+    }
+
+    /// Forgets all, and gives the pages back.
+    pub(super) fn forget(&mut self) {
+        let mut slots = std::mem::take(&mut self.slots);
+        slots.clear();
+        give_back_pages(slots.spare_capacity_mut());
+        *self = Table { slots, ..Table::default() };
     }
 
     /// Puts `fingerprint` in; says whether it is new.
