@@ -28,6 +28,10 @@ pub fn prefer_large_pages<T>(memory: &mut [T]) {
     let _ = length;
 }
 
+/// Bytes of pages that are made by one call. Reason: while it lasts, no other thread can have memory from the
+/// system; and it takes as long as some page faults by itself.
+const PAGES_AT_ONCE_BYTES: usize = 64 << 10;
+
 /// Has the system make all pages behind `memory` at once, which is about to be written all over. `false` if
 /// it does not, or not all: the others are made when they are first touched. It does not where pages are
 /// larger than on x86-64, unless `memory` begins with one.
@@ -41,12 +45,15 @@ pub fn make_pages<T>(memory: &mut [T]) -> bool {
     // Whole pages, with what lies beside it in the first and the last one.
     let before = start.addr() % PAGE_BYTES;
     let length = (before + size_of_val(memory)).next_multiple_of(PAGE_BYTES);
-    // SAFETY: pages in which some of this memory is, so the process has them; that they are made, or
-    // could not be, changes nothing of what is in them.
     #[cfg(target_os = "linux")]
-    let is_done = unsafe {
-        libc::madvise(start.wrapping_sub(before).cast(), length, libc::MADV_POPULATE_WRITE) == 0
-    };
+    let is_done = (0..length).step_by(PAGES_AT_ONCE_BYTES).all(|at| {
+        let (first, part) = (start.wrapping_sub(before), (length - at).min(PAGES_AT_ONCE_BYTES));
+        // SAFETY: pages in which some of this memory is, so the process has them; that they are made, or
+        // could not be, changes nothing of what is in them.
+        unsafe {
+            libc::madvise(first.wrapping_add(at).cast(), part, libc::MADV_POPULATE_WRITE) == 0
+        }
+    });
     #[cfg(not(target_os = "linux"))]
     let is_done = length == 0;
     is_done
