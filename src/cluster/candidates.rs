@@ -1,6 +1,5 @@
 //! Records of which a full set cannot say whether they are the first of their cluster.
 
-use std::fs::File;
 use std::io;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,7 +10,7 @@ use super::scatter::{Flags, PARTITIONS, Scattered};
 use super::seen::Seen;
 use super::set::ClusterSet;
 use super::sorted::Sorted;
-use super::spill::{Spill, fingerprint_of, halves};
+use super::spill::{Spill, SpillFiles, fingerprint_of, halves};
 use crate::bytes::fetch::fetch;
 use crate::fingerprint::Fingerprint;
 
@@ -118,13 +117,13 @@ impl GatheredRecords {
 }
 
 impl Candidates {
-    /// No candidates yet. They will go to `file`, by way of buffers of `buffer_bytes`; the latest
+    /// No candidates yet. They will go to `files`, by way of buffers of `buffer_bytes`; the latest
     /// of them take `recent_bytes`.
-    pub fn new(file: File, buffer_bytes: usize, recent_bytes: usize) -> Self {
+    pub fn new(files: SpillFiles, buffer_bytes: usize, recent_bytes: usize) -> Self {
         let slots = (recent_bytes / 16 / PARTITIONS).max(1);
         let table = || Mutex::new(vec![EMPTY; slots].into_boxed_slice());
         Candidates {
-            spill: Spill::new(file, buffer_bytes),
+            spill: Spill::new(files, buffer_bytes),
             recent: (0..PARTITIONS).map(|_| table()).collect(),
             looks: Looks::default(),
         }
@@ -226,7 +225,7 @@ impl Candidates {
         })
     }
 
-    /// Bytes of the file.
+    /// Bytes of the files.
     pub fn spilled_bytes(&self) -> u64 {
         self.spill.bytes()
     }
@@ -236,6 +235,7 @@ impl Candidates {
 mod tests {
     use super::*;
     use crate::cluster::Marks;
+    use crate::cluster::spill::temporary;
     use crate::fingerprint::FingerprintKey;
 
     #[test]
@@ -252,7 +252,7 @@ mod tests {
             [(0, 2, false), (1 << 20, 7, false), (0, 1000, false), (1 << 20, 1000, true)]
         {
             let file = || tempfile::tempfile().unwrap();
-            let mut candidates = Candidates::new(file(), 0, recent_bytes);
+            let mut candidates = Candidates::new(temporary(), 0, recent_bytes);
             if is_off {
                 candidates.looks.batches_off = 2;
             }

@@ -179,6 +179,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
+    use crate::cluster::spill::temporary;
     use crate::fingerprint::FingerprintKey;
 
     /// Checks the firsts of `fingerprints`, all of partition 255, with room for few and for all; and
@@ -192,7 +193,7 @@ mod tests {
     }
 
     fn check_beside(known: &[u128], fingerprints: &[u128], why: &str) {
-        let spill = Spill::<3>::new(tempfile::tempfile().unwrap(), 0);
+        let spill = Spill::<3>::new(temporary(), 0);
         let mut twin = BTreeMap::new();
         for (number, fingerprint) in (0u64..).zip(fingerprints) {
             let [high, low] = halves(Fingerprint(*fingerprint));
@@ -245,7 +246,7 @@ mod tests {
 
     #[test]
     fn errors_of_a_pass_are_told() {
-        let spill = Spill::<3>::new(tempfile::tempfile().unwrap(), 0);
+        let spill = Spill::<3>::new(temporary(), 0);
         spill.append(0, [[0, 1, 2]].into_iter()).unwrap();
         spill.finish().unwrap();
         let full = |_: &mut Vec<Numbered>, _| Err(io::ErrorKind::StorageFull.into());

@@ -18,7 +18,7 @@ use super::census::Keep;
 use super::resolve::groups;
 use super::runs::{Merged, Runs};
 use super::scatter::partition_of;
-use super::spill::{Spill, damaged, halves, read_up_to, record_of};
+use super::spill::{Spill, SpillFiles, damaged, halves, read_up_to, record_of};
 use crate::fingerprint::Fingerprint;
 
 /// Bytes of a member in the list.
@@ -77,10 +77,10 @@ impl Gathered {
     pub const LINE_BYTES: usize = 8 * (5 + 5 + 6);
 
     /// No lines yet. The files are empty; buffers take `buffer_bytes`.
-    pub fn new(files: [File; 4], buffer_bytes: usize) -> Self {
-        let [spill, list, clusters, others] = files;
+    pub fn new(lines: SpillFiles, files: [File; 3], buffer_bytes: usize) -> Self {
+        let [list, clusters, others] = files;
         Gathered {
-            spill: Spill::new(spill, buffer_bytes),
+            spill: Spill::new(lines, buffer_bytes),
             list,
             end: AtomicU64::new(0),
             clusters: Runs::new(clusters),
@@ -300,6 +300,7 @@ mod tests {
 
     use super::*;
     use crate::cluster::PARTITIONS;
+    use crate::cluster::spill::temporary;
     use crate::fingerprint::FingerprintKey;
 
     #[test]
@@ -326,7 +327,7 @@ mod tests {
                 }
             }
             for capacity in [0, 2, 7, 500, 100_000] {
-                let gathered = Gathered::new(files(), 0);
+                let gathered = Gathered::new(temporary(), files(), 0);
                 for line in 0..4000 {
                     gathered.add(key.fingerprint(&name(line).to_le_bytes()), member(line)).unwrap();
                 }

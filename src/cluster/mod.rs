@@ -34,5 +34,6 @@ pub use scatter::{Flags, Marks, PARTITIONS, Scattered, partition_of};
 pub use seen::Seen;
 pub use set::ClusterSet;
 pub use sorted::Sorted;
+pub use spill::SpillFiles;
 pub use table::Outlook;
 pub use uncounted::{Counted, Uncounted};

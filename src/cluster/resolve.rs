@@ -186,13 +186,13 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::cluster::spill::halves;
+    use crate::cluster::spill::{halves, temporary};
     use crate::fingerprint::FingerprintKey;
 
     #[test]
     fn agrees_with_a_map_however_little_fits() {
         let key = FingerprintKey::from_bytes([5; 16]);
-        let spill = Spill::<4>::new(tempfile::tempfile().unwrap(), 0);
+        let spill = Spill::<4>::new(temporary(), 0);
         let mut twin: BTreeMap<[u64; 2], (u64, u64)> = BTreeMap::new();
         for number in 0..3000u64 {
             // Every third one is the same.
@@ -226,7 +226,7 @@ mod tests {
     #[test]
     fn groups_agree_with_a_map_however_little_fits() {
         let key = FingerprintKey::from_bytes([5; 16]);
-        let spill = Spill::<3>::new(tempfile::tempfile().unwrap(), 0);
+        let spill = Spill::<3>::new(temporary(), 0);
         let mut twin: BTreeMap<[u64; 2], Vec<u64>> = BTreeMap::new();
         for number in 0..3000u64 {
             // Two long groups, some of two records, and many of one.
@@ -260,7 +260,7 @@ mod tests {
 
     #[test]
     fn errors_of_a_pass_are_told() {
-        let spill = Spill::<2>::new(tempfile::tempfile().unwrap(), 0);
+        let spill = Spill::<2>::new(temporary(), 0);
         spill.append(0, [[0, 1]].into_iter()).unwrap();
         spill.finish().unwrap();
         let full = |_: &mut Vec<[u64; 2]>, _| Err(io::ErrorKind::StorageFull.into());

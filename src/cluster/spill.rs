@@ -1,7 +1,7 @@
-//! Fingerprints that have no room in memory, in a file, by partition.
+//! Fingerprints that have no room in memory, in some files, by partition.
 //!
 //! ```text
-//! file   = slot*                      all of one size, so that slot n begins at n * size
+//! file   = slot*                      of some partitions; all of one size, so that slot n begins at n * size
 //! slot   = next count record{count}   records of one partition, in the order in which they came
 //! next   = u64                        the slot in which the partition goes on; its own number at
 //!                                     the end
@@ -12,7 +12,7 @@
 //!
 //! All numbers are little-endian. The slot in which a partition goes on is set aside when the one
 //! before is written. So nothing has to be kept in memory but the first slot of each partition and
-//! the one that is being filled, however long the file is.
+//! the one that is being filled, however long the files are.
 
 use std::fs::File;
 use std::io;
@@ -30,16 +30,29 @@ const HEAD_BYTES: usize = 16;
 /// begins within one is written to one more.
 const PAGE_BYTES: usize = 4096;
 
-/// The records of every partition, in one file. `WORDS` is at least 2.
+/// How many files. Reason: threads that write to one file wait for each other. Partitions that are worked on at
+/// one time are far apart, and so in different files.
+const SPILL_FILES: usize = 8;
+
+/// Empty files for the records of all partitions.
+pub type SpillFiles = [File; SPILL_FILES];
+
+/// The records of every partition. `WORDS` is at least 2.
 #[derive(Debug)]
 pub(super) struct Spill<const WORDS: usize> {
-    file: File,
+    files: [Slots; SPILL_FILES],
     slot_bytes: usize,
-    /// How many slots are set aside.
-    slots: AtomicU64,
-    /// A mutex each, so that threads can share the file; never contended, since a partition is one
+    /// A mutex each, so that threads can share the files; never contended, since a partition is one
     /// thread's at a time.
     partitions: Box<[Mutex<Tail>]>,
+}
+
+/// A file of slots.
+#[derive(Debug)]
+struct Slots {
+    file: File,
+    /// How many are set aside.
+    count: AtomicU64,
 }
 
 /// Where a partition begins, and what of it is not written yet.
@@ -57,6 +70,7 @@ struct Tail {
 /// The end of a partition.
 pub(super) struct Appender<'a, const WORDS: usize> {
     spill: &'a Spill<WORDS>,
+    partition: usize,
     tail: MutexGuard<'a, Tail>,
 }
 
@@ -79,14 +93,14 @@ impl<const WORDS: usize> Appender<'_, WORDS> {
 
     #[cold]
     fn make_room(&mut self) -> io::Result<()> {
-        let next = self.spill.slots.fetch_add(1, Ordering::Relaxed);
+        let next = self.spill.slots(self.partition).count.fetch_add(1, Ordering::Relaxed);
         let tail = &mut *self.tail;
         if tail.records == 0 {
             (tail.first, tail.current) = (next, next);
             tail.buffer = vec![0; HEAD_BYTES];
             tail.buffer.reserve_exact(self.spill.slot_bytes - HEAD_BYTES);
         } else {
-            self.spill.write(tail, next)?;
+            self.spill.write(self.partition, tail, next)?;
         }
         tail.room = self.spill.slot_bytes - HEAD_BYTES;
         Ok(())
@@ -94,14 +108,15 @@ impl<const WORDS: usize> Appender<'_, WORDS> {
 }
 
 impl<const WORDS: usize> Spill<WORDS> {
-    /// An empty spill in `file`, which is empty too. Its buffers will take up to `buffer_bytes`, or
+    /// An empty spill in `files`. Its buffers will take up to `buffer_bytes`, or
     /// 256 slots of 16 records if that is more.
-    pub(super) fn new(file: File, buffer_bytes: usize) -> Self {
+    pub(super) fn new(files: SpillFiles, buffer_bytes: usize) -> Self {
         let share = buffer_bytes / PARTITIONS;
         let share = if share < PAGE_BYTES { share } else { share / PAGE_BYTES * PAGE_BYTES };
         let slot_bytes = share.max(HEAD_BYTES + 16 * 8 * WORDS);
         let partitions = (0..PARTITIONS).map(|_| Mutex::default()).collect();
-        Spill { file, slot_bytes, slots: AtomicU64::new(0), partitions }
+        let files = files.map(|file| Slots { file, count: AtomicU64::new(0) });
+        Spill { files, slot_bytes, partitions }
     }
 
     /// Puts `records` behind those that `partition` has.
@@ -116,7 +131,7 @@ impl<const WORDS: usize> Spill<WORDS> {
 
     /// What puts records behind those that `partition` has; nobody else may do so meanwhile.
     pub(super) fn appender(&self, partition: usize) -> Appender<'_, WORDS> {
-        Appender { spill: self, tail: self.tail(partition) }
+        Appender { spill: self, partition, tail: self.tail(partition) }
     }
 
     /// Writes what is still in the buffers, and gives their memory back. Nothing may be appended
@@ -126,18 +141,19 @@ impl<const WORDS: usize> Spill<WORDS> {
             let mut tail = self.tail(partition);
             if tail.records > 0 {
                 let last = tail.current;
-                self.write(&mut tail, last)?;
+                self.write(partition, &mut tail, last)?;
                 tail.buffer = Vec::new();
             }
         }
         Ok(())
     }
 
-    fn write(&self, tail: &mut Tail, next: u64) -> io::Result<()> {
+    fn write(&self, partition: usize, tail: &mut Tail, next: u64) -> io::Result<()> {
         let count = (tail.buffer.len() - HEAD_BYTES) / (8 * WORDS);
         tail.buffer[..8].copy_from_slice(&next.to_le_bytes());
         tail.buffer[8..16].copy_from_slice(&(count as u64).to_le_bytes());
-        self.file.write_all_at(&tail.buffer, tail.current * self.slot_bytes as u64)?;
+        let at = tail.current * self.slot_bytes as u64;
+        self.slots(partition).file.write_all_at(&tail.buffer, at)?;
         tail.buffer.truncate(HEAD_BYTES);
         tail.current = next;
         Ok(())
@@ -146,7 +162,7 @@ impl<const WORDS: usize> Spill<WORDS> {
     /// Gives `each` the records of `partition`, in the order in which they came. To be called after
     /// [`Spill::finish`].
     ///
-    /// Failure: besides those of reading, an error if the file is not as it was written.
+    /// Failure: besides those of reading, an error if a file is not as it was written.
     pub(super) fn read(
         &self,
         partition: usize,
@@ -156,10 +172,11 @@ impl<const WORDS: usize> Spill<WORDS> {
             let tail = self.tail(partition);
             (tail.first, tail.records)
         };
+        let file = &self.slots(partition).file;
         let mut buffer = vec![0; self.slot_bytes];
         let mut left = records;
         while left > 0 {
-            let filled = read_up_to(&self.file, &mut buffer, slot * self.slot_bytes as u64)?;
+            let filled = read_up_to(file, &mut buffer, slot * self.slot_bytes as u64)?;
             let words: &mut dyn Iterator<Item = u64> = &mut words_of(&buffer[..filled]);
             let (next, count) = (words.next(), words.next());
             let (Some(next), Some(count)) = (next, count) else { return Err(damaged()) };
@@ -181,9 +198,15 @@ impl<const WORDS: usize> Spill<WORDS> {
         self.tail(partition).records
     }
 
-    /// Bytes of the file.
+    /// Bytes of the files.
     pub(super) fn bytes(&self) -> u64 {
-        self.slots.load(Ordering::Relaxed) * self.slot_bytes as u64
+        let slots = self.files.iter().map(|slots| slots.count.load(Ordering::Relaxed));
+        slots.sum::<u64>() * self.slot_bytes as u64
+    }
+
+    /// Where `partition` is.
+    fn slots(&self, partition: usize) -> &Slots {
+        &self.files[partition * SPILL_FILES / PARTITIONS]
     }
 
     fn tail(&self, partition: usize) -> MutexGuard<'_, Tail> {
@@ -237,6 +260,12 @@ pub(super) fn damaged() -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, "the temporary file is not as it was written")
 }
 
+/// Files for a test.
+#[cfg(test)]
+pub(super) fn temporary() -> SpillFiles {
+    std::array::from_fn(|_| tempfile::tempfile().unwrap())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -248,18 +277,20 @@ mod tests {
     #[test]
     fn round_trip() {
         for (buffer_bytes, slot_bytes) in [(0, 400), (400_000, 1562), (2_500_000, 8192)] {
-            let spill = Spill::<3>::new(tempfile::tempfile().unwrap(), buffer_bytes);
+            let spill = Spill::<3>::new(temporary(), buffer_bytes);
             assert_eq!(spill.slot_bytes, slot_bytes);
             let counts = [0u64, 1, 15, 16, 17, 32, 1000];
+            // In different files.
+            let partitions = (0..PARTITIONS).step_by(37);
             for round in 0..10 {
-                for (partition, count) in counts.into_iter().enumerate() {
+                for (partition, count) in partitions.clone().zip(counts) {
                     let numbers = round * count..(round + 1) * count;
                     let records = numbers.map(|number| record(partition, number));
                     spill.append(partition, records).unwrap();
                 }
             }
             spill.finish().unwrap();
-            for (partition, count) in counts.into_iter().enumerate() {
+            for (partition, count) in partitions.zip(counts) {
                 let mut found = Vec::new();
                 spill.read(partition, |record| found.push(record)).unwrap();
                 let expected: Vec<_> =
@@ -273,8 +304,8 @@ mod tests {
 
     #[test]
     fn damage_is_told() {
-        let file = tempfile::tempfile().unwrap();
-        let spill = Spill::<2>::new(file.try_clone().unwrap(), 0);
+        let spill = Spill::<2>::new(temporary(), 0);
+        let file = spill.slots(0).file.try_clone().unwrap();
         spill.append(0, (0..100).map(|number| [0, number])).unwrap();
         spill.finish().unwrap();
         let read = |spill: &Spill<2>| spill.read(0, |_| ()).map_err(|error| error.kind());

@@ -1,13 +1,12 @@
 //! Lines whose clusters have no room in a census.
 
-use std::fs::File;
 use std::io;
 
 use super::census::{Census, Keep, Occurrence};
 use super::resolve::resolve;
 use super::runs::Runs;
 use super::scatter::partition_of;
-use super::spill::{Spill, halves};
+use super::spill::{Spill, SpillFiles, halves};
 use crate::fingerprint::Fingerprint;
 
 /// Lines that wait for the end of the input, because the census that would count them is full.
@@ -25,9 +24,9 @@ pub struct Uncounted {
 pub type Counted = [u64; 2];
 
 impl Uncounted {
-    /// No lines yet. They will go to `file`, by way of buffers of `buffer_bytes`.
-    pub fn new(file: File, buffer_bytes: usize) -> Self {
-        Uncounted { spill: Spill::new(file, buffer_bytes) }
+    /// No lines yet. They will go to `files`, by way of buffers of `buffer_bytes`.
+    pub fn new(files: SpillFiles, buffer_bytes: usize) -> Self {
+        Uncounted { spill: Spill::new(files, buffer_bytes) }
     }
 
     /// Counts the records of `partition` in `census` where it has their cluster, and spills the
@@ -90,7 +89,7 @@ impl Uncounted {
         Ok(clusters)
     }
 
-    /// Bytes of the file.
+    /// Bytes of the files.
     pub fn spilled_bytes(&self) -> u64 {
         self.spill.bytes()
     }
@@ -99,6 +98,7 @@ impl Uncounted {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cluster::spill::temporary;
     use crate::cluster::{PARTITIONS, Scattered};
     use crate::fingerprint::FingerprintKey;
 
@@ -124,7 +124,7 @@ mod tests {
             for (full_after, capacity, least) in [(0, 2, 0), (3, 5, 4), (19, 1000, 0)] {
                 let census = Census::new(keep);
                 let (before, after) = batches.split_at(full_after);
-                let spill = Uncounted::new(tempfile::tempfile().unwrap(), 0);
+                let spill = Uncounted::new(temporary(), 0);
                 for partition in 0..PARTITIONS {
                     census.count(partition, before.iter());
                     spill.count(&census, partition, after.iter()).unwrap();

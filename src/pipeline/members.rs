@@ -99,8 +99,8 @@ pub(super) fn gather(
         whole: plan.clusters && plan.filter.wants(lines),
         others: has_dropped && lines > 1,
     };
-    let [a, b, c, d] = [(); 4].map(|()| temp::open(folder));
-    let gathered = Gathered::new([a?, b?, c?, d?], budget.spill_buffer_bytes());
+    let (lines, files) = (temp::open_some(folder)?, temp::open_some(folder)?);
+    let gathered = Gathered::new(lines, files, budget.spill_buffer_bytes());
     let mut texts = BufWriter::with_capacity(SPOOL_BYTES, temp::open(folder)?);
     let (mut line, mut place) = (0u64, 0u64);
     let mut workspace = Workspace::default();
@@ -248,7 +248,7 @@ impl Told {
         let (folder, budget) = (&job.memory.temp_dir, job.budget());
         let failed = |error| temp::failed(folder, error);
         let mut text = Vec::new();
-        let uncounted = Uncounted::new(temp::open(folder)?, budget.spill_buffer_bytes());
+        let uncounted = Uncounted::new(temp::open_some(folder)?, budget.spill_buffer_bytes());
         let mut reader = self.clusters.others(cluster);
         let (mut next, mut number) = (Some(cluster.standing), 0);
         while let Some(member) = next {

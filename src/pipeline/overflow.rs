@@ -40,8 +40,8 @@ impl Overflow {
     /// Begins with nothing. From now on the set stays as it is.
     pub(super) fn new(job: &Job, budget: Budget) -> Result<Overflow> {
         let folder = job.memory.temp_dir.clone();
-        let file = temp::open(&folder)?;
-        let candidates = Candidates::new(file, budget.spill_buffer_bytes(), budget.recent_bytes());
+        let files = temp::open_some(&folder)?;
+        let candidates = Candidates::new(files, budget.spill_buffer_bytes(), budget.recent_bytes());
         Ok(Overflow { budget, folder, candidates, records: 0, count: 0 })
     }
 
@@ -124,7 +124,7 @@ impl Overflow {
         first.contains(number).map_err(|error| temp::failed(&self.folder, error))
     }
 
-    /// Bytes of the file of candidates.
+    /// Bytes of the files of candidates.
     pub(super) fn spilled_bytes(&self) -> u64 {
         self.candidates.spilled_bytes()
     }

@@ -20,8 +20,8 @@ pub(super) struct Rest {
 impl Rest {
     /// None yet. From now on the census takes no new clusters in.
     pub(super) fn new(job: &Job, budget: Budget) -> Result<Rest> {
-        let file = temp::open(&job.memory.temp_dir)?;
-        Ok(Rest { budget, uncounted: Uncounted::new(file, budget.spill_buffer_bytes()) })
+        let files = temp::open_some(&job.memory.temp_dir)?;
+        Ok(Rest { budget, uncounted: Uncounted::new(files, budget.spill_buffer_bytes()) })
     }
 
     /// Counts a batch.

@@ -16,6 +16,12 @@ pub(super) fn open(folder: &Path) -> Result<File> {
     })
 }
 
+/// Some new files in `folder`.
+pub(super) fn open_some<const FILES: usize>(folder: &Path) -> Result<[File; FILES]> {
+    let files = (0..FILES).map(|_| open(folder)).collect::<Result<Vec<File>>>()?;
+    Ok(files.try_into().expect("so many were opened"))
+}
+
 /// Something went wrong with a temporary file in `folder`.
 #[cold]
 pub(super) fn failed(folder: &Path, error: io::Error) -> Error {
