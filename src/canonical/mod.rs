@@ -20,7 +20,7 @@ pub use dust::{
 };
 pub use names::{DefaultParams, IndexNames, KeepParams, ParamNames, Scope, SessionNames};
 pub use profile::{Options, PROFILE_VERSION, PROFILES, Profile, Slash, Www};
-pub use reference::{Step, Trace};
+pub use reference::{Reached, Step, Trace};
 pub use rules::{Class, RuleId, RuleInfo, RuleSet, remove_dot_segments};
 
 use crate::limits::URL_BYTES_MAX;
@@ -132,6 +132,19 @@ impl Canonicalizer {
             return Err(Reject::UrlTooLong);
         }
         reference::trace(line, &self.profile)
+    }
+
+    /// The same without a trace that is kept: tells `on` what `line` reaches on its way, in order, and how it is
+    /// spelled then. What was told before a reject counts for nothing.
+    pub fn follow(&self, line: &[u8], mut on: impl FnMut(Reached, &[u8])) -> Result<(), Reject> {
+        if !self.profile.parses {
+            on(Reached::Level(0), line);
+            return Ok(());
+        }
+        if line.len() > URL_BYTES_MAX {
+            return Err(Reject::UrlTooLong);
+        }
+        reference::follow(line, &self.profile, on).map(drop)
     }
 
     /// Did the fast lane answer for `line`? For tests and benches.

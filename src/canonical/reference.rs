@@ -56,34 +56,58 @@ impl Trace {
     }
 }
 
+/// What a URL has reached on its way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reached {
+    /// A change that a rule made.
+    Step(RuleId),
+    /// A level whose rules have nothing more to change: 0, and each that changed something.
+    Level(usize),
+}
+
 /// Runs `line` through the rules of `profile`, one by one, and tells every step.
 pub(super) fn trace(line: &[u8], profile: &Profile) -> Result<Trace, Reject> {
+    let (mut parsed, mut steps, mut levels) = (Vec::new(), Vec::new(), Vec::new());
+    let scheme_added = follow(line, profile, |reached, form| match reached {
+        Reached::Step(rule) => steps.push(Step { rule, after: form.to_vec() }),
+        Reached::Level(0) => parsed = form.to_vec(),
+        Reached::Level(level) => levels.push((level, form.to_vec())),
+    })?;
+    Ok(Trace { parsed, steps, levels, scheme_added })
+}
+
+/// The same for somebody who does not keep it: tells `on` what is reached, in order, and the URL as it is
+/// then. Returns whether a scheme was added.
+pub(super) fn follow(
+    line: &[u8],
+    profile: &Profile,
+    mut on: impl FnMut(Reached, &[u8]),
+) -> Result<bool, Reject> {
     let draft = Draft::parse(line, &profile.options)?;
     let scheme_added = draft.scheme_added;
-    let mut trace =
-        Trace { parsed: draft.to_vec(), steps: Vec::new(), levels: Vec::new(), scheme_added };
-    let on_step = |rule, draft: &Draft| trace.steps.push(Step { rule, after: draft.to_vec() });
-    let mut levels = Vec::new();
-    settle(draft, profile, on_step, |level, draft| levels.push((level, draft.to_vec())))?;
-    trace.levels = levels;
-    Ok(trace)
+    let mut form = Vec::new();
+    draft.write(&mut form);
+    on(Reached::Level(0), &form);
+    settle(draft, profile, |reached, draft| {
+        draft.write(&mut form);
+        on(reached, &form);
+    })?;
+    Ok(scheme_added)
 }
 
 /// Writes the canonical form of `line` into `out` and says whether a scheme was added.
 pub(super) fn canonical(line: &[u8], profile: &Profile, out: &mut Vec<u8>) -> Result<bool, Reject> {
     let draft = Draft::parse(line, &profile.options)?;
     let scheme_added = draft.scheme_added;
-    settle(draft, profile, |_, _| {}, |_, _| {})?.write(out);
+    settle(draft, profile, |_, _| {})?.write(out);
     Ok(scheme_added)
 }
 
-/// Raises `draft` through all levels. Calls `on_step` after each change, and `on_level` after each
-/// level that changed something.
+/// Raises `draft` through all levels, and tells `on` what it reaches.
 fn settle(
     mut draft: Draft,
     profile: &Profile,
-    mut on_step: impl FnMut(RuleId, &Draft),
-    mut on_level: impl FnMut(usize, &Draft),
+    mut on: impl FnMut(Reached, &Draft),
 ) -> Result<Draft, Reject> {
     let mut steps = 0;
     let rules: Vec<RuleId> = profile.rules.iter().collect();
@@ -101,7 +125,7 @@ fn settle(
                 *text = reparse_other(std::mem::take(text));
             }
             changed = true;
-            on_step(rule, &draft);
+            on(Reached::Step(rule), &draft);
             steps += 1;
             if steps > RULE_STEPS_MAX {
                 return Err(Reject::Unstable);
@@ -109,7 +133,7 @@ fn settle(
             next = 0;
         }
         if changed {
-            on_level(level, &draft);
+            on(Reached::Level(level), &draft);
         }
     }
     Ok(draft)

@@ -46,6 +46,9 @@ pub(super) fn apply(draft: &mut Draft, options: &Options) -> bool {
     }
     let latin1 = options.latin1_hosts.iter().any(|host| is_under(&web.host, host.as_bytes()));
     let mut spell = |part: &mut Vec<u8>, place: Place| {
+        if is_settled(part, place) {
+            return;
+        }
         let mut text = part.clone();
         if options.form_spelling {
             text = spell_u_escapes(&text);
@@ -87,6 +90,19 @@ fn needs_escape(byte: u8, place: Place) -> bool {
         Place::Query => b"\"#<>'".contains(&byte),
         Place::Fragment => b"\"<>`".contains(&byte),
     }
+}
+
+/// Has nothing in `text` another spelling? Most parts of URLs are told so at a glance; of those that are not,
+/// some have none either.
+fn is_settled(text: &[u8], place: Place) -> bool {
+    let is_plain = |byte: &u8| match place {
+        Place::Path | Place::Fragment => b"/:@,;=&+$".contains(byte),
+        Place::Query => b"&=".contains(byte),
+    };
+    let is_told = text.iter().all(|byte| escapes::is_unreserved(*byte) || is_plain(byte));
+    // `?a=` may be `?a`.
+    let has_empty_value = || text.ends_with(b"=") || memchr::memmem::find(text, b"=&").is_some();
+    is_told && !(place == Place::Query && has_empty_value())
 }
 
 /// The marks of RFC 2396 2.3 that RFC 3986 counts as reserved: escaped or raw, they mean the same.

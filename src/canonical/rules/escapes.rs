@@ -30,12 +30,13 @@ pub(super) const NAME: &str = "escapes";
 pub(super) fn apply(draft: &mut Draft, _: &Options) -> bool {
     match &mut draft.parts {
         Parts::Web(web) => {
-            let path = settle(&web.path);
-            let mut changed = replace(&mut web.path, path);
-            for part in [&mut web.userinfo, &mut web.query, &mut web.fragment].into_iter().flatten()
-            {
-                let text = settle(part);
-                changed |= replace(part, text);
+            let others = [&mut web.userinfo, &mut web.query, &mut web.fragment];
+            let mut changed = false;
+            for part in [&mut web.path].into_iter().chain(others.into_iter().flatten()) {
+                if part.contains(&b'%') {
+                    let text = settle(part);
+                    changed |= replace(part, text);
+                }
             }
             changed
         }

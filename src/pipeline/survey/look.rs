@@ -1,7 +1,7 @@
 //! What a worker makes of a chunk: the forms of its records at every level, and their facets.
 
 use super::levels_of;
-use crate::canonical::{Canonicalizer, RuleId};
+use crate::canonical::{Canonicalizer, Profile, Reached, RuleId};
 use crate::cluster::{Ladders, Occurrence, PARTITIONS, Scattered, partition_of};
 use crate::fingerprint::{Fingerprint, FingerprintKey};
 use crate::pipeline::Job;
@@ -100,33 +100,37 @@ fn climb(
     rungs: &mut Vec<(u8, Fingerprint)>,
     changed: &mut [u64],
 ) -> Vec<usize> {
-    let mut rules = Vec::new();
-    let mut step = |level: usize, form: &[u8]| {
-        rungs.push((level as u8, key.fingerprint(form)));
-        changed[level] += u64::from(level > 0);
-    };
-    step(0, line);
-    match canonicalizer.trace(url) {
-        Ok(trace) => {
-            if trace.parsed != line {
-                step(1, &trace.parsed);
+    let first = rungs.len();
+    rungs.push((0, key.fingerprint(line)));
+    let Profile { rules: of_profile, options, .. } = canonicalizer.profile();
+    let asks_for_rules = of_profile.contains(RuleId::Dust);
+    let (mut rules, mut before) = (Vec::new(), Vec::new());
+    let followed = canonicalizer.follow(url, |reached, form| {
+        match reached {
+            Reached::Level(0) if form == line => {}
+            Reached::Level(level) => {
+                rungs.push(((LEVELS_BEFORE_RULES - 1 + level) as u8, key.fingerprint(form)));
             }
-            for (level, form) in &trace.levels {
-                step(LEVELS_BEFORE_RULES - 1 + level, form);
-            }
-            let mut before = &trace.parsed;
-            for step in &trace.steps {
-                if step.rule == RuleId::Dust {
-                    rules.extend(canonicalizer.profile().options.dust.fired(before));
-                }
-                before = &step.after;
-            }
-            rules.sort_unstable();
-            rules.dedup();
+            Reached::Step(RuleId::Dust) => rules.extend(options.dust.fired(&before)),
+            Reached::Step(_) => {}
         }
+        if asks_for_rules {
+            before.clear();
+            before.extend_from_slice(form);
+        }
+    });
+    if followed.is_err() {
         // Not parsed: the blanks at its end are all that can be taken away.
-        Err(_) if url != line => step(1, url),
-        Err(_) => {}
+        rungs.truncate(first + 1);
+        rules.clear();
+        if url != line {
+            rungs.push((1, key.fingerprint(url)));
+        }
     }
+    for (level, _) in &rungs[first + 1..] {
+        changed[usize::from(*level)] += 1;
+    }
+    rules.sort_unstable();
+    rules.dedup();
     rules
 }
