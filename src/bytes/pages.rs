@@ -1,8 +1,8 @@
 //! Memory as the system has it, in pages. Large ones: fewer to be looked up by what reads all over them, and
 //! one piece in place of hundreds for a disk that they go to. Many at once: one call in place of a fault for
-//! each. Given back: by all threads at once, where freeing memory lets them wait for each other.
+//! each. Given back: by all threads at once, where freeing memory makes them wait for each other.
 //!
-//! Unsafe: calls of `madvise`, which leave what is in memory as it is, or take what nobody has put anything in.
+//! Unsafe: calls of `madvise`, which leave what is in memory as it is, or drop what nobody may read any more.
 
 use std::mem::MaybeUninit;
 
@@ -28,8 +28,9 @@ pub fn prefer_large_pages<T>(memory: &mut [T]) {
     let _ = length;
 }
 
-/// Bytes of pages that are made by one call. Reason: while it lasts, no other thread can have memory from the
-/// system; and it takes as long as some page faults by itself.
+/// Bytes of pages that are made by one call. Reason: while it lasts, no other thread can change the map of the
+/// process, as for memory that is new; and it takes as long as some page faults by itself.
+#[cfg(target_os = "linux")]
 const PAGES_AT_ONCE_BYTES: usize = 64 << 10;
 
 /// Has the system make all pages behind `memory` at once, which is about to be written all over. `false` if
@@ -60,22 +61,29 @@ pub fn make_pages<T>(memory: &mut [T]) -> bool {
 }
 
 /// Gives the pages that have nothing but `memory` in them back to the system, which makes new ones when they are
-/// touched again. Where it does not take them, they go when `memory` is freed.
+/// touched again. `false` if it does not take them: they go when `memory` is freed.
 ///
-/// Price: other threads may do so meanwhile. Unlike that, freeing a large piece of memory changes the map of
-/// the process, for which each thread waits until no other reads it.
-pub fn give_back_pages<T>(memory: &mut [MaybeUninit<T>]) {
-    let page_bytes = rustix::param::page_size();
+/// Reason: other threads may do so meanwhile. Freeing a large piece of memory changes the map of the process,
+/// for which each thread waits until no other reads it.
+pub fn give_back_pages<T>(memory: &mut [MaybeUninit<T>]) -> bool {
+    // SAFETY: it takes a number.
+    let page_bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
+    let Some(page_bytes) = usize::try_from(page_bytes).ok().filter(|bytes| bytes.is_power_of_two())
+    else {
+        return false;
+    };
     let start = memory.as_mut_ptr().cast::<u8>();
     let skipped = start.align_offset(page_bytes);
     let length = size_of_val(memory).saturating_sub(skipped) / page_bytes * page_bytes;
     // SAFETY: whole pages of this memory, with nothing else in them, and of what was in them nobody may expect
     // anything.
     #[cfg(target_os = "linux")]
-    let _ =
-        unsafe { libc::madvise(start.wrapping_add(skipped).cast(), length, libc::MADV_DONTNEED) };
+    let is_done = unsafe {
+        libc::madvise(start.wrapping_add(skipped).cast(), length, libc::MADV_DONTNEED) == 0
+    };
     #[cfg(not(target_os = "linux"))]
-    let _ = length;
+    let is_done = length == 0;
+    is_done
 }
 
 #[cfg(test)]
@@ -84,21 +92,18 @@ mod tests {
 
     #[test]
     fn pages_are_given_back_and_nothing_beside_them() {
-        let mut memory = vec![7u16; 100_000];
-        for kept in [70_001, 3000, 0] {
-            memory.truncate(kept);
-            give_back_pages(memory.spare_capacity_mut());
-            assert!(memory.iter().all(|value| *value == 7), "{kept}");
-            memory.resize(100_000, 7);
-        }
+        let mut memory = vec![7u16; 1_000_000];
         memory.clear();
-        give_back_pages(memory.spare_capacity_mut());
+        let (from, to) = (30_001, 970_003);
+        let is_taken = give_back_pages(&mut memory.spare_capacity_mut()[from..to]);
+        assert_eq!(is_taken, cfg!(target_os = "linux"));
         // SAFETY: all of it was written; it is as it was, or zeros.
-        let values = unsafe { std::slice::from_raw_parts(memory.as_ptr(), 100_000) };
-        let zeros = values.iter().filter(|value| **value == 0).count();
-        // All but what is in the first page and the last one.
-        let whole = 100_000 - rustix::param::page_size();
-        assert_eq!(zeros > whole, cfg!(target_os = "linux"), "{zeros} zeros");
+        unsafe { memory.set_len(1_000_000) };
+        assert!(memory[..from].iter().chain(&memory[to..]).all(|value| *value == 7));
+        let zeros = memory.iter().filter(|value| **value == 0).count();
+        // All but what is in the first page and the last one, of 64 KiB at most.
+        assert_eq!(zeros + (64 << 10) > to - from, is_taken, "{zeros} zeros");
+        assert!(memory[from..to].iter().all(|value| matches!(value, 0 | 7)));
         give_back_pages::<u64>(&mut []);
     }
 

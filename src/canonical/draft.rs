@@ -242,7 +242,10 @@ fn without_empty_password(mut userinfo: Vec<u8>) -> Option<Vec<u8>> {
 
 /// Escapes control characters and spaces: left raw, they would not survive the next parse.
 fn escape_blanks(text: &[u8]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(text.len());
+    if !text.iter().any(|byte| *byte <= b' ' || *byte == 0x7f) {
+        return text.to_vec();
+    }
+    let mut out = Vec::with_capacity(text.len() + 2);
     for &byte in text {
         if byte <= b' ' || byte == 0x7f {
             push_escape(&mut out, byte);

@@ -89,7 +89,10 @@ pub(super) fn follow(
     draft.write(&mut form);
     on(Reached::Level(0), &form);
     settle(draft, profile, |reached, draft| {
-        draft.write(&mut form);
+        // A level has the form of its last step.
+        if matches!(reached, Reached::Step(_)) {
+            draft.write(&mut form);
+        }
         on(reached, &form);
     })?;
     Ok(scheme_added)

@@ -76,7 +76,8 @@ impl Gathered {
     /// Bytes of memory that a line takes in [`Gathered::resolve`]: a record, and a row of each run.
     pub const LINE_BYTES: usize = 8 * (5 + 5 + 6);
 
-    /// No lines yet. The files are empty; buffers take `buffer_bytes`.
+    /// No lines yet. They go to `lines`; `files` are for the list, the clusters, and the others. All are
+    /// empty; buffers take `buffer_bytes`.
     pub fn new(lines: SpillFiles, files: [File; 3], buffer_bytes: usize) -> Self {
         let [list, clusters, others] = files;
         Gathered {
@@ -163,7 +164,7 @@ impl Gathered {
         (clusters, Others(self.others.merge(capacity)))
     }
 
-    /// Bytes of the file of lines.
+    /// Bytes of the files of lines.
     pub fn spilled_bytes(&self) -> u64 {
         self.spill.bytes()
     }

@@ -134,9 +134,9 @@ pub(super) fn groups<const WORDS: usize>(
 pub(super) enum Group<'a, const WORDS: usize> {
     /// In memory.
     Held(&'a [[u64; WORDS]]),
-    /// Too many: in the file.
+    /// Too many: in the files.
     Long {
-        /// The file.
+        /// The files.
         spill: &'a Spill<WORDS>,
         /// The partition.
         partition: usize,

@@ -128,6 +128,8 @@ mod tests {
         (1..PARTITIONS).for_each(|partition| set.forget(partition));
         assert_eq!(set.len(), set.sorted(0).len() as u64);
         assert!(set.memory_bytes() < 1 << 20 && !set.insert(set.sorted(0)[0]));
+        let forgotten = all.iter().find(|fingerprint| partition_of(**fingerprint) > 0).unwrap();
+        assert!(set.insert(*forgotten) && !set.insert(*forgotten));
     }
 
     #[test]

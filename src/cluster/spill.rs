@@ -26,12 +26,12 @@ use crate::fingerprint::Fingerprint;
 /// Bytes of `next` and `count`.
 const HEAD_BYTES: usize = 16;
 
-/// Slots are whole pages where they can be. Reason: the system keeps a file by pages, and a slot that
-/// begins within one is written to one more.
+/// Slots have the room of whole pages where they can. Reason: the system keeps a file by pages, and a slot
+/// that begins within one is written to one more.
 const PAGE_BYTES: usize = 4096;
 
 /// How many files. Reason: threads that write to one file wait for each other. Partitions that are worked on at
-/// one time are far apart, and so in different files.
+/// one time are far apart, so that up to eight threads are in different files.
 const SPILL_FILES: usize = 8;
 
 /// Empty files for the records of all partitions.
@@ -176,7 +176,8 @@ impl<const WORDS: usize> Spill<WORDS> {
         let mut buffer = vec![0; self.slot_bytes];
         let mut left = records;
         while left > 0 {
-            let filled = read_up_to(file, &mut buffer, slot * self.slot_bytes as u64)?;
+            let at = slot.checked_mul(self.slot_bytes as u64).ok_or_else(damaged)?;
+            let filled = read_up_to(file, &mut buffer, at)?;
             let words: &mut dyn Iterator<Item = u64> = &mut words_of(&buffer[..filled]);
             let (next, count) = (words.next(), words.next());
             let (Some(next), Some(count)) = (next, count) else { return Err(damaged()) };
@@ -280,8 +281,9 @@ mod tests {
             let spill = Spill::<3>::new(temporary(), buffer_bytes);
             assert_eq!(spill.slot_bytes, slot_bytes);
             let counts = [0u64, 1, 15, 16, 17, 32, 1000];
-            // In different files.
-            let partitions = (0..PARTITIONS).step_by(37);
+            let partitions = [0, 1, 31, 32, 100, 224, 255].into_iter();
+            let is_beside = |a, b| std::ptr::eq(spill.slots(a), spill.slots(b));
+            assert!(is_beside(0, 31) && !is_beside(31, 32) && is_beside(224, 255));
             for round in 0..10 {
                 for (partition, count) in partitions.clone().zip(counts) {
                     let numbers = round * count..(round + 1) * count;
@@ -310,7 +312,7 @@ mod tests {
         spill.finish().unwrap();
         let read = |spill: &Spill<2>| spill.read(0, |_| ()).map_err(|error| error.kind());
         assert_eq!(read(&spill), Ok(()));
-        for at in [8u64, 9, 15] {
+        for at in [0u64, 7, 8, 9, 15] {
             let mut byte = [0];
             file.read_exact_at(&mut byte, at).unwrap();
             file.write_all_at(&[byte[0] ^ 0x80], at).unwrap();

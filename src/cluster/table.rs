@@ -126,7 +126,9 @@ impl Table {
     pub(super) fn forget(&mut self) {
         let mut slots = std::mem::take(&mut self.slots);
         slots.clear();
-        give_back_pages(slots.spare_capacity_mut());
+        if !give_back_pages(slots.spare_capacity_mut()) {
+            slots = Vec::new();
+        }
         *self = Table { slots, ..Table::default() };
     }
 

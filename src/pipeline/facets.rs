@@ -36,19 +36,20 @@ struct Column {
     numbers: Map<Box<[u8]>, u32>,
     /// A record, and the number of its name.
     of: Vec<(u32, u32)>,
-    /// The number of the empty name, once it is there. Reason: an empty box points to no memory, and to compare
+    /// The number of the empty name, which is not in `numbers`. Reason: an empty box points to no memory, and to compare
     /// nothing with nothing there, by masked vectors, takes a processor some hundred nanoseconds.
-    nameless: Option<u32>,
+    number_of_empty: Option<u32>,
 }
 
 impl Column {
     fn number(&mut self, name: &[u8]) -> u32 {
-        let known = if name.is_empty() { self.nameless } else { self.numbers.get(name).copied() };
+        let known =
+            if name.is_empty() { self.number_of_empty } else { self.numbers.get(name).copied() };
         known.unwrap_or_else(|| {
             let number = self.names.len() as u32;
             self.names.push(name.into());
             if name.is_empty() {
-                self.nameless = Some(number);
+                self.number_of_empty = Some(number);
             } else {
                 self.numbers.insert(name.into(), number);
             }

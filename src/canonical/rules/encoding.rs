@@ -46,21 +46,10 @@ pub(super) fn apply(draft: &mut Draft, options: &Options) -> bool {
     }
     let latin1 = options.latin1_hosts.iter().any(|host| is_under(&web.host, host.as_bytes()));
     let mut spell = |part: &mut Vec<u8>, place: Place| {
-        if is_settled(part, place) {
-            return;
+        if !is_settled(part, place) {
+            let text = spelled(part, place, latin1, options);
+            changed |= replace(part, text);
         }
-        let mut text = part.clone();
-        if options.form_spelling {
-            text = spell_u_escapes(&text);
-        }
-        if latin1 {
-            text = latin1_to_utf8(text);
-        }
-        text = match place {
-            Place::Query if options.form_spelling => spell_query(&text, options.empty_values),
-            _ => spell_part(&text, place, options.form_spelling),
-        };
-        changed |= replace(part, text);
     };
     spell(&mut web.path, Place::Path);
     if let Some(query) = &mut web.query {
@@ -72,8 +61,23 @@ pub(super) fn apply(draft: &mut Draft, options: &Options) -> bool {
     changed
 }
 
+/// The spelling of `part`.
+fn spelled(part: &[u8], place: Place, latin1: bool, options: &Options) -> Vec<u8> {
+    let mut text = part.to_vec();
+    if options.form_spelling {
+        text = spell_u_escapes(&text);
+    }
+    if latin1 {
+        text = latin1_to_utf8(text);
+    }
+    match place {
+        Place::Query if options.form_spelling => spell_query(&text, options.empty_values),
+        _ => spell_part(&text, place, options.form_spelling),
+    }
+}
+
 /// The parts that have a percent-encode set of their own.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
     Path,
     Query,
@@ -92,8 +96,7 @@ fn needs_escape(byte: u8, place: Place) -> bool {
     }
 }
 
-/// Has nothing in `text` another spelling? Most parts of URLs are told so at a glance; of those that are not,
-/// some have none either.
+/// Does `text` stay as it is for sure, whatever the options? Most parts of URLs do; `false` says nothing.
 fn is_settled(text: &[u8], place: Place) -> bool {
     let is_plain = |byte: &u8| match place {
         Place::Path | Place::Fragment => b"/:@,;=&+$".contains(byte),
@@ -282,6 +285,36 @@ fn spell_userinfo(userinfo: &[u8]) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::canonical::Profile;
+
+    #[test]
+    fn what_is_settled_stays() {
+        let mut settled = 0;
+        for byte in 0..=u8::MAX {
+            for (before, after) in [("", ""), ("a=", ""), ("ab=", "&c"), ("a", "="), ("a&", "=b")] {
+                let text = [before.as_bytes(), &[byte], after.as_bytes()].concat();
+                for place in [Place::Path, Place::Query, Place::Fragment] {
+                    if !is_settled(&text, place) {
+                        continue;
+                    }
+                    settled += 1;
+                    for bits in 0..8 {
+                        let options = Options {
+                            form_spelling: bits & 1 > 0,
+                            empty_values: bits & 2 > 0,
+                            ..Profile::named("crawl").unwrap().options
+                        };
+                        assert!(
+                            spelled(&text, place, bits & 4 > 0, &options) == text,
+                            "{} in {place:?}",
+                            text.escape_ascii()
+                        );
+                    }
+                }
+            }
+        }
+        assert!(settled > 500, "{settled}");
+    }
 
     #[test]
     fn u_escapes() {

@@ -102,8 +102,8 @@ fn climb(
 ) -> Vec<usize> {
     let first = rungs.len();
     rungs.push((0, key.fingerprint(line)));
-    let Profile { rules: of_profile, options, .. } = canonicalizer.profile();
-    let asks_for_rules = of_profile.contains(RuleId::Dust);
+    let Profile { rules: profile_rules, options, .. } = canonicalizer.profile();
+    let has_site_rules = profile_rules.contains(RuleId::Dust);
     let (mut rules, mut before) = (Vec::new(), Vec::new());
     let followed = canonicalizer.follow(url, |reached, form| {
         match reached {
@@ -114,7 +114,7 @@ fn climb(
             Reached::Step(RuleId::Dust) => rules.extend(options.dust.fired(&before)),
             Reached::Step(_) => {}
         }
-        if asks_for_rules {
+        if has_site_rules {
             before.clear();
             before.extend_from_slice(form);
         }
