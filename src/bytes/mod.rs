@@ -2,6 +2,7 @@
 
 pub mod ahead;
 pub mod bits;
+pub mod decimal;
 #[allow(unsafe_code)]
 pub mod escape;
 #[allow(unsafe_code)]

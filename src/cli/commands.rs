@@ -128,7 +128,7 @@ pub(super) fn dedup(args: &DedupArgs) -> Result<u8> {
     Ok(DONE)
 }
 
-/// `dedup` where the input has to be read twice.
+/// `dedup` where the first spellings alone are not enough.
 fn select(
     args: &DedupArgs,
     shape: Option<Shape>,
@@ -143,7 +143,6 @@ fn select(
     if let (Some(shape), Some(dropped)) = (shape, &dropped) {
         shape.check(dropped)?;
     }
-    let _spooled = Spooled::replace(&mut job.input, &job.memory.temp_dir)?;
     let plan = SelectPlan {
         keep: match args.keep {
             KeepArg::First => Keep::First,
@@ -159,6 +158,10 @@ fn select(
         clusters: args.clusters,
         print: args.print.into(),
         shape,
+    };
+    let _spooled = match plan.reads_once() {
+        true => Spooled::default(),
+        false => Spooled::replace(&mut job.input, &job.memory.temp_dir)?,
     };
     let outcome = pipeline::select(job, &plan, &mut output, dropped.as_mut())?;
     dropped.map_or(Ok(()), Output::publish)?;

@@ -170,9 +170,11 @@ impl Census {
         (0..PARTITIONS).map(|partition| map_bytes(&self.partition(partition), true)).sum()
     }
 
-    /// The cluster of `fingerprint`.
-    pub fn get(&self, fingerprint: Fingerprint) -> Option<Cluster> {
-        self.partition(partition_of(fingerprint)).get(&fingerprint.0).copied()
+    /// To ask it, from any thread, now that it has been taken.
+    pub fn settled(&mut self) -> Settled<'_> {
+        let partitions = self.partitions.iter_mut().map(Mutex::get_mut);
+        let why = "no thread panics while it holds a partition";
+        Settled(partitions.map(|clusters| &*clusters.expect(why)).collect())
     }
 
     /// How many clusters.
@@ -214,6 +216,18 @@ impl Census {
 
     fn partition(&self, partition: usize) -> std::sync::MutexGuard<'_, Map<Cluster>> {
         self.partitions[partition].lock().expect("no thread panics while it holds a partition")
+    }
+}
+
+/// A census that takes no more lines.
+#[derive(Debug)]
+pub struct Settled<'a>(Box<[&'a Map<Cluster>]>);
+
+impl Settled<'_> {
+    /// The cluster of `fingerprint`.
+    #[inline]
+    pub fn get(&self, fingerprint: Fingerprint) -> Option<Cluster> {
+        self.0[partition_of(fingerprint)].get(&fingerprint.0).copied()
     }
 }
 
@@ -348,11 +362,12 @@ mod tests {
     #[test]
     fn counts_and_representatives() {
         for (keep, expected) in [(Keep::First, 0), (Keep::Last, 11), (Keep::Shortest, 0)] {
-            let census = Census::new(keep);
+            let mut census = Census::new(keep);
             let batch = [occurrences(&["a", "b"], 0), occurrences(&["c", "A"], 10)];
             (0..PARTITIONS).for_each(|partition| census.count(partition, batch.iter()));
             assert_eq!(census.len(), 3);
-            let cluster = census.get(fingerprint("a")).unwrap();
+            assert_eq!(census.settled().get(fingerprint("d")), None);
+            let cluster = census.settled().get(fingerprint("a")).unwrap();
             assert_eq!((cluster.lines, cluster.representative), (2, expected), "{keep:?}");
             assert_eq!(census.largest(5).len(), 1);
             assert_eq!(census.select(|cluster| cluster.lines == 1).len(), 2);

@@ -1,7 +1,7 @@
 //! Whole clusters with all their lines, in files, however many and however large they are.
 //!
 //! ```text
-//! reading    lines --> Spill (fingerprint, member), by partition
+//! reading    chunks of lines --> Spill (fingerprint, member), by partition
 //! at the end partition by partition: clusters --> Runs of the lines that stand for them
 //!            \-> list of the other lines, cluster by cluster; Runs of them, by line
 //!
@@ -17,14 +17,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::census::Keep;
 use super::resolve::groups;
 use super::runs::{Merged, Runs};
-use super::scatter::partition_of;
-use super::spill::{Spill, SpillFiles, damaged, halves, read_up_to, record_of};
+use super::scatter::Scattered;
+use super::spill::{Spill, SpillFiles, damaged, halves, record_of};
 use crate::fingerprint::Fingerprint;
 
 /// Bytes of a member in the list.
 const MEMBER_BYTES: u64 = 24;
 
-/// Members written and read at once.
+/// Members written at once.
 const BUFFER_MEMBERS: usize = 2 << 10;
 
 /// A line of a cluster.
@@ -47,6 +47,8 @@ pub struct Whole {
     first: u64,
     /// How many others there are.
     pub others: u64,
+    /// How long the texts of the others are together, in bytes.
+    pub others_bytes: u64,
 }
 
 /// What is wanted of a cluster.
@@ -58,6 +60,21 @@ pub struct Wanted {
     pub others: bool,
 }
 
+/// Lines of a chunk.
+#[derive(Debug)]
+pub struct ChunkLines {
+    scattered: Scattered,
+    /// Those of the scattered records; lines count from the first of the chunk.
+    members: Vec<Member>,
+}
+
+impl ChunkLines {
+    /// The lines `members`, counted from the first of the chunk, of the clusters of `fingerprints`.
+    pub fn new(fingerprints: &[Fingerprint], members: Vec<Member>) -> Self {
+        ChunkLines { scattered: Scattered::new(fingerprints), members }
+    }
+}
+
 /// The lines of a job's clusters.
 #[derive(Debug)]
 pub struct Gathered {
@@ -66,15 +83,15 @@ pub struct Gathered {
     list: File,
     /// Where the next partition goes in the list, in members.
     end: AtomicU64,
-    /// The member that stands for a cluster; where the others are in the list, and how many.
-    clusters: Runs<5>,
+    /// The member that stands for a cluster; where the others are in the list, how many, how long.
+    clusters: Runs<6>,
     /// The member; the one that stands for it.
     others: Runs<6>,
 }
 
 impl Gathered {
     /// Bytes of memory that a line takes in [`Gathered::resolve`]: a record, and a row of each run.
-    pub const LINE_BYTES: usize = 8 * (5 + 5 + 6);
+    pub const LINE_BYTES: usize = 8 * (5 + 6 + 6);
 
     /// No lines yet. They go to `lines`; `files` are for the list, the clusters, and the others. All are
     /// empty; buffers take `buffer_bytes`.
@@ -89,11 +106,22 @@ impl Gathered {
         }
     }
 
-    /// Adds a line of the cluster of `fingerprint`. Lines in order.
-    pub fn add(&self, fingerprint: Fingerprint, member: Member) -> io::Result<()> {
-        let [high, low] = halves(fingerprint);
-        let record = [high, low, member.line, member.place, member.bytes];
-        self.spill.append(partition_of(fingerprint), std::iter::once(record))
+    /// Adds the lines that are in `partition`: of chunks, each with the number of its first line.
+    /// Chunks in order.
+    pub fn add<'a>(
+        &self,
+        partition: usize,
+        chunks: impl Iterator<Item = (u64, &'a ChunkLines)>,
+    ) -> io::Result<()> {
+        let mut spill = self.spill.appender(partition);
+        for (first_line, ChunkLines { scattered, members }) in chunks {
+            for (record, fingerprint) in scattered.pairs(partition) {
+                let [high, low] = halves(fingerprint);
+                let Member { line, place, bytes } = members[record as usize];
+                spill.push([high, low, first_line + line, place, bytes])?;
+            }
+        }
+        Ok(())
     }
 
     /// No more will come: writes what is still in the buffers.
@@ -102,25 +130,28 @@ impl Gathered {
     }
 
     /// Puts the clusters of `partition` together, of whose number of lines `wanted` says so. `keep`
-    /// says which line stands for the others. Holds at most `capacity` lines in memory.
+    /// says which line stands for the others. Holds at most `capacity` lines in memory. Returns how
+    /// many clusters there are, wanted or not.
     pub fn resolve(
         &self,
         partition: usize,
         capacity: usize,
         keep: Keep,
         wanted: impl Fn(u64) -> Wanted,
-    ) -> io::Result<()> {
+    ) -> io::Result<u64> {
         let members = self.spill.records(partition);
         let first = self.end.fetch_add(members, Ordering::Relaxed);
         let mut list = ListWriter { file: &self.list, next: first, buffer: Vec::new() };
-        let (mut clusters, mut others) = (Vec::new(), Vec::new());
+        let (mut clusters, mut others, mut found) = (Vec::new(), Vec::new(), 0);
         // A run is sorted when it is written, so any number of clusters may be gathered for one.
         let rows_max = capacity.max(2);
         groups(&self.spill, partition, capacity, |group| {
-            let (mut count, mut least) = (0, [u64::MAX; 2]);
+            found += 1;
+            let (mut count, mut bytes, mut least) = (0, 0, [u64::MAX; 2]);
             let mut standing = [0; 5];
             group.read(|record| {
                 count += 1;
+                bytes += record[4];
                 let rank = [keep.rank(record[2], record[4] as u32), record[2]];
                 if rank < least {
                     (least, standing) = (rank, *record);
@@ -133,8 +164,8 @@ impl Gathered {
             }
             let [_, _, standing @ ..] = standing;
             if wanted.whole {
-                let [line, place, bytes] = standing;
-                clusters.push([line, place, bytes, list.next, count - 1]);
+                let [line, place, own] = standing;
+                clusters.push([line, place, own, list.next, count - 1, bytes - own]);
             }
             if clusters.len() >= rows_max {
                 write_run(&self.clusters, &mut clusters)?;
@@ -154,14 +185,15 @@ impl Gathered {
         })?;
         write_run(&self.clusters, &mut clusters)?;
         write_run(&self.others, &mut others)?;
-        list.flush()
+        list.flush()?;
+        Ok(found)
     }
 
-    /// All partitions are resolved: the clusters, by the line that stands for each, and the other
-    /// lines, by number. Each holds at most `capacity` rows in memory.
-    pub fn merge(self, capacity: usize) -> (Clusters, Others) {
-        let clusters = Clusters { merged: self.clusters.merge(capacity), list: self.list };
-        (clusters, Others(self.others.merge(capacity)))
+    /// All partitions are resolved: the clusters, by the line that stands for each, the other lines,
+    /// by number, and the list. The first two hold at most `capacity` rows in memory each.
+    pub fn merge(self, capacity: usize) -> (Clusters, Others, File) {
+        let clusters = Clusters(self.clusters.merge(capacity));
+        (clusters, Others(self.others.merge(capacity)), self.list)
     }
 
     /// Bytes of the files of lines.
@@ -209,37 +241,42 @@ fn write_run<const WORDS: usize>(
 
 /// Clusters, by the number of the line that stands for each.
 #[derive(Debug)]
-pub struct Clusters {
-    merged: Merged<5>,
-    list: File,
-}
+pub struct Clusters(Merged<6>);
 
 impl Clusters {
     /// The next one.
     pub fn next_cluster(&mut self) -> io::Result<Option<Whole>> {
-        let Some([line, place, bytes, first, others]) = self.merged.peek()? else {
+        let Some([line, place, bytes, first, others, others_bytes]) = self.0.peek()? else {
             return Ok(None);
         };
-        self.merged.next_if(line)?;
-        Ok(Some(Whole { standing: Member { line, place, bytes }, first, others }))
+        self.0.next_if(line)?;
+        Ok(Some(Whole { standing: Member { line, place, bytes }, first, others, others_bytes }))
+    }
+}
+
+impl Whole {
+    /// Its other lines, in order; `list` is what the list holds.
+    pub fn others<'a>(&self, list: &'a [u8]) -> io::Result<impl Iterator<Item = Member> + use<'a>> {
+        // Where there are none the list may have ended before.
+        let bytes = match self.others {
+            0 => &[],
+            count => members(list, self.first, count)?,
+        };
+        Ok(bytes.chunks_exact(MEMBER_BYTES as usize).map(member_of))
     }
 
-    /// Reads the other lines of `cluster`, in order.
-    pub fn others(&self, cluster: Whole) -> MemberReader<'_> {
-        let (next, end) = (cluster.first, cluster.first + cluster.others);
-        MemberReader { list: &self.list, next, end, buffer: Vec::new(), used: 0 }
+    /// The line that stands for it if `number` is 0; from 1 on, one of the others.
+    pub fn member(&self, list: &[u8], number: u64) -> io::Result<Member> {
+        let Some(number) = number.checked_sub(1) else { return Ok(self.standing) };
+        Ok(member_of(members(list, self.first.saturating_add(number), 1)?))
     }
+}
 
-    /// The line that stands for `cluster` if `number` is 0; from 1 on, one of the others.
-    pub fn member(&self, cluster: Whole, number: u64) -> io::Result<Member> {
-        let Some(number) = number.checked_sub(1) else { return Ok(cluster.standing) };
-        let mut bytes = [0; MEMBER_BYTES as usize];
-        let at = (cluster.first + number) * MEMBER_BYTES;
-        if read_up_to(&self.list, &mut bytes, at)? < bytes.len() {
-            return Err(damaged());
-        }
-        Ok(member_of(&bytes))
-    }
+/// `count` members of `list`.
+fn members(list: &[u8], first: u64, count: u64) -> io::Result<&[u8]> {
+    let at = |members: u64| usize::try_from(members.checked_mul(MEMBER_BYTES)?).ok();
+    let range = at(first).zip(first.checked_add(count).and_then(at));
+    range.and_then(|(start, end)| list.get(start..end)).ok_or_else(damaged)
 }
 
 /// Lines of which another stands for the cluster, by number.
@@ -257,39 +294,6 @@ impl Others {
     }
 }
 
-/// Some members of the list, one after the other.
-#[derive(Debug)]
-pub struct MemberReader<'a> {
-    list: &'a File,
-    next: u64,
-    end: u64,
-    buffer: Vec<u8>,
-    /// How much of the buffer was used.
-    used: usize,
-}
-
-impl MemberReader<'_> {
-    /// The next one.
-    pub fn next_member(&mut self) -> io::Result<Option<Member>> {
-        if self.used == self.buffer.len() {
-            let count = (self.end - self.next).min(BUFFER_MEMBERS as u64);
-            self.buffer.resize((count * MEMBER_BYTES) as usize, 0);
-            self.used = 0;
-            if read_up_to(self.list, &mut self.buffer, self.next * MEMBER_BYTES)?
-                < self.buffer.len()
-            {
-                return Err(damaged());
-            }
-            self.next += count;
-        }
-        let Some(bytes) = self.buffer.get(self.used..).filter(|rest| !rest.is_empty()) else {
-            return Ok(None);
-        };
-        self.used += MEMBER_BYTES as usize;
-        Ok(Some(member_of(&bytes[..MEMBER_BYTES as usize])))
-    }
-}
-
 fn member_of(bytes: &[u8]) -> Member {
     let [line, place, bytes] = record_of(bytes);
     Member { line, place, bytes }
@@ -298,6 +302,7 @@ fn member_of(bytes: &[u8]) -> Member {
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
+    use std::io::Read as _;
 
     use super::*;
     use crate::cluster::PARTITIONS;
@@ -320,7 +325,7 @@ mod tests {
                 let standing = members.remove(at);
                 members.insert(0, standing);
                 let count = members.len();
-                if count > 2 {
+                if count != 2 {
                     clusters.insert(standing.line, members.clone());
                 }
                 if count % 2 == 0 {
@@ -329,26 +334,45 @@ mod tests {
             }
             for capacity in [0, 2, 7, 500, 100_000] {
                 let gathered = Gathered::new(temporary(), files(), 0);
-                for line in 0..4000 {
-                    gathered.add(key.fingerprint(&name(line).to_le_bytes()), member(line)).unwrap();
+                let chunks: Vec<(u64, ChunkLines)> = [0, 1000, 1001, 4000]
+                    .windows(2)
+                    .map(|lines| {
+                        let first = lines[0];
+                        let forms: Vec<Fingerprint> = (first..lines[1])
+                            .map(|line| key.fingerprint(&name(line).to_le_bytes()))
+                            .collect();
+                        let counted = |line| Member { line: line - first, ..member(line) };
+                        let members = (first..lines[1]).map(counted).collect();
+                        (first, ChunkLines::new(&forms, members))
+                    })
+                    .collect();
+                for partition in 0..PARTITIONS {
+                    let (first, others) = chunks.split_at(1);
+                    for batch in [first, others] {
+                        let chunks = batch.iter().map(|(line, chunk)| (*line, chunk));
+                        gathered.add(partition, chunks).unwrap();
+                    }
                 }
                 gathered.finish().unwrap();
-                let wanted = |count| Wanted { whole: count > 2, others: count % 2 == 0 };
-                for partition in 0..PARTITIONS {
-                    gathered.resolve(partition, capacity, keep, wanted).unwrap();
-                }
-                let (mut found, mut found_others) = gathered.merge(100);
+                let wanted = |count| Wanted { whole: count != 2, others: count % 2 == 0 };
+                let count: u64 = (0..PARTITIONS)
+                    .map(|partition| gathered.resolve(partition, capacity, keep, wanted).unwrap())
+                    .sum();
+                assert_eq!(count, twin.len() as u64);
+                let (mut found, mut found_others, mut file) = gathered.merge(100);
+                let mut list = Vec::new();
+                file.read_to_end(&mut list).unwrap();
                 for (standing, expected) in &clusters {
                     let cluster = found.next_cluster().unwrap().unwrap();
                     assert_eq!(cluster.standing, expected[0], "{keep:?} {standing}");
-                    let mut reader = found.others(cluster);
-                    for member in &expected[1..] {
-                        assert_eq!(reader.next_member().unwrap(), Some(*member), "{keep:?}");
-                    }
+                    assert!(cluster.others(&list).unwrap().eq(expected[1..].iter().copied()));
+                    let bytes: u64 = expected[1..].iter().map(|member| member.bytes).sum();
+                    assert_eq!(cluster.others_bytes, bytes);
                     for (number, member) in (0u64..).zip(expected) {
-                        assert_eq!(found.member(cluster, number).unwrap(), *member);
+                        assert_eq!(cluster.member(&list, number).unwrap(), *member);
                     }
-                    assert_eq!(reader.next_member().unwrap(), None);
+                    assert_eq!(cluster.others(&[]).is_err(), expected.len() > 1);
+                    assert!(cluster.member(&[], 1).is_err());
                 }
                 assert_eq!(found.next_cluster().unwrap(), None);
                 for expected in others.values() {

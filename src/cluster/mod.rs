@@ -25,9 +25,9 @@ mod table;
 mod uncounted;
 
 pub use candidates::{Candidates, GatheredRecords, Ledger};
-pub use census::{Census, Cluster, Keep, Ladders, Levels, Occurrence, UNMERGED};
+pub use census::{Census, Cluster, Keep, Ladders, Levels, Occurrence, Settled, UNMERGED};
 pub use firsts::Firsts;
-pub use gathered::{Clusters, Gathered, Member, MemberReader, Others, Wanted, Whole};
+pub use gathered::{ChunkLines, Clusters, Gathered, Member, Others, Wanted, Whole};
 pub use numbers::{Asked, Numbers};
 pub use runs::{Merged, Runs};
 pub use scatter::{Flags, Marks, PARTITIONS, Scattered, partition_of};

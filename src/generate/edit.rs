@@ -5,8 +5,9 @@
 
 use super::page::push_escaped;
 use super::random::Random;
-use super::site::{Site, push_number};
+use super::site::Site;
 use super::vocabulary::{FRAGMENTS, UTM_CAMPAIGNS, UTM_MEDIUMS, UTM_SOURCES};
+use crate::bytes::decimal::push_number;
 use crate::bytes::hex;
 
 /// Writes scheme, `://` and host in another case or notation; `https` and `www` are those of the

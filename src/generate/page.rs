@@ -1,9 +1,10 @@
 //! The pages of a list, each spelled for the first time.
 
 use super::random::Random;
-use super::site::{Kind, Site, push_number};
+use super::site::{Kind, Site};
 use super::token::Token;
 use super::vocabulary::{ENGLISH, PARAM_NAMES, SECTIONS};
+use crate::bytes::decimal::push_number;
 use crate::bytes::hex;
 
 /// Most parameters in a first spelling: four of a shape and three more.

@@ -5,6 +5,7 @@ use super::vocabulary::{
     ARABIC, CYRILLIC, HOST_WORDS, IDN_DOMAINS, JAPANESE, LATIN, NETWORKS, PORTS, SUBDOMAINS,
     SUFFIXES, Words,
 };
+use crate::bytes::decimal::push_number;
 
 /// Bits of a site's rank. Ranks are 1 to `2^18 - 1`: three syllables of 64 tell that many apart.
 pub(super) const RANK_BITS: u32 = 18;
@@ -179,21 +180,6 @@ pub(super) fn push_syllables(out: &mut Vec<u8>, name: u64) {
         let syllable = (name >> shift & 63) as usize;
         out.extend_from_slice(&[CONSONANTS[syllable >> 2], VOWELS[syllable & 3]]);
     }
-}
-
-/// Writes `number` in decimal digits.
-pub(super) fn push_number(out: &mut Vec<u8>, number: u64) {
-    let mut digits = [0; 20];
-    let (mut start, mut rest) = (digits.len(), number);
-    loop {
-        start -= 1;
-        digits[start] = b'0' + (rest % 10) as u8;
-        rest /= 10;
-        if rest == 0 {
-            break;
-        }
-    }
-    out.extend_from_slice(&digits[start..]);
 }
 
 #[cfg(test)]

@@ -3,8 +3,8 @@
 use super::edit;
 use super::page::Page;
 use super::random::Random;
-use super::site::push_number;
 use super::truth::{Class, RuleNames};
+use crate::bytes::decimal::push_number;
 
 /// One way in which a spelling differs from the first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

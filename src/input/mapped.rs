@@ -1,4 +1,4 @@
-//! A regular file mapped into memory.
+//! A regular file mapped into memory: one that is read, or a temporary one.
 //!
 //! Unsafe: one call of `mmap`, and one of `madvise`. The safe twin is `stream`; `tests.rs` compares the
 //! two.
@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 
 use memmap2::{Advice, Mmap, MmapOptions, UncheckedAdvice};
 
-use super::sigbus::Watch;
+use super::sigbus::{self, Watch};
 use crate::error::{Error, Result};
 
 /// Bytes of a page. Where pages are larger, some more or less are left.
@@ -22,7 +22,7 @@ const LEFT_BYTES: usize = 16 << 20;
 
 /// The bytes of a file, at the size it had when it was opened.
 #[derive(Debug)]
-pub(super) struct Mapped {
+pub(crate) struct Mapped {
     // Dropped first, from top to bottom: the watch ends while what it watches is still there.
     _watch: Watch,
     map: Mmap,
@@ -64,6 +64,28 @@ impl Mapped {
     /// - Failure: if the system cannot map it, or too many mappings are watched already. Then the
     ///   file is to be read instead.
     pub(super) fn new(origin: &Arc<Origin>, size: u64) -> io::Result<Self> {
+        let mapped = Mapped::map(origin, size)?;
+        // Advice that is not taken costs speed only.
+        let _ = mapped.map.advise(Advice::Sequential);
+        Ok(mapped)
+    }
+
+    /// Maps the whole of a temporary file, to be read here and there; nobody writes to it any more.
+    /// `shown` is its name in messages. `None` if it is empty.
+    ///
+    /// Failure: if the system does not map it.
+    pub(crate) fn temporary(file: File, shown: String) -> io::Result<Option<Self>> {
+        let size = file.metadata()?.len();
+        if size == 0 {
+            return Ok(None);
+        }
+        if !sigbus::guard() {
+            return Err(io::Error::other("bus errors cannot be handled"));
+        }
+        Mapped::map(&Arc::new(Origin { file, shown, size: Some(size) }), size).map(Some)
+    }
+
+    fn map(origin: &Arc<Origin>, size: u64) -> io::Result<Self> {
         let len = usize::try_from(size).map_err(|_| io::ErrorKind::FileTooLarge)?;
         let mut options = MmapOptions::new();
         options.len(len);
@@ -75,15 +97,13 @@ impl Mapped {
         // the length of the slice, which is fixed. If the file is cut short, pages beyond its new
         // end raise SIGBUS, which `sigbus` turns into a message and an exit.
         let map = unsafe { options.map(&origin.file) }?;
-        // Advice that is not taken costs speed only.
-        let _ = map.advise(Advice::Sequential);
         let watch = Watch::new(&origin.file, &map, &origin.shown)
             .ok_or_else(|| io::Error::other("too many mapped files"))?;
         Ok(Mapped { _watch: watch, map, origin: Arc::clone(origin), left: Mutex::default() })
     }
 
     /// The whole file.
-    pub(super) fn bytes(&self) -> &[u8] {
+    pub(crate) fn bytes(&self) -> &[u8] {
         &self.map
     }
 

@@ -51,6 +51,7 @@ use std::sync::atomic::AtomicU64;
 pub use chunk::{Chunk, Lent};
 pub use compression::Compression;
 pub use container::{Container, Containers};
+pub(crate) use mapped::Mapped;
 pub use source::FileSummary;
 
 use crate::crew::Crew;

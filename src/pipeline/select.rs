@@ -1,10 +1,11 @@
 //! `dedup` with a second look: counts, other representatives, whole clusters, the lines that were
 //! dropped.
 //!
-//! The first pass takes the census; the second copies out what it selects. Streams are spooled
-//! before (see `spool.rs`), so that they can be read twice.
+//! The first pass takes the census; the second copies out what it selects, or gathers it (`members.rs`)
+//! to be told (`tell.rs`). Streams are spooled before (see `spool.rs`), so that they can be read twice.
+//! Where all clusters are told whole, one pass gathers everything.
 
-use super::members::gather;
+use super::members::{Reading, gather};
 use super::pool::Pool;
 use super::scan::scan;
 use super::selected::{Rest, Selected};
@@ -55,6 +56,13 @@ pub struct SelectPlan {
     pub shape: Option<Shape>,
 }
 
+impl SelectPlan {
+    /// Is one reading of the input enough? Otherwise streams have to be spooled before.
+    pub fn reads_once(&self) -> bool {
+        self.clusters && self.filter == Filter::All
+    }
+}
+
 /// Writes what `plan` selects to `output`, and the lines that were dropped to `dropped`. Publishes
 /// neither.
 pub fn select(
@@ -64,30 +72,39 @@ pub fn select(
     dropped: Option<&mut Output>,
 ) -> Result<Outcome> {
     let pool = job.pool()?;
-    let (census, rest, mut outcome) = take_census(job, &pool, plan.keep)?;
-    let (selected, unique) = match &rest {
-        None => {
-            let selected = census.select(|cluster| plan.filter.wants(cluster.lines));
-            (Selected::Listed(selected.into_iter().peekable()), census.len())
+    let (unique, mut outcome);
+    if plan.reads_once() {
+        outcome = Outcome { compared: true, ..Outcome::default() };
+        let reading = Reading::Only(&mut outcome.tally);
+        let mut told = gather(job, &pool, plan, dropped.is_some(), reading)?;
+        unique = told.count;
+        outcome.files = std::mem::take(&mut told.files);
+        outcome.memory.budget_bytes = job.memory.bytes;
+        told.write(job, &pool, plan, output, dropped)?;
+    } else {
+        let (mut census, rest);
+        (census, rest, outcome) = take_census(job, &pool, plan.keep)?;
+        let selected;
+        (selected, unique) = match &rest {
+            None => {
+                let selected = census.select(|cluster| plan.filter.wants(cluster.lines));
+                (Selected::Listed(selected.into_iter().peekable()), census.len())
+            }
+            Some(rest) => rest.select(job, &pool, &census, |lines| plan.filter.wants(lines))?,
+        };
+        drop(rest);
+        if !plan.clusters {
+            write_representatives(job, &pool, plan, selected, output)?;
         }
-        Some(rest) => rest.select(job, &pool, &census, |lines| plan.filter.wants(lines))?,
-    };
-    drop(rest);
-    if !plan.clusters {
-        write_representatives(job, &pool, plan, selected, output)?;
-    }
-    if plan.clusters || dropped.is_some() {
-        // What the census has no room for cannot be judged by it.
-        let census = (outcome.memory.spilled_after_lines.is_none()).then_some(&census);
-        let mut told = gather(job, &pool, plan, dropped.is_some(), census)?;
-        if census.is_none() {
-            outcome.memory.spilled_bytes += told.bytes;
-        }
-        if plan.clusters {
-            told.write_clusters(job, &pool, plan, output)?;
-        }
-        if let Some(dropped) = dropped {
-            told.write_dropped(job, plan, dropped)?;
+        if plan.clusters || dropped.is_some() {
+            // What the census has no room for cannot be judged by it.
+            let has_spilled = outcome.memory.spilled_after_lines.is_some();
+            let reading = Reading::Second((!has_spilled).then(|| census.settled()));
+            let told = gather(job, &pool, plan, dropped.is_some(), reading)?;
+            if has_spilled {
+                outcome.memory.spilled_bytes += told.bytes;
+            }
+            told.write(job, &pool, plan, output, dropped)?;
         }
     }
     outcome.stages = pool.seconds();

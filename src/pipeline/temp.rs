@@ -4,7 +4,9 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
+use crate::bytes::show;
 use crate::error::{Error, Result};
+use crate::input::Mapped;
 
 /// A new file in `folder`, to be written and read.
 pub(super) fn open(folder: &Path) -> Result<File> {
@@ -20,6 +22,12 @@ pub(super) fn open(folder: &Path) -> Result<File> {
 pub(super) fn open_some<const FILES: usize>(folder: &Path) -> Result<[File; FILES]> {
     let files = (0..FILES).map(|_| open(folder)).collect::<Result<Vec<File>>>()?;
     Ok(files.try_into().expect("so many were opened"))
+}
+
+/// Maps `file`, one of those in `folder`, which is written no more. `None` if it is empty.
+pub(super) fn map(folder: &Path, file: File) -> Result<Option<Mapped>> {
+    let shown = format!("a temporary file in {}", show(folder.as_os_str().as_encoded_bytes()));
+    Mapped::temporary(file, shown).map_err(|error| failed(folder, error))
 }
 
 /// Something went wrong with a temporary file in `folder`.

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-use super::rows::readable;
+use super::cells::readable;
 use super::survey::{number, percent, ratio, short};
 
 /// A side from which records are looked at.

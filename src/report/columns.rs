@@ -24,7 +24,8 @@ use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::Type;
 
-use super::rows::{Provenance, readable};
+use super::cells::readable;
+use super::rows::Provenance;
 use super::tables::{Column, Kind, Table};
 use super::{Cell, Output};
 use crate::error::{Error, Result};
@@ -83,10 +84,11 @@ impl Values {
             }
             (OfKind::Texts(bytes, ends), Cell::Text(text)) => {
                 let text: Cow<[u8]> = match self.raw_of {
-                    None if std::str::from_utf8(text).is_err() => {
-                        readable(text).into_bytes().into()
-                    }
-                    _ => text.into(),
+                    None => match readable(text) {
+                        Cow::Borrowed(text) => text.as_bytes().into(),
+                        Cow::Owned(text) => text.into_bytes().into(),
+                    },
+                    Some(_) => text.into(),
                 };
                 bytes.extend_from_slice(&text);
                 ends.push(bytes.len());
@@ -256,9 +258,16 @@ mod tests {
         let made_by = Provenance { profile: "crawl@1".into(), rules: "00ff".into() };
         let shape = Shape { format: RowFormat::Parquet, guards_formulas: false };
         let mut writer = RowWriter::new(&mut output, shape, &TABLE, &made_by).unwrap();
-        for row in rows {
-            writer.row(&row).unwrap();
+        // One by one, and together.
+        let mut together = writer.rows();
+        for (row, at) in rows.zip(0..) {
+            if at < 2 {
+                writer.row(&row).unwrap();
+            } else {
+                together.row(&row);
+            }
         }
+        writer.write(&together).unwrap();
         writer.finish().unwrap();
         output.publish().unwrap();
         let reader = SerializedFileReader::new(fs::File::open(path).unwrap()).unwrap();

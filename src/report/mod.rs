@@ -2,7 +2,7 @@
 //! are shown to people, and left alone in files.
 
 mod breakdown;
-mod clusters;
+mod cells;
 #[cfg_attr(not(feature = "parquet"), path = "no_columns.rs")]
 mod columns;
 mod disk;
@@ -10,6 +10,7 @@ mod encoder;
 mod evaluation;
 mod export;
 mod frames;
+mod listing;
 mod output;
 mod rows;
 mod survey;
@@ -17,12 +18,13 @@ pub mod tables;
 mod tally;
 
 pub use breakdown::{Breakdown, BreakdownRow, Counts, Facet};
-pub use clusters::{ClusterWriter, DroppedWriter};
+pub use cells::Cell;
 pub use evaluation::{
     Evaluation, EvaluationResult, Interval, Judged, RESAMPLES, SiteScore, wrong_rules_max,
 };
 pub use export::{Exported, RuleFormat, export_rules, left_out_in_words};
+pub use listing::{Listed, ListedCluster, Listing, ListingWriter};
 pub use output::{Claims, Output};
-pub use rows::{Cell, Provenance, RowFormat, RowWriter, Shape};
+pub use rows::{Provenance, RowFormat, RowWriter, Rows, Shape};
 pub use survey::{ClusterRow, Example, InputRow, LevelRow, SiteRuleRow, Survey, number};
 pub use tally::Tally;

@@ -13,10 +13,10 @@
 //!
 //! What each table holds is told in `tables.rs`, and for people in `docs/outputs.md`.
 
-use super::Output;
+use super::cells::push_row;
 use super::columns::ColumnsFile;
-use super::tables::{Kind, Table};
-use crate::bytes::hex;
+use super::tables::Table;
+use super::{Cell, Output};
 use crate::canonical::Profile;
 use crate::error::{Error, Result};
 
@@ -43,6 +43,14 @@ impl RowFormat {
             RowFormat::Csv => "csv",
             RowFormat::Jsonl => "jsonl",
             RowFormat::Parquet => "parquet",
+        }
+    }
+
+    /// How lines end.
+    pub(super) fn line_end(self) -> &'static [u8] {
+        match self {
+            RowFormat::Csv => b"\r\n",
+            RowFormat::Tsv | RowFormat::Jsonl | RowFormat::Parquet => b"\n",
         }
     }
 }
@@ -96,17 +104,6 @@ impl Provenance {
     }
 }
 
-/// A value of a row.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cell<'a> {
-    /// Text: bytes, UTF-8 or not.
-    Text(&'a [u8]),
-    /// A count, or the number of a line.
-    Number(u64),
-    /// Not known. An empty field in TSV and CSV.
-    Null,
-}
-
 /// Writes the rows of one table. Without [`RowWriter::finish`] the end may be missing.
 pub struct RowWriter<'a> {
     output: &'a mut Output,
@@ -155,8 +152,8 @@ impl<'a> RowWriter<'a> {
             }
         };
         for line in comment.into_iter().chain([header]) {
-            writer.row.extend_from_slice(line.as_bytes());
-            writer.end_row()?;
+            writer.output.write(line.as_bytes())?;
+            writer.output.write(shape.format.line_end())?;
         }
         Ok(writer)
     }
@@ -167,50 +164,32 @@ impl<'a> RowWriter<'a> {
         if let Some(columns) = &mut self.columns {
             return columns.row(cells, self.output);
         }
-        for (at, (cell, column)) in cells.iter().zip(self.table.columns).enumerate() {
-            debug_assert!(fits(*cell, column.kind), "{}: {cell:?}", column.name);
-            let out = &mut self.row;
-            match self.shape.format {
-                RowFormat::Tsv | RowFormat::Csv => {
-                    let is_csv = self.shape.format == RowFormat::Csv;
-                    if at > 0 {
-                        out.push(if is_csv { b',' } else { b'\t' });
-                    }
-                    match *cell {
-                        Cell::Text(text) => {
-                            let guard = self.shape.guards_formulas && looks_like_formula(text);
-                            if is_csv {
-                                push_csv(out, text, guard, at == 0);
-                            } else {
-                                out.extend_from_slice(if guard { b"'" } else { b"" });
-                                push_tsv(out, text);
-                            }
-                        }
-                        Cell::Number(number) => {
-                            out.extend_from_slice(number.to_string().as_bytes())
-                        }
-                        Cell::Null => {}
-                    }
-                }
-                RowFormat::Jsonl | RowFormat::Parquet => {
-                    out.push(if at == 0 { b'{' } else { b',' });
-                    push_json_field(out, column.name, *cell);
-                }
-            }
-        }
-        if self.shape.format == RowFormat::Jsonl {
-            self.row.push(b'}');
-        }
-        self.end_row()
+        self.row.clear();
+        push_row(&mut self.row, self.shape, self.table, cells);
+        self.output.write(&self.row)
     }
 
-    fn end_row(&mut self) -> Result<()> {
-        self.row.extend_from_slice(match self.shape.format {
-            RowFormat::Csv => b"\r\n",
-            RowFormat::Tsv | RowFormat::Jsonl | RowFormat::Parquet => b"\n",
-        });
-        self.output.write(&self.row)?;
-        self.row.clear();
+    /// Rows that are to be put together, none yet.
+    pub fn rows(&self) -> Rows {
+        Rows { shape: self.shape, table: self.table, bytes: Vec::new(), cells: Vec::new() }
+    }
+
+    /// Writes `rows`, which are of this writer's table and shape.
+    pub fn write(&mut self, rows: &Rows) -> Result<()> {
+        let Some(columns) = &mut self.columns else { return self.output.write(&rows.bytes) };
+        let mut start = 0;
+        let mut cells = Vec::with_capacity(rows.table.columns.len());
+        for row in rows.cells.chunks(rows.table.columns.len()) {
+            cells.clear();
+            cells.extend(row.iter().map(|cell| match *cell {
+                Stored::Text(end) => {
+                    Cell::Text(&rows.bytes[std::mem::replace(&mut start, end)..end])
+                }
+                Stored::Number(number) => Cell::Number(number),
+                Stored::Null => Cell::Null,
+            }));
+            columns.row(&cells, self.output)?;
+        }
         Ok(())
     }
 
@@ -220,101 +199,56 @@ impl<'a> RowWriter<'a> {
     }
 }
 
-/// Is `cell` of this kind, or nothing?
-fn fits(cell: Cell, kind: Kind) -> bool {
-    match cell {
-        Cell::Text(_) => kind != Kind::Number,
-        Cell::Number(_) => kind == Kind::Number,
-        Cell::Null => true,
-    }
+/// Rows that are put together apart from the output, by any thread, and written by
+/// [`RowWriter::write`].
+#[derive(Clone, Debug)]
+pub struct Rows {
+    shape: Shape,
+    table: &'static Table,
+    /// The rows as they are written; for Parquet, which has them by column, the texts of their cells.
+    bytes: Vec<u8>,
+    /// For Parquet.
+    cells: Vec<Stored>,
 }
 
-/// Would a spreadsheet calculate it? Source: OWASP, "CSV Injection".
-fn looks_like_formula(text: &[u8]) -> bool {
-    matches!(text.first(), Some(b'=' | b'+' | b'-' | b'@' | b'\t' | b'\r'))
+/// A cell whose text is elsewhere.
+#[derive(Clone, Copy, Debug)]
+enum Stored {
+    /// From the end of the text before up to here.
+    Text(usize),
+    Number(u64),
+    Null,
 }
 
-/// Appends `field` with tabs, line breaks and backslashes escaped.
-pub(super) fn push_tsv(out: &mut Vec<u8>, field: &[u8]) {
-    for byte in field {
-        match byte {
-            b'\t' => out.extend_from_slice(b"\\t"),
-            b'\n' => out.extend_from_slice(b"\\n"),
-            b'\r' => out.extend_from_slice(b"\\r"),
-            b'\\' => out.extend_from_slice(b"\\\\"),
-            byte => out.push(*byte),
+impl Rows {
+    /// Adds one row. `cells` are as many as the table has columns, and of their kinds.
+    pub fn row(&mut self, cells: &[Cell]) {
+        debug_assert_eq!(cells.len(), self.table.columns.len(), "{}", self.table.name);
+        if self.shape.format != RowFormat::Parquet {
+            return push_row(&mut self.bytes, self.shape, self.table, cells);
+        }
+        for cell in cells {
+            self.cells.push(match *cell {
+                Cell::Text(text) => {
+                    self.bytes.extend_from_slice(text);
+                    Stored::Text(self.bytes.len())
+                }
+                Cell::Number(number) => Stored::Number(number),
+                Cell::Null => Stored::Null,
+            });
         }
     }
-}
 
-/// Appends `field`, in quotes if it holds what means something, or may be taken for a comment.
-fn push_csv(out: &mut Vec<u8>, field: &[u8], guard: bool, is_first: bool) {
-    let guard: &[u8] = if guard { b"'" } else { b"" };
-    let is_special = |byte: &u8| matches!(byte, b',' | b'"' | b'\r' | b'\n');
-    let is_edge = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_whitespace);
-    let is_comment = is_first && field.starts_with(b"#");
-    if !field.iter().any(is_special)
-        && !is_edge(field.first())
-        && !is_edge(field.last())
-        && !is_comment
-    {
-        out.extend_from_slice(guard);
-        out.extend_from_slice(field);
-        return;
+    /// Bytes of memory that they take.
+    pub fn memory_bytes(&self) -> usize {
+        self.bytes.len() + self.cells.len() * size_of::<Stored>()
     }
-    out.push(b'"');
-    out.extend_from_slice(guard);
-    for byte in field {
-        if *byte == b'"' {
-            out.push(b'"');
-        }
-        out.push(*byte);
-    }
-    out.push(b'"');
-}
 
-fn push_json_field(out: &mut Vec<u8>, name: &str, cell: Cell) {
-    // Names of columns need no escapes.
-    let mut value = format!("\"{name}\":");
-    match cell {
-        Cell::Null => value.push_str("null"),
-        Cell::Number(number) => value.push_str(&number.to_string()),
-        Cell::Text(text) => {
-            value.push_str(&serde_json::Value::from(readable(text)).to_string());
-            if std::str::from_utf8(text).is_err() {
-                value.push_str(&format!(",\"{name}_b64\":\"{}\"", base64(text)));
-            }
-        }
+    /// Leaves none of them.
+    pub fn clear(&mut self) {
+        self.bytes.clear();
+        self.cells.clear();
     }
-    out.extend_from_slice(value.as_bytes());
-}
-
-/// `text` as UTF-8: bytes that are not are percent-escaped, which in a URL means the same.
-pub(super) fn readable(text: &[u8]) -> String {
-    let mut out = String::with_capacity(text.len());
-    for part in text.utf8_chunks() {
-        out.push_str(part.valid());
-        for byte in part.invalid() {
-            let escape = &hex::ESCAPES[usize::from(*byte)][..3];
-            out.extend(escape.iter().map(|byte| char::from(*byte)));
-        }
-    }
-    out
-}
-
-/// `bytes` in Base64, with padding (RFC 4648 section 4).
-fn base64(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
-    for three in bytes.chunks(3) {
-        let byte = |at: usize| u32::from(three.get(at).copied().unwrap_or(0));
-        let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
-        for digit in 0..4 {
-            let index = (bits >> (18 - 6 * digit)) & 63;
-            out.push(if digit <= three.len() { char::from(DIGITS[index as usize]) } else { '=' });
-        }
-    }
-    out
 }
 
 #[cfg(test)]
@@ -322,7 +256,7 @@ mod tests {
     use std::fs;
 
     use super::super::Claims;
-    use super::super::tables::{Column, DROPPED};
+    use super::super::tables::{Column, DROPPED, Kind};
     use super::*;
 
     static TABLE: Table = Table {
@@ -341,9 +275,12 @@ mod tests {
         let made_by = Provenance { profile: "crawl@1".into(), rules: "00ff".into() };
         let shape = Shape { format, guards_formulas };
         let mut writer = RowWriter::new(&mut output, shape, &TABLE, &made_by).unwrap();
-        for row in rows {
-            writer.row(row).unwrap();
-        }
+        // One by one, and together.
+        let (first, others) = rows.split_at(rows.len() / 2);
+        first.iter().for_each(|row| writer.row(row).unwrap());
+        let mut rows = writer.rows();
+        others.iter().for_each(|row| rows.row(row));
+        writer.write(&rows).unwrap();
         writer.finish().unwrap();
         output.publish().unwrap();
         String::from_utf8_lossy(&fs::read(path).unwrap()).into_owned()
@@ -413,22 +350,6 @@ mod tests {
             },
         ]);
         assert_eq!(serde_json::Value::from(values), expected);
-    }
-
-    #[test]
-    fn base64_vectors() {
-        // RFC 4648 section 10.
-        for (given, expected) in [
-            ("", ""),
-            ("f", "Zg=="),
-            ("fo", "Zm8="),
-            ("foo", "Zm9v"),
-            ("foob", "Zm9vYg=="),
-            ("fooba", "Zm9vYmE="),
-            ("foobar", "Zm9vYmFy"),
-        ] {
-            assert_eq!(base64(given.as_bytes()), expected);
-        }
     }
 
     #[test]

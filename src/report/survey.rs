@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::breakdown::{Breakdown, Counts, Facet};
-use super::rows::readable;
+use super::cells::readable;
 use super::tables::REPORT;
 use super::{Cell, Output, Provenance, RowWriter, Shape, Tally};
 use crate::bytes::show;

@@ -198,7 +198,7 @@ proptest! {
             let rows = dropped.iter().filter(|byte| **byte == b'\n').count() as u64 - 1;
             prop_assert_eq!(rows, ample.tally.duplicate);
         }
-        if how.memory_bytes == 1 && list.len() > 20_000 {
+        if how.memory_bytes == 1 && list.len() > 20_000 && !plan.reads_once() {
             prop_assert!(outcome.memory.spilled_after_lines.is_some());
         }
     }

@@ -1,0 +1,169 @@
+//! The spellings of lines that are told together, in files that are mapped when all are there.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+use super::temp;
+use crate::cluster::Member;
+use crate::error::{Error, Result};
+use crate::input::Mapped;
+
+/// How many files. Reason: threads that write to one file wait for each other.
+const FILES: usize = 8;
+
+/// The upper bits of a place say which file, those below where in it.
+const FILE_SHIFT: u32 = 56;
+
+/// Bytes that are written at once.
+const PIECE_BYTES: usize = 128 << 10;
+
+/// The files while spellings come, from any thread.
+#[derive(Debug)]
+pub(super) struct SpellingFiles {
+    folder: PathBuf,
+    /// Each with its length so far.
+    files: [(File, AtomicU64); FILES],
+    /// How many writers there have been.
+    writers: AtomicUsize,
+}
+
+impl SpellingFiles {
+    /// Empty files in `folder`.
+    pub(super) fn new(folder: &Path) -> Result<SpellingFiles> {
+        let files = temp::open_some::<FILES>(folder)?.map(|file| (file, AtomicU64::new(0)));
+        Ok(SpellingFiles { folder: folder.to_path_buf(), files, writers: AtomicUsize::new(0) })
+    }
+
+    /// For a thread to write with.
+    pub(super) fn writer(&self) -> SpellingWriter<'_> {
+        let number = self.writers.fetch_add(1, Ordering::Relaxed) % FILES;
+        SpellingWriter { files: self, number, piece: Vec::new(), unplaced: 0 }
+    }
+
+    /// Bytes of all files.
+    pub(super) fn bytes(&self) -> u64 {
+        self.files.iter().map(|(_, bytes)| bytes.load(Ordering::Relaxed)).sum()
+    }
+
+    /// All are there: to be read.
+    pub(super) fn finish(self) -> Result<Spellings> {
+        let map = |file| temp::map(&self.folder, file);
+        let maps = self.files.into_iter().map(|(file, _)| map(file)).collect::<Result<_>>()?;
+        Ok(Spellings { folder: self.folder, maps })
+    }
+}
+
+/// Puts spellings behind each other in one of the files.
+#[derive(Debug)]
+pub(super) struct SpellingWriter<'a> {
+    files: &'a SpellingFiles,
+    /// Which file.
+    number: usize,
+    piece: Vec<u8>,
+    /// So many members, the last ones, have places that count from the start of the piece.
+    unplaced: usize,
+}
+
+impl SpellingWriter<'_> {
+    /// Adds `spelling`, that of the line `line`, and its member behind `members`. The place of that
+    /// is known after [`SpellingWriter::flush`].
+    pub(super) fn push(
+        &mut self,
+        spelling: &[u8],
+        line: u64,
+        members: &mut Vec<Member>,
+    ) -> Result<()> {
+        let (place, bytes) = (self.piece.len() as u64, spelling.len() as u64);
+        members.push(Member { line, place, bytes });
+        self.unplaced += 1;
+        self.piece.extend_from_slice(spelling);
+        if self.piece.len() < PIECE_BYTES { Ok(()) } else { self.flush(members) }
+    }
+
+    /// Writes what has not been written, and places the last of `members`.
+    pub(super) fn flush(&mut self, members: &mut [Member]) -> Result<()> {
+        let (file, end) = &self.files.files[self.number];
+        let start = end.fetch_add(self.piece.len() as u64, Ordering::Relaxed);
+        let placed = members.len() - self.unplaced;
+        for member in &mut members[placed..] {
+            member.place += (self.number as u64) << FILE_SHIFT | start;
+        }
+        let written = file.write_all_at(&self.piece, start);
+        self.piece.clear();
+        self.unplaced = 0;
+        written.map_err(|error| temp::failed(&self.files.folder, error))
+    }
+}
+
+/// All spellings.
+#[derive(Debug)]
+pub(super) struct Spellings {
+    folder: PathBuf,
+    /// The files; `None` where one is empty.
+    maps: Vec<Option<Mapped>>,
+}
+
+impl Spellings {
+    /// That of `member`.
+    #[inline]
+    pub(super) fn get(&self, member: Member) -> Result<&[u8]> {
+        let file = (member.place >> FILE_SHIFT) as usize;
+        let start = member.place & ((1 << FILE_SHIFT) - 1);
+        let range = usize::try_from(start).ok().zip(usize::try_from(start + member.bytes).ok());
+        let map = self.maps.get(file).and_then(Option::as_ref).map_or(&[][..], Mapped::bytes);
+        range.and_then(|(start, end)| map.get(start..end)).ok_or_else(|| self.damaged())
+    }
+
+    #[cold]
+    fn damaged(&self) -> Error {
+        let error = io::Error::new(io::ErrorKind::InvalidData, "it is not as it was written");
+        temp::failed(&self.folder, error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_threads_have_written_is_read() {
+        let files = SpellingFiles::new(&std::env::temp_dir()).unwrap();
+        let spelling = |line: u64| format!("{line}").repeat((line * 7919 % 500) as usize);
+        let mut all: Vec<Member> = std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..11u64)
+                .map(|thread| {
+                    let files = &files;
+                    scope.spawn(move || {
+                        let (mut writer, mut all) = (files.writer(), Vec::new());
+                        for chunk in 0..3 {
+                            let mut members = Vec::new();
+                            let first = 10_000 * thread + 1000 * chunk;
+                            for line in first..first + 900 {
+                                let text = spelling(line);
+                                writer.push(text.as_bytes(), line, &mut members).unwrap();
+                            }
+                            writer.flush(&mut members).unwrap();
+                            all.extend(members);
+                        }
+                        all
+                    })
+                })
+                .collect();
+            threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
+        });
+        let bytes: u64 = all.iter().map(|member| member.bytes).sum();
+        assert_eq!((all.len(), files.bytes()), (11 * 3 * 900, bytes));
+        let spellings = files.finish().unwrap();
+        all.iter().for_each(|one| {
+            assert!(spellings.get(*one).unwrap() == spelling(one.line).as_bytes(), "{one:?}");
+        });
+        all[0].place += 1 << 50;
+        assert!(spellings.get(all[0]).unwrap_err().is_output());
+        // None at all.
+        let spellings = SpellingFiles::new(&std::env::temp_dir()).unwrap().finish().unwrap();
+        assert_eq!(spellings.get(Member { line: 5, place: 0, bytes: 0 }).unwrap(), b"");
+    }
+}

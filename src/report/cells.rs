@@ -1,0 +1,182 @@
+//! The cells of a row as bytes: between tabs, between commas, as a JSON object.
+
+use std::borrow::Cow;
+
+use super::rows::{RowFormat, Shape};
+use super::tables::{Kind, Table};
+use crate::bytes::decimal::push_number;
+use crate::bytes::hex;
+
+/// A value of a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cell<'a> {
+    /// Text: bytes, UTF-8 or not.
+    Text(&'a [u8]),
+    /// A count, or the number of a line.
+    Number(u64),
+    /// Not known. An empty field in TSV and CSV.
+    Null,
+}
+
+/// Appends a row of `table` with its line end. Of a format of lines.
+pub(super) fn push_row(out: &mut Vec<u8>, shape: Shape, table: &Table, cells: &[Cell]) {
+    for (at, (cell, column)) in cells.iter().zip(table.columns).enumerate() {
+        debug_assert!(fits(*cell, column.kind), "{}: {cell:?}", column.name);
+        match shape.format {
+            RowFormat::Tsv | RowFormat::Csv => {
+                let is_csv = shape.format == RowFormat::Csv;
+                if at > 0 {
+                    out.push(if is_csv { b',' } else { b'\t' });
+                }
+                match *cell {
+                    Cell::Text(text) => {
+                        let guard = shape.guards_formulas && looks_like_formula(text);
+                        if is_csv {
+                            push_csv(out, text, guard, at == 0);
+                        } else {
+                            out.extend_from_slice(if guard { b"'" } else { b"" });
+                            push_tsv(out, text);
+                        }
+                    }
+                    Cell::Number(number) => push_number(out, number),
+                    Cell::Null => {}
+                }
+            }
+            RowFormat::Jsonl | RowFormat::Parquet => {
+                out.push(if at == 0 { b'{' } else { b',' });
+                push_json_field(out, column.name, *cell);
+            }
+        }
+    }
+    if shape.format == RowFormat::Jsonl {
+        out.push(b'}');
+    }
+    out.extend_from_slice(shape.format.line_end());
+}
+
+/// Is `cell` of this kind, or nothing?
+fn fits(cell: Cell, kind: Kind) -> bool {
+    match cell {
+        Cell::Text(_) => kind != Kind::Number,
+        Cell::Number(_) => kind == Kind::Number,
+        Cell::Null => true,
+    }
+}
+
+/// Would a spreadsheet calculate it? Source: OWASP, "CSV Injection".
+fn looks_like_formula(text: &[u8]) -> bool {
+    matches!(text.first(), Some(b'=' | b'+' | b'-' | b'@' | b'\t' | b'\r'))
+}
+
+/// Appends `field` with tabs, line breaks and backslashes escaped.
+pub(super) fn push_tsv(out: &mut Vec<u8>, field: &[u8]) {
+    let mut rest = field;
+    while let Some(at) = rest.iter().position(|byte| matches!(byte, b'\t' | b'\n' | b'\r' | b'\\'))
+    {
+        out.extend_from_slice(&rest[..at]);
+        out.extend_from_slice(match rest[at] {
+            b'\t' => b"\\t",
+            b'\n' => b"\\n",
+            b'\r' => b"\\r",
+            _ => b"\\\\",
+        });
+        rest = &rest[at + 1..];
+    }
+    out.extend_from_slice(rest);
+}
+
+/// Appends `field`, in quotes if it holds what means something, or may be taken for a comment.
+fn push_csv(out: &mut Vec<u8>, field: &[u8], guard: bool, is_first: bool) {
+    let guard: &[u8] = if guard { b"'" } else { b"" };
+    let is_special = |byte: &u8| matches!(byte, b',' | b'"' | b'\r' | b'\n');
+    let is_edge = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_whitespace);
+    let is_comment = is_first && field.starts_with(b"#");
+    if !field.iter().any(is_special)
+        && !is_edge(field.first())
+        && !is_edge(field.last())
+        && !is_comment
+    {
+        out.extend_from_slice(guard);
+        out.extend_from_slice(field);
+        return;
+    }
+    out.push(b'"');
+    out.extend_from_slice(guard);
+    for byte in field {
+        if *byte == b'"' {
+            out.push(b'"');
+        }
+        out.push(*byte);
+    }
+    out.push(b'"');
+}
+
+fn push_json_field(out: &mut Vec<u8>, name: &str, cell: Cell) {
+    // Names of columns need no escapes.
+    out.push(b'"');
+    out.extend_from_slice(name.as_bytes());
+    out.extend_from_slice(b"\":");
+    match cell {
+        Cell::Null => out.extend_from_slice(b"null"),
+        Cell::Number(number) => push_number(out, number),
+        Cell::Text(text) => {
+            let readable = readable(text);
+            serde_json::to_writer(&mut *out, &readable).expect("memory takes any string");
+            if matches!(readable, Cow::Owned(_)) {
+                out.extend_from_slice(format!(",\"{name}_b64\":\"{}\"", base64(text)).as_bytes());
+            }
+        }
+    }
+}
+
+/// `text` as UTF-8: bytes that are not are percent-escaped, which in a URL means the same.
+pub(super) fn readable(text: &[u8]) -> Cow<'_, str> {
+    if let Ok(text) = std::str::from_utf8(text) {
+        return text.into();
+    }
+    let mut out = String::with_capacity(text.len());
+    for part in text.utf8_chunks() {
+        out.push_str(part.valid());
+        for byte in part.invalid() {
+            let escape = &hex::ESCAPES[usize::from(*byte)][..3];
+            out.extend(escape.iter().map(|byte| char::from(*byte)));
+        }
+    }
+    out.into()
+}
+
+/// `bytes` in Base64, with padding (RFC 4648 section 4).
+fn base64(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for three in bytes.chunks(3) {
+        let byte = |at: usize| u32::from(three.get(at).copied().unwrap_or(0));
+        let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
+        for digit in 0..4 {
+            let index = (bits >> (18 - 6 * digit)) & 63;
+            out.push(if digit <= three.len() { char::from(DIGITS[index as usize]) } else { '=' });
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn base64_vectors() {
+        // RFC 4648 section 10.
+        for (given, expected) in [
+            ("", ""),
+            ("f", "Zg=="),
+            ("fo", "Zm8="),
+            ("foo", "Zm9v"),
+            ("foob", "Zm9vYg=="),
+            ("fooba", "Zm9vYmE="),
+            ("foobar", "Zm9vYmFy"),
+        ] {
+            assert_eq!(base64(given.as_bytes()), expected);
+        }
+    }
+}
