@@ -4,6 +4,7 @@
 //! answer in one pass over the bytes, or refuses. Nothing here sees a line number, a file or a
 //! hash.
 
+mod comparison;
 mod config;
 mod draft;
 mod dust;
@@ -13,6 +14,7 @@ mod profile;
 mod reference;
 mod rules;
 
+pub use comparison::Comparison;
 pub use config::{DefaultRow, KeepRow, Settings, read_hosts};
 pub use dust::{
     Compilation, DustRule, DustRules, Evidence, Guard, Kind, Refusal, RuleFile, RuleScope, Status,
@@ -179,58 +181,5 @@ impl LinesOf<'_> {
             }
             _ => canonicalizer.canonical(line, scratch),
         }
-    }
-}
-
-/// Why two lines are equal, or that they are not.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Comparison {
-    /// Have both the same canonical form?
-    pub equal: bool,
-    /// Are they equal byte for byte?
-    pub identical: bool,
-    /// The rules that changed what is different between the two, until nothing was left.
-    pub rules: RuleSet,
-}
-
-impl Comparison {
-    /// The reason in one word or a list of rules: `identical`, `parse`, or the rules' names.
-    pub fn reason(&self) -> String {
-        match self {
-            Comparison { identical: true, .. } => "identical".to_string(),
-            Comparison { rules, .. } if rules.is_empty() => "parse".to_string(),
-            Comparison { rules, .. } => rules.names(),
-        }
-    }
-}
-
-/// `a` and `b` without what they begin and end with in common.
-fn difference<'a>(a: &'a [u8], b: &'a [u8]) -> (&'a [u8], &'a [u8]) {
-    let start = a.iter().zip(b).take_while(|(a, b)| a == b).count();
-    let (a, b) = (&a[start..], &b[start..]);
-    let end = a.iter().rev().zip(b.iter().rev()).take_while(|(a, b)| a == b).count();
-    (&a[..a.len() - end], &b[..b.len() - end])
-}
-
-impl Canonicalizer {
-    /// Says whether two lines are equal under the profile, and by which rules.
-    pub fn compare(&self, a: &[u8], b: &[u8]) -> Comparison {
-        if a == b {
-            return Comparison { equal: true, identical: true, rules: RuleSet::EMPTY };
-        }
-        let (Ok(a), Ok(b)) = (self.trace(a), self.trace(b)) else {
-            return Comparison { equal: false, identical: false, rules: RuleSet::EMPTY };
-        };
-        let mut rules = RuleSet::EMPTY;
-        for (level, rule) in (1..).zip(self.profile.rules.iter()) {
-            if a.at(level - 1) == b.at(level - 1) {
-                break;
-            }
-            let before = difference(a.at(level - 1), b.at(level - 1));
-            if before != difference(a.at(level), b.at(level)) {
-                rules.insert(rule);
-            }
-        }
-        Comparison { equal: a.canonical() == b.canonical(), identical: false, rules }
     }
 }

@@ -85,7 +85,7 @@ pub(super) fn follow(
 ) -> Result<bool, Reject> {
     let draft = Draft::parse(line, &profile.options)?;
     let scheme_added = draft.scheme_added;
-    let mut form = Vec::new();
+    let mut form = Vec::with_capacity(line.len() + 8);
     draft.write(&mut form);
     on(Reached::Level(0), &form);
     settle(draft, profile, |reached, draft| {

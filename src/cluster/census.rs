@@ -5,7 +5,7 @@ use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
-use super::scatter::{PARTITIONS, Scattered, partition_of};
+use super::scatter::{Flags, PARTITIONS, Scattered};
 use crate::fingerprint::Fingerprint;
 
 /// Which line of a cluster stands for it.
@@ -170,7 +170,7 @@ impl Census {
         (0..PARTITIONS).map(|partition| map_bytes(&self.partition(partition), true)).sum()
     }
 
-    /// To ask it, from any thread, now that it has been taken.
+    /// To be asked, from any thread, now that it has been taken.
     pub fn settled(&mut self) -> Settled<'_> {
         let partitions = self.partitions.iter_mut().map(Mutex::get_mut);
         let why = "no thread panics while it holds a partition";
@@ -224,10 +224,26 @@ impl Census {
 pub struct Settled<'a>(Box<[&'a Map<Cluster>]>);
 
 impl Settled<'_> {
-    /// The cluster of `fingerprint`.
-    #[inline]
-    pub fn get(&self, fingerprint: Fingerprint) -> Option<Cluster> {
-        self.0[partition_of(fingerprint)].get(&fingerprint.0).copied()
+    /// Sets the flags of those records of `partition` whose clusters are `wanted`. `false` if one of a
+    /// record is not in the census.
+    pub fn mark<'a>(
+        &self,
+        partition: usize,
+        chunks: impl Iterator<Item = (&'a Scattered, &'a Flags)>,
+        wanted: impl Fn(&Cluster) -> bool,
+    ) -> bool {
+        let clusters = self.0[partition];
+        let mut is_known = true;
+        for (scattered, flags) in chunks {
+            for (place, fingerprint) in scattered.places(partition) {
+                match clusters.get(&fingerprint.0) {
+                    Some(cluster) if wanted(cluster) => flags.set(place),
+                    Some(_) => {}
+                    None => is_known = false,
+                }
+            }
+        }
+        is_known
     }
 }
 
@@ -342,6 +358,7 @@ impl Levels {
 
 #[cfg(test)]
 mod tests {
+    use super::super::scatter::Marks;
     use super::*;
 
     fn fingerprint(of: &str) -> Fingerprint {
@@ -366,11 +383,27 @@ mod tests {
             let batch = [occurrences(&["a", "b"], 0), occurrences(&["c", "A"], 10)];
             (0..PARTITIONS).for_each(|partition| census.count(partition, batch.iter()));
             assert_eq!(census.len(), 3);
-            assert_eq!(census.settled().get(fingerprint("d")), None);
-            let cluster = census.settled().get(fingerprint("a")).unwrap();
-            assert_eq!((cluster.lines, cluster.representative), (2, expected), "{keep:?}");
+            let of_two = census.select(|cluster| cluster.lines == 2);
+            let cluster = of_two.first().unwrap();
+            assert_eq!((of_two.len(), cluster.representative), (1, expected), "{keep:?}");
             assert_eq!(census.largest(5).len(), 1);
             assert_eq!(census.select(|cluster| cluster.lines == 1).len(), 2);
+            let settled = census.settled();
+            for (lines, marked, is_known) in
+                [(&["a", "b", "A"][..], &[0, 2][..], true), (&["d", "c", "a", "b"], &[2], false)]
+            {
+                let scattered = occurrences(lines, 0).scattered;
+                let flags = Flags::new(&scattered);
+                let all_known = (0..PARTITIONS)
+                    .map(|partition| {
+                        let chunk = std::iter::once((&scattered, &flags));
+                        settled.mark(partition, chunk, |cluster| cluster.lines == 2)
+                    })
+                    .fold(true, |all, one| all & one);
+                let marks = Marks::new(&scattered, &flags);
+                assert!(marks.runs().flatten().eq(marked.iter().copied()), "{lines:?}");
+                assert_eq!(all_known, is_known, "{lines:?}");
+            }
         }
     }
 

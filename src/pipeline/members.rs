@@ -7,20 +7,23 @@
 //!            --> tell.rs
 //! ```
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use super::layouts::Parcel;
 use super::overflow::each_partition;
-use super::pool::Pool;
+use super::pool::{Pool, Stage};
 use super::scan::{RECORD_BYTES, scan_heavy};
-use super::select::SelectPlan;
+use super::select::{SelectPlan, changed};
 use super::spellings::{SpellingFiles, SpellingWriter, Spellings};
-use super::walk::{Hand, walk};
+use super::walk::{Hand, each_entry, walk};
 use super::{InputFile, Job, temp};
-use crate::cluster::{ChunkLines, Clusters, Gathered, Member, Others, Settled, Wanted};
-use crate::error::{Error, Result};
+use crate::cluster::{
+    ChunkLines, Clusters, Flags, Gathered, Marks, Member, Others, Scattered, Settled, Wanted,
+};
+use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 use crate::input::Mapped;
+use crate::record::Entry;
 use crate::report::Tally;
 
 /// What was gathered: lines by cluster, and their spellings.
@@ -46,12 +49,6 @@ pub(super) enum Reading<'a> {
     Second(Option<Settled<'a>>),
 }
 
-/// What a worker has for gathering.
-struct Gatherer<'a> {
-    hand: Hand,
-    writer: SpellingWriter<'a>,
-}
-
 /// Gathers the lines of the clusters that `plan` wants, and those that were dropped if `has_dropped`.
 pub(super) fn gather(
     job: &Job,
@@ -66,40 +63,18 @@ pub(super) fn gather(
         whole: plan.clusters && plan.filter.wants(lines),
         others: has_dropped && lines > 1,
     };
-    let (census, mut tally) = match reading {
-        Reading::Only(tally) => (None, Some(tally)),
-        Reading::Second(census) => (census, None),
-    };
-    let is_wanted = |fingerprint| -> Result<bool> {
-        let Some(census) = &census else { return Ok(true) };
-        let Wanted { whole, others } = wanted(census.get(fingerprint).ok_or_else(changed)?.lines);
-        Ok(whole || others)
-    };
     let (lines, files) = (temp::open_some(folder)?, temp::open_some(folder)?);
     let gathered = Gathered::new(lines, files, budget.spill_buffer_bytes());
     let spellings = SpellingFiles::new(folder)?;
-    let mut first_line = 0;
-    let files = scan_heavy(
-        job,
-        pool,
-        "gathering",
-        |_, records| records * (RECORD_BYTES + size_of::<Member>() as u64),
-        || Gatherer { hand: Hand::default(), writer: spellings.writer() },
-        |gatherer, chunk| gather_chunk(job, chunk, gatherer, is_wanted),
-        |batch| {
-            let before = first_line;
-            let mut chunks = Vec::with_capacity(batch.len());
-            for (_, (lines, counts)) in batch {
-                chunks.push((first_line, lines?));
-                first_line += counts.lines;
-                tally.as_mut().map_or(Ok(()), |tally| job.add(tally, &counts))?;
-            }
-            each_partition(folder, pool, |partition| {
-                gathered.add(partition, chunks.iter().map(|(line, chunk)| (*line, chunk)))
-            })?;
-            Ok(Some(first_line - before))
-        },
-    )?;
+    let gathering = Gathering { job, pool, gathered: &gathered, spellings: &spellings };
+    let files = match reading {
+        Reading::Only(tally) => gathering.all(|counts| job.add(tally, counts))?,
+        Reading::Second(None) => gathering.all(|_| Ok(()))?,
+        Reading::Second(Some(census)) => gathering.those(&census, |lines| {
+            let Wanted { whole, others } = wanted(lines);
+            whole || others
+        })?,
+    };
     gathered.finish().map_err(failed)?;
     let capacity = budget.sort_capacity(Gathered::LINE_BYTES);
     let count = AtomicU64::new(0);
@@ -117,37 +92,158 @@ pub(super) fn gather(
     Ok(Told { clusters, others, list, spellings, count: count.into_inner(), bytes, files })
 }
 
-/// The lines of `chunk` whose clusters are wanted; and what it has of all.
-fn gather_chunk(
-    job: &Job,
-    chunk: &Parcel,
-    gatherer: &mut Gatherer,
-    is_wanted: impl Fn(Fingerprint) -> Result<bool>,
-) -> (Result<ChunkLines>, Tally) {
-    let Gatherer { hand, writer } = gatherer;
-    let (mut fingerprints, mut members) = (Vec::new(), Vec::new());
-    let mut result = Ok(());
-    let tally = walk(chunk, job, hand, |line, record, canonical| {
-        if result.is_err() {
-            return;
-        }
-        let fingerprint = job.key.fingerprint(canonical.form);
-        match is_wanted(fingerprint) {
-            Ok(true) => {
-                fingerprints.push(fingerprint);
-                result = writer.push(record.spelling, u64::from(line), &mut members);
-            }
-            Ok(false) => {}
-            Err(error) => result = Err(error),
-        }
-    });
-    // What does not fit any more is written all the same, so that nothing of it is left.
-    let written = writer.flush(&mut members);
-    (result.and(written).map(|()| ChunkLines::new(&fingerprints, members)), tally)
+/// What lines are gathered with.
+struct Gathering<'a> {
+    job: &'a Job<'a>,
+    pool: &'a Pool,
+    gathered: &'a Gathered,
+    spellings: &'a SpellingFiles,
 }
 
-/// The input is not what it was.
-#[cold]
-fn changed() -> Error {
-    Error::input("the input has changed between the first and the second reading")
+/// What a worker has for it.
+struct Gatherer<'a> {
+    hand: Hand,
+    writer: SpellingWriter<'a>,
+}
+
+/// What is known of each record of a batch: beside its fingerprint, which member it is.
+const MEMBER_RECORD_BYTES: u64 = RECORD_BYTES + size_of::<Member>() as u64;
+
+impl<'a> Gathering<'a> {
+    /// Gathers all lines; `count` is told what each chunk has.
+    fn all(&self, mut count: impl FnMut(&Tally) -> Result<()>) -> Result<Vec<InputFile>> {
+        let mut first_line = 0;
+        scan_heavy(
+            self.job,
+            self.pool,
+            "gathering",
+            |_, records| records * MEMBER_RECORD_BYTES,
+            || self.gatherer(),
+            |gatherer, chunk| self.lines_of(chunk, gatherer),
+            |batch| {
+                let before = first_line;
+                let mut chunks = Vec::with_capacity(batch.len());
+                for (_, (lines, counts)) in batch {
+                    chunks.push((first_line, lines?));
+                    first_line += counts.lines;
+                    count(&counts)?;
+                }
+                self.add(&chunks)?;
+                Ok(Some(first_line - before))
+            },
+        )
+    }
+
+    /// Gathers the lines of those clusters of `census` whose number of lines is `wanted`.
+    fn those(
+        &self,
+        census: &Settled,
+        wanted: impl Fn(u64) -> bool + Sync,
+    ) -> Result<Vec<InputFile>> {
+        let (job, pool) = (self.job, self.pool);
+        let mut first_line = 0;
+        scan_heavy(
+            job,
+            pool,
+            "gathering",
+            |_, records| records * MEMBER_RECORD_BYTES,
+            Hand::default,
+            |hand, chunk| {
+                let mut fingerprints = Vec::new();
+                let tally = walk(chunk, job, hand, |_, _, canonical| {
+                    fingerprints.push(job.key.fingerprint(canonical.form));
+                });
+                let scattered = Scattered::new(&fingerprints);
+                let flags = Flags::new(&scattered);
+                (fingerprints, scattered, flags, tally.lines)
+            },
+            |batch| {
+                let is_known = AtomicBool::new(true);
+                pool.share_partitions(
+                    || (),
+                    |(), partition| {
+                        let chunks =
+                            batch.iter().map(|(_, (_, scattered, flags, _))| (scattered, flags));
+                        if !census.mark(partition, chunks, |cluster| wanted(cluster.lines)) {
+                            is_known.store(false, Ordering::Relaxed);
+                        }
+                    },
+                );
+                if !is_known.into_inner() {
+                    return Err(changed());
+                }
+                let count = batch.len();
+                let lines = pool.map(
+                    Stage::Clustering,
+                    count,
+                    || self.gatherer(),
+                    |gatherer, at| {
+                        let (chunk, (fingerprints, scattered, flags, _)) = &batch[at];
+                        let marks = Marks::new(scattered, flags);
+                        self.marked_of(chunk, fingerprints, &marks, gatherer)
+                    },
+                );
+                let before = first_line;
+                let mut chunks = Vec::with_capacity(batch.len());
+                for ((_, (.., more)), lines) in batch.iter().zip(lines) {
+                    chunks.push((first_line, lines?));
+                    first_line += more;
+                }
+                self.add(&chunks)?;
+                Ok(Some(first_line - before))
+            },
+        )
+    }
+
+    fn gatherer(&self) -> Gatherer<'a> {
+        Gatherer { hand: Hand::default(), writer: self.spellings.writer() }
+    }
+
+    /// All lines of `chunk` that are records; and what it has of all.
+    fn lines_of(&self, chunk: &Parcel, gatherer: &mut Gatherer) -> (Result<ChunkLines>, Tally) {
+        let (job, Gatherer { hand, writer }) = (self.job, gatherer);
+        let (mut fingerprints, mut members) = (Vec::new(), Vec::new());
+        let mut result = Ok(());
+        let tally = walk(chunk, job, hand, |line, record, canonical| {
+            if result.is_ok() {
+                fingerprints.push(job.key.fingerprint(canonical.form));
+                result = writer.push(record.spelling, u64::from(line), &mut members);
+            }
+        });
+        let result = result.and_then(|()| writer.flush(&mut members));
+        (result.map(|()| ChunkLines::new(&fingerprints, members)), tally)
+    }
+
+    /// The lines of `chunk` whose records have `marks`; all of them have `fingerprints`.
+    fn marked_of(
+        &self,
+        chunk: &Parcel,
+        fingerprints: &[Fingerprint],
+        marks: &Marks,
+        gatherer: &mut Gatherer,
+    ) -> Result<ChunkLines> {
+        let Gatherer { hand: Hand { workspace, .. }, writer } = gatherer;
+        let (mut marked, mut members) = (Vec::new(), Vec::new());
+        let (mut line, mut record_at) = (0, 0);
+        each_entry(chunk, self.job, workspace, |entry| {
+            if let Entry::Record(record) = entry {
+                if marks.contains(record_at) {
+                    marked.push(fingerprints[record_at as usize]);
+                    writer.push(record.spelling, line, &mut members)?;
+                }
+                record_at += 1;
+            }
+            line += 1;
+            Ok(())
+        })?;
+        writer.flush(&mut members)?;
+        Ok(ChunkLines::new(&marked, members))
+    }
+
+    /// Adds what was gathered of chunks, each with the number of its first line.
+    fn add(&self, chunks: &[(u64, ChunkLines)]) -> Result<()> {
+        each_partition(&self.job.memory.temp_dir, self.pool, |partition| {
+            self.gathered.add(partition, chunks.iter().map(|(line, chunk)| (*line, chunk)))
+        })
+    }
 }

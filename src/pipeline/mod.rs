@@ -24,6 +24,7 @@ mod facets;
 mod flow;
 mod layouts;
 mod learn;
+mod lister;
 mod members;
 mod overflow;
 mod pool;

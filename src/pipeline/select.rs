@@ -5,17 +5,21 @@
 //! to be told (`tell.rs`). Streams are spooled before (see `spool.rs`), so that they can be read twice.
 //! Where all clusters are told whole, one pass gathers everything.
 
+use std::convert::Infallible;
+use std::io::Write as _;
+
+use super::layouts::Parcel;
+use super::lister::list;
 use super::members::{Reading, gather};
-use super::pool::Pool;
-use super::scan::scan;
+use super::pool::{Pool, Stage};
+use super::scan::{RECORD_BYTES, scan, scan_heavy};
 use super::selected::{Rest, Selected};
 use super::walk::{Hand, each_entry, walk};
 use super::{Job, Outcome, Print};
-use crate::cluster::{Census, Keep, Occurrence, Scattered};
+use crate::cluster::{Census, Counted, Keep, Occurrence, Scattered};
 use crate::error::{Error, Result};
 use crate::record::{Entry, without_no_host};
-use crate::report::tables::KEPT;
-use crate::report::{Cell, Output, Provenance, RowWriter, Shape};
+use crate::report::{Cell, Listed, Listing, ListingWriter, Output, Provenance, Shape};
 
 /// Which clusters are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -164,12 +168,6 @@ fn take_census(job: &Job, pool: &Pool, keep: Keep) -> Result<(Census, Option<Res
     Ok((census, rest, outcome))
 }
 
-/// Where representatives go: as lines for people, or as rows for programs.
-enum Kept<'a> {
-    Lines(&'a mut Output),
-    Rows(RowWriter<'a>),
-}
-
 /// The second pass for representatives: `selected` comes by line, so both walk side by side.
 fn write_representatives(
     job: &Job,
@@ -178,69 +176,127 @@ fn write_representatives(
     mut selected: Selected,
     output: &mut Output,
 ) -> Result<()> {
-    let mut line = 0;
-    let Hand { mut scratch, mut workspace } = Hand::default();
-    let mut kept = match plan.shape {
-        None => Kept::Lines(output),
-        Some(shape) => Kept::Rows(RowWriter::new(output, shape, &KEPT, &made_by(job))?),
-    };
-    scan(
-        job,
-        pool,
-        "writing",
-        || (),
-        |(), _| (),
-        |batch| {
-            let before = line;
-            for (chunk, ()) in batch {
-                each_entry(&chunk, job, &mut workspace, |entry| {
-                    let wanted = selected.lines_of(job, line)?;
-                    line += 1;
-                    let (Some(lines), Entry::Record(record)) = (wanted, entry) else {
-                        return Ok(());
-                    };
-                    let canonicalizer = job.canonicalizer;
-                    match &mut kept {
-                        Kept::Rows(writer) => {
-                            let canonical = canonicalizer.canonical(record.url, &mut scratch);
-                            writer.row(&[
-                                Cell::Number(line),
-                                Cell::Text(record.spelling),
-                                Cell::Text(without_no_host(canonical.form)),
-                                Cell::Number(lines),
-                            ])
-                        }
-                        Kept::Lines(output) => {
-                            if plan.counts {
-                                output.write(format!("{lines:7} ").as_bytes())?;
-                            }
-                            let text = match plan.print {
-                                Print::Original => record.spelling,
-                                Print::Line => record.line,
-                                Print::Canonical => {
-                                    let canonical =
-                                        canonicalizer.canonical(record.url, &mut scratch);
-                                    without_no_host(canonical.form)
-                                }
-                            };
-                            output.line(text, job.input.separator)
-                        }
+    let separator = job.input.separator;
+    let mut writer =
+        ListingWriter::new(output, Listed::Kept, separator, plan.shape, &made_by(job))?;
+    list(pool, &mut writer, PARTS_AHEAD, |lister| {
+        let mut first_line = 0;
+        scan_heavy(
+            job,
+            pool,
+            "writing",
+            // Few records are longer in the listing than in the chunk, with a number or a form.
+            |chunk, records| records * RECORD_BYTES + chunk.bytes().len() as u64,
+            Hand::default,
+            |hand, chunk| {
+                let mut lines = 0u64;
+                let counted = each_entry::<Infallible>(chunk, job, &mut hand.workspace, |_| {
+                    lines += 1;
+                    Ok(())
+                });
+                let Ok(()) = counted;
+                lines
+            },
+            |batch| {
+                let before = first_line;
+                let mut chunks = Vec::with_capacity(batch.len());
+                for (chunk, lines) in &batch {
+                    let end = first_line + lines;
+                    let mut here = Vec::new();
+                    while let Some(one) = selected.next_before(job, end)? {
+                        here.push(one);
                     }
-                })?;
-            }
-            if let Kept::Lines(output) = &mut kept {
-                output.pass_on()?;
-            }
-            Ok(Some(line - before))
-        },
-    )?;
-    if !selected.is_done(job)? {
-        return Err(Error::input("the input has changed between the first and the second reading"));
+                    chunks.push((chunk, first_line, here));
+                    first_line = end;
+                }
+                for chunks in chunks.chunks(PARTS_AHEAD) {
+                    let count = chunks.len();
+                    let parts =
+                        pool.map(Stage::Canonicalizing, count, Hand::default, |hand, at| {
+                            let (chunk, first_line, selected) = &chunks[at];
+                            let mut part = lister.part();
+                            list_representatives(
+                                job,
+                                plan,
+                                chunk,
+                                *first_line,
+                                selected,
+                                hand,
+                                &mut part,
+                            );
+                            part
+                        });
+                    parts.into_iter().try_for_each(|part| lister.write(part))?;
+                }
+                lister.pass_on()?;
+                Ok(Some(first_line - before))
+            },
+        )
+    })?;
+    if selected.next_before(job, u64::MAX)?.is_some() {
+        return Err(changed());
     }
-    match kept {
-        Kept::Rows(writer) => writer.finish(),
-        Kept::Lines(_) => Ok(()),
-    }
+    writer.finish()
+}
+
+/// Parts of the listing, a chunk each, that are put together while as many wait to be written. Reason: some
+/// for each worker.
+const PARTS_AHEAD: usize = 16;
+
+/// Lists the lines of `chunk` that were `selected`; `first_line` is the number of its first.
+fn list_representatives(
+    job: &Job,
+    plan: &SelectPlan,
+    chunk: &Parcel,
+    first_line: u64,
+    selected: &[Counted],
+    hand: &mut Hand,
+    listing: &mut Listing,
+) {
+    let (Hand { scratch, workspace }, canonicalizer) = (hand, job.canonicalizer);
+    let (mut line, mut selected) = (first_line, selected.iter());
+    let mut next = selected.next();
+    let listed = each_entry::<Infallible>(chunk, job, workspace, |entry| {
+        let wanted = next.filter(|[number, _]| *number == line);
+        line += 1;
+        let Some([_, lines]) = wanted else { return Ok(()) };
+        next = selected.next();
+        // Only a record was counted, unless the input has changed.
+        let Entry::Record(record) = entry else { return Ok(()) };
+        match listing {
+            Listing::Rows(rows) => {
+                let canonical = canonicalizer.canonical(record.url, scratch);
+                rows.row(&[
+                    Cell::Number(line),
+                    Cell::Text(record.spelling),
+                    Cell::Text(without_no_host(canonical.form)),
+                    Cell::Number(*lines),
+                ]);
+            }
+            Listing::Lines(out, separator) => {
+                if plan.counts {
+                    // As `uniq -c` does.
+                    write!(out, "{lines:7} ").expect("memory takes all that is written");
+                }
+                out.extend_from_slice(match plan.print {
+                    Print::Original => record.spelling,
+                    Print::Line => record.line,
+                    Print::Canonical => {
+                        without_no_host(canonicalizer.canonical(record.url, scratch).form)
+                    }
+                });
+                out.push(*separator);
+            }
+        }
+        Ok(())
+    });
+    let Ok(()) = listed;
+}
+
+/// The input is not what it was.
+#[cold]
+pub(super) fn changed() -> Error {
+    Error::input("the input has changed between the first and the second reading")
 }
 
 /// What the first line of an output says.

@@ -8,7 +8,7 @@ use super::budget::Budget;
 use super::overflow::each_partition;
 use super::pool::Pool;
 use super::{Job, temp};
-use crate::cluster::{Census, Cluster, Merged, Occurrence, Runs, Uncounted};
+use crate::cluster::{Census, Cluster, Counted, Merged, Occurrence, Runs, Uncounted};
 use crate::error::Result;
 
 /// The lines that a census has no room for.
@@ -77,29 +77,21 @@ pub(super) enum Selected {
 }
 
 impl Selected {
-    /// How many lines the cluster has that `line` represents, if it does. Lines in order.
-    pub(super) fn lines_of(&mut self, job: &Job, line: u64) -> Result<Option<u64>> {
+    /// The next cluster, if the line that represents it is before `end`: its number, and how many lines
+    /// the cluster has.
+    pub(super) fn next_before(&mut self, job: &Job, end: u64) -> Result<Option<Counted>> {
         match self {
             Selected::Listed(clusters) => {
-                let cluster = clusters.next_if(|cluster| cluster.representative == line);
-                Ok(cluster.map(|cluster| cluster.lines))
+                let cluster = clusters.next_if(|cluster| cluster.representative < end);
+                Ok(cluster.map(|cluster| [cluster.representative, cluster.lines]))
             }
             Selected::Merged(merged) => {
-                let counted =
-                    merged.next_if(line).map_err(|e| temp::failed(&job.memory.temp_dir, e))?;
-                Ok(counted.map(|[_, lines]| lines))
+                let mut next = || match merged.peek()? {
+                    Some([line, _]) if line < end => merged.next_if(line),
+                    _ => Ok(None),
+                };
+                next().map_err(|error| temp::failed(&job.memory.temp_dir, error))
             }
-        }
-    }
-
-    /// Have all of them been asked for?
-    pub(super) fn is_done(&mut self, job: &Job) -> Result<bool> {
-        match self {
-            Selected::Listed(clusters) => Ok(clusters.peek().is_none()),
-            Selected::Merged(merged) => match merged.peek() {
-                Ok(next) => Ok(next.is_none()),
-                Err(error) => Err(temp::failed(&job.memory.temp_dir, error)),
-            },
         }
     }
 }

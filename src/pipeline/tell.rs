@@ -1,12 +1,15 @@
 //! Writes what was gathered: whole clusters, and the lines that were dropped.
 //!
 //! ```text
-//! clusters, or lines, in order --> batch of parts --> listings, on the workers --> ListingWriter
+//! a thread of its own                           workers                   a thread of its own
+//! clusters, or lines, in order --> batches of parts --> listings --> lister.rs --> report::ListingWriter
 //! ```
 
 use std::collections::HashMap;
 use std::io;
+use std::sync::mpsc::{self, SyncSender};
 
+use super::lister::{Lister, list};
 use super::members::Told;
 use super::overflow::each_partition;
 use super::pool::{Pool, Stage};
@@ -24,8 +27,8 @@ use crate::report::{Listed, ListedCluster, Listing, ListingWriter, Output};
 /// longer than to ask for more.
 const PART_BYTES: u64 = 64 << 10;
 
-/// Most parts of a batch. Reason: it is written while nothing else is done, so it should stay in the cache.
-const BATCH_PARTS: u64 = 64;
+/// Most parts of a batch. Reason: some for each of many workers.
+const BATCH_PARTS: usize = 64;
 
 /// Bytes of a row beside the texts that it tells.
 const ROW_BYTES: u64 = 32;
@@ -40,61 +43,101 @@ const SPELLING_BYTES: u64 = 100;
 /// A spelling, and how many lines have it.
 type Spelling<'a> = (&'a [u8], u64);
 
-/// What is put together by one worker at a time, in order, up to a size.
-struct Batch<T> {
-    parts: Vec<Vec<T>>,
-    part_bytes: u64,
-    /// Of the last part.
-    bytes: u64,
-    parts_max: u64,
+/// What is to be told next.
+enum Work<T> {
+    /// Parts, each by one worker.
+    Together(Vec<Vec<T>>),
+    /// One that is too large to be put together with others.
+    Alone(T),
 }
 
-impl<T> Batch<T> {
-    /// An empty one for listings of up to `bytes`, about.
-    fn new(bytes: u64) -> Batch<T> {
-        let part_bytes = (bytes / BATCH_PARTS).clamp(1, PART_BYTES);
-        let parts_max = (bytes / part_bytes).clamp(1, BATCH_PARTS);
-        Batch { parts: Vec::new(), part_bytes, bytes: part_bytes, parts_max }
+/// Gathers what is to be told, in order, for the workers.
+struct Batches<T> {
+    sender: SyncSender<Work<T>>,
+    /// Most bytes of the listings of a batch, about, and of a part.
+    bytes_max: u64,
+    part_bytes: u64,
+    parts: Vec<Vec<T>>,
+    /// Of the parts, and of the last one.
+    bytes: u64,
+    last_bytes: u64,
+}
+
+impl<T> Batches<T> {
+    fn new(sender: SyncSender<Work<T>>, bytes_max: u64) -> Batches<T> {
+        let part_bytes = (bytes_max / BATCH_PARTS as u64).clamp(1, PART_BYTES);
+        Batches { sender, bytes_max, part_bytes, parts: Vec::new(), bytes: 0, last_bytes: 0 }
     }
 
-    /// Is there no room for more?
-    fn is_full(&self) -> bool {
-        self.parts.len() as u64 == self.parts_max && self.bytes >= self.part_bytes
-    }
-
-    /// Adds one that takes so many bytes, about.
-    fn push(&mut self, one: T, bytes: u64) {
-        if self.bytes >= self.part_bytes {
+    /// Adds one whose listing takes so many bytes, about. `false` if nobody takes it any more.
+    fn push(&mut self, one: T, bytes: u64) -> bool {
+        if bytes > self.bytes_max {
+            return self.pass_on() && self.sender.send(Work::Alone(one)).is_ok();
+        }
+        let is_full = self.last_bytes >= self.part_bytes;
+        let fits = self.bytes + bytes <= self.bytes_max;
+        if (!fits || is_full && self.parts.len() == BATCH_PARTS) && !self.pass_on() {
+            return false;
+        }
+        if self.parts.is_empty() || self.last_bytes >= self.part_bytes {
             self.parts.push(Vec::new());
-            self.bytes = 0;
+            self.last_bytes = 0;
         }
+        self.parts.last_mut().expect("there is one").push(one);
         self.bytes += bytes;
-        self.parts.last_mut().expect("a full one is followed by a new one").push(one);
+        self.last_bytes += bytes;
+        true
     }
 
-    /// Writes what `each` puts together of every part, and leaves none.
-    fn write(
-        &mut self,
-        pool: &Pool,
-        writer: &mut ListingWriter,
-        each: impl Fn(&mut Scratch, &[T], &mut Listing) -> Result<()> + Sync,
-    ) -> Result<()>
-    where
-        T: Sync,
-    {
-        let (parts, empty) = (&self.parts, writer.part());
-        let listings = pool.map(Stage::Clustering, parts.len(), Scratch::default, |scratch, at| {
-            let mut listing = empty.clone();
-            each(scratch, &parts[at], &mut listing).map(|()| listing)
-        });
-        for listing in listings {
-            let listing = listing?;
-            pool.time(Stage::Writing, || writer.write(&listing))?;
-        }
-        self.parts.clear();
-        self.bytes = self.part_bytes;
-        Ok(())
+    /// Hands on what was gathered. `false` if nobody takes it any more.
+    fn pass_on(&mut self) -> bool {
+        (self.bytes, self.last_bytes) = (0, 0);
+        let parts = std::mem::take(&mut self.parts);
+        parts.is_empty() || self.sender.send(Work::Together(parts)).is_ok()
     }
+}
+
+/// Writes to `writer` what `each` puts together of all that `gather` gives, in order. While the workers do
+/// so, more is gathered on one thread, and what they have done is written on another. What is too
+/// large goes to `alone`.
+fn tell_all<T: Send + Sync>(
+    pool: &Pool,
+    bytes_max: u64,
+    writer: &mut ListingWriter,
+    gather: impl FnOnce(&mut Batches<T>) -> Result<()> + Send,
+    each: impl Fn(&T, &mut Scratch, &mut Listing) -> Result<()> + Sync,
+    alone: impl Fn(&T, &Lister) -> Result<()>,
+) -> Result<()> {
+    let told = list(pool, writer, BATCH_PARTS, |lister| {
+        std::thread::scope(|scope| {
+            let (sender, receiver) = mpsc::sync_channel(1);
+            let gathering = scope.spawn(move || {
+                let mut batches = Batches::new(sender, bytes_max);
+                gather(&mut batches)?;
+                batches.pass_on();
+                Ok(())
+            });
+            for work in &receiver {
+                let parts = match work {
+                    Work::Together(parts) => parts,
+                    Work::Alone(one) => {
+                        alone(&one, lister)?;
+                        continue;
+                    }
+                };
+                let listings =
+                    pool.map(Stage::Clustering, parts.len(), Scratch::default, |scratch, at| {
+                        let mut listing = lister.part();
+                        let told = |one| each(one, scratch, &mut listing);
+                        parts[at].iter().try_for_each(told).map(|()| listing)
+                    });
+                listings.into_iter().try_for_each(|listing| lister.write(listing?))?;
+            }
+            drop(receiver);
+            gathering.join().map_err(|_| Error::internal("the thread that gathers has panicked"))?
+        })
+    });
+    told
 }
 
 impl Told {
@@ -125,41 +168,36 @@ impl Told {
         plan: &SelectPlan,
         output: &mut Output,
     ) -> Result<()> {
-        let folder = &job.memory.temp_dir;
         let made_by = made_by(job);
         let separator = job.input.separator;
         let mut writer =
             ListingWriter::new(output, Listed::Clusters, separator, plan.shape, &made_by)?;
-        // Listings, spellings while they are counted, and what is written.
-        let bytes_max = job.budget().told_bytes() / 4;
         let teller = Teller {
             job,
             list: self.list.as_ref().map_or(&[], Mapped::bytes),
             spellings: &self.spellings,
             is_for_programs: plan.shape.is_some(),
         };
-        let mut batch = Batch::new(bytes_max);
-        let each = |scratch: &mut Scratch, part: &[(u64, Whole)], listing: &mut Listing| {
-            part.iter()
-                .try_for_each(|(number, cluster)| teller.tell(*number, *cluster, scratch, listing))
-        };
-        let mut number = 0;
-        while let Some(cluster) =
-            self.clusters.next_cluster().map_err(|error| temp::failed(folder, error))?
-        {
-            number += 1;
-            let bytes = teller.bytes(cluster);
-            if bytes > bytes_max {
-                batch.write(pool, &mut writer, each)?;
-                teller.tell_alone(pool, number, cluster, &mut writer)?;
-                continue;
-            }
-            batch.push((number, cluster), bytes);
-            if batch.is_full() {
-                batch.write(pool, &mut writer, each)?;
-            }
-        }
-        batch.write(pool, &mut writer, each)?;
+        let clusters = &mut self.clusters;
+        tell_all(
+            pool,
+            batch_bytes(job),
+            &mut writer,
+            |batches| {
+                let mut number = 0;
+                while let Some(cluster) =
+                    clusters.next_cluster().map_err(|error| teller.failed(error))?
+                {
+                    number += 1;
+                    if !batches.push((number, cluster), teller.bytes(cluster)) {
+                        break;
+                    }
+                }
+                Ok(())
+            },
+            |(number, cluster), scratch, listing| teller.tell(*number, *cluster, scratch, listing),
+            |(number, cluster), lister| teller.tell_alone(pool, *number, *cluster, lister),
+        )?;
         writer.finish()
     }
 
@@ -176,28 +214,44 @@ impl Told {
         let separator = job.input.separator;
         let mut writer =
             ListingWriter::new(output, Listed::Dropped, separator, plan.shape, &made_by)?;
-        let spellings = &self.spellings;
-        let each = |_: &mut Scratch, part: &[[Member; 2]], listing: &mut Listing| {
-            part.iter().try_for_each(|[line, standing]| {
-                let (dropped, kept) = (spellings.get(*line)?, spellings.get(*standing)?);
-                let compared = job.canonicalizer.compare(&full_url(dropped), &full_url(kept));
-                let (line, kept_line) = (line.line + 1, standing.line + 1);
-                listing.dropped(line, kept_line, &compared.reason(), dropped, kept);
-                Ok(())
-            })
+        let (others, spellings) = (&mut self.others, &self.spellings);
+        let tell = |[line, standing]: &[Member; 2], listing: &mut Listing| {
+            let (dropped, kept) = (spellings.get(*line)?, spellings.get(*standing)?);
+            let compared = job.canonicalizer.compare(&full_url(dropped), &full_url(kept));
+            let (line, kept_line) = (line.line + 1, standing.line + 1);
+            listing.dropped(line, kept_line, &compared.reason(), dropped, kept);
+            Ok(())
         };
-        let mut batch = Batch::new(job.budget().told_bytes() / 4);
-        while let Some([line, standing]) =
-            self.others.next_line().map_err(|error| temp::failed(folder, error))?
-        {
-            batch.push([line, standing], ROW_BYTES + line.bytes + standing.bytes);
-            if batch.is_full() {
-                batch.write(pool, &mut writer, each)?;
-            }
-        }
-        batch.write(pool, &mut writer, each)?;
+        tell_all(
+            pool,
+            batch_bytes(job),
+            &mut writer,
+            |batches| {
+                while let Some([line, standing]) =
+                    others.next_line().map_err(|error| temp::failed(folder, error))?
+                {
+                    let bytes = ROW_BYTES + line.bytes + standing.bytes;
+                    if !batches.push([line, standing], bytes) {
+                        break;
+                    }
+                }
+                Ok(())
+            },
+            |both, _, listing| tell(both, listing),
+            |both, lister| {
+                let mut listing = lister.part();
+                tell(both, &mut listing)?;
+                lister.write(listing)
+            },
+        )?;
         writer.finish()
     }
+}
+
+/// Most bytes of the listings of a batch, about. Reason: three of them are on their way, and as many
+/// batches, which take less; some of it is left for the spellings of clusters while they are counted.
+fn batch_bytes(job: &Job) -> u64 {
+    job.budget().told_bytes() / 8
 }
 
 /// What it takes to tell a cluster.
@@ -241,32 +295,27 @@ impl<'a> Teller<'a> {
 
     /// Writes the rows of a cluster that is too large to be put together with others.
     #[cold]
-    fn tell_alone(
-        &self,
-        pool: &Pool,
-        number: u64,
-        cluster: Whole,
-        writer: &mut ListingWriter,
-    ) -> Result<()> {
+    fn tell_alone(&self, pool: &Pool, number: u64, cluster: Whole, lister: &Lister) -> Result<()> {
         let standing = self.spellings.get(cluster.standing)?;
         let (url, mut scratch) = (full_url(standing), Scratch::default());
         let listed = self.listed(number, standing, &url, &mut scratch);
-        let mut listing = writer.part();
+        let mut listing = lister.part();
         let mut write = |spelling: &[u8], lines: u64| {
             listing.spelling(&listed, spelling, lines);
-            writer.write(&listing)?;
-            listing.clear();
-            Ok(())
+            if (listing.bytes() as u64) < PART_BYTES {
+                return Ok(());
+            }
+            lister.write(std::mem::replace(&mut listing, lister.part()))
         };
-        let spellings_max = self.job.budget().told_bytes() / SPELLING_BYTES;
-        match self.counted(
-            cluster,
-            standing,
-            usize::try_from(spellings_max).unwrap_or(usize::MAX),
-        )? {
-            Some(counted) => counted.into_iter().try_for_each(|(text, lines)| write(text, lines)),
-            None => self.count_in_files(pool, cluster, write),
+        let spellings_max = self.job.budget().told_bytes() / 2 / SPELLING_BYTES;
+        let spellings_max = usize::try_from(spellings_max).unwrap_or(usize::MAX);
+        match self.counted(cluster, standing, spellings_max)? {
+            Some(counted) => {
+                counted.into_iter().try_for_each(|(text, lines)| write(text, lines))?
+            }
+            None => self.count_in_files(pool, cluster, write)?,
         }
+        lister.write(listing)
     }
 
     /// A cluster, as its rows tell it: `standing` is the spelling that stands for it, of the URL `url`.

@@ -70,9 +70,15 @@ fn looks_like_formula(text: &[u8]) -> bool {
 
 /// Appends `field` with tabs, line breaks and backslashes escaped.
 pub(super) fn push_tsv(out: &mut Vec<u8>, field: &[u8]) {
+    // Bet: there are none of them.
+    let has_none = memchr::memchr3(b'\t', b'\n', b'\r', field).is_none()
+        && memchr::memchr(b'\\', field).is_none();
+    if has_none {
+        return out.extend_from_slice(field);
+    }
+    let is_special = |byte: &u8| matches!(byte, b'\t' | b'\n' | b'\r' | b'\\');
     let mut rest = field;
-    while let Some(at) = rest.iter().position(|byte| matches!(byte, b'\t' | b'\n' | b'\r' | b'\\'))
-    {
+    while let Some(at) = rest.iter().position(is_special) {
         out.extend_from_slice(&rest[..at]);
         out.extend_from_slice(match rest[at] {
             b'\t' => b"\\t",

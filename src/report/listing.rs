@@ -125,12 +125,6 @@ pub struct ListedCluster<'a> {
 }
 
 impl Listing {
-    /// Adds a line for people.
-    pub fn line(lines: &mut Vec<u8>, text: &[u8], separator: u8) {
-        lines.extend_from_slice(text);
-        lines.push(separator);
-    }
-
     /// Adds a spelling of `cluster`, which so many lines have; the one that stands for it first. For
     /// people `cluster`, `count`, `url`; the URL comes last and byte for byte, so a tab in it does no
     /// harm.

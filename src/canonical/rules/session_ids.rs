@@ -31,10 +31,17 @@ pub(super) const NAME: &str = "session-ids";
 
 pub(super) fn apply(draft: &mut Draft, options: &Options) -> bool {
     let Parts::Web(web) = &mut draft.parts else { return false };
-    let path = without_sessions(&web.path, &options.sessions);
-    let in_path = replace(&mut web.path, path);
+    let in_path = may_have_sessions(&web.path) && {
+        let path = without_sessions(&web.path, &options.sessions);
+        replace(&mut web.path, path)
+    };
     let is_session = |name: &[u8], value: &[u8]| options.sessions.matches_query(name, value);
     in_path | retain_pieces(&mut web.query, |name, value| !is_session(name, value))
+}
+
+/// Does `path` have what session parameters or session segments begin with?
+fn may_have_sessions(path: &[u8]) -> bool {
+    memchr::memchr2(b';', b'(', path).is_some()
 }
 
 /// `path` without session parameters and session segments.
