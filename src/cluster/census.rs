@@ -6,6 +6,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
 use super::scatter::{Flags, PARTITIONS, Scattered};
+
 use crate::fingerprint::Fingerprint;
 
 /// Which line of a cluster stands for it.
@@ -40,6 +41,10 @@ pub struct Cluster {
     /// Length of that line in bytes.
     line_bytes: u32,
 }
+
+/// A cluster as those see it who write it: the number of the line that represents it, and how many lines
+/// it has.
+pub type Counted = [u64; 2];
 
 impl Cluster {
     /// Counts one more line, which comes after all others.
@@ -187,17 +192,15 @@ impl Census {
         self.len() == 0
     }
 
-    /// The clusters for which `wanted` says so, by representative.
-    pub fn select(&self, wanted: impl Fn(&Cluster) -> bool) -> Vec<Cluster> {
-        let matching =
-            |partition| self.partition(partition).values().filter(|one| wanted(one)).count();
+    /// The clusters of `partition` whose number of lines is `wanted`, in no order: the line that
+    /// represents each, and how many lines it has.
+    pub fn select(&self, partition: usize, wanted: impl Fn(u64) -> bool) -> Vec<Counted> {
+        let clusters = self.partition(partition);
+        let selected = || clusters.values().filter(|cluster| wanted(cluster.lines));
         // Grown step by step it would take twice as much, or more.
-        let mut selected = Vec::with_capacity((0..PARTITIONS).map(matching).sum());
-        for partition in 0..PARTITIONS {
-            selected.extend(self.partition(partition).values().filter(|one| wanted(one)).copied());
-        }
-        selected.sort_unstable_by_key(|cluster| cluster.representative);
-        selected
+        let mut counted = Vec::with_capacity(selected().count());
+        counted.extend(selected().map(|cluster| [cluster.representative, cluster.lines]));
+        counted
     }
 
     /// The `count` largest clusters, largest first; among equals the one whose representative is
@@ -383,11 +386,12 @@ mod tests {
             let batch = [occurrences(&["a", "b"], 0), occurrences(&["c", "A"], 10)];
             (0..PARTITIONS).for_each(|partition| census.count(partition, batch.iter()));
             assert_eq!(census.len(), 3);
-            let of_two = census.select(|cluster| cluster.lines == 2);
-            let cluster = of_two.first().unwrap();
-            assert_eq!((of_two.len(), cluster.representative), (1, expected), "{keep:?}");
+            let select = |lines| -> Vec<Counted> {
+                (0..PARTITIONS).flat_map(|at| census.select(at, |found| found == lines)).collect()
+            };
+            assert_eq!(select(2), [[expected, 2]], "{keep:?}");
             assert_eq!(census.largest(5).len(), 1);
-            assert_eq!(census.select(|cluster| cluster.lines == 1).len(), 2);
+            assert_eq!(select(1).len(), 2);
             let settled = census.settled();
             for (lines, marked, is_known) in
                 [(&["a", "b", "A"][..], &[0, 2][..], true), (&["d", "c", "a", "b"], &[2], false)]

@@ -19,6 +19,7 @@ use super::resolve::groups;
 use super::runs::{Merged, Runs};
 use super::scatter::Scattered;
 use super::spill::{Spill, SpillFiles, damaged, halves, record_of};
+use crate::bytes::fetch::fetch;
 use crate::fingerprint::Fingerprint;
 
 /// Bytes of a member in the list.
@@ -263,6 +264,13 @@ impl Whole {
             count => members(list, self.first, count)?,
         };
         Ok(bytes.chunks_exact(MEMBER_BYTES as usize).map(member_of))
+    }
+
+    /// Asks for the first of its other lines in `list`.
+    #[inline]
+    pub fn fetch_others(&self, list: &[u8]) {
+        let first = self.first.checked_mul(MEMBER_BYTES).and_then(|at| usize::try_from(at).ok());
+        first.and_then(|at| list.get(at)).into_iter().for_each(fetch);
     }
 
     /// The line that stands for it if `number` is 0; from 1 on, one of the others.

@@ -25,7 +25,7 @@ mod table;
 mod uncounted;
 
 pub use candidates::{Candidates, GatheredRecords, Ledger};
-pub use census::{Census, Cluster, Keep, Ladders, Levels, Occurrence, Settled, UNMERGED};
+pub use census::{Census, Cluster, Counted, Keep, Ladders, Levels, Occurrence, Settled, UNMERGED};
 pub use firsts::Firsts;
 pub use gathered::{ChunkLines, Clusters, Gathered, Member, Others, Wanted, Whole};
 pub use numbers::{Asked, Numbers};
@@ -36,4 +36,4 @@ pub use set::ClusterSet;
 pub use sorted::Sorted;
 pub use spill::SpillFiles;
 pub use table::Outlook;
-pub use uncounted::{Counted, Uncounted};
+pub use uncounted::Uncounted;

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use super::census::{Census, Keep, Occurrence};
+use super::census::{Census, Counted, Keep, Occurrence};
 use super::resolve::resolve;
 use super::runs::Runs;
 use super::scatter::partition_of;
@@ -19,9 +19,6 @@ pub struct Uncounted {
     /// many lines.
     spill: Spill<5>,
 }
-
-/// A cluster in a run: the number of its representative, and how many lines it has.
-pub type Counted = [u64; 2];
 
 impl Uncounted {
     /// No lines yet. They will go to `files`, by way of buffers of `buffer_bytes`.
@@ -139,9 +136,11 @@ mod tests {
                     .sum();
                 assert_eq!(clusters, whole.len());
                 let mut merged = selected.merge(100);
-                for cluster in whole.select(|cluster| cluster.lines >= least) {
-                    let expected = [cluster.representative, cluster.lines];
-                    assert_eq!(merged.next_if(cluster.representative).unwrap(), Some(expected));
+                let select = |partition| whole.select(partition, |lines| lines >= least);
+                let mut expected: Vec<Counted> = (0..PARTITIONS).flat_map(select).collect();
+                expected.sort_unstable();
+                for counted in expected {
+                    assert_eq!(merged.next_if(counted[0]).unwrap(), Some(counted));
                 }
                 assert_eq!(merged.peek().unwrap(), None, "{keep:?} {full_after}");
             }

@@ -91,8 +91,8 @@ pub fn select(
         let selected;
         (selected, unique) = match &rest {
             None => {
-                let selected = census.select(|cluster| plan.filter.wants(cluster.lines));
-                (Selected::Listed(selected.into_iter().peekable()), census.len())
+                let wanted = |lines| plan.filter.wants(lines);
+                (Selected::listed(&pool, &census, wanted), census.len())
             }
             Some(rest) => rest.select(job, &pool, &census, |lines| plan.filter.wants(lines))?,
         };

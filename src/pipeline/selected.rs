@@ -6,9 +6,9 @@ use std::vec;
 
 use super::budget::Budget;
 use super::overflow::each_partition;
-use super::pool::Pool;
+use super::pool::{Pool, Stage};
 use super::{Job, temp};
-use crate::cluster::{Census, Cluster, Counted, Merged, Occurrence, Runs, Uncounted};
+use crate::cluster::{Census, Counted, Merged, Occurrence, PARTITIONS, Runs, Uncounted};
 use crate::error::Result;
 
 /// The lines that a census has no room for.
@@ -71,20 +71,31 @@ impl Rest {
 /// Clusters by representative.
 pub(super) enum Selected {
     /// In memory.
-    Listed(Peekable<vec::IntoIter<Cluster>>),
+    Listed(Peekable<vec::IntoIter<Counted>>),
     /// In files.
     Merged(Merged<2>),
 }
 
 impl Selected {
+    /// The clusters of `census` whose number of lines is `wanted`.
+    pub(super) fn listed(
+        pool: &Pool,
+        census: &Census,
+        wanted: impl Fn(u64) -> bool + Sync,
+    ) -> Selected {
+        let select = |(): &mut (), partition| census.select(partition, &wanted);
+        let selected = pool.map(Stage::Clustering, PARTITIONS, || (), select);
+        let mut all = Vec::with_capacity(selected.iter().map(Vec::len).sum());
+        selected.into_iter().for_each(|some| all.extend(some));
+        pool.sort(&mut all);
+        Selected::Listed(all.into_iter().peekable())
+    }
+
     /// The next cluster, if the line that represents it is before `end`: its number, and how many lines
     /// the cluster has.
     pub(super) fn next_before(&mut self, job: &Job, end: u64) -> Result<Option<Counted>> {
         match self {
-            Selected::Listed(clusters) => {
-                let cluster = clusters.next_if(|cluster| cluster.representative < end);
-                Ok(cluster.map(|cluster| [cluster.representative, cluster.lines]))
-            }
+            Selected::Listed(clusters) => Ok(clusters.next_if(|[line, _]| *line < end)),
             Selected::Merged(merged) => {
                 let mut next = || match merged.peek()? {
                     Some([line, _]) if line < end => merged.next_if(line),

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use super::temp;
+use crate::bytes::fetch::fetch_all;
 use crate::cluster::Member;
 use crate::error::{Error, Result};
 use crate::input::Mapped;
@@ -115,6 +116,12 @@ impl Spellings {
         let range = usize::try_from(start).ok().zip(usize::try_from(start + member.bytes).ok());
         let map = self.maps.get(file).and_then(Option::as_ref).map_or(&[][..], Mapped::bytes);
         range.and_then(|(start, end)| map.get(start..end)).ok_or_else(|| self.damaged())
+    }
+
+    /// Asks for that of `member`.
+    #[inline]
+    pub(super) fn fetch(&self, member: Member) {
+        self.get(member).into_iter().for_each(fetch_all);
     }
 
     #[cold]

@@ -40,6 +40,11 @@ const LISTED_SPELLINGS: usize = 8;
 /// have room to grow.
 const SPELLING_BYTES: u64 = 100;
 
+/// How many clusters, or lines, before their turn their spellings are asked for, and before that the members of
+/// clusters. Reason: they lie here and there, and so are on their way from memory some at once.
+const SPELLINGS_AHEAD: usize = 4;
+const LIST_AHEAD: usize = 8;
+
 /// A spelling, and how many lines have it.
 type Spelling<'a> = (&'a [u8], u64);
 
@@ -105,10 +110,10 @@ fn tell_all<T: Send + Sync>(
     bytes_max: u64,
     writer: &mut ListingWriter,
     gather: impl FnOnce(&mut Batches<T>) -> Result<()> + Send,
-    each: impl Fn(&T, &mut Scratch, &mut Listing) -> Result<()> + Sync,
+    each: impl Fn(&[T], &mut Scratch, &mut Listing) -> Result<()> + Sync,
     alone: impl Fn(&T, &Lister) -> Result<()>,
 ) -> Result<()> {
-    let told = list(pool, writer, BATCH_PARTS, |lister| {
+    list(pool, writer, BATCH_PARTS, |lister| {
         std::thread::scope(|scope| {
             let (sender, receiver) = mpsc::sync_channel(1);
             let gathering = scope.spawn(move || {
@@ -128,16 +133,14 @@ fn tell_all<T: Send + Sync>(
                 let listings =
                     pool.map(Stage::Clustering, parts.len(), Scratch::default, |scratch, at| {
                         let mut listing = lister.part();
-                        let told = |one| each(one, scratch, &mut listing);
-                        parts[at].iter().try_for_each(told).map(|()| listing)
+                        each(&parts[at], scratch, &mut listing).map(|()| listing)
                     });
                 listings.into_iter().try_for_each(|listing| lister.write(listing?))?;
             }
             drop(receiver);
             gathering.join().map_err(|_| Error::internal("the thread that gathers has panicked"))?
         })
-    });
-    told
+    })
 }
 
 impl Told {
@@ -195,7 +198,13 @@ impl Told {
                 }
                 Ok(())
             },
-            |(number, cluster), scratch, listing| teller.tell(*number, *cluster, scratch, listing),
+            |part, scratch, listing| {
+                for (at, (number, cluster)) in part.iter().enumerate() {
+                    teller.fetch(part.get(at + LIST_AHEAD), part.get(at + SPELLINGS_AHEAD));
+                    teller.tell(*number, *cluster, scratch, listing)?;
+                }
+                Ok(())
+            },
             |(number, cluster), lister| teller.tell_alone(pool, *number, *cluster, lister),
         )?;
         writer.finish()
@@ -237,7 +246,14 @@ impl Told {
                 }
                 Ok(())
             },
-            |both, _, listing| tell(both, listing),
+            |part, _, listing| {
+                for (at, both) in part.iter().enumerate() {
+                    let ahead = part.get(at + SPELLINGS_AHEAD);
+                    ahead.into_iter().flatten().for_each(|member| spellings.fetch(*member));
+                    tell(both, listing)?;
+                }
+                Ok(())
+            },
             |both, lister| {
                 let mut listing = lister.part();
                 tell(both, &mut listing)?;
@@ -271,6 +287,18 @@ impl<'a> Teller<'a> {
         let repeated = if self.is_for_programs { 2 * cluster.standing.bytes } else { 0 };
         let rows = (cluster.others + 1) * (ROW_BYTES + repeated);
         rows + cluster.standing.bytes + cluster.others_bytes
+    }
+
+    /// Asks for what will be told soon: the other members of one cluster, and the spellings of another.
+    fn fetch(&self, list_of: Option<&(u64, Whole)>, spellings_of: Option<&(u64, Whole)>) {
+        if let Some((_, cluster)) = list_of {
+            cluster.fetch_others(self.list);
+        }
+        if let Some((_, cluster)) = spellings_of {
+            self.spellings.fetch(cluster.standing);
+            let others = cluster.others(self.list).into_iter().flatten();
+            others.take(LISTED_SPELLINGS).for_each(|member| self.spellings.fetch(member));
+        }
     }
 
     /// Puts the rows of `cluster` together.
