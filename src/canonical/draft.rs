@@ -211,7 +211,7 @@ fn parse_web(text: &[u8], scheme_end: usize, registered_names: bool) -> Result<W
     let at = UrlParts::split(&text, scheme_end)?;
     let piece = |from: u32, to: u32| &text[from as usize..to as usize];
     let host = piece(at.host_start, at.host_end);
-    if let Err(reject) = canonical_host(host)
+    if let Err(reject) = parse_host(host)
         && !(registered_names && is_registered_name(host))
     {
         return Err(reject);
@@ -268,6 +268,13 @@ pub(super) fn push_escape(out: &mut Vec<u8>, byte: u8) {
 /// - Failure: [`Reject::Host`].
 /// - Source: WHATWG URL standard 3.5 (host parsing), by the `url` crate.
 pub(super) fn canonical_host(host: &[u8]) -> Result<Vec<u8>, Reject> {
+    match parse_host(host)? {
+        url::Host::Domain(name) => Ok(name.into_bytes()),
+        address => Ok(address.to_string().into_bytes()),
+    }
+}
+
+fn parse_host(host: &[u8]) -> Result<url::Host, Reject> {
     let text = std::str::from_utf8(host).map_err(|_| Reject::Host)?;
     let needs_idna = !host.iter().all(u8::is_ascii)
         || host.contains(&b'%')
@@ -275,11 +282,10 @@ pub(super) fn canonical_host(host: &[u8]) -> Result<Vec<u8>, Reject> {
     if needs_idna && host.len() > IDNA_HOST_BYTES_MAX {
         return Err(Reject::Host);
     }
-    match url::Host::parse(text) {
-        Ok(host) => Ok(host.to_string().into_bytes()),
-        Err(url::ParseError::EmptyHost) => Err(Reject::NoHost),
-        Err(_) => Err(Reject::Host),
-    }
+    url::Host::parse(text).map_err(|error| match error {
+        url::ParseError::EmptyHost => Reject::NoHost,
+        _ => Reject::Host,
+    })
 }
 
 /// Is `host` a registered name that ends in a number, such as `node7.10.0.0.5`?

@@ -7,7 +7,7 @@ use super::args::ExplainArgs;
 use super::commands::print;
 use super::{DONE, NO};
 use crate::bytes::show;
-use crate::canonical::{Canonicalizer, RuleId};
+use crate::canonical::{Canonicalizer, RuleId, Scratch};
 use crate::error::Result;
 
 pub(super) fn run(args: &ExplainArgs) -> Result<u8> {
@@ -24,7 +24,7 @@ pub(super) fn run(args: &ExplainArgs) -> Result<u8> {
         [a, b, ..] => {
             tell_steps(&canonicalizer, a, &mut text);
             tell_steps(&canonicalizer, b, &mut text);
-            let comparison = canonicalizer.compare(a, b);
+            let comparison = canonicalizer.compare(a, b, &mut Scratch::default());
             let _ = match (comparison.equal, comparison.identical) {
                 (true, true) => writeln!(text, "\nequal: identical"),
                 (true, false) => writeln!(text, "\nequal, by {}", comparison.reason()),

@@ -224,13 +224,15 @@ impl Told {
         let mut writer =
             ListingWriter::new(output, Listed::Dropped, separator, plan.shape, &made_by)?;
         let (others, spellings) = (&mut self.others, &self.spellings);
-        let tell = |[line, standing]: &[Member; 2], listing: &mut Listing| {
-            let (dropped, kept) = (spellings.get(*line)?, spellings.get(*standing)?);
-            let compared = job.canonicalizer.compare(&full_url(dropped), &full_url(kept));
-            let (line, kept_line) = (line.line + 1, standing.line + 1);
-            listing.dropped(line, kept_line, &compared.reason(), dropped, kept);
-            Ok(())
-        };
+        let canonicalizer = job.canonicalizer;
+        let tell =
+            |[line, standing]: &[Member; 2], scratch: &mut Scratch, listing: &mut Listing| {
+                let (dropped, kept) = (spellings.get(*line)?, spellings.get(*standing)?);
+                let compared = canonicalizer.compare(&full_url(dropped), &full_url(kept), scratch);
+                let (line, kept_line) = (line.line + 1, standing.line + 1);
+                listing.dropped(line, kept_line, &compared.reason(), dropped, kept);
+                Ok(())
+            };
         tell_all(
             pool,
             batch_bytes(job),
@@ -246,17 +248,17 @@ impl Told {
                 }
                 Ok(())
             },
-            |part, _, listing| {
+            |part, scratch, listing| {
                 for (at, both) in part.iter().enumerate() {
                     let ahead = part.get(at + SPELLINGS_AHEAD);
                     ahead.into_iter().flatten().for_each(|member| spellings.fetch(*member));
-                    tell(both, listing)?;
+                    tell(both, scratch, listing)?;
                 }
                 Ok(())
             },
             |both, lister| {
                 let mut listing = lister.part();
-                tell(both, &mut listing)?;
+                tell(both, &mut Scratch::default(), &mut listing)?;
                 lister.write(listing)
             },
         )?;

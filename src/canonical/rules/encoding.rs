@@ -96,13 +96,29 @@ fn needs_escape(byte: u8, place: Place) -> bool {
     }
 }
 
+/// The bytes that stay as they are, whatever stands around them: unreserved ones, and some delimiters.
+static TOLD_IN_QUERY: [bool; 256] = unreserved_and(b"&=");
+static TOLD_ELSEWHERE: [bool; 256] = unreserved_and(b"/:@,;=&+$");
+
+const fn unreserved_and(others: &[u8]) -> [bool; 256] {
+    let mut table = [false; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        table[byte] = escapes::is_unreserved(byte as u8);
+        byte += 1;
+    }
+    let mut at = 0;
+    while at < others.len() {
+        table[others[at] as usize] = true;
+        at += 1;
+    }
+    table
+}
+
 /// Does `text` stay as it is for sure, whatever the options? Most parts of URLs do; `false` says nothing.
 fn is_settled(text: &[u8], place: Place) -> bool {
-    let is_plain = |byte: &u8| match place {
-        Place::Path | Place::Fragment => b"/:@,;=&+$".contains(byte),
-        Place::Query => b"&=".contains(byte),
-    };
-    let is_told = text.iter().all(|byte| escapes::is_unreserved(*byte) || is_plain(byte));
+    let told = if place == Place::Query { &TOLD_IN_QUERY } else { &TOLD_ELSEWHERE };
+    let is_told = text.iter().all(|byte| told[usize::from(*byte)]);
     // `?a=` may be `?a`.
     let has_empty_value = || text.ends_with(b"=") || memchr::memmem::find(text, b"=&").is_some();
     is_told && !(place == Place::Query && has_empty_value())

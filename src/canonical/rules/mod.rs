@@ -304,13 +304,12 @@ pub(super) fn split_piece(piece: &[u8]) -> (&[u8], &[u8]) {
 /// its `?`. Returns whether anything went.
 fn retain_pieces(query: &mut Option<Vec<u8>>, mut keep: impl FnMut(&[u8], &[u8]) -> bool) -> bool {
     let Some(old) = query else { return false };
-    let kept: Vec<&[u8]> = pieces(old)
-        .filter(|(piece, name, value)| piece.is_empty() || keep(name, value))
-        .map(|(piece, _, _)| piece)
-        .collect();
-    if kept.len() == old.split(|byte| *byte == b'&').count() {
+    let mut stays =
+        |&(piece, name, value): &(&[u8], &[u8], &[u8])| piece.is_empty() || keep(name, value);
+    if pieces(old).all(|piece| stays(&piece)) {
         return false;
     }
+    let kept: Vec<&[u8]> = pieces(old).filter(stays).map(|(piece, _, _)| piece).collect();
     let new = kept.join(&b'&');
     *query = (!kept.is_empty()).then_some(new);
     true
