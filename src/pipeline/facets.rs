@@ -1,11 +1,16 @@
 //! The sides from which a report looks at records: host, section, parameter, status, time, agent.
 
-use std::collections::HashMap;
+mod names;
 
+use std::collections::HashMap;
+use std::sync::Mutex;
+
+use super::pool::{Pool, Stage};
 use crate::cluster::{Ladders, UNMERGED};
 use crate::parts;
 use crate::record::{Record, agent, time};
 use crate::report::{Breakdown, BreakdownRow, Counts, Facet};
+use names::Names;
 
 type Map<K, V> = HashMap<K, V, ahash::RandomState>;
 
@@ -25,50 +30,31 @@ const PARAMETERS_MAX: usize = 64;
 #[derive(Debug, Default)]
 pub(super) struct Facets {
     columns: [Column; Facet::ALL.len()],
-    /// The families of the agents that were seen.
-    families: Map<Box<[u8]>, u32>,
+    /// The agents that were seen, and the numbers of their families.
+    agents: Names,
+    families: Vec<u32>,
 }
 
 /// One facet: names, and which records have them.
 #[derive(Debug, Default)]
 struct Column {
-    names: Vec<Box<[u8]>>,
-    numbers: Map<Box<[u8]>, u32>,
+    names: Names,
     /// A record, and the number of its name.
     of: Vec<(u32, u32)>,
-    /// The number of the empty name, which is not in `numbers`. Reason: an empty box points to no memory, and to compare
-    /// nothing with nothing there, by masked vectors, takes a processor some hundred nanoseconds.
-    number_of_empty: Option<u32>,
 }
 
-impl Column {
-    fn number(&mut self, name: &[u8]) -> u32 {
-        let known =
-            if name.is_empty() { self.number_of_empty } else { self.numbers.get(name).copied() };
-        known.unwrap_or_else(|| {
-            let number = self.names.len() as u32;
-            self.names.push(name.into());
-            if name.is_empty() {
-                self.number_of_empty = Some(number);
-            } else {
-                self.numbers.insert(name.into(), number);
-            }
-            number
-        })
-    }
-
-    fn add(&mut self, record: u32, name: &[u8]) {
-        let number = self.number(name);
-        self.of.push((record, number));
-    }
-}
+/// The counts of each name, by facet and by number.
+type FacetCounts = [Vec<Counts>; Facet::ALL.len()];
 
 impl Facets {
     /// Adds the record with the number `record`, whose canonical form is to be shown as
     /// `canonical`.
     pub(super) fn add(&mut self, record: u32, line: &Record, canonical: &[u8]) {
         let host = parts::host_of(canonical).unwrap_or(b"");
-        let mut add = |facet: Facet, name: &[u8]| self.columns[facet as usize].add(record, name);
+        let mut add = |facet: Facet, name: &[u8]| {
+            let Column { names, of } = &mut self.columns[facet as usize];
+            of.push((record, names.number(name)));
+        };
         add(Facet::Host, host);
         let host_at = host.as_ptr().addr().wrapping_sub(canonical.as_ptr().addr());
         // From the host on, or from the path where there is none.
@@ -93,13 +79,28 @@ impl Facets {
         }
         if !fields.agent.is_empty() {
             let agents = &mut self.columns[Facet::Agent as usize];
-            let number = self.families.get(fields.agent).copied().unwrap_or_else(|| {
-                let number = agents.number(agent::family(fields.agent).as_bytes());
-                self.families.insert(fields.agent.into(), number);
-                number
-            });
-            agents.of.push((record, number));
+            let agent = self.agents.number(fields.agent) as usize;
+            if agent == self.families.len() {
+                let family = agent::family(fields.agent);
+                self.families.push(agents.names.number(family.as_bytes()));
+            }
+            agents.of.push((record, self.families[agent]));
         }
+    }
+
+    /// The counts of all names; the chunk's `ladders` have been placed.
+    fn count(&self, ladders: &Ladders) -> FacetCounts {
+        self.columns.each_ref().map(|column| {
+            let mut all = vec![Counts::default(); column.names.len()];
+            for (record, name) in &column.of {
+                let (merged, counts) = (ladders.merged(*record), &mut all[*name as usize]);
+                counts.records += 1;
+                counts.pages += u64::from(merged == UNMERGED);
+                counts.urls += u64::from(merged != 0);
+                counts.astray += u64::from(ladders.is_astray(*record));
+            }
+            all
+        })
     }
 }
 
@@ -126,8 +127,12 @@ fn parameters(url: &[u8]) -> impl Iterator<Item = &[u8]> {
 
 /// The sums over all chunks.
 #[derive(Debug, Default)]
-pub(super) struct Sums {
-    facets: [Map<Box<[u8]>, Counts>; Facet::ALL.len()],
+pub(super) struct Sums([Sum; Facet::ALL.len()]);
+
+/// The sums of one facet.
+#[derive(Debug, Default)]
+struct Sum {
+    counts: Map<Box<[u8]>, Counts>,
     /// Bytes of memory that the texts of the names take.
     text_bytes: u64,
 }
@@ -136,74 +141,80 @@ impl Sums {
     /// Bytes of memory that the sums may take after another batch, which is small beside them.
     pub(super) fn memory_bytes_ahead(&self) -> u64 {
         let slot_bytes = size_of::<(Box<[u8]>, Counts)>() as u64 + 1;
-        let maps = self.facets.iter().map(|map| {
+        let sums = self.0.iter().map(|Sum { counts, text_bytes }| {
             // Seven of eight slots may be used.
-            let bytes = map.capacity().div_ceil(7) as u64 * 8 * slot_bytes;
-            if map.len() + map.len() / 8 >= map.capacity() { 2 * bytes } else { bytes }
+            let bytes = counts.capacity().div_ceil(7) as u64 * 8 * slot_bytes;
+            let grows = counts.len() + counts.len() / 8 >= counts.capacity();
+            text_bytes + if grows { 2 * bytes } else { bytes }
         });
-        maps.sum::<u64>() + self.text_bytes
+        sums.sum()
     }
 
-    /// Adds the records of a chunk, whose `ladders` have been placed.
-    pub(super) fn add(&mut self, facets: &Facets, ladders: &Ladders) {
-        for ((facet, column), sums) in
-            Facet::ALL.into_iter().zip(&facets.columns).zip(&mut self.facets)
-        {
-            let mut local = vec![Counts::default(); column.names.len()];
-            for (record, name) in &column.of {
-                let (merged, counts) = (ladders.merged(*record), &mut local[*name as usize]);
-                counts.records += 1;
-                counts.pages += u64::from(merged == UNMERGED);
-                counts.urls += u64::from(merged != 0);
-                counts.astray += u64::from(ladders.is_astray(*record));
+    /// Adds the records of some `chunks`, each with its ladders, which have been placed.
+    pub(super) fn add(&mut self, pool: &Pool, chunks: &[(&Facets, &Ladders)]) {
+        let count = |(): &mut (), chunk: usize| chunks[chunk].0.count(chunks[chunk].1);
+        let counts = pool.map(Stage::Clustering, chunks.len(), || (), count);
+        self.each(pool, |sum, facet| {
+            for ((facets, _), counts) in chunks.iter().zip(&counts) {
+                let names = facets.columns[facet as usize].names.iter();
+                names.zip(&counts[facet as usize]).for_each(|(name, counts)| {
+                    sum.add(facet, name, counts);
+                });
             }
-            for (name, counts) in column.names.iter().zip(local) {
-                self.text_bytes += add_to(sums, facet, name, &counts);
-            }
-        }
+        });
     }
 
     /// The same, but counts nothing: later records find their names.
-    pub(super) fn add_names(&mut self, facets: &Facets) {
-        for ((facet, column), sums) in
-            Facet::ALL.into_iter().zip(&facets.columns).zip(&mut self.facets)
-        {
-            for name in &column.names {
-                self.text_bytes += add_to(sums, facet, name, &Counts::default());
-            }
-        }
+    pub(super) fn add_names(&mut self, pool: &Pool, chunks: &[&Facets]) {
+        self.each(pool, |sum, facet| {
+            let names = chunks.iter().flat_map(|chunk| chunk.columns[facet as usize].names.iter());
+            names.for_each(|name| sum.add(facet, name, &Counts::default()));
+        });
+    }
+
+    /// Does `work` with the sums of every facet, on all workers. Those of one facet are one worker's, so
+    /// that chunks come in order.
+    fn each(&mut self, pool: &Pool, work: impl Fn(&mut Sum, Facet) + Sync) {
+        let sums = self.0.each_mut().map(Mutex::new);
+        let with = |(): &mut (), at: usize| {
+            let mut sum = sums[at].lock().expect("nobody else has this one");
+            work(&mut sum, Facet::ALL[at]);
+        };
+        pool.share(Stage::Clustering, sums.len(), || (), with);
     }
 
     /// Sets all counts to zero.
     pub(super) fn forget_counts(&mut self) {
-        let sums = self.facets.iter_mut().flat_map(HashMap::values_mut);
+        let sums = self.0.iter_mut().flat_map(|sum| sum.counts.values_mut());
         sums.for_each(|counts| *counts = Counts::default());
     }
 
     /// The tables, with `top` rows each: by duplicates; where records are requests, by those that
     /// asked for a page by another spelling than its first.
     pub(super) fn breakdowns(self, top: usize) -> Vec<Breakdown> {
-        let has_requests = !self.facets[Facet::Status as usize].is_empty();
+        let has_requests = !self.0[Facet::Status as usize].counts.is_empty();
         let weight = |counts: &Counts| {
             let first = if has_requests { counts.astray } else { counts.duplicate() };
             (first, counts.records)
         };
-        let tables = Facet::ALL.into_iter().zip(self.facets);
-        tables.map(|(facet, sums)| breakdown(facet, sums, weight, top)).collect()
+        let tables = Facet::ALL.into_iter().zip(self.0);
+        tables.map(|(facet, sum)| breakdown(facet, sum.counts, weight, top)).collect()
     }
 }
 
-/// Adds `counts` to those of `name`, or to those of all others where there are too many names.
-/// Returns how many bytes of memory the text of a new name takes.
-fn add_to(sums: &mut Map<Box<[u8]>, Counts>, facet: Facet, name: &[u8], counts: &Counts) -> u64 {
-    if let Some(sum) = sums.get_mut(name) {
-        sum.add(counts);
-        return 0;
+impl Sum {
+    /// Adds `counts` to those of `name`, or to those of all others where there are too many names.
+    fn add(&mut self, facet: Facet, name: &[u8], counts: &Counts) {
+        if let Some(sum) = self.counts.get_mut(name) {
+            return sum.add(counts);
+        }
+        let is_full = facet != Facet::Host && self.counts.len() >= NAMES_MAX;
+        let name = if is_full { OTHERS } else { name };
+        self.counts.entry(name.into()).or_default().add(counts);
+        if !is_full {
+            self.text_bytes += name.len() as u64 + 16;
+        }
     }
-    let is_full = facet != Facet::Host && sums.len() >= NAMES_MAX;
-    let name = if is_full { OTHERS } else { name };
-    sums.entry(name.into()).or_default().add(counts);
-    if is_full { 0 } else { name.len() as u64 + 16 }
 }
 
 /// Hours that are told one by one; more are told by day.

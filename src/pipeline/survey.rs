@@ -74,7 +74,10 @@ pub fn survey(job: &Job, top: usize) -> Result<(Survey, Outcome)> {
             }
             match &mut pass {
                 Ok(pass) => pass.take(&batch, &mut sums),
-                Err(_) => batch.iter().for_each(|(_, surveyed)| sums.add_names(&surveyed.facets)),
+                Err(_) => {
+                    let facets: Vec<_> = batch.iter().map(|(_, one)| &one.facets).collect();
+                    sums.add_names(&pool, &facets);
+                }
             }
             if !has_room(job, 0, &sums) {
                 return Err(too_much(job, "the names of hosts, sections and parameters"));

@@ -119,10 +119,11 @@ impl<'a> Pass<'a> {
                 );
             },
         );
+        let facets: Vec<_> = batch.iter().map(|(_, one)| (&one.facets, &one.ladders)).collect();
+        sums.add(self.pool, &facets);
         for (chunk, surveyed) in batch {
             found.counts.add(&add_up(surveyed, &mut found.levels));
             add_site_rules(surveyed, found.levels.len() - 1, &mut found.site_rules);
-            sums.add(&surveyed.facets, &surveyed.ladders);
             find_examples(self.job, chunk, surveyed, &mut found.levels);
         }
     }
