@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 
 use memmap2::{Advice, Mmap, MmapOptions, UncheckedAdvice};
 
-use super::sigbus::{self, Watch};
+use super::sigbus::{self, Watch, Whose};
 use crate::error::{Error, Result};
 
 /// Bytes of a page. Where pages are larger, some more or less are left.
@@ -24,7 +24,7 @@ const LEFT_BYTES: usize = 16 << 20;
 #[derive(Debug)]
 pub(crate) struct Mapped {
     // Dropped first, from top to bottom: the watch ends while what it watches is still there.
-    _watch: Watch,
+    _watch: Option<Watch>,
     map: Mmap,
     origin: Arc<Origin>,
     /// Is to be let go of, together with what follows it.
@@ -64,10 +64,13 @@ impl Mapped {
     /// - Failure: if the system cannot map it, or too many mappings are watched already. Then the
     ///   file is to be read instead.
     pub(super) fn new(origin: &Arc<Origin>, size: u64) -> io::Result<Self> {
-        let mapped = Mapped::map(origin, size)?;
+        let map = Mapped::map(origin, size)?;
         // Advice that is not taken costs speed only.
-        let _ = mapped.map.advise(Advice::Sequential);
-        Ok(mapped)
+        let _ = map.advise(Advice::Sequential);
+        let watch = Watch::new(&map, &origin.shown, Whose::Others)
+            .ok_or_else(|| io::Error::other("too many mapped files"))?;
+        let origin = Arc::clone(origin);
+        Ok(Mapped { _watch: Some(watch), map, origin, left: Mutex::default() })
     }
 
     /// Maps the whole of a temporary file, to be read here and there; nobody writes to it any more.
@@ -79,27 +82,27 @@ impl Mapped {
         if size == 0 {
             return Ok(None);
         }
-        if !sigbus::guard() {
-            return Err(io::Error::other("bus errors cannot be handled"));
-        }
-        Mapped::map(&Arc::new(Origin { file, shown, size: Some(size) }), size).map(Some)
+        let origin = Arc::new(Origin { file, shown, size: Some(size) });
+        let map = Mapped::map(&origin, size)?;
+        // Nobody can cut it short, but the disk may fail. Not watched, that ends the process without a word.
+        let watch =
+            if sigbus::guard() { Watch::new(&map, &origin.shown, Whose::Ours) } else { None };
+        Ok(Some(Mapped { _watch: watch, map, origin, left: Mutex::default() }))
     }
 
-    fn map(origin: &Arc<Origin>, size: u64) -> io::Result<Self> {
+    fn map(origin: &Origin, size: u64) -> io::Result<Mmap> {
         let len = usize::try_from(size).map_err(|_| io::ErrorKind::FileTooLarge)?;
         let mut options = MmapOptions::new();
         options.len(len);
         // SAFETY: `map` asks that the bytes do not change while they are borrowed. Nothing in this
-        // process writes to them: the mapping is read-only, the file was opened for reading.
+        // process writes to them: the mapping is read-only; an input was opened for reading; a
+        // temporary file has no name, and the one handle to it goes into `origin`, which only reads.
         // That nobody else does so cannot be proved, and is not true of a log that is written to.
         // What can happen then: a byte has one value now and another later. No code here or above
         // concludes from bytes it has seen which bytes it will see: every index is checked against
         // the length of the slice, which is fixed. If the file is cut short, pages beyond its new
         // end raise SIGBUS, which `sigbus` turns into a message and an exit.
-        let map = unsafe { options.map(&origin.file) }?;
-        let watch = Watch::new(&origin.file, &map, &origin.shown)
-            .ok_or_else(|| io::Error::other("too many mapped files"))?;
-        Ok(Mapped { _watch: watch, map, origin: Arc::clone(origin), left: Mutex::default() })
+        unsafe { options.map(&origin.file) }
     }
 
     /// The whole file.

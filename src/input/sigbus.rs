@@ -1,4 +1,4 @@
-//! What happens when a mapped file is cut short while somebody reads it.
+//! What happens when a mapped file is cut short while somebody reads it, or cannot be read any more.
 //!
 //! The kernel raises SIGBUS on the thread that touches a page that is no longer there. The handler
 //! looks up whose page it was, says so, and ends the process with status 2: the thread cannot go
@@ -16,7 +16,6 @@
 //!
 //! Unsafe: installing the handler, and what it asks of the system.
 
-use std::fs::File;
 use std::mem::MaybeUninit;
 use std::ptr;
 use std::sync::OnceLock;
@@ -50,6 +49,8 @@ struct Slot {
     start: AtomicUsize,
     /// The address behind its last page.
     end: AtomicUsize,
+    /// Is it a temporary file?
+    is_ours: AtomicBool,
     name_bytes: AtomicUsize,
     name: [AtomicU8; NAME_BYTES],
 }
@@ -59,6 +60,7 @@ impl Slot {
         Slot {
             start: AtomicUsize::new(FREE),
             end: AtomicUsize::new(0),
+            is_ours: AtomicBool::new(false),
             name_bytes: AtomicUsize::new(0),
             name: [const { AtomicU8::new(0) }; NAME_BYTES],
         }
@@ -91,6 +93,15 @@ pub(super) fn guard() -> bool {
     })
 }
 
+/// Whose file it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Whose {
+    /// An input, which somebody else may have cut short.
+    Others,
+    /// A temporary one, which nobody else knows.
+    Ours,
+}
+
 /// Keeps a mapping in the table of the handler as long as it lives.
 #[derive(Debug)]
 pub(super) struct Watch {
@@ -101,14 +112,15 @@ impl Watch {
     /// Watches `map`. `None` if the table is full.
     ///
     /// Has to be dropped before the mapping. `name` is safe to print.
-    pub(super) fn new(_: &File, map: &[u8], name: &str) -> Option<Self> {
+    pub(super) fn new(map: &[u8], name: &str, whose: Whose) -> Option<Self> {
         let take = |slot: &Slot| slot.start.compare_exchange(FREE, TAKEN, Acquire, Relaxed).is_ok();
         let slot = TABLE.iter().position(take)?;
-        let Slot { start, end, name_bytes, name: kept } = &TABLE[slot];
+        let Slot { start, end, is_ours, name_bytes, name: kept } = &TABLE[slot];
         let name_end = (0..=NAME_BYTES.min(name.len())).rev().find(|&at| name.is_char_boundary(at));
         let name = &name.as_bytes()[..name_end.unwrap_or(0)];
         let range = map.as_ptr_range();
         end.store(range.end.addr(), Relaxed);
+        is_ours.store(whose == Whose::Ours, Relaxed);
         name_bytes.store(name.len(), Relaxed);
         for (kept, byte) in kept.iter().zip(name) {
             kept.store(*byte, Relaxed);
@@ -174,13 +186,16 @@ impl Slot {
 
 fn write_message(slot: &Slot) {
     const HEAD: &[u8] = b"undust: ";
-    const AFTER: &[u8] =
+    const CUT: &[u8] =
         b": the file was cut short while it was read; run again when nothing writes to it\n";
-    let mut text = [0; HEAD.len() + NAME_BYTES + AFTER.len()];
+    const LOST: &[u8] = b": the disk does not give it back; name another folder with -T\n";
+    const LONGEST: usize = if CUT.len() > LOST.len() { CUT.len() } else { LOST.len() };
+    let after = if slot.is_ours.load(Relaxed) { LOST } else { CUT };
+    let mut text = [0; HEAD.len() + NAME_BYTES + LONGEST];
     let mut bytes = 0;
     let name_bytes = slot.name_bytes.load(Relaxed).min(NAME_BYTES);
     let name = slot.name.iter().take(name_bytes).map(|byte| byte.load(Relaxed));
-    let pieces = HEAD.iter().copied().chain(name).chain(AFTER.iter().copied());
+    let pieces = HEAD.iter().copied().chain(name).chain(after.iter().copied());
     for (place, byte) in text.iter_mut().zip(pieces) {
         *place = byte;
         bytes += 1;
@@ -194,7 +209,7 @@ mod tests {
     use std::process::{Command, Output};
     use std::{env, fs};
 
-    use super::super::{Input, InputPlan};
+    use super::super::{Input, InputPlan, Mapped};
     use super::{Acquire, FREE};
 
     /// Tells the child what to do. Set by `run_child` only.
@@ -204,8 +219,10 @@ mod tests {
     #[test]
     fn child() {
         let Ok(what) = env::var(CHILD) else { return };
-        if what == "many" {
-            return more_files_than_slots();
+        match &*what {
+            "many" => return more_files_than_slots(),
+            "ours" => return a_temporary_file(),
+            _ => {}
         }
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a file\x1b");
@@ -246,6 +263,17 @@ mod tests {
         assert!(super::TABLE.iter().all(|slot| slot.start.load(Acquire) == FREE));
     }
 
+    fn a_temporary_file() {
+        let file = tempfile::tempfile().unwrap();
+        file.set_len(1 << 16).unwrap();
+        let other = file.try_clone().unwrap();
+        let mapped = Mapped::temporary(file, "a temporary file in T".to_string()).unwrap().unwrap();
+        assert_eq!(mapped.bytes().len(), 1 << 16);
+        // As if the disk had failed.
+        other.set_len(0).unwrap();
+        panic!("still alive: {}", mapped.bytes()[0]);
+    }
+
     fn run_child(what: &str) -> Output {
         let (_, module) = module_path!().split_once("::").unwrap();
         Command::new(env::current_exe().unwrap())
@@ -262,6 +290,16 @@ mod tests {
         assert_eq!(output.status.code(), Some(2), "{output:?}");
         assert!(words.contains("undust: "), "{words}");
         assert!(words.contains("a file\\x1b: the file was cut short while it was read"), "{words}");
+    }
+
+    #[test]
+    fn a_temporary_file_cannot_be_read() {
+        let output = run_child("ours");
+        let words = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{output:?}");
+        let expected =
+            "undust: a temporary file in T: the disk does not give it back; name another";
+        assert!(words.contains(expected), "{words}");
     }
 
     #[test]

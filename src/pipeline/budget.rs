@@ -15,7 +15,7 @@ pub struct Memory {
     pub bytes: u64,
     /// Folder for temporary files, which have no name. They take some 30 bytes for
     /// each line that cannot be decided in memory, and the room of the line unless it is in a mapped
-    /// file.
+    /// file; some 64 to 112 and the room of the line for each that is told with its cluster.
     pub temp_dir: PathBuf,
 }
 
@@ -44,6 +44,7 @@ pub struct MemoryUse {
 /// ```text
 /// while reading   | clusters 9/20 | chunks 1/4 | spill 1/12 | recent 1/16 | left to malloc: 3/20
 /// when all read   | clusters 9/20 | records being sorted out 2/5, then a window of 1/16 |
+/// when told       | clusters 9/20, of lines alone | windows 1/8 | listings and spellings 1/4 |
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Budget {
@@ -95,7 +96,7 @@ impl Budget {
         self.bytes / 10 * 7
     }
 
-    /// Spellings that have to be in memory to be told together.
+    /// Listings on their way to be written, and spellings that have to be in memory to be told together.
     pub(super) fn told_bytes(self) -> u64 {
         self.bytes / 4
     }

@@ -18,7 +18,8 @@ use super::spellings::{SpellingFiles, SpellingWriter, Spellings};
 use super::walk::{Hand, each_entry, walk};
 use super::{InputFile, Job, temp};
 use crate::cluster::{
-    ChunkLines, Clusters, Flags, Gathered, Marks, Member, Others, Scattered, Settled, Wanted,
+    Census, ChunkLines, Clusters, Flags, Gathered, Marks, Member, Others, Scattered, Settled,
+    Wanted,
 };
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
@@ -46,7 +47,7 @@ pub(super) enum Reading<'a> {
     Only(&'a mut Tally),
     /// The second, by which the input may have changed. A census of all clusters spares the lines of
     /// those that are not wanted.
-    Second(Option<Settled<'a>>),
+    Second(Option<Census>),
 }
 
 /// Gathers the lines of the clusters that `plan` wants, and those that were dropped if `has_dropped`.
@@ -70,7 +71,8 @@ pub(super) fn gather(
     let files = match reading {
         Reading::Only(tally) => gathering.all(|counts| job.add(tally, counts))?,
         Reading::Second(None) => gathering.all(|_| Ok(()))?,
-        Reading::Second(Some(census)) => gathering.those(&census, |lines| {
+        // It is gone when they are gathered.
+        Reading::Second(Some(mut census)) => gathering.those(&census.settled(), |lines| {
             let Wanted { whole, others } = wanted(lines);
             whole || others
         })?,
@@ -106,8 +108,9 @@ struct Gatherer<'a> {
     writer: SpellingWriter<'a>,
 }
 
-/// What is known of each record of a batch: beside its fingerprint, which member it is.
-const MEMBER_RECORD_BYTES: u64 = RECORD_BYTES + size_of::<Member>() as u64;
+/// What is known of each record of a batch: beside its fingerprint, which member it is, in a list that has room
+/// to grow.
+const MEMBER_RECORD_BYTES: u64 = RECORD_BYTES + 2 * size_of::<Member>() as u64;
 
 impl<'a> Gathering<'a> {
     /// Gathers all lines; `count` is told what each chunk has.
@@ -178,9 +181,9 @@ impl<'a> Gathering<'a> {
                     count,
                     || self.gatherer(),
                     |gatherer, at| {
-                        let (chunk, (fingerprints, scattered, flags, _)) = &batch[at];
+                        let (chunk, (fingerprints, scattered, flags, lines)) = &batch[at];
                         let marks = Marks::new(scattered, flags);
-                        self.marked_of(chunk, fingerprints, &marks, gatherer)
+                        self.marked_of(chunk, *lines, fingerprints, &marks, gatherer)
                     },
                 );
                 let before = first_line;
@@ -214,10 +217,12 @@ impl<'a> Gathering<'a> {
         (result.map(|()| ChunkLines::new(&fingerprints, members)), tally)
     }
 
-    /// The lines of `chunk` whose records have `marks`; all of them have `fingerprints`.
+    /// The lines of `chunk` whose records have `marks`; all of them have `fingerprints`, and there are
+    /// `lines` in all.
     fn marked_of(
         &self,
         chunk: &Parcel,
+        lines: u64,
         fingerprints: &[Fingerprint],
         marks: &Marks,
         gatherer: &mut Gatherer,
@@ -227,8 +232,9 @@ impl<'a> Gathering<'a> {
         let (mut line, mut record_at) = (0, 0);
         each_entry(chunk, self.job, workspace, |entry| {
             if let Entry::Record(record) = entry {
+                let fingerprint = *fingerprints.get(record_at as usize).ok_or_else(changed)?;
                 if marks.contains(record_at) {
-                    marked.push(fingerprints[record_at as usize]);
+                    marked.push(fingerprint);
                     writer.push(record.spelling, line, &mut members)?;
                 }
                 record_at += 1;
@@ -236,6 +242,9 @@ impl<'a> Gathering<'a> {
             line += 1;
             Ok(())
         })?;
+        if record_at as usize != fingerprints.len() || line != lines {
+            return Err(changed());
+        }
         writer.flush(&mut members)?;
         Ok(ChunkLines::new(&marked, members))
     }

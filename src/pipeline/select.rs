@@ -9,7 +9,7 @@ use std::convert::Infallible;
 use std::io::Write as _;
 
 use super::layouts::Parcel;
-use super::lister::list;
+use super::lister::{Ahead, list};
 use super::members::{Reading, gather};
 use super::pool::{Pool, Stage};
 use super::scan::{RECORD_BYTES, scan, scan_heavy};
@@ -86,15 +86,14 @@ pub fn select(
         outcome.memory.budget_bytes = job.memory.bytes;
         told.write(job, &pool, plan, output, dropped)?;
     } else {
-        let (mut census, rest);
+        let (census, rest);
         (census, rest, outcome) = take_census(job, &pool, plan.keep)?;
+        // Where clusters are told whole, how many there are is all that is asked for.
+        let wanted = |lines| !plan.clusters && plan.filter.wants(lines);
         let selected;
         (selected, unique) = match &rest {
-            None => {
-                let wanted = |lines| plan.filter.wants(lines);
-                (Selected::listed(&pool, &census, wanted), census.len())
-            }
-            Some(rest) => rest.select(job, &pool, &census, |lines| plan.filter.wants(lines))?,
+            None => (Selected::listed(&pool, &census, wanted), census.len()),
+            Some(rest) => rest.select(job, &pool, &census, wanted)?,
         };
         drop(rest);
         if !plan.clusters {
@@ -103,7 +102,7 @@ pub fn select(
         if plan.clusters || dropped.is_some() {
             // What the census has no room for cannot be judged by it.
             let has_spilled = outcome.memory.spilled_after_lines.is_some();
-            let reading = Reading::Second((!has_spilled).then(|| census.settled()));
+            let reading = Reading::Second((!has_spilled).then_some(census));
             let told = gather(job, &pool, plan, dropped.is_some(), reading)?;
             if has_spilled {
                 outcome.memory.spilled_bytes += told.bytes;
@@ -179,14 +178,22 @@ fn write_representatives(
     let separator = job.input.separator;
     let mut writer =
         ListingWriter::new(output, Listed::Kept, separator, plan.shape, &made_by(job))?;
-    list(pool, &mut writer, PARTS_AHEAD, |lister| {
+    let ahead = Ahead {
+        parts: PARTS_AHEAD,
+        bytes: job.budget().told_bytes() / 8,
+        part_bytes: 2 * job.budget().chunk_bytes(),
+    };
+    list(pool, &mut writer, ahead, |lister| {
         let mut first_line = 0;
         scan_heavy(
             job,
             pool,
             "writing",
-            // Few records are longer in the listing than in the chunk, with a number or a form.
-            |chunk, records| records * RECORD_BYTES + chunk.bytes().len() as u64,
+            // A row has a record's URL, its form, and their names.
+            |chunk, records| {
+                let times = if plan.shape.is_some() { 3 } else { 1 };
+                records * RECORD_BYTES + times * chunk.bytes().len() as u64
+            },
             Hand::default,
             |hand, chunk| {
                 let mut lines = 0u64;
@@ -202,31 +209,20 @@ fn write_representatives(
                 let mut chunks = Vec::with_capacity(batch.len());
                 for (chunk, lines) in &batch {
                     let end = first_line + lines;
-                    let mut here = Vec::new();
+                    let mut representatives = Vec::new();
                     while let Some(one) = selected.next_before(job, end)? {
-                        here.push(one);
+                        representatives.push(one);
                     }
-                    chunks.push((chunk, first_line, here));
+                    chunks.push(SelectedChunk { chunk, first_line, representatives });
                     first_line = end;
                 }
                 for chunks in chunks.chunks(PARTS_AHEAD) {
-                    let count = chunks.len();
-                    let parts =
-                        pool.map(Stage::Canonicalizing, count, Hand::default, |hand, at| {
-                            let (chunk, first_line, selected) = &chunks[at];
-                            let mut part = lister.part();
-                            list_representatives(
-                                job,
-                                plan,
-                                chunk,
-                                *first_line,
-                                selected,
-                                hand,
-                                &mut part,
-                            );
-                            part
-                        });
-                    parts.into_iter().try_for_each(|part| lister.write(part))?;
+                    let stage = Stage::Canonicalizing;
+                    let parts = pool.map(stage, chunks.len(), Hand::default, |hand, at| {
+                        let mut part = lister.part();
+                        chunks[at].list(job, plan, hand, &mut part).map(|()| part)
+                    });
+                    parts.into_iter().try_for_each(|part| lister.write(part?))?;
                 }
                 lister.pass_on()?;
                 Ok(Some(first_line - before))
@@ -243,54 +239,61 @@ fn write_representatives(
 /// for each worker.
 const PARTS_AHEAD: usize = 16;
 
-/// Lists the lines of `chunk` that were `selected`; `first_line` is the number of its first.
-fn list_representatives(
-    job: &Job,
-    plan: &SelectPlan,
-    chunk: &Parcel,
+/// A chunk, and which of its lines are written.
+struct SelectedChunk<'a> {
+    chunk: &'a Parcel,
+    /// The number of its first line.
     first_line: u64,
-    selected: &[Counted],
-    hand: &mut Hand,
-    listing: &mut Listing,
-) {
-    let (Hand { scratch, workspace }, canonicalizer) = (hand, job.canonicalizer);
-    let (mut line, mut selected) = (first_line, selected.iter());
-    let mut next = selected.next();
-    let listed = each_entry::<Infallible>(chunk, job, workspace, |entry| {
-        let wanted = next.filter(|[number, _]| *number == line);
-        line += 1;
-        let Some([_, lines]) = wanted else { return Ok(()) };
-        next = selected.next();
-        // Only a record was counted, unless the input has changed.
-        let Entry::Record(record) = entry else { return Ok(()) };
-        match listing {
-            Listing::Rows(rows) => {
-                let canonical = canonicalizer.canonical(record.url, scratch);
-                rows.row(&[
-                    Cell::Number(line),
-                    Cell::Text(record.spelling),
-                    Cell::Text(without_no_host(canonical.form)),
-                    Cell::Number(*lines),
-                ]);
-            }
-            Listing::Lines(out, separator) => {
-                if plan.counts {
-                    // As `uniq -c` does.
-                    write!(out, "{lines:7} ").expect("memory takes all that is written");
+    representatives: Vec<Counted>,
+}
+
+impl SelectedChunk<'_> {
+    /// Lists the representatives.
+    fn list(
+        &self,
+        job: &Job,
+        plan: &SelectPlan,
+        hand: &mut Hand,
+        listing: &mut Listing,
+    ) -> Result<()> {
+        let (Hand { scratch, workspace }, canonicalizer) = (hand, job.canonicalizer);
+        let (mut line, mut left) = (self.first_line, self.representatives.iter());
+        let mut next = left.next();
+        each_entry(self.chunk, job, workspace, |entry| {
+            let wanted = next.filter(|[number, _]| *number == line);
+            line += 1;
+            let Some([_, lines]) = wanted else { return Ok(()) };
+            next = left.next();
+            let Entry::Record(record) = entry else { return Err(changed()) };
+            match listing {
+                Listing::Rows(rows) => {
+                    let canonical = canonicalizer.canonical(record.url, scratch);
+                    rows.row(&[
+                        Cell::Number(line),
+                        Cell::Text(record.spelling),
+                        Cell::Text(without_no_host(canonical.form)),
+                        Cell::Number(*lines),
+                    ]);
                 }
-                out.extend_from_slice(match plan.print {
-                    Print::Original => record.spelling,
-                    Print::Line => record.line,
-                    Print::Canonical => {
-                        without_no_host(canonicalizer.canonical(record.url, scratch).form)
+                Listing::Lines(out, separator) => {
+                    if plan.counts {
+                        // As `uniq -c` does.
+                        write!(out, "{lines:7} ").expect("memory takes all that is written");
                     }
-                });
-                out.push(*separator);
+                    out.extend_from_slice(match plan.print {
+                        Print::Original => record.spelling,
+                        Print::Line => record.line,
+                        Print::Canonical => {
+                            without_no_host(canonicalizer.canonical(record.url, scratch).form)
+                        }
+                    });
+                    out.push(*separator);
+                }
             }
-        }
-        Ok(())
-    });
-    let Ok(()) = listed;
+            Ok(())
+        })?;
+        if next.is_some() { Err(changed()) } else { Ok(()) }
+    }
 }
 
 /// The input is not what it was.

@@ -18,8 +18,8 @@ const FILES: usize = 8;
 /// The upper bits of a place say which file, those below where in it.
 const FILE_SHIFT: u32 = 56;
 
-/// Bytes that are written at once.
-const PIECE_BYTES: usize = 128 << 10;
+/// Bytes that are written at once. Reason: long writes, and little beside the least memory of a thread.
+const PIECE_BYTES: usize = 64 << 10;
 
 /// The files while spellings come, from any thread.
 #[derive(Debug)]
@@ -77,25 +77,38 @@ impl SpellingWriter<'_> {
         line: u64,
         members: &mut Vec<Member>,
     ) -> Result<()> {
-        let (place, bytes) = (self.piece.len() as u64, spelling.len() as u64);
-        members.push(Member { line, place, bytes });
+        if self.piece.len() + spelling.len() > PIECE_BYTES {
+            self.flush(members)?;
+        }
+        let bytes = spelling.len() as u64;
+        if spelling.len() > PIECE_BYTES {
+            // Not copied once more.
+            let place = self.write(spelling)?;
+            members.push(Member { line, place, bytes });
+            return Ok(());
+        }
+        members.push(Member { line, place: self.piece.len() as u64, bytes });
         self.unplaced += 1;
         self.piece.extend_from_slice(spelling);
-        if self.piece.len() < PIECE_BYTES { Ok(()) } else { self.flush(members) }
+        Ok(())
     }
 
     /// Writes what has not been written, and places the last of `members`.
     pub(super) fn flush(&mut self, members: &mut [Member]) -> Result<()> {
-        let (file, end) = &self.files.files[self.number];
-        let start = end.fetch_add(self.piece.len() as u64, Ordering::Relaxed);
+        let start = self.write(&self.piece)?;
         let placed = members.len() - self.unplaced;
-        for member in &mut members[placed..] {
-            member.place += (self.number as u64) << FILE_SHIFT | start;
-        }
-        let written = file.write_all_at(&self.piece, start);
+        members[placed..].iter_mut().for_each(|member| member.place += start);
         self.piece.clear();
         self.unplaced = 0;
-        written.map_err(|error| temp::failed(&self.files.folder, error))
+        Ok(())
+    }
+
+    /// Puts `text` behind all that is in the file, and returns its place.
+    fn write(&self, text: &[u8]) -> Result<u64> {
+        let (file, end) = &self.files.files[self.number];
+        let start = end.fetch_add(text.len() as u64, Ordering::Relaxed);
+        file.write_all_at(text, start).map_err(|error| temp::failed(&self.files.folder, error))?;
+        Ok((self.number as u64) << FILE_SHIFT | start)
     }
 }
 
@@ -113,7 +126,8 @@ impl Spellings {
     pub(super) fn get(&self, member: Member) -> Result<&[u8]> {
         let file = (member.place >> FILE_SHIFT) as usize;
         let start = member.place & ((1 << FILE_SHIFT) - 1);
-        let range = usize::try_from(start).ok().zip(usize::try_from(start + member.bytes).ok());
+        let end = start.checked_add(member.bytes).and_then(|end| usize::try_from(end).ok());
+        let range = usize::try_from(start).ok().zip(end);
         let map = self.maps.get(file).and_then(Option::as_ref).map_or(&[][..], Mapped::bytes);
         range.and_then(|(start, end)| map.get(start..end)).ok_or_else(|| self.damaged())
     }
@@ -138,7 +152,10 @@ mod tests {
     #[test]
     fn what_threads_have_written_is_read() {
         let files = SpellingFiles::new(&std::env::temp_dir()).unwrap();
-        let spelling = |line: u64| format!("{line}").repeat((line * 7919 % 500) as usize);
+        let spelling = |line: u64| {
+            let count = if line % 1000 == 7 { PIECE_BYTES as u64 / 4 } else { line * 7919 % 500 };
+            format!("{line}").repeat(count as usize)
+        };
         let mut all: Vec<Member> = std::thread::scope(|scope| {
             let threads: Vec<_> = (0..11u64)
                 .map(|thread| {
@@ -168,6 +185,8 @@ mod tests {
             assert!(spellings.get(*one).unwrap() == spelling(one.line).as_bytes(), "{one:?}");
         });
         all[0].place += 1 << 50;
+        assert!(spellings.get(all[0]).unwrap_err().is_output());
+        all[0].bytes = u64::MAX;
         assert!(spellings.get(all[0]).unwrap_err().is_output());
         // None at all.
         let spellings = SpellingFiles::new(&std::env::temp_dir()).unwrap().finish().unwrap();

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::io;
 use std::sync::mpsc::{self, SyncSender};
 
-use super::lister::{Lister, list};
+use super::lister::{Ahead, Lister, list};
 use super::members::Told;
 use super::overflow::each_partition;
 use super::pool::{Pool, Stage};
@@ -30,15 +30,15 @@ const PART_BYTES: u64 = 64 << 10;
 /// Most parts of a batch. Reason: some for each of many workers.
 const BATCH_PARTS: usize = 64;
 
-/// Bytes of a row beside the texts that it tells.
-const ROW_BYTES: u64 = 32;
+/// Bytes of a row beside the texts that it tells, with the names of JSON.
+const ROW_BYTES: u64 = 80;
 
 /// Spellings that are looked through one by one. Reason: most clusters have few.
 const LISTED_SPELLINGS: usize = 8;
 
 /// Bytes of memory that a spelling takes while all of a cluster are counted: in a list and in a map that
-/// have room to grow.
-const SPELLING_BYTES: u64 = 100;
+/// have room to grow, and move when they do.
+const SPELLING_BYTES: u64 = 160;
 
 /// How many clusters, or lines, before their turn their spellings are asked for, and before that the members of
 /// clusters. Reason: they lie here and there, and so are on their way from memory some at once.
@@ -113,7 +113,9 @@ fn tell_all<T: Send + Sync>(
     each: impl Fn(&[T], &mut Scratch, &mut Listing) -> Result<()> + Sync,
     alone: impl Fn(&T, &Lister) -> Result<()>,
 ) -> Result<()> {
-    list(pool, writer, BATCH_PARTS, |lister| {
+    // As much as a batch.
+    let ahead = Ahead { parts: BATCH_PARTS, bytes: bytes_max, part_bytes: 2 * PART_BYTES as usize };
+    list(pool, writer, ahead, |lister| {
         std::thread::scope(|scope| {
             let (sender, receiver) = mpsc::sync_channel(1);
             let gathering = scope.spawn(move || {
@@ -266,10 +268,11 @@ impl Told {
     }
 }
 
-/// Most bytes of the listings of a batch, about. Reason: three of them are on their way, and as many
-/// batches, which take less; some of it is left for the spellings of clusters while they are counted.
+/// Most bytes of the listings of a batch, about. Reason: one is put together, as much waits to be written, or has
+/// been and its memory is used again; and of clusters and lines up to three batches are on their way. Half of the
+/// memory that there is for all is left for the spellings of clusters while they are counted.
 fn batch_bytes(job: &Job) -> u64 {
-    job.budget().told_bytes() / 8
+    job.budget().told_bytes() / 16
 }
 
 /// What it takes to tell a cluster.

@@ -27,7 +27,13 @@ pub(super) fn open_some<const FILES: usize>(folder: &Path) -> Result<[File; FILE
 /// Maps `file`, one of those in `folder`, which is written no more. `None` if it is empty.
 pub(super) fn map(folder: &Path, file: File) -> Result<Option<Mapped>> {
     let shown = format!("a temporary file in {}", show(folder.as_os_str().as_encoded_bytes()));
-    Mapped::temporary(file, shown).map_err(|error| failed(folder, error))
+    Mapped::temporary(file, shown).map_err(|error| {
+        Error::output(format!(
+            "{}: cannot map a temporary file into memory: {error}; name another folder with -T, or allow the \
+             process more address space (ulimit -v)",
+            show(folder.as_os_str().as_encoded_bytes())
+        ))
+    })
 }
 
 /// Something went wrong with a temporary file in `folder`.

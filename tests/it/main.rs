@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod budget;
+mod changed;
 mod cli;
 mod floors;
 mod formats;

@@ -302,9 +302,9 @@ pub(super) fn split_piece(piece: &[u8]) -> (&[u8], &[u8]) {
 
 /// Keeps the pieces of `query` for which `keep` says so. A query that loses everything goes, with
 /// its `?`. Returns whether anything went.
-fn retain_pieces(query: &mut Option<Vec<u8>>, mut keep: impl FnMut(&[u8], &[u8]) -> bool) -> bool {
+fn retain_pieces(query: &mut Option<Vec<u8>>, keep: impl Fn(&[u8], &[u8]) -> bool) -> bool {
     let Some(old) = query else { return false };
-    let mut stays =
+    let stays =
         |&(piece, name, value): &(&[u8], &[u8], &[u8])| piece.is_empty() || keep(name, value);
     if pieces(old).all(|piece| stays(&piece)) {
         return false;
