@@ -1,5 +1,5 @@
 //! How fast the main job is, from a file to a device that keeps nothing: reading, canonical forms,
-//! clusters, writing, on one thread and on two.
+//! clusters, writing, on one thread and on two; and under the default profile the jobs that take a second look.
 //!
 //! Files of output, other sizes and other programs are compared by `make peers`.
 
@@ -11,9 +11,11 @@ use corpus::Corpus;
 use criterion::{Criterion, SamplingMode};
 use undust::FingerprintKey;
 use undust::canonical::{Canonicalizer, Profile};
-use undust::cluster::Seen;
+use undust::cluster::{Keep, Seen};
 use undust::input::InputPlan;
-use undust::pipeline::{self, DedupPlan, FormatPlan, Job, Memory, NoWatch, Print};
+use undust::pipeline::{
+    self, DedupPlan, Filter, FormatPlan, Job, Memory, NoWatch, Print, SelectPlan,
+};
 use undust::report::Claims;
 
 /// Lines of the list. Reason: some batches of chunks, so that they overlap.
@@ -42,14 +44,37 @@ fn main() {
             group.finish();
         }
     }
+    let canonicalizer = Canonicalizer::new(Profile::named("crawl").expect("it is built in"));
+    for look in [Look::Counts, Look::Clusters, Look::Dropped, Look::Report] {
+        let mut unique = None;
+        for threads in [1, 2] {
+            let mut group = criterion.benchmark_group("second look");
+            group.throughput(corpus.throughput());
+            group.sampling_mode(SamplingMode::Flat).sample_size(10);
+            group.bench_function(format!("{look:?}/{threads}").to_lowercase(), |b| {
+                b.iter(|| {
+                    let found = look_again(file.path(), &canonicalizer, threads, look);
+                    assert_eq!(*unique.get_or_insert(found), found);
+                });
+            });
+            group.finish();
+        }
+    }
     criterion.final_summary();
 }
 
-/// Writes the list without its duplicates to where nothing is kept; returns how many lines stay.
-fn dedup(list: &Path, canonicalizer: &Canonicalizer, threads: usize) -> u64 {
-    let paths = vec![list.to_path_buf()];
-    let job = Job {
-        input: InputPlan { paths: paths.clone(), ..InputPlan::default() },
+/// What a second look is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Look {
+    Counts,
+    Clusters,
+    Dropped,
+    Report,
+}
+
+fn job<'a>(list: &Path, canonicalizer: &'a Canonicalizer, threads: usize) -> Job<'a> {
+    Job {
+        input: InputPlan { paths: vec![list.to_path_buf()], ..InputPlan::default() },
         canonicalizer,
         format: FormatPlan::default(),
         rejects: None,
@@ -57,8 +82,36 @@ fn dedup(list: &Path, canonicalizer: &Canonicalizer, threads: usize) -> u64 {
         threads,
         memory: Memory::default(),
         watch: &NoWatch,
+    }
+}
+
+/// Does the job with a second look; returns how many pages there are.
+fn look_again(list: &Path, canonicalizer: &Canonicalizer, threads: usize, look: Look) -> u64 {
+    let job = job(list, canonicalizer, threads);
+    if look == Look::Report {
+        let (survey, _) = pipeline::survey(&job, 10).expect("the list can be read");
+        return survey.tally.unique;
+    }
+    let mut claims = Claims::new(&job.input.paths);
+    let mut null = || claims.open(Some(Path::new("/dev/null"))).expect("a device is there");
+    let (mut output, mut dropped) = (null(), null());
+    let plan = SelectPlan {
+        keep: Keep::First,
+        filter: Filter::All,
+        counts: look == Look::Counts,
+        clusters: look == Look::Clusters,
+        print: Print::Original,
+        shape: None,
     };
-    let mut claims = Claims::new(&paths);
+    let dropped = (look == Look::Dropped).then_some(&mut dropped);
+    let outcome = pipeline::select(&job, &plan, &mut output, dropped);
+    outcome.expect("the list can be read").tally.unique
+}
+
+/// Writes the list without its duplicates to where nothing is kept; returns how many lines stay.
+fn dedup(list: &Path, canonicalizer: &Canonicalizer, threads: usize) -> u64 {
+    let job = job(list, canonicalizer, threads);
+    let mut claims = Claims::new(&job.input.paths);
     let mut output = claims.open(Some(Path::new("/dev/null"))).expect("a device is there");
     let seen = Seen::default();
     let plan = DedupPlan { print: Print::Original, seen: &seen };
