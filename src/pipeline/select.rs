@@ -180,7 +180,8 @@ fn write_representatives(
         ListingWriter::new(output, Listed::Kept, separator, plan.shape, &made_by(job))?;
     let ahead = Ahead {
         parts: PARTS_AHEAD,
-        bytes: job.budget().told_bytes() / 8,
+        // About as much is put together meanwhile.
+        bytes: job.budget().told_bytes() / 2,
         part_bytes: 2 * job.budget().chunk_bytes(),
     };
     list(pool, &mut writer, ahead, |lister| {

@@ -269,10 +269,10 @@ impl Told {
 }
 
 /// Most bytes of the listings of a batch, about. Reason: one is put together, as much waits to be written, or has
-/// been and its memory is used again; and of clusters and lines up to three batches are on their way. Half of the
-/// memory that there is for all is left for the spellings of clusters while they are counted.
+/// been and its memory is used again; and what up to three more are made of takes a third of that each. Half of the
+/// memory that there is for all of it is left for the spellings of a large cluster while they are counted.
 fn batch_bytes(job: &Job) -> u64 {
-    job.budget().told_bytes() / 16
+    job.budget().told_bytes() / 8
 }
 
 /// What it takes to tell a cluster.
