@@ -24,7 +24,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use siphasher::sip::SipHasher13;
 
 use super::resolve::Range;
-use super::scatter::{PARTITION_BITS, PARTITIONS};
+use super::scatter::{PARTITION_BITS, PARTITIONS, partition_of};
 use super::set::ClusterSet;
 use super::sorted::{Ascending, RECORD_BYTES, Sorted};
 use super::spill::fingerprint_of;
@@ -328,16 +328,25 @@ impl SeenHeader {
 
 /// Reads `count` fingerprints into `set`, and then nothing more.
 fn read_all(mut file: impl Read, count: u64, set: &ClusterSet) -> Result<()> {
-    let mut record = [0; 16];
+    let mut record = [0; RECORD_BYTES as usize];
     let mut last = None;
+    // Those of the partition that is being read.
+    let mut sorted: Vec<Fingerprint> = Vec::new();
     for _ in 0..count {
         file.read_exact(&mut record).map_err(damaged)?;
         let fingerprint = Fingerprint(u128::from_le_bytes(record));
         if last >= Some(fingerprint) {
             return Err(out_of_order());
         }
-        last = Some(fingerprint);
-        set.insert(fingerprint);
+        let before = last.replace(fingerprint).map(partition_of);
+        if let Some(before) = before.filter(|before| *before != partition_of(fingerprint)) {
+            set.load(before, &sorted);
+            sorted.clear();
+        }
+        sorted.push(fingerprint);
+    }
+    if let Some(last) = last {
+        set.load(partition_of(last), &sorted);
     }
     if file.read(&mut record).map_err(damaged)? > 0 {
         return Err(too_long());

@@ -68,6 +68,11 @@ impl ClusterSet {
         self.partition(partition_of(fingerprint)).insert(fingerprint)
     }
 
+    /// Puts in those of `partition` that another run had: `sorted`, in ascending order.
+    pub(super) fn load(&self, partition: usize, sorted: &[Fingerprint]) {
+        self.partition(partition).load(sorted);
+    }
+
     /// Forgets the fingerprints of `partition`, and gives their pages back. Threads may do so at once.
     pub fn forget(&self, partition: usize) {
         self.partition(partition).forget();
