@@ -378,6 +378,22 @@ impl<'a, const N: usize> Marks<'a, N> {
         self.len.min(from + at)
     }
 
+    /// The first position from `from` on where a byte of `set` stands, if that is before `end`, or else `end`. No
+    /// more of the text is looked at.
+    #[inline(always)]
+    pub fn next_before(&self, set: usize, mut from: usize, end: usize) -> usize {
+        loop {
+            let near = self.near(set, from);
+            if near != 0 {
+                return end.min(from + near.trailing_zeros() as usize);
+            }
+            from += NEAR;
+            if from >= end {
+                return end;
+            }
+        }
+    }
+
     /// The first position from `from` on where a byte of `set` stands, or the text's length.
     #[inline(always)]
     pub fn next(&self, set: usize, mut from: usize) -> usize {
@@ -435,6 +451,11 @@ mod tests {
                         let expected = (from..length).find(|at| holds(text[*at])).unwrap_or(length);
                         let found = marks.next(set, from);
                         assert_eq!(found, expected, "{:?} {length} {from}", marker.vectors);
+                        for end in [from, from + 1, length / 3, length].map(|end| end.min(length)) {
+                            let found = marks.next_before(set, from, end);
+                            let expected = expected.min(end);
+                            assert_eq!(found, expected, "{:?} {length} {from}", marker.vectors);
+                        }
                         let found = marks.next_soon(set, from);
                         assert_eq!(found, expected, "{:?} {length} {from}", marker.vectors);
                         let bit = |at: &usize| text.get(from + at).is_some_and(|byte| holds(*byte));

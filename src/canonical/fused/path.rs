@@ -88,7 +88,7 @@ impl Fused {
     #[inline(never)]
     fn judge_closely(&self, url: &Marked, start: usize, end: usize) -> Option<Path> {
         let Marked { line, marks, .. } = *url;
-        let mut at = marks.next(set::PATH_LOOK, start);
+        let mut at = marks.next_before(set::PATH_LOOK, start, end);
         let (mut has_escapes, mut has_parameters) = (false, false);
         while at < end {
             match line[at] {
@@ -108,7 +108,7 @@ impl Fused {
                 }
                 _ => return Some(Path::Odd),
             }
-            at = marks.next(set::PATH_LOOK, at);
+            at = marks.next_before(set::PATH_LOOK, at, end);
         }
         let path = if has_parameters { Path::Odd } else { Path::HasEscapes };
         has_escapes.then_some(path)
@@ -148,7 +148,7 @@ impl Fused {
     fn write_escapes(&self, url: &Marked, start: usize, end: usize, out: &mut Vec<u8>) -> bool {
         let Marked { line, text, marks } = *url;
         let mut at = start;
-        let mut look = marks.next(set::PATH_LOOK, at).min(end);
+        let mut look = marks.next_before(set::PATH_LOOK, at, end);
         // Bet: in a text of another script, all escapes are of bytes from 0x80 on.
         if matches!(line[look..end], [b'%', b'8'..=b'9' | b'A'..=b'F' | b'a'..=b'f', ..]) {
             return hex::copy_upper(&line[start..end], out);
@@ -156,7 +156,7 @@ impl Fused {
         while look < end {
             push_short(out, text, at, look);
             at = look;
-            look = marks.next(set::PATH_LOOK, at + 1).min(end);
+            look = marks.next_before(set::PATH_LOOK, at + 1, end);
             if line[at] != b'%' {
                 out.push(line[at]);
                 at += 1;
@@ -190,7 +190,7 @@ impl Fused {
         let mut at = start;
         while at < end {
             // Invariant: line[at] is the slash before a segment. Bet: most segments need no look.
-            let look = marks.next(set::PATH_LOOK, at + 1).min(end);
+            let look = marks.next_before(set::PATH_LOOK, at + 1, end);
             if look == end {
                 push_up_to::<USUAL>(out, text, at, end);
                 break;
@@ -217,10 +217,10 @@ impl Fused {
                 }
                 _ => {}
             }
-            let segment_end = marks.next(set::SLASH, at).min(end);
+            let segment_end = marks.next_before(set::SLASH, at, end);
             let mut has_parameters = false;
             while at < segment_end {
-                let look = marks.next(set::PATH_LOOK, at).min(segment_end);
+                let look = marks.next_before(set::PATH_LOOK, at, segment_end);
                 push_short(out, text, at, look);
                 at = look;
                 // Bet: bytes that need a look come in rows.

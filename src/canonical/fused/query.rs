@@ -185,12 +185,12 @@ fn end_of_piece(url: &Marked, start: usize) -> usize {
 /// Where the name of the piece from `start` to `end` ends.
 #[inline(always)]
 fn end_of_name(url: &Marked, start: usize, end: usize) -> usize {
-    let mut name_end = url.marks.next(set::NAME_END, start);
+    let mut name_end = url.marks.next_before(set::NAME_END, start, end);
     // Bet: no `-` stands in it.
     while name_end < end && url.line[name_end] == b'-' {
-        name_end = url.marks.next(set::NAME_END, name_end + 1);
+        name_end = url.marks.next_before(set::NAME_END, name_end + 1, end);
     }
-    name_end.min(end)
+    name_end
 }
 
 impl Fused {
@@ -352,14 +352,14 @@ impl Fused {
     #[inline(never)]
     fn is_spelled_well(&self, url: &Marked, start: usize, name_end: usize, end: usize) -> bool {
         let Marked { line, marks, .. } = *url;
-        let mut at = marks.next(set::QUERY_LOOK, start);
+        let mut at = marks.next_before(set::QUERY_LOOK, start, end);
         while at < end {
             match canonical_escape(&line[at..]) {
                 Some(byte) if !self.is_raw_in_query(byte, at > name_end) => at += 3,
                 None if self.query[usize::from(line[at])] == Class::Question => at += 1,
                 _ => return false,
             }
-            at = marks.next(set::QUERY_LOOK, at);
+            at = marks.next_before(set::QUERY_LOOK, at, end);
         }
         true
     }
@@ -401,7 +401,7 @@ impl Fused {
     ) -> Option<()> {
         let Marked { line, text, marks } = *url;
         loop {
-            let look = marks.next(set::QUERY_LOOK, at).min(end);
+            let look = marks.next_before(set::QUERY_LOOK, at, end);
             push_short(out, text, at, look);
             at = look;
             if at == end {
