@@ -53,6 +53,12 @@ pub const BATCH_OWN_BYTES: usize = 24 << 20;
 /// long (docs/performance.md, packed lists).
 pub const BATCH_OWN_BYTES_MIN: usize = 4 << 20;
 
+/// Smallest plain file that is mapped and not read, in bytes.
+///
+/// Reason: to map a file, and to let go of it, takes as long as reading some hundred kilobytes (docs/performance.md,
+/// many files).
+pub const MAP_BYTES_MIN: u64 = 256 << 10;
+
 /// Least memory of a job in bytes, beside that of its threads.
 ///
 /// Reason: room for some chunks, for buffers of all partitions, and for a zstd window.

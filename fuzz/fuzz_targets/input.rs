@@ -89,7 +89,7 @@ fn pack(how: u8, rest: &[u8]) -> Vec<u8> {
 /// Reads the one file of `plan` and checks every chunk; `None` if the file is of a kind that cannot
 /// be read. `file` is what is in it.
 fn read(plan: &InputPlan, file: &[u8], map: bool) -> Option<Outcome> {
-    let plan = InputPlan { map, ..plan.clone() };
+    let plan = InputPlan { map, map_bytes_min: 0, ..plan.clone() };
     let mut input = Input::open(&plan).expect("the file is there");
     let mut chunks = Vec::new();
     let mut bytes = 0;

@@ -98,6 +98,8 @@ pub struct InputPlan {
     /// the handler writes one line to standard error and ends the process with status 2. A library
     /// inside somebody else's process may prefer `false`: then the same thing is an error.
     pub map: bool,
+    /// Smaller files are read all the same.
+    pub map_bytes_min: u64,
     /// Names by which some of the paths are told to people: the path, and its name.
     pub names: Vec<(PathBuf, PathBuf)>,
 }
@@ -133,6 +135,7 @@ impl Default for InputPlan {
             containers: Containers::Detect,
             url_column: "url".to_string(),
             map: true,
+            map_bytes_min: limits::MAP_BYTES_MIN,
             names: Vec::new(),
         }
     }

@@ -252,7 +252,8 @@ mod tests {
         let path = dir.path().join("a");
         fs::write(&path, "a\n").unwrap();
         let paths = vec![path; super::SLOTS + 10];
-        let mut input = Input::open(&InputPlan { paths, ..<_>::default() }).unwrap();
+        let plan = InputPlan { paths, map_bytes_min: 0, ..<_>::default() };
+        let mut input = Input::open(&plan).unwrap();
         let chunks: Vec<_> = input.by_ref().map(|chunk| chunk.unwrap()).collect();
         assert!(chunks.iter().all(|chunk| chunk.bytes() == b"a\n"));
         assert_eq!(chunks.len(), super::SLOTS + 10);

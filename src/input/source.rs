@@ -112,7 +112,8 @@ impl Source {
         }
         // Standard input is never mapped: somebody else may have read a part of it before.
         let is_mappable = plan.map && !is_packed && container.is_none() && !files::is_stdin(path);
-        let map = size.filter(|_| is_mappable).and_then(|size| Mapped::new(&origin, size).ok());
+        let size_mapped = size.filter(|size| is_mappable && *size >= plan.map_bytes_min);
+        let map = size_mapped.and_then(|size| Mapped::new(&origin, size).ok());
         let body = match map {
             Some(map) => {
                 // Every byte is counted when it is delivered, these as well.

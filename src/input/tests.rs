@@ -72,8 +72,23 @@ impl Dir {
     }
 }
 
+/// Reads `paths`, and maps what can be mapped, however short it is.
 pub(super) fn plan(paths: &[&Path]) -> InputPlan {
-    InputPlan { paths: paths.iter().map(|&path| path.to_owned()).collect(), ..<_>::default() }
+    let paths = paths.iter().map(|&path| path.to_owned()).collect();
+    InputPlan { paths, map_bytes_min: 0, ..<_>::default() }
+}
+
+#[test]
+fn short_files_are_read() {
+    let dir = Dir::new();
+    for (bytes, is_mapped) in [(255 << 10, false), (256 << 10, true)] {
+        let path = dir.file("text", "a\n".repeat(bytes / 2));
+        let plan =
+            InputPlan { map_bytes_min: InputPlan::default().map_bytes_min, ..plan(&[&path]) };
+        let mut input = Input::open(&plan).unwrap();
+        assert_eq!(input.by_ref().map(|chunk| chunk.unwrap().bytes().len()).sum::<usize>(), bytes);
+        assert_eq!(input.summaries()[0].mapped, is_mapped, "{bytes}");
+    }
 }
 
 /// What of a chunk must not depend on how the file is stored and read.

@@ -309,8 +309,13 @@ mod tests {
         let text = lines.concat();
         // The last line lacks its separator.
         std::fs::write(&path, &text[..text.len() - 1]).unwrap();
-        let plan =
-            InputPlan { paths: vec![path], map, chunk_bytes: 50_000, ..InputPlan::default() };
+        let plan = InputPlan {
+            paths: vec![path],
+            map,
+            map_bytes_min: 0,
+            chunk_bytes: 50_000,
+            ..InputPlan::default()
+        };
         let input = Input::open(&plan).unwrap();
         let mut backlog = Backlog::new(folder).unwrap();
         let mut first = 0;

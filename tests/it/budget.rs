@@ -45,6 +45,7 @@ impl Bench {
                 paths: vec![self.folder.path().join("in")],
                 chunk_bytes: how.chunk_bytes,
                 map: how.map,
+                map_bytes_min: 0,
                 ..InputPlan::default()
             },
             canonicalizer: &self.canonicalizer,

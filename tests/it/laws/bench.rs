@@ -116,6 +116,7 @@ impl Bench {
             paths,
             chunk_bytes: how.chunk_bytes,
             map: how.map,
+            map_bytes_min: 0,
             line_bytes_max: self.line_bytes_max,
             ..InputPlan::default()
         }
