@@ -358,7 +358,7 @@ mod tests {
         let mut table = Table::default();
         table.load(&sorted);
         assert!(table.sorted().eq(sorted.iter().map(|one| one.0)));
-        // In the shortest time each is where a table of this size has it, none far behind its home.
+        // Each stands near its home, so none was looked for far behind it.
         let behind = |(at, slot): (usize, &u128)| at.saturating_sub(home(*slot, table.homes));
         let taken = table.slots.iter().enumerate().filter(|(_, slot)| **slot != EMPTY);
         assert!(taken.map(behind).max() < Some(200));
