@@ -65,6 +65,17 @@ impl SelectPlan {
     pub fn reads_once(&self) -> bool {
         self.clusters && self.filter == Filter::All
     }
+
+    /// What writes the listing of `listed` to `output`; it has begun.
+    pub(super) fn writer<'a>(
+        &self,
+        job: &Job,
+        listed: Listed,
+        output: &'a mut Output,
+    ) -> Result<ListingWriter<'a>> {
+        let made_by = Provenance::of(job.canonicalizer.profile());
+        ListingWriter::new(output, listed, job.input.separator, self.shape, &made_by)
+    }
 }
 
 /// Writes what `plan` selects to `output`, and the lines that were dropped to `dropped`. Publishes
@@ -175,9 +186,7 @@ fn write_representatives(
     mut selected: Selected,
     output: &mut Output,
 ) -> Result<()> {
-    let separator = job.input.separator;
-    let mut writer =
-        ListingWriter::new(output, Listed::Kept, separator, plan.shape, &made_by(job))?;
+    let mut writer = plan.writer(job, Listed::Kept, output)?;
     let ahead = Ahead {
         parts: PARTS_AHEAD,
         // About as much is put together meanwhile.
@@ -301,9 +310,4 @@ impl SelectedChunk<'_> {
 #[cold]
 pub(super) fn changed() -> Error {
     Error::input("the input has changed between the first and the second reading")
-}
-
-/// What the first line of an output says.
-pub(super) fn made_by(job: &Job) -> Provenance {
-    Provenance::of(job.canonicalizer.profile())
 }

@@ -13,7 +13,7 @@ use super::lister::{Ahead, Lister, list};
 use super::members::Told;
 use super::overflow::each_partition;
 use super::pool::{Pool, Stage};
-use super::select::{SelectPlan, made_by};
+use super::select::SelectPlan;
 use super::spellings::Spellings;
 use super::{Job, temp};
 use crate::canonical::Scratch;
@@ -173,10 +173,7 @@ impl Told {
         plan: &SelectPlan,
         output: &mut Output,
     ) -> Result<()> {
-        let made_by = made_by(job);
-        let separator = job.input.separator;
-        let mut writer =
-            ListingWriter::new(output, Listed::Clusters, separator, plan.shape, &made_by)?;
+        let mut writer = plan.writer(job, Listed::Clusters, output)?;
         let teller = Teller {
             job,
             list: self.list.as_ref().map_or(&[], Mapped::bytes),
@@ -221,10 +218,7 @@ impl Told {
         output: &mut Output,
     ) -> Result<()> {
         let folder = &job.memory.temp_dir;
-        let made_by = made_by(job);
-        let separator = job.input.separator;
-        let mut writer =
-            ListingWriter::new(output, Listed::Dropped, separator, plan.shape, &made_by)?;
+        let mut writer = plan.writer(job, Listed::Dropped, output)?;
         let (others, spellings) = (&mut self.others, &self.spellings);
         let canonicalizer = job.canonicalizer;
         let tell =
