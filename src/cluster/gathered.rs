@@ -14,7 +14,7 @@ use std::io;
 use std::os::unix::fs::FileExt as _;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::census::Keep;
+use super::census::{Keep, Line};
 use super::resolve::groups;
 use super::runs::{Merged, Runs};
 use super::scatter::Scattered;
@@ -153,7 +153,8 @@ impl Gathered {
             group.read(|record| {
                 count += 1;
                 bytes += record[4];
-                let rank = [keep.rank(record[2], record[4] as u32), record[2]];
+                let rank =
+                    [keep.rank(Line { number: record[2], bytes: record[4] as u32 }), record[2]];
                 if rank < least {
                     (least, standing) = (rank, *record);
                 }
@@ -328,7 +329,9 @@ mod tests {
             (0..4000).for_each(|line| twin.entry(name(line)).or_default().push(member(line)));
             let (mut clusters, mut others) = (BTreeMap::new(), BTreeMap::new());
             for members in twin.values_mut() {
-                let rank = |one: &Member| (keep.rank(one.line, one.bytes as u32), one.line);
+                let rank = |one: &Member| {
+                    (keep.rank(Line { number: one.line, bytes: one.bytes as u32 }), one.line)
+                };
                 let at = (0..members.len()).min_by_key(|at| rank(&members[*at])).unwrap();
                 let standing = members.remove(at);
                 members.insert(0, standing);

@@ -11,6 +11,8 @@ mod candidates;
 mod census;
 mod firsts;
 mod gathered;
+mod known;
+mod levels;
 mod numbers;
 #[allow(unsafe_code)]
 mod probe;
@@ -25,9 +27,10 @@ mod table;
 mod uncounted;
 
 pub use candidates::{Candidates, GatheredRecords, Ledger};
-pub use census::{Census, Cluster, Counted, Keep, Ladders, Levels, Occurrence, Settled, UNMERGED};
+pub use census::{Census, Cluster, Counted, Keep, Occurrence, Settled};
 pub use firsts::Firsts;
 pub use gathered::{ChunkLines, Clusters, Gathered, Member, Others, Wanted, Whole};
+pub use levels::{Ladders, LaddersBuilder, Levels, Placed, UNMERGED};
 pub use numbers::{Asked, Numbers};
 pub use runs::{Merged, Runs};
 pub use scatter::{Flags, Marks, PARTITIONS, Scattered, partition_of};

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use super::census::{Census, Counted, Keep, Occurrence};
+use super::census::{Census, Keep, Line, Occurrence};
 use super::resolve::resolve;
 use super::runs::Runs;
 use super::scatter::partition_of;
@@ -35,9 +35,9 @@ impl Uncounted {
         chunks: impl Iterator<Item = &'a Occurrence>,
     ) -> io::Result<()> {
         let mut found = Vec::new();
-        census.count_known(partition, chunks, |fingerprint, line, line_bytes| {
+        census.count_known(partition, chunks, |fingerprint, line| {
             let [high, low] = halves(fingerprint);
-            found.push([high, low, census.keep().rank(line, line_bytes), line, 1]);
+            found.push([high, low, census.keep().rank(line), line.number, 1]);
         });
         self.spill.append(partition, found.into_iter())
     }
@@ -46,7 +46,8 @@ impl Uncounted {
     /// Lines in order.
     pub fn add(&self, fingerprint: Fingerprint, line: u64) -> io::Result<()> {
         let [high, low] = halves(fingerprint);
-        let record = [high, low, Keep::First.rank(line, 0), line, 1];
+        let rank = Keep::First.rank(Line { number: line, bytes: 0 });
+        let record = [high, low, rank, line, 1];
         self.spill.append(partition_of(fingerprint), std::iter::once(record))
     }
 
@@ -66,15 +67,8 @@ impl Uncounted {
         wanted: impl Fn(u64) -> bool,
         selected: &Runs<2>,
     ) -> io::Result<u64> {
-        let mut counted: Vec<Counted> = Vec::new();
-        let mut clusters = 0;
-        for cluster in census.take(partition) {
-            clusters += 1;
-            if wanted(cluster.lines) {
-                counted.push([cluster.representative, cluster.lines]);
-            }
-        }
-        counted.sort_unstable();
+        let (counted, mut clusters) = census.select(partition, &wanted);
+        census.forget(partition);
         selected.add(counted.into_iter())?;
         let merge = |earlier: &mut [u64; 5], later: &[u64; 5]| earlier[4] += later[4];
         resolve(&self.spill, partition, capacity, merge, |records, _| {
@@ -96,7 +90,7 @@ impl Uncounted {
 mod tests {
     use super::*;
     use crate::cluster::spill::temporary;
-    use crate::cluster::{PARTITIONS, Scattered};
+    use crate::cluster::{Counted, PARTITIONS, Scattered};
     use crate::fingerprint::FingerprintKey;
 
     #[test]
@@ -136,7 +130,7 @@ mod tests {
                     .sum();
                 assert_eq!(clusters, whole.len());
                 let mut merged = selected.merge(100);
-                let select = |partition| whole.select(partition, |lines| lines >= least);
+                let select = |partition| whole.select(partition, |lines| lines >= least).0;
                 let mut expected: Vec<Counted> = (0..PARTITIONS).flat_map(select).collect();
                 expected.sort_unstable();
                 for counted in expected {

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::sync::Mutex;
 
 use super::pool::{Pool, Stage};
-use crate::cluster::{Ladders, UNMERGED};
+use crate::cluster::{Placed, UNMERGED};
 use crate::parts;
 use crate::record::{Record, agent, time};
 use crate::report::{Breakdown, BreakdownRow, Counts, Facet};
@@ -88,20 +88,25 @@ impl Facets {
         }
     }
 
-    /// The counts of all names; the chunk's `ladders` have been placed.
-    fn count(&self, ladders: &Ladders) -> FacetCounts {
+    /// The counts of all names; the chunk's records have been `placed`.
+    fn count(&self, placed: &Placed) -> FacetCounts {
         self.columns.each_ref().map(|column| {
             let mut all = vec![Counts::default(); column.names.len()];
             for (record, name) in &column.of {
-                let (merged, counts) = (ladders.merged(*record), &mut all[*name as usize]);
-                counts.records += 1;
-                counts.pages += u64::from(merged == UNMERGED);
-                counts.urls += u64::from(merged != 0);
-                counts.astray += u64::from(ladders.is_astray(*record));
+                count(&mut all[*name as usize], placed, *record);
             }
             all
         })
     }
+}
+
+/// Counts `record`, which has been `placed`.
+pub(super) fn count(counts: &mut Counts, placed: &Placed, record: u32) {
+    let merged = placed.merged(record);
+    counts.records += 1;
+    counts.pages += u64::from(merged == UNMERGED);
+    counts.urls += u64::from(merged != 0);
+    counts.astray += u64::from(placed.is_astray(record));
 }
 
 /// Host and first segment of the path, as in `a.test/shop/`, of what follows a scheme.
@@ -150,8 +155,8 @@ impl Sums {
         sums.sum()
     }
 
-    /// Adds the records of some `chunks`, each with its ladders, which have been placed.
-    pub(super) fn add(&mut self, pool: &Pool, chunks: &[(&Facets, &Ladders)]) {
+    /// Adds the records of some `chunks`, which have been placed.
+    pub(super) fn add(&mut self, pool: &Pool, chunks: &[(&Facets, &Placed)]) {
         let count = |(): &mut (), chunk: usize| chunks[chunk].0.count(chunks[chunk].1);
         let counts = pool.map(Stage::Clustering, chunks.len(), || (), count);
         self.each(pool, |sum, facet| {

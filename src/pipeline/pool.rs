@@ -4,8 +4,6 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Instant;
 
-use rayon::slice::ParallelSliceMut as _;
-
 use super::seats::{Seat, Seats};
 use crate::cluster::PARTITIONS;
 use crate::error::{Error, Result};
@@ -138,11 +136,6 @@ impl Pool {
         });
     }
 
-    /// Sorts `rows`, by all workers.
-    pub(super) fn sort<T: Ord + Send>(&self, rows: &mut [T]) {
-        self.threads.install(|| rows.par_sort_unstable());
-    }
-
     /// Does `work` on this thread, and counts the time for `stage`.
     pub(super) fn time<T>(&self, stage: Stage, work: impl FnOnce() -> T) -> T {
         let started = Instant::now();
@@ -194,9 +187,6 @@ mod tests {
         assert!(counts.iter().all(|count| count.load(Ordering::Relaxed) == 1));
         assert_eq!(pool.time(Stage::Writing, || 7), 7);
         let squares = pool.map(Stage::Clustering, 99, || (), |(), number| number * number);
-        let mut rows: Vec<u64> = (0..10_000).map(|row| row * 7919 % 10_007).collect();
-        pool.sort(&mut rows);
-        assert!(rows.is_sorted() && rows[9_999] == 10_006);
         assert!(squares.iter().enumerate().all(|(number, square)| *square == number * number));
         let partitions: Vec<AtomicU64> = (0..PARTITIONS).map(|_| AtomicU64::new(0)).collect();
         pool.share_partitions(

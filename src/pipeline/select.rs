@@ -6,17 +6,18 @@
 //! Where all clusters are told whole, one pass gathers everything.
 
 use std::convert::Infallible;
-use std::io::Write as _;
+use std::ops::Range;
 
 use super::layouts::Parcel;
 use super::lister::{Ahead, list};
 use super::members::{Reading, gather};
 use super::pool::{Pool, Stage};
 use super::scan::{RECORD_BYTES, scan, scan_heavy};
-use super::selected::{Rest, Selected};
+use super::selected::{Represented, Rest, Selected};
 use super::walk::{Hand, each_entry, walk};
 use super::{Job, Outcome, Print};
-use crate::cluster::{Census, Counted, Keep, Occurrence, Scattered};
+use crate::bytes::decimal::push_number_to;
+use crate::cluster::{Census, Keep, Occurrence, Scattered};
 use crate::error::{Error, Result};
 use crate::record::{Entry, without_no_host};
 use crate::report::{Cell, Listed, Listing, ListingWriter, Output, Provenance, Shape};
@@ -103,7 +104,10 @@ pub fn select(
         let wanted = |lines| !plan.clusters && plan.filter.wants(lines);
         let selected;
         (selected, unique) = match &rest {
-            None => (Selected::listed(&pool, &census, wanted), census.len()),
+            None => {
+                let forgets = !plan.clusters && dropped.is_none();
+                Selected::listed(&pool, &census, forgets, wanted)
+            }
             Some(rest) => rest.select(job, &pool, &census, wanted)?,
         };
         drop(rest);
@@ -144,9 +148,12 @@ fn take_census(job: &Job, pool: &Pool, keep: Keep) -> Result<(Census, Option<Res
         Hand::default,
         |hand, chunk| {
             let (mut fingerprints, mut line_bytes, mut lines) = (vec![], vec![], vec![]);
+            let asks_for_bytes = keep == Keep::Shortest;
             let tally = walk(chunk, job, hand, |line, record, canonical| {
                 fingerprints.push(job.key.fingerprint(canonical.form));
-                line_bytes.push(u32::try_from(record.spelling.len()).unwrap_or(u32::MAX));
+                if asks_for_bytes {
+                    line_bytes.push(u32::try_from(record.spelling.len()).unwrap_or(u32::MAX));
+                }
                 lines.push(line);
             });
             let scattered = Scattered::new(&fingerprints);
@@ -193,8 +200,8 @@ fn write_representatives(
         bytes: job.budget().told_bytes() / 2,
         part_bytes: 2 * job.budget().chunk_bytes(),
     };
+    let mut first_line = 0;
     list(pool, &mut writer, ahead, |lister| {
-        let mut first_line = 0;
         scan_heavy(
             job,
             pool,
@@ -218,19 +225,16 @@ fn write_representatives(
                 let before = first_line;
                 let mut chunks = Vec::with_capacity(batch.len());
                 for (chunk, lines) in &batch {
-                    let end = first_line + lines;
-                    let mut representatives = Vec::new();
-                    while let Some(one) = selected.next_before(job, end)? {
-                        representatives.push(one);
-                    }
-                    chunks.push(SelectedChunk { chunk, first_line, representatives });
-                    first_line = end;
+                    let range = first_line..first_line + lines;
+                    let represented = selected.read(job, range.clone())?;
+                    chunks.push(SelectedChunk { chunk, range, represented });
+                    first_line += lines;
                 }
                 for chunks in chunks.chunks(PARTS_AHEAD) {
                     let stage = Stage::Canonicalizing;
                     let parts = pool.map(stage, chunks.len(), Hand::default, |hand, at| {
                         let mut part = lister.part();
-                        chunks[at].list(job, plan, hand, &mut part).map(|()| part)
+                        chunks[at].list(job, plan, &selected, hand, &mut part).map(|()| part)
                     });
                     parts.into_iter().try_for_each(|part| lister.write(part?))?;
                 }
@@ -239,10 +243,7 @@ fn write_representatives(
             },
         )
     })?;
-    if selected.next_before(job, u64::MAX)?.is_some() {
-        return Err(changed());
-    }
-    writer.finish()
+    if selected.end_before(job, first_line)? { writer.finish() } else { Err(changed()) }
 }
 
 /// Parts of the listing, a chunk each, that are put together while as many wait to be written. Reason: some
@@ -252,34 +253,43 @@ const PARTS_AHEAD: usize = 16;
 /// A chunk, and which of its lines are written.
 struct SelectedChunk<'a> {
     chunk: &'a Parcel,
-    /// The number of its first line.
-    first_line: u64,
-    representatives: Vec<Counted>,
+    /// The numbers of its lines.
+    range: Range<u64>,
+    /// What is known of them, where it is not to be looked up.
+    represented: Option<Represented>,
 }
 
 impl SelectedChunk<'_> {
-    /// Lists the representatives.
+    /// Lists those of its lines that represent clusters which are `selected`.
     fn list(
         &self,
         job: &Job,
         plan: &SelectPlan,
+        selected: &Selected,
         hand: &mut Hand,
         listing: &mut Listing,
     ) -> Result<()> {
         let (Hand { scratch, workspace }, canonicalizer) = (hand, job.canonicalizer);
-        let (mut line, mut left) = (self.first_line, self.representatives.iter());
-        let mut next = left.next();
+        let looked_up;
+        let represented = match &self.represented {
+            Some(represented) => represented,
+            None => {
+                looked_up = selected.look_up(self.range.clone());
+                &looked_up
+            }
+        };
+        let mut entries = represented.iter().zip(self.range.start + 1..);
         each_entry(self.chunk, job, workspace, |entry| {
-            let wanted = next.filter(|[number, _]| *number == line);
-            line += 1;
-            let Some([_, lines]) = wanted else { return Ok(()) };
-            next = left.next();
+            let (lines, number) = entries.next().ok_or_else(changed)?;
+            if *lines == 0 {
+                return Ok(());
+            }
             let Entry::Record(record) = entry else { return Err(changed()) };
             match listing {
                 Listing::Rows(rows) => {
                     let canonical = canonicalizer.canonical(record.url, scratch);
                     rows.row(&[
-                        Cell::Number(line),
+                        Cell::Number(number),
                         Cell::Text(record.spelling),
                         Cell::Text(without_no_host(canonical.form)),
                         Cell::Number(*lines),
@@ -288,7 +298,8 @@ impl SelectedChunk<'_> {
                 Listing::Lines(out, separator) => {
                     if plan.counts {
                         // As `uniq -c` does.
-                        write!(out, "{lines:7} ").expect("memory takes all that is written");
+                        push_number_to(out, *lines, 7);
+                        out.push(b' ');
                     }
                     out.extend_from_slice(match plan.print {
                         Print::Original => record.spelling,
@@ -302,7 +313,7 @@ impl SelectedChunk<'_> {
             }
             Ok(())
         })?;
-        if next.is_some() { Err(changed()) } else { Ok(()) }
+        if entries.next().is_some() { Err(changed()) } else { Ok(()) }
     }
 }
 

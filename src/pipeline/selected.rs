@@ -1,8 +1,7 @@
 //! The clusters that a job with a second look writes, by representative.
 
-use std::iter::Peekable;
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::vec;
 
 use super::budget::Budget;
 use super::overflow::each_partition;
@@ -68,41 +67,87 @@ impl Rest {
     }
 }
 
+/// For each line of a range how many lines the cluster has that it represents; 0: none that is wanted.
+pub(super) type Represented = Vec<u64>;
+
 /// Clusters by representative.
 pub(super) enum Selected {
-    /// In memory.
-    Listed(Peekable<vec::IntoIter<Counted>>),
+    /// In memory, by partition, in order.
+    Listed(Vec<Vec<Counted>>),
     /// In files.
     Merged(Merged<2>),
 }
 
 impl Selected {
-    /// The clusters of `census` whose number of lines is `wanted`.
+    /// The clusters of `census` whose number of lines is `wanted`, and how many there are in all. With
+    /// `forgets` the census forgets them.
     pub(super) fn listed(
         pool: &Pool,
         census: &Census,
+        forgets: bool,
         wanted: impl Fn(u64) -> bool + Sync,
-    ) -> Selected {
-        let select = |(): &mut (), partition| census.select(partition, &wanted);
-        let selected = pool.map(Stage::Clustering, PARTITIONS, || (), select);
-        let mut all = Vec::with_capacity(selected.iter().map(Vec::len).sum());
-        selected.into_iter().for_each(|some| all.extend(some));
-        pool.sort(&mut all);
-        Selected::Listed(all.into_iter().peekable())
+    ) -> (Selected, u64) {
+        let clusters = AtomicU64::new(0);
+        let selected = pool.map(
+            Stage::Clustering,
+            PARTITIONS,
+            || (),
+            |(), partition| {
+                let (counted, count) = census.select(partition, &wanted);
+                if forgets {
+                    census.forget(partition);
+                }
+                clusters.fetch_add(count, Ordering::Relaxed);
+                counted
+            },
+        );
+        (Selected::Listed(selected), clusters.into_inner())
     }
 
-    /// The next cluster, if the line that represents it is before `end`: its number, and how many lines
-    /// the cluster has.
-    pub(super) fn next_before(&mut self, job: &Job, end: u64) -> Result<Option<Counted>> {
+    /// What files say of the lines in `range`, which come in order; `None` if clusters are in memory.
+    pub(super) fn read(&mut self, job: &Job, range: Range<u64>) -> Result<Option<Represented>> {
+        let Selected::Merged(merged) = self else { return Ok(None) };
+        let mut represented = none_of(&range);
+        let mut next = || match merged.peek()? {
+            Some([line, _]) if line < range.end => merged.next_if(line),
+            _ => Ok(None),
+        };
+        while let Some([line, lines]) =
+            next().map_err(|error| temp::failed(&job.memory.temp_dir, error))?
+        {
+            represented[(line - range.start) as usize] = lines;
+        }
+        Ok(Some(represented))
+    }
+
+    /// What memory says of the lines in `range`; nothing if clusters are in files.
+    pub(super) fn look_up(&self, range: Range<u64>) -> Represented {
+        let mut represented = none_of(&range);
+        let partitions =
+            if let Selected::Listed(partitions) = self { &partitions[..] } else { &[] };
+        for clusters in partitions {
+            let first = clusters.partition_point(|[line, _]| *line < range.start);
+            let those = clusters[first..].iter().take_while(|[line, _]| *line < range.end);
+            those.for_each(|[line, lines]| represented[(line - range.start) as usize] = *lines);
+        }
+        represented
+    }
+
+    /// Are all representatives among the first `lines` lines? Those in files have been read up to there.
+    pub(super) fn end_before(&mut self, job: &Job, lines: u64) -> Result<bool> {
         match self {
-            Selected::Listed(clusters) => Ok(clusters.next_if(|[line, _]| *line < end)),
+            Selected::Listed(partitions) => {
+                let mut last = partitions.iter().filter_map(|clusters| clusters.last());
+                Ok(last.all(|[line, _]| *line < lines))
+            }
             Selected::Merged(merged) => {
-                let mut next = || match merged.peek()? {
-                    Some([line, _]) if line < end => merged.next_if(line),
-                    _ => Ok(None),
-                };
-                next().map_err(|error| temp::failed(&job.memory.temp_dir, error))
+                let next = merged.peek().map_err(|error| temp::failed(&job.memory.temp_dir, error));
+                Ok(next?.is_none())
             }
         }
     }
+}
+
+fn none_of(range: &Range<u64>) -> Represented {
+    vec![0; (range.end - range.start) as usize]
 }

@@ -68,7 +68,7 @@ pub fn survey(job: &Job, top: usize) -> Result<(Survey, Outcome)> {
             let before = tally.lines;
             let mut batch = batch;
             for (_, surveyed) in &mut batch {
-                surveyed.occurrence.first_line = tally.lines;
+                surveyed.first_line = tally.lines;
                 lacks_host |= surveyed.lacks_host;
                 job.add(&mut tally, &surveyed.tally)?;
             }
@@ -200,7 +200,7 @@ fn survey_share(
         |mut batch| {
             let before = lines;
             for (_, surveyed) in &mut batch {
-                surveyed.occurrence.first_line = lines;
+                surveyed.first_line = lines;
                 lines += surveyed.tally.lines;
             }
             pass = pass.take().filter(|pass| has_room(job, pass.memory_bytes_ahead(), sums));

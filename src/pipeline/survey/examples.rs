@@ -4,7 +4,7 @@ use std::convert::Infallible;
 
 use super::look::{LEVELS_BEFORE_RULES, Surveyed};
 use crate::canonical::Canonicalizer;
-use crate::cluster::Occurrence;
+use crate::cluster::Placed;
 use crate::pipeline::Job;
 use crate::pipeline::layouts::Parcel;
 use crate::pipeline::walk::each_entry;
@@ -53,26 +53,26 @@ pub(super) fn find_examples(
     job: &Job,
     chunk: &Parcel,
     surveyed: &Surveyed,
+    placed: &Placed,
     levels: &mut [LevelRow],
 ) {
     let wanted = |levels: &[LevelRow], record: u32| {
-        let level = usize::from(surveyed.ladders.merged(record));
+        let level = usize::from(placed.merged(record));
         let row = levels.get(level)?;
         let changed = row.examples.iter().filter(|one| one.before != one.after).count();
         let enough = if level == 0 { row.examples.len() } else { changed };
         (enough < EXAMPLES && row.looks.len() < LOOKS).then_some(level)
     };
-    let records = surveyed.records;
-    if !(0..records).any(|record| wanted(levels, record).is_some()) {
+    if !(0..placed.len()).any(|record| wanted(levels, record).is_some()) {
         return;
     }
-    let Occurrence { first_line, lines, .. } = &surveyed.occurrence;
+    let Surveyed { ladders, first_line, .. } = surveyed;
     let (mut record, mut line) = (0, *first_line);
     let mut workspace = Workspace::default();
     let all: std::result::Result<(), Infallible> =
         each_entry(chunk, job, &mut workspace, |entry| {
             line += 1;
-            let is_in_share = lines.get(record as usize).copied().map(u64::from);
+            let is_in_share = ladders.line(record).map(u64::from);
             let Entry::Record(found) = entry else { return Ok(()) };
             if is_in_share != Some(line - 1 - first_line) {
                 return Ok(());

@@ -6,12 +6,12 @@ use std::collections::BTreeMap;
 use super::examples::{add_examples, find_examples};
 use super::levels_of;
 use super::look::Surveyed;
-use crate::cluster::{Census, Cluster, Keep, Levels, UNMERGED};
+use crate::cluster::{Cluster, Levels, Placed};
 use crate::fingerprint::Fingerprint;
 use crate::pipeline::Job;
-use crate::pipeline::facets::Sums;
+use crate::pipeline::facets::{Sums, count};
 use crate::pipeline::layouts::Parcel;
-use crate::pipeline::pool::Pool;
+use crate::pipeline::pool::{Pool, Stage};
 use crate::report::{Counts, LevelRow, SiteRuleRow};
 
 /// What was found out.
@@ -88,58 +88,60 @@ impl Findings {
 pub(super) struct Pass<'a> {
     job: &'a Job<'a>,
     pool: &'a Pool,
-    census: Census,
-    places: Levels,
+    pages: Levels,
     found: Findings,
 }
 
 impl<'a> Pass<'a> {
     /// No page yet.
     pub(super) fn new(job: &'a Job, pool: &'a Pool) -> Pass<'a> {
-        let (census, places) = (Census::new(Keep::First), Levels::new(levels_of(job)));
-        Pass { job, pool, census, places, found: Findings::none(job) }
+        Pass { job, pool, pages: Levels::new(levels_of(job)), found: Findings::none(job) }
     }
 
     /// Bytes of memory that the pages may take after another batch.
     pub(super) fn memory_bytes_ahead(&self) -> u64 {
-        self.census.memory_bytes_ahead() + self.places.memory_bytes_ahead()
+        self.pages.memory_bytes_ahead()
     }
 
     /// Takes a batch in. Batches have to come in order.
     pub(super) fn take(&mut self, batch: &[(Parcel, Surveyed)], sums: &mut Sums) {
-        let Pass { census, places, found, .. } = self;
-        self.pool.share_partitions(
+        let Pass { job, pool, pages, found } = self;
+        pool.share_partitions(
             || (),
             |(), partition| {
-                let chunks = || batch.iter().map(|(_, surveyed)| surveyed);
-                census.count(partition, chunks().map(|one| &one.occurrence));
-                places.place(
-                    partition,
-                    chunks().map(|one| (&one.occurrence.scattered, &one.ladders)),
-                );
+                let chunks = batch.iter().map(|(_, one)| (&one.ladders, one.first_line));
+                pages.place(partition, chunks);
             },
         );
-        let facets: Vec<_> = batch.iter().map(|(_, one)| (&one.facets, &one.ladders)).collect();
-        sums.add(self.pool, &facets);
-        for (chunk, surveyed) in batch {
-            found.counts.add(&add_up(surveyed, &mut found.levels));
-            add_site_rules(surveyed, found.levels.len() - 1, &mut found.site_rules);
-            find_examples(self.job, chunk, surveyed, &mut found.levels);
+        let placed =
+            pool.map(Stage::Clustering, batch.len(), || (), |(), at| batch[at].1.ladders.placed());
+        let facets: Vec<_> =
+            batch.iter().zip(&placed).map(|((_, one), placed)| (&one.facets, placed)).collect();
+        sums.add(pool, &facets);
+        for ((chunk, surveyed), placed) in batch.iter().zip(&placed) {
+            found.counts.add(&add_up(surveyed, placed, &mut found.levels));
+            add_site_rules(surveyed, placed, found.levels.len() - 1, &mut found.site_rules);
+            find_examples(job, chunk, surveyed, placed, &mut found.levels);
         }
     }
 
     /// All batches were taken in; the `top` largest clusters are told.
     pub(super) fn finish(self, top: usize) -> Findings {
-        let (unique, largest) = (self.census.len(), self.census.largest(top));
+        let (unique, largest) = (self.pages.len(), self.pages.largest(top));
         Findings { unique, largest, ..self.found }
     }
 }
 
 /// Adds what the rules of sites did to a chunk's records. `last` is the level of rule `dust`, the
 /// last of all.
-fn add_site_rules(surveyed: &Surveyed, last: usize, sums: &mut BTreeMap<usize, (u64, u64)>) {
+fn add_site_rules(
+    surveyed: &Surveyed,
+    placed: &Placed,
+    last: usize,
+    sums: &mut BTreeMap<usize, (u64, u64)>,
+) {
     for (record, rules) in &surveyed.fired {
-        let is_merged = usize::from(surveyed.ladders.merged(*record)) == last;
+        let is_merged = usize::from(placed.merged(*record)) == last;
         for rule in rules {
             let sum = sums.entry(*rule).or_default();
             sum.0 += 1;
@@ -149,17 +151,13 @@ fn add_site_rules(surveyed: &Surveyed, last: usize, sums: &mut BTreeMap<usize, (
 }
 
 /// Adds a chunk's records to the levels, and counts them.
-fn add_up(surveyed: &Surveyed, levels: &mut [LevelRow]) -> Counts {
+fn add_up(surveyed: &Surveyed, placed: &Placed, levels: &mut [LevelRow]) -> Counts {
     let mut counts = Counts::default();
-    for record in 0..surveyed.records {
-        let merged = surveyed.ladders.merged(record);
-        if let Some(level) = levels.get_mut(usize::from(merged)) {
+    for record in 0..placed.len() {
+        if let Some(level) = levels.get_mut(usize::from(placed.merged(record))) {
             level.merged += 1;
         }
-        counts.records += 1;
-        counts.pages += u64::from(merged == UNMERGED);
-        counts.urls += u64::from(merged != 0);
-        counts.astray += u64::from(surveyed.ladders.is_astray(record));
+        count(&mut counts, placed, record);
     }
     for (level, changed) in levels.iter_mut().zip(&surveyed.changed) {
         level.changed += changed;

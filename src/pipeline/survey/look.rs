@@ -2,7 +2,7 @@
 
 use super::levels_of;
 use crate::canonical::{Canonicalizer, Profile, Reached, RuleId};
-use crate::cluster::{Ladders, Occurrence, PARTITIONS, Scattered, partition_of};
+use crate::cluster::{Ladders, LaddersBuilder, PARTITIONS, partition_of};
 use crate::fingerprint::{Fingerprint, FingerprintKey};
 use crate::pipeline::Job;
 use crate::pipeline::facets::Facets;
@@ -39,10 +39,10 @@ impl Share {
 /// What a worker makes of a chunk. Records are numbered among those that are in the share.
 pub(super) struct Surveyed {
     pub(super) tally: Tally,
-    pub(super) occurrence: Occurrence,
     pub(super) ladders: Ladders,
+    /// The number of the first line, from 0 over all inputs.
+    pub(super) first_line: u64,
     pub(super) facets: Facets,
-    pub(super) records: u32,
     pub(super) lacks_host: bool,
     /// How many records each level changed.
     pub(super) changed: Vec<u64>,
@@ -52,11 +52,9 @@ pub(super) struct Surveyed {
 
 /// Reads one chunk: the fingerprints of the records in `share` at every level, and their facets.
 pub(super) fn look_at(job: &Job, chunk: &Parcel, hand: &mut Hand, share: Share) -> Surveyed {
-    let (mut fingerprints, mut line_bytes, mut lines) = (vec![], vec![], vec![]);
-    let (mut rungs, mut starts) = (vec![], vec![0u32]);
-    let (mut facets, mut records, mut lacks_host) = (Facets::default(), 0, false);
-    let mut changed = vec![0; levels_of(job)];
-    let mut fired = Vec::new();
+    let (mut ladders, mut facets) = (LaddersBuilder::default(), Facets::default());
+    let (mut changed, mut fired) = (vec![0; levels_of(job)], Vec::new());
+    let mut lacks_host = false;
     let tally = walk_with_fields(chunk, job, hand, |line, record, canonical| {
         let last = job.key.fingerprint(canonical.form);
         let has_no_host = record.url.starts_with(NO_HOST);
@@ -67,27 +65,21 @@ pub(super) fn look_at(job: &Job, chunk: &Parcel, hand: &mut Hand, share: Share) 
             }
             return;
         }
+        let number = ladders.len();
+        facets.add(number, &record, without_no_host(canonical.form));
         let spelling = if has_no_host { record.url } else { record.spelling };
         if canonical.form == spelling {
-            rungs.push((0, last));
-        } else {
-            let rules =
-                climb(job.canonicalizer, &job.key, spelling, record.url, &mut rungs, &mut changed);
-            if !rules.is_empty() {
-                fired.push((fingerprints.len() as u32, rules));
-            }
+            return ladders.push(line, last, |_| ());
         }
-        starts.push(u32::try_from(rungs.len()).unwrap_or(u32::MAX));
-        fingerprints.push(last);
-        line_bytes.push(u32::try_from(record.spelling.len()).unwrap_or(u32::MAX));
-        lines.push(line);
-        facets.add(records, &record, without_no_host(canonical.form));
-        records += 1;
+        let rules = ladders.push(line, last, |rungs| {
+            climb(job.canonicalizer, &job.key, spelling, record.url, rungs, &mut changed)
+        });
+        if !rules.is_empty() {
+            fired.push((number, rules));
+        }
     });
-    let scattered = Scattered::new(&fingerprints);
-    let occurrence = Occurrence { scattered, line_bytes, lines, first_line: 0 };
-    let ladders = Ladders::new(rungs, starts);
-    Surveyed { tally, occurrence, ladders, facets, records, lacks_host, changed, fired }
+    let ladders = ladders.finish();
+    Surveyed { tally, ladders, first_line: 0, facets, lacks_host, changed, fired }
 }
 
 /// The forms of one line at every level at which it changes. Returns the rules of its site that

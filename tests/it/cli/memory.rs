@@ -163,7 +163,7 @@ fn jobs_that_hold_much_in_memory_say_when_they_cannot() {
     let dir = Dir::new();
     dir.put("in.txt", large());
     dir.run(&format!("report {LITTLE} -o out in.txt")).fails("the names of hosts").says("raise -S");
-    let spellings: String = (0..80_000).map(|n| format!("http://a.test/#{n}\n")).collect();
+    let spellings: String = (0..200_000).map(|n| format!("http://a.test/#{n}\n")).collect();
     dir.put("in.txt", spellings);
     dir.run(&format!("report {LITTLE} -o out in.txt"))
         .fails("shares of the pages")

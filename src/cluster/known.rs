@@ -1,0 +1,167 @@
+//! HOT: once per record. What is known of each fingerprint of a partition, in the order in which they came.
+//!
+//! Price: a look-up of a number, and one of what it stands for. Memory: 16 bytes and what is known, up to a
+//! quarter more; and 6 to 12 for the number.
+
+use hashbrown::HashTable;
+
+use crate::fingerprint::Fingerprint;
+
+/// Something known of each fingerprint that came.
+#[derive(Debug)]
+pub(super) struct Known<V> {
+    entries: Vec<Entry<V>>,
+    /// The number of each fingerprint's entry.
+    numbers: HashTable<u32>,
+}
+
+#[derive(Debug)]
+struct Entry<V> {
+    key: Key,
+    value: V,
+}
+
+/// A fingerprint in words, least first: as one number it would take up to 12 bytes more, to stand where such
+/// numbers may.
+type Key = [u32; 4];
+
+impl<V> Default for Known<V> {
+    fn default() -> Self {
+        Known { entries: Vec::new(), numbers: HashTable::new() }
+    }
+}
+
+impl<V> Known<V> {
+    /// How many fingerprints.
+    pub(super) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// What is known of `fingerprint`; `new`, if it comes for the first time.
+    #[inline]
+    pub(super) fn entry(&mut self, fingerprint: Fingerprint, new: impl FnOnce() -> V) -> &mut V {
+        let number = match self.find(fingerprint) {
+            Some(number) => number,
+            None => self.push(fingerprint, new()),
+        };
+        &mut self.entries[number].value
+    }
+
+    /// What is known of `fingerprint`, if it came before.
+    #[inline]
+    pub(super) fn get(&self, fingerprint: Fingerprint) -> Option<&V> {
+        self.find(fingerprint).map(|number| &self.entries[number].value)
+    }
+
+    /// The same, to be changed.
+    #[inline]
+    pub(super) fn get_mut(&mut self, fingerprint: Fingerprint) -> Option<&mut V> {
+        self.find(fingerprint).map(|number| &mut self.entries[number].value)
+    }
+
+    /// All that is known, in the order in which the fingerprints came.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (Fingerprint, &V)> {
+        self.entries.iter().map(|entry| (fingerprint_of(entry.key), &entry.value))
+    }
+
+    /// Bytes of memory that it takes. `ahead` counts it as it will be once there is an eighth more.
+    pub(super) fn memory_bytes(&self, ahead: bool) -> u64 {
+        let len = if ahead { self.len() + self.len() / 8 } else { self.len() };
+        let mut entries = self.entries.capacity();
+        if len > entries {
+            entries += growth(entries);
+        }
+        // These double where they are full.
+        let numbers = self.numbers.allocation_size() << u32::from(len > self.numbers.capacity());
+        (entries * size_of::<Entry<V>>() + numbers) as u64
+    }
+
+    #[inline]
+    fn find(&self, fingerprint: Fingerprint) -> Option<usize> {
+        let key = key_of(fingerprint);
+        let is_its = |number: &u32| self.entries[*number as usize].key == key;
+        self.numbers.find(hash_of(key), is_its).map(|number| *number as usize)
+    }
+
+    /// Puts in a fingerprint that has not come before; returns its number.
+    fn push(&mut self, fingerprint: Fingerprint, value: V) -> usize {
+        let Known { entries, numbers } = self;
+        let number = entries.len();
+        if number == entries.capacity() {
+            entries.reserve_exact(growth(number));
+        }
+        let key = key_of(fingerprint);
+        entries.push(Entry { key, value });
+        let short =
+            u32::try_from(number).expect("10^12 fingerprints in all have no room in memory");
+        numbers.insert_unique(hash_of(key), short, |number| hash_of(entries[*number as usize].key));
+        number
+    }
+}
+
+/// How many entries there is more room for where there was for so many: by doubling, half of it would be empty
+/// as often as not.
+fn growth(entries: usize) -> usize {
+    entries / 4 + 4
+}
+
+fn key_of(Fingerprint(value): Fingerprint) -> Key {
+    [0, 32, 64, 96].map(|shift| (value >> shift) as u32)
+}
+
+fn fingerprint_of(key: Key) -> Fingerprint {
+    Fingerprint(key.iter().rev().fold(0, |value, word| (value << 32) | u128::from(*word)))
+}
+
+/// A fingerprint is its own hash; the partition's bits, which are the same for all, are its highest.
+fn hash_of(key: Key) -> u64 {
+    (u64::from(key[1]) << 32) | u64::from(key[0])
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use super::*;
+
+    #[test]
+    fn agrees_with_a_hash_map() {
+        let fingerprint = |number: u128| {
+            Fingerprint(number.wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835))
+        };
+        let (mut known, mut twin) = (Known::default(), HashMap::new());
+        let mut order = Vec::new();
+        for number in (0..30_000).map(|number| number * number % 9_973) {
+            *known.entry(fingerprint(number), || 0u32) += 1;
+            let count = twin.entry(fingerprint(number).0).or_insert(0);
+            *count += 1;
+            if *count == 1 {
+                order.push(fingerprint(number));
+            }
+        }
+        assert_eq!(known.len(), twin.len());
+        assert!(known.iter().map(|(fingerprint, _)| fingerprint).eq(order.iter().copied()));
+        assert!(known.iter().all(|(fingerprint, count)| twin[&fingerprint.0] == *count));
+        for number in 9_000..11_000 {
+            let expected = twin.get(&fingerprint(number).0);
+            assert_eq!(known.get(fingerprint(number)), expected);
+            assert_eq!(known.get_mut(fingerprint(number)).map(|count| &*count), expected);
+        }
+    }
+
+    #[test]
+    fn memory_is_told_ahead() {
+        let mut known = Known::default();
+        let (mut told, mut told_at) = (0, 0);
+        for number in 0..100_000u128 {
+            known.entry(Fingerprint((number << 64) | (number * 77)), || [0u64; 3]);
+            let bytes = known.memory_bytes(false);
+            assert!(number < 100 || bytes <= told, "{number}: {bytes} of {told}");
+            // A hundredth more is less than an eighth.
+            if number >= told_at + told_at / 100 {
+                (told, told_at) = (known.memory_bytes(true), number);
+            }
+        }
+        assert!((40..62).contains(&(known.memory_bytes(false) / 100_000)), "{told}");
+    }
+}
