@@ -204,6 +204,12 @@ impl Census {
 pub struct Settled<'a>(Box<[&'a Known<Group>]>);
 
 impl Settled<'_> {
+    /// How many lines the clusters of `partition` have, of those whose number of lines is `wanted`.
+    pub fn lines(&self, partition: usize, wanted: impl Fn(u64) -> bool) -> u64 {
+        let lines = self.0[partition].iter().map(|(_, group)| group.cluster.lines);
+        lines.filter(|lines| wanted(*lines)).sum()
+    }
+
     /// Sets the flags of those records of `partition` whose clusters are `wanted`. `false` if one of a
     /// record is not in the census.
     pub fn mark<'a>(

@@ -83,7 +83,10 @@ impl List {
     fn add_stdin(&mut self, path: PathBuf) -> Result<()> {
         let reading = |error| Error::reading(shown(&path), error);
         let (file, metadata) = open(&path).map_err(reading)?;
-        let rest = rest_bytes(&file, &metadata).map_err(reading)?;
+        let rest = match metadata.is_file() {
+            true => Some(rest_bytes(&file, metadata.len()).map_err(reading)?),
+            false => None,
+        };
         self.bytes_total = self.bytes_total.zip(rest).and_then(|(sum, rest)| sum.checked_add(rest));
         self.paths.push(path);
         Ok(())
@@ -153,14 +156,11 @@ pub(super) fn open(path: &Path) -> io::Result<(File, Metadata)> {
     Ok((file, metadata))
 }
 
-/// Bytes from where `file` stands to its end, or `None` if that cannot be known.
+/// Bytes from where the regular `file`, of `size` bytes, stands to its end.
 ///
 /// Standard input may have been read by somebody else before.
-pub(super) fn rest_bytes(mut file: &File, metadata: &Metadata) -> io::Result<Option<u64>> {
-    if !metadata.is_file() {
-        return Ok(None);
-    }
-    Ok(Some(metadata.len().saturating_sub(io::Seek::stream_position(&mut file)?)))
+pub(super) fn rest_bytes(mut file: &File, size: u64) -> io::Result<u64> {
+    Ok(size.saturating_sub(io::Seek::stream_position(&mut file)?))
 }
 
 fn check_stdins(stdins: usize) -> Result<()> {

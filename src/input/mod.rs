@@ -58,7 +58,7 @@ use crate::crew::Crew;
 use crate::error::Result;
 use crate::limits;
 use cut::Sizes;
-use source::Source;
+use source::{Source, changed};
 use unpack::Unpacking;
 
 /// What is to be read, and how.
@@ -155,6 +155,8 @@ pub struct Input {
     files: Vec<PathBuf>,
     bytes_total: Option<u64>,
     progress: Arc<AtomicU64>,
+    /// What is known of the files from an earlier reading; or nothing.
+    first: Vec<FileSummary>,
     summaries: Vec<FileSummary>,
     current: Option<Source>,
     sizes: Sizes,
@@ -178,12 +180,26 @@ impl Input {
             files: list.paths,
             bytes_total: list.bytes_total,
             progress: Arc::default(),
+            first: Vec::new(),
             summaries: Vec::new(),
             current: None,
             sizes,
             unpacking: Unpacking::default(),
             ended: false,
         })
+    }
+
+    /// The same, to read once more what an earlier reading of the same plan, [resolved](InputPlan::resolve), has
+    /// read to its end: each file up to the size it had `first`.
+    ///
+    /// Failure: an input error if there are more files or fewer; later, if one of them is not what it was.
+    pub fn open_again(plan: &InputPlan, first: Vec<FileSummary>) -> Result<Self> {
+        let input = Input::open(plan)?;
+        if input.files.len() != first.len() {
+            let (then, now) = (first.len(), input.files.len());
+            return Err(changed("input", &format!("expected {then} files, found {now}")));
+        }
+        Ok(Input { first, ..input })
     }
 
     /// Unpacks the frames of zstd files with the help of `crew`: the same chunks, sooner.
@@ -223,8 +239,14 @@ impl Input {
                 None => {
                     let at = self.summaries.len();
                     let Some(path) = self.files.get(at) else { return Ok(None) };
-                    let source =
-                        Source::open(path, at, &self.plan, &self.progress, &self.unpacking)?;
+                    let source = Source::open(
+                        path,
+                        at,
+                        &self.plan,
+                        &self.progress,
+                        &self.unpacking,
+                        self.first.get(at),
+                    )?;
                     self.summaries.push(source.summary().clone());
                     self.current.insert(source)
                 }

@@ -1,9 +1,12 @@
 //! One opened file: mapped or read, plain or packed.
 
+use std::fs::{File, Metadata};
 use std::io;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::SystemTime;
 
 use super::InputPlan;
 use super::arc::ArcFile;
@@ -53,6 +56,68 @@ pub struct FileSummary {
     pub bytes: u64,
     /// Is it larger now than when it was opened? What was added is not read.
     pub grew: bool,
+    /// How it was when it was opened; `None` if the system does not know.
+    pub(super) state: Option<FileState>,
+}
+
+/// How a regular file was when it was opened: to tell whether it is still the same.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct FileState {
+    device: u64,
+    inode: u64,
+    bytes: u64,
+    modified: Option<SystemTime>,
+}
+
+impl FileState {
+    fn of(file: &File, metadata: &Metadata) -> Option<FileState> {
+        let is_known = metadata.is_file() && !is_made_up(file);
+        is_known.then(|| FileState {
+            device: metadata.dev(),
+            inode: metadata.ino(),
+            bytes: metadata.len(),
+            modified: metadata.modified().ok(),
+        })
+    }
+
+    /// Checks that a file of state `now` begins with what it had in this one, as far as the system knows: it may have
+    /// grown. Otherwise says what is different.
+    fn check(&self, now: &FileState) -> std::result::Result<(), String> {
+        if (self.device, self.inode) != (now.device, now.inode) {
+            return Err("another file has taken its place".to_owned());
+        }
+        if now.bytes < self.bytes {
+            return Err(format!("expected {} bytes, found {}", self.bytes, now.bytes));
+        }
+        if now.bytes == self.bytes && now.modified != self.modified {
+            return Err("it was written to".to_owned());
+        }
+        Ok(())
+    }
+}
+
+impl FileSummary {
+    /// How the file is to be read once more that is in state `now`: as it was then. Failure: what is different.
+    fn state_again(
+        &self,
+        now: Option<FileState>,
+    ) -> std::result::Result<Option<FileState>, String> {
+        match (&self.state, now) {
+            // Made up while it is read.
+            (Some(then), Some(_)) if then.bytes == 0 && self.disk_bytes > 0 => Ok(None),
+            (Some(then), Some(now)) => then.check(&now).map(|()| Some(then.clone())),
+            (None, None) => Ok(None),
+            _ => Err("another file has taken its place".to_owned()),
+        }
+    }
+}
+
+/// The error of an input that is not what it was when it was read first.
+pub(super) fn changed(shown: &str, why: &str) -> Error {
+    Error::input(format!(
+        "{shown}: the input has changed between the first and the second reading: {why}; run again \
+         when nothing writes to it"
+    ))
 }
 
 /// One file, from opening to its last chunk.
@@ -80,12 +145,16 @@ impl Source {
     /// Adds to `progress` what is taken from the disk. Maps only if `plan.map`, and then only plain
     /// regular files; whatever stands in the way of mapping means reading. Zstd files are
     /// unpacked as `how` says.
+    ///
+    /// A file that was read before, as `first` says, is read up to the size it had then. Failure: if it is not
+    /// what it was.
     pub(super) fn open(
         path: &Path,
         file: usize,
         plan: &InputPlan,
         progress: &Arc<AtomicU64>,
         how: &Unpacking,
+        first: Option<&FileSummary>,
     ) -> Result<Self> {
         let shown = files::shown(plan.name_of(path));
         let reading = |error| Error::reading(&shown, error);
@@ -93,10 +162,19 @@ impl Source {
         if metadata.is_dir() {
             return Err(Error::input(format!("{shown}: expected a file, found a directory")));
         }
-        let is_honest = metadata.is_file() && metadata.len() > 0 && !is_made_up(&handle);
-        let size = is_honest.then_some(metadata.len());
-        let rest_bytes =
-            if is_honest { files::rest_bytes(&handle, &metadata).map_err(reading)? } else { None };
+        let bytes = metadata.len();
+        let state = FileState::of(&handle, &metadata);
+        let state = match first {
+            Some(first) => first.state_again(state).map_err(|why| changed(&shown, &why))?,
+            None => state,
+        };
+        // Where files are made up while they are read, an empty one may be none.
+        let is_empty = first.is_some_and(|first| first.disk_bytes == 0);
+        let size = state.as_ref().map(|state| state.bytes).filter(|size| *size > 0 || is_empty);
+        let rest_bytes = match size {
+            Some(size) => Some(files::rest_bytes(&handle, size).map_err(reading)?),
+            None => None,
+        };
         let origin = Arc::new(Origin { file: handle, shown, size });
         let reading = |error| Error::reading(&origin.shown, error);
 
@@ -112,7 +190,7 @@ impl Source {
         }
         // Standard input is never mapped: somebody else may have read a part of it before.
         let is_mappable = plan.map && !is_packed && container.is_none() && !files::is_stdin(path);
-        let size_mapped = size.filter(|size| is_mappable && *size >= plan.map_bytes_min);
+        let size_mapped = size.filter(|size| is_mappable && *size >= plan.map_bytes_min.max(1));
         let map = size_mapped.and_then(|size| Mapped::new(&origin, size).ok());
         let body = match map {
             Some(map) => {
@@ -134,6 +212,10 @@ impl Source {
                     compression.check_content(head).map_err(at_origin)?;
                     container = container_of(head, plan).map_err(at_origin)?;
                 }
+                // It is read from its end.
+                if container == Some(Container::Parquet) && size.is_some_and(|size| size < bytes) {
+                    return Err(changed(&origin.shown, "it has grown"));
+                }
                 if let Some(container) = container {
                     let parser =
                         parser_of(container, plan, (&origin, is_packed)).map_err(at_origin)?;
@@ -150,6 +232,7 @@ impl Source {
             disk_bytes: 0,
             bytes: 0,
             grew: false,
+            state,
         };
         let progress = Arc::clone(progress);
         Ok(Source { summary, file, origin, rest_bytes, body, progress, progress_start })
@@ -286,13 +369,13 @@ impl std::fmt::Debug for Source {
 ///
 /// Their sizes mean nothing: 0 in `/proc`, 4096 in `/sys`.
 #[cfg(target_os = "linux")]
-fn is_made_up(file: &std::fs::File) -> bool {
+fn is_made_up(file: &File) -> bool {
     // From linux/magic.h: PROC_SUPER_MAGIC and SYSFS_MAGIC.
     rustix::fs::fstatfs(file).is_ok_and(|found| matches!(found.f_type, 0x9fa0 | 0x6265_6572))
 }
 
 /// Is `file` on a file system whose files are made up while they are read?
 #[cfg(not(target_os = "linux"))]
-fn is_made_up(_: &std::fs::File) -> bool {
+fn is_made_up(_: &File) -> bool {
     false
 }

@@ -2,7 +2,7 @@
 
 use super::layouts::Parcel;
 use super::pool::Stage;
-use super::scan::scan;
+use super::scan::{Pass, scan};
 use super::walk::{Hand, each_entry};
 use super::{Job, Outcome};
 use crate::bytes::show;
@@ -42,7 +42,7 @@ pub fn canon(job: &Job, on_bad: OnBad, output: &mut Output) -> Result<Outcome> {
     outcome.files = scan(
         job,
         &pool,
-        "canonicalizing",
+        Pass::first("canonicalizing"),
         Hand::default,
         |hand, chunk| rewrite(job, on_bad, chunk, hand),
         |batch| {
@@ -59,7 +59,8 @@ pub fn canon(job: &Job, on_bad: OnBad, output: &mut Output) -> Result<Outcome> {
             output.pass_on()?;
             Ok(Some(tally.lines - before))
         },
-    )?;
+    )?
+    .files;
     outcome.stages = pool.seconds();
     outcome.tally.check()?;
     Ok(outcome)

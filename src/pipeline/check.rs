@@ -6,7 +6,7 @@ use super::Job;
 use super::backlog::Backlog;
 use super::dedup::{MarkedChunk, Print, mark, sift};
 use super::overflow::Overflow;
-use super::scan::scan;
+use super::scan::{Pass, scan};
 use super::walk::{Hand, each_entry};
 use crate::cluster::{ClusterSet, Seen};
 use crate::error::Result;
@@ -30,7 +30,7 @@ pub fn check(job: &Job) -> Result<Option<(u64, Vec<u8>)>> {
     scan(
         job,
         &pool,
-        "checking",
+        Pass::first("checking"),
         Hand::default,
         |hand, chunk| sift(job, Print::Line, chunk, hand),
         |batch| {

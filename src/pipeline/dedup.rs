@@ -7,7 +7,7 @@ use super::backlog::Backlog;
 use super::layouts::Parcel;
 use super::overflow::Overflow;
 use super::pool::{Pool, Stage};
-use super::scan::{RECORD_BYTES, scan_heavy};
+use super::scan::{Pass, RECORD_BYTES, scan_heavy};
 use super::texts::{Met, Texts};
 use super::walk::{Hand, walk};
 use super::{Job, Outcome};
@@ -112,7 +112,7 @@ pub fn dedup(job: &Job, plan: &DedupPlan, output: &mut Output) -> Result<Outcome
         let files = scan_heavy(
             job,
             pool,
-            "deduplicating",
+            Pass::first("deduplicating"),
             known,
             Hand::default,
             |hand, chunk| sift(job, plan.print, chunk, hand),
@@ -140,7 +140,7 @@ pub fn dedup(job: &Job, plan: &DedupPlan, output: &mut Output) -> Result<Outcome
         let written: Result<Option<Backlog>> =
             writer.join().map_err(|_| Error::internal("the writer has panicked"))?;
         let backlog = written?;
-        files.map(|files| (files, backlog))
+        files.map(|read| (read.files, backlog))
     });
     let (files, backlog) = written?;
     if let (Some(mut overflow), Some(backlog)) = (overflow, backlog) {

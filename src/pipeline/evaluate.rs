@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::BufRead;
 
-use super::scan::scan;
+use super::scan::{Pass, scan};
 use super::walk::{Hand, walk};
 use super::{Job, Outcome};
 use crate::error::{Error, Result};
@@ -23,7 +23,7 @@ pub fn evaluate(job: &Job, truth: &mut dyn BufRead, name: &str) -> Result<Evalua
     scan(
         job,
         &pool,
-        "judging",
+        Pass::first("judging"),
         Hand::default,
         |hand, chunk| {
             let mut forms = Vec::new();

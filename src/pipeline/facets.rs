@@ -14,8 +14,8 @@ use names::Names;
 
 type Map<K, V> = HashMap<K, V, ahash::RandomState>;
 
-/// Names of a facet that are told apart; what comes later is counted under [`OTHERS`]. Hosts are all
-/// told apart.
+/// Names of a facet that are told apart; what comes later is counted under [`OTHERS`], and hours by their days.
+/// Hosts are all told apart.
 ///
 /// Reason: sections and parameters are written by strangers, who have no end of them.
 const NAMES_MAX: usize = 1 << 16;
@@ -208,17 +208,28 @@ impl Sums {
 }
 
 impl Sum {
-    /// Adds `counts` to those of `name`, or to those of all others where there are too many names.
+    /// Adds `counts` to those of `name`; where there are too many names, to those of the day of an hour, or of
+    /// all others.
     fn add(&mut self, facet: Facet, name: &[u8], counts: &Counts) {
         if let Some(sum) = self.counts.get_mut(name) {
             return sum.add(counts);
         }
-        let is_full = facet != Facet::Host && self.counts.len() >= NAMES_MAX;
-        let name = if is_full { OTHERS } else { name };
-        self.counts.entry(name.into()).or_default().add(counts);
-        if !is_full {
-            self.text_bytes += name.len() as u64 + 16;
+        let is_full = self.counts.len() >= NAMES_MAX;
+        let day;
+        let name = match facet {
+            Facet::Time if is_full => {
+                day = (hour_of(name).div_euclid(24) * 24).to_be_bytes();
+                &day
+            }
+            Facet::Host => name,
+            _ if is_full => OTHERS,
+            _ => name,
+        };
+        if let Some(sum) = self.counts.get_mut(name) {
+            return sum.add(counts);
         }
+        self.text_bytes += name.len() as u64 + 16;
+        self.counts.insert(name.into(), *counts);
     }
 }
 
@@ -246,9 +257,14 @@ fn breakdown(
     Breakdown { facet, names, rows }
 }
 
+/// The hour that has this name.
+fn hour_of(name: &[u8]) -> i64 {
+    name.try_into().map_or(0, i64::from_be_bytes)
+}
+
 /// Hours, or days if there are many hours, in order.
 fn by_time(rows: Vec<BreakdownRow>) -> Breakdown {
-    let hour = |row: &BreakdownRow| row.name.as_slice().try_into().map_or(0, i64::from_be_bytes);
+    let hour = |row: &BreakdownRow| hour_of(&row.name);
     let (first, last) = rows
         .iter()
         .map(hour)
@@ -292,6 +308,31 @@ mod tests {
         let names: Vec<&[u8]> = parameters(b"/x?a=1&b&&=c&a=2#?d=1").collect();
         assert_eq!(names, [&b"a"[..], b"b", b"a"]);
         assert_eq!(parameters(b"/x").count(), 0);
+    }
+
+    #[test]
+    fn many_names() {
+        let many = 2 * NAMES_MAX as i64;
+        let counts = Counts { records: 1, ..Counts::default() };
+        let rows = |facet| {
+            let mut sum = Sum::default();
+            (0..many).for_each(|number: i64| sum.add(facet, &number.to_be_bytes(), &counts));
+            breakdown(facet, sum.counts, |counts| (0, counts.records), usize::MAX).rows
+        };
+        let days = rows(Facet::Time);
+        assert_eq!(days.len() as i64, many / 24 + 1);
+        assert!(days[..days.len() - 1].iter().all(|day| day.counts.records == 24));
+        assert_eq!(
+            (&days[0].name[..], days.last().unwrap().name.as_slice()),
+            (&b"1970-01-01"[..], &b"1984-12-14"[..])
+        );
+        let parameters = rows(Facet::Parameter);
+        assert_eq!(
+            (&parameters[0].name[..], parameters[0].counts.records),
+            (OTHERS, NAMES_MAX as u64)
+        );
+        assert_eq!(parameters.len(), NAMES_MAX + 1);
+        assert_eq!(rows(Facet::Host).len() as i64, many);
     }
 
     #[test]

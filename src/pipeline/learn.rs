@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::layouts::Parcel;
 use super::pool::{Pool, Stage};
-use super::scan::scan;
+use super::scan::{Pass, scan};
 use super::sightings::{Gathered, Load, SHARES, Shares};
 use super::walk::{Hand, walk_with_fields};
 use super::{Job, MemoryUse, Outcome};
@@ -48,7 +48,7 @@ pub fn learn(job: &Job, miner: &Miner) -> Result<(Vec<SiteRules>, Outcome)> {
     outcome.files = scan(
         job,
         &pool,
-        "gathering",
+        Pass::first("gathering"),
         Hand::default,
         |hand, chunk| gather(job, chunk, hand, is_stage_0),
         |batch| {
@@ -72,7 +72,8 @@ pub fn learn(job: &Job, miner: &Miner) -> Result<(Vec<SiteRules>, Outcome)> {
             }
             Ok(Some(tally.lines - before))
         },
-    )?;
+    )?
+    .files;
     tally.unique = tally.records;
     tally.check()?;
     job.watch.begin("mining", None);

@@ -12,14 +12,14 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use super::layouts::Parcel;
 use super::overflow::each_partition;
 use super::pool::{Pool, Stage};
-use super::scan::{RECORD_BYTES, scan_heavy};
-use super::select::{SelectPlan, changed};
+use super::scan::{Pass, RECORD_BYTES, WasRead, changed, scan_heavy};
+use super::select::SelectPlan;
 use super::spellings::{SpellingFiles, SpellingWriter, Spellings};
 use super::walk::{Hand, each_entry, walk};
 use super::{InputFile, Job, temp};
 use crate::cluster::{
-    Census, ChunkLines, Clusters, Flags, Gathered, Marks, Member, Others, Scattered, Settled,
-    Wanted,
+    Census, ChunkLines, Clusters, Flags, Gathered, Marks, Member, Others, PARTITIONS, Scattered,
+    Settled, Wanted,
 };
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
@@ -38,6 +38,7 @@ pub(super) struct Told {
     pub(super) count: u64,
     /// Bytes that went to files.
     pub(super) bytes: u64,
+    /// The files, where it was the only reading.
     pub(super) files: Vec<InputFile>,
 }
 
@@ -45,9 +46,15 @@ pub(super) struct Told {
 pub(super) enum Reading<'a> {
     /// The only one: what is met is counted.
     Only(&'a mut Tally),
-    /// The second, by which the input may have changed. A census of all clusters spares the lines of
-    /// those that are not wanted.
-    Second(Option<Census>),
+    /// The second, by which the input may have changed.
+    Second {
+        /// What the first has read.
+        first: &'a WasRead,
+        /// How many clusters it has found.
+        clusters: u64,
+        /// All of them, if there was room: spares the lines of those that are not wanted.
+        census: Option<Census>,
+    },
 }
 
 /// Gathers the lines of the clusters that `plan` wants, and those that were dropped if `has_dropped`.
@@ -68,15 +75,24 @@ pub(super) fn gather(
     let gathered = Gathered::new(lines, files, budget.spill_buffer_bytes());
     let spellings = SpellingFiles::new(folder)?;
     let gathering = Gathering { job, pool, gathered: &gathered, spellings: &spellings };
-    let files = match reading {
-        Reading::Only(tally) => gathering.all(|counts| job.add(tally, counts))?,
-        Reading::Second(None) => gathering.all(|_| Ok(()))?,
+    let (mut files, mut expected) = (Vec::new(), None);
+    match reading {
+        Reading::Only(tally) => {
+            let read = gathering.all(Pass::first("gathering"), |counts| job.add(tally, counts))?;
+            files = read.files;
+        }
+        Reading::Second { first, clusters, census: None } => {
+            gathering.all(Pass::again("gathering", first), |_| Ok(()))?;
+            expected = Some(clusters);
+        }
         // It is gone when they are gathered.
-        Reading::Second(Some(mut census)) => gathering.those(&census.settled(), |lines| {
-            let Wanted { whole, others } = wanted(lines);
-            whole || others
-        })?,
-    };
+        Reading::Second { first, census: Some(mut census), .. } => {
+            gathering.those(first, &census.settled(), |lines| {
+                let Wanted { whole, others } = wanted(lines);
+                whole || others
+            })?;
+        }
+    }
     gathered.finish().map_err(failed)?;
     let capacity = budget.sort_capacity(Gathered::LINE_BYTES);
     let count = AtomicU64::new(0);
@@ -87,11 +103,15 @@ pub(super) fn gather(
         Ok(())
     })?;
     job.watch.end();
+    let count = count.into_inner();
+    if expected.is_some_and(|expected| expected != count) {
+        return Err(changed());
+    }
     let bytes = spellings.bytes() + gathered.spilled_bytes();
     let (clusters, others, list) = gathered.merge(budget.merge_capacity(6 * 8));
     let list = temp::map(folder, list)?;
     let spellings = spellings.finish()?;
-    Ok(Told { clusters, others, list, spellings, count: count.into_inner(), bytes, files })
+    Ok(Told { clusters, others, list, spellings, count, bytes, files })
 }
 
 /// What lines are gathered with.
@@ -114,12 +134,12 @@ const MEMBER_RECORD_BYTES: u64 = RECORD_BYTES + 2 * size_of::<Member>() as u64;
 
 impl<'a> Gathering<'a> {
     /// Gathers all lines; `count` is told what each chunk has.
-    fn all(&self, mut count: impl FnMut(&Tally) -> Result<()>) -> Result<Vec<InputFile>> {
+    fn all(&self, pass: Pass, mut count: impl FnMut(&Tally) -> Result<()>) -> Result<WasRead> {
         let mut first_line = 0;
         scan_heavy(
             self.job,
             self.pool,
-            "gathering",
+            pass,
             |_, records| records * MEMBER_RECORD_BYTES,
             || self.gatherer(),
             |gatherer, chunk| self.lines_of(chunk, gatherer),
@@ -140,15 +160,16 @@ impl<'a> Gathering<'a> {
     /// Gathers the lines of those clusters of `census` whose number of lines is `wanted`.
     fn those(
         &self,
+        first: &WasRead,
         census: &Settled,
         wanted: impl Fn(u64) -> bool + Sync,
-    ) -> Result<Vec<InputFile>> {
+    ) -> Result<()> {
         let (job, pool) = (self.job, self.pool);
-        let mut first_line = 0;
+        let (mut first_line, mut marked) = (0, 0);
         scan_heavy(
             job,
             pool,
-            "gathering",
+            Pass::again("gathering", first),
             |_, records| records * MEMBER_RECORD_BYTES,
             Hand::default,
             |hand, chunk| {
@@ -183,19 +204,25 @@ impl<'a> Gathering<'a> {
                     |gatherer, at| {
                         let (chunk, (fingerprints, scattered, flags, lines)) = &batch[at];
                         let marks = Marks::new(scattered, flags);
-                        self.marked_of(chunk, *lines, fingerprints, &marks, gatherer)
+                        let those = self.marked_of(chunk, *lines, fingerprints, &marks, gatherer);
+                        those.map(|those| (those, marks.count()))
                     },
                 );
                 let before = first_line;
                 let mut chunks = Vec::with_capacity(batch.len());
                 for ((_, (.., more)), lines) in batch.iter().zip(lines) {
-                    chunks.push((first_line, lines?));
+                    let (lines, count) = lines?;
+                    chunks.push((first_line, lines));
                     first_line += more;
+                    marked += count;
                 }
                 self.add(&chunks)?;
                 Ok(Some(first_line - before))
             },
-        )
+        )?;
+        let count = |(): &mut (), partition| census.lines(partition, &wanted);
+        let expected: u64 = pool.map(Stage::Clustering, PARTITIONS, || (), count).into_iter().sum();
+        if marked == expected { Ok(()) } else { Err(changed()) }
     }
 
     fn gatherer(&self) -> Gatherer<'a> {

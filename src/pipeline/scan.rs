@@ -38,19 +38,55 @@ impl Watch for NoWatch {
     fn end(&self) {}
 }
 
+/// A pass over the input.
+pub(super) struct Pass<'a> {
+    /// What is done, for people.
+    name: &'a str,
+    /// What an earlier pass has read.
+    first: Option<&'a WasRead>,
+}
+
+impl<'a> Pass<'a> {
+    /// The first one.
+    pub(super) fn first(name: &'a str) -> Self {
+        Pass { name, first: None }
+    }
+
+    /// Another one, of what the `first` has read: files that have grown are read up to the size they had, and
+    /// anything else that has changed is an error.
+    pub(super) fn again(name: &'a str, first: &'a WasRead) -> Self {
+        Pass { name, first: Some(first) }
+    }
+}
+
+/// What a pass has read.
+#[derive(Debug, Default)]
+pub(super) struct WasRead {
+    /// The files.
+    pub(super) files: Vec<InputFile>,
+    /// How many lines they have.
+    lines: u64,
+}
+
+/// The input is not what it was.
+#[cold]
+pub(super) fn changed() -> Error {
+    Error::input("the input has changed between the first and the second reading")
+}
+
 /// Reads all of the job's input: `work` turns each chunk into a `T` on some worker, `done` gets the
 /// batches in input order and says how many lines they had, or `None` if it has seen enough.
 ///
 /// Failure: the first error of `done`, or else of reading. What could be read before a damaged
-/// place has gone through `done` by then.
+/// place has gone through `done` by then. Another pass fails if it has not read what the first has, too.
 pub(super) fn scan<W, T: Send + Sync>(
     job: &Job,
     pool: &Pool,
-    pass: &str,
+    pass: Pass,
     new_worker: impl Fn() -> W + Sync,
     work: impl Fn(&mut W, &Parcel) -> T + Sync,
     done: impl FnMut(Vec<(Parcel, T)>) -> Result<Option<u64>>,
-) -> Result<Vec<InputFile>> {
+) -> Result<WasRead> {
     scan_heavy(job, pool, pass, |_, records| records * RECORD_BYTES, new_worker, work, done)
 }
 
@@ -58,21 +94,27 @@ pub(super) fn scan<W, T: Send + Sync>(
 pub(super) fn scan_heavy<W, T: Send + Sync>(
     job: &Job,
     pool: &Pool,
-    pass: &str,
+    pass: Pass,
     known: impl Fn(&Parcel, u64) -> u64 + Send,
     new_worker: impl Fn() -> W + Sync,
     work: impl Fn(&mut W, &Parcel) -> T + Sync,
     mut done: impl FnMut(Vec<(Parcel, T)>) -> Result<Option<u64>>,
-) -> Result<Vec<InputFile>> {
+) -> Result<WasRead> {
     let budget = job.budget();
     let mut plan = job.input.clone();
     plan.chunk_bytes = plan.chunk_bytes.min(budget.chunk_bytes());
     plan.zstd_window_log_max = plan.zstd_window_log_max.min(budget.zstd_window_log_max());
-    let mut input = Input::open(&plan)?;
+    let mut input = match pass.first {
+        None => Input::open(&plan)?,
+        Some(first) => {
+            let summaries = first.files.iter().map(|file| file.summary.clone()).collect();
+            Input::open_again(&plan, summaries)?
+        }
+    };
     if !budget.is_tight() {
         input.unpack_with(job.crew());
     }
-    job.watch.begin(pass, input.bytes_total());
+    job.watch.begin(pass.name, input.bytes_total());
     let progress = input.progress();
     let bytes_total = input.bytes_total().filter(|bytes| *bytes > 0);
     let result = std::thread::scope(|scope| {
@@ -132,7 +174,7 @@ pub(super) fn scan_heavy<W, T: Send + Sync>(
             files.map(|(summary, layout)| InputFile { summary, layout }).collect()
         });
         let (mut lines, mut chunks) = (0, 0);
-        let mut end = Ok(());
+        let (mut end, mut is_whole) = (Ok(()), true);
         let mut gathered = Gathered::default();
         let mut results = Vec::new();
         while end.is_ok() {
@@ -150,7 +192,10 @@ pub(super) fn scan_heavy<W, T: Send + Sync>(
             if !results.is_empty() {
                 match done(std::mem::take(&mut results))? {
                     Some(more) => lines += more,
-                    None => break,
+                    None => {
+                        is_whole = false;
+                        break;
+                    }
                 }
                 job.watch.advance(progress.load(Ordering::Relaxed), lines);
             }
@@ -160,7 +205,11 @@ pub(super) fn scan_heavy<W, T: Send + Sync>(
         }
         drop(receiver);
         let files = reader.join().map_err(|_| Error::internal("the reader has panicked"))?;
-        end.map(|()| files)
+        end?;
+        match pass.first {
+            Some(first) if is_whole && first.lines != lines => Err(changed()),
+            _ => Ok(WasRead { files, lines }),
+        }
     });
     job.watch.end();
     result

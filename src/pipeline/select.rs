@@ -12,13 +12,13 @@ use super::layouts::Parcel;
 use super::lister::{Ahead, list};
 use super::members::{Reading, gather};
 use super::pool::{Pool, Stage};
-use super::scan::{RECORD_BYTES, scan, scan_heavy};
+use super::scan::{Pass, RECORD_BYTES, WasRead, changed, scan, scan_heavy};
 use super::selected::{Represented, Rest, Selected};
 use super::walk::{Hand, each_entry, walk};
 use super::{Job, Outcome, Print};
 use crate::bytes::decimal::push_number_to;
 use crate::cluster::{Census, Keep, Occurrence, Scattered};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::record::{Entry, without_no_host};
 use crate::report::{Cell, Listed, Listing, ListingWriter, Output, Provenance, Shape};
 
@@ -98,8 +98,8 @@ pub fn select(
         outcome.memory.budget_bytes = job.memory.bytes;
         told.write(job, &pool, plan, output, dropped)?;
     } else {
-        let (census, rest);
-        (census, rest, outcome) = take_census(job, &pool, plan.keep)?;
+        let (census, rest, read);
+        (census, rest, read, outcome) = take_census(job, &pool, plan.keep)?;
         // Where clusters are told whole, how many there are is all that is asked for.
         let wanted = |lines| !plan.clusters && plan.filter.wants(lines);
         let selected;
@@ -112,18 +112,20 @@ pub fn select(
         };
         drop(rest);
         if !plan.clusters {
-            write_representatives(job, &pool, plan, selected, output)?;
+            write_representatives(job, &pool, plan, &read, selected, output)?;
         }
         if plan.clusters || dropped.is_some() {
             // What the census has no room for cannot be judged by it.
             let has_spilled = outcome.memory.spilled_after_lines.is_some();
-            let reading = Reading::Second((!has_spilled).then_some(census));
+            let census = (!has_spilled).then_some(census);
+            let reading = Reading::Second { first: &read, clusters: unique, census };
             let told = gather(job, &pool, plan, dropped.is_some(), reading)?;
             if has_spilled {
                 outcome.memory.spilled_bytes += told.bytes;
             }
             told.write(job, &pool, plan, output, dropped)?;
         }
+        outcome.files = read.files;
     }
     outcome.stages = pool.seconds();
     outcome.tally.unique = unique;
@@ -134,17 +136,21 @@ pub fn select(
 
 /// The first pass: every cluster, with its representative. Lines of clusters for which there is no
 /// memory are told apart.
-fn take_census(job: &Job, pool: &Pool, keep: Keep) -> Result<(Census, Option<Rest>, Outcome)> {
+fn take_census(
+    job: &Job,
+    pool: &Pool,
+    keep: Keep,
+) -> Result<(Census, Option<Rest>, WasRead, Outcome)> {
     let census = Census::new(keep);
     let budget = job.budget();
     let mut rest: Option<Rest> = None;
     let mut outcome = Outcome { compared: true, ..Outcome::default() };
     let Outcome { tally, memory, .. } = &mut outcome;
     memory.budget_bytes = job.memory.bytes;
-    let files = scan(
+    let read = scan(
         job,
         pool,
-        "counting",
+        Pass::first("counting"),
         Hand::default,
         |hand, chunk| {
             let (mut fingerprints, mut line_bytes, mut lines) = (vec![], vec![], vec![]);
@@ -181,8 +187,7 @@ fn take_census(job: &Job, pool: &Pool, keep: Keep) -> Result<(Census, Option<Res
     )?;
     memory.table_bytes = census.memory_bytes();
     memory.spilled_bytes = rest.as_ref().map_or(0, Rest::spilled_bytes);
-    outcome.files = files;
-    Ok((census, rest, outcome))
+    Ok((census, rest, read, outcome))
 }
 
 /// The second pass for representatives: `selected` comes by line, so both walk side by side.
@@ -190,6 +195,7 @@ fn write_representatives(
     job: &Job,
     pool: &Pool,
     plan: &SelectPlan,
+    read: &WasRead,
     mut selected: Selected,
     output: &mut Output,
 ) -> Result<()> {
@@ -205,7 +211,7 @@ fn write_representatives(
         scan_heavy(
             job,
             pool,
-            "writing",
+            Pass::again("writing", read),
             // A row has a record's URL, its form, and their names.
             |chunk, records| {
                 let times = if plan.shape.is_some() { 3 } else { 1 };
@@ -315,10 +321,4 @@ impl SelectedChunk<'_> {
         })?;
         if entries.next().is_some() { Err(changed()) } else { Ok(()) }
     }
-}
-
-/// The input is not what it was.
-#[cold]
-pub(super) fn changed() -> Error {
-    Error::input("the input has changed between the first and the second reading")
 }

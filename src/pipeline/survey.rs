@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::facets::Sums;
 use super::layouts::Parcel;
 use super::pool::Pool;
-use super::scan::scan_heavy;
+use super::scan::{Pass, WasRead, changed, scan_heavy};
 use super::walk::Hand;
 use super::{InputFile, Job, MemoryUse, Outcome};
 use crate::cluster::PARTITIONS;
@@ -22,7 +22,7 @@ use crate::error::{Error, Result};
 use crate::report::{InputRow, Survey, Tally};
 use clusters::describe_clusters;
 use examples::settle_examples;
-use findings::{Findings, Pass};
+use findings::{Findings, Surveying};
 use look::{LEVELS_BEFORE_RULES, Share, look_at};
 
 /// What is known of each record while its batch is worked off: beside fingerprints and places its
@@ -46,21 +46,21 @@ struct Full {
 pub fn survey(job: &Job, top: usize) -> Result<(Survey, Outcome)> {
     let pool = job.pool()?;
     let (mut tally, mut sums, mut lacks_host) = (Tally::default(), Sums::default(), false);
-    let mut pass = Ok(Pass::new(job, &pool));
+    let mut pass = Ok(Surveying::new(job, &pool));
     let is_full = AtomicBool::new(false);
     let work = |hand: &mut Hand, chunk: &Parcel| {
         let share = if is_full.load(Ordering::Relaxed) { Share::Names } else { Share::All };
         look_at(job, chunk, hand, share)
     };
-    let files = scan_heavy(
+    let read = scan_heavy(
         job,
         &pool,
-        "surveying",
+        Pass::first("surveying"),
         |_, records| records * RECORD_BYTES,
         Hand::default,
         work,
         |batch| {
-            let bytes = pass.as_ref().map_or(0, Pass::memory_bytes_ahead);
+            let bytes = pass.as_ref().map_or(0, Surveying::memory_bytes_ahead);
             if pass.is_ok() && !has_room(job, bytes, &sums) {
                 pass = Err(Full { records: tally.records, lines: tally.lines, bytes });
                 is_full.store(true, Ordering::Relaxed);
@@ -90,21 +90,24 @@ pub fn survey(job: &Job, top: usize) -> Result<(Survey, Outcome)> {
         Ok(pass) => pass.finish(top),
         Err(full) => {
             memory.spilled_after_lines = Some(full.lines);
-            in_shares(job, &pool, &full, tally.records, &mut sums, top)?
+            in_shares(job, &pool, &read, &full, tally.records, &mut sums, top)?
         }
     };
+    if found.counts.records != tally.records {
+        return Err(changed());
+    }
     settle_examples(&mut found.levels);
     tally.unique = found.unique;
     tally.duplicate = tally.records - found.unique;
     tally.check()?;
     let clusters = match found.largest.as_slice() {
         [] => Vec::new(),
-        largest => describe_clusters(job, &pool, largest)?,
+        largest => describe_clusters(job, &pool, &read, largest)?,
     };
     let survey = Survey {
         profile: job.canonicalizer.profile().clone(),
         tally: tally.clone(),
-        input: files.iter().map(input_row).collect(),
+        input: read.files.iter().map(input_row).collect(),
         site_rules: found.top_site_rules(job, top),
         levels: found.levels,
         breakdowns: sums.breakdowns(top),
@@ -113,7 +116,7 @@ pub fn survey(job: &Job, top: usize) -> Result<(Survey, Outcome)> {
         clusters,
     };
     let stages = pool.seconds();
-    Ok((survey, Outcome { tally, compared: true, files, memory, stages }))
+    Ok((survey, Outcome { tally, compared: true, files: read.files, memory, stages }))
 }
 
 /// Is there memory for pages that take `bytes`, beside the sums?
@@ -126,6 +129,7 @@ fn has_room(job: &Job, bytes: u64, sums: &Sums) -> bool {
 fn in_shares(
     job: &Job,
     pool: &Pool,
+    read: &WasRead,
     full: &Full,
     records: u64,
     sums: &mut Sums,
@@ -138,7 +142,7 @@ fn in_shares(
     let count = bytes.div_ceil(room.max(1)).next_power_of_two().max(2);
     let mut count = usize::try_from(count).unwrap_or(usize::MAX);
     while count <= PARTITIONS {
-        if let Some(found) = survey_shares(job, pool, count, sums, top)? {
+        if let Some(found) = survey_shares(job, pool, read, count, sums, top)? {
             return Ok(found);
         }
         // There are more pages than it seemed at first.
@@ -151,6 +155,7 @@ fn in_shares(
 fn survey_shares(
     job: &Job,
     pool: &Pool,
+    read: &WasRead,
     count: usize,
     sums: &mut Sums,
     top: usize,
@@ -159,7 +164,7 @@ fn survey_shares(
     let mut found = Findings::none(job);
     for number in 0..count {
         let share = Share::Part { number, count };
-        let Some(more) = survey_share(job, pool, share, sums, top)? else { return Ok(None) };
+        let Some(more) = survey_share(job, pool, read, share, sums, top)? else { return Ok(None) };
         found.add(more, top);
     }
     Ok(Some(found))
@@ -179,11 +184,12 @@ fn too_much(job: &Job, what: &str) -> Error {
 fn survey_share(
     job: &Job,
     pool: &Pool,
+    read: &WasRead,
     share: Share,
     sums: &mut Sums,
     top: usize,
 ) -> Result<Option<Findings>> {
-    let mut pass = Some(Pass::new(job, pool));
+    let mut pass = Some(Surveying::new(job, pool));
     let mut lines = 0;
     let work = |hand: &mut Hand, chunk: &Parcel| look_at(job, chunk, hand, share);
     let name = match share {
@@ -193,7 +199,7 @@ fn survey_share(
     scan_heavy(
         job,
         pool,
-        &name,
+        Pass::again(&name, read),
         |_, records| records * RECORD_BYTES,
         Hand::default,
         work,

@@ -8,7 +8,7 @@ use crate::fingerprint::Fingerprint;
 use crate::pipeline::Job;
 use crate::pipeline::layouts::Parcel;
 use crate::pipeline::pool::Pool;
-use crate::pipeline::scan::scan;
+use crate::pipeline::scan::{Pass, WasRead, scan};
 use crate::pipeline::walk::{Hand, walk_with_fields};
 use crate::record::without_no_host;
 use crate::report::ClusterRow;
@@ -26,6 +26,7 @@ type Spelling = (u32, usize, Vec<u8>, Option<Vec<u8>>);
 pub(super) fn describe_clusters(
     job: &Job,
     pool: &Pool,
+    read: &WasRead,
     largest: &[(Fingerprint, Cluster)],
 ) -> Result<Vec<ClusterRow>> {
     let wanted: Map<u128, usize> =
@@ -55,7 +56,8 @@ pub(super) fn describe_clusters(
         });
         (found, tally.lines)
     };
-    scan(job, pool, "describing clusters", Hand::default, work, |batch| {
+    let pass = Pass::again("describing clusters", read);
+    scan(job, pool, pass, Hand::default, work, |batch| {
         let before = line;
         for (_, (found, lines)) in batch {
             for (number, row, spelling, form) in found {

@@ -85,17 +85,17 @@ impl Findings {
 }
 
 /// A reading of the input under way: what it knows of the pages of its share.
-pub(super) struct Pass<'a> {
+pub(super) struct Surveying<'a> {
     job: &'a Job<'a>,
     pool: &'a Pool,
     pages: Levels,
     found: Findings,
 }
 
-impl<'a> Pass<'a> {
+impl<'a> Surveying<'a> {
     /// No page yet.
-    pub(super) fn new(job: &'a Job, pool: &'a Pool) -> Pass<'a> {
-        Pass { job, pool, pages: Levels::new(levels_of(job)), found: Findings::none(job) }
+    pub(super) fn new(job: &'a Job, pool: &'a Pool) -> Surveying<'a> {
+        Surveying { job, pool, pages: Levels::new(levels_of(job)), found: Findings::none(job) }
     }
 
     /// Bytes of memory that the pages may take after another batch.
@@ -105,7 +105,7 @@ impl<'a> Pass<'a> {
 
     /// Takes a batch in. Batches have to come in order.
     pub(super) fn take(&mut self, batch: &[(Parcel, Surveyed)], sums: &mut Sums) {
-        let Pass { job, pool, pages, found } = self;
+        let Surveying { job, pool, pages, found } = self;
         pool.share_partitions(
             || (),
             |(), partition| {
