@@ -68,7 +68,8 @@ impl ClusterSet {
         self.partition(partition_of(fingerprint)).insert(fingerprint)
     }
 
-    /// Puts in those of `partition` that another run had: `sorted`, in ascending order.
+    /// Puts in those of `partition`, which is empty, that another run had: `sorted`, in ascending order, none of
+    /// them twice.
     pub(super) fn load(&self, partition: usize, sorted: &[Fingerprint]) {
         self.partition(partition).load(sorted);
     }

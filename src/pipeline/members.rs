@@ -232,6 +232,7 @@ impl<'a> Gathering<'a> {
     /// All lines of `chunk` that are records; and what it has of all.
     fn lines_of(&self, chunk: &Parcel, gatherer: &mut Gatherer) -> (Result<ChunkLines>, Tally) {
         let (job, Gatherer { hand, writer }) = (self.job, gatherer);
+        writer.begin();
         let (mut fingerprints, mut members) = (Vec::new(), Vec::new());
         let mut result = Ok(());
         let tally = walk(chunk, job, hand, |line, record, canonical| {
@@ -255,6 +256,7 @@ impl<'a> Gathering<'a> {
         gatherer: &mut Gatherer,
     ) -> Result<ChunkLines> {
         let Gatherer { hand: Hand { workspace, .. }, writer } = gatherer;
+        writer.begin();
         let (mut marked, mut members) = (Vec::new(), Vec::new());
         let (mut line, mut record_at) = (0, 0);
         each_entry(chunk, self.job, workspace, |entry| {

@@ -69,6 +69,12 @@ pub(super) struct SpellingWriter<'a> {
 }
 
 impl SpellingWriter<'_> {
+    /// Begins with a list of members. What is left of an earlier one, which failed, is forgotten.
+    pub(super) fn begin(&mut self) {
+        self.piece.clear();
+        self.unplaced = 0;
+    }
+
     /// Adds `spelling`, that of the line `line`, and its member behind `members`. The place of that
     /// is known after [`SpellingWriter::flush`].
     pub(super) fn push(

@@ -263,7 +263,7 @@ impl Told {
 }
 
 /// Most bytes of the listings of a batch, about. Reason: one is put together, as much waits to be written, or has
-/// been and its memory is used again; and what up to three more are made of takes a third of that each. Half of the
+/// been and its memory is used again; and what up to three more are made of takes up to two thirds of that each. Half of the
 /// memory that there is for all of it is left for the spellings of a large cluster while they are counted.
 fn batch_bytes(job: &Job) -> u64 {
     job.budget().told_bytes() / 8

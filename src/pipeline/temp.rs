@@ -13,7 +13,7 @@ pub(super) fn open(folder: &Path) -> Result<File> {
     tempfile::tempfile_in(folder).map_err(|error| {
         Error::output(format!(
             "{}: cannot make a temporary file: {error}; name another folder with -T",
-            folder.display()
+            shown(folder)
         ))
     })
 }
@@ -26,12 +26,12 @@ pub(super) fn open_some<const FILES: usize>(folder: &Path) -> Result<[File; FILE
 
 /// Maps `file`, one of those in `folder`, which is written no more. `None` if it is empty.
 pub(super) fn map(folder: &Path, file: File) -> Result<Option<Mapped>> {
-    let shown = format!("a temporary file in {}", show(folder.as_os_str().as_encoded_bytes()));
-    Mapped::temporary(file, shown).map_err(|error| {
+    let name = format!("a temporary file in {}", shown(folder));
+    Mapped::temporary(file, name).map_err(|error| {
         Error::output(format!(
             "{}: cannot map a temporary file into memory: {error}; name another folder with -T, or allow the \
              process more address space (ulimit -v)",
-            show(folder.as_os_str().as_encoded_bytes())
+            shown(folder)
         ))
     })
 }
@@ -47,6 +47,11 @@ pub(super) fn failed(folder: &Path, error: io::Error) -> Error {
     Error::output(format!(
         "{}: cannot write or read a temporary file: {error}; make room there, name another folder with \
          -T, or raise -S",
-        folder.display()
+        shown(folder)
     ))
+}
+
+/// The name of `folder` in messages, safe to print.
+fn shown(folder: &Path) -> impl std::fmt::Display {
+    show(folder.as_os_str().as_encoded_bytes())
 }

@@ -31,7 +31,9 @@ fn dedup_writes_first_spellings_byte_for_byte() {
         let run = dir.feed("dedup", given).quiet();
         assert!(run.out == expected, "{why}: {}", run.told());
         dir.put("given", given);
-        for args in ["given", "--no-map given", "-j1 given"] {
+        // Shorter files are not mapped.
+        dir.put("long", [given, &b"\n".repeat(256 << 10)].concat());
+        for args in ["given", "long", "--no-map long", "-j1 given"] {
             let run = dir.run(args).quiet();
             assert!(run.out == expected, "{why}: {}", run.told());
         }

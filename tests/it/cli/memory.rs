@@ -88,7 +88,9 @@ fn lines_of_mapped_files_wait_where_they_are() {
     // More files than are held, of lines in order and of lines that came before, and no separator at
     // the end.
     dir.put("in0", large());
-    let page = |n: usize| format!("http://a.test/{n}\n");
+    // Shorter files are not mapped.
+    let padding = "x".repeat((256 << 10) / 50);
+    let page = |n: usize| format!("http://a.test/{n}#{padding}\n");
     for file in 1..=70 {
         let lines: String = (0..50).map(|n| page(n * (file % 7) + file)).collect();
         dir.put(&format!("in{file}"), lines.trim_end());
