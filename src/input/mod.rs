@@ -58,7 +58,7 @@ use crate::crew::Crew;
 use crate::error::Result;
 use crate::limits;
 use cut::Sizes;
-use source::{Source, changed};
+use source::{Before, Source, changed};
 use unpack::Unpacking;
 
 /// What is to be read, and how.
@@ -156,7 +156,7 @@ pub struct Input {
     bytes_total: Option<u64>,
     progress: Arc<AtomicU64>,
     /// What is known of the files from an earlier reading; or nothing.
-    first: Vec<FileSummary>,
+    first: Vec<Before>,
     summaries: Vec<FileSummary>,
     current: Option<Source>,
     sizes: Sizes,
@@ -171,7 +171,8 @@ impl Input {
     /// Opens none of them, but reads `files_from`.
     pub fn open(plan: &InputPlan) -> Result<Self> {
         let list = files::list(plan)?;
-        let mut plan = plan.clone();
+        // Not the paths, which may be many.
+        let mut plan = InputPlan { paths: Vec::new(), ..plan.clone() };
         // Without a guard a file that is cut short would kill the process, so it is read instead.
         plan.map = plan.map && list.any_regular && sigbus::guard();
         let sizes = Sizes::new(plan.separator, plan.chunk_bytes, plan.line_bytes_max);
@@ -193,8 +194,12 @@ impl Input {
     /// read to its end: each file up to the size it had `first`.
     ///
     /// Failure: an input error if there are more files or fewer; later, if one of them is not what it was.
-    pub fn open_again(plan: &InputPlan, first: Vec<FileSummary>) -> Result<Self> {
+    pub fn open_again<'a>(
+        plan: &InputPlan,
+        first: impl Iterator<Item = &'a FileSummary>,
+    ) -> Result<Self> {
         let input = Input::open(plan)?;
+        let first: Vec<Before> = first.map(Before::of).collect();
         if input.files.len() != first.len() {
             let (then, now) = (first.len(), input.files.len());
             return Err(changed("input", &format!("expected {then} files, found {now}")));
@@ -229,6 +234,11 @@ impl Input {
     /// The last one may still be in the works.
     pub fn summaries(&self) -> &[FileSummary] {
         &self.summaries
+    }
+
+    /// The same, now that nothing more is to be read.
+    pub fn into_summaries(self) -> Vec<FileSummary> {
+        self.summaries
     }
 
     /// The next chunk of the file that is open, of the next one that has any, or `None`.

@@ -96,7 +96,19 @@ impl FileState {
     }
 }
 
-impl FileSummary {
+/// What is asked of an earlier reading of a file.
+#[derive(Debug)]
+pub(super) struct Before {
+    state: Option<FileState>,
+    disk_bytes: u64,
+}
+
+impl Before {
+    /// That of the file with this summary.
+    pub(super) fn of(summary: &FileSummary) -> Before {
+        Before { state: summary.state.clone(), disk_bytes: summary.disk_bytes }
+    }
+
     /// How the file is to be read once more that is in state `now`: as it was then. Failure: what is different.
     fn state_again(
         &self,
@@ -154,7 +166,7 @@ impl Source {
         plan: &InputPlan,
         progress: &Arc<AtomicU64>,
         how: &Unpacking,
-        first: Option<&FileSummary>,
+        first: Option<&Before>,
     ) -> Result<Self> {
         let shown = files::shown(plan.name_of(path));
         let reading = |error| Error::reading(&shown, error);

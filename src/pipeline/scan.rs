@@ -106,11 +106,10 @@ pub(super) fn scan_heavy<W, T: Send + Sync>(
     plan.zstd_window_log_max = plan.zstd_window_log_max.min(budget.zstd_window_log_max());
     let mut input = match pass.first {
         None => Input::open(&plan)?,
-        Some(first) => {
-            let summaries = first.files.iter().map(|file| file.summary.clone()).collect();
-            Input::open_again(&plan, summaries)?
-        }
+        Some(first) => Input::open_again(&plan, first.files.iter().map(|file| &file.summary))?,
     };
+    // There may be many.
+    plan.paths = Vec::new();
     if !budget.is_tight() {
         input.unpack_with(job.crew());
     }
@@ -170,7 +169,7 @@ pub(super) fn scan_heavy<W, T: Send + Sync>(
                 }
             }
             let formats = formats.into_iter().chain(std::iter::repeat(Layout::default()));
-            let files = input.summaries().iter().cloned().zip(formats);
+            let files = input.into_summaries().into_iter().zip(formats);
             files.map(|(summary, layout)| InputFile { summary, layout }).collect()
         });
         let (mut lines, mut chunks) = (0, 0);
