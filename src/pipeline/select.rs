@@ -14,6 +14,7 @@ use super::members::{Reading, gather};
 use super::pool::{Pool, Stage};
 use super::scan::{Pass, RECORD_BYTES, WasRead, changed, scan, scan_heavy};
 use super::selected::{Represented, Rest, Selected};
+use super::tell::text_bytes;
 use super::walk::{Hand, each_entry, walk};
 use super::{Job, Outcome, Print};
 use crate::bytes::decimal::push_number_to;
@@ -214,8 +215,10 @@ fn write_representatives(
             Pass::again("writing", read),
             // A row has a record's URL, its form, and their names.
             |chunk, records| {
-                let times = if plan.shape.is_some() { 3 } else { 1 };
-                records * RECORD_BYTES + times * chunk.bytes().len() as u64
+                let bytes = chunk.bytes().len() as u64;
+                let texts = text_bytes(bytes / records.max(1)) * records;
+                records * RECORD_BYTES
+                    + if plan.shape.is_some() { bytes + 2 * texts } else { bytes }
             },
             Hand::default,
             |hand, chunk| {

@@ -33,6 +33,9 @@ const BATCH_PARTS: usize = 64;
 /// Bytes of a row beside the texts that it tells, with the names of JSON.
 const ROW_BYTES: u64 = 80;
 
+/// A text of more bytes is long.
+const LONG_BYTES: u64 = 4 << 10;
+
 /// Spellings that are looked through one by one. Reason: most clusters have few.
 const LISTED_SPELLINGS: usize = 8;
 
@@ -237,7 +240,7 @@ impl Told {
                 while let Some([line, standing]) =
                     others.next_line().map_err(|error| temp::failed(folder, error))?
                 {
-                    let bytes = ROW_BYTES + line.bytes + standing.bytes;
+                    let bytes = ROW_BYTES + text_bytes(line.bytes) + text_bytes(standing.bytes);
                     if !batches.push([line, standing], bytes) {
                         break;
                     }
@@ -269,6 +272,12 @@ fn batch_bytes(job: &Job) -> u64 {
     job.budget().told_bytes() / 8
 }
 
+/// Bytes that a text of so many may take in a row: as many, but in JSON up to six for one. Only long ones could
+/// make a difference.
+pub(super) fn text_bytes(bytes: u64) -> u64 {
+    if bytes > LONG_BYTES { 6 * bytes } else { bytes }
+}
+
 /// What it takes to tell a cluster.
 #[derive(Clone, Copy)]
 struct Teller<'a> {
@@ -283,9 +292,12 @@ struct Teller<'a> {
 impl<'a> Teller<'a> {
     /// Bytes that the rows of `cluster` take, about, and its spellings while they are counted.
     fn bytes(&self, cluster: Whole) -> u64 {
-        let repeated = if self.is_for_programs { 2 * cluster.standing.bytes } else { 0 };
+        let standing = text_bytes(cluster.standing.bytes);
+        let repeated = if self.is_for_programs { 2 * standing } else { 0 };
         let rows = (cluster.others + 1) * (ROW_BYTES + repeated);
-        rows + cluster.standing.bytes + cluster.others_bytes
+        // They are about as long as each other.
+        let others = text_bytes(cluster.others_bytes.div_ceil(cluster.others.max(1)));
+        rows + standing + cluster.others * others
     }
 
     /// Asks for what will be told soon: the other members of one cluster, and the spellings of another.

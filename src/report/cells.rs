@@ -117,6 +117,12 @@ fn push_csv(out: &mut Vec<u8>, field: &[u8], guard: bool, is_first: bool) {
     out.push(b'"');
 }
 
+/// A text of more bytes has room made for just what it takes.
+const LONG_BYTES: usize = 16 << 10;
+
+/// Room for what stands beside it in its row.
+const ROOM_BESIDE: usize = 256;
+
 fn push_json_field(out: &mut Vec<u8>, name: &str, cell: Cell) {
     // Names of columns need no escapes.
     out.push(b'"');
@@ -127,9 +133,19 @@ fn push_json_field(out: &mut Vec<u8>, name: &str, cell: Cell) {
         Cell::Number(number) => push_number(out, number),
         Cell::Text(text) => {
             let readable = readable(text);
+            if text.len() > LONG_BYTES {
+                // Twice as much as that may be more memory than there is.
+                out.reserve_exact(json_bytes(&readable) + base64_bytes(text) + ROOM_BESIDE);
+            }
             serde_json::to_writer(&mut *out, &readable).expect("memory takes any string");
-            if matches!(readable, Cow::Owned(_)) {
-                out.extend_from_slice(format!(",\"{name}_b64\":\"{}\"", base64(text)).as_bytes());
+            let is_other = matches!(readable, Cow::Owned(_));
+            drop(readable);
+            if is_other {
+                out.extend_from_slice(b",\"");
+                out.extend_from_slice(name.as_bytes());
+                out.extend_from_slice(b"_b64\":\"");
+                push_base64(out, text);
+                out.push(b'"');
             }
         }
     }
@@ -140,7 +156,8 @@ pub(super) fn readable(text: &[u8]) -> Cow<'_, str> {
     if let Ok(text) = std::str::from_utf8(text) {
         return text.into();
     }
-    let mut out = String::with_capacity(text.len());
+    let others: usize = text.utf8_chunks().map(|part| part.invalid().len()).sum();
+    let mut out = String::with_capacity(text.len() + 2 * others);
     for part in text.utf8_chunks() {
         out.push_str(part.valid());
         for byte in part.invalid() {
@@ -151,24 +168,50 @@ pub(super) fn readable(text: &[u8]) -> Cow<'_, str> {
     out.into()
 }
 
-/// `bytes` in Base64, with padding (RFC 4648 section 4).
-fn base64(bytes: &[u8]) -> String {
+/// Bytes that `text` takes as a JSON string, or a few more.
+fn json_bytes(text: &str) -> usize {
+    let escaped = text.bytes().map(|byte| match byte {
+        0..b' ' => 6,
+        b'"' | b'\\' => 2,
+        _ => 1,
+    });
+    escaped.sum::<usize>() + 2
+}
+
+fn base64_bytes(bytes: &[u8]) -> usize {
+    bytes.len().div_ceil(3) * 4
+}
+
+/// Appends `bytes` in Base64, with padding (RFC 4648 section 4).
+fn push_base64(out: &mut Vec<u8>, bytes: &[u8]) {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
     for three in bytes.chunks(3) {
         let byte = |at: usize| u32::from(three.get(at).copied().unwrap_or(0));
         let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
         for digit in 0..4 {
             let index = (bits >> (18 - 6 * digit)) & 63;
-            out.push(if digit <= three.len() { char::from(DIGITS[index as usize]) } else { '=' });
+            out.push(if digit <= three.len() { DIGITS[index as usize] } else { b'=' });
         }
     }
-    out
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn long_texts_take_no_more_than_they_need() {
+        let long = |text: &[u8]| text.repeat(LONG_BYTES);
+        for text in [&b"abc"[..], b"\x01\"\\", b"\xff\xfe", "\u{e9}\n\u{1f}".as_bytes()].map(long) {
+            let mut out = b"{".to_vec();
+            push_json_field(&mut out, "url", Cell::Text(&text));
+            assert!(out.capacity() <= out.len() + base64_bytes(&text) + 2 * ROOM_BESIDE);
+            out.push(b'}');
+            let found: serde_json::Value = serde_json::from_slice(&out).unwrap();
+            assert_eq!(found["url"], *readable(&text));
+            assert_eq!(found.get("url_b64").is_some(), std::str::from_utf8(&text).is_err());
+        }
+    }
 
     #[test]
     fn base64_vectors() {
@@ -182,7 +225,10 @@ mod tests {
             ("fooba", "Zm9vYmE="),
             ("foobar", "Zm9vYmFy"),
         ] {
-            assert_eq!(base64(given.as_bytes()), expected);
+            let mut out = Vec::new();
+            push_base64(&mut out, given.as_bytes());
+            assert_eq!(out, expected.as_bytes());
+            assert_eq!(out.len(), base64_bytes(given.as_bytes()));
         }
     }
 }
