@@ -168,11 +168,11 @@ pub(super) fn readable(text: &[u8]) -> Cow<'_, str> {
     out.into()
 }
 
-/// Bytes that `text` takes as a JSON string, or a few more.
+/// Bytes that `text` takes as a JSON string.
 fn json_bytes(text: &str) -> usize {
     let escaped = text.bytes().map(|byte| match byte {
+        b'\x08' | b'\t' | b'\n' | b'\x0c' | b'\r' | b'"' | b'\\' => 2,
         0..b' ' => 6,
-        b'"' | b'\\' => 2,
         _ => 1,
     });
     escaped.sum::<usize>() + 2
