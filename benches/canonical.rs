@@ -4,11 +4,13 @@
 //! refuses go through the reference lane and are in its figures. The group `reference` is the slow
 //! lane alone. Lines are found before, forms compared before. `UNDUST_LIST=FILE` adds a list of your
 //! own. The group `rules` is the profile crawl without rules of sites (`none`), with such of
-//! 10,000 other sites (`elsewhere`), and with five for every host of the list (`here`).
+//! 10,000 other sites (`elsewhere`), and with five for every host of the list (`here`). The group `hostile`
+//! is of lines that repeat a few bytes: a byte of a long one has to take no longer than of a short one.
 
 mod corpus;
 
 use std::hint::black_box;
+use std::time::Duration;
 
 use corpus::Corpus;
 use criterion::{Criterion, SamplingMode};
@@ -150,9 +152,69 @@ fn rules_of_sites(c: &mut Criterion) {
     }
 }
 
+/// What long lines are made of that somebody may send to take time: the beginning, and what is repeated.
+const HOSTILE: [(&str, &str); 10] = [
+    ("?", "&a"),
+    ("?", "&a=1"),
+    ("?", "&;"),
+    ("?a=", "="),
+    ("?a=", "%2E"),
+    ("", "../"),
+    ("", "%2e%2E/a/"),
+    ("", "//"),
+    ("", ";a"),
+    ("", "(a"),
+];
+
+/// Bytes of such lines. Reason: the shorter ones are long enough that their beginnings do not matter, the longer
+/// ones as long as a URL may be that is looked at.
+const HOSTILE_BYTES: [usize; 2] = [4 << 10, 60 << 10];
+
+/// All in one list are as many.
+const HOSTILE_LIST_BYTES: usize = 960 << 10;
+
+fn hostile(c: &mut Criterion) {
+    for name in ["crawl", "aggressive"] {
+        let profile = Profile::named(name).expect("the profile is built in");
+        let slow = Canonicalizer::reference_only(profile.clone());
+        let fast = Canonicalizer::new(profile);
+        for ((start, repeated), bytes) in
+            HOSTILE.into_iter().flat_map(|shape| HOSTILE_BYTES.map(|bytes| (shape, bytes)))
+        {
+            let line =
+                format!("http://a.test/{start}{}\n", repeated.repeat(bytes / repeated.len()));
+            let corpus = Corpus {
+                name: "hostile",
+                bytes: line.repeat(HOSTILE_LIST_BYTES / line.len()).into_bytes(),
+            };
+            let lines: Vec<&[u8]> = corpus.lines().collect();
+            let mut scratch = Scratch::default();
+            let expected = answer(&slow, &corpus.bytes, &lines, &mut scratch);
+            assert_eq!(expected.rejected, 0, "a line that is not looked at");
+            let mut group = c.benchmark_group("hostile");
+            group.throughput(corpus.throughput());
+            group.sampling_mode(SamplingMode::Flat).sample_size(10);
+            group.warm_up_time(HOSTILE_TIME).measurement_time(HOSTILE_TIME);
+            group.bench_function(format!("{name}/{start}{repeated}/{bytes}"), |b| {
+                b.iter(|| {
+                    assert_eq!(
+                        answer(&fast, &corpus.bytes, black_box(&lines), &mut scratch),
+                        expected
+                    )
+                });
+            });
+            group.finish();
+        }
+    }
+}
+
+/// Time for each of them: there are many, and all that is asked is whether one takes many times as long.
+const HOSTILE_TIME: Duration = Duration::from_millis(300);
+
 fn main() {
     let mut criterion = Criterion::default().configure_from_args();
     lanes(&mut criterion);
     rules_of_sites(&mut criterion);
+    hostile(&mut criterion);
     criterion.final_summary();
 }

@@ -419,8 +419,8 @@ pub(super) enum GenerateCommand {
 
 #[derive(ClapArgs, Debug)]
 pub(super) struct GenerateListArgs {
-    /// How many lines
-    #[arg(short = 'n', long, value_name = "N", default_value_t = 1_000_000)]
+    /// How many lines: a number, with K, M or G for thousands, millions or thousands of millions
+    #[arg(short = 'n', long, value_name = "N", default_value = "1M", value_parser = super::plan::count)]
     pub(super) lines: u64,
     /// The same seed gives the same list, on every machine
     #[arg(long, value_name = "S", default_value_t = 1)]

@@ -60,7 +60,7 @@ fn generated_lists_are_known_line_by_line() {
     dir.run("generate list -n 5000 --seed 11 -o list.txt --truth truth.tsv").gives("");
     let list = dir.get("list.txt");
     assert!(list == generated(5000, 11), "the command makes the list of the library");
-    dir.run("generate list -n 5000 --seed 11").gives(&list);
+    dir.run("generate list -n 5K --seed 11").gives(&list);
     let other = dir.run("generate list -n 5000 --seed 12").quiet();
     assert!(other.out != list);
     let truth = dir.text("truth.tsv");
