@@ -44,13 +44,13 @@ pub const BATCH_CHUNKS_LAST: usize = 16;
 /// Most bytes of lines in a batch that are in the process's own memory and not in a mapped file.
 ///
 /// Reason: there are some batches on their way, each in memory that the system has to clear first; in shorter ones
-/// records take longer to be looked up (docs/performance.md, packed lists).
+/// records take longer to be looked up (docs/performance-log.md, packed lists).
 pub const BATCH_OWN_BYTES: usize = 24 << 20;
 
 /// Bytes of such lines that are awaited before they are worked on, where they come from files.
 ///
 /// Reason: waking the workers takes as long as some lines. With a mebibyte in place of four, runs took as
-/// long (docs/performance.md, packed lists).
+/// long (docs/performance-log.md, packed lists).
 pub const BATCH_OWN_BYTES_MIN: usize = 4 << 20;
 
 /// Smallest plain file that is mapped and not read, in bytes.
