@@ -67,6 +67,8 @@ pub(super) struct FileState {
     inode: u64,
     bytes: u64,
     modified: Option<SystemTime>,
+    /// When it was made, where the file system tells: a new file may get the number of one that is gone.
+    made: Option<SystemTime>,
 }
 
 impl FileState {
@@ -77,13 +79,17 @@ impl FileState {
             inode: metadata.ino(),
             bytes: metadata.len(),
             modified: metadata.modified().ok(),
+            made: metadata.created().ok(),
         })
     }
 
     /// Checks that a file of state `now` begins with what it had in this one, as far as the system knows: it may have
     /// grown. Otherwise says what is different.
     fn check(&self, now: &FileState) -> std::result::Result<(), String> {
-        if (self.device, self.inode) != (now.device, now.inode) {
+        let is_same_number = (self.device, self.inode) == (now.device, now.inode);
+        // Some file systems number their files anew now and then.
+        let is_as_old = self.made.is_some() && self.modified == now.modified;
+        if self.made != now.made || !is_same_number && !is_as_old {
             return Err("another file has taken its place".to_owned());
         }
         if now.bytes < self.bytes {

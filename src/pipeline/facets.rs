@@ -20,6 +20,9 @@ type Map<K, V> = HashMap<K, V, ahash::RandomState>;
 /// Reason: sections and parameters are written by strangers, who have no end of them.
 const NAMES_MAX: usize = 1 << 16;
 
+/// Days of hours beyond that which are told apart. Reason: 179 years.
+const DAYS_MAX: usize = 1 << 16;
+
 /// Where the names beyond that are counted.
 const OTHERS: &[u8] = b"(others)";
 
@@ -217,7 +220,7 @@ impl Sum {
         let is_full = self.counts.len() >= NAMES_MAX;
         let day;
         let name = match facet {
-            Facet::Time if is_full => {
+            Facet::Time if is_full && self.counts.len() < NAMES_MAX + DAYS_MAX => {
                 day = (hour_of(name).div_euclid(24) * 24).to_be_bytes();
                 &day
             }
@@ -264,6 +267,7 @@ fn hour_of(name: &[u8]) -> i64 {
 
 /// Hours, or days if there are many hours, in order.
 fn by_time(rows: Vec<BreakdownRow>) -> Breakdown {
+    let (others, rows): (Vec<_>, Vec<_>) = rows.into_iter().partition(|row| row.name == OTHERS);
     let hour = |row: &BreakdownRow| hour_of(&row.name);
     let (first, last) = rows
         .iter()
@@ -282,7 +286,7 @@ fn by_time(rows: Vec<BreakdownRow>) -> Breakdown {
         let name = text.as_bytes()[..if by_day { 10 } else { 13 }].to_vec();
         BreakdownRow { name, counts }
     });
-    Breakdown { facet: Facet::Time, names, rows: rows.collect() }
+    Breakdown { facet: Facet::Time, names, rows: rows.chain(others).collect() }
 }
 
 #[cfg(test)]
@@ -319,6 +323,14 @@ mod tests {
             (0..many).for_each(|number: i64| sum.add(facet, &number.to_be_bytes(), &counts));
             breakdown(facet, sum.counts, |counts| (0, counts.records), usize::MAX).rows
         };
+        let mut sum = Sum::default();
+        for day in 0..200_000i64 {
+            sum.add(Facet::Time, &(24 * day).to_be_bytes(), &counts);
+        }
+        let days = breakdown(Facet::Time, sum.counts, |_| (0, 0), usize::MAX).rows;
+        let last = days.last().unwrap();
+        assert_eq!(days.len(), NAMES_MAX + DAYS_MAX + 1);
+        assert_eq!((&last.name[..], last.counts.records), (OTHERS, 200_000 - 2 * (1 << 16)));
         let days = rows(Facet::Time);
         assert_eq!(days.len() as i64, many / 24 + 1);
         assert!(days[..days.len() - 1].iter().all(|day| day.counts.records == 24));

@@ -71,7 +71,10 @@ pub(super) struct WasRead {
 /// The input is not what it was.
 #[cold]
 pub(super) fn changed() -> Error {
-    Error::input("the input has changed between the first and the second reading")
+    Error::input(
+        "the input has changed between the first and the second reading; run again when nothing writes \
+         to it",
+    )
 }
 
 /// Reads all of the job's input: `work` turns each chunk into a `T` on some worker, `done` gets the

@@ -17,7 +17,7 @@ use undust::report::Claims;
 enum Change {
     /// Nothing.
     None,
-    /// More is written behind it.
+    /// More is written behind it, and to a file that was empty.
     Append(&'static str),
     /// It is cut short to so many bytes.
     Cut(u64),
@@ -36,7 +36,10 @@ impl Change {
         let open = || File::options().append(true).open(path).unwrap();
         match self {
             Change::None => {}
-            Change::Append(text) => open().write_all(text.as_bytes()).unwrap(),
+            Change::Append(text) => {
+                open().write_all(text.as_bytes()).unwrap();
+                fs::write(path.with_file_name("empty"), text).unwrap();
+            }
             Change::Cut(bytes) => open().set_len(bytes).unwrap(),
             Change::Write(text) => {
                 let later = fs::metadata(path).unwrap().modified().unwrap()
@@ -109,14 +112,15 @@ const END: &str = "http://a.test/\nhttp://b.test/\nHTTP://a.test/\nHTTP://b.test
 
 /// Runs the job over the input and another file behind it, of which the first is changed between the readings.
 fn run(folder: &Path, change: Change, how: How) -> Result<(Vec<u8>, Vec<u8>), String> {
-    let (path, last) = (folder.join("in"), folder.join("last"));
+    let [path, empty, last] = ["in", "empty", "last"].map(|name| folder.join(name));
+    fs::write(&empty, "").unwrap();
     fs::write(&path, text()).unwrap();
     fs::write(&last, "http://c.test/\nhttp://c.test/\n").unwrap();
     let canonicalizer = Canonicalizer::new(Profile::named("crawl").unwrap());
     let watch = Changing { path: path.clone(), change, is_done: AtomicBool::new(false) };
     let job = Job {
         input: InputPlan {
-            paths: vec![path, last],
+            paths: vec![path, empty, last],
             map: how.maps,
             map_bytes_min: 0,
             ..InputPlan::default()

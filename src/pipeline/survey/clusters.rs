@@ -8,7 +8,7 @@ use crate::fingerprint::Fingerprint;
 use crate::pipeline::Job;
 use crate::pipeline::layouts::Parcel;
 use crate::pipeline::pool::Pool;
-use crate::pipeline::scan::{Pass, WasRead, scan};
+use crate::pipeline::scan::{Pass, WasRead, changed, scan};
 use crate::pipeline::walk::{Hand, walk_with_fields};
 use crate::record::without_no_host;
 use crate::report::ClusterRow;
@@ -81,6 +81,10 @@ pub(super) fn describe_clusters(
         Ok(Some(line - before))
     })?;
     for (row, counts) in rows.iter_mut().zip(counts) {
+        let lines: u64 = counts.values().map(|(count, _)| count).sum();
+        if lines != row.lines {
+            return Err(changed());
+        }
         let mut spellings: Vec<(Vec<u8>, (u64, u64))> = counts.into_iter().collect();
         row.spellings_total = spellings.len() as u64;
         spellings.sort_unstable_by_key(|(_, (count, first))| (std::cmp::Reverse(*count), *first));
