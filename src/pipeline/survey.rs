@@ -135,7 +135,8 @@ fn in_shares(
     sums: &mut Sums,
     top: usize,
 ) -> Result<Findings> {
-    // The maps double when they are full, and were about to.
+    // A guess: half of the next power of two, since they were counted with room to grow. If it is too little, there
+    // are twice as many shares.
     let growth = records.div_ceil(full.records.max(1)).next_power_of_two();
     let bytes = full.bytes.saturating_mul(growth) / 2;
     let room = job.budget().table_bytes().saturating_sub(sums.memory_bytes_ahead());
