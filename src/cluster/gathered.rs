@@ -48,8 +48,8 @@ pub struct Whole {
     first: u64,
     /// How many others there are.
     pub others: u64,
-    /// How long the texts of the others are together, in bytes.
-    pub others_bytes: u64,
+    /// The room that the texts of the others take together, as [`Gathered::resolve`] was told.
+    pub others_room: u64,
 }
 
 /// What is wanted of a cluster.
@@ -131,13 +131,14 @@ impl Gathered {
     }
 
     /// Puts the clusters of `partition` together, of whose number of lines `wanted` says so. `keep`
-    /// says which line stands for the others. Holds at most `capacity` lines in memory. Returns how
-    /// many clusters there are, wanted or not.
+    /// says which line stands for the others, `room` what room a text of so many bytes takes. Holds at most
+    /// `capacity` lines in memory. Returns how many clusters there are, wanted or not.
     pub fn resolve(
         &self,
         partition: usize,
         capacity: usize,
         keep: Keep,
+        room: impl Fn(u64) -> u64,
         wanted: impl Fn(u64) -> Wanted,
     ) -> io::Result<u64> {
         let members = self.spill.records(partition);
@@ -148,11 +149,11 @@ impl Gathered {
         let rows_max = capacity.max(2);
         groups(&self.spill, partition, capacity, |group| {
             found += 1;
-            let (mut count, mut bytes, mut least) = (0, 0, [u64::MAX; 2]);
+            let (mut count, mut room_of_all, mut least) = (0, 0, [u64::MAX; 2]);
             let mut standing = [0; 5];
             group.read(|record| {
                 count += 1;
-                bytes += record[4];
+                room_of_all += room(record[4]);
                 let rank =
                     [keep.rank(Line { number: record[2], bytes: record[4] as u32 }), record[2]];
                 if rank < least {
@@ -166,8 +167,9 @@ impl Gathered {
             }
             let [_, _, standing @ ..] = standing;
             if wanted.whole {
-                let [line, place, own] = standing;
-                clusters.push([line, place, own, list.next, count - 1, bytes - own]);
+                let [line, place, bytes] = standing;
+                let others_room = room_of_all - room(bytes);
+                clusters.push([line, place, bytes, list.next, count - 1, others_room]);
             }
             if clusters.len() >= rows_max {
                 write_run(&self.clusters, &mut clusters)?;
@@ -248,11 +250,11 @@ pub struct Clusters(Merged<6>);
 impl Clusters {
     /// The next one.
     pub fn next_cluster(&mut self) -> io::Result<Option<Whole>> {
-        let Some([line, place, bytes, first, others, others_bytes]) = self.0.peek()? else {
+        let Some([line, place, bytes, first, others, others_room]) = self.0.peek()? else {
             return Ok(None);
         };
         self.0.next_if(line)?;
-        Ok(Some(Whole { standing: Member { line, place, bytes }, first, others, others_bytes }))
+        Ok(Some(Whole { standing: Member { line, place, bytes }, first, others, others_room }))
     }
 }
 
@@ -365,9 +367,12 @@ mod tests {
                     }
                 }
                 gathered.finish().unwrap();
+                let room = |bytes| 3 * bytes;
                 let wanted = |count| Wanted { whole: count != 2, others: count % 2 == 0 };
                 let count: u64 = (0..PARTITIONS)
-                    .map(|partition| gathered.resolve(partition, capacity, keep, wanted).unwrap())
+                    .map(|partition| {
+                        gathered.resolve(partition, capacity, keep, room, wanted).unwrap()
+                    })
                     .sum();
                 assert_eq!(count, twin.len() as u64);
                 let (mut found, mut found_others, mut file) = gathered.merge(100);
@@ -377,8 +382,8 @@ mod tests {
                     let cluster = found.next_cluster().unwrap().unwrap();
                     assert_eq!(cluster.standing, expected[0], "{keep:?} {standing}");
                     assert!(cluster.others(&list).unwrap().eq(expected[1..].iter().copied()));
-                    let bytes: u64 = expected[1..].iter().map(|member| member.bytes).sum();
-                    assert_eq!(cluster.others_bytes, bytes);
+                    let others = expected[1..].iter().map(|member| room(member.bytes));
+                    assert_eq!(cluster.others_room, others.sum::<u64>());
                     for (number, member) in (0u64..).zip(expected) {
                         assert_eq!(cluster.member(&list, number).unwrap(), *member);
                     }

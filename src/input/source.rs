@@ -2,11 +2,13 @@
 
 use std::fs::{File, Metadata};
 use std::io;
-use std::os::unix::fs::MetadataExt as _;
+use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::SystemTime;
+
+use ahash::RandomState;
 
 use super::InputPlan;
 use super::arc::ArcFile;
@@ -60,6 +62,10 @@ pub struct FileSummary {
     pub(super) state: Option<FileState>,
 }
 
+/// Bytes before the end of a file that are to be the same when it is read again. Reason: a file that was
+/// emptied and has grown beyond its size since, as logs are rotated, is not told by sizes and times.
+const END_BYTES: u64 = 4096;
+
 /// How a regular file was when it was opened: to tell whether it is still the same.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct FileState {
@@ -69,6 +75,8 @@ pub(super) struct FileState {
     modified: Option<SystemTime>,
     /// When it was made, where the file system tells: a new file may get the number of one that is gone.
     made: Option<SystemTime>,
+    /// A hash of its last [`END_BYTES`], or of all it has, when it had been read; `None` before.
+    end: Option<u64>,
 }
 
 impl FileState {
@@ -80,7 +88,16 @@ impl FileState {
             bytes: metadata.len(),
             modified: metadata.modified().ok(),
             made: metadata.created().ok(),
+            end: None,
         })
+    }
+
+    /// What [`FileState::end`] is of `file` by now, whose state this is.
+    fn end_of(&self, file: &File) -> io::Result<u64> {
+        let mut end = [0; END_BYTES as usize];
+        let end = &mut end[..self.bytes.min(END_BYTES) as usize];
+        file.read_exact_at(end, self.bytes - end.len() as u64)?;
+        Ok(RandomState::with_seeds(1, 2, 3, 4).hash_one(&*end))
     }
 
     /// Checks that a file of state `now` begins with what it had in this one, as far as the system knows: it may have
@@ -99,6 +116,16 @@ impl FileState {
             return Err("it was written to".to_owned());
         }
         Ok(())
+    }
+
+    /// Checks that `file` still has the end that it had when it was read.
+    fn check_end(&self, file: &File) -> std::result::Result<(), String> {
+        let is_same = match self.end {
+            // What is cut short in this moment will be told when it is read.
+            Some(end) => self.end_of(file).is_ok_and(|now| now == end),
+            None => true,
+        };
+        if is_same { Ok(()) } else { Err(format!("other bytes end at byte {}", self.bytes)) }
     }
 }
 
@@ -194,6 +221,9 @@ impl Source {
             None => None,
         };
         let origin = Arc::new(Origin { file: handle, shown, size });
+        if let Some(state) = &state {
+            state.check_end(&origin.file).map_err(|why| changed(&origin.shown, &why))?;
+        }
         let reading = |error| Error::reading(&origin.shown, error);
 
         let progress_start = progress.load(Ordering::Relaxed);
@@ -296,6 +326,10 @@ impl Source {
         self.summary.grew = self.origin.verify()?;
         if let Body::Stream(stream) = &mut self.body {
             stream.finish(&self.origin.shown)?;
+        }
+        if let Some(state) = &mut self.summary.state {
+            let read = state.end_of(&self.origin.file);
+            state.end = Some(read.map_err(|error| Error::reading(&self.origin.shown, error))?);
         }
         match self.rest_bytes {
             // Cut short and filled up again in between, or read by somebody else through the same

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::Job;
-use super::scan::CHUNKS_AHEAD;
+use super::scan::AHEAD_BYTES;
 use crate::error::{Error, Result};
 use crate::limits::{BATCH_OWN_BYTES, CHUNK_BYTES, MEMORY_BYTES_MIN, MEMORY_BYTES_PER_THREAD};
 
@@ -123,7 +123,7 @@ impl Budget {
     pub(super) fn is_tight(self) -> bool {
         // Lines of eight bytes make nine times as much of a chunk; beside those that wait for the workers
         // there are four batches.
-        self.flow_bytes() < 9 * (CHUNKS_AHEAD * CHUNK_BYTES + 4 * BATCH_OWN_BYTES) as u64
+        self.flow_bytes() < 9 * (AHEAD_BYTES + 4 * BATCH_OWN_BYTES) as u64
     }
 
     fn part(self, divisor: u64) -> usize {

@@ -15,6 +15,7 @@ use super::pool::{Pool, Stage};
 use super::scan::{Pass, RECORD_BYTES, WasRead, changed, scan_heavy};
 use super::select::SelectPlan;
 use super::spellings::{SpellingFiles, SpellingWriter, Spellings};
+use super::tell::text_bytes;
 use super::walk::{Hand, each_entry, walk};
 use super::{InputFile, Job, temp};
 use crate::cluster::{
@@ -98,7 +99,7 @@ pub(super) fn gather(
     let count = AtomicU64::new(0);
     job.watch.begin("sorting out", None);
     each_partition(folder, pool, |partition| {
-        let more = gathered.resolve(partition, capacity, plan.keep, wanted)?;
+        let more = gathered.resolve(partition, capacity, plan.keep, text_bytes, wanted)?;
         count.fetch_add(more, Ordering::Relaxed);
         Ok(())
     })?;

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use super::budget::Budget;
-use super::flow::Flow;
+use super::flow::{Flow, Ticket};
 use super::layouts::{Layouts, Parcel};
 use super::pool::{Pool, Stage};
 use super::seats::Seat;
@@ -14,9 +14,7 @@ use super::{InputFile, Job};
 use crate::bytes::show;
 use crate::error::{Error, Result};
 use crate::input::Input;
-use crate::limits::{
-    BATCH_CHUNKS, BATCH_CHUNKS_LAST, BATCH_OWN_BYTES, BATCH_OWN_BYTES_MIN, CHUNK_BYTES,
-};
+use crate::limits::{BATCH_CHUNKS, BATCH_CHUNKS_LAST, BATCH_OWN_BYTES, BATCH_OWN_BYTES_MIN};
 use crate::record::Layout;
 
 /// Is told how far a job is.
@@ -120,12 +118,13 @@ pub(super) fn scan_heavy<W, T: Send + Sync>(
     let progress = input.progress();
     let bytes_total = input.bytes_total().filter(|bytes| *bytes > 0);
     let result = std::thread::scope(|scope| {
-        let (sender, receiver) = mpsc::sync_channel(CHUNKS_AHEAD);
+        let (sender, receiver) = mpsc::sync_channel(BATCH_CHUNKS);
         let mut layouts = Layouts::new(job);
         let bytes_read = Arc::clone(&progress);
         let reader = scope.spawn(move || {
             let mut delivery = Delivery {
                 flow: Flow::new(budget.flow_bytes()),
+                queue: Flow::new(AHEAD_BYTES as u64),
                 sender,
                 pool,
                 was_own: false,
@@ -219,8 +218,11 @@ pub(super) fn scan_heavy<W, T: Send + Sync>(
 
 /// The way of chunks from the reader to the workers, within the memory that they may take.
 struct Delivery<'a> {
+    /// For chunks and what is known of them, until they are done with.
     flow: Arc<Flow>,
-    sender: SyncSender<Result<(Parcel, u64)>>,
+    /// For chunks until the workers take them.
+    queue: Arc<Flow>,
+    sender: SyncSender<Result<Delivered>>,
     pool: &'a Pool,
     /// Was the last chunk that of a file, read or unpacked by the reader itself?
     was_own: bool,
@@ -246,16 +248,21 @@ impl Delivery<'_> {
         let is_own = parcel.is_by_caller() && parcel.share_read.is_some();
         self.is_unpacking = is_own && self.was_own;
         self.was_own = is_own;
-        let bytes = parcel.memory_bytes() as u64 + known;
-        parcel.hold(self.flow.try_enter(bytes).unwrap_or_else(|| {
-            self.seat = None;
-            self.flow.enter(bytes)
-        }));
-        self.send(Ok((parcel, bytes)))
+        let own_bytes = parcel.memory_bytes() as u64;
+        let mut enter = |flow: &Arc<Flow>, bytes| {
+            flow.try_enter(bytes).unwrap_or_else(|| {
+                self.seat = None;
+                flow.enter(bytes)
+            })
+        };
+        let bytes = own_bytes + known;
+        parcel.hold(enter(&self.flow, bytes));
+        let queued = enter(&self.queue, own_bytes);
+        self.send(Ok(Delivered { parcel, bytes, queued }))
     }
 
     /// Sends `one`. `false` if nobody takes it any more.
-    fn send(&mut self, one: Result<(Parcel, u64)>) -> bool {
+    fn send(&mut self, one: Result<Delivered>) -> bool {
         match self.sender.try_send(one) {
             Err(TrySendError::Full(one)) => {
                 self.seat = None;
@@ -266,10 +273,20 @@ impl Delivery<'_> {
     }
 }
 
-/// Chunks that may be read before the workers take them. Reason: as many as a batch of a packed file has where
-/// memory is ample, so that unpacking goes on while one is looked up; those further ahead take memory that the
-/// system has to clear.
-pub(super) const CHUNKS_AHEAD: usize = BATCH_OWN_BYTES / CHUNK_BYTES;
+/// A chunk on its way to the workers.
+struct Delivered {
+    parcel: Parcel,
+    /// That it takes, with what will be known of it.
+    bytes: u64,
+    /// Until it is taken.
+    queued: Ticket,
+}
+
+/// Bytes of chunks in the process's own memory that may wait until the workers take them. Reason: as many as a batch
+/// of a packed file has where memory is ample, so that unpacking goes on while one is looked up; those further ahead
+/// take memory that the system has to clear. Of mapped files, whose chunks take none, a whole batch may wait: it is cut
+/// while the one before is worked on.
+pub(super) const AHEAD_BYTES: usize = BATCH_OWN_BYTES;
 
 /// How long the next chunk of a mapped file is awaited. Reason: it is there within some
 /// microseconds, unless the file ends and a slow pipe follows.
@@ -328,7 +345,7 @@ struct Part {
 /// rest. Of packed files some chunks are awaited, whose first half is done while more are unpacked; the
 /// second half, which takes longer for each chunk the fewer there are of them, waits for a full batch.
 fn next_part(
-    receiver: &Receiver<Result<(Parcel, u64)>>,
+    receiver: &Receiver<Result<Delivered>>,
     gathered: &mut Gathered,
     bytes_max: u64,
     before: usize,
@@ -341,8 +358,8 @@ fn next_part(
         _ => receiver.recv_timeout(GATHERING_MAX),
     };
     loop {
-        let (chunk, more) = match next {
-            Ok(Ok(chunk)) => chunk,
+        let Delivered { parcel: chunk, bytes, queued } = match next {
+            Ok(Ok(delivered)) => delivered,
             Ok(Err(error)) => return Part { reading: Err(error), ..part },
             Err(why) => {
                 let is_file = |chunk: &Parcel| chunk.is_by_caller() && chunk.share_read.is_some();
@@ -352,10 +369,11 @@ fn next_part(
                 return part;
             }
         };
+        drop(queued);
         let is_mapped = chunk.memory_bytes() == 0;
         own_bytes += chunk.memory_bytes();
         gathered.own_bytes += chunk.memory_bytes();
-        gathered.bytes += more;
+        gathered.bytes += bytes;
         gathered.chunks += 1;
         let share_read = chunk.share_read;
         part.parcels.push(chunk);
@@ -425,12 +443,16 @@ mod tests {
         chunks.map(|chunk| Parcel::of_lines(chunk, share_read)).collect()
     }
 
+    fn delivered(parcel: Parcel, bytes: u64) -> Delivered {
+        Delivered { parcel, bytes, queued: Flow::new(0).enter(0) }
+    }
+
     #[test]
     fn chunks_that_are_awaited_are_gathered() {
         let mut gathered = Gathered::default();
         let (sender, receiver) = mpsc::sync_channel(9);
         for (number, parcel) in parcels(Some(0.1)).into_iter().enumerate() {
-            sender.send(Ok((parcel, 100))).unwrap();
+            sender.send(Ok(delivered(parcel, 100))).unwrap();
             let part = next_part(&receiver, &mut gathered, u64::MAX, 0);
             // The batch goes on: more is being unpacked.
             assert!(part.is_unpacking && part.parcels.len() == 1);
@@ -466,13 +488,13 @@ mod tests {
         // Of a pipe, which may have no more for a while.
         let (sender, receiver) = mpsc::sync_channel(9);
         for parcel in parcels(None) {
-            sender.send(Ok((parcel, 100))).unwrap();
+            sender.send(Ok(delivered(parcel, 100))).unwrap();
         }
         let part = next_part(&receiver, &mut Gathered::default(), u64::MAX, 0);
         assert!(part.parcels.len() == 3 && !part.is_unpacking);
         // What was gathered counts.
         for parcel in parcels(Some(0.1)) {
-            sender.send(Ok((parcel, 100))).unwrap();
+            sender.send(Ok(delivered(parcel, 100))).unwrap();
         }
         let mut gathered = Gathered { chunks: 5, bytes: 500, ..Gathered::default() };
         let part = next_part(&receiver, &mut gathered, 700, 0);

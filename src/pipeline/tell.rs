@@ -295,9 +295,7 @@ impl<'a> Teller<'a> {
         let standing = text_bytes(cluster.standing.bytes);
         let repeated = if self.is_for_programs { 2 * standing } else { 0 };
         let rows = (cluster.others + 1) * (ROW_BYTES + repeated);
-        // They are about as long as each other.
-        let others = text_bytes(cluster.others_bytes.div_ceil(cluster.others.max(1)));
-        rows + standing + cluster.others * others
+        rows + standing + cluster.others_room
     }
 
     /// Asks for what will be told soon: the other members of one cluster, and the spellings of another.

@@ -171,12 +171,17 @@ pub(super) fn readable(text: &[u8]) -> Cow<'_, str> {
 
 /// Bytes that `text` takes as a JSON string.
 fn json_bytes(text: &str) -> usize {
-    let escaped = text.bytes().map(|byte| match byte {
-        b'\x08' | b'\t' | b'\n' | b'\x0c' | b'\r' | b'"' | b'\\' => 2,
-        0..b' ' => 6,
-        _ => 1,
+    // Without branches, in sums that a byte has room for: many at once.
+    let escapes = text.as_bytes().chunks(32).map(|some| {
+        let more = some.iter().map(|byte| {
+            let is_control = u8::from(*byte < b' ');
+            let has_letter = matches!(byte, b'\x08' | b'\t' | b'\n' | b'\x0c' | b'\r');
+            let is_marked = matches!(byte, b'"' | b'\\');
+            5 * is_control - 4 * u8::from(has_letter) + u8::from(is_marked)
+        });
+        usize::from(more.sum::<u8>())
     });
-    escaped.sum::<usize>() + 2
+    text.len() + escapes.sum::<usize>() + 2
 }
 
 fn base64_bytes(bytes: &[u8]) -> usize {

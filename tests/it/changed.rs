@@ -2,56 +2,60 @@
 
 use std::fs::{self, File};
 use std::io::Write as _;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use undust::canonical::{Canonicalizer, Profile};
 use undust::cluster::Keep;
+use undust::error::Result;
 use undust::fingerprint::FingerprintKey;
 use undust::input::InputPlan;
 use undust::pipeline::{self, Filter, FormatPlan, Job, Memory, Print, SelectPlan, Watch};
-use undust::report::Claims;
+use undust::report::{Claims, Counts, Tally};
 
 /// What becomes of the input between the readings.
 #[derive(Clone, Copy, Debug)]
-enum Change {
+enum Change<'a> {
     /// Nothing.
     None,
     /// More is written behind it, and to a file that was empty.
-    Append(&'static str),
+    Append(&'a [u8]),
     /// It is cut short to so many bytes.
     Cut(u64),
     /// Other bytes are written in its place.
-    Write(&'static str),
+    Write(&'a [u8]),
     /// The same, so that the system does not tell: as many bytes, and the time is set back.
-    Sneak(&'static str),
+    Sneak(&'a [u8]),
     /// Another file takes its place.
     Replace,
     /// It is gone.
     Remove,
+    /// A folder has a file more.
+    Add,
 }
 
-impl Change {
+impl Change<'_> {
     fn apply(self, path: &Path) {
         let open = || File::options().append(true).open(path).unwrap();
         match self {
             Change::None => {}
-            Change::Append(text) => {
-                open().write_all(text.as_bytes()).unwrap();
-                fs::write(path.with_file_name("empty"), text).unwrap();
+            Change::Append(bytes) => {
+                open().write_all(bytes).unwrap();
+                fs::write(path.with_file_name("empty"), bytes).unwrap();
             }
             Change::Cut(bytes) => open().set_len(bytes).unwrap(),
-            Change::Write(text) => {
+            Change::Write(bytes) => {
                 let later = fs::metadata(path).unwrap().modified().unwrap()
                     + std::time::Duration::from_secs(1);
-                fs::write(path, text).unwrap();
+                fs::write(path, bytes).unwrap();
                 open().set_modified(later).unwrap();
             }
-            Change::Sneak(text) => {
+            Change::Sneak(bytes) => {
                 let before = fs::metadata(path).unwrap();
-                fs::write(path, text).unwrap();
+                fs::write(path, bytes).unwrap();
                 open().set_modified(before.modified().unwrap()).unwrap();
-                assert_eq!(before.len(), text.len() as u64);
+                assert_eq!(before.len(), bytes.len() as u64);
             }
             Change::Replace => {
                 let other = path.with_extension("other");
@@ -59,18 +63,19 @@ impl Change {
                 fs::rename(&other, path).unwrap();
             }
             Change::Remove => fs::remove_file(path).unwrap(),
+            Change::Add => fs::write(path.with_file_name("more").join("in"), END).unwrap(),
         }
     }
 }
 
 /// Changes the input when the first pass is over.
-struct Changing {
+struct Changing<'a> {
     path: PathBuf,
-    change: Change,
+    change: Change<'a>,
     is_done: AtomicBool,
 }
 
-impl Watch for Changing {
+impl Watch for Changing<'_> {
     fn begin(&self, _: &str, _: Option<u64>) {}
     fn advance(&self, _: u64, _: u64) {}
     fn end(&self) {
@@ -102,26 +107,47 @@ fn all_ways() -> impl Iterator<Item = How> {
 /// Lines before those that are told, so that little memory is too little for their clusters.
 const MANY: usize = 70_000;
 
-/// The input: many lines that are alone, and [`END`].
+/// The input: many lines that are alone, [`END`], and some more that are alone, since other last bytes are
+/// told at once.
 fn text() -> String {
-    let many: String = (0..MANY).map(|number| format!("http://a.test/{number}\n")).collect();
-    many + END
+    let alone = |lines: Range<usize>| -> String {
+        lines.map(|number| format!("http://a.test/{number}\n")).collect()
+    };
+    alone(0..MANY) + END + &alone(MANY..MANY + 300)
+}
+
+/// The same with another `end`.
+fn text_with(end: &str) -> Vec<u8> {
+    text().replace(END, end).into()
 }
 
 const END: &str = "http://a.test/\nhttp://b.test/\nHTTP://a.test/\nHTTP://b.test/\n";
 
-/// Runs the job over the input and another file behind it, of which the first is changed between the readings.
-fn run(folder: &Path, change: Change, how: How) -> Result<(Vec<u8>, Vec<u8>), String> {
-    let [path, empty, last] = ["in", "empty", "last"].map(|name| folder.join(name));
+/// Runs the job over `input`, two other files behind it, of which the first is empty, and an empty folder. The `change` is made
+/// between the readings.
+fn read_twice<T>(
+    folder: &Path,
+    input: &[u8],
+    change: Change,
+    has_little: bool,
+    maps: bool,
+    run: impl FnOnce(&Job) -> Result<T>,
+) -> Result<T, String> {
+    let [path, empty, last, more] = ["in", "empty", "last", "more"].map(|name| folder.join(name));
+    if more.exists() {
+        fs::remove_dir_all(&more).unwrap();
+    }
+    fs::create_dir(&more).unwrap();
     fs::write(&empty, "").unwrap();
-    fs::write(&path, text()).unwrap();
+    fs::write(&path, input).unwrap();
     fs::write(&last, "http://c.test/\nhttp://c.test/\n").unwrap();
     let canonicalizer = Canonicalizer::new(Profile::named("crawl").unwrap());
     let watch = Changing { path: path.clone(), change, is_done: AtomicBool::new(false) };
     let job = Job {
         input: InputPlan {
-            paths: vec![path, empty, last],
-            map: how.maps,
+            paths: vec![path, empty, last, more],
+            recursive: true,
+            map: maps,
             map_bytes_min: 0,
             ..InputPlan::default()
         },
@@ -131,11 +157,16 @@ fn run(folder: &Path, change: Change, how: How) -> Result<(Vec<u8>, Vec<u8>), St
         key: FingerprintKey::from_bytes([1; 16]),
         threads: 2,
         memory: Memory {
-            bytes: if how.has_little { 1 << 20 } else { 1 << 30 },
+            bytes: if has_little { 1 << 20 } else { 1 << 30 },
             temp_dir: folder.to_path_buf(),
         },
         watch: &watch,
     };
+    run(&job).map_err(|error| error.to_string())
+}
+
+/// What is told of [`text`], and of the lines that were dropped.
+fn run(folder: &Path, change: Change, how: How) -> Result<(Vec<u8>, Vec<u8>), String> {
     let plan = SelectPlan {
         keep: Keep::First,
         filter: Filter::Duplicated,
@@ -144,17 +175,19 @@ fn run(folder: &Path, change: Change, how: How) -> Result<(Vec<u8>, Vec<u8>), St
         print: Print::Original,
         shape: None,
     };
-    let mut claims = Claims::new(&[]);
-    let mut output = claims.open(Some(&folder.join("out"))).unwrap();
-    let mut dropped = claims.open(Some(&folder.join("dropped"))).unwrap();
-    let has_dropped = how.has_dropped.then_some(&mut dropped);
-    let outcome = pipeline::select(&job, &plan, &mut output, has_dropped)
-        .map_err(|error| error.to_string())?;
-    assert_eq!(outcome.memory.spilled_after_lines.is_some(), how.has_little);
-    output.publish().unwrap();
-    dropped.publish().unwrap();
-    let read = |name| fs::read(folder.join(name)).unwrap();
-    Ok((read("out"), read("dropped")))
+    let input = text().into_bytes();
+    read_twice(folder, &input, change, how.has_little, how.maps, |job| {
+        let mut claims = Claims::new(&[]);
+        let mut output = claims.open(Some(&folder.join("out")))?;
+        let mut dropped = claims.open(Some(&folder.join("dropped")))?;
+        let has_dropped = how.has_dropped.then_some(&mut dropped);
+        let outcome = pipeline::select(job, &plan, &mut output, has_dropped)?;
+        assert_eq!(outcome.memory.spilled_after_lines.is_some(), how.has_little);
+        output.publish()?;
+        dropped.publish()?;
+        let read = |name| fs::read(folder.join(name)).unwrap();
+        Ok((read("out"), read("dropped")))
+    })
 }
 
 #[test]
@@ -174,7 +207,7 @@ fn an_input_that_only_grows_is_told_as_it_was() {
         assert!(told == expected, "{how:?}: {}", String::from_utf8_lossy(&told));
         let rows = dropped.split(|byte| *byte == b'\n').filter(|row| !row.is_empty()).count();
         assert_eq!(rows, if how.has_dropped { 1 + 3 } else { 0 }, "{how:?}");
-        let change = Change::Append("http://b.test/\nhttp://d.test/\nhttp://d.test/\n");
+        let change = Change::Append(b"http://b.test/\nhttp://d.test/\nhttp://d.test/\n");
         assert!(run(folder.path(), change, how).unwrap() == (told, dropped), "{how:?}");
     }
 }
@@ -183,11 +216,14 @@ fn an_input_that_only_grows_is_told_as_it_was() {
 fn an_input_that_changes_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
     let size = text().len() as u64;
+    let rotated = text_with("http://e.test/").repeat(2);
     for how in all_ways() {
         for (change, why) in [
             (Change::Cut(0), "found 0"),
             (Change::Cut(size - 15), "expected"),
-            (Change::Write(END), "expected"),
+            (Change::Write(END.as_bytes()), "expected"),
+            (Change::Write(&rotated), "other bytes"),
+            (Change::Sneak(&rotated[..size as usize]), "other bytes"),
             (Change::Replace, "another file has taken its place"),
         ] {
             let error = run(folder.path(), change, how).unwrap_err();
@@ -204,26 +240,98 @@ fn an_input_that_changes_is_an_error() {
 #[test]
 fn lines_that_are_not_what_they_were_are_an_error() {
     let folder = tempfile::tempdir().unwrap();
-    let leak = |end: &str| -> &'static str { Box::leak(text().replace(END, end).into()) };
     for (end, why) in [
         (&END.replace(|letter| letter != '\n', " ")[..], "no records any more"),
         (&"\n".repeat(END.len()), "more lines"),
         (&END.replace('\n', "/"), "fewer lines"),
     ] {
         for how in all_ways() {
-            let error = run(folder.path(), Change::Sneak(leak(end)), how).unwrap_err();
+            let error = run(folder.path(), Change::Sneak(&text_with(end)), how).unwrap_err();
             assert!(error.contains("has changed between"), "{why}, {how:?}: {error}");
         }
     }
     // Other pages: the representatives stand where they stood.
     for how in all_ways().filter(|how| how.clusters || how.has_dropped) {
-        let error =
-            run(folder.path(), Change::Sneak(leak(&END.replace("HTTP://b", "HTTP://d"))), how)
-                .unwrap_err();
+        let other = text_with(&END.replace("HTTP://b", "HTTP://d"));
+        let error = run(folder.path(), Change::Sneak(&other), how).unwrap_err();
         assert!(error.contains("has changed between"), "a new page, {how:?}: {error}");
     }
-    let touched = Change::Write(leak(END));
+    let touched = text_with(END);
     let how = all_ways().next().unwrap();
-    let error = run(folder.path(), touched, how).unwrap_err();
+    let error = run(folder.path(), Change::Write(&touched), how).unwrap_err();
     assert!(error.contains("it was written to"), "{error}");
+    let error = run(folder.path(), Change::Add, how).unwrap_err();
+    assert!(error.contains("expected 3 files, found 4"), "{error}");
+}
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
+}
+
+/// What is counted of `input`, and its clusters.
+type Surveyed = (Tally, Counts, Vec<(Vec<u8>, u64)>);
+
+fn survey(
+    folder: &Path,
+    input: &[u8],
+    change: Change,
+    has_little: bool,
+    maps: bool,
+) -> Result<Surveyed, String> {
+    read_twice(folder, input, change, has_little, maps, |job| {
+        let (survey, outcome) = pipeline::survey(job, 5)?;
+        assert_eq!(outcome.memory.spilled_after_lines.is_some(), has_little);
+        let clusters = survey.clusters.into_iter().map(|row| (row.canonical, row.lines));
+        Ok((survey.tally, survey.counts, clusters.collect()))
+    })
+}
+
+/// In shares of the pages, too, and from a packed file, to which another member is added.
+#[test]
+fn a_report_reads_again_what_it_has_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let (plain, more) = (text().into_bytes(), b"http://b.test/\n");
+    let expected = survey(folder.path(), &plain, Change::None, false, true).unwrap();
+    assert_eq!((expected.0.duplicate, expected.2.len()), (3, 3));
+    let (packed, more_packed) = (gzip(&plain), gzip(more));
+    let fewer = text_with(&END.replace('\n', "/"));
+    for (has_little, maps) in [(false, true), (true, true), (true, false)] {
+        for (input, more) in [(&plain, &more[..]), (&packed, &more_packed)] {
+            let survey = |change| survey(folder.path(), input, change, has_little, maps);
+            assert_eq!(survey(Change::None).unwrap(), expected);
+            assert_eq!(survey(Change::Append(more)).unwrap(), expected);
+            let other = &input.repeat(2)[1..];
+            for (change, why) in [
+                (Change::Cut(input.len() as u64 - 15), "expected"),
+                (Change::Write(other), "other bytes"),
+                (Change::Add, "expected 3 files, found 4"),
+            ] {
+                let error = survey(change).unwrap_err();
+                let is_told =
+                    error.contains("the input has changed between") && error.contains(why);
+                assert!(is_told, "{why}: {error}");
+            }
+        }
+        let error = survey(folder.path(), &plain, Change::Sneak(&fewer), has_little, maps);
+        assert!(error.unwrap_err().contains("has changed between"));
+    }
+}
+
+/// Its directory is at its end.
+#[cfg(feature = "parquet")]
+#[test]
+fn a_parquet_file_may_not_grow() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("data/samples/index.parquet");
+    let input = fs::read(path).unwrap();
+    let run = |change| {
+        read_twice(folder.path(), &input, change, false, true, |job| {
+            pipeline::survey(job, 5).map(|(survey, _)| survey.tally.records)
+        })
+    };
+    assert!(run(Change::None).unwrap() > 2);
+    let error = run(Change::Append(&input)).unwrap_err();
+    assert!(error.contains("in: the input has changed between"), "{error}");
 }
