@@ -24,8 +24,8 @@ use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize};
 
 use libc::{SIGBUS, c_int, c_void, siginfo_t};
 
-/// Most mappings at one time. More files than that are read instead. Reason: chunks of that many
-/// files can be on their way at once in two batches, and the table is small (a quarter MiB).
+/// Most mappings at one time. More files than that are read instead. Reason: hardly ever are chunks of more
+/// files on their way at once, and the table is small (a quarter MiB).
 const SLOTS: usize = 256;
 
 /// Longest name in bytes that is kept for the message. Reason: what fits on a screen.

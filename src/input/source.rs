@@ -75,7 +75,8 @@ pub(super) struct FileState {
     modified: Option<SystemTime>,
     /// When it was made, where the file system tells: a new file may get the number of one that is gone.
     made: Option<SystemTime>,
-    /// A hash of its last [`END_BYTES`], or of all it has, when it had been read; `None` before.
+    /// A hash of its last [`END_BYTES`], or of all it has, when it had been read; `None` before, or if that
+    /// failed.
     end: Option<u64>,
 }
 
@@ -93,11 +94,11 @@ impl FileState {
     }
 
     /// What [`FileState::end`] is of `file` by now, whose state this is.
-    fn end_of(&self, file: &File) -> io::Result<u64> {
+    fn end_of(&self, file: &File) -> Option<u64> {
         let mut end = [0; END_BYTES as usize];
         let end = &mut end[..self.bytes.min(END_BYTES) as usize];
-        file.read_exact_at(end, self.bytes - end.len() as u64)?;
-        Ok(RandomState::with_seeds(1, 2, 3, 4).hash_one(&*end))
+        file.read_exact_at(end, self.bytes - end.len() as u64).ok()?;
+        Some(RandomState::with_seeds(1, 2, 3, 4).hash_one(&*end))
     }
 
     /// Checks that a file of state `now` begins with what it had in this one, as far as the system knows: it may have
@@ -120,12 +121,13 @@ impl FileState {
 
     /// Checks that `file` still has the end that it had when it was read.
     fn check_end(&self, file: &File) -> std::result::Result<(), String> {
-        let is_same = match self.end {
-            // What is cut short in this moment will be told when it is read.
-            Some(end) => self.end_of(file).is_ok_and(|now| now == end),
-            None => true,
-        };
-        if is_same { Ok(()) } else { Err(format!("other bytes end at byte {}", self.bytes)) }
+        // What cannot be read, or is cut short in this moment, will be told when it is to be read.
+        match self.end.zip(self.end_of(file)) {
+            Some((then, now)) if then != now => {
+                Err(format!("other bytes than before end at byte {}", self.bytes))
+            }
+            _ => Ok(()),
+        }
     }
 }
 
@@ -327,10 +329,6 @@ impl Source {
         if let Body::Stream(stream) = &mut self.body {
             stream.finish(&self.origin.shown)?;
         }
-        if let Some(state) = &mut self.summary.state {
-            let read = state.end_of(&self.origin.file);
-            state.end = Some(read.map_err(|error| Error::reading(&self.origin.shown, error))?);
-        }
         match self.rest_bytes {
             // Cut short and filled up again in between, or read by somebody else through the same
             // handle.
@@ -339,8 +337,18 @@ impl Source {
                  when nothing writes to it",
                 self.origin.shown, self.summary.disk_bytes
             ))),
-            _ => Ok(()),
+            _ => self.finish_state(),
         }
+    }
+
+    /// Notes what the file ends with, or checks that it still is what an earlier reading has noted.
+    fn finish_state(&mut self) -> Result<()> {
+        let Some(state) = &mut self.summary.state else { return Ok(()) };
+        if state.end.is_none() {
+            state.end = state.end_of(&self.origin.file);
+            return Ok(());
+        }
+        state.check_end(&self.origin.file).map_err(|why| changed(&self.origin.shown, &why))
     }
 }
 

@@ -121,8 +121,8 @@ impl Budget {
 
     /// Is there so little memory that short lines could make a difference?
     pub(super) fn is_tight(self) -> bool {
-        // Lines of eight bytes make nine times as much of a chunk; beside those that wait for the workers
-        // there are four batches.
+        // Lines of eight bytes make nine times as much of a chunk of our own; beside those that wait for the
+        // workers there are four batches.
         self.flow_bytes() < 9 * (AHEAD_BYTES + 4 * BATCH_OWN_BYTES) as u64
     }
 

@@ -14,7 +14,9 @@ use super::{InputFile, Job};
 use crate::bytes::show;
 use crate::error::{Error, Result};
 use crate::input::Input;
-use crate::limits::{BATCH_CHUNKS, BATCH_CHUNKS_LAST, BATCH_OWN_BYTES, BATCH_OWN_BYTES_MIN};
+use crate::limits::{
+    BATCH_CHUNKS, BATCH_CHUNKS_LAST, BATCH_OWN_BYTES, BATCH_OWN_BYTES_MIN, CHUNK_BYTES,
+};
 use crate::record::Layout;
 
 /// Is told how far a job is.
@@ -178,10 +180,13 @@ pub(super) fn scan_heavy<W, T: Send + Sync>(
         let (mut end, mut is_whole) = (Ok(()), true);
         let mut gathered = Gathered::default();
         let mut results = Vec::new();
+        // How much of the input has been worked off.
+        let mut share = None;
         while end.is_ok() {
             let Part { parcels, is_unpacking, is_over, reading } =
                 next_part(&receiver, &mut gathered, budget.batch_bytes(), chunks);
             end = reading;
+            share = parcels.last().and_then(|parcel| parcel.share_read).or(share);
             let worked_off = work_off(pool, &parcels, &new_worker, &work)?;
             results.extend(parcels.into_iter().zip(worked_off));
             // The batch goes on.
@@ -198,7 +203,10 @@ pub(super) fn scan_heavy<W, T: Send + Sync>(
                         break;
                     }
                 }
-                job.watch.advance(progress.load(Ordering::Relaxed), lines);
+                // What has been read since is ahead of the work.
+                let worked_off = bytes_total.zip(share).filter(|_| !is_over);
+                let bytes = worked_off.map(|(total, share)| (total as f64 * share) as u64);
+                job.watch.advance(bytes.unwrap_or_else(|| progress.load(Ordering::Relaxed)), lines);
             }
             if is_over {
                 break;
@@ -249,6 +257,10 @@ impl Delivery<'_> {
         self.is_unpacking = is_own && self.was_own;
         self.was_own = is_own;
         let own_bytes = parcel.memory_bytes() as u64;
+        let is_mapped = own_bytes == 0;
+        // Many files are not to be open at once.
+        let queued_bytes =
+            if is_mapped && parcel.starts_file() { CHUNK_BYTES as u64 } else { own_bytes };
         let mut enter = |flow: &Arc<Flow>, bytes| {
             flow.try_enter(bytes).unwrap_or_else(|| {
                 self.seat = None;
@@ -257,7 +269,7 @@ impl Delivery<'_> {
         };
         let bytes = own_bytes + known;
         parcel.hold(enter(&self.flow, bytes));
-        let queued = enter(&self.queue, own_bytes);
+        let queued = enter(&self.queue, queued_bytes);
         self.send(Ok(Delivered { parcel, bytes, queued }))
     }
 
@@ -284,8 +296,8 @@ struct Delivered {
 
 /// Bytes of chunks in the process's own memory that may wait until the workers take them. Reason: as many as a batch
 /// of a packed file has where memory is ample, so that unpacking goes on while one is looked up; those further ahead
-/// take memory that the system has to clear. Of mapped files, whose chunks take none, a whole batch may wait: it is cut
-/// while the one before is worked on.
+/// take memory that the system has to clear. Of a mapped file, whose chunks take none, a whole batch may wait: it is cut
+/// while the one before is worked on. Only its first chunk counts, as any other.
 pub(super) const AHEAD_BYTES: usize = BATCH_OWN_BYTES;
 
 /// How long the next chunk of a mapped file is awaited. Reason: it is there within some
@@ -428,9 +440,10 @@ fn work_off<W, T: Send + Sync>(
 #[cfg(test)]
 mod tests {
     use std::io::Write;
+    use std::sync::atomic::AtomicUsize;
 
     use super::*;
-    use crate::input::InputPlan;
+    use crate::input::{Chunk, InputPlan};
 
     /// The chunks of a file that is read, not mapped.
     fn parcels(share_read: Option<f64>) -> Vec<Parcel> {
@@ -468,6 +481,63 @@ mod tests {
         drop(sender);
         let part = next_part(&receiver, &mut gathered, u64::MAX, 0);
         assert!(part.parcels.is_empty() && part.is_over && part.reading.is_ok());
+    }
+
+    /// Of one mapped file a whole batch; of chunks in memory, and of mapped files, as many as that is to be.
+    #[test]
+    fn so_much_waits_for_the_workers() {
+        let chunks_of = |text: &[u8], map: bool, files: usize| -> Vec<Chunk> {
+            let mut file = tempfile::NamedTempFile::new().unwrap();
+            file.write_all(text).unwrap();
+            let plan = InputPlan {
+                paths: vec![file.path().to_path_buf(); files],
+                chunk_bytes: 1,
+                map,
+                map_bytes_min: 0,
+                ..InputPlan::default()
+            };
+            Input::open(&plan).unwrap().map(Result::unwrap).collect()
+        };
+        let many = b"http://a.test/\n".repeat(200);
+        let own = |chunk: &Chunk| (0..40).map(|_| chunk.followed_by(chunk)).collect();
+        let long = chunks_of(&vec![b'a'; CHUNK_BYTES / 2], true, 1);
+        for (chunks, expected) in [
+            (chunks_of(&many, true, 1), BATCH_CHUNKS),
+            (chunks_of(&many, false, 1), BATCH_CHUNKS),
+            (own(&long[0]), AHEAD_BYTES / CHUNK_BYTES),
+            (chunks_of(b"http://a.test/\n", true, 40), AHEAD_BYTES / CHUNK_BYTES),
+        ] {
+            let all = chunks.len();
+            assert!(all > expected);
+            let pool = Pool::start(1).unwrap();
+            let (sender, receiver) = mpsc::sync_channel(BATCH_CHUNKS);
+            let sent = AtomicUsize::new(0);
+            std::thread::scope(|scope| {
+                let (pool, sent) = (&pool, &sent);
+                scope.spawn(move || {
+                    let mut delivery = Delivery {
+                        flow: Flow::new(u64::MAX),
+                        queue: Flow::new(AHEAD_BYTES as u64),
+                        sender,
+                        pool,
+                        was_own: false,
+                        is_unpacking: false,
+                        seat: None,
+                    };
+                    for chunk in chunks {
+                        assert!(delivery.deliver(Parcel::of_lines(chunk, Some(0.5)), 1));
+                        sent.fetch_add(1, Ordering::SeqCst);
+                    }
+                });
+                while sent.load(Ordering::SeqCst) < expected {
+                    std::thread::yield_now();
+                }
+                // Nothing more is let in, whatever time it has.
+                std::thread::sleep(Duration::from_millis(20));
+                assert_eq!(sent.load(Ordering::SeqCst), expected);
+                assert_eq!(receiver.iter().count(), all);
+            });
+        }
     }
 
     #[test]

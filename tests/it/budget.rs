@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::Mutex;
 
 use proptest::prelude::*;
 use undust::canonical::{Canonicalizer, Profile};
@@ -9,7 +10,7 @@ use undust::cluster::{Keep, Seen};
 use undust::fingerprint::FingerprintKey;
 use undust::input::InputPlan;
 use undust::pipeline::{
-    self, DedupPlan, Filter, FormatPlan, Job, Memory, NoWatch, Outcome, Print, SelectPlan,
+    self, DedupPlan, Filter, FormatPlan, Job, Memory, NoWatch, Outcome, Print, SelectPlan, Watch,
 };
 use undust::report::{Claims, Output, RowFormat, Shape};
 
@@ -264,6 +265,40 @@ proptest! {
         prop_assert_eq!(outcome.tally, ample.tally);
         if memory_bytes == 150_000 && list.len() > 40_000 {
             prop_assert!(outcome.memory.spilled_after_lines.is_some());
+        }
+    }
+}
+
+/// How far each batch says that the job is: bytes and lines.
+#[derive(Default)]
+struct Steps(Mutex<Vec<(u64, u64)>>);
+
+impl Watch for Steps {
+    fn begin(&self, _: &str, _: Option<u64>) {}
+    fn advance(&self, bytes: u64, lines: u64) {
+        self.0.lock().unwrap().push((bytes, lines));
+    }
+    fn end(&self) {}
+}
+
+/// However much is read ahead.
+#[test]
+fn progress_is_what_has_been_worked_off() {
+    let line = b"http://a.test/\n";
+    let bench = Bench::new("crawl", &line.repeat(2000));
+    for map in [false, true] {
+        let steps = Steps::default();
+        let how = How { chunk_bytes: 1, map, ..AMPLE };
+        let seen = Seen::default();
+        let plan = DedupPlan { print: Print::Original, seen: &seen };
+        bench.written(|output| {
+            pipeline::dedup(&Job { watch: &steps, ..bench.job(how) }, &plan, output).unwrap()
+        });
+        let steps = steps.0.into_inner().unwrap();
+        assert!(steps.len() > 5, "{}", steps.len());
+        for (bytes, lines) in &steps {
+            // A share of the input, which is rounded.
+            assert!(bytes.abs_diff(lines * line.len() as u64) <= 1, "{map}: {bytes}, {lines}");
         }
     }
 }
