@@ -86,7 +86,7 @@ impl UrlParts {
 }
 
 /// Length of the host at the start of `text`: up to the first colon outside brackets.
-fn host_length(text: &[u8]) -> usize {
+pub fn host_length(text: &[u8]) -> usize {
     let mut in_brackets = false;
     for (at, byte) in text.iter().enumerate() {
         match byte {
@@ -125,6 +125,24 @@ pub fn scheme_length(text: &[u8]) -> Option<usize> {
     let is_scheme = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.');
     let length = text.iter().take_while(|byte| is_scheme(byte)).count();
     (text.get(length) == Some(&b':')).then_some(length)
+}
+
+/// Does `text` start with something that is most likely a host: a name with a dot inside,
+/// `localhost`, or an address in brackets?
+pub fn starts_with_host(text: &[u8]) -> bool {
+    let end = text.iter().position(|byte| b"/?#\\".contains(byte)).unwrap_or(text.len());
+    let authority = &text[..end];
+    if authority.contains(&b'@') || authority.iter().any(|byte| *byte <= b' ') {
+        return false;
+    }
+    let host = match memchr::memrchr(b':', authority) {
+        Some(colon) if !authority.ends_with(b"]") => &authority[..colon],
+        _ => authority,
+    };
+    let dot_inside = memchr::memchr(b'.', host).is_some_and(|at| at > 0 && at + 1 < host.len());
+    (dot_inside && !host.contains(&b':'))
+        || host.eq_ignore_ascii_case(b"localhost")
+        || (host.starts_with(b"[") && host.ends_with(b"]"))
 }
 
 /// The host of a canonical URL, for grouping; `None` for schemes without one.

@@ -48,7 +48,8 @@ pub struct Settings {
 pub struct KeepRow {
     pub host: String,
     pub path: String,
-    pub names: Vec<String>,
+    /// `[]` keeps none.
+    pub names: Option<Vec<String>>,
 }
 
 /// A default value of a parameter of a host and path.
@@ -207,7 +208,12 @@ impl Settings {
         if !self.keep_params.is_empty() {
             let mut keep = KeepParams::default();
             for row in &self.keep_params {
-                keep.add(scope("keep-params", &row.host, &row.path)?, row.names.clone());
+                let names = row.names.clone().ok_or_else(|| {
+                    Error::config(
+                        "keep-params: expected `names`, as in names = [\"id\"], found none",
+                    )
+                })?;
+                keep.add(scope("keep-params", &row.host, &row.path)?, names);
             }
             options.keep_params = Arc::new(keep);
         }
@@ -366,7 +372,8 @@ mod tests {
             ("colour = 1", "colour"),
             ("profile = 'lines'\nslash = 'add'", "lines"),
             ("[hosts]\n'a.test' = 'b.test'", "address"),
-            ("[[keep-params]]\npath = 'x'", "slash"),
+            ("[[keep-params]]\nnames = []\npath = 'x'", "slash"),
+            ("[[keep-params]]\npath = '/x'", "expected `names`"),
         ] {
             let error = Settings::parse(text).and_then(|settings| settings.build()).unwrap_err();
             assert!(error.is_config() && error.to_string().contains(why), "{text}: {error}");

@@ -99,7 +99,7 @@ impl Draft {
             None => {
                 let scheme = default_scheme.ok_or(Reject::Relative)?;
                 let slashes = if text.starts_with(b"//") { &b":"[..] } else { b"://" };
-                if slashes.len() > 1 && !starts_with_host(&text) {
+                if slashes.len() > 1 && !parts::starts_with_host(&text) {
                     return Err(Reject::Relative);
                 }
                 let joined = [scheme.as_bytes(), slashes, &text].concat();
@@ -177,24 +177,6 @@ fn scheme_of(text: &[u8], guess: bool) -> Option<usize> {
     let (scheme, rest) = (&text[..length], &text[length + 1..]);
     let is_host = scheme.contains(&b'.') || scheme.eq_ignore_ascii_case(b"localhost");
     (!(guess && is_host && !rest.starts_with(b"//"))).then_some(length)
-}
-
-/// Does `text` start with something that is most likely a host: a name with a dot inside,
-/// `localhost`, or an address in brackets?
-fn starts_with_host(text: &[u8]) -> bool {
-    let end = text.iter().position(|byte| b"/?#\\".contains(byte)).unwrap_or(text.len());
-    let authority = &text[..end];
-    if authority.contains(&b'@') || authority.iter().any(|byte| *byte <= b' ') {
-        return false;
-    }
-    let host = match memchr::memrchr(b':', authority) {
-        Some(colon) if !authority.ends_with(b"]") => &authority[..colon],
-        _ => authority,
-    };
-    let dot_inside = memchr::memchr(b'.', host).is_some_and(|at| at > 0 && at + 1 < host.len());
-    (dot_inside && !host.contains(&b':'))
-        || host.eq_ignore_ascii_case(b"localhost")
-        || (host.starts_with(b"[") && host.ends_with(b"]"))
 }
 
 /// Parses a web URL whose scheme ends at `scheme_end`.

@@ -111,7 +111,7 @@ pub(super) fn dedup(args: &DedupArgs) -> Result<u8> {
         };
         job.key = seen.key().unwrap_or(job.key);
         let seen_file = match &args.seen {
-            Some(path) => Some(claims.open(Some(path))?),
+            Some(path) => Some(claims.open_unpacked(path)?),
             None => None,
         };
         let plan = DedupPlan { print: args.print.into(), seen: &seen };

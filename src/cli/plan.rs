@@ -1,7 +1,6 @@
 //! From arguments to plans: what the flags and files mean together.
 
-use std::fs::File;
-use std::io::{IsTerminal as _, Read as _};
+use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -11,7 +10,7 @@ use crate::canonical::{
     Canonicalizer, DefaultRow, DustRules, KeepRow, Profile, RuleFile, Settings, read_hosts,
 };
 use crate::error::{Error, Result};
-use crate::input::{Container, Containers, InputPlan};
+use crate::input::{Container, Containers, Input, InputPlan};
 use crate::limits::{CONFIG_BYTES_MAX, LINE_BYTES_CEILING};
 use crate::pipeline::{FormatChoice, FormatPlan, Memory};
 use crate::record::formats::{self, FieldMap};
@@ -222,8 +221,14 @@ impl ProfileArgs {
         };
         for text in &self.keep_param {
             let (host, path, names) = scoped(text);
+            if names.is_empty() || !text.contains(':') && names.contains('/') {
+                return Err(Error::config(format!(
+                    "--keep-param {text}: expected names of parameters, as in id,page or \
+                     example.com/display:id, found none"
+                )));
+            }
             let names = names.split(',').map(String::from).collect();
-            settings.keep_params.push(KeepRow { host, path, names });
+            settings.keep_params.push(KeepRow { host, path, names: Some(names) });
         }
         for text in &self.default_param {
             let (host, path, pair) = scoped(text);
@@ -286,21 +291,35 @@ pub(super) fn rule_file(path: &Path) -> Result<RuleFile> {
     RuleFile::parse(&read_text(path)?).map_err(|error| error.at(path.display()))
 }
 
-/// The text of a small file of the user's.
+/// The text of a small file of the user's, packed or not.
 fn read_text(path: &Path) -> Result<String> {
-    let mut text = String::new();
-    let file = File::open(path).map_err(|error| Error::reading(path.display(), error))?;
-    let length = file
-        .take(CONFIG_BYTES_MAX + 1)
-        .read_to_string(&mut text)
-        .map_err(|error| Error::reading(path.display(), error))?;
-    if length as u64 > CONFIG_BYTES_MAX {
-        return Err(Error::limit(format!(
+    let too_long = || {
+        Error::limit(format!(
             "{}: longer than {CONFIG_BYTES_MAX} bytes, which is too much for such a file",
             path.display()
-        )));
+        ))
+    };
+    let bytes_max = CONFIG_BYTES_MAX as usize;
+    let plan = InputPlan {
+        // A file of the name "-", and not the lines that are to be read.
+        paths: vec![Path::new(".").join(path)],
+        names: vec![(Path::new(".").join(path), path.to_path_buf())],
+        containers: Containers::None,
+        line_bytes_max: bytes_max,
+        map: false,
+        ..InputPlan::default()
+    };
+    let mut bytes = Vec::new();
+    for chunk in Input::open(&plan)? {
+        let chunk = chunk?;
+        bytes.extend_from_slice(chunk.bytes());
+        if chunk.overlong().is_some() || bytes.len() > bytes_max {
+            return Err(too_long());
+        }
     }
-    Ok(text)
+    String::from_utf8(bytes).map_err(|error| {
+        Error::input(format!("{}: expected text in UTF-8: {error}", path.display()))
+    })
 }
 
 #[cfg(test)]

@@ -104,6 +104,7 @@ pub(super) fn summarize(outcome: &Outcome, profile: &Profile, elapsed: Duration,
     };
     also(tally.empty, "empty");
     also(tally.comments, "headers and comments");
+    also(tally.filtered, "filtered");
     for (kind, count) in tally.rejected.seen() {
         also(count, &format!("rejected ({kind})"));
     }

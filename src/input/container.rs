@@ -52,8 +52,8 @@ impl Container {
             // The magic, and the header of a page: a struct in Thrift's compact protocol.
             [b'P', b'A', b'R', b'1', 0..=0x1f, ..] => Ok(Some(Container::Parquet)),
             _ if head.starts_with(b"filedesc://") => Ok(Some(Container::Arc)),
-            [0xff, 0xfe, b'<', 0, ..] | [0xfe, 0xff, 0, b'<', ..] => Err(Error::input(
-                "expected UTF-8, found XML in UTF-16; convert it first, as in `iconv -f UTF-16 -t \
+            [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => Err(Error::input(
+                "expected UTF-8, found the mark of UTF-16; convert it first, as in `iconv -f UTF-16 -t \
                  UTF-8 FILE | undust`",
             )),
             _ => match root_of(head) {
@@ -107,7 +107,7 @@ fn root_of(head: &[u8]) -> Option<&[u8]> {
         let skipped = match rest {
             [b'?', ..] => after(b"?>", rest)?,
             [b'!', b'-', b'-', ..] => after(b"-->", rest)?,
-            [b'!', ..] => after(b">", rest)?,
+            [b'!', ..] => declaration_bytes(rest)?,
             _ => break,
         };
         rest = &rest[skipped..];
@@ -115,6 +115,31 @@ fn root_of(head: &[u8]) -> Option<&[u8]> {
     let is_end = |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, b'>' | b'/');
     let end = rest.iter().position(is_end)?;
     Some(local_name(&rest[..end]))
+}
+
+/// How long the declaration at the start of `text` is, with its end, if that is there: a document type may hold
+/// others between brackets, and anything between quotes.
+fn declaration_bytes(text: &[u8]) -> Option<usize> {
+    let mut brackets = 0usize;
+    let mut at = 0;
+    loop {
+        let rest = &text[at..];
+        at += match rest.first()? {
+            b'<' if rest.starts_with(b"<!--") => memchr::memmem::find(rest, b"-->")?,
+            quote @ (b'"' | b'\'') => 1 + memchr::memchr(*quote, &rest[1..])?,
+            b'[' => {
+                brackets += 1;
+                0
+            }
+            b']' => {
+                brackets = brackets.saturating_sub(1);
+                0
+            }
+            b'>' if brackets == 0 => return Some(at + 1),
+            _ => 0,
+        };
+        at += 1;
+    }
 }
 
 #[cfg(test)]
@@ -138,6 +163,17 @@ mod tests {
                 Some(Container::Sitemap),
                 "all",
             ),
+            (
+                "<!DOCTYPE urlset [<!ENTITY foo \"]>\"><!-- it's ]> -->] ><urlset>",
+                Some(Container::Sitemap),
+                "a document type that declares",
+            ),
+            (
+                "<!DOCTYPE urlset PUBLIC '-//a>b//' 'x'><urlset>",
+                Some(Container::Sitemap),
+                "an identifier with an angle bracket",
+            ),
+            ("<!DOCTYPE urlset [<urlset>", None, "a document type without end"),
             ("<?xml version='1.0'?><!-- a comment without", None, "no root in the head"),
             ("<urlset", None, "no end of the name"),
             ("<html><body>", None, "another document"),
@@ -153,8 +189,10 @@ mod tests {
             let error = Container::sniff(given.as_bytes()).unwrap_err();
             assert!(error.is_input() && error.to_string().contains("found a feed"), "{error}");
         }
-        let error = Container::sniff(b"\xff\xfe<\0?\0").unwrap_err().to_string();
-        assert!(error.contains("UTF-16"), "{error}");
+        for given in [&b"\xff\xfe<\0?\0"[..], b"\xfe\xff\0h\0t"] {
+            let error = Container::sniff(given).unwrap_err().to_string();
+            assert!(error.contains("UTF-16"), "{error}");
+        }
     }
 
     #[test]

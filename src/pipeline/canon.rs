@@ -118,17 +118,14 @@ fn rewrite(job: &Job, on_bad: OnBad, chunk: &Parcel, hand: &mut Hand) -> Rewritt
                 tally.bytes += record.line.len() as u64;
                 let canonical = job.canonicalizer.canonical(record.url, scratch);
                 tally.scheme_added += u64::from(canonical.scheme_added);
-                match (canonical.reject, on_bad) {
-                    (None, _) => text.extend_from_slice(without_no_host(canonical.form)),
-                    (Some(reject), OnBad::Fail) => {
+                if let Some(reject) = canonical.reject {
+                    if on_bad == OnBad::Fail {
                         return Err((tally.lines - 1, reject, record.line.to_vec()));
                     }
-                    (Some(reject), _) => {
-                        tally.unparsed.add(reject);
-                        if on_bad == OnBad::Keep {
-                            text.extend_from_slice(record.spelling);
-                        }
-                    }
+                    tally.unparsed.add(reject);
+                }
+                if canonical.reject.is_none() || on_bad == OnBad::Keep {
+                    text.extend_from_slice(without_no_host(canonical.form));
                 }
             }
         }

@@ -239,7 +239,7 @@ impl<'a> Gathering<'a> {
         let tally = walk(chunk, job, hand, |line, record, canonical| {
             if result.is_ok() {
                 fingerprints.push(job.key.fingerprint(canonical.form));
-                result = writer.push(record.spelling, u64::from(line), &mut members);
+                result = writer.push(&record, u64::from(line), &mut members);
             }
         });
         let result = result.and_then(|()| writer.flush(&mut members));
@@ -265,7 +265,7 @@ impl<'a> Gathering<'a> {
                 let fingerprint = *fingerprints.get(record_at as usize).ok_or_else(changed)?;
                 if marks.contains(record_at) {
                     marked.push(fingerprint);
-                    writer.push(record.spelling, line, &mut members)?;
+                    writer.push(&record, line, &mut members)?;
                 }
                 record_at += 1;
             }

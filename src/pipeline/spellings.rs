@@ -1,5 +1,6 @@
 //! The spellings of lines that are told together, in files that are mapped when all are there.
 
+use std::borrow::Cow;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt as _;
@@ -11,12 +12,16 @@ use crate::bytes::fetch::fetch_all;
 use crate::cluster::Member;
 use crate::error::{Error, Result};
 use crate::input::Mapped;
+use crate::record::{Reading, Record, url_of};
 
 /// How many files. Reason: threads that write to one file wait for each other.
 const FILES: usize = 8;
 
 /// The upper bits of a place say which file, those below where in it.
 const FILE_SHIFT: u32 = 56;
+
+/// The bit of a place at which there is a path alone (see [`Record::is_path_alone`]).
+const PATH_ALONE: u64 = 1 << 63;
 
 /// Bytes that are written at once. Reason: long writes, and little beside the least memory of a thread.
 const PIECE_BYTES: usize = 64 << 10;
@@ -75,25 +80,28 @@ impl SpellingWriter<'_> {
         self.unplaced = 0;
     }
 
-    /// Adds `spelling`, that of the line `line`, and its member behind `members`. The place of that
+    /// Adds the spelling of `record`, which is in line `line`, and its member behind `members`. The place of that
     /// is known after [`SpellingWriter::flush`].
     pub(super) fn push(
         &mut self,
-        spelling: &[u8],
+        record: &Record,
         line: u64,
         members: &mut Vec<Member>,
     ) -> Result<()> {
+        let spelling = record.spelling;
+        let path_alone = if record.is_path_alone() { PATH_ALONE } else { 0 };
         if self.piece.len() + spelling.len() > PIECE_BYTES {
             self.flush(members)?;
         }
         let bytes = spelling.len() as u64;
         if spelling.len() > PIECE_BYTES {
             // Not copied once more.
-            let place = self.write(spelling)?;
+            let place = self.write(spelling)? | path_alone;
             members.push(Member { line, place, bytes });
             return Ok(());
         }
-        members.push(Member { line, place: self.piece.len() as u64, bytes });
+        let place = self.piece.len() as u64 | path_alone;
+        members.push(Member { line, place, bytes });
         self.unplaced += 1;
         self.piece.extend_from_slice(spelling);
         Ok(())
@@ -130,12 +138,22 @@ impl Spellings {
     /// That of `member`.
     #[inline]
     pub(super) fn get(&self, member: Member) -> Result<&[u8]> {
-        let file = (member.place >> FILE_SHIFT) as usize;
+        let file = ((member.place & !PATH_ALONE) >> FILE_SHIFT) as usize;
         let start = member.place & ((1 << FILE_SHIFT) - 1);
         let end = start.checked_add(member.bytes).and_then(|end| usize::try_from(end).ok());
         let range = usize::try_from(start).ok().zip(end);
         let map = self.maps.get(file).and_then(Option::as_ref).map_or(&[][..], Mapped::bytes);
         range.and_then(|(start, end)| map.get(start..end)).ok_or_else(|| self.damaged())
+    }
+
+    /// The URL that `spelling` was read from, that of `member`.
+    pub(super) fn url<'a>(
+        &self,
+        member: Member,
+        spelling: &'a [u8],
+        reading: Reading,
+    ) -> Cow<'a, [u8]> {
+        url_of(spelling, member.place & PATH_ALONE != 0, reading)
     }
 
     /// Asks for that of `member`.
@@ -154,13 +172,23 @@ impl Spellings {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::record::Fields;
 
     #[test]
     fn what_threads_have_written_is_read() {
         let files = SpellingFiles::new(&std::env::temp_dir()).unwrap();
         let spelling = |line: u64| {
             let count = if line % 1000 == 7 { PIECE_BYTES as u64 / 4 } else { line * 7919 % 500 };
-            format!("{line}").repeat(count as usize)
+            format!("/{line}").repeat(count as usize)
+        };
+        fn record<'a>(spelling: &'a [u8], url: &'a [u8]) -> Record<'a> {
+            Record { line: spelling, spelling, url, fields: &Fields::NONE }
+        }
+        let reading =
+            Reading { separator: b'\n', line_bytes_max: 9, verbatim: false, fields: false };
+        // Every third has no host.
+        let url_of_line = |line: u64, spelling: &[u8]| {
+            url_of(spelling, line.is_multiple_of(3), reading).into_owned()
         };
         let mut all: Vec<Member> = std::thread::scope(|scope| {
             let threads: Vec<_> = (0..11u64)
@@ -173,7 +201,10 @@ mod tests {
                             let first = 10_000 * thread + 1000 * chunk;
                             for line in first..first + 900 {
                                 let text = spelling(line);
-                                writer.push(text.as_bytes(), line, &mut members).unwrap();
+                                let url = url_of_line(line, text.as_bytes());
+                                writer
+                                    .push(&record(text.as_bytes(), &url), line, &mut members)
+                                    .unwrap();
                             }
                             writer.flush(&mut members).unwrap();
                             all.extend(members);
@@ -188,7 +219,12 @@ mod tests {
         assert_eq!((all.len(), files.bytes()), (11 * 3 * 900, bytes));
         let spellings = files.finish().unwrap();
         all.iter().for_each(|one| {
-            assert!(spellings.get(*one).unwrap() == spelling(one.line).as_bytes(), "{one:?}");
+            let expected = spelling(one.line);
+            let found = spellings.get(*one).unwrap();
+            assert!(found == expected.as_bytes(), "{one:?}");
+            let has_text = !expected.is_empty();
+            let url = url_of_line(one.line, expected.as_bytes());
+            assert!(!has_text || *spellings.url(*one, found, reading) == *url, "{one:?}");
         });
         all[0].place += 1 << 50;
         assert!(spellings.get(all[0]).unwrap_err().is_output());

@@ -20,7 +20,7 @@ use crate::canonical::Scratch;
 use crate::cluster::{Census, Keep, Member, Runs, Uncounted, Whole};
 use crate::error::{Error, Result};
 use crate::input::Mapped;
-use crate::record::{full_url, without_no_host};
+use crate::record::without_no_host;
 use crate::report::{Listed, ListedCluster, Listing, ListingWriter, Output};
 
 /// Bytes of listings that a worker puts together at once. Reason: some hundred lines, which take
@@ -223,11 +223,14 @@ impl Told {
         let folder = &job.memory.temp_dir;
         let mut writer = plan.writer(job, Listed::Dropped, output)?;
         let (others, spellings) = (&mut self.others, &self.spellings);
-        let canonicalizer = job.canonicalizer;
+        let (canonicalizer, reading) = (job.canonicalizer, job.reading());
         let tell =
             |[line, standing]: &[Member; 2], scratch: &mut Scratch, listing: &mut Listing| {
                 let (dropped, kept) = (spellings.get(*line)?, spellings.get(*standing)?);
-                let compared = canonicalizer.compare(&full_url(dropped), &full_url(kept), scratch);
+                let dropped_url = spellings.url(*line, dropped, reading);
+                let kept_url = spellings.url(*standing, kept, reading);
+                let mut compared = canonicalizer.compare(&dropped_url, &kept_url, scratch);
+                compared.identical &= dropped == kept;
                 let (line, kept_line) = (line.line + 1, standing.line + 1);
                 listing.dropped(line, kept_line, &compared.reason(), dropped, kept);
                 Ok(())
@@ -319,7 +322,7 @@ impl<'a> Teller<'a> {
         listing: &mut Listing,
     ) -> Result<()> {
         let standing = self.spellings.get(cluster.standing)?;
-        let url = full_url(standing);
+        let url = self.spellings.url(cluster.standing, standing, self.job.reading());
         let listed = self.listed(number, standing, &url, scratch);
         if cluster.others == 0 {
             listing.spelling(&listed, standing, 1);
@@ -334,7 +337,8 @@ impl<'a> Teller<'a> {
     #[cold]
     fn tell_alone(&self, pool: &Pool, number: u64, cluster: Whole, lister: &Lister) -> Result<()> {
         let standing = self.spellings.get(cluster.standing)?;
-        let (url, mut scratch) = (full_url(standing), Scratch::default());
+        let url = self.spellings.url(cluster.standing, standing, self.job.reading());
+        let mut scratch = Scratch::default();
         let listed = self.listed(number, standing, &url, &mut scratch);
         let mut listing = lister.part();
         let mut write = |spelling: &[u8], lines: u64| {

@@ -1,7 +1,11 @@
 //! From what was found in a line to a URL.
 
+use std::borrow::Cow;
+
+use super::entries::{Reading, Record};
 use super::found::{Escapes, Found};
 use crate::error::{Error, Result};
+use crate::parts;
 use crate::reject::Reject;
 
 /// What stands in front of a path whose host nobody knows. It is shown nowhere.
@@ -45,9 +49,12 @@ impl BaseUrl {
 /// - A target that is a path gets the host of its line, of `base`, or [`NO_HOST`]; with the last it
 ///   is shown as a path.
 /// - Any other target stays as it is.
+/// - What ends a line is left out, since written as it is it would make a line of its own. Of a line break the URL
+///   standard (4.4) says so, too.
 pub(super) fn assemble<'a>(
     found: &Found<'a>,
     base: Option<&BaseUrl>,
+    separator: u8,
     url: &'a mut Vec<u8>,
     text: &'a mut Vec<u8>,
 ) -> std::result::Result<(&'a [u8], &'a [u8]), Reject> {
@@ -58,10 +65,16 @@ pub(super) fn assemble<'a>(
         Escapes::PercentText => Escapes::None,
         escapes => escapes,
     };
+    let is_break = |byte: &u8| *byte == separator;
     let is_path = found.target[0] == b'/';
     if !is_path && found.query.is_empty() {
-        let target = escapes.undo(found.target, text);
-        return Ok((target, target));
+        let mut target = escapes.undo(found.target, text);
+        if target.iter().any(is_break) {
+            url.clear();
+            url.extend(target.iter().filter(|byte| !is_break(byte)));
+            target = url;
+        }
+        return if target.is_empty() { Err(Reject::NoUrl) } else { Ok((target, target)) };
     }
     url.clear();
     let mut add = |part: &[u8], url: &mut Vec<u8>| {
@@ -90,7 +103,8 @@ pub(super) fn assemble<'a>(
                 url.extend_from_slice(scheme);
                 url.extend_from_slice(b"://");
                 add(found.host, url);
-                if !found.port.is_empty() {
+                let has_port = parts::host_length(found.host) < found.host.len();
+                if !found.port.is_empty() && !has_port {
                     url.push(b':');
                     url.extend_from_slice(found.port);
                 }
@@ -101,6 +115,9 @@ pub(super) fn assemble<'a>(
     if !found.query.is_empty() {
         url.push(b'?');
         add(found.query, url);
+    }
+    if url.iter().any(is_break) {
+        url.retain(|byte| !is_break(byte));
     }
     Ok((&url[shown_from..], url))
 }
@@ -168,11 +185,21 @@ pub fn without_no_host(canonical: &[u8]) -> &[u8] {
     rest.strip_prefix(&NO_HOST[b"http://".len()..]).unwrap_or(canonical)
 }
 
-/// What [`Record::url`](super::Record::url) was for a spelling that is shown.
-pub fn full_url(spelling: &[u8]) -> std::borrow::Cow<'_, [u8]> {
-    match spelling.first() {
-        Some(b'/') => [NO_HOST, spelling].concat().into(),
-        _ => spelling.into(),
+impl Record<'_> {
+    /// Is it a path whose host nobody knows?
+    pub fn is_path_alone(&self) -> bool {
+        self.url.starts_with(NO_HOST) && self.spelling.starts_with(b"/")
+    }
+}
+
+/// What [`Record::url`] was for a `spelling`, where [`Record::is_path_alone`] is known and lines were read as
+/// `reading` says.
+pub fn url_of(spelling: &[u8], is_path_alone: bool, reading: Reading) -> Cow<'_, [u8]> {
+    match is_path_alone {
+        true => [NO_HOST, spelling].concat().into(),
+        false if reading.verbatim => spelling.into(),
+        // Of a line of a list, the carriage return before a newline.
+        false => spelling.strip_suffix(b"\r").unwrap_or(spelling).into(),
     }
 }
 
@@ -192,6 +219,9 @@ mod tests {
             ("/x", "", "a.test", "", Some(&base), "https://a.test/x".into(), ""),
             ("/x", "", "b.test", "443", None, "https://b.test:443/x".into(), ""),
             ("/x", "", "b.test:8080", "", None, "http://b.test:8080/x".into(), ""),
+            ("/x", "", "b.test:8080", "8080", None, "http://b.test:8080/x".into(), ""),
+            ("/x", "", "[::1]:443", "443", None, "https://[::1]:443/x".into(), ""),
+            ("/x", "", "[::1]", "443", None, "https://[::1]:443/x".into(), ""),
             ("http://c.test/x", "", "b.test", "", None, "http://c.test/x".into(), ""),
             ("c.test/x", "", "", "", None, "c.test/x".into(), ""),
             ("c.test/x", "a", "", "", None, "c.test/x?a".into(), ""),
@@ -204,16 +234,42 @@ mod tests {
                 ..Found::default()
             };
             let (mut url, mut text) = (Vec::new(), Vec::new());
-            let (spelling, full) = assemble(&found, base, &mut url, &mut text).unwrap();
+            let (spelling, full) = assemble(&found, base, b'\n', &mut url, &mut text).unwrap();
             assert_eq!(String::from_utf8_lossy(full), expected);
             let shown = if shown.is_empty() { &expected } else { shown };
             assert_eq!(String::from_utf8_lossy(spelling), shown);
             assert_eq!(without_no_host(full), spelling);
         }
         let (mut url, mut text) = (Vec::new(), Vec::new());
-        assert_eq!(assemble(&Found::default(), None, &mut url, &mut text), Err(Reject::NoUrl));
-        assert_eq!(&*full_url(b"/a"), [NO_HOST, b"/a"].concat());
-        assert_eq!(&*full_url(b"a.test/a"), b"a.test/a");
+        for nothing in ["", "\n", "\n\n"] {
+            let found = Found { target: nothing.as_bytes(), ..Found::default() };
+            let found = assemble(&found, None, b'\n', &mut url, &mut text);
+            assert_eq!(found, Err(Reject::NoUrl), "{nothing:?}");
+        }
+        let reading =
+            |verbatim| Reading { separator: b'\n', line_bytes_max: 9, verbatim, fields: true };
+        assert_eq!(&*url_of(b"/a", true, reading(false)), [NO_HOST, b"/a"].concat());
+        assert_eq!(&*url_of(b"/a", false, reading(false)), b"/a");
+        assert_eq!(&*url_of(b"a.test/a\r", false, reading(false)), b"a.test/a");
+        assert_eq!(&*url_of(b"a.test/a\r", false, reading(true)), b"a.test/a\r");
+    }
+
+    /// What is told of a record stays in its line.
+    #[test]
+    fn line_breaks() {
+        for (target, query, separator, expected) in [
+            ("/a\nhttp://b.test/", "", b'\n', "/ahttp://b.test/"),
+            ("http://a.test\r\n/b", "", b'\n', "http://a.test\r/b"),
+            ("/a", "b\nc\0", b'\n', "/a?bc\0"),
+            ("http://a.test\0/b\n", "", b'\0', "http://a.test/b\n"),
+        ] {
+            let (target, query) = (target.as_bytes(), query.as_bytes());
+            let found = Found { target, query, ..Found::default() };
+            let (mut url, mut text) = (Vec::new(), Vec::new());
+            let (spelling, full) = assemble(&found, None, separator, &mut url, &mut text).unwrap();
+            assert_eq!(String::from_utf8_lossy(spelling), expected);
+            assert!(full.ends_with(spelling));
+        }
     }
 
     #[test]

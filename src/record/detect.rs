@@ -237,6 +237,8 @@ fn is_url(url: &[u8], is_list: bool) -> bool {
     let first = url.split(|byte| *byte == b' ').next().unwrap_or_default();
     let blanks = url.iter().filter(|byte| **byte == b' ').count();
     (has_scheme || first.contains(&b'.') || first.contains(&b'/'))
+        // An object, a tag, a field in quotes.
+        && !matches!(first.first(), Some(b'{' | b'<' | b'"'))
         && blanks < 3
         && !url.contains(&b'\t')
 }

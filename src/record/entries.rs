@@ -314,7 +314,7 @@ impl<'a> Entries<'a> {
             return Entry::Reject(Reject::LineTooLong, row);
         }
         let text = row.strip_suffix(b"\r").unwrap_or(row);
-        if text.iter().all(|byte| *byte <= b' ') {
+        if text.iter().all(|byte| *byte <= b' ') && format.has_empty_lines() {
             return Entry::Empty(row);
         }
         let mut found = Found::default();
@@ -328,7 +328,8 @@ impl<'a> Entries<'a> {
             Parsed::Reject(reject) => Entry::Reject(reject, row),
             Parsed::Record => {
                 let Workspace { url, text, .. } = &mut *self.workspace;
-                match assemble(&found, self.layout.base.as_deref(), url, text) {
+                let (base, separator) = (self.layout.base.as_deref(), self.reading.separator);
+                match assemble(&found, base, separator, url, text) {
                     Ok((spelling, url)) => {
                         self.fields = found.fields;
                         let fields = &self.fields;

@@ -151,8 +151,7 @@ impl Filter {
         if self.include.is_empty() && self.exclude.is_empty() {
             return true;
         }
-        let host = parts::host_of(url).unwrap_or_default();
-        let (path, target) = path_of(url);
+        let (host, path, target) = places_of(url);
         let any = |globs: &[UrlGlob]| {
             let host = host.to_ascii_lowercase();
             globs.iter().any(|one| one.matches(&host, path, target))
@@ -165,17 +164,25 @@ fn fields_number(text: &[u8]) -> Option<u16> {
     std::str::from_utf8(text).ok()?.parse().ok()
 }
 
-/// The path of `url`, without query and fragment; and the same with the query.
-fn path_of(url: &[u8]) -> (&[u8], &[u8]) {
-    let rest = match memchr::memmem::find(url, b"://") {
-        Some(at) => {
-            let rest = &url[at + 3..];
-            &rest[memchr::memchr3(b'/', b'?', b'#', rest).unwrap_or(rest.len())..]
-        }
-        None => url,
+/// The host of `url`, its path, without query and fragment, and the same with the query. Of a line without a scheme
+/// the host is what looks like one, as it does to profiles that take such lines.
+fn places_of(url: &[u8]) -> (&[u8], &[u8], &[u8]) {
+    let url = url.trim_ascii_start();
+    let behind_scheme = parts::scheme_length(url).map_or(url, |length| &url[length + 1..]);
+    let (authority, rest) = match behind_scheme.strip_prefix(b"//") {
+        Some(rest) => authority_of(rest),
+        None if parts::starts_with_host(url) => authority_of(url),
+        None => (&url[..0], url),
     };
+    let host = &authority[memchr::memrchr(b'@', authority).map_or(0, |at| at + 1)..];
+    let host = &host[..parts::host_length(host)];
     let target = &rest[..memchr::memchr(b'#', rest).unwrap_or(rest.len())];
-    (&target[..memchr::memchr(b'?', target).unwrap_or(target.len())], target)
+    (host, &target[..memchr::memchr(b'?', target).unwrap_or(target.len())], target)
+}
+
+/// The authority at the start of `text`, and what follows it.
+fn authority_of(text: &[u8]) -> (&[u8], &[u8]) {
+    text.split_at(memchr::memchr3(b'/', b'?', b'#', text).unwrap_or(text.len()))
 }
 
 #[cfg(test)]
@@ -212,6 +219,19 @@ mod tests {
             ("a.test?*id=*", "http://a.test/x/y?a=1&id=2", true),
             ("/*?*", "http://a.test/x", false),
             ("/*?*", "http://a.test/x?", true),
+            ("A.test", "http://u:p@a.test:80/x", true),
+            ("[::1]", "http://[::1]:80/x", true),
+            // Without a scheme.
+            ("a.test/x*", "a.test/xy?z", true),
+            ("a.test", "a.test:8080/x", true),
+            ("/x/*", "www.a.test/x/y", true),
+            ("a.test/x", "//a.test/x#f", true),
+            ("/x", "//a.test/x", true),
+            ("/x", "/x?q", true),
+            ("a.test", "/a.test", false),
+            ("a*", "a/b", false),
+            ("a.test", "a.test/r?u=http://b.test/", true),
+            ("/r", "/r?u=http://b.test/", true),
         ] {
             let glob = UrlGlob::parse(pattern).unwrap();
             let include = Filter { include: vec![glob.clone()], ..Filter::default() };

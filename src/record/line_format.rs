@@ -27,6 +27,11 @@ pub trait LineFormat: fmt::Debug + Send + Sync {
         None
     }
 
+    /// Is a line of blanks alone none of its lines?
+    fn has_empty_lines(&self) -> bool {
+        true
+    }
+
     /// The format of the lines after `line`, if that is a header that changes it.
     fn after(&self, _line: &[u8]) -> Option<Arc<dyn LineFormat>> {
         None

@@ -20,7 +20,7 @@ mod marked;
 mod request;
 pub mod time;
 
-pub use assemble::{BaseUrl, NO_HOST, full_url, without_no_host};
+pub use assemble::{BaseUrl, NO_HOST, url_of, without_no_host};
 pub use entries::{Entries, Entry, Layout, Reading, Record, Workspace, row_bytes};
 pub use filter::{Filter, StatusRange, UrlGlob};
 pub use found::{Escapes, Fields, Found, Parsed};

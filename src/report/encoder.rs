@@ -28,6 +28,12 @@ impl Encoder {
     /// The suffixes that are known, for messages.
     pub(super) const SUFFIXES: &'static str = ".zst, .gz, .bz2, .xz or .lz4";
 
+    /// Does the name of `path` ask for a packed file?
+    pub(super) fn packs(path: &Path) -> bool {
+        let suffix = path.extension().and_then(|suffix| suffix.to_str());
+        suffix.is_some_and(|suffix| matches!(suffix, "zst" | "gz" | "bz2" | "xz" | "lz4"))
+    }
+
     /// Packs for `writer` as the name of `path` says. `crew` may help.
     pub(super) fn of(path: &Path, writer: Writer, crew: Option<Crew>) -> Encoder {
         match path.extension().and_then(|suffix| suffix.to_str()) {

@@ -34,6 +34,20 @@ impl Claims {
         self
     }
 
+    /// Opens `path` for a result that is read as it is later.
+    ///
+    /// Failure: as [`Claims::open`], and a configuration error if it is named as packed files are.
+    pub fn open_unpacked(&mut self, path: &Path) -> Result<Output> {
+        if Encoder::packs(path) {
+            return Err(Error::config(format!(
+                "{}: such a file is not packed; name it without {}",
+                path.display(),
+                Encoder::SUFFIXES
+            )));
+        }
+        self.open(Some(path))
+    }
+
     /// Opens `path` for a result; without a path, standard output.
     ///
     /// Failure: a configuration error if it is an input, or another result goes there.

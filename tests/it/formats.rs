@@ -9,7 +9,7 @@ use undust::fingerprint::FingerprintKey;
 use undust::input::{Containers, InputPlan};
 use undust::pipeline::{self, DedupPlan, FormatChoice, FormatPlan, Job, Memory, NoWatch, Print};
 use undust::record::{
-    Entries, Entry, Layout, Reading, Workspace, detect, formats, full_url, without_no_host,
+    Entries, Entry, Layout, Reading, Workspace, detect, formats, url_of, without_no_host,
 };
 use undust::report::{Claims, Tally};
 
@@ -219,8 +219,11 @@ fn walk(file: &[u8], layout: &Layout) {
                 // Of a list the whole line is shown, its carriage return too.
                 if record.spelling != record.url && layout.format.is_some() {
                     assert_eq!(without_no_host(record.url), record.spelling, "{}", layout.name());
-                    assert_eq!(*full_url(record.spelling), *record.url, "{}", layout.name());
                 }
+                let url = url_of(record.spelling, record.is_path_alone(), READING);
+                assert_eq!(*url, *record.url, "{}", layout.name());
+                // One line is written for it.
+                assert!(!record.spelling.contains(&b'\n'), "{}", layout.name());
                 record.line
             }
             Entry::Empty(line)

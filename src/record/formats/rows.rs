@@ -34,6 +34,11 @@ impl LineFormat for Rows {
         self.container
     }
 
+    // Of tabs alone is a record of which nothing is known.
+    fn has_empty_lines(&self) -> bool {
+        false
+    }
+
     fn parse<'a>(&self, line: &'a [u8], found: &mut Found<'a>) -> Parsed {
         let mut rest = Some(line);
         let mut fields: [&[u8]; FIELDS] = [b""; FIELDS];

@@ -172,6 +172,33 @@ fn damaged_seen_files_are_refused() {
         assert!(dir.get("bad") == bad, "a damaged file is left as it is");
     }
     dir.run("--seen in.txt in.txt").fails("in.txt: expected a seen file");
+    // Not written once, to be refused ever after.
+    dir.run("--seen seen.zst in.txt").fails("seen.zst: such a file is not packed");
+    assert!(!dir.path("seen.zst").exists());
+}
+
+/// In a list a path is what it is, and two slashes begin a host; in a log both are paths of a host that nobody knows.
+#[test]
+fn what_begins_with_slashes_is_told_as_it_was_read() {
+    let dir = Dir::new();
+    dir.put("in.txt", "//www.a.test/x\nhttp://a.test/x\n/a/ /c\n/a/ /c\r\n");
+    let run = dir.run("-p aggressive --dropped dropped.tsv in.txt").exits(0);
+    assert_eq!(run.out(), "//www.a.test/x\n/a/ /c\n");
+    let head = "line\tkept_line\trules\tdropped\tkept\n";
+    let expected = "2\t1\twww\thttp://a.test/x\t//www.a.test/x\n4\t3\tparse\t/a/ /c\\r\t/a/ /c\n";
+    assert_eq!(dir.text("dropped.tsv"), format!("{head}{expected}"));
+    let rows = dir.run("-p aggressive --clusters --to tsv in.txt").exits(0).out();
+    let canonical: Vec<&str> =
+        rows.lines().skip(2).map(|row| row.split('\t').next_back().unwrap()).collect();
+    assert_eq!(canonical, ["http://a.test/x", "http://a.test/x", "/a/ /c", "/a/ /c"]);
+    dir.run("canon -p aggressive in.txt").gives(canonical.join("\n") + "\n");
+    let request = |target: &str| {
+        format!("h - - [10/Oct/2000:13:55:36 +0000] \"GET {target} HTTP/1.1\" 200 1\n")
+    };
+    dir.put("log", [request("//www.a.test/x"), request("/www.a.test/x")].concat());
+    let rows = dir.run("-p aggressive --format clf --clusters --to tsv log").exits(0).out();
+    let ends = rows.lines().skip(2).filter(|row| row.ends_with("\t/www.a.test/x"));
+    assert_eq!((rows.lines().count(), ends.count()), (4, 2), "{rows}");
 }
 
 #[test]

@@ -48,6 +48,58 @@ fn rejected_lines_are_kept() {
     }
 }
 
+/// Whatever a log or a table says: one line is written for each page, or for each line.
+#[test]
+fn what_is_written_stays_in_its_line() {
+    let dir = Dir::new();
+    let request = |target: &str| {
+        format!("h - - [10/Oct/2000:13:55:36 +0000] \"GET {target} HTTP/1.1\" 200 1\n")
+    };
+    dir.put(
+        "log",
+        [request("/a\\x0ahttp://b.test/"), request("http://[::1\\x0ahttp://b.test/")].concat(),
+    );
+    dir.put("in.json", "{\"url\":\"http://a.test/\\nhttp://b.test/\"}\n");
+    dir.put("in.csv", "url,n\n\"http://a.test/\nhttp://b.test/\",1\n");
+    for (command, expected) in [
+        ("dedup --format clf log", "/ahttp://b.test/\nhttp://[::1http://b.test/\n"),
+        ("canon --format clf log", "/ahttp://b.test/\nhttp://[::1http://b.test/\n"),
+        ("dedup in.json", "http://a.test/http://b.test/\n"),
+        ("dedup --format csv in.csv", "http://a.test/http://b.test/\n"),
+    ] {
+        let told = dir.run(command).exits(0).out();
+        assert_eq!(told, expected, "{command}");
+    }
+}
+
+#[test]
+fn lines_without_a_scheme_are_filtered_by_their_host() {
+    let dir = Dir::new();
+    dir.put("in.txt", "a.test/x/1\na.test/y\n//a.test/x/2\nhttp://b.test/x/3\n/x/4\n");
+    for (flags, expected) in [
+        ("--exclude /x/*", "a.test/y\n"),
+        ("--include a.test", "a.test/x/1\na.test/y\n//a.test/x/2\n"),
+        ("--include /x/*", "a.test/x/1\n//a.test/x/2\nhttp://b.test/x/3\n/x/4\n"),
+    ] {
+        let run = dir.run(&format!("{flags} -v in.txt")).exits(0);
+        assert_eq!(run.out(), expected, "{flags}");
+        let filtered = 5 - expected.lines().count();
+        assert!(run.words().contains(&format!("{filtered} filtered")), "{}", run.words());
+    }
+}
+
+#[test]
+fn a_port_is_told_once() {
+    let dir = Dir::new();
+    dir.put(
+        "iis.log",
+        "#Fields: cs-method cs-uri-stem cs-host s-port sc-status\n\
+         GET /a h.test:8080 8080 200\nGET /a h.test 8080 200\nGET /b [::1]:8443 8443 200\n",
+    );
+    dir.run("canon iis.log")
+        .gives("\nhttp://h.test:8080/a\nhttp://h.test:8080/a\nhttp://[::1]:8443/b\n");
+}
+
 #[test]
 fn how_a_format_was_told_is_said() {
     let dir = Dir::new();
@@ -55,6 +107,11 @@ fn how_a_format_was_told_is_said() {
     let run = dir.run("-v access.log").exits(0);
     assert!(run.words().contains("  told by 6 lines: clf 100 %, lines 0 %\n"), "{}", run.words());
     // A format that nobody knows: the lines pass, but not in silence.
+    dir.put("in.json", "{\"site\":\"http://a.test/\"}\n".repeat(12));
+    let run = dir.run("in.json").exits(0);
+    assert!(run.words().contains("in.json: taken for a list, though 0 % of its first 12 lines"));
+    dir.put("utf-16.txt", b"\xff\xfeh\0t\0t\0p\0");
+    dir.run("utf-16.txt").fails("iconv -f UTF-16");
     dir.put("log.txt", "ts=1 method=GET path=/a status=200\n".repeat(12));
     let run = dir.run("log.txt").exits(0);
     assert!(run.words().contains("log.txt: taken for a list, though 0 % of its first 12 lines"));

@@ -188,3 +188,36 @@ fn rules_export() {
     assert_eq!(json(&run.out)["guard"][0]["param"], "user");
     dir.run("rules export x.rules --to dance").fails("robots");
 }
+
+/// `learn -o` writes one if it is asked to.
+#[test]
+fn rule_files_may_be_packed() {
+    let dir = Dir::with_list();
+    dir.put("rules.toml", RULES);
+    dir.put("rules.toml.gz", gzip(RULES.as_bytes()));
+    dir.put("rules.toml.zst", zstd(RULES.as_bytes()));
+    let expected = dir.run("rules list rules.toml").exits(0).out();
+    for packed in ["rules.toml.gz", "rules.toml.zst"] {
+        assert_eq!(dir.run(&format!("rules list {packed}")).exits(0).out(), expected);
+        dir.run(&format!("--rules {packed} in.txt")).gives(KEPT);
+    }
+    dir.put("cut.gz", &gzip(RULES.as_bytes())[..40]);
+    dir.run("--rules cut.gz in.txt").fails("cut.gz: expected the end of a gzip");
+    dir.put("other", b"a = '\xff'");
+    dir.run("--rules other in.txt").fails("other: expected text in UTF-8");
+    dir.run("--rules - in.txt").fails("-: cannot read");
+}
+
+#[test]
+fn parameters_that_are_kept_are_named() {
+    let dir = Dir::with_list();
+    for flags in ["--keep-param a.test/display", "--keep-param a.test:"] {
+        dir.run(&format!("{flags} in.txt")).fails("expected names of parameters");
+    }
+    dir.run_args(&["--keep-param", "", "in.txt"]).fails("expected names of parameters");
+    dir.put("config.toml", "[[keep-params]]\nhost = 'b.test'\n");
+    dir.run("--config config.toml in.txt").fails("expected `names`");
+    dir.put("config.toml", "[[keep-params]]\nhost = 'b.test'\nnames = []\n");
+    dir.run("canon --config config.toml in.txt")
+        .gives("http://a.test/\nhttp://a.test/\nhttp://b.test/\nhttp://b.test/\n");
+}
