@@ -55,6 +55,20 @@ pub(super) enum Command {
     },
 }
 
+impl Command {
+    /// Results in files, which are written when all is done.
+    pub(super) fn named_results(&self) -> Vec<PathBuf> {
+        let (input, run, others) = match self {
+            Command::Dedup(args) => (&args.input, &args.run, [&args.dropped, &args.seen]),
+            Command::Canon(args) => (&args.input, &args.run, [&None, &None]),
+            Command::Report(args) => (&args.input, &args.run, [&None, &None]),
+            _ => return Vec::new(),
+        };
+        let all = [&run.output, &input.format.rejects, &run.stats].into_iter().chain(others);
+        all.flatten().filter(|path| path.as_os_str() != "-").cloned().collect()
+    }
+}
+
 /// What is read.
 #[derive(ClapArgs, Debug)]
 pub(super) struct InputArgs {
@@ -134,7 +148,7 @@ pub(super) struct ProfileArgs {
     /// Turn rules off
     #[arg(long, value_name = "RULES", value_delimiter = ',', help_heading = "Rules")]
     pub(super) disable: Vec<String>,
-    /// Parse, and apply just these rules
+    /// Parse, and apply just these rules, and those that other flags are about
     #[arg(long, value_name = "RULES", value_delimiter = ',', help_heading = "Rules")]
     pub(super) only: Option<Vec<String>>,
     /// Drop this query parameter everywhere; a `*` at the end matches any rest

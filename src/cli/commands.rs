@@ -164,8 +164,12 @@ fn select(
         false => Spooled::replace(&mut job.input, &job.memory.temp_dir)?,
     };
     let outcome = pipeline::select(job, &plan, &mut output, dropped.as_mut())?;
-    dropped.map_or(Ok(()), Output::publish)?;
-    output.publish()?;
+    // First what goes to standard output: if nobody reads it, nothing is to be there.
+    let (first, second) = match args.run.output {
+        None => (Some(output), dropped),
+        Some(_) => (dropped, Some(output)),
+    };
+    first.into_iter().chain(second).try_for_each(Output::publish)?;
     Ok(outcome)
 }
 

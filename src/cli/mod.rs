@@ -47,6 +47,7 @@ pub fn main() -> ExitCode {
             return ExitCode::from(if error.use_stderr() { FAILED } else { DONE });
         }
     };
+    let named = args.command.named_results();
     let result = match args.command {
         Command::Dedup(args) => {
             bare::check(is_bare, &args.input).and_then(|()| commands::dedup(&args))
@@ -63,7 +64,15 @@ pub fn main() -> ExitCode {
     };
     ExitCode::from(match result {
         Ok(status) => status,
-        Err(error) if error.is_closed_pipe() => DONE,
+        Err(error) if error.is_closed_pipe() && named.is_empty() => DONE,
+        Err(error) if error.is_closed_pipe() => {
+            let names: Vec<_> = named.iter().map(|path| path.display().to_string()).collect();
+            say(format_args!(
+                "undust: standard output was closed before the end, so nothing was written to {}",
+                names.join(", ")
+            ));
+            FAILED
+        }
         Err(error) => {
             say(format_args!("undust: {error}"));
             FAILED

@@ -238,6 +238,29 @@ fn next_line(child: &mut Child) -> Option<String> {
     receiver.recv_timeout(Duration::from_secs(10)).ok()
 }
 
+/// What was to be written to a file is not there, which is told.
+#[test]
+fn a_closed_pipe_beside_files_is_told() {
+    let dir = Dir::new();
+    dir.put("big.txt", generated(200_000, 1));
+    for args in [
+        &["--dropped", "named", "big.txt"][..],
+        &["--seen", "named", "big.txt"],
+        &["--dropped", "-", "-o", "named", "big.txt"],
+        &["--rejects", "named", "big.txt"],
+        &["canon", "--stats=named", "big.txt"],
+    ] {
+        let mut child = dir.command(args).spawn().unwrap();
+        drop(child.stdout.take());
+        let output = child.wait_with_output().unwrap();
+        let words = String::from_utf8_lossy(&output.stderr);
+        assert!(words.contains("standard output was closed"), "{args:?}: {words}");
+        assert!(words.contains("to named\n"), "{args:?}: {words}");
+        assert_eq!(output.status.code(), Some(2), "{args:?}");
+        assert_eq!(dir.names(), ["big.txt"], "{args:?}");
+    }
+}
+
 #[test]
 fn a_slow_pipe_passes_on_its_lines() {
     let dir = Dir::new();
