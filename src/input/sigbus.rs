@@ -114,7 +114,8 @@ impl Watch {
     /// Has to be dropped before the mapping. `name` is safe to print.
     pub(super) fn new(map: &[u8], name: &str, whose: Whose) -> Option<Self> {
         let take = |slot: &Slot| slot.start.compare_exchange(FREE, TAKEN, Acquire, Relaxed).is_ok();
-        let slot = TABLE.iter().position(take)?;
+        let slots = if whose == Whose::Others { open_max() } else { SLOTS };
+        let slot = TABLE[..slots].iter().position(take)?;
         let Slot { start, end, is_ours, name_bytes, name: kept } = &TABLE[slot];
         let name_end = (0..=NAME_BYTES.min(name.len())).rev().find(|&at| name.is_char_boundary(at));
         let name = &name.as_bytes()[..name_end.unwrap_or(0)];
@@ -129,6 +130,15 @@ impl Watch {
         start.store(range.start.addr(), Release);
         Some(Watch { slot })
     }
+}
+
+/// Most mappings of others' files: each keeps its file open, and some more are to be.
+fn open_max() -> usize {
+    static MAX: OnceLock<usize> = OnceLock::new();
+    *MAX.get_or_init(|| {
+        let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
+        limit.map_or(SLOTS, |limit| usize::try_from(limit / 2).unwrap_or(SLOTS).min(SLOTS))
+    })
 }
 
 impl Drop for Watch {

@@ -202,3 +202,20 @@ fn a_long_line_is_told_by_its_own_beginning() {
     assert!(run.words().contains("http://second"), "{}", run.told());
     assert!(!run.words().contains("first.test"), "{}", run.told());
 }
+
+/// Those that have no room to stay open are read, not mapped.
+#[test]
+fn more_files_than_may_be_open() {
+    let dir = Dir::new();
+    fs::create_dir(dir.path("many")).unwrap();
+    let text = "http://a.test/\n".repeat(20_000);
+    for number in 0..80 {
+        dir.put(&format!("many/{number:02}"), format!("http://a.test/{number}\n{text}"));
+    }
+    let mut shell = Command::new("sh");
+    shell.args(["-c", "ulimit -n 64; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_undust")]);
+    shell.args(["-q", "-r", "many"]).current_dir(dir.path(""));
+    let output = shell.output().unwrap();
+    assert_eq!(show(&output.stderr).to_string(), "");
+    assert_eq!(output.stdout.iter().filter(|byte| **byte == b'\n').count(), 81);
+}
