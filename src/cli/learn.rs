@@ -17,7 +17,7 @@ use crate::canonical::{
 };
 use crate::error::{Error, Result};
 use crate::mine::{Miner, Signal, SiteRules};
-use crate::pipeline::{self, Job, Spooled};
+use crate::pipeline::{self, Job, Outcome, Spooled};
 use crate::report::{Claims, number};
 
 /// The profile before rules of sites: what preserves semantics, and nothing else.
@@ -52,7 +52,7 @@ pub(super) fn run(args: &LearnArgs) -> Result<u8> {
         tell(&sites, &file, args.run.verbose);
     }
     if let Some(truth) = &args.evaluate {
-        evaluate(&mut job, rules, truth)?;
+        evaluate(&job, &outcome, rules, truth)?;
     }
     close(&outcome, &mut job, &args.run, stats, started)?;
     Ok(DONE)
@@ -152,7 +152,7 @@ fn tell(sites: &[SiteRules], file: &RuleFile, verbose: bool) {
 
 /// Prints how much of the redundancy is found, and how many pages are lost, by stage 0, by lists that
 /// hold for every site, and by the rules in force.
-fn evaluate(job: &mut Job, rules: DustRules, truth: &Path) -> Result<()> {
+fn evaluate(job: &Job, learned: &Outcome, rules: DustRules, truth: &Path) -> Result<()> {
     let name = truth.display().to_string();
     say(format_args!(
         "\n                        coverage [95 % over sites]      lost pages per million     sites with loss"
@@ -173,7 +173,7 @@ fn evaluate(job: &mut Job, rules: DustRules, truth: &Path) -> Result<()> {
             memory: job.memory.clone(),
             watch: job.watch,
         };
-        let evaluation = pipeline::evaluate(&judged, &mut BufReader::new(file), &name)?;
+        let evaluation = pipeline::evaluate(&judged, learned, &mut BufReader::new(file), &name)?;
         let result = evaluation.result(RESAMPLING_SEED);
         let (coverage, lost) = (result.coverage, result.lost_per_million);
         say(format_args!(

@@ -3,27 +3,34 @@
 use std::collections::BTreeMap;
 use std::io::BufRead;
 
-use super::scan::{Pass, scan};
+use super::scan::{Pass, WasRead, scan};
 use super::walk::{Hand, walk};
 use super::{Job, Outcome};
 use crate::error::{Error, Result};
 use crate::report::{Evaluation, Judged, SiteScore};
 
 /// Judges the canonical forms of the job's records by `truth`: a table with a header, whose columns
-/// `site` and `page` (numbers) tell of one record each, in input order.
+/// `site` and `page` (numbers) tell of one record each, in input order. The input is what was `learned`
+/// from: files that have grown since are read up to the size they had.
 ///
 /// Failure: an input error if there are more rows than records, or fewer, or one has no such
-/// columns; it names the row.
-pub fn evaluate(job: &Job, truth: &mut dyn BufRead, name: &str) -> Result<Evaluation> {
+/// columns; it names the row. And if the input is not what it was.
+pub fn evaluate(
+    job: &Job,
+    learned: &Outcome,
+    truth: &mut dyn BufRead,
+    name: &str,
+) -> Result<Evaluation> {
     let pool = job.pool()?;
     let mut outcome = Outcome::default();
     let tally = &mut outcome.tally;
     let mut truth = Truth::open(truth, name)?;
     let mut sites: BTreeMap<u64, Vec<Judged>> = BTreeMap::new();
+    let first = WasRead { files: learned.files.clone(), lines: learned.tally.lines };
     scan(
         job,
         &pool,
-        Pass::first("judging"),
+        Pass::again("judging", &first),
         Hand::default,
         |hand, chunk| {
             let mut forms = Vec::new();

@@ -65,7 +65,7 @@ pub(super) struct WasRead {
     /// The files.
     pub(super) files: Vec<InputFile>,
     /// How many lines they have.
-    lines: u64,
+    pub(super) lines: u64,
 }
 
 /// The input is not what it was.

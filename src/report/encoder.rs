@@ -6,6 +6,7 @@ use std::path::Path;
 use super::frames::FrameWriter;
 use crate::bytes::printable;
 use crate::crew::Crew;
+use crate::input::Compression;
 
 type Writer = Box<dyn Write + Send>;
 
@@ -30,26 +31,27 @@ impl Encoder {
 
     /// Does the name of `path` ask for a packed file?
     pub(super) fn packs(path: &Path) -> bool {
-        let suffix = path.extension().and_then(|suffix| suffix.to_str());
-        suffix.is_some_and(|suffix| matches!(suffix, "zst" | "gz" | "bz2" | "xz" | "lz4"))
+        packing_of(path) != Compression::None
     }
 
     /// Packs for `writer` as the name of `path` says. `crew` may help.
     pub(super) fn of(path: &Path, writer: Writer, crew: Option<Crew>) -> Encoder {
-        match path.extension().and_then(|suffix| suffix.to_str()) {
-            Some("zst") => Encoder::Zstd(FrameWriter::new(writer, crew)),
-            Some("gz") => {
+        match packing_of(path) {
+            Compression::None => Encoder::Plain(writer),
+            Compression::Zstd => Encoder::Zstd(FrameWriter::new(writer, crew)),
+            Compression::Gzip => {
                 Encoder::Gzip(flate2::write::GzEncoder::new(writer, flate2::Compression::default()))
             }
-            Some("bz2") => {
+            Compression::Bzip2 => {
                 Encoder::Bzip2(bzip2::write::BzEncoder::new(writer, bzip2::Compression::best()))
             }
-            Some("xz") => Encoder::Xz(liblzma::write::XzEncoder::new(writer, XZ_LEVEL)),
-            Some("lz4") => Encoder::Lz4(Box::new(lz4_flex::frame::FrameEncoder::with_frame_info(
-                lz4_flex::frame::FrameInfo::new().content_checksum(true),
-                writer,
-            ))),
-            _ => Encoder::Plain(writer),
+            Compression::Xz => Encoder::Xz(liblzma::write::XzEncoder::new(writer, XZ_LEVEL)),
+            Compression::Lz4 => {
+                Encoder::Lz4(Box::new(lz4_flex::frame::FrameEncoder::with_frame_info(
+                    lz4_flex::frame::FrameInfo::new().content_checksum(true),
+                    writer,
+                )))
+            }
         }
     }
 
@@ -91,5 +93,17 @@ impl Encoder {
             Encoder::Lz4(writer) => writer.finish()?,
         };
         writer.flush()
+    }
+}
+
+/// What the suffix of a name asks for.
+fn packing_of(path: &Path) -> Compression {
+    match path.extension().and_then(|suffix| suffix.to_str()) {
+        Some("zst") => Compression::Zstd,
+        Some("gz") => Compression::Gzip,
+        Some("bz2") => Compression::Bzip2,
+        Some("xz") => Compression::Xz,
+        Some("lz4") => Compression::Lz4,
+        _ => Compression::None,
     }
 }

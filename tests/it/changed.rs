@@ -11,6 +11,7 @@ use undust::cluster::Keep;
 use undust::error::Result;
 use undust::fingerprint::FingerprintKey;
 use undust::input::InputPlan;
+use undust::mine::Miner;
 use undust::pipeline::{self, Filter, FormatPlan, Job, Memory, Print, SelectPlan, Watch};
 use undust::report::{Claims, Counts, Tally};
 
@@ -316,6 +317,29 @@ fn a_report_reads_again_what_it_has_read() {
         }
         let error = survey(folder.path(), &plain, Change::Sneak(&fewer), has_little, maps);
         assert!(error.unwrap_err().contains("has changed between"));
+    }
+}
+
+/// Rules are learned by one reading, and judged by another one.
+#[test]
+fn rules_are_judged_by_what_they_were_learned_from() {
+    let folder = tempfile::tempdir().unwrap();
+    let input = text();
+    let lines = input.lines().count() + 2;
+    let truth = String::from("site\tpage\n") + &"1\t1\n".repeat(lines);
+    let judged = |change| {
+        read_twice(folder.path(), input.as_bytes(), change, false, true, |job| {
+            let learned = pipeline::learn(job, &Miner::new())?.1;
+            let truth = &mut truth.as_bytes();
+            Ok(pipeline::evaluate(job, &learned, truth, "truth")?.sites().len())
+        })
+    };
+    assert_eq!(judged(Change::None), Ok(1));
+    assert_eq!(judged(Change::Append(b"http://b.test/\n")), Ok(1));
+    let other = input.repeat(2).into_bytes();
+    for change in [Change::Write(&other[1..]), Change::Sneak(&other[1..=input.len()])] {
+        let error = judged(change).unwrap_err();
+        assert!(error.contains("in: the input has changed between"), "{error}");
     }
 }
 
