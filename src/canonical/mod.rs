@@ -18,7 +18,7 @@ pub use comparison::Comparison;
 pub use config::{DefaultRow, KeepRow, Settings, read_hosts};
 pub use dust::{
     Compilation, DustRule, DustRules, Evidence, Guard, Kind, Refusal, RuleFile, RuleScope, Status,
-    Trap, When,
+    Trap, When, is_path_pattern,
 };
 pub use names::{DefaultParams, IndexNames, KeepParams, ParamNames, Scope, SessionNames};
 pub use profile::{Options, PROFILE_VERSION, PROFILES, Profile, Slash, Www};

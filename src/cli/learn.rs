@@ -1,8 +1,6 @@
 //! `learn`: mines the rules of sites, and judges them where the truth is known.
 
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::BufReader;
 use std::path::Path;
 use std::time::Instant;
 
@@ -15,9 +13,9 @@ use crate::bytes::show;
 use crate::canonical::{
     Canonicalizer, DustRule, DustRules, Profile, RuleFile, Scratch, Settings, Status,
 };
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::mine::{Miner, Signal, SiteRules};
-use crate::pipeline::{self, Job, Outcome, Spooled};
+use crate::pipeline::{self, Job, Outcome, Spooled, Truth};
 use crate::report::{Claims, number};
 
 /// The profile before rules of sites: what preserves semantics, and nothing else.
@@ -40,7 +38,11 @@ pub(super) fn run(args: &LearnArgs) -> Result<u8> {
     let mut output = claims.open(args.run.output.as_deref())?;
     let stats = args.run.open_stats(&mut claims)?;
     let _spooled = match &args.evaluate {
-        Some(_) => Some(Spooled::replace(&mut job.input, &job.memory.temp_dir)?),
+        Some(truth) => {
+            // What is wrong with it is told before anything is mined.
+            Truth::open(truth)?;
+            Some(Spooled::replace(&mut job.input, &job.memory.temp_dir)?)
+        }
         None => None,
     };
     let (sites, outcome) = pipeline::learn(&job, &Miner::new())?;
@@ -153,7 +155,6 @@ fn tell(sites: &[SiteRules], file: &RuleFile, verbose: bool) {
 /// Prints how much of the redundancy is found, and how many pages are lost, by stage 0, by lists that
 /// hold for every site, and by the rules in force.
 fn evaluate(job: &Job, learned: &Outcome, rules: DustRules, truth: &Path) -> Result<()> {
-    let name = truth.display().to_string();
     say(format_args!(
         "\n                        coverage [95 % over sites]      lost pages per million     sites with loss"
     ));
@@ -162,7 +163,6 @@ fn evaluate(job: &Job, learned: &Outcome, rules: DustRules, truth: &Path) -> Res
         ("dictionary", built(DICTIONARY, DustRules::default())?),
         ("learned", built(STAGE_0, rules)?),
     ] {
-        let file = File::open(truth).map_err(|error| Error::reading(&name, error))?;
         let judged = Job {
             input: job.input.clone(),
             format: job.format.clone(),
@@ -173,7 +173,7 @@ fn evaluate(job: &Job, learned: &Outcome, rules: DustRules, truth: &Path) -> Res
             memory: job.memory.clone(),
             watch: job.watch,
         };
-        let evaluation = pipeline::evaluate(&judged, learned, &mut BufReader::new(file), &name)?;
+        let evaluation = pipeline::evaluate(&judged, learned, Truth::open(truth)?)?;
         let result = evaluation.result(RESAMPLING_SEED);
         let (coverage, lost) = (result.coverage, result.lost_per_million);
         say(format_args!(

@@ -6,12 +6,14 @@
 //! for other rules, each address being one trial. What else such a script is asked for is dropped
 //! too (`constant-page`), if one content is all that it shows under every other parameter.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::bounds::{BELIEF_ERROR, Channel, doubt, wilson};
+use super::emit::param;
 use super::handlers::Handlers;
 use super::priors::{BAR, CONTENTS_MIN, PLAIN};
 use super::signal::Calibration;
+use super::spellings::Spellings;
 use super::table::{Link, Signal, Table};
 use crate::canonical::{DustRule, Evidence, Kind, RuleScope, Status};
 
@@ -58,6 +60,7 @@ pub(super) fn rules(
     site: &str,
     table: &Table,
     handlers: &Handlers,
+    spellings: &Spellings,
     calibration: &Calibration,
 ) -> Vec<DustRule> {
     if table.signal != Signal::Digest || calibration.confirms {
@@ -79,15 +82,22 @@ pub(super) fn rules(
             scripts.entry((handler, param.name)).or_default().push(number);
         }
     }
-    let rule = |((handler, name), links): (&(u32, u32), &Vec<u32>)| {
-        let path = std::str::from_utf8(&handlers.templates[*handler as usize]).ok()?;
-        if path.contains(['{', '*']) {
-            return None;
+    let mut rules = Vec::new();
+    for ((handler, name), links) in &scripts {
+        let here = BTreeSet::from([*handler]);
+        let is_one = |path: &&str| !path.contains(['{', '*']);
+        let mut paths = spellings.met(*handler, &here).filter(is_one).peekable();
+        if paths.peek().is_none() {
+            continue;
         }
         let form = Form { table, handlers, handler: *handler, name: *name };
-        form.rule(site, path, links, calibration)
-    };
-    scripts.iter().filter_map(rule).collect()
+        let Some(rule) = form.rule(site, links, calibration) else { continue };
+        rules.extend(paths.map(|path| {
+            let scope = RuleScope { path: path.to_string(), ..RuleScope::default() };
+            DustRule { scope, ..rule.clone() }
+        }));
+    }
+    rules
 }
 
 /// A script with the parameter that leads back.
@@ -99,13 +109,8 @@ struct Form<'a> {
 }
 
 impl Form<'_> {
-    fn rule(
-        &self,
-        site: &str,
-        path: &str,
-        links: &[u32],
-        calibration: &Calibration,
-    ) -> Option<DustRule> {
+    /// The rule, for every path.
+    fn rule(&self, site: &str, links: &[u32], calibration: &Calibration) -> Option<DustRule> {
         let table = self.table;
         let shown = self.shown(links);
         // Of each address the first link.
@@ -131,12 +136,12 @@ impl Form<'_> {
         }
         let (lower, upper) = wilson(ok as f64, groups as f64, 1.96);
         let (bound, _) = Channel { same: 1.0 - least, other: 0.0 }.corrected((lower, upper));
+        let mean = (ok as f64 + 0.5) / (groups as f64 + 1.0);
+        let rate = channel.corrected((mean, mean)).0.max(bound);
         let kind = if self.is_constant(&shown) {
             Kind::ConstantPage
         } else {
-            Kind::DropParam {
-                param: String::from_utf8(table.names[self.name as usize].clone()).ok()?,
-            }
+            Kind::DropParam { param: param(&table.names[self.name as usize])? }
         };
         let round = |x: f64| (x * 1e4).round() / 1e4;
         let million = 1e6 / table.links.len().max(1) as f64;
@@ -147,7 +152,7 @@ impl Form<'_> {
         Some(DustRule {
             site: site.to_string(),
             hosts: Vec::new(),
-            scope: RuleScope { path: path.to_string(), ..RuleScope::default() },
+            scope: RuleScope::default(),
             kind,
             status: Status::Auto,
             evidence: Some(Evidence {
@@ -156,7 +161,7 @@ impl Form<'_> {
                 bound: round(bound),
                 signal: "digest".to_string(),
                 gain_urls: links.len() as u64,
-                loss_per_million: lost(((groups - ok) as f64 + 0.5) / (groups as f64 + 1.0)),
+                loss_per_million: lost(1.0 - rate),
                 loss_bound_per_million: lost(1.0 - bound),
                 examples: example.into_iter().collect(),
             }),

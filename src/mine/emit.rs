@@ -8,27 +8,29 @@ use super::letters::heads;
 use super::paths::{PathAct, Shape};
 use super::priors::{COUNTERS, GUARDED};
 use super::select::Judged;
+use super::spellings::Spellings;
 use super::splits::{Cell, Condition};
 use super::table::{Signal, Table};
 use crate::canonical::{DustRule, Evidence, Kind, RuleScope, Status, When};
 
-/// Most rules that one candidate becomes, one for each handler.
-const HANDLERS_MAX: usize = 64;
+/// Most rules that one candidate becomes, one for each spelling of a handler.
+const SCOPES_MAX: usize = 64;
+
+/// Most patterns that one rule is kept from where its own holds for other handlers, too.
+const EXCEPTIONS_MAX: usize = 256;
 
 /// The rules of one judged candidate, for `site`. Text that is not UTF-8 makes no rule.
 pub(super) fn rules(
     site: &str,
     table: &Table,
     handlers: &Handlers,
+    spellings: &Spellings,
     judged: &Judged,
     values: impl Fn(u32, u64) -> Option<Vec<u8>>,
 ) -> Vec<DustRule> {
     let Some(kinds) = kinds(table, &judged.candidate.act, &values) else { return Vec::new() };
-    let auto = judged.holds
-        && !judged.prior.guarded
-        && (table.signal == Signal::Digest || judged.prior.listed);
-    let status = if auto { Status::Auto } else { Status::Review };
-    let Some(scopes) = scopes(table, handlers, &judged.candidate, &values) else {
+    let status = if is_in_force(table, judged) { Status::Auto } else { Status::Review };
+    let Some(scopes) = scopes(table, handlers, spellings, &judged.candidate, &values) else {
         return Vec::new();
     };
     let mut out = Vec::new();
@@ -48,10 +50,16 @@ pub(super) fn rules(
     out
 }
 
+/// Is a judged candidate in force, or to be reviewed?
+pub(super) fn is_in_force(table: &Table, judged: &Judged) -> bool {
+    judged.holds && !judged.prior.guarded && (table.signal == Signal::Digest || judged.prior.listed)
+}
+
 /// Where a candidate is written to hold; `None` if that cannot be said.
 fn scopes(
     table: &Table,
     handlers: &Handlers,
+    spellings: &Spellings,
     candidate: &Candidate,
     values: impl Fn(u32, u64) -> Option<Vec<u8>>,
 ) -> Option<Vec<RuleScope>> {
@@ -60,12 +68,13 @@ fn scopes(
         |path: u32| candidate.act.param().map_or(Vec::new(), |name| splits.cells_of(name, path));
     // The cells of a path that have to be told one by one; `whole` are paths that need not.
     let told = |path: u32, whole: &BTreeSet<u32>, out: &mut Vec<RuleScope>| {
+        let here = BTreeSet::from([path]);
         for cell in cells_of(path).into_iter().filter(|cell| candidate.reach.has(*cell)) {
-            let except = exceptions(handlers, path, whole);
             let when = splits.cell(cell).and_then(|cell| when(table, cell, &values));
-            if let (Some(path), Some(except), Some(when)) = (pattern(handlers, path), except, when)
-            {
-                out.push(RuleScope { path, except, when });
+            let Some(when) = when else { continue };
+            for pattern in spellings.met(path, &here) {
+                let Some(except) = exceptions(spellings, pattern, path, whole) else { continue };
+                out.push(RuleScope { path: pattern.to_string(), except, when: when.clone() });
             }
         }
     };
@@ -75,14 +84,16 @@ fn scopes(
         Reach::Except(except) if candidate.act == Act::Path(PathAct::FoldCase) => {
             let heads = heads(handlers, except).into_iter();
             let except: Option<Vec<String>> =
-                heads.map(|head| Some(format!("{}*", text(head)?))).collect();
+                heads.map(|head| Some(format!("{}*", literal(head)?))).collect();
             out.push(RuleScope { except: except?, ..RuleScope::default() });
         }
         Reach::Except(except) => {
             let paths: BTreeSet<u32> = except.iter().map(|one| splits.path_of(*one)).collect();
-            let except: Option<Vec<String>> =
-                paths.iter().map(|path| pattern(handlers, *path)).collect();
-            out.push(RuleScope { except: except?, ..RuleScope::default() });
+            let mut except = Vec::new();
+            for path in &paths {
+                except.extend(spellings.possible(*path)?.iter().cloned());
+            }
+            out.push(RuleScope { except, ..RuleScope::default() });
             let whole = (0..handlers.templates.len() as u32).filter(|one| !paths.contains(one));
             let whole = whole.collect();
             paths.iter().for_each(|path| told(*path, &whole, &mut out));
@@ -94,13 +105,20 @@ fn scopes(
             for path in paths {
                 if !whole.contains(&path) {
                     told(path, &whole, &mut out);
-                } else if let (Some(path), Some(except)) =
-                    (pattern(handlers, path), exceptions(handlers, path, &whole))
-                {
-                    out.push(RuleScope { path, except, ..RuleScope::default() });
+                    continue;
+                }
+                for pattern in spellings.met(path, &whole) {
+                    let Some(except) = exceptions(spellings, pattern, path, &whole) else {
+                        continue;
+                    };
+                    out.push(RuleScope {
+                        path: pattern.to_string(),
+                        except,
+                        ..RuleScope::default()
+                    });
                 }
             }
-            out.truncate(HANDLERS_MAX);
+            out.truncate(SCOPES_MAX);
         }
     }
     Some(out)
@@ -143,7 +161,6 @@ pub(super) fn signal_name(signal: Signal) -> &'static str {
 fn evidence(table: &Table, judged: &Judged) -> Evidence {
     let trials = &judged.trials;
     let million = 1e6 / table.links.len().max(1) as f64;
-    let mean = (trials.all.bad() as f64 + 0.5) / (trials.all.trials as f64 + 1.0);
     let text = |link: u32| {
         String::from_utf8_lossy(table.bytes(table.links[link as usize].url)).into_owned()
     };
@@ -154,31 +171,29 @@ fn evidence(table: &Table, judged: &Judged) -> Evidence {
         bound: round(judged.bound),
         signal: signal_name(table.signal).to_string(),
         gain_urls: trials.gain,
-        loss_per_million: round(mean * trials.gain as f64 * million),
+        loss_per_million: round((1.0 - judged.rate) * trials.gain as f64 * million),
         loss_bound_per_million: round((1.0 - judged.bound) * trials.gain as f64 * million),
         examples: trials.example.iter().map(|(a, b)| (text(*a), text(*b))).collect(),
     }
 }
 
-/// The pattern of paths of a handler.
-fn pattern(handlers: &Handlers, handler: u32) -> Option<String> {
-    text(&handlers.templates[handler as usize])
-}
-
-/// The patterns of other handlers that meet that of `handler` and are not in `only`; `None` if they
-/// are too many.
-fn exceptions(handlers: &Handlers, handler: u32, only: &BTreeSet<u32>) -> Option<Vec<String>> {
-    let wide = &handlers.templates[handler as usize];
-    if !wide.contains(&b'{') {
+/// The patterns of handlers other than `handler` that meet its pattern `wide` and are not in `only`; `None` if
+/// they are too many, or cannot be written.
+fn exceptions(
+    spellings: &Spellings,
+    wide: &str,
+    handler: u32,
+    only: &BTreeSet<u32>,
+) -> Option<Vec<String>> {
+    if !wide.contains('{') {
         return Some(Vec::new());
     }
-    let mut out = Vec::new();
-    for (number, other) in (0..).zip(&handlers.templates) {
-        if !only.contains(&number) && meets(wide, other) {
-            out.push(text(other)?);
-        }
+    let mut out = BTreeSet::new();
+    for other in (0..spellings.handlers()).filter(|one| *one != handler && !only.contains(one)) {
+        let meeting = |pattern: &&String| meets(wide.as_bytes(), pattern.as_bytes());
+        out.extend(spellings.possible(other)?.iter().filter(meeting).cloned());
     }
-    (out.len() <= HANDLERS_MAX).then_some(out)
+    (out.len() <= EXCEPTIONS_MAX).then(|| out.into_iter().collect())
 }
 
 /// May a path of template `narrow` be one of template `wide`? Segment by segment; what varies may be
@@ -201,16 +216,31 @@ fn text(bytes: &[u8]) -> Option<String> {
     String::from_utf8(bytes.to_vec()).ok()
 }
 
+/// Text in a pattern, which stands for itself.
+fn literal(bytes: &[u8]) -> Option<String> {
+    text(bytes).filter(|text| !text.contains(['*', '{']))
+}
+
+/// The name of a parameter, as a rule can say it.
+pub(super) fn param(bytes: &[u8]) -> Option<String> {
+    text(bytes).filter(|name| !name.is_empty() && !name.ends_with('*'))
+}
+
+/// The name of a host, as a rule can say it: without a user.
+fn host(bytes: &[u8]) -> Option<String> {
+    text(bytes).filter(|host| !host.contains('@'))
+}
+
 fn kinds(
     table: &Table,
     act: &Act,
     values: impl Fn(u32, u64) -> Option<Vec<u8>>,
 ) -> Option<Vec<Kind>> {
-    let name = |number: &u32| text(&table.names[*number as usize]);
+    let name = |number: &u32| param(&table.names[*number as usize]);
     let kind = match act {
         Act::Host(from, to) => Kind::HostAlias {
-            from: text(&table.hosts[*from as usize])?,
-            to: text(&table.hosts[*to as usize])?,
+            from: host(&table.hosts[*from as usize])?,
+            to: host(&table.hosts[*to as usize])?,
         },
         Act::Scheme(https) => {
             let (http, s) = ("http:".to_string(), "https:".to_string());
@@ -219,7 +249,7 @@ fn kinds(
         }
         Act::Port(port) => Kind::HostAlias { from: text(port)?, to: ":".to_string() },
         Act::Path(act) => match act {
-            PathAct::Parameter(name) => Kind::DropPathParam { param: text(name)? },
+            PathAct::Parameter(name) => Kind::DropPathParam { param: param(name)? },
             PathAct::Segment(shape) => Kind::DropSegment { segment: segment(shape)? },
             PathAct::FoldCase => Kind::FoldCase { param: None },
             PathAct::DoubleSlash => Kind::DropSegment { segment: String::new() },

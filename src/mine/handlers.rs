@@ -19,26 +19,32 @@ pub(super) struct Handlers {
 /// Share of the URLs under a prefix that a name must have to stay a name among many: one of fifty.
 const NAME_SHARE: u64 = 50;
 
-/// A segment with its runs of digits replaced by `{num}`; a long segment of letters and digits is
-/// `{slug}` as a whole.
-fn outline(segment: &[u8], out: &mut Vec<u8>) {
+/// A segment with its runs of digits replaced by `{num}`, but not those of escapes; a long segment of letters
+/// and digits is `{slug}` as a whole.
+pub(super) fn outline(segment: &[u8], out: &mut Vec<u8>) {
     let digits = segment.iter().filter(|byte| byte.is_ascii_digit()).count();
     let word = segment.iter().all(|byte| byte.is_ascii_alphanumeric());
     if digits > 0 && word && segment.len() >= 16 {
         out.extend_from_slice(b"{slug}");
         return;
     }
-    let mut in_digits = false;
-    for byte in segment {
-        if byte.is_ascii_digit() {
-            if !in_digits {
+    let mut rest = segment;
+    while let Some((byte, more)) = rest.split_first() {
+        rest = match byte {
+            b'0'..=b'9' => {
                 out.extend_from_slice(b"{num}");
+                let run = more.iter().take_while(|byte| byte.is_ascii_digit()).count();
+                &more[run..]
             }
-            in_digits = true;
-        } else {
-            in_digits = false;
-            out.push(*byte);
-        }
+            b'%' if more.len() >= 2 => {
+                out.extend_from_slice(&rest[..3]);
+                &more[2..]
+            }
+            _ => {
+                out.push(*byte);
+                more
+            }
+        };
     }
 }
 
@@ -173,6 +179,7 @@ mod tests {
         paths.push(b"/".to_vec());
         paths.push(b"/list.php".to_vec());
         paths.push(b"/9f8e7d6c5b4a39281706/x".to_vec());
+        paths.push(b"/caf%C3%A972/x".to_vec());
         let urls = vec![1; paths.len()];
         let found = Handlers::find(&paths, &urls);
         let template = |at: usize| {
@@ -184,6 +191,7 @@ mod tests {
         assert_eq!(template(209), "/");
         assert_eq!(template(210), "/list.php");
         assert_eq!(template(211), "/{slug}/x");
+        assert_eq!(template(212), "/caf%C3%A9{num}/x");
     }
 
     #[test]

@@ -152,7 +152,8 @@ fn sentence(
         ..heard
     };
     let plausible = holds || bound >= 0.8;
-    Judged { candidate, trials, prior, bound, holds, plausible, everywhere: true }
+    let rate = ((good + 0.5) / (tried + 1.0)).max(bound);
+    Judged { candidate, trials, prior, bound, rate, holds, plausible, everywhere: true }
 }
 
 /// The scripts under which names enough were tried.

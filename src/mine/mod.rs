@@ -30,6 +30,7 @@ mod select;
 mod signal;
 mod site;
 mod softly;
+mod spellings;
 mod splits;
 mod table;
 mod trials;
@@ -50,6 +51,7 @@ use screen::Screen;
 use select::Judged;
 use signal::Calibration;
 use softly::{Soft, soften};
+use spellings::Spellings;
 use table::Table;
 use trials::Tally;
 
@@ -132,11 +134,14 @@ impl Miner {
             let param = table.params.iter().find(|p| p.name == name && p.value == value)?;
             Some(table.bytes(param.text).to_vec())
         };
+        let told = || judged.iter().filter(|one| is_told(one));
+        let in_force = told().map(|one| (one, emit::is_in_force(&table, one)));
+        let spellings = Spellings::find(&table, &handlers, in_force);
         let mut rules: Vec<DustRule> = Vec::new();
-        for one in judged.iter().filter(|one| is_told(one)) {
-            rules.extend(emit::rules(site, &table, &handlers, one, text_of));
+        for one in told() {
+            rules.extend(emit::rules(site, &table, &handlers, &spellings, one, text_of));
         }
-        rules.extend(constant::rules(site, &table, &handlers, &calibration));
+        rules.extend(constant::rules(site, &table, &handlers, &spellings, &calibration));
         rules.sort_by_key(|rule| (rule.kind.stratum(), rule.status.name(), rule.title()));
         let believed = calibration.believed();
         let share = |count: signal::Count| {
@@ -146,7 +151,7 @@ impl Miner {
         SiteRules {
             site: site.to_string(),
             rules,
-            guards: guards(site, &table, &handlers, &screen, &judged),
+            guards: guards(site, &table, &spellings, &screen, &judged),
             traps: traps(site, &table),
             summary: Summary {
                 observations: table.observations,
@@ -171,7 +176,7 @@ fn is_told(one: &Judged) -> bool {
 fn guards(
     site: &str,
     table: &Table,
-    handlers: &Handlers,
+    spellings: &Spellings,
     screen: &Screen,
     judged: &[Judged],
 ) -> Vec<Guard> {
@@ -186,8 +191,8 @@ fn guards(
     let mut guarded: Vec<u32> = Vec::new();
     for (name, tally) in seen {
         let (_, upper) = bounds::wilson(tally.good as f64, tally.trials as f64, 1.96);
-        let Ok(param) = String::from_utf8(table.names[name as usize].clone()) else { continue };
-        if tally.trials >= 10 && upper < 0.5 && !is_ruled(name) && !param.is_empty() {
+        let Some(param) = emit::param(&table.names[name as usize]) else { continue };
+        if tally.trials >= 10 && upper < 0.5 && !is_ruled(name) {
             guarded.push(name);
             out.push(Guard {
                 site: site.to_string(),
@@ -200,13 +205,17 @@ fn guards(
     for one in judged.iter().filter(|one| is_told(one)) {
         let Act::Keep(handler, kept) = &one.candidate.act else { continue };
         for name in kept.iter().filter(|name| !is_ruled(**name) && !guarded.contains(name)) {
-            let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec());
-            let path = text(&handlers.templates[*handler as usize]);
-            let (Ok(path), Ok(param)) = (path, text(&table.names[*name as usize])) else {
+            let paths = spellings.possible(*handler);
+            let (Some(paths), Some(param)) = (paths, emit::param(&table.names[*name as usize]))
+            else {
                 continue;
             };
-            let note = "kept where all others are dropped".to_string();
-            out.push(Guard { site: site.to_string(), path, param, note });
+            out.extend(paths.iter().map(|path| Guard {
+                site: site.to_string(),
+                path: path.clone(),
+                param: param.clone(),
+                note: "kept where all others are dropped".to_string(),
+            }));
         }
     }
     out

@@ -199,7 +199,8 @@ pub(super) fn last_start(path: &[u8]) -> usize {
     memchr::memrchr(b'/', path).map_or(0, |at| at + 1)
 }
 
-fn fold(path: &mut [u8]) -> Option<u64> {
+/// Puts letters in lower case, but not those of escapes; returns a hash of what was there, if any was not.
+pub(super) fn fold(path: &mut [u8]) -> Option<u64> {
     if !path.iter().any(u8::is_ascii_uppercase) {
         return None;
     }

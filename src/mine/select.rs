@@ -26,6 +26,8 @@ pub(super) struct Judged {
     pub(super) prior: Prior,
     /// Lower bound of the rate, noise given back, at 97.5 %.
     pub(super) bound: f64,
+    /// The rate, noise given back; no less than its bound.
+    pub(super) rate: f64,
     /// Good enough to be applied without asking, guards aside?
     pub(super) holds: bool,
     /// Good enough to be shown?
@@ -289,10 +291,21 @@ impl Court<'_> {
                     channel.same = channel.same.max(usual);
                 }
                 let (bound, _) = channel.corrected(wilson(good, all, 1.96));
+                let mean = (good + 0.5) / (all + 1.0);
+                let rate = likely.corrected((mean, mean)).0.max(bound);
                 let error = (channel.same - likely.same).max(0.0);
                 seen.push((likely, error));
                 let plausible = bound >= 0.8;
-                Judged { candidate, trials, prior, bound, holds: false, plausible, everywhere }
+                Judged {
+                    candidate,
+                    trials,
+                    prior,
+                    bound,
+                    rate,
+                    holds: false,
+                    plausible,
+                    everywhere,
+                }
             })
             .collect();
         let passing = step_up(&judged);

@@ -1,12 +1,12 @@
 //! A path taken apart: what may be spelling, and what is left.
 
 use super::handlers::extension;
-use super::paths::{Shape, last_start};
+use super::paths::{Shape, fold, last_start};
 
 /// A path without everything that rules are known to take away.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Soft {
-    /// What is left: lower case, no extension, no slash at the end.
+    /// What is left: lower case but for escapes, no extension, no slash at the end.
     pub(super) base: Vec<u8>,
     /// The same in the letters of the URL.
     pub(super) cased: Vec<u8>,
@@ -28,7 +28,7 @@ pub(super) struct Soft {
 const INDEX_WORDS: [&[u8]; 5] = [b"index", b"default", b"home", b"main", b"iisstart"];
 
 /// Is this the name of an index page?
-fn is_index(segment: &[u8]) -> bool {
+pub(super) fn is_index(segment: &[u8]) -> bool {
     let ending = extension(segment);
     let word = &segment[..segment.len() - ending.len()];
     !ending.is_empty() && INDEX_WORDS.iter().any(|name| word.eq_ignore_ascii_case(name))
@@ -67,7 +67,8 @@ pub(super) fn soften(path: &[u8]) -> Soft {
         soft.extension = extension(&soft.cased[start..]).to_vec();
         soft.cased.truncate(soft.cased.len() - soft.extension.len());
     }
-    soft.base = soft.cased.to_ascii_lowercase();
+    soft.base.clone_from(&soft.cased);
+    fold(&mut soft.base);
     soft
 }
 
@@ -112,6 +113,7 @@ mod tests {
             ("/index.html", "/"),
             ("/a/index.html", "/a"),
             ("/a;x=1", "/a"),
+            ("/Caf%C3%A9.HTM", "/caf%C3%A9.htm"),
         ] {
             assert_eq!(soften(path.as_bytes()).plain(), plain.as_bytes(), "{path}");
         }

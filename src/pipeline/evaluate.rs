@@ -1,12 +1,13 @@
 //! `learn --evaluate`: the canonical forms of a job, judged by the truth.
 
 use std::collections::BTreeMap;
-use std::io::BufRead;
+use std::path::Path;
 
 use super::scan::{Pass, WasRead, scan};
 use super::walk::{Hand, walk};
 use super::{Job, Outcome};
 use crate::error::{Error, Result};
+use crate::input::{Chunk, Containers, Input, InputPlan};
 use crate::report::{Evaluation, Judged, SiteScore};
 
 /// Judges the canonical forms of the job's records by `truth`: a table with a header, whose columns
@@ -15,16 +16,10 @@ use crate::report::{Evaluation, Judged, SiteScore};
 ///
 /// Failure: an input error if there are more rows than records, or fewer, or one has no such
 /// columns; it names the row. And if the input is not what it was.
-pub fn evaluate(
-    job: &Job,
-    learned: &Outcome,
-    truth: &mut dyn BufRead,
-    name: &str,
-) -> Result<Evaluation> {
+pub fn evaluate(job: &Job, learned: &Outcome, mut truth: Truth) -> Result<Evaluation> {
     let pool = job.pool()?;
     let mut outcome = Outcome::default();
     let tally = &mut outcome.tally;
-    let mut truth = Truth::open(truth, name)?;
     let mut sites: BTreeMap<u64, Vec<Judged>> = BTreeMap::new();
     let first = WasRead { files: learned.files.clone(), lines: learned.tally.lines };
     scan(
@@ -57,60 +52,92 @@ pub fn evaluate(
     }
     let mut evaluation = Evaluation::default();
     for (_, mut rows) in sites {
-        evaluation.add(SiteScore::of(&mut rows).map_err(|error| error.at(name))?);
+        evaluation.add(SiteScore::of(&mut rows).map_err(|error| error.at(&truth.name))?);
     }
     Ok(evaluation)
 }
 
 /// The rows of a truth table, one after the other.
-struct Truth<'a> {
-    lines: &'a mut dyn BufRead,
-    name: &'a str,
+pub struct Truth {
+    chunks: Input,
+    name: String,
+    /// The lines that come next, and how far they are read.
+    chunk: Option<Chunk>,
+    at: usize,
     /// The columns of site and page.
     columns: [usize; 2],
     row: u64,
-    line: String,
 }
 
-impl<'a> Truth<'a> {
-    fn open(lines: &'a mut dyn BufRead, name: &'a str) -> Result<Truth<'a>> {
-        let mut truth = Truth { lines, name, columns: [0, 1], row: 0, line: String::new() };
-        truth.read()?;
-        let header: Vec<&str> = truth.line.trim_end().split('\t').collect();
-        let column = |wanted: &str| header.iter().position(|column| *column == wanted);
-        match (column("site"), column("page")) {
+impl Truth {
+    /// Opens a table, packed or not, and reads its header.
+    pub fn open(path: &Path) -> Result<Truth> {
+        let plan = InputPlan {
+            // A file of the name "-", too.
+            paths: vec![Path::new(".").join(path)],
+            names: vec![(Path::new(".").join(path), path.to_path_buf())],
+            containers: Containers::None,
+            ..InputPlan::default()
+        };
+        let mut truth = Truth {
+            chunks: Input::open(&plan)?,
+            name: path.display().to_string(),
+            chunk: None,
+            at: 0,
+            columns: [0, 1],
+            row: 0,
+        };
+        let header = truth.line()?.unwrap_or_default().to_vec();
+        let column = |wanted: &[u8]| fields(&header).position(|column| column == wanted);
+        match (column(b"site"), column(b"page")) {
             (Some(site), Some(page)) => truth.columns = [site, page],
             _ => {
                 return Err(Error::input(format!(
-                    "{name}: expected a header with the columns \"site\" and \"page\", found \"{}\"",
-                    crate::bytes::show(truth.line.trim_end().as_bytes())
+                    "{}: expected a header with the columns \"site\" and \"page\", found \"{}\"",
+                    truth.name,
+                    crate::bytes::show(&header)
                 )));
             }
         }
         Ok(truth)
     }
 
-    fn read(&mut self) -> Result<bool> {
-        self.line.clear();
-        let read = self.lines.read_line(&mut self.line);
-        read.map(|bytes| bytes > 0).map_err(|error| Error::reading(self.name, error))
+    /// The next line, without its end.
+    fn line(&mut self) -> Result<Option<&[u8]>> {
+        while self.chunk.as_ref().is_none_or(|chunk| self.at >= chunk.bytes().len()) {
+            match self.chunks.next() {
+                None => return Ok(None),
+                Some(chunk) => (self.chunk, self.at) = (Some(chunk?), 0),
+            }
+        }
+        let rest = self.chunk.as_ref().map_or(&[][..], |chunk| &chunk.bytes()[self.at..]);
+        let length = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
+        self.at += length + 1;
+        let line = &rest[..length];
+        Ok(Some(line.strip_suffix(b"\r").unwrap_or(line)))
     }
 
     /// Site and page of the next row.
     fn next(&mut self) -> Result<Option<(u64, u64)>> {
-        if !self.read()? {
-            return Ok(None);
-        }
+        let [site, page] = self.columns;
+        let Some(line) = self.line()? else { return Ok(None) };
+        let number = |column: usize| {
+            let field = fields(line).nth(column)?;
+            std::str::from_utf8(field).ok()?.parse().ok()
+        };
+        let row = number(site).zip(number(page));
         self.row += 1;
-        let fields: Vec<&str> = self.line.trim_end_matches(['\r', '\n']).split('\t').collect();
-        let number = |column: usize| fields.get(column)?.parse().ok();
-        match (number(self.columns[0]), number(self.columns[1])) {
-            (Some(site), Some(page)) => Ok(Some((site, page))),
-            _ => Err(self.wrong("expected numbers for site and page")),
+        match row {
+            Some(row) => Ok(Some(row)),
+            None => Err(self.wrong("expected numbers for site and page")),
         }
     }
 
     fn wrong(&self, what: &str) -> Error {
         Error::input(format!("{}: record {}: {what}", self.name, self.row + 1))
     }
+}
+
+fn fields(line: &[u8]) -> impl Iterator<Item = &[u8]> {
+    line.split(|byte| *byte == b'\t')
 }

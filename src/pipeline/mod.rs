@@ -47,7 +47,7 @@ pub use canon::{OnBad, canon};
 pub use check::check;
 pub use crew::crew;
 pub use dedup::{DedupPlan, Print, dedup};
-pub use evaluate::evaluate;
+pub use evaluate::{Truth, evaluate};
 pub use layouts::{FormatChoice, FormatPlan};
 pub use learn::learn;
 pub use pool::{Stage, StageSeconds};

@@ -326,12 +326,14 @@ fn rules_are_judged_by_what_they_were_learned_from() {
     let folder = tempfile::tempdir().unwrap();
     let input = text();
     let lines = input.lines().count() + 2;
+    let truth_path = folder.path().join("truth.gz");
     let truth = String::from("site\tpage\n") + &"1\t1\n".repeat(lines);
+    fs::write(&truth_path, gzip(truth.as_bytes())).unwrap();
     let judged = |change| {
         read_twice(folder.path(), input.as_bytes(), change, false, true, |job| {
             let learned = pipeline::learn(job, &Miner::new())?.1;
-            let truth = &mut truth.as_bytes();
-            Ok(pipeline::evaluate(job, &learned, truth, "truth")?.sites().len())
+            let truth = pipeline::Truth::open(&truth_path)?;
+            Ok(pipeline::evaluate(job, &learned, truth)?.sites().len())
         })
     };
     assert_eq!(judged(Change::None), Ok(1));

@@ -18,12 +18,14 @@ mod lint;
 mod order;
 mod rule;
 mod site;
+mod spelling;
 mod target;
 mod template;
 #[cfg(test)]
 mod tests;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
 
 pub use rule::{DustRule, Evidence, Guard, Kind, RuleFile, RuleScope, Status, Trap, When};
 
@@ -36,6 +38,7 @@ use crate::limits::HOST_BYTES_MAX;
 use assemble::{Assembled, Guards, assemble};
 use compile::{Act, Compiled};
 use site::SiteRules;
+use spelling::Spelling;
 pub(super) use target::Target;
 
 /// The rules of a rule file that are in force, ready to be applied. Shared by all threads.
@@ -46,6 +49,8 @@ pub struct DustRules {
     hosts: HashMap<Box<[u8]>, Alias, ahash::RandomState>,
     /// What the hosts and sites look like. Most hosts are told from them here.
     outlines: Outlines,
+    /// What the rules were compiled from, without what is measured or said of them.
+    source: Arc<RuleFile>,
     /// For digests: the rules in force as TOML.
     text: String,
     /// The rules of the file in one line each.
@@ -174,6 +179,22 @@ impl DustRules {
             ..RuleFile::default()
         };
         rules.text = said.to_toml();
+        let mut source = RuleFile {
+            rules: file.rules.clone(),
+            guards: file.guards.clone(),
+            ..RuleFile::default()
+        };
+        for (number, rule) in (0..).zip(&mut source.rules) {
+            rule.note.clear();
+            // What one rule weighs against another stays.
+            if let Some(evidence) = &mut rule.evidence {
+                evidence.examples.clear();
+            }
+            if out.contains(&number) {
+                rule.status = Status::Off;
+            }
+        }
+        rules.source = Arc::new(source);
         for (name, site) in sites {
             rules.outlines.add(&name);
             rules.sites.insert(name.into(), site);
@@ -266,13 +287,19 @@ impl DustRules {
         rules
     }
 
-    /// The same rules where `profile` is in force, which may not want what a rule writes: a host
-    /// with `www`, a scheme, a slash. What stands for others is then what the profile makes of it;
-    /// a rule against the profile goes.
+    /// The same rules where `profile` is in force, in its spelling. It may not want what a rule
+    /// writes: a host with `www`, a scheme, a slash. What stands for others is then what the profile
+    /// makes of it; a rule against the profile goes.
     #[must_use]
     pub(super) fn under(mut self, profile: &Profile) -> DustRules {
         if self.is_empty() {
             return self;
+        }
+        if let Some(spelling) = Spelling::of(profile) {
+            let spelled = spelling.file(&self.source);
+            if spelled != *self.source {
+                self = DustRules { titles: self.titles, ..DustRules::compile(&spelled).rules };
+            }
         }
         let mut bare = profile.clone();
         bare.rules.remove(RuleId::Dust);
@@ -316,10 +343,15 @@ impl DustRules {
     }
 }
 
+/// Can `text` stand as the path of a rule or a guard?
+pub fn is_path_pattern(text: &str) -> bool {
+    compile::path_pattern(text).is_ok()
+}
+
 impl Compilation {
     /// The rules, or an error that names the first one by hand that was refused.
     pub fn strict(self) -> Result<DustRules> {
-        match self.refused.into_iter().find(|refusal| refusal.status != Status::Auto) {
+        match self.refused.into_iter().find(|refusal| refusal.status == Status::Manual) {
             Some(refusal) => Err(Error::config(refusal.why)),
             None => Ok(self.rules),
         }

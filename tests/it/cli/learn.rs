@@ -135,3 +135,128 @@ fn values_and_names_of_scripts() {
     let again = dir.run("canon -p rfc3986 --rules rules.toml -f lines forms.txt").quiet().out();
     assert!(again == forms);
 }
+
+/// A crawl: `pages` pages under each of the `paths`, three URLs of each with another `sx`, which says
+/// nothing, or, where the path has a `!` in front, chooses the page. A `?` and what follows stand before `item`.
+fn visits(paths: &[&str], pages: usize) -> String {
+    let mut state = 1u64;
+    let mut word = || -> String {
+        let letter = |_| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            char::from(b'a' + (state >> 33) as u8 % 26)
+        };
+        (0..8).map(letter).collect()
+    };
+    let mut rows = String::from("url\ttime\tstatus\tsize\tdigest\n");
+    let mut time = 1_700_000_000;
+    for path in paths {
+        let (path, chooses) = path.strip_prefix('!').map_or((*path, false), |path| (path, true));
+        for page in 0..pages {
+            let item = word();
+            for _ in 0..3 {
+                let sx = word();
+                time += 60;
+                let digest =
+                    if chooses { format!("{path}{item}{sx}") } else { format!("{path}{item}") };
+                rows += &format!(
+                    "http://s1.test{path}item={item}&sx={sx}\t{time}\t200\t{}\t{digest}\n",
+                    page % 97 + 100
+                );
+            }
+        }
+    }
+    rows
+}
+
+/// How many canonical forms the URLs of `rows` that hold `part` have under the learned rules.
+fn forms(dir: &Dir, rows: &str, part: &str, profile: &str) -> usize {
+    let urls = rows.lines().skip(1).filter_map(|row| row.split('\t').next());
+    let urls: Vec<&str> = urls.filter(|url| url.contains(part)).collect();
+    dir.put("urls.txt", urls.join("\n"));
+    let run = dir.run(&format!("-p {profile} --rules rules.toml -f lines urls.txt")).exits(0);
+    run.out().lines().count()
+}
+
+/// What contradicts a rule is kept from it however its path is spelled, and under every profile.
+#[test]
+fn pages_that_contradict_a_rule_are_kept_from_it() {
+    let dir = Dir::new();
+    let letters = 'a'..='t';
+    let good: Vec<String> = letters.map(|letter| format!("/{letter}.php?")).collect();
+    for path in [
+        "/forum/?",
+        "/index.php?",
+        "/View.php?",
+        "/Zoo?",
+        "/forum/index.html?",
+        "/caf%C3%A9.php?",
+        "/x[y].php?",
+    ] {
+        let bad = format!("!{path}");
+        let mut paths: Vec<&str> = good.iter().map(String::as_str).collect();
+        paths.push(&bad);
+        let rows = visits(&paths, 25);
+        dir.put("crawl.tsv", &rows);
+        dir.run("learn -o rules.toml crawl.tsv").quiet();
+        let rules = dir.text("rules.toml");
+        assert!(rules.contains("except = ["), "{path}: {rules}");
+        for profile in ["rfc3986", "crawl", "aggressive"] {
+            assert_eq!(forms(&dir, &rows, path, profile), 75, "{path} under {profile}: {rules}");
+            assert_eq!(forms(&dir, &rows, "/a.php", profile), 25, "{path} under {profile}");
+        }
+    }
+}
+
+/// Rules of one handler, of names with brackets: learned in one spelling, applied in any.
+#[test]
+fn a_rule_holds_where_it_was_learned() {
+    let dir = Dir::new();
+    for (path, other) in [
+        ("/index.php?", "!/view.php?"),
+        ("/forum/index.php?", "!/view.php?"),
+        ("/Shop/View.aspx?", "!/view.php?"),
+        ("/caf%C3%A9.php?", "!/view.php?"),
+        ("/index.php?action=view&", "!/index.php?action=list&"),
+    ] {
+        let rows = visits(&[path, other], 60);
+        dir.put("crawl.tsv", &rows);
+        dir.run("learn -o rules.toml crawl.tsv").quiet();
+        let rules = dir.text("rules.toml");
+        for profile in ["rfc3986", "crawl", "aggressive"] {
+            assert_eq!(forms(&dir, &rows, path, profile), 60, "{path} under {profile}: {rules}");
+            let other = forms(&dir, &rows, &other[1..], profile);
+            assert_eq!(other, 180, "{path} under {profile}: {rules}");
+        }
+    }
+    for name in ["sx[]", "s+x", "s{x}"] {
+        let rows = visits(&["/v?"], 60).replace("&sx=", &format!("&{name}="));
+        dir.put("crawl.tsv", &rows);
+        dir.run("learn -o rules.toml crawl.tsv").quiet();
+        dir.run("rules test rules.toml").exits(0);
+        for profile in ["rfc3986", "crawl", "aggressive"] {
+            assert_eq!(forms(&dir, &rows, "/v", profile), 60, "{name} under {profile}");
+        }
+    }
+}
+
+/// What a rule file cannot say makes no rule, and no file that cannot be read.
+#[test]
+fn what_no_rule_can_say_is_left_out() {
+    let dir = Dir::new();
+    let rows = visits(&["/a*?", "!/abc?"], 60);
+    dir.put("crawl.tsv", &rows);
+    dir.run("learn -o rules.toml crawl.tsv").quiet();
+    assert_eq!(forms(&dir, &rows, "/abc", "crawl"), 180, "{}", dir.text("rules.toml"));
+    for name in ["", "s*", "*"] {
+        let rows = visits(&["/v?", "/w?"], 60).replace("&sx=", &format!("&{name}="));
+        let rows = rows.replace("/w?", "/w?seen=1&");
+        dir.put("crawl.tsv", &rows);
+        dir.run("learn -o rules.toml crawl.tsv").quiet();
+        assert_eq!(forms(&dir, &rows, "/v", "crawl"), 180, "{name}: {}", dir.text("rules.toml"));
+        dir.run("rules lint rules.toml").exits(0);
+    }
+    let hosts = visits(&["/v?"], 60).replace("http://s1", "http://user:secret@m.s1");
+    dir.put("crawl.tsv", visits(&["/v?"], 60) + hosts.split_once('\n').unwrap().1);
+    let rules = dir.run("learn crawl.tsv").quiet().out();
+    assert!(rules.contains("drop-param") && !rules.contains("secret"), "{rules}");
+}
