@@ -71,7 +71,6 @@ impl InputArgs {
             return Err(Error::config(format!("--line-limit: expected 1 to {ceiling} bytes")));
         }
         let separator = if self.null { 0 } else { b'\n' };
-        let defaults = InputPlan::default();
         let mut plan = InputPlan {
             paths,
             recursive: self.recursive,
@@ -81,8 +80,8 @@ impl InputArgs {
             line_bytes_max: self.line_limit as usize,
             map: !self.no_map,
             containers: self.format.containers(),
-            url_column: self.format.url_column().unwrap_or(defaults.url_column),
-            ..defaults
+            columns: self.format.columns()?,
+            ..InputPlan::default()
         };
         plan.resolve()?;
         Ok(plan)
@@ -110,12 +109,11 @@ impl FormatArgs {
         }
     }
 
-    /// The column of a container's URLs: what `--field` says of `url`, or all that it says.
-    fn url_column(&self) -> Option<String> {
-        let text = self.field.as_deref()?;
-        let is_name = !text.contains('=');
-        let named = text.split(',').find_map(|pair| pair.trim().strip_prefix("url="));
-        named.or(is_name.then_some(text)).map(String::from)
+    /// The columns of a container's fields, as `--field` says.
+    fn columns(&self) -> Result<Vec<(String, String)>> {
+        let fields = self.field.as_deref().map(FieldMap::parse).transpose()?.unwrap_or_default();
+        let names = fields.names().map(|(field, place)| (field.to_string(), place.to_string()));
+        Ok(names.collect())
     }
 
     fn container(&self) -> Option<Container> {

@@ -1,17 +1,18 @@
 //! Parquet files, one row after the other.
 //!
-//! Of all columns those are read whose names are known: the one of the URL, which the plan names,
-//! and those of Common Crawl's columnar index and a few plain names beside it. Batch by batch: what
-//! is held is a page of each column and [`BATCH_ROWS`] values.
+//! Of all columns those are read that the plan names, and those whose names are known: those of Common
+//! Crawl's columnar index and a few plain names beside it. Batch by batch: what is held is a page of
+//! each column, and the pages that the values of a batch are in, which is short where they are long.
 //!
 //! Source: <https://parquet.apache.org/docs/file-format/>;
 //! <https://commoncrawl.org/columnar-index>.
 
 use std::fs::File;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use parquet::basic::{ConvertedType, LogicalType, TimeUnit};
+use parquet::basic::{ConvertedType, LogicalType, TimeUnit, Type};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
-use parquet::data_type::DataType;
+use parquet::data_type::{ByteArray, DataType};
 use parquet::errors::ParquetError;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::schema::types::ColumnDescriptor;
@@ -21,8 +22,14 @@ use super::rows::{Flaw, Parser, Row};
 use crate::bytes::show;
 use crate::error::{Error, Result};
 
-/// Rows that are read at once.
-const BATCH_ROWS: usize = 1024;
+/// Most rows that are read at once.
+const BATCH_ROWS: u64 = 1024;
+
+/// What the rows that are read at once have together, by the mean of their group.
+const BATCH_BYTES: u64 = 1 << 20;
+
+/// Longest value of a column beside the URL; a longer one is left out, or it would cost its row.
+const VALUE_BYTES_MAX: usize = 64 << 10;
 
 /// Names of columns, and which field of a row they are. The first that is there counts.
 const NAMES: [(&str, Place); 19] = [
@@ -63,6 +70,23 @@ enum Place {
 }
 
 impl Place {
+    /// The place of the field that is called `name` in a plan.
+    fn named(name: &str) -> Option<Place> {
+        Some(match name {
+            "url" => Place::Url,
+            "time" => Place::Time,
+            "status" => Place::Status,
+            "method" => Place::Method,
+            "mime" => Place::Mime,
+            "size" => Place::Size,
+            "digest" => Place::Digest,
+            "redirect" => Place::Redirect,
+            "referrer" => Place::Referrer,
+            "agent" => Place::Agent,
+            _ => return None,
+        })
+    }
+
     fn of(self, row: &mut Row) -> &mut Vec<u8> {
         match self {
             Place::Url => &mut row.url,
@@ -90,6 +114,23 @@ enum Meaning {
     Instant(u32),
 }
 
+/// A value of a batch.
+#[derive(Clone, Debug)]
+enum Value {
+    /// Bytes of a page, which is held as long as they are.
+    Bytes(ByteArray),
+    Text(String),
+}
+
+impl Value {
+    fn bytes(&self) -> &[u8] {
+        match self {
+            Value::Bytes(bytes) => bytes.data(),
+            Value::Text(text) => text.as_bytes(),
+        }
+    }
+}
+
 /// Takes Parquet files apart: a row for each row.
 pub(super) struct Columns {
     reader: SerializedFileReader<File>,
@@ -101,49 +142,72 @@ pub(super) struct Columns {
     columns: Vec<ColumnReader>,
     /// Rows that are left of the group.
     group_rows: u64,
+    /// Most rows of it that are read at once.
+    rows_max: u64,
     /// The values of a batch, by column; `None` where there is none.
-    batch: Vec<Vec<Option<Vec<u8>>>>,
+    batch: Vec<Vec<Option<Value>>>,
     batch_rows: usize,
     at: usize,
     field_bytes_max: usize,
 }
 
 impl Columns {
-    /// Reads the end of `file`, which tells where everything is. `url` is the name of the column of
-    /// URLs; with dots in it, of a field inside of others.
+    /// Reads the end of `file`, which tells where everything is. `named` are fields of a row and the
+    /// columns that they are read from, by name or by number from 1; with dots in a name, a field
+    /// inside of others.
     ///
-    /// Failure: an input error if there is no such column, or if it holds no text.
-    pub(super) fn new(file: File, url: &str, field_bytes_max: usize) -> Result<Self> {
-        let reader = SerializedFileReader::new(file).map_err(damaged)?;
+    /// Failure: an input error if there is no such column, or if it does not hold what the field is.
+    pub(super) fn new(
+        file: File,
+        named: &[(String, String)],
+        field_bytes_max: usize,
+    ) -> Result<Self> {
+        let reader = tamed(|| SerializedFileReader::new(file)).map_err(damaged)?;
         let schema = reader.metadata().file_metadata().schema_descr();
-        let mut wanted: Vec<(usize, Place, Meaning)> = Vec::new();
-        let find = |name: &str| schema.columns().iter().position(|c| c.path().string() == name);
-        let Some(number) = find(url) else {
-            let names: Vec<String> = schema.columns().iter().map(|c| c.path().string()).collect();
-            let names = names.join(", ");
-            return Err(Error::input(format!(
-                "expected a column \"{}\" in the Parquet file, found {}; name one of them with --field",
-                show(url.as_bytes()),
-                show(&names.as_bytes()[..names.len().min(1000)]),
-            )));
+        let columns = schema.columns();
+        let find = |name: &str| columns.iter().position(|c| c.path().string() == name);
+        let count = |name: &str| {
+            let number: usize = name.parse().ok()?;
+            number.checked_sub(1).filter(|number| *number < columns.len())
         };
-        let column = schema.column(number);
-        let is_text = column.physical_type() == parquet::basic::Type::BYTE_ARRAY;
-        if !is_text || column.max_rep_level() > 0 {
-            return Err(Error::input(format!(
-                "expected text in the column \"{}\" of the Parquet file, one for each row, found {}{}",
-                show(url.as_bytes()),
-                column.physical_type(),
-                if column.max_rep_level() > 0 { " in lists" } else { "" },
-            )));
+        let url = ("url".to_string(), "url".to_string());
+        let has_url = named.iter().any(|(field, _)| *field == url.0);
+        let mut wanted: Vec<(usize, Place, Meaning)> = Vec::new();
+        for (field, name) in named.iter().chain((!has_url).then_some(&url)) {
+            let Some(place) = Place::named(field) else {
+                return Err(Error::input(format!(
+                    "expected url, time, status, method, mime, size, digest, redirect, referrer or agent for a \
+                     column of a Parquet file, found {field}; leave it out of --field",
+                )));
+            };
+            let Some(number) = find(name).or_else(|| count(name)) else {
+                let names: Vec<String> = columns.iter().map(|c| c.path().string()).collect();
+                let names = names.join(", ");
+                return Err(Error::input(format!(
+                    "expected a column \"{}\" in the Parquet file, found {}; name one of them with --field",
+                    show(name.as_bytes()),
+                    show(&names.as_bytes()[..names.len().min(1000)]),
+                )));
+            };
+            let column = &columns[number];
+            if !can_be(column, place) {
+                return Err(Error::input(format!(
+                    "expected {} in the column \"{}\" of the Parquet file, one for each row, found {}{}",
+                    if place == Place::Url { "text" } else { "text or whole numbers" },
+                    show(name.as_bytes()),
+                    kind_of(column),
+                    if column.max_rep_level() > 0 { " in lists" } else { "" },
+                )));
+            }
+            wanted.push((number, place, meaning_of(column)));
         }
-        wanted.push((number, Place::Url, Meaning::Plain));
+        // The URL is what a row begins with.
+        wanted.sort_by_key(|(_, place, _)| *place != Place::Url);
         for (name, place) in NAMES {
             let is_new = wanted.iter().all(|(_, known, _)| *known != place);
-            // Lists of values are nothing that a field could hold.
-            let number = find(name).filter(|at| schema.column(*at).max_rep_level() == 0);
+            let number = find(name).filter(|at| can_be(&columns[*at], place));
             if let (true, Some(number)) = (is_new, number) {
-                wanted.push((number, place, meaning_of(&schema.column(number))));
+                wanted.push((number, place, meaning_of(&columns[number])));
             }
         }
         let batch = vec![Vec::new(); wanted.len()];
@@ -153,6 +217,7 @@ impl Columns {
             group: 0,
             columns: Vec::new(),
             group_rows: 0,
+            rows_max: 0,
             batch,
             batch_rows: 0,
             at: 0,
@@ -169,6 +234,13 @@ impl Columns {
             let group = self.reader.get_row_group(self.group)?;
             self.group += 1;
             self.group_rows = u64::try_from(group.metadata().num_rows()).unwrap_or(0);
+            let bytes = |number: usize| {
+                let bytes = group.metadata().column(number).uncompressed_size();
+                u64::try_from(bytes).unwrap_or(0)
+            };
+            let bytes: u64 = self.wanted.iter().map(|(number, ..)| bytes(*number)).sum();
+            let mean = (bytes / self.group_rows.max(1)).max(1);
+            self.rows_max = (BATCH_BYTES / mean).clamp(1, BATCH_ROWS);
             self.columns = self
                 .wanted
                 .iter()
@@ -176,13 +248,12 @@ impl Columns {
                 .collect::<Result<_, _>>()?;
             from.count(u64::try_from(group.metadata().compressed_size()).unwrap_or(0));
         }
-        let rows = usize::try_from(self.group_rows).unwrap_or(usize::MAX).min(BATCH_ROWS);
-        let limit = self.field_bytes_max.saturating_add(1);
+        let rows = self.group_rows.min(self.rows_max) as usize;
         for ((column, batch), (_, _, meaning)) in
             self.columns.iter_mut().zip(&mut self.batch).zip(&self.wanted)
         {
             batch.clear();
-            read_column(column, rows, *meaning, limit, batch)?;
+            read_column(column, rows, *meaning, batch)?;
             if batch.len() != rows {
                 let found = batch.len();
                 return Err(ParquetError::EOF(format!("expected {rows} values, found {found}")));
@@ -197,7 +268,7 @@ impl Columns {
 impl Parser for Columns {
     fn next(&mut self, from: &mut Decoded, row: &mut Row) -> Result<bool, Flaw> {
         if self.at == self.batch_rows {
-            match self.next_batch(from) {
+            match tamed(|| self.next_batch(from)) {
                 Ok(true) => {}
                 Ok(false) => {
                     from.count(u64::MAX);
@@ -207,8 +278,13 @@ impl Parser for Columns {
             }
         }
         for ((_, place, _), batch) in self.wanted.iter().zip(&mut self.batch) {
-            if let Some(value) = batch[self.at].take() {
-                *place.of(row) = value;
+            let Some(value) = batch[self.at].take() else { continue };
+            let bytes = value.bytes();
+            if *place == Place::Url {
+                let length = bytes.len().min(self.field_bytes_max.saturating_add(1));
+                row.url.extend_from_slice(&bytes[..length]);
+            } else if bytes.len() <= VALUE_BYTES_MAX {
+                place.of(row).extend_from_slice(bytes);
             }
         }
         self.at += 1;
@@ -217,6 +293,45 @@ impl Parser for Columns {
 
     fn unit(&self) -> &'static str {
         "Parquet row"
+    }
+}
+
+/// What `read` gives. The library panics at some damaged files: that is an error like others.
+fn tamed<T>(read: impl FnOnce() -> Result<T, ParquetError>) -> Result<T, ParquetError> {
+    catch_unwind(AssertUnwindSafe(read))
+        .unwrap_or_else(|_| Err(ParquetError::General("the reader has given up".to_string())))
+}
+
+/// Can the values of `column` be those of a field? Lists are nothing that it could hold, nor are numbers
+/// with a scale and others that are kept as bytes.
+fn can_be(column: &ColumnDescriptor, place: Place) -> bool {
+    let is_scaled = matches!(column.logical_type_ref(), Some(LogicalType::Decimal(_)))
+        || column.converted_type() == ConvertedType::DECIMAL;
+    let is_text = matches!(column.logical_type_ref(), Some(LogicalType::String))
+        || column.converted_type() == ConvertedType::UTF8;
+    let is_other = matches!(
+        column.logical_type_ref(),
+        Some(LogicalType::Uuid | LogicalType::Float16 | LogicalType::Unknown)
+    ) || column.converted_type() == ConvertedType::INTERVAL;
+    if column.max_rep_level() > 0 || is_other {
+        return false;
+    }
+    match column.physical_type() {
+        _ if place == Place::Url => column.physical_type() == Type::BYTE_ARRAY && !is_scaled,
+        Type::INT32 | Type::INT64 => !is_scaled || column.type_scale() == 0,
+        // A body is kept under such names as well.
+        Type::BYTE_ARRAY if place == Place::Size => is_text,
+        Type::BYTE_ARRAY | Type::FIXED_LEN_BYTE_ARRAY => !is_scaled,
+        _ => true,
+    }
+}
+
+/// What `column` holds, for messages.
+fn kind_of(column: &ColumnDescriptor) -> String {
+    match column.logical_type_ref() {
+        Some(LogicalType::Unknown) => "nothing but nulls".to_string(),
+        Some(LogicalType::Decimal(_)) => format!("decimals ({})", column.physical_type()),
+        _ => column.physical_type().to_string(),
     }
 }
 
@@ -244,22 +359,20 @@ fn meaning_of(column: &ColumnDescriptor) -> Meaning {
     }
 }
 
-/// Appends `rows` values to `batch`, as text of at most `limit` bytes.
+/// Appends `rows` values to `batch`.
 fn read_column(
     column: &mut ColumnReader,
     rows: usize,
     meaning: Meaning,
-    limit: usize,
-    batch: &mut Vec<Option<Vec<u8>>>,
+    batch: &mut Vec<Option<Value>>,
 ) -> Result<(), ParquetError> {
-    let cut = |bytes: &[u8]| bytes[..bytes.len().min(limit)].to_vec();
-    let number = |number: i64| number_text(number, meaning).into_bytes();
+    let number = |number: i64| Value::Text(number_text(number, meaning));
     match column {
         ColumnReader::ByteArrayColumnReader(column) => {
-            fill(column, rows, batch, |value| cut(value.data()))
+            fill(column, rows, batch, |value| Value::Bytes(value.clone()))
         }
         ColumnReader::FixedLenByteArrayColumnReader(column) => {
-            fill(column, rows, batch, |value| cut(value.data()))
+            fill(column, rows, batch, |value| Value::Bytes(value.clone().into()))
         }
         ColumnReader::Int32ColumnReader(column) => {
             fill(column, rows, batch, |value| number(i64::from(*value)))
@@ -268,16 +381,16 @@ fn read_column(
             fill(column, rows, batch, |value| number(*value))
         }
         ColumnReader::Int96ColumnReader(column) => fill(column, rows, batch, |value| {
-            number_text(value.to_nanos(), Meaning::Instant(9)).into_bytes()
+            Value::Text(number_text(value.to_nanos(), Meaning::Instant(9)))
         }),
         ColumnReader::BoolColumnReader(column) => {
-            fill(column, rows, batch, |value| value.to_string().into_bytes())
+            fill(column, rows, batch, |value| Value::Text(value.to_string()))
         }
         ColumnReader::FloatColumnReader(column) => {
-            fill(column, rows, batch, |value| value.to_string().into_bytes())
+            fill(column, rows, batch, |value| Value::Text(value.to_string()))
         }
         ColumnReader::DoubleColumnReader(column) => {
-            fill(column, rows, batch, |value| value.to_string().into_bytes())
+            fill(column, rows, batch, |value| Value::Text(value.to_string()))
         }
     }
 }
@@ -285,8 +398,8 @@ fn read_column(
 fn fill<T: DataType>(
     column: &mut ColumnReaderImpl<T>,
     rows: usize,
-    batch: &mut Vec<Option<Vec<u8>>>,
-    text: impl Fn(&T::T) -> Vec<u8>,
+    batch: &mut Vec<Option<Value>>,
+    text: impl Fn(&T::T) -> Value,
 ) -> Result<(), ParquetError> {
     let (mut values, mut levels) = (Vec::new(), Vec::new());
     let mut read = 0;
@@ -439,7 +552,8 @@ mod tests {
     fn columns_by_name() {
         let dir = Dir::new();
         let path = dir.file("a", parquet(1, parquet::basic::Compression::SNAPPY));
-        let of = |column: &str| InputPlan { url_column: column.to_string(), ..plan(&[&path]) };
+        let named = |field: &str, column: &str| vec![(field.to_string(), column.to_string())];
+        let of = |column: &str| InputPlan { columns: named("url", column), ..plan(&[&path]) };
         let (text, error, _) = read(&of("content_digest"));
         assert_eq!(error, None);
         assert!(text.starts_with("A\t1700000000.123\t200\t"), "{text}");

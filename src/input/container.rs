@@ -51,6 +51,12 @@ impl Container {
             [b'W', b'A', b'R', b'C', b'/', b'0'..=b'9', b'.', ..] => Ok(Some(Container::Warc)),
             // The magic, and the header of a page: a struct in Thrift's compact protocol.
             [b'P', b'A', b'R', b'1', 0..=0x1f, ..] => Ok(Some(Container::Parquet)),
+            // The length of such a header that is encrypted: the reader will say so.
+            [b'P', b'A', b'R', b'1', _, _, 0, 0, ..] => Ok(Some(Container::Parquet)),
+            [b'P', b'A', b'R', b'E', _, _, 0, 0, ..] => Err(Error::input(
+                "expected Parquet that can be read without a key, found an encrypted file (50 41 52 45); decrypt \
+                 it first",
+            )),
             _ if head.starts_with(b"filedesc://") => Ok(Some(Container::Arc)),
             [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => Err(Error::input(
                 "expected UTF-8, found the mark of UTF-16; convert it first, as in `iconv -f UTF-16 -t \

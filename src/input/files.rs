@@ -1,6 +1,7 @@
 //! Which files a plan means.
 
-use std::ffi::OsStr;
+use std::collections::HashSet;
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read};
 use std::os::fd::AsFd;
@@ -118,6 +119,7 @@ impl List {
                         below.push(entry.path());
                     }
                 }
+                leave_out_checksums(&mut below);
                 // Names in the order of their bytes; backward, because the last is taken first.
                 below.sort_unstable_by(|a, b| b.cmp(a));
                 ahead.append(&mut below);
@@ -125,6 +127,17 @@ impl List {
         }
         Ok(())
     }
+}
+
+/// Leaves out the checksums that Hadoop and Spark put beside each file: `.NAME.crc` beside `NAME`.
+fn leave_out_checksums(paths: &mut Vec<PathBuf>) {
+    let all: HashSet<OsString> =
+        paths.iter().filter_map(|path| path.file_name().map(OsString::from)).collect();
+    paths.retain(|path| {
+        let name = path.file_name().map_or(&[][..], OsStr::as_encoded_bytes);
+        let of = name.strip_prefix(b".").and_then(|name| name.strip_suffix(b".crc"));
+        of.is_none_or(|of| !all.contains(OsStr::from_bytes(of)))
+    });
 }
 
 fn is_link_to_file(path: &Path) -> bool {
@@ -256,6 +269,18 @@ mod tests {
         fs::write(&names, format!("{}\0{}\0", shown(&new_line), shown(&a))).unwrap();
         let from = InputPlan { files_from: Some(names), files_from_separator: 0, ..plan(&[]) };
         assert_eq!(list(&from).unwrap().paths, [new_line, a]);
+    }
+
+    #[test]
+    fn checksums_beside_files_are_left_out() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in [".part-0.crc", "_SUCCESS", ".other.crc", "part-0"] {
+            fs::write(folder.path().join(name), "x").unwrap();
+        }
+        let plan = InputPlan { recursive: true, ..plan(&[folder.path()]) };
+        let found = list(&plan).unwrap().paths;
+        let names: Vec<&OsStr> = found.iter().filter_map(|path| path.file_name()).collect();
+        assert_eq!(names, [".other.crc", "_SUCCESS", "part-0"]);
     }
 
     #[test]

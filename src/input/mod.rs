@@ -90,8 +90,9 @@ pub struct InputPlan {
     pub zstd_window_log_max: u32,
     /// Which files are taken apart into records, because their records are no lines.
     pub containers: Containers,
-    /// The column of URLs in Parquet files.
-    pub url_column: String,
+    /// Fields of records (`url`, `status`, …), and the columns of Parquet files that they are in, by name or
+    /// by number from 1. Fields that are not told are in the columns that are called so.
+    pub columns: Vec<(String, String)>,
     /// Maps plain regular files into memory instead of reading them.
     ///
     /// This installs a handler for SIGBUS, once per process. When somebody cuts a mapped file short
@@ -133,7 +134,7 @@ impl Default for InputPlan {
             chunk_bytes: limits::CHUNK_BYTES,
             zstd_window_log_max: limits::ZSTD_WINDOW_LOG_MAX,
             containers: Containers::Detect,
-            url_column: "url".to_string(),
+            columns: Vec::new(),
             map: true,
             map_bytes_min: limits::MAP_BYTES_MIN,
             names: Vec::new(),

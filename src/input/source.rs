@@ -381,6 +381,8 @@ fn unpack(
 fn container_of(head: &[u8], plan: &InputPlan) -> Result<Option<Container>> {
     match plan.containers {
         Containers::None => Ok(None),
+        // No records, of whatever kind: such as the mark that a folder is complete.
+        Containers::Only(_) if head.is_empty() => Ok(None),
         Containers::Only(container) => Ok(Some(container)),
         Containers::Detect => Container::sniff(head),
     }
@@ -397,6 +399,12 @@ fn parser_of(
 ) -> Result<Box<dyn Parser>> {
     // What is longer makes its row too long for who walks the lines, as it would be on its own.
     let field_bytes_max = plan.chunk_bytes.max(plan.line_bytes_max).max(FIELD_BYTES_MIN);
+    if container != Container::Parquet && !plan.columns.is_empty() {
+        return Err(Error::input(format!(
+            "expected a file with columns, since --field names some, found {}; leave --field out",
+            container.about()
+        )));
+    }
     match container {
         Container::Warc => Ok(Box::new(Archive(Warc::new(field_bytes_max)))),
         Container::Arc => Ok(Box::new(Archive(ArcFile::new(field_bytes_max)))),
@@ -409,7 +417,7 @@ fn parser_of(
         #[cfg(feature = "parquet")]
         Container::Parquet => {
             let file = origin.file.try_clone().map_err(|error| Error::reading("Parquet", error))?;
-            Ok(Box::new(Columns::new(file, &plan.url_column, field_bytes_max)?))
+            Ok(Box::new(Columns::new(file, &plan.columns, field_bytes_max)?))
         }
         #[cfg(not(feature = "parquet"))]
         Container::Parquet => Err(Error::input(

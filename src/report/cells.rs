@@ -32,7 +32,7 @@ pub(super) fn push_row(out: &mut Vec<u8>, shape: Shape, table: &Table, cells: &[
                     Cell::Text(text) => {
                         let guard = shape.guards_formulas && looks_like_formula(text);
                         if is_csv {
-                            push_csv(out, text, guard, at == 0);
+                            push_csv(out, text, guard);
                         } else {
                             out.extend_from_slice(if guard { b"'" } else { b"" });
                             push_tsv(out, text);
@@ -91,17 +91,13 @@ pub(super) fn push_tsv(out: &mut Vec<u8>, field: &[u8]) {
     out.extend_from_slice(rest);
 }
 
-/// Appends `field`, in quotes if it holds what means something, or may be taken for a comment.
-fn push_csv(out: &mut Vec<u8>, field: &[u8], guard: bool, is_first: bool) {
+/// Appends `field`, in quotes if it holds what means something, or may be taken for a comment: readers
+/// that are told of comments cut lines at a `#` anywhere.
+fn push_csv(out: &mut Vec<u8>, field: &[u8], guard: bool) {
     let guard: &[u8] = if guard { b"'" } else { b"" };
-    let is_special = |byte: &u8| matches!(byte, b',' | b'"' | b'\r' | b'\n');
+    let is_special = |byte: &u8| matches!(byte, b',' | b'"' | b'\r' | b'\n' | b'#');
     let is_edge = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_whitespace);
-    let is_comment = is_first && field.starts_with(b"#");
-    if !field.iter().any(is_special)
-        && !is_edge(field.first())
-        && !is_edge(field.last())
-        && !is_comment
-    {
+    if !field.iter().any(is_special) && !is_edge(field.first()) && !is_edge(field.last()) {
         out.extend_from_slice(guard);
         out.extend_from_slice(field);
         return;
@@ -216,6 +212,21 @@ mod tests {
             let found: serde_json::Value = serde_json::from_slice(&out).unwrap();
             assert_eq!(found["url"], *readable(&text));
             assert_eq!(found.get("url_b64").is_some(), std::str::from_utf8(&text).is_err());
+        }
+    }
+
+    #[test]
+    fn csv_that_may_be_cut_at_comments() {
+        for (field, expected) in [
+            ("http://a.test/#b", "\"http://a.test/#b\""),
+            ("#b", "\"#b\""),
+            ("a,\"b\"", "\"a,\"\"b\"\"\""),
+            (" a", "\" a\""),
+            ("http://a.test/", "http://a.test/"),
+        ] {
+            let mut out = Vec::new();
+            push_csv(&mut out, field.as_bytes(), false);
+            assert_eq!(String::from_utf8(out).unwrap(), expected);
         }
     }
 

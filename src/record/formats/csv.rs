@@ -51,9 +51,9 @@ impl Csv {
 }
 
 /// The table of `lines`, if a header names a column of URLs or one column has nothing else. With
-/// tabs only if there are quotes in the first line: otherwise it is a TSV file.
+/// tabs only if cells are quoted: otherwise it is a TSV file.
 pub(crate) fn recognize(lines: &[&[u8]]) -> Option<Arc<dyn LineFormat>> {
-    let is_quoted = lines[0].first() == Some(&b'"');
+    let is_quoted = quotes_tabs(lines);
     for delimiter in DELIMITERS.into_iter().filter(|byte| *byte != b'\t' || is_quoted) {
         let table = Table::recognize(lines, |line| split(line, delimiter));
         if let Some(table) = table.filter(|table| !table.is_single()) {
@@ -63,6 +63,18 @@ pub(crate) fn recognize(lines: &[&[u8]]) -> Option<Arc<dyn LineFormat>> {
     // One column with a name.
     let table = Table::recognize(&lines[..1], |line| split(line, NO_DELIMITER))?;
     Some(Arc::new(Csv { table, delimiter: NO_DELIMITER }))
+}
+
+/// Are `lines` parted by tabs, with quotes around cells in the first of them or in all others? Elsewhere a
+/// quote in a table with tabs is text.
+pub(super) fn quotes_tabs(lines: &[&[u8]]) -> bool {
+    let has_quotes =
+        |line: &[u8]| line.first() == Some(&b'"') || memchr::memmem::find(line, b"\t\"").is_some();
+    let cells = |line: &[u8]| split(line, b'\t').map_or(0, |cells| cells.len());
+    let Some((header, rows)) = lines.split_first() else { return false };
+    let count = cells(header);
+    let are_quoted = rows.iter().all(|row| has_quotes(row) && cells(row) == count);
+    header.first() == Some(&b'"') || count > 1 && !rows.is_empty() && are_quoted
 }
 
 /// The cells of `row`; `None` if a quote stays open or text follows one.
@@ -218,6 +230,7 @@ mod tests {
         for (lines, expected) in [
             (&[&b"url;status"[..], b"http://a.test/,b;200"][..], "http://a.test/,b"),
             (&[b"\"status\"\t\"url\"", b"\"200\"\t\"http://a.test/\tb\""], "http://a.test/\\tb"),
+            (&[b"url\tt", b"\"http://a.test/x\"\t\"1\""], "http://a.test/x"),
             (&[b"7,x", b"7,http://a.test/;b"], "http://a.test/;b"),
             (&[b"url", b"http://a.test/,b;c"], "http://a.test/,b;c"),
             (&[b"\"Url\"", b"\"http://a.test/\"\"b\""], "http://a.test/\"b"),

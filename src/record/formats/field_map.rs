@@ -181,6 +181,11 @@ impl FieldMap {
         Ok(FieldMap { places })
     }
 
+    /// The names of the fields that the user has told, and their places.
+    pub fn names(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        self.places().map(|(field, place)| (field.name(), place))
+    }
+
     /// The place of `field`, if the user has told it.
     pub(super) fn place(&self, field: Field) -> Option<&str> {
         self.places.iter().find(|(known, _)| *known == field).map(|(_, place)| &place[..])

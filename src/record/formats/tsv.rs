@@ -33,7 +33,7 @@ pub(crate) fn recognize(lines: &[&[u8]]) -> Option<Arc<dyn LineFormat>> {
     let has_text = |cell: &[u8]| cell.iter().any(|byte| *byte > b' ');
     let is_table =
         |line: &&[u8]| line.split(|byte| *byte == b'\t').filter(|cell| has_text(cell)).count() > 1;
-    if !lines.iter().any(is_table) {
+    if !lines.iter().any(is_table) || super::csv::quotes_tabs(lines) {
         return None;
     }
     let table = Table::recognize(lines, |line| Some(split(line)))?;

@@ -36,9 +36,17 @@ fn a_column_is_read_by_name() {
     }
     let run = dir.run(&format!("--status 301 {file}")).exits(0);
     assert_eq!(run.out(), "http://www.example.com/old\n");
-    for (column, found) in
-        [("uri", "found url_surtkey, url, url_host_name"), ("fetch_status", "found INT32")]
-    {
+    // Other fields in columns of other names, and columns by number.
+    let run = dir.run(&format!("--field 2,status=fetch_status --status 301 {file}")).exits(0);
+    assert_eq!(run.out(), "http://www.example.com/old\n");
+    let run = dir.run(&format!("--field status=url_host_name --status 301 {file}")).exits(0);
+    assert_eq!(run.out(), "");
+    for (column, found) in [
+        ("uri", "found url_surtkey, url, url_host_name"),
+        ("fetch_status", "found INT32"),
+        ("status=uri", "found url_surtkey, url, url_host_name"),
+        ("url=url,host=url_host_name", "found host"),
+    ] {
         dir.run(&format!("--field {column} {file}")).fails(found);
     }
     // It is told at its end where everything is, so a stream will not do, and a copy of it will.
@@ -50,6 +58,52 @@ fn a_column_is_read_by_name() {
             .out()
             .ends_with(" https://shop.example.org/b%C3%BCcher\n")
     );
+}
+
+/// Checksums that do not fit, and files at which the reader panics.
+#[cfg(feature = "parquet")]
+#[test]
+fn damage_is_told() {
+    let dir = Dir::new();
+    for name in ["checksum", "offset", "dictionary"] {
+        let file =
+            Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("data/hostile/{name}.parquet"));
+        let run = dir.run(&format!("-o out.txt {}", file.display())).exits(2);
+        run.says(&format!("{name}.parquet: expected Parquet, found damaged data"));
+        assert!(!dir.path("out.txt").exists(), "{name}");
+    }
+    dir.put("encrypted", b"PARE\x25\0\0\0abc");
+    dir.run("encrypted").fails("found an encrypted file");
+    dir.put("empty", b"");
+    dir.run("--format parquet empty").exits(0);
+}
+
+/// Columns that nobody has asked for cost no row.
+#[cfg(feature = "parquet")]
+#[test]
+fn long_values_beside_the_url() {
+    use ::parquet::data_type::{ByteArray, ByteArrayType};
+    use ::parquet::file::writer::SerializedFileWriter;
+    let dir = Dir::new();
+    let schema = "message t { required binary url (STRING); required binary bytes; \
+                  required binary referrer (STRING); required binary digest (DECIMAL(20,0)); }";
+    let schema = ::parquet::schema::parser::parse_message_type(schema).unwrap();
+    let file = fs::File::create(dir.path("in.parquet")).unwrap();
+    let mut writer = SerializedFileWriter::new(file, schema.into(), Default::default()).unwrap();
+    let mut group = writer.next_row_group().unwrap();
+    let long = "x".repeat(2 << 20);
+    for texts in [["http://a.test/1", "http://a.test/2"], [&long, "5"], [&long, "r"], ["d", "e"]] {
+        let mut column = group.next_column().unwrap().unwrap();
+        let values = texts.map(ByteArray::from);
+        column.typed::<ByteArrayType>().write_batch(&values, None, None).unwrap();
+        column.close().unwrap();
+    }
+    group.close().unwrap();
+    writer.close().unwrap();
+    dir.run("in.parquet").gives("http://a.test/1\nhttp://a.test/2\n");
+    let line = dir.run("-p lines --print line in.parquet").quiet().out();
+    assert_eq!(line.lines().nth(1), Some("http://a.test/2\t\t\t\t\t\t\t\tr\t"), "{line}");
+    dir.run("--field url=url,digest=digest in.parquet").fails("found decimals (BYTE_ARRAY)");
 }
 
 /// The rows of a Parquet file, as their `Display` shows them, and what is told of its origin.
