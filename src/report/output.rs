@@ -141,14 +141,13 @@ impl Output {
         }
         // A link stays a link: what it leads to is replaced.
         let path = &fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
-        let is_special = name.starts_with("/dev/") || name.starts_with("/proc/");
         let existing = fs::metadata(path).ok();
         if existing.as_ref().is_some_and(fs::Metadata::is_dir) {
             return Err(Error::config(format!("{name}: is a folder; name a file in it")));
         }
         let (file, pending) = match existing {
-            // A device or a pipe has no content to protect.
-            Some(existing) if is_special || !existing.is_file() => {
+            // A device or a pipe has no content to protect, and an open file is gone on with.
+            Some(existing) if is_open_file(&name) || !existing.is_file() => {
                 let file = OpenOptions::new().append(true).open(&name);
                 let file = file.map_err(|error| Error::writing(&name, error))?;
                 if rustix::fs::fstat(&file).is_ok_and(|stat| is_null(&stat)) {
@@ -295,6 +294,15 @@ impl Output {
     }
 }
 
+/// Is `name` one that the system has for a file that is open already?
+fn is_open_file(name: &str) -> bool {
+    let parts: Vec<&str> = name.split('/').collect();
+    matches!(
+        parts[..],
+        ["", "dev", "stdout" | "stderr"] | ["", "dev", "fd", _] | ["", "proc", _, "fd", _]
+    )
+}
+
 /// Is this the device that takes everything and keeps nothing?
 fn is_null(stat: &Stat) -> bool {
     FileType::from_raw_mode(stat.st_mode) == FileType::CharacterDevice
@@ -397,6 +405,34 @@ mod tests {
         output.write(&second).unwrap();
         output.publish().unwrap();
         assert_eq!(fs::read(&path).unwrap(), [&first[..], b"a line\n", &second].concat());
+    }
+
+    #[test]
+    fn a_file_in_memory_is_replaced() {
+        // Not every system has such a folder.
+        let Ok(folder) = tempfile::tempdir_in("/dev/shm") else { return };
+        let path = folder.path().join("out.txt");
+        for text in [&b"old and long"[..], b"new"] {
+            let mut output = Output::file(&path, None).unwrap();
+            output.write(text).unwrap();
+            output.publish().unwrap();
+            assert_eq!(fs::read(&path).unwrap(), text);
+        }
+    }
+
+    #[test]
+    fn what_is_open_already_is_gone_on_with() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("out.txt");
+        fs::write(&path, "old ").unwrap();
+        let open = File::open(&path).unwrap();
+        let number = open.as_raw_fd();
+        for name in [format!("/dev/fd/{number}"), format!("/proc/self/fd/{number}")] {
+            let mut output = Output::file(Path::new(&name), None).unwrap();
+            output.write(b"new ").unwrap();
+            output.publish().unwrap();
+        }
+        assert_eq!(fs::read(&path).unwrap(), b"old new new ");
     }
 
     #[test]
