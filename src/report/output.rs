@@ -3,7 +3,7 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::fd::AsRawFd as _;
-use std::os::unix::fs::MetadataExt as _;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
@@ -95,7 +95,7 @@ fn is_same_file(a: &Path, b: &Path) -> bool {
 ///
 /// A file is written without a name, in the folder where it will be, and gets its name in
 /// [`Output::publish`] alone: until then the old file is untouched, and nothing is left behind
-/// however the process ends. The suffix of the name says whether it is packed, and by what
+/// however the process ends, but where the file system has no unnamed files. The suffix of the name says whether it is packed, and by what
 /// (`encoder.rs`).
 pub struct Output {
     name: String,
@@ -115,7 +115,7 @@ const BUFFER_BYTES: usize = 1 << 20;
 struct Pending {
     file: File,
     path: PathBuf,
-    /// The name the file has meanwhile, where the system has no unnamed files.
+    /// The name the file has meanwhile, where the file system has no unnamed files.
     temporary: Option<tempfile::TempPath>,
 }
 
@@ -309,24 +309,42 @@ fn is_null(stat: &Stat) -> bool {
         && rustix::fs::stat("/dev/null").is_ok_and(|null| null.st_rdev == stat.st_rdev)
 }
 
-/// A file without a name, in the folder of `path`.
+/// A file without a name, in the folder of `path`, with the permissions `mode` if there are any.
 fn open_unnamed(path: &Path, mode: Option<u32>) -> io::Result<Pending> {
-    let folder = folder_of(path);
     let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
-    match rustix::fs::open(folder, flags, Mode::from_raw_mode(0o666)) {
+    match rustix::fs::open(folder_of(path), flags, Mode::from_raw_mode(0o666)) {
         Ok(file) => {
-            if let Some(mode) = mode {
-                // As the old file had it, whatever new files get.
-                rustix::fs::fchmod(&file, Mode::from_raw_mode(mode & 0o777))?;
-            }
-            Ok(Pending { file: file.into(), path: path.to_path_buf(), temporary: None })
+            let file = File::from(file);
+            keep_mode(&file, mode)?;
+            Ok(Pending { file, path: path.to_path_buf(), temporary: None })
         }
         // Some file systems have no unnamed files.
         Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::ISDIR | rustix::io::Errno::INVAL) => {
-            let (file, temporary) = tempfile::NamedTempFile::new_in(folder)?.into_parts();
-            Ok(Pending { file, path: path.to_path_buf(), temporary: Some(temporary) })
+            open_named(path, mode)
         }
         Err(error) => Err(error.into()),
+    }
+}
+
+/// The same with a name meanwhile, `.undust-….tmp`, which stays if the process is killed.
+fn open_named(path: &Path, mode: Option<u32>) -> io::Result<Pending> {
+    // Under the umask, and never open to more people than the old file was.
+    let at_first = fs::Permissions::from_mode(mode.unwrap_or(0o666) & 0o777);
+    let file = tempfile::Builder::new()
+        .prefix(".undust-")
+        .suffix(".tmp")
+        .permissions(at_first)
+        .tempfile_in(folder_of(path))?;
+    let (file, temporary) = file.into_parts();
+    keep_mode(&file, mode)?;
+    Ok(Pending { file, path: path.to_path_buf(), temporary: Some(temporary) })
+}
+
+/// Gives `file` the permissions that the old file had, whatever new files get.
+fn keep_mode(file: &File, mode: Option<u32>) -> io::Result<()> {
+    match mode {
+        Some(mode) => Ok(rustix::fs::fchmod(file, Mode::from_raw_mode(mode & 0o777))?),
+        None => Ok(()),
     }
 }
 
@@ -433,6 +451,23 @@ mod tests {
             output.publish().unwrap();
         }
         assert_eq!(fs::read(&path).unwrap(), b"old new new ");
+    }
+
+    /// What happens where the file system has no unnamed files.
+    #[test]
+    fn a_file_that_has_a_name_meanwhile_has_the_mode_of_others() {
+        let mode = |path: &Path| fs::metadata(path).unwrap().mode() & 0o777;
+        let folder = tempfile::tempdir().unwrap();
+        let [path, other] = ["out.txt", "other.txt"].map(|name| folder.path().join(name));
+        File::create(&other).unwrap();
+        open_named(&path, None).unwrap().publish().unwrap();
+        assert_eq!(mode(&path), mode(&other), "a new file, under the umask");
+        for old in [0o640, 0o606] {
+            open_named(&path, Some(old)).unwrap().publish().unwrap();
+            assert_eq!(mode(&path), old, "as the old file had it");
+        }
+        drop(open_named(&path, None).unwrap());
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2, "nothing is left");
     }
 
     #[test]
