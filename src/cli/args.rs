@@ -58,13 +58,20 @@ pub(super) enum Command {
 impl Command {
     /// Results in files, which are written when all is done.
     pub(super) fn named_results(&self) -> Vec<PathBuf> {
-        let (input, run, others) = match self {
-            Command::Dedup(args) => (&args.input, &args.run, [&args.dropped, &args.seen]),
-            Command::Canon(args) => (&args.input, &args.run, [&None, &None]),
-            Command::Report(args) => (&args.input, &args.run, [&None, &None]),
+        let none = &None;
+        let (job, others) = match self {
+            Command::Dedup(args) => (Some((&args.input, &args.run)), [&args.dropped, &args.seen]),
+            Command::Canon(args) => (Some((&args.input, &args.run)), [none, none]),
+            Command::Report(args) => (Some((&args.input, &args.run)), [none, none]),
+            Command::Learn(args) => (Some((&args.input, &args.run)), [none, none]),
+            Command::Generate(args) => match &args.command {
+                GenerateCommand::List(args) => (None, [&args.output, &args.truth]),
+                GenerateCommand::Site(args) => (None, [&args.output, &args.truth]),
+            },
             _ => return Vec::new(),
         };
-        let all = [&run.output, &input.format.rejects, &run.stats].into_iter().chain(others);
+        let of_job = job.map(|(input, run)| [&run.output, &input.format.rejects, &run.stats]);
+        let all = of_job.into_iter().flatten().chain(others);
         all.flatten().filter(|path| path.as_os_str() != "-").cloned().collect()
     }
 }

@@ -164,12 +164,7 @@ fn select(
         false => Spooled::replace(&mut job.input, &job.memory.temp_dir)?,
     };
     let outcome = pipeline::select(job, &plan, &mut output, dropped.as_mut())?;
-    // First what goes to standard output: if nobody reads it, nothing is to be there.
-    let (first, second) = match args.run.output {
-        None => (Some(output), dropped),
-        Some(_) => (dropped, Some(output)),
-    };
-    first.into_iter().chain(second).try_for_each(Output::publish)?;
+    Output::publish_all(dropped.into_iter().chain([output]))?;
     Ok(outcome)
 }
 
@@ -334,8 +329,8 @@ fn generate_list(args: &GenerateListArgs) -> Result<u8> {
             file.write(&row)?;
         }
     }
-    truth_file.map_or(Ok(()), Output::publish)?;
-    output.publish()?;
+    // A list without its truth is a list; a truth without its list is nothing.
+    Output::publish_all([output].into_iter().chain(truth_file))?;
     Ok(DONE)
 }
 

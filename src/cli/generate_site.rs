@@ -60,8 +60,7 @@ pub(super) fn run(args: &GenerateSiteArgs) -> Result<u8> {
             }
         }
     }
-    truth_file.map_or(Ok(()), Output::publish)?;
-    output.publish()?;
+    Output::publish_all([output].into_iter().chain(truth_file))?;
     if args.verbose {
         tell(&plan, &summary);
     }

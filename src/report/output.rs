@@ -292,6 +292,14 @@ impl Output {
         };
         finish().map_err(|error| Error::writing(name, error))
     }
+
+    /// Publishes `outputs` in this order, but first what goes to no file of its own: if nobody reads
+    /// that, no file is to be there. After one that fails none is published.
+    pub fn publish_all(outputs: impl IntoIterator<Item = Output>) -> Result<()> {
+        let mut outputs: Vec<Output> = outputs.into_iter().collect();
+        outputs.sort_by_key(|output| output.pending.is_some());
+        outputs.into_iter().try_for_each(Output::publish)
+    }
 }
 
 /// Is `name` one that the system has for a file that is open already?

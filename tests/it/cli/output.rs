@@ -241,23 +241,49 @@ fn next_line(child: &mut Child) -> Option<String> {
 /// What was to be written to a file is not there, which is told.
 #[test]
 fn a_closed_pipe_beside_files_is_told() {
-    let dir = Dir::new();
+    let dir = Dir::with_list();
     dir.put("big.txt", generated(200_000, 1));
     for args in [
         &["--dropped", "named", "big.txt"][..],
         &["--seen", "named", "big.txt"],
         &["--dropped", "-", "-o", "named", "big.txt"],
+        &["--dropped", "named", "-o", "-", "in.txt"],
         &["--rejects", "named", "big.txt"],
         &["canon", "--stats=named", "big.txt"],
+        &["learn", "--rejects", "named", "in.txt"],
+        &["learn", "--stats=named", "in.txt"],
+        &["generate", "list", "-n", "200K", "--truth", "named"],
+        &["generate", "list", "-n", "3", "--truth", "named"],
+        &["generate", "list", "-n", "3", "--truth", "-", "-o", "named"],
+        &["generate", "site", "--sites", "1", "--urls", "20", "--truth", "named"],
+        &["generate", "site", "--sites", "1", "--urls", "20", "--truth", "-", "-o", "named"],
     ] {
-        let mut child = dir.command(args).spawn().unwrap();
-        drop(child.stdout.take());
-        let output = child.wait_with_output().unwrap();
+        // Closed before the run begins: so a short result finds nobody, too.
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let mut command = dir.command(args);
+        command.stdout(writer);
+        let output = command.output().unwrap();
         let words = String::from_utf8_lossy(&output.stderr);
         assert!(words.contains("standard output was closed"), "{args:?}: {words}");
         assert!(words.contains("to named\n"), "{args:?}: {words}");
         assert_eq!(output.status.code(), Some(2), "{args:?}");
-        assert_eq!(dir.names(), ["big.txt"], "{args:?}");
+        assert_eq!(dir.names(), ["big.txt", "in.txt"], "{args:?}");
+    }
+}
+
+#[test]
+fn a_list_that_cannot_be_written_has_no_truth() {
+    let dir = Dir::new();
+    for args in ["list -n 2K", "site --sites 1 --urls 400"] {
+        let mut shell = Command::new("sh");
+        // 64 blocks, of 512 bytes or 1 KiB each, are enough for the truth, not for what it is about.
+        shell.args(["-c", "ulimit -f 64; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_undust")]);
+        shell.arg("generate").args(args.split(' ')).args(["-o", "out.txt", "--truth", "truth.zst"]);
+        shell.current_dir(dir.0.path());
+        shell.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        Run::of(shell, b"").fails("out.txt: cannot write");
+        assert!(dir.names().is_empty(), "{args}: {:?}", dir.names());
     }
 }
 
