@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::doctype::DocumentType;
 use crate::error::{Error, Result};
 
 /// A kind of file whose records are no lines. Its records become rows: see `rows.rs`.
@@ -113,7 +114,7 @@ fn root_of(head: &[u8]) -> Option<&[u8]> {
         let skipped = match rest {
             [b'?', ..] => after(b"?>", rest)?,
             [b'!', b'-', b'-', ..] => after(b"-->", rest)?,
-            [b'!', ..] => declaration_bytes(rest)?,
+            [b'!', ..] => DocumentType::default().end(rest)?,
             _ => break,
         };
         rest = &rest[skipped..];
@@ -121,31 +122,6 @@ fn root_of(head: &[u8]) -> Option<&[u8]> {
     let is_end = |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, b'>' | b'/');
     let end = rest.iter().position(is_end)?;
     Some(local_name(&rest[..end]))
-}
-
-/// How long the declaration at the start of `text` is, with its end, if that is there: a document type may hold
-/// others between brackets, and anything between quotes.
-fn declaration_bytes(text: &[u8]) -> Option<usize> {
-    let mut brackets = 0usize;
-    let mut at = 0;
-    loop {
-        let rest = &text[at..];
-        at += match rest.first()? {
-            b'<' if rest.starts_with(b"<!--") => memchr::memmem::find(rest, b"-->")?,
-            quote @ (b'"' | b'\'') => 1 + memchr::memchr(*quote, &rest[1..])?,
-            b'[' => {
-                brackets += 1;
-                0
-            }
-            b']' => {
-                brackets = brackets.saturating_sub(1);
-                0
-            }
-            b'>' if brackets == 0 => return Some(at + 1),
-            _ => 0,
-        };
-        at += 1;
-    }
 }
 
 #[cfg(test)]

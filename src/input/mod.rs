@@ -22,6 +22,7 @@ mod container;
 mod cut;
 mod decoded;
 mod dictionary;
+mod doctype;
 mod files;
 mod frames;
 mod gzip;

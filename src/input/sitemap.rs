@@ -14,6 +14,7 @@
 
 use super::container::{local_name, not_a_sitemap};
 use super::decoded::Decoded;
+use super::doctype::DocumentType;
 use super::rows::{Flaw, Parser, Row};
 use crate::bytes::show;
 
@@ -260,28 +261,18 @@ fn take_tag(from: &mut Decoded, name: &mut Vec<u8>) -> Option<bool> {
 
 /// Uses up a document type behind its `<`, with what it declares. `false` if it has no end.
 fn skip_document_type(from: &mut Decoded) -> bool {
-    let (mut quote, mut brackets) = (None, 0u64);
+    let mut document_type = DocumentType::default();
     loop {
         let ahead = from.ahead(1);
         if ahead.is_empty() {
             return false;
         }
-        for (at, &byte) in ahead.iter().enumerate() {
-            match (quote, byte) {
-                (Some(open), _) if byte == open => quote = None,
-                (Some(_), _) => {}
-                (None, b'"' | b'\'') => quote = Some(byte),
-                (None, b'[') => brackets += 1,
-                (None, b']') => brackets = brackets.saturating_sub(1),
-                (None, b'>') if brackets == 0 => {
-                    from.consume(at + 1);
-                    return true;
-                }
-                _ => {}
-            }
-        }
-        let used = ahead.len();
+        let end = document_type.end(ahead);
+        let used = end.unwrap_or(ahead.len());
         from.consume(used);
+        if end.is_some() {
+            return true;
+        }
     }
 }
 
@@ -365,6 +356,10 @@ mod tests {
             &["http://a.test/"],
             None,
         );
+        for declared in ["<!-- it's -->", "<!-- \" ]> -->", "<?x it's ]>?>", "<!ENTITY y \"<!--\">"]
+        {
+            check(&format!("<!DOCTYPE urlset [{declared}]><urlset>{entry}</urlset>"), &[row], None);
+        }
         let one = format!("<urlset>{entry}</urlset>\n");
         check(&format!("{one}\u{feff}<?xml?>{one}"), &[row, row], None);
         check("<urlset></urlset>", &[], None);
