@@ -8,7 +8,7 @@ use std::sync::Mutex;
 use super::pool::{Pool, Stage};
 use crate::cluster::{Placed, UNMERGED};
 use crate::parts;
-use crate::record::{Record, agent, time};
+use crate::record::{Record, agent, is_status, time};
 use crate::report::{Breakdown, BreakdownRow, Counts, Facet};
 use names::Names;
 
@@ -72,10 +72,11 @@ impl Facets {
             add(Facet::Parameter, b"");
         }
         let fields = line.fields;
-        if !fields.status.is_empty() {
-            let status = &fields.status[..fields.status.len().min(3)];
-            let class = [status[0], b'x', b'x'];
-            add(Facet::Status, if status.len() == 3 { &class } else { status });
+        if let Some(first) = fields.status.first() {
+            // Crawlers have statuses of their own: Heritrix has -5003 and 1.
+            let is_http = is_status(fields.status) && *first != b'0';
+            let class = [*first, b'x', b'x'];
+            add(Facet::Status, if is_http { &class } else { fields.status });
         }
         if let Some(seconds) = time::parse(fields.time, fields.clock) {
             add(Facet::Time, &seconds.div_euclid(3600).to_be_bytes());

@@ -21,6 +21,7 @@ mod request;
 pub mod time;
 
 pub use assemble::{BaseUrl, NO_HOST, url_of, without_no_host};
+pub(crate) use cut::is_status;
 pub use entries::{Entries, Entry, Layout, Reading, Record, Workspace, row_bytes};
 pub use filter::{Filter, StatusRange, UrlGlob};
 pub use found::{Escapes, Fields, Found, Parsed};

@@ -16,7 +16,7 @@ pub enum Facet {
     Section,
     /// The name of a parameter. A record counts for each of its parameters.
     Parameter,
-    /// The class of the status, `2xx`.
+    /// The class of the status, `2xx`; a status that is none of HTTP as it is, `-5003`.
     Status,
     /// The hour or the day, in UTC.
     Time,

@@ -1,6 +1,6 @@
 //! Logs on the command line: hosts, filters, lines that are kept, lines that are rejected.
 
-use super::Dir;
+use super::{Dir, json};
 
 const LOG: &str = "\
 h - - [10/Oct/2000:13:55:36 +0000] \"GET /a?x=1&y=2 HTTP/1.0\" 200 23\n\
@@ -86,6 +86,23 @@ fn lines_without_a_scheme_are_filtered_by_their_host() {
         let filtered = 5 - expected.lines().count();
         assert!(run.words().contains(&format!("{filtered} filtered")), "{}", run.words());
     }
+}
+
+#[test]
+fn statuses_that_are_none_of_http_are_told_as_they_are() {
+    let dir = Dir::new();
+    let line = |status: &str| {
+        format!("2006-02-23T10:52:43.207Z {status} - http://a.test/{status} P - - #1\n")
+    };
+    dir.put("crawl.log", ["200", "204", "-5003", "-6", "1", "10000", "000"].map(line).concat());
+    let report = json(&dir.run("report --to json crawl.log").exits(0).out);
+    let rows = report["by"]["status"]["rows"].as_array().unwrap();
+    let told: Vec<(&str, u64)> = rows
+        .iter()
+        .map(|row| (row["name"].as_str().unwrap(), row["records"].as_u64().unwrap()))
+        .collect();
+    let expected = [("-5003", 1), ("-6", 1), ("000", 1), ("1", 1), ("10000", 1), ("2xx", 2)];
+    assert_eq!(told, expected);
 }
 
 #[test]
