@@ -262,7 +262,7 @@ pub(super) struct DedupArgs {
     pub(super) seen: Option<PathBuf>,
     /// Write nothing; exit with 1 if there is a duplicate
     #[arg(long, conflicts_with_all = ["count", "repeated", "unique", "clusters", "dropped", "output",
-                               "keep", "print", "stats"])]
+                               "keep", "print", "excel", "rejects", "stats"])]
     pub(super) check: bool,
     #[command(flatten)]
     pub(super) profile: ProfileArgs,

@@ -211,6 +211,10 @@ fn check_answers_by_exit_status() {
     dir.feed("--check", b"http://a.test/\n\n\nhttp://b.test/\n").gives("");
     dir.feed("--check", b"http://a.test/\n\n\nhttp://a.test/\n").exits(1).says("line 4");
     dir.run("--check -p lines in.txt").gives("");
+    for flags in ["--rejects x", "--to tsv", "--excel", "--to csv --excel"] {
+        dir.run(&format!("--check {flags} in.txt")).fails("cannot be used with");
+        assert!(!dir.path("x").exists(), "{flags}");
+    }
     dir.run("--check missing.txt").fails("missing.txt");
     dir.put("more.txt", "http://c.test/\nhttp://A.test/\n");
     dir.run("dedup -p lines --check in.txt more.txt").gives("");
