@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 
-use super::draft::canonical_host;
+use super::draft::{WEB_SCHEMES, canonical_host};
 use super::dust::DustRules;
 use super::names::{DefaultParams, IndexNames, KeepParams, ParamNames, Scope};
 use super::profile::{Profile, Slash, Www};
@@ -160,8 +160,11 @@ impl Settings {
         if let Some(scheme) = &self.default_scheme {
             options.default_scheme = match scheme.as_str() {
                 "none" => None,
-                "http" | "https" | "ws" | "wss" | "ftp" => Some(scheme.clone()),
-                other => return Err(choice("default-scheme", other, "http, https or none")),
+                name if WEB_SCHEMES.contains(&name) => Some(scheme.clone()),
+                other => {
+                    let expected = format!("{} or none", WEB_SCHEMES.join(", "));
+                    return Err(choice("default-scheme", other, &expected));
+                }
             };
         }
         if let Some(slash) = &self.slash {
@@ -356,6 +359,18 @@ mod tests {
     }
 
     #[test]
+    fn schemes_for_lines_that_have_none() {
+        for (given, expected) in
+            [("http", Some("http")), ("wss", Some("wss")), ("ftp", Some("ftp")), ("none", None)]
+        {
+            let scheme = Some(given.to_string());
+            let settings = Settings { default_scheme: scheme, ..Settings::default() };
+            let profile = settings.build().unwrap();
+            assert_eq!(profile.options.default_scheme.as_deref(), expected, "{given}");
+        }
+    }
+
+    #[test]
     fn only_means_only() {
         let settings = Settings { only: Some(vec!["www".into()]), ..Settings::default() };
         let profile = settings.build().unwrap();
@@ -369,6 +384,7 @@ mod tests {
             ("profile = 'x'", "no such profile"),
             ("enable = ['wwww']", "no rule \"wwww\""),
             ("slash = 'maybe'", "keep, add or remove"),
+            ("default-scheme = 'gopher'", "expected http, https, ws, wss, ftp or none, found"),
             ("colour = 1", "colour"),
             ("profile = 'lines'\nslash = 'add'", "lines"),
             ("[hosts]\n'a.test' = 'b.test'", "address"),

@@ -148,11 +148,12 @@ impl Draft {
     }
 }
 
+/// The web's hierarchical schemes. Source: WHATWG URL standard 4.2, "special scheme", but for `file`.
+pub(super) const WEB_SCHEMES: [&str; 5] = ["http", "https", "ws", "wss", "ftp"];
+
 /// Is `scheme` one of the web's hierarchical schemes, in any case?
 pub(super) fn is_web(scheme: &[u8]) -> bool {
-    [&b"http"[..], b"https", b"ws", b"wss", b"ftp"]
-        .iter()
-        .any(|name| scheme.eq_ignore_ascii_case(name))
+    WEB_SCHEMES.iter().any(|name| scheme.eq_ignore_ascii_case(name.as_bytes()))
 }
 
 /// Removes what the WHATWG parser removes before it looks: C0 controls and spaces at both ends,
