@@ -250,7 +250,7 @@ pub(super) fn push_escape(out: &mut Vec<u8>, byte: u8) {
 ///   form to four decimal numbers, IPv6 compressed.
 /// - Failure: [`Reject::Host`].
 /// - Source: WHATWG URL standard 3.5 (host parsing), by the `url` crate.
-pub(super) fn canonical_host(host: &[u8]) -> Result<Vec<u8>, Reject> {
+pub(crate) fn canonical_host(host: &[u8]) -> Result<Vec<u8>, Reject> {
     match parse_host(host)? {
         url::Host::Domain(name) => Ok(name.into_bytes()),
         address => Ok(address.to_string().into_bytes()),

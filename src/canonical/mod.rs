@@ -16,6 +16,7 @@ mod rules;
 
 pub use comparison::Comparison;
 pub use config::{DefaultRow, KeepRow, Settings, read_hosts};
+pub(crate) use draft::canonical_host;
 pub use dust::{
     Compilation, DustRule, DustRules, Evidence, Guard, Kind, Refusal, RuleFile, RuleScope, Status,
     Trap, When, is_path_pattern,

@@ -1,11 +1,11 @@
 //! Rules of sites in the formats of other programs, as far as those can say them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-use crate::canonical::{DustRule, Kind, RuleFile};
+use crate::canonical::{DustRule, Guard, Kind, RuleFile, canonical_host};
 use crate::error::{Error, Result};
 
 /// A format of another program.
@@ -33,16 +33,19 @@ pub struct Exported {
 }
 
 /// Writes the rules in force of `file` in the format `to`. What the format cannot say is left out,
-/// so that what is there is right; rules that need another spelling of it are counted.
+/// so that what is there is right; rules that need another spelling of it are counted. No format but
+/// JSON has guards: rules for parameters that a guard names are left out as well.
 pub fn export_rules(file: &RuleFile, to: RuleFormat) -> Result<Exported> {
     let mut exported = Exported::default();
     let mut said: Vec<&DustRule> = Vec::new();
+    let guarded = Guarded::new(&file.guards);
     for rule in file.rules.iter().filter(|rule| rule.status.is_in_force()) {
         let is_sayable = match to {
+            RuleFormat::Json => true,
+            _ if guarded.has_params_of(rule) => false,
             RuleFormat::Robots => robots_line(rule).is_some(),
             RuleFormat::Nutch => nutch_rule(rule).is_some(),
             RuleFormat::ClearUrls => clear_urls_rule(rule).is_some(),
-            RuleFormat::Json => true,
         };
         if is_sayable {
             said.push(rule);
@@ -63,6 +66,60 @@ pub fn export_rules(file: &RuleFile, to: RuleFormat) -> Result<Exported> {
         }
     };
     Ok(exported)
+}
+
+/// The parameters that guards name, each with a site.
+struct Guarded<'a> {
+    /// The site of the guard.
+    sites: BTreeSet<(String, &'a str)>,
+    /// The same, and all domains above it.
+    above: BTreeSet<(String, &'a str)>,
+}
+
+impl<'a> Guarded<'a> {
+    fn new(guards: &'a [Guard]) -> Guarded<'a> {
+        let (mut sites, mut above) = (BTreeSet::new(), BTreeSet::new());
+        for guard in guards {
+            let site = site_of(&guard.site);
+            above.extend(names_above(&site).map(|name| (name.to_string(), guard.param.as_str())));
+            sites.insert((site, guard.param.as_str()));
+        }
+        Guarded { sites, above }
+    }
+
+    /// Is there a guard for a parameter that `rule` is about, on its site, above or below it?
+    /// Wherever on the site: what the two have in common is not asked.
+    fn has_params_of(&self, rule: &DustRule) -> bool {
+        let (param, is_prefix) = match &rule.kind {
+            Kind::DropParam { param } => match param.strip_suffix('*') {
+                Some(start) => (start, true),
+                None => (param.as_str(), false),
+            },
+            Kind::DefaultParam { param, .. } | Kind::AliasValue { param, .. } => {
+                (param.as_str(), false)
+            }
+            _ => return false,
+        };
+        let has = |guards: &BTreeSet<(String, &str)>, site: &str| {
+            let next = guards.range((site.to_string(), param)..).next();
+            next.is_some_and(|(name, guarded)| {
+                name == site && (*guarded == param || is_prefix && guarded.starts_with(param))
+            })
+        };
+        let site = site_of(&rule.site);
+        has(&self.above, &site) || names_above(&site).any(|name| has(&self.sites, name))
+    }
+}
+
+/// The canonical spelling of a site.
+fn site_of(text: &str) -> String {
+    let host = canonical_host(text.as_bytes()).ok();
+    host.and_then(|host| String::from_utf8(host).ok()).unwrap_or_else(|| text.to_string())
+}
+
+/// `site` and the domains above it.
+fn names_above(site: &str) -> impl Iterator<Item = &str> {
+    std::iter::successors(Some(site), |name| name.split_once('.').map(|(_, rest)| rest))
 }
 
 /// Is the rule for all hosts of its site, whatever the query?
@@ -380,5 +437,44 @@ mod tests {
         let value: Value = serde_json::from_str(&found.text).unwrap();
         assert_eq!(value["rule"].as_array().unwrap().len(), 10);
         assert_eq!(value["rule"][3]["when"], json!(["b=1"]));
+    }
+
+    #[test]
+    fn what_is_guarded_is_left_out() {
+        let guarded = |site: &str, param: &str, rule: &str| {
+            let text = format!(
+                "rule=[{{site='a.x.org',{rule}}},{{site='a.x.org',kind='drop-param',param='z'}}]\n\
+                 guard=[{{site='{site}',param='{param}',path='/keep/*'}}]"
+            );
+            RuleFile::parse(&text).unwrap()
+        };
+        let drop = "kind='drop-param',param='sid'";
+        for (site, param, rule, is_said, why) in [
+            ("a.x.org", "sid", drop, false, "of the site"),
+            ("x.org", "sid", drop, false, "of a domain above"),
+            ("b.a.x.org", "sid", drop, false, "of a domain below"),
+            ("b.x.org", "sid", drop, true, "of a domain beside"),
+            ("ba.x.org", "sid", drop, true, "of another name"),
+            ("a.x.org", "sid2", drop, true, "of another parameter"),
+            ("a.x.org", "utm_x", "kind='drop-param',param='utm_*'", false, "one of several names"),
+            ("b.a.x.org", "utm_x", "kind='drop-param',param='utm_*'", false, "the same below"),
+            ("a.x.org", "utm", "kind='drop-param',param='utm_*'", true, "none of several names"),
+            ("a.x.org", "p", "kind='default-param',param='p',value='1'", false, "a default"),
+            ("a.x.org", "p", "kind='alias-value',param='p',from='1',to='2'", false, "an alias"),
+            ("a.x.org", "p", "kind='drop-segment',param='p'", true, "a parameter of the path"),
+        ] {
+            let file = guarded(site, param, rule);
+            let free = RuleFile { guards: Vec::new(), ..file.clone() };
+            for to in [RuleFormat::Robots, RuleFormat::Nutch, RuleFormat::ClearUrls] {
+                let [found, free] = [&file, &free].map(|file| export_rules(file, to).unwrap());
+                let kind = file.rules[0].kind.name();
+                if !is_said && free.rules == 2 {
+                    assert_eq!((found.rules, found.left_out[kind]), (1, 1), "{why}, {to:?}");
+                } else {
+                    assert_eq!(found.text, free.text, "{why}, {to:?}");
+                }
+            }
+            assert_eq!(export_rules(&file, RuleFormat::Json).unwrap().rules, 2, "{why}");
+        }
     }
 }
