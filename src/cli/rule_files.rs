@@ -1,5 +1,6 @@
 //! `rules` on a rule file: its table, its check, its examples, and other programs' formats.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -65,8 +66,9 @@ fn write_evidence(evidence: &Evidence, text: &mut String) {
 /// Everything that is wrong with a file, or suspicious.
 pub(super) fn lint(path: &Path) -> Result<u8> {
     let file = rule_file(path)?;
-    let mut findings: Vec<String> =
-        DustRules::compile(&file).refused.into_iter().map(|refusal| refusal.why).collect();
+    let refused = DustRules::compile(&file).refused;
+    let out: BTreeSet<usize> = refused.iter().filter_map(|refusal| refusal.rule).collect();
+    let mut findings: Vec<String> = refused.into_iter().map(|refusal| refusal.why).collect();
     let title = |number: usize| file.rules.get(number).map(DustRule::title).unwrap_or_default();
     for (number, why) in DustRules::dead(&file) {
         findings.push(format!("rule {} ({}) does nothing: {why}", number + 1, title(number)));
@@ -75,7 +77,9 @@ pub(super) fn lint(path: &Path) -> Result<u8> {
     for finding in &findings {
         let _ = writeln!(text, "{}", printable(finding));
     }
-    let in_force = file.rules.iter().filter(|rule| rule.status.is_in_force()).count();
+    let rules = file.rules.iter().enumerate();
+    let in_force =
+        rules.filter(|(at, rule)| rule.status.is_in_force() && !out.contains(at)).count();
     let _ = writeln!(
         text,
         "{} rules, {} in force: {}",

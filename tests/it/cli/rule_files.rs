@@ -149,7 +149,14 @@ fn rules_lint() {
         lines[1].contains("rule 6 (a.x.org: drop-param sid at /s) does nothing: rule 1"),
         "{out}"
     );
-    assert_eq!(lines[2], "6 rules, 5 in force: 2 findings");
+    assert_eq!(lines[2], "6 rules, 4 in force: 2 findings");
+    // One that cannot be compiled is in force nowhere.
+    dir.put(
+        "lost.rules",
+        format!("{RULES}[[rule]]\nsite='x.org'\nkind='drop-param'\nparam='a'\npath='nothing'\n"),
+    );
+    let out = dir.run("rules lint lost.rules").exits(1).out();
+    assert!(out.ends_with("4 rules, 2 in force: 1 finding\n"), "{out}");
     // Learned rules that do not get along are left out where they are applied.
     dir.run("canon in.txt --rules bad.rules").exits(0).says("bad.rules: 1 learned rules");
     // Those by hand are an error.
