@@ -100,3 +100,16 @@ fn every_module_is_on_a_floor_and_in_the_map() {
         assert!(map.contains(&format!("`{module}`")), "{module} is not in ARCHITECTURE.md");
     }
 }
+
+#[test]
+fn every_word_of_the_glossary_stands_once() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let page = fs::read_to_string(root.join("ARCHITECTURE.md")).unwrap();
+    let (_, glossary) = page.split_once("| word | meaning |").unwrap();
+    let rows = glossary.lines().filter_map(|line| line.strip_prefix("| ")?.split(" | ").next());
+    let mut words: Vec<&str> = rows.flat_map(|row| row.split(", ")).collect();
+    assert!(words.len() > 40, "only {} words were seen", words.len());
+    words.sort_unstable();
+    let twice: Vec<_> = words.windows(2).filter(|pair| pair[0] == pair[1]).collect();
+    assert!(twice.is_empty(), "{twice:?}");
+}

@@ -60,6 +60,18 @@ fn the_examples_of_the_pages_hold() {
     }
 }
 
+#[test]
+fn the_table_of_formats_has_all_names() {
+    let page = fs::read_to_string(root().join("docs/formats.md")).unwrap();
+    let rows: Vec<&str> = page.lines().filter(|line| line.starts_with("| `")).collect();
+    let formats = Dir::new().run("formats").quiet().out();
+    for name in formats.lines().filter_map(|line| line.split(' ').next()) {
+        let name = format!("`{name}`");
+        let first = |row: &&str| row.split(" | ").next().unwrap().contains(&name);
+        assert_eq!(rows.iter().filter(|row| first(row)).count(), 1, "docs/formats.md: {name}");
+    }
+}
+
 /// Runs the commands of a page and compares what they print. Returns how many there were.
 fn check_examples(page: &str) -> usize {
     let text = fs::read_to_string(root().join(page)).unwrap();
