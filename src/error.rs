@@ -113,11 +113,6 @@ impl Error {
     pub fn is_closed_pipe(&self) -> bool {
         self.kind == Kind::ClosedPipe
     }
-
-    /// Is it a bug of this library?
-    pub fn is_internal(&self) -> bool {
-        self.kind == Kind::Internal
-    }
 }
 
 impl fmt::Display for Error {

@@ -3,6 +3,7 @@
 
 use std::path::PathBuf;
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 
 /// Finds the URLs that are the same page spelled differently.
@@ -251,8 +252,8 @@ pub(super) struct DedupArgs {
     pub(super) print: PrintArg,
     /// Lines for people, or rows for programs, with canonical forms and counts, in all that is
     /// written; see docs/outputs.md
-    #[arg(long, value_enum, default_value_t = RowsArg::Text, conflicts_with = "check")]
-    pub(super) to: RowsArg,
+    #[arg(long, value_parser = all_but_json(), default_value = "text", conflicts_with = "check")]
+    pub(super) to: ToArg,
     /// Put an apostrophe before text that a spreadsheet would take for a formula; with --to tsv or csv
     #[arg(long)]
     pub(super) excel: bool,
@@ -270,13 +271,11 @@ pub(super) struct DedupArgs {
     pub(super) run: RunArgs,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum RowsArg {
-    Text,
-    Tsv,
-    Csv,
-    Jsonl,
-    Parquet,
+/// The values of `--to` for a command that writes no JSON document.
+fn all_but_json() -> impl TypedValueParser<Value = ToArg> {
+    let all = ToArg::value_variants().iter().filter(|to| **to != ToArg::Json);
+    PossibleValuesParser::new(all.filter_map(ToArg::to_possible_value))
+        .map(|name| ToArg::from_str(&name, false).expect("the name is that of a value"))
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

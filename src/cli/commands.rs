@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use super::args::{
     CanonArgs, DedupArgs, GenerateArgs, GenerateCommand, GenerateListArgs, InputArgs, KeepArg,
-    OnBadArg, PrintArg, ReportArgs, RowsArg, RunArgs, ToArg,
+    OnBadArg, PrintArg, ReportArgs, RunArgs, ToArg,
 };
 use super::memory;
 use super::progress::Progress;
@@ -177,19 +177,7 @@ impl DedupArgs {
             || self.unique
             || self.keep != KeepArg::First
             || self.dropped.is_some()
-            || self.to != RowsArg::Text
-    }
-}
-
-impl RowsArg {
-    fn format(self) -> Option<RowFormat> {
-        match self {
-            RowsArg::Text => None,
-            RowsArg::Tsv => Some(RowFormat::Tsv),
-            RowsArg::Csv => Some(RowFormat::Csv),
-            RowsArg::Jsonl => Some(RowFormat::Jsonl),
-            RowsArg::Parquet => Some(RowFormat::Parquet),
-        }
+            || self.to != ToArg::Text
     }
 }
 

@@ -3,7 +3,7 @@
 use super::layouts::Parcel;
 use super::pool::Stage;
 use super::scan::{Pass, scan};
-use super::walk::{Hand, each_entry};
+use super::walk::{Hand, count_other, each_entry};
 use super::{Job, Outcome};
 use crate::bytes::show;
 use crate::error::{Error, Result};
@@ -88,30 +88,6 @@ fn rewrite(job: &Job, on_bad: OnBad, chunk: &Parcel, hand: &mut Hand) -> Rewritt
     let all = each_entry(chunk, job, workspace, |entry| {
         tally.lines += 1;
         match entry {
-            Entry::Empty(line) => {
-                tally.empty += 1;
-                tally.bytes += line.len() as u64;
-            }
-            Entry::Filtered(line) => {
-                tally.filtered += 1;
-                tally.bytes += line.len() as u64;
-            }
-            Entry::Comment(line) => {
-                tally.comments += 1;
-                tally.bytes += line.len() as u64;
-            }
-            Entry::Reject(reject, line) => {
-                tally.reject(reject, line, job.rejects.is_some());
-                tally.bytes += chunk.overlong().unwrap_or(line.len() as u64);
-                // A line that is too long cannot be kept, so this is an error unless an empty one
-                // will do.
-                let may_be_empty = on_bad == OnBad::Empty
-                    || on_bad == OnBad::Keep && reject != Reject::LineTooLong;
-                if !may_be_empty {
-                    let start = &line[..line.len().min(200)];
-                    return Err((tally.lines - 1, reject, start.to_vec()));
-                }
-            }
             Entry::Record(record) => {
                 tally.records += 1;
                 tally.unique += 1;
@@ -126,6 +102,18 @@ fn rewrite(job: &Job, on_bad: OnBad, chunk: &Parcel, hand: &mut Hand) -> Rewritt
                 }
                 if canonical.reject.is_none() || on_bad == OnBad::Keep {
                     text.extend_from_slice(without_no_host(canonical.form));
+                }
+            }
+            other => {
+                count_other(&mut tally, &other, chunk, job);
+                // A line that is too long cannot be kept, so this is an error unless an empty one
+                // will do.
+                if let Entry::Reject(reject, line) = other
+                    && (on_bad == OnBad::Fail
+                        || on_bad == OnBad::Keep && reject == Reject::LineTooLong)
+                {
+                    let start = &line[..line.len().min(200)];
+                    return Err((tally.lines - 1, reject, start.to_vec()));
                 }
             }
         }

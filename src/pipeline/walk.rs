@@ -109,9 +109,9 @@ fn walk_reading(
     tally
 }
 
-/// Counts an `entry` that is no record.
+/// Counts an `entry` that is no record, the latest of the lines of `tally`.
 #[cold]
-fn count_other(tally: &mut Tally, entry: &Entry, parcel: &Parcel, job: &Job) {
+pub(super) fn count_other(tally: &mut Tally, entry: &Entry, parcel: &Parcel, job: &Job) {
     let line = match *entry {
         Entry::Record(Record { line, .. }) => line,
         Entry::Empty(line) => {

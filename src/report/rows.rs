@@ -36,16 +36,6 @@ pub enum RowFormat {
 }
 
 impl RowFormat {
-    /// The name on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            RowFormat::Tsv => "tsv",
-            RowFormat::Csv => "csv",
-            RowFormat::Jsonl => "jsonl",
-            RowFormat::Parquet => "parquet",
-        }
-    }
-
     /// How lines end.
     pub(super) fn line_end(self) -> &'static [u8] {
         match self {

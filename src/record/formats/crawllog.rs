@@ -4,8 +4,7 @@
 
 use std::sync::Arc;
 
-use memchr::memchr;
-
+use crate::record::cut::{Cut, is_number, value};
 use crate::record::{Found, LineFormat, Parsed};
 use crate::reject::Reject;
 
@@ -46,64 +45,44 @@ impl LineFormat for CrawlLog {
 #[inline]
 fn columns<'a>(line: &'a [u8], found: &mut Found<'a>) -> Option<Parsed> {
     let fields = &mut found.fields;
-    let mut rest = line;
-    let time = word(&mut rest)?;
+    let mut cut = Cut::new(line);
+    let time = cut.word()?;
     let is_iso = time.len() >= 19 && time[4] == b'-' && time[10] == b'T';
     let is_compact = time.len() == 17 && time.iter().all(u8::is_ascii_digit);
     if !(is_iso || is_compact) || !time[0].is_ascii_digit() {
         return None;
     }
     fields.time = time;
-    let status = word(&mut rest)?;
+    let status = cut.padded_word()?;
     if !is_number(status.strip_prefix(b"-").unwrap_or(status)) {
         return None;
     }
     fields.status = status;
-    let size = word(&mut rest)?;
+    let size = cut.padded_word()?;
     if size != b"-" {
         if !is_number(size) {
             return None;
         }
         fields.size = size;
     }
-    let url = word(&mut rest)?;
-    let path = word(&mut rest)?;
+    let url = cut.padded_word()?;
+    let path = cut.padded_word()?;
     if path != b"-" && !path.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'+') {
         return None;
     }
-    fields.referrer = value(word(&mut rest)?);
-    fields.mime = value(word(&mut rest)?);
+    fields.referrer = value(cut.padded_word()?);
+    fields.mime = value(cut.padded_word()?);
     if fields.mime == b"no-type" {
         fields.mime = b"";
     }
-    if word(&mut rest)?[0] != b'#' {
+    if cut.padded_word()?[0] != b'#' {
         return None;
     }
     // When and how long; then the digest. Old logs end earlier.
-    let _ = word(&mut rest);
-    fields.digest = value(word(&mut rest).unwrap_or_default());
+    let _ = cut.padded_word();
+    fields.digest = value(cut.padded_word().unwrap_or_default());
     found.target = value(url);
     Some(if found.target.is_empty() { Parsed::Reject(Reject::NoUrl) } else { Parsed::Record })
-}
-
-/// Takes a word and the blanks behind it off `rest`; never empty.
-#[inline]
-fn word<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
-    let end = memchr(b' ', rest).unwrap_or(rest.len());
-    let (word, behind) = rest.split_at(end);
-    let blanks = behind.iter().take_while(|byte| **byte == b' ').count();
-    *rest = &behind[blanks..];
-    (!word.is_empty()).then_some(word)
-}
-
-#[inline]
-fn value(word: &[u8]) -> &[u8] {
-    if word == b"-" { b"" } else { word }
-}
-
-#[inline]
-fn is_number(word: &[u8]) -> bool {
-    !word.is_empty() && word.iter().all(u8::is_ascii_digit)
 }
 
 #[cfg(test)]
