@@ -40,6 +40,10 @@ pub(super) struct Share {
     pub(super) by_caller: bool,
 }
 
+/// Most bytes of lines that are put together by copying. Reason: much more than what is known of a chunk, and little to
+/// be copied now and then.
+const SHORT_BYTES: usize = 16 << 10;
+
 enum Data {
     Owned(Vec<u8>),
     Shared(Share),
@@ -70,12 +74,63 @@ impl Chunk {
         Chunk { data: Data::Mapped(Arc::clone(mapped), range), file, at, overlong, held: None }
     }
 
-    /// The lines of this chunk and of `next`, which follows it in the file, as one chunk of their
-    /// own. It holds nothing.
+    /// Its first `bytes` bytes and the others, each as a chunk if there are any: shares of what it was, no
+    /// copies. They hold nothing. The chunk is none of an overlong line.
     #[must_use]
-    pub fn followed_by(&self, next: &Chunk) -> Chunk {
-        let bytes = [self.bytes(), next.bytes()].concat();
-        Chunk::owned(bytes, self.file, self.at, None)
+    pub fn split(self, bytes: usize) -> [Option<Chunk>; 2] {
+        let length = self.bytes().len();
+        if bytes == 0 {
+            return [None, Some(self)];
+        } else if bytes >= length {
+            return [Some(self), None];
+        }
+        let Chunk { file, at, .. } = self;
+        let by_caller = self.is_by_caller();
+        let of = |data, at| Some(Chunk { data, file, at, overlong: None, held: None });
+        let [first, second] = match self.data {
+            Data::Mapped(mapped, Range { start, end }) => {
+                let middle = start + bytes;
+                [start..middle, middle..end].map(|range| Data::Mapped(Arc::clone(&mapped), range))
+            }
+            data => {
+                let (buffer, Range { start, end }) = match data {
+                    Data::Shared(share) => (share.buffer, share.range),
+                    Data::Owned(bytes) => (Arc::new(bytes), 0..length),
+                    Data::Mapped(..) => unreachable!("it was the other arm"),
+                };
+                let middle = start + bytes;
+                [start..middle, middle..end].map(|range| {
+                    Data::Shared(Share { buffer: Arc::clone(&buffer), range, by_caller })
+                })
+            }
+        };
+        [of(first, at), of(second, at + bytes as u64)]
+    }
+
+    /// The lines of `pieces`, which follow each other in a file, as one chunk of their own. It holds
+    /// nothing. There is at least one, and none is overlong.
+    ///
+    /// Failure: as [`Chunk::verify`].
+    pub fn joined(pieces: &[Chunk]) -> Result<Chunk> {
+        let length = pieces.iter().map(|piece| piece.bytes().len()).sum();
+        let mut bytes = Vec::with_capacity(length);
+        pieces.iter().for_each(|piece| bytes.extend_from_slice(piece.bytes()));
+        // No one will do that for the copy.
+        pieces.iter().try_for_each(Chunk::verify)?;
+        Ok(Chunk::owned(bytes, pieces[0].file, pieces[0].at, None))
+    }
+
+    /// Puts the lines of `next`, which follows it in the file, behind its own, if both are short and
+    /// nobody shares them: so that many short pieces take no more memory than their lines. Otherwise gives
+    /// it back.
+    pub fn take_in(&mut self, next: Chunk) -> Option<Chunk> {
+        match (&mut self.data, &next.data) {
+            (Data::Owned(bytes), Data::Owned(more)) if bytes.len() + more.len() <= SHORT_BYTES => {
+                bytes.extend_from_slice(more);
+                None
+            }
+            _ => Some(next),
+        }
     }
 
     /// Makes the chunk hold `ticket`, which is dropped when it is.

@@ -1,5 +1,6 @@
 //! The layout of every chunk: which format its lines have, as far as the lines before it say.
 
+use std::collections::VecDeque;
 use std::ops::Deref;
 use std::sync::Arc;
 
@@ -7,7 +8,7 @@ use super::Job;
 use crate::error::Result;
 use crate::input::{Chunk, Container};
 use crate::record::formats::{self, FieldMap};
-use crate::record::{BaseUrl, Filter, Layout, LineFormat, Reading, detect, row_bytes};
+use crate::record::{BaseUrl, Filter, Layout, LineFormat, QuotedRows, Reading, detect};
 
 /// How the records of a job's files are found.
 #[derive(Clone, Debug, Default)]
@@ -73,50 +74,74 @@ pub(super) struct Layouts {
     reading: Reading,
     /// The file that is read, and the layout from here on.
     current: Option<(usize, Layout)>,
-    /// A chunk whose last row is not over.
-    held: Option<Chunk>,
+    held: Held,
+}
+
+/// What waits for the end of a row: the pieces of a file from its start on, up to the end of the last
+/// chunk. A quote of it is open at the end of each line.
+///
+/// Invariant: `bytes`, of all of them, is no more than a line may have. That is not part of the memory of
+/// chunks on their way; what is mapped takes none.
+#[derive(Debug, Default)]
+struct Held {
+    pieces: VecDeque<Chunk>,
+    bytes: usize,
 }
 
 impl Layouts {
     /// For all files of `job`.
     pub(super) fn new(job: &Job) -> Layouts {
-        Layouts { plan: job.format.clone(), reading: job.reading(), current: None, held: None }
+        Layouts {
+            plan: job.format.clone(),
+            reading: job.reading(),
+            current: None,
+            held: Held::default(),
+        }
     }
 
-    /// The parcel of `chunk`, or of the chunk before it, or of both; nothing if it has to wait for
-    /// the next. `None` at the end of the input. Its file is a `container`, or lines.
+    /// The parcels of `chunk` and of what was held of chunks before it: all rows that are over by its end.
+    /// `None` at the end of the input. Its file is a `container`, or lines.
     ///
-    /// Failure: the format of a file cannot be told.
+    /// - Shape: no parcel is longer than a chunk, or than a row that may be as long as a line.
+    /// - Cost: linear in the chunks. Nothing is copied but rows that begin in one chunk and end in another.
+    /// - Failure: the format of a file cannot be told, or a mapped file was cut short.
     pub(super) fn lay_out(
         &mut self,
         chunk: Option<Chunk>,
         container: Option<Container>,
     ) -> Result<Vec<Parcel>> {
         let mut ready = Vec::new();
-        let Some(mut chunk) = chunk else {
-            ready.extend(self.held.take().map(|chunk| self.parcel(chunk)));
-            return Ok(ready);
+        let held_file = self.held.pieces.front().map(Chunk::file);
+        let goes_on = |chunk: &Chunk| {
+            chunk.overlong().is_none() && held_file.is_none_or(|file| file == chunk.file())
         };
-        if let Some(held) = self.held.take() {
-            if held.file() == chunk.file() && chunk.overlong().is_none() {
-                let joined = held.followed_by(&chunk);
-                held.verify()?;
-                chunk.verify()?;
-                chunk = joined;
-            } else {
-                ready.push(self.parcel(held));
-            }
+        if !chunk.as_ref().is_some_and(goes_on) {
+            // Nothing will end that row: its lines are rows then, each by itself.
+            let pieces = std::mem::take(&mut self.held).pieces;
+            ready.extend(pieces.into_iter().map(|piece| self.parcel(piece)));
         }
+        let Some(chunk) = chunk else { return Ok(ready) };
         if self.current.as_ref().is_none_or(|(file, _)| *file != chunk.file()) {
             let layout = self.layout_of_file(&chunk, container)?;
             self.current = Some((chunk.file(), layout));
         }
-        if self.is_open(&chunk) {
-            self.held = Some(chunk);
-        } else {
-            ready.push(self.parcel(chunk));
+        match self.quoted_rows().filter(|_| chunk.overlong().is_none()) {
+            None => ready.push(self.parcel(chunk)),
+            Some(rows) => {
+                let mut closed = Vec::new();
+                self.held.pass(chunk, &rows, self.reading, &mut closed)?;
+                ready.extend(closed.into_iter().map(|chunk| self.parcel(chunk)));
+            }
         }
         Ok(ready)
+    }
+
+    /// How rows end, if they may go over several lines.
+    fn quoted_rows(&self) -> Option<QuotedRows> {
+        let (_, layout) = self.current.as_ref()?;
+        let delimiter = layout.format.as_ref()?.quoted_rows()?;
+        let Reading { separator, line_bytes_max, .. } = self.reading;
+        Some(QuotedRows::new(delimiter, separator, line_bytes_max))
     }
 
     /// The number of the file that is read, and how its lines hold URLs.
@@ -145,27 +170,6 @@ impl Layouts {
         Ok(layout)
     }
 
-    /// Does the last row of `chunk` go on in the next?
-    fn is_open(&self, chunk: &Chunk) -> bool {
-        let Some((_, Layout { format: Some(format), .. })) = &self.current else { return false };
-        let Some(delimiter) = format.quoted_rows() else { return false };
-        let Reading { separator, line_bytes_max, .. } = self.reading;
-        let mut rest = chunk.bytes();
-        if chunk.overlong().is_some() || memchr::memchr(b'"', rest).is_none() {
-            return false;
-        }
-        while !rest.is_empty() {
-            // As `Entries` does: what does not end in time is cut at its line.
-            let row = row_bytes(rest, delimiter, separator, line_bytes_max);
-            if row.is_none() && rest.len() <= line_bytes_max {
-                return true;
-            }
-            let end = row.or_else(|| memchr::memchr(separator, rest)).unwrap_or(rest.len());
-            rest = rest.get(end + 1..).unwrap_or_default();
-        }
-        false
-    }
-
     /// The chunk with the layout at its start; the lines in it may change it for the next.
     fn parcel(&mut self, chunk: Chunk) -> Parcel {
         let Some((_, current)) = &mut self.current else {
@@ -185,6 +189,105 @@ impl Layouts {
     }
 }
 
+impl Held {
+    /// Puts what is held and `chunk`, which follows it, into `ready`, up to the last row that is over; and
+    /// holds the rest.
+    fn pass(
+        &mut self,
+        chunk: Chunk,
+        rows: &QuotedRows,
+        reading: Reading,
+        ready: &mut Vec<Chunk>,
+    ) -> Result<()> {
+        let mut rest = Some(chunk);
+        if !self.pieces.is_empty()
+            && let Some(chunk) = rest.take()
+        {
+            let end = rows.end_of_open(chunk.bytes());
+            let inside = end.unwrap_or(chunk.bytes().len());
+            // As `Entries` does: a row that does not end in time is cut at its line.
+            self.cut_rows(inside, rows, reading.line_bytes_max, ready);
+            rest = match end {
+                // A row that begins in what is held ends in the chunk.
+                Some(end) if !self.pieces.is_empty() => {
+                    let [first, behind] = chunk.split(end + 1);
+                    let pieces: Vec<Chunk> = self.pieces.drain(..).chain(first).collect();
+                    self.bytes = 0;
+                    ready.push(Chunk::joined(&pieces)?);
+                    behind
+                }
+                None if !self.pieces.is_empty() => {
+                    self.hold(chunk);
+                    None
+                }
+                _ => Some(chunk),
+            };
+        }
+        let Some(chunk) = rest else { return Ok(()) };
+        let [closed, open] = chunk_of_rows(chunk, rows, reading);
+        ready.extend(closed);
+        open.into_iter().for_each(|open| self.hold(open));
+        Ok(())
+    }
+
+    /// Puts the rows at the front into `ready` that are longer than `bytes_max` with the `inside` bytes
+    /// that follow what is held, cut at their lines, and those behind them that are over. The row that is
+    /// at the front then, if there is one, is open as it was before.
+    fn cut_rows(
+        &mut self,
+        inside: usize,
+        rows: &QuotedRows,
+        bytes_max: usize,
+        ready: &mut Vec<Chunk>,
+    ) {
+        if self.bytes + inside <= bytes_max {
+            return;
+        }
+        while let Some(piece) = self.pieces.pop_front() {
+            let (text, mut end) = (piece.bytes(), 0);
+            while end < text.len() {
+                let (line_bytes, is_open) = rows.line(&text[end..]);
+                if is_open && self.bytes - end + inside <= bytes_max {
+                    break;
+                }
+                end += line_bytes;
+            }
+            self.bytes -= end;
+            let [cut, rest] = piece.split(end);
+            ready.extend(cut);
+            if let Some(rest) = rest {
+                self.pieces.push_front(rest);
+                break;
+            }
+        }
+    }
+
+    fn hold(&mut self, chunk: Chunk) {
+        self.bytes += chunk.bytes().len();
+        let kept = match self.pieces.back_mut() {
+            Some(last) => last.take_in(chunk),
+            None => Some(chunk),
+        };
+        self.pieces.extend(kept);
+    }
+}
+
+/// The rows of `chunk` that are over by its end, and the one that is not, if there are any.
+fn chunk_of_rows(chunk: Chunk, rows: &QuotedRows, reading: Reading) -> [Option<Chunk>; 2] {
+    let text = chunk.bytes();
+    if memchr::memchr(b'"', text).is_none() {
+        return [Some(chunk), None];
+    }
+    // As `Entries` does: a line behind a byte order mark is a row.
+    let marked = memchr::memchr(reading.separator, text).map_or(text.len(), |end| end + 1);
+    let has_mark = chunk.starts_file()
+        && text.starts_with(b"\xef\xbb\xbf")
+        && marked - 1 <= reading.line_bytes_max;
+    let first = if has_mark { marked } else { 0 };
+    let closed = first + rows.closed_bytes(&text[first..]);
+    chunk.split(closed)
+}
+
 /// The last line of `chunk` that starts with `prefix`.
 fn last_header<'a>(chunk: &'a [u8], prefix: &[u8], separator: u8) -> Option<&'a [u8]> {
     let finder = memchr::memmem::FinderRev::new(prefix);
@@ -198,4 +301,137 @@ fn last_header<'a>(chunk: &'a [u8], prefix: &[u8], separator: u8) -> Option<&'a 
         end = at;
     }
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::input::{Input, InputPlan};
+    use crate::record::{Entries, Entry, Workspace};
+
+    /// The parcels of a file with `text`, whose rows are separated by commas; `map`ped or read.
+    fn parcels(text: &[u8], map: bool, chunk_bytes: usize, line_bytes_max: usize) -> Vec<Parcel> {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all(text).unwrap();
+        let plan = InputPlan {
+            paths: vec![file.path().to_path_buf()],
+            chunk_bytes,
+            line_bytes_max,
+            map,
+            map_bytes_min: 0,
+            ..InputPlan::default()
+        };
+        let format = formats::with_fields(None, &[b"url,title"], &FieldMap::parse("url").unwrap());
+        let mut layouts = Layouts {
+            plan: FormatPlan {
+                format: Some(FormatChoice::Given(format.unwrap())),
+                ..FormatPlan::default()
+            },
+            reading: reading(line_bytes_max),
+            current: None,
+            held: Held::default(),
+        };
+        let mut all = Vec::new();
+        let chunks = Input::open(&plan).unwrap().map(|chunk| Some(chunk.unwrap()));
+        for chunk in chunks.chain([None]) {
+            all.extend(layouts.lay_out(chunk, None).unwrap());
+            let held: usize = layouts.held.pieces.iter().map(|piece| piece.bytes().len()).sum();
+            assert!(layouts.held.bytes == held && held <= line_bytes_max, "{held}");
+        }
+        assert_eq!(layouts.held.bytes, 0);
+        all
+    }
+
+    fn reading(line_bytes_max: usize) -> Reading {
+        Reading { separator: b'\n', line_bytes_max, verbatim: false, fields: true }
+    }
+
+    /// What every entry of `parcels` is, and its row, or how it starts.
+    fn entries(parcels: &[Parcel], line_bytes_max: usize) -> Vec<(String, Vec<u8>)> {
+        let reading = reading(line_bytes_max);
+        let mut workspace = Workspace::default();
+        let mut all = Vec::new();
+        for parcel in parcels {
+            let (bytes, starts_file) = (parcel.bytes(), parcel.starts_file());
+            let mut entries = match parcel.overlong() {
+                Some(_) => Entries::overlong(bytes, reading, &mut workspace),
+                None => Entries::new(bytes, starts_file, reading, &parcel.layout, &mut workspace),
+            };
+            while let Some(entry) = entries.next() {
+                let (kind, row) = match entry {
+                    Entry::Record(record) => ("record".to_string(), record.line),
+                    Entry::Empty(row) => ("empty".to_string(), row),
+                    Entry::Comment(row) => ("comment".to_string(), row),
+                    Entry::Filtered(row) => ("filtered".to_string(), row),
+                    Entry::Reject(kind, row) => (kind.to_string(), &row[..row.len().min(1000)]),
+                };
+                all.push((kind, row.to_vec()));
+            }
+        }
+        all
+    }
+
+    #[test]
+    fn no_parcel_is_longer_than_a_chunk_or_a_row() {
+        let row = format!("http://a.test/,\"{}\"\n", "a line of a text\n".repeat(18 << 10));
+        assert!(row.len() > 300 << 10);
+        let text = row.repeat(8);
+        let whole = parcels(text.as_bytes(), false, 16 << 20, 1 << 20);
+        let whole = entries(&whole, 1 << 20);
+        assert_eq!(whole.len(), 8);
+        for map in [false, true] {
+            let parcels = parcels(text.as_bytes(), map, 64 << 10, 1 << 20);
+            let sizes: Vec<usize> = parcels.iter().map(|parcel| parcel.bytes().len()).collect();
+            assert_eq!((sizes.iter().sum(), sizes.iter().max()), (text.len(), Some(&row.len())));
+            assert!(entries(&parcels, 1 << 20) == whole, "{map}");
+        }
+    }
+
+    #[test]
+    fn rows_that_end_in_their_chunk_are_not_copied() {
+        let row = "http://a.test/,\"two\nlines\"\n";
+        let text = row.repeat(1000);
+        // Some chunks end within a row.
+        let parcels = parcels(text.as_bytes(), true, 1020, 1 << 20);
+        let copied = parcels.iter().map(|parcel| parcel.memory_bytes()).sum::<usize>();
+        assert!(copied > 0 && copied <= row.len() * text.len() / 960, "{copied}");
+    }
+
+    /// Seconds; hours if each line were looked at to the longest line, or copied that often.
+    #[test]
+    fn quotes_that_stay_open_take_linear_time() {
+        let text = "\"ab\",\"c\n".repeat(1 << 20);
+        for chunk_bytes in [16 << 10, 4 << 20] {
+            let parcels = parcels(text.as_bytes(), true, chunk_bytes, 1 << 20);
+            let longest = parcels.iter().map(|parcel| parcel.bytes().len()).max();
+            assert!(longest <= Some(chunk_bytes), "{longest:?}");
+            assert_eq!(parcels.iter().map(|parcel| parcel.memory_bytes()).sum::<usize>(), 0);
+            assert_eq!(entries(&parcels, 1 << 20).len(), 1 << 20);
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 512, failure_persistence: None, ..<_>::default() })]
+
+        /// Neither rows nor what they are depend on how the file is cut, wherever quotes stand.
+        #[test]
+        fn how_rows_are_cut_does_not_show(
+            text in "(\u{feff})?([a,\"\n]|,\"|\"\"|\"\n){0,40}",
+            line_bytes_max in 1usize..40,
+            map: bool,
+        ) {
+            let whole = parcels(text.as_bytes(), map, 1 << 10, line_bytes_max);
+            let whole = entries(&whole, line_bytes_max);
+            for chunk_bytes in 1..20 {
+                let parcels = parcels(text.as_bytes(), map, chunk_bytes, line_bytes_max);
+                let all: usize = parcels.iter().map(|parcel| parcel.bytes().len()).sum();
+                prop_assert!(parcels.iter().any(|one| one.overlong().is_some()) || all == text.len());
+                prop_assert_eq!(&entries(&parcels, line_bytes_max), &whole, "{}", chunk_bytes);
+            }
+        }
+    }
 }

@@ -499,12 +499,12 @@ mod tests {
             Input::open(&plan).unwrap().map(Result::unwrap).collect()
         };
         let many = b"http://a.test/\n".repeat(200);
-        let own = |chunk: &Chunk| (0..40).map(|_| chunk.followed_by(chunk)).collect();
-        let long = chunks_of(&vec![b'a'; CHUNK_BYTES / 2], true, 1);
+        let own = |chunks: &[Chunk]| (0..40).map(|_| Chunk::joined(chunks).unwrap()).collect();
+        let long = chunks_of(&vec![b'a'; CHUNK_BYTES / 2], true, 2);
         for (chunks, expected) in [
             (chunks_of(&many, true, 1), BATCH_CHUNKS),
             (chunks_of(&many, false, 1), BATCH_CHUNKS),
-            (own(&long[0]), AHEAD_BYTES / CHUNK_BYTES),
+            (own(&long), AHEAD_BYTES / CHUNK_BYTES),
             (chunks_of(b"http://a.test/\n", true, 40), AHEAD_BYTES / CHUNK_BYTES),
         ] {
             let all = chunks.len();

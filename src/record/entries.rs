@@ -9,6 +9,7 @@ use super::formats::access::Usual;
 use super::found::{Fields, Found, Parsed};
 use super::line_format::LineFormat;
 use super::marked::MarkedLines;
+use super::quoted::{QuotedRows, Row};
 use crate::bytes::fetch::fetch;
 use crate::bytes::lines::STRETCH_BYTES;
 use crate::bytes::{LineEnds, Lines};
@@ -103,6 +104,8 @@ pub struct Entries<'a> {
     lines: Lines<'a>,
     /// The first line, where a byte order mark was taken from it.
     first: Option<&'a [u8]>,
+    /// Where rows end, if they may go over several lines.
+    quoted: Option<QuotedRows>,
     /// What is marked of `lines`, and where the next of them starts in it; for lists, and formats
     /// whose lines can be read by marks.
     stretch: &'a [u8],
@@ -166,9 +169,24 @@ impl<'a> Entries<'a> {
                 Way::List
             }
         };
+        let Reading { separator, line_bytes_max, .. } = reading;
+        let delimiter = layout.format.as_ref().and_then(|format| format.quoted_rows());
+        let quoted = delimiter.map(|byte| QuotedRows::new(byte, separator, line_bytes_max));
         let (stretch, start, fields) = (&chunk[..0], 0, Fields::NONE);
         let is_plain = matches!(way, Way::List) && layout.filter.is_none();
-        Entries { way, is_plain, reading, layout, lines, first, stretch, start, workspace, fields }
+        Entries {
+            way,
+            is_plain,
+            reading,
+            layout,
+            lines,
+            first,
+            quoted,
+            stretch,
+            start,
+            workspace,
+            fields,
+        }
     }
 
     /// One reject: a line that is longer than any may be, and starts with `start`.
@@ -292,18 +310,15 @@ impl<'a> Entries<'a> {
 
     /// The next row of a format: a line, or some where quotes hold separators.
     fn next_of_format(&mut self) -> Option<Entry<'_>> {
-        let format = self.layout.format.as_ref()?;
-        let Reading { separator, line_bytes_max, .. } = self.reading;
-        let whole_row = |delimiter| {
-            row_bytes(self.lines.rest(), delimiter, separator, line_bytes_max)
-                .filter(|_| self.first.is_none())
-        };
-        let row = match format.quoted_rows().and_then(whole_row) {
-            Some(bytes) if !self.lines.rest().is_empty() => self.lines.take_bytes(bytes),
-            _ => match self.first.take() {
-                Some(line) => line,
-                None => self.lines.next()?,
-            },
+        let row = match (self.first.take(), &mut self.quoted) {
+            (Some(line), _) => line,
+            (None, Some(quoted)) if !self.lines.rest().is_empty() => {
+                match quoted.row(self.lines.rest()) {
+                    Row::Whole(bytes) => self.lines.take_bytes(bytes),
+                    Row::Open | Row::TooLong => self.lines.next()?,
+                }
+            }
+            _ => self.lines.next()?,
         };
         Some(self.parsed(row))
     }
@@ -363,38 +378,6 @@ fn filtered<'a>(layout: &Layout, record: Record<'a>) -> Entry<'a> {
     }
 }
 
-/// Bytes of the row at the start of `text`, without the separator that ends it, where separators
-/// within quotes do not end one. `None` if a quote is open at the end of `text`, or after
-/// `bytes_max`.
-///
-/// A quote opens at the start of a field alone (RFC 4180 section 2); anywhere else it is text.
-pub fn row_bytes(text: &[u8], delimiter: u8, separator: u8, bytes_max: usize) -> Option<usize> {
-    let within = &text[..text.len().min(bytes_max.saturating_add(1))];
-    let mut at = 0;
-    loop {
-        let step = memchr::memchr2(b'"', separator, &within[at..]);
-        let Some(step) = step else {
-            return (within.len() == text.len()).then_some(text.len());
-        };
-        let place = at + step;
-        if within[place] == separator {
-            return Some(place);
-        }
-        let opens = place == 0 || within[place - 1] == delimiter;
-        at = place + 1;
-        if opens {
-            // To the quote that closes it: one that is not doubled.
-            loop {
-                at += memchr::memchr(b'"', &within[at..])? + 1;
-                if within.get(at) != Some(&b'"') {
-                    break;
-                }
-                at += 1;
-            }
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -429,23 +412,5 @@ mod tests {
         ] {
             assert_eq!(read(given, verbatim), expected);
         }
-    }
-
-    #[test]
-    fn rows() {
-        for (given, expected) in [
-            ("a,b\nc", Some(3)),
-            ("a,b", Some(3)),
-            ("a,\"b\nc\"\nd", Some(7)),
-            ("\"a\"\"\n\",b\nd", Some(8)),
-            ("5\" disk,b\nc", Some(9)),
-            ("\"a\nb", None),
-            ("a,\"b\"c\"\nd", Some(7)),
-            ("\"\"\nd", Some(2)),
-        ] {
-            assert_eq!(row_bytes(given.as_bytes(), b',', b'\n', 100), expected, "{given:?}");
-        }
-        assert_eq!(row_bytes(b"\"aaaaaaaaaaaa\"\n", b',', b'\n', 5), None);
-        assert_eq!(row_bytes(b"aaaaaaaaaaaa\n", b',', b'\n', 5), None);
     }
 }
