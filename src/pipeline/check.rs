@@ -7,7 +7,7 @@ use super::backlog::Backlog;
 use super::dedup::{MarkedChunk, Print, mark, sift};
 use super::overflow::Overflow;
 use super::scan::{Pass, scan};
-use super::walk::{Hand, each_entry};
+use super::walk::{Hand, each_entry_again};
 use crate::cluster::{ClusterSet, Seen};
 use crate::error::Result;
 use crate::record::{Entry, Workspace};
@@ -43,7 +43,7 @@ pub fn check(job: &Job) -> Result<Option<(u64, Vec<u8>)>> {
             for MarkedChunk { chunk, marks, .. } in kept {
                 let mut record = 0;
                 let mut stopped = Ok(());
-                let walked = each_entry(&chunk, job, &mut workspace, |entry| {
+                let walked = each_entry_again(&chunk, job, &mut workspace, |entry| {
                     lines_before += 1;
                     let Entry::Record(line) = entry else { return Ok(()) };
                     record += 1;
@@ -57,7 +57,7 @@ pub fn check(job: &Job) -> Result<Option<(u64, Vec<u8>)>> {
                         records_before += 1;
                     }
                     if stopped.is_ok() { Ok(()) } else { Err(()) }
-                });
+                })?;
                 stopped?;
                 if walked.is_err() {
                     return Ok(None);

@@ -16,7 +16,7 @@ use super::scan::{Pass, RECORD_BYTES, WasRead, changed, scan_heavy};
 use super::select::SelectPlan;
 use super::spellings::{SpellingFiles, SpellingWriter, Spellings};
 use super::tell::text_bytes;
-use super::walk::{Hand, each_entry, walk};
+use super::walk::{Hand, each_entry_again, walk};
 use super::{InputFile, Job, temp};
 use crate::cluster::{
     Census, ChunkLines, Clusters, Flags, Gathered, Marks, Member, Others, PARTITIONS, Scattered,
@@ -260,7 +260,7 @@ impl<'a> Gathering<'a> {
         writer.begin();
         let (mut marked, mut members) = (Vec::new(), Vec::new());
         let (mut line, mut record_at) = (0, 0);
-        each_entry(chunk, self.job, workspace, |entry| {
+        each_entry_again(chunk, self.job, workspace, |entry| {
             if let Entry::Record(record) = entry {
                 let fingerprint = *fingerprints.get(record_at as usize).ok_or_else(changed)?;
                 if marks.contains(record_at) {
@@ -271,7 +271,7 @@ impl<'a> Gathering<'a> {
             }
             line += 1;
             Ok(())
-        })?;
+        })??;
         if record_at as usize != fingerprints.len() || line != lines {
             return Err(changed());
         }

@@ -15,7 +15,7 @@ use super::pool::{Pool, Stage};
 use super::scan::{Pass, RECORD_BYTES, WasRead, changed, scan, scan_heavy};
 use super::selected::{Represented, Rest, Selected};
 use super::tell::text_bytes;
-use super::walk::{Hand, each_entry, walk};
+use super::walk::{Hand, each_entry, each_entry_again, walk};
 use super::{Job, Outcome, Print};
 use crate::bytes::decimal::push_number_to;
 use crate::cluster::{Census, Keep, Occurrence, Scattered};
@@ -288,7 +288,7 @@ impl SelectedChunk<'_> {
             }
         };
         let mut entries = represented.iter().zip(self.range.start + 1..);
-        each_entry(self.chunk, job, workspace, |entry| {
+        each_entry_again(self.chunk, job, workspace, |entry| {
             let (lines, number) = entries.next().ok_or_else(changed)?;
             if *lines == 0 {
                 return Ok(());
@@ -321,7 +321,7 @@ impl SelectedChunk<'_> {
                 }
             }
             Ok(())
-        })?;
+        })??;
         if entries.next().is_some() { Err(changed()) } else { Ok(()) }
     }
 }

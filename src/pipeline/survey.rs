@@ -73,7 +73,7 @@ pub fn survey(job: &Job, top: usize) -> Result<(Survey, Outcome)> {
                 job.add(&mut tally, &surveyed.tally)?;
             }
             match &mut pass {
-                Ok(pass) => pass.take(&batch, &mut sums),
+                Ok(pass) => pass.take(&batch, &mut sums)?,
                 Err(_) => {
                     let facets: Vec<_> = batch.iter().map(|(_, one)| &one.facets).collect();
                     sums.add_names(&pool, &facets);
@@ -211,10 +211,9 @@ fn survey_share(
                 lines += surveyed.tally.lines;
             }
             pass = pass.take().filter(|pass| has_room(job, pass.memory_bytes_ahead(), sums));
-            Ok(pass.as_mut().map(|pass| {
-                pass.take(&batch, sums);
-                lines - before
-            }))
+            let Some(pass) = &mut pass else { return Ok(None) };
+            pass.take(&batch, sums)?;
+            Ok(Some(lines - before))
         },
     )?;
     Ok(pass.map(|pass| pass.finish(top)))

@@ -3,6 +3,7 @@
 use super::Job;
 use super::layouts::Parcel;
 use crate::canonical::{Canonical, Scratch};
+use crate::error;
 use crate::record::{Entries, Entry, Reading, Record, Workspace};
 use crate::report::Tally;
 
@@ -27,6 +28,19 @@ pub(super) fn each_entry<E>(
         each(entry)?;
     }
     Ok(())
+}
+
+/// The same for lines that were looked at, and checked, before. `Err` if a mapped file was cut short since:
+/// it shows zeros then, so whatever `each` has made of its lines, and said of them, is void.
+pub(super) fn each_entry_again<E>(
+    parcel: &Parcel,
+    job: &Job,
+    workspace: &mut Workspace,
+    each: impl FnMut(Entry) -> Result<(), E>,
+) -> error::Result<Result<(), E>> {
+    let all = each_entry(parcel, job, workspace, each);
+    parcel.verify()?;
+    Ok(all)
 }
 
 /// The entries of `parcel`.
@@ -133,4 +147,55 @@ pub(super) fn count_other(tally: &mut Tally, entry: &Entry, parcel: &Parcel, job
         }
     };
     tally.bytes += line.len() as u64;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::canonical::{Canonicalizer, Profile};
+    use crate::fingerprint::FingerprintKey;
+    use crate::input::{Input, InputPlan};
+    use crate::pipeline::{FormatPlan, Memory, NoWatch};
+
+    #[test]
+    fn a_file_that_is_cut_short_is_told_at_another_look() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("list");
+        std::fs::write(&path, "http://a.test/\nhttp://b.test/\n").unwrap();
+        let canonicalizer = Canonicalizer::new(Profile::named("crawl").unwrap());
+        let job = Job {
+            input: InputPlan {
+                paths: vec![path.clone()],
+                map_bytes_min: 0,
+                ..InputPlan::default()
+            },
+            format: FormatPlan::default(),
+            rejects: None,
+            canonicalizer: &canonicalizer,
+            key: FingerprintKey::from_bytes([1; 16]),
+            threads: 1,
+            memory: Memory::default(),
+            watch: &NoWatch,
+        };
+        let mut input = Input::open(&job.input).unwrap();
+        let parcel = Parcel::of_lines(input.next().unwrap().unwrap(), None);
+        assert!(input.summaries()[0].mapped);
+        let look = || {
+            let mut lines = Vec::new();
+            let all = each_entry_again::<()>(&parcel, &job, &mut Workspace::default(), |entry| {
+                let Entry::Record(record) = entry else { return Err(()) };
+                lines.push(record.line.to_vec());
+                Ok(())
+            });
+            (all, lines)
+        };
+        let (all, lines) = look();
+        assert!(all.unwrap().is_ok() && lines == [b"http://a.test/", b"http://b.test/"]);
+        // Within its last page: no signal, but zeros.
+        std::fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(20).unwrap();
+        let (all, lines) = look();
+        assert!(lines[1].ends_with(b"\0"), "{lines:?}");
+        let told = all.unwrap_err().to_string();
+        assert!(told.contains("the file was cut short while it was read"), "{told}");
+    }
 }

@@ -5,9 +5,10 @@ use std::convert::Infallible;
 use super::look::{LEVELS_BEFORE_RULES, Surveyed};
 use crate::canonical::Canonicalizer;
 use crate::cluster::Placed;
+use crate::error::Result;
 use crate::pipeline::Job;
 use crate::pipeline::layouts::Parcel;
-use crate::pipeline::walk::each_entry;
+use crate::pipeline::walk::each_entry_again;
 use crate::record::{Entry, Workspace, without_no_host};
 use crate::report::{Example, LevelRow};
 
@@ -49,13 +50,15 @@ pub(super) fn settle_examples(levels: &mut [LevelRow]) {
 /// Keeps the first records that merge at a step. Those that the step changed show more than those
 /// that an earlier record was changed to, so they go first; after `LOOKS` records nothing better is
 /// looked for.
+///
+/// Failure: a mapped file was cut short.
 pub(super) fn find_examples(
     job: &Job,
     chunk: &Parcel,
     surveyed: &Surveyed,
     placed: &Placed,
     levels: &mut [LevelRow],
-) {
+) -> Result<()> {
     let wanted = |levels: &[LevelRow], record: u32| {
         let level = usize::from(placed.merged(record));
         let row = levels.get(level)?;
@@ -64,13 +67,13 @@ pub(super) fn find_examples(
         (enough < EXAMPLES && row.looks.len() < LOOKS).then_some(level)
     };
     if !(0..placed.len()).any(|record| wanted(levels, record).is_some()) {
-        return;
+        return Ok(());
     }
     let Surveyed { ladders, first_line, .. } = surveyed;
     let (mut record, mut line) = (0, *first_line);
     let mut workspace = Workspace::default();
     let all: std::result::Result<(), Infallible> =
-        each_entry(chunk, job, &mut workspace, |entry| {
+        each_entry_again(chunk, job, &mut workspace, |entry| {
             line += 1;
             let is_in_share = ladders.line(record).map(u64::from);
             let Entry::Record(found) = entry else { return Ok(()) };
@@ -87,8 +90,9 @@ pub(super) fn find_examples(
             }
             record += 1;
             Ok(())
-        });
+        })?;
     let Ok(()) = all;
+    Ok(())
 }
 
 /// The forms of a line before and after `level`.

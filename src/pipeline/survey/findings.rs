@@ -7,6 +7,7 @@ use super::examples::{add_examples, find_examples};
 use super::levels_of;
 use super::look::Surveyed;
 use crate::cluster::{Cluster, Levels, Placed};
+use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 use crate::pipeline::Job;
 use crate::pipeline::facets::{Sums, count};
@@ -104,7 +105,9 @@ impl<'a> Surveying<'a> {
     }
 
     /// Takes a batch in. Batches have to come in order.
-    pub(super) fn take(&mut self, batch: &[(Parcel, Surveyed)], sums: &mut Sums) {
+    ///
+    /// Failure: a mapped file was cut short.
+    pub(super) fn take(&mut self, batch: &[(Parcel, Surveyed)], sums: &mut Sums) -> Result<()> {
         let Surveying { job, pool, pages, found } = self;
         pool.share_partitions(
             || (),
@@ -121,8 +124,9 @@ impl<'a> Surveying<'a> {
         for ((chunk, surveyed), placed) in batch.iter().zip(&placed) {
             found.counts.add(&add_up(surveyed, placed, &mut found.levels));
             add_site_rules(surveyed, placed, found.levels.len() - 1, &mut found.site_rules);
-            find_examples(job, chunk, surveyed, placed, &mut found.levels);
+            find_examples(job, chunk, surveyed, placed, &mut found.levels)?;
         }
+        Ok(())
     }
 
     /// All batches were taken in; the `top` largest clusters are told.
