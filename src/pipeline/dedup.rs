@@ -7,7 +7,7 @@ use super::backlog::Backlog;
 use super::layouts::Parcel;
 use super::overflow::Overflow;
 use super::pool::{Pool, Stage};
-use super::scan::{Pass, RECORD_BYTES, scan_heavy};
+use super::scan::{Pass, RECORD_BYTES, scan_to_end};
 use super::texts::{Met, Texts};
 use super::walk::{Hand, walk};
 use super::{Job, Outcome};
@@ -84,6 +84,8 @@ struct Marked {
 ///
 /// Memory: within the job's budget. When the fingerprints of all clusters (see [`ClusterSet`])
 /// have no room any more, lines with new ones wait in a file until the end.
+///
+/// Failure: where a file is damaged, the first lines of what could be read before are written by then.
 pub fn dedup(job: &Job, plan: &DedupPlan, output: &mut Output) -> Result<Outcome> {
     let pool = job.pool()?;
     let mut outcome = Outcome { compared: true, ..Outcome::default() };
@@ -109,7 +111,7 @@ pub fn dedup(job: &Job, plan: &DedupPlan, output: &mut Output) -> Result<Outcome
             // Texts of their own are about as long as the lines.
             false => records * RECORD_BYTES + chunk.bytes().len() as u64,
         };
-        let files = scan_heavy(
+        let read = scan_to_end(
             job,
             pool,
             Pass::first("deduplicating"),
@@ -140,16 +142,21 @@ pub fn dedup(job: &Job, plan: &DedupPlan, output: &mut Output) -> Result<Outcome
         let written: Result<Option<Backlog>> =
             writer.join().map_err(|_| Error::internal("the writer has panicked"))?;
         let backlog = written?;
-        files.map(|read| (read.files, backlog))
+        read.map(|(read, end)| (read.files, backlog, end))
     });
-    let (files, backlog) = written?;
+    let (files, backlog, end) = written?;
+    let mut finished = Ok(());
     if let (Some(mut overflow), Some(backlog)) = (overflow, backlog) {
         memory.spilled_bytes = backlog.bytes() + overflow.spilled_bytes();
         output.leave_writing();
-        let unique = overflow.finish(job, &pool, plan.seen, backlog, output)?;
-        tally.unique += unique;
-        tally.duplicate += overflow.count - unique;
+        finished = overflow.finish(job, &pool, plan.seen, backlog, output).and_then(|unique| {
+            tally.unique += unique;
+            tally.duplicate += overflow.count - unique;
+            if end.is_err() { output.pass_on() } else { Ok(()) }
+        });
     }
+    // What has happened first.
+    end.and(finished)?;
     outcome.files = files;
     outcome.stages = pool.seconds();
     outcome.tally.check()?;

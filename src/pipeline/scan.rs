@@ -101,8 +101,23 @@ pub(super) fn scan_heavy<W, T: Send + Sync>(
     known: impl Fn(&Parcel, u64) -> u64 + Send,
     new_worker: impl Fn() -> W + Sync,
     work: impl Fn(&mut W, &Parcel) -> T + Sync,
-    mut done: impl FnMut(Vec<(Parcel, T)>) -> Result<Option<u64>>,
+    done: impl FnMut(Vec<(Parcel, T)>) -> Result<Option<u64>>,
 ) -> Result<WasRead> {
+    let (read, end) = scan_to_end(job, pool, pass, known, new_worker, work, done)?;
+    end.map(|()| read)
+}
+
+/// The same for jobs that have something to do with what could be read before a damaged place: how reading has
+/// ended is told by itself.
+pub(super) fn scan_to_end<W, T: Send + Sync>(
+    job: &Job,
+    pool: &Pool,
+    pass: Pass,
+    known: impl Fn(&Parcel, u64) -> u64 + Send,
+    new_worker: impl Fn() -> W + Sync,
+    work: impl Fn(&mut W, &Parcel) -> T + Sync,
+    mut done: impl FnMut(Vec<(Parcel, T)>) -> Result<Option<u64>>,
+) -> Result<(WasRead, Result<()>)> {
     let budget = job.budget();
     let mut plan = job.input.clone();
     plan.chunk_bytes = plan.chunk_bytes.min(budget.chunk_bytes());
@@ -214,10 +229,9 @@ pub(super) fn scan_heavy<W, T: Send + Sync>(
         }
         drop(receiver);
         let files = reader.join().map_err(|_| Error::internal("the reader has panicked"))?;
-        end?;
         match pass.first {
-            Some(first) if is_whole && first.lines != lines => Err(changed()),
-            _ => Ok(WasRead { files, lines }),
+            Some(first) if end.is_ok() && is_whole && first.lines != lines => Err(changed()),
+            _ => Ok((WasRead { files, lines }, end)),
         }
     });
     job.watch.end();

@@ -35,6 +35,20 @@ fn little_memory_shows_in_nothing() {
     assert_eq!(fs::read_dir(dir.path("temp")).unwrap().count(), 0);
 }
 
+#[test]
+fn what_waits_is_written_before_damage_is_told() {
+    let dir = Dir::new();
+    let packed = gzip(&large());
+    dir.put("cut.gz", &packed[..packed.len() / 10 * 9]);
+    let expected = dir.run("cut.gz").exits(2).says("cut short");
+    let run = dir.run(&format!("{LITTLE} cut.gz")).exits(2).says("cut short");
+    assert!(expected.out.len() > 8 << 20 && run.out == expected.out, "{}", run.out.len());
+    assert_eq!(run.words(), expected.words());
+    // Nothing is published, as ever.
+    dir.run(&format!("{LITTLE} -o out cut.gz")).exits(2).says("cut short");
+    assert_eq!(dir.names(), ["cut.gz"]);
+}
+
 /// The most anonymous memory that a run was seen with, in bytes; `stdin` is fed to it.
 #[cfg(target_os = "linux")]
 fn anonymous_peak(dir: &Dir, args: &str, stdin: &[u8]) -> u64 {
