@@ -1,5 +1,7 @@
 //! Every bound on what comes from outside, each with its reason.
 
+use std::time::Duration;
+
 /// Longest line in bytes that becomes a record, unless the user sets another limit. Longer lines
 /// are counted rejects.
 ///
@@ -58,6 +60,15 @@ pub const BATCH_OWN_BYTES_MIN: usize = 4 << 20;
 /// Reason: to map a file, and to let go of it, takes as long as reading some hundred kilobytes (docs/performance.md,
 /// many files).
 pub const MAP_BYTES_MIN: u64 = 256 << 10;
+
+/// Longest silence of a stream whose first lines are awaited, to tell its format by.
+///
+/// Reason: longer than programs pause that write line by line while they work; and hardly seen by somebody who
+/// waits for the lines of a log as they come.
+pub const SAMPLE_SILENCE: Duration = Duration::from_millis(100);
+
+/// How often such a silence may be broken off: in all so many times as long is waited.
+pub const SAMPLE_SILENCES_MAX: u32 = 20;
 
 /// Least memory of a job in bytes, beside that of its threads.
 ///

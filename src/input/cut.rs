@@ -1,5 +1,7 @@
 //! Where a piece of memory is cut into chunks.
 
+use std::time::Duration;
+
 use super::chunk::Chunk;
 
 /// The sizes of a plan that decide where chunks end.
@@ -11,12 +13,24 @@ pub(super) struct Sizes {
     pub(super) chunk_bytes: usize,
     /// Longest line, without separator, that is delivered whole; at least `chunk_bytes`.
     pub(super) inline_bytes_max: usize,
+    /// How much of a stream is awaited for its first chunk.
+    pub(super) sample: Sample,
+}
+
+/// What a stream begins with, by which somebody wants to tell what it is.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Sample {
+    /// Bytes that are awaited.
+    pub(super) bytes: usize,
+    /// The longest silence before the stream is taken for one that has no more for a while.
+    pub(super) silence: Duration,
 }
 
 impl Sizes {
     pub(super) fn new(separator: u8, chunk_bytes: usize, line_bytes_max: usize) -> Self {
         let chunk_bytes = chunk_bytes.max(1);
-        Sizes { separator, chunk_bytes, inline_bytes_max: chunk_bytes.max(line_bytes_max) }
+        let inline_bytes_max = chunk_bytes.max(line_bytes_max);
+        Sizes { separator, chunk_bytes, inline_bytes_max, sample: Sample::default() }
     }
 }
 

@@ -48,6 +48,7 @@ use std::iter::FusedIterator;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
+use std::time::Duration;
 
 pub use chunk::{Chunk, Lent};
 pub use compression::Compression;
@@ -58,7 +59,7 @@ pub use source::FileSummary;
 use crate::crew::Crew;
 use crate::error::Result;
 use crate::limits;
-use cut::Sizes;
+use cut::{Sample, Sizes};
 use source::{Before, Source, changed};
 use unpack::Unpacking;
 
@@ -102,6 +103,12 @@ pub struct InputPlan {
     pub map: bool,
     /// Smaller files are read all the same.
     pub map_bytes_min: u64,
+    /// Bytes of a stream that are awaited before its first chunk is cut: who tells by that what the stream is should
+    /// see as much of it as of a file. Zero: its lines come as they are there.
+    pub sample_bytes: usize,
+    /// How long a stream may be silent meanwhile; if it is for longer, or some more often, its lines come as
+    /// they are there.
+    pub sample_silence: Duration,
     /// Names by which some of the paths are told to people: the path, and its name.
     pub names: Vec<(PathBuf, PathBuf)>,
 }
@@ -138,6 +145,8 @@ impl Default for InputPlan {
             columns: Vec::new(),
             map: true,
             map_bytes_min: limits::MAP_BYTES_MIN,
+            sample_bytes: 0,
+            sample_silence: limits::SAMPLE_SILENCE,
             names: Vec::new(),
         }
     }
@@ -177,7 +186,9 @@ impl Input {
         let mut plan = InputPlan { paths: Vec::new(), ..plan.clone() };
         // Without a guard a file that is cut short would kill the process, so it is read instead.
         plan.map = plan.map && list.any_regular && sigbus::guard();
+        let sample = Sample { bytes: plan.sample_bytes, silence: plan.sample_silence };
         let sizes = Sizes::new(plan.separator, plan.chunk_bytes, plan.line_bytes_max);
+        let sizes = Sizes { sample, ..sizes };
         Ok(Input {
             plan,
             files: list.paths,

@@ -4,13 +4,15 @@ use std::io::{self, BufReader, Read};
 use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Advice, fadvise};
+use rustix::io::Errno;
 
 use super::chunk::Chunk;
 use super::compression::{Compression, explain};
-use super::cut::Sizes;
+use super::cut::{Sample, Sizes};
 use super::decoded::Decoded;
 use super::gzip::Gzip;
 use super::lz4::Lz4;
@@ -19,6 +21,7 @@ use super::rows::{Parser, Rows};
 use super::steps::{self, Bzip2, Xz};
 use super::unpack::Unpacker;
 use crate::error::{Error, Result};
+use crate::limits::SAMPLE_SILENCES_MAX;
 
 /// Bytes read from a packed file at once. Reason: many of the windows of 32 KiB of gzip.
 const PACKED_BUFFER_BYTES: usize = 128 << 10;
@@ -107,18 +110,25 @@ impl Disk {
     }
 
     /// The same, but does not wait for more of a stream once a whole line has come: what there is
-    /// may be all for a while. Says whether the stream has ended.
+    /// may be all for a while. For the bytes of a `sample`, which `buffer` is to hold, it waits somewhat. Says
+    /// whether the stream has ended.
     pub(super) fn fill_with_lines(
         &mut self,
         buffer: &mut Vec<u8>,
         bytes: usize,
         separator: u8,
+        sample: Sample,
     ) -> io::Result<bool> {
+        let mut patience = Patience::new(sample.silence);
         let start = buffer.len();
         let mut scanned = start;
         let mut has_line = memchr::memchr(separator, buffer).is_some();
         // Before the first read as well: what was read to tell the format may be all for a while.
-        while buffer.len() < start + bytes && (!has_line || is_ready(&self.origin.file)) {
+        while buffer.len() < start + bytes
+            && (!has_line
+                || is_ready(&self.origin.file, Duration::ZERO)
+                || buffer.len() < sample.bytes && patience.waits_for(&self.origin.file))
+        {
             let before = buffer.len();
             let most = (start + bytes - before).min(STREAM_READ_BYTES);
             buffer.resize(before + most, 0);
@@ -176,11 +186,41 @@ fn is_telling(head: &[u8]) -> bool {
     text.starts_with(b"<") || head.starts_with(b"filedesc:") || head.contains(&0)
 }
 
-/// Would reading from `file` give something, or its end, at once?
-fn is_ready(file: &std::fs::File) -> bool {
+/// Would reading from `file` give something, or its end, within `time`?
+fn is_ready(file: &std::fs::File, time: Duration) -> bool {
     let mut polled = [PollFd::new(file, PollFlags::IN)];
-    // What cannot be asked is read.
-    poll(&mut polled, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })).map_or(true, |ready| ready > 0)
+    let time = Timespec::try_from(time).unwrap_or(Timespec { tv_sec: 0, tv_nsec: 0 });
+    match poll(&mut polled, Some(&time)) {
+        Ok(ready) => ready > 0,
+        Err(error) if error == Errno::INTR => false,
+        // What cannot be asked is read.
+        Err(_) => true,
+    }
+}
+
+/// How long more of a stream is awaited. Without a clock: by steps in which nothing has come.
+struct Patience {
+    step: Duration,
+    steps_left: u32,
+}
+
+/// Steps of the longest silence.
+const SILENCE_STEPS: u32 = 10;
+
+impl Patience {
+    /// For silences of up to `silence`, which in all are [`SAMPLE_SILENCES_MAX`] times as long.
+    fn new(silence: Duration) -> Patience {
+        Patience { step: silence / SILENCE_STEPS, steps_left: SAMPLE_SILENCES_MAX * SILENCE_STEPS }
+    }
+
+    /// Waits for something to come from `file`, or its end. `false` if it is silent for too long; then it is
+    /// not waited for again.
+    fn waits_for(&mut self, file: &std::fs::File) -> bool {
+        let steps = self.steps_left.min(SILENCE_STEPS);
+        let silent = (0..steps).take_while(|_| !is_ready(file, self.step)).count() as u32;
+        self.steps_left = if silent == steps { 0 } else { self.steps_left - silent };
+        silent < steps
+    }
 }
 
 impl Read for Disk {
@@ -361,13 +401,15 @@ impl Stream {
     }
 
     /// Makes `buffer` hold a chunk and a byte, or all that is left; or, of a plain stream, what is
-    /// there, if that is a whole line or more.
+    /// there, if that is a whole line or more, and a sample at its start.
     fn fill_for_chunk(&mut self, sizes: &Sizes) {
         let bytes = sizes.chunk_bytes.saturating_add(1);
         let missing = bytes.saturating_sub(self.buffer.len());
         match &mut self.reader {
             Reader::Plain(disk) if disk.left.is_none() && missing > 0 && !self.ended => {
-                let filled = disk.fill_with_lines(&mut self.buffer, missing, sizes.separator);
+                let sample = if self.at == 0 { sizes.sample } else { Sample::default() };
+                let filled =
+                    disk.fill_with_lines(&mut self.buffer, missing, sizes.separator, sample);
                 self.ended = *filled.as_ref().unwrap_or(&true);
                 self.error = filled.err();
             }

@@ -4,6 +4,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use proptest::prelude::*;
 
@@ -477,6 +478,53 @@ fn lines_of_a_slow_pipe_do_not_wait_for_more() {
         drop(pipe);
         assert!(input.next().is_none());
     }
+}
+
+#[test]
+fn the_first_lines_of_a_slow_pipe_are_awaited() {
+    let dir = Dir::new();
+    let path = dir.pipe("pipe");
+    let line = format!("http://a.test/{}\n", "a".repeat(200));
+    let writer = std::thread::spawn({
+        let (path, line) = (path.clone(), line.clone());
+        move || {
+            let mut pipe = OpenOptions::new().write(true).open(path).unwrap();
+            for _ in 0..60 {
+                pipe.write_all(line.as_bytes()).unwrap();
+                std::thread::sleep(Duration::from_millis(2));
+            }
+        }
+    });
+    let plan = InputPlan {
+        sample_bytes: 8 << 10,
+        // Nobody pauses for so long.
+        sample_silence: Duration::from_secs(60),
+        ..plan(&[&path])
+    };
+    let mut input = Input::open(&plan).unwrap();
+    let first = input.next().unwrap().unwrap().bytes().len();
+    assert!(first > (8 << 10) - line.len(), "{first}");
+    // Later ones are not.
+    let rest: usize = input.map(|chunk| chunk.unwrap().bytes().len()).sum();
+    writer.join().unwrap();
+    assert_eq!(first + rest, 60 * line.len());
+}
+
+#[test]
+fn the_first_lines_of_a_silent_pipe_are_not_awaited_for_ever() {
+    let dir = Dir::new();
+    let path = dir.pipe("pipe");
+    let mut pipe = OpenOptions::new().read(true).write(true).open(&path).unwrap();
+    pipe.write_all(b"http://a.test/\n").unwrap();
+    let plan = InputPlan {
+        sample_bytes: 8 << 10,
+        sample_silence: Duration::from_millis(20),
+        ..plan(&[&path])
+    };
+    let mut input = Input::open(&plan).unwrap();
+    assert_eq!(input.next().unwrap().unwrap().bytes(), b"http://a.test/\n");
+    drop(pipe);
+    assert!(input.next().is_none());
 }
 
 #[test]

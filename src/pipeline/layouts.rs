@@ -21,6 +21,18 @@ pub struct FormatPlan {
     pub filter: Option<Arc<Filter>>,
 }
 
+impl FormatPlan {
+    /// By how many of its first bytes a file tells its format, or columns. Lists, and what is given, tell
+    /// nothing.
+    pub(super) fn sample_bytes(&self) -> usize {
+        match &self.format {
+            Some(FormatChoice::Given(_)) => 0,
+            Some(FormatChoice::Named(name)) if name == Layout::LINES => 0,
+            _ => detect::SAMPLE_BYTES,
+        }
+    }
+}
+
 /// A format that somebody has asked for.
 #[derive(Clone, Debug)]
 pub enum FormatChoice {

@@ -122,6 +122,7 @@ pub(super) fn scan_to_end<W, T: Send + Sync>(
     let mut plan = job.input.clone();
     plan.chunk_bytes = plan.chunk_bytes.min(budget.chunk_bytes());
     plan.zstd_window_log_max = plan.zstd_window_log_max.min(budget.zstd_window_log_max());
+    plan.sample_bytes = plan.sample_bytes.max(job.format.sample_bytes());
     let mut input = match pass.first {
         None => Input::open(&plan)?,
         Some(first) => Input::open_again(&plan, first.files.iter().map(|file| &file.summary))?,

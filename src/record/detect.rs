@@ -13,7 +13,11 @@ use crate::reject::Reject;
 
 /// Most bytes that are looked at. Reason: less than the smallest chunk of any job, so that what a
 /// file is does not depend on how it is cut up.
-const SAMPLE_BYTES: usize = 8 << 10;
+///
+/// Of a pipe the first chunk is what has come by then. So that the format does not depend on when its lines
+/// are written, so much is awaited, but not for ever: see `sample_bytes` of
+/// [`InputPlan`](crate::input::InputPlan).
+pub const SAMPLE_BYTES: usize = 8 << 10;
 
 /// Share of the lines that a format has to understand, in percent.
 const SHARE_MIN_PERCENT: usize = 90;

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use undust::canonical::{Canonicalizer, Profile};
 use undust::cluster::Seen;
@@ -73,6 +74,7 @@ fn dedup(
             chunk_bytes,
             map: false,
             containers,
+            sample_silence: Duration::from_secs(60),
             ..InputPlan::default()
         },
         format: FormatPlan { format: choice, ..FormatPlan::default() },
@@ -137,6 +139,34 @@ fn how_a_file_is_cut_does_not_show() {
     let (text, tally, _) = dedup(&columns, None, Print::Original, 1 << 20);
     assert_eq!(String::from_utf8(text).unwrap(), "/a\n/c\n/b\n");
     assert_eq!((tally.records, tally.comments), (4_000, 2_000));
+}
+
+#[test]
+fn when_the_lines_of_a_pipe_come_does_not_show() {
+    use std::io::Write as _;
+    let scratch = tempfile::tempdir().unwrap();
+    let [file, pipe] = ["file", "pipe"].map(|name| scratch.path().join(name));
+    // By its first line it would be a list.
+    let line = "h - - [10/Oct/2000:13:55:36 -0700] \"GET /a HTTP/1.0\" 200 23\n";
+    let text = format!("http://a.test/\n{}", line.repeat(300));
+    fs::write(&file, &text).unwrap();
+    let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+    rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+    let writer = std::thread::spawn({
+        let pipe = pipe.clone();
+        move || {
+            let mut pipe = fs::OpenOptions::new().write(true).open(pipe).unwrap();
+            for line in text.split_inclusive('\n') {
+                pipe.write_all(line.as_bytes()).unwrap();
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        }
+    });
+    let expected = dedup(&file, None, Print::Original, 1 << 20);
+    let found = dedup(&pipe, None, Print::Original, 1 << 20);
+    writer.join().unwrap();
+    assert_eq!(expected.2, "clf");
+    assert!(found == expected, "{}: {}", found.2, String::from_utf8_lossy(&found.0));
 }
 
 /// Every format, told by its own sample or by lines of its own, on every file: no panic, and every
