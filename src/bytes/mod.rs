@@ -14,6 +14,7 @@ pub mod marks;
 #[allow(unsafe_code)]
 pub mod pages;
 pub mod show;
+pub mod varint;
 
 pub use lines::{LineEnds, Lines};
 pub use show::{printable, show};

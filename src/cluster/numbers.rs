@@ -3,7 +3,7 @@
 //! ```text
 //! file   = run*                the runs in any order; where each begins and ends is kept in memory
 //! run    = gap*                one for each number, in ascending order; no number twice in a file
-//! gap    = LEB128              by how much the number is larger than the one before; the first of a
+//! gap    = bytes/varint.rs     by how much the number is larger than the one before; the first of a
 //!                              run: than zero
 //! ```
 
@@ -14,15 +14,13 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::spill::{damaged, read_up_to};
+use crate::bytes::varint;
 
 /// Bytes written at once.
 const WRITE_BYTES: usize = 32 << 10;
 
 /// Bytes read at once. Reason: a window takes little from each of hundreds of runs.
 const READ_BYTES: usize = 16 << 10;
-
-/// Most bytes of a gap.
-const GAP_BYTES_MAX: usize = 10;
 
 /// Sorted runs of numbers.
 #[derive(Debug)]
@@ -55,7 +53,7 @@ impl Numbers {
     pub(super) fn add(&self, ascending: impl Iterator<Item = u64> + Clone) -> io::Result<()> {
         let (mut last, mut count, mut bytes) = (0, 0, 0);
         for number in ascending.clone() {
-            bytes += gap_bytes(number - last);
+            bytes += varint::len(number - last);
             count += 1;
             last = number;
         }
@@ -66,17 +64,12 @@ impl Numbers {
         let (mut last, mut at) = (0, start);
         let mut buffer = Vec::with_capacity(WRITE_BYTES.min(bytes));
         for number in ascending {
-            if buffer.len() + GAP_BYTES_MAX > WRITE_BYTES {
+            if buffer.len() + varint::BYTES_MAX > WRITE_BYTES {
                 self.file.write_all_at(&buffer, at)?;
                 at += buffer.len() as u64;
                 buffer.clear();
             }
-            let mut gap = number - last;
-            while gap >= 0x80 {
-                buffer.push(gap as u8 | 0x80);
-                gap >>= 7;
-            }
-            buffer.push(gap as u8);
+            varint::push(&mut buffer, number - last);
             last = number;
         }
         self.file.write_all_at(&buffer, at)?;
@@ -152,7 +145,7 @@ impl Asked {
                 }
                 let mut rest = &buffer[..bytes];
                 let mut is_over = false;
-                while let Some((gap, after)) = split_gap(rest) {
+                while let Some((gap, after)) = varint::take(rest) {
                     let number = run.last.checked_add(gap).ok_or_else(damaged)?;
                     if number >= self.end {
                         is_over = true;
@@ -177,25 +170,6 @@ impl Asked {
         self.runs.retain(|run| run.at < run.end);
         Ok(())
     }
-}
-
-/// Bytes of `gap` in the file.
-#[inline]
-fn gap_bytes(gap: u64) -> usize {
-    ((u64::BITS - (gap | 1).leading_zeros()) as usize).div_ceil(7)
-}
-
-/// The gap at the front of `bytes`, and what is behind it; `None` if it is not whole.
-#[inline]
-fn split_gap(bytes: &[u8]) -> Option<(u64, &[u8])> {
-    let mut gap = 0;
-    for (at, byte) in bytes.iter().take(GAP_BYTES_MAX).enumerate() {
-        gap |= u64::from(byte & 0x7f) << (7 * at);
-        if byte & 0x80 == 0 {
-            return Some((gap, &bytes[at + 1..]));
-        }
-    }
-    None
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@
 //! text   = what will be written for a record
 //! ```
 //!
-//! All numbers are LEB128.
+//! All numbers are as in `bytes/varint.rs`.
 
 use std::fs::File;
 use std::io::{BufWriter, Seek as _, Write as _};
@@ -28,6 +28,7 @@ use reader::{Reader, damaged, lent_texts, split_number, split_run};
 
 use super::temp;
 use super::texts::Lines;
+use crate::bytes::varint;
 use crate::error::{Error, Result};
 use crate::input::Lent;
 
@@ -38,7 +39,7 @@ const BUFFER_BYTES: usize = 128 << 10;
 const BLOCK_LINES_MAX: usize = 4096;
 
 /// Most bytes that a line takes among the runs: one that is alone in its run.
-const LINE_HEAD_BYTES_MAX: usize = 4 * 10;
+const LINE_HEAD_BYTES_MAX: usize = 4 * varint::BYTES_MAX;
 
 /// Most mapped files that are held. Reason: a quarter of those that can be mapped at one time; the
 /// lines of others are copied.
@@ -125,24 +126,24 @@ impl Backlog {
         let mut end = 0;
         for run in runs {
             let place = lines.place(run);
-            push_number(&mut heads, first + u64::from(run.start) - self.next);
+            varint::push(&mut heads, first + u64::from(run.start) - self.next);
             if source.is_some() {
-                push_number(&mut heads, u64::from(place.start - end));
+                varint::push(&mut heads, u64::from(place.start - end));
             }
-            push_number(&mut heads, run.len() as u64);
-            lines.lengths(run).for_each(|length| push_number(&mut heads, u64::from(length)));
+            varint::push(&mut heads, run.len() as u64);
+            lines.lengths(run).for_each(|length| varint::push(&mut heads, u64::from(length)));
             end = place.end;
             self.next = first + u64::from(run.end);
         }
         let mut front = Vec::new();
         match source {
             Some((number, at)) => {
-                push_number(&mut front, number);
-                push_number(&mut front, at);
+                varint::push(&mut front, number);
+                varint::push(&mut front, at);
             }
             None => front.push(0),
         }
-        push_number(&mut front, heads.len() as u64);
+        varint::push(&mut front, heads.len() as u64);
         let mut written = front.len() + heads.len();
         let mut write = || {
             self.writer.write_all(&front)?;
@@ -222,16 +223,6 @@ impl Backlog {
         }
         Ok(())
     }
-}
-
-/// Puts `number` behind `bytes`.
-#[inline]
-fn push_number(bytes: &mut Vec<u8>, mut number: u64) {
-    while number >= 0x80 {
-        bytes.push(number as u8 | 0x80);
-        number >>= 7;
-    }
-    bytes.push(number as u8);
 }
 
 /// The promise that [`Backlog::read`] meets every record it should.

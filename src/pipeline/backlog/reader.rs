@@ -6,6 +6,7 @@ use std::ops::{ControlFlow, Range};
 use std::path::Path;
 
 use super::{BLOCK_LINES_MAX, BUFFER_BYTES, LINE_HEAD_BYTES_MAX};
+use crate::bytes::varint;
 use crate::error::{Error, Result};
 use crate::input::Lent;
 use crate::pipeline::temp;
@@ -56,16 +57,9 @@ pub(super) fn split_run(heads: &mut &[u8], is_lent: bool) -> Option<Run> {
 /// The number at the front of `bytes`, which go on behind it.
 #[inline]
 pub(super) fn split_number(bytes: &mut &[u8]) -> Option<u64> {
-    let mut number = 0;
-    for shift in (0..64).step_by(7) {
-        let (byte, rest) = bytes.split_first()?;
-        *bytes = rest;
-        number |= u64::from(byte & 0x7f) << shift;
-        if *byte < 0x80 {
-            return Some(number);
-        }
-    }
-    None
+    let (number, rest) = varint::take(bytes)?;
+    *bytes = rest;
+    Some(number)
 }
 
 /// The file while it is read.
@@ -91,12 +85,17 @@ impl Reader {
 
     /// A number.
     pub(super) fn number(&mut self) -> io::Result<u64> {
-        let mut number = 0;
-        for shift in (0..64).step_by(7) {
-            let byte = *self.file.fill_buf()?.first().ok_or_else(damaged)?;
+        // Bet: it is in the buffer as a whole.
+        if let Some((number, rest)) = varint::take(self.file.buffer()) {
+            self.skip((self.file.buffer().len() - rest.len()) as u64)?;
+            return Ok(number);
+        }
+        let (mut bytes, mut count) = ([0; varint::BYTES_MAX], 0);
+        while let Some(byte) = bytes.get_mut(count) {
+            *byte = *self.file.fill_buf()?.first().ok_or_else(damaged)?;
+            count += 1;
             self.skip(1)?;
-            number |= u64::from(byte & 0x7f) << shift;
-            if byte < 0x80 {
+            if let Some((number, _)) = varint::take(&bytes[..count]) {
                 return Ok(number);
             }
         }
