@@ -70,6 +70,7 @@ fn imports_go_down() {
         });
         for (number, line) in fs::read_to_string(&file).unwrap().lines().enumerate() {
             let code = line.split("//").next().unwrap();
+            assert!(!code.ends_with("crate::{"), "{}: one `use` for each module", place.display());
             for import in imports(code) {
                 let Some((other, other_at)) = floor_of(&import) else { continue };
                 let within = other == floor && OPEN_FLOORS.contains(&floor) && other_at != at;
@@ -84,6 +85,43 @@ fn imports_go_down() {
         }
     }
     assert!(checked > 20, "only {checked} imports were seen");
+}
+
+/// What only floors from 5 up do.
+const EFFECTS: [&str; 8] = [
+    "thread::spawn",
+    "thread::scope",
+    "thread::sleep",
+    "Instant::now",
+    "SystemTime::now",
+    "println!",
+    "eprintln!",
+    "process::exit",
+];
+
+#[test]
+fn low_floors_start_no_thread_read_no_clock_and_print_nothing() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut files = Vec::new();
+    sources(&root, &mut files);
+    let mut checked = 0;
+    for file in files {
+        let place = file.strip_prefix(&root).unwrap();
+        let first = place.components().next().unwrap().as_os_str().to_str().unwrap();
+        let is_low =
+            floor_of(first.strip_suffix(".rs").unwrap_or(first)).is_some_and(|at| at.0 < 5);
+        if !is_low || place.to_str().unwrap().contains("tests") {
+            continue;
+        }
+        let text = fs::read_to_string(&file).unwrap();
+        let code = text.split("#[cfg(test)]\nmod tests").next().unwrap();
+        for line in code.lines().map(|line| line.split("//").next().unwrap()) {
+            let effect = EFFECTS.iter().find(|effect| line.contains(**effect));
+            assert_eq!(effect, None, "{}: {line}", place.display());
+        }
+        checked += 1;
+    }
+    assert!(checked > 100, "only {checked} files were seen");
 }
 
 #[test]
