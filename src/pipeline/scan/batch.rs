@@ -1,0 +1,212 @@
+//! Batches: which chunks are worked off together, and how long more of them are awaited.
+
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::Duration;
+
+use super::delivery::Delivered;
+use crate::error::Result;
+use crate::limits::{BATCH_CHUNKS, BATCH_CHUNKS_LAST, BATCH_OWN_BYTES, BATCH_OWN_BYTES_MIN};
+use crate::pipeline::layouts::Parcel;
+
+/// How long the next chunk of a mapped file is awaited. Reason: it is there within some
+/// microseconds, unless the file ends and a slow pipe follows.
+const CUTTING_MAX: Duration = Duration::from_millis(2);
+
+/// How long the next chunk is awaited while few are there, where all input is files, some of them
+/// packed. Reason: most packings take some milliseconds for one, and what takes longer is not held
+/// up by working on few at once.
+const UNPACKING_MAX: Duration = Duration::from_millis(20);
+
+/// How long those that were gathered wait for more. Reason: a long line may be waiting for the room
+/// that they take.
+const GATHERING_MAX: Duration = Duration::from_millis(200);
+
+/// The chunks of a batch so far.
+#[derive(Default)]
+pub(super) struct BatchSoFar {
+    pub(super) chunks: usize,
+    /// Bytes of memory that they take, with what is known of them.
+    bytes: u64,
+    own_bytes: usize,
+}
+
+/// Some chunks of a batch, whose first half is worked off together.
+pub(super) struct Part {
+    pub(super) parcels: Vec<Parcel>,
+    /// Is that all there is, and more is being unpacked, by the thread that reads? Then the batch goes
+    /// on.
+    pub(super) is_unpacking: bool,
+    /// Has the input ended?
+    pub(super) is_over: bool,
+    pub(super) reading: Result<()>,
+}
+
+/// The chunks that are there, at least one unless the input has ended or what was gathered has waited
+/// long enough; and how reading goes.
+///
+/// Not waiting for a full batch lets a slow pipe's lines through as they come. Mapped files have
+/// only to be cut, which is awaited: what is learned from a batch of one chunk says little of the
+/// rest. Of packed files some chunks are awaited, whose first half is done while more are unpacked; the
+/// second half, which takes longer for each chunk the fewer there are of them, waits for a full batch.
+pub(super) fn next_part(
+    receiver: &Receiver<Result<Delivered>>,
+    gathered: &mut BatchSoFar,
+    bytes_max: u64,
+    before: usize,
+) -> Part {
+    let mut part =
+        Part { parcels: Vec::new(), is_unpacking: false, is_over: false, reading: Ok(()) };
+    let mut own_bytes = 0;
+    let mut next = match gathered.chunks {
+        0 => receiver.recv().map_err(|_| RecvTimeoutError::Disconnected),
+        _ => receiver.recv_timeout(GATHERING_MAX),
+    };
+    loop {
+        let Delivered { parcel: chunk, bytes, queued } = match next {
+            Ok(Ok(delivered)) => delivered,
+            Ok(Err(error)) => return Part { reading: Err(error), ..part },
+            Err(why) => {
+                let is_file = |chunk: &Parcel| chunk.is_by_caller() && chunk.share_read.is_some();
+                part.is_unpacking =
+                    why == RecvTimeoutError::Timeout && part.parcels.last().is_some_and(is_file);
+                part.is_over = why == RecvTimeoutError::Disconnected;
+                return part;
+            }
+        };
+        drop(queued);
+        let is_mapped = chunk.memory_bytes() == 0;
+        own_bytes += chunk.memory_bytes();
+        gathered.own_bytes += chunk.memory_bytes();
+        gathered.bytes += bytes;
+        gathered.chunks += 1;
+        let share_read = chunk.share_read;
+        part.parcels.push(chunk);
+        let is_full = gathered.own_bytes >= BATCH_OWN_BYTES || gathered.bytes >= bytes_max;
+        if is_full || gathered.chunks >= chunks_max(before + gathered.chunks, share_read) {
+            return part;
+        }
+        let is_packed = share_read.is_some() && !is_mapped;
+        next = receiver.recv_timeout(patience(is_mapped, is_packed, own_bytes, before));
+    }
+}
+
+/// How long one more chunk is awaited behind a mapped one, or one of a packed file, when there are
+/// `own_bytes` to be worked on, and were `before` chunks in earlier batches.
+fn patience(is_mapped: bool, is_packed: bool, own_bytes: usize, before: usize) -> Duration {
+    // In the first batch nothing else is done meanwhile.
+    let is_awaited = is_packed && before > 0 && own_bytes < BATCH_OWN_BYTES_MIN;
+    match (is_mapped, is_awaited) {
+        (true, _) => CUTTING_MAX,
+        (_, true) => UNPACKING_MAX,
+        _ => Duration::ZERO,
+    }
+}
+
+/// How many chunks are a batch, when so many chunks were this share of the input: towards its end
+/// no more than are left, since nothing else is done while the last batch is written.
+fn chunks_max(chunks: usize, share_read: Option<f64>) -> usize {
+    let left = share_read.map_or(f64::INFINITY, |share| chunks as f64 * (1.0 / share - 1.0));
+    (left as usize).clamp(BATCH_CHUNKS_LAST, BATCH_CHUNKS)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+    use std::sync::mpsc;
+
+    use super::*;
+    use crate::error::Error;
+    use crate::input::{Input, InputPlan};
+    use crate::pipeline::flow::Flow;
+
+    /// The chunks of a file that is read, not mapped.
+    fn parcels(share_read: Option<f64>) -> Vec<Parcel> {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all(b"http://a.test/\nhttp://b.test/\nhttp://c.test/\n").unwrap();
+        let paths = vec![file.path().to_path_buf()];
+        let plan = InputPlan { paths, chunk_bytes: 20, map: false, ..InputPlan::default() };
+        let mut input = Input::open(&plan).unwrap();
+        let chunks = std::iter::from_fn(|| input.next().transpose().unwrap());
+        chunks.map(|chunk| Parcel::of_lines(chunk, share_read)).collect()
+    }
+
+    fn delivered(parcel: Parcel, bytes: u64) -> Delivered {
+        Delivered { parcel, bytes, queued: Flow::new(0).enter(0) }
+    }
+
+    #[test]
+    fn chunks_that_are_awaited_are_gathered() {
+        let mut gathered = BatchSoFar::default();
+        let (sender, receiver) = mpsc::sync_channel(9);
+        for (number, parcel) in parcels(Some(0.1)).into_iter().enumerate() {
+            sender.send(Ok(delivered(parcel, 100))).unwrap();
+            let part = next_part(&receiver, &mut gathered, u64::MAX, 0);
+            // The batch goes on: more is being unpacked.
+            assert!(part.is_unpacking && part.parcels.len() == 1);
+            assert_eq!((gathered.chunks, gathered.bytes), (number + 1, 100 * (number as u64 + 1)));
+        }
+        assert!(gathered.chunks == 3 && gathered.own_bytes > 0);
+        sender.send(Err(Error::internal("damaged"))).unwrap();
+        let part = next_part(&receiver, &mut gathered, u64::MAX, 0);
+        assert!(part.parcels.is_empty() && !part.is_unpacking && part.reading.is_err());
+        // Nobody knows whether more comes in time.
+        let part = next_part(&receiver, &mut gathered, u64::MAX, 0);
+        assert!(part.parcels.is_empty() && !part.is_unpacking && !part.is_over);
+        drop(sender);
+        let part = next_part(&receiver, &mut gathered, u64::MAX, 0);
+        assert!(part.parcels.is_empty() && part.is_over && part.reading.is_ok());
+    }
+
+    #[test]
+    fn few_chunks_of_a_packed_file_wait_for_more() {
+        for (is_mapped, is_packed, own_bytes, before, expected, why) in [
+            (true, false, 0, 0, CUTTING_MAX, "it has only to be cut"),
+            (false, true, 1 << 20, 0, Duration::ZERO, "the first batch"),
+            (false, true, 1 << 20, 1, UNPACKING_MAX, "few"),
+            (false, true, BATCH_OWN_BYTES_MIN, 1, Duration::ZERO, "enough"),
+            (false, false, 1 << 20, 1, Duration::ZERO, "a pipe"),
+        ] {
+            assert_eq!(patience(is_mapped, is_packed, own_bytes, before), expected, "{why}");
+        }
+    }
+
+    #[test]
+    fn batches_end_when_they_are_full_or_nobody_knows_what_comes() {
+        // Of a pipe, which may have no more for a while.
+        let (sender, receiver) = mpsc::sync_channel(9);
+        for parcel in parcels(None) {
+            sender.send(Ok(delivered(parcel, 100))).unwrap();
+        }
+        let part = next_part(&receiver, &mut BatchSoFar::default(), u64::MAX, 0);
+        assert!(part.parcels.len() == 3 && !part.is_unpacking);
+        // What was gathered counts.
+        for parcel in parcels(Some(0.1)) {
+            sender.send(Ok(delivered(parcel, 100))).unwrap();
+        }
+        let mut gathered = BatchSoFar { chunks: 5, bytes: 500, ..BatchSoFar::default() };
+        let part = next_part(&receiver, &mut gathered, 700, 0);
+        assert!(part.parcels.len() == 2 && !part.is_unpacking);
+    }
+
+    #[test]
+    fn batches_grow_shorter_towards_the_end() {
+        // Chunks as long as each other, and where the batches of so many end.
+        for (all, expected) in [
+            (1000, &[128, 256, 384, 512, 640, 768, 884, 942, 971, 987, 1000][..]),
+            (40, &[20, 36, 40]),
+            (10, &[10]),
+        ] {
+            let (mut ends, mut before) = (Vec::new(), 0);
+            for read in 1..=all {
+                let share = read as f64 / all as f64;
+                if read - before >= chunks_max(read, Some(share)) || read == all {
+                    ends.push(read);
+                    before = read;
+                }
+            }
+            assert_eq!(ends, expected, "{all}");
+        }
+        assert_eq!(chunks_max(1, None), BATCH_CHUNKS);
+        assert_eq!(chunks_max(1, Some(0.0)), BATCH_CHUNKS);
+    }
+}

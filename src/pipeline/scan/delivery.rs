@@ -1,0 +1,170 @@
+//! The way of chunks from the thread that reads to the workers, within the memory that they may take.
+
+use std::sync::Arc;
+use std::sync::mpsc::{SyncSender, TrySendError};
+
+use crate::error::Result;
+use crate::limits::{BATCH_OWN_BYTES, CHUNK_BYTES};
+use crate::pipeline::flow::{Flow, Ticket};
+use crate::pipeline::layouts::Parcel;
+use crate::pipeline::pool::{Pool, Stage};
+use crate::pipeline::seats::Seat;
+
+/// Bytes of chunks in the process's own memory that may wait until the workers take them. Reason: as many as a batch
+/// of a packed file has where memory is ample, so that unpacking goes on while one is looked up; those further ahead
+/// take memory that the system has to clear. Of a mapped file, whose chunks take none, a whole batch may wait: it is cut
+/// while the one before is worked on. Only its first chunk counts, as any other.
+pub(in crate::pipeline) const AHEAD_BYTES: usize = BATCH_OWN_BYTES;
+
+/// The way of chunks from the reader to the workers, within the memory that they may take.
+pub(super) struct Delivery<'a> {
+    /// For chunks and what is known of them, until they are done with.
+    flow: Arc<Flow>,
+    /// For chunks until the workers take them.
+    queue: Arc<Flow>,
+    sender: SyncSender<Result<Delivered>>,
+    pool: &'a Pool,
+    /// Was the last chunk that of a file, read or unpacked by the reader itself?
+    was_own: bool,
+    /// And the one before, too? One alone stands where two pieces meet that others have unpacked.
+    is_unpacking: bool,
+    /// For the processor that unpacking takes.
+    seat: Option<Seat<'a>>,
+}
+
+impl<'a> Delivery<'a> {
+    /// By `sender`. What is on its way takes `flow_bytes` at most.
+    pub(super) fn new(
+        flow_bytes: u64,
+        sender: SyncSender<Result<Delivered>>,
+        pool: &'a Pool,
+    ) -> Self {
+        Delivery {
+            flow: Flow::new(flow_bytes),
+            queue: Flow::new(AHEAD_BYTES as u64),
+            sender,
+            pool,
+            was_own: false,
+            is_unpacking: false,
+            seat: None,
+        }
+    }
+
+    /// Takes a processor from the workers, if the next chunk is likely to need one: who is waited for
+    /// has it alone. Otherwise leaves it to them.
+    pub(super) fn take_seat(&mut self) {
+        if !self.is_unpacking {
+            self.seat = None;
+        } else if self.seat.is_none() {
+            self.seat = Some(self.pool.take_seat());
+        }
+    }
+
+    /// Does `read`, in the time of the stage of reading.
+    pub(super) fn time_reading<T>(&self, read: impl FnOnce() -> T) -> T {
+        self.pool.time(Stage::Reading, read)
+    }
+
+    /// Delivers `parcel`, of which `known` bytes will be known. `false` if nobody takes it any more.
+    pub(super) fn deliver(&mut self, mut parcel: Parcel, known: u64) -> bool {
+        let is_own = parcel.is_by_caller() && parcel.share_read.is_some();
+        self.is_unpacking = is_own && self.was_own;
+        self.was_own = is_own;
+        let own_bytes = parcel.memory_bytes() as u64;
+        let is_mapped = own_bytes == 0;
+        // Many files are not to be open at once.
+        let queued_bytes =
+            if is_mapped && parcel.starts_file() { CHUNK_BYTES as u64 } else { own_bytes };
+        let mut enter = |flow: &Arc<Flow>, bytes| {
+            flow.try_enter(bytes).unwrap_or_else(|| {
+                self.seat = None;
+                flow.enter(bytes)
+            })
+        };
+        let bytes = own_bytes + known;
+        parcel.hold(enter(&self.flow, bytes));
+        let queued = enter(&self.queue, queued_bytes);
+        self.send(Ok(Delivered { parcel, bytes, queued }))
+    }
+
+    /// Sends `one`. `false` if nobody takes it any more.
+    pub(super) fn send(&mut self, one: Result<Delivered>) -> bool {
+        match self.sender.try_send(one) {
+            Err(TrySendError::Full(one)) => {
+                self.seat = None;
+                self.sender.send(one).is_ok()
+            }
+            sent => sent.is_ok(),
+        }
+    }
+}
+
+/// A chunk on its way to the workers.
+pub(super) struct Delivered {
+    pub(super) parcel: Parcel,
+    /// That it takes, with what will be known of it.
+    pub(super) bytes: u64,
+    /// Until it is taken.
+    pub(super) queued: Ticket,
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::sync::mpsc;
+    use std::time::Duration;
+
+    use super::*;
+    use crate::input::{Chunk, Input, InputPlan};
+    use crate::limits::BATCH_CHUNKS;
+
+    /// Of one mapped file a whole batch; of chunks in memory, and of mapped files, as many as that is to be.
+    #[test]
+    fn so_much_waits_for_the_workers() {
+        let chunks_of = |text: &[u8], map: bool, files: usize| -> Vec<Chunk> {
+            let mut file = tempfile::NamedTempFile::new().unwrap();
+            file.write_all(text).unwrap();
+            let plan = InputPlan {
+                paths: vec![file.path().to_path_buf(); files],
+                chunk_bytes: 1,
+                map,
+                map_bytes_min: 0,
+                ..InputPlan::default()
+            };
+            Input::open(&plan).unwrap().map(Result::unwrap).collect()
+        };
+        let many = b"http://a.test/\n".repeat(200);
+        let own = |chunks: &[Chunk]| (0..40).map(|_| Chunk::joined(chunks).unwrap()).collect();
+        let long = chunks_of(&vec![b'a'; CHUNK_BYTES / 2], true, 2);
+        for (chunks, expected) in [
+            (chunks_of(&many, true, 1), BATCH_CHUNKS),
+            (chunks_of(&many, false, 1), BATCH_CHUNKS),
+            (own(&long), AHEAD_BYTES / CHUNK_BYTES),
+            (chunks_of(b"http://a.test/\n", true, 40), AHEAD_BYTES / CHUNK_BYTES),
+        ] {
+            let all = chunks.len();
+            assert!(all > expected);
+            let pool = Pool::start(1).unwrap();
+            let (sender, receiver) = mpsc::sync_channel(BATCH_CHUNKS);
+            let sent = AtomicUsize::new(0);
+            std::thread::scope(|scope| {
+                let (pool, sent) = (&pool, &sent);
+                scope.spawn(move || {
+                    let mut delivery = Delivery::new(u64::MAX, sender, pool);
+                    for chunk in chunks {
+                        assert!(delivery.deliver(Parcel::of_lines(chunk, Some(0.5)), 1));
+                        sent.fetch_add(1, Ordering::SeqCst);
+                    }
+                });
+                while sent.load(Ordering::SeqCst) < expected {
+                    std::thread::yield_now();
+                }
+                // Nothing more is let in, whatever time it has.
+                std::thread::sleep(Duration::from_millis(20));
+                assert_eq!(sent.load(Ordering::SeqCst), expected);
+                assert_eq!(receiver.iter().count(), all);
+            });
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! A pass over the input: what it is for, what it has read, and who is told how far it is.
+
+use crate::error::Error;
+use crate::pipeline::InputFile;
+
+/// Is told how far a job is.
+pub trait Watch: Sync {
+    /// A pass over the input begins: `bytes` to be read from disk, if that is known.
+    fn begin(&self, pass: &str, bytes: Option<u64>);
+    /// So many bytes were read from disk, and so many lines worked off, in this pass.
+    fn advance(&self, bytes: u64, lines: u64);
+    /// The pass is over.
+    fn end(&self);
+}
+
+/// Nobody.
+pub struct NoWatch;
+
+impl Watch for NoWatch {
+    fn begin(&self, _: &str, _: Option<u64>) {}
+    fn advance(&self, _: u64, _: u64) {}
+    fn end(&self) {}
+}
+
+/// A pass over the input.
+pub(in crate::pipeline) struct Pass<'a> {
+    /// What is done, for people.
+    pub(super) name: &'a str,
+    /// What an earlier pass has read.
+    pub(super) first: Option<&'a WasRead>,
+}
+
+impl<'a> Pass<'a> {
+    /// The first one.
+    pub(in crate::pipeline) fn first(name: &'a str) -> Self {
+        Pass { name, first: None }
+    }
+
+    /// Another one, of what the `first` has read: files that have grown are read up to the size they had, and
+    /// anything else that has changed is an error.
+    pub(in crate::pipeline) fn again(name: &'a str, first: &'a WasRead) -> Self {
+        Pass { name, first: Some(first) }
+    }
+}
+
+/// What a pass has read.
+#[derive(Debug, Default)]
+pub(in crate::pipeline) struct WasRead {
+    /// The files.
+    pub(in crate::pipeline) files: Vec<InputFile>,
+    /// How many lines they have.
+    pub(in crate::pipeline) lines: u64,
+}
+
+/// The input is not what it was.
+#[cold]
+pub(in crate::pipeline) fn changed() -> Error {
+    Error::input(
+        "the input has changed between the first and the second reading; run again when nothing writes \
+         to it",
+    )
+}
