@@ -86,6 +86,12 @@ pub(super) fn close(
 pub(super) fn dedup(args: &DedupArgs) -> Result<u8> {
     let started = Instant::now();
     let shape = shape(args.to.format(), args.excel)?;
+    if shape.is_some() && Print::from(args.print) != Print::Original {
+        return Err(Error::config(
+            "--print: chooses what a line of text is, and a row has both the URL and its canonical form: leave \
+             out --print or --to",
+        ));
+    }
     let canonicalizer = args.profile.canonicalizer()?;
     let progress = Progress::new(args.run.quiet);
     let mut job = job(&args.input, &canonicalizer, &args.run, &progress)?;

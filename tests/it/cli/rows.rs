@@ -83,6 +83,9 @@ fn spreadsheets_are_guarded() {
         dir.run(&format!("--to {to} --excel in.txt")).exits(2).says("--excel: guards");
     }
     dir.run("report --to json --excel in.txt").exits(2).says("--excel: guards");
+    for print in ["canonical", "line"] {
+        dir.run(&format!("--to tsv --print {print} in.txt")).fails("--print: chooses");
+    }
 }
 
 #[test]
