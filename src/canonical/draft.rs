@@ -91,7 +91,8 @@ impl Draft {
     /// - Source: WHATWG URL standard 4.4, without a base.
     pub(super) fn parse(line: &[u8], options: &Options) -> Result<Draft, Reject> {
         let default_scheme = options.default_scheme.as_deref();
-        let mut text = clean(line);
+        // A copy, since parts of it are taken for UTF-8, and a mapped line may change meanwhile.
+        let mut text: Cow<[u8]> = Cow::Owned(clean(line).into_owned());
         let mut scheme_added = false;
         let scheme_end = match scheme_of(&text, default_scheme.is_some()) {
             Some(length) => length,

@@ -100,7 +100,8 @@ impl Mapped {
         // That nobody else does so cannot be proved, and is not true of a log that is written to.
         // What can happen then: a byte has one value now and another later. No code here or above
         // concludes from bytes it has seen which bytes it will see: every index is checked against
-        // the length of the slice, which is fixed. If the file is cut short, pages beyond its new
+        // the length of the slice, which is fixed. What is taken for UTF-8 where it stands is a number
+        // that is parsed, or text that is copied, byte by byte; URLs are copied before. If the file is cut short, pages beyond its new
         // end raise SIGBUS, which `sigbus` turns into a message and an exit.
         unsafe { options.map(&origin.file) }
     }
