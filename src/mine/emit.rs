@@ -14,7 +14,7 @@ use super::table::{Signal, Table};
 use crate::canonical::{DustRule, Evidence, Kind, RuleScope, Status, When};
 
 /// Most rules that one candidate becomes, one for each spelling of a handler.
-const SCOPES_MAX: usize = 64;
+const SCOPES_MAX: usize = 128;
 
 /// Most patterns that one rule is kept from where its own holds for other handlers, too.
 const EXCEPTIONS_MAX: usize = 256;
@@ -72,7 +72,7 @@ fn scopes(
         for cell in cells_of(path).into_iter().filter(|cell| candidate.reach.has(*cell)) {
             let when = splits.cell(cell).and_then(|cell| when(table, cell, &values));
             let Some(when) = when else { continue };
-            for pattern in spellings.met(path, &here) {
+            for pattern in spellings.met(path, &here).take(SCOPES_MAX.saturating_sub(out.len())) {
                 let Some(except) = exceptions(spellings, pattern, path, whole) else { continue };
                 out.push(RuleScope { path: pattern.to_string(), except, when: when.clone() });
             }
@@ -107,7 +107,8 @@ fn scopes(
                     told(path, &whole, &mut out);
                     continue;
                 }
-                for pattern in spellings.met(path, &whole) {
+                let left = SCOPES_MAX.saturating_sub(out.len());
+                for pattern in spellings.met(path, &whole).take(left) {
                     let Some(except) = exceptions(spellings, pattern, path, &whole) else {
                         continue;
                     };
@@ -177,7 +178,7 @@ fn evidence(table: &Table, judged: &Judged) -> Evidence {
     }
 }
 
-/// The patterns of handlers other than `handler` that meet its pattern `wide` and are not in `only`; `None` if
+/// The patterns of handlers other than `handler` that may meet its pattern `wide` and are not in `only`; `None` if
 /// they are too many, or cannot be written.
 fn exceptions(
     spellings: &Spellings,
@@ -189,27 +190,10 @@ fn exceptions(
         return Some(Vec::new());
     }
     let mut out = BTreeSet::new();
-    for other in (0..spellings.handlers()).filter(|one| *one != handler && !only.contains(one)) {
-        let meeting = |pattern: &&String| meets(wide.as_bytes(), pattern.as_bytes());
-        out.extend(spellings.possible(other)?.iter().filter(meeting).cloned());
+    for other in spellings.meeting(wide).filter(|one| *one != handler && !only.contains(one)) {
+        out.extend(spellings.possible(other)?.iter().cloned());
     }
     (out.len() <= EXCEPTIONS_MAX).then(|| out.into_iter().collect())
-}
-
-/// May a path of template `narrow` be one of template `wide`? Segment by segment; what varies may be
-/// anything that starts and ends in the same way.
-fn meets(wide: &[u8], narrow: &[u8]) -> bool {
-    let mut others = narrow.split(|byte| *byte == b'/');
-    let fits = wide.split(|byte| *byte == b'/').all(|segment| {
-        let Some(other) = others.next() else { return false };
-        match (memchr::memchr(b'{', segment), memchr::memrchr(b'}', segment)) {
-            (Some(start), Some(end)) => {
-                other.starts_with(&segment[..start]) && other.ends_with(&segment[end + 1..])
-            }
-            _ => segment == other || other.contains(&b'{'),
-        }
-    });
-    fits && others.next().is_none()
 }
 
 fn text(bytes: &[u8]) -> Option<String> {
@@ -314,20 +298,6 @@ fn segment(shape: &Shape) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn templates_that_meet() {
-        for (wide, narrow, expected) in [
-            ("/{slug}", "/list", true),
-            ("/{slug}", "/a/b", false),
-            ("/{slug}.php", "/list.asp", false),
-            ("/item_{num}", "/item_{num}", true),
-            ("/item_{num}", "/list", false),
-            ("/a", "/{slug}", true),
-        ] {
-            assert_eq!(meets(wide.as_bytes(), narrow.as_bytes()), expected, "{wide} {narrow}");
-        }
-    }
 
     #[test]
     fn session_segments() {

@@ -136,7 +136,7 @@ impl Miner {
         };
         let told = || judged.iter().filter(|one| is_told(one));
         let in_force = told().map(|one| (one, emit::is_in_force(&table, one)));
-        let spellings = Spellings::find(&table, &handlers, in_force);
+        let spellings = Spellings::find(&table, &plain, &handlers, in_force);
         let mut rules: Vec<DustRule> = Vec::new();
         for one in told() {
             rules.extend(emit::rules(site, &table, &handlers, &spellings, one, text_of));

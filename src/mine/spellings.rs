@@ -5,15 +5,15 @@
 //! after the rules for paths have done their work. So what is said of a handler is written for each
 //! spelling that was seen of its paths, as a pattern: `/Forum/{slug}.php`.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::candidates::{Act, Reach};
 use super::handlers::{Handlers, extension, outline};
 use super::paths::{self, PathAct, Shape};
 use super::select::Judged;
-use super::softly::is_index;
+use super::softly::{is_index, soften};
 use super::table::Table;
-use crate::canonical::is_path_pattern;
+use crate::canonical::PathPattern;
 
 /// Most spellings of one handler that a rule is written for.
 const SPELLINGS_MAX: usize = 16;
@@ -33,6 +33,9 @@ pub(super) struct Spellings {
 /// The patterns of the paths of one handler.
 #[derive(Clone, Debug, Default)]
 struct Spelled {
+    /// The `possible` ones, whichever slashes and index names a profile drops; and the template, if there is a
+    /// path that no pattern can be written for.
+    soft: Vec<PathPattern>,
     /// Once the rules for paths in force have done their work.
     met: BTreeSet<String>,
     /// These, and what there is where fewer rules are in force, or those to be reviewed, too.
@@ -47,6 +50,7 @@ impl Spellings {
     /// Linear in the paths for each rule for paths.
     pub(super) fn find<'a>(
         table: &Table,
+        plain: &[Vec<u8>],
         handlers: &Handlers,
         told: impl Iterator<Item = (&'a Judged, bool)>,
     ) -> Spellings {
@@ -61,20 +65,34 @@ impl Spellings {
             of_handler: vec![Spelled::default(); handlers.templates.len()],
             sharing: BTreeMap::new(),
         };
+        let template_of = |handler: u32| handlers.templates[handler as usize].as_slice();
+        let handler_of: HashMap<&[u8], u32> =
+            plain.iter().map(Vec::as_slice).zip(handlers.of_path.iter().copied()).collect();
         for (path, handler) in table.paths.iter().zip(&handlers.of_path) {
+            // What becomes of the path, and the template of the handler that it is another's then, or none's.
             let after = |with_review: bool| {
                 let mut path = path.clone();
-                let holds =
-                    |one: &&(&PathAct, &Reach, bool)| one.1.has(*handler) && (one.2 || with_review);
-                let holding = acts.iter().filter(holds).map(|(act, ..)| (0, *act));
-                let _taken = paths::apply(holding, &mut path, |_, _| {});
-                path
+                let holding = acts.iter().enumerate().filter(|(_, (_, reach, in_force))| {
+                    reach.has(*handler) && (*in_force || with_review)
+                });
+                let mut has_moved = false;
+                let holding = holding.map(|(at, (act, ..))| (at, *act));
+                let _taken = paths::apply(holding, &mut path, |at, _| {
+                    has_moved |= matches!(acts[at].0, PathAct::Prefix(..) | PathAct::Template(_));
+                });
+                let template = match has_moved {
+                    false => template_of(*handler),
+                    true => handler_of
+                        .get(soften(&path).plain().as_slice())
+                        .map_or(&b"/"[..], |handler| template_of(*handler)),
+                };
+                (path, template)
             };
-            let template = &handlers.templates[*handler as usize];
+            let as_it_is = (path.clone(), template_of(*handler));
+            let bare = (without_what_may_go(path), template_of(*handler));
+            let all = [after(false), after(true), as_it_is, bare];
             let spelled = &mut spellings.of_handler[*handler as usize];
-            for (path, is_met) in
-                [(after(false), true), (after(true), false), (path.clone(), false)]
-            {
+            for ((path, template), is_met) in all.into_iter().zip([true, false, false, false]) {
                 let Some(pattern) = pattern(&path, template) else {
                     spelled.has_others = true;
                     continue;
@@ -86,7 +104,25 @@ impl Spellings {
                 spelled.possible.insert(pattern);
             }
         }
+        for (spelled, template) in spellings.of_handler.iter_mut().zip(&handlers.templates) {
+            let soft = |pattern: &String| PathPattern::parse(&softened(pattern));
+            spelled.soft = spelled.possible.iter().filter_map(soft).collect();
+            if spelled.has_others {
+                let template = String::from_utf8_lossy(template);
+                let any = PathPattern::parse("*");
+                spelled.soft.extend(PathPattern::parse(&softened(&template)).or(any));
+            }
+        }
         spellings
+    }
+
+    /// The handlers with paths that `pattern` may match, too, under some profile.
+    pub(super) fn meeting(&self, pattern: &str) -> impl Iterator<Item = u32> {
+        let soft = PathPattern::parse(&softened(pattern));
+        let meets = move |spelled: &Spelled| {
+            soft.as_ref().is_none_or(|soft| spelled.soft.iter().any(|other| soft.meets(other)))
+        };
+        (0..).zip(&self.of_handler).filter(move |(_, one)| meets(one)).map(|(number, _)| number)
     }
 
     /// The patterns that a rule for `handler` is written for: those that no handlers but those in
@@ -101,16 +137,36 @@ impl Spellings {
         spelled.met.iter().filter(is_own).take(SPELLINGS_MAX).map(String::as_str)
     }
 
-    /// The number of handlers.
-    pub(super) fn handlers(&self) -> u32 {
-        self.of_handler.len() as u32
-    }
-
     /// All patterns of the paths of `handler`; `None` if one cannot be written, or they are too many.
     pub(super) fn possible(&self, handler: u32) -> Option<&BTreeSet<String>> {
         let Spelled { possible, has_others, .. } = &self.of_handler[handler as usize];
         (!has_others && possible.len() <= EXCEPTIONS_MAX).then_some(possible)
     }
+}
+
+/// `path` without parameters and session numbers, which profiles drop as well.
+fn without_what_may_go(path: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(path.len());
+    for segment in path.strip_prefix(b"/").unwrap_or(path).split(|byte| *byte == b'/') {
+        let name = &segment[..memchr::memchr(b';', segment).unwrap_or(segment.len())];
+        if Shape::of(name).is_none() {
+            out.push(b'/');
+            out.extend_from_slice(name);
+        }
+    }
+    if out.is_empty() {
+        out.push(b'/');
+    }
+    out
+}
+
+/// `pattern` without slashes side by side and at the end, and without the name of an index page.
+fn softened(pattern: &str) -> String {
+    let mut names: Vec<&str> = pattern.split('/').filter(|name| !name.is_empty()).collect();
+    if names.last().is_some_and(|name| is_index(name.as_bytes())) {
+        names.pop();
+    }
+    format!("/{}", names.join("/"))
 }
 
 /// The pattern of `path`, whose handler has this `template`; `None` if there is none, such as for a path
@@ -148,12 +204,31 @@ fn pattern(path: &[u8], template: &[u8]) -> Option<String> {
             _ => out.extend_from_slice(b";{*}"),
         }
     }
-    String::from_utf8(out).ok().filter(|pattern| is_path_pattern(pattern))
+    String::from_utf8(out).ok().filter(|pattern| PathPattern::parse(pattern).is_some())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_profiles_may_make_of_patterns() {
+        for (pattern, soft) in [
+            ("/{slug}/", "/{slug}"),
+            ("//a//{num}/index.php", "/a/{num}"),
+            ("/index.html", "/"),
+            ("/{slug}.html", "/{slug}.html"),
+        ] {
+            assert_eq!(softened(pattern), soft);
+        }
+        for (path, bare) in [
+            ("/a.php;jsessionid=5", "/a.php"),
+            ("/(S(abc123def456ghi789))/x;a/", "/x/"),
+            ("/(S(abc123def456ghi789))", "/"),
+        ] {
+            assert_eq!(without_what_may_go(path.as_bytes()), bare.as_bytes());
+        }
+    }
 
     #[test]
     fn patterns() {

@@ -41,6 +41,7 @@ pub fn evaluate(job: &Job, learned: &Outcome, mut truth: Truth) -> Result<Evalua
                 tally.merge(&counts);
                 for (url, canonical) in forms {
                     let (site, page) = truth.next()?.ok_or_else(|| truth.wrong("has no row"))?;
+                    truth.row += 1;
                     sites.entry(site).or_default().push(Judged { url, page, canonical });
                 }
             }
@@ -66,6 +67,7 @@ pub struct Truth {
     at: usize,
     /// The columns of site and page.
     columns: [usize; 2],
+    /// Rows before the next one.
     row: u64,
 }
 
@@ -125,9 +127,7 @@ impl Truth {
             let field = fields(line).nth(column)?;
             std::str::from_utf8(field).ok()?.parse().ok()
         };
-        let row = number(site).zip(number(page));
-        self.row += 1;
-        match row {
+        match number(site).zip(number(page)) {
             Some(row) => Ok(Some(row)),
             None => Err(self.wrong("expected numbers for site and page")),
         }

@@ -37,6 +37,7 @@ use crate::error::{Error, Result};
 use crate::limits::HOST_BYTES_MAX;
 use assemble::{Assembled, Guards, assemble};
 use compile::{Act, Compiled};
+use glob::Glob;
 use site::SiteRules;
 use spelling::Spelling;
 pub(super) use target::Target;
@@ -343,9 +344,20 @@ impl DustRules {
     }
 }
 
-/// Can `text` stand as the path of a rule or a guard?
-pub fn is_path_pattern(text: &str) -> bool {
-    compile::path_pattern(text).is_ok()
+/// The pattern of a path, as rules and guards have it.
+#[derive(Clone, Debug)]
+pub struct PathPattern(Glob);
+
+impl PathPattern {
+    /// Reads a pattern; `None` if `text` is none.
+    pub fn parse(text: &str) -> Option<PathPattern> {
+        compile::path_pattern(text).ok().map(PathPattern)
+    }
+
+    /// Is there a path that both match? May say yes where no were right.
+    pub fn meets(&self, other: &PathPattern) -> bool {
+        self.0.meets(&other.0)
+    }
 }
 
 impl Compilation {

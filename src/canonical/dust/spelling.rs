@@ -49,7 +49,7 @@ impl<'a> Spelling<'a> {
             self.rule(rule);
         }
         for guard in &mut spelled.guards {
-            guard.path = self.path(&guard.path);
+            guard.path = self.path(&guard.path, true);
             guard.param = self.name(&guard.param);
         }
         spelled
@@ -64,7 +64,13 @@ impl<'a> Spelling<'a> {
             | Kind::OrderFree
             | Kind::Substitute { .. } => {}
             Kind::DropPathParam { param } => *param = self.path_text(param),
-            Kind::DropSegment { segment } => *segment = self.path_text(segment),
+            // Where an escaped `*` would become one that stands for other text, the rule stays as it is.
+            Kind::DropSegment { segment } => {
+                let spelled = self.path_text(segment);
+                if stars(&spelled) == stars(segment) {
+                    *segment = spelled;
+                }
+            }
             Kind::AliasPrefix { from, to }
             | Kind::AliasSegment { from, to }
             | Kind::AliasSuffix { from, to } => {
@@ -75,7 +81,12 @@ impl<'a> Spelling<'a> {
                 *from = self.template(from);
                 *to = self.template(to);
             }
-            Kind::DropParam { param } => *param = self.name(param),
+            Kind::DropParam { param } => {
+                let spelled = self.name(param);
+                if spelled.ends_with('*') == param.ends_with('*') {
+                    *param = spelled;
+                }
+            }
             Kind::FoldCase { param: Some(param) } => *param = self.name(param),
             Kind::KeepOnly { params } => {
                 params.iter_mut().for_each(|param| *param = self.name(param));
@@ -93,8 +104,8 @@ impl<'a> Spelling<'a> {
     }
 
     fn scope(&self, scope: &mut RuleScope) {
-        scope.path = self.path(&scope.path);
-        scope.except.iter_mut().for_each(|path| *path = self.path(path));
+        scope.path = self.path(&scope.path, false);
+        scope.except.iter_mut().for_each(|path| *path = self.path(path, true));
         for when in &mut scope.when {
             match when {
                 When::Has { param, value } => {
@@ -138,8 +149,9 @@ impl<'a> Spelling<'a> {
     }
 
     /// The pattern of a path: what the profile makes of a path that has a word wherever the pattern has
-    /// something that stands for other text.
-    fn path(&self, pattern: &str) -> String {
+    /// something that stands for other text. Where that matches paths that are quite others, it is taken only
+    /// if it `may_widen`, as what keeps rules away may: otherwise the pattern stays, and the rule does less.
+    fn path(&self, pattern: &str, may_widen: bool) -> String {
         if pattern.is_empty() {
             return String::new();
         }
@@ -177,7 +189,9 @@ impl<'a> Spelling<'a> {
             filled.push_str(piece);
         }
         let is_whole = left.next().is_none() && spelled.matches(&word).count() == wildcards.len();
-        if is_whole { filled } else { pattern.to_string() }
+        let is_wider =
+            stars(&filled) != stars(pattern) || filled.ends_with('*') && !pattern.ends_with('*');
+        if is_whole && (may_widen || !is_wider) { filled } else { pattern.to_string() }
     }
 }
 
@@ -214,6 +228,10 @@ fn around_wildcards(pattern: &str, spell: impl Fn(&str) -> String) -> String {
             Part::Wildcard(wildcard) => wildcard.to_string(),
         })
         .collect()
+}
+
+fn stars(pattern: &str) -> usize {
+    pattern.bytes().filter(|byte| *byte == b'*').count()
 }
 
 /// A word that is not in `pattern`, and that no profile changes or knows.
@@ -257,7 +275,6 @@ mod tests {
                     ("/forum/*", "/forum/*"),
                     ("/zq/{*}/", "/zq/{*}"),
                     ("/{num}/index.html", "/{num}"),
-                    ("*/index.html", "*"),
                     ("/a//b", "/a/b"),
                 ],
             ),
@@ -266,11 +283,35 @@ mod tests {
             let profile = Profile::named(name).unwrap();
             let spelling = Spelling::of(&profile).unwrap();
             for (given, expected) in rows {
-                assert_eq!(spelling.path(given), *expected, "{name} {given}");
-                assert_eq!(spelling.path(expected), *expected, "{name} {expected}");
+                for may_widen in [false, true] {
+                    assert_eq!(spelling.path(given, may_widen), *expected, "{name} {given}");
+                    assert_eq!(spelling.path(expected, may_widen), *expected, "{name} {expected}");
+                }
             }
         }
         assert!(Spelling::of(&Profile::named("rfc3986").unwrap()).is_none());
+    }
+
+    #[test]
+    fn what_becomes_wider_keeps_rules_away_and_makes_none_hold() {
+        for (name, given, wider) in
+            [("aggressive", "*/index.html", "*"), ("crawl", "/C%2A/list", "/C*/list")]
+        {
+            let profile = Profile::named(name).unwrap();
+            let spelling = Spelling::of(&profile).unwrap();
+            assert_eq!(spelling.path(given, false), given);
+            assert_eq!(spelling.path(given, true), wider);
+        }
+        let profile = Profile::named("crawl").unwrap();
+        let spelling = Spelling::of(&profile).unwrap();
+        for kind in [
+            Kind::DropParam { param: "s%2A".to_string() },
+            Kind::DropSegment { segment: "s%2A".to_string() },
+        ] {
+            let mut rule = DustRule::new("a.test", kind.clone());
+            spelling.rule(&mut rule);
+            assert_eq!(rule.kind, kind);
+        }
     }
 
     #[test]

@@ -247,7 +247,7 @@ fn what_no_rule_can_say_is_left_out() {
     dir.put("crawl.tsv", &rows);
     dir.run("learn -o rules.toml crawl.tsv").quiet();
     assert_eq!(forms(&dir, &rows, "/abc", "crawl"), 180, "{}", dir.text("rules.toml"));
-    for name in ["", "s*", "*"] {
+    for name in ["", "s*", "*", "s%2A"] {
         let rows = visits(&["/v?", "/w?"], 60).replace("&sx=", &format!("&{name}="));
         let rows = rows.replace("/w?", "/w?seen=1&");
         dir.put("crawl.tsv", &rows);
@@ -259,4 +259,28 @@ fn what_no_rule_can_say_is_left_out() {
     dir.put("crawl.tsv", visits(&["/v?"], 60) + hosts.split_once('\n').unwrap().1);
     let rules = dir.run("learn crawl.tsv").quiet().out();
     assert!(rules.contains("drop-param") && !rules.contains("secret"), "{rules}");
+}
+
+/// A pattern for many folders does not reach a page beside them, though a profile drops the slash that
+/// tells them apart.
+#[test]
+fn a_pattern_of_many_folders_is_kept_from_pages() {
+    let dir = Dir::new();
+    let letters = 'a'..='i';
+    let folders: Vec<String> = letters
+        .clone()
+        .flat_map(|first| letters.clone().map(move |second| format!("/{first}{second}/?")))
+        .collect();
+    let mut paths: Vec<&str> = folders.iter().map(String::as_str).collect();
+    let mut rows = visits(&paths, 4);
+    paths = vec!["!/list?"];
+    rows += visits(&paths, 60).split_once('\n').unwrap().1;
+    dir.put("crawl.tsv", &rows);
+    dir.run("learn -o rules.toml crawl.tsv").quiet();
+    let rules = dir.text("rules.toml");
+    assert!(rules.contains("path = \"/{slug}/\""), "{rules}");
+    for profile in ["rfc3986", "crawl", "aggressive"] {
+        assert_eq!(forms(&dir, &rows, "/list", profile), 180, "{profile}: {rules}");
+        assert_eq!(forms(&dir, &rows, "/ab/", profile), 4, "{profile}: {rules}");
+    }
 }
