@@ -277,13 +277,39 @@ impl Glob {
 
     /// Must there be a letter in upper case, so that no folded text matches?
     pub(super) fn has_upper(&self) -> bool {
-        self.letters().any(|byte| byte.is_ascii_uppercase())
+        has_upper(&self.letters().collect::<Vec<u8>>())
     }
 
     /// Must there be a letter in lower case, and none in upper case, so that folding may help?
     pub(super) fn has_lower(&self) -> bool {
-        self.letters().any(|byte| byte.is_ascii_lowercase()) && !self.has_upper()
+        has_lower_only(&self.letters().collect::<Vec<u8>>())
     }
+}
+
+/// The bytes of `text` that folding looks at: all but escapes, whose digits are in upper case.
+pub(super) fn outside_escapes(text: &[u8]) -> impl Iterator<Item = u8> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        while let [b'%', high, low, behind @ ..] = rest
+            && high.is_ascii_hexdigit()
+            && low.is_ascii_hexdigit()
+        {
+            rest = behind;
+        }
+        let (byte, behind) = rest.split_first()?;
+        rest = behind;
+        Some(*byte)
+    })
+}
+
+/// Would folding change `text`?
+pub(super) fn has_upper(text: &[u8]) -> bool {
+    outside_escapes(text).any(|byte| byte.is_ascii_uppercase())
+}
+
+/// May `text` be there once letters were folded, and not before?
+pub(super) fn has_lower_only(text: &[u8]) -> bool {
+    outside_escapes(text).any(|byte| byte.is_ascii_lowercase()) && !has_upper(text)
 }
 
 fn has(states: &[u64; 4], at: usize) -> bool {
@@ -387,6 +413,21 @@ mod tests {
             assert_eq!(glob.matches(text.as_bytes()), expected, "{pattern} on {text}");
         }
         assert!(!Glob::parse("*", false).unwrap().matches(b"a/b"));
+    }
+
+    #[test]
+    fn escapes_are_not_folded() {
+        for (text, upper, lower) in [
+            ("/x%5By/", false, true),
+            ("/X%5By/", true, false),
+            ("/%C3%A9/", false, false),
+            ("/%C3%A9%C/", true, false),
+        ] {
+            let glob = Glob::parse(text, true).unwrap();
+            let found = (has_upper(text.as_bytes()), has_lower_only(text.as_bytes()));
+            assert_eq!(found, (upper, lower), "{text}");
+            assert_eq!((glob.has_upper(), glob.has_lower()), (upper, lower), "{text}");
+        }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Which rules may take a path out of the exceptions of another.
 
 use super::compile::Act;
-use super::glob::Glob;
+use super::glob::{Glob, has_upper};
 
 /// May `act` make a path that matches `pattern` one that does not match it, and that `then`, which
 /// is kept from what matches, would change?
@@ -10,7 +10,6 @@ use super::glob::Glob;
 /// (`/v/*`) may be left.
 pub(super) fn may_leave(act: &Act, pattern: &Glob, then: &Act) -> bool {
     let Some(prefix) = pattern.prefix() else { return true };
-    let has_upper = |text: &[u8]| text.iter().any(u8::is_ascii_uppercase);
     // A path that is but a piece of the beginning, and has no letters to fold.
     let is_folded = *then == Act::FoldPath && !has_upper(prefix);
     match act {

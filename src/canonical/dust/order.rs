@@ -14,7 +14,7 @@
 //! a cycle have no such order: the weakest of them is refused.
 
 use super::compile::{Act, Compiled, Condition};
-use super::glob::{Bytes, Glob, Step};
+use super::glob::{Bytes, Glob, Step, has_lower_only, has_upper};
 use super::leave::may_leave;
 
 /// Most rules of a site that are taken out one by one. Reason: each is a search for a circle; where
@@ -284,7 +284,7 @@ fn may_create_prefix(act: &Act, prefix: &[u8]) -> bool {
             let same = from.iter().zip(to).take_while(|(a, b)| a == b).count();
             (0..prefix.len()).any(|at| to[same..].starts_with(&prefix[at..]))
         }
-        Act::FoldPath => may_be_folded(prefix),
+        Act::FoldPath => has_lower_only(prefix),
         Act::Template(template) => {
             let steps = Step::text(prefix).chain([Step::Many(Bytes::ANY)]);
             template.to.path.glob().meets(&Glob::of(steps))
@@ -307,19 +307,13 @@ fn may_create_suffix(act: &Act, suffix: &[u8]) -> bool {
                 || !first.is_empty() && to.ends_with(first)
         }
         Act::Suffix { to, .. } => to.ends_with(suffix) || suffix.ends_with(to),
-        Act::FoldPath => may_be_folded(suffix),
+        Act::FoldPath => has_lower_only(suffix),
         Act::Template(template) => {
             let steps = [Step::Many(Bytes::ANY)].into_iter().chain(Step::text(suffix));
             template.to.path.glob().meets(&Glob::of(steps))
         }
         _ => true,
     }
-}
-
-/// May letters that were folded be this text: has it any, and all in lower case?
-fn may_be_folded(text: &[u8]) -> bool {
-    let has_upper = text.iter().any(u8::is_ascii_uppercase);
-    !has_upper && text.iter().any(u8::is_ascii_lowercase)
 }
 
 /// May a segment that `segment` matches be made by `act`?
@@ -379,7 +373,7 @@ fn changes_path_for(a: &Act, b: &Act) -> bool {
         Act::DropPathParam(_) => matches!(a, Act::Template(one) if one.to.path.may_hold(b';')),
         Act::FoldPath => match a {
             Act::Prefix { to, .. } | Act::Segment { to, .. } | Act::Suffix { to, .. } => {
-                to.iter().any(u8::is_ascii_uppercase)
+                has_upper(to)
             }
             Act::Template(template) => template.to.path.may_have_upper(),
             _ => false,
@@ -394,13 +388,13 @@ fn changes_path_for(a: &Act, b: &Act) -> bool {
 }
 
 fn is_upper_folded(a: &Act, text: &[u8]) -> bool {
-    *a == Act::FoldPath && text.iter().any(u8::is_ascii_uppercase)
+    *a == Act::FoldPath && has_upper(text)
 }
 
 /// Does `a` make parameters, or the lack of them, that `b` reads?
 fn changes_params_for(a: &Act, b: &Compiled) -> bool {
     let Condition { has, lacks, .. } = &b.condition;
-    let lower = |value: &[u8]| !value.iter().any(u8::is_ascii_uppercase);
+    let lower = |value: &[u8]| !has_upper(value);
     let reads = |name: &[u8]| match &b.act {
         Act::DropParam(dropped) => dropped.is(name),
         Act::KeepOnly(kept) => !kept.iter().any(|one| one == name),

@@ -1,6 +1,6 @@
 //! Templates: a path and parameters with captures, matched without going back.
 
-use super::glob::{Bytes, Glob, Step, class_bytes};
+use super::glob::{Bytes, Glob, Step, class_bytes, has_upper};
 use crate::error::{Error, Result};
 
 /// Most captures of a template: one digit each.
@@ -240,7 +240,7 @@ impl Pattern {
     /// Could it hold letters in upper case?
     pub(super) fn may_have_upper(&self) -> bool {
         self.0.iter().any(|part| match part {
-            Part::Text(text) => text.iter().any(u8::is_ascii_uppercase),
+            Part::Text(text) => has_upper(text),
             Part::Capture(_, set) => (b'A'..=b'Z').any(|byte| set.has(byte)),
         })
     }

@@ -484,6 +484,23 @@ fn random_rules(dice: &mut Dice) -> RuleFile {
 }
 
 #[test]
+fn folding_does_not_wait_for_the_digits_of_escapes() {
+    let alias = |from: &str, to: &str| {
+        DustRule::new("a.test", Kind::AliasPrefix { from: from.to_string(), to: to.to_string() })
+    };
+    let fold = DustRule::new("a.test", Kind::FoldCase { param: None });
+    for (rule, url, expected) in [
+        (alias("/x%5By/", "/z/"), "http://a.test/X%5By/p", "http://a.test/z/p"),
+        (alias("/x/", "/a%5B/"), "http://a.test/X/P", "http://a.test/a%5B/p"),
+    ] {
+        let file = RuleFile { rules: vec![rule, fold.clone()], ..RuleFile::default() };
+        let found = DustRules::compile(&file);
+        assert_eq!(found.refused, []);
+        assert_eq!(applied(&found.rules, url), expected);
+    }
+}
+
+#[test]
 fn one_pass_is_enough() {
     let mut dice = Dice(0x9e37_79b9_7f4a_7c15);
     let (mut kept, mut refused, mut changed) = (0, 0, 0);
