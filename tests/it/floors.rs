@@ -34,6 +34,20 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
+/// All files of sources: where they are, their places below `src`, and the modules of the crate that they are in.
+fn all_sources() -> Vec<(PathBuf, PathBuf, String)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut files = Vec::new();
+    sources(&root, &mut files);
+    let named = files.into_iter().map(|file| {
+        let place = file.strip_prefix(&root).unwrap().to_path_buf();
+        let first = place.components().next().unwrap().as_os_str().to_str().unwrap();
+        let module = first.strip_suffix(".rs").unwrap_or(first).to_string();
+        (file, place, module)
+    });
+    named.collect()
+}
+
 /// The modules of this crate that a line of code names: what follows `crate::`, braces included.
 fn imports(line: &str) -> Vec<String> {
     let mut modules = Vec::new();
@@ -54,18 +68,12 @@ fn imports(line: &str) -> Vec<String> {
 
 #[test]
 fn imports_go_down() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let mut files = Vec::new();
-    sources(&root, &mut files);
     let mut checked = 0;
-    for file in files {
-        let place = file.strip_prefix(&root).unwrap();
-        let first = place.components().next().unwrap().as_os_str().to_str().unwrap();
-        let module = first.strip_suffix(".rs").unwrap_or(first);
-        if matches!(module, "lib" | "main") {
+    for (file, place, module) in all_sources() {
+        if matches!(&*module, "lib" | "main") {
             continue;
         }
-        let (floor, at) = floor_of(module).unwrap_or_else(|| {
+        let (floor, at) = floor_of(&module).unwrap_or_else(|| {
             panic!("{module} is on no floor; add it here and to ARCHITECTURE.md")
         });
         for (number, line) in fs::read_to_string(&file).unwrap().lines().enumerate() {
@@ -101,15 +109,9 @@ const EFFECTS: [&str; 8] = [
 
 #[test]
 fn low_floors_start_no_thread_read_no_clock_and_print_nothing() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let mut files = Vec::new();
-    sources(&root, &mut files);
     let mut checked = 0;
-    for file in files {
-        let place = file.strip_prefix(&root).unwrap();
-        let first = place.components().next().unwrap().as_os_str().to_str().unwrap();
-        let is_low =
-            floor_of(first.strip_suffix(".rs").unwrap_or(first)).is_some_and(|at| at.0 < 5);
+    for (file, place, module) in all_sources() {
+        let is_low = floor_of(&module).is_some_and(|at| at.0 < 5);
         if !is_low || place.to_str().unwrap().contains("tests") {
             continue;
         }
