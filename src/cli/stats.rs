@@ -78,7 +78,10 @@ pub(super) fn summarize(outcome: &Outcome, profile: &Profile, elapsed: Duration,
     }
     if let Some(lines) = outcome.memory.spilled_after_lines.filter(|_| verbose) {
         let then = match outcome.memory.spilled_bytes.div_ceil(1 << 20) {
-            0 => "the input was read again for each share of the pages".to_string(),
+            _ if outcome.memory.read_in_shares => {
+                "the input was read again for each share of the pages".to_string()
+            }
+            0 => "nothing had to go to temporary files, since later lines were known".to_string(),
             spilled => format!("{} MiB went to temporary files", number(spilled)),
         };
         say(format_args!(

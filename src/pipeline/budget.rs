@@ -37,6 +37,8 @@ pub struct MemoryUse {
     pub spilled_bytes: u64,
     /// The lines that were read before memory was used up.
     pub spilled_after_lines: Option<u64>,
+    /// Was the input read again for each share of the pages because of that?
+    pub read_in_shares: bool,
 }
 
 /// The shares of a job's memory. Results do not depend on them.

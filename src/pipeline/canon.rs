@@ -2,7 +2,7 @@
 
 use super::layouts::Parcel;
 use super::pool::Stage;
-use super::scan::{Pass, scan};
+use super::scan::{BatchChunk, Pass, Scan};
 use super::walk::{Hand, count_other, each_entry};
 use super::{Job, Outcome};
 use crate::bytes::show;
@@ -12,6 +12,7 @@ use crate::record::{Entry, without_no_host};
 use crate::reject::Reject;
 use crate::report::Output;
 use crate::report::Tally;
+use std::ops::ControlFlow;
 
 /// What to write for a line whose URL does not parse.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,28 +40,27 @@ pub fn canon(job: &Job, on_bad: OnBad, output: &mut Output) -> Result<Outcome> {
     let pool = job.pool()?;
     let mut outcome = Outcome::default();
     let tally = &mut outcome.tally;
-    outcome.files = scan(
-        job,
-        &pool,
-        Pass::first("canonicalizing"),
+    let read = Scan::new(job, &pool, Pass::first("canonicalizing")).run(
         Hand::default,
-        |hand, chunk| rewrite(job, on_bad, chunk, hand),
+        |hand, chunk| {
+            let rewritten = rewrite(job, on_bad, chunk, hand);
+            (rewritten.tally.lines, rewritten)
+        },
         |batch| {
-            let before = tally.lines;
-            for (chunk, rewritten) in batch {
-                chunk.leave();
+            for BatchChunk { parcel, first_line, made: rewritten, .. } in batch.chunks {
+                parcel.leave();
                 pool.time(Stage::Writing, || output.write(&rewritten.text))?;
                 if let Some((line, reject, text)) = rewritten.bad {
                     output.pass_on()?;
-                    return Err(bad_line(tally.lines + line + 1, reject, &text));
+                    return Err(bad_line(first_line + line + 1, reject, &text));
                 }
                 job.add(tally, &rewritten.tally)?;
             }
             output.pass_on()?;
-            Ok(Some(tally.lines - before))
+            Ok(ControlFlow::Continue(()))
         },
-    )?
-    .files;
+    )?;
+    outcome.files = read.files;
     outcome.stages = pool.seconds();
     outcome.tally.check()?;
     Ok(outcome)

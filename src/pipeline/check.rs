@@ -6,7 +6,7 @@ use super::Job;
 use super::backlog::Backlog;
 use super::dedup::{MarkedChunk, Print, mark, sift};
 use super::overflow::Overflow;
-use super::scan::{Pass, scan};
+use super::scan::{Pass, Scan, changed};
 use super::walk::{Hand, each_entry_again};
 use crate::cluster::{ClusterSet, Seen};
 use crate::error::Result;
@@ -24,13 +24,10 @@ pub fn check(job: &Job) -> Result<Option<(u64, Vec<u8>)>> {
     let mut found = None;
     // Once the set is full: the lines that it does not know.
     let mut rest: Option<(Overflow, Backlog)> = None;
-    let (mut lines_before, mut records_before) = (0, 0);
+    let mut records_before = 0;
     let mut workspace = Workspace::default();
     let mut tally = Tally::default();
-    scan(
-        job,
-        &pool,
-        Pass::first("checking"),
+    Scan::new(job, &pool, Pass::first("checking")).run(
         Hand::default,
         |hand, chunk| sift(job, Print::Line, chunk, hand),
         |batch| {
@@ -39,20 +36,23 @@ pub fn check(job: &Job) -> Result<Option<(u64, Vec<u8>)>> {
                 rest = Some((Overflow::new(job, budget)?, backlog));
             }
             let overflow = rest.as_mut().map(|(overflow, _)| overflow);
-            let (kept, lines) = mark(job, &set, overflow, &pool, batch, &mut tally)?;
-            for MarkedChunk { chunk, marks, .. } in kept {
-                let mut record = 0;
+            let mut line_number = batch.first_line;
+            let kept = mark(job, &set, overflow, &pool, batch, &mut tally)?;
+            for MarkedChunk { chunk, texts, marks } in kept {
+                let mut record = 0u32;
                 let mut stopped = Ok(());
                 let walked = each_entry_again(&chunk, job, &mut workspace, |entry| {
-                    lines_before += 1;
+                    line_number += 1;
                     let Entry::Record(line) = entry else { return Ok(()) };
                     record += 1;
-                    if !marks.contains(record - 1) {
-                        found = Some((lines_before, line.line.to_vec()));
+                    if u64::from(record) > texts.len() {
+                        stopped = Err(changed());
+                    } else if !marks.contains(record - 1) {
+                        found = Some((line_number, line.line.to_vec()));
                         return Err(());
                     }
                     if let Some((_, backlog)) = &mut rest {
-                        let text = [&u64::to_le_bytes(lines_before), line.line].concat();
+                        let text = [&u64::to_le_bytes(line_number), line.line].concat();
                         stopped = backlog.push(records_before, &text);
                         records_before += 1;
                     }
@@ -60,10 +60,10 @@ pub fn check(job: &Job) -> Result<Option<(u64, Vec<u8>)>> {
                 })?;
                 stopped?;
                 if walked.is_err() {
-                    return Ok(None);
+                    return Ok(ControlFlow::Break(()));
                 }
             }
-            Ok(Some(lines))
+            Ok(ControlFlow::Continue(()))
         },
     )?;
     let Some((mut overflow, backlog)) = rest else { return Ok(found) };

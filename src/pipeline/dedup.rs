@@ -1,13 +1,14 @@
 //! `dedup`, streaming: the first spelling of every cluster, in input order, while the input is
 //! read. What the memory cannot hold is decided at the end (see `overflow.rs`).
 
+use std::ops::ControlFlow;
 use std::sync::mpsc;
 
 use super::backlog::Backlog;
 use super::layouts::Parcel;
 use super::overflow::Overflow;
 use super::pool::{Pool, Stage};
-use super::scan::{Pass, RECORD_BYTES, scan_to_end};
+use super::scan::{Batch, BatchChunk, Pass, RECORD_BYTES, Scan};
 use super::texts::{Met, Texts};
 use super::walk::{Hand, walk};
 use super::{Job, Outcome};
@@ -69,7 +70,7 @@ impl Sifted {
 /// A chunk whose records are marked.
 pub(super) struct MarkedChunk {
     pub(super) chunk: Parcel,
-    texts: Texts,
+    pub(super) texts: Texts,
     pub(super) marks: Marks,
 }
 
@@ -108,14 +109,14 @@ pub fn dedup(job: &Job, plan: &DedupPlan, output: &mut Output) -> Result<Outcome
             // What reads others takes memory, too.
             true if chunk.memory_bytes() == 0 => records * RECORD_BYTES_MAPPED,
             true => records * RECORD_BYTES,
-            // Texts of their own are about as long as the lines.
+            // Texts of their own are about as long as the lines, and canonical forms up to three times as
+            // long, where bytes become escapes.
+            false if plan.print == Print::Canonical => {
+                records * RECORD_BYTES + 3 * chunk.bytes().len() as u64
+            }
             false => records * RECORD_BYTES + chunk.bytes().len() as u64,
         };
-        let read = scan_to_end(
-            job,
-            pool,
-            Pass::first("deduplicating"),
-            known,
+        let read = Scan::new(job, pool, Pass::first("deduplicating")).knowing(known).run_to_end(
             Hand::default,
             |hand, chunk| sift(job, plan.print, chunk, hand),
             |batch| {
@@ -123,14 +124,14 @@ pub fn dedup(job: &Job, plan: &DedupPlan, output: &mut Output) -> Result<Outcome
                 let is_full = || !plan.seen.is_in_memory() || set.may_exceed(budget.table_bytes());
                 if overflow.is_none() && is_full() {
                     overflow = Some(Overflow::new(job, budget)?);
-                    memory.spilled_after_lines = Some(tally.lines);
+                    memory.spilled_after_lines = Some(batch.first_line);
                 }
-                let (chunks, lines) = mark(job, set, overflow.as_mut(), pool, batch, tally)?;
+                let chunks = mark(job, set, overflow.as_mut(), pool, batch, tally)?;
                 // The writer only goes away with an error of its own, which comes first below.
                 sender
                     .send(Marked { chunks, waits: overflow.is_some() })
                     .map_err(|_| Error::internal("the writer is gone"))?;
-                Ok(Some(lines))
+                Ok(ControlFlow::Continue(()))
             },
         );
         drop(sender);
@@ -200,8 +201,8 @@ impl Writer<'_> {
     }
 }
 
-/// What a worker makes of `chunk`.
-pub(super) fn sift(job: &Job, print: Print, chunk: &Parcel, hand: &mut Hand) -> Sifted {
+/// How many lines `chunk` has, and what a worker makes of them.
+pub(super) fn sift(job: &Job, print: Print, chunk: &Parcel, hand: &mut Hand) -> (u64, Sifted) {
     let bytes = chunk.bytes();
     let mut fingerprints = Vec::with_capacity(bytes.len() / 64);
     if is_in_chunk(print, chunk) {
@@ -211,7 +212,7 @@ pub(super) fn sift(job: &Job, print: Print, chunk: &Parcel, hand: &mut Hand) -> 
             met.push(bytes, record.line, job.input.separator);
         });
         if let Some(texts) = met.texts(chunk, tally.records == tally.lines) {
-            return Sifted::new(&fingerprints, texts, tally);
+            return (tally.lines, Sifted::new(&fingerprints, texts, tally));
         }
         fingerprints.clear();
     }
@@ -224,7 +225,7 @@ pub(super) fn sift(job: &Job, print: Print, chunk: &Parcel, hand: &mut Hand) -> 
         own.push(job.input.separator);
     });
     let texts = Texts::own(own, starts);
-    Sifted::new(&fingerprints, texts, tally)
+    (tally.lines, Sifted::new(&fingerprints, texts, tally))
 }
 
 /// Is what is written for a record of `chunk` its line there?
@@ -249,17 +250,15 @@ pub(super) fn mark(
     set: &ClusterSet,
     mut overflow: Option<&mut Overflow>,
     pool: &Pool,
-    batch: Vec<(Parcel, Sifted)>,
+    Batch { chunks: sifted, .. }: Batch<Sifted>,
     tally: &mut Tally,
-) -> Result<(Vec<MarkedChunk>, u64)> {
-    let mut lines = 0;
-    let share_read = batch.last().and_then(|(chunk, _)| chunk.share_read);
-    let mut chunks = Vec::with_capacity(batch.len());
-    let mut pairs = Vec::with_capacity(batch.len());
-    for (chunk, sifted) in batch {
+) -> Result<Vec<MarkedChunk>> {
+    let share_read = sifted.last().and_then(|chunk| chunk.parcel.share_read);
+    let mut chunks = Vec::with_capacity(sifted.len());
+    let mut pairs = Vec::with_capacity(sifted.len());
+    for BatchChunk { parcel, made: sifted, .. } in sifted {
         job.add(tally, &sifted.tally)?;
-        lines += sifted.tally.lines;
-        chunks.push((chunk, sifted.texts));
+        chunks.push((parcel, sifted.texts));
         pairs.push((sifted.scattered, sifted.flags));
     }
     let records = pairs.iter().map(|(scattered, _)| scattered.len() as u64).sum::<u64>();
@@ -293,7 +292,7 @@ pub(super) fn mark(
         texts,
         marks,
     });
-    Ok((marked.collect(), lines))
+    Ok(marked.collect())
 }
 
 /// Writes the marked records of `chunk`, whole runs of them at once.

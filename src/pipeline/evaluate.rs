@@ -1,9 +1,10 @@
 //! `learn --evaluate`: the canonical forms of a job, judged by the truth.
 
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 use std::path::Path;
 
-use super::scan::{Pass, WasRead, scan};
+use super::scan::{BatchChunk, Pass, Scan, WasRead};
 use super::walk::{Hand, walk};
 use super::{Job, Outcome};
 use crate::error::{Error, Result};
@@ -22,10 +23,7 @@ pub fn evaluate(job: &Job, learned: &Outcome, mut truth: Truth) -> Result<Evalua
     let tally = &mut outcome.tally;
     let mut sites: BTreeMap<u64, Vec<Judged>> = BTreeMap::new();
     let first = WasRead { files: learned.files.clone(), lines: learned.tally.lines };
-    scan(
-        job,
-        &pool,
-        Pass::again("judging", &first),
+    Scan::new(job, &pool, Pass::again("judging", &first)).run(
         Hand::default,
         |hand, chunk| {
             let mut forms = Vec::new();
@@ -33,11 +31,10 @@ pub fn evaluate(job: &Job, learned: &Outcome, mut truth: Truth) -> Result<Evalua
                 let url = job.key.fingerprint(record.url);
                 forms.push((url, job.key.fingerprint(canonical.form)));
             });
-            (forms, tally)
+            (tally.lines, (forms, tally))
         },
         |batch| {
-            let before = tally.lines;
-            for (_, (forms, counts)) in batch {
+            for BatchChunk { made: (forms, counts), .. } in batch.chunks {
                 tally.merge(&counts);
                 for (url, canonical) in forms {
                     let (site, page) = truth.next()?.ok_or_else(|| truth.wrong("has no row"))?;
@@ -45,7 +42,7 @@ pub fn evaluate(job: &Job, learned: &Outcome, mut truth: Truth) -> Result<Evalua
                     sites.entry(site).or_default().push(Judged { url, page, canonical });
                 }
             }
-            Ok(Some(tally.lines - before))
+            Ok(ControlFlow::Continue(()))
         },
     )?;
     if truth.next()?.is_some() {
@@ -72,8 +69,15 @@ pub struct Truth {
 }
 
 impl Truth {
-    /// Opens a table, packed or not, and reads its header.
+    /// Opens a table, packed or not, and reads its header. It is opened once for each set of rules that is
+    /// judged, so a pipe is an error.
     pub fn open(path: &Path) -> Result<Truth> {
+        if std::fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
+            return Err(Error::input(format!(
+                "{}: the truth is read several times, so it has to be a file; write it to one first",
+                path.display()
+            )));
+        }
         let plan = InputPlan {
             // A file of the name "-", too.
             paths: vec![Path::new(".").join(path)],

@@ -55,7 +55,7 @@ impl Flow {
 impl Drop for Ticket {
     fn drop(&mut self) {
         *self.flow.lock() -= self.bytes;
-        self.flow.left.notify_one();
+        self.flow.left.notify_all();
     }
 }
 

@@ -9,10 +9,11 @@
 //! other is mined (`sightings.rs`). The rules are the same: a site's do not depend on any other's.
 
 use std::collections::{BTreeMap, HashMap};
+use std::ops::ControlFlow;
 
 use super::layouts::Parcel;
 use super::pool::{Pool, Stage};
-use super::scan::{Pass, scan};
+use super::scan::{BatchChunk, Pass, Scan};
 use super::sightings::{Gathered, Load, SHARES, Shares};
 use super::walk::{Hand, walk_with_fields};
 use super::{Job, MemoryUse, Outcome};
@@ -45,22 +46,21 @@ pub fn learn(job: &Job, miner: &Miner) -> Result<(Vec<SiteRules>, Outcome)> {
     let mut bytes = 0;
     let mut memory = MemoryUse { budget_bytes: job.memory.bytes, ..MemoryUse::default() };
     let mut shares: Option<Shares> = None;
-    outcome.files = scan(
-        job,
-        &pool,
-        Pass::first("gathering"),
+    let read = Scan::new(job, &pool, Pass::first("gathering")).run(
         Hand::default,
-        |hand, chunk| gather(job, chunk, hand, is_stage_0),
+        |hand, chunk| {
+            let (gathered, counts) = gather(job, chunk, hand, is_stage_0);
+            (counts.lines, (gathered, counts))
+        },
         |batch| {
-            let before = tally.lines;
-            for (_, (gathered, counts)) in batch {
+            for BatchChunk { made: (gathered, counts), .. } in batch.chunks {
                 let gathered = gathered.ok_or_else(no_host)?;
                 job.add(tally, &counts)?;
                 bytes += gathered.memory_bytes();
                 memory.table_bytes = memory.table_bytes.max(bytes);
                 chunks.push(gathered);
                 if bytes > room {
-                    memory.spilled_after_lines.get_or_insert(before);
+                    memory.spilled_after_lines.get_or_insert(batch.first_line);
                     let shares = match &mut shares {
                         Some(shares) => shares,
                         none => none.insert(Shares::new(job.memory.temp_dir.clone())?),
@@ -70,13 +70,13 @@ pub fn learn(job: &Job, miner: &Miner) -> Result<(Vec<SiteRules>, Outcome)> {
                     bytes = 0;
                 }
             }
-            Ok(Some(tally.lines - before))
+            Ok(ControlFlow::Continue(()))
         },
-    )?
-    .files;
+    )?;
+    outcome.files = read.files;
     tally.unique = tally.records;
     tally.check()?;
-    job.watch.begin("mining", None);
+    let mining = job.begin_pass("mining", None);
     let mut rules = Vec::new();
     let all = Sites::of(&chunks);
     if shares.is_none() && all.has_room(job) {
@@ -100,7 +100,7 @@ pub fn learn(job: &Job, miner: &Miner) -> Result<(Vec<SiteRules>, Outcome)> {
             }
         }
     }
-    job.watch.end();
+    drop(mining);
     rules.sort_by(|a, b| a.site.cmp(&b.site));
     outcome.memory = memory;
     outcome.stages = pool.seconds();

@@ -7,12 +7,13 @@
 //!            --> tell.rs
 //! ```
 
+use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use super::layouts::Parcel;
 use super::overflow::each_partition;
 use super::pool::{Pool, Stage};
-use super::scan::{Pass, RECORD_BYTES, WasRead, changed, scan_heavy};
+use super::scan::{BatchChunk, Pass, RECORD_BYTES, Scan, WasRead, changed};
 use super::select::SelectPlan;
 use super::spellings::{SpellingFiles, SpellingWriter, Spellings};
 use super::tell::text_bytes;
@@ -97,13 +98,13 @@ pub(super) fn gather(
     gathered.finish().map_err(failed)?;
     let capacity = budget.sort_capacity(Gathered::LINE_BYTES);
     let count = AtomicU64::new(0);
-    job.watch.begin("sorting out", None);
+    let sorting = job.begin_pass("sorting out", None);
     each_partition(folder, pool, |partition| {
         let more = gathered.resolve(partition, capacity, plan.keep, text_bytes, wanted)?;
         count.fetch_add(more, Ordering::Relaxed);
         Ok(())
     })?;
-    job.watch.end();
+    drop(sorting);
     let count = count.into_inner();
     if expected.is_some_and(|expected| expected != count) {
         return Err(changed());
@@ -136,24 +137,21 @@ const MEMBER_RECORD_BYTES: u64 = RECORD_BYTES + 2 * size_of::<Member>() as u64;
 impl<'a> Gathering<'a> {
     /// Gathers all lines; `count` is told what each chunk has.
     fn all(&self, pass: Pass, mut count: impl FnMut(&Tally) -> Result<()>) -> Result<WasRead> {
-        let mut first_line = 0;
-        scan_heavy(
-            self.job,
-            self.pool,
-            pass,
-            |_, records| records * MEMBER_RECORD_BYTES,
+        let known = |_: &Parcel, records| records * MEMBER_RECORD_BYTES;
+        Scan::new(self.job, self.pool, pass).knowing(known).run(
             || self.gatherer(),
-            |gatherer, chunk| self.lines_of(chunk, gatherer),
+            |gatherer, chunk| {
+                let (lines, counts) = self.lines_of(chunk, gatherer);
+                (counts.lines, (lines, counts))
+            },
             |batch| {
-                let before = first_line;
-                let mut chunks = Vec::with_capacity(batch.len());
-                for (_, (lines, counts)) in batch {
+                let mut chunks = Vec::with_capacity(batch.chunks.len());
+                for BatchChunk { first_line, made: (lines, counts), .. } in batch.chunks {
                     chunks.push((first_line, lines?));
-                    first_line += counts.lines;
                     count(&counts)?;
                 }
                 self.add(&chunks)?;
-                Ok(Some(first_line - before))
+                Ok(ControlFlow::Continue(()))
             },
         )
     }
@@ -166,12 +164,9 @@ impl<'a> Gathering<'a> {
         wanted: impl Fn(u64) -> bool + Sync,
     ) -> Result<()> {
         let (job, pool) = (self.job, self.pool);
-        let (mut first_line, mut marked) = (0, 0);
-        scan_heavy(
-            job,
-            pool,
-            Pass::again("gathering", first),
-            |_, records| records * MEMBER_RECORD_BYTES,
+        let mut marked = 0;
+        let known = |_: &Parcel, records| records * MEMBER_RECORD_BYTES;
+        Scan::new(job, pool, Pass::again("gathering", first)).knowing(known).run(
             Hand::default,
             |hand, chunk| {
                 let mut fingerprints = Vec::new();
@@ -180,15 +175,16 @@ impl<'a> Gathering<'a> {
                 });
                 let scattered = Scattered::new(&fingerprints);
                 let flags = Flags::new(&scattered);
-                (fingerprints, scattered, flags, tally.lines)
+                (tally.lines, (fingerprints, scattered, flags))
             },
             |batch| {
                 let is_known = AtomicBool::new(true);
                 pool.share_partitions(
                     || (),
                     |(), partition| {
-                        let chunks =
-                            batch.iter().map(|(_, (_, scattered, flags, _))| (scattered, flags));
+                        let chunks = batch.chunks.iter().map(
+                            |BatchChunk { made: (_, scattered, flags), .. }| (scattered, flags),
+                        );
                         if !census.mark(partition, chunks, |cluster| wanted(cluster.lines)) {
                             is_known.store(false, Ordering::Relaxed);
                         }
@@ -197,28 +193,27 @@ impl<'a> Gathering<'a> {
                 if !is_known.into_inner() {
                     return Err(changed());
                 }
-                let count = batch.len();
+                let count = batch.chunks.len();
                 let lines = pool.map(
                     Stage::Clustering,
                     count,
                     || self.gatherer(),
                     |gatherer, at| {
-                        let (chunk, (fingerprints, scattered, flags, lines)) = &batch[at];
+                        let BatchChunk { parcel, lines, made, .. } = &batch.chunks[at];
+                        let (fingerprints, scattered, flags) = made;
                         let marks = Marks::new(scattered, flags);
-                        let those = self.marked_of(chunk, *lines, fingerprints, &marks, gatherer);
+                        let those = self.marked_of(parcel, *lines, fingerprints, &marks, gatherer);
                         those.map(|those| (those, marks.count()))
                     },
                 );
-                let before = first_line;
-                let mut chunks = Vec::with_capacity(batch.len());
-                for ((_, (.., more)), lines) in batch.iter().zip(lines) {
+                let mut chunks = Vec::with_capacity(count);
+                for (chunk, lines) in batch.chunks.iter().zip(lines) {
                     let (lines, count) = lines?;
-                    chunks.push((first_line, lines));
-                    first_line += more;
+                    chunks.push((chunk.first_line, lines));
                     marked += count;
                 }
                 self.add(&chunks)?;
-                Ok(Some(first_line - before))
+                Ok(ControlFlow::Continue(()))
             },
         )?;
         let count = |(): &mut (), partition| census.lines(partition, &wanted);

@@ -10,7 +10,7 @@
 //! no room. `seats` lets as many threads work as there are to be: a reader that unpacks takes a seat
 //! from the workers, and leaves it to them while it waits.
 //!
-//! `scan` moves batches of chunks through the workers; each job says what a worker does with a
+//! `scan` reads the input and moves batches of chunks through the workers; each job says what a worker does with a
 //! chunk, and what happens with a batch once all its chunks are done.
 
 mod backlog;
@@ -67,6 +67,7 @@ use crate::limits::{MEMORY_BYTES_MIN, MEMORY_BYTES_PER_THREAD, PACKER_BYTES, THR
 use crate::record::{Layout, Reading};
 use crate::report::{Output, Tally};
 use pool::Pool;
+use scan::PassProgress;
 
 /// What every job needs.
 pub struct Job<'a> {
@@ -112,7 +113,12 @@ pub struct InputFile {
     pub layout: Layout,
 }
 
-impl Job<'_> {
+impl<'a> Job<'a> {
+    /// The pass `name` over `bytes` bytes begins, if that is known; it ends when what is returned is dropped.
+    fn begin_pass(&self, name: &str, bytes: Option<u64>) -> PassProgress<'a> {
+        PassProgress::begin(self.watch, name, bytes)
+    }
+
     /// How lines are read under the profile in force.
     pub(crate) fn reading(&self) -> Reading {
         Reading {

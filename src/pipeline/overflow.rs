@@ -106,11 +106,10 @@ impl Overflow {
         };
         let capacity = self.budget.sort_capacity(Firsts::BYTES_PER_RECORD);
         let ledger = Ledger { set, seen, kept: &kept, fresh: fresh.as_ref() };
-        job.watch.begin("sorting out", None);
+        let _sorting = job.begin_pass("sorting out", None);
         each_partition_with(&self.folder, pool, Firsts::default, |firsts, partition| {
             self.candidates.resolve(firsts, partition, capacity, ledger)
         })?;
-        job.watch.end();
         seen.check()?;
         if let Some(fresh) = fresh {
             seen.remember(fresh);

@@ -4,137 +4,145 @@ mod batch;
 mod delivery;
 mod pass;
 
-use std::sync::atomic::Ordering;
-use std::sync::{Mutex, mpsc};
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, mpsc};
 
 use super::budget::Budget;
 use super::layouts::{Layouts, Parcel};
-use super::pool::{Pool, Stage};
+use super::pool::Pool;
 use super::{InputFile, Job};
 use crate::bytes::show;
 use crate::error::{Error, Result};
 use crate::input::{Input, InputPlan};
 use crate::limits::BATCH_CHUNKS;
 use crate::record::Layout;
-use batch::{BatchSoFar, Part, next_part};
+use batch::Batches;
 use delivery::Delivery;
 
+pub(super) use batch::{Batch, BatchChunk};
 pub(super) use delivery::AHEAD_BYTES;
 pub use pass::{NoWatch, Watch};
-pub(super) use pass::{Pass, WasRead, changed};
+pub(super) use pass::{Pass, PassProgress, WasRead, changed};
 
-/// Reads all of the job's input: `work` turns each chunk into a `T` on some worker, `done` gets the
-/// batches in input order and says how many lines they had, or `None` if it has seen enough.
-///
-/// Failure: the first error of `done`, or else of reading. What could be read before a damaged
-/// place has gone through `done` by then. Another pass fails if it has not read what the first has, too.
-pub(super) fn scan<W, T: Send + Sync>(
-    job: &Job,
-    pool: &Pool,
-    pass: Pass,
-    new_worker: impl Fn() -> W + Sync,
-    work: impl Fn(&mut W, &Parcel) -> T + Sync,
-    done: impl FnMut(Vec<(Parcel, T)>) -> Result<Option<u64>>,
-) -> Result<WasRead> {
-    scan_heavy(job, pool, pass, |_, records| records * RECORD_BYTES, new_worker, work, done)
+/// A pass over all of a job's input.
+pub(super) struct Scan<'a, K = fn(&Parcel, u64) -> u64> {
+    job: &'a Job<'a>,
+    pool: &'a Pool,
+    pass: Pass<'a>,
+    known: K,
 }
 
-/// The same for jobs that know more of a chunk with so many records, or less: `known` bytes.
-pub(super) fn scan_heavy<W, T: Send + Sync>(
-    job: &Job,
-    pool: &Pool,
-    pass: Pass,
-    known: impl Fn(&Parcel, u64) -> u64 + Send,
-    new_worker: impl Fn() -> W + Sync,
-    work: impl Fn(&mut W, &Parcel) -> T + Sync,
-    done: impl FnMut(Vec<(Parcel, T)>) -> Result<Option<u64>>,
-) -> Result<WasRead> {
-    let (read, end) = scan_to_end(job, pool, pass, known, new_worker, work, done)?;
-    end.map(|()| read)
+impl<'a> Scan<'a> {
+    /// Of which little is known of each record, see [`RECORD_BYTES`].
+    pub(super) fn new(job: &'a Job, pool: &'a Pool, pass: Pass<'a>) -> Self {
+        Scan { job, pool, pass, known: |_, records| records * RECORD_BYTES }
+    }
 }
 
-/// The same for jobs that have something to do with what could be read before a damaged place: how reading has
-/// ended is told by itself.
-pub(super) fn scan_to_end<W, T: Send + Sync>(
-    job: &Job,
-    pool: &Pool,
-    pass: Pass,
-    known: impl Fn(&Parcel, u64) -> u64 + Send,
-    new_worker: impl Fn() -> W + Sync,
-    work: impl Fn(&mut W, &Parcel) -> T + Sync,
-    mut done: impl FnMut(Vec<(Parcel, T)>) -> Result<Option<u64>>,
-) -> Result<(WasRead, Result<()>)> {
+impl<'a, K: Fn(&Parcel, u64) -> u64 + Send> Scan<'a, K> {
+    /// The same where `known` says how many bytes are known of a chunk with so many records while its batch is
+    /// worked off.
+    pub(super) fn knowing<L: Fn(&Parcel, u64) -> u64 + Send>(self, known: L) -> Scan<'a, L> {
+        Scan { job: self.job, pool: self.pool, pass: self.pass, known }
+    }
+
+    /// Reads the input: `work` tells on some worker how many lines a chunk has and what it makes of them, a `T`;
+    /// `done` gets the batches in input order, until it has seen enough.
+    ///
+    /// Failure: the first error of `done`, or else of reading. What could be read before a damaged
+    /// place has gone through `done` by then. Another pass fails if it has not read what the first has, too.
+    pub(super) fn run<W, T: Send + Sync>(
+        self,
+        new_worker: impl Fn() -> W + Sync,
+        work: impl Fn(&mut W, &Parcel) -> (u64, T) + Sync,
+        done: impl FnMut(Batch<T>) -> Result<ControlFlow<()>>,
+    ) -> Result<WasRead> {
+        let (read, end) = self.run_to_end(new_worker, work, done)?;
+        end.map(|()| read)
+    }
+
+    /// The same for jobs that have something to do with what could be read before a damaged place: how reading
+    /// has ended is told by itself.
+    pub(super) fn run_to_end<W, T: Send + Sync>(
+        self,
+        new_worker: impl Fn() -> W + Sync,
+        work: impl Fn(&mut W, &Parcel) -> (u64, T) + Sync,
+        mut done: impl FnMut(Batch<T>) -> Result<ControlFlow<()>>,
+    ) -> Result<(WasRead, Result<()>)> {
+        let Scan { job, pool, pass, known } = self;
+        let budget = job.budget();
+        let mut plan = plan_within(job);
+        let mut input = pass.open(&plan)?;
+        // There may be many.
+        plan.paths = Vec::new();
+        if !budget.is_tight() {
+            input.unpack_with(job.crew());
+        }
+        let progress = Progress::begin(job, pass.name, &input);
+        std::thread::scope(|scope| {
+            let (sender, receiver) = mpsc::sync_channel(BATCH_CHUNKS);
+            let delivery = Delivery::new(budget.flow_bytes(), sender, pool);
+            let reader = scope.spawn(move || {
+                read(input, &plan, Layouts::new(job), delivery, |parcel| {
+                    let lines = count_lines(parcel, plan.separator, budget) as u64;
+                    known(parcel, lines) + CHUNK_OVERHEAD_BYTES
+                })
+            });
+            let mut batches = Batches::new(&receiver, budget.batch_bytes());
+            let (mut end, mut is_whole) = (Ok(()), true);
+            while end.is_ok() && is_whole && !batches.is_over() {
+                let batch;
+                (batch, end) = batches.next(pool, &new_worker, &work)?;
+                if !batch.chunks.is_empty() {
+                    is_whole = done(batch)?.is_continue();
+                    progress.advance(&batches);
+                }
+            }
+            let lines = batches.lines();
+            drop(receiver);
+            let files = reader.join().map_err(|_| Error::internal("the reader has panicked"))?;
+            match pass.first {
+                Some(first) if end.is_ok() && is_whole && first.lines != lines => Err(changed()),
+                _ => Ok((WasRead { files, lines }, end)),
+            }
+        })
+    }
+}
+
+/// What `job` reads, by chunks and windows that its budget has room for.
+fn plan_within(job: &Job) -> InputPlan {
     let budget = job.budget();
     let mut plan = job.input.clone();
     plan.chunk_bytes = plan.chunk_bytes.min(budget.chunk_bytes());
     plan.zstd_window_log_max = plan.zstd_window_log_max.min(budget.zstd_window_log_max());
     plan.sample_bytes = plan.sample_bytes.max(job.format.sample_bytes());
-    let mut input = match pass.first {
-        None => Input::open(&plan)?,
-        Some(first) => Input::open_again(&plan, first.files.iter().map(|file| &file.summary))?,
-    };
-    // There may be many.
-    plan.paths = Vec::new();
-    if !budget.is_tight() {
-        input.unpack_with(job.crew());
+    plan
+}
+
+/// Tells the job's watch how far a pass over the input is, until this is dropped.
+struct Progress<'a> {
+    of_pass: PassProgress<'a>,
+    bytes_read: Arc<AtomicU64>,
+    bytes_total: Option<u64>,
+}
+
+impl<'a> Progress<'a> {
+    fn begin(job: &Job<'a>, name: &str, input: &Input) -> Self {
+        let of_pass = job.begin_pass(name, input.bytes_total());
+        Progress { of_pass, bytes_read: input.progress(), bytes_total: bytes_of(input) }
     }
-    job.watch.begin(pass.name, input.bytes_total());
-    let progress = input.progress();
-    let bytes_total = bytes_of(&input);
-    let result = std::thread::scope(|scope| {
-        let (sender, receiver) = mpsc::sync_channel(BATCH_CHUNKS);
-        let delivery = Delivery::new(budget.flow_bytes(), sender, pool);
-        let reader = scope.spawn(move || {
-            read(input, &plan, Layouts::new(job), delivery, |parcel| {
-                let lines = count_lines(parcel, plan.separator, budget) as u64;
-                known(parcel, lines) + CHUNK_OVERHEAD_BYTES
-            })
-        });
-        let (mut lines, mut chunks) = (0, 0);
-        let (mut end, mut is_whole) = (Ok(()), true);
-        let mut gathered = BatchSoFar::default();
-        let mut results = Vec::new();
-        // How much of the input has been worked off.
-        let mut share = None;
-        while end.is_ok() {
-            let Part { parcels, is_unpacking, is_over, reading } =
-                next_part(&receiver, &mut gathered, budget.batch_bytes(), chunks);
-            end = reading;
-            share = parcels.last().and_then(|parcel| parcel.share_read).or(share);
-            let worked_off = work_off(pool, &parcels, &new_worker, &work)?;
-            results.extend(parcels.into_iter().zip(worked_off));
-            // The batch goes on.
-            if is_unpacking {
-                continue;
-            }
-            chunks += gathered.chunks;
-            gathered = BatchSoFar::default();
-            if !results.is_empty() {
-                match done(std::mem::take(&mut results))? {
-                    Some(more) => lines += more,
-                    None => {
-                        is_whole = false;
-                        break;
-                    }
-                }
-                // What has been read since is ahead of the work.
-                let worked_off = bytes_total.zip(share).filter(|_| !is_over);
-                let bytes = worked_off.map(|(total, share)| (total as f64 * share) as u64);
-                job.watch.advance(bytes.unwrap_or_else(|| progress.load(Ordering::Relaxed)), lines);
-            }
-            if is_over {
-                break;
-            }
-        }
-        drop(receiver);
-        let files = reader.join().map_err(|_| Error::internal("the reader has panicked"))?;
-        match pass.first {
-            Some(first) if end.is_ok() && is_whole && first.lines != lines => Err(changed()),
-            _ => Ok((WasRead { files, lines }, end)),
-        }
-    });
-    job.watch.end();
-    result
+
+    /// `batches` were worked off.
+    fn advance(&self, batches: &Batches) {
+        // What has been read since is ahead of the work.
+        let worked_off = self.bytes_total.zip(batches.share_read()).filter(|_| !batches.is_over());
+        let bytes = match worked_off {
+            Some((total, share)) => (total as f64 * share) as u64,
+            None => self.bytes_read.load(Ordering::Relaxed),
+        };
+        self.of_pass.advance(bytes, batches.lines());
+    }
 }
 
 /// Reads all of `input`, by `plan`, and delivers what `layouts` makes of its chunks, of which so many bytes will be
@@ -209,24 +217,4 @@ fn count_lines(chunk: &Parcel, separator: u8, budget: Budget) -> usize {
     } else {
         chunk.bytes().len() / 8
     }
-}
-
-/// Gives every chunk to a worker; nobody gets a fixed share. Results in the order of the chunks.
-fn work_off<W, T: Send + Sync>(
-    pool: &Pool,
-    batch: &[Parcel],
-    new_worker: &(impl Fn() -> W + Sync),
-    work: &(impl Fn(&mut W, &Parcel) -> T + Sync),
-) -> Result<Vec<T>> {
-    let changed = Mutex::new(Ok(()));
-    let results = pool.map(Stage::Canonicalizing, batch.len(), new_worker, |worker, number| {
-        let result = work(worker, &batch[number]);
-        // A mapped file that was cut short meanwhile shows zeros: then this chunk is void.
-        if let Err(error) = batch[number].verify() {
-            *changed.lock().expect("no thread panics while it holds the lock") = Err(error);
-        }
-        result
-    });
-    changed.into_inner().expect("no thread panics while it holds the lock")?;
-    Ok(results)
 }

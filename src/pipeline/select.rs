@@ -6,13 +6,13 @@
 //! Where all clusters are told whole, one pass gathers everything.
 
 use std::convert::Infallible;
-use std::ops::Range;
+use std::ops::{ControlFlow, Range};
 
 use super::layouts::Parcel;
 use super::lister::{Ahead, list};
 use super::members::{Reading, gather};
 use super::pool::{Pool, Stage};
-use super::scan::{Pass, RECORD_BYTES, WasRead, changed, scan, scan_heavy};
+use super::scan::{BatchChunk, Pass, RECORD_BYTES, Scan, WasRead, changed};
 use super::selected::{Represented, Rest, Selected};
 use super::tell::text_bytes;
 use super::walk::{Hand, each_entry, each_entry_again, walk};
@@ -148,10 +148,7 @@ fn take_census(
     let mut outcome = Outcome { compared: true, ..Outcome::default() };
     let Outcome { tally, memory, .. } = &mut outcome;
     memory.budget_bytes = job.memory.bytes;
-    let read = scan(
-        job,
-        pool,
-        Pass::first("counting"),
+    let read = Scan::new(job, pool, Pass::first("counting")).run(
         Hand::default,
         |hand, chunk| {
             let (mut fingerprints, mut line_bytes, mut lines) = (vec![], vec![], vec![]);
@@ -163,27 +160,25 @@ fn take_census(
                 }
                 lines.push(line);
             });
-            let scattered = Scattered::new(&fingerprints);
-            (Occurrence { scattered, line_bytes, lines, first_line: 0 }, tally)
+            (tally.lines, (Scattered::new(&fingerprints), line_bytes, lines, tally))
         },
         |batch| {
-            let before = tally.lines;
-            let mut occurrences = Vec::with_capacity(batch.len());
-            for (_, (mut occurrence, counts)) in batch {
-                occurrence.first_line = tally.lines;
+            let mut occurrences = Vec::with_capacity(batch.chunks.len());
+            for BatchChunk { first_line, made, .. } in batch.chunks {
+                let (scattered, line_bytes, lines, counts) = made;
                 job.add(tally, &counts)?;
-                occurrences.push(occurrence);
+                occurrences.push(Occurrence { scattered, line_bytes, lines, first_line });
             }
             if rest.is_none() && census.memory_bytes_ahead() > budget.table_bytes() {
                 rest = Some(Rest::new(job, budget)?);
-                memory.spilled_after_lines = Some(before);
+                memory.spilled_after_lines = Some(batch.first_line);
             }
             let count = |partition| census.count(partition, occurrences.iter());
             match &rest {
                 Some(rest) => rest.count(job, pool, &census, &occurrences)?,
                 None => pool.share_partitions(|| (), |(), partition| count(partition)),
             }
-            Ok(Some(tally.lines - before))
+            Ok(ControlFlow::Continue(()))
         },
     )?;
     memory.table_bytes = census.memory_bytes();
@@ -207,19 +202,14 @@ fn write_representatives(
         bytes: job.budget().told_bytes() / 2,
         part_bytes: 2 * job.budget().chunk_bytes(),
     };
-    let mut first_line = 0;
-    list(pool, &mut writer, ahead, |lister| {
-        scan_heavy(
-            job,
-            pool,
-            Pass::again("writing", read),
-            // A row has a record's URL, its form, and their names.
-            |chunk, records| {
-                let bytes = chunk.bytes().len() as u64;
-                let texts = text_bytes(bytes / records.max(1)) * records;
-                records * RECORD_BYTES
-                    + if plan.shape.is_some() { bytes + 2 * texts } else { bytes }
-            },
+    let read = list(pool, &mut writer, ahead, |lister| {
+        // A row has a record's URL, its form, and their names.
+        let known = |chunk: &Parcel, records: u64| {
+            let bytes = chunk.bytes().len() as u64;
+            let texts = text_bytes(bytes / records.max(1)) * records;
+            records * RECORD_BYTES + if plan.shape.is_some() { bytes + 2 * texts } else { bytes }
+        };
+        Scan::new(job, pool, Pass::again("writing", read)).knowing(known).run(
             Hand::default,
             |hand, chunk| {
                 let mut lines = 0u64;
@@ -228,16 +218,14 @@ fn write_representatives(
                     Ok(())
                 });
                 let Ok(()) = counted;
-                lines
+                (lines, ())
             },
             |batch| {
-                let before = first_line;
-                let mut chunks = Vec::with_capacity(batch.len());
-                for (chunk, lines) in &batch {
-                    let range = first_line..first_line + lines;
+                let mut chunks = Vec::with_capacity(batch.chunks.len());
+                for BatchChunk { parcel, first_line, lines, .. } in &batch.chunks {
+                    let range = *first_line..first_line + lines;
                     let represented = selected.read(job, range.clone())?;
-                    chunks.push(SelectedChunk { chunk, range, represented });
-                    first_line += lines;
+                    chunks.push(SelectedChunk { chunk: parcel, range, represented });
                 }
                 for chunks in chunks.chunks(PARTS_AHEAD) {
                     let stage = Stage::Canonicalizing;
@@ -248,11 +236,11 @@ fn write_representatives(
                     parts.into_iter().try_for_each(|part| lister.write(part?))?;
                 }
                 lister.pass_on()?;
-                Ok(Some(first_line - before))
+                Ok(ControlFlow::Continue(()))
             },
         )
     })?;
-    if selected.end_before(job, first_line)? { writer.finish() } else { Err(changed()) }
+    if selected.end_before(job, read.lines)? { writer.finish() } else { Err(changed()) }
 }
 
 /// Parts of the listing, a chunk each, that are put together while as many wait to be written. Reason: some

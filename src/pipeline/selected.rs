@@ -50,13 +50,12 @@ impl Rest {
         let selected = Runs::new(temp::open(folder)?);
         let capacity = self.budget.sort_capacity(5 * 8);
         let clusters = AtomicU64::new(0);
-        job.watch.begin("sorting out", None);
+        let _sorting = job.begin_pass("sorting out", None);
         each_partition(&job.memory.temp_dir, pool, |partition| {
             let more = self.uncounted.resolve(census, partition, capacity, &wanted, &selected)?;
             clusters.fetch_add(more, Ordering::Relaxed);
             Ok(())
         })?;
-        job.watch.end();
         let merged = selected.merge(self.budget.merge_capacity(2 * 8));
         Ok((Selected::Merged(merged), clusters.into_inner()))
     }

@@ -9,12 +9,13 @@ mod examples;
 mod findings;
 mod look;
 
+use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::facets::Sums;
 use super::layouts::Parcel;
 use super::pool::Pool;
-use super::scan::{Pass, WasRead, changed, scan_heavy};
+use super::scan::{BatchChunk, Pass, Scan, WasRead, changed};
 use super::walk::Hand;
 use super::{InputFile, Job, MemoryUse, Outcome};
 use crate::cluster::PARTITIONS;
@@ -27,7 +28,7 @@ use look::{LEVELS_BEFORE_RULES, Share, look_at};
 
 /// What is known of each record while its batch is worked off: beside fingerprints and places its
 /// host, and its forms at some levels.
-const RECORD_BYTES: u64 = 300;
+const SURVEYED_BYTES: u64 = 300;
 
 /// Pages have no room in memory.
 struct Full {
@@ -52,44 +53,36 @@ pub fn survey(job: &Job, top: usize) -> Result<(Survey, Outcome)> {
         let share = if is_full.load(Ordering::Relaxed) { Share::Names } else { Share::All };
         look_at(job, chunk, hand, share)
     };
-    let read = scan_heavy(
-        job,
-        &pool,
-        Pass::first("surveying"),
-        |_, records| records * RECORD_BYTES,
-        Hand::default,
-        work,
-        |batch| {
-            let bytes = pass.as_ref().map_or(0, Surveying::memory_bytes_ahead);
-            if pass.is_ok() && !has_room(job, bytes, &sums) {
-                pass = Err(Full { records: tally.records, lines: tally.lines, bytes });
-                is_full.store(true, Ordering::Relaxed);
+    let known = |_: &Parcel, records| records * SURVEYED_BYTES;
+    let scan = Scan::new(job, &pool, Pass::first("surveying")).knowing(known);
+    let read = scan.run(Hand::default, work, |batch| {
+        let bytes = pass.as_ref().map_or(0, Surveying::memory_bytes_ahead);
+        if pass.is_ok() && !has_room(job, bytes, &sums) {
+            pass = Err(Full { records: tally.records, lines: tally.lines, bytes });
+            is_full.store(true, Ordering::Relaxed);
+        }
+        for BatchChunk { made: surveyed, .. } in &batch.chunks {
+            lacks_host |= surveyed.lacks_host;
+            job.add(&mut tally, &surveyed.tally)?;
+        }
+        match &mut pass {
+            Ok(pass) => pass.take(&batch.chunks, &mut sums)?,
+            Err(_) => {
+                let facets: Vec<_> = batch.chunks.iter().map(|chunk| &chunk.made.facets).collect();
+                sums.add_names(&pool, &facets);
             }
-            let before = tally.lines;
-            let mut batch = batch;
-            for (_, surveyed) in &mut batch {
-                surveyed.first_line = tally.lines;
-                lacks_host |= surveyed.lacks_host;
-                job.add(&mut tally, &surveyed.tally)?;
-            }
-            match &mut pass {
-                Ok(pass) => pass.take(&batch, &mut sums)?,
-                Err(_) => {
-                    let facets: Vec<_> = batch.iter().map(|(_, one)| &one.facets).collect();
-                    sums.add_names(&pool, &facets);
-                }
-            }
-            if !has_room(job, 0, &sums) {
-                return Err(too_much(job, "the names of hosts, sections and parameters"));
-            }
-            Ok(Some(tally.lines - before))
-        },
-    )?;
+        }
+        if !has_room(job, 0, &sums) {
+            return Err(too_much(job, "the names of hosts, sections and parameters"));
+        }
+        Ok(ControlFlow::Continue(()))
+    })?;
     let mut memory = MemoryUse { budget_bytes: job.memory.bytes, ..MemoryUse::default() };
     let mut found = match pass {
         Ok(pass) => pass.finish(top),
         Err(full) => {
             memory.spilled_after_lines = Some(full.lines);
+            memory.read_in_shares = true;
             in_shares(job, &pool, &read, &full, tally.records, &mut sums, top)?
         }
     };
@@ -191,31 +184,19 @@ fn survey_share(
     top: usize,
 ) -> Result<Option<Findings>> {
     let mut pass = Some(Surveying::new(job, pool));
-    let mut lines = 0;
     let work = |hand: &mut Hand, chunk: &Parcel| look_at(job, chunk, hand, share);
     let name = match share {
         Share::Part { number, count } => format!("surveying, part {} of {count}", number + 1),
         Share::All | Share::Names => "surveying".to_string(),
     };
-    scan_heavy(
-        job,
-        pool,
-        Pass::again(&name, read),
-        |_, records| records * RECORD_BYTES,
-        Hand::default,
-        work,
-        |mut batch| {
-            let before = lines;
-            for (_, surveyed) in &mut batch {
-                surveyed.first_line = lines;
-                lines += surveyed.tally.lines;
-            }
-            pass = pass.take().filter(|pass| has_room(job, pass.memory_bytes_ahead(), sums));
-            let Some(pass) = &mut pass else { return Ok(None) };
-            pass.take(&batch, sums)?;
-            Ok(Some(lines - before))
-        },
-    )?;
+    let known = |_: &Parcel, records| records * SURVEYED_BYTES;
+    let scan = Scan::new(job, pool, Pass::again(&name, read)).knowing(known);
+    scan.run(Hand::default, work, |batch| {
+        pass = pass.take().filter(|pass| has_room(job, pass.memory_bytes_ahead(), sums));
+        let Some(pass) = &mut pass else { return Ok(ControlFlow::Break(())) };
+        pass.take(&batch.chunks, sums)?;
+        Ok(ControlFlow::Continue(()))
+    })?;
     Ok(pass.map(|pass| pass.finish(top)))
 }
 

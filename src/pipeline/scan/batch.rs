@@ -1,5 +1,6 @@
 //! Batches: which chunks are worked off together, and how long more of them are awaited.
 
+use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
@@ -7,6 +8,7 @@ use super::delivery::Delivered;
 use crate::error::Result;
 use crate::limits::{BATCH_CHUNKS, BATCH_CHUNKS_LAST, BATCH_OWN_BYTES, BATCH_OWN_BYTES_MIN};
 use crate::pipeline::layouts::Parcel;
+use crate::pipeline::pool::{Pool, Stage};
 
 /// How long the next chunk of a mapped file is awaited. Reason: it is there within some
 /// microseconds, unless the file ends and a slow pipe follows.
@@ -21,24 +23,121 @@ const UNPACKING_MAX: Duration = Duration::from_millis(20);
 /// that they take.
 const GATHERING_MAX: Duration = Duration::from_millis(200);
 
+/// Some chunks in a row, all of them worked off.
+pub(in crate::pipeline) struct Batch<T> {
+    /// The number of its first line, from 0 over all inputs.
+    pub(in crate::pipeline) first_line: u64,
+    pub(in crate::pipeline) chunks: Vec<BatchChunk<T>>,
+}
+
+/// A chunk, and what a worker made of it.
+pub(in crate::pipeline) struct BatchChunk<T> {
+    pub(in crate::pipeline) parcel: Parcel,
+    /// The number of its first line, from 0 over all inputs.
+    pub(in crate::pipeline) first_line: u64,
+    pub(in crate::pipeline) lines: u64,
+    pub(in crate::pipeline) made: T,
+}
+
+/// The batches of a pass.
+pub(super) struct Batches<'a> {
+    receiver: &'a Receiver<Result<Delivered>>,
+    /// Most bytes of memory for one of them.
+    bytes_max: u64,
+    chunks: usize,
+    lines: u64,
+    share_read: Option<f64>,
+    is_over: bool,
+}
+
+impl<'a> Batches<'a> {
+    /// Of the chunks that come by `receiver`, with `bytes_max` bytes of memory for each batch.
+    pub(super) fn new(receiver: &'a Receiver<Result<Delivered>>, bytes_max: u64) -> Self {
+        Batches { receiver, bytes_max, chunks: 0, lines: 0, share_read: None, is_over: false }
+    }
+
+    /// How many lines were worked off.
+    pub(super) fn lines(&self) -> u64 {
+        self.lines
+    }
+
+    /// How much of the input, if that is known.
+    pub(super) fn share_read(&self) -> Option<f64> {
+        self.share_read
+    }
+
+    /// Has the input ended?
+    pub(super) fn is_over(&self) -> bool {
+        self.is_over
+    }
+
+    /// The next batch, worked off by the threads of `pool`, and how reading goes. Nothing may be in it when the
+    /// input has ended, or somebody waits for room.
+    pub(super) fn next<W, T: Send + Sync>(
+        &mut self,
+        pool: &Pool,
+        new_worker: &(impl Fn() -> W + Sync),
+        work: &(impl Fn(&mut W, &Parcel) -> (u64, T) + Sync),
+    ) -> Result<(Batch<T>, Result<()>)> {
+        let mut batch = Batch { first_line: self.lines, chunks: Vec::new() };
+        let mut so_far = BatchSoFar::default();
+        loop {
+            let Part { parcels, is_unpacking, is_over, reading } =
+                next_part(self.receiver, &mut so_far, self.bytes_max, self.chunks);
+            self.is_over = is_over;
+            let share_read = parcels.last().and_then(|parcel| parcel.share_read);
+            self.share_read = share_read.or(self.share_read);
+            let made = work_off(pool, &parcels, new_worker, work)?;
+            for (parcel, (lines, made)) in parcels.into_iter().zip(made) {
+                batch.chunks.push(BatchChunk { parcel, first_line: self.lines, lines, made });
+                self.lines += lines;
+            }
+            if !is_unpacking {
+                self.chunks += so_far.chunks;
+                return Ok((batch, reading));
+            }
+        }
+    }
+}
+
+/// Gives every chunk to a worker; nobody gets a fixed share. Results in the order of the chunks.
+fn work_off<W, T: Send + Sync>(
+    pool: &Pool,
+    batch: &[Parcel],
+    new_worker: &(impl Fn() -> W + Sync),
+    work: &(impl Fn(&mut W, &Parcel) -> T + Sync),
+) -> Result<Vec<T>> {
+    let changed = Mutex::new(Ok(()));
+    let results = pool.map(Stage::Canonicalizing, batch.len(), new_worker, |worker, number| {
+        let result = work(worker, &batch[number]);
+        // A mapped file that was cut short meanwhile shows zeros: then this chunk is void.
+        if let Err(error) = batch[number].verify() {
+            *changed.lock().expect("no thread panics while it holds the lock") = Err(error);
+        }
+        result
+    });
+    changed.into_inner().expect("no thread panics while it holds the lock")?;
+    Ok(results)
+}
+
 /// The chunks of a batch so far.
 #[derive(Default)]
-pub(super) struct BatchSoFar {
-    pub(super) chunks: usize,
+struct BatchSoFar {
+    chunks: usize,
     /// Bytes of memory that they take, with what is known of them.
     bytes: u64,
     own_bytes: usize,
 }
 
 /// Some chunks of a batch, whose first half is worked off together.
-pub(super) struct Part {
-    pub(super) parcels: Vec<Parcel>,
+struct Part {
+    parcels: Vec<Parcel>,
     /// Is that all there is, and more is being unpacked, by the thread that reads? Then the batch goes
     /// on.
-    pub(super) is_unpacking: bool,
+    is_unpacking: bool,
     /// Has the input ended?
-    pub(super) is_over: bool,
-    pub(super) reading: Result<()>,
+    is_over: bool,
+    reading: Result<()>,
 }
 
 /// The chunks that are there, at least one unless the input has ended or what was gathered has waited
@@ -48,7 +147,7 @@ pub(super) struct Part {
 /// only to be cut, which is awaited: what is learned from a batch of one chunk says little of the
 /// rest. Of packed files some chunks are awaited, whose first half is done while more are unpacked; the
 /// second half, which takes longer for each chunk the fewer there are of them, waits for a full batch.
-pub(super) fn next_part(
+fn next_part(
     receiver: &Receiver<Result<Delivered>>,
     gathered: &mut BatchSoFar,
     bytes_max: u64,

@@ -1,6 +1,7 @@
 //! A pass over the input: what it is for, what it has read, and who is told how far it is.
 
-use crate::error::Error;
+use crate::error::{Error, Result};
+use crate::input::{Input, InputPlan};
 use crate::pipeline::InputFile;
 
 /// Is told how far a job is.
@@ -22,6 +23,27 @@ impl Watch for NoWatch {
     fn end(&self) {}
 }
 
+/// Tells a job's watch how far a pass is, and that it is over when this is dropped.
+pub(in crate::pipeline) struct PassProgress<'a>(&'a dyn Watch);
+
+impl<'a> PassProgress<'a> {
+    /// The pass `name` over `bytes` begins.
+    pub(in crate::pipeline) fn begin(watch: &'a dyn Watch, name: &str, bytes: Option<u64>) -> Self {
+        watch.begin(name, bytes);
+        PassProgress(watch)
+    }
+
+    pub(in crate::pipeline) fn advance(&self, bytes: u64, lines: u64) {
+        self.0.advance(bytes, lines);
+    }
+}
+
+impl Drop for PassProgress<'_> {
+    fn drop(&mut self) {
+        self.0.end();
+    }
+}
+
 /// A pass over the input.
 pub(in crate::pipeline) struct Pass<'a> {
     /// What is done, for people.
@@ -40,6 +62,14 @@ impl<'a> Pass<'a> {
     /// anything else that has changed is an error.
     pub(in crate::pipeline) fn again(name: &'a str, first: &'a WasRead) -> Self {
         Pass { name, first: Some(first) }
+    }
+
+    /// What `plan` says, opened for this pass.
+    pub(super) fn open(&self, plan: &InputPlan) -> Result<Input> {
+        match self.first {
+            None => Input::open(plan),
+            Some(first) => Input::open_again(plan, first.files.iter().map(|file| &file.summary)),
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! The second look of a report: the spellings of the largest clusters.
 
 use std::collections::HashMap;
+use std::ops::ControlFlow;
 
 use crate::cluster::Cluster;
 use crate::error::{Error, Result};
@@ -8,7 +9,7 @@ use crate::fingerprint::Fingerprint;
 use crate::pipeline::Job;
 use crate::pipeline::layouts::Parcel;
 use crate::pipeline::pool::Pool;
-use crate::pipeline::scan::{Pass, WasRead, changed, scan};
+use crate::pipeline::scan::{BatchChunk, Pass, Scan, WasRead, changed};
 use crate::pipeline::walk::{Hand, walk_with_fields};
 use crate::record::without_no_host;
 use crate::report::ClusterRow;
@@ -41,7 +42,6 @@ pub(super) fn describe_clusters(
         })
         .collect();
     let mut counts: Vec<Map<Vec<u8>, (u64, u64)>> = vec![Map::default(); rows.len()];
-    let mut line = 0;
     let mut bytes = 0;
     let work = |hand: &mut Hand, chunk: &Parcel| {
         let mut found: Vec<Spelling> = Vec::new();
@@ -54,17 +54,16 @@ pub(super) fn describe_clusters(
                 found.push((line, *row, record.spelling.to_vec(), form));
             }
         });
-        (found, tally.lines)
+        (tally.lines, found)
     };
     let pass = Pass::again("describing clusters", read);
-    scan(job, pool, pass, Hand::default, work, |batch| {
-        let before = line;
-        for (_, (found, lines)) in batch {
+    Scan::new(job, pool, pass).run(Hand::default, work, |batch| {
+        for BatchChunk { first_line, made: found, .. } in batch.chunks {
             for (number, row, spelling, form) in found {
                 if let (true, Some(form)) = (rows[row].canonical.is_empty(), form) {
                     rows[row].canonical = form;
                 }
-                let first = line + u64::from(number);
+                let first = first_line + u64::from(number);
                 let length = spelling.len() as u64;
                 let count = counts[row].entry(spelling).or_insert((0, first));
                 count.0 += 1;
@@ -73,12 +72,11 @@ pub(super) fn describe_clusters(
                     bytes += length + 16 + 150;
                 }
             }
-            line += lines;
         }
         if bytes > job.budget().told_bytes() {
             return Err(too_many(job, bytes));
         }
-        Ok(Some(line - before))
+        Ok(ControlFlow::Continue(()))
     })?;
     for (row, counts) in rows.iter_mut().zip(counts) {
         let lines: u64 = counts.values().map(|(count, _)| count).sum();

@@ -7,7 +7,7 @@ use crate::canonical::Canonicalizer;
 use crate::cluster::Placed;
 use crate::error::Result;
 use crate::pipeline::Job;
-use crate::pipeline::layouts::Parcel;
+use crate::pipeline::scan::BatchChunk;
 use crate::pipeline::walk::each_entry_again;
 use crate::record::{Entry, Workspace, without_no_host};
 use crate::report::{Example, LevelRow};
@@ -54,8 +54,7 @@ pub(super) fn settle_examples(levels: &mut [LevelRow]) {
 /// Failure: a mapped file was cut short.
 pub(super) fn find_examples(
     job: &Job,
-    chunk: &Parcel,
-    surveyed: &Surveyed,
+    chunk: &BatchChunk<Surveyed>,
     placed: &Placed,
     levels: &mut [LevelRow],
 ) -> Result<()> {
@@ -69,11 +68,11 @@ pub(super) fn find_examples(
     if !(0..placed.len()).any(|record| wanted(levels, record).is_some()) {
         return Ok(());
     }
-    let Surveyed { ladders, first_line, .. } = surveyed;
+    let BatchChunk { parcel, first_line, made: Surveyed { ladders, .. }, .. } = chunk;
     let (mut record, mut line) = (0, *first_line);
     let mut workspace = Workspace::default();
     let all: std::result::Result<(), Infallible> =
-        each_entry_again(chunk, job, &mut workspace, |entry| {
+        each_entry_again(parcel, job, &mut workspace, |entry| {
             line += 1;
             let is_in_share = ladders.line(record).map(u64::from);
             let Entry::Record(found) = entry else { return Ok(()) };

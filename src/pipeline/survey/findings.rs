@@ -11,8 +11,8 @@ use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 use crate::pipeline::Job;
 use crate::pipeline::facets::{Sums, count};
-use crate::pipeline::layouts::Parcel;
 use crate::pipeline::pool::{Pool, Stage};
+use crate::pipeline::scan::BatchChunk;
 use crate::report::{Counts, LevelRow, SiteRuleRow};
 
 /// What was found out.
@@ -107,24 +107,28 @@ impl<'a> Surveying<'a> {
     /// Takes a batch in. Batches have to come in order.
     ///
     /// Failure: a mapped file was cut short.
-    pub(super) fn take(&mut self, batch: &[(Parcel, Surveyed)], sums: &mut Sums) -> Result<()> {
+    pub(super) fn take(&mut self, batch: &[BatchChunk<Surveyed>], sums: &mut Sums) -> Result<()> {
         let Surveying { job, pool, pages, found } = self;
         pool.share_partitions(
             || (),
             |(), partition| {
-                let chunks = batch.iter().map(|(_, one)| (&one.ladders, one.first_line));
+                let chunks = batch.iter().map(|chunk| (&chunk.made.ladders, chunk.first_line));
                 pages.place(partition, chunks);
             },
         );
-        let placed =
-            pool.map(Stage::Clustering, batch.len(), || (), |(), at| batch[at].1.ladders.placed());
+        let placed = pool.map(
+            Stage::Clustering,
+            batch.len(),
+            || (),
+            |(), at| batch[at].made.ladders.placed(),
+        );
         let facets: Vec<_> =
-            batch.iter().zip(&placed).map(|((_, one), placed)| (&one.facets, placed)).collect();
+            batch.iter().zip(&placed).map(|(chunk, placed)| (&chunk.made.facets, placed)).collect();
         sums.add(pool, &facets);
-        for ((chunk, surveyed), placed) in batch.iter().zip(&placed) {
-            found.counts.add(&add_up(surveyed, placed, &mut found.levels));
-            add_site_rules(surveyed, placed, found.levels.len() - 1, &mut found.site_rules);
-            find_examples(job, chunk, surveyed, placed, &mut found.levels)?;
+        for (chunk, placed) in batch.iter().zip(&placed) {
+            found.counts.add(&add_up(&chunk.made, placed, &mut found.levels));
+            add_site_rules(&chunk.made, placed, found.levels.len() - 1, &mut found.site_rules);
+            find_examples(job, chunk, placed, &mut found.levels)?;
         }
         Ok(())
     }

@@ -40,8 +40,6 @@ impl Share {
 pub(super) struct Surveyed {
     pub(super) tally: Tally,
     pub(super) ladders: Ladders,
-    /// The number of the first line, from 0 over all inputs.
-    pub(super) first_line: u64,
     pub(super) facets: Facets,
     pub(super) lacks_host: bool,
     /// How many records each level changed.
@@ -50,8 +48,9 @@ pub(super) struct Surveyed {
     pub(super) fired: Vec<(u32, Vec<usize>)>,
 }
 
-/// Reads one chunk: the fingerprints of the records in `share` at every level, and their facets.
-pub(super) fn look_at(job: &Job, chunk: &Parcel, hand: &mut Hand, share: Share) -> Surveyed {
+/// Reads one chunk: how many lines it has, the fingerprints of the records in `share` at every level, and
+/// their facets.
+pub(super) fn look_at(job: &Job, chunk: &Parcel, hand: &mut Hand, share: Share) -> (u64, Surveyed) {
     let (mut ladders, mut facets) = (LaddersBuilder::default(), Facets::default());
     let (mut changed, mut fired) = (vec![0; levels_of(job)], Vec::new());
     let mut lacks_host = false;
@@ -79,7 +78,7 @@ pub(super) fn look_at(job: &Job, chunk: &Parcel, hand: &mut Hand, share: Share) 
         }
     });
     let ladders = ladders.finish();
-    Surveyed { tally, ladders, first_line: 0, facets, lacks_host, changed, fired }
+    (tally.lines, Surveyed { tally, ladders, facets, lacks_host, changed, fired })
 }
 
 /// The forms of one line at every level at which it changes. Returns the rules of its site that

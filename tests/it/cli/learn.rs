@@ -95,6 +95,8 @@ fn learned_rules_are_applied_and_judged() {
     assert!(run.says("record 2: has no row").out().contains("[[rule]]"));
     dir.put("bad.tsv", "a\tb\n");
     dir.run("learn --evaluate bad.tsv crawl.log").exits(2).says("\"site\" and \"page\"");
+    // It is read several times.
+    dir.run("learn --evaluate /dev/stdin crawl.log").exits(2).says("it has to be a file");
 }
 
 #[test]
