@@ -16,6 +16,7 @@ use super::http_head::{self, set};
 use super::rows::{Flaw, Row};
 use crate::bytes::show;
 use crate::error::Error;
+use crate::parts;
 
 /// The heads of ARC files: a row for each record but those that describe the file.
 pub(super) struct ArcFile {
@@ -52,10 +53,11 @@ impl Heads for ArcFile {
         let mut fields = line.rsplitn(count, |byte| *byte == b' ');
         let length = fields.next().and_then(|text| std::str::from_utf8(text).ok()?.parse().ok());
         let rest: Vec<&[u8]> = fields.collect();
-        let (Some(length), true) = (length, rest.len() == count - 1) else {
+        let is_head = rest.len() == count - 1 && (is_file || is_page(&rest));
+        let (Some(length), true) = (length, is_head) else {
             return Err(Flaw::Shape(Error::input(format!(
-                "expected an ARC record of {count} fields at byte {at}, found \"{}\"; the file is \
-                 damaged, get it again",
+                "expected an ARC record of {count} fields, a URL and a date among them, at byte {at}, found \
+                 \"{}\"; the file is damaged, get it again",
                 show(&line[..line.len().min(80)])
             ))));
         };
@@ -68,6 +70,13 @@ impl Heads for ArcFile {
     fn unit(&self) -> &'static str {
         "ARC record"
     }
+}
+
+/// Do the fields of a head, the first of them last, begin with a URL, an address and a date?
+fn is_page(fields: &[&[u8]]) -> bool {
+    let field = |number: usize| fields[fields.len() - 1 - number];
+    let is_date = !field(2).is_empty() && field(2).iter().all(u8::is_ascii_digit);
+    is_date && parts::scheme_length(field(0)).is_some()
 }
 
 /// Puts into `row` what a head says: its fields but the last, from the end, and that one, `length`.
@@ -162,5 +171,9 @@ mod tests {
             &[&row, "http://a.test/b c|20261121100000||||1"],
             Some("found \"junk\""),
         );
+        // A length that reaches into the next head.
+        let wrong = one.replacen(&format!("{length}\n"), &format!("{}\n", length + 5), 1);
+        let row = format!("http://a.test/|20261121100000|200||text/html|{}", length + 5);
+        check(&wrong, &[&row], Some("found \"://a.test/b c"));
     }
 }

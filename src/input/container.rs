@@ -48,8 +48,12 @@ impl Container {
     ///
     /// Failure: an input error for XML that is a feed and no sitemap.
     pub(super) fn sniff(head: &[u8]) -> Result<Option<Self>> {
+        // What some tools put in front of the first record; the reader skips empty lines, and tells of a mark.
+        let text = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).trim_ascii_start();
+        if let [b'W', b'A', b'R', b'C', b'/', b'0'..=b'9', b'.', ..] = text {
+            return Ok(Some(Container::Warc));
+        }
         match head {
-            [b'W', b'A', b'R', b'C', b'/', b'0'..=b'9', b'.', ..] => Ok(Some(Container::Warc)),
             // The magic, and the header of a page: a struct in Thrift's compact protocol.
             [b'P', b'A', b'R', b'1', 0..=0x1f, ..] => Ok(Some(Container::Parquet)),
             // The length of such a header that is encrypted: the reader will say so.
@@ -134,6 +138,8 @@ mod tests {
         for (given, expected, why) in [
             ("", None, "nothing"),
             ("WARC/1.0\r\n", Some(Container::Warc), "a version"),
+            ("\r\n\r\nWARC/1.1\r\n", Some(Container::Warc), "empty lines in front"),
+            ("\u{feff}WARC/1.0\r\n", Some(Container::Warc), "a mark in front"),
             ("WARC/.test", None, "a line that begins like one"),
             ("filedesc://a.arc 0.0.0.0 ", Some(Container::Arc), "the first record"),
             ("PAR1\x15\x04", Some(Container::Parquet), "magic and page"),

@@ -15,10 +15,17 @@ impl<R: BufRead> Gzip<R> {
         Gzip(GzDecoder::new(Slot(Some(reader))))
     }
 
-    /// Skips zeros after a member. Returns whether another member follows.
+    /// Skips zeros after a member. Returns whether another member follows; what is none is an error, however
+    /// short it is.
     fn next_member(&mut self) -> io::Result<bool> {
         let mut reader = self.0.get_mut().0.take().expect("only this function empties the slot");
-        let more = skip_zeros(&mut reader);
+        let more = skip_zeros(&mut reader).and_then(|more| {
+            // The first byte of a member (RFC 1952, section 2.3.1).
+            match more && reader.fill_buf()?.first() != Some(&0x1f) {
+                true => Err(io::Error::new(io::ErrorKind::InvalidInput, "no gzip header")),
+                false => Ok(more),
+            }
+        });
         // Put back on failure, too: an interrupted read is tried again.
         match more {
             Ok(true) => drop(self.0.reset(Slot(Some(reader)))),
@@ -133,8 +140,10 @@ mod tests {
         check(&[&one[..], &gzip(b""), &two].concat(), b"one\ntwo\n", None, "an empty one between");
         check(&[&one[..], &[0; 700]].concat(), b"one\n", None, "zeros at the end");
         check(&[&one[..], &[0; 9], &two].concat(), b"one\ntwo\n", None, "zeros between");
-        check(&[&one[..], b"junk"].concat(), b"one\n", Some("after 4 decoded bytes"), "junk");
-        check(&[&one[..], b"\0j"].concat(), b"one\n", Some("after 4 decoded bytes"), "late junk");
+        let something_else = Some("damaged data or something else after 4 decoded bytes");
+        check(&[&one[..], b"junk"].concat(), b"one\n", something_else, "junk");
+        check(&[&one[..], b"\n"].concat(), b"one\n", something_else, "a line break");
+        check(&[&one[..], b"\0j"].concat(), b"one\n", something_else, "late junk");
         let mut damaged = one.clone();
         let checksum = damaged.len() - 8;
         damaged[checksum] ^= 1;
