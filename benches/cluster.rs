@@ -21,7 +21,7 @@ use corpus::Batches;
 use criterion::{BatchSize, Criterion, SamplingMode, Throughput};
 use rayon::prelude::*;
 use undust::Fingerprint;
-use undust::cluster::{ClusterSet, Flags, Marks, PARTITIONS, Scattered};
+use undust::cluster::{ClusterSet, Flags, KeepBitmap, PARTITIONS, Scattered};
 
 /// Numbers of records: 65 % of them different, so tables of about 7 MB and 105 MB.
 const SIZES: [(usize, &str); 2] = [(500_000, "500k"), (8_000_000, "8M")];
@@ -43,7 +43,8 @@ impl<const RAYON: bool> FirstSeen for Radix<RAYON> {
             let flags = Flags::new(&scattered);
             (scattered, flags)
         };
-        let count = |(scattered, flags): &(Scattered, Flags)| Marks::new(scattered, flags).count();
+        let count =
+            |(scattered, flags): &(Scattered, Flags)| KeepBitmap::new(scattered, flags).count();
         if RAYON {
             let chunks: Vec<_> = chunks.into_par_iter().map(scatter).collect();
             (0..PARTITIONS)

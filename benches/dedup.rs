@@ -15,7 +15,7 @@ use undust::canonical::{Canonicalizer, Profile, Scratch};
 use undust::cluster::{Keep, Seen};
 use undust::input::InputPlan;
 use undust::pipeline::{
-    self, DedupPlan, Filter, FormatPlan, Job, Memory, NoWatch, Print, SelectPlan,
+    self, ClusterFilter, DedupPlan, FormatPlan, Job, Memory, NoProgress, Print, SelectPlan,
 };
 use undust::report::Claims;
 
@@ -88,7 +88,7 @@ fn job<'a>(list: &Path, canonicalizer: &'a Canonicalizer, threads: usize) -> Job
         key: FingerprintKey::from_bytes(corpus::KEY),
         threads,
         memory: Memory::default(),
-        watch: &NoWatch,
+        progress: &NoProgress,
     }
 }
 
@@ -104,7 +104,7 @@ fn look_again(list: &Path, canonicalizer: &Canonicalizer, threads: usize, look: 
     let (mut output, mut dropped) = (null(), null());
     let plan = SelectPlan {
         keep: Keep::First,
-        filter: Filter::All,
+        filter: ClusterFilter::All,
         counts: look == Look::Counts,
         clusters: look == Look::Clusters,
         print: Print::Original,

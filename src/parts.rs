@@ -148,7 +148,8 @@ pub fn starts_with_host(text: &[u8]) -> bool {
 /// The host of a canonical URL, for grouping; `None` for schemes without one.
 pub fn host_of(url: &[u8]) -> Option<&[u8]> {
     let scheme_end = scheme_length(url)?;
-    if !url[scheme_end..].starts_with(b"://") {
+    // `file:///a` has none.
+    if url[scheme_end..].strip_prefix(b"://")?.starts_with(b"/") {
         return None;
     }
     UrlParts::split(url, scheme_end).ok().map(|parts| parts.host(url))
@@ -219,5 +220,6 @@ mod tests {
         assert_eq!(scheme_length(b"nothing"), None);
         assert_eq!(host_of(b"http://u@a.test:1/x"), Some(&b"a.test"[..]));
         assert_eq!(host_of(b"mailto:a@b.test"), None);
+        assert_eq!(host_of(b"file:///a/b"), None);
     }
 }

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use libfuzzer_sys::fuzz_target;
 use undust::record::formats::{self, FieldMap};
 use undust::record::{
-    BaseUrl, Entries, Entry, Filter, Layout, Reading, Record, StatusRange, UrlGlob, Workspace,
+    BaseUrl, Entries, Entry, RecordFilter, Layout, Reading, Record, StatusRange, UrlGlob, Workspace,
     detect, full_url, time, without_no_host,
 };
 
@@ -32,12 +32,12 @@ fuzz_target!(|data: &[u8]| {
         layout.base = Some(Arc::new(base));
     }
     if how & 4 != 0 {
-        let filter = Filter {
+        let filter = RecordFilter {
             statuses: vec![StatusRange::parse("2xx").expect("it is one")],
             methods: vec![b"GET".to_vec()],
             since: Some(0),
             include: vec![UrlGlob::parse("*.test/*").expect("it is one")],
-            ..Filter::default()
+            ..RecordFilter::default()
         };
         layout.filter = Some(Arc::new(filter));
     }

@@ -5,14 +5,14 @@ pub mod bits;
 pub mod decimal;
 #[allow(unsafe_code)]
 pub mod escape;
-#[allow(unsafe_code)]
-pub mod fetch;
 pub mod hex;
 pub mod lines;
 #[allow(unsafe_code)]
 pub mod marks;
 #[allow(unsafe_code)]
 pub mod pages;
+#[allow(unsafe_code)]
+pub mod prefetch;
 pub mod show;
 pub mod varint;
 

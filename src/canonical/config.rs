@@ -1,5 +1,7 @@
 //! Settings of a user, from a TOML file and from flags, made into a profile.
 
+mod spelling;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -7,10 +9,11 @@ use serde::Deserialize;
 
 use super::draft::{WEB_SCHEMES, canonical_host};
 use super::dust::DustRules;
-use super::names::{DefaultParams, IndexNames, KeepParams, ParamNames, Scope};
+use super::names::{DefaultParams, IndexNames, KeepParams, ParamNames};
 use super::profile::{Profile, Slash, Www};
 use super::rules::{RuleId, RuleSet};
 use crate::error::{Error, Result};
+use spelling::Spelling;
 
 /// What a user may set. A file gives some of it, flags give more; see [`Settings::overlay`].
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -203,31 +206,6 @@ impl Settings {
         if let Some(names) = &self.index_names {
             options.index_names = Arc::new(IndexNames::new(names));
         }
-        if !self.strip_params.is_empty() {
-            let mut names = ParamNames::clone(&options.drop_params);
-            self.strip_params.iter().for_each(|name| names.add(name));
-            options.drop_params = Arc::new(names);
-        }
-        if !self.keep_params.is_empty() {
-            let mut keep = KeepParams::default();
-            for row in &self.keep_params {
-                let names = row.names.clone().ok_or_else(|| {
-                    Error::config(
-                        "keep-params: expected `names`, as in names = [\"id\"], found none",
-                    )
-                })?;
-                keep.add(scope("keep-params", &row.host, &row.path)?, names);
-            }
-            options.keep_params = Arc::new(keep);
-        }
-        if !self.default_params.is_empty() {
-            let mut defaults = DefaultParams::default();
-            for row in &self.default_params {
-                let scope = scope("default-params", &row.host, &row.path)?;
-                defaults.add(scope, row.name.clone(), row.value.clone());
-            }
-            options.default_params = Arc::new(defaults);
-        }
         if !self.hosts.is_empty() {
             let mut hosts = BTreeMap::new();
             for (address, name) in &self.hosts {
@@ -236,8 +214,46 @@ impl Settings {
             }
             options.hosts = Arc::new(hosts);
         }
+        self.set_params(profile)?;
         let dust = self.dust.clone().under(profile);
         profile.options.dust = Arc::new(dust);
+        Ok(())
+    }
+
+    /// Sets which parameters go and which stay, in the spelling of `profile`.
+    fn set_params(&self, profile: &mut Profile) -> Result<()> {
+        let spelling = Spelling::of(profile);
+        let options = &mut profile.options;
+        if !self.strip_params.is_empty() {
+            let mut names = ParamNames::clone(&options.drop_params);
+            for name in &self.strip_params {
+                names.add(&spelling.name_or_prefix("strip-params", name)?);
+            }
+            options.drop_params = Arc::new(names);
+        }
+        if profile.rules.contains(RuleId::Params) && !self.keep_params.is_empty() {
+            let mut keep = KeepParams::default();
+            for row in &self.keep_params {
+                let names = row.names.clone().ok_or_else(|| {
+                    Error::config(
+                        "keep-params: expected `names`, as in names = [\"id\"], found none",
+                    )
+                })?;
+                let name = |name: &String| spelling.name("keep-params", name);
+                let names = names.iter().map(name).collect::<Result<_>>()?;
+                keep.add(spelling.scope("keep-params", &row.host, &row.path)?, names);
+            }
+            options.keep_params = Arc::new(keep);
+        }
+        if !self.default_params.is_empty() {
+            let mut defaults = DefaultParams::default();
+            for row in &self.default_params {
+                let scope = spelling.scope("default-params", &row.host, &row.path)?;
+                let name = spelling.name("default-params", &row.name)?;
+                defaults.add(scope, name, spelling.value("default-params", &row.value)?);
+            }
+            options.default_params = Arc::new(defaults);
+        }
         Ok(())
     }
 }
@@ -288,21 +304,6 @@ fn host_entry(address: &str, name: &str) -> Result<(String, String)> {
             crate::bytes::show(name.as_bytes())
         ))),
     }
-}
-
-fn scope(key: &str, host: &str, path: &str) -> Result<Scope> {
-    if !path.is_empty() && !path.starts_with('/') {
-        return Err(Error::config(format!("{key}: path \"{path}\" must start with a slash")));
-    }
-    let host = if host.is_empty() {
-        String::new()
-    } else {
-        canonical_host(host.as_bytes())
-            .ok()
-            .and_then(|host| String::from_utf8(host).ok())
-            .ok_or_else(|| Error::config(format!("{key}: \"{host}\" is no host name")))?
-    };
-    Ok(Scope { host, path: path.to_string() })
 }
 
 fn rule_set(key: &str, names: &[String]) -> Result<RuleSet> {

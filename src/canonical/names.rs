@@ -306,11 +306,16 @@ impl KeepParams {
         self.0.is_empty()
     }
 
+    /// Is `name` expected on this host and path?
+    pub(super) fn keeps(&self, host: &[u8], path: &[u8], name: &[u8]) -> bool {
+        self.0.iter().any(|(scope, names)| {
+            names.iter().any(|keep| keep.as_bytes() == name) && scope.holds(host, path)
+        })
+    }
+
     /// Does `name` go on this host and path? Where no scope holds, everything stays.
     pub(super) fn drops(&self, host: &[u8], path: &[u8], name: &[u8]) -> bool {
-        let mut scopes = self.0.iter().filter(|(scope, _)| scope.holds(host, path)).peekable();
-        scopes.peek().is_some()
-            && !scopes.any(|(_, names)| names.iter().any(|keep| keep.as_bytes() == name))
+        self.0.iter().any(|(scope, _)| scope.holds(host, path)) && !self.keeps(host, path, name)
     }
 }
 

@@ -23,7 +23,8 @@ use crate::generate::{List, ListPlan, TRUTH_HEADER, write_truth};
 use crate::input::Container;
 use crate::parts;
 use crate::pipeline::{
-    self, DedupPlan, Filter, Job, OnBad, Outcome, Print, SelectPlan, Spooled, Watch,
+    self, ClusterFilter, DedupPlan, Job, OnBad, Outcome, Print, ProgressListener, SelectPlan,
+    Spooled,
 };
 use crate::record::formats;
 use crate::report::{Claims, Output, RowFormat, Shape};
@@ -32,7 +33,7 @@ pub(super) fn job<'a>(
     input: &InputArgs,
     canonicalizer: &'a Canonicalizer,
     run: &RunArgs,
-    watch: &'a dyn Watch,
+    progress: &'a dyn ProgressListener,
 ) -> Result<Job<'a>> {
     let job = Job {
         input: input.plan()?,
@@ -42,7 +43,7 @@ pub(super) fn job<'a>(
         key: FingerprintKey::random(),
         threads: run.threads,
         memory: run.memory(),
-        watch,
+        progress,
     };
     job.check_memory()?;
     memory::spare(job.memory.bytes);
@@ -156,9 +157,9 @@ fn select(
             KeepArg::Shortest => Keep::Shortest,
         },
         filter: match (args.repeated, args.unique) {
-            (true, _) => Filter::Duplicated,
-            (_, true) => Filter::Single,
-            _ => Filter::All,
+            (true, _) => ClusterFilter::Duplicated,
+            (_, true) => ClusterFilter::Single,
+            _ => ClusterFilter::All,
         },
         counts: args.count,
         clusters: args.clusters,

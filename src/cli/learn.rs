@@ -171,7 +171,7 @@ fn evaluate(job: &Job, learned: &Outcome, rules: DustRules, truth: &Path) -> Res
             key: job.key.clone(),
             threads: job.threads,
             memory: job.memory.clone(),
-            watch: job.watch,
+            progress: job.progress,
         };
         let evaluation = pipeline::evaluate(&judged, learned, Truth::open(truth)?)?;
         let result = evaluation.result(RESAMPLING_SEED);

@@ -14,7 +14,7 @@ use crate::input::{Container, Containers, Input, InputPlan};
 use crate::limits::{CONFIG_BYTES_MAX, LINE_BYTES_CEILING};
 use crate::pipeline::{FormatChoice, FormatPlan, Memory};
 use crate::record::formats::{self, FieldMap};
-use crate::record::{BaseUrl, Filter, Layout, StatusRange, UrlGlob, time};
+use crate::record::{BaseUrl, Layout, RecordFilter, StatusRange, UrlGlob, time};
 
 /// A number of bytes with an optional suffix K, M or G (powers of 1,024).
 pub(super) fn bytes(text: &str) -> Result<u64, String> {
@@ -152,30 +152,48 @@ impl FormatArgs {
         }))
     }
 
-    fn filter(&self) -> Result<Filter> {
+    fn filter(&self) -> Result<RecordFilter> {
         let time = |flag: &str, text: &Option<String>| match text {
             None => Ok(None),
-            Some(text) => time::parse(text.as_bytes(), b"").map(Some).ok_or_else(|| {
-                Error::config(format!(
-                    "{flag} {text}: expected a date or a time, such as 2026-11-21 or \
+            // A year alone would be a second of 1970.
+            Some(text) => time::parse(text.as_bytes(), b"")
+                .filter(|_| text.trim().len() > "2026".len())
+                .map(Some)
+                .ok_or_else(|| {
+                    Error::config(format!(
+                        "{flag} {text}: expected a date or a time, such as 2026-11-21 or \
                      2026-11-21T09:30:00+01:00"
-                ))
-            }),
+                    ))
+                }),
         };
-        let globs = |texts: &[String]| -> Result<Vec<UrlGlob>> {
-            texts.iter().map(|text| UrlGlob::parse(text)).collect()
+        let globs = |flag: &str, texts: &[String]| -> Result<Vec<UrlGlob>> {
+            texts.iter().map(|text| UrlGlob::parse(text).map_err(|error| error.at(flag))).collect()
         };
-        Ok(Filter {
+        let method = |text: &str| match text.trim().as_bytes() {
+            method if !method.is_empty() && method.iter().all(u8::is_ascii_alphabetic) => {
+                Ok(method.to_vec())
+            }
+            _ => Err(Error::config(format!("--method {text}: expected a method, such as GET"))),
+        };
+        let (since, until) = (time("--since", &self.since)?, time("--until", &self.until)?);
+        if let (Some(since), Some(until)) = (since, until)
+            && since >= until
+        {
+            return Err(Error::config(
+                "--until is not after --since: no record can be in between; expected a later time",
+            ));
+        }
+        Ok(RecordFilter {
             statuses: self
                 .status
                 .iter()
                 .map(|one| StatusRange::parse(one))
                 .collect::<Result<_>>()?,
-            methods: self.method.iter().map(|method| method.clone().into_bytes()).collect(),
-            since: time("--since", &self.since)?,
-            until: time("--until", &self.until)?,
-            include: globs(&self.include)?,
-            exclude: globs(&self.exclude)?,
+            methods: self.method.iter().map(|one| method(one)).collect::<Result<_>>()?,
+            since,
+            until,
+            include: globs("--include", &self.include)?,
+            exclude: globs("--exclude", &self.exclude)?,
         })
     }
 }
@@ -218,18 +236,18 @@ impl ProfileArgs {
             ..Settings::default()
         };
         for text in &self.keep_param {
-            let (host, path, names) = scoped(text);
+            let (host, path, names) = scoped("--keep-param", text)?;
             if names.is_empty() || !text.contains(':') && names.contains('/') {
                 return Err(Error::config(format!(
                     "--keep-param {text}: expected names of parameters, as in id,page or \
                      example.com/display:id, found none"
                 )));
             }
-            let names = names.split(',').map(String::from).collect();
+            let names = names.split(',').map(|name| name.trim().to_string()).collect();
             settings.keep_params.push(KeepRow { host, path, names: Some(names) });
         }
         for text in &self.default_param {
-            let (host, path, pair) = scoped(text);
+            let (host, path, pair) = scoped("--default-param", text)?;
             let Some((name, value)) = pair.split_once('=') else {
                 return Err(Error::config(format!(
                     "--default-param {text}: expected NAME=VALUE, found no `=`"
@@ -248,15 +266,23 @@ impl ProfileArgs {
     }
 }
 
-/// `HOST/PATH:REST` in parts; host and path are empty where they are not given.
-fn scoped(text: &str) -> (String, String, &str) {
-    let Some((scope, rest)) = text.split_once(':') else {
-        return (String::new(), String::new(), text);
+/// `HOST/PATH:REST` in parts; host and path are empty where they are not given. A colon in a value is none.
+fn scoped<'a>(flag: &str, text: &'a str) -> Result<(String, String, &'a str)> {
+    let before_value = text.find('=').map_or(text, |at| &text[..at]);
+    let Some(at) = before_value.find(':') else {
+        return Ok((String::new(), String::new(), text));
     };
-    match scope.split_once('/') {
+    let (scope, rest) = (&text[..at], &text[at + 1..]);
+    let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+    if rest.starts_with("//") || digits > 0 && before_value[at + 1..][digits..].contains(':') {
+        return Err(Error::config(format!(
+            "{flag} {text}: expected a host without scheme and port in front, as in example.com/display:id"
+        )));
+    }
+    Ok(match scope.split_once('/') {
         None => (scope.to_string(), String::new(), rest),
         Some((host, path)) => (host.to_string(), format!("/{path}"), rest),
-    }
+    })
 }
 
 impl RunArgs {
@@ -363,7 +389,11 @@ mod tests {
             ("a.test/x/y:id,b", "a.test", "/x/y", "id,b"),
             (":id=a:b", "", "", "id=a:b"),
         ] {
-            assert_eq!(scoped(given), (host.to_string(), path.to_string(), rest), "{given}");
+            assert_eq!(
+                scoped("--keep-param", given).unwrap(),
+                (host.to_string(), path.to_string(), rest),
+                "{given}"
+            );
         }
     }
 }

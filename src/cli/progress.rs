@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::words::is_watched;
-use crate::pipeline::Watch;
+use crate::pipeline::ProgressListener;
 
 /// A bar for each pass over the input; nothing at all where nobody watches.
 pub(super) struct Progress {
@@ -27,7 +27,7 @@ impl Progress {
     }
 }
 
-impl Watch for Progress {
+impl ProgressListener for Progress {
     fn begin(&self, pass: &str, bytes: Option<u64>) {
         self.with(|slot| {
             let (bar, template) = match bytes {

@@ -11,7 +11,7 @@ use super::seen::Seen;
 use super::set::ClusterSet;
 use super::sorted::Sorted;
 use super::spill::{Spill, SpillFiles, fingerprint_of, halves};
-use crate::bytes::fetch::fetch;
+use crate::bytes::prefetch::prefetch;
 use crate::fingerprint::Fingerprint;
 
 /// Records that wait for the end of the input, because the set that would know them is full.
@@ -85,12 +85,12 @@ const EMPTY: u128 = 0;
 
 /// The records of one partition, over the chunks of a batch, in order.
 #[derive(Debug, Default)]
-pub struct GatheredRecords {
-    records: Vec<Gathered>,
+pub struct PartitionRecords {
+    records: Vec<PendingRecord>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Gathered {
+struct PendingRecord {
     fingerprint: Fingerprint,
     number: u64,
     chunk: u32,
@@ -101,12 +101,12 @@ struct Gathered {
 /// How many records are looked up at once.
 const GROUP: usize = 32;
 
-impl GatheredRecords {
+impl PartitionRecords {
     fn gather(&mut self, partition: usize, chunks: &[(Scattered, Flags)], numbers: &[u64]) {
         self.records.clear();
         for ((chunk, (scattered, _)), first) in (0u32..).zip(chunks).zip(numbers) {
             let records = scattered.places(partition).zip(scattered.pairs(partition));
-            self.records.extend(records.map(|((place, fingerprint), (record, _))| Gathered {
+            self.records.extend(records.map(|((place, fingerprint), (record, _))| PendingRecord {
                 fingerprint,
                 number: first + u64::from(record),
                 chunk,
@@ -143,10 +143,10 @@ impl Candidates {
         partition: usize,
         chunks: &[(Scattered, Flags)],
         numbers: &[u64],
-        gathered: &mut GatheredRecords,
+        gathered: &mut PartitionRecords,
     ) -> io::Result<()> {
         // They may have been scattered by another thread: all are on their way at once.
-        chunks.iter().for_each(|(scattered, _)| scattered.fetch(partition));
+        chunks.iter().for_each(|(scattered, _)| scattered.prefetch(partition));
         if self.looks.is_off {
             let mut spill = self.spill.appender(partition);
             for ((scattered, flags), first) in chunks.iter().zip(numbers) {
@@ -166,15 +166,16 @@ impl Candidates {
         gathered.gather(partition, chunks, numbers);
         // The bits of the partition are the same for all.
         let slots = recent.len() as u128;
-        let slot =
-            |one: &Gathered| (((one.fingerprint.0 >> 56) as u64 as u128 * slots) >> 64) as usize;
+        let slot = |one: &PendingRecord| {
+            (((one.fingerprint.0 >> 56) as u64 as u128 * slots) >> 64) as usize
+        };
         // Bet: neither is in the cache, so a group's places are fetched side by side first. There
         // are few records of a partition in one chunk, so groups go over all chunks.
         let mut known = 0;
         for group in gathered.records.chunks(GROUP) {
             for one in group {
-                table.fetch(one.fingerprint);
-                fetch(&recent[slot(one)]);
+                table.prefetch(one.fingerprint);
+                prefetch(&recent[slot(one)]);
             }
             for one in group {
                 let latest = &mut recent[slot(one)];
@@ -234,7 +235,7 @@ impl Candidates {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cluster::Marks;
+    use crate::cluster::KeepBitmap;
     use crate::cluster::spill::temporary;
     use crate::fingerprint::FingerprintKey;
 
@@ -275,13 +276,13 @@ mod tests {
                 if recent_bytes > 0 {
                     assert_eq!(candidates.looks.is_off, is_off && batch < 2);
                 }
-                let mut gathered = GatheredRecords::default();
+                let mut gathered = PartitionRecords::default();
                 for partition in 0..PARTITIONS {
                     candidates.mark(&set, partition, &chunks, &numbers, &mut gathered).unwrap();
                 }
                 marked += chunks
                     .iter()
-                    .map(|(scattered, flags)| Marks::new(scattered, flags).count())
+                    .map(|(scattered, flags)| KeepBitmap::new(scattered, flags).count())
                     .sum::<u64>();
             }
             candidates.finish().unwrap();

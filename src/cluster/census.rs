@@ -235,7 +235,7 @@ impl Settled<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::scatter::Marks;
+    use super::super::scatter::KeepBitmap;
     use super::*;
 
     fn fingerprint(of: &str) -> Fingerprint {
@@ -277,7 +277,7 @@ mod tests {
                         settled.mark(partition, chunk, |cluster| cluster.lines == 2)
                     })
                     .fold(true, |all, one| all & one);
-                let marks = Marks::new(&scattered, &flags);
+                let marks = KeepBitmap::new(&scattered, &flags);
                 assert!(marks.runs().flatten().eq(marked.iter().copied()), "{lines:?}");
                 assert_eq!(all_known, is_known, "{lines:?}");
             }

@@ -19,7 +19,7 @@ use super::resolve::groups;
 use super::runs::{Merged, Runs};
 use super::scatter::Scattered;
 use super::spill::{Spill, SpillFiles, damaged, halves, record_of};
-use crate::bytes::fetch::fetch;
+use crate::bytes::prefetch::prefetch;
 use crate::fingerprint::Fingerprint;
 
 /// Bytes of a member in the list.
@@ -271,9 +271,9 @@ impl Whole {
 
     /// Asks for the first of its other lines in `list`.
     #[inline]
-    pub fn fetch_others(&self, list: &[u8]) {
+    pub fn prefetch_others(&self, list: &[u8]) {
         let first = self.first.checked_mul(MEMBER_BYTES).and_then(|at| usize::try_from(at).ok());
-        first.and_then(|at| list.get(at)).into_iter().for_each(fetch);
+        first.and_then(|at| list.get(at)).into_iter().for_each(prefetch);
     }
 
     /// The line that stands for it if `number` is 0; from 1 on, one of the others.

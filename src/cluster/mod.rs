@@ -26,14 +26,14 @@ mod spill;
 mod table;
 mod uncounted;
 
-pub use candidates::{Candidates, GatheredRecords, Ledger};
+pub use candidates::{Candidates, Ledger, PartitionRecords};
 pub use census::{Census, Cluster, Counted, Keep, Occurrence, Settled};
 pub use firsts::Firsts;
 pub use gathered::{ChunkLines, Clusters, Gathered, Member, Others, Wanted, Whole};
 pub use levels::{Ladders, LaddersBuilder, Levels, Placed, UNMERGED};
 pub use numbers::{Asked, Numbers};
 pub use runs::{Merged, Runs};
-pub use scatter::{Flags, Marks, PARTITIONS, Scattered, partition_of};
+pub use scatter::{Flags, KeepBitmap, PARTITIONS, Scattered, partition_of};
 pub use seen::Seen;
 pub use set::ClusterSet;
 pub use sorted::Sorted;

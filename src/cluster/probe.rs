@@ -21,7 +21,7 @@
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use super::table::Table;
-use crate::bytes::fetch::fetch_all;
+use crate::bytes::prefetch::prefetch_all;
 use crate::fingerprint::Fingerprint;
 
 /// How a table is searched.
@@ -86,13 +86,13 @@ fn insert_all<'a>(
     // Bet: another thread has written the fingerprints, and the table is not in the cache either. So both
     // are asked for before it is their turn, the fingerprints first.
     let mut runs_ahead = runs.clone();
-    runs_ahead.by_ref().take(RUNS_AHEAD).for_each(|(fingerprints, _)| fetch_all(fingerprints));
+    runs_ahead.by_ref().take(RUNS_AHEAD).for_each(|(fingerprints, _)| prefetch_all(fingerprints));
     let mut ahead = runs.clone().flat_map(|(fingerprints, _)| fingerprints);
-    ahead.by_ref().take(AHEAD).for_each(|fingerprint| table.fetch(*fingerprint));
+    ahead.by_ref().take(AHEAD).for_each(|fingerprint| table.prefetch(*fingerprint));
     for (fingerprints, are_new) in runs {
-        runs_ahead.next().into_iter().for_each(|(fingerprints, _)| fetch_all(fingerprints));
+        runs_ahead.next().into_iter().for_each(|(fingerprints, _)| prefetch_all(fingerprints));
         for (fingerprint, is_new) in fingerprints.iter().zip(are_new) {
-            ahead.next().into_iter().for_each(|fingerprint| table.fetch(*fingerprint));
+            ahead.next().into_iter().for_each(|fingerprint| table.prefetch(*fingerprint));
             is_new.store(u8::from(insert(table, *fingerprint)), Ordering::Relaxed);
         }
     }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-use crate::bytes::fetch::fetch_all;
+use crate::bytes::prefetch::prefetch_all;
 use crate::fingerprint::Fingerprint;
 
 pub(super) const PARTITION_BITS: u32 = 8;
@@ -77,8 +77,8 @@ impl Scattered {
     /// Asks for the fingerprints of `partition`, so that those of some chunks are on their way from
     /// memory at once.
     #[inline]
-    pub(super) fn fetch(&self, partition: usize) {
-        fetch_all(self.fingerprints(partition));
+    pub(super) fn prefetch(&self, partition: usize) {
+        prefetch_all(self.fingerprints(partition));
     }
 
     /// The number in the chunk of the record at `place`.
@@ -131,9 +131,9 @@ impl Flags {
 
 /// One bit for every record of a chunk, in line order.
 #[derive(Debug)]
-pub struct Marks(Box<[u64]>);
+pub struct KeepBitmap(Box<[u64]>);
 
-impl Marks {
+impl KeepBitmap {
     /// The records of `scattered` whose flags are set.
     pub fn new(scattered: &Scattered, flags: &Flags) -> Self {
         let mut words = vec![0; scattered.len().div_ceil(64)].into_boxed_slice();
@@ -141,7 +141,7 @@ impl Marks {
             words[*record as usize / 64] |=
                 u64::from(flag.load(Ordering::Relaxed)) << (record % 64);
         }
-        Marks(words)
+        KeepBitmap(words)
     }
 
     /// Is the bit of `record` set?
@@ -206,7 +206,7 @@ mod tests {
     }
 
     /// Marks of `records` records, of which `set` are marked; in line order and scattered.
-    fn marked(records: u32, set: &[u32]) -> Marks {
+    fn marked(records: u32, set: &[u32]) -> KeepBitmap {
         let fingerprint = |record| Fingerprint(u128::from(record * 77 % 256) << 120);
         let all: Vec<Fingerprint> = (0..records).map(fingerprint).collect();
         let scattered = Scattered::new(&all);
@@ -216,7 +216,7 @@ mod tests {
                 flags.set(place);
             }
         }
-        Marks::new(&scattered, &flags)
+        KeepBitmap::new(&scattered, &flags)
     }
 
     #[test]

@@ -4,8 +4,8 @@
 //! Guard: `benches/cluster.rs`.
 
 use super::scatter::PARTITIONS;
-use crate::bytes::fetch::fetch;
 use crate::bytes::pages::{give_back_pages, make_pages};
+use crate::bytes::prefetch::prefetch;
 use crate::fingerprint::Fingerprint;
 
 /// What is still to come behind a batch.
@@ -55,13 +55,13 @@ pub(super) struct Table {
     slots: Vec<u128>,
     homes: usize,
     len: usize,
-    told: Told,
+    growth: Growth,
     holds_zero: bool,
 }
 
 /// Which share of the latest records was new: an older batch counts half as much as the next.
 #[derive(Debug, Default)]
-struct Told {
+struct Growth {
     records: usize,
     new: usize,
     /// Fingerprints in the table before the last batch.
@@ -88,10 +88,10 @@ impl Table {
     /// Asks for the home of `fingerprint` and what is behind it, so that those of some are on their way
     /// from memory at once.
     #[inline]
-    pub(super) fn fetch(&self, fingerprint: Fingerprint) {
+    pub(super) fn prefetch(&self, fingerprint: Fingerprint) {
         let at = home(fingerprint.0, self.homes);
         // Bet: what is pushed on goes past the end of the home's cache line, and not past that of the next.
-        [at, at + LINE_SLOTS].iter().filter_map(|at| self.slots.get(*at)).for_each(fetch);
+        [at, at + LINE_SLOTS].iter().filter_map(|at| self.slots.get(*at)).for_each(prefetch);
     }
 
     /// Makes room for as many of `records` fingerprints as are likely to be new, before the first of them
@@ -100,10 +100,10 @@ impl Table {
     /// With an `outlook` it makes room for the new ones among the rest of the input at once, and
     /// gives some back where there were fewer of them than it looked like.
     pub(super) fn expect(&mut self, records: usize, outlook: Option<Outlook>) {
-        self.told.new += self.len - self.told.len;
-        let Told { records: told, new, .. } = self.told;
+        self.growth.new += self.len - self.growth.len;
+        let Growth { records: told, new, .. } = self.growth;
         let likely = |of: usize| of.saturating_mul(new).checked_div(told).unwrap_or(of);
-        self.told = Told { records: told / 2 + records, new: new / 2, len: self.len };
+        self.growth = Growth { records: told / 2 + records, new: new / 2, len: self.len };
         let wanted = self.len + likely(records);
         let is_full = wanted * 8 > self.homes * 7;
         if let Some(Outlook { records: rest, bytes_max }) = outlook.filter(|_| told > 0) {
@@ -131,7 +131,7 @@ impl Table {
         self.holds_zero = sorted.first() == Some(&Fingerprint(EMPTY));
         self.len = sorted.len();
         // It says nothing of the records of this run.
-        self.told.len = self.len;
+        self.growth.len = self.len;
         self.place(sorted.iter().map(|fingerprint| fingerprint.0), room_for(self.len, 0));
     }
 

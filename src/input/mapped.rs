@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 
 use memmap2::{Advice, Mmap, MmapOptions, UncheckedAdvice};
 
-use super::sigbus::{self, Watch, Whose};
+use super::sigbus::{self, GuardedMapping, Whose};
 use crate::error::{Error, Result};
 
 /// Bytes of a page. Where pages are larger, some more or less are left.
@@ -24,7 +24,7 @@ const LEFT_BYTES: usize = 16 << 20;
 #[derive(Debug)]
 pub(crate) struct Mapped {
     // Dropped first, from top to bottom: the watch ends while what it watches is still there.
-    _watch: Option<Watch>,
+    _watch: Option<GuardedMapping>,
     map: Mmap,
     origin: Arc<Origin>,
     /// Is to be let go of, together with what follows it.
@@ -67,7 +67,7 @@ impl Mapped {
         let map = Mapped::map(origin, size)?;
         // Advice that is not taken costs speed only.
         let _ = map.advise(Advice::Sequential);
-        let watch = Watch::new(&map, &origin.shown, Whose::Others)
+        let watch = GuardedMapping::new(&map, &origin.shown, Whose::Others)
             .ok_or_else(|| io::Error::other("too many mapped files"))?;
         let origin = Arc::clone(origin);
         Ok(Mapped { _watch: Some(watch), map, origin, left: Mutex::default() })
@@ -85,8 +85,11 @@ impl Mapped {
         let origin = Arc::new(Origin { file, shown, size: Some(size) });
         let map = Mapped::map(&origin, size)?;
         // Nobody can cut it short, but the disk may fail. Not watched, that ends the process without a word.
-        let watch =
-            if sigbus::guard() { Watch::new(&map, &origin.shown, Whose::Ours) } else { None };
+        let watch = if sigbus::guard() {
+            GuardedMapping::new(&map, &origin.shown, Whose::Ours)
+        } else {
+            None
+        };
         Ok(Some(Mapped { _watch: watch, map, origin, left: Mutex::default() }))
     }
 

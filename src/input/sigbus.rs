@@ -104,11 +104,11 @@ pub(super) enum Whose {
 
 /// Keeps a mapping in the table of the handler as long as it lives.
 #[derive(Debug)]
-pub(super) struct Watch {
+pub(super) struct GuardedMapping {
     slot: usize,
 }
 
-impl Watch {
+impl GuardedMapping {
     /// Watches `map`. `None` if the table is full.
     ///
     /// Has to be dropped before the mapping. `name` is safe to print.
@@ -128,7 +128,7 @@ impl Watch {
         }
         // Publishes the fields above to a handler that sees the address.
         start.store(range.start.addr(), Release);
-        Some(Watch { slot })
+        Some(GuardedMapping { slot })
     }
 }
 
@@ -141,7 +141,7 @@ fn open_max() -> usize {
     })
 }
 
-impl Drop for Watch {
+impl Drop for GuardedMapping {
     fn drop(&mut self) {
         TABLE[self.slot].start.store(FREE, Release);
     }

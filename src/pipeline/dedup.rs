@@ -13,7 +13,7 @@ use super::texts::{Met, Texts};
 use super::walk::{Hand, walk};
 use super::{Job, Outcome};
 use crate::canonical::Canonical;
-use crate::cluster::{ClusterSet, Flags, Marks, Outlook, Scattered, Seen};
+use crate::cluster::{ClusterSet, Flags, KeepBitmap, Outlook, Scattered, Seen};
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
 use crate::record::{Record, without_no_host};
@@ -71,11 +71,11 @@ impl Sifted {
 pub(super) struct MarkedChunk {
     pub(super) chunk: Parcel,
     pub(super) texts: Texts,
-    pub(super) marks: Marks,
+    pub(super) marks: KeepBitmap,
 }
 
 /// What the writer gets.
-struct Marked {
+struct MarkedBatch {
     chunks: Vec<MarkedChunk>,
     /// Are the marks those of candidates, which have to wait?
     waits: bool,
@@ -95,7 +95,7 @@ pub fn dedup(job: &Job, plan: &DedupPlan, output: &mut Output) -> Result<Outcome
     let Outcome { tally, memory, .. } = &mut outcome;
     memory.budget_bytes = job.memory.bytes;
     let written = std::thread::scope(|scope| {
-        let (sender, receiver) = mpsc::sync_channel::<Marked>(1);
+        let (sender, receiver) = mpsc::sync_channel::<MarkedBatch>(1);
         let output = &mut *output;
         let mut writer = Writer { job, output, backlog: None, records: 0 };
         let pool = &pool;
@@ -129,7 +129,7 @@ pub fn dedup(job: &Job, plan: &DedupPlan, output: &mut Output) -> Result<Outcome
                 let chunks = mark(job, set, overflow.as_mut(), pool, batch, tally)?;
                 // The writer only goes away with an error of its own, which comes first below.
                 sender
-                    .send(Marked { chunks, waits: overflow.is_some() })
+                    .send(MarkedBatch { chunks, waits: overflow.is_some() })
                     .map_err(|_| Error::internal("the writer is gone"))?;
                 Ok(ControlFlow::Continue(()))
             },
@@ -175,7 +175,7 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    fn write(&mut self, batch: Marked) -> Result<()> {
+    fn write(&mut self, batch: MarkedBatch) -> Result<()> {
         let separator = self.job.input.separator;
         if batch.waits && self.backlog.is_none() {
             self.backlog = Some(Backlog::new(&self.job.memory.temp_dir)?);
@@ -275,13 +275,14 @@ pub(super) fn mark(
             );
         }
     }
-    let in_line_order = |(): &mut (), chunk: usize| Marks::new(&pairs[chunk].0, &pairs[chunk].1);
-    let marks: Vec<Marks> = if records < RECORDS_ALONE {
+    let in_line_order =
+        |(): &mut (), chunk: usize| KeepBitmap::new(&pairs[chunk].0, &pairs[chunk].1);
+    let marks: Vec<KeepBitmap> = if records < RECORDS_ALONE {
         (0..pairs.len()).map(|chunk| in_line_order(&mut (), chunk)).collect()
     } else {
         pool.map(Stage::Clustering, pairs.len(), || (), in_line_order)
     };
-    let marked = marks.iter().map(Marks::count).sum::<u64>();
+    let marked = marks.iter().map(KeepBitmap::count).sum::<u64>();
     tally.duplicate += records - marked;
     match overflow {
         Some(overflow) => overflow.count += marked,
@@ -299,7 +300,7 @@ pub(super) fn mark(
 fn copy_marked(
     chunk: &Parcel,
     texts: &Texts,
-    marks: &Marks,
+    marks: &KeepBitmap,
     separator: u8,
     output: &mut Output,
 ) -> Result<()> {

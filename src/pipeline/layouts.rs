@@ -8,7 +8,7 @@ use super::Job;
 use crate::error::Result;
 use crate::input::{Chunk, Container};
 use crate::record::formats::{self, FieldMap};
-use crate::record::{BaseUrl, Filter, Layout, LineFormat, QuotedRows, Reading, detect};
+use crate::record::{BaseUrl, Layout, LineFormat, QuotedRows, Reading, RecordFilter, detect};
 
 /// How the records of a job's files are found.
 #[derive(Clone, Debug, Default)]
@@ -18,7 +18,7 @@ pub struct FormatPlan {
     /// The host of paths that have none in their line.
     pub base: Option<Arc<BaseUrl>>,
     /// Which records count; without one all do.
-    pub filter: Option<Arc<Filter>>,
+    pub filter: Option<Arc<RecordFilter>>,
 }
 
 impl FormatPlan {

@@ -14,7 +14,7 @@ use std::ops::ControlFlow;
 use super::layouts::Parcel;
 use super::pool::{Pool, Stage};
 use super::scan::{BatchChunk, Pass, Scan};
-use super::sightings::{Gathered, Load, SHARES, Shares};
+use super::sightings::{ChunkSightings, Load, SHARES, Shares};
 use super::walk::{Hand, walk_with_fields};
 use super::{Job, MemoryUse, Outcome};
 use crate::bytes::show;
@@ -42,7 +42,7 @@ pub fn learn(job: &Job, miner: &Miner) -> Result<(Vec<SiteRules>, Outcome)> {
     let is_stage_0 = miner.spells_as(job.canonicalizer);
     let mut outcome = Outcome::default();
     let tally = &mut outcome.tally;
-    let mut chunks: Vec<Gathered> = Vec::new();
+    let mut chunks: Vec<ChunkSightings> = Vec::new();
     let mut bytes = 0;
     let mut memory = MemoryUse { budget_bytes: job.memory.bytes, ..MemoryUse::default() };
     let mut shares: Option<Shares> = None;
@@ -110,12 +110,12 @@ pub fn learn(job: &Job, miner: &Miner) -> Result<(Vec<SiteRules>, Outcome)> {
 /// The sites of some chunks, the one with most sightings first, so that none is left over at the
 /// end.
 struct Sites<'a> {
-    chunks: &'a [Gathered],
+    chunks: &'a [ChunkSightings],
     sites: Vec<(&'a [u8], Places)>,
 }
 
 impl<'a> Sites<'a> {
-    fn of(chunks: &'a [Gathered]) -> Sites<'a> {
+    fn of(chunks: &'a [ChunkSightings]) -> Sites<'a> {
         let mut sites: BTreeMap<&[u8], Places> = BTreeMap::new();
         for (number, chunk) in (0u32..).zip(chunks) {
             for (site, sightings) in &chunk.sites {
@@ -132,7 +132,7 @@ impl<'a> Sites<'a> {
     /// there are workers?
     fn has_room(&self, job: &Job) -> bool {
         let at_once = self.sites.iter().take(job.workers()).map(|(_, of)| of.len() as u64);
-        let gathered: u64 = self.chunks.iter().map(Gathered::memory_bytes).sum();
+        let gathered: u64 = self.chunks.iter().map(ChunkSightings::memory_bytes).sum();
         gathered + at_once.sum::<u64>() * MINED_BYTES <= room_to_mine(job)
     }
 
@@ -205,8 +205,8 @@ fn gather(
     chunk: &Parcel,
     hand: &mut Hand,
     is_stage_0: bool,
-) -> (Option<Gathered>, crate::report::Tally) {
-    let mut gathered = Gathered::with_room(chunk.bytes().len());
+) -> (Option<ChunkSightings>, crate::report::Tally) {
+    let mut gathered = ChunkSightings::with_room(chunk.bytes().len());
     let mut numbers: HashMap<Box<[u8]>, usize, ahash::RandomState> = HashMap::default();
     // The same by what a URL starts with: it is cheaper to know that than to find the site.
     let mut by_start: HashMap<Box<[u8]>, Option<usize>, ahash::RandomState> = HashMap::default();

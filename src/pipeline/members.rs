@@ -20,8 +20,8 @@ use super::tell::text_bytes;
 use super::walk::{Hand, each_entry_again, walk};
 use super::{InputFile, Job, temp};
 use crate::cluster::{
-    Census, ChunkLines, Clusters, Flags, Gathered, Marks, Member, Others, PARTITIONS, Scattered,
-    Settled, Wanted,
+    Census, ChunkLines, Clusters, Flags, Gathered, KeepBitmap, Member, Others, PARTITIONS,
+    Scattered, Settled, Wanted,
 };
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
@@ -30,7 +30,7 @@ use crate::record::Entry;
 use crate::report::Tally;
 
 /// What was gathered: lines by cluster, and their spellings.
-pub(super) struct Told {
+pub(super) struct GatheredClusters {
     pub(super) clusters: Clusters,
     pub(super) others: Others,
     /// The list of members that do not stand for their cluster; `None` if it is empty.
@@ -45,7 +45,7 @@ pub(super) struct Told {
 }
 
 /// Which reading of the input it is.
-pub(super) enum Reading<'a> {
+pub(super) enum GatherPass<'a> {
     /// The only one: what is met is counted.
     Only(&'a mut Tally),
     /// The second, by which the input may have changed.
@@ -65,8 +65,8 @@ pub(super) fn gather(
     pool: &Pool,
     plan: &SelectPlan,
     has_dropped: bool,
-    reading: Reading,
-) -> Result<Told> {
+    reading: GatherPass,
+) -> Result<GatheredClusters> {
     let (folder, budget) = (&job.memory.temp_dir, job.budget());
     let failed = |error| temp::failed(folder, error);
     let wanted = |lines: u64| Wanted {
@@ -79,16 +79,16 @@ pub(super) fn gather(
     let gathering = Gathering { job, pool, gathered: &gathered, spellings: &spellings };
     let (mut files, mut expected) = (Vec::new(), None);
     match reading {
-        Reading::Only(tally) => {
+        GatherPass::Only(tally) => {
             let read = gathering.all(Pass::first("gathering"), |counts| job.add(tally, counts))?;
             files = read.files;
         }
-        Reading::Second { first, clusters, census: None } => {
+        GatherPass::Second { first, clusters, census: None } => {
             gathering.all(Pass::again("gathering", first), |_| Ok(()))?;
             expected = Some(clusters);
         }
         // It is gone when they are gathered.
-        Reading::Second { first, census: Some(mut census), .. } => {
+        GatherPass::Second { first, census: Some(mut census), .. } => {
             gathering.those(first, &census.settled(), |lines| {
                 let Wanted { whole, others } = wanted(lines);
                 whole || others
@@ -113,7 +113,7 @@ pub(super) fn gather(
     let (clusters, others, list) = gathered.merge(budget.merge_capacity(6 * 8));
     let list = temp::map(folder, list)?;
     let spellings = spellings.finish()?;
-    Ok(Told { clusters, others, list, spellings, count, bytes, files })
+    Ok(GatheredClusters { clusters, others, list, spellings, count, bytes, files })
 }
 
 /// What lines are gathered with.
@@ -201,7 +201,7 @@ impl<'a> Gathering<'a> {
                     |gatherer, at| {
                         let BatchChunk { parcel, lines, made, .. } = &batch.chunks[at];
                         let (fingerprints, scattered, flags) = made;
-                        let marks = Marks::new(scattered, flags);
+                        let marks = KeepBitmap::new(scattered, flags);
                         let those = self.marked_of(parcel, *lines, fingerprints, &marks, gatherer);
                         those.map(|those| (those, marks.count()))
                     },
@@ -248,7 +248,7 @@ impl<'a> Gathering<'a> {
         chunk: &Parcel,
         lines: u64,
         fingerprints: &[Fingerprint],
-        marks: &Marks,
+        marks: &KeepBitmap,
         gatherer: &mut Gatherer,
     ) -> Result<ChunkLines> {
         let Gatherer { hand: Hand { workspace, .. }, writer } = gatherer;

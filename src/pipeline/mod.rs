@@ -51,8 +51,8 @@ pub use evaluate::{Truth, evaluate};
 pub use layouts::{FormatChoice, FormatPlan};
 pub use learn::learn;
 pub use pool::{Stage, StageSeconds};
-pub use scan::{NoWatch, Watch};
-pub use select::{Filter, SelectPlan, select};
+pub use scan::{NoProgress, ProgressListener};
+pub use select::{ClusterFilter, SelectPlan, select};
 pub use spool::Spooled;
 pub use survey::survey;
 
@@ -86,7 +86,7 @@ pub struct Job<'a> {
     /// How much memory it may take.
     pub memory: Memory,
     /// Who is told about progress.
-    pub watch: &'a dyn Watch,
+    pub progress: &'a dyn ProgressListener,
 }
 
 /// What a job has done.
@@ -116,7 +116,7 @@ pub struct InputFile {
 impl<'a> Job<'a> {
     /// The pass `name` over `bytes` bytes begins, if that is known; it ends when what is returned is dropped.
     fn begin_pass(&self, name: &str, bytes: Option<u64>) -> PassProgress<'a> {
-        PassProgress::begin(self.watch, name, bytes)
+        PassProgress::begin(self.progress, name, bytes)
     }
 
     /// How lines are read under the profile in force.

@@ -19,7 +19,7 @@ use super::pool::Pool;
 use super::relay::relay;
 use super::{Job, temp};
 use crate::cluster::{
-    Asked, Candidates, ClusterSet, Firsts, Flags, GatheredRecords, Ledger, Numbers, Scattered,
+    Asked, Candidates, ClusterSet, Firsts, Flags, Ledger, Numbers, PartitionRecords, Scattered,
     Seen, Sorted,
 };
 use crate::error::Result;
@@ -58,7 +58,7 @@ impl Overflow {
             self.records += scattered.len() as u64;
         }
         self.candidates.next_batch();
-        each_partition_with(&self.folder, pool, GatheredRecords::default, |gathered, partition| {
+        each_partition_with(&self.folder, pool, PartitionRecords::default, |gathered, partition| {
             self.candidates.mark(set, partition, chunks, &numbers, gathered)
         })
     }

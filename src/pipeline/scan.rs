@@ -22,7 +22,7 @@ use delivery::Delivery;
 
 pub(super) use batch::{Batch, BatchChunk};
 pub(super) use delivery::AHEAD_BYTES;
-pub use pass::{NoWatch, Watch};
+pub use pass::{NoProgress, ProgressListener};
 pub(super) use pass::{Pass, PassProgress, WasRead, changed};
 
 /// A pass over all of a job's input.
@@ -120,7 +120,7 @@ fn plan_within(job: &Job) -> InputPlan {
     plan
 }
 
-/// Tells the job's watch how far a pass over the input is, until this is dropped.
+/// Tells the job's listener how far a pass over the input is, until this is dropped.
 struct Progress<'a> {
     of_pass: PassProgress<'a>,
     bytes_read: Arc<AtomicU64>,

@@ -10,7 +10,7 @@ use std::ops::{ControlFlow, Range};
 
 use super::layouts::Parcel;
 use super::lister::{Ahead, list};
-use super::members::{Reading, gather};
+use super::members::{GatherPass, gather};
 use super::pool::{Pool, Stage};
 use super::scan::{BatchChunk, Pass, RECORD_BYTES, Scan, WasRead, changed};
 use super::selected::{Represented, Rest, Selected};
@@ -25,7 +25,7 @@ use crate::report::{Cell, Listed, Listing, ListingWriter, Output, Provenance, Sh
 
 /// Which clusters are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Filter {
+pub enum ClusterFilter {
     /// All of them.
     All,
     /// Those of more than one line.
@@ -34,13 +34,13 @@ pub enum Filter {
     Single,
 }
 
-impl Filter {
+impl ClusterFilter {
     /// Is a cluster of so many lines written?
     pub(super) fn wants(self, lines: u64) -> bool {
         match self {
-            Filter::All => true,
-            Filter::Duplicated => lines > 1,
-            Filter::Single => lines == 1,
+            ClusterFilter::All => true,
+            ClusterFilter::Duplicated => lines > 1,
+            ClusterFilter::Single => lines == 1,
         }
     }
 }
@@ -50,7 +50,7 @@ pub struct SelectPlan {
     /// Which line stands for its cluster.
     pub keep: Keep,
     /// Which clusters.
-    pub filter: Filter,
+    pub filter: ClusterFilter,
     /// Puts the number of lines in front of each representative, as `uniq -c` does.
     pub counts: bool,
     /// Writes every cluster with all its spellings instead of its representative alone.
@@ -65,7 +65,7 @@ pub struct SelectPlan {
 impl SelectPlan {
     /// Is one reading of the input enough? Otherwise streams have to be spooled before.
     pub fn reads_once(&self) -> bool {
-        self.clusters && self.filter == Filter::All
+        self.clusters && self.filter == ClusterFilter::All
     }
 
     /// What writes the listing of `listed` to `output`; it has begun.
@@ -92,7 +92,7 @@ pub fn select(
     let (unique, mut outcome);
     if plan.reads_once() {
         outcome = Outcome { compared: true, ..Outcome::default() };
-        let reading = Reading::Only(&mut outcome.tally);
+        let reading = GatherPass::Only(&mut outcome.tally);
         let mut told = gather(job, &pool, plan, dropped.is_some(), reading)?;
         unique = told.count;
         outcome.files = std::mem::take(&mut told.files);
@@ -119,7 +119,7 @@ pub fn select(
             // What the census has no room for cannot be judged by it.
             let has_spilled = outcome.memory.spilled_after_lines.is_some();
             let census = (!has_spilled).then_some(census);
-            let reading = Reading::Second { first: &read, clusters: unique, census };
+            let reading = GatherPass::Second { first: &read, clusters: unique, census };
             let told = gather(job, &pool, plan, dropped.is_some(), reading)?;
             if has_spilled {
                 outcome.memory.spilled_bytes += told.bytes;

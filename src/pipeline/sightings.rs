@@ -24,7 +24,7 @@ use crate::record::{Fields, Record, time};
 
 /// What was seen in a chunk.
 #[derive(Debug, Default)]
-pub(super) struct Gathered {
+pub(super) struct ChunkSightings {
     /// The texts of the sightings, one after the other.
     text: Vec<u8>,
     sightings: Vec<Sighting>,
@@ -32,7 +32,7 @@ pub(super) struct Gathered {
     pub(super) sites: Vec<(Box<[u8]>, Vec<u32>)>,
 }
 
-/// One record, with its texts in [`Gathered::text`], one after the other.
+/// One record, with its texts in [`ChunkSightings::text`], one after the other.
 #[derive(Debug)]
 struct Sighting {
     /// Where the first text starts, and where each ends: digest, type, method, redirect, URL.
@@ -56,10 +56,10 @@ const NO_SIZE: u64 = u64::MAX;
 /// turn what the miner is given.
 const SIGHTING_BYTES: u64 = (size_of::<Sighting>() + 16 + size_of::<Observation<'static>>()) as u64;
 
-impl Gathered {
+impl ChunkSightings {
     /// Without texts, but with room for `text_bytes` of them.
-    pub(super) fn with_room(text_bytes: usize) -> Gathered {
-        Gathered { text: Vec::with_capacity(text_bytes), ..Gathered::default() }
+    pub(super) fn with_room(text_bytes: usize) -> ChunkSightings {
+        ChunkSightings { text: Vec::with_capacity(text_bytes), ..ChunkSightings::default() }
     }
 
     /// Gives back the room that was not needed.
@@ -138,7 +138,7 @@ pub(super) const SHARES: usize = 64;
 /// Bytes that are written at once.
 const WRITE_BYTES: usize = 1 << 18;
 
-/// Most bytes of texts in one [`Gathered`] that is read back: their places are 32 bits.
+/// Most bytes of texts in one [`ChunkSightings`] that is read back: their places are 32 bits.
 const TEXT_BYTES_MAX: usize = 1 << 30;
 
 /// The files of the shares.
@@ -163,7 +163,7 @@ impl Shares {
     }
 
     /// Appends all that was `gathered`.
-    pub(super) fn spill(&mut self, gathered: &[Gathered]) -> Result<()> {
+    pub(super) fn spill(&mut self, gathered: &[ChunkSightings]) -> Result<()> {
         let mut buffer = Vec::with_capacity(WRITE_BYTES);
         for (share, file) in self.files.iter_mut().enumerate() {
             for chunk in gathered {
@@ -210,16 +210,19 @@ impl Shares {
     }
 
     /// Reads back what was spilled of `sites`, which are of `share`.
-    pub(super) fn read(&mut self, share: usize, sites: &[Load]) -> Result<Vec<Gathered>> {
-        let mut all: Vec<Gathered> = sites.iter().map(Gathered::with_room_for).collect();
+    pub(super) fn read(&mut self, share: usize, sites: &[Load]) -> Result<Vec<ChunkSightings>> {
+        let mut all: Vec<ChunkSightings> =
+            sites.iter().map(ChunkSightings::with_room_for).collect();
         let mut numbers: BTreeMap<&[u8], usize> =
             sites.iter().map(|load| &*load.site).zip(0..).collect();
         self.each_group(share, |head, file| {
             let Some(number) = numbers.get_mut(&*head.site) else { return head.skip(file) };
             if all[*number].text.len() > TEXT_BYTES_MAX {
                 *number = all.len();
-                let more =
-                    Gathered { sites: vec![(head.site.clone(), vec![])], ..Gathered::default() };
+                let more = ChunkSightings {
+                    sites: vec![(head.site.clone(), vec![])],
+                    ..ChunkSightings::default()
+                };
                 all.push(more);
             }
             (0..head.count).try_for_each(|_| all[*number].read(0, file))
@@ -334,11 +337,11 @@ fn push_u32(buffer: &mut Vec<u8>, number: usize) {
     buffer.extend_from_slice(&(number as u32).to_le_bytes());
 }
 
-impl Gathered {
+impl ChunkSightings {
     /// Empty, with room for all that is of one site.
-    fn with_room_for(load: &Load) -> Gathered {
+    fn with_room_for(load: &Load) -> ChunkSightings {
         let records = load.records as usize;
-        Gathered {
+        ChunkSightings {
             text: Vec::with_capacity((load.text_bytes as usize).min(TEXT_BYTES_MAX)),
             sightings: Vec::with_capacity(records),
             sites: vec![(load.site.clone(), Vec::with_capacity(records))],
@@ -414,7 +417,7 @@ mod tests {
         static NONE: Fields<'static> = Fields::NONE;
         let mut gathered = Vec::new();
         for chunk in 0..3 {
-            let mut one = Gathered::with_room(100);
+            let mut one = ChunkSightings::with_room(100);
             for site in 0..100 {
                 let number = one.site(format!("site{site}.test").as_bytes());
                 one.add(number, &record(b"http://a.test/x?y", &SOME), Some(b"http://a.test/x"));
@@ -425,7 +428,7 @@ mod tests {
             one.trim();
             gathered.push(one);
         }
-        let shown = |all: &[Gathered]| {
+        let shown = |all: &[ChunkSightings]| {
             let mut lines: Vec<String> = all
                 .iter()
                 .flat_map(|one| one.sites.iter().map(move |(site, numbers)| (one, site, numbers)))

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use super::temp;
-use crate::bytes::fetch::fetch_all;
+use crate::bytes::prefetch::prefetch_all;
 use crate::cluster::Member;
 use crate::error::{Error, Result};
 use crate::input::Mapped;
@@ -158,8 +158,8 @@ impl Spellings {
 
     /// Asks for that of `member`.
     #[inline]
-    pub(super) fn fetch(&self, member: Member) {
-        self.get(member).into_iter().for_each(fetch_all);
+    pub(super) fn prefetch(&self, member: Member) {
+        self.get(member).into_iter().for_each(prefetch_all);
     }
 
     #[cold]

@@ -10,7 +10,7 @@ use std::io;
 use std::sync::mpsc::{self, SyncSender};
 
 use super::lister::{Ahead, Lister, list};
-use super::members::Told;
+use super::members::GatheredClusters;
 use super::overflow::each_partition;
 use super::pool::{Pool, Stage};
 use super::select::SelectPlan;
@@ -148,7 +148,7 @@ fn tell_all<T: Send + Sync>(
     })
 }
 
-impl Told {
+impl GatheredClusters {
     /// Writes the clusters that were wanted to `output`, if `plan` is to tell any, and the lines that were
     /// dropped to `dropped`.
     pub(super) fn write(
@@ -202,7 +202,7 @@ impl Told {
             },
             |part, scratch, listing| {
                 for (at, (number, cluster)) in part.iter().enumerate() {
-                    teller.fetch(part.get(at + LIST_AHEAD), part.get(at + SPELLINGS_AHEAD));
+                    teller.prefetch(part.get(at + LIST_AHEAD), part.get(at + SPELLINGS_AHEAD));
                     teller.tell(*number, *cluster, scratch, listing)?;
                 }
                 Ok(())
@@ -253,7 +253,7 @@ impl Told {
             |part, scratch, listing| {
                 for (at, both) in part.iter().enumerate() {
                     let ahead = part.get(at + SPELLINGS_AHEAD);
-                    ahead.into_iter().flatten().for_each(|member| spellings.fetch(*member));
+                    ahead.into_iter().flatten().for_each(|member| spellings.prefetch(*member));
                     tell(both, scratch, listing)?;
                 }
                 Ok(())
@@ -302,14 +302,14 @@ impl<'a> Teller<'a> {
     }
 
     /// Asks for what will be told soon: the other members of one cluster, and the spellings of another.
-    fn fetch(&self, list_of: Option<&(u64, Whole)>, spellings_of: Option<&(u64, Whole)>) {
+    fn prefetch(&self, list_of: Option<&(u64, Whole)>, spellings_of: Option<&(u64, Whole)>) {
         if let Some((_, cluster)) = list_of {
-            cluster.fetch_others(self.list);
+            cluster.prefetch_others(self.list);
         }
         if let Some((_, cluster)) = spellings_of {
-            self.spellings.fetch(cluster.standing);
+            self.spellings.prefetch(cluster.standing);
             let others = cluster.others(self.list).into_iter().flatten();
-            others.take(LISTED_SPELLINGS).for_each(|member| self.spellings.fetch(member));
+            others.take(LISTED_SPELLINGS).for_each(|member| self.spellings.prefetch(member));
         }
     }
 

@@ -155,7 +155,7 @@ mod tests {
     use crate::canonical::{Canonicalizer, Profile};
     use crate::fingerprint::FingerprintKey;
     use crate::input::{Input, InputPlan};
-    use crate::pipeline::{FormatPlan, Memory, NoWatch};
+    use crate::pipeline::{FormatPlan, Memory, NoProgress};
 
     #[test]
     fn a_file_that_is_cut_short_is_told_at_another_look() {
@@ -175,7 +175,7 @@ mod tests {
             key: FingerprintKey::from_bytes([1; 16]),
             threads: 1,
             memory: Memory::default(),
-            watch: &NoWatch,
+            progress: &NoProgress,
         };
         let mut input = Input::open(&job.input).unwrap();
         let parcel = Parcel::of_lines(input.next().unwrap().unwrap(), None);

@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use super::assemble::{BaseUrl, Joined, assemble};
 use super::detect::Votes;
-use super::filter::Filter;
+use super::filter::RecordFilter;
 use super::formats::access::Usual;
 use super::found::{Fields, Found, Parsed};
 use super::line_format::LineFormat;
 use super::marked::MarkedLines;
 use super::quoted::{QuotedRows, Row};
-use crate::bytes::fetch::fetch;
 use crate::bytes::lines::STRETCH_BYTES;
+use crate::bytes::prefetch::prefetch;
 use crate::bytes::{LineEnds, Lines};
 use crate::reject::Reject;
 
@@ -65,7 +65,7 @@ pub struct Layout {
     /// The host of paths that have none in their line.
     pub base: Option<Arc<BaseUrl>>,
     /// Which records count; without one all do.
-    pub filter: Option<Arc<Filter>>,
+    pub filter: Option<Arc<RecordFilter>>,
     /// How the format was told by the first lines of the file; `None` if nobody had to vote.
     pub votes: Option<Arc<Votes>>,
 }
@@ -207,7 +207,7 @@ impl<'a> Entries<'a> {
         if line.len() > self.reading.line_bytes_max || *line.last()? <= b' ' {
             return None;
         }
-        fetch_next_stretch(self.lines.rest(), self.start);
+        prefetch_next_stretch(self.lines.rest(), self.start);
         self.workspace.ends.pass();
         self.start = end + 1;
         Some(whole(line, line))
@@ -233,7 +233,7 @@ impl<'a> Entries<'a> {
         let line = match self.workspace.ends.next() {
             Some(end) => {
                 let line = &self.stretch[self.start..end];
-                fetch_next_stretch(self.lines.rest(), self.start);
+                prefetch_next_stretch(self.lines.rest(), self.start);
                 self.start = end + 1;
                 line
             }
@@ -283,7 +283,7 @@ impl<'a> Entries<'a> {
         let (stretch, start) = (self.stretch, self.start);
         self.start = end + 1;
         let row = self.lines.take_bytes(end - start);
-        fetch_next_stretch(self.lines.rest(), 0);
+        prefetch_next_stretch(self.lines.rest(), 0);
         let line = usual
             .find(stretch, &self.workspace.marked.marks(), start, end)
             .filter(|_| row.len() <= self.reading.line_bytes_max);
@@ -360,8 +360,8 @@ impl<'a> Entries<'a> {
 /// Asks for what is a stretch behind `chunk[at]`, so that the marks of the next stretch, which read it
 /// all at once, need not wait for memory.
 #[inline(always)]
-fn fetch_next_stretch(chunk: &[u8], at: usize) {
-    chunk.get(at + STRETCH_BYTES).into_iter().for_each(fetch);
+fn prefetch_next_stretch(chunk: &[u8], at: usize) {
+    chunk.get(at + STRETCH_BYTES).into_iter().for_each(prefetch);
 }
 
 #[inline]

@@ -7,7 +7,7 @@ use crate::parts;
 
 /// Lets records through. A record without a field is not let through where that field is asked for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Filter {
+pub struct RecordFilter {
     /// Statuses, as `200` or `3xx`; none: any.
     pub statuses: Vec<StatusRange>,
     /// Methods, without regard to case; none: any.
@@ -43,7 +43,10 @@ impl StatusRange {
             return Ok(StatusRange(first, first + 99));
         }
         match text.split_once('-') {
-            Some((first, last)) => Ok(StatusRange(number(first)?, number(last)?)),
+            Some((first, last)) => match (number(first)?, number(last)?) {
+                (first, last) if first <= last => Ok(StatusRange(first, last)),
+                _ => Err(wrong()),
+            },
             None => number(text).map(|status| StatusRange(status, status)),
         }
     }
@@ -72,6 +75,15 @@ impl UrlGlob {
             ));
         }
         let (host, path) = text.split_at(text.find(['/', '?']).unwrap_or(text.len()));
+        if parts::host_length(host.as_bytes()) < host.len()
+            || host.contains(|byte: char| b"@,;".contains(&(byte as u8)) || byte <= ' ')
+        {
+            return Err(Error::config(format!(
+                "pattern \"{text}\": expected a host without user and port, a path or both, such as \
+                 *.example.com/shop/*; more than one pattern by giving the flag more than once"
+            )));
+        }
+        let host = host.trim_end_matches('.');
         let with_query = path.contains('?');
         // A query alone is that of any path.
         let path = if path.starts_with('?') { format!("*{path}") } else { path.to_string() };
@@ -112,10 +124,10 @@ fn glob(pattern: &[u8], text: &[u8]) -> bool {
     pattern[p..].iter().all(|byte| *byte == b'*')
 }
 
-impl Filter {
+impl RecordFilter {
     /// Lets it all through?
     pub fn is_empty(&self) -> bool {
-        *self == Filter::default()
+        *self == RecordFilter::default()
     }
 
     /// Does the record with this URL and these fields count?
@@ -165,24 +177,36 @@ fn fields_number(text: &[u8]) -> Option<u16> {
 }
 
 /// The host of `url`, its path, without query and fragment, and the same with the query. Of a line without a scheme
-/// the host is what looks like one, as it does to profiles that take such lines.
+/// the host is what looks like one, as it does to profiles that take such lines. After `http:` and the like
+/// any number of slashes stands for two, and a backslash for a slash, as browsers and profiles see it.
 fn places_of(url: &[u8]) -> (&[u8], &[u8], &[u8]) {
     let url = url.trim_ascii_start();
-    let behind_scheme = parts::scheme_length(url).map_or(url, |length| &url[length + 1..]);
-    let (authority, rest) = match behind_scheme.strip_prefix(b"//") {
+    let (scheme, behind) = match parts::scheme_length(url) {
+        Some(length) => (&url[..length], &url[length + 1..]),
+        None => (&url[..0], url),
+    };
+    let is_web = WEB_SCHEMES.iter().any(|web| web.eq_ignore_ascii_case(scheme));
+    let slashes = behind.iter().take_while(|byte| b"/\\".contains(byte)).count();
+    let (authority, rest) = match behind.strip_prefix(b"//") {
+        _ if is_web => authority_of(&behind[slashes..]),
         Some(rest) => authority_of(rest),
         None if parts::starts_with_host(url) => authority_of(url),
         None => (&url[..0], url),
     };
     let host = &authority[memchr::memrchr(b'@', authority).map_or(0, |at| at + 1)..];
     let host = &host[..parts::host_length(host)];
+    let host = host.strip_suffix(b".").unwrap_or(host);
     let target = &rest[..memchr::memchr(b'#', rest).unwrap_or(rest.len())];
     (host, &target[..memchr::memchr(b'?', target).unwrap_or(target.len())], target)
 }
 
+/// Schemes after which slashes and backslashes are one (WHATWG URL, "special scheme"), but for `file`.
+const WEB_SCHEMES: [&[u8]; 5] = [b"http", b"https", b"ws", b"wss", b"ftp"];
+
 /// The authority at the start of `text`, and what follows it.
 fn authority_of(text: &[u8]) -> (&[u8], &[u8]) {
-    text.split_at(memchr::memchr3(b'/', b'?', b'#', text).unwrap_or(text.len()))
+    let end = text.iter().position(|byte| b"/?#\\".contains(byte));
+    text.split_at(end.unwrap_or(text.len()))
 }
 
 #[cfg(test)]
@@ -232,25 +256,38 @@ mod tests {
             ("a*", "a/b", false),
             ("a.test", "a.test/r?u=http://b.test/", true),
             ("/r", "/r?u=http://b.test/", true),
+            // One host, whatever hides it.
+            ("a.test", "http://a.test\\@b.test/x", true),
+            ("b.test", "http://a.test\\@b.test/x", false),
+            ("a.test", "http:/a.test/x", true),
+            ("a.test", "https:a.test/x", true),
+            ("a.test", "http:\\\\a.test/x", true),
+            ("a.test", "http://a.test./x", true),
+            ("a.test.", "http://a.test/x", true),
+            ("a.test", "http://u:p@b.test@a.test/x", true),
+            ("a.test", "mailto:x@a.test", false),
         ] {
             let glob = UrlGlob::parse(pattern).unwrap();
-            let include = Filter { include: vec![glob.clone()], ..Filter::default() };
-            let exclude = Filter { exclude: vec![glob], ..Filter::default() };
+            let include = RecordFilter { include: vec![glob.clone()], ..RecordFilter::default() };
+            let exclude = RecordFilter { exclude: vec![glob], ..RecordFilter::default() };
             let fields = Fields::default();
             assert_eq!(include.admits(url.as_bytes(), &fields), expected, "{pattern} {url}");
             assert_eq!(exclude.admits(url.as_bytes(), &fields), !expected, "{pattern} {url}");
         }
-        assert!(UrlGlob::parse("").unwrap_err().is_config());
+        for wrong in ["", "a.test:80", "u@a.test", "a.test,b.test", "a.test b.test"] {
+            assert!(UrlGlob::parse(wrong).unwrap_err().is_config(), "{wrong}");
+        }
+        assert!(UrlGlob::parse("[::1]/a,b:c@d").is_ok());
     }
 
     #[test]
     fn fields() {
-        let filter = Filter {
+        let filter = RecordFilter {
             statuses: vec![StatusRange::parse("2xx").unwrap(), StatusRange::parse("301").unwrap()],
             methods: vec![b"get".to_vec()],
             since: Some(1_000),
             until: Some(2_000),
-            ..Filter::default()
+            ..RecordFilter::default()
         };
         for (status, method, time, expected) in [
             ("200", "GET", "1000", true),
@@ -266,7 +303,7 @@ mod tests {
             assert_eq!(filter.admits(b"", &fields), expected);
         }
         assert_eq!(StatusRange::parse("200-204").unwrap(), StatusRange(200, 204));
-        for wrong in ["", "x", "20", "6", "200-", "2x"] {
+        for wrong in ["", "x", "20", "6", "200-", "2x", "300-200"] {
             assert!(StatusRange::parse(wrong).unwrap_err().is_config(), "{wrong}");
         }
     }

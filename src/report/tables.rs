@@ -47,7 +47,10 @@ const fn number(name: &'static str, about: &'static str) -> Column {
 pub static KEPT: Table = Table {
     name: "kept",
     columns: &[
-        number("line", "the number of the line that is kept, from 1"),
+        number(
+            "line",
+            "the number of the line that is kept, from 1 over all inputs; of tables, the number of the row",
+        ),
         text("url", "the line as it was read"),
         text("canonical", "the canonical form, or the URL itself where it does not parse"),
         number("count", "how many lines the cluster has"),
@@ -70,9 +73,13 @@ pub static CLUSTERS: Table = Table {
 pub static DROPPED: Table = Table {
     name: "dropped",
     columns: &[
-        number("line", "the number of the dropped line, from 1"),
+        number("line", "the number of the dropped line, as above"),
         number("kept_line", "the number of the line that is kept instead"),
-        word("rules", "why the two are equal: names of rules, or `identical`"),
+        word(
+            "rules",
+            "why the two are equal: names of rules; `parse` for what is read away before the first rule (blanks \
+             around it, a scheme that was missing, backslashes); or `identical`",
+        ),
         text("dropped", "the dropped line"),
         text("kept", "the kept line"),
     ],

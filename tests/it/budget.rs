@@ -10,7 +10,8 @@ use undust::cluster::{Keep, Seen};
 use undust::fingerprint::FingerprintKey;
 use undust::input::InputPlan;
 use undust::pipeline::{
-    self, DedupPlan, Filter, FormatPlan, Job, Memory, NoWatch, Outcome, Print, SelectPlan, Watch,
+    self, ClusterFilter, DedupPlan, FormatPlan, Job, Memory, NoProgress, Outcome, Print,
+    ProgressListener, SelectPlan,
 };
 use undust::report::{Claims, Output, RowFormat, Shape};
 
@@ -55,7 +56,7 @@ impl Bench {
             key: FingerprintKey::from_bytes([1; 16]),
             threads: how.threads,
             memory: Memory { bytes: how.memory_bytes, temp_dir: self.folder.path().join("temp") },
-            watch: &NoWatch,
+            progress: &NoProgress,
         }
     }
 
@@ -159,7 +160,7 @@ proptest! {
         how in how(),
         profile in prop::sample::select(vec!["lines", "crawl"]),
         keep in prop::sample::select(vec![Keep::First, Keep::Last, Keep::Shortest]),
-        filter in prop::sample::select(vec![Filter::All, Filter::Duplicated, Filter::Single]),
+        filter in prop::sample::select(vec![ClusterFilter::All, ClusterFilter::Duplicated, ClusterFilter::Single]),
         print in prop::sample::select(vec![Print::Original, Print::Canonical]),
         counts in any::<bool>(),
     ) {
@@ -181,7 +182,7 @@ proptest! {
         how in how(),
         profile in prop::sample::select(vec!["lines", "crawl"]),
         keep in prop::sample::select(vec![Keep::First, Keep::Last, Keep::Shortest]),
-        filter in prop::sample::select(vec![Filter::All, Filter::Duplicated, Filter::Single]),
+        filter in prop::sample::select(vec![ClusterFilter::All, ClusterFilter::Duplicated, ClusterFilter::Single]),
         clusters in any::<bool>(),
         for_programs in any::<bool>(),
     ) {
@@ -273,7 +274,7 @@ proptest! {
 #[derive(Default)]
 struct Steps(Mutex<Vec<(u64, u64)>>);
 
-impl Watch for Steps {
+impl ProgressListener for Steps {
     fn begin(&self, _: &str, _: Option<u64>) {}
     fn advance(&self, bytes: u64, lines: u64) {
         self.0.lock().unwrap().push((bytes, lines));
@@ -292,7 +293,7 @@ fn progress_is_what_has_been_worked_off() {
         let seen = Seen::default();
         let plan = DedupPlan { print: Print::Original, seen: &seen };
         bench.written(|output| {
-            pipeline::dedup(&Job { watch: &steps, ..bench.job(how) }, &plan, output).unwrap()
+            pipeline::dedup(&Job { progress: &steps, ..bench.job(how) }, &plan, output).unwrap()
         });
         let steps = steps.0.into_inner().unwrap();
         assert!(steps.len() > 5, "{}", steps.len());

@@ -12,7 +12,9 @@ use undust::error::Result;
 use undust::fingerprint::FingerprintKey;
 use undust::input::InputPlan;
 use undust::mine::Miner;
-use undust::pipeline::{self, Filter, FormatPlan, Job, Memory, Print, SelectPlan, Watch};
+use undust::pipeline::{
+    self, ClusterFilter, FormatPlan, Job, Memory, Print, ProgressListener, SelectPlan,
+};
 use undust::report::{Claims, Counts, Tally};
 
 /// What becomes of the input between the readings.
@@ -76,7 +78,7 @@ struct Changing<'a> {
     is_done: AtomicBool,
 }
 
-impl Watch for Changing<'_> {
+impl ProgressListener for Changing<'_> {
     fn begin(&self, _: &str, _: Option<u64>) {}
     fn advance(&self, _: u64, _: u64) {}
     fn end(&self) {
@@ -161,7 +163,7 @@ fn read_twice<T>(
             bytes: if has_little { 1 << 20 } else { 1 << 30 },
             temp_dir: folder.to_path_buf(),
         },
-        watch: &watch,
+        progress: &watch,
     };
     run(&job).map_err(|error| error.to_string())
 }
@@ -170,7 +172,7 @@ fn read_twice<T>(
 fn run(folder: &Path, change: Change, how: How) -> Result<(Vec<u8>, Vec<u8>), String> {
     let plan = SelectPlan {
         keep: Keep::First,
-        filter: Filter::Duplicated,
+        filter: ClusterFilter::Duplicated,
         counts: false,
         clusters: how.clusters,
         print: Print::Original,

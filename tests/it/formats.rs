@@ -8,7 +8,7 @@ use undust::canonical::{Canonicalizer, Profile};
 use undust::cluster::Seen;
 use undust::fingerprint::FingerprintKey;
 use undust::input::{Containers, InputPlan};
-use undust::pipeline::{self, DedupPlan, FormatChoice, FormatPlan, Job, Memory, NoWatch, Print};
+use undust::pipeline::{self, DedupPlan, FormatChoice, FormatPlan, Job, Memory, NoProgress, Print};
 use undust::record::{
     Entries, Entry, Layout, Reading, Workspace, detect, formats, url_of, without_no_host,
 };
@@ -83,7 +83,7 @@ fn dedup(
         key: FingerprintKey::from_bytes([1; 16]),
         threads: 2,
         memory: Memory::default(),
-        watch: &NoWatch,
+        progress: &NoProgress,
     };
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("out");

@@ -3,7 +3,7 @@
 use super::classes::set;
 use super::hosts::Names;
 use super::suffixes::may_be_suffix;
-use super::{Fused, Marked};
+use super::{Fused, MarkedUrl};
 use crate::bytes::push_lower;
 use crate::canonical::rules::www::without_www;
 
@@ -30,8 +30,8 @@ impl Fused {
     /// The head, if it is one that most URLs have: a short name, and a slash. Unless `WELL`, letters
     /// may be in upper case, and there may be the scheme's own port: rarer, and so compiled apart.
     #[inline(always)]
-    pub(super) fn plain_head<'a, const WELL: bool>(&self, url: &Marked<'a>) -> Option<Head<'a>> {
-        let Marked { line, marks, .. } = *url;
+    pub(super) fn plain_head<'a, const WELL: bool>(&self, url: &MarkedUrl<'a>) -> Option<Head<'a>> {
+        let MarkedUrl { line, marks, .. } = *url;
         let (https, host_start, is_lower) = scheme::<WELL>(line)?;
         let stops = marks.near(set::HOST_STOP, host_start);
         let below = stops.wrapping_sub(1) & !stops;
@@ -72,8 +72,12 @@ impl Fused {
 
     /// Reads scheme, host and port, whatever they are; `None` to refuse.
     #[inline(always)]
-    pub(super) fn any_head<'a>(&self, url: &Marked<'a>, names: &'a mut Names) -> Option<Head<'a>> {
-        let Marked { line, marks, .. } = *url;
+    pub(super) fn any_head<'a>(
+        &self,
+        url: &MarkedUrl<'a>,
+        names: &'a mut Names,
+    ) -> Option<Head<'a>> {
+        let MarkedUrl { line, marks, .. } = *url;
         let (https, host_start, is_lower) = scheme::<false>(line)?;
         let host_end = marks.next(set::HOST_STOP, host_start);
         if !matches!(line.get(host_end), None | Some(b':' | b'/' | b'?' | b'#')) {
@@ -153,7 +157,7 @@ impl Fused {
 /// Is what needs a look in a host just its letters in upper case? The host starts at `start`, and `below` has
 /// a bit for each of its bytes. May say no where yes were right.
 #[inline(always)]
-fn is_in_letters(url: &Marked, start: usize, below: u64) -> bool {
+fn is_in_letters(url: &MarkedUrl, start: usize, below: u64) -> bool {
     // Bytes from 0x80 on and two hyphens side by side need one, too. 64 bytes are looked at, whatever
     // follows the host among them.
     let text = &url.text[start..];

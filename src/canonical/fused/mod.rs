@@ -98,7 +98,7 @@ struct Kept {
 
 /// A line and its marks.
 #[derive(Clone, Copy)]
-struct Marked<'a> {
+struct MarkedUrl<'a> {
     line: &'a [u8],
     /// What starts with the line, to copy from: a copy of a fixed length may reach past its end.
     text: &'a [u8],
@@ -225,7 +225,7 @@ impl Fused {
             return Answer::Refused;
         }
         let Scratch { rows, kept, .. } = scratch;
-        let url = Marked { line, text: line, marks: self.marker.mark(line, rows) };
+        let url = MarkedUrl { line, text: line, marks: self.marker.mark(line, rows) };
         let answer = self.answer(&url, kept, out);
         self.answer_of_site(line, answer, scratch, out)
     }
@@ -258,7 +258,7 @@ impl Fused {
         }
         let Scratch { ahead, kept, .. } = scratch;
         let marks = ahead.marks(&self.marker, text, start, line.len());
-        let url = Marked { line, text: &text[start..], marks };
+        let url = MarkedUrl { line, text: &text[start..], marks };
         let answer = self.answer(&url, kept, out);
         self.answer_of_site(line, answer, scratch, out)
     }
@@ -319,7 +319,7 @@ impl Fused {
                 Answer::Refused
             } else {
                 let marks = self.marker.mark(&line, rows);
-                let url = Marked { line: &line, text: &line, marks };
+                let url = MarkedUrl { line: &line, text: &line, marks };
                 self.answer(&url, kept, out)
             };
             if let Answer::Same(end) = again {
@@ -335,7 +335,7 @@ impl Fused {
 
     /// The same, but for the rules of the site.
     #[inline(always)]
-    fn answer(&self, url: &Marked, kept: &mut Kept, out: &mut Vec<u8>) -> Answer {
+    fn answer(&self, url: &MarkedUrl, kept: &mut Kept, out: &mut Vec<u8>) -> Answer {
         let Kept { names, query, has_rules, .. } = kept;
         // Bet: the head is one that most URLs have.
         let head = self.plain_head::<true>(url).or_else(|| self.other_head(url, names));
@@ -345,7 +345,7 @@ impl Fused {
 
     /// The head of a line that is not a usual one; `None` to refuse.
     #[inline(never)]
-    fn other_head<'a>(&self, url: &Marked<'a>, names: &'a mut Names) -> Option<Head<'a>> {
+    fn other_head<'a>(&self, url: &MarkedUrl<'a>, names: &'a mut Names) -> Option<Head<'a>> {
         self.plain_head::<false>(url).or_else(|| self.any_head(url, names))
     }
 
@@ -353,7 +353,7 @@ impl Fused {
     #[inline(always)]
     fn answer_with(
         &self,
-        url: &Marked,
+        url: &MarkedUrl,
         head: Head,
         pieces: &mut Pieces,
         has_rules: &mut bool,
@@ -396,7 +396,7 @@ impl Fused {
     /// Up to where what follows a path that ends at `path_end` stays, if that is nothing, one parameter that
     /// is spelled canonically or goes, or a fragment that goes. May be `None` where it is one of these.
     #[inline(always)]
-    fn plain_rest(&self, url: &Marked, path_end: usize, host: &[u8]) -> Option<usize> {
+    fn plain_rest(&self, url: &MarkedUrl, path_end: usize, host: &[u8]) -> Option<usize> {
         let line = url.line;
         match line.get(path_end) {
             None => Some(path_end),
@@ -413,7 +413,7 @@ impl Fused {
     #[inline(never)]
     fn go_on(
         &self,
-        url: &Marked,
+        url: &MarkedUrl,
         start: Start,
         pieces: &mut Pieces,
         out: &mut Vec<u8>,
@@ -445,13 +445,13 @@ impl Fused {
     #[inline(never)]
     fn write_around(
         &self,
-        url: &Marked,
+        url: &MarkedUrl,
         head: &Head,
         cut: usize,
         query: Range<usize>,
         out: &mut Vec<u8>,
     ) -> Answer {
-        let Marked { line, text, .. } = *url;
+        let MarkedUrl { line, text, .. } = *url;
         out.clear();
         out.reserve(line.len() + 1);
         let from = self.write_head(head, text, out);
@@ -466,7 +466,7 @@ impl Fused {
     #[inline(never)]
     fn write(
         &self,
-        url: &Marked,
+        url: &MarkedUrl,
         start: Start,
         (query, pieces): (Query, &mut Pieces),
         end: usize,
@@ -486,9 +486,9 @@ impl Fused {
 
     /// Makes `out` the canonical form of a line up to its query.
     #[inline(never)]
-    fn write_start(&self, url: &Marked, start: &Start, out: &mut Vec<u8>) -> Option<()> {
+    fn write_start(&self, url: &MarkedUrl, start: &Start, out: &mut Vec<u8>) -> Option<()> {
         let Start { head, path, path_end } = start;
-        let Marked { line, text, .. } = *url;
+        let MarkedUrl { line, text, .. } = *url;
         out.clear();
         // Every byte may become an escape; one slash may be added.
         out.reserve(3 * line.len() + 1);

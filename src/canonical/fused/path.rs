@@ -1,7 +1,7 @@
 //! HOT: the path of a URL: is it canonical? If not, it is written.
 
 use super::classes::{Class, set};
-use super::{Fused, HEAD_BYTES_MIN, Marked, USUAL};
+use super::{Fused, HEAD_BYTES_MIN, MarkedUrl, USUAL};
 use crate::bytes::marks::{BLOCK, NEAR, percents};
 use crate::bytes::{escape, hex, push_short, push_up_to};
 use crate::canonical::draft::push_escape;
@@ -44,7 +44,7 @@ impl Path {
 impl Fused {
     /// Is the path `line[start..end]` spelled canonically? May say no where yes were right.
     #[inline(always)]
-    pub(super) fn judge_path(&self, url: &Marked, start: usize, end: usize) -> Path {
+    pub(super) fn judge_path(&self, url: &MarkedUrl, start: usize, end: usize) -> Path {
         // The path starts with a slash or is empty.
         if start == end {
             return Path::EndsOddly;
@@ -86,8 +86,8 @@ impl Fused {
 
     /// What is wrong with the path `line[start..end]`, but for how it ends.
     #[inline(never)]
-    fn judge_closely(&self, url: &Marked, start: usize, end: usize) -> Option<Path> {
-        let Marked { line, marks, .. } = *url;
+    fn judge_closely(&self, url: &MarkedUrl, start: usize, end: usize) -> Option<Path> {
+        let MarkedUrl { line, marks, .. } = *url;
         let mut at = marks.next_before(set::PATH_LOOK, start, end);
         let (mut has_escapes, mut has_parameters) = (false, false);
         while at < end {
@@ -118,7 +118,7 @@ impl Fused {
     /// refuse.
     pub(super) fn write_path(
         &self,
-        url: &Marked,
+        url: &MarkedUrl,
         start: usize,
         end: usize,
         path: Path,
@@ -145,8 +145,8 @@ impl Fused {
 
     /// Writes the path `line[start..end]`, in which no byte needs a look but those of escapes. Says
     /// whether it could: what comes out is no segment that goes, or may be a session id.
-    fn write_escapes(&self, url: &Marked, start: usize, end: usize, out: &mut Vec<u8>) -> bool {
-        let Marked { line, text, marks } = *url;
+    fn write_escapes(&self, url: &MarkedUrl, start: usize, end: usize, out: &mut Vec<u8>) -> bool {
+        let MarkedUrl { line, text, marks } = *url;
         let mut at = start;
         let mut look = marks.next_before(set::PATH_LOOK, at, end);
         // Bet: in a text of another script, all escapes are of bytes from 0x80 on.
@@ -179,12 +179,12 @@ impl Fused {
     /// Writes the segments of `line[start..end]`, except that nothing is done about how they end.
     fn write_segments(
         &self,
-        url: &Marked,
+        url: &MarkedUrl,
         start: usize,
         end: usize,
         out: &mut Vec<u8>,
     ) -> Option<()> {
-        let Marked { line, text, marks } = *url;
+        let MarkedUrl { line, text, marks } = *url;
         let path_start = out.len();
         let mut doubled = false;
         let mut at = start;
@@ -339,8 +339,8 @@ impl Fused {
 
 /// The first position from `from` to `end` that needs a look in a path, or `end`. Percent signs are left out, but
 /// perhaps not all of them near the end of a text.
-fn next_but_percents(url: &Marked, mut from: usize, end: usize) -> usize {
-    let Marked { text, marks, .. } = *url;
+fn next_but_percents(url: &MarkedUrl, mut from: usize, end: usize) -> usize {
+    let MarkedUrl { text, marks, .. } = *url;
     while from < end {
         let percents = text[from..].first_chunk::<BLOCK>().map_or(0, percents);
         let others = marks.near(set::PATH_LOOK, from) & !percents;
@@ -409,7 +409,7 @@ fn is_dot_segment(text: &[u8]) -> bool {
 #[inline]
 pub(super) fn push_escapes(
     out: &mut Vec<u8>,
-    url: &Marked,
+    url: &MarkedUrl,
     look: usize,
     at: usize,
     end: usize,

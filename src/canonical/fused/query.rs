@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use super::classes::{Class, set};
 use super::order::{FEW, is_unclear, number_of, numbered, sort};
 use super::path::{canonical_escape, push_escapes, push_space};
-use super::{Fused, Marked};
+use super::{Fused, MarkedUrl};
 use crate::bytes::{first_word, hex, push_short};
 use crate::canonical::draft::push_escape;
 use crate::canonical::names::Suspects;
@@ -133,8 +133,8 @@ impl Query {
 
 /// Where the query that starts at `start` ends, if it is not empty and no byte of it needs a look.
 #[inline(always)]
-fn end_of_plain_query(url: &Marked, start: usize) -> Option<usize> {
-    let Marked { line, marks, .. } = *url;
+fn end_of_plain_query(url: &MarkedUrl, start: usize) -> Option<usize> {
+    let MarkedUrl { line, marks, .. } = *url;
     let mut end = marks.next(set::QUERY_LOOK, start);
     while line.get(end) == Some(&b'?') {
         end = marks.next(set::QUERY_LOOK, end + 1);
@@ -173,7 +173,7 @@ fn write_in_order(line: &[u8], pieces: &[Piece], spelled: &[u8], out: &mut Vec<u
 
 /// Where the piece of a query that starts at `start` ends.
 #[inline(always)]
-fn end_of_piece(url: &Marked, start: usize) -> usize {
+fn end_of_piece(url: &MarkedUrl, start: usize) -> usize {
     let mut end = url.marks.next(set::CUT, start);
     // Bet: no `?` stands in it.
     while url.line.get(end) == Some(&b'?') {
@@ -184,7 +184,7 @@ fn end_of_piece(url: &Marked, start: usize) -> usize {
 
 /// Where the name of the piece from `start` to `end` ends.
 #[inline(always)]
-fn end_of_name(url: &Marked, start: usize, end: usize) -> usize {
+fn end_of_name(url: &MarkedUrl, start: usize, end: usize) -> usize {
     let mut name_end = url.marks.next_before(set::NAME_END, start, end);
     // Bet: no `-` stands in it.
     while name_end < end && url.line[name_end] == b'-' {
@@ -200,11 +200,11 @@ impl Fused {
     #[inline(always)]
     pub(super) fn plain_query_end(
         &self,
-        url: &Marked,
+        url: &MarkedUrl,
         path_end: usize,
         host: &[u8],
     ) -> Option<usize> {
-        let Marked { line, marks, .. } = *url;
+        let MarkedUrl { line, marks, .. } = *url;
         let (start, end) = (path_end + 1, line.len());
         if start >= end
             || !marks.is_clear(set::QUERY_LOOK, start, end)
@@ -232,12 +232,12 @@ impl Fused {
     #[inline]
     pub(super) fn read_query(
         &self,
-        url: &Marked,
+        url: &MarkedUrl,
         mark_at: usize,
         host: &[u8],
         pieces: &mut Pieces,
     ) -> Option<Query> {
-        let Marked { line, marks, .. } = *url;
+        let MarkedUrl { line, marks, .. } = *url;
         let Pieces { kept: pieces, spelled } = pieces;
         if !self.takes_queries_apart
             && let Some(end) = end_of_plain_query(url, mark_at + 1)
@@ -350,8 +350,8 @@ impl Fused {
 
     /// Is every byte of the piece `line[start..end]` that needs a look part of a canonical escape?
     #[inline(never)]
-    fn is_spelled_well(&self, url: &Marked, start: usize, name_end: usize, end: usize) -> bool {
-        let Marked { line, marks, .. } = *url;
+    fn is_spelled_well(&self, url: &MarkedUrl, start: usize, name_end: usize, end: usize) -> bool {
+        let MarkedUrl { line, marks, .. } = *url;
         let mut at = marks.next_before(set::QUERY_LOOK, start, end);
         while at < end {
             match canonical_escape(&line[at..]) {
@@ -375,7 +375,7 @@ impl Fused {
     #[inline(never)]
     fn spell_piece(
         &self,
-        url: &Marked,
+        url: &MarkedUrl,
         start: usize,
         name_end: usize,
         end: usize,
@@ -393,13 +393,13 @@ impl Fused {
     /// Spells `line[at..end]`, a name or a value.
     fn spell(
         &self,
-        url: &Marked,
+        url: &MarkedUrl,
         mut at: usize,
         end: usize,
         in_value: bool,
         out: &mut Vec<u8>,
     ) -> Option<()> {
-        let Marked { line, text, marks } = *url;
+        let MarkedUrl { line, text, marks } = *url;
         loop {
             let look = marks.next_before(set::QUERY_LOOK, at, end);
             push_short(out, text, at, look);

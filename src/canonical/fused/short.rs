@@ -7,7 +7,7 @@
 
 use super::classes::set;
 use super::order::{is_unclear, number_of, numbered, sort};
-use super::{Answer, Fused, Marked, Start, USUAL};
+use super::{Answer, Fused, MarkedUrl, Start, USUAL};
 use crate::bytes::{first_bytes, push_up_to};
 use crate::canonical::names::Suspects;
 
@@ -55,12 +55,12 @@ impl<'a> Short<'a> {
     /// look, and no piece is empty or, with `drops_bare_equals`, ends with an `=`.
     #[inline(always)]
     fn at(
-        url: &Marked,
+        url: &MarkedUrl,
         mark_at: usize,
         window: &'a [u8; WINDOW],
         drops_bare_equals: bool,
     ) -> Option<Short<'a>> {
-        let Marked { line, marks, .. } = *url;
+        let MarkedUrl { line, marks, .. } = *url;
         let start = mark_at + 1;
         let cuts = marks.window_beyond(set::CUT, start);
         let looks = marks.window_beyond(set::QUERY_LOOK, start);
@@ -122,7 +122,7 @@ impl Fused {
     #[inline(never)]
     pub(super) fn with_short_query(
         &self,
-        url: &Marked,
+        url: &MarkedUrl,
         start: &Start,
         out: &mut Vec<u8>,
     ) -> Option<Answer> {

@@ -2,7 +2,7 @@
 //!
 //! Drops query parameters that do not matter for the page: known tracking parameters (`utm_source`,
 //! `gclid`, …) and those that you name. Or the other way round: with a list of *expected*
-//! parameters for a host and path, everything else goes.
+//! parameters for a host and path, everything else goes, and these stay, whatever other lists say of them.
 //!
 //! # When it is safe
 //!
@@ -19,7 +19,9 @@
 //! # Options
 //!
 //! `--strip-param NAME`, `--keep-param [HOST[/PATH]:]NAME,…`; `strip-params = […]`,
-//! `[[keep-params]]`; the tracking list is `data/params.toml`.
+//! `[[keep-params]]`; the tracking list is `data/params.toml`. A host means its subdomains, too, and a path
+//! what is below it. Names to strip are without regard to case, and may end in `*`; names to keep mind it. All are
+//! put into the spelling of the profile first: `a[]` is the parameter `a%5B%5D` as well.
 //!
 //! # Source
 //!
@@ -36,7 +38,10 @@ pub(super) fn apply(draft: &mut Draft, options: &Options) -> bool {
     let Parts::Web(web) = &mut draft.parts else { return false };
     let (host, path) = (&web.host, &web.path);
     retain_pieces(&mut web.query, |name, value| {
-        !options.drop_params.matches(host, name, value)
-            && !options.keep_params.drops(host, path, name)
+        let is_dropped = || {
+            options.drop_params.matches(host, name, value)
+                || options.keep_params.drops(host, path, name)
+        };
+        options.keep_params.keeps(host, path, name) || !is_dropped()
     })
 }

@@ -15,7 +15,7 @@
 //!
 //! # Options
 //!
-//! The list is `data/session_ids.toml`.
+//! The list is `data/session_ids.toml`. Parameters that `--keep-param` names stay.
 //!
 //! # Source
 //!
@@ -35,8 +35,11 @@ pub(super) fn apply(draft: &mut Draft, options: &Options) -> bool {
         let path = without_sessions(&web.path, &options.sessions);
         replace(&mut web.path, path)
     };
-    let is_session = |name: &[u8], value: &[u8]| options.sessions.matches_query(name, value);
-    in_path | retain_pieces(&mut web.query, |name, value| !is_session(name, value))
+    let (host, path) = (&web.host, &web.path);
+    let in_query = retain_pieces(&mut web.query, |name, value| {
+        !options.sessions.matches_query(name, value) || options.keep_params.keeps(host, path, name)
+    });
+    in_path | in_query
 }
 
 /// Does `path` have what session parameters or session segments begin with?

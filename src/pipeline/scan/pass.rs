@@ -5,7 +5,7 @@ use crate::input::{Input, InputPlan};
 use crate::pipeline::InputFile;
 
 /// Is told how far a job is.
-pub trait Watch: Sync {
+pub trait ProgressListener: Sync {
     /// A pass over the input begins: `bytes` to be read from disk, if that is known.
     fn begin(&self, pass: &str, bytes: Option<u64>);
     /// So many bytes were read from disk, and so many lines worked off, in this pass.
@@ -15,22 +15,26 @@ pub trait Watch: Sync {
 }
 
 /// Nobody.
-pub struct NoWatch;
+pub struct NoProgress;
 
-impl Watch for NoWatch {
+impl ProgressListener for NoProgress {
     fn begin(&self, _: &str, _: Option<u64>) {}
     fn advance(&self, _: u64, _: u64) {}
     fn end(&self) {}
 }
 
-/// Tells a job's watch how far a pass is, and that it is over when this is dropped.
-pub(in crate::pipeline) struct PassProgress<'a>(&'a dyn Watch);
+/// Tells a listener how far a pass is, and that it is over when this is dropped.
+pub(in crate::pipeline) struct PassProgress<'a>(&'a dyn ProgressListener);
 
 impl<'a> PassProgress<'a> {
     /// The pass `name` over `bytes` begins.
-    pub(in crate::pipeline) fn begin(watch: &'a dyn Watch, name: &str, bytes: Option<u64>) -> Self {
-        watch.begin(name, bytes);
-        PassProgress(watch)
+    pub(in crate::pipeline) fn begin(
+        listener: &'a dyn ProgressListener,
+        name: &str,
+        bytes: Option<u64>,
+    ) -> Self {
+        listener.begin(name, bytes);
+        PassProgress(listener)
     }
 
     pub(in crate::pipeline) fn advance(&self, bytes: u64, lines: u64) {

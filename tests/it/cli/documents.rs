@@ -72,6 +72,20 @@ fn the_table_of_formats_has_all_names() {
     }
 }
 
+#[test]
+fn the_page_of_settings_has_all_keys() {
+    let page = fs::read_to_string(root().join("docs/config.md")).unwrap();
+    let dir = Dir::with_list();
+    dir.put("wrong.toml", "no-such-key = 1\n");
+    let told = dir.run("--config wrong.toml in.txt").exits(2).words();
+    let keys: Vec<&str> = told.split("expected one of").nth(1).unwrap().split('`').collect();
+    let keys = keys.iter().skip(1).step_by(2);
+    assert!(keys.clone().count() > 15, "{told}");
+    for key in keys {
+        assert!(page.contains(&format!("`{key}`")) || page.contains(&format!("[{key}]")), "{key}");
+    }
+}
+
 /// Runs the commands of a page and compares what they print. Returns how many there were.
 fn check_examples(page: &str) -> usize {
     let text = fs::read_to_string(root().join(page)).unwrap();

@@ -216,6 +216,40 @@ fn rule_files_may_be_packed() {
 }
 
 #[test]
+fn parameters_are_given_in_any_spelling() {
+    let dir = Dir::new();
+    let canon = |flags: &[&str], url: &str| {
+        dir.put("in.txt", url);
+        dir.run_args(&[&["canon"], flags, &["in.txt"]].concat()).quiet().out()
+    };
+    for (flags, url, expected) in [
+        (&["--keep-param", "a[]"][..], "http://a.test/?a[]=1&b=2", "?a%5B%5D=1"),
+        (&["--keep-param", "größe"], "http://a.test/?gr%C3%B6%c3%9fe=1&b=2", "?gr%C3%B6%C3%9Fe=1"),
+        (&["--keep-param", "id, lang"], "http://a.test/?lang=de&id=1&b=2", "?id=1&lang=de"),
+        (&["--strip-param", "a[]"], "http://a.test/?a%5b%5d=1&b=2", "?b=2"),
+        (&["--strip-param", "ä*"], "http://a.test/?%C3%A4b=1&b=2", "?b=2"),
+        (&["--default-param", "q=a b"], "http://a.test/?q=a+b&b=2", "?b=2"),
+        (&["--default-param", "u=http://x/"], "http://a.test/?u=http://x/&b=2", "?b=2"),
+        (&["--default-param", "a.test:u=a:b"], "http://a.test/?u=a:b&b=2", "?b=2"),
+        // What is named stays, whatever it is known for.
+        (&["--keep-param", "utm_source"], "http://a.test/?utm_source=1&b=2", "?utm_source=1"),
+        (
+            &["--keep-param", "PHPSESSID"],
+            "http://a.test/?PHPSESSID=0123456789abcdef0123456789abcdef&b=2",
+            "?PHPSESSID=0123456789abcdef0123456789abcdef",
+        ),
+    ] {
+        assert_eq!(canon(flags, url), format!("http://a.test/{expected}\n"), "{flags:?}");
+    }
+    for wrong in ["id*", "a=b"] {
+        dir.run_args(&["--keep-param", wrong, "in.txt"]).fails("keep-params: expected");
+    }
+    for wrong in ["http://a.test/:id", "a.test:8080:id"] {
+        dir.run_args(&["--keep-param", wrong, "in.txt"]).fails("without scheme and port");
+    }
+}
+
+#[test]
 fn parameters_that_are_kept_are_named() {
     let dir = Dir::with_list();
     for flags in ["--keep-param a.test/display", "--keep-param a.test:"] {

@@ -12,8 +12,8 @@ use undust::fingerprint::FingerprintKey;
 use undust::generate::{List, ListPlan};
 use undust::input::InputPlan;
 use undust::pipeline::{
-    self, DedupPlan, Filter, FormatChoice, FormatPlan, Job, Memory, NoWatch, OnBad, Print,
-    SelectPlan,
+    self, ClusterFilter, DedupPlan, FormatChoice, FormatPlan, Job, Memory, NoProgress, OnBad,
+    Print, SelectPlan,
 };
 use undust::report::{Claims, Output, Tally};
 
@@ -150,7 +150,7 @@ impl Bench {
             key: FingerprintKey::random(),
             threads: how.threads,
             memory: Memory::default(),
-            watch: &NoWatch,
+            progress: &NoProgress,
         };
         let (mut bytes, mut tallies) = (BTreeMap::new(), BTreeMap::new());
         for (name, print) in [("dedup", Print::Original), ("dedup canonical", Print::Canonical)] {
@@ -189,7 +189,7 @@ impl Bench {
     pub(super) fn all(&self) -> SelectPlan {
         SelectPlan {
             keep: Keep::First,
-            filter: Filter::All,
+            filter: ClusterFilter::All,
             counts: false,
             clusters: false,
             print: Print::Original,
@@ -210,7 +210,7 @@ impl Bench {
             key: FingerprintKey::random(),
             threads: 2,
             memory: Memory::default(),
-            watch: &NoWatch,
+            progress: &NoProgress,
         };
         let (table, _, _) = self.select(&job, &SelectPlan { clusters: true, ..self.all() });
         let mut clusters: BTreeMap<Vec<u8>, BTreeSet<(Vec<u8>, u64)>> = BTreeMap::new();

@@ -7,7 +7,7 @@ use undust::canonical::Scratch;
 use undust::cluster::Seen;
 use undust::fingerprint::FingerprintKey;
 use undust::generate::{Class, List, ListPlan};
-use undust::pipeline::{self, DedupPlan, FormatPlan, Job, Memory, NoWatch, Print};
+use undust::pipeline::{self, DedupPlan, FormatPlan, Job, Memory, NoProgress, Print};
 
 use super::bench::{Bench, Compression, How, PLAIN, canonicalizer, generated};
 
@@ -117,7 +117,7 @@ fn the_whole_pipeline_finds_every_page() {
         key: FingerprintKey::random(),
         threads: 0,
         memory: Memory::default(),
-        watch: &NoWatch,
+        progress: &NoProgress,
     };
     let plan = DedupPlan { print: Print::Original, seen: &Seen::default() };
     let (out, tally) = bench.written(|output| pipeline::dedup(&job, &plan, output).unwrap().tally);

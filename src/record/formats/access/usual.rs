@@ -156,7 +156,7 @@ mod tests {
     use crate::bytes::show;
     use crate::record::formats::samples::sample;
     use crate::record::{
-        BaseUrl, Entries, Filter, Found, Layout, LineFormat, Parsed, Reading, StatusRange,
+        BaseUrl, Entries, Found, Layout, LineFormat, Parsed, Reading, RecordFilter, StatusRange,
         Workspace,
     };
 
@@ -186,7 +186,8 @@ mod tests {
         let reading = Reading { separator: b'\n', line_bytes_max, verbatim: false, fields };
         let base = BaseUrl::parse("https://a.test:8443").unwrap();
         let statuses = vec![StatusRange::parse("2xx").unwrap()];
-        let filter = Filter { statuses, methods: vec![b"GET".to_vec()], ..Filter::default() };
+        let filter =
+            RecordFilter { statuses, methods: vec![b"GET".to_vec()], ..RecordFilter::default() };
         let layout = Layout {
             format: Some(format),
             base: (how & 2 != 0).then(|| Arc::new(base)),

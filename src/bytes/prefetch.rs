@@ -9,7 +9,7 @@ const LINE_BYTES: usize = 64;
 
 /// Asks for the beginning of `value`.
 #[inline(always)]
-pub fn fetch<T>(value: &T) {
+pub fn prefetch<T>(value: &T) {
     let address = std::ptr::from_ref(value).cast::<i8>();
     #[cfg(target_arch = "x86_64")]
     {
@@ -32,8 +32,8 @@ pub fn fetch<T>(value: &T) {
 
 /// Asks for all of `values`.
 #[inline]
-pub fn fetch_all<T>(values: &[T]) {
+pub fn prefetch_all<T>(values: &[T]) {
     let step = (LINE_BYTES / size_of::<T>().max(1)).max(1);
-    values.iter().step_by(step).for_each(fetch);
-    values.last().into_iter().for_each(fetch);
+    values.iter().step_by(step).for_each(prefetch);
+    values.last().into_iter().for_each(prefetch);
 }

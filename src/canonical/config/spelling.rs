@@ -1,0 +1,146 @@
+//! Settings in the spelling of a profile.
+//!
+//! Names, values and paths that a user gives are compared with those of URLs whose escapes and characters
+//! are canonical by then. So they are spelled as the profile spells them: under `crawl` the parameter `a[]` is
+//! `a%5B%5D`, and the path `/ü` is `/%C3%BC`.
+
+use super::super::draft::canonical_host;
+use super::super::names::Scope;
+use super::super::profile::Profile;
+use super::super::reference;
+use super::super::rules::RuleId;
+use crate::bytes::show;
+use crate::error::{Error, Result};
+
+/// Spells texts as a profile does.
+pub(super) struct Spelling(Profile);
+
+/// The rules that decide how a text is spelled, whatever it says.
+const SPELLING_RULES: [RuleId; 4] =
+    [RuleId::Escapes, RuleId::Encoding, RuleId::DotSegments, RuleId::DuplicateSlashes];
+
+impl Spelling {
+    /// The spelling of `profile`.
+    pub(super) fn of(profile: &Profile) -> Spelling {
+        let has = |rule: &RuleId| profile.rules.contains(*rule);
+        let rules = SPELLING_RULES.into_iter().filter(has).collect();
+        Spelling(Profile { rules, ..profile.clone() })
+    }
+
+    /// The name of a parameter, for the setting `key`.
+    pub(super) fn name(&self, key: &str, name: &str) -> Result<String> {
+        let name = name.trim();
+        let is_name = !name.is_empty() && !name.contains(['*', '&', '=', '#']);
+        let spelled = is_name.then(|| self.between("http://a.test/?", name, "=1")).flatten();
+        spelled.ok_or_else(|| {
+            Error::config(format!(
+                "{key}: expected the name of a parameter, found \"{}\"",
+                show(name.as_bytes())
+            ))
+        })
+    }
+
+    /// The name of a parameter, or its first part with a `*` behind it.
+    pub(super) fn name_or_prefix(&self, key: &str, name: &str) -> Result<String> {
+        match name.trim().strip_suffix('*') {
+            Some("") => Ok("*".to_string()),
+            Some(prefix) => self.name(key, prefix).map(|prefix| prefix + "*"),
+            None => self.name(key, name),
+        }
+    }
+
+    /// The value of a parameter.
+    pub(super) fn value(&self, key: &str, value: &str) -> Result<String> {
+        if value.is_empty() {
+            return Ok(String::new());
+        }
+        let is_value = !value.contains(['&', '#']);
+        let spelled = is_value.then(|| self.between("http://a.test/?a=", value, "")).flatten();
+        spelled.ok_or_else(|| {
+            Error::config(format!(
+                "{key}: expected the value of a parameter, found \"{}\"",
+                show(value.as_bytes())
+            ))
+        })
+    }
+
+    /// A host, with its subdomains, and a path, with what is below it; either may be empty.
+    pub(super) fn scope(&self, key: &str, host: &str, path: &str) -> Result<Scope> {
+        let wrong = |what: &str, text: &str| {
+            Error::config(format!("{key}: expected {what}, found \"{}\"", show(text.as_bytes())))
+        };
+        let mut scope = Scope::default();
+        if !host.is_empty() {
+            let canonical = canonical_host(host.as_bytes()).ok().map(String::from_utf8);
+            let canonical = canonical.and_then(|host| host.ok()).filter(|host| !host.contains('*'));
+            scope.host = canonical.ok_or_else(|| wrong("the name of a host", host))?;
+        }
+        if !path.is_empty() {
+            let is_path = path.starts_with('/') && !path.contains(['?', '#']);
+            let spelled = is_path.then(|| self.between("http://a.test", path, "")).flatten();
+            scope.path = spelled.ok_or_else(|| wrong("a path that starts with a slash", path))?;
+        }
+        Ok(scope)
+    }
+
+    /// What becomes of `text` in a URL, between what stands `before` and `behind` it.
+    fn between(&self, before: &str, text: &str, behind: &str) -> Option<String> {
+        let mut out = Vec::new();
+        let url = format!("{before}{text}{behind}");
+        reference::canonical(url.as_bytes(), &self.0, &mut out).ok()?;
+        let spelled = String::from_utf8(out).ok()?;
+        let spelled = spelled.strip_prefix(before)?;
+        Some(spelled.strip_suffix(behind)?.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spelling(profile: &str) -> Spelling {
+        Spelling::of(&Profile::named(profile).unwrap())
+    }
+
+    #[test]
+    fn as_the_profile_spells_them() {
+        let crawl = spelling("crawl");
+        for (given, expected) in [
+            ("a[]", "a%5B%5D"),
+            ("größe", "gr%C3%B6%C3%9Fe"),
+            ("gr%c3%b6%C3%9Fe", "gr%C3%B6%C3%9Fe"),
+            (" id", "id"),
+            ("a b", "a%20b"),
+            ("%69d", "id"),
+        ] {
+            assert_eq!(crawl.name("k", given).unwrap(), expected, "{given}");
+            assert_eq!(crawl.name("k", expected).unwrap(), expected, "{given}");
+        }
+        assert_eq!(crawl.name_or_prefix("k", "a[*").unwrap(), "a%5B*");
+        assert_eq!(crawl.name_or_prefix("k", "*").unwrap(), "*");
+        assert_eq!(crawl.value("k", "1/2 3").unwrap(), "1%2F2%203");
+        assert_eq!(crawl.value("k", "").unwrap(), "");
+        let scope = crawl.scope("k", "A.test.", "/%7ebob/ü b").unwrap();
+        assert_eq!((&*scope.host, &*scope.path), ("a.test", "/~bob/%C3%BC%20b"));
+        assert_eq!(spelling("rfc3986").name("k", "%69d").unwrap(), "id");
+        assert_eq!(spelling("rfc3986").value("k", "a/b").unwrap(), "a/b");
+    }
+
+    #[test]
+    fn what_can_never_match_is_an_error() {
+        let crawl = spelling("crawl");
+        for name in ["", " ", "id*", "a=b", "a&b", "a#b"] {
+            assert!(crawl.name("k", name).unwrap_err().is_config(), "{name}");
+        }
+        for name in ["a*b", "a**", ""] {
+            assert!(crawl.name_or_prefix("k", name).unwrap_err().is_config(), "{name}");
+        }
+        for value in ["a&b", "a#b"] {
+            assert!(crawl.value("k", value).unwrap_err().is_config(), "{value}");
+        }
+        for (host, path) in [("*.a.test", ""), ("a b", ""), ("", "x"), ("", "/a?b"), ("http:", "/")]
+        {
+            assert!(crawl.scope("k", host, path).unwrap_err().is_config(), "{host} {path}");
+        }
+    }
+}
