@@ -14,8 +14,8 @@ use crate::canonical::{
     Canonicalizer, DustRule, DustRules, Profile, RuleFile, Scratch, Settings, Status,
 };
 use crate::error::Result;
-use crate::mine::{Miner, Signal, SiteRules};
-use crate::pipeline::{self, Job, Outcome, Spooled, Truth};
+use crate::mine::{Miner, Signal};
+use crate::pipeline::{self, Job, Learned, Outcome, Spooled, Truth};
 use crate::report::{Claims, number};
 
 /// The profile before rules of sites: what preserves semantics, and nothing else.
@@ -45,34 +45,33 @@ pub(super) fn run(args: &LearnArgs) -> Result<u8> {
         }
         None => None,
     };
-    let (sites, outcome) = pipeline::learn(&job, &Miner::new())?;
-    let records = outcome.tally.records;
-    let (file, rules) = rule_file(&sites, records)?;
+    let learned = pipeline::learn(&job, &Miner::new())?;
+    let (file, rules) = rule_file(&learned)?;
     output.write(file.to_toml().as_bytes())?;
     output.publish()?;
     if !args.run.quiet && (args.run.verbose || is_watched()) {
-        tell(&sites, &file, args.run.verbose);
+        tell(&learned, &file, args.run.verbose);
     }
     if let Some(truth) = &args.evaluate {
-        evaluate(&job, &outcome, rules, truth)?;
+        evaluate(&job, &learned.outcome, rules, truth)?;
     }
-    close(&outcome, &mut job, &args.run, stats, started)?;
+    close(&learned.outcome, &mut job, &args.run, stats, started)?;
     Ok(DONE)
 }
 
 /// The rules of all sites as one file, and those of them that are in force, compiled. A rule that the
 /// compiler refuses is left to be looked at.
-fn rule_file(sites: &[SiteRules], records: u64) -> Result<(RuleFile, DustRules)> {
+fn rule_file(learned: &Learned) -> Result<(RuleFile, DustRules)> {
     let mut file = RuleFile {
         about: BTreeMap::from([
             ("miner".to_string(), format!("undust {}", env!("CARGO_PKG_VERSION"))),
-            ("records".to_string(), records.to_string()),
-            ("sites".to_string(), sites.len().to_string()),
+            ("records".to_string(), learned.outcome.tally.records.to_string()),
+            ("sites".to_string(), learned.sites_seen.to_string()),
             ("stage-0".to_string(), format!("{STAGE_0}@1")),
         ]),
         ..RuleFile::default()
     };
-    for site in sites {
+    for site in &learned.sites {
         file.rules.extend(site.rules.iter().cloned());
         file.guards.extend(site.guards.iter().cloned());
         file.traps.extend(site.traps.iter().cloned());
@@ -120,11 +119,11 @@ fn built(profile: &str, rules: DustRules) -> Result<Canonicalizer> {
 }
 
 /// What was found, in words.
-fn tell(sites: &[SiteRules], file: &RuleFile, verbose: bool) {
+fn tell(learned: &Learned, file: &RuleFile, verbose: bool) {
     let count = |status| file.rules.iter().filter(|rule| rule.status == status).count() as u64;
     say(format_args!(
         "{} sites: {} rules in force, {} to be reviewed, {} guards, {} traps",
-        number(sites.len() as u64),
+        number(learned.sites_seen),
         number(count(Status::Auto)),
         number(count(Status::Review)),
         number(file.guards.len() as u64),
@@ -133,7 +132,7 @@ fn tell(sites: &[SiteRules], file: &RuleFile, verbose: bool) {
     if !verbose {
         return;
     }
-    for site in sites {
+    for site in &learned.sites {
         let summary = &site.summary;
         let stability = summary.stability.map_or(String::new(), |(share, low, high)| {
             format!(", a URL agrees with itself {share:.3} ({low:.3} to {high:.3})")

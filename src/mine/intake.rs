@@ -383,8 +383,11 @@ fn split(
         (&url[..path as usize], query_start as usize, fragment as usize);
     let path = row.parts.path(url);
     let start = params.len();
-    let mut opaque =
-        fragment < url.len() || memchr::memchr_iter(b'/', path).count() > MINE_SEGMENTS_MAX;
+    let count = |byte: u8| memchr::memchr_iter(byte, path).count();
+    let mut opaque = fragment < url.len()
+        || count(b'/') > MINE_SEGMENTS_MAX
+        // Parameters of a path are pieces, too.
+        || count(b';') > MINE_PARAMS_MAX;
     let query = &url[query_start..fragment];
     if query.len() > 1 {
         let mut at = query_start + 1;

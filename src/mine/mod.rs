@@ -76,6 +76,13 @@ pub struct SiteRules {
     pub summary: Summary,
 }
 
+impl SiteRules {
+    /// Was nothing found?
+    pub fn is_empty(&self) -> bool {
+        self.rules.is_empty() && self.guards.is_empty() && self.traps.is_empty()
+    }
+}
+
 /// The figures of one site.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Summary {

@@ -2,7 +2,7 @@
 
 use super::layouts::Parcel;
 use super::pool::Stage;
-use super::scan::{BatchChunk, Pass, Scan};
+use super::scan::{BatchChunk, FORM_BYTES, Pass, Scan};
 use super::walk::{Hand, count_other, each_entry};
 use super::{Job, Outcome};
 use crate::bytes::show;
@@ -40,7 +40,8 @@ pub fn canon(job: &Job, on_bad: OnBad, output: &mut Output) -> Result<Outcome> {
     let pool = job.pool()?;
     let mut outcome = Outcome::default();
     let tally = &mut outcome.tally;
-    let read = Scan::new(job, &pool, Pass::first("canonicalizing")).run(
+    let known = |chunk: &Parcel, _| FORM_BYTES * chunk.bytes().len() as u64;
+    let read = Scan::new(job, &pool, Pass::first("canonicalizing")).knowing(known).run(
         Hand::default,
         |hand, chunk| {
             let rewritten = rewrite(job, on_bad, chunk, hand);

@@ -8,7 +8,7 @@ use super::backlog::Backlog;
 use super::layouts::Parcel;
 use super::overflow::Overflow;
 use super::pool::{Pool, Stage};
-use super::scan::{Batch, BatchChunk, Pass, RECORD_BYTES, Scan};
+use super::scan::{Batch, BatchChunk, FORM_BYTES, Pass, RECORD_BYTES, Scan};
 use super::texts::{Met, Texts};
 use super::walk::{Hand, walk};
 use super::{Job, Outcome};
@@ -109,11 +109,10 @@ pub fn dedup(job: &Job, plan: &DedupPlan, output: &mut Output) -> Result<Outcome
             // What reads others takes memory, too.
             true if chunk.memory_bytes() == 0 => records * RECORD_BYTES_MAPPED,
             true => records * RECORD_BYTES,
-            // Texts of their own are about as long as the lines, and canonical forms up to three times as
-            // long, where bytes become escapes.
             false if plan.print == Print::Canonical => {
-                records * RECORD_BYTES + 3 * chunk.bytes().len() as u64
+                records * RECORD_BYTES + FORM_BYTES * chunk.bytes().len() as u64
             }
+            // Texts of their own are about as long as the lines.
             false => records * RECORD_BYTES + chunk.bytes().len() as u64,
         };
         let read = Scan::new(job, pool, Pass::first("deduplicating")).knowing(known).run_to_end(

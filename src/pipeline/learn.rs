@@ -31,12 +31,23 @@ type Places = Vec<(u32, u32)>;
 /// records took about 415: most resident memory, less what was gathered and the program itself.
 const MINED_BYTES: u64 = 450;
 
+/// What was learned.
+#[derive(Debug)]
+pub struct Learned {
+    /// The sites of which something was found, in the order of their names.
+    pub sites: Vec<SiteRules>,
+    /// How many sites there were.
+    pub sites_seen: u64,
+    /// What the job has done.
+    pub outcome: Outcome,
+}
+
 /// Mines the rules of every site in the job's input, in the order of the sites' names.
 ///
 /// - Failure: records without a host, since rules belong to a site; sites that are too large for the
 ///   job's memory each by itself.
 /// - Determinism: neither threads nor the order of the input change a rule.
-pub fn learn(job: &Job, miner: &Miner) -> Result<(Vec<SiteRules>, Outcome)> {
+pub fn learn(job: &Job, miner: &Miner) -> Result<Learned> {
     let pool = job.pool()?;
     let room = job.budget().sites_bytes();
     let is_stage_0 = miner.spells_as(job.canonicalizer);
@@ -77,10 +88,11 @@ pub fn learn(job: &Job, miner: &Miner) -> Result<(Vec<SiteRules>, Outcome)> {
     tally.unique = tally.records;
     tally.check()?;
     let mining = job.begin_pass("mining", None);
-    let mut rules = Vec::new();
+    let (mut sites, mut sites_seen) = (Vec::new(), 0);
     let all = Sites::of(&chunks);
     if shares.is_none() && all.has_room(job) {
-        all.mine(miner, &pool, &mut rules);
+        sites_seen += all.sites.len() as u64;
+        all.mine(miner, &pool, &mut sites);
     } else {
         let mut shares = match shares {
             Some(shares) => shares,
@@ -95,16 +107,17 @@ pub fn learn(job: &Job, miner: &Miner) -> Result<(Vec<SiteRules>, Outcome)> {
             let mut left = &loads[..];
             while !left.is_empty() {
                 let (fit, others) = left.split_at(how_many_fit(left, job)?);
-                Sites::of(&shares.read(share, fit)?).mine(miner, &pool, &mut rules);
+                sites_seen += fit.len() as u64;
+                Sites::of(&shares.read(share, fit)?).mine(miner, &pool, &mut sites);
                 left = others;
             }
         }
     }
     drop(mining);
-    rules.sort_by(|a, b| a.site.cmp(&b.site));
+    sites.sort_by(|a, b| a.site.cmp(&b.site));
     outcome.memory = memory;
     outcome.stages = pool.seconds();
-    Ok((rules, outcome))
+    Ok(Learned { sites, sites_seen, outcome })
 }
 
 /// The sites of some chunks, the one with most sightings first, so that none is left over at the
@@ -136,8 +149,9 @@ impl<'a> Sites<'a> {
         gathered + at_once.sum::<u64>() * MINED_BYTES <= room_to_mine(job)
     }
 
-    fn mine(&self, miner: &Miner, pool: &Pool, rules: &mut Vec<SiteRules>) {
-        rules.extend(pool.map(
+    /// Adds what is found of the sites to `found`, but for those of which nothing is.
+    fn mine(&self, miner: &Miner, pool: &Pool, found: &mut Vec<SiteRules>) {
+        let mined = pool.map(
             Stage::Mining,
             self.sites.len(),
             || (),
@@ -147,9 +161,12 @@ impl<'a> Sites<'a> {
                     .iter()
                     .map(|(chunk, sighting)| self.chunks[*chunk as usize].observation(*sighting))
                     .collect();
-                miner.mine(&String::from_utf8_lossy(site), &observations)
+                let rules = miner.mine(&String::from_utf8_lossy(site), &observations);
+                // A number for each site that says nothing, and there may be millions.
+                (!rules.is_empty()).then(|| Box::new(rules))
             },
-        ));
+        );
+        found.extend(mined.into_iter().flatten().map(|rules| *rules));
     }
 }
 

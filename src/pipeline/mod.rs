@@ -49,7 +49,7 @@ pub use crew::crew;
 pub use dedup::{DedupPlan, Print, dedup};
 pub use evaluate::{Truth, evaluate};
 pub use layouts::{FormatChoice, FormatPlan};
-pub use learn::learn;
+pub use learn::{Learned, learn};
 pub use pool::{Stage, StageSeconds};
 pub use scan::{NoProgress, ProgressListener};
 pub use select::{ClusterFilter, SelectPlan, select};

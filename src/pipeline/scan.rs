@@ -207,6 +207,9 @@ fn bytes_of(input: &Input) -> Option<u64> {
 /// room to grow.
 pub(super) const RECORD_BYTES: u64 = 64;
 
+/// Most bytes of a canonical form for each byte of its line. Reason: a byte may become an escape.
+pub(super) const FORM_BYTES: u64 = 3;
+
 /// What is known of each chunk, however short it is.
 const CHUNK_OVERHEAD_BYTES: u64 = 4 << 10;
 

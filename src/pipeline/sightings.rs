@@ -56,6 +56,10 @@ const NO_SIZE: u64 = u64::MAX;
 /// turn what the miner is given.
 const SIGHTING_BYTES: u64 = (size_of::<Sighting>() + 16 + size_of::<Observation<'static>>()) as u64;
 
+/// Bytes of memory for each site beside its sightings: its name here and among all sites, and the lists of
+/// its sightings in both places, each a block of its own.
+const SITE_BYTES: u64 = 256;
+
 impl ChunkSightings {
     /// Without texts, but with room for `text_bytes` of them.
     pub(super) fn with_room(text_bytes: usize) -> ChunkSightings {
@@ -70,7 +74,8 @@ impl ChunkSightings {
 
     /// Bytes of memory that it takes, and will take when it is mined.
     pub(super) fn memory_bytes(&self) -> u64 {
-        memory_bytes(self.text.capacity() as u64, self.sightings.len() as u64)
+        let sites = self.sites.len() as u64;
+        memory_bytes(self.text.capacity() as u64, self.sightings.len() as u64, sites)
     }
 
     /// The number of `site`.
@@ -123,9 +128,9 @@ impl ChunkSightings {
     }
 }
 
-/// Bytes of memory for so many sightings with so many bytes of texts.
-fn memory_bytes(text_bytes: u64, sightings: u64) -> u64 {
-    text_bytes + sightings * SIGHTING_BYTES
+/// Bytes of memory for so many sightings of so many sites, with so many bytes of texts.
+fn memory_bytes(text_bytes: u64, sightings: u64, sites: u64) -> u64 {
+    text_bytes + sightings * SIGHTING_BYTES + sites * SITE_BYTES
 }
 
 fn number<T: std::str::FromStr>(digits: &[u8]) -> Option<T> {
@@ -281,7 +286,7 @@ pub(super) struct Load {
 impl Load {
     /// Bytes of memory that its sightings take.
     pub(super) fn memory_bytes(&self) -> u64 {
-        memory_bytes(self.text_bytes, self.records)
+        memory_bytes(self.text_bytes, self.records, 1)
     }
 }
 

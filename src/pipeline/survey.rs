@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::facets::Sums;
 use super::layouts::Parcel;
 use super::pool::Pool;
-use super::scan::{BatchChunk, Pass, Scan, WasRead, changed};
+use super::scan::{BatchChunk, FORM_BYTES, Pass, Scan, WasRead, changed};
 use super::walk::Hand;
 use super::{InputFile, Job, MemoryUse, Outcome};
 use crate::cluster::PARTITIONS;
@@ -29,6 +29,11 @@ use look::{LEVELS_BEFORE_RULES, Share, look_at};
 /// What is known of each record while its batch is worked off: beside fingerprints and places its
 /// host, and its forms at some levels.
 const SURVEYED_BYTES: u64 = 300;
+
+/// What is known of a chunk with so many records: the names of its facets are parts of its forms.
+fn known(chunk: &Parcel, records: u64) -> u64 {
+    records * SURVEYED_BYTES + FORM_BYTES * chunk.bytes().len() as u64
+}
 
 /// Pages have no room in memory.
 struct Full {
@@ -53,7 +58,6 @@ pub fn survey(job: &Job, top: usize) -> Result<(Survey, Outcome)> {
         let share = if is_full.load(Ordering::Relaxed) { Share::Names } else { Share::All };
         look_at(job, chunk, hand, share)
     };
-    let known = |_: &Parcel, records| records * SURVEYED_BYTES;
     let scan = Scan::new(job, &pool, Pass::first("surveying")).knowing(known);
     let read = scan.run(Hand::default, work, |batch| {
         let bytes = pass.as_ref().map_or(0, Surveying::memory_bytes_ahead);
@@ -136,16 +140,43 @@ fn in_shares(
     let count = bytes.div_ceil(room.max(1)).next_power_of_two().max(2);
     let mut count = usize::try_from(count).unwrap_or(usize::MAX);
     while count <= PARTITIONS {
-        if let Some(found) = survey_shares(job, pool, read, count, sums, top)? {
-            return Ok(found);
+        match survey_shares(job, pool, read, count, sums, top)? {
+            Ok(found) => return Ok(found),
+            // There are more pages than it seemed at first.
+            Err(number) => count = enough_shares(job, pool, read, (number, count), sums)?,
         }
-        // There are more pages than it seemed at first.
-        count *= 2;
     }
-    Err(too_much(job, &format!("one of {PARTITIONS} shares of the pages")))
+    let what = format!("the spellings of one of {PARTITIONS} shares of the pages, or of one page,");
+    Err(too_much(job, &what))
 }
 
-/// What is found out about all of `count` shares; `None` if one of them has no room in memory.
+/// How many shares it takes for those that share `number` of `count` is divided into to have room, which
+/// it has not; more than there may be if one page has none. The other shares are not looked at.
+fn enough_shares(
+    job: &Job,
+    pool: &Pool,
+    read: &WasRead,
+    (mut number, mut count): (usize, usize),
+    sums: &mut Sums,
+) -> Result<usize> {
+    loop {
+        count *= 2;
+        let mut full = None;
+        for half in [2 * number, 2 * number + 1] {
+            let share = Share::Part { number: half, count };
+            if count <= PARTITIONS && survey_share(job, pool, read, share, sums, 0)?.is_none() {
+                full = Some(half);
+                break;
+            }
+        }
+        match full {
+            None => return Ok(count),
+            Some(half) => number = half,
+        }
+    }
+}
+
+/// What is found out about all of `count` shares, or the number of one that has no room in memory.
 fn survey_shares(
     job: &Job,
     pool: &Pool,
@@ -153,15 +184,17 @@ fn survey_shares(
     count: usize,
     sums: &mut Sums,
     top: usize,
-) -> Result<Option<Findings>> {
+) -> Result<std::result::Result<Findings, usize>> {
     sums.forget_counts();
     let mut found = Findings::none(job);
     for number in 0..count {
         let share = Share::Part { number, count };
-        let Some(more) = survey_share(job, pool, read, share, sums, top)? else { return Ok(None) };
+        let Some(more) = survey_share(job, pool, read, share, sums, top)? else {
+            return Ok(Err(number));
+        };
         found.add(more, top);
     }
-    Ok(Some(found))
+    Ok(Ok(found))
 }
 
 /// The error of a report that cannot do with the job's memory.
@@ -189,7 +222,6 @@ fn survey_share(
         Share::Part { number, count } => format!("surveying, part {} of {count}", number + 1),
         Share::All | Share::Names => "surveying".to_string(),
     };
-    let known = |_: &Parcel, records| records * SURVEYED_BYTES;
     let scan = Scan::new(job, pool, Pass::again(&name, read)).knowing(known);
     scan.run(Hand::default, work, |batch| {
         pass = pass.take().filter(|pass| has_room(job, pass.memory_bytes_ahead(), sums));

@@ -333,7 +333,7 @@ fn rules_are_judged_by_what_they_were_learned_from() {
     fs::write(&truth_path, gzip(truth.as_bytes())).unwrap();
     let judged = |change| {
         read_twice(folder.path(), input.as_bytes(), change, false, true, |job| {
-            let learned = pipeline::learn(job, &Miner::new())?.1;
+            let learned = pipeline::learn(job, &Miner::new())?.outcome;
             let truth = pipeline::Truth::open(&truth_path)?;
             Ok(pipeline::evaluate(job, &learned, truth)?.sites().len())
         })

@@ -74,6 +74,9 @@ impl Spelling {
             let canonical = canonical_host(host.as_bytes()).ok().map(String::from_utf8);
             let canonical = canonical.and_then(|host| host.ok()).filter(|host| !host.contains('*'));
             scope.host = canonical.ok_or_else(|| wrong("the name of a host", host))?;
+            if self.0.options.drop_trailing_dot && scope.host.ends_with('.') {
+                scope.host.pop();
+            }
         }
         if !path.is_empty() {
             let is_path = path.starts_with('/') && !path.contains(['?', '#']);
