@@ -29,6 +29,7 @@ differential:
 docs:
 	$(CARGO) run --locked --release -- rules pages > docs/rules.md.new
 	mv docs/rules.md.new docs/rules.md
+	UNDUST_WRITE_MAP=1 $(CARGO) test --locked --test it the_map_is_fresh
 
 fmt:
 	$(CARGO) fmt --all
