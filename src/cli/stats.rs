@@ -208,11 +208,13 @@ pub(super) fn to_json(
             "table_bytes": outcome.memory.table_bytes,
             "spilled_bytes": outcome.memory.spilled_bytes,
             "spilled_after_lines": outcome.memory.spilled_after_lines,
+            "read_in_shares": outcome.memory.read_in_shares,
         },
         "peak_resident_bytes": peak_resident_bytes(),
         "threads": threads,
         "stages": stages,
         "elapsed_seconds": seconds,
+        "urls_per_second": tally.records as f64 / seconds.max(1e-9),
         "lines_per_second": tally.lines as f64 / seconds.max(1e-9),
         "bytes_per_second": tally.bytes as f64 / seconds.max(1e-9),
     })

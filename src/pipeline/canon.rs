@@ -39,6 +39,7 @@ struct Rewritten {
 pub fn canon(job: &Job, on_bad: OnBad, output: &mut Output) -> Result<Outcome> {
     let pool = job.pool()?;
     let mut outcome = Outcome::default();
+    outcome.memory.budget_bytes = job.memory.bytes;
     let tally = &mut outcome.tally;
     let known = |chunk: &Parcel, _| FORM_BYTES * chunk.bytes().len() as u64;
     let read = Scan::new(job, &pool, Pass::first("canonicalizing")).knowing(known).run(

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 
+use super::known;
 use crate::cluster::Cluster;
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
@@ -57,10 +58,12 @@ pub(super) fn describe_clusters(
         (tally.lines, found)
     };
     let pass = Pass::again("describing clusters", read);
-    Scan::new(job, pool, pass).run(Hand::default, work, |batch| {
+    Scan::new(job, pool, pass).knowing(known).run(Hand::default, work, |batch| {
         for BatchChunk { first_line, made: found, .. } in batch.chunks {
             for (number, row, spelling, form) in found {
                 if let (true, Some(form)) = (rows[row].canonical.is_empty(), form) {
+                    // Here, in the report, and in its text.
+                    bytes += 3 * form.len() as u64;
                     rows[row].canonical = form;
                 }
                 let first = first_line + u64::from(number);

@@ -86,6 +86,30 @@ fn the_page_of_settings_has_all_keys() {
     }
 }
 
+#[test]
+fn every_member_of_the_statistics_is_documented() {
+    fn members(value: &serde_json::Value, found: &mut Vec<String>) {
+        match value {
+            serde_json::Value::Object(object) => {
+                found.extend(object.keys().cloned());
+                object.values().for_each(|value| members(value, found));
+            }
+            serde_json::Value::Array(rows) => rows.iter().for_each(|row| members(row, found)),
+            _ => {}
+        }
+    }
+    let page = fs::read_to_string(root().join("docs/outputs.md")).unwrap();
+    let (_, page) = page.split_once("## Statistics").unwrap();
+    let dir = Dir::with_list();
+    dir.run("--stats=stats.json -o out in.txt").quiet();
+    let (mut found, stats) = (Vec::new(), json(&dir.get("stats.json")));
+    members(&stats, &mut found);
+    assert!(found.len() > 40, "{found:?}");
+    for member in found {
+        assert!(page.contains(&format!("`{member}`")), "{member}");
+    }
+}
+
 /// Runs the commands of a page and compares what they print. Returns how many there were.
 fn check_examples(page: &str) -> usize {
     let text = fs::read_to_string(root().join(page)).unwrap();
