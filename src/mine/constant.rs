@@ -13,7 +13,7 @@ use super::emit::param;
 use super::handlers::Handlers;
 use super::priors::{BAR, CONTENTS_MIN, PLAIN};
 use super::signal::Calibration;
-use super::spellings::Spellings;
+use super::spellings::{SPELLINGS_MAX, Spellings};
 use super::table::{Link, Signal, Table};
 use crate::canonical::{DustRule, Evidence, Kind, RuleScope, Status};
 
@@ -85,8 +85,9 @@ pub(super) fn rules(
     let mut rules = Vec::new();
     for ((handler, name), links) in &scripts {
         let here = BTreeSet::from([*handler]);
+        let paths = spellings.targets(*handler, &here).map(|(path, _)| path);
         let is_one = |path: &&str| !path.contains(['{', '*']);
-        let mut paths = spellings.met(*handler, &here).filter(is_one).peekable();
+        let mut paths = paths.filter(is_one).take(SPELLINGS_MAX).peekable();
         if paths.peek().is_none() {
             continue;
         }

@@ -20,11 +20,14 @@ mod inquiry;
 mod intake;
 mod keep;
 mod letters;
+mod moves;
 mod noise;
 mod observation;
 mod paths;
+mod patterns;
 mod priors;
 mod propose;
+mod scopes;
 mod screen;
 mod select;
 mod signal;
@@ -47,6 +50,7 @@ use std::collections::BTreeMap;
 use crate::canonical::{Canonicalizer, DustRule, Guard, Profile, Trap};
 use candidates::Act;
 use handlers::Handlers;
+use moves::Moves;
 use screen::Screen;
 use select::Judged;
 use signal::Calibration;
@@ -129,12 +133,13 @@ impl Miner {
     pub fn mine(&self, site: &str, observations: &[Observation<'_>]) -> SiteRules {
         let mut table = Table::build(observations, &self.stage0);
         let softs: Vec<Soft> = table.paths.iter().map(|path| soften(path)).collect();
-        let plain: Vec<Vec<u8>> = softs.iter().map(Soft::plain).collect();
         let mut urls = vec![0; table.paths.len()];
         for link in &table.links {
             urls[link.path as usize] += 1;
         }
+        let plain: Vec<Vec<u8>> = softs.iter().map(Soft::plain).collect();
         let handlers = Handlers::find(&plain, &urls);
+        drop(plain);
         let mut calibration = Calibration::measure(&table);
         let (judged, screen) = inquiry::judge(&mut table, &softs, &handlers, &mut calibration);
         let text_of = |name: u32, value: u64| {
@@ -143,7 +148,8 @@ impl Miner {
         };
         let told = || judged.iter().filter(|one| is_told(one));
         let in_force = told().map(|one| (one, emit::is_in_force(&table, one)));
-        let spellings = Spellings::find(&table, &plain, &handlers, in_force);
+        let moves = Moves::of(&softs, &handlers, in_force);
+        let spellings = Spellings::find(&table, &softs, &urls, &handlers, &moves);
         let mut rules: Vec<DustRule> = Vec::new();
         for one in told() {
             rules.extend(emit::rules(site, &table, &handlers, &spellings, one, text_of));

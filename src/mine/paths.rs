@@ -218,7 +218,8 @@ pub(super) fn fold(path: &mut [u8]) -> Option<u64> {
     Some(signature)
 }
 
-fn collapse(path: &mut Vec<u8>) -> Option<u64> {
+/// Writes one slash for several in a row; returns a hash of what was there, if there were any.
+pub(super) fn collapse(path: &mut Vec<u8>) -> Option<u64> {
     let before = path.len();
     let mut last = 0;
     path.retain(|byte| {
