@@ -24,16 +24,24 @@ pub(super) fn rules(
     let status = if is_in_force(table, judged) { Status::Auto } else { Status::Review };
     let places = Places { table, handlers, spellings, values };
     let Some(scopes) = places.scopes(judged) else { return Vec::new() };
-    let rule = |(scope, _): (RuleScope, u64)| DustRule {
+    let urls = scopes.urls().max(1) as f64;
+    let rule = |(at, (scope, urls_here)): (usize, (RuleScope, u64))| DustRule {
         site: site.to_string(),
         hosts: Vec::new(),
         scope,
         kind: kind.clone(),
         status,
-        evidence: Some(evidence(table, judged)),
+        evidence: Some(Evidence {
+            // Rules in force are tried together, so one example says what all of them do.
+            examples: match status {
+                Status::Auto if at > 0 => Vec::new(),
+                _ => examples(table, judged),
+            },
+            ..evidence(table, judged, urls_here as f64 / urls)
+        }),
         note: note(judged, scopes.left_out),
     };
-    scopes.written.into_iter().map(rule).collect()
+    scopes.written.into_iter().enumerate().map(rule).collect()
 }
 
 /// Is a judged candidate in force, or to be reviewed?
@@ -50,23 +58,30 @@ pub(super) fn signal_name(signal: Signal) -> &'static str {
     }
 }
 
-fn evidence(table: &Table, judged: &Judged) -> Evidence {
+/// What speaks for a rule that has this share of the URLs of its candidate.
+fn evidence(table: &Table, judged: &Judged, share: f64) -> Evidence {
     let trials = &judged.trials;
+    let gain = trials.gain as f64 * share;
     let million = 1e6 / table.links.len().max(1) as f64;
-    let text = |link: u32| {
-        String::from_utf8_lossy(table.bytes(table.links[link as usize].url)).into_owned()
-    };
     let round = |x: f64| (x * 1e4).round() / 1e4;
     Evidence {
         ok: trials.all.good,
         groups: trials.all.trials,
         bound: round(judged.bound),
         signal: signal_name(table.signal).to_string(),
-        gain_urls: trials.gain,
-        loss_per_million: round((1.0 - judged.rate) * trials.gain as f64 * million),
-        loss_bound_per_million: round((1.0 - judged.bound) * trials.gain as f64 * million),
-        examples: trials.example.iter().map(|(a, b)| (text(*a), text(*b))).collect(),
+        gain_urls: gain.round() as u64,
+        loss_per_million: round((1.0 - judged.rate) * gain * million),
+        loss_bound_per_million: round((1.0 - judged.bound) * gain * million),
+        examples: Vec::new(),
     }
+}
+
+/// URLs that the rules of a candidate make equal.
+fn examples(table: &Table, judged: &Judged) -> Vec<(String, String)> {
+    let text = |link: u32| {
+        String::from_utf8_lossy(table.bytes(table.links[link as usize].url)).into_owned()
+    };
+    judged.trials.example.iter().map(|(a, b)| (text(*a), text(*b))).collect()
 }
 
 /// The name of a parameter, as a rule can say it.

@@ -436,6 +436,21 @@ mod tests {
     }
 
     #[test]
+    fn rules_of_one_candidate_share_what_speaks_for_it() {
+        let mut rows = Rows::new();
+        for script in ["/a", "/b", "/c"] {
+            visits(&mut rows, script, 60, false);
+        }
+        visits(&mut rows, "/list", 160, true);
+        let rules = mined(&rows).rules;
+        let is_it = |rule: &&DustRule| rule.kind == Kind::DropParam { param: "t".to_string() };
+        let evidence = rules.iter().filter(is_it).filter_map(|rule| rule.evidence.as_ref());
+        let gains: Vec<u64> = evidence.clone().map(|evidence| evidence.gain_urls).collect();
+        assert_eq!(gains, [180; 3]);
+        assert_eq!(evidence.map(|evidence| evidence.examples.len()).sum::<usize>(), 1);
+    }
+
+    #[test]
     fn what_most_urls_have_is_written_first() {
         let mut rows = Rows::new();
         visits(&mut rows, "/forum", 60, false);
