@@ -14,6 +14,7 @@ use crate::canonical::{
     Canonicalizer, DustRule, DustRules, Profile, RuleFile, Scratch, Settings, Status,
 };
 use crate::error::Result;
+use crate::limits::{CONFIG_BYTES_MAX, DUST_RULES_MAX};
 use crate::mine::{Miner, Signal};
 use crate::pipeline::{self, Job, Learned, Outcome, Spooled, Truth};
 use crate::report::{Claims, number};
@@ -47,8 +48,12 @@ pub(super) fn run(args: &LearnArgs) -> Result<u8> {
     };
     let learned = pipeline::learn(&job, &Miner::new())?;
     let (file, rules) = rule_file(&learned)?;
-    output.write(file.to_toml().as_bytes())?;
+    let text = file.to_toml();
+    output.write(text.as_bytes())?;
     output.publish()?;
+    if let Some(why) = why_unreadable(text.len() as u64, file.rules.len()) {
+        say(format_args!("undust: {why}; learn from fewer sites at a time"));
+    }
     if !args.run.quiet && (args.run.verbose || is_watched()) {
         tell(&learned, &file, args.run.verbose);
     }
@@ -85,6 +90,23 @@ fn rule_file(learned: &Learned) -> Result<(RuleFile, DustRules)> {
     }
     keep_equal_examples(&mut file, &compilation.rules)?;
     Ok((file, compilation.rules))
+}
+
+/// Why no command takes a rule file of so many bytes with so many rules; `None` if they do.
+fn why_unreadable(bytes: u64, rules: usize) -> Option<String> {
+    match () {
+        () if bytes > CONFIG_BYTES_MAX => Some(format!(
+            "the rules take {} bytes, and --rules reads {} at most",
+            number(bytes),
+            number(CONFIG_BYTES_MAX)
+        )),
+        () if rules > DUST_RULES_MAX => Some(format!(
+            "these are {} rules, and --rules reads {} at most",
+            number(rules as u64),
+            number(DUST_RULES_MAX as u64)
+        )),
+        () => None,
+    }
 }
 
 /// Leaves out examples that differ by more than the rules take away: such pairs speak for a rule, but
@@ -188,4 +210,20 @@ fn evaluate(job: &Job, learned: &Outcome, rules: DustRules, truth: &Path) -> Res
         ));
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_that_nothing_reads() {
+        assert_eq!(why_unreadable(CONFIG_BYTES_MAX, DUST_RULES_MAX), None);
+        for (bytes, rules, expected) in [
+            (CONFIG_BYTES_MAX + 1, 1, "the rules take 67,108,865 bytes"),
+            (1, DUST_RULES_MAX + 1, "these are 1,048,577 rules"),
+        ] {
+            assert!(why_unreadable(bytes, rules).unwrap().starts_with(expected));
+        }
+    }
 }
