@@ -1,5 +1,7 @@
 //! Paths as patterns of rules, and what profiles may make of both.
 
+use std::collections::BTreeSet;
+
 use super::handlers::{extension, outline};
 use super::paths::{Shape, collapse, last_start};
 use super::softly::is_index;
@@ -104,10 +106,13 @@ pub(super) fn literal(bytes: &[u8]) -> Option<String> {
 
 /// A pattern that `path` matches, where [`pattern`] has none.
 pub(super) fn around(path: &[u8]) -> String {
-    let end = path.iter().position(|byte| matches!(byte, b'*' | b'{' | b'}'));
-    let head = &path[..end.unwrap_or(path.len()).min(AROUND_BYTES_MAX)];
-    let pattern = text(head).map(|head| format!("{head}*"));
-    pattern.filter(|one| PathPattern::parse(one).is_some()).unwrap_or("*".to_string())
+    let start = &path[..path.len().min(AROUND_BYTES_MAX)];
+    let widened = |bytes: &[u8]| text(bytes).map(|text| text.replace(['{', '}'], "*"));
+    let is_pattern = |pattern: &String| PathPattern::parse(pattern).is_some();
+    let whole = widened(path).filter(is_pattern);
+    whole
+        .or_else(|| Some(widened(start)? + "*").filter(is_pattern))
+        .unwrap_or_else(|| "*".to_string())
 }
 
 /// `pattern` without slashes side by side and at the end, and without the name of an index page: what is left
@@ -120,20 +125,33 @@ pub(super) fn pruned(pattern: &str) -> String {
     format!("/{}", names.join("/"))
 }
 
-/// `path` without parameters and what may be session numbers, which profiles drop as well.
-pub(super) fn without_sessions(path: &[u8]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(path.len());
-    for segment in path.strip_prefix(b"/").unwrap_or(path).split(|byte| *byte == b'/') {
-        let name = &segment[..memchr::memchr(b';', segment).unwrap_or(segment.len())];
-        if Shape::of(name).is_none() {
-            out.push(b'/');
-            out.extend_from_slice(name);
-        }
+/// `path`, and what profiles that drop sessions may make of it: without parameters, without segments such as `(S(…))`,
+/// without both. In byte order.
+pub(super) fn without_sessions(path: &[u8]) -> BTreeSet<Vec<u8>> {
+    let mut out = BTreeSet::from([path.to_vec()]);
+    if memchr::memchr2(b';', b'(', path).is_none() {
+        return out;
     }
-    if out.is_empty() {
-        out.push(b'/');
+    for (parameters, sessions) in [(false, true), (true, false), (false, false)] {
+        let mut bare = Vec::with_capacity(path.len());
+        for segment in path.strip_prefix(b"/").unwrap_or(path).split(|byte| *byte == b'/') {
+            let name = &segment[..memchr::memchr(b';', segment).unwrap_or(segment.len())];
+            if sessions || !is_session(name) {
+                bare.push(b'/');
+                bare.extend_from_slice(if parameters { segment } else { name });
+            }
+        }
+        if bare.is_empty() {
+            bare.push(b'/');
+        }
+        out.insert(bare);
     }
     out
+}
+
+/// Is it such a segment, `(S(…))` or `(A(…)F(…))`?
+fn is_session(segment: &[u8]) -> bool {
+    matches!(segment, [b'(', b'A' | b'F' | b'S' | b'a' | b'f' | b's', b'(', .., b')', b')'])
 }
 
 /// What else profiles may make of `path`: with one slash for several, without the name of an index page, with
@@ -175,12 +193,23 @@ mod tests {
 
     #[test]
     fn what_profiles_may_make_of_paths() {
-        for (path, bare) in [
-            ("/a.php;jsessionid=5", "/a.php"),
-            ("/(S(abc123def456ghi789))/x;a/", "/x/"),
-            ("/(S(abc123def456ghi789))", "/"),
+        let texts = |paths: &[Vec<u8>]| {
+            let text = |path: &Vec<u8>| String::from_utf8(path.clone()).unwrap();
+            paths.iter().map(text).collect::<Vec<String>>()
+        };
+        for (path, expected) in [
+            ("/0123456789abcdef/x", &["/0123456789abcdef/x"][..]),
+            ("/a.php;jsessionid=5", &["/a.php", "/a.php;jsessionid=5"]),
+            ("/(S(abc123def456))", &["/", "/(S(abc123def456))"]),
+            ("/(A(a-b)F(c-d))/x", &["/(A(a-b)F(c-d))/x", "/x"]),
+            ("/(x)", &["/(x)"]),
+            (
+                "/(S(abc123def456))/x;a/",
+                &["/(S(abc123def456))/x/", "/(S(abc123def456))/x;a/", "/x/", "/x;a/"],
+            ),
         ] {
-            assert_eq!(without_sessions(path.as_bytes()), bare.as_bytes());
+            let found: Vec<Vec<u8>> = without_sessions(path.as_bytes()).into_iter().collect();
+            assert_eq!(texts(&found), expected);
         }
         for (path, others) in [
             ("/", &[][..]),
@@ -189,9 +218,7 @@ mod tests {
             ("//a", &["//a/", "/a", "/a/"]),
             ("/a/index.php", &["/a", "/a/", "/a/index.php/"]),
         ] {
-            let found = other_slashes(path.as_bytes());
-            let found: Vec<&str> = found.iter().map(|one| str::from_utf8(one).unwrap()).collect();
-            assert_eq!(found, others, "{path}");
+            assert_eq!(texts(&other_slashes(path.as_bytes())), others, "{path}");
         }
     }
 
@@ -218,7 +245,11 @@ mod tests {
             assert_eq!(found.as_deref(), Some(expected), "{path}");
         }
         let many = "/a1".repeat(40);
-        for (path, wider) in [("/a*b", "/a*".to_string()), (many.as_str(), format!("{many}*"))] {
+        for (path, wider) in [
+            ("/a*b", "/a*b".to_string()),
+            ("/x{y}.php", "/x*y*.php".to_string()),
+            (many.as_str(), many.clone()),
+        ] {
             assert_eq!(pattern(path.as_bytes(), path.as_bytes(), true), None, "{path}");
             assert_eq!(around(path.as_bytes()), wider);
         }
@@ -227,6 +258,7 @@ mod tests {
         assert_eq!(found, Some("/{*}".repeat(20)), "too many steps");
         let session = b"/0123456789abcdef";
         assert_eq!(pattern(session, b"/", false).as_deref(), Some("/{*}"));
+        assert_eq!(around(&[b"/", [b'*'; 300].as_slice()].concat()), "*");
         assert_eq!(around("/\u{e9}".as_bytes()), "*");
     }
 

@@ -180,18 +180,17 @@ fn forms<'a>(moves: &Moves<'a>, path: &[u8], handler: u32) -> Vec<(Moved<'a>, Ch
         |chance: Chance, with_review: bool| if with_review { Chance::Possible } else { chance };
     let reviews: &[bool] = if moves.have_review() { &[false, true] } else { &[false] };
     // Sessions are dropped by some profiles, and stay under others, so rules are written for both.
-    let bare = without_sessions(path);
-    for path in BTreeSet::from([path, bare.as_slice()]) {
-        add(moves.before(path, handler), Chance::Possible);
+    for path in without_sessions(path) {
+        add(moves.before(&path, handler), Chance::Possible);
         for review in reviews {
-            add(moves.after(path, handler, *review), unless_review(Chance::Target, *review));
+            add(moves.after(&path, handler, *review), unless_review(Chance::Target, *review));
         }
         if !moves.are_anchored() {
             continue;
         }
         // Without a rule that looks at it, a path with other slashes is only spelled in another way, and what is
         // said of it is spelled so, too (`dust/spelling.rs`).
-        for path in other_slashes(path) {
+        for path in other_slashes(&path) {
             for review in reviews {
                 let moved = moves.after(&path, handler, *review);
                 if moved.is_anchored {
@@ -369,6 +368,16 @@ mod tests {
             let rules = mined(&rows).rules;
             check(&rows, &rules, "/view", 60);
         }
+    }
+
+    #[test]
+    fn names_like_sessions_are_kept_out_without_sessions() {
+        let mut rows = many_scripts();
+        let session = ";jsessionid=0A1B2C3D4E5F60718293A4B5C6D7E8F9";
+        visits(&mut rows, &format!("/item_0286dd552c9bea9a{session}"), 60, true);
+        let rules = mined(&rows).rules;
+        assert_eq!(about_t(&rules), ["except /item_{hex:16} /item_{hex:16};{*}"]);
+        check(&rows, &rules, "/item_", 180);
     }
 
     #[test]
