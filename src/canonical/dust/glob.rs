@@ -15,7 +15,7 @@ const PAIRS_MAX: usize = 1 << 18;
 const HEX_DIGITS_MIN: usize = 8;
 
 /// A set of bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Bytes([u64; 4]);
 
 impl Bytes {
@@ -51,7 +51,7 @@ impl Bytes {
 }
 
 /// One step of a pattern.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Step {
     /// One byte of the set.
     One(Bytes),
@@ -71,7 +71,7 @@ impl Step {
 }
 
 /// A pattern.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Glob {
     /// What it starts with.
     literal: Vec<u8>,

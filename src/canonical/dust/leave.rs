@@ -3,15 +3,18 @@
 use super::compile::Act;
 use super::glob::{Glob, has_upper};
 
-/// May `act` make a path that matches `pattern` one that does not match it, and that `then`, which
-/// is kept from what matches, would change?
+/// May `act` make a path that matches `pattern` one that does not match it, and that the rule which is kept
+/// from what matches would change? `folds` says whether that one folds paths.
 ///
-/// Told from the texts alone, and errs on the side of yes: all but patterns of one beginning
-/// (`/v/*`) may be left.
-pub(super) fn may_leave(act: &Act, pattern: &Glob, then: &Act) -> bool {
+/// Told from the texts alone, and errs on the side of yes: all but single paths (`/v`) and patterns of one
+/// beginning (`/v/*`) may be left.
+pub(super) fn may_leave(act: &Act, pattern: &Glob, folds: bool) -> bool {
+    if let Some(path) = pattern.exact() {
+        return may_change(act, path);
+    }
     let Some(prefix) = pattern.prefix() else { return true };
     // A path that is but a piece of the beginning, and has no letters to fold.
-    let is_folded = *then == Act::FoldPath && !has_upper(prefix);
+    let is_folded = folds && !has_upper(prefix);
     match act {
         Act::Prefix { from, .. } => prefix.starts_with(from) || from.starts_with(prefix),
         // What is taken off reaches into the beginning; the rest of that is all that stays.
@@ -32,12 +35,27 @@ pub(super) fn may_leave(act: &Act, pattern: &Glob, then: &Act) -> bool {
     }
 }
 
+/// May `act` change `path`?
+fn may_change(act: &Act, path: &[u8]) -> bool {
+    let any_segment = |is_it: &dyn Fn(&[u8]) -> bool| path.split(|byte| *byte == b'/').any(is_it);
+    match act {
+        Act::Prefix { from, .. } => path.starts_with(from),
+        Act::Suffix { from, .. } => path.ends_with(from),
+        Act::Segment { from, .. } => any_segment(&|segment| segment == from),
+        Act::DropSegment(dropped) => any_segment(&|segment| dropped.matches(segment)),
+        Act::DropPathParam(_) => path.contains(&b';'),
+        Act::FoldPath => has_upper(path),
+        Act::Template(template) => template.from.path.glob().matches(path),
+        _ => true,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn leaves(act: &Act, pattern: &str) -> bool {
-        may_leave(act, &Glob::parse(pattern, true).unwrap(), &Act::FoldPath)
+        may_leave(act, &Glob::parse(pattern, true).unwrap(), true)
     }
 
     #[test]
@@ -64,6 +82,16 @@ mod tests {
             (segment("(S({*}))"), "/v*", true),
             (segment("(S({*}))"), "/V/*", true),
             (suffix("index.html", ""), "/v/{slug}", true),
+            (suffix("/", ""), "/v", false),
+            (suffix("/v", "/w"), "/v", true),
+            (prefix("/v/", "/w/"), "/v", false),
+            (prefix("/v", "/w"), "/v", true),
+            (Act::FoldPath, "/v", false),
+            (Act::FoldPath, "/V", true),
+            (segment("(S({*}))"), "/v", false),
+            (segment("{hex:1}"), "/a/b", true),
+            (Act::DropPathParam(text("s")), "/v", false),
+            (Act::DropPathParam(text("s")), "/v;s=1", true),
         ] {
             assert_eq!(leaves(&act, pattern), expected, "{act:?} {pattern}");
         }

@@ -13,6 +13,8 @@
 //! Whether one enables another is told from their texts alone and errs on the side of yes. Rules on
 //! a cycle have no such order: the weakest of them is refused.
 
+use std::collections::HashMap;
+
 use super::compile::{Act, Compiled, Condition};
 use super::glob::{Bytes, Glob, Step, has_lower_only, has_upper};
 use super::leave::may_leave;
@@ -153,17 +155,73 @@ fn edges(groups: &[Group], guards_have_paths: bool) -> Vec<Vec<usize>> {
         Act::DefaultParam { .. } => !asks_for_lack && !has_template,
         _ => false,
     };
-    let enables_group =
-        |a: &Group, b: &Group| a.iter().any(|a| b.iter().any(|b| enables(a, b, guards_have_paths)));
+    let exceptions = Exceptions::of(groups);
     (0..groups.len())
         .map(|a| {
             if groups[a].iter().all(enables_nothing) {
                 return Vec::new();
             }
-            let others = (0..groups.len()).filter(|b| *b != a);
-            others.filter(|b| enables_group(&groups[a], &groups[*b])).collect()
+            let mut enabled = vec![false; groups.len()];
+            for rule in &groups[a] {
+                let left = exceptions.left_by(&rule.act);
+                for (b, group) in groups.iter().enumerate().filter(|(b, _)| *b != a) {
+                    enabled[b] = enabled[b]
+                        || group.iter().zip(&exceptions.lists[b]).any(|(other, list)| {
+                            let is_left = left[*list][usize::from(other.act == Act::FoldPath)];
+                            enables(rule, other, guards_have_paths, is_left)
+                        });
+                }
+            }
+            (0..groups.len()).filter(|b| enabled[*b]).collect()
         })
         .collect()
+}
+
+/// The exceptions of all rules, each pattern and each list of them once: many rules have the same ones.
+struct Exceptions<'a> {
+    patterns: Vec<&'a Glob>,
+    /// Of patterns, by number.
+    different: Vec<Vec<usize>>,
+    /// The list of each rule of each group, by number.
+    lists: Vec<Vec<usize>>,
+}
+
+impl<'a> Exceptions<'a> {
+    fn of(groups: &'a [Group]) -> Exceptions<'a> {
+        let mut known_patterns: HashMap<&Glob, usize> = HashMap::new();
+        let mut known_lists: HashMap<&[Glob], usize> = HashMap::new();
+        let mut found = Exceptions { patterns: vec![], different: vec![], lists: vec![] };
+        for group in groups {
+            let mut lists = Vec::new();
+            for rule in group {
+                let except = rule.condition.except.as_slice();
+                lists.push(*known_lists.entry(except).or_insert_with(|| {
+                    let numbers = except.iter().map(|pattern| {
+                        *known_patterns.entry(pattern).or_insert_with(|| {
+                            found.patterns.push(pattern);
+                            found.patterns.len() - 1
+                        })
+                    });
+                    found.different.push(numbers.collect());
+                    found.different.len() - 1
+                }));
+            }
+            found.lists.push(lists);
+        }
+        found
+    }
+
+    /// For each list, whether `act` may make a path leave one of its patterns, for a rule that does not fold
+    /// paths and for one that does.
+    fn left_by(&self, act: &Act) -> Vec<[bool; 2]> {
+        if !is_path_writer(act) {
+            return vec![[false; 2]; self.different.len()];
+        }
+        let left = |pattern: &&Glob| [false, true].map(|folds| may_leave(act, pattern, folds));
+        let left: Vec<[bool; 2]> = self.patterns.iter().map(left).collect();
+        let any = |list: &Vec<usize>| [0, 1].map(|folds| list.iter().any(|at| left[*at][folds]));
+        self.different.iter().map(any).collect()
+    }
 }
 
 /// Does it drop a parameter whatever else the query holds? Such rules are looked up together.
@@ -212,16 +270,16 @@ fn enables_itself(rule: &Compiled) -> bool {
     }
 }
 
-/// May applying `a` make `b` change what it left alone before?
-pub(super) fn enables(a: &Compiled, b: &Compiled, guards_have_paths: bool) -> bool {
+/// May applying `a` make `b` change what it left alone before? `is_left` says whether `a` may make a path leave
+/// the exceptions of `b`.
+fn enables(a: &Compiled, b: &Compiled, guards_have_paths: bool, is_left: bool) -> bool {
     let is_elsewhere = match &a.act {
         Act::Template(template) => !template.to.path.glob().meets(&b.condition.path),
         act => !is_path_writer(act),
     };
     if !is_elsewhere {
-        let Condition { path, except, .. } = &b.condition;
-        let leaves = |pattern: &Glob| may_leave(&a.act, pattern, &b.act);
-        let is_scoped = !path.is_all() && may_enter(&a.act, path) || except.iter().any(leaves);
+        let path = &b.condition.path;
+        let is_scoped = !path.is_all() && may_enter(&a.act, path) || is_left;
         let is_guarded = guards_have_paths && b.stratum >= 5;
         if is_scoped || is_guarded || changes_path_for(&a.act, &b.act) {
             return true;
@@ -444,5 +502,33 @@ fn changes_params_for(a: &Act, b: &Compiled) -> bool {
                 || !is_blocked && template.to.params.iter().any(|(name, _)| reads(name))
         }
         _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::compile::compile;
+    use super::super::rule::RuleFile;
+    use super::*;
+
+    #[test]
+    fn exceptions_that_many_rules_have_are_looked_at_once() {
+        let row = |param: &str, except: &str| {
+            format!("{{site='x.org',kind='drop-param',param='{param}',except=[{except}]}}")
+        };
+        let mut rows: Vec<String> =
+            (0..50).map(|number| row(&format!("p{number}"), "'/v/*','/w'")).collect();
+        rows.push(row("q", "'/w'"));
+        let file = RuleFile::parse(&format!("rule=[{}]", rows.join(","))).unwrap();
+        let rules = file.rules.iter().enumerate();
+        let groups: Vec<Group> =
+            rules.map(|(number, rule)| vec![compile(number, rule).unwrap().1]).collect();
+        let found = Exceptions::of(&groups);
+        assert_eq!((found.patterns.len(), found.different.len()), (2, 2));
+        assert_eq!((&found.lists[49], &found.lists[50]), (&vec![0], &vec![1]));
+        let prefix = |from: &[u8]| Act::Prefix { from: from.to_vec(), to: b"/z".to_vec() };
+        assert_eq!(found.left_by(&prefix(b"/v/a")), [[true; 2], [false; 2]]);
+        assert_eq!(found.left_by(&prefix(b"/w")), [[true; 2], [true; 2]]);
+        assert_eq!(found.left_by(&Act::Order), [[false; 2]; 2]);
     }
 }
