@@ -4,12 +4,13 @@
 //! at level `n` is what the form at level `n - 1` becomes once the first `n` rules have nothing
 //! more to change. So by construction:
 //!
-//! - the form at the last level is idempotent: none of the rules changes it;
+//! - the form at the last level is idempotent: none of the rules changes it (rules of a site that never
+//!   have nothing more to change are left out, and would be again);
 //! - two URLs that are equal at one level are equal at every later one, which is what lets a report
 //!   say, exactly, how many URLs merge only because of a rule and those before it.
 
 use super::draft::{Draft, Parts, reparse_other};
-use super::profile::Profile;
+use super::profile::{Options, Profile};
 use super::rules::{RuleId, RuleSet};
 use crate::limits::RULE_STEPS_MAX;
 use crate::reject::Reject;
@@ -115,29 +116,51 @@ fn settle(
     let mut steps = 0;
     let rules: Vec<RuleId> = profile.rules.iter().collect();
     for level in 1..=rules.len() {
-        let mut changed = false;
-        // The rules before this one have settled; if this one reopens their work, they go again.
-        let mut next = level - 1;
-        while next < level {
-            let rule = rules[next];
-            if !(rule.info().apply)(&mut draft, &profile.options) {
-                next += 1;
+        let until = &rules[..level];
+        if until.ends_with(&[RuleId::Dust]) {
+            // What a profile undoes, rules of a site may do again without an end: then they do nothing. So
+            // that this depends on the form at the level before alone, their steps are counted anew.
+            steps = 0;
+            let mut tried = draft.clone();
+            if raise(&mut tried, until, &profile.options, &mut 0, |_, _| {}).is_err() {
                 continue;
             }
-            if let Parts::Other(text) = &mut draft.parts {
-                *text = reparse_other(std::mem::take(text));
-            }
-            changed = true;
-            on(Reached::Step(rule), &draft);
-            steps += 1;
-            if steps > RULE_STEPS_MAX {
-                return Err(Reject::Unstable);
-            }
-            next = 0;
         }
-        if changed {
+        let on_step = |rule, draft: &Draft| on(Reached::Step(rule), draft);
+        if raise(&mut draft, until, &profile.options, &mut steps, on_step)? {
             on(Reached::Level(level), &draft);
         }
     }
     Ok(draft)
+}
+
+/// Applies `rules`, of which all but the last have settled, until none has anything more to change; tells `on`
+/// each change. Returns whether there was any.
+fn raise(
+    draft: &mut Draft,
+    rules: &[RuleId],
+    options: &Options,
+    steps: &mut usize,
+    mut on: impl FnMut(RuleId, &Draft),
+) -> Result<bool, Reject> {
+    let mut changed = false;
+    let mut next = rules.len() - 1;
+    while let Some(rule) = rules.get(next).copied() {
+        if !(rule.info().apply)(draft, options) {
+            next += 1;
+            continue;
+        }
+        if let Parts::Other(text) = &mut draft.parts {
+            *text = reparse_other(std::mem::take(text));
+        }
+        changed = true;
+        on(rule, draft);
+        *steps += 1;
+        if *steps > RULE_STEPS_MAX {
+            return Err(Reject::Unstable);
+        }
+        // If the last rule reopens the work of those before it, they go again.
+        next = 0;
+    }
+    Ok(changed)
 }
