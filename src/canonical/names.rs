@@ -271,6 +271,12 @@ impl IndexNames {
         names.map(|name| &**name).find(is_at_end).map(<[u8]>::len)
     }
 
+    /// The names, in lower case, in no particular order.
+    #[allow(clippy::iter_over_hash_type)] // Asked whether any of them is something.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &[u8]> {
+        self.names.values().flatten().chain(&self.short).map(|name| &**name)
+    }
+
     pub(super) fn describe(&self) -> &str {
         &self.text
     }

@@ -12,6 +12,7 @@
 mod assemble;
 mod compile;
 mod file;
+mod forms;
 mod glob;
 mod leave;
 mod lint;
@@ -23,6 +24,7 @@ mod target;
 mod template;
 #[cfg(test)]
 mod tests;
+mod wildcards;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -30,8 +32,7 @@ use std::sync::Arc;
 pub use rule::{DustRule, Evidence, Guard, Kind, RuleFile, RuleScope, Status, Trap, When};
 
 use super::names::Outlines;
-use super::profile::{Profile, Slash};
-use super::reference;
+use super::profile::Profile;
 use super::rules::RuleId;
 use crate::error::{Error, Result};
 use crate::limits::HOST_BYTES_MAX;
@@ -39,7 +40,7 @@ use assemble::{Assembled, Guards, assemble};
 use compile::{Act, Compiled};
 use glob::Glob;
 use site::SiteRules;
-use spelling::Spelling;
+use spelling::{Spelled, Spelling};
 pub(super) use target::Target;
 
 /// The rules of a rule file that are in force, ready to be applied. Shared by all threads.
@@ -98,6 +99,11 @@ impl DustRules {
     ///   by bound times gain.
     /// - Limits: [`DUST_SITE_RULES_MAX`](crate::limits::DUST_SITE_RULES_MAX) rules for each site.
     pub fn compile(file: &RuleFile) -> Compilation {
+        DustRules::compile_as(file, None)
+    }
+
+    /// The same for rules and guards as they are `spelled`.
+    fn compile_as(file: &RuleFile, spelled: Option<&Spelled>) -> Compilation {
         let mut compilation = Compilation::default();
         let refuse = |number: usize, why: &str| {
             let rule = &file.rules[number];
@@ -107,28 +113,34 @@ impl DustRules {
         };
         let mut by_site: BTreeMap<Vec<u8>, Vec<Compiled>> = BTreeMap::new();
         for (number, rule) in file.rules.iter().enumerate() {
-            match compile::compile(number, rule) {
-                Err(error) => compilation.refused.push(refuse(number, &error.to_string())),
-                Ok((site, compiled)) if rule.status.is_in_force() => {
-                    by_site.entry(site).or_default().push(compiled);
+            let forms = spelled.map_or(std::slice::from_ref(rule), |all| &all.rules[number]);
+            for form in forms {
+                match compile::compile(number, form) {
+                    Err(error) => compilation.refused.push(refuse(number, &error.to_string())),
+                    Ok((site, compiled)) if rule.status.is_in_force() => {
+                        by_site.entry(site).or_default().push(compiled);
+                    }
+                    Ok(_) => {}
                 }
-                Ok(_) => {}
             }
         }
         let mut guards = Guards::new();
-        for (number, guard) in (1..).zip(&file.guards) {
-            match compile::host("site", &guard.site)
-                .and_then(|site| Ok((site, compile::path_pattern(&guard.path)?)))
-            {
-                Ok((site, path)) => {
-                    let param = guard.param.as_bytes().into();
-                    guards.entry(site).or_default().push((param, path));
+        for (number, guard) in file.guards.iter().enumerate() {
+            let forms = spelled.map_or(std::slice::from_ref(guard), |all| &all.guards[number]);
+            for form in forms {
+                match compile::host("site", &form.site)
+                    .and_then(|site| Ok((site, compile::path_pattern(&form.path)?)))
+                {
+                    Ok((site, path)) => {
+                        let param = form.param.as_bytes().into();
+                        guards.entry(site).or_default().push((param, path));
+                    }
+                    Err(error) => compilation.refused.push(Refusal {
+                        rule: None,
+                        status: Status::Manual,
+                        why: format!("guard {}: {error}", number + 1),
+                    }),
                 }
-                Err(error) => compilation.refused.push(Refusal {
-                    rule: None,
-                    status: Status::Manual,
-                    why: format!("guard {number}: {error}"),
-                }),
             }
         }
         // Rules that are refused on one site are refused on all, and then the rest is seen anew.
@@ -296,20 +308,14 @@ impl DustRules {
         if self.is_empty() {
             return self;
         }
-        if let Some(spelling) = Spelling::of(profile) {
-            let spelled = spelling.file(&self.source);
-            if spelled != *self.source {
-                self = DustRules { titles: self.titles, ..DustRules::compile(&spelled).rules };
-            }
+        let spelling = Spelling::of(profile);
+        let spelled = spelling.file(&self.source);
+        if !spelled.is_same(&self.source) {
+            let rules = DustRules::compile_as(&self.source, Some(&spelled)).rules;
+            self = DustRules { titles: self.titles, source: self.source, ..rules };
         }
-        let mut bare = profile.clone();
-        bare.rules.remove(RuleId::Dust);
-        let settled = |host: &[u8]| -> Option<Vec<u8>> {
-            let url = [b"http://", host, b"/"].concat();
-            let mut out = Vec::new();
-            reference::canonical(&url, &bare, &mut out).ok()?;
-            crate::parts::host_of(&out).map(<[u8]>::to_vec)
-        };
+        let settled =
+            |host: &[u8]| Box::from(spelling.host(&String::from_utf8_lossy(host)).into_bytes());
         let mut names: Vec<Box<[u8]>> = self.hosts.keys().cloned().collect();
         names.sort_unstable();
         let mut hosts = HashMap::default();
@@ -318,7 +324,7 @@ impl DustRules {
             // Each step is another host; a circle means that the profile turns a rule around.
             let mut seen = BTreeSet::from([from.clone()]);
             loop {
-                to = settled(&to).map_or(to, Box::from);
+                to = settled(&to);
                 match self.hosts.get(&to) {
                     Some((next, _)) if seen.insert(to.clone()) => to = next.clone(),
                     _ => break,
@@ -329,15 +335,10 @@ impl DustRules {
             }
         }
         self.hosts = hosts;
-        let has_scheme = profile.rules.contains(RuleId::Scheme);
-        let adds_slash = profile.options.slash == Slash::Add;
-        #[allow(clippy::iter_over_hash_type)] // Each by itself, so the order does not matter.
-        for site in self.sites.values_mut() {
-            if has_scheme {
+        if profile.rules.contains(RuleId::Scheme) {
+            #[allow(clippy::iter_over_hash_type)] // Each by itself, so the order does not matter.
+            for site in self.sites.values_mut() {
                 site.origins.retain(|rule| !matches!(rule.act, Act::Scheme { .. }));
-            }
-            if adds_slash {
-                site.drop_suffix(b"/");
             }
         }
         self

@@ -75,17 +75,6 @@ impl SiteRules {
         site
     }
 
-    /// Leaves out the rule that takes `suffix` off.
-    pub(super) fn drop_suffix(&mut self, suffix: &[u8]) {
-        for step in &mut self.steps {
-            if let Step::Suffixes(rules) = step {
-                rules.retain(
-                    |rule| !matches!(&rule.act, Act::Suffix { from, .. } if from == suffix),
-                );
-            }
-        }
-    }
-
     /// Applies all rules but those of hosts; returns whether anything changed.
     pub(super) fn apply(&self, target: &mut Target) -> bool {
         let moved = self.apply_origins(target);

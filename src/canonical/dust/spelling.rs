@@ -2,327 +2,524 @@
 //!
 //! A rule file is learned or written once, and may be applied under any profile. So what a profile spells
 //! in another way is spelled so in the rules as well before they are compiled: under `crawl` the name
-//! `w[]` is `w%5B%5D`, under `aggressive` the path `/a/index.php` is `/a`.
+//! `w[]` is `w%5B%5D`, under `aggressive` the path `/a/index.php` is `/a` and the host `www.foo.org` is
+//! `foo.org`. Where one text cannot say it, a rule becomes several; where its two sides are the same under
+//! the profile, it becomes none. What keeps rules away is in `forms.rs`.
 
 use std::borrow::Cow;
+use std::cell::RefCell;
+use std::collections::{BTreeSet, HashMap};
 
-use super::rule::{DustRule, Kind, RuleFile, RuleScope, When};
-use crate::canonical::profile::{Options, Profile, Slash};
+use super::forms::forms_of;
+use super::rule::{DustRule, Guard, Kind, RuleFile, RuleScope, When};
+use super::target::Target;
+use super::wildcards::{Part, Words, cut_at, has_no_dot, parts, stars};
+use crate::canonical::names::is_under;
+use crate::canonical::profile::{Profile, Slash};
 use crate::canonical::reference;
-use crate::canonical::rules::{RuleId, RuleSet, encoding};
+use crate::canonical::rules::{RuleId, RuleSet};
 
-/// How a profile spells the texts of rules.
-pub(super) struct Spelling<'a> {
-    options: &'a Options,
-    /// The profile with those of its rules that change the path of any URL.
-    paths: Profile,
+/// The rules and guards of a file, each in the forms that a profile makes of it, by number.
+#[derive(Debug, PartialEq)]
+pub(super) struct Spelled {
+    pub(super) rules: Vec<Vec<DustRule>>,
+    pub(super) guards: Vec<Vec<Guard>>,
 }
 
-/// The rules that change paths wherever they are.
-const PATH_RULES: [RuleId; 6] = [
-    RuleId::Escapes,
-    RuleId::Encoding,
-    RuleId::DotSegments,
-    RuleId::DuplicateSlashes,
-    RuleId::DirectoryIndex,
-    RuleId::TrailingSlash,
-];
+impl Spelled {
+    /// Is all of `file` as it was?
+    pub(super) fn is_same(&self, file: &RuleFile) -> bool {
+        let rules = self.rules.iter().map(Vec::as_slice);
+        let guards = self.guards.iter().map(Vec::as_slice);
+        rules.eq(file.rules.iter().map(std::slice::from_ref))
+            && guards.eq(file.guards.iter().map(std::slice::from_ref))
+    }
+}
 
-impl<'a> Spelling<'a> {
-    /// The spelling of `profile`; `None` if that is the one of `rfc3986`, which rule files are in.
-    pub(super) fn of(profile: &'a Profile) -> Option<Spelling<'a>> {
-        let options = &profile.options;
-        let has = |rule| profile.rules.contains(rule);
-        let respells = has(RuleId::Encoding) && options.form_spelling
-            || has(RuleId::DuplicateSlashes)
-            || has(RuleId::DirectoryIndex)
-            || has(RuleId::TrailingSlash) && options.slash != Slash::Keep;
-        let rules: RuleSet = PATH_RULES.into_iter().filter(|rule| has(*rule)).collect();
-        let paths = Profile { rules, ..profile.clone() };
-        respells.then_some(Spelling { options, paths })
+/// How a profile spells the texts of rules.
+pub(super) struct Spelling {
+    /// The profile, but for the rules of sites.
+    whole: Profile,
+    /// Those of its rules that spell letters.
+    letters: Profile,
+    /// What was found for patterns that keep rules away, by site and pattern: many rules have the same ones.
+    known: RefCell<HashMap<(String, String), Vec<String>>>,
+}
+
+/// The rules that spell letters. A pattern with the segments `.` and `..` is no path before they are gone.
+const LETTERS: [RuleId; 3] = [RuleId::Escapes, RuleId::Encoding, RuleId::DotSegments];
+
+impl Spelling {
+    /// The spelling of `profile`.
+    pub(super) fn of(profile: &Profile) -> Spelling {
+        let mut whole = profile.clone();
+        whole.rules.remove(RuleId::Dust);
+        whole.options.dust = std::sync::Arc::default();
+        let rules: RuleSet =
+            LETTERS.into_iter().filter(|rule| whole.rules.contains(*rule)).collect();
+        let letters = Profile { rules, ..whole.clone() };
+        Spelling { whole, letters, known: RefCell::default() }
     }
 
-    /// The rules and guards of `file`, in this spelling.
-    pub(super) fn file(&self, file: &RuleFile) -> RuleFile {
-        let mut spelled = file.clone();
-        for rule in &mut spelled.rules {
-            self.rule(rule);
+    /// The rules in force and the guards of `file`, in this spelling.
+    pub(super) fn file(&self, file: &RuleFile) -> Spelled {
+        let rule = |rule: &DustRule| match rule.status.is_in_force() {
+            true => self.rule(rule),
+            false => vec![rule.clone()],
+        };
+        Spelled {
+            rules: file.rules.iter().map(rule).collect(),
+            guards: file.guards.iter().map(|guard| self.guard(guard)).collect(),
         }
-        for guard in &mut spelled.guards {
-            guard.path = self.path(&guard.path, true);
-            guard.param = self.name(&guard.param);
-        }
-        spelled
     }
 
-    fn rule(&self, rule: &mut DustRule) {
-        self.scope(&mut rule.scope);
-        match &mut rule.kind {
+    /// The forms of a guard: where it keeps a parameter, one of them does.
+    pub(super) fn guard(&self, guard: &Guard) -> Vec<Guard> {
+        let mut sites = vec![guard.site.clone()];
+        sites.extend(Some(self.host(&guard.site)).filter(|host| !is_at(host, &guard.site)));
+        let hosts = self.hosts_with_letters(&guard.site);
+        let params: BTreeSet<String> =
+            hosts.iter().map(|host| self.name(host, &guard.param)).collect();
+        let mut guards = Vec::new();
+        for path in self.kept_away(&guard.site, &guard.path) {
+            for param in &params {
+                for site in &sites {
+                    let (site, param, path) = (site.clone(), param.clone(), path.clone());
+                    guards.push(Guard { site, param, path, note: guard.note.clone() });
+                }
+            }
+        }
+        guards
+    }
+
+    /// The forms of a rule.
+    pub(super) fn rule(&self, rule: &DustRule) -> Vec<DustRule> {
+        let mut forms = Vec::new();
+        for (site, hosts) in self.places(rule) {
+            let host = hosts.first().unwrap_or(&site).clone();
+            let except = rule.scope.except.iter().flat_map(|path| self.kept_away(&site, path));
+            let except = except.collect::<Vec<_>>();
+            let when = rule.scope.when.iter().map(|when| self.when(&host, when));
+            let when = when.collect::<Vec<_>>();
+            let paths = self.paths(&host, &rule.scope.path);
+            for kind in self.kinds(&host, &rule.kind) {
+                for path in &paths {
+                    let scope = RuleScope {
+                        path: path.clone(),
+                        except: except.clone(),
+                        when: when.clone(),
+                    };
+                    let (site, hosts, kind) = (site.clone(), hosts.clone(), kind.clone());
+                    forms.push(DustRule { site, hosts, scope, kind, ..rule.clone() });
+                }
+            }
+        }
+        forms
+    }
+
+    /// The site and the hosts that a rule is for. A site that is another host becomes that one host; what is
+    /// below it stays.
+    fn places(&self, rule: &DustRule) -> Vec<(String, Vec<String>)> {
+        if matches!(&rule.kind, Kind::HostAlias { from, .. } if !from.contains(':')) {
+            return vec![(rule.site.clone(), rule.hosts.clone())];
+        }
+        let site = self.host(&rule.site);
+        let mut hosts: Vec<String> = Vec::new();
+        for host in rule.hosts.iter().map(|host| self.host(host)) {
+            if !hosts.contains(&host) {
+                hosts.push(host);
+            }
+        }
+        let asked = rule.scope.when.iter().find_map(|when| match when {
+            When::Host(host) => Some(self.host(host)),
+            _ => None,
+        });
+        let is_outside = |host: &String| !is_at(host, &rule.site);
+        if !hosts.is_empty() || asked.is_some() {
+            let moves = hosts.iter().chain(&asked).any(is_outside);
+            return vec![(if moves { site } else { rule.site.clone() }, hosts)];
+        }
+        let mut places = vec![(rule.site.clone(), Vec::new())];
+        if is_outside(&site) {
+            places.push((site.clone(), vec![site]));
+        }
+        places
+    }
+
+    fn when(&self, host: &str, when: &When) -> When {
+        match when {
+            When::Has { param, value } => {
+                When::Has { param: self.name(host, param), value: self.value(host, value) }
+            }
+            When::Lacks(param) => When::Lacks(self.name(host, param)),
+            When::Host(name) => When::Host(self.host(name)),
+        }
+    }
+
+    /// What a rule does, in as many forms as it takes; in none if it does nothing.
+    fn kinds(&self, host: &str, kind: &Kind) -> Vec<Kind> {
+        let name = |param: &str| self.name(host, param);
+        let kind = match kind {
             Kind::HostAlias { .. }
             | Kind::FoldCase { param: None }
             | Kind::ConstantPage
             | Kind::OrderFree
-            | Kind::Substitute { .. } => {}
-            Kind::DropPathParam { param } => *param = self.path_text(param),
+            | Kind::Substitute { .. } => kind.clone(),
+            Kind::AliasPrefix { from, to } => return self.prefixes(host, from, to),
+            Kind::AliasSuffix { from, to } => {
+                return self.suffix(host, from, to).into_iter().collect();
+            }
+            Kind::RewriteTemplate { from, to } => return self.templates(host, from, to),
+            Kind::AliasSegment { from, to } => {
+                Kind::AliasSegment { from: self.segment(host, from), to: self.segment(host, to) }
+            }
+            Kind::DropPathParam { param } => {
+                Kind::DropPathParam { param: self.segment(host, param) }
+            }
             // Where an escaped `*` would become one that stands for other text, the rule stays as it is.
             Kind::DropSegment { segment } => {
-                let spelled = self.path_text(segment);
-                if stars(&spelled) == stars(segment) {
-                    *segment = spelled;
+                let spelled = self.segment(host, segment);
+                let is_wider = stars(&spelled) != stars(segment);
+                Kind::DropSegment { segment: if is_wider { segment.clone() } else { spelled } }
+            }
+            Kind::DropParam { param } => match param.strip_suffix('*') {
+                Some(start) => {
+                    let (start, cut) = start.split_at(cut_at(start));
+                    Kind::DropParam { param: format!("{}{cut}*", name(start)) }
                 }
-            }
-            Kind::AliasPrefix { from, to }
-            | Kind::AliasSegment { from, to }
-            | Kind::AliasSuffix { from, to } => {
-                *from = self.path_text(from);
-                *to = self.path_text(to);
-            }
-            Kind::RewriteTemplate { from, to } => {
-                *from = self.template(from);
-                *to = self.template(to);
-            }
-            Kind::DropParam { param } => {
-                let spelled = self.name(param);
-                if spelled.ends_with('*') == param.ends_with('*') {
-                    *param = spelled;
-                }
-            }
-            Kind::FoldCase { param: Some(param) } => *param = self.name(param),
+                None if name(param).ends_with('*') => kind.clone(),
+                None => Kind::DropParam { param: name(param) },
+            },
+            Kind::FoldCase { param: Some(param) } => Kind::FoldCase { param: Some(name(param)) },
             Kind::KeepOnly { params } => {
-                params.iter_mut().for_each(|param| *param = self.name(param));
+                Kind::KeepOnly { params: params.iter().map(|param| name(param)).collect() }
             }
             Kind::DefaultParam { param, value } => {
-                *param = self.name(param);
-                *value = self.value(value);
+                Kind::DefaultParam { param: name(param), value: self.value(host, value) }
             }
-            Kind::AliasValue { param, from, to } => {
-                *param = self.name(param);
-                *from = self.value(from);
-                *to = self.value(to);
-            }
+            Kind::AliasValue { param, from, to } => Kind::AliasValue {
+                param: name(param),
+                from: self.value(host, from),
+                to: self.value(host, to),
+            },
+        };
+        let does_something = match &kind {
+            Kind::AliasSegment { from, to } | Kind::AliasValue { from, to, .. } => from != to,
+            _ => true,
+        };
+        does_something.then_some(kind).into_iter().collect()
+    }
+
+    /// An alias of what paths start with. The path that is all of it may have another end than those that go
+    /// on, and is an alias by itself then.
+    fn prefixes(&self, host: &str, from: &str, to: &str) -> Vec<Kind> {
+        let start = |text: &str| {
+            let (text, cut) = text.split_at(cut_at(text));
+            let word = Words::unlike(text).word(0);
+            let spelled = self.canonical(&self.whole, host, &format!("{text}{word}"))?;
+            spelled.split_once(&word).map(|(start, _)| format!("{start}{cut}"))
+        };
+        let (Some(start_from), Some(start_to)) = (start(from), start(to)) else {
+            return Vec::new();
+        };
+        let mut kinds = Vec::new();
+        // Behind `/.` a name goes on, or it is none.
+        let whole = |text: &str| {
+            let is_whole = !text.ends_with("/.") && !text.ends_with("/..");
+            self.canonical(&self.whole, host, text).filter(|_| is_whole)
+        };
+        if let (Some(from), Some(to)) = (whole(from), whole(to))
+            && !from.starts_with(&start_from)
+            && from != to
+        {
+            kinds.push(Kind::RewriteTemplate { from, to });
         }
-    }
-
-    fn scope(&self, scope: &mut RuleScope) {
-        scope.path = self.path(&scope.path, false);
-        scope.except.iter_mut().for_each(|path| *path = self.path(path, true));
-        for when in &mut scope.when {
-            match when {
-                When::Has { param, value } => {
-                    *param = self.name(param);
-                    *value = self.value(value);
-                }
-                When::Lacks(param) => *param = self.name(param),
-                When::Host(_) => {}
-            }
+        if start_from != start_to {
+            kinds.push(Kind::AliasPrefix { from: start_from, to: start_to });
         }
+        kinds
     }
 
-    /// The name of a parameter, with a `*` at its end or without.
-    fn name(&self, name: &str) -> String {
-        string(encoding::name_spelled(name.as_bytes(), self.options), name)
+    /// An alias of what paths end with; `None` if it does nothing, or is all of what tells a path from others.
+    fn suffix(&self, host: &str, from: &str, to: &str) -> Option<Kind> {
+        let is_bare = !from.starts_with(['/', '.']);
+        let as_end = |text: &str| if is_bare { format!("/{text}") } else { text.to_string() };
+        let word = Words::unlike(&format!("{from}{to}")).word(0);
+        let spelled = |end: &str| {
+            let spelled = self.canonical(&self.whole, host, &format!("/{word}{end}"))?;
+            spelled.strip_prefix(&format!("/{word}")).map(str::to_string)
+        };
+        let ends = [as_end(from), as_end(to)];
+        let [Some(start), Some(end)] = [spelled(&ends[0]), spelled(&ends[1])] else { return None };
+        let is_lost = start != ends[0] && start.trim_matches('/').is_empty();
+        if start == end || is_lost || !start.starts_with(['/', '.']) {
+            return None;
+        }
+        if [&start, &end] == [&ends[0], &ends[1]] {
+            return Some(Kind::AliasSuffix { from: from.to_string(), to: to.to_string() });
+        }
+        Some(Kind::AliasSuffix { from: start, to: end })
     }
 
-    fn value(&self, value: &str) -> String {
-        string(encoding::value_spelled(value.as_bytes(), self.options), value)
+    /// Another form of paths and parameters.
+    fn templates(&self, host: &str, from: &str, to: &str) -> Vec<Kind> {
+        let around = |form: &str| self.around(&self.at_end_of(form), host, form);
+        let (Some(spelled), Some(to)) = (around(from), around(to)) else { return Vec::new() };
+        let (path, query) = match spelled.split_once('?') {
+            Some((path, query)) => (path.to_string(), format!("?{query}")),
+            None => (spelled, String::new()),
+        };
+        let forms = self.with_both_ends(path).into_iter().map(|path| path + &query);
+        forms
+            .filter(|from| *from != to)
+            .map(|from| Kind::RewriteTemplate { from, to: to.clone() })
+            .collect()
     }
 
-    /// Text of a path, with what stands for other text.
-    fn path_text(&self, text: &str) -> String {
-        around_wildcards(text, |text| {
-            string(encoding::path_spelled(text.as_bytes(), self.options), text)
-        })
+    /// The host that stands for `host`.
+    pub(super) fn host(&self, host: &str) -> String {
+        let mut out = Vec::new();
+        let url = format!("http://{host}/");
+        if reference::canonical(url.as_bytes(), &self.whole, &mut out).is_err() {
+            return host.to_string();
+        }
+        let found = crate::parts::host_of(&out).map(|host| String::from_utf8_lossy(host));
+        found.map_or(host.to_string(), Cow::into_owned)
     }
 
-    /// A path with captures, and parameters.
-    fn template(&self, text: &str) -> String {
-        let Some((path, query)) = text.split_once('?') else { return self.path_text(text) };
-        let pieces = query.split('&').map(|piece| match piece.split_once('=') {
-            Some((name, value)) => {
-                let value = around_wildcards(value, |text| self.value(text));
-                format!("{}={value}", self.name(name))
-            }
-            None => self.name(piece),
-        });
-        let pieces: Vec<String> = pieces.collect();
-        format!("{}?{}", self.path_text(path), pieces.join("&"))
+    /// The name of a parameter.
+    fn name(&self, host: &str, name: &str) -> String {
+        if is_plain(name) {
+            return name.to_string();
+        }
+        let is_name = !name.contains(['&', '=']);
+        let spelled = self.canonical(&self.letters, host, &format!("/?{name}"));
+        let found = spelled.as_deref().and_then(|url| url.strip_prefix("/?"));
+        found.filter(|_| is_name).unwrap_or(name).to_string()
     }
 
-    /// The pattern of a path: what the profile makes of a path that has a word wherever the pattern has
-    /// something that stands for other text. Where that matches paths that are quite others, it is taken only
-    /// if it `may_widen`, as what keeps rules away may: otherwise the pattern stays, and the rule does less.
-    fn path(&self, pattern: &str, may_widen: bool) -> String {
+    /// The value of a parameter.
+    fn value(&self, host: &str, value: &str) -> String {
+        if is_plain(value) {
+            return value.to_string();
+        }
+        let spelled = self.canonical(&self.letters, host, &format!("/?x={value}"));
+        let found = spelled.as_deref().and_then(|url| url.strip_prefix("/?x"));
+        let found = found.map(|value| value.strip_prefix('=').unwrap_or(value));
+        found.filter(|_| !value.contains('&')).unwrap_or(value).to_string()
+    }
+
+    /// A segment of a path, or a part of one, with what stands for other text.
+    fn segment(&self, host: &str, segment: &str) -> String {
+        let spelled = self.around(&self.letters, host, &format!("/{segment}/"));
+        let found = spelled.as_deref().and_then(|path| path.strip_prefix('/')?.strip_suffix('/'));
+        found.unwrap_or(segment).to_string()
+    }
+
+    /// The pattern of the paths where a rule holds: what the profile makes of a path that has a word wherever
+    /// the pattern has something that stands for other text. Where that matches paths that are quite others,
+    /// the pattern stays, and the rule does less.
+    fn paths(&self, host: &str, pattern: &str) -> Vec<String> {
         if pattern.is_empty() {
-            return String::new();
+            return vec![String::new()];
         }
-        let word = word_unlike(pattern);
+        let spelled = self.around(&self.at_end_of(pattern), host, pattern);
+        let is_wider = |spelled: &str| {
+            stars(spelled) != stars(pattern) || spelled.ends_with('*') && !pattern.ends_with('*')
+        };
+        let spelled = spelled.filter(|spelled| !is_wider(spelled));
+        self.with_both_ends(spelled.unwrap_or_else(|| pattern.to_string()))
+    }
+
+    /// The patterns that match what the profile makes of each path that `pattern` matches. On hosts with
+    /// other letters than the rest of their site, they may be spelled in two ways.
+    fn kept_away(&self, site: &str, pattern: &str) -> Vec<String> {
+        let key = (site.to_string(), pattern.to_string());
+        let mut known = self.known.borrow_mut();
+        known.entry(key).or_insert_with(|| self.kept_away_anew(site, pattern)).clone()
+    }
+
+    fn kept_away_anew(&self, site: &str, pattern: &str) -> Vec<String> {
+        if pattern.is_empty() || super::compile::path_pattern(pattern).is_err() {
+            return vec![pattern.to_string()];
+        }
+        // What goes on in an escape may be any letter in the end.
+        let encoding = self.whole.rules.contains(RuleId::Encoding);
+        let joins = encoding
+            && (self.whole.options.form_spelling || !self.whole.options.latin1_hosts.is_empty());
+        let text: String = parts(pattern)
+            .map(|part| match part {
+                Part::Wildcard(wildcard) if joins && wildcard.starts_with('%') => "*",
+                Part::Text(text) | Part::Wildcard(text) => text,
+            })
+            .collect();
+        let is_literal = parts(&text).all(|part| matches!(part, Part::Text(_)));
+        let profile = if is_literal { &self.whole } else { &self.letters };
+        let mut forms = BTreeSet::new();
+        for host in self.hosts_with_letters(site) {
+            let spelled = self.around(profile, &host, &text).unwrap_or_else(|| text.clone());
+            forms.extend(forms_of(&spelled, &self.whole));
+        }
+        forms.into_iter().collect()
+    }
+
+    /// A host of the site, and those below it whose letters are spelled in another way.
+    fn hosts_with_letters(&self, site: &str) -> Vec<String> {
+        let others = self.whole.options.latin1_hosts.iter();
+        let below = others.filter(|host| is_at(host, site)).cloned();
+        [site.to_string()].into_iter().chain(below).collect()
+    }
+
+    /// The profile for `form`, a path, perhaps with parameters. Nothing is known of how paths end where it may
+    /// be anything.
+    fn at_end_of(&self, form: &str) -> Cow<'_, Profile> {
+        let mut profile = Cow::Borrowed(&self.whole);
+        if has_open_end(form) {
+            profile.to_mut().rules.remove(RuleId::TrailingSlash);
+        }
+        profile
+    }
+
+    /// `pattern`, and it with a slash if paths that it matches have one or none.
+    fn with_both_ends(&self, pattern: String) -> Vec<String> {
+        let adds = self.whole.rules.contains(RuleId::TrailingSlash)
+            && self.whole.options.slash == Slash::Add;
+        if adds && has_open_end(&pattern) && !pattern.ends_with('*') {
+            return vec![format!("{pattern}/"), pattern];
+        }
+        vec![pattern]
+    }
+
+    /// What `profile` makes of a path, perhaps with parameters, that has words where `pattern` has something
+    /// that stands for other text; with that put back. `None` if some of it is lost.
+    fn around(&self, profile: &Profile, host: &str, pattern: &str) -> Option<String> {
+        let words = Words::unlike(pattern);
         let mut wildcards: Vec<&str> = Vec::new();
         let mut path = String::new();
         for part in parts(pattern) {
             match part {
                 Part::Text(text) => path.push_str(text),
                 Part::Wildcard(wildcard) => {
-                    path.push_str(&word);
+                    path.push_str(&words.word(wildcards.len()));
                     wildcards.push(wildcard);
                 }
             }
         }
-        // Nothing is known of what a path ends with where the pattern says that it may be anything.
-        let mut profile = Cow::Borrowed(&self.paths);
-        if path.rsplit('/').next().is_some_and(|last| last.contains(&word)) {
-            let rules = &mut profile.to_mut().rules;
-            rules.remove(RuleId::DirectoryIndex);
-            rules.remove(RuleId::TrailingSlash);
+        words.replaced(self.canonical(profile, host, &path)?, &wildcards)
+    }
+
+    /// Path and query as `profile` spells them on `host`; `None` for what cannot be in a rule.
+    fn canonical(&self, profile: &Profile, host: &str, path: &str) -> Option<String> {
+        if !path.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'#') {
+            return None;
         }
-        let start = if path.starts_with('/') { "http://a.test" } else { "http://a.test/" };
-        let mut out = Vec::new();
-        let spelled = reference::canonical(format!("{start}{path}").as_bytes(), &profile, &mut out);
-        let spelled = spelled.ok().and_then(|_| out.strip_prefix(start.as_bytes()));
-        let Some(spelled) = spelled.and_then(|path| std::str::from_utf8(path).ok()) else {
-            return pattern.to_string();
-        };
-        let mut pieces = spelled.split(word.as_str());
-        let mut filled = pieces.next().unwrap_or("").to_string();
-        let mut left = wildcards.iter();
-        for (piece, wildcard) in pieces.zip(&mut left) {
-            filled.push_str(wildcard);
-            filled.push_str(piece);
+        let slash = if path.starts_with('/') { "" } else { "/" };
+        let (mut out, mut target) = (Vec::new(), Target::default());
+        let url = format!("http://{host}{slash}{path}");
+        reference::canonical(url.as_bytes(), profile, &mut out).ok()?;
+        target.read(&out)?;
+        let mut found = target.path.strip_prefix(slash.as_bytes())?.to_vec();
+        if let Some(query) = target.query {
+            found.push(b'?');
+            found.extend(query);
         }
-        let is_whole = left.next().is_none() && spelled.matches(&word).count() == wildcards.len();
-        let is_wider =
-            stars(&filled) != stars(pattern) || filled.ends_with('*') && !pattern.ends_with('*');
-        if is_whole && (may_widen || !is_wider) { filled } else { pattern.to_string() }
+        String::from_utf8(found).ok()
     }
 }
 
-/// A part of a pattern.
-enum Part<'a> {
-    Text(&'a str),
-    /// `*`, or a class or a capture in braces.
-    Wildcard(&'a str),
+/// Is `text` spelled the same everywhere?
+fn is_plain(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
 }
 
-fn parts(pattern: &str) -> impl Iterator<Item = Part<'_>> {
-    let mut rest = pattern;
-    std::iter::from_fn(move || {
-        let length = match rest.chars().next()? {
-            '*' => 1,
-            '{' => rest.find('}').map_or(rest.len(), |end| end + 1),
-            _ => {
-                let (text, after) = rest.split_at(rest.find(['*', '{']).unwrap_or(rest.len()));
-                rest = after;
-                return Some(Part::Text(text));
-            }
-        };
-        let (wildcard, after) = rest.split_at(length);
-        rest = after;
-        Some(Part::Wildcard(wildcard))
-    })
+/// Is `host` the host `site`, or below it?
+fn is_at(host: &str, site: &str) -> bool {
+    is_under(host.as_bytes(), site.as_bytes())
 }
 
-/// `pattern` with its text as `spell` spells it.
-fn around_wildcards(pattern: &str, spell: impl Fn(&str) -> String) -> String {
-    parts(pattern)
-        .map(|part| match part {
-            Part::Text(text) => spell(text),
-            Part::Wildcard(wildcard) => wildcard.to_string(),
-        })
-        .collect()
-}
-
-fn stars(pattern: &str) -> usize {
-    pattern.bytes().filter(|byte| *byte == b'*').count()
-}
-
-/// A word that is not in `pattern`, and that no profile changes or knows.
-fn word_unlike(pattern: &str) -> String {
-    let mut word = "zq".to_string();
-    while pattern.contains(&word) {
-        word.push_str("zq");
-    }
-    word
-}
-
-/// What was made of `before`, which is ASCII or not to be in a rule at all.
-fn string(spelled: Vec<u8>, before: &str) -> String {
-    String::from_utf8(spelled).unwrap_or_else(|_| before.to_string())
+/// May the last segment of the path in `form` hold dots or not?
+fn has_open_end(form: &str) -> bool {
+    let path = form.split('?').next().unwrap_or("");
+    let last = path.rsplit('/').next().unwrap_or("");
+    parts(last).any(|part| matches!(part, Part::Wildcard(wildcard) if !has_no_dot(wildcard)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn paths() {
-        let rows: [(&str, &[(&str, &str)]); 2] = [
-            (
-                "crawl",
-                &[
-                    ("/a[b].php", "/a%5Bb%5D.php"),
-                    ("/a[b]/{num:3}/*", "/a%5Bb%5D/{num:3}/*"),
-                    ("/forum/", "/forum/"),
-                    ("*", "*"),
-                    ("", ""),
-                    ("*.HTM", "*.HTM"),
-                ],
-            ),
-            (
-                "aggressive",
-                &[
-                    ("/", "/"),
-                    ("/forum/", "/forum"),
-                    ("/forum/index.php", "/forum"),
-                    ("/forum/*", "/forum/*"),
-                    ("/zq/{*}/", "/zq/{*}"),
-                    ("/{num}/index.html", "/{num}"),
-                    ("/a//b", "/a/b"),
-                ],
-            ),
-        ];
-        for (name, rows) in rows {
-            let profile = Profile::named(name).unwrap();
-            let spelling = Spelling::of(&profile).unwrap();
-            for (given, expected) in rows {
-                for may_widen in [false, true] {
-                    assert_eq!(spelling.path(given, may_widen), *expected, "{name} {given}");
-                    assert_eq!(spelling.path(expected, may_widen), *expected, "{name} {expected}");
-                }
-            }
-        }
-        assert!(Spelling::of(&Profile::named("rfc3986").unwrap()).is_none());
+    fn spelling(profile: &str) -> Spelling {
+        Spelling::of(&Profile::named(profile).unwrap())
     }
 
     #[test]
-    fn what_becomes_wider_keeps_rules_away_and_makes_none_hold() {
-        for (name, given, wider) in
-            [("aggressive", "*/index.html", "*"), ("crawl", "/C%2A/list", "/C*/list")]
-        {
-            let profile = Profile::named(name).unwrap();
-            let spelling = Spelling::of(&profile).unwrap();
-            assert_eq!(spelling.path(given, false), given);
-            assert_eq!(spelling.path(given, true), wider);
+    fn paths_where_rules_hold() {
+        for (profile, given, expected) in [
+            ("rfc3986", "/%7Eu/{num}", "/~u/{num}"),
+            ("crawl", "/a[b].php", "/a%5Bb%5D.php"),
+            ("crawl", "/a[b]/{num:3}/*", "/a%5Bb%5D/{num:3}/*"),
+            ("crawl", "/forum/", "/forum/"),
+            ("crawl", "*", "*"),
+            ("crawl", "", ""),
+            ("crawl", "*.HTM", "*.HTM"),
+            ("crawl", "/zq{num}", "/zq{num}"),
+            ("crawl", "/%*", "/%*"),
+            // What becomes wider stays as it is.
+            ("crawl", "/C%2A/list", "/C%2A/list"),
+            ("aggressive", "*/index.html", "*/index.html"),
+            ("aggressive", "/", "/"),
+            ("aggressive", "/forum/", "/forum"),
+            ("aggressive", "/forum/index.php", "/forum"),
+            ("aggressive", "/forum/*", "/forum/*"),
+            ("aggressive", "/zq/{*}/", "/zq/{*}"),
+            ("aggressive", "/zq/{slug}/", "/zq/{slug}"),
+            ("aggressive", "/{num}/index.html", "/{num}"),
+            ("aggressive", "/a//b", "/a/b"),
+        ] {
+            let spelling = spelling(profile);
+            assert_eq!(spelling.paths("a.test", given), [expected], "{profile} {given}");
+            assert_eq!(spelling.paths("a.test", expected), [expected], "{profile} {expected}");
         }
-        let profile = Profile::named("crawl").unwrap();
-        let spelling = Spelling::of(&profile).unwrap();
+    }
+
+    #[test]
+    fn what_keeps_rules_away_may_become_wider() {
+        for (profile, given, wider) in [
+            ("rfc3986", "/%*", &["/%*"][..]),
+            ("rfc3986", "/a//b/", &["/a//b/"]),
+            ("crawl", "/C%2A/list", &["/C*/list"]),
+            ("crawl", "/%*", &["/*"]),
+            ("crawl", "/a%2{num:1}/b", &["/a*/b"]),
+            ("crawl", "/(S(abcdefghijklmnopqrstuvwx))/a", &["/a"]),
+            ("aggressive", "*/index.html", &["*"]),
+            ("aggressive", "/shop/index.html", &["/shop"]),
+        ] {
+            let spelling = spelling(profile);
+            assert_eq!(spelling.kept_away("a.test", given), wider, "{profile} {given}");
+        }
         for kind in [
             Kind::DropParam { param: "s%2A".to_string() },
             Kind::DropSegment { segment: "s%2A".to_string() },
         ] {
-            let mut rule = DustRule::new("a.test", kind.clone());
-            spelling.rule(&mut rule);
-            assert_eq!(rule.kind, kind);
+            let rule = DustRule::new("a.test", kind.clone());
+            assert_eq!(spelling("crawl").rule(&rule), [rule]);
         }
     }
 
     #[test]
     fn names_values_and_templates() {
-        let profile = Profile::named("crawl").unwrap();
-        let spelling = Spelling::of(&profile).unwrap();
-        assert_eq!(spelling.name("w[]"), "w%5B%5D");
-        assert_eq!(spelling.name("a+b*"), "a%20b*");
-        assert_eq!(spelling.value("a/b=%2C"), "a%2Fb=,");
-        assert_eq!(spelling.path_text("(S({*}))[x]"), "(S({*}))%5Bx%5D");
-        let template = spelling.template("/[s]/{1:num}?w[]=a/{2}&b");
-        assert_eq!(template, "/%5Bs%5D/{1:num}?w%5B%5D=a%2F{2}&b");
+        let spelling = spelling("crawl");
+        for (given, expected) in
+            [("w[]", "w%5B%5D"), ("a+b*", "a%20b*"), ("caf%c3*", "caf%C3*"), ("caf%c*", "caf%c*")]
+        {
+            let kind = Kind::DropParam { param: given.to_string() };
+            let spelled = Kind::DropParam { param: expected.to_string() };
+            assert_eq!(spelling.kinds("a.test", &kind), [spelled], "{given}");
+        }
+        assert_eq!(spelling.value("a.test", "a/b=%2C"), "a%2Fb=,");
+        assert_eq!(spelling.segment("a.test", "(S({*}))[x]"), "(S({*}))%5Bx%5D");
+        let found = spelling.templates("a.test", "/[s]/{1:num}?w[]=a/{2}&b", "/{1}.{2}");
+        let from = "/%5Bs%5D/{1:num}?b&w%5B%5D=a%2F{2}".to_string();
+        assert_eq!(found, [Kind::RewriteTemplate { from, to: "/{1}.{2}".to_string() }]);
     }
 }

@@ -76,30 +76,6 @@ fn spelled(part: &[u8], place: Place, latin1: bool, options: &Options) -> Vec<u8
     }
 }
 
-/// The spelling of a text in a path.
-pub(in crate::canonical) fn path_spelled(text: &[u8], options: &Options) -> Vec<u8> {
-    spelled(text, Place::Path, false, options)
-}
-
-/// The spelling of the name of a parameter.
-pub(in crate::canonical) fn name_spelled(name: &[u8], options: &Options) -> Vec<u8> {
-    parameter_spelled(name, false, options)
-}
-
-/// The spelling of the value of a parameter.
-pub(in crate::canonical) fn value_spelled(value: &[u8], options: &Options) -> Vec<u8> {
-    parameter_spelled(value, true, options)
-}
-
-fn parameter_spelled(text: &[u8], is_value: bool, options: &Options) -> Vec<u8> {
-    if !options.form_spelling {
-        return spell_part(text, Place::Query, false);
-    }
-    let mut out = Vec::with_capacity(text.len());
-    spell_form(&spell_u_escapes(text), is_value, &mut out);
-    out
-}
-
 /// The parts that have a percent-encode set of their own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
