@@ -4,6 +4,8 @@
 //! steps; matching keeps the set of steps that are possible, so its cost is bounded by the length
 //! of the text times that of the pattern, whatever both are.
 
+use std::collections::HashSet;
+
 use crate::error::{Error, Result};
 use crate::limits::{DUST_TEXT_BYTES_MAX, DUST_WILDCARDS_MAX};
 
@@ -11,6 +13,9 @@ use crate::limits::{DUST_TEXT_BYTES_MAX, DUST_WILDCARDS_MAX};
 const STEPS_MAX: usize = 255;
 /// Most pairs of steps that are looked at to tell two patterns apart.
 const PAIRS_MAX: usize = 1 << 18;
+/// Most sets of steps that are looked at to tell that one pattern matches all that another does. Reason: there
+/// may be as many as 2 to the number of steps.
+const SETS_MAX: usize = 1 << 12;
 /// Fewest digits of `{hex}` without a length: fewer may be a word.
 const HEX_DIGITS_MIN: usize = 8;
 
@@ -198,25 +203,59 @@ impl Glob {
         let mut states = [0u64; 4];
         self.enter(&mut states, 0);
         for byte in text {
-            let mut next = [0u64; 4];
-            for (word, bits) in states.iter().enumerate() {
-                let mut bits = *bits;
-                while bits != 0 {
-                    let at = word * 64 + bits.trailing_zeros() as usize;
-                    bits &= bits - 1;
-                    match self.rest.get(at) {
-                        Some(Step::One(set)) if set.has(*byte) => self.enter(&mut next, at + 1),
-                        Some(Step::Many(set)) if set.has(*byte) => self.enter(&mut next, at),
-                        _ => {}
-                    }
-                }
-            }
-            if next == [0; 4] {
+            states = self.after(&states, *byte);
+            if states == [0; 4] {
                 return false;
             }
-            states = next;
         }
         has(&states, self.rest.len())
+    }
+
+    /// The steps that are possible after `byte`.
+    #[inline]
+    fn after(&self, states: &[u64; 4], byte: u8) -> [u64; 4] {
+        let mut next = [0u64; 4];
+        for at in members(states) {
+            match self.rest.get(at) {
+                Some(Step::One(set)) if set.has(byte) => self.enter(&mut next, at + 1),
+                Some(Step::Many(set)) if set.has(byte) => self.enter(&mut next, at),
+                _ => {}
+            }
+        }
+        next
+    }
+
+    /// Does `wide` match every path that this matches? May say no where yes were right.
+    pub(super) fn is_within(&self, wide: &Glob) -> bool {
+        let (narrow, wide) = (Glob::of(self.steps()), Glob::of(wide.steps()));
+        if narrow.rest.len().max(wide.rest.len()) > STEPS_MAX {
+            return false;
+        }
+        let start = |glob: &Glob| {
+            let mut states = [0; 4];
+            glob.enter(&mut states, 0);
+            glob.after(&states, b'/')
+        };
+        let wide_start = start(&wide);
+        let mut open: Vec<(usize, [u64; 4])> =
+            members(&start(&narrow)).map(|at| (at, wide_start)).collect();
+        let mut seen = HashSet::new();
+        while let Some((at, states)) = open.pop() {
+            if at == narrow.rest.len() && !has(&states, wide.rest.len()) || seen.len() > SETS_MAX {
+                return false;
+            }
+            let Some(Step::One(set) | Step::Many(set)) = narrow.rest.get(at) else { continue };
+            if !seen.insert((at, states)) {
+                continue;
+            }
+            let mut here = [0; 4];
+            here[at / 64] = 1 << (at % 64);
+            for byte in (b'!'..=b'~').filter(|byte| set.has(*byte) && !b"?#".contains(byte)) {
+                let next = wide.after(&states, byte);
+                open.extend(members(&narrow.after(&here, byte)).map(|at| (at, next)));
+            }
+        }
+        true
     }
 
     /// Puts the step `at` into `states`, and those behind it that may be left out.
@@ -310,6 +349,19 @@ pub(super) fn has_upper(text: &[u8]) -> bool {
 /// May `text` be there once letters were folded, and not before?
 pub(super) fn has_lower_only(text: &[u8]) -> bool {
     outside_escapes(text).any(|byte| byte.is_ascii_lowercase()) && !has_upper(text)
+}
+
+/// The steps in `states`.
+#[inline]
+fn members(states: &[u64; 4]) -> impl Iterator<Item = usize> {
+    states.iter().enumerate().flat_map(|(word, bits)| {
+        let mut bits = *bits;
+        std::iter::from_fn(move || {
+            let at = (bits != 0).then(|| word * 64 + bits.trailing_zeros() as usize)?;
+            bits &= bits - 1;
+            Some(at)
+        })
+    })
 }
 
 fn has(states: &[u64; 4], at: usize) -> bool {
@@ -444,6 +496,33 @@ mod tests {
             let [a, b] = [a, b].map(|text| Glob::parse(text, true).unwrap());
             assert_eq!(a.meets(&b), expected, "{a:?} {b:?}");
             assert_eq!(b.meets(&a), expected, "{a:?} {b:?}");
+        }
+    }
+
+    #[test]
+    fn what_lies_within_another() {
+        for (narrow, wide, expected) in [
+            ("*", "*", true),
+            ("*", "/*", true),
+            ("/*", "*", true),
+            ("/a", "/a", true),
+            ("/a/*", "/*", true),
+            ("/*", "/a/*", false),
+            ("/item_{num}", "/{*}", true),
+            ("/item_{num}", "/item_{slug}", true),
+            ("/item_{slug}", "/item_{num}", false),
+            ("/{num:4}", "/{num}", true),
+            ("/{num}", "/{num:4}", false),
+            ("/{*}", "/*", true),
+            ("/*", "/{*}", false),
+            ("/a/b.php", "*.php", true),
+            ("/a/b.php", "/*/*.php", true),
+            ("/{*}/b.php", "/*/{*}.php", true),
+            ("/{date}", "/{slug}", true),
+            ("*a", "*b", false),
+        ] {
+            let [a, b] = [narrow, wide].map(|text| Glob::parse(text, true).unwrap());
+            assert_eq!(a.is_within(&b), expected, "{narrow} {wide}");
         }
     }
 

@@ -1,16 +1,20 @@
-//! Rules that do nothing, since others do it already.
+//! What is suspicious in a rule file: rules that do nothing, and texts that no canonical URL holds.
 
 use std::collections::BTreeMap;
 
+use super::DustRules;
 use super::assemble::names_above;
 use super::compile::{self, Act, Compiled, Condition};
 use super::glob::Glob;
-use super::{DustRules, RuleFile};
+use super::rule::{DustRule, Guard, RuleFile, When};
+use super::spelling::Spelling;
+use crate::canonical::profile::Profile;
 use crate::limits::DUST_SITE_RULES_MAX;
 
 impl DustRules {
     /// The rules in force of `file` that change nothing, whatever the URL: another rule or a guard
-    /// is always there first. By number from 0, each with the reason.
+    /// is always there first, or the rule is kept away wherever it would hold. By number from 0, each with
+    /// the reason.
     ///
     /// Limits: sites with more rules than [`DUST_SITE_RULES_MAX`] are not looked at.
     pub fn dead(file: &RuleFile) -> Vec<(usize, String)> {
@@ -38,6 +42,12 @@ impl DustRules {
                 continue;
             }
             for rule in rules {
+                let Condition { path, except, .. } = &rule.condition;
+                if except.iter().any(|one| path.is_within(one)) {
+                    let text = "it is excepted wherever its path matches".to_string();
+                    dead.push((rule.rule as usize, text));
+                    continue;
+                }
                 let guard = names_above(site).filter_map(|name| guards.get(name)).flatten().find(
                     |(param, path)| {
                         writes_only(&rule.act, param)
@@ -67,6 +77,53 @@ impl DustRules {
         dead.sort();
         dead
     }
+
+    /// The rules in force and the guards of `file` with texts that no canonical URL holds, such as the path
+    /// `/%7Euser/*`, which is `/~user/*`: what each is taken for, as a message that names it.
+    pub fn misspelled(file: &RuleFile) -> Vec<String> {
+        let Ok(profile) = Profile::named("rfc3986") else { return Vec::new() };
+        let spelling = Spelling::of(&profile);
+        let mut found = Vec::new();
+        let rules = file.rules.iter().enumerate().filter(|(number, rule)| {
+            rule.status.is_in_force() && compile::compile(*number, rule).is_ok()
+        });
+        for (number, rule) in rules {
+            let forms = spelling.rule(rule);
+            if !forms.iter().any(|form| is_spelled_as(form, rule)) {
+                let told = told(forms.first().map(DustRule::title));
+                found.push(format!("rule {} ({}): {told}", number + 1, rule.title()));
+            }
+        }
+        for (number, guard) in (1..).zip(&file.guards) {
+            let forms = spelling.guard(guard);
+            let is_same = |form: &Guard| (&form.param, &form.path) == (&guard.param, &guard.path);
+            if !forms.iter().any(is_same) {
+                let title = |guard: &Guard| match guard.path.as_str() {
+                    "" => guard.param.clone(),
+                    path => format!("{} at {path}", guard.param),
+                };
+                let told = told(forms.first().map(title));
+                found.push(format!("guard {number} ({}): {told}", title(guard)));
+            }
+        }
+        found
+    }
+}
+
+fn told(spelled: Option<String>) -> String {
+    match spelled {
+        Some(spelled) => format!("canonical URLs are spelled in another way; taken for {spelled}"),
+        None => "in canonical URLs both sides are the same, so it does nothing".to_string(),
+    }
+}
+
+/// Is all but the hosts of `form` as it is in `rule`?
+fn is_spelled_as(form: &DustRule, rule: &DustRule) -> bool {
+    let is_host = |when: &&When| matches!(when, When::Host(_));
+    form.kind == rule.kind
+        && (&form.scope.path, &form.scope.except) == (&rule.scope.path, &rule.scope.except)
+        && (form.scope.when.iter().zip(&rule.scope.when))
+            .all(|(form, rule)| form == rule || is_host(&rule))
 }
 
 /// Does `act` change the parameter `name` alone?
@@ -125,6 +182,34 @@ mod tests {
     use super::*;
 
     #[test]
+    fn texts_that_are_not_canonical() {
+        for (rule, expected) in [
+            ("kind='drop-param',param='a[]',path='/~u/*',except=['/a//*','/*/b']", None),
+            ("kind='alias-suffix',from='about',to='about/'", None),
+            ("kind='drop-param',param='a',hosts=['WWW.x.org']", None),
+            ("kind='drop-param',param='a',path='/%7Eu/*'", Some("drop-param a at /~u/*")),
+            ("kind='drop-param',param='caf%c3%a9'", Some("drop-param caf%C3%A9")),
+            ("kind='drop-param',param='a',except=['/./a/*']", Some("drop-param a except /a/*")),
+            ("kind='drop-param',param='a',when=['b=%41']", Some("drop-param a when b=A")),
+            ("kind='alias-prefix',from='/x',to='/./x'", Some("both sides are the same")),
+            ("kind='alias-value',param='l',from='a',to='%61'", Some("both sides are the same")),
+            ("kind='rewrite-template',from='/%61?b={1}',to='/c{1}'", Some("/a?b={1} = /c{1}")),
+        ] {
+            let text = format!("rule=[{{site='x.org',{rule}}}]");
+            let found = DustRules::misspelled(&RuleFile::parse(&text).unwrap());
+            match expected {
+                None => assert_eq!(found, [""; 0], "{rule}"),
+                Some(why) => {
+                    assert!(found.len() == 1 && found[0].contains(why), "{rule}: {found:?}");
+                }
+            }
+        }
+        let guards = "guard=[{site='x.org',path='/%7Eu',param='a'},{site='x.org',param='b'}]";
+        let found = DustRules::misspelled(&RuleFile::parse(guards).unwrap());
+        assert!(found.len() == 1 && found[0].contains("taken for a at /~u"), "{found:?}");
+    }
+
+    #[test]
     fn dead_rules() {
         for (rules, expected) in [
             ("param='a'; param='a'", &[1][..]),
@@ -136,6 +221,9 @@ mod tests {
             ("param='a', when=['b=1']; param='a', when=['b=1','!c']", &[1]),
             ("param='a', except=['/x']; param='a'", &[0]),
             ("param='a'; param='kept'", &[1]),
+            ("param='a', except=['/x', '/*']", &[0]),
+            ("param='a', path='/item_{num}', except=['/', '/{*}']", &[0]),
+            ("param='a', path='/item_{slug}', except=['/', '/{num}']", &[]),
         ] {
             let rows: Vec<String> = rules
                 .split("; ")

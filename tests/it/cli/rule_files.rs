@@ -157,6 +157,22 @@ fn rules_lint() {
     );
     let out = dir.run("rules lint lost.rules").exits(1).out();
     assert!(out.ends_with("4 rules, 2 in force: 1 finding\n"), "{out}");
+    // Texts that no canonical URL holds, and a rule that is excepted wherever it would hold.
+    dir.put(
+        "odd.rules",
+        "[[rule]]\nsite='x.org'\nkind='drop-param'\nparam='a'\npath='/%7Eu/*'\n\
+         [[rule]]\nsite='x.org'\nkind='drop-param'\nparam='b'\npath='/i_{num}'\nexcept=['/{*}']\n\
+         [[guard]]\nsite='x.org'\nparam='caf%c3%a9'\n",
+    );
+    assert_eq!(
+        dir.run("rules lint odd.rules").exits(1).out(),
+        "rule 2 (x.org: drop-param b at /i_{num} except /{*}) does nothing: it is excepted wherever its \
+         path matches\n\
+         rule 1 (x.org: drop-param a at /%7Eu/*): canonical URLs are spelled in another way; taken for \
+         x.org: drop-param a at /~u/*\n\
+         guard 1 (caf%c3%a9): canonical URLs are spelled in another way; taken for caf%C3%A9\n\
+         2 rules, 2 in force: 3 findings\n"
+    );
     // Learned rules that do not get along are left out where they are applied.
     dir.run("canon in.txt --rules bad.rules").exits(0).says("bad.rules: 1 learned rules");
     // Those by hand are an error.
