@@ -2,6 +2,7 @@
 
 use super::handlers::extension;
 use super::paths::{Shape, fold, last_start};
+use crate::limits::MINE_PARAMS_MAX;
 
 /// A path without everything that rules are known to take away.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -41,7 +42,8 @@ pub(super) fn soften(path: &[u8]) -> Soft {
     while let Some(segment) = rest.next() {
         let mut pieces = segment.split(|byte| *byte == b';');
         let name = pieces.next().unwrap_or(b"");
-        for piece in pieces {
+        // With more of them the URL is left out, so nobody asks for all.
+        for piece in pieces.take(MINE_PARAMS_MAX.saturating_sub(soft.parameters.len())) {
             let equals = memchr::memchr(b'=', piece).unwrap_or(piece.len());
             let value = piece.get(equals + 1..).unwrap_or(b"").to_vec();
             soft.parameters.push((piece[..equals].to_ascii_lowercase(), value));

@@ -31,6 +31,17 @@ type Places = Vec<(u32, u32)>;
 /// records took about 415: most resident memory, less what was gathered and the program itself.
 const MINED_BYTES: u64 = 450;
 
+/// Bytes that the tables of a site take where its URLs are long: a part for each of its records, and three
+/// copies of their texts.
+const MINED_BYTES_BESIDE_TEXT: u64 = 200;
+const MINED_TEXTS: u64 = 3;
+
+/// Bytes that the tables of a site with so many records take while it is mined.
+fn mined_bytes(records: u64, text_bytes: u64) -> u64 {
+    let by_text = records * MINED_BYTES_BESIDE_TEXT + text_bytes * MINED_TEXTS;
+    by_text.max(records * MINED_BYTES)
+}
+
 /// What was learned.
 #[derive(Debug)]
 pub struct Learned {
@@ -146,7 +157,8 @@ impl<'a> Sites<'a> {
     fn has_room(&self, job: &Job) -> bool {
         let at_once = self.sites.iter().take(job.workers()).map(|(_, of)| of.len() as u64);
         let gathered: u64 = self.chunks.iter().map(ChunkSightings::memory_bytes).sum();
-        gathered + at_once.sum::<u64>() * MINED_BYTES <= room_to_mine(job)
+        let text_bytes: u64 = self.chunks.iter().map(ChunkSightings::text_bytes).sum();
+        gathered + mined_bytes(at_once.sum(), text_bytes) <= room_to_mine(job)
     }
 
     /// Adds what is found of the sites to `found`, but for those of which nothing is.
@@ -183,7 +195,8 @@ fn how_many_fit(sites: &[Load], job: &Job) -> Result<usize> {
     let mut bytes = 0;
     let fit = sites.iter().enumerate().take_while(|(number, site)| {
         // Those with most records come first, so that no later one takes larger tables.
-        let tables = if *number < job.workers() { site.records * MINED_BYTES } else { 0 };
+        let is_at_once = *number < job.workers();
+        let tables = if is_at_once { mined_bytes(site.records, site.text_bytes) } else { 0 };
         bytes += site.memory_bytes() + tables;
         bytes <= room_to_mine(job)
     });
@@ -196,7 +209,7 @@ fn how_many_fit(sites: &[Load], job: &Job) -> Result<usize> {
 /// The error where a site does not fit, whose records have to be in memory together.
 #[cold]
 fn too_large(site: &Load, job: &Job) -> Error {
-    let bytes = site.memory_bytes() + site.records * MINED_BYTES;
+    let bytes = site.memory_bytes() + mined_bytes(site.records, site.text_bytes);
     Error::limit(format!(
         "learn holds all records of a site in memory; {} has {}, which take about {} MiB: too much for a \
          memory of {} MiB; raise -S, or leave the site out (--exclude)",

@@ -78,6 +78,11 @@ impl ChunkSightings {
         memory_bytes(self.text.capacity() as u64, self.sightings.len() as u64, sites)
     }
 
+    /// Bytes of its texts.
+    pub(super) fn text_bytes(&self) -> u64 {
+        self.text.len() as u64
+    }
+
     /// The number of `site`.
     pub(super) fn site(&mut self, site: &[u8]) -> usize {
         self.sites.push((site.into(), Vec::new()));
@@ -280,7 +285,7 @@ pub(super) fn share_of(site: &[u8]) -> usize {
 pub(super) struct Load {
     pub(super) site: Box<[u8]>,
     pub(super) records: u64,
-    text_bytes: u64,
+    pub(super) text_bytes: u64,
 }
 
 impl Load {
