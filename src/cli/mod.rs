@@ -15,10 +15,12 @@ mod rules;
 mod stats;
 mod words;
 
+use std::io::Write as _;
 use std::process::ExitCode;
 
 use clap::{CommandFactory as _, Parser as _};
 
+use crate::error::Error;
 use args::{Args, Command};
 use words::say;
 
@@ -41,11 +43,7 @@ pub fn main() -> ExitCode {
             say(format_args!("undust: {command} is a command and comes first: undust {command} …"));
             return ExitCode::from(FAILED);
         }
-        Err(error) => {
-            // Help and version are answers, not failures. A closed pipe is no reason to complain.
-            let _ = error.print();
-            return ExitCode::from(if error.use_stderr() { FAILED } else { DONE });
-        }
+        Err(error) => return ExitCode::from(print_words_of(&error)),
     };
     let named = args.command.named_results();
     let result = match args.command {
@@ -78,6 +76,20 @@ pub fn main() -> ExitCode {
             FAILED
         }
     })
+}
+
+/// Prints what reading the arguments came to instead of a job, and returns the exit status: help and
+/// the version are answers, all else are failures.
+fn print_words_of(error: &clap::Error) -> u8 {
+    let printed = error.print().and_then(|()| std::io::stdout().flush());
+    match printed {
+        _ if error.use_stderr() => FAILED,
+        Err(failure) if failure.kind() != std::io::ErrorKind::BrokenPipe => {
+            say(format_args!("undust: {}", Error::writing("standard output", failure)));
+            FAILED
+        }
+        _ => DONE,
+    }
 }
 
 /// The whole command line, for printing pages from it.
