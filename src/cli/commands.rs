@@ -27,7 +27,7 @@ use crate::pipeline::{
     Spooled,
 };
 use crate::record::formats;
-use crate::report::{Claims, Output, RowFormat, Shape};
+use crate::report::{Claims, Output, Results, RowFormat, Shape};
 
 pub(super) fn job<'a>(
     input: &InputArgs,
@@ -58,8 +58,10 @@ impl InputArgs {
     }
 }
 
-/// The closing words of a job that is done.
+/// The end of a job that is done: finishes what there is beside its `results`, publishes all of them,
+/// and says the closing words.
 pub(super) fn close(
+    mut results: Results,
     outcome: &Outcome,
     job: &mut Job,
     run: &RunArgs,
@@ -68,20 +70,32 @@ pub(super) fn close(
 ) -> Result<()> {
     if let Some(rejects) = job.rejects.take() {
         let file = rejects.into_inner();
-        file.map_err(|_| Error::internal("a thread has panicked while it wrote"))?.publish()?;
+        let file = file.map_err(|_| Error::internal("a thread has panicked while it wrote"))?;
+        results.finish(file)?;
     }
     let profile = job.canonicalizer.profile();
     let elapsed = started.elapsed();
+    let counts = || stats::to_json(outcome, profile, elapsed, job.workers());
+    let counts_to_say = match stats {
+        None => None,
+        Some(Stats::Said) => Some(counts()),
+        Some(Stats::File(mut file)) => {
+            file.line(counts().to_string().as_bytes(), b'\n')?;
+            results.finish(*file)?;
+            None
+        }
+    };
+    results.publish()?;
     if !run.quiet && profile.parses {
         stats::doubt(outcome);
     }
     if !run.quiet {
         stats::summarize(outcome, profile, elapsed, run.verbose);
     }
-    match stats {
-        Some(stats) => stats.write(&stats::to_json(outcome, profile, elapsed, job.workers())),
-        None => Ok(()),
+    if let Some(counts) = counts_to_say {
+        say(format_args!("{counts}"));
     }
+    Ok(())
 }
 
 pub(super) fn dedup(args: &DedupArgs) -> Result<u8> {
@@ -109,8 +123,9 @@ pub(super) fn dedup(args: &DedupArgs) -> Result<u8> {
     let mut output = claims.open(args.run.output.as_deref())?;
     shape.map_or(Ok(()), |shape| shape.check(&output))?;
     let stats = args.run.open_stats(&mut claims)?;
+    let mut results = Results::default();
     let outcome = if args.looks_twice() {
-        select(args, shape, &mut job, &mut claims, output)?
+        select(args, shape, &mut job, &mut claims, output, &mut results)?
     } else {
         let seen = match &args.seen {
             Some(path) => open_seen(path, &job)?,
@@ -123,25 +138,26 @@ pub(super) fn dedup(args: &DedupArgs) -> Result<u8> {
         };
         let plan = DedupPlan { print: args.print.into(), seen: &seen };
         let outcome = pipeline::dedup(&job, &plan, &mut output)?;
-        // First the result, then the memory of it: what was not published has not been seen.
-        output.publish()?;
+        results.finish(output)?;
         if let Some(mut file) = seen_file {
             seen.write(|bytes| file.write(bytes))?;
-            file.publish()?;
+            // Behind all others: what was not published has not been seen.
+            results.finish_last(file)?;
         }
         outcome
     };
-    close(&outcome, &mut job, &args.run, stats, started)?;
+    close(results, &outcome, &mut job, &args.run, stats, started)?;
     Ok(DONE)
 }
 
-/// `dedup` where the first spellings alone are not enough.
+/// `dedup` where the first spellings alone are not enough. Its `results` are finished, not published.
 fn select(
     args: &DedupArgs,
     shape: Option<Shape>,
     job: &mut Job,
     claims: &mut Claims,
     mut output: Output,
+    results: &mut Results,
 ) -> Result<Outcome> {
     let mut dropped = match &args.dropped {
         Some(path) => Some(claims.open(Some(path))?),
@@ -171,7 +187,7 @@ fn select(
         false => Spooled::replace(&mut job.input, &job.memory.temp_dir)?,
     };
     let outcome = pipeline::select(job, &plan, &mut output, dropped.as_mut())?;
-    Output::publish_all(dropped.into_iter().chain([output]))?;
+    dropped.into_iter().chain([output]).try_for_each(|output| results.finish(output))?;
     Ok(outcome)
 }
 
@@ -261,8 +277,9 @@ pub(super) fn canon(args: &CanonArgs) -> Result<u8> {
     let mut output = claims.open(args.run.output.as_deref())?;
     let stats = args.run.open_stats(&mut claims)?;
     let outcome = pipeline::canon(&job, on_bad, &mut output)?;
-    output.publish()?;
-    close(&outcome, &mut job, &args.run, stats, started)?;
+    let mut results = Results::default();
+    results.finish(output)?;
+    close(results, &outcome, &mut job, &args.run, stats, started)?;
     Ok(DONE)
 }
 
@@ -286,8 +303,9 @@ pub(super) fn report(args: &ReportArgs) -> Result<u8> {
         }
         (None, _) => output.write(survey.to_text().as_bytes())?,
     }
-    output.publish()?;
-    close(&outcome, &mut job, &args.run, stats, started)?;
+    let mut results = Results::default();
+    results.finish(output)?;
+    close(results, &outcome, &mut job, &args.run, stats, started)?;
     Ok(DONE)
 }
 
@@ -324,9 +342,16 @@ fn generate_list(args: &GenerateListArgs) -> Result<u8> {
             file.write(&row)?;
         }
     }
-    // A list without its truth is a list; a truth without its list is nothing.
-    Output::publish_all([output].into_iter().chain(truth_file))?;
+    publish_with_truth(output, truth_file)?;
     Ok(DONE)
+}
+
+/// Publishes what was generated and what is known of it.
+pub(super) fn publish_with_truth(output: Output, truth: Option<Output>) -> Result<()> {
+    let mut results = Results::default();
+    // A list without its truth is a list; a truth without its list is nothing.
+    [output].into_iter().chain(truth).try_for_each(|output| results.finish(output))?;
+    results.publish()
 }
 
 pub(super) fn formats() -> Result<u8> {

@@ -2,6 +2,7 @@
 
 use super::DONE;
 use super::args::{GenerateSiteArgs, SitePresetArg, SiteToArg};
+use super::commands::publish_with_truth;
 use super::words::say;
 use crate::error::{Error, Result};
 use crate::generate::sites::{
@@ -9,7 +10,7 @@ use crate::generate::sites::{
     SitesPreset, SitesSummary, write_capture, write_site_truth,
 };
 use crate::pipeline;
-use crate::report::{Claims, Output, number};
+use crate::report::{Claims, number};
 
 /// Features that give a site more than one host or scheme, which a log without hosts cannot tell
 /// apart.
@@ -60,7 +61,7 @@ pub(super) fn run(args: &GenerateSiteArgs) -> Result<u8> {
             }
         }
     }
-    Output::publish_all([output].into_iter().chain(truth_file))?;
+    publish_with_truth(output, truth_file)?;
     if args.verbose {
         tell(&plan, &summary);
     }

@@ -17,7 +17,7 @@ use crate::error::Result;
 use crate::limits::{CONFIG_BYTES_MAX, DUST_RULES_MAX};
 use crate::mine::{Miner, Signal};
 use crate::pipeline::{self, Job, Learned, Outcome, Spooled, Truth};
-use crate::report::{Claims, number};
+use crate::report::{Claims, Results, number};
 
 /// The profile before rules of sites: what preserves semantics, and nothing else.
 const STAGE_0: &str = "rfc3986";
@@ -50,7 +50,8 @@ pub(super) fn run(args: &LearnArgs) -> Result<u8> {
     let (file, rules) = rule_file(&learned)?;
     let text = file.to_toml();
     output.write(text.as_bytes())?;
-    output.publish()?;
+    let mut results = Results::default();
+    results.finish(output)?;
     if let Some(why) = why_unreadable(text.len() as u64, file.rules.len()) {
         say(format_args!("undust: {why}; learn from fewer sites at a time"));
     }
@@ -60,7 +61,7 @@ pub(super) fn run(args: &LearnArgs) -> Result<u8> {
     if let Some(truth) = &args.evaluate {
         evaluate(&job, &learned.outcome, rules, truth)?;
     }
-    close(&learned.outcome, &mut job, &args.run, stats, started)?;
+    close(results, &learned.outcome, &mut job, &args.run, stats, started)?;
     Ok(DONE)
 }
 

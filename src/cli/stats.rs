@@ -124,22 +124,6 @@ pub(super) enum Stats {
     File(Box<Output>),
 }
 
-impl Stats {
-    /// Writes the counts.
-    pub(super) fn write(self, counts: &Value) -> Result<()> {
-        match self {
-            Stats::Said => {
-                say(format_args!("{counts}"));
-                Ok(())
-            }
-            Stats::File(mut file) => {
-                file.line(counts.to_string().as_bytes(), b'\n')?;
-                file.publish()
-            }
-        }
-    }
-}
-
 impl RunArgs {
     /// Opens the file for the counts, if one is asked for.
     pub(super) fn open_stats(&self, claims: &mut Claims) -> Result<Option<Stats>> {

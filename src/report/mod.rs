@@ -12,6 +12,8 @@ mod export;
 mod frames;
 mod listing;
 mod output;
+mod pending;
+mod results;
 mod rows;
 mod survey;
 pub mod tables;
@@ -25,6 +27,7 @@ pub use evaluation::{
 pub use export::{Exported, RuleFormat, export_rules, left_out_in_words};
 pub use listing::{Listed, ListedCluster, Listing, ListingWriter};
 pub use output::{Claims, Output};
+pub use results::Results;
 pub use rows::{Provenance, RowFormat, RowWriter, Rows, Shape};
 pub use survey::{ClusterRow, Example, InputRow, LevelRow, SiteRuleRow, Survey, number};
 pub use tally::Tally;

@@ -1,15 +1,16 @@
 //! Where results go: standard output, or a file that is there whole or not at all.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
-use std::os::fd::AsRawFd as _;
-use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
+use rustix::fs::{FileType, Stat};
 
 use super::disk::{DiskFile, Pages};
 use super::encoder::Encoder;
+use super::pending::{Pending, folder_of};
+use super::results::Results;
 use crate::crew::Crew;
 use crate::error::{Error, Result};
 
@@ -93,10 +94,8 @@ fn is_same_file(a: &Path, b: &Path) -> bool {
 
 /// Results on their way out, in large writes.
 ///
-/// A file is written without a name, in the folder where it will be, and gets its name in
-/// [`Output::publish`] alone: until then the old file is untouched, and nothing is left behind
-/// however the process ends, but where the file system has no unnamed files. The suffix of the name says whether it is packed, and by what
-/// (`encoder.rs`).
+/// A file is written without a name, in the folder where it will be, and gets its name when it is published
+/// (`pending.rs`). The suffix of the name says whether it is packed, and by what (`encoder.rs`).
 pub struct Output {
     name: String,
     buffer: Pages,
@@ -111,13 +110,6 @@ pub struct Output {
 
 /// Bytes that are handed on at once.
 const BUFFER_BYTES: usize = 1 << 20;
-
-struct Pending {
-    file: File,
-    path: PathBuf,
-    /// The name the file has meanwhile, where the file system has no unnamed files.
-    temporary: Option<tempfile::TempPath>,
-}
 
 impl Output {
     /// Standard output.
@@ -156,9 +148,8 @@ impl Output {
                 }
                 (file, None)
             }
-            existing => open_unnamed(path, existing.map(|meta| meta.mode()))
-                .map(|pending| pending.file.try_clone().map(|file| (file, Some(pending))))
-                .and_then(|result| result)
+            existing => Pending::open(path, existing.map(|meta| meta.mode()))
+                .and_then(|pending| Ok((pending.file()?, Some(pending))))
                 .map_err(|error| Error::writing(&name, error))?,
         };
         let plain: Box<dyn Write + Send> = match pending {
@@ -283,22 +274,22 @@ impl Output {
     }
 
     /// Writes the rest and, for a file, gives it its name. Without this call there is no file.
-    pub fn publish(mut self) -> Result<()> {
-        self.empty_buffer()?;
-        let name = self.name;
-        let finish = || -> io::Result<()> {
-            self.encoder.finish()?;
-            self.pending.map_or(Ok(()), Pending::publish)
-        };
-        finish().map_err(|error| Error::writing(name, error))
+    ///
+    /// For a run with one result; those of others are gathered in [`Results`].
+    pub fn publish(self) -> Result<()> {
+        let mut results = Results::default();
+        results.finish(self)?;
+        results.publish()
     }
 
-    /// Publishes `outputs` in this order, but first what goes to no file of its own: if nobody reads
-    /// that, no file is to be there. After one that fails none is published.
-    pub fn publish_all(outputs: impl IntoIterator<Item = Output>) -> Result<()> {
-        let mut outputs: Vec<Output> = outputs.into_iter().collect();
-        outputs.sort_by_key(|output| output.pending.is_some());
-        outputs.into_iter().try_for_each(Output::publish)
+    /// Writes the rest. Returns the file that has yet to get its name, if it is one, and what errors call it.
+    pub(super) fn finish(mut self) -> Result<Option<(String, Pending)>> {
+        self.empty_buffer()?;
+        let finished = self.encoder.finish();
+        let finished =
+            finished.and_then(|()| self.pending.as_ref().map_or(Ok(()), Pending::finish));
+        finished.map_err(|error| Error::writing(&self.name, error))?;
+        Ok(self.pending.map(|pending| (self.name, pending)))
     }
 }
 
@@ -317,84 +308,11 @@ fn is_null(stat: &Stat) -> bool {
         && rustix::fs::stat("/dev/null").is_ok_and(|null| null.st_rdev == stat.st_rdev)
 }
 
-/// A file without a name, in the folder of `path`, with the permissions `mode` if there are any.
-fn open_unnamed(path: &Path, mode: Option<u32>) -> io::Result<Pending> {
-    let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
-    match rustix::fs::open(folder_of(path), flags, Mode::from_raw_mode(0o666)) {
-        Ok(file) => {
-            let file = File::from(file);
-            keep_mode(&file, mode)?;
-            Ok(Pending { file, path: path.to_path_buf(), temporary: None })
-        }
-        // Some file systems have no unnamed files.
-        Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::ISDIR | rustix::io::Errno::INVAL) => {
-            open_named(path, mode)
-        }
-        Err(error) => Err(error.into()),
-    }
-}
-
-/// The same with a name meanwhile, `.undust-….tmp`, which stays if the process is killed.
-fn open_named(path: &Path, mode: Option<u32>) -> io::Result<Pending> {
-    // Under the umask, and never open to more people than the old file was.
-    let at_first = fs::Permissions::from_mode(mode.unwrap_or(0o666) & 0o777);
-    let file = tempfile::Builder::new()
-        .prefix(".undust-")
-        .suffix(".tmp")
-        .permissions(at_first)
-        .tempfile_in(folder_of(path))?;
-    let (file, temporary) = file.into_parts();
-    keep_mode(&file, mode)?;
-    Ok(Pending { file, path: path.to_path_buf(), temporary: Some(temporary) })
-}
-
-/// Gives `file` the permissions that the old file had, whatever new files get.
-fn keep_mode(file: &File, mode: Option<u32>) -> io::Result<()> {
-    match mode {
-        Some(mode) => Ok(rustix::fs::fchmod(file, Mode::from_raw_mode(mode & 0o777))?),
-        None => Ok(()),
-    }
-}
-
-impl Pending {
-    /// Makes the content durable, then puts the name on it.
-    fn publish(self) -> io::Result<()> {
-        self.file.sync_all()?;
-        if let Some(temporary) = self.temporary {
-            return temporary.persist(&self.path).map_err(io::Error::from);
-        }
-        let folder = folder_of(&self.path);
-        let own = format!("/proc/self/fd/{}", self.file.as_raw_fd());
-        // A name of its own first: linking cannot replace a file, renaming can.
-        for attempt in 0..100u32 {
-            let name = format!(".undust-{}-{attempt}.tmp", std::process::id());
-            let temporary = folder.join(name);
-            let here = rustix::fs::CWD;
-            match rustix::fs::linkat(here, own.as_str(), here, &temporary, AtFlags::SYMLINK_FOLLOW)
-            {
-                Ok(()) => {
-                    return fs::rename(&temporary, &self.path).inspect_err(|_| {
-                        // Best effort: the error that is told is the one of renaming.
-                        let _ = fs::remove_file(&temporary);
-                    });
-                }
-                Err(rustix::io::Errno::EXIST) => {}
-                Err(error) => return Err(error.into()),
-            }
-        }
-        Err(io::Error::from(io::ErrorKind::AlreadyExists))
-    }
-}
-
-fn folder_of(path: &Path) -> &Path {
-    match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::fs::File;
+    use std::os::fd::AsRawFd as _;
+
     use super::*;
 
     #[test]
@@ -459,23 +377,6 @@ mod tests {
             output.publish().unwrap();
         }
         assert_eq!(fs::read(&path).unwrap(), b"old new new ");
-    }
-
-    /// What happens where the file system has no unnamed files.
-    #[test]
-    fn a_file_that_has_a_name_meanwhile_has_the_mode_of_others() {
-        let mode = |path: &Path| fs::metadata(path).unwrap().mode() & 0o777;
-        let folder = tempfile::tempdir().unwrap();
-        let [path, other] = ["out.txt", "other.txt"].map(|name| folder.path().join(name));
-        File::create(&other).unwrap();
-        open_named(&path, None).unwrap().publish().unwrap();
-        assert_eq!(mode(&path), mode(&other), "a new file, under the umask");
-        for old in [0o640, 0o606] {
-            open_named(&path, Some(old)).unwrap().publish().unwrap();
-            assert_eq!(mode(&path), old, "as the old file had it");
-        }
-        drop(open_named(&path, None).unwrap());
-        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2, "nothing is left");
     }
 
     #[test]

@@ -103,12 +103,7 @@ fn packed_output_that_fails_is_not_there() {
     for args in ["-o out.zst in.txt", "canon -o out.zst in.txt", "-q -c -o out.zst in.txt"] {
         // Too few blocks for the first frame, or for the last one.
         for blocks in [100, 1200] {
-            let mut shell = Command::new("sh");
-            let limit = format!("ulimit -f {blocks}; exec \"$0\" \"$@\"");
-            shell.args(["-c", &limit, env!("CARGO_BIN_EXE_undust")]);
-            shell.args(args.split(' ')).current_dir(dir.0.path());
-            shell.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-            Run::of(shell, b"").fails("out.zst: cannot write");
+            run_within(&dir, blocks, args).fails("out.zst: cannot write");
             assert_eq!(dir.names(), ["in.txt"], "{args}");
         }
     }
@@ -157,18 +152,57 @@ fn two_results_do_not_share_a_file() {
     assert_eq!(dir.names(), ["in.txt"]);
 }
 
+/// Runs where no file may be longer than `blocks`, of 512 bytes or 1 KiB each.
+fn run_within(dir: &Dir, blocks: u32, args: &str) -> Run {
+    let mut shell = Command::new("sh");
+    let limit = format!("ulimit -f {blocks}; exec \"$0\" \"$@\"");
+    shell.args(["-c", &limit, env!("CARGO_BIN_EXE_undust")]);
+    shell.args(args.split_whitespace()).current_dir(dir.0.path());
+    shell.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    Run::of(shell, b"")
+}
+
 #[test]
 fn seen_grows_only_when_the_output_is_there() {
     let dir = Dir::new();
     let url = |n: u32| format!("http://h{n}.test/{}\n", "x".repeat(100));
     dir.put("in.txt", (0..200).map(url).collect::<String>());
-    // 8 blocks, of 512 bytes or 1 KiB each, are enough for 200 fingerprints, but not for 200 lines.
-    let mut shell = Command::new("sh");
-    shell.args(["-c", "ulimit -f 8; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_undust")]);
-    shell.args(["-o", "out.txt", "--seen", "seen", "in.txt"]).current_dir(dir.0.path());
-    shell.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    Run::of(shell, b"").fails("out.txt: cannot write");
+    // Enough for 200 fingerprints, but not for 200 lines.
+    run_within(&dir, 8, "-o out.txt --seen seen in.txt").fails("out.txt: cannot write");
     assert_eq!(dir.names(), ["in.txt"], "lines that nobody got must not count as seen");
+}
+
+/// What a run publishes is there whole or not at all, all of it together.
+#[test]
+fn no_result_is_published_when_another_cannot_be_written() {
+    let dir = Dir::new();
+    dir.put("in.txt", (0..900).map(|n| format!("a.b/{n}\n")).collect::<String>());
+    dir.put("bad.txt", format!("a.b/1\n{}", format!("http://{}\n", "x".repeat(99)).repeat(200)));
+    dir.put("out.txt", "old");
+    dir.feed("--seen seen", b"http://c.d/\n").quiet();
+    let seen = dir.get("seen");
+    let names = dir.names();
+    for args in ["", "--seen seen", "--seen new", "-c", "-d", "--to csv", "--dropped new"] {
+        dir.run(&format!("{args} -o out.txt --stats=/dev/full in.txt"))
+            .fails("/dev/full: cannot write");
+        let rejects = "--line-limit 50 bad.txt --rejects";
+        dir.run(&format!("{args} -o out.txt {rejects} /dev/full")).fails("/dev/full: cannot write");
+        run_within(&dir, 16, &format!("{args} -o out.txt {rejects} rejects"))
+            .fails("rejects: cannot write");
+    }
+    for command in ["canon --on-bad keep", "report", "learn"] {
+        dir.run(&format!("{command} -o out.txt --stats=/dev/full in.txt"))
+            .fails("/dev/full: cannot write");
+    }
+    // Enough for 900 lines that are packed, but not for 900 fingerprints.
+    run_within(&dir, 8, "--seen new -o out.gz in.txt").fails("new: cannot write");
+    for args in ["list -n 50", "site --sites 1 --urls 50"] {
+        dir.run(&format!("generate {args} -o out.txt --truth /dev/full"))
+            .fails("/dev/full: cannot write");
+    }
+    assert_eq!(dir.names(), names);
+    assert_eq!(dir.text("out.txt"), "old");
+    assert!(dir.get("seen") == seen);
 }
 
 #[test]
@@ -201,6 +235,7 @@ fn a_closed_pipe_ends_quietly() {
         &["--clusters", "big.txt"],
         &["canon", "big.txt"],
         &["generate", "list", "-n", "500000"],
+        &["--help"],
     ] {
         let mut child = dir.command(args).spawn().unwrap();
         let mut first = String::new();
@@ -216,7 +251,16 @@ fn a_closed_pipe_ends_quietly() {
 #[test]
 fn a_full_disk_is_told() {
     let dir = Dir::with_list();
-    for args in [&["in.txt"][..], &["canon", "in.txt"], &["report", "in.txt"], &["rules", "list"]] {
+    for args in [
+        &["in.txt"][..],
+        &["canon", "in.txt"],
+        &["report", "in.txt"],
+        &["rules", "list"],
+        &["--help"],
+        &["dedup", "-h"],
+        &["help", "canon"],
+        &["--version"],
+    ] {
         let mut command = dir.command(args);
         command.stdout(fs::OpenOptions::new().write(true).open("/dev/full").unwrap());
         let output = command.output().unwrap();
@@ -276,13 +320,9 @@ fn a_closed_pipe_beside_files_is_told() {
 fn a_list_that_cannot_be_written_has_no_truth() {
     let dir = Dir::new();
     for args in ["list -n 2K", "site --sites 1 --urls 400"] {
-        let mut shell = Command::new("sh");
-        // 64 blocks, of 512 bytes or 1 KiB each, are enough for the truth, not for what it is about.
-        shell.args(["-c", "ulimit -f 64; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_undust")]);
-        shell.arg("generate").args(args.split(' ')).args(["-o", "out.txt", "--truth", "truth.zst"]);
-        shell.current_dir(dir.0.path());
-        shell.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        Run::of(shell, b"").fails("out.txt: cannot write");
+        // Enough for the truth, not for what it is about.
+        run_within(&dir, 64, &format!("generate {args} -o out.txt --truth truth.zst"))
+            .fails("out.txt: cannot write");
         assert!(dir.names().is_empty(), "{args}: {:?}", dir.names());
     }
 }

@@ -1,0 +1,147 @@
+//! A file of results on its way to its name: written where it will be, and not there yet.
+
+use std::fs::{self, File};
+use std::io;
+use std::os::fd::AsRawFd as _;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, Mode, OFlags};
+use rustix::io::Errno;
+use tempfile::TempPath;
+
+/// A file that has yet to get its name.
+///
+/// It has none meanwhile: until it is published the old file is untouched, and nothing is left behind
+/// however the process ends, but where the file system has no unnamed files.
+pub(super) struct Pending {
+    file: File,
+    path: PathBuf,
+    /// The name it has meanwhile, `.undust-….tmp`: where the file system has no unnamed files, and while
+    /// it is published.
+    temporary: Option<TempPath>,
+}
+
+impl Pending {
+    /// A file in the folder of `path`, with the permissions `mode` if there are any.
+    pub(super) fn open(path: &Path, mode: Option<u32>) -> io::Result<Pending> {
+        let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
+        match rustix::fs::open(folder_of(path), flags, Mode::from_raw_mode(0o666)) {
+            Ok(file) => {
+                let file = File::from(file);
+                keep_mode(&file, mode)?;
+                Ok(Pending { file, path: path.to_path_buf(), temporary: None })
+            }
+            // Some file systems have no unnamed files.
+            Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL) => Pending::open_named(path, mode),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// The same with a name meanwhile, which stays if the process is killed.
+    fn open_named(path: &Path, mode: Option<u32>) -> io::Result<Pending> {
+        // Under the umask, and never open to more people than the old file was.
+        let at_first = fs::Permissions::from_mode(mode.unwrap_or(0o666) & 0o777);
+        let file = tempfile::Builder::new()
+            .prefix(".undust-")
+            .suffix(".tmp")
+            .permissions(at_first)
+            .tempfile_in(folder_of(path))?;
+        let (file, temporary) = file.into_parts();
+        keep_mode(&file, mode)?;
+        Ok(Pending { file, path: path.to_path_buf(), temporary: Some(temporary) })
+    }
+
+    /// The file, to be written.
+    pub(super) fn file(&self) -> io::Result<File> {
+        self.file.try_clone()
+    }
+
+    /// Makes the content durable: what is written later may be lost.
+    pub(super) fn finish(&self) -> io::Result<()> {
+        self.file.sync_all()
+    }
+
+    /// Gives the file a name of its own beside the one it is to get. Linking cannot replace a file,
+    /// renaming can.
+    pub(super) fn name(&mut self) -> io::Result<()> {
+        if self.temporary.is_some() {
+            return Ok(());
+        }
+        let own = format!("/proc/self/fd/{}", self.file.as_raw_fd());
+        let here = rustix::fs::CWD;
+        for attempt in 0..100u32 {
+            let name = format!(".undust-{}-{attempt}.tmp", std::process::id());
+            let name = folder_of(&self.path).join(name);
+            match rustix::fs::linkat(here, own.as_str(), here, &name, AtFlags::SYMLINK_FOLLOW) {
+                Ok(()) => {
+                    self.temporary = Some(TempPath::try_from_path(name)?);
+                    return Ok(());
+                }
+                Err(Errno::EXIST) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Err(io::Error::from(io::ErrorKind::AlreadyExists))
+    }
+
+    /// Puts its name on a file that is [finished](Pending::finish) and [named](Pending::name).
+    pub(super) fn publish(self) -> io::Result<()> {
+        let temporary = self.temporary.expect("it was named before");
+        temporary.persist(&self.path).map_err(io::Error::from)
+    }
+}
+
+/// Gives `file` the permissions that the old file had, whatever new files get.
+fn keep_mode(file: &File, mode: Option<u32>) -> io::Result<()> {
+    match mode {
+        Some(mode) => Ok(rustix::fs::fchmod(file, Mode::from_raw_mode(mode & 0o777))?),
+        None => Ok(()),
+    }
+}
+
+/// The folder of a file with this name.
+pub(super) fn folder_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::MetadataExt as _;
+
+    use super::*;
+
+    /// What happens where the file system has no unnamed files.
+    #[test]
+    fn a_file_that_has_a_name_meanwhile_has_the_mode_of_others() {
+        let mode = |path: &Path| fs::metadata(path).unwrap().mode() & 0o777;
+        let folder = tempfile::tempdir().unwrap();
+        let [path, other] = ["out.txt", "other.txt"].map(|name| folder.path().join(name));
+        File::create(&other).unwrap();
+        Pending::open_named(&path, None).unwrap().publish().unwrap();
+        assert_eq!(mode(&path), mode(&other), "a new file, under the umask");
+        for old in [0o640, 0o606] {
+            Pending::open_named(&path, Some(old)).unwrap().publish().unwrap();
+            assert_eq!(mode(&path), old, "as the old file had it");
+        }
+        drop(Pending::open_named(&path, None).unwrap());
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2, "nothing is left");
+    }
+
+    #[test]
+    fn a_name_of_its_own_is_gone_with_the_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let names = || fs::read_dir(folder.path()).unwrap().count();
+        let [first, second] = ["first", "second"].map(|name| folder.path().join(name));
+        let mut files = [&first, &second].map(|path| Pending::open(path, None).unwrap());
+        files.iter_mut().for_each(|file| file.name().unwrap());
+        assert_eq!(names(), 2);
+        let [file, other] = files;
+        file.publish().unwrap();
+        drop(other);
+        assert_eq!((names(), first.exists()), (1, true));
+    }
+}
