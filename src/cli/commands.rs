@@ -27,7 +27,7 @@ use crate::pipeline::{
     Spooled,
 };
 use crate::record::formats;
-use crate::report::{Claims, Output, Results, RowFormat, Shape};
+use crate::report::{Claims, Output, Predecessor, Results, RowFormat, Shape};
 
 pub(super) fn job<'a>(
     input: &InputArgs,
@@ -127,22 +127,21 @@ pub(super) fn dedup(args: &DedupArgs) -> Result<u8> {
     let outcome = if args.looks_twice() {
         select(args, shape, &mut job, &mut claims, output, &mut results)?
     } else {
-        let seen = match &args.seen {
-            Some(path) => open_seen(path, &job)?,
-            None => Seen::default(),
+        let (seen, seen_file) = match &args.seen {
+            Some(path) => {
+                let (seen, predecessor) = open_seen(path, &job)?;
+                (seen, Some((claims.open_unpacked(path)?, predecessor)))
+            }
+            None => (Seen::default(), None),
         };
         job.key = seen.key().unwrap_or(job.key);
-        let seen_file = match &args.seen {
-            Some(path) => Some(claims.open_unpacked(path)?),
-            None => None,
-        };
         let plan = DedupPlan { print: args.print.into(), seen: &seen };
         let outcome = pipeline::dedup(&job, &plan, &mut output)?;
         results.finish(output)?;
-        if let Some(mut file) = seen_file {
+        if let Some((mut file, predecessor)) = seen_file {
             seen.write(|bytes| file.write(bytes))?;
             // Behind all others: what was not published has not been seen.
-            results.finish_last(file)?;
+            results.finish_last(file, predecessor)?;
         }
         outcome
     };
@@ -250,15 +249,20 @@ fn check(job: &Job, quiet: bool) -> Result<u8> {
     }
 }
 
-/// The clusters in a seen file, or none if it is not there yet.
-fn open_seen(path: &Path, job: &Job) -> Result<Seen> {
+/// The clusters in a seen file, or none if it is not there yet; and what was there.
+fn open_seen(path: &Path, job: &Job) -> Result<(Seen, Predecessor)> {
     let digest = job.canonicalizer.profile().digest();
+    let reading = |error| Error::reading(path.display(), error);
     match File::open(path) {
-        Ok(file) => Seen::open(file, &path.display().to_string(), &digest, job.table_bytes()),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            Ok(Seen::new(FingerprintKey::random(), &digest))
+        Ok(file) => {
+            let predecessor = Predecessor::of(&file).map_err(reading)?;
+            let name = path.display().to_string();
+            Ok((Seen::open(file, &name, &digest, job.table_bytes())?, predecessor))
         }
-        Err(error) => Err(Error::reading(path.display(), error)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            Ok((Seen::new(FingerprintKey::random(), &digest), Predecessor::none()))
+        }
+        Err(error) => Err(reading(error)),
     }
 }
 

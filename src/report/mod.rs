@@ -13,6 +13,7 @@ mod frames;
 mod listing;
 mod output;
 mod pending;
+mod predecessor;
 mod results;
 mod rows;
 mod survey;
@@ -27,6 +28,7 @@ pub use evaluation::{
 pub use export::{Exported, RuleFormat, export_rules, left_out_in_words};
 pub use listing::{Listed, ListedCluster, Listing, ListingWriter};
 pub use output::{Claims, Output};
+pub use predecessor::Predecessor;
 pub use results::Results;
 pub use rows::{Provenance, RowFormat, RowWriter, Rows, Shape};
 pub use survey::{ClusterRow, Example, InputRow, LevelRow, SiteRuleRow, Survey, number};

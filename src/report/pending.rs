@@ -57,6 +57,11 @@ impl Pending {
         self.file.try_clone()
     }
 
+    /// The name it is to get.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// Makes the content durable: what is written later may be lost.
     pub(super) fn finish(&self) -> io::Result<()> {
         self.file.sync_all()

@@ -2,6 +2,7 @@
 
 use super::output::Output;
 use super::pending::Pending;
+use super::predecessor::Predecessor;
 use crate::error::{Error, Result};
 
 /// The results of a run, which are published together or not at all.
@@ -13,8 +14,8 @@ use crate::error::{Error, Result};
 pub struct Results {
     /// Those that go to files, with the names that the user knows them by.
     files: Vec<(String, Pending)>,
-    /// The one that is published behind all others.
-    last: Option<(String, Pending)>,
+    /// The one that is published behind all others, and what it follows.
+    last: Option<(String, Pending, Predecessor)>,
 }
 
 impl Results {
@@ -24,20 +25,32 @@ impl Results {
         Ok(())
     }
 
-    /// The same for a result that stands for the others: it is published behind them. A run has one at
-    /// most.
-    pub fn finish_last(&mut self, output: Output) -> Result<()> {
+    /// The same for a result that goes on with what was in its place when it was read, and remembers the others:
+    /// it is published behind them, and only if its `predecessor` is still there. A run has one at most.
+    pub fn finish_last(&mut self, output: Output, predecessor: Predecessor) -> Result<()> {
         assert!(self.last.is_none(), "a run has one last result");
-        self.last = output.finish()?;
+        self.last = output.finish()?.map(|(name, file)| (name, file, predecessor));
         Ok(())
     }
 
     /// Publishes the results in the order in which they were finished. After one that fails none is
     /// published.
+    ///
+    /// Failure: besides those of the system, an error if the predecessor of the last one is not there any more.
     pub fn publish(self) -> Result<()> {
-        let mut files: Vec<(String, Pending)> = self.files.into_iter().chain(self.last).collect();
+        let mut files = self.files;
+        let mut predecessor = None;
+        if let Some((name, file, its)) = self.last {
+            files.push((name, file));
+            predecessor = Some(its);
+        }
         for (name, file) in &mut files {
             file.name().map_err(|error| Error::writing(name, error))?;
+        }
+        // Right before the files get their names. No lock: one that is waited for may be held by whoever
+        // has started this run, as `flock` does.
+        if let (Some((name, last)), Some(predecessor)) = (files.last(), predecessor) {
+            predecessor.check(last.path()).map_err(|error| error.at(name))?;
         }
         let publish = |(name, file): (String, Pending)| {
             file.publish().map_err(|error| Error::writing(name, error))
@@ -48,7 +61,7 @@ impl Results {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
+    use std::fs::{self, File};
     use std::path::Path;
 
     use super::super::Claims;
@@ -77,5 +90,32 @@ mod tests {
         finish(&[&first, &second]).unwrap();
         assert_eq!(fs::read(&first).unwrap(), b"new");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
+    }
+
+    #[test]
+    fn none_is_published_when_the_last_has_another_predecessor() {
+        let folder = tempfile::tempdir().unwrap();
+        let [first, last] = ["first", "last"].map(|name| folder.path().join(name));
+        let finish = |predecessor: Predecessor| {
+            let (mut claims, mut results) = (Claims::new(&[]), Results::default());
+            results.finish_last(claims.open(Some(&last)).unwrap(), predecessor).unwrap();
+            results.finish(claims.open(Some(&first)).unwrap()).unwrap();
+            results
+        };
+        let was_read = || Predecessor::of(&File::open(&last).unwrap()).unwrap();
+        // None of them knows of the other.
+        let [earlier, later] = [0, 1].map(|_| finish(Predecessor::none()));
+        earlier.publish().unwrap();
+        fs::remove_file(&first).unwrap();
+        let error = later.publish().unwrap_err().to_string();
+        assert!(error.contains("another run"), "{error}");
+        let [earlier, later] = [0, 1].map(|_| finish(was_read()));
+        earlier.publish().unwrap();
+        fs::remove_file(&first).unwrap();
+        assert!(later.publish().is_err());
+        let late = finish(was_read());
+        fs::remove_file(&last).unwrap();
+        assert!(late.publish().is_err());
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "nothing is published or left");
     }
 }

@@ -159,6 +159,40 @@ fn seen_files_grow() {
     assert_eq!(dir.names(), ["in.txt", "seen", "stats.json"]);
 }
 
+/// What a run remembers is not lost when another has begun before and ends behind it.
+#[test]
+fn a_seen_file_that_another_run_has_changed_is_an_error() {
+    let dir = Dir::with_list();
+    let slow = |meanwhile: &dyn Fn()| {
+        let mut child = dir.command(&["--seen", "seen", "--stats=stats"]).spawn().unwrap();
+        let mut stdin = child.stdin.take().unwrap();
+        stdin.write_all(b"http://slow.test/\n").unwrap();
+        // Its first line is there: so it has read the seen file.
+        let mut first = [0; 18];
+        child.stdout.as_mut().unwrap().read_exact(&mut first).unwrap();
+        meanwhile();
+        drop(stdin);
+        Run::end("--seen seen".to_string(), child)
+    };
+    let fast = || drop(dir.run("--seen seen in.txt").gives(KEPT));
+    let other = || drop(dir.feed("--seen seen", b"http://other.test/\n").quiet());
+    let delete = || fs::remove_file(dir.path("seen")).unwrap();
+    for (meanwhile, names) in [
+        (&fast as &dyn Fn(), &["in.txt", "seen"][..]),
+        (&other, &["in.txt", "seen"]),
+        (&delete, &["in.txt"]),
+    ] {
+        slow(meanwhile).exits(2).says("another run has changed it");
+        assert_eq!(dir.names(), names, "nothing else is published or left");
+        if dir.path("seen").exists() {
+            dir.run("--seen seen in.txt").gives("");
+        }
+    }
+    // With nobody in between.
+    slow(&|| ()).quiet();
+    dir.feed("--seen seen", b"http://slow.test/\n").gives("");
+}
+
 #[test]
 fn damaged_seen_files_are_refused() {
     let dir = Dir::with_list();

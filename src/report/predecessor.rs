@@ -1,0 +1,60 @@
+//! What a result goes on with: whether it is still in its place.
+
+use std::fs::{self, File, Metadata};
+use std::io;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
+
+use crate::error::{Error, Result};
+
+/// What was in the place of a result when it was read: a file, or none.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Predecessor(Option<Identity>);
+
+/// What tells a file from others, and from itself when it was written to.
+#[derive(Debug, PartialEq, Eq)]
+struct Identity {
+    device: u64,
+    inode: u64,
+    bytes: u64,
+    /// Seconds, and nanoseconds behind them.
+    modified: (i64, i64),
+}
+
+impl Identity {
+    fn of(meta: &Metadata) -> Identity {
+        let modified = (meta.mtime(), meta.mtime_nsec());
+        Identity { device: meta.dev(), inode: meta.ino(), bytes: meta.len(), modified }
+    }
+}
+
+impl Predecessor {
+    /// No file.
+    pub fn none() -> Predecessor {
+        Predecessor(None)
+    }
+
+    /// `file`, which is about to be read.
+    pub fn of(file: &File) -> io::Result<Predecessor> {
+        Ok(Predecessor(Some(Identity::of(&file.metadata()?))))
+    }
+
+    /// Checks that this is what `path` leads to. Otherwise another run has published there, and what it has
+    /// added would be lost.
+    pub(super) fn check(&self, path: &Path) -> Result<()> {
+        let now = match fs::metadata(path) {
+            Ok(meta) => Some(Identity::of(&meta)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => return Err(Error::output(format!("cannot look at it: {error}"))),
+        };
+        if now == self.0 {
+            return Ok(());
+        }
+        Err(Error::output(format!(
+            "expected {} as when this run began, found {}: another run has changed it; no file was written, so \
+             run again",
+            if self.0.is_some() { "the file" } else { "no file" },
+            if now.is_some() { "another" } else { "none" }
+        )))
+    }
+}
