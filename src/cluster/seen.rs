@@ -1,15 +1,16 @@
 //! Files of fingerprints: what earlier runs have had.
 //!
 //! ```text
-//! file    = header record*
-//! header  = magic version key digest count checksum
+//! file    = header record* sum
+//! header  = magic version key digest count check
 //! magic   = "undust-seen\n"                      12 bytes
-//! version = u32                                   3
+//! version = u32                                   4
 //! key     = 16 bytes                              the fingerprint key: keep the file to yourself
 //! digest  = 16 bytes                              the profile's digest, as hexadecimal digits
 //! count   = u64                                   number of records
 //! check   = u64                                   SipHash-1-3 of the header before it, under the key
 //! record  = u128                                  a fingerprint; in ascending order
+//! sum     = u128                                  the key, as a number, and all records, added modulo 2^128
 //! ```
 //!
 //! All numbers are little-endian.
@@ -18,8 +19,7 @@ use std::fs::File;
 use std::hash::Hasher as _;
 use std::io::{self, BufReader, Read};
 use std::os::unix::fs::FileExt as _;
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, OnceLock};
 
 use siphasher::sip::SipHasher13;
 
@@ -32,8 +32,9 @@ use crate::error::{Error, Result};
 use crate::fingerprint::{Fingerprint, FingerprintKey};
 
 const MAGIC: &[u8; 12] = b"undust-seen\n";
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 const HEADER_BYTES: usize = 12 + 4 + 16 + 16 + 8 + 8;
+const SUM_BYTES: u64 = 16;
 
 /// What a seen file says of itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,6 +71,38 @@ fn check_sum(bytes: &[u8], key: &FingerprintKey) -> u64 {
     hasher.finish()
 }
 
+/// What is counted of records, to tell whether they are those that were written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Total {
+    records: u64,
+    sum: u128,
+}
+
+impl Total {
+    /// No record; the sum begins with `key`, so that records belong to their header.
+    fn of_none(key: &FingerprintKey) -> Total {
+        Total { records: 0, sum: u128::from_le_bytes(key.to_bytes()) }
+    }
+
+    fn add(&mut self, record: Fingerprint) {
+        self.add_all(Total { records: 1, sum: record.0 });
+    }
+
+    fn add_all(&mut self, others: Total) {
+        self.records += others.records;
+        self.sum = self.sum.wrapping_add(others.sum);
+    }
+
+    /// Checks that these are all records of a file that has the total `expected`.
+    fn check(&self, expected: &Total) -> Result<()> {
+        match self {
+            _ if self.records != expected.records => Err(out_of_order()),
+            _ if self.sum != expected.sum => Err(altered()),
+            _ => Ok(()),
+        }
+    }
+}
+
 /// The clusters of earlier runs, and those of this one, which a later run may want to know.
 ///
 /// Every fingerprint is in one of three places: in the set in memory; in the seen file, where that
@@ -88,9 +121,10 @@ pub struct Seen {
 struct SeenFile {
     file: File,
     name: String,
-    count: u64,
-    /// How many of its fingerprints have been looked at.
-    met: AtomicU64,
+    /// What it has.
+    total: Total,
+    /// What has been looked at.
+    met: Mutex<Total>,
 }
 
 impl Seen {
@@ -111,10 +145,10 @@ impl Seen {
     fn open_unnamed(file: File, name: &str, digest: &str, memory_bytes: u64) -> Result<Seen> {
         let meta = file.metadata().map_err(damaged)?;
         let header = SeenHeader::read(&file, digest)?;
-        let mut seen = Seen::new(header.key, digest);
+        let mut seen = Seen::new(header.key.clone(), digest);
         let is_small = header.count <= memory_bytes / ClusterSet::BYTES_PER_FINGERPRINT_MAX;
         if is_small {
-            read_all(BufReader::with_capacity(256 << 10, file), header.count, &seen.set)?;
+            read_all(BufReader::with_capacity(256 << 10, file), &header, &seen.set)?;
             return Ok(seen);
         }
         if !meta.is_file() {
@@ -122,18 +156,17 @@ impl Seen {
                 "a seen file that is not a regular file has to fit in memory; raise -S",
             ));
         }
-        let records = meta.len() - HEADER_BYTES as u64;
-        match header.count.checked_mul(RECORD_BYTES) {
-            Some(expected) if expected == records => {}
-            Some(expected) if expected < records => return Err(too_long()),
+        let rest = (meta.len() - HEADER_BYTES as u64).checked_sub(SUM_BYTES);
+        match (header.count.checked_mul(RECORD_BYTES), rest) {
+            (Some(expected), Some(records)) if expected == records => {}
+            (Some(expected), Some(records)) if expected < records => return Err(too_long()),
             _ => return Err(damaged(io::ErrorKind::UnexpectedEof.into())),
         }
-        seen.old = Some(SeenFile {
-            file,
-            name: name.to_string(),
-            count: header.count,
-            met: AtomicU64::new(0),
-        });
+        let mut sum = [0; SUM_BYTES as usize];
+        file.read_exact_at(&mut sum, meta.len() - SUM_BYTES).map_err(damaged)?;
+        let total = Total { records: header.count, sum: u128::from_le_bytes(sum) };
+        let met = Mutex::new(Total::of_none(&header.key));
+        seen.old = Some(SeenFile { file, name: name.to_string(), total, met });
         Ok(seen)
     }
 
@@ -169,15 +202,14 @@ impl Seen {
         let Some(old) = &self.old else { return Ok(()) };
         let mut ascending =
             old.between(partition, range).map_err(|error| io::Error::other(old.damaged(error)))?;
-        // On the way through functions that know the errors of temporary files.
-        let damaged = |error| io::Error::other(old.damaged(error));
-        let mut known = ascending.next().map_err(damaged)?;
-        let mut met = u64::from(known.is_some());
+        let mut met = Total::default();
         let mut next = || -> io::Result<Option<Fingerprint>> {
-            let known = ascending.next().map_err(damaged)?;
-            met += u64::from(known.is_some());
+            // On the way through functions that know the errors of temporary files.
+            let known = ascending.next().map_err(|error| io::Error::other(old.damaged(error)))?;
+            known.into_iter().for_each(|record| met.add(record));
             Ok(known)
         };
+        let mut known = next()?;
         let mut failure = Ok(());
         records.retain(|record| {
             let fingerprint = fingerprint_of(record);
@@ -192,35 +224,36 @@ impl Seen {
         failure?;
         // To the end, so that damage is noticed before anything is written.
         while next()?.is_some() {}
-        old.met.fetch_add(met, Ordering::Relaxed);
+        old.met.lock().expect(NO_PANIC).add_all(met);
         Ok(())
     }
 
-    /// Checks that all of the seen file was looked at: its records are in order.
+    /// Checks that all of the seen file was looked at, and is what was written: its records are in order, and
+    /// their sum is right.
     pub fn check(&self) -> Result<()> {
-        match &self.old {
-            Some(old) if old.met.load(Ordering::Relaxed) != old.count => {
-                Err(out_of_order().at(&old.name))
-            }
-            _ => Ok(()),
-        }
+        let Some(old) = &self.old else { return Ok(()) };
+        let met = old.met.lock().expect(NO_PANIC);
+        met.check(&old.total).map_err(|error| error.at(&old.name))
     }
 
     /// Gives `each` the bytes of a seen file with all fingerprints, old and new, piece by piece.
     ///
     /// Memory: one partition of the set.
+    ///
+    /// Failure: the first error of `each`, and one if the old file is damaged.
     pub fn write(&self, mut each: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
         let Some((key, digest)) = &self.remembers else { return Ok(()) };
         let damaged = |error| match &self.old {
             Some(old) => old.damaged(error),
             None => damaged(error),
         };
-        let old = self.old.as_ref().map_or(0, |old| old.count);
+        let old = self.old.as_ref().map_or(0, |old| old.total.records);
         let fresh = self.fresh.get().map_or(0, Sorted::len);
         let count = self.set.len() + old + fresh;
         each(&SeenHeader { key: key.clone(), digest: digest.clone(), count }.to_bytes())?;
         let reading = |error| Error::reading("temporary file", error);
-        let mut written = 0;
+        let mut written = Total::of_none(key);
+        let mut copied = written;
         for partition in 0..PARTITIONS {
             let mut set = self.set.sorted(partition).into_iter();
             let mut old = match &self.old {
@@ -235,19 +268,29 @@ impl Seen {
             ];
             while let Some(least) = heads.iter().flatten().min().copied() {
                 each(&least.0.to_le_bytes())?;
-                written += 1;
+                written.add(least);
                 if heads[0] == Some(least) {
                     heads[0] = set.next();
                 } else if heads[1] == Some(least) {
+                    copied.add(least);
                     heads[1] = next_of(&mut old).map_err(damaged)?;
                 } else {
                     heads[2] = next_of(&mut fresh).map_err(reading)?;
                 }
             }
         }
-        if written == count { Ok(()) } else { Err(Error::internal("fingerprints were lost")) }
+        if let Some(old) = &self.old {
+            copied.check(&old.total).map_err(|error| error.at(&old.name))?;
+        }
+        if written.records != count {
+            return Err(Error::internal("fingerprints were lost"));
+        }
+        each(&written.sum.to_le_bytes())
     }
 }
+
+/// Why the lock of what was met can be had.
+const NO_PANIC: &str = "no thread panics while it holds the total";
 
 /// All fingerprints.
 const WHOLE: Range = (Fingerprint(0), None);
@@ -264,7 +307,7 @@ impl SeenFile {
         let last = first | u128::MAX >> PARTITION_BITS;
         let end = match end {
             Some(end) if end.0 <= last => self.position(end)?,
-            _ if last == u128::MAX => self.count,
+            _ if last == u128::MAX => self.total.records,
             _ => self.position(Fingerprint(last + 1))?,
         };
         let at = |position| HEADER_BYTES as u64 + position * RECORD_BYTES;
@@ -278,7 +321,7 @@ impl SeenFile {
 
     /// How many fingerprints are smaller.
     fn position(&self, fingerprint: Fingerprint) -> io::Result<u64> {
-        let (mut from, mut end) = (0, self.count);
+        let (mut from, mut end) = (0, self.total.records);
         while from < end {
             let middle = from + (end - from) / 2;
             let mut record = [0; RECORD_BYTES as usize];
@@ -303,7 +346,8 @@ impl SeenHeader {
         let version = u32::from_le_bytes(array(&header[12..16]));
         if version != VERSION {
             return Err(Error::input(format!(
-                "expected version {VERSION} of the seen file, found {version}; use the release that wrote it"
+                "expected version {VERSION} of the seen file, found {version}; use the release that wrote it, or \
+                 remove the file and begin anew"
             )));
         }
         let found = String::from_utf8_lossy(&header[32..48]).into_owned();
@@ -326,13 +370,14 @@ impl SeenHeader {
     }
 }
 
-/// Reads `count` fingerprints into `set`, and then nothing more.
-fn read_all(mut file: impl Read, count: u64, set: &ClusterSet) -> Result<()> {
+/// Reads the fingerprints behind `header` into `set`, and checks them.
+fn read_all(mut file: impl Read, header: &SeenHeader, set: &ClusterSet) -> Result<()> {
     let mut record = [0; RECORD_BYTES as usize];
     let mut last = None;
+    let mut total = Total::of_none(&header.key);
     // Those of the partition that is being read.
     let mut sorted: Vec<Fingerprint> = Vec::new();
-    for _ in 0..count {
+    for _ in 0..header.count {
         file.read_exact(&mut record).map_err(damaged)?;
         let fingerprint = Fingerprint(u128::from_le_bytes(record));
         if last >= Some(fingerprint) {
@@ -344,14 +389,17 @@ fn read_all(mut file: impl Read, count: u64, set: &ClusterSet) -> Result<()> {
             sorted.clear();
         }
         sorted.push(fingerprint);
+        total.add(fingerprint);
     }
     if let Some(last) = last {
         set.load(partition_of(last), &sorted);
     }
+    let mut sum = [0; SUM_BYTES as usize];
+    file.read_exact(&mut sum).map_err(damaged)?;
     if file.read(&mut record).map_err(damaged)? > 0 {
         return Err(too_long());
     }
-    Ok(())
+    total.check(&Total { records: header.count, sum: u128::from_le_bytes(sum) })
 }
 
 #[cold]
@@ -366,6 +414,14 @@ fn damaged(error: io::Error) -> Error {
 #[cold]
 fn out_of_order() -> Error {
     Error::input("the seen file is damaged: its records are not in order")
+}
+
+#[cold]
+fn altered() -> Error {
+    Error::input(
+        "the seen file is damaged: its records are not those that were written; take a copy of it, or remove it \
+         and begin anew",
+    )
 }
 
 #[cold]
@@ -502,11 +558,33 @@ mod tests {
                 bad[at] ^= 1;
                 assert_ne!(read(&bad, DIGEST), "fine", "byte {at}");
             }
-            for at in (HEADER_BYTES..file.len() - 16).step_by(16) {
+            for at in (HEADER_BYTES..file.len() - 32).step_by(16) {
                 let mut swapped = file.clone();
                 swapped[at..at + 32].rotate_left(16);
                 assert!(read(&swapped, DIGEST).contains("order"), "byte {at}");
             }
+            // A record that is another, and still in order; the last of these is the sum.
+            for at in (HEADER_BYTES..file.len()).step_by(16 * 8).chain([file.len() - 16]) {
+                let mut flipped = file.clone();
+                flipped[at] ^= 1;
+                assert!(read(&flipped, DIGEST).contains("not those that"), "byte {at}");
+            }
+            // The header of one file with the records of another.
+            let other = Seen::new(FingerprintKey::from_bytes([4; 16]), DIGEST);
+            fingerprints().into_iter().for_each(|one| assert!(other.set.insert(one)));
+            let other = bytes_of(&other);
+            let mixed = [&other[..HEADER_BYTES], &file[HEADER_BYTES..]].concat();
+            assert_eq!((read(&other, DIGEST).as_str(), mixed.len()), ("fine", file.len()));
+            assert!(read(&mixed, DIGEST).contains("not those that"));
         }
+    }
+
+    #[test]
+    fn damage_is_told_when_it_is_copied() {
+        let mut file = bytes();
+        file[HEADER_BYTES + 16 * 77] ^= 1;
+        let seen = open(&file, DIGEST, 0).unwrap();
+        let error = seen.write(|_| Ok(())).unwrap_err().to_string();
+        assert!(error.contains("not those that"), "{error}");
     }
 }

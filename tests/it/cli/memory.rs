@@ -277,10 +277,21 @@ fn seen_files_that_do_not_fit() {
     // With other memory the file goes on to be of use.
     dir.run("--seen small b").gives("");
     dir.run(&format!("{LITTLE} --seen seen c")).gives("");
+    // One bit of a record, which are in order still.
+    let good = dir.get("small");
+    let mut bad = good.clone();
+    bad[64 + 16 * 1000] ^= 1;
+    dir.put("small", &bad);
+    for args in [LITTLE, "-q"] {
+        let run = dir.run(&format!("{args} --seen small -o out c"));
+        run.fails("small: the seen file is damaged: its records are not those that were written");
+        assert!(dir.get("small") == bad && !dir.path("out").exists());
+    }
+    dir.put("small", good);
     // Damage behind the part that was looked at first.
     let mut bad = dir.get("small");
-    let at = bad.len() - 32;
-    bad[at..].rotate_left(16);
+    let at = bad.len() - 48;
+    bad[at..at + 32].rotate_left(16);
     dir.put("small", &bad);
     dir.run(&format!("{LITTLE} --seen small c")).fails("small: the seen file is damaged");
     bad.pop();
