@@ -17,7 +17,8 @@ use crate::fingerprint::Fingerprint;
 /// Records that wait for the end of the input, because the set that would know them is full.
 ///
 /// What is in the set is a duplicate at once, and so is what was spilled just before. The rest is
-/// spilled. Where that was hardly ever of use, most batches are spilled whole and not looked at; at the end the first record of each cluster is kept, partition by partition.
+/// spilled. If hardly any record of the last batch that was looked at was known, the next ones are spilled
+/// without a look. At the end the first record of each cluster is found, partition by partition.
 ///
 /// Records have numbers here, in input order, from wherever the job begins to count.
 #[derive(Debug)]

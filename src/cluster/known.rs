@@ -21,8 +21,8 @@ struct Entry<V> {
     value: V,
 }
 
-/// A fingerprint in words, least first: as one number it would take up to 12 bytes more, to stand where such
-/// numbers may.
+/// A fingerprint as four words, the lowest first: a `u128` has to be aligned to 16 bytes, which would cost up to
+/// 12 bytes of padding for each entry.
 type Key = [u32; 4];
 
 impl<V> Default for Known<V> {

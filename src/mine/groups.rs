@@ -194,7 +194,7 @@ impl Bench {
             for (at, mark) in marks.iter().enumerate() {
                 let (these, rest) = row.split_at_mut(width - at - 1);
                 for (pair, other) in these.iter_mut().zip(&marks[at + 1..]) {
-                    // `NEVER` stays above all others: its differences may wrap, its rank may not.
+                    // `NEVER` is left as it is, so it stays above all others.
                     let differs = u32::from(mark != other && *pair != NEVER);
                     *pair += differs << DIFFERENCES_AT;
                 }

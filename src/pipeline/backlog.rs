@@ -225,7 +225,7 @@ impl Backlog {
     }
 }
 
-/// The promise that [`Backlog::read`] meets every record it should.
+/// The error for a line that is to be kept and that the backlog did not hold: a bug.
 #[cold]
 pub(super) fn lost() -> Error {
     Error::internal("a line that is to be kept is not in the backlog")

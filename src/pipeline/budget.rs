@@ -46,7 +46,7 @@ pub struct MemoryUse {
 /// ```text
 /// while reading   | clusters 9/20 | chunks 1/4 | spill 1/12 | recent 1/16 | left to malloc: 3/20
 /// when all read   | clusters 9/20 | records being sorted out 2/5, then a window of 1/16 |
-/// when told       | clusters 9/20, of lines alone | windows 1/8 | listings and spellings 1/4 |
+/// when written    | census 9/20, for representatives only | windows 1/8 | listings and spellings 1/4 |
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Budget {

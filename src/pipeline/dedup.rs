@@ -236,8 +236,8 @@ fn is_in_chunk(print: Print, chunk: &Parcel) -> bool {
     }
 }
 
-/// What is known of each record whose text is in a mapped file, of the three batches that are on their
-/// way: one is not yet looked at, of one the places of the texts are left.
+/// What is known of each record whose text is in a mapped file, on the average of the three batches that are on
+/// their way: one is not yet walked, one is being clustered, and of one only where its texts are is left.
 const RECORD_BYTES_MAPPED: u64 = 32;
 
 /// Records of a batch that one thread brings in line order. Reason: waking others takes as long.

@@ -22,8 +22,8 @@ pub struct FormatPlan {
 }
 
 impl FormatPlan {
-    /// By how many of its first bytes a file tells its format, or columns. Lists, and what is given, tell
-    /// nothing.
+    /// How many bytes at the start of a file are needed to detect its format or its columns; 0 where the user
+    /// has said it.
     pub(super) fn sample_bytes(&self) -> usize {
         match &self.format {
             Some(FormatChoice::Given(_)) => 0,

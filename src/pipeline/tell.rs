@@ -43,8 +43,8 @@ const LISTED_SPELLINGS: usize = 8;
 /// have room to grow, and move when they do.
 const SPELLING_BYTES: u64 = 160;
 
-/// How many clusters, or lines, before their turn their spellings are asked for, and before that the members of
-/// clusters. Reason: they lie here and there, and so are on their way from memory some at once.
+/// How many rows ahead spellings are prefetched, and the members of clusters before that. Reason: both are
+/// scattered in mapped files, and so some cache misses overlap.
 const SPELLINGS_AHEAD: usize = 4;
 const LIST_AHEAD: usize = 8;
 

@@ -129,7 +129,8 @@ struct BatchSoFar {
     own_bytes: usize,
 }
 
-/// Some chunks of a batch, whose first half is worked off together.
+/// Chunks of a batch that have come. Workers walk them and take fingerprints at once; the clusters wait until the
+/// batch is complete.
 struct Part {
     parcels: Vec<Parcel>,
     /// Is that all there is, and more is being unpacked, by the thread that reads? Then the batch goes
