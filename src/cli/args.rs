@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::builder::{OsStringValueParser, PossibleValuesParser, TypedValueParser};
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 
 /// Finds the URLs that are the same page spelled differently.
@@ -190,7 +190,8 @@ pub(super) struct ProfileArgs {
     #[arg(long, value_name = "SCHEME", help_heading = "Rules")]
     pub(super) default_scheme: Option<String>,
     /// Read settings from this TOML file; flags come on top
-    #[arg(long, value_name = "FILE", env = "UNDUST_CONFIG", help_heading = "Rules")]
+    #[arg(long, value_name = "FILE", env = "UNDUST_CONFIG", value_parser = maybe_empty_path(),
+        help_heading = "Rules")]
     pub(super) config: Option<PathBuf>,
 }
 
@@ -269,6 +270,11 @@ pub(super) struct DedupArgs {
     pub(super) profile: ProfileArgs,
     #[command(flatten)]
     pub(super) run: RunArgs,
+}
+
+/// A path that may be empty, as a variable of the environment is that somebody has cleared.
+fn maybe_empty_path() -> impl TypedValueParser<Value = PathBuf> {
+    OsStringValueParser::new().map(PathBuf::from)
 }
 
 /// The values of `--to` for a command that writes no JSON document.

@@ -206,7 +206,8 @@ impl ProfileArgs {
 
     /// What file and flags say together.
     pub(super) fn all_settings(&self) -> Result<Settings> {
-        let file = match &self.config {
+        // An empty variable of the environment is one that is not set, by custom.
+        let file = match self.config.as_deref().filter(|path| !path.as_os_str().is_empty()) {
             None => Settings::default(),
             Some(path) => Settings::parse(&read_text(path)?)
                 // Built once by itself, so that its own mistakes are told with its name.
@@ -323,6 +324,10 @@ fn read_text(path: &Path) -> Result<String> {
             path.display()
         ))
     };
+    if path.is_dir() {
+        let name = path.display();
+        return Err(Error::input(format!("{name}: expected a file, found a directory")));
+    }
     let bytes_max = CONFIG_BYTES_MAX as usize;
     let plan = InputPlan {
         // A file of the name "-", and not the lines that are to be read.

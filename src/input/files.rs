@@ -199,7 +199,11 @@ fn read_list(from: &Path, separator: u8) -> Result<Vec<PathBuf>> {
             limits::CONFIG_BYTES_MAX
         )));
     }
-    let entries = Lines::new(&bytes, separator).filter(|entry| !entry.is_empty());
+    // As in lists of URLs, a line may end as on Windows.
+    let carriage_return = if separator == b'\n' { &b"\r"[..] } else { b"" };
+    let entries = Lines::new(&bytes, separator)
+        .map(|entry| entry.strip_suffix(carriage_return).unwrap_or(entry))
+        .filter(|entry| !entry.is_empty());
     Ok(entries.map(|entry| PathBuf::from(OsStr::from_bytes(entry))).collect())
 }
 
@@ -263,7 +267,7 @@ mod tests {
             fs::write(path, "x").unwrap();
         }
         let shown = |path: &Path| path.to_str().unwrap().to_owned();
-        fs::write(&names, format!("{}\n\n{}", shown(&b), shown(&a))).unwrap();
+        fs::write(&names, format!("{}\r\n\r\n{}", shown(&b), shown(&a))).unwrap();
         let from = InputPlan { files_from: Some(names.clone()), ..plan(&[&new_line]) };
         assert_eq!(list(&from).unwrap().paths, [&new_line, &b, &a].map(|path| path.to_owned()));
         fs::write(&names, format!("{}\0{}\0", shown(&new_line), shown(&a))).unwrap();

@@ -18,6 +18,7 @@ fn configuration_by_flag_and_by_environment() {
     };
     with_env(&["dedup"]).gives("http://www.a.test/?ref=1\n");
     with_env(&["--config", "other.toml"]).gives(given);
+    with_env(&["--config", ""]).gives(given);
     // Nothing that merely lies here changes a result.
     for name in ["undust.toml", ".undust.toml"] {
         dir.put(name, "profile = 'aggressive'\n");
@@ -41,6 +42,7 @@ fn mistakes_in_configuration_name_the_file() {
         dir.run("--config bad.toml in.txt").fails(why).says("bad.toml: ");
     }
     dir.run("--config missing.toml in.txt").fails("missing.toml: cannot read");
+    dir.run("--config . in.txt").fails("expected a file, found a directory\n");
     dir.put("bad.hosts", "127.0.0.1\n");
     dir.run("--hosts bad.hosts in.txt").fails("bad.hosts: line 1: ");
     dir.put("bad.rules", "x");
