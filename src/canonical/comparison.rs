@@ -32,7 +32,7 @@ impl Canonicalizer {
         if a == b {
             return Comparison { equal: true, identical: true, ..different };
         }
-        let mut ladder = |line| Ladder::of(self, line, scratch);
+        let mut ladder = |given| Ladder::of(self, given, scratch);
         let (Ok(a), Ok(b)) = (ladder(a), ladder(b)) else { return different };
         let mut rules = RuleSet::EMPTY;
         let (mut one, mut other) = (a.start(), b.start());
@@ -70,18 +70,18 @@ struct Ladder {
 impl Ladder {
     fn of(
         canonicalizer: &Canonicalizer,
-        line: &[u8],
+        given: &[u8],
         scratch: &mut Scratch,
     ) -> Result<Ladder, Reject> {
-        let canonical = canonicalizer.canonical(line, scratch);
+        let canonical = canonicalizer.canonical(given, scratch);
         if let Some(reject) = canonical.reject {
             return Err(reject);
         }
-        if canonical.form == line {
-            return Ok(Ladder { forms: line.to_vec(), rungs: vec![(0, line.len())] });
+        if canonical.form == given {
+            return Ok(Ladder { forms: given.to_vec(), rungs: vec![(0, given.len())] });
         }
-        let (mut forms, mut rungs) = (Vec::with_capacity(4 * line.len()), Vec::with_capacity(8));
-        canonicalizer.follow(line, |reached, form| {
+        let (mut forms, mut rungs) = (Vec::with_capacity(4 * given.len()), Vec::with_capacity(8));
+        canonicalizer.follow(given, |reached, form| {
             if let Reached::Level(level) = reached {
                 forms.extend_from_slice(form);
                 rungs.push((level, forms.len()));

@@ -82,17 +82,17 @@ impl Web {
 }
 
 impl Draft {
-    /// Parses `line`.
+    /// Parses `given`.
     ///
     /// - Shape: bytes, not text; a byte that is not UTF-8 counts as its own escape (`%FF`), except
     ///   in a host, where it is a reject.
-    /// - Options: `default_scheme`, what a line without a scheme gets if it starts with what looks
+    /// - Options: `default_scheme`, what a URL without a scheme gets if it starts with what looks
     ///   like a host; `registered_names`, see [`is_registered_name`].
     /// - Source: WHATWG URL standard 4.4, without a base.
-    pub(super) fn parse(line: &[u8], options: &Options) -> Result<Draft, Reject> {
+    pub(super) fn parse(given: &[u8], options: &Options) -> Result<Draft, Reject> {
         let default_scheme = options.default_scheme.as_deref();
         // A copy, since parts of it are taken for UTF-8, and a mapped line may change meanwhile.
-        let mut text: Cow<[u8]> = Cow::Owned(clean(line).into_owned());
+        let mut text: Cow<[u8]> = Cow::Owned(clean(given).into_owned());
         let mut scheme_added = false;
         let scheme_end = match scheme_of(&text, default_scheme.is_some()) {
             Some(length) => length,
@@ -159,16 +159,16 @@ pub(super) fn is_web(scheme: &[u8]) -> bool {
 
 /// Removes what the WHATWG parser removes before it looks: C0 controls and spaces at both ends,
 /// tabs and line breaks anywhere.
-pub(super) fn clean(line: &[u8]) -> Cow<'_, [u8]> {
+pub(super) fn clean(given: &[u8]) -> Cow<'_, [u8]> {
     let outer = |byte: &u8| *byte > b' ';
-    let start = line.iter().position(outer).unwrap_or(line.len());
-    let end = line.iter().rposition(outer).map_or(start, |at| at + 1);
-    let line = &line[start..end];
+    let start = given.iter().position(outer).unwrap_or(given.len());
+    let end = given.iter().rposition(outer).map_or(start, |at| at + 1);
+    let given = &given[start..end];
     let inner = |byte: &u8| !matches!(byte, b'\t' | b'\n' | b'\r');
-    if line.iter().all(inner) {
-        Cow::Borrowed(line)
+    if given.iter().all(inner) {
+        Cow::Borrowed(given)
     } else {
-        Cow::Owned(line.iter().copied().filter(inner).collect())
+        Cow::Owned(given.iter().copied().filter(inner).collect())
     }
 }
 
@@ -345,8 +345,8 @@ mod tests {
         Profile::named(profile).unwrap().options
     }
 
-    fn parsed(line: &str) -> Result<String, Reject> {
-        Draft::parse(line.as_bytes(), &options("crawl"))
+    fn parsed(given: &str) -> Result<String, Reject> {
+        Draft::parse(given.as_bytes(), &options("crawl"))
             .map(|draft| String::from_utf8(written(&draft)).unwrap())
     }
 

@@ -45,12 +45,12 @@ pub struct Scratch {
     fused: fused::Scratch,
 }
 
-/// What became of one line.
+/// What became of one URL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Canonical<'a> {
-    /// The canonical form; the line as it is where it was rejected.
+    /// The canonical form; the URL as it is where it was rejected.
     pub form: &'a [u8],
-    /// Why the line was not parsed, if it was not.
+    /// Why the URL was not parsed, if it was not.
     pub reject: Option<Reject>,
     /// Was a scheme put in front?
     pub scheme_added: bool,
@@ -73,21 +73,21 @@ impl Canonicalizer {
         &self.profile
     }
 
-    /// The canonical form of `line`.
+    /// The canonical form of `given`.
     ///
     /// - Shape: bytes, not text; no separator at the end.
-    /// - Limits: a line longer than [`URL_BYTES_MAX`] is rejected as [`Reject::UrlTooLong`].
-    /// - Failure: none. A reject keeps the line as its own form.
+    /// - Limits: a URL longer than [`URL_BYTES_MAX`] is rejected as [`Reject::UrlTooLong`].
+    /// - Failure: none. A reject keeps the URL as its own form.
     #[inline]
-    pub fn canonical<'a>(&self, line: &'a [u8], scratch: &'a mut Scratch) -> Canonical<'a> {
+    pub fn canonical<'a>(&self, given: &'a [u8], scratch: &'a mut Scratch) -> Canonical<'a> {
         if !self.profile.parses {
-            return Canonical { form: line, reject: None, scheme_added: false };
+            return Canonical { form: given, reject: None, scheme_added: false };
         }
         let answer = match &self.fused {
-            Some(fused) => fused.run(line, &mut scratch.fused, &mut scratch.out),
+            Some(fused) => fused.run(given, &mut scratch.fused, &mut scratch.out),
             None => fused::Answer::Refused,
         };
-        self.canonical_of(answer, line, &mut scratch.out)
+        self.canonical_of(answer, given, &mut scratch.out)
     }
 
     /// Gives the lines of `text` their canonical forms.
@@ -96,69 +96,72 @@ impl Canonicalizer {
         LinesOf { canonicalizer: self, text, scratch }
     }
 
-    /// What became of `line`, where the fast lane gave this answer.
+    /// What became of `given`, where the fast lane gave this answer.
     #[inline(always)]
     fn canonical_of<'a>(
         &self,
         answer: fused::Answer,
-        line: &'a [u8],
+        given: &'a [u8],
         out: &'a mut Vec<u8>,
     ) -> Canonical<'a> {
         let form = match answer {
-            fused::Answer::Same(end) => &line[..end],
+            fused::Answer::Same(end) => &given[..end],
             fused::Answer::Written => out,
-            fused::Answer::Refused => return self.canonical_slowly(line, out),
+            fused::Answer::Refused => return self.canonical_slowly(given, out),
         };
         Canonical { form, reject: None, scheme_added: false }
     }
 
     #[inline(never)]
-    fn canonical_slowly<'a>(&self, line: &'a [u8], out: &'a mut Vec<u8>) -> Canonical<'a> {
-        let answer = if line.len() > URL_BYTES_MAX {
+    fn canonical_slowly<'a>(&self, given: &'a [u8], out: &'a mut Vec<u8>) -> Canonical<'a> {
+        let answer = if given.len() > URL_BYTES_MAX {
             Err(Reject::UrlTooLong)
         } else {
-            reference::canonical(line, &self.profile, out)
+            reference::canonical(given, &self.profile, out)
         };
         match answer {
             Ok(scheme_added) => Canonical { form: out, reject: None, scheme_added },
-            Err(reject) => Canonical { form: line, reject: Some(reject), scheme_added: false },
+            Err(reject) => Canonical { form: given, reject: Some(reject), scheme_added: false },
         }
     }
 
-    /// How `line` gets its canonical form, rule by rule.
-    pub fn trace(&self, line: &[u8]) -> Result<Trace, Reject> {
+    /// How `given` gets its canonical form, rule by rule.
+    pub fn trace(&self, given: &[u8]) -> Result<Trace, Reject> {
         if !self.profile.parses {
-            let parsed = line.to_vec();
+            let parsed = given.to_vec();
             return Ok(Trace { parsed, steps: vec![], levels: vec![], scheme_added: false });
         }
-        if line.len() > URL_BYTES_MAX {
+        if given.len() > URL_BYTES_MAX {
             return Err(Reject::UrlTooLong);
         }
-        reference::trace(line, &self.profile)
+        reference::trace(given, &self.profile)
     }
 
-    /// The same without a trace that is kept: tells `on` what `line` reaches on its way, in order, and how it is
+    /// The same without a trace that is kept: tells `on` what `given` reaches on its way, in order, and how it is
     /// spelled then. What was told before a reject counts for nothing.
-    pub fn follow(&self, line: &[u8], mut on: impl FnMut(Reached, &[u8])) -> Result<(), Reject> {
+    pub fn follow(&self, given: &[u8], mut on: impl FnMut(Reached, &[u8])) -> Result<(), Reject> {
         if !self.profile.parses {
-            on(Reached::Level(0), line);
+            on(Reached::Level(0), given);
             return Ok(());
         }
-        if line.len() > URL_BYTES_MAX {
+        if given.len() > URL_BYTES_MAX {
             return Err(Reject::UrlTooLong);
         }
-        reference::follow(line, &self.profile, on).map(drop)
+        reference::follow(given, &self.profile, on).map(drop)
     }
 
-    /// Did the fast lane answer for `line`? For tests and benches.
-    pub fn is_fused(&self, line: &[u8], scratch: &mut Scratch) -> bool {
+    /// Did the fast lane answer for `given`? For tests and benches.
+    pub fn is_fused(&self, given: &[u8], scratch: &mut Scratch) -> bool {
         self.fused.as_ref().is_some_and(|fused| {
-            !matches!(fused.run(line, &mut scratch.fused, &mut scratch.out), fused::Answer::Refused)
+            !matches!(
+                fused.run(given, &mut scratch.fused, &mut scratch.out),
+                fused::Answer::Refused
+            )
         })
     }
 }
 
-/// The lines of a text, which get their canonical forms one after the other: faster than each alone.
+/// The URLs of a text, which get their canonical forms one after the other: faster than each alone.
 #[derive(Debug)]
 pub struct LinesOf<'a> {
     canonicalizer: &'a Canonicalizer,
@@ -167,20 +170,20 @@ pub struct LinesOf<'a> {
 }
 
 impl LinesOf<'_> {
-    /// As [`Canonicalizer::canonical`], for a `line` that is a part of the text, or any other one.
+    /// As [`Canonicalizer::canonical`], for a URL `given` that is a part of the text, or any other one.
     #[inline(always)]
-    pub fn canonical<'a>(&'a mut self, line: &'a [u8]) -> Canonical<'a> {
+    pub fn canonical<'a>(&'a mut self, given: &'a [u8]) -> Canonical<'a> {
         let LinesOf { canonicalizer, text, scratch } = self;
         // Bytes at addresses of the text are the text's.
-        let start = line.as_ptr().addr().wrapping_sub(text.as_ptr().addr());
-        let is_part = start < text.len() && line.len() <= text.len() - start;
+        let start = given.as_ptr().addr().wrapping_sub(text.as_ptr().addr());
+        let is_part = start < text.len() && given.len() <= text.len() - start;
         match &canonicalizer.fused {
             Some(fused) if is_part => {
                 let Scratch { out, fused: scratch } = &mut **scratch;
-                let answer = fused.run_in(text, start, line, scratch, out);
-                canonicalizer.canonical_of(answer, line, out)
+                let answer = fused.run_in(text, start, given, scratch, out);
+                canonicalizer.canonical_of(answer, given, out)
             }
-            _ => canonicalizer.canonical(line, scratch),
+            _ => canonicalizer.canonical(given, scratch),
         }
     }
 }

@@ -35,7 +35,7 @@ pub struct Trace {
     /// from 1, and the form after them. A level that is not listed has the form of the level
     /// before.
     pub levels: Vec<(usize, Vec<u8>)>,
-    /// Was a scheme put in front of the line?
+    /// Was a scheme put in front of the URL?
     pub scheme_added: bool,
 }
 
@@ -66,10 +66,10 @@ pub enum Reached {
     Level(usize),
 }
 
-/// Runs `line` through the rules of `profile`, one by one, and tells every step.
-pub(super) fn trace(line: &[u8], profile: &Profile) -> Result<Trace, Reject> {
+/// Runs `given` through the rules of `profile`, one by one, and tells every step.
+pub(super) fn trace(given: &[u8], profile: &Profile) -> Result<Trace, Reject> {
     let (mut parsed, mut steps, mut levels) = (Vec::new(), Vec::new(), Vec::new());
-    let scheme_added = follow(line, profile, |reached, form| match reached {
+    let scheme_added = follow(given, profile, |reached, form| match reached {
         Reached::Step(rule) => steps.push(Step { rule, after: form.to_vec() }),
         Reached::Level(0) => parsed = form.to_vec(),
         Reached::Level(level) => levels.push((level, form.to_vec())),
@@ -80,13 +80,13 @@ pub(super) fn trace(line: &[u8], profile: &Profile) -> Result<Trace, Reject> {
 /// The same for somebody who does not keep it: tells `on` what is reached, in order, and the URL as it is
 /// then. Returns whether a scheme was added.
 pub(super) fn follow(
-    line: &[u8],
+    given: &[u8],
     profile: &Profile,
     mut on: impl FnMut(Reached, &[u8]),
 ) -> Result<bool, Reject> {
-    let draft = Draft::parse(line, &profile.options)?;
+    let draft = Draft::parse(given, &profile.options)?;
     let scheme_added = draft.scheme_added;
-    let mut form = Vec::with_capacity(line.len() + 8);
+    let mut form = Vec::with_capacity(given.len() + 8);
     draft.write(&mut form);
     on(Reached::Level(0), &form);
     settle(draft, profile, |reached, draft| {
@@ -99,9 +99,13 @@ pub(super) fn follow(
     Ok(scheme_added)
 }
 
-/// Writes the canonical form of `line` into `out` and says whether a scheme was added.
-pub(super) fn canonical(line: &[u8], profile: &Profile, out: &mut Vec<u8>) -> Result<bool, Reject> {
-    let draft = Draft::parse(line, &profile.options)?;
+/// Writes the canonical form of `given` into `out` and says whether a scheme was added.
+pub(super) fn canonical(
+    given: &[u8],
+    profile: &Profile,
+    out: &mut Vec<u8>,
+) -> Result<bool, Reject> {
+    let draft = Draft::parse(given, &profile.options)?;
     let scheme_added = draft.scheme_added;
     settle(draft, profile, |_, _| {})?.write(out);
     Ok(scheme_added)

@@ -88,7 +88,7 @@ pub(super) enum Class {
     Plus,
     /// A `?` that stays as it is.
     Question,
-    /// Has to be escaped, but is no part of the URL at the end of the line.
+    /// Has to be escaped, but is no part of the URL at the end of what is given.
     Space,
     /// Has to be escaped.
     Escape,

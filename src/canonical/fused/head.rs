@@ -31,8 +31,8 @@ impl Fused {
     /// may be in upper case, and there may be the scheme's own port: rarer, and so compiled apart.
     #[inline(always)]
     pub(super) fn plain_head<'a, const WELL: bool>(&self, url: &MarkedUrl<'a>) -> Option<Head<'a>> {
-        let MarkedUrl { line, marks, .. } = *url;
-        let (https, host_start, is_lower) = scheme::<WELL>(line)?;
+        let MarkedUrl { given, marks, .. } = *url;
+        let (https, host_start, is_lower) = scheme::<WELL>(given)?;
         let stops = marks.near(set::HOST_STOP, host_start);
         let below = stops.wrapping_sub(1) & !stops;
         let dots = marks.near(set::DOT, host_start) & below;
@@ -43,17 +43,17 @@ impl Fused {
         }
         let host_end = host_start + stops.trailing_zeros() as usize;
         let last_label = host_start + (u64::BITS - dots.leading_zeros()) as usize;
-        if line.get(last_label)?.is_ascii_digit() {
+        if given.get(last_label)?.is_ascii_digit() {
             return None;
         }
-        let host = line.get(host_start..host_end)?;
+        let host = given.get(host_start..host_end)?;
         let has_upper = marks.near(set::HOST_LOOK, host_start) & below != 0;
         if has_upper && (WELL || !is_in_letters(url, host_start, below)) {
             return None;
         }
-        let rest = match line.get(host_end) {
+        let rest = match given.get(host_end) {
             Some(b'/') => host_end,
-            Some(b':') if !WELL => after_default_port(line, host_end, https)?,
+            Some(b':') if !WELL => after_default_port(given, host_end, https)?,
             _ => return None,
         };
         let ends_well = !has_upper & (rest == host_end);
@@ -77,13 +77,13 @@ impl Fused {
         url: &MarkedUrl<'a>,
         names: &'a mut Names,
     ) -> Option<Head<'a>> {
-        let MarkedUrl { line, marks, .. } = *url;
-        let (https, host_start, is_lower) = scheme::<false>(line)?;
+        let MarkedUrl { given, marks, .. } = *url;
+        let (https, host_start, is_lower) = scheme::<false>(given)?;
         let host_end = marks.next(set::HOST_STOP, host_start);
-        if !matches!(line.get(host_end), None | Some(b':' | b'/' | b'?' | b'#')) {
+        if !matches!(given.get(host_end), None | Some(b':' | b'/' | b'?' | b'#')) {
             return None;
         }
-        let host = &line[host_start..host_end];
+        let host = &given[host_start..host_end];
         let look = match host.len() {
             0 => return None,
             // Bet: a host is shorter than a word has bits.
@@ -114,14 +114,15 @@ impl Fused {
             is_lower && !has_upper && name.len() == host.len() && (!look.is_odd || name == host);
         let mut has_port = false;
         let mut rest = host_end;
-        if line.get(host_end) == Some(&b':') {
+        if given.get(host_end) == Some(&b':') {
             let digits =
-                line[host_end + 1..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+                given[host_end + 1..].iter().take_while(|byte| byte.is_ascii_digit()).count();
             rest = host_end + 1 + digits;
-            let port = crate::parts::port_number(&line[host_end..rest]).ok()?;
+            let port = crate::parts::port_number(&given[host_end..rest]).ok()?;
             has_port = port.is_some_and(|port| port != if https { 443 } else { 80 });
-            let has_zeros = line.get(host_end + 1) == Some(&b'0');
-            if !matches!(line.get(rest), None | Some(b'/' | b'?' | b'#')) || has_port && has_zeros {
+            let has_zeros = given.get(host_end + 1) == Some(&b'0');
+            if !matches!(given.get(rest), None | Some(b'/' | b'?' | b'#')) || has_port && has_zeros
+            {
                 return None;
             }
             is_canonical &= has_port;
@@ -131,7 +132,7 @@ impl Fused {
         Some(Head { https, is_canonical, name, has_upper, ends_well, host_end, rest, has_port })
     }
 
-    /// Writes the head of the line that `text` starts with in its canonical form, except for what of it
+    /// Writes the head of the URL that `text` starts with in its canonical form, except for what of it
     /// stands there just so, up to its path. Returns where that starts.
     #[inline(always)]
     pub(super) fn write_head(&self, head: &Head, text: &[u8], out: &mut Vec<u8>) -> usize {
@@ -145,7 +146,7 @@ impl Fused {
             return head.rest - head.name.len();
         }
         if head.has_upper {
-            // Such a name is how the host of the line ends.
+            // Such a name is how the host ends.
             push_lower(out, text, head.host_end - head.name.len(), head.host_end);
         } else {
             out.extend_from_slice(head.name);
@@ -233,12 +234,12 @@ impl Look {
 /// Is it https, where does the host start, and is the scheme in lower case? `None` for other
 /// schemes; if `LOWER` for this one in upper case, too.
 #[inline(always)]
-fn scheme<const LOWER: bool>(line: &[u8]) -> Option<(bool, usize, bool)> {
+fn scheme<const LOWER: bool>(given: &[u8]) -> Option<(bool, usize, bool)> {
     const SCHEMES: [u64; 2] =
         [u64::from_le_bytes(*b"http://\0") << 8, u64::from_le_bytes(*b"https://")];
     // The case of their letters.
     const CASE: [u64; 2] = [0x2020_2020 << 8, 0x20_2020_2020];
-    let start = u64::from_le_bytes(*line.first_chunk()?);
+    let start = u64::from_le_bytes(*given.first_chunk()?);
     // No branch between the two: which of them it is cannot be foretold.
     let fifth = (start >> 32) as u8;
     let is_https = if LOWER { fifth == b's' } else { fifth | 0x20 == b's' };
@@ -249,10 +250,10 @@ fn scheme<const LOWER: bool>(line: &[u8]) -> Option<(bool, usize, bool)> {
     is_one.then_some((is_https, 7 + number, is_lower))
 }
 
-/// Where the port at `line[at..]` ends, if it is the scheme's own and a slash follows.
+/// Where the port at `given[at..]` ends, if it is the scheme's own and a slash follows.
 #[inline(always)]
-fn after_default_port(line: &[u8], at: usize, https: bool) -> Option<usize> {
-    let rest = line.get(at..)?;
+fn after_default_port(given: &[u8], at: usize, https: bool) -> Option<usize> {
+    let rest = given.get(at..)?;
     // Of known lengths, so that they are compared in place.
     let is_default = if https { rest.starts_with(b":443/") } else { rest.starts_with(b":80/") };
     is_default.then_some(at + if https { 4 } else { 3 })

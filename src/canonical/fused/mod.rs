@@ -1,7 +1,7 @@
 //! HOT: once per input byte. The fast lane: the canonical form in one pass, or a refusal.
 //!
 //! ```text
-//! line    http://a.test/x/%41?b=1&a=2#top
+//! given   http://a.test/x/%41?b=1&a=2#top
 //!  marks  one bit per byte and set: where the host ends, what needs a look in a path, …
 //!  head   scheme, host, port                          canonical?  or written
 //!  path   up to the first ? or #                      canonical?  or written
@@ -59,7 +59,7 @@ const USUAL: usize = 128;
 /// What the fast lane says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Answer {
-    /// The canonical form is as much of the line.
+    /// The canonical form is as much of what is given.
     Same(usize),
     /// The canonical form was written.
     Written,
@@ -70,26 +70,26 @@ pub(super) enum Answer {
 /// Buffers that one worker reuses.
 #[derive(Debug, Default)]
 pub(super) struct Scratch {
-    /// The marks of a line alone.
+    /// The marks of a URL alone.
     rows: Rows<SETS>,
-    /// Those of lines of a text.
+    /// Those of URLs of a text.
     ahead: Ahead<SETS>,
     kept: Kept,
 }
 
 impl Scratch {
-    /// Forgets the text whose lines were asked for.
+    /// Forgets the text whose URLs were asked for.
     pub(super) fn leave_text(&mut self) {
         self.ahead.clear();
     }
 }
 
-/// What is kept from line to line, but for their marks.
+/// What is kept from URL to URL, but for their marks.
 #[derive(Debug, Default)]
 struct Kept {
     names: Names,
     query: Pieces,
-    /// Are there rules for the site of the line? Only with rules of sites.
+    /// Are there rules for the site of the URL? Only with rules of sites.
     has_rules: bool,
     /// A URL that rules of its site work on, and what they make of it.
     target: Target,
@@ -99,13 +99,13 @@ struct Kept {
 /// A line and its marks.
 #[derive(Clone, Copy)]
 struct MarkedUrl<'a> {
-    line: &'a [u8],
-    /// What starts with the line, to copy from: a copy of a fixed length may reach past its end.
+    given: &'a [u8],
+    /// What starts with the URL, to copy from: a copy of a fixed length may reach past its end.
     text: &'a [u8],
     marks: Marks<'a, SETS>,
 }
 
-/// What is known of a line up to its query.
+/// What is known of a URL up to its query.
 struct Start<'a> {
     head: Head<'a>,
     path: Path,
@@ -218,63 +218,63 @@ impl Fused {
         })
     }
 
-    /// The canonical form of `line`: itself, written into `out`, or refused.
+    /// The canonical form of `given`: itself, written into `out`, or refused.
     #[inline(always)]
-    pub(super) fn run(&self, line: &[u8], scratch: &mut Scratch, out: &mut Vec<u8>) -> Answer {
-        if line.len() > URL_BYTES_MAX {
+    pub(super) fn run(&self, given: &[u8], scratch: &mut Scratch, out: &mut Vec<u8>) -> Answer {
+        if given.len() > URL_BYTES_MAX {
             return Answer::Refused;
         }
         let Scratch { rows, kept, .. } = scratch;
-        let url = MarkedUrl { line, text: line, marks: self.marker.mark(line, rows) };
+        let url = MarkedUrl { given, text: given, marks: self.marker.mark(given, rows) };
         let answer = self.answer(&url, kept, out);
-        self.answer_of_site(line, answer, scratch, out)
+        self.answer_of_site(given, answer, scratch, out)
     }
 
     #[cold]
     #[inline(never)]
-    fn run_alone(&self, line: &[u8], scratch: &mut Scratch, out: &mut Vec<u8>) -> Answer {
-        self.run(line, scratch, out)
+    fn run_alone(&self, given: &[u8], scratch: &mut Scratch, out: &mut Vec<u8>) -> Answer {
+        self.run(given, scratch, out)
     }
 
-    /// The same for a `line` of `text`, which starts there at `start`. Between two texts, the scratch
+    /// The same for a URL `given` in `text`, which starts there at `start`. Between two texts, the scratch
     /// [leaves](Scratch::leave_text) the first.
     #[inline(always)]
     pub(super) fn run_in(
         &self,
         text: &[u8],
         start: usize,
-        line: &[u8],
+        given: &[u8],
         scratch: &mut Scratch,
         out: &mut Vec<u8>,
     ) -> Answer {
-        if line.len() > URL_BYTES_MAX {
+        if given.len() > URL_BYTES_MAX {
             return Answer::Refused;
         }
-        // A hexadecimal digit behind the line would count as a part of it.
-        if text.get(start + line.len()).is_some_and(|behind| *behind >= b'0')
-            && ends_amid_escape(line)
+        // A hexadecimal digit behind the URL would count as a part of it.
+        if text.get(start + given.len()).is_some_and(|behind| *behind >= b'0')
+            && ends_amid_escape(given)
         {
-            return self.run_alone(line, scratch, out);
+            return self.run_alone(given, scratch, out);
         }
         let Scratch { ahead, kept, .. } = scratch;
-        let marks = ahead.marks(&self.marker, text, start, line.len());
-        let url = MarkedUrl { line, text: &text[start..], marks };
+        let marks = ahead.marks(&self.marker, text, start, given.len());
+        let url = MarkedUrl { given, text: &text[start..], marks };
         let answer = self.answer(&url, kept, out);
-        self.answer_of_site(line, answer, scratch, out)
+        self.answer_of_site(given, answer, scratch, out)
     }
 
-    /// Goes on from the `answer` where there are rules for the site of the line.
+    /// Goes on from the `answer` where there are rules for the site of the URL.
     #[inline(always)]
     fn answer_of_site(
         &self,
-        line: &[u8],
+        given: &[u8],
         answer: Answer,
         scratch: &mut Scratch,
         out: &mut Vec<u8>,
     ) -> Answer {
         match &self.dust {
             Some(dust) if scratch.kept.has_rules => {
-                self.with_rules_of_site(dust, line, answer, scratch, out)
+                self.with_rules_of_site(dust, given, answer, scratch, out)
             }
             _ => answer,
         }
@@ -286,13 +286,13 @@ impl Fused {
     fn with_rules_of_site(
         &self,
         dust: &DustRules,
-        line: &[u8],
+        given: &[u8],
         answer: Answer,
         scratch: &mut Scratch,
         out: &mut Vec<u8>,
     ) -> Answer {
         match answer {
-            Answer::Same(end) => replace(out, &line[..end]),
+            Answer::Same(end) => replace(out, &given[..end]),
             Answer::Written => {}
             Answer::Refused => return answer,
         }
@@ -312,20 +312,20 @@ impl Fused {
             if !dust.apply(&mut kept.target) {
                 return Some(round > 0);
             }
-            let mut line = std::mem::take(&mut kept.rewritten);
-            kept.target.write(&mut line);
-            line.extend_from_slice(&out[fragment..]);
-            let again = if line.len() > URL_BYTES_MAX {
+            let mut given = std::mem::take(&mut kept.rewritten);
+            kept.target.write(&mut given);
+            given.extend_from_slice(&out[fragment..]);
+            let again = if given.len() > URL_BYTES_MAX {
                 Answer::Refused
             } else {
-                let marks = self.marker.mark(&line, rows);
-                let url = MarkedUrl { line: &line, text: &line, marks };
+                let marks = self.marker.mark(&given, rows);
+                let url = MarkedUrl { given: &given, text: &given, marks };
                 self.answer(&url, kept, out)
             };
             if let Answer::Same(end) = again {
-                replace(out, &line[..end]);
+                replace(out, &given[..end]);
             }
-            kept.rewritten = line;
+            kept.rewritten = given;
             if again == Answer::Refused {
                 return None;
             }
@@ -343,13 +343,13 @@ impl Fused {
             .unwrap_or(Answer::Refused)
     }
 
-    /// The head of a line that is not a usual one; `None` to refuse.
+    /// The head of a URL that is not a usual one; `None` to refuse.
     #[inline(never)]
     fn other_head<'a>(&self, url: &MarkedUrl<'a>, names: &'a mut Names) -> Option<Head<'a>> {
         self.plain_head::<false>(url).or_else(|| self.any_head(url, names))
     }
 
-    /// The same for a line whose head is known; `None` to refuse.
+    /// The same for a URL whose head is known; `None` to refuse.
     #[inline(always)]
     fn answer_with(
         &self,
@@ -362,10 +362,10 @@ impl Fused {
         if let Some(dust) = &self.dust {
             *has_rules = dust.may_apply(head.name);
         }
-        let line = url.line;
+        let given = url.given;
         let mut path_end = url.marks.next_soon(set::CUT, HEAD_BYTES_MIN);
         // An `&` in a path is rare.
-        while line.get(path_end) == Some(&b'&') {
+        while given.get(path_end) == Some(&b'&') {
             path_end = url.marks.next(set::CUT, path_end + 1);
         }
         let path = self.judge_path(url, head.rest, path_end);
@@ -385,7 +385,7 @@ impl Fused {
         }
         let start = Start { head, path, path_end };
         // Bet: a query is short, has few parameters, and none is to be spelled anew.
-        if path_end < line.len()
+        if path_end < given.len()
             && let Some(answer) = self.with_short_query(url, &start, out)
         {
             return Some(answer);
@@ -397,19 +397,19 @@ impl Fused {
     /// is spelled canonically or goes, or a fragment that goes. May be `None` where it is one of these.
     #[inline(always)]
     fn plain_rest(&self, url: &MarkedUrl, path_end: usize, host: &[u8]) -> Option<usize> {
-        let line = url.line;
-        match line.get(path_end) {
+        let given = url.given;
+        match given.get(path_end) {
             None => Some(path_end),
             Some(b'?') => self.plain_query_end(url, path_end, host),
             Some(_) => {
-                let goes =
-                    self.drop_fragment && self.keeps_fragment(&line[path_end + 1..]) == Some(false);
+                let goes = self.drop_fragment
+                    && self.keeps_fragment(&given[path_end + 1..]) == Some(false);
                 goes.then_some(path_end)
             }
         }
     }
 
-    /// The same for a line whose start is known; `None` to refuse.
+    /// The same for a URL whose start is known; `None` to refuse.
     #[inline(never)]
     fn go_on(
         &self,
@@ -418,15 +418,15 @@ impl Fused {
         pieces: &mut Pieces,
         out: &mut Vec<u8>,
     ) -> Option<Answer> {
-        let line = url.line;
+        let given = url.given;
         let path_end = start.path_end;
-        let query = match line.get(path_end) {
+        let query = match given.get(path_end) {
             Some(b'?') => self.read_query(url, path_end, start.head.name, pieces)?,
             _ => Query::none(path_end),
         };
-        let fragment = &line[query.end..];
+        let fragment = &given[query.end..];
         let keeps_fragment = !fragment.is_empty() && self.keeps_fragment(&fragment[1..])?;
-        let end = if keeps_fragment { line.len() } else { query.end };
+        let end = if keeps_fragment { given.len() } else { query.end };
         // Bet: many URLs that are not canonical are so but for their fragment, or for parameters that go.
         // Lost: what is not canonical is written, part by part.
         if start.is_canonical() {
@@ -440,7 +440,7 @@ impl Fused {
         self.write(url, start, (query, pieces), end, out)
     }
 
-    /// Writes the canonical form of a line that is canonical up to the end of `query`, but for its `head`
+    /// Writes the canonical form of a URL that is canonical up to the end of `query`, but for its `head`
     /// and for what stands between `cut` and the query, which goes.
     #[inline(never)]
     fn write_around(
@@ -451,9 +451,9 @@ impl Fused {
         query: Range<usize>,
         out: &mut Vec<u8>,
     ) -> Answer {
-        let MarkedUrl { line, text, .. } = *url;
+        let MarkedUrl { given, text, .. } = *url;
         out.clear();
-        out.reserve(line.len() + 1);
+        out.reserve(given.len() + 1);
         let from = self.write_head(head, text, out);
         push_up_to::<USUAL>(out, text, from, cut);
         if !query.is_empty() {
@@ -462,7 +462,7 @@ impl Fused {
         Answer::Written
     }
 
-    /// Writes the canonical form of a line up to `end`, part by part.
+    /// Writes the canonical form of a URL up to `end`, part by part.
     #[inline(never)]
     fn write(
         &self,
@@ -472,7 +472,7 @@ impl Fused {
         end: usize,
         out: &mut Vec<u8>,
     ) -> Option<Answer> {
-        let line = url.line;
+        let given = url.given;
         let path_end = start.path_end;
         self.write_start(url, &start, out)?;
         if query.is_canonical {
@@ -480,18 +480,18 @@ impl Fused {
         } else {
             query.write(url.text, pieces, out);
         }
-        out.extend_from_slice(&line[query.end..end]);
+        out.extend_from_slice(&given[query.end..end]);
         Some(Answer::Written)
     }
 
-    /// Makes `out` the canonical form of a line up to its query.
+    /// Makes `out` the canonical form of a URL up to its query.
     #[inline(never)]
     fn write_start(&self, url: &MarkedUrl, start: &Start, out: &mut Vec<u8>) -> Option<()> {
         let Start { head, path, path_end } = start;
-        let MarkedUrl { line, text, .. } = *url;
+        let MarkedUrl { given, text, .. } = *url;
         out.clear();
         // Every byte may become an escape; one slash may be added.
-        out.reserve(3 * line.len() + 1);
+        out.reserve(3 * given.len() + 1);
         let from = self.write_head(head, text, out);
         match path.canonical_end(*path_end) {
             Some(end) => push_up_to::<USUAL>(out, text, from, end),

@@ -15,7 +15,7 @@ use crate::canonical::rules::{split_piece, trailing_slash};
 pub(super) enum Path {
     /// It is spelled canonically.
     Canonical,
-    /// It is up to this place in the line; what follows goes: an index file, slashes.
+    /// It is up to this place in the URL; what follows goes: an index file, slashes.
     Until(usize),
     /// It is, but a slash is missing at its end.
     EndsOddly,
@@ -30,7 +30,7 @@ impl Path {
         self == Path::Canonical
     }
 
-    /// Where in the line its canonical form ends, if the path, which ends at `end`, starts with it.
+    /// Where in the URL its canonical form ends, if the path, which ends at `end`, starts with it.
     #[inline(always)]
     pub(super) fn canonical_end(self, end: usize) -> Option<usize> {
         match self {
@@ -42,7 +42,7 @@ impl Path {
 }
 
 impl Fused {
-    /// Is the path `line[start..end]` spelled canonically? May say no where yes were right.
+    /// Is the path `given[start..end]` spelled canonically? May say no where yes were right.
     #[inline(always)]
     pub(super) fn judge_path(&self, url: &MarkedUrl, start: usize, end: usize) -> Path {
         // The path starts with a slash or is empty.
@@ -58,7 +58,7 @@ impl Fused {
         if !self.settles_ends {
             return Path::Canonical;
         }
-        let path = &url.line[start..end];
+        let path = &url.given[start..end];
         let mut length = path.len();
         if self.slash == Slash::Remove {
             length = trailing_slash::length_without_slashes(path);
@@ -84,25 +84,25 @@ impl Fused {
         }
     }
 
-    /// What is wrong with the path `line[start..end]`, but for how it ends.
+    /// What is wrong with the path `given[start..end]`, but for how it ends.
     #[inline(never)]
     fn judge_closely(&self, url: &MarkedUrl, start: usize, end: usize) -> Option<Path> {
-        let MarkedUrl { line, marks, .. } = *url;
+        let MarkedUrl { given, marks, .. } = *url;
         let mut at = marks.next_before(set::PATH_LOOK, start, end);
         let (mut has_escapes, mut has_parameters) = (false, false);
         while at < end {
-            match line[at] {
-                b'%' if self.keeps_escapes && !is_dot_escape(&line[at..]) => at += 1,
+            match given[at] {
+                b'%' if self.keeps_escapes && !is_dot_escape(&given[at..]) => at += 1,
                 b'%' if self.keeps_escapes => return Some(Path::Odd),
                 // Bet: escapes come in rows, and are all well or all odd.
                 b'%' if has_escapes => at = next_but_percents(url, at + 1, end),
-                b'%' => match canonical_escape(&line[at..]) {
+                b'%' => match canonical_escape(&given[at..]) {
                     Some(byte) if !self.raw_in_path[usize::from(byte)] => at += 3,
                     _ => has_escapes = true,
                 },
-                b'.' if !is_dot_segment(&line[at..]) => at += 1,
-                b'(' if line[at - 1] != b'/' => at += 1,
-                b';' if !self.is_session(parameter_of(&line[at + 1..end])) => {
+                b'.' if !is_dot_segment(&given[at..]) => at += 1,
+                b'(' if given[at - 1] != b'/' => at += 1,
+                b';' if !self.is_session(parameter_of(&given[at + 1..end])) => {
                     has_parameters = true;
                     at += 1;
                 }
@@ -114,7 +114,7 @@ impl Fused {
         has_escapes.then_some(path)
     }
 
-    /// Writes the path `line[start..end]`, which is not canonical, in its canonical form; `None` to
+    /// Writes the path `given[start..end]`, which is not canonical, in its canonical form; `None` to
     /// refuse.
     pub(super) fn write_path(
         &self,
@@ -143,26 +143,26 @@ impl Fused {
         Some(())
     }
 
-    /// Writes the path `line[start..end]`, in which no byte needs a look but those of escapes. Says
+    /// Writes the path `given[start..end]`, in which no byte needs a look but those of escapes. Says
     /// whether it could: what comes out is no segment that goes, or may be a session id.
     fn write_escapes(&self, url: &MarkedUrl, start: usize, end: usize, out: &mut Vec<u8>) -> bool {
-        let MarkedUrl { line, text, marks } = *url;
+        let MarkedUrl { given, text, marks } = *url;
         let mut at = start;
         let mut look = marks.next_before(set::PATH_LOOK, at, end);
         // Bet: in a text of another script, all escapes are of bytes from 0x80 on.
-        if matches!(line[look..end], [b'%', b'8'..=b'9' | b'A'..=b'F' | b'a'..=b'f', ..]) {
-            return hex::copy_upper(&line[start..end], out);
+        if matches!(given[look..end], [b'%', b'8'..=b'9' | b'A'..=b'F' | b'a'..=b'f', ..]) {
+            return hex::copy_upper(&given[start..end], out);
         }
         while look < end {
             push_short(out, text, at, look);
             at = look;
             look = marks.next_before(set::PATH_LOOK, at + 1, end);
-            if line[at] != b'%' {
-                out.push(line[at]);
+            if given[at] != b'%' {
+                out.push(given[at]);
                 at += 1;
                 continue;
             }
-            let Some(byte) = escaped(&line[at..end]) else { return false };
+            let Some(byte) = escaped(&given[at..end]) else { return false };
             if !self.raw_in_path[usize::from(byte)] {
                 push_escape(out, byte);
             } else if matches!(byte, b'.' | b'(') {
@@ -176,7 +176,7 @@ impl Fused {
         true
     }
 
-    /// Writes the segments of `line[start..end]`, except that nothing is done about how they end.
+    /// Writes the segments of `given[start..end]`, except that nothing is done about how they end.
     fn write_segments(
         &self,
         url: &MarkedUrl,
@@ -184,27 +184,27 @@ impl Fused {
         end: usize,
         out: &mut Vec<u8>,
     ) -> Option<()> {
-        let MarkedUrl { line, text, marks } = *url;
+        let MarkedUrl { given, text, marks } = *url;
         let path_start = out.len();
         let mut doubled = false;
         let mut at = start;
         while at < end {
-            // Invariant: line[at] is the slash before a segment. Bet: most segments need no look.
+            // Invariant: given[at] is the slash before a segment. Bet: most segments need no look.
             let look = marks.next_before(set::PATH_LOOK, at + 1, end);
             if look == end {
                 push_up_to::<USUAL>(out, text, at, end);
                 break;
             }
             // Bet: what needs a look starts the segment, as dots and slashes do.
-            let slash = match line[look - 1] {
+            let slash = match given[look - 1] {
                 b'/' => look - 1,
-                _ => at + memchr::memrchr(b'/', &line[at..look]).unwrap_or(0),
+                _ => at + memchr::memrchr(b'/', &given[at..look]).unwrap_or(0),
             };
             push_up_to::<USUAL>(out, text, at, slash + 1);
             at = slash + 1;
             let segment = out.len();
             // Bet: a segment that goes is not spelled with escapes.
-            match line[at..end] {
+            match given[at..end] {
                 [b'.', b'/', ..] => {
                     out.truncate(segment - 1);
                     at += 1;
@@ -225,11 +225,11 @@ impl Fused {
                 at = look;
                 // Bet: bytes that need a look come in rows.
                 while at < segment_end {
-                    match self.path[usize::from(line[at])] {
+                    match self.path[usize::from(given[at])] {
                         Class::Escape => {
                             at += push_escapes(out, url, set::PATH_LOOK, at, segment_end);
                         }
-                        Class::Percent => at += self.spell_escape(&line[at..], out)?,
+                        Class::Percent => at += self.spell_escape(&given[at..], out)?,
                         Class::Parenthesis => {
                             out.push(b'(');
                             at += 1;
@@ -240,12 +240,12 @@ impl Fused {
                             at += 1;
                         }
                         Class::Space => {
-                            push_space(line, out)?;
+                            push_space(given, out)?;
                             at += 1;
                         }
                         Class::Plain => {
                             // A dot behind a slash is marked, or the row is over.
-                            out.push(line[at]);
+                            out.push(given[at]);
                             at += 1;
                             break;
                         }
@@ -357,11 +357,11 @@ fn parameter_of(text: &[u8]) -> &[u8] {
     &text[..memchr::memchr2(b';', b'/', text).unwrap_or(text.len())]
 }
 
-/// Writes a space of `line` as an escape; `None` if one may stand at its end, and be no part of the
+/// Writes a space of `given` as an escape; `None` if one may stand at its end, and be no part of the
 /// URL.
-pub(super) fn push_space(line: &[u8], out: &mut Vec<u8>) -> Option<()> {
+pub(super) fn push_space(given: &[u8], out: &mut Vec<u8>) -> Option<()> {
     out.extend_from_slice(b"%20");
-    line.last().is_some_and(|last| *last > b' ').then_some(())
+    given.last().is_some_and(|last| *last > b' ').then_some(())
 }
 
 /// Takes the segment at the end of the path `out[path_start..]`, which starts at `segment`, away
@@ -414,12 +414,12 @@ pub(super) fn push_escapes(
     at: usize,
     end: usize,
 ) -> usize {
-    if url.line[at] < 0x80 {
-        push_escape(out, url.line[at]);
+    if url.given[at] < 0x80 {
+        push_escape(out, url.given[at]);
         return 1;
     }
     // Bet: a text of another script, in which such bytes come in rows, with few others in between.
-    escape::push_high(out, &url.line[at..end], url.marks.window(look, at))
+    escape::push_high(out, &url.given[at..end], url.marks.window(look, at))
 }
 
 /// The byte that `text`, which starts with a percent sign, starts with as an escape.

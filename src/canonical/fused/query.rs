@@ -10,7 +10,7 @@ use crate::bytes::{first_word, hex, push_short};
 use crate::canonical::draft::push_escape;
 use crate::canonical::names::Suspects;
 
-/// A piece of a query that stays, as positions in the line or among the spelled pieces.
+/// A piece of a query that stays, as positions in the URL or among the spelled pieces.
 #[derive(Clone, Copy, Debug)]
 struct Piece {
     /// The first eight bytes of the name, zeros behind it: in the order of names as far as they go.
@@ -22,32 +22,32 @@ struct Piece {
 }
 
 impl Piece {
-    /// A piece of the line. Limits: the line, and whatever is spelled, is shorter than four times
+    /// A piece of the URL. Limits: the URL, and whatever is spelled, is shorter than four times
     /// [`URL_BYTES_MAX`](crate::limits::URL_BYTES_MAX).
     fn new(start: usize, name_end: usize, end: usize) -> Piece {
         let (start, name_end, end) = (start as u32, name_end as u32, end as u32);
         Piece { key: 0, start, name_end, end, is_spelled: false }
     }
 
-    fn source<'a>(&self, line: &'a [u8], spelled: &'a [u8]) -> &'a [u8] {
-        if self.is_spelled { spelled } else { line }
+    fn source<'a>(&self, given: &'a [u8], spelled: &'a [u8]) -> &'a [u8] {
+        if self.is_spelled { spelled } else { given }
     }
 
-    fn text<'a>(&self, line: &'a [u8], spelled: &'a [u8]) -> &'a [u8] {
-        &self.source(line, spelled)[self.start as usize..self.end as usize]
+    fn text<'a>(&self, given: &'a [u8], spelled: &'a [u8]) -> &'a [u8] {
+        &self.source(given, spelled)[self.start as usize..self.end as usize]
     }
 
-    fn name<'a>(&self, line: &'a [u8], spelled: &'a [u8]) -> &'a [u8] {
-        &self.source(line, spelled)[self.start as usize..self.name_end as usize]
+    fn name<'a>(&self, given: &'a [u8], spelled: &'a [u8]) -> &'a [u8] {
+        &self.source(given, spelled)[self.start as usize..self.name_end as usize]
     }
 
     /// The order of two pieces by name. No name holds a zero byte.
     #[inline]
-    fn order(&self, other: &Piece, line: &[u8], spelled: &[u8]) -> Ordering {
+    fn order(&self, other: &Piece, given: &[u8], spelled: &[u8]) -> Ordering {
         self.key.cmp(&other.key).then_with(|| match self.key & 0xff {
             // Both names end within the key.
             0 => Ordering::Equal,
-            _ => self.name(line, spelled).cmp(other.name(line, spelled)),
+            _ => self.name(given, spelled).cmp(other.name(given, spelled)),
         })
     }
 }
@@ -75,7 +75,7 @@ enum Form {
 /// A query, read.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Query {
-    /// Where it ends: at the fragment, or with the line.
+    /// Where it ends: at the fragment, or with the URL.
     pub(super) end: usize,
     /// Is it spelled canonically?
     pub(super) is_canonical: bool,
@@ -94,29 +94,29 @@ impl Query {
         self.form == Form::Nothing
     }
 
-    /// Writes it in its canonical form; what `line` starts with is its line.
-    pub(super) fn write(&self, line: &[u8], pieces: &mut Pieces, out: &mut Vec<u8>) {
+    /// Writes it in its canonical form; it is the query of `given`.
+    pub(super) fn write(&self, given: &[u8], pieces: &mut Pieces, out: &mut Vec<u8>) {
         let Pieces { kept: pieces, spelled } = pieces;
         match self.form {
             Form::Nothing => {}
             Form::Bare => out.push(b'?'),
             Form::Pieces => {
-                if !self.is_sorted && write_in_order(line, pieces, spelled, out) {
+                if !self.is_sorted && write_in_order(given, pieces, spelled, out) {
                     return;
                 }
                 if !self.is_sorted {
                     // Stable: pieces of one name keep their order.
-                    pieces.sort_by(|a, b| a.order(b, line, spelled));
+                    pieces.sort_by(|a, b| a.order(b, given, spelled));
                 }
                 let mut pieces = pieces.iter().peekable();
                 let mut separator = b'?';
                 while let Some(piece) = pieces.next() {
                     out.push(separator);
                     separator = b'&';
-                    // Pieces that are neighbors in the line are copied together.
+                    // Pieces that are neighbors in the URL are copied together.
                     let mut end = piece.end;
                     if piece.is_spelled {
-                        out.extend_from_slice(piece.text(line, spelled));
+                        out.extend_from_slice(piece.text(given, spelled));
                         continue;
                     }
                     while let Some(next) =
@@ -124,7 +124,7 @@ impl Query {
                     {
                         end = next.end;
                     }
-                    push_short(out, line, piece.start as usize, end as usize);
+                    push_short(out, given, piece.start as usize, end as usize);
                 }
             }
         }
@@ -134,18 +134,18 @@ impl Query {
 /// Where the query that starts at `start` ends, if it is not empty and no byte of it needs a look.
 #[inline(always)]
 fn end_of_plain_query(url: &MarkedUrl, start: usize) -> Option<usize> {
-    let MarkedUrl { line, marks, .. } = *url;
+    let MarkedUrl { given, marks, .. } = *url;
     let mut end = marks.next(set::QUERY_LOOK, start);
-    while line.get(end) == Some(&b'?') {
+    while given.get(end) == Some(&b'?') {
         end = marks.next(set::QUERY_LOOK, end + 1);
     }
-    (start < end && matches!(line.get(end), None | Some(b'#'))).then_some(end)
+    (start < end && matches!(given.get(end), None | Some(b'#'))).then_some(end)
 }
 
 /// Appends a query of the `pieces`, in order, where they are few and the first eight bytes of their
 /// names tell them apart. Says whether that was so.
 #[inline]
-fn write_in_order(line: &[u8], pieces: &[Piece], spelled: &[u8], out: &mut Vec<u8>) -> bool {
+fn write_in_order(given: &[u8], pieces: &[Piece], spelled: &[u8], out: &mut Vec<u8>) -> bool {
     if pieces.len() > FEW {
         return false;
     }
@@ -166,7 +166,7 @@ fn write_in_order(line: &[u8], pieces: &[Piece], spelled: &[u8], out: &mut Vec<u
         let piece = &pieces[number_of(*place)];
         out.push(separator);
         separator = b'&';
-        push_short(out, piece.source(line, spelled), piece.start as usize, piece.end as usize);
+        push_short(out, piece.source(given, spelled), piece.start as usize, piece.end as usize);
     }
     true
 }
@@ -176,7 +176,7 @@ fn write_in_order(line: &[u8], pieces: &[Piece], spelled: &[u8], out: &mut Vec<u
 fn end_of_piece(url: &MarkedUrl, start: usize) -> usize {
     let mut end = url.marks.next(set::CUT, start);
     // Bet: no `?` stands in it.
-    while url.line.get(end) == Some(&b'?') {
+    while url.given.get(end) == Some(&b'?') {
         end = url.marks.next(set::CUT, end + 1);
     }
     end
@@ -187,14 +187,14 @@ fn end_of_piece(url: &MarkedUrl, start: usize) -> usize {
 fn end_of_name(url: &MarkedUrl, start: usize, end: usize) -> usize {
     let mut name_end = url.marks.next_before(set::NAME_END, start, end);
     // Bet: no `-` stands in it.
-    while name_end < end && url.line[name_end] == b'-' {
+    while name_end < end && url.given[name_end] == b'-' {
         name_end = url.marks.next_before(set::NAME_END, name_end + 1, end);
     }
     name_end
 }
 
 impl Fused {
-    /// Up to where a query of one parameter, whose path ends at `path_end`, stays: to the end of the line if
+    /// Up to where a query of one parameter, whose path ends at `path_end`, stays: to the end of the URL if
     /// it is spelled canonically and nothing follows it, to that of the path if it goes. May be `None` where
     /// it is one of these.
     #[inline(always)]
@@ -204,8 +204,8 @@ impl Fused {
         path_end: usize,
         host: &[u8],
     ) -> Option<usize> {
-        let MarkedUrl { line, marks, .. } = *url;
-        let (start, end) = (path_end + 1, line.len());
+        let MarkedUrl { given, marks, .. } = *url;
+        let (start, end) = (path_end + 1, given.len());
         if start >= end
             || !marks.is_clear(set::QUERY_LOOK, start, end)
             || !marks.is_clear(set::CUT, start, end)
@@ -220,14 +220,14 @@ impl Fused {
             return None;
         }
         let suspects = self.unwanted.suspects(host);
-        Some(if self.piece(suspects, host, line, start, name_end, end).is_some() {
+        Some(if self.piece(suspects, host, given, start, name_end, end).is_some() {
             end
         } else {
             path_end
         })
     }
 
-    /// Reads the query whose `?` is `line[mark_at]` and gathers what stays of it in `pieces`; `None`
+    /// Reads the query whose `?` is `given[mark_at]` and gathers what stays of it in `pieces`; `None`
     /// to refuse.
     #[inline]
     pub(super) fn read_query(
@@ -237,7 +237,7 @@ impl Fused {
         host: &[u8],
         pieces: &mut Pieces,
     ) -> Option<Query> {
-        let MarkedUrl { line, marks, .. } = *url;
+        let MarkedUrl { given, marks, .. } = *url;
         let Pieces { kept: pieces, spelled } = pieces;
         if !self.takes_queries_apart
             && let Some(end) = end_of_plain_query(url, mark_at + 1)
@@ -251,7 +251,7 @@ impl Fused {
         let mut last_key = 0;
         let mut start = mark_at + 1;
         let suspects = self.unwanted.suspects(host);
-        let needs_look = !marks.is_clear(set::QUERY_LOOK, start, line.len());
+        let needs_look = !marks.is_clear(set::QUERY_LOOK, start, given.len());
         let end = loop {
             let end = end_of_piece(url, start);
             let name_end = end_of_name(url, start, end);
@@ -265,7 +265,7 @@ impl Fused {
                 let piece = if !needs_look || self.is_spelled_well(url, start, name_end, end) {
                     let kept = self.without_equals(start, name_end, end);
                     is_canonical &= kept == end;
-                    self.piece(suspects, host, line, start, name_end, kept)
+                    self.piece(suspects, host, given, start, name_end, kept)
                 } else {
                     let at = spelled.len();
                     let name_end = self.spell_piece(url, start, name_end, end, spelled)?;
@@ -276,7 +276,7 @@ impl Fused {
                 };
                 if let Some(piece) = piece {
                     if self.sort && piece.key <= last_key {
-                        let is_next = |last: &Piece| last.order(&piece, line, spelled).is_le();
+                        let is_next = |last: &Piece| last.order(&piece, given, spelled).is_le();
                         is_sorted &= pieces.last().is_none_or(is_next);
                     }
                     last_key = piece.key;
@@ -286,7 +286,7 @@ impl Fused {
                     is_canonical = false;
                 }
             }
-            if line.get(end) != Some(&b'&') {
+            if given.get(end) != Some(&b'&') {
                 break end;
             }
             start = end + 1;
@@ -310,7 +310,7 @@ impl Fused {
         Some(Query { end, is_canonical, form, is_sorted })
     }
 
-    /// The piece `source[start..end]`, as one of the line; `None` if it goes, as only one of the `suspects` on
+    /// The piece `source[start..end]`, as one of the URL; `None` if it goes, as only one of the `suspects` on
     /// the host does.
     #[inline(always)]
     fn piece(
@@ -348,15 +348,15 @@ impl Fused {
         self.unwanted.matches(key, host, name, value)
     }
 
-    /// Is every byte of the piece `line[start..end]` that needs a look part of a canonical escape?
+    /// Is every byte of the piece `given[start..end]` that needs a look part of a canonical escape?
     #[inline(never)]
     fn is_spelled_well(&self, url: &MarkedUrl, start: usize, name_end: usize, end: usize) -> bool {
-        let MarkedUrl { line, marks, .. } = *url;
+        let MarkedUrl { given, marks, .. } = *url;
         let mut at = marks.next_before(set::QUERY_LOOK, start, end);
         while at < end {
-            match canonical_escape(&line[at..]) {
+            match canonical_escape(&given[at..]) {
                 Some(byte) if !self.is_raw_in_query(byte, at > name_end) => at += 3,
-                None if self.query[usize::from(line[at])] == Class::Question => at += 1,
+                None if self.query[usize::from(given[at])] == Class::Question => at += 1,
                 _ => return false,
             }
             at = marks.next_before(set::QUERY_LOOK, at, end);
@@ -370,7 +370,7 @@ impl Fused {
         self.raw_in_query[usize::from(byte)] || byte == b'=' && in_value && self.form
     }
 
-    /// Spells the piece `line[start..end]` canonically, at the end of `spelled`. Returns where its
+    /// Spells the piece `given[start..end]` canonically, at the end of `spelled`. Returns where its
     /// name ends there.
     #[inline(never)]
     fn spell_piece(
@@ -390,7 +390,7 @@ impl Fused {
         Some(spelled_name_end)
     }
 
-    /// Spells `line[at..end]`, a name or a value.
+    /// Spells `given[at..end]`, a name or a value.
     fn spell(
         &self,
         url: &MarkedUrl,
@@ -399,7 +399,7 @@ impl Fused {
         in_value: bool,
         out: &mut Vec<u8>,
     ) -> Option<()> {
-        let MarkedUrl { line, text, marks } = *url;
+        let MarkedUrl { given, text, marks } = *url;
         loop {
             let look = marks.next_before(set::QUERY_LOOK, at, end);
             push_short(out, text, at, look);
@@ -409,15 +409,15 @@ impl Fused {
             }
             // Bet: bytes that need a look come in rows.
             while at < end {
-                match self.query[usize::from(line[at])] {
+                match self.query[usize::from(given[at])] {
                     Class::Escape => {
                         at += push_escapes(out, url, set::QUERY_LOOK, at, end);
                         continue;
                     }
                     Class::Plus => out.extend_from_slice(b"%20"),
-                    Class::Space => push_space(line, out)?,
+                    Class::Space => push_space(given, out)?,
                     Class::Percent => {
-                        if let [high, low, ..] = line[at + 1..]
+                        if let [high, low, ..] = given[at + 1..]
                             && let Some(byte) = hex::pair(high, low)
                         {
                             if self.is_raw_in_query(byte, in_value) {
@@ -427,7 +427,7 @@ impl Fused {
                             }
                             at += 2;
                         } else {
-                            self.write_bare_percent(&line[at + 1..], out)?;
+                            self.write_bare_percent(&given[at + 1..], out)?;
                         }
                     }
                     Class::Question => out.push(b'?'),

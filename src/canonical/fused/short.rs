@@ -27,7 +27,7 @@ const COPIED: usize = LENGTH_MAX + 1;
 /// A short query with its `?`, and what is read or copied with its last piece.
 const WINDOW: usize = 2 * COPIED;
 
-/// A short query of a line, and the marks of it, from its first byte on. No piece ends with an `=`
+/// A short query of a URL, and the marks of it, from its first byte on. No piece ends with an `=`
 /// that would go.
 struct Short<'a> {
     /// What starts with the `?`.
@@ -51,7 +51,7 @@ struct Order {
 }
 
 impl<'a> Short<'a> {
-    /// The query whose `?` is `line[mark_at]`, where the `window` starts, if no byte of it needs a
+    /// The query whose `?` is `given[mark_at]`, where the `window` starts, if no byte of it needs a
     /// look, and no piece is empty or, with `drops_bare_equals`, ends with an `=`.
     #[inline(always)]
     fn at(
@@ -60,14 +60,14 @@ impl<'a> Short<'a> {
         window: &'a [u8; WINDOW],
         drops_bare_equals: bool,
     ) -> Option<Short<'a>> {
-        let MarkedUrl { line, marks, .. } = *url;
+        let MarkedUrl { given, marks, .. } = *url;
         let start = mark_at + 1;
         let cuts = marks.window_beyond(set::CUT, start);
         let looks = marks.window_beyond(set::QUERY_LOOK, start);
         // An `&` is no look.
-        let length = line.len().wrapping_sub(start).min((cuts & looks).trailing_zeros() as usize);
-        let is_query = (1..=LENGTH_MAX).contains(&length) && line[mark_at] == b'?';
-        if !is_query || line.get(start + length) == Some(&b'?') {
+        let length = given.len().wrapping_sub(start).min((cuts & looks).trailing_zeros() as usize);
+        let is_query = (1..=LENGTH_MAX).contains(&length) && given[mark_at] == b'?';
+        if !is_query || given.get(start + length) == Some(&b'?') {
             return None;
         }
         let end = 1 << length;
@@ -117,7 +117,7 @@ fn window_of(text: &[u8]) -> [u8; WINDOW] {
 }
 
 impl Fused {
-    /// Goes on from the `start` of a line with a short query; what follows it goes. May say no where
+    /// Goes on from the `start` of a URL with a short query; what follows it goes. May say no where
     /// yes were right.
     #[inline(never)]
     pub(super) fn with_short_query(
@@ -139,7 +139,7 @@ impl Fused {
             }
         };
         let short = Short::at(url, start.path_end, window, self.form && self.empty_values)?;
-        let fragment = url.line.get(start.path_end + 1 + short.length + 1..);
+        let fragment = url.given.get(start.path_end + 1 + short.length + 1..);
         if fragment.is_some_and(|fragment| self.keeps_fragment(fragment) != Some(false)) {
             return None;
         }
@@ -152,7 +152,7 @@ impl Fused {
                 return Some(Answer::Same(start.path_end));
             }
             out.clear();
-            out.reserve(url.line.len() + WINDOW);
+            out.reserve(url.given.len() + WINDOW);
             push_up_to::<USUAL>(out, url.text, 0, start.path_end);
         } else {
             self.write_start(url, start, out)?;
