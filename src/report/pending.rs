@@ -6,9 +6,11 @@ use std::os::fd::AsRawFd as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, Mode, OFlags};
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
 use tempfile::TempPath;
+
+use super::predecessor::Predecessor;
 
 /// A file that has yet to get its name.
 ///
@@ -74,11 +76,10 @@ impl Pending {
             return Ok(());
         }
         let own = format!("/proc/self/fd/{}", self.file.as_raw_fd());
-        let here = rustix::fs::CWD;
         for attempt in 0..100u32 {
             let name = format!(".undust-{}-{attempt}.tmp", std::process::id());
             let name = folder_of(&self.path).join(name);
-            match rustix::fs::linkat(here, own.as_str(), here, &name, AtFlags::SYMLINK_FOLLOW) {
+            match rustix::fs::linkat(CWD, own.as_str(), CWD, &name, AtFlags::SYMLINK_FOLLOW) {
                 Ok(()) => {
                     self.temporary = Some(TempPath::try_from_path(name)?);
                     return Ok(());
@@ -91,9 +92,90 @@ impl Pending {
     }
 
     /// Puts its name on a file that is [finished](Pending::finish) and [named](Pending::name).
-    pub(super) fn publish(self) -> io::Result<()> {
-        let temporary = self.temporary.expect("it was named before");
-        temporary.persist(&self.path).map_err(io::Error::from)
+    pub(super) fn publish(self) -> io::Result<Published> {
+        let Pending { path, temporary, .. } = self;
+        let temporary = temporary.expect("it was named before");
+        if fs::symlink_metadata(&path).is_ok_and(|meta| meta.is_dir()) {
+            return Err(io::Error::from(io::ErrorKind::IsADirectory));
+        }
+        let rename = |flags| rustix::fs::renameat_with(CWD, &*temporary, CWD, &path, flags);
+        // Somebody else may make the file between the two, and remove it again.
+        for _ in 0..100 {
+            match rename(RenameFlags::EXCHANGE) {
+                Ok(()) => return Ok(Published { path, old: Old::Kept(temporary) }),
+                Err(Errno::NOENT) => {}
+                Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => break,
+                Err(error) => return Err(error.into()),
+            }
+            match rename(RenameFlags::NOREPLACE) {
+                Ok(()) => {
+                    temporary.keep()?;
+                    return Ok(Published { path, old: Old::None });
+                }
+                Err(Errno::EXIST) => {}
+                Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => break,
+                Err(error) => return Err(error.into()),
+            }
+        }
+        let old = if path.exists() { Old::Gone } else { Old::None };
+        temporary.persist(&path)?;
+        Ok(Published { path, old })
+    }
+}
+
+/// A file that has got its name, which can be taken from it again.
+pub(super) struct Published {
+    path: PathBuf,
+    old: Old,
+}
+
+/// The file that had the name before.
+enum Old {
+    None,
+    /// It has the temporary name now, and goes with it.
+    Kept(TempPath),
+    /// The file system cannot exchange two files.
+    Gone,
+}
+
+impl Published {
+    /// Gives the name back to the file that had it, or to none.
+    ///
+    /// Failure: besides those of the system, where that file is gone.
+    pub(super) fn take_back(self) -> io::Result<()> {
+        match self.old {
+            Old::None => fs::remove_file(&self.path),
+            Old::Kept(old) => {
+                let flags = RenameFlags::EXCHANGE;
+                Ok(rustix::fs::renameat_with(CWD, &*old, CWD, &self.path, flags)?)
+            }
+            Old::Gone => Err(io::Error::from(io::ErrorKind::NotFound)),
+        }
+    }
+
+    /// What is known of the file that had the name before; `None` if nothing is.
+    pub(super) fn predecessor(&self) -> io::Result<Option<Predecessor>> {
+        match &self.old {
+            Old::None => Ok(Some(Predecessor::none())),
+            Old::Kept(old) => Ok(Some(Predecessor::at(old)?)),
+            Old::Gone => Ok(None),
+        }
+    }
+
+    /// Makes the name durable, if the file system can.
+    pub(super) fn sync_name(&self) -> io::Result<()> {
+        let sync = || File::open(folder_of(&self.path))?.sync_all();
+        match sync() {
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    io::ErrorKind::InvalidInput | io::ErrorKind::PermissionDenied
+                ) =>
+            {
+                Ok(())
+            }
+            other => other,
+        }
     }
 }
 
@@ -134,6 +216,32 @@ mod tests {
         }
         drop(Pending::open_named(&path, None).unwrap());
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2, "nothing is left");
+    }
+
+    #[test]
+    fn a_name_is_given_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let names = || fs::read_dir(folder.path()).unwrap().count();
+        let path = folder.path().join("out.txt");
+        let publish = |text: &str| {
+            let mut pending = Pending::open(&path, None).unwrap();
+            io::Write::write_all(&mut pending.file().unwrap(), text.as_bytes()).unwrap();
+            pending.name().unwrap();
+            pending.publish().unwrap()
+        };
+        let first = publish("first");
+        assert_eq!(first.predecessor().unwrap(), Some(Predecessor::none()));
+        first.take_back().unwrap();
+        assert_eq!(names(), 0);
+        drop(publish("first"));
+        let there = Predecessor::at(&path).unwrap();
+        let second = publish("second");
+        assert_eq!(fs::read(&path).unwrap(), b"second");
+        assert_eq!(second.predecessor().unwrap(), Some(there));
+        second.take_back().unwrap();
+        assert_eq!((names(), fs::read(&path).unwrap()), (1, b"first".to_vec()));
+        drop(publish("third"));
+        assert_eq!((names(), fs::read(&path).unwrap()), (1, b"third".to_vec()));
     }
 
     #[test]

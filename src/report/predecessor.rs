@@ -34,27 +34,31 @@ impl Predecessor {
         Predecessor(None)
     }
 
+    /// What `path` leads to.
+    pub(super) fn at(path: &Path) -> io::Result<Predecessor> {
+        match fs::metadata(path) {
+            Ok(meta) => Ok(Predecessor(Some(Identity::of(&meta)))),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Predecessor(None)),
+            Err(error) => Err(error),
+        }
+    }
+
     /// `file`, which is about to be read.
     pub fn of(file: &File) -> io::Result<Predecessor> {
         Ok(Predecessor(Some(Identity::of(&file.metadata()?))))
     }
 
-    /// Checks that this is what `path` leads to. Otherwise another run has published there, and what it has
+    /// Checks that this is what is there `now`. Otherwise another run has published there, and what it has
     /// added would be lost.
-    pub(super) fn check(&self, path: &Path) -> Result<()> {
-        let now = match fs::metadata(path) {
-            Ok(meta) => Some(Identity::of(&meta)),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-            Err(error) => return Err(Error::output(format!("cannot look at it: {error}"))),
-        };
-        if now == self.0 {
+    pub(super) fn check(&self, now: &Predecessor) -> Result<()> {
+        if now == self {
             return Ok(());
         }
         Err(Error::output(format!(
             "expected {} as when this run began, found {}: another run has changed it; no file was written, so \
              run again",
             if self.0.is_some() { "the file" } else { "no file" },
-            if now.is_some() { "another" } else { "none" }
+            if now.0.is_some() { "another" } else { "none" }
         )))
     }
 }

@@ -1,14 +1,15 @@
 //! The results of a run: all of them are written whole before the first is published.
 
 use super::output::Output;
-use super::pending::Pending;
+use super::pending::{Pending, Published};
 use super::predecessor::Predecessor;
 use crate::error::{Error, Result};
 
 /// The results of a run, which are published together or not at all.
 ///
 /// What fails for want of room, or since nobody reads any more, fails when it is finished; publishing
-/// gives names to files. So a run that fails has left all files as they were. What goes to a stream
+/// gives names to files, and takes them back if one of them cannot be given. So a run that fails has left
+/// all files as they were, but where the file system cannot exchange two files. What goes to a stream
 /// cannot be taken back.
 #[derive(Default)]
 pub struct Results {
@@ -33,8 +34,7 @@ impl Results {
         Ok(())
     }
 
-    /// Publishes the results in the order in which they were finished. After one that fails none is
-    /// published.
+    /// Publishes the results in the order in which they were finished; after one that fails, none.
     ///
     /// Failure: besides those of the system, an error if the predecessor of the last one is not there any more.
     pub fn publish(self) -> Result<()> {
@@ -47,15 +47,55 @@ impl Results {
         for (name, file) in &mut files {
             file.name().map_err(|error| Error::writing(name, error))?;
         }
-        // Right before the files get their names. No lock: one that is waited for may be held by whoever
-        // has started this run, as `flock` does.
-        if let (Some((name, last)), Some(predecessor)) = (files.last(), predecessor) {
-            predecessor.check(last.path()).map_err(|error| error.at(name))?;
+        // Before anything is changed, if it is known by now. No lock: one that is waited for may be held by
+        // whoever has started this run, as `flock` does.
+        if let (Some((name, last)), Some(predecessor)) = (files.last(), &predecessor) {
+            let now = Predecessor::at(last.path()).map_err(|error| Error::writing(name, error))?;
+            predecessor.check(&now).map_err(|error| error.at(name))?;
         }
-        let publish = |(name, file): (String, Pending)| {
-            file.publish().map_err(|error| Error::writing(name, error))
-        };
-        files.into_iter().try_for_each(publish)
+        let mut published = Vec::with_capacity(files.len());
+        let done = publish_all(files, predecessor, &mut published);
+        done.map_err(|error| take_back(published, error))
+    }
+}
+
+/// Publishes `files` one after the other, and puts them into `published` meanwhile.
+fn publish_all(
+    files: Vec<(String, Pending)>,
+    predecessor: Option<Predecessor>,
+    published: &mut Vec<(String, Published)>,
+) -> Result<()> {
+    let last = files.len() - usize::from(predecessor.is_some());
+    for (at, (name, file)) in files.into_iter().enumerate() {
+        if at == last {
+            // It must not outlive the others when the power fails.
+            for (name, file) in &*published {
+                file.sync_name().map_err(|error| Error::writing(name, error))?;
+            }
+        }
+        let file = file.publish().map_err(|error| Error::writing(&name, error))?;
+        published.push((name, file));
+    }
+    if let (Some((name, last)), Some(predecessor)) = (published.last(), predecessor) {
+        // Another run may have published in this very moment.
+        let was = last.predecessor().map_err(|error| Error::writing(name, error))?;
+        was.map_or(Ok(()), |was| predecessor.check(&was)).map_err(|error| error.at(name))?;
+    }
+    Ok(())
+}
+
+/// Gives the names of what is `published` back, since the run ends by `error`. Returns the error, with the
+/// names that could not be given back.
+fn take_back(published: Vec<(String, Published)>, error: Error) -> Error {
+    let mut stay = Vec::new();
+    for (name, file) in published.into_iter().rev() {
+        if file.take_back().is_err() {
+            stay.push(name);
+        }
+    }
+    match stay[..] {
+        [] => error,
+        _ => Error::output(format!("{error}; already replaced: {}", stay.join(", "))),
     }
 }
 
@@ -90,6 +130,22 @@ mod tests {
         finish(&[&first, &second]).unwrap();
         assert_eq!(fs::read(&first).unwrap(), b"new");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
+    }
+
+    #[test]
+    fn none_is_published_when_one_cannot_get_its_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let [first, new, second] = ["first", "new", "second"].map(|name| folder.path().join(name));
+        fs::write(&first, "old").unwrap();
+        let (mut claims, mut results) = (Claims::new(&[]), Results::default());
+        for path in [&first, &new, &second] {
+            results.finish(claims.open(Some(path)).unwrap()).unwrap();
+        }
+        fs::create_dir(&second).unwrap();
+        let error = results.publish().unwrap_err().to_string();
+        assert!(error.contains("second: cannot write") && !error.contains("already"), "{error}");
+        assert_eq!(fs::read(&first).unwrap(), b"old");
+        assert!(second.is_dir() && fs::read_dir(folder.path()).unwrap().count() == 2);
     }
 
     #[test]
