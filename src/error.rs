@@ -72,11 +72,12 @@ impl Error {
     /// Writing `what` failed. A reader that has gone away becomes [`Error::is_closed_pipe`].
     #[cold]
     pub fn writing(what: impl fmt::Display, error: std::io::Error) -> Self {
-        let kind = match error.kind() {
-            std::io::ErrorKind::BrokenPipe => Kind::ClosedPipe,
-            _ => Kind::Output,
+        let mut this = match error.kind() {
+            std::io::ErrorKind::BrokenPipe => {
+                Self::new(Kind::ClosedPipe, format!("{what} was closed before the end"))
+            }
+            _ => Self::new(Kind::Output, format!("{what}: cannot write: {error}")),
         };
-        let mut this = Self::new(kind, format!("{what}: cannot write: {error}"));
         this.source = Some(Box::new(error));
         this
     }

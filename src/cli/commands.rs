@@ -13,7 +13,7 @@ use super::memory;
 use super::progress::Progress;
 use super::stats::Stats;
 use super::words::say;
-use super::{DONE, NO, stats};
+use super::{DONE, NO, signals, stats};
 use crate::bytes::show;
 use crate::canonical::Canonicalizer;
 use crate::cluster::{Keep, Seen};
@@ -85,7 +85,7 @@ pub(super) fn close(
             None
         }
     };
-    results.publish()?;
+    publish(results)?;
     if !run.quiet && profile.parses {
         stats::doubt(outcome);
     }
@@ -96,6 +96,12 @@ pub(super) fn close(
         say(format_args!("{counts}"));
     }
     Ok(())
+}
+
+/// Publishes `results`; nobody can stop it halfway.
+fn publish(results: Results) -> Result<()> {
+    signals::ignore_requests_to_end();
+    results.publish()
 }
 
 pub(super) fn dedup(args: &DedupArgs) -> Result<u8> {
@@ -130,7 +136,7 @@ pub(super) fn dedup(args: &DedupArgs) -> Result<u8> {
         let (seen, seen_file) = match &args.seen {
             Some(path) => {
                 let (seen, predecessor) = open_seen(path, &job)?;
-                (seen, Some((claims.open_unpacked(path)?, predecessor)))
+                (seen, Some((claims.open_private(path)?, predecessor)))
             }
             None => (Seen::default(), None),
         };
@@ -355,7 +361,7 @@ pub(super) fn publish_with_truth(output: Output, truth: Option<Output>) -> Resul
     let mut results = Results::default();
     // A list without its truth is a list; a truth without its list is nothing.
     [output].into_iter().chain(truth).try_for_each(|output| results.finish(output))?;
-    results.publish()
+    publish(results)
 }
 
 pub(super) fn formats() -> Result<u8> {

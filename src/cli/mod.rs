@@ -12,6 +12,7 @@ mod plan;
 mod progress;
 mod rule_files;
 mod rules;
+mod signals;
 mod stats;
 mod words;
 
@@ -33,7 +34,7 @@ const FAILED: u8 = 2;
 
 /// Runs the program with the process's arguments.
 pub fn main() -> ExitCode {
-    words::ignore_signal_of_file_size();
+    signals::ignore_file_size();
     let given: Vec<std::ffi::OsString> = std::env::args_os().collect();
     let (given, is_bare) = bare::with_command(given);
     let args = match Args::try_parse_from(&given) {
@@ -65,10 +66,7 @@ pub fn main() -> ExitCode {
         Err(error) if error.is_closed_pipe() && named.is_empty() => DONE,
         Err(error) if error.is_closed_pipe() => {
             let names: Vec<_> = named.iter().map(|path| path.display().to_string()).collect();
-            say(format_args!(
-                "undust: standard output was closed before the end, so nothing was written to {}",
-                names.join(", ")
-            ));
+            say(format_args!("undust: {error}, so nothing was written to {}", names.join(", ")));
             FAILED
         }
         Err(error) => {

@@ -1,11 +1,12 @@
 //! Where results go: standard output, or a file that is there whole or not at all.
 
-use std::fs::{self, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{FileType, Stat};
+use rustix::fs::{FileType, OFlags, Stat};
+use rustix::process::{PidfdFlags, PidfdGetfdFlags, pidfd_getfd, pidfd_open};
 
 use super::disk::{DiskFile, Pages};
 use super::encoder::Encoder;
@@ -35,10 +36,11 @@ impl Claims {
         self
     }
 
-    /// Opens `path` for a result that is read as it is later.
+    /// Opens `path` for a result that a later run reads as it is, and nobody else: if it is new, others may not
+    /// read it.
     ///
     /// Failure: as [`Claims::open`], and a configuration error if it is named as packed files are.
-    pub fn open_unpacked(&mut self, path: &Path) -> Result<Output> {
+    pub fn open_private(&mut self, path: &Path) -> Result<Output> {
         if Encoder::packs(path) {
             return Err(Error::config(format!(
                 "{}: such a file is not packed; name it without {}",
@@ -46,16 +48,20 @@ impl Claims {
                 Encoder::SUFFIXES
             )));
         }
-        self.open(Some(path))
+        self.open_with(path, Some(0o600))
     }
 
     /// Opens `path` for a result; without a path, standard output.
     ///
     /// Failure: a configuration error if it is an input, or another result goes there.
     pub fn open(&mut self, path: Option<&Path>) -> Result<Output> {
-        let path = path.unwrap_or(Path::new("-"));
+        self.open_with(path.unwrap_or(Path::new("-")), None)
+    }
+
+    /// The same, where a new file gets the permissions `new_mode` if there are any.
+    fn open_with(&mut self, path: &Path, new_mode: Option<u32>) -> Result<Output> {
         let name = path.display();
-        let is_stdout = matches!(path.to_str(), Some("-" | "/dev/stdout"));
+        let is_stdout = path == "-" || open_number(path) == Some(1);
         let place = if is_stdout { PathBuf::from("-") } else { place_of(path) };
         if !is_stdout && self.inputs.iter().any(|input| is_same_file(input, path)) {
             return Err(Error::config(format!(
@@ -71,17 +77,26 @@ impl Claims {
             )));
         }
         self.outputs.push(place);
-        if is_stdout { Ok(Output::stdout()) } else { Output::file(path, self.crew.clone()) }
+        match is_stdout {
+            true => Ok(Output::stdout()),
+            false => Output::file(path, new_mode, self.crew.clone()),
+        }
     }
 }
 
-/// Where a file of this name is, or would be.
+/// Where a file of this name is, or would be: links are followed, also those that lead to nothing yet.
 fn place_of(path: &Path) -> PathBuf {
-    let there = fs::canonicalize(path).ok();
-    there.unwrap_or_else(|| {
-        let folder = fs::canonicalize(folder_of(path)).unwrap_or_else(|_| folder_of(path).into());
-        path.file_name().map_or(folder.clone(), |name| folder.join(name))
-    })
+    if let Ok(there) = fs::canonicalize(path) {
+        return there;
+    }
+    let mut path = path.to_path_buf();
+    // As many as the system follows.
+    for _ in 0..40 {
+        let Ok(target) = fs::read_link(&path) else { break };
+        path = folder_of(&path).join(target);
+    }
+    let folder = fs::canonicalize(folder_of(&path)).unwrap_or_else(|_| folder_of(&path).into());
+    path.file_name().map_or(folder.clone(), |name| folder.join(name))
 }
 
 /// Are both there, and the same regular file?
@@ -124,15 +139,15 @@ impl Output {
         Output { is_null, ..Output::to("standard output".to_string(), encoder, None) }
     }
 
-    /// The file `path`. `crew` may pack it.
-    fn file(path: &Path, crew: Option<Crew>) -> Result<Output> {
+    /// The file `path`, with the permissions `new_mode` if it is new and there are any. `crew` may pack it.
+    fn file(path: &Path, new_mode: Option<u32>, crew: Option<Crew>) -> Result<Output> {
         let name = path.display().to_string();
-        // Opened again, it would have a position of its own.
-        if name == "/dev/stderr" {
+        if open_number(path) == Some(2) {
             return Ok(Output::to(name, Encoder::Plain(Box::new(io::stderr())), None));
         }
         // A link stays a link: what it leads to is replaced.
-        let path = &fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+        let given = path;
+        let path = &place_of(path);
         let existing = fs::metadata(path).ok();
         if existing.as_ref().is_some_and(fs::Metadata::is_dir) {
             return Err(Error::config(format!("{name}: is a folder; name a file in it")));
@@ -140,7 +155,10 @@ impl Output {
         let (file, pending) = match existing {
             // A device or a pipe has no content to protect, and an open file is gone on with.
             Some(existing) if is_open_file(&name) || !existing.is_file() => {
-                let file = OpenOptions::new().append(true).open(&name);
+                let file = match open_number(given).and_then(duplicate) {
+                    Some(file) => Ok(file),
+                    None => OpenOptions::new().append(true).open(given),
+                };
                 let file = file.map_err(|error| Error::writing(&name, error))?;
                 if rustix::fs::fstat(&file).is_ok_and(|stat| is_null(&stat)) {
                     let output = Output::to(name, Encoder::Plain(Box::new(file)), None);
@@ -148,7 +166,7 @@ impl Output {
                 }
                 (file, None)
             }
-            existing => Pending::open(path, existing.map(|meta| meta.mode()))
+            existing => Pending::open(path, existing.map(|meta| meta.mode()).or(new_mode))
                 .and_then(|pending| Ok((pending.file()?, Some(pending))))
                 .map_err(|error| Error::writing(&name, error))?,
         };
@@ -302,6 +320,28 @@ fn is_open_file(name: &str) -> bool {
     )
 }
 
+/// The number by which this process has the file open, if `path` is a name for that.
+fn open_number(path: &Path) -> Option<u32> {
+    match path.to_str()? {
+        "/dev/stdout" => Some(1),
+        "/dev/stderr" => Some(2),
+        name => {
+            let number = name.strip_prefix("/dev/fd/").or(name.strip_prefix("/proc/self/fd/"))?;
+            number.parse().ok()
+        }
+    }
+}
+
+/// Another handle to the open file of this `number`, if it can be written to: opened again by its name, it
+/// would have a position of its own, and write over what others write. `None` where the system cannot.
+fn duplicate(number: u32) -> Option<File> {
+    let process = pidfd_open(rustix::process::getpid(), PidfdFlags::empty()).ok()?;
+    let number = i32::try_from(number).ok()?;
+    let file = pidfd_getfd(process, number, PidfdGetfdFlags::empty()).ok()?;
+    let flags = rustix::fs::fcntl_getfl(&file).ok()?;
+    flags.intersects(OFlags::WRONLY | OFlags::RDWR).then(|| File::from(file))
+}
+
 /// Is this the device that takes everything and keeps nothing?
 fn is_null(stat: &Stat) -> bool {
     FileType::from_raw_mode(stat.st_mode) == FileType::CharacterDevice
@@ -310,7 +350,6 @@ fn is_null(stat: &Stat) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::fs::File;
     use std::os::fd::AsRawFd as _;
 
     use super::*;
@@ -320,13 +359,13 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("out.txt");
         fs::write(&path, "old").unwrap();
-        let mut output = Output::file(&path, None).unwrap();
+        let mut output = Output::file(&path, None, None).unwrap();
         output.line(b"new", b'\n').unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"old");
         drop(output);
         assert_eq!(fs::read(&path).unwrap(), b"old");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
-        let mut output = Output::file(&path, None).unwrap();
+        let mut output = Output::file(&path, None, None).unwrap();
         let long = vec![b'x'; 3 * BUFFER_BYTES];
         output.line(b"new", b'\n').unwrap();
         output.write(&long).unwrap();
@@ -339,7 +378,7 @@ mod tests {
     fn what_is_left_to_the_system_comes_behind_the_rest() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("out.txt");
-        let mut output = Output::file(&path, None).unwrap();
+        let mut output = Output::file(&path, None, None).unwrap();
         let [first, second] = [vec![b'a'; BUFFER_BYTES + 9], vec![b'b'; 2 * BUFFER_BYTES]];
         output.write(&first).unwrap();
         assert!(output.goes_by_pages());
@@ -357,7 +396,7 @@ mod tests {
         let Ok(folder) = tempfile::tempdir_in("/dev/shm") else { return };
         let path = folder.path().join("out.txt");
         for text in [&b"old and long"[..], b"new"] {
-            let mut output = Output::file(&path, None).unwrap();
+            let mut output = Output::file(&path, None, None).unwrap();
             output.write(text).unwrap();
             output.publish().unwrap();
             assert_eq!(fs::read(&path).unwrap(), text);
@@ -372,11 +411,20 @@ mod tests {
         let open = File::open(&path).unwrap();
         let number = open.as_raw_fd();
         for name in [format!("/dev/fd/{number}"), format!("/proc/self/fd/{number}")] {
-            let mut output = Output::file(Path::new(&name), None).unwrap();
+            let mut output = Output::file(Path::new(&name), None, None).unwrap();
             output.write(b"new ").unwrap();
             output.publish().unwrap();
         }
         assert_eq!(fs::read(&path).unwrap(), b"old new new ");
+        let mut open = File::create(&path).unwrap();
+        let name = format!("/dev/fd/{}", open.as_raw_fd());
+        for text in [&b"before "[..], b"after "] {
+            open.write_all(text).unwrap();
+            let mut output = Output::file(Path::new(&name), None, None).unwrap();
+            output.write(b"result ").unwrap();
+            output.publish().unwrap();
+        }
+        assert_eq!(fs::read(&path).unwrap(), b"before result after result ");
     }
 
     #[test]
@@ -385,12 +433,19 @@ mod tests {
         let (target, link) = (folder.path().join("target"), folder.path().join("link"));
         fs::write(&target, "old").unwrap();
         std::os::unix::fs::symlink(&target, &link).unwrap();
-        let mut output = Output::file(&link, None).unwrap();
+        let mut output = Output::file(&link, None, None).unwrap();
         output.write(b"new").unwrap();
         output.publish().unwrap();
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
         assert_eq!(fs::read(&target).unwrap(), b"new");
-        let mut null = Output::file(Path::new("/dev/null"), None).unwrap();
+        // Nor is one replaced that leads to no file yet.
+        let (later, link) = (folder.path().join("later"), folder.path().join("link to later"));
+        std::os::unix::fs::symlink("later", &link).unwrap();
+        let mut claims = Claims::new(&[]);
+        claims.open(Some(&link)).unwrap().publish().unwrap();
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink() && later.is_file());
+        assert!(claims.open(Some(&later)).err().unwrap().is_config());
+        let mut null = Output::file(Path::new("/dev/null"), None, None).unwrap();
         null.write(b"nothing of this is gathered").unwrap();
         assert!(null.is_null && null.buffer.bytes().is_empty());
         null.publish().unwrap();
@@ -434,7 +489,7 @@ mod tests {
             ("a", b"he"),
         ] {
             let path = folder.path().join(name);
-            let mut output = Output::file(&path, None).unwrap();
+            let mut output = Output::file(&path, None, None).unwrap();
             output.write(b"hello").unwrap();
             output.publish().unwrap();
             assert!(fs::read(&path).unwrap().starts_with(magic), "{name}");
