@@ -11,22 +11,18 @@
 
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt as _;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::census::{Keep, Line};
+use super::extents::{ExtentWriter, Extents, damaged};
 use super::resolve::groups;
 use super::runs::{Merged, Runs};
 use super::scatter::Scattered;
-use super::spill::{Spill, SpillFiles, damaged, halves, record_of};
+use super::spill::{Spill, SpillFiles, halves, record_of};
 use crate::bytes::prefetch::prefetch;
 use crate::fingerprint::Fingerprint;
 
 /// Bytes of a member in the list.
 const MEMBER_BYTES: u64 = 24;
-
-/// Members written at once.
-const BUFFER_MEMBERS: usize = 2 << 10;
 
 /// A line of a cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,9 +77,7 @@ impl ChunkLines {
 pub struct Gathered {
     /// Fingerprint; line, place, bytes.
     spill: Spill<5>,
-    list: File,
-    /// Where the next partition goes in the list, in members.
-    end: AtomicU64,
+    list: Extents,
     /// The member that stands for a cluster; where the others are in the list, how many, and their room.
     clusters: Runs<6>,
     /// The member; the one that stands for it.
@@ -100,8 +94,7 @@ impl Gathered {
         let [list, clusters, others] = files;
         Gathered {
             spill: Spill::new(lines, buffer_bytes),
-            list,
-            end: AtomicU64::new(0),
+            list: Extents::new(list),
             clusters: Runs::new(clusters),
             others: Runs::new(others),
         }
@@ -141,9 +134,7 @@ impl Gathered {
         room: impl Fn(u64) -> u64,
         wanted: impl Fn(u64) -> Wanted,
     ) -> io::Result<u64> {
-        let members = self.spill.records(partition);
-        let first = self.end.fetch_add(members, Ordering::Relaxed);
-        let mut list = ListWriter { file: &self.list, next: first, buffer: Vec::new() };
+        let mut list = self.list.set_aside(self.spill.records(partition) * MEMBER_BYTES);
         let (mut clusters, mut others, mut found) = (Vec::new(), Vec::new(), 0);
         // A run is sorted when it is written, so any number of clusters may be gathered for one.
         let rows_max = capacity.max(2);
@@ -169,7 +160,8 @@ impl Gathered {
             if wanted.whole {
                 let [line, place, bytes] = standing;
                 let others_room = room_of_all - room(bytes);
-                clusters.push([line, place, bytes, list.next, count - 1, others_room]);
+                let first = list.next_at() / MEMBER_BYTES;
+                clusters.push([line, place, bytes, first, count - 1, others_room]);
             }
             if clusters.len() >= rows_max {
                 write_run(&self.clusters, &mut clusters)?;
@@ -179,7 +171,7 @@ impl Gathered {
                     return Ok(());
                 }
                 if wanted.whole {
-                    list.push([line, place, bytes])?;
+                    write_member(&mut list, [line, place, bytes])?;
                 }
                 if wanted.others {
                     others.push([line, place, bytes, standing[0], standing[1], standing[2]]);
@@ -189,7 +181,7 @@ impl Gathered {
         })?;
         write_run(&self.clusters, &mut clusters)?;
         write_run(&self.others, &mut others)?;
-        list.flush()?;
+        list.finish()?;
         Ok(found)
     }
 
@@ -197,7 +189,7 @@ impl Gathered {
     /// by number, and the list. The first two hold at most `capacity` rows in memory each.
     pub fn merge(self, capacity: usize) -> (Clusters, Others, File) {
         let clusters = Clusters(self.clusters.merge(capacity));
-        (clusters, Others(self.others.merge(capacity)), self.list)
+        (clusters, Others(self.others.merge(capacity)), self.list.into_file())
     }
 
     /// Bytes of the files of lines.
@@ -206,32 +198,11 @@ impl Gathered {
     }
 }
 
-/// Writes members one behind the other.
-struct ListWriter<'a> {
-    file: &'a File,
-    /// Where the next member goes.
-    next: u64,
-    buffer: Vec<u8>,
-}
-
-impl ListWriter<'_> {
-    /// Puts a member behind the others.
-    fn push(&mut self, member: [u64; 3]) -> io::Result<()> {
-        member.iter().for_each(|word| self.buffer.extend_from_slice(&word.to_le_bytes()));
-        self.next += 1;
-        if self.buffer.len() >= BUFFER_MEMBERS * MEMBER_BYTES as usize {
-            self.flush()
-        } else {
-            Ok(())
-        }
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        let at = self.next * MEMBER_BYTES - self.buffer.len() as u64;
-        self.file.write_all_at(&self.buffer, at)?;
-        self.buffer.clear();
-        Ok(())
-    }
+/// Puts `member` behind the others.
+fn write_member(list: &mut ExtentWriter, member: [u64; 3]) -> io::Result<()> {
+    let buffer = list.room_for(MEMBER_BYTES as usize)?;
+    member.iter().for_each(|word| buffer.extend_from_slice(&word.to_le_bytes()));
+    Ok(())
 }
 
 /// Sorts `rows` and writes them as a run; leaves none of them.

@@ -9,6 +9,7 @@
 
 mod candidates;
 mod census;
+mod extents;
 mod firsts;
 mod gathered;
 mod known;

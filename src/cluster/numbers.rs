@@ -9,15 +9,11 @@
 
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt as _;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::spill::{damaged, read_up_to};
+use super::extents::{Extent, Extents, damaged};
 use crate::bytes::varint;
-
-/// Bytes written at once.
-const WRITE_BYTES: usize = 32 << 10;
 
 /// Bytes read at once. Reason: a window takes little from each of hundreds of runs.
 const READ_BYTES: usize = 16 << 10;
@@ -25,9 +21,7 @@ const READ_BYTES: usize = 16 << 10;
 /// Sorted runs of numbers.
 #[derive(Debug)]
 pub struct Numbers {
-    file: File,
-    /// Where the next run begins.
-    end: AtomicU64,
+    file: Extents,
     /// How many numbers.
     count: AtomicU64,
     runs: Mutex<Vec<Run>>,
@@ -36,8 +30,7 @@ pub struct Numbers {
 /// What is left of a run.
 #[derive(Clone, Copy, Debug)]
 struct Run {
-    at: u64,
-    end: u64,
+    extent: Extent,
     /// The number before.
     last: u64,
 }
@@ -45,8 +38,8 @@ struct Run {
 impl Numbers {
     /// None yet; `file` is empty.
     pub fn new(file: File) -> Self {
-        let (end, count) = (AtomicU64::new(0), AtomicU64::new(0));
-        Numbers { file, end, count, runs: Mutex::default() }
+        let (file, count) = (Extents::new(file), AtomicU64::new(0));
+        Numbers { file, count, runs: Mutex::default() }
     }
 
     /// Puts a run of ascending numbers in. Threads may do so at once.
@@ -60,21 +53,13 @@ impl Numbers {
         if count == 0 {
             return Ok(());
         }
-        let start = self.end.fetch_add(bytes as u64, Ordering::Relaxed);
-        let (mut last, mut at) = (0, start);
-        let mut buffer = Vec::with_capacity(WRITE_BYTES.min(bytes));
+        let (mut writer, mut last) = (self.file.set_aside(bytes as u64), 0);
         for number in ascending {
-            if buffer.len() + varint::BYTES_MAX > WRITE_BYTES {
-                self.file.write_all_at(&buffer, at)?;
-                at += buffer.len() as u64;
-                buffer.clear();
-            }
-            varint::push(&mut buffer, number - last);
+            varint::push(writer.room_for(varint::BYTES_MAX)?, number - last);
             last = number;
         }
-        self.file.write_all_at(&buffer, at)?;
         self.count.fetch_add(count, Ordering::Relaxed);
-        let run = Run { at: start, end: start + bytes as u64, last: 0 };
+        let run = Run { extent: writer.finish()?, last: 0 };
         self.runs.lock().expect("no thread panics while it holds the list").push(run);
         Ok(())
     }
@@ -86,7 +71,7 @@ impl Numbers {
 
     /// Bytes of the file.
     pub fn bytes(&self) -> u64 {
-        self.end.load(Ordering::Relaxed)
+        self.file.bytes()
     }
 
     /// To be asked for in order, with about `window_bytes` of memory.
@@ -94,7 +79,7 @@ impl Numbers {
         let count = self.count();
         let runs = self.runs.into_inner().expect("no thread panics while it holds the list");
         let window = vec![0; (window_bytes / 8).max(1)];
-        Asked { file: self.file, runs, window, start: 0, end: 0, count, met: 0 }
+        Asked { file: self.file.into_file(), runs, window, start: 0, end: 0, count, met: 0 }
     }
 }
 
@@ -138,12 +123,9 @@ impl Asked {
         self.end = start.saturating_add(64 * self.window.len() as u64);
         let mut buffer = vec![0; READ_BYTES];
         for run in &mut self.runs {
-            while run.at < run.end {
-                let bytes = (run.end - run.at).min(READ_BYTES as u64) as usize;
-                if read_up_to(&self.file, &mut buffer[..bytes], run.at)? < bytes {
-                    return Err(damaged());
-                }
-                let mut rest = &buffer[..bytes];
+            while !run.extent.is_over() {
+                let front = run.extent.peek(&self.file, &mut buffer)?;
+                let mut rest = front;
                 let mut is_over = false;
                 while let Some((gap, after)) = varint::take(rest) {
                     let number = run.last.checked_add(gap).ok_or_else(damaged)?;
@@ -157,23 +139,25 @@ impl Asked {
                     run.last = number;
                     rest = after;
                 }
-                run.at += (bytes - rest.len()) as u64;
+                run.extent.at += (front.len() - rest.len()) as u64;
                 if is_over {
                     break;
                 }
                 // A gap that goes on behind the buffer is read again, whole.
-                if rest.len() == bytes {
+                if rest.len() == front.len() {
                     return Err(damaged());
                 }
             }
         }
-        self.runs.retain(|run| run.at < run.end);
+        self.runs.retain(|run| !run.extent.is_over());
         Ok(())
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::FileExt as _;
+
     use super::*;
 
     /// The numbers below `asked` that are found in `runs`.

@@ -9,14 +9,10 @@
 
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt as _;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::spill::{damaged, read_up_to, record_of};
-
-/// Bytes written at once.
-const WRITE_BYTES: usize = 64 << 10;
+use super::extents::{Extent, Extents, damaged};
+use super::spill::record_of;
 
 /// Bytes read at once. Reason: a window takes little from each of hundreds of runs.
 const READ_BYTES: usize = 4 << 10;
@@ -24,46 +20,38 @@ const READ_BYTES: usize = 4 << 10;
 /// Sorted runs. `WORDS` is at least 1.
 #[derive(Debug)]
 pub struct Runs<const WORDS: usize> {
-    file: File,
-    /// Where the next run begins.
-    end: AtomicU64,
+    file: Extents,
     runs: Mutex<Vec<Run>>,
 }
 
-/// What is left of a run: where it is in the file, and a bound below which it has no key.
+/// What is left of a run.
 #[derive(Clone, Copy, Debug)]
 struct Run {
-    at: u64,
-    end: u64,
+    extent: Extent,
+    /// It has none that is less.
     key: u64,
 }
 
 impl<const WORDS: usize> Runs<WORDS> {
     /// No runs yet; `file` is empty.
     pub fn new(file: File) -> Self {
-        Runs { file, end: AtomicU64::new(0), runs: Mutex::default() }
+        Runs { file: Extents::new(file), runs: Mutex::default() }
     }
 
     /// Writes a run of records that are sorted by their first word. Threads may do so at once.
     pub fn add(&self, records: impl ExactSizeIterator<Item = [u64; WORDS]>) -> io::Result<()> {
         let bytes = (records.len() * 8 * WORDS) as u64;
-        let start = self.end.fetch_add(bytes, Ordering::Relaxed);
-        let (mut at, mut key) = (start, None);
-        let mut buffer = Vec::with_capacity(WRITE_BYTES.min(bytes as usize));
+        let (mut writer, mut key) = (self.file.set_aside(bytes), None);
         for record in records {
             key.get_or_insert(record[0]);
-            if buffer.len() + 8 * WORDS > WRITE_BYTES {
-                self.file.write_all_at(&buffer, at)?;
-                at += buffer.len() as u64;
-                buffer.clear();
-            }
+            let buffer = writer.room_for(8 * WORDS)?;
             for word in record {
                 buffer.extend_from_slice(&word.to_le_bytes());
             }
         }
-        self.file.write_all_at(&buffer, at)?;
+        let extent = writer.finish()?;
         if let Some(key) = key {
-            let run = Run { at: start, end: start + bytes, key };
+            let run = Run { extent, key };
             self.runs.lock().expect("no thread panics while it holds the list").push(run);
         }
         Ok(())
@@ -71,14 +59,14 @@ impl<const WORDS: usize> Runs<WORDS> {
 
     /// Bytes of the file.
     pub fn bytes(&self) -> u64 {
-        self.end.load(Ordering::Relaxed)
+        self.file.bytes()
     }
 
     /// All records, by key; holds at most `capacity` of them in memory.
     pub fn merge(self, capacity: usize) -> Merged<WORDS> {
         let runs = self.runs.into_inner().expect("no thread panics while it holds the list");
-        let window = Vec::new();
-        Merged { file: self.file, runs, width: capacity.max(1) as u64, window, next: 0 }
+        let (file, width) = (self.file.into_file(), capacity.max(1) as u64);
+        Merged { file, runs, width, window: Vec::new(), next: 0 }
     }
 }
 
@@ -124,12 +112,9 @@ impl<const WORDS: usize> Merged<WORDS> {
         let mut buffer = [0; READ_BYTES];
         let room = READ_BYTES / (8 * WORDS) * (8 * WORDS);
         for run in &mut self.runs {
-            while run.key <= last && run.at < run.end {
-                let bytes = (run.end - run.at).min(room as u64) as usize;
-                if read_up_to(&self.file, &mut buffer[..bytes], run.at)? < bytes {
-                    return Err(damaged());
-                }
-                for record in buffer[..bytes].chunks_exact(8 * WORDS) {
+            while run.key <= last && !run.extent.is_over() {
+                let front = run.extent.peek(&self.file, &mut buffer[..room])?;
+                for record in front.chunks_exact(8 * WORDS) {
                     let record: [u64; WORDS] = record_of(record);
                     if record[0] < run.key {
                         return Err(damaged());
@@ -139,11 +124,11 @@ impl<const WORDS: usize> Merged<WORDS> {
                         break;
                     }
                     self.window.push(record);
-                    run.at += 8 * WORDS as u64;
+                    run.extent.at += 8 * WORDS as u64;
                 }
             }
         }
-        self.runs.retain(|run| run.at < run.end);
+        self.runs.retain(|run| !run.extent.is_over());
         self.window.sort_unstable_by_key(|record| record[0]);
         Ok(())
     }

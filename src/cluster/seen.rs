@@ -23,6 +23,7 @@ use std::sync::{Mutex, OnceLock};
 
 use siphasher::sip::SipHasher13;
 
+use super::extents::Extent;
 use super::resolve::Range;
 use super::scatter::{PARTITION_BITS, PARTITIONS, partition_of};
 use super::set::ClusterSet;
@@ -311,7 +312,8 @@ impl SeenFile {
             _ => self.position(Fingerprint(last + 1))?,
         };
         let at = |position| HEADER_BYTES as u64 + position * RECORD_BYTES;
-        Ok(Ascending::new(&self.file, vec![(at(from), at(end.max(from)))]))
+        let piece = Extent { at: at(from), end: at(end.max(from)) };
+        Ok(Ascending::new(&self.file, vec![piece]))
     }
 
     #[cold]

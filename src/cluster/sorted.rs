@@ -7,38 +7,31 @@
 
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt as _;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::extents::{Extent, Extents, damaged};
 use super::scatter::PARTITIONS;
-use super::spill::{damaged, read_up_to};
 use crate::fingerprint::Fingerprint;
 
 /// Bytes of a fingerprint in a file.
 pub(super) const RECORD_BYTES: u64 = 16;
 
-/// Bytes written and read at once.
+/// Bytes read at once.
 const BUFFER_BYTES: usize = 64 << 10;
-
-/// Where a piece begins, and where it ends.
-pub(super) type Piece = (u64, u64);
 
 /// The file.
 #[derive(Debug)]
 pub struct Sorted {
-    file: File,
-    /// Where the next piece begins.
-    end: AtomicU64,
+    file: Extents,
     /// The pieces of each partition, which follow each other in order.
-    pieces: Box<[Mutex<Vec<Piece>>]>,
+    pieces: Box<[Mutex<Vec<Extent>>]>,
 }
 
 impl Sorted {
     /// Nothing yet; `file` is empty.
     pub fn new(file: File) -> Self {
         let pieces = (0..PARTITIONS).map(|_| Mutex::default()).collect();
-        Sorted { file, end: AtomicU64::new(0), pieces }
+        Sorted { file: Extents::new(file), pieces }
     }
 
     /// Puts fingerprints behind those that `partition` has, all of them larger and ascending.
@@ -49,33 +42,27 @@ impl Sorted {
         fingerprints: impl ExactSizeIterator<Item = Fingerprint>,
     ) -> io::Result<()> {
         let bytes = fingerprints.len() as u64 * RECORD_BYTES;
-        let start = self.end.fetch_add(bytes, Ordering::Relaxed);
-        let mut at = start;
-        let mut buffer = Vec::with_capacity(BUFFER_BYTES.min(bytes as usize));
+        let mut writer = self.file.set_aside(bytes);
         for fingerprint in fingerprints {
-            if buffer.len() == BUFFER_BYTES {
-                self.file.write_all_at(&buffer, at)?;
-                at += buffer.len() as u64;
-                buffer.clear();
-            }
+            let buffer = writer.room_for(RECORD_BYTES as usize)?;
             buffer.extend_from_slice(&fingerprint.0.to_le_bytes());
         }
-        self.file.write_all_at(&buffer, at)?;
-        self.pieces_of(partition).push((start, start + bytes));
+        let piece = writer.finish()?;
+        self.pieces_of(partition).push(piece);
         Ok(())
     }
 
     /// How many fingerprints.
     pub(super) fn len(&self) -> u64 {
-        self.end.load(Ordering::Relaxed) / RECORD_BYTES
+        self.file.bytes() / RECORD_BYTES
     }
 
     /// Those of `partition`, ascending.
     pub(super) fn of(&self, partition: usize) -> Ascending<'_> {
-        Ascending::new(&self.file, self.pieces_of(partition).clone())
+        Ascending::new(self.file.file(), self.pieces_of(partition).clone())
     }
 
-    fn pieces_of(&self, partition: usize) -> std::sync::MutexGuard<'_, Vec<Piece>> {
+    fn pieces_of(&self, partition: usize) -> std::sync::MutexGuard<'_, Vec<Extent>> {
         self.pieces[partition].lock().expect("no thread panics while it holds a partition")
     }
 }
@@ -84,8 +71,8 @@ impl Sorted {
 #[derive(Debug)]
 pub(super) struct Ascending<'a> {
     file: &'a File,
-    /// From where to where, the next one last.
-    pieces: Vec<Piece>,
+    /// The next one last.
+    pieces: Vec<Extent>,
     buffer: Vec<u8>,
     /// How much of the buffer was used.
     used: usize,
@@ -93,8 +80,8 @@ pub(super) struct Ascending<'a> {
 }
 
 impl<'a> Ascending<'a> {
-    /// Those in `pieces` of `file`, which begin and end there.
-    pub(super) fn new(file: &'a File, mut pieces: Vec<Piece>) -> Self {
+    /// Those in `pieces` of `file`.
+    pub(super) fn new(file: &'a File, mut pieces: Vec<Extent>) -> Self {
         pieces.reverse();
         Ascending { file, pieces, buffer: Vec::new(), used: 0, last: None }
     }
@@ -118,20 +105,14 @@ impl<'a> Ascending<'a> {
     }
 
     fn fill(&mut self) -> io::Result<bool> {
-        while let Some((at, end)) = self.pieces.pop() {
-            if at == end {
-                continue;
-            }
-            let bytes = (end - at).min(BUFFER_BYTES as u64);
-            self.pieces.push((at + bytes, end));
-            self.buffer.resize(bytes as usize, 0);
-            self.used = 0;
-            return match read_up_to(self.file, &mut self.buffer, at)? {
-                read if read as u64 == bytes => Ok(true),
-                _ => Err(damaged()),
-            };
-        }
-        Ok(false)
+        while self.pieces.pop_if(|piece| piece.is_over()).is_some() {}
+        let Some(piece) = self.pieces.last_mut() else { return Ok(false) };
+        let bytes = (piece.end - piece.at).min(BUFFER_BYTES as u64);
+        self.buffer.resize(bytes as usize, 0);
+        piece.peek(self.file, &mut self.buffer)?;
+        piece.at += bytes;
+        self.used = 0;
+        Ok(true)
     }
 }
 

@@ -20,6 +20,7 @@ use std::os::unix::fs::FileExt as _;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
+use super::extents::{damaged, read_up_to};
 use super::scatter::PARTITIONS;
 use crate::fingerprint::Fingerprint;
 
@@ -240,25 +241,6 @@ pub(super) fn record_of<const WORDS: usize>(bytes: &[u8]) -> [u64; WORDS] {
         *word = value;
     }
     record
-}
-
-/// Fills `buffer` from `at` on, or as far as the file goes; says how far.
-pub(super) fn read_up_to(file: &File, buffer: &mut [u8], at: u64) -> io::Result<usize> {
-    let mut filled = 0;
-    while filled < buffer.len() {
-        match file.read_at(&mut buffer[filled..], at + filled as u64) {
-            Ok(0) => break,
-            Ok(read) => filled += read,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(filled)
-}
-
-#[cold]
-pub(super) fn damaged() -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, "the temporary file is not as it was written")
 }
 
 /// Files for a test.

@@ -1,0 +1,165 @@
+//! A temporary file to which threads write at once, each where room was set aside for it.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt as _;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Bytes written at once.
+const BUFFER_BYTES: usize = 64 << 10;
+
+/// The file.
+#[derive(Debug)]
+pub(super) struct Extents {
+    file: File,
+    /// Where the next extent begins.
+    end: AtomicU64,
+}
+
+/// What is left of an extent: from where to where it lies in the file, in bytes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Extent {
+    pub(super) at: u64,
+    pub(super) end: u64,
+}
+
+impl Extents {
+    /// None yet; `file` is empty.
+    pub(super) fn new(file: File) -> Self {
+        Extents { file, end: AtomicU64::new(0) }
+    }
+
+    /// Sets aside an extent of so many bytes, to be written from its start on.
+    pub(super) fn set_aside(&self, bytes: u64) -> ExtentWriter<'_> {
+        let start = self.end.fetch_add(bytes, Ordering::Relaxed);
+        let buffer = Vec::with_capacity(BUFFER_BYTES.min(bytes as usize));
+        ExtentWriter { file: &self.file, start, at: start, buffer }
+    }
+
+    /// Bytes of all extents.
+    pub(super) fn bytes(&self) -> u64 {
+        self.end.load(Ordering::Relaxed)
+    }
+
+    /// The file, to be read.
+    pub(super) fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// The file, written no more.
+    pub(super) fn into_file(self) -> File {
+        self.file
+    }
+}
+
+/// Writes to an extent, a buffer at a time.
+#[derive(Debug)]
+pub(super) struct ExtentWriter<'a> {
+    file: &'a File,
+    start: u64,
+    /// Where the buffer goes.
+    at: u64,
+    buffer: Vec<u8>,
+}
+
+impl ExtentWriter<'_> {
+    /// The buffer, to be written behind; it has room for `bytes` more, at most [`BUFFER_BYTES`].
+    #[inline]
+    pub(super) fn room_for(&mut self, bytes: usize) -> io::Result<&mut Vec<u8>> {
+        if self.buffer.len() + bytes > BUFFER_BYTES {
+            self.flush()?;
+        }
+        Ok(&mut self.buffer)
+    }
+
+    /// Where in the file the next byte goes.
+    #[inline]
+    pub(super) fn next_at(&self) -> u64 {
+        self.at + self.buffer.len() as u64
+    }
+
+    /// Writes what is still in the buffer; says what of the file was written.
+    pub(super) fn finish(mut self) -> io::Result<Extent> {
+        self.flush()?;
+        Ok(Extent { at: self.start, end: self.at })
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.write_all_at(&self.buffer, self.at)?;
+        self.at += self.buffer.len() as u64;
+        self.buffer.clear();
+        Ok(())
+    }
+}
+
+impl Extent {
+    /// Was all of it read?
+    pub(super) fn is_over(&self) -> bool {
+        self.at >= self.end
+    }
+
+    /// Reads from its front into `buffer`, up to its end, and stays where it is.
+    ///
+    /// Failure: besides those of reading, an error if `file` is too short.
+    pub(super) fn peek<'a>(&self, file: &File, buffer: &'a mut [u8]) -> io::Result<&'a [u8]> {
+        let bytes = self.end.saturating_sub(self.at).min(buffer.len() as u64) as usize;
+        let front = &mut buffer[..bytes];
+        if read_up_to(file, front, self.at)? < bytes { Err(damaged()) } else { Ok(front) }
+    }
+}
+
+/// Fills `buffer` from `at` on, or as far as the file goes; says how far.
+pub(super) fn read_up_to(file: &File, buffer: &mut [u8], at: u64) -> io::Result<usize> {
+    let mut filled = 0;
+    while filled < buffer.len() {
+        match file.read_at(&mut buffer[filled..], at + filled as u64) {
+            Ok(0) => break,
+            Ok(read) => filled += read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(filled)
+}
+
+#[cold]
+pub(super) fn damaged() -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, "the temporary file is not as it was written")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_side_by_side_is_read_back() {
+        let extents = Extents::new(tempfile::tempfile().unwrap());
+        let lengths = [0, 1, 7, 4 * BUFFER_BYTES + 3];
+        let mut writers = lengths.map(|bytes| extents.set_aside(bytes as u64));
+        for (number, (writer, bytes)) in (0u8..).zip(writers.iter_mut().zip(lengths)) {
+            let start = writer.next_at();
+            for piece in vec![number; bytes].chunks(1000) {
+                writer.room_for(piece.len()).unwrap().extend_from_slice(piece);
+                assert!(writer.buffer.len() <= BUFFER_BYTES);
+            }
+            assert_eq!(writer.next_at(), start + bytes as u64);
+        }
+        let written = writers.map(|writer| writer.finish().unwrap());
+        assert_eq!(extents.bytes(), lengths.iter().sum::<usize>() as u64);
+        for (number, (mut extent, bytes)) in (0u8..).zip(written.into_iter().zip(lengths)) {
+            let mut read = 0;
+            while !extent.is_over() {
+                let mut buffer = [9; 5000];
+                let front = extent.peek(extents.file(), &mut buffer).unwrap();
+                assert!(!front.is_empty() && front.iter().all(|byte| *byte == number));
+                read += front.len();
+                extent.at += front.len() as u64;
+            }
+            assert_eq!(read, bytes);
+        }
+        let file = extents.into_file();
+        let past = Extent { at: file.metadata().unwrap().len() - 1, end: u64::MAX };
+        let error = past.peek(&file, &mut [0; 2]).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::InvalidData);
+    }
+}
