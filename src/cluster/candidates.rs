@@ -4,13 +4,14 @@ use std::io;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::firsts::Firsts;
+use super::firsts::{Firsts, Numbered};
 use super::numbers::Numbers;
+use super::records::{Fingerprinted, Halves};
 use super::scatter::{Flags, PARTITIONS, Scattered};
 use super::seen::Seen;
 use super::set::ClusterSet;
 use super::sorted::Sorted;
-use super::spill::{Spill, SpillFiles, fingerprint_of, halves};
+use super::spill::{Spill, SpillFiles};
 use crate::bytes::prefetch::prefetch;
 use crate::fingerprint::Fingerprint;
 
@@ -23,8 +24,7 @@ use crate::fingerprint::Fingerprint;
 /// Records have numbers here, in input order, from wherever the job begins to count.
 #[derive(Debug)]
 pub struct Candidates {
-    /// Fingerprint, number.
-    spill: Spill<3>,
+    spill: Spill<Numbered>,
     /// The latest candidate in each slot: a URL that comes again and again is spilled once, or now
     /// and then. A mutex each, as in [`ClusterSet`].
     recent: Box<[Mutex<Box<[u128]>>]>,
@@ -154,8 +154,8 @@ impl Candidates {
                 let records = scattered.places(partition).zip(scattered.pairs(partition));
                 for ((place, fingerprint), (record, _)) in records {
                     flags.set(place);
-                    let [high, low] = halves(fingerprint);
-                    spill.push([high, low, first + u64::from(record)])?;
+                    let fingerprint = Halves::of(fingerprint);
+                    spill.push(Numbered { fingerprint, number: first + u64::from(record) })?;
                 }
             }
             return Ok(());
@@ -188,8 +188,8 @@ impl Candidates {
                 }
                 *latest = fingerprint.0;
                 chunks[one.chunk as usize].1.set(one.place);
-                let [high, low] = halves(fingerprint);
-                spill.push([high, low, one.number])?;
+                let fingerprint = Halves::of(fingerprint);
+                spill.push(Numbered { fingerprint, number: one.number })?;
             }
         }
         self.looks.asked.fetch_add(gathered.records.len() as u64, Ordering::Relaxed);
@@ -220,10 +220,10 @@ impl Candidates {
             if let Some(fresh) = fresh {
                 records.sort_unstable();
                 seen.retain_new(partition, range, records)?;
-                fresh.append(partition, records.iter().map(fingerprint_of))?;
-                records.sort_unstable_by_key(|record| record[2]);
+                fresh.append(partition, records.iter().map(Numbered::fingerprint))?;
+                records.sort_unstable_by_key(|record| record.number);
             }
-            kept.add(records.iter().map(|record| record[2]))
+            kept.add(records.iter().map(|record| record.number))
         })
     }
 

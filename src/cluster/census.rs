@@ -3,6 +3,7 @@
 use std::sync::Mutex;
 
 use super::known::Known;
+use super::records::{Keyed, Record};
 use super::scatter::{Flags, PARTITIONS, Scattered};
 use crate::fingerprint::Fingerprint;
 
@@ -28,18 +29,35 @@ impl Keep {
     }
 }
 
-/// One cluster.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// One cluster. Clusters sort by representative, which no two share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Cluster {
-    /// How many lines.
-    pub lines: u64,
     /// The number of the line that stands for it, from 0 over all inputs.
     pub representative: u64,
+    /// How many lines.
+    pub lines: u64,
 }
 
-/// A cluster as those see it who write it: the number of the line that represents it, and how many lines
-/// it has.
-pub type Counted = [u64; 2];
+impl Record for Cluster {
+    type Words = [u64; 2];
+
+    #[inline]
+    fn to_words(self) -> [u64; 2] {
+        [self.representative, self.lines]
+    }
+
+    #[inline]
+    fn from_words([representative, lines]: [u64; 2]) -> Self {
+        Cluster { representative, lines }
+    }
+}
+
+impl Keyed for Cluster {
+    #[inline]
+    fn key(&self) -> u64 {
+        self.representative
+    }
+}
 
 /// A cluster as the census counts it.
 #[derive(Debug)]
@@ -143,18 +161,18 @@ impl Census {
 
     /// The clusters of `partition` whose number of lines is `wanted`, by representative; and how many
     /// clusters it has.
-    pub fn select(&self, partition: usize, wanted: impl Fn(u64) -> bool) -> (Vec<Counted>, u64) {
+    pub fn select(&self, partition: usize, wanted: impl Fn(u64) -> bool) -> (Vec<Cluster>, u64) {
         let groups = self.partition(partition);
         let selected = || {
             let clusters = groups.iter().map(|(_, group)| group.cluster);
             clusters.filter(|cluster| wanted(cluster.lines))
         };
         // Grown step by step it would take twice as much, or more.
-        let mut counted = Vec::with_capacity(selected().count());
-        counted.extend(selected().map(|cluster| [cluster.representative, cluster.lines]));
+        let mut clusters = Vec::with_capacity(selected().count());
+        clusters.extend(selected());
         // Where the first line represents a cluster they are in order.
-        counted.sort_unstable();
-        (counted, groups.len() as u64)
+        clusters.sort_unstable();
+        (clusters, groups.len() as u64)
     }
 
     /// Forgets the clusters of `partition`.
@@ -260,10 +278,10 @@ mod tests {
             let batch = [occurrences(&["a", "b"], 0), occurrences(&["c", "A"], 10)];
             (0..PARTITIONS).for_each(|partition| census.count(partition, batch.iter()));
             assert_eq!(census.len(), 3);
-            let select = |lines| -> Vec<Counted> {
+            let select = |lines| -> Vec<Cluster> {
                 (0..PARTITIONS).flat_map(|at| census.select(at, |found| found == lines).0).collect()
             };
-            assert_eq!(select(2), [[expected, 2]], "{keep:?}");
+            assert_eq!(select(2), [Cluster { representative: expected, lines: 2 }], "{keep:?}");
             assert_eq!(select(1).len(), 2);
             let settled = census.settled();
             for (lines, marked, is_known) in

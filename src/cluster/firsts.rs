@@ -5,13 +5,41 @@
 
 use std::io;
 
+use super::records::{Fingerprinted, Halves, Record};
 use super::resolve::Range;
 use super::scatter::PARTITION_BITS;
-use super::spill::{Spill, fingerprint_of, halves};
+use super::spill::Spill;
 use crate::fingerprint::Fingerprint;
 
-/// A spilled record: a fingerprint and the record's number.
-pub(super) type Numbered = [u64; 3];
+/// A spilled record of which its number is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Numbered {
+    pub(super) fingerprint: Halves,
+    /// In input order.
+    pub(super) number: u64,
+}
+
+impl Record for Numbered {
+    type Words = [u64; 3];
+
+    #[inline]
+    fn to_words(self) -> [u64; 3] {
+        let Numbered { fingerprint: Halves { high, low }, number } = self;
+        [high, low, number]
+    }
+
+    #[inline]
+    fn from_words([high, low, number]: [u64; 3]) -> Self {
+        Numbered { fingerprint: Halves { high, low }, number }
+    }
+}
+
+impl Fingerprinted for Numbered {
+    #[inline]
+    fn halves(&self) -> Halves {
+        self.fingerprint
+    }
+}
 
 /// What a thread needs for one partition after the other: memory to be used again.
 ///
@@ -51,7 +79,7 @@ impl Firsts {
     /// - Failure: the first error of reading or of `pass`.
     pub(super) fn of_partition(
         &mut self,
-        spill: &Spill<3>,
+        spill: &Spill<Numbered>,
         partition: usize,
         capacity: usize,
         known: impl Iterator<Item = u128> + Clone,
@@ -70,7 +98,7 @@ impl Firsts {
             let mut end: Option<u128> = guess.filter(|end| *end <= highest);
             self.clear();
             let mut take = |record: Numbered| {
-                let fingerprint = fingerprint_of(&record).0;
+                let fingerprint = record.fingerprint().0;
                 if fingerprint < from || end.is_some_and(|end| fingerprint >= end) {
                     return;
                 }
@@ -89,12 +117,12 @@ impl Firsts {
                 self.insert(slot, record);
             };
             for fingerprint in known.clone() {
-                let [high, low] = halves(Fingerprint(fingerprint));
-                take([high, low, KNOWN]);
+                let fingerprint = Halves::of(Fingerprint(fingerprint));
+                take(Numbered { fingerprint, number: KNOWN });
             }
             spill.read(partition, take)?;
             let held = self.records.len();
-            let known = self.records.iter().take_while(|record| record[2] == KNOWN).count();
+            let known = self.records.iter().take_while(|record| record.number == KNOWN).count();
             self.records.drain(..known);
             pass(&mut self.records, (Fingerprint(from), end.map(Fingerprint)))?;
             let Some(end) = end else { return Ok(()) };
@@ -121,7 +149,7 @@ impl Firsts {
     /// Drops the records from `end` on.
     #[cold]
     fn keep_below(&mut self, end: u128) {
-        self.records.retain(|record| fingerprint_of(record).0 < end);
+        self.records.retain(|record| record.fingerprint().0 < end);
         self.index.fill(0);
         let records = std::mem::take(&mut self.records);
         for (place, record) in (0u32..).zip(&records) {
@@ -140,7 +168,7 @@ impl Firsts {
     #[inline]
     fn find_in(&self, records: &[Numbered], record: &Numbered) -> Result<(), usize> {
         let tag = self.tag(record);
-        let home = (u128::from(record[1]) * self.index.len() as u128) >> 64;
+        let home = (u128::from(record.fingerprint.low) * self.index.len() as u128) >> 64;
         let mut slot = home as usize;
         // A third of the slots at least is free.
         loop {
@@ -150,7 +178,7 @@ impl Firsts {
             }
             if found & !self.place_mask == tag {
                 let other = &records[(found & self.place_mask) as usize - 1];
-                if other[..2] == record[..2] {
+                if other.fingerprint == record.fingerprint {
                     return Ok(());
                 }
             }
@@ -170,7 +198,7 @@ impl Firsts {
     /// Bits of the fingerprint that say nothing of its home.
     #[inline]
     fn tag(&self, record: &Numbered) -> u32 {
-        record[0] as u32 & !self.place_mask
+        record.fingerprint.high as u32 & !self.place_mask
     }
 }
 
@@ -193,11 +221,11 @@ mod tests {
     }
 
     fn check_beside(known: &[u128], fingerprints: &[u128], why: &str) {
-        let spill = Spill::<3>::new(temporary(), 0);
+        let spill = Spill::<Numbered>::new(temporary(), 0);
         let mut twin = BTreeMap::new();
         for (number, fingerprint) in (0u64..).zip(fingerprints) {
-            let [high, low] = halves(Fingerprint(*fingerprint));
-            spill.append(255, [[high, low, number]].into_iter()).unwrap();
+            let halves = Halves::of(Fingerprint(*fingerprint));
+            spill.append(255, [Numbered { fingerprint: halves, number }].into_iter()).unwrap();
             if known.binary_search(fingerprint).is_err() {
                 twin.entry(*fingerprint).or_insert(number);
             }
@@ -216,12 +244,12 @@ mod tests {
                     |records, (from, end)| {
                         assert_eq!(Some(from), reached);
                         assert!(records.len() <= capacity.max(2));
-                        assert!(records.is_sorted_by_key(|record| record[2]));
+                        assert!(records.is_sorted_by_key(|record| record.number));
                         reached = end;
                         for record in records.drain(..) {
-                            let fingerprint = fingerprint_of(&record);
+                            let fingerprint = record.fingerprint();
                             assert!(fingerprint >= from && end.is_none_or(|end| fingerprint < end));
-                            assert_eq!(found.insert(fingerprint.0, record[2]), None);
+                            assert_eq!(found.insert(fingerprint.0, record.number), None);
                         }
                         Ok(())
                     },
@@ -246,8 +274,9 @@ mod tests {
 
     #[test]
     fn errors_of_a_pass_are_told() {
-        let spill = Spill::<3>::new(temporary(), 0);
-        spill.append(0, [[0, 1, 2]].into_iter()).unwrap();
+        let spill = Spill::<Numbered>::new(temporary(), 0);
+        let fingerprint = Halves { high: 0, low: 1 };
+        spill.append(0, [Numbered { fingerprint, number: 2 }].into_iter()).unwrap();
         spill.finish().unwrap();
         let full = |_: &mut Vec<Numbered>, _| Err(io::ErrorKind::StorageFull.into());
         let error =

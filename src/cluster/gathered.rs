@@ -6,26 +6,27 @@
 //!            \-> list of the other lines, cluster by cluster; Runs of them, by line
 //!
 //! list    = member*           the partitions in any order; a cluster's members follow each other
-//! member  = line place bytes  u64 each, little-endian
+//! member  = records.rs
 //! ```
 
 use std::fs::File;
 use std::io;
 
 use super::census::{Keep, Line};
-use super::extents::{ExtentWriter, Extents, damaged};
+use super::extents::{Extents, damaged};
+use super::records::{Fingerprinted, Halves, Keyed, Record};
 use super::resolve::groups;
 use super::runs::{Merged, Runs};
 use super::scatter::Scattered;
-use super::spill::{Spill, SpillFiles, halves, record_of};
+use super::spill::{Spill, SpillFiles};
 use crate::bytes::prefetch::prefetch;
 use crate::fingerprint::Fingerprint;
 
 /// Bytes of a member in the list.
-const MEMBER_BYTES: u64 = 24;
+const MEMBER_BYTES: u64 = Member::BYTES as u64;
 
-/// A line of a cluster.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A line of a cluster. Members sort by line, which no two share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Member {
     /// Its number, from 0 over all inputs.
     pub line: u64,
@@ -35,8 +36,8 @@ pub struct Member {
     pub bytes: u64,
 }
 
-/// A cluster.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A cluster. Clusters sort by the line that stands for each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Whole {
     /// The line that stands for the others.
     pub standing: Member,
@@ -46,6 +47,22 @@ pub struct Whole {
     pub others: u64,
     /// The room that the texts of the others take together, as [`Gathered::resolve`] was told.
     pub others_room: u64,
+}
+
+/// A line of which another stands for the cluster.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct OtherLine {
+    /// The line.
+    pub member: Member,
+    /// The one that stands for it.
+    pub standing: Member,
+}
+
+/// A line that waits for the end of the reading.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Waiting {
+    fingerprint: Halves,
+    member: Member,
 }
 
 /// What is wanted of a cluster.
@@ -75,18 +92,16 @@ impl ChunkLines {
 /// The lines of a job's clusters.
 #[derive(Debug)]
 pub struct Gathered {
-    /// Fingerprint; line, place, bytes.
-    spill: Spill<5>,
+    spill: Spill<Waiting>,
     list: Extents,
-    /// The member that stands for a cluster; where the others are in the list, how many, and their room.
-    clusters: Runs<6>,
-    /// The member; the one that stands for it.
-    others: Runs<6>,
+    clusters: Runs<Whole>,
+    others: Runs<OtherLine>,
 }
 
 impl Gathered {
     /// Bytes of memory that a line takes in [`Gathered::resolve`]: a record, and a row of each run.
-    pub const LINE_BYTES: usize = 8 * (5 + 6 + 6);
+    pub const LINE_BYTES: usize =
+        size_of::<Waiting>() + size_of::<Whole>() + size_of::<OtherLine>();
 
     /// No lines yet. They go to `lines`; `files` are for the list, the clusters, and the others. All are
     /// empty; buffers take `buffer_bytes`.
@@ -110,9 +125,9 @@ impl Gathered {
         let mut spill = self.spill.appender(partition);
         for (first_line, ChunkLines { scattered, members }) in chunks {
             for (record, fingerprint) in scattered.pairs(partition) {
-                let [high, low] = halves(fingerprint);
-                let Member { line, place, bytes } = members[record as usize];
-                spill.push([high, low, first_line + line, place, bytes])?;
+                let mut member = members[record as usize];
+                member.line += first_line;
+                spill.push(Waiting { fingerprint: Halves::of(fingerprint), member })?;
             }
         }
         Ok(())
@@ -140,41 +155,39 @@ impl Gathered {
         let rows_max = capacity.max(2);
         groups(&self.spill, partition, capacity, |group| {
             found += 1;
-            let (mut count, mut room_of_all, mut least) = (0, 0, [u64::MAX; 2]);
-            let mut standing = [0; 5];
-            group.read(|record| {
+            let (mut count, mut room_of_all, mut least) = (0, 0, None);
+            group.read(|&Waiting { member, .. }| {
                 count += 1;
-                room_of_all += room(record[4]);
-                let rank =
-                    [keep.rank(Line { number: record[2], bytes: record[4] as u32 }), record[2]];
-                if rank < least {
-                    (least, standing) = (rank, *record);
+                room_of_all += room(member.bytes);
+                let line = Line { number: member.line, bytes: member.bytes as u32 };
+                let ranked = (keep.rank(line), member);
+                if least.is_none_or(|least| ranked < least) {
+                    least = Some(ranked);
                 }
                 Ok(())
             })?;
+            let (_, standing) = least.expect("a group has a record");
             let wanted = wanted(count);
             if !wanted.whole && !wanted.others {
                 return Ok(());
             }
-            let [_, _, standing @ ..] = standing;
             if wanted.whole {
-                let [line, place, bytes] = standing;
-                let others_room = room_of_all - room(bytes);
                 let first = list.next_at() / MEMBER_BYTES;
-                clusters.push([line, place, bytes, first, count - 1, others_room]);
+                let others_room = room_of_all - room(standing.bytes);
+                clusters.push(Whole { standing, first, others: count - 1, others_room });
             }
             if clusters.len() >= rows_max {
                 write_run(&self.clusters, &mut clusters)?;
             }
-            group.read(|&[_, _, line, place, bytes]| {
-                if line == standing[0] {
+            group.read(|&Waiting { member, .. }| {
+                if member.line == standing.line {
                     return Ok(());
                 }
                 if wanted.whole {
-                    write_member(&mut list, [line, place, bytes])?;
+                    member.push_to(list.room_for(Member::BYTES)?);
                 }
                 if wanted.others {
-                    others.push([line, place, bytes, standing[0], standing[1], standing[2]]);
+                    others.push(OtherLine { member, standing });
                 }
                 if others.len() >= rows_max { write_run(&self.others, &mut others) } else { Ok(()) }
             })
@@ -198,34 +211,20 @@ impl Gathered {
     }
 }
 
-/// Puts `member` behind the others.
-fn write_member(list: &mut ExtentWriter, member: [u64; 3]) -> io::Result<()> {
-    let buffer = list.room_for(MEMBER_BYTES as usize)?;
-    member.iter().for_each(|word| buffer.extend_from_slice(&word.to_le_bytes()));
-    Ok(())
-}
-
 /// Sorts `rows` and writes them as a run; leaves none of them.
-fn write_run<const WORDS: usize>(
-    runs: &Runs<WORDS>,
-    rows: &mut Vec<[u64; WORDS]>,
-) -> io::Result<()> {
+fn write_run<R: Keyed + Ord>(runs: &Runs<R>, rows: &mut Vec<R>) -> io::Result<()> {
     rows.sort_unstable();
     runs.add(rows.drain(..))
 }
 
 /// Clusters, by the number of the line that stands for each.
 #[derive(Debug)]
-pub struct Clusters(Merged<6>);
+pub struct Clusters(Merged<Whole>);
 
 impl Clusters {
     /// The next one.
     pub fn next_cluster(&mut self) -> io::Result<Option<Whole>> {
-        let Some([line, place, bytes, first, others, others_room]) = self.0.peek()? else {
-            return Ok(None);
-        };
-        self.0.next_if(line)?;
-        Ok(Some(Whole { standing: Member { line, place, bytes }, first, others, others_room }))
+        self.0.next_record()
     }
 }
 
@@ -237,7 +236,7 @@ impl Whole {
             0 => &[],
             count => members(list, self.first, count)?,
         };
-        Ok(bytes.chunks_exact(MEMBER_BYTES as usize).map(member_of))
+        Ok(bytes.chunks_exact(Member::BYTES).map(Member::from_bytes))
     }
 
     /// Asks for the first of its other lines in `list`.
@@ -250,7 +249,7 @@ impl Whole {
     /// The line that stands for it if `number` is 0; from 1 on, one of the others.
     pub fn member(&self, list: &[u8], number: u64) -> io::Result<Member> {
         let Some(number) = number.checked_sub(1) else { return Ok(self.standing) };
-        Ok(member_of(members(list, self.first.saturating_add(number), 1)?))
+        Ok(Member::from_bytes(members(list, self.first.saturating_add(number), 1)?))
     }
 }
 
@@ -263,22 +262,97 @@ fn members(list: &[u8], first: u64, count: u64) -> io::Result<&[u8]> {
 
 /// Lines of which another stands for the cluster, by number.
 #[derive(Debug)]
-pub struct Others(Merged<6>);
+pub struct Others(Merged<OtherLine>);
 
 impl Others {
-    /// The next one, and the one that stands for it.
-    pub fn next_line(&mut self) -> io::Result<Option<[Member; 2]>> {
-        let Some(words) = self.0.peek()? else { return Ok(None) };
-        self.0.next_if(words[0])?;
-        let member =
-            |at: usize| Member { line: words[at], place: words[at + 1], bytes: words[at + 2] };
-        Ok(Some([member(0), member(3)]))
+    /// The next one.
+    pub fn next_line(&mut self) -> io::Result<Option<OtherLine>> {
+        self.0.next_record()
     }
 }
 
-fn member_of(bytes: &[u8]) -> Member {
-    let [line, place, bytes] = record_of(bytes);
-    Member { line, place, bytes }
+impl Record for Member {
+    type Words = [u64; 3];
+
+    #[inline]
+    fn to_words(self) -> [u64; 3] {
+        let Member { line, place, bytes } = self;
+        [line, place, bytes]
+    }
+
+    #[inline]
+    fn from_words([line, place, bytes]: [u64; 3]) -> Self {
+        Member { line, place, bytes }
+    }
+}
+
+impl Record for Waiting {
+    type Words = [u64; 5];
+
+    #[inline]
+    fn to_words(self) -> [u64; 5] {
+        let (Halves { high, low }, [line, place, bytes]) =
+            (self.fingerprint, self.member.to_words());
+        [high, low, line, place, bytes]
+    }
+
+    #[inline]
+    fn from_words([high, low, member @ ..]: [u64; 5]) -> Self {
+        Waiting { fingerprint: Halves { high, low }, member: Member::from_words(member) }
+    }
+}
+
+impl Fingerprinted for Waiting {
+    #[inline]
+    fn halves(&self) -> Halves {
+        self.fingerprint
+    }
+}
+
+impl Record for Whole {
+    type Words = [u64; 6];
+
+    #[inline]
+    fn to_words(self) -> [u64; 6] {
+        let [line, place, bytes] = self.standing.to_words();
+        [line, place, bytes, self.first, self.others, self.others_room]
+    }
+
+    #[inline]
+    fn from_words([line, place, bytes, first, others, others_room]: [u64; 6]) -> Self {
+        Whole { standing: Member { line, place, bytes }, first, others, others_room }
+    }
+}
+
+impl Keyed for Whole {
+    #[inline]
+    fn key(&self) -> u64 {
+        self.standing.line
+    }
+}
+
+impl Record for OtherLine {
+    type Words = [u64; 6];
+
+    #[inline]
+    fn to_words(self) -> [u64; 6] {
+        let [line, place, bytes] = self.member.to_words();
+        let standing = self.standing;
+        [line, place, bytes, standing.line, standing.place, standing.bytes]
+    }
+
+    #[inline]
+    fn from_words([line, place, bytes, standing @ ..]: [u64; 6]) -> Self {
+        let member = Member { line, place, bytes };
+        OtherLine { member, standing: Member::from_words(standing) }
+    }
+}
+
+impl Keyed for OtherLine {
+    #[inline]
+    fn key(&self) -> u64 {
+        self.member.line
+    }
 }
 
 #[cfg(test)]
@@ -313,7 +387,11 @@ mod tests {
                     clusters.insert(standing.line, members.clone());
                 }
                 if count % 2 == 0 {
-                    others.extend(members[1..].iter().map(|one| (one.line, [*one, standing])));
+                    others.extend(
+                        members[1..]
+                            .iter()
+                            .map(|one| (one.line, OtherLine { member: *one, standing })),
+                    );
                 }
             }
             for capacity in [0, 2, 7, 500, 100_000] {

@@ -17,6 +17,7 @@ mod levels;
 mod numbers;
 #[allow(unsafe_code)]
 mod probe;
+mod records;
 mod resolve;
 mod runs;
 mod scatter;
@@ -28,9 +29,9 @@ mod table;
 mod uncounted;
 
 pub use candidates::{Candidates, Ledger, PartitionRecords};
-pub use census::{Census, Cluster, Counted, Keep, Occurrence, Settled};
+pub use census::{Census, Cluster, Keep, Occurrence, Settled};
 pub use firsts::Firsts;
-pub use gathered::{ChunkLines, Clusters, Gathered, Member, Others, Wanted, Whole};
+pub use gathered::{ChunkLines, Clusters, Gathered, Member, OtherLine, Others, Wanted, Whole};
 pub use levels::{Ladders, LaddersBuilder, Levels, Placed, UNMERGED};
 pub use numbers::{Asked, Numbers};
 pub use runs::{Merged, Runs};

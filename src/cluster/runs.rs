@@ -3,25 +3,26 @@
 //! ```text
 //! file   = run*                the runs in any order; where each begins and ends is kept in memory
 //! run    = record*             in ascending order of the key; no two records of a file share one
-//! record = key u64{WORDS - 1}
-//! key    = u64                 numbers are little-endian
+//! record = records.rs
 //! ```
 
 use std::fs::File;
 use std::io;
+use std::marker::PhantomData;
 use std::sync::Mutex;
 
 use super::extents::{Extent, Extents, damaged};
-use super::spill::record_of;
+use super::records::Keyed;
 
 /// Bytes read at once. Reason: a window takes little from each of hundreds of runs.
 const READ_BYTES: usize = 4 << 10;
 
-/// Sorted runs. `WORDS` is at least 1.
+/// Sorted runs.
 #[derive(Debug)]
-pub struct Runs<const WORDS: usize> {
+pub struct Runs<R> {
     file: Extents,
     runs: Mutex<Vec<Run>>,
+    records: PhantomData<R>,
 }
 
 /// What is left of a run.
@@ -32,22 +33,19 @@ struct Run {
     key: u64,
 }
 
-impl<const WORDS: usize> Runs<WORDS> {
+impl<R: Keyed> Runs<R> {
     /// No runs yet; `file` is empty.
     pub fn new(file: File) -> Self {
-        Runs { file: Extents::new(file), runs: Mutex::default() }
+        Runs { file: Extents::new(file), runs: Mutex::default(), records: PhantomData }
     }
 
-    /// Writes a run of records that are sorted by their first word. Threads may do so at once.
-    pub fn add(&self, records: impl ExactSizeIterator<Item = [u64; WORDS]>) -> io::Result<()> {
-        let bytes = (records.len() * 8 * WORDS) as u64;
+    /// Writes a run of records that are sorted by their keys. Threads may do so at once.
+    pub fn add(&self, records: impl ExactSizeIterator<Item = R>) -> io::Result<()> {
+        let bytes = (records.len() * R::BYTES) as u64;
         let (mut writer, mut key) = (self.file.set_aside(bytes), None);
         for record in records {
-            key.get_or_insert(record[0]);
-            let buffer = writer.room_for(8 * WORDS)?;
-            for word in record {
-                buffer.extend_from_slice(&word.to_le_bytes());
-            }
+            key.get_or_insert(record.key());
+            record.push_to(writer.room_for(R::BYTES)?);
         }
         let extent = writer.finish()?;
         if let Some(key) = key {
@@ -63,7 +61,7 @@ impl<const WORDS: usize> Runs<WORDS> {
     }
 
     /// All records, by key; holds at most `capacity` of them in memory.
-    pub fn merge(self, capacity: usize) -> Merged<WORDS> {
+    pub fn merge(self, capacity: usize) -> Merged<R> {
         let runs = self.runs.into_inner().expect("no thread panics while it holds the list");
         let (file, width) = (self.file.into_file(), capacity.max(1) as u64);
         Merged { file, runs, width, window: Vec::new(), next: 0 }
@@ -75,30 +73,38 @@ impl<const WORDS: usize> Runs<WORDS> {
 /// Key after key is the bet: the records with keys in a window of as many keys as fit in memory are
 /// gathered from all runs and sorted. So no run needs a buffer of its own.
 #[derive(Debug)]
-pub struct Merged<const WORDS: usize> {
+pub struct Merged<R> {
     file: File,
     runs: Vec<Run>,
     /// Keys in a window.
     width: u64,
-    window: Vec<[u64; WORDS]>,
+    window: Vec<R>,
     /// The next record in the window.
     next: usize,
 }
 
-impl<const WORDS: usize> Merged<WORDS> {
+impl<R: Keyed> Merged<R> {
     /// The next record, without going past it.
     #[inline]
-    pub fn peek(&mut self) -> io::Result<Option<[u64; WORDS]>> {
+    pub fn peek(&mut self) -> io::Result<Option<R>> {
         if self.next == self.window.len() {
             self.fill()?;
         }
         Ok(self.window.get(self.next).copied())
     }
 
+    /// The next record.
+    #[inline]
+    pub fn next_record(&mut self) -> io::Result<Option<R>> {
+        let record = self.peek()?;
+        self.next += usize::from(record.is_some());
+        Ok(record)
+    }
+
     /// The next record if its key is `key`.
     #[inline]
-    pub fn next_if(&mut self, key: u64) -> io::Result<Option<[u64; WORDS]>> {
-        let record = self.peek()?.filter(|record| record[0] == key);
+    pub fn next_if(&mut self, key: u64) -> io::Result<Option<R>> {
+        let record = self.peek()?.filter(|record| record.key() == key);
         self.next += usize::from(record.is_some());
         Ok(record)
     }
@@ -110,26 +116,26 @@ impl<const WORDS: usize> Merged<WORDS> {
         let Some(start) = self.runs.iter().map(|run| run.key).min() else { return Ok(()) };
         let last = start.saturating_add(self.width - 1);
         let mut buffer = [0; READ_BYTES];
-        let room = READ_BYTES / (8 * WORDS) * (8 * WORDS);
+        let room = READ_BYTES / R::BYTES * R::BYTES;
         for run in &mut self.runs {
             while run.key <= last && !run.extent.is_over() {
                 let front = run.extent.peek(&self.file, &mut buffer[..room])?;
-                for record in front.chunks_exact(8 * WORDS) {
-                    let record: [u64; WORDS] = record_of(record);
-                    if record[0] < run.key {
+                for record in front.chunks_exact(R::BYTES) {
+                    let record = R::from_bytes(record);
+                    if record.key() < run.key {
                         return Err(damaged());
                     }
-                    run.key = record[0];
+                    run.key = record.key();
                     if run.key > last {
                         break;
                     }
                     self.window.push(record);
-                    run.extent.at += 8 * WORDS as u64;
+                    run.extent.at += R::BYTES as u64;
                 }
             }
         }
         self.runs.retain(|run| !run.extent.is_over());
-        self.window.sort_unstable_by_key(|record| record[0]);
+        self.window.sort_unstable_by_key(R::key);
         Ok(())
     }
 }
@@ -137,18 +143,20 @@ impl<const WORDS: usize> Merged<WORDS> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cluster::Cluster;
 
     fn merged(runs: &[Vec<u64>], capacity: usize) -> Vec<u64> {
-        let file = Runs::<2>::new(tempfile::tempfile().unwrap());
+        let file = Runs::<Cluster>::new(tempfile::tempfile().unwrap());
         for run in runs {
-            file.add(run.iter().map(|key| [*key, !key])).unwrap();
+            file.add(run.iter().map(|key| Cluster { representative: *key, lines: !key })).unwrap();
         }
         let mut merged = file.merge(capacity);
         let mut keys = Vec::new();
-        while let Some([key, value]) = merged.peek().unwrap() {
-            assert_eq!(value, !key);
+        while let Some(cluster) = merged.peek().unwrap() {
+            let key = cluster.representative;
+            assert_eq!(cluster.lines, !key);
             assert_eq!(merged.next_if(key.wrapping_add(1)).unwrap(), None);
-            assert_eq!(merged.next_if(key).unwrap(), Some([key, value]));
+            assert_eq!(merged.next_if(key).unwrap(), Some(cluster));
             keys.push(key);
         }
         keys

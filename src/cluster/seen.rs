@@ -24,11 +24,12 @@ use std::sync::{Mutex, OnceLock};
 use siphasher::sip::SipHasher13;
 
 use super::extents::Extent;
+use super::firsts::Numbered;
+use super::records::Fingerprinted as _;
 use super::resolve::Range;
 use super::scatter::{PARTITION_BITS, PARTITIONS, partition_of};
 use super::set::ClusterSet;
 use super::sorted::{Ascending, RECORD_BYTES, Sorted};
-use super::spill::fingerprint_of;
 use crate::error::{Error, Result};
 use crate::fingerprint::{Fingerprint, FingerprintKey};
 
@@ -198,7 +199,7 @@ impl Seen {
         &self,
         partition: usize,
         range: Range,
-        records: &mut Vec<[u64; 3]>,
+        records: &mut Vec<Numbered>,
     ) -> io::Result<()> {
         let Some(old) = &self.old else { return Ok(()) };
         let mut ascending =
@@ -213,7 +214,7 @@ impl Seen {
         let mut known = next()?;
         let mut failure = Ok(());
         records.retain(|record| {
-            let fingerprint = fingerprint_of(record);
+            let fingerprint = record.fingerprint();
             while failure.is_ok() && known.is_some_and(|known| known < fingerprint) {
                 match next() {
                     Ok(after) => known = after,
@@ -440,7 +441,7 @@ mod tests {
     use std::io::{Seek as _, Write as _};
 
     use super::*;
-    use crate::cluster::spill::halves;
+    use crate::cluster::records::Halves;
 
     const DIGEST: &str = "0123456789abcdef";
 
@@ -499,25 +500,25 @@ mod tests {
             let fresh = Sorted::new(tempfile::tempfile().unwrap());
             for partition in 0..PARTITIONS {
                 let of = |one: &&Fingerprint| super::super::partition_of(**one) == partition;
-                let mut records: Vec<[u64; 3]> = all
+                let mut records: Vec<Numbered> = all
                     .iter()
                     .filter(of)
                     .filter(|one| !seen.set.sorted(partition).contains(one))
-                    .map(|one| [halves(*one)[0], halves(*one)[1], 0])
+                    .map(|one| Numbered { fingerprint: Halves::of(*one), number: 0 })
                     .collect();
                 records.sort_unstable();
                 // In two passes.
-                let middle = records.get(records.len() / 2).map(fingerprint_of);
+                let middle = records.get(records.len() / 2).map(|one| one.fingerprint());
                 let (mut low, mut high) = (records.clone(), Vec::new());
                 if let Some(middle) = middle {
-                    (low, high) = records.iter().partition(|one| fingerprint_of(one) < middle);
+                    (low, high) = records.iter().partition(|one| one.fingerprint() < middle);
                 }
                 seen.retain_new(partition, (Fingerprint(0), middle), &mut low).unwrap();
                 if let Some(middle) = middle {
                     seen.retain_new(partition, (middle, None), &mut high).unwrap();
                 }
                 low.append(&mut high);
-                let fingerprints: Vec<_> = low.iter().map(fingerprint_of).collect();
+                let fingerprints: Vec<_> = low.iter().map(|one| one.fingerprint()).collect();
                 fresh.append(partition, fingerprints.into_iter()).unwrap();
             }
             seen.check().unwrap();

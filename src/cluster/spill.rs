@@ -6,8 +6,7 @@
 //! next   = u64                        the slot in which the partition goes on; its own number at
 //!                                     the end
 //! count  = u64                        what follows the last record of a slot means nothing
-//! record = u64{WORDS}                 upper and lower half of a fingerprint, then what the job
-//!                                     has to know of it
+//! record = records.rs                 with a fingerprint, and what the job has to know of it
 //! ```
 //!
 //! All numbers are little-endian. The slot in which a partition goes on is set aside when the one
@@ -16,13 +15,14 @@
 
 use std::fs::File;
 use std::io;
+use std::marker::PhantomData;
 use std::os::unix::fs::FileExt as _;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
 use super::extents::{damaged, read_up_to};
+use super::records::{Record, words_of};
 use super::scatter::PARTITIONS;
-use crate::fingerprint::Fingerprint;
 
 /// Bytes of `next` and `count`.
 const HEAD_BYTES: usize = 16;
@@ -38,14 +38,15 @@ const SPILL_FILES: usize = 8;
 /// Empty files for the records of all partitions.
 pub type SpillFiles = [File; SPILL_FILES];
 
-/// The records of every partition. `WORDS` is at least 2.
+/// The records of every partition.
 #[derive(Debug)]
-pub(super) struct Spill<const WORDS: usize> {
+pub(super) struct Spill<R> {
     files: [Slots; SPILL_FILES],
     slot_bytes: usize,
     /// A mutex each, so that threads can share the files; never contended, since a partition is one
     /// thread's at a time.
     partitions: Box<[Mutex<Tail>]>,
+    records: PhantomData<R>,
 }
 
 /// A file of slots.
@@ -69,25 +70,23 @@ struct Tail {
 }
 
 /// The end of a partition.
-pub(super) struct Appender<'a, const WORDS: usize> {
-    spill: &'a Spill<WORDS>,
+pub(super) struct Appender<'a, R> {
+    spill: &'a Spill<R>,
     partition: usize,
     tail: MutexGuard<'a, Tail>,
 }
 
-impl<const WORDS: usize> Appender<'_, WORDS> {
+impl<R: Record> Appender<'_, R> {
     /// Puts `record` behind the others.
     #[inline]
-    pub(super) fn push(&mut self, record: [u64; WORDS]) -> io::Result<()> {
+    pub(super) fn push(&mut self, record: R) -> io::Result<()> {
         // A buffer that has never been filled has no room for its head either.
-        if self.tail.room < 8 * WORDS {
+        if self.tail.room < R::BYTES {
             self.make_room()?;
         }
         let tail = &mut *self.tail;
-        for word in record {
-            tail.buffer.extend_from_slice(&word.to_le_bytes());
-        }
-        tail.room -= 8 * WORDS;
+        record.push_to(&mut tail.buffer);
+        tail.room -= R::BYTES;
         tail.records += 1;
         Ok(())
     }
@@ -108,30 +107,30 @@ impl<const WORDS: usize> Appender<'_, WORDS> {
     }
 }
 
-impl<const WORDS: usize> Spill<WORDS> {
+impl<R: Record> Spill<R> {
     /// An empty spill in `files`. Its buffers will take up to `buffer_bytes`, or
     /// 256 slots of 16 records if that is more.
     pub(super) fn new(files: SpillFiles, buffer_bytes: usize) -> Self {
         let share = buffer_bytes / PARTITIONS;
         let share = if share < PAGE_BYTES { share } else { share / PAGE_BYTES * PAGE_BYTES };
-        let slot_bytes = share.max(HEAD_BYTES + 16 * 8 * WORDS);
+        let slot_bytes = share.max(HEAD_BYTES + 16 * R::BYTES);
         let partitions = (0..PARTITIONS).map(|_| Mutex::default()).collect();
         let files = files.map(|file| Slots { file, count: AtomicU64::new(0) });
-        Spill { files, slot_bytes, partitions }
+        Spill { files, slot_bytes, partitions, records: PhantomData }
     }
 
     /// Puts `records` behind those that `partition` has.
     pub(super) fn append(
         &self,
         partition: usize,
-        mut records: impl Iterator<Item = [u64; WORDS]>,
+        mut records: impl Iterator<Item = R>,
     ) -> io::Result<()> {
         let mut appender = self.appender(partition);
         records.try_for_each(|record| appender.push(record))
     }
 
     /// What puts records behind those that `partition` has; nobody else may do so meanwhile.
-    pub(super) fn appender(&self, partition: usize) -> Appender<'_, WORDS> {
+    pub(super) fn appender(&self, partition: usize) -> Appender<'_, R> {
         Appender { spill: self, partition, tail: self.tail(partition) }
     }
 
@@ -150,7 +149,7 @@ impl<const WORDS: usize> Spill<WORDS> {
     }
 
     fn write(&self, partition: usize, tail: &mut Tail, next: u64) -> io::Result<()> {
-        let count = (tail.buffer.len() - HEAD_BYTES) / (8 * WORDS);
+        let count = (tail.buffer.len() - HEAD_BYTES) / R::BYTES;
         tail.buffer[..8].copy_from_slice(&next.to_le_bytes());
         tail.buffer[8..16].copy_from_slice(&(count as u64).to_le_bytes());
         let at = tail.current * self.slot_bytes as u64;
@@ -164,11 +163,7 @@ impl<const WORDS: usize> Spill<WORDS> {
     /// [`Spill::finish`].
     ///
     /// Failure: besides those of reading, an error if a file is not as it was written.
-    pub(super) fn read(
-        &self,
-        partition: usize,
-        mut each: impl FnMut([u64; WORDS]),
-    ) -> io::Result<()> {
+    pub(super) fn read(&self, partition: usize, mut each: impl FnMut(R)) -> io::Result<()> {
         let (mut slot, records) = {
             let tail = self.tail(partition);
             (tail.first, tail.records)
@@ -182,12 +177,12 @@ impl<const WORDS: usize> Spill<WORDS> {
             let words: &mut dyn Iterator<Item = u64> = &mut words_of(&buffer[..filled]);
             let (next, count) = (words.next(), words.next());
             let (Some(next), Some(count)) = (next, count) else { return Err(damaged()) };
-            let bytes = count.checked_mul(8 * WORDS as u64).ok_or_else(damaged)?;
+            let bytes = count.checked_mul(R::BYTES as u64).ok_or_else(damaged)?;
             if count == 0 || count > left || bytes > (filled - HEAD_BYTES) as u64 {
                 return Err(damaged());
             }
-            for record in buffer[HEAD_BYTES..HEAD_BYTES + bytes as usize].chunks_exact(8 * WORDS) {
-                each(record_of(record));
+            for record in buffer[HEAD_BYTES..HEAD_BYTES + bytes as usize].chunks_exact(R::BYTES) {
+                each(R::from_bytes(record));
             }
             left -= count;
             slot = next;
@@ -216,33 +211,6 @@ impl<const WORDS: usize> Spill<WORDS> {
     }
 }
 
-/// The fingerprint at the front of `record`.
-#[inline]
-pub(super) fn fingerprint_of<const WORDS: usize>(record: &[u64; WORDS]) -> Fingerprint {
-    Fingerprint(u128::from(record[0]) << 64 | u128::from(record[1]))
-}
-
-/// The two words of `fingerprint`, for the front of a record.
-#[inline]
-pub(super) fn halves(fingerprint: Fingerprint) -> [u64; 2] {
-    [(fingerprint.0 >> 64) as u64, fingerprint.0 as u64]
-}
-
-/// The numbers that `bytes` holds.
-pub(super) fn words_of(bytes: &[u8]) -> impl Iterator<Item = u64> + '_ {
-    bytes.chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().expect("8 bytes")))
-}
-
-/// The record that `bytes` holds.
-#[inline]
-pub(super) fn record_of<const WORDS: usize>(bytes: &[u8]) -> [u64; WORDS] {
-    let mut record = [0; WORDS];
-    for (word, value) in record.iter_mut().zip(words_of(bytes)) {
-        *word = value;
-    }
-    record
-}
-
 /// Files for a test.
 #[cfg(test)]
 pub(super) fn temporary() -> SpillFiles {
@@ -252,15 +220,18 @@ pub(super) fn temporary() -> SpillFiles {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cluster::firsts::Numbered;
+    use crate::cluster::records::Halves;
 
-    fn record(partition: usize, number: u64) -> [u64; 3] {
-        [(partition as u64) << 56 | number, !number, number * 7]
+    fn record(partition: usize, number: u64) -> Numbered {
+        let high = (partition as u64) << 56 | number;
+        Numbered { fingerprint: Halves { high, low: !number }, number: number * 7 }
     }
 
     #[test]
     fn round_trip() {
         for (buffer_bytes, slot_bytes) in [(0, 400), (400_000, 1562), (2_500_000, 8192)] {
-            let spill = Spill::<3>::new(temporary(), buffer_bytes);
+            let spill = Spill::<Numbered>::new(temporary(), buffer_bytes);
             assert_eq!(spill.slot_bytes, slot_bytes);
             let counts = [0u64, 1, 15, 16, 17, 32, 1000];
             let partitions = [0, 1, 31, 32, 100, 224, 255].into_iter();
@@ -288,11 +259,11 @@ mod tests {
 
     #[test]
     fn damage_is_told() {
-        let spill = Spill::<2>::new(temporary(), 0);
+        let spill = Spill::<Numbered>::new(temporary(), 0);
         let file = spill.slots(0).file.try_clone().unwrap();
-        spill.append(0, (0..100).map(|number| [0, number])).unwrap();
+        spill.append(0, (0..100).map(|number| record(0, number))).unwrap();
         spill.finish().unwrap();
-        let read = |spill: &Spill<2>| spill.read(0, |_| ()).map_err(|error| error.kind());
+        let read = |spill: &Spill<Numbered>| spill.read(0, |_| ()).map_err(|error| error.kind());
         assert_eq!(read(&spill), Ok(()));
         for at in [0u64, 7, 8, 9, 15] {
             let mut byte = [0];

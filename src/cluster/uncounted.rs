@@ -2,11 +2,12 @@
 
 use std::io;
 
-use super::census::{Census, Keep, Line, Occurrence};
+use super::census::{Census, Cluster, Keep, Line, Occurrence};
+use super::records::{Fingerprinted, Halves, Record};
 use super::resolve::resolve;
 use super::runs::Runs;
 use super::scatter::partition_of;
-use super::spill::{Spill, SpillFiles, halves};
+use super::spill::{Spill, SpillFiles};
 use crate::fingerprint::Fingerprint;
 
 /// Lines that wait for the end of the input, because the census that would count them is full.
@@ -15,12 +16,46 @@ use crate::fingerprint::Fingerprint;
 /// brought down to clusters at the end, partition by partition.
 #[derive(Debug)]
 pub struct Uncounted {
-    /// Fingerprint; rank and number of the line, which together say who represents the cluster; how
-    /// many lines.
-    spill: Spill<5>,
+    spill: Spill<RankedLines>,
+}
+
+/// Some lines of a cluster. Those of one cluster sort by what stands for them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct RankedLines {
+    pub(super) fingerprint: Halves,
+    /// Rank and number of the line that stands for them: the least of all represents the cluster.
+    pub(super) rank: u64,
+    pub(super) line: u64,
+    /// How many they are.
+    pub(super) lines: u64,
+}
+
+impl Record for RankedLines {
+    type Words = [u64; 5];
+
+    #[inline]
+    fn to_words(self) -> [u64; 5] {
+        let RankedLines { fingerprint: Halves { high, low }, rank, line, lines } = self;
+        [high, low, rank, line, lines]
+    }
+
+    #[inline]
+    fn from_words([high, low, rank, line, lines]: [u64; 5]) -> Self {
+        RankedLines { fingerprint: Halves { high, low }, rank, line, lines }
+    }
+}
+
+impl Fingerprinted for RankedLines {
+    #[inline]
+    fn halves(&self) -> Halves {
+        self.fingerprint
+    }
 }
 
 impl Uncounted {
+    /// Bytes of memory that a cluster takes in [`Uncounted::resolve`].
+    pub const CLUSTER_BYTES: usize = size_of::<RankedLines>();
+
     /// No lines yet. They will go to `files`, by way of buffers of `buffer_bytes`.
     pub fn new(files: SpillFiles, buffer_bytes: usize) -> Self {
         Uncounted { spill: Spill::new(files, buffer_bytes) }
@@ -36,8 +71,12 @@ impl Uncounted {
     ) -> io::Result<()> {
         let mut found = Vec::new();
         census.count_known(partition, chunks, |fingerprint, line| {
-            let [high, low] = halves(fingerprint);
-            found.push([high, low, census.keep().rank(line), line.number, 1]);
+            found.push(RankedLines {
+                fingerprint: Halves::of(fingerprint),
+                rank: census.keep().rank(line),
+                line: line.number,
+                lines: 1,
+            });
         });
         self.spill.append(partition, found.into_iter())
     }
@@ -45,10 +84,9 @@ impl Uncounted {
     /// Spills the line with this number, the first of those that are equal to it standing for all.
     /// Lines in order.
     pub fn add(&self, fingerprint: Fingerprint, line: u64) -> io::Result<()> {
-        let [high, low] = halves(fingerprint);
         let rank = Keep::First.rank(Line { number: line, bytes: 0 });
-        let record = [high, low, rank, line, 1];
-        self.spill.append(partition_of(fingerprint), std::iter::once(record))
+        let one = RankedLines { fingerprint: Halves::of(fingerprint), rank, line, lines: 1 };
+        self.spill.append(partition_of(fingerprint), std::iter::once(one))
     }
 
     /// No more will come: writes what is still in the buffers.
@@ -65,17 +103,19 @@ impl Uncounted {
         partition: usize,
         capacity: usize,
         wanted: impl Fn(u64) -> bool,
-        selected: &Runs<2>,
+        selected: &Runs<Cluster>,
     ) -> io::Result<u64> {
         let (counted, mut clusters) = census.select(partition, &wanted);
         census.forget(partition);
         selected.add(counted.into_iter())?;
-        let merge = |earlier: &mut [u64; 5], later: &[u64; 5]| earlier[4] += later[4];
+        let merge = |earlier: &mut RankedLines, later: &RankedLines| earlier.lines += later.lines;
         resolve(&self.spill, partition, capacity, merge, |records, _| {
             clusters += records.len() as u64;
-            records.retain(|record| wanted(record[4]));
-            records.sort_unstable_by_key(|record| record[3]);
-            selected.add(records.iter().map(|record| [record[3], record[4]]))
+            records.retain(|record| wanted(record.lines));
+            records.sort_unstable_by_key(|record| record.line);
+            let cluster =
+                |record: &RankedLines| Cluster { representative: record.line, lines: record.lines };
+            selected.add(records.iter().map(cluster))
         })?;
         Ok(clusters)
     }
@@ -90,7 +130,7 @@ impl Uncounted {
 mod tests {
     use super::*;
     use crate::cluster::spill::temporary;
-    use crate::cluster::{Counted, PARTITIONS, Scattered};
+    use crate::cluster::{PARTITIONS, Scattered};
     use crate::fingerprint::FingerprintKey;
 
     #[test]
@@ -131,10 +171,11 @@ mod tests {
                 assert_eq!(clusters, whole.len());
                 let mut merged = selected.merge(100);
                 let select = |partition| whole.select(partition, |lines| lines >= least).0;
-                let mut expected: Vec<Counted> = (0..PARTITIONS).flat_map(select).collect();
+                let mut expected: Vec<Cluster> = (0..PARTITIONS).flat_map(select).collect();
                 expected.sort_unstable();
-                for counted in expected {
-                    assert_eq!(merged.next_if(counted[0]).unwrap(), Some(counted));
+                for cluster in expected {
+                    let found = merged.next_if(cluster.representative).unwrap();
+                    assert_eq!(found, Some(cluster));
                 }
                 assert_eq!(merged.peek().unwrap(), None, "{keep:?} {full_after}");
             }

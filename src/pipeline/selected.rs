@@ -7,7 +7,7 @@ use super::budget::Budget;
 use super::overflow::each_partition;
 use super::pool::{Pool, Stage};
 use super::{Job, temp};
-use crate::cluster::{Census, Counted, Merged, Occurrence, PARTITIONS, Runs, Uncounted};
+use crate::cluster::{Census, Cluster, Merged, Occurrence, PARTITIONS, Runs, Uncounted};
 use crate::error::Result;
 
 /// The lines that a census has no room for.
@@ -48,7 +48,7 @@ impl Rest {
         let folder = &job.memory.temp_dir;
         self.uncounted.finish().map_err(|error| temp::failed(folder, error))?;
         let selected = Runs::new(temp::open(folder)?);
-        let capacity = self.budget.sort_capacity(5 * 8);
+        let capacity = self.budget.sort_capacity(Uncounted::CLUSTER_BYTES);
         let clusters = AtomicU64::new(0);
         let _sorting = job.begin_pass("sorting out", None);
         each_partition(&job.memory.temp_dir, pool, |partition| {
@@ -56,7 +56,7 @@ impl Rest {
             clusters.fetch_add(more, Ordering::Relaxed);
             Ok(())
         })?;
-        let merged = selected.merge(self.budget.merge_capacity(2 * 8));
+        let merged = selected.merge(self.budget.merge_capacity(size_of::<Cluster>()));
         Ok((Selected::Merged(merged), clusters.into_inner()))
     }
 
@@ -72,9 +72,9 @@ pub(super) type Represented = Vec<u64>;
 /// Clusters by representative.
 pub(super) enum Selected {
     /// In memory, by partition, in order.
-    Listed(Vec<Vec<Counted>>),
+    Listed(Vec<Vec<Cluster>>),
     /// In files.
-    Merged(Merged<2>),
+    Merged(Merged<Cluster>),
 }
 
 impl Selected {
@@ -92,12 +92,12 @@ impl Selected {
             PARTITIONS,
             || (),
             |(), partition| {
-                let (counted, count) = census.select(partition, &wanted);
+                let (listed, count) = census.select(partition, &wanted);
                 if forgets {
                     census.forget(partition);
                 }
                 clusters.fetch_add(count, Ordering::Relaxed);
-                counted
+                listed
             },
         );
         (Selected::Listed(selected), clusters.into_inner())
@@ -108,13 +108,13 @@ impl Selected {
         let Selected::Merged(merged) = self else { return Ok(None) };
         let mut represented = none_of(&range);
         let mut next = || match merged.peek()? {
-            Some([line, _]) if line < range.end => merged.next_if(line),
+            Some(cluster) if cluster.representative < range.end => merged.next_record(),
             _ => Ok(None),
         };
-        while let Some([line, lines]) =
+        while let Some(cluster) =
             next().map_err(|error| temp::failed(&job.memory.temp_dir, error))?
         {
-            represented[(line - range.start) as usize] = lines;
+            represented[(cluster.representative - range.start) as usize] = cluster.lines;
         }
         Ok(Some(represented))
     }
@@ -125,9 +125,11 @@ impl Selected {
         let partitions =
             if let Selected::Listed(partitions) = self { &partitions[..] } else { &[] };
         for clusters in partitions {
-            let first = clusters.partition_point(|[line, _]| *line < range.start);
-            let those = clusters[first..].iter().take_while(|[line, _]| *line < range.end);
-            those.for_each(|[line, lines]| represented[(line - range.start) as usize] = *lines);
+            let first = clusters.partition_point(|one| one.representative < range.start);
+            let those = clusters[first..].iter().take_while(|one| one.representative < range.end);
+            those.for_each(|one| {
+                represented[(one.representative - range.start) as usize] = one.lines;
+            });
         }
         represented
     }
@@ -137,7 +139,7 @@ impl Selected {
         match self {
             Selected::Listed(partitions) => {
                 let mut last = partitions.iter().filter_map(|clusters| clusters.last());
-                Ok(last.all(|[line, _]| *line < lines))
+                Ok(last.all(|cluster| cluster.representative < lines))
             }
             Selected::Merged(merged) => {
                 let next = merged.peek().map_err(|error| temp::failed(&job.memory.temp_dir, error));

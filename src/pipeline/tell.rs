@@ -17,7 +17,7 @@ use super::select::SelectPlan;
 use super::spellings::Spellings;
 use super::{Job, temp};
 use crate::canonical::Scratch;
-use crate::cluster::{Census, Keep, Member, Runs, Uncounted, Whole};
+use crate::cluster::{Census, Cluster, Keep, OtherLine, Runs, Uncounted, Whole};
 use crate::error::{Error, Result};
 use crate::input::Mapped;
 use crate::record::without_no_host;
@@ -224,43 +224,46 @@ impl GatheredClusters {
         let mut writer = plan.writer(job, Listed::Dropped, output)?;
         let (others, spellings) = (&mut self.others, &self.spellings);
         let (canonicalizer, reading) = (job.canonicalizer, job.reading());
-        let tell =
-            |[line, standing]: &[Member; 2], scratch: &mut Scratch, listing: &mut Listing| {
-                let (dropped, kept) = (spellings.get(*line)?, spellings.get(*standing)?);
-                let dropped_url = spellings.url(*line, dropped, reading);
-                let kept_url = spellings.url(*standing, kept, reading);
-                let mut compared = canonicalizer.compare(&dropped_url, &kept_url, scratch);
-                compared.identical &= dropped == kept;
-                let (line, kept_line) = (line.line + 1, standing.line + 1);
-                listing.dropped(line, kept_line, &compared.reason(), dropped, kept);
-                Ok(())
-            };
+        let tell = |&OtherLine { member, standing }: &OtherLine,
+                    scratch: &mut Scratch,
+                    listing: &mut Listing| {
+            let (dropped, kept) = (spellings.get(member)?, spellings.get(standing)?);
+            let dropped_url = spellings.url(member, dropped, reading);
+            let kept_url = spellings.url(standing, kept, reading);
+            let mut compared = canonicalizer.compare(&dropped_url, &kept_url, scratch);
+            compared.identical &= dropped == kept;
+            let (line, kept_line) = (member.line + 1, standing.line + 1);
+            listing.dropped(line, kept_line, &compared.reason(), dropped, kept);
+            Ok(())
+        };
         tell_all(
             pool,
             batch_bytes(job),
             &mut writer,
             |batches| {
-                while let Some([line, standing]) =
+                while let Some(other) =
                     others.next_line().map_err(|error| temp::failed(folder, error))?
                 {
-                    let bytes = ROW_BYTES + text_bytes(line.bytes) + text_bytes(standing.bytes);
-                    if !batches.push([line, standing], bytes) {
+                    let texts = text_bytes(other.member.bytes) + text_bytes(other.standing.bytes);
+                    if !batches.push(other, ROW_BYTES + texts) {
                         break;
                     }
                 }
                 Ok(())
             },
             |part, scratch, listing| {
-                for (at, both) in part.iter().enumerate() {
-                    let ahead = part.get(at + SPELLINGS_AHEAD);
-                    ahead.into_iter().flatten().for_each(|member| spellings.prefetch(*member));
-                    tell(both, scratch, listing)?;
+                for (at, other) in part.iter().enumerate() {
+                    if let Some(ahead) = part.get(at + SPELLINGS_AHEAD) {
+                        spellings.prefetch(ahead.member);
+                        spellings.prefetch(ahead.standing);
+                    }
+                    tell(other, scratch, listing)?;
                 }
                 Ok(())
             },
-            |both, lister| {
+            |other, lister| {
                 let mut listing = lister.part();
-                tell(both, &mut Scratch::default(), &mut listing)?;
+                tell(other, &mut Scratch::default(), &mut listing)?;
                 lister.write(listing)
             },
         )?;
@@ -427,15 +430,15 @@ impl<'a> Teller<'a> {
         }
         uncounted.finish().map_err(failed)?;
         let spellings = Runs::new(temp::open(folder)?);
-        let (none, capacity) = (Census::new(Keep::First), budget.sort_capacity(5 * 8));
+        let (none, capacity) =
+            (Census::new(Keep::First), budget.sort_capacity(Uncounted::CLUSTER_BYTES));
         each_partition(folder, pool, |partition| {
             uncounted.resolve(&none, partition, capacity, |_| true, &spellings).map(drop)
         })?;
-        let mut spellings = spellings.merge(budget.merge_capacity(2 * 8));
-        while let Some([number, lines]) = spellings.peek().map_err(failed)? {
-            spellings.next_if(number).map_err(failed)?;
-            let member = cluster.member(self.list, number).map_err(failed)?;
-            write(self.spellings.get(member)?, lines)?;
+        let mut spellings = spellings.merge(budget.merge_capacity(size_of::<Cluster>()));
+        while let Some(spelling) = spellings.next_record().map_err(failed)? {
+            let member = cluster.member(self.list, spelling.representative).map_err(failed)?;
+            write(self.spellings.get(member)?, spelling.lines)?;
         }
         Ok(())
     }

@@ -1,0 +1,86 @@
+//! Records of numbers that have names, as they stand in temporary files.
+//!
+//! ```text
+//! record = u64*        its numbers, little-endian, in the order of its fields
+//! ```
+
+use crate::fingerprint::Fingerprint;
+
+/// A record.
+pub trait Record: Copy {
+    /// Its numbers.
+    type Words: AsRef<[u64]> + AsMut<[u64]> + Default;
+
+    /// Bytes of a record.
+    const BYTES: usize = size_of::<Self::Words>();
+
+    /// Its numbers, in the order of its fields.
+    fn to_words(self) -> Self::Words;
+
+    /// The record of these numbers.
+    fn from_words(words: Self::Words) -> Self;
+
+    /// Puts it behind `bytes`.
+    #[inline]
+    fn push_to(self, bytes: &mut Vec<u8>) {
+        for word in self.to_words().as_ref() {
+            bytes.extend_from_slice(&word.to_le_bytes());
+        }
+    }
+
+    /// The record that `bytes` holds, which are as many as one has.
+    #[inline]
+    fn from_bytes(bytes: &[u8]) -> Self {
+        let mut words = Self::Words::default();
+        for (word, value) in words.as_mut().iter_mut().zip(words_of(bytes)) {
+            *word = value;
+        }
+        Self::from_words(words)
+    }
+}
+
+/// A record with a key: others may be sorted by it, and no two of them share one.
+pub trait Keyed: Record {
+    /// The key.
+    fn key(&self) -> u64;
+}
+
+/// A record of something that has a fingerprint, by which records sort first.
+pub(super) trait Fingerprinted: Record + Ord {
+    /// The fingerprint.
+    fn halves(&self) -> Halves;
+
+    /// The same as one number.
+    #[inline]
+    fn fingerprint(&self) -> Fingerprint {
+        self.halves().fingerprint()
+    }
+}
+
+/// A fingerprint in a record: a `u128` has to be aligned to 16 bytes, which not every record is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Halves {
+    /// The upper one.
+    pub(super) high: u64,
+    /// The lower one.
+    pub(super) low: u64,
+}
+
+impl Halves {
+    /// Those of `fingerprint`.
+    #[inline]
+    pub(super) fn of(fingerprint: Fingerprint) -> Halves {
+        Halves { high: (fingerprint.0 >> 64) as u64, low: fingerprint.0 as u64 }
+    }
+
+    /// The fingerprint.
+    #[inline]
+    pub(super) fn fingerprint(self) -> Fingerprint {
+        Fingerprint(u128::from(self.high) << 64 | u128::from(self.low))
+    }
+}
+
+/// The numbers that `bytes` holds.
+pub(super) fn words_of(bytes: &[u8]) -> impl Iterator<Item = u64> + '_ {
+    bytes.chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().expect("8 bytes")))
+}
