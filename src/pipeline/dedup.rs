@@ -2,8 +2,8 @@
 //! read. What the memory cannot hold is decided at the end (see `overflow.rs`).
 
 use std::ops::ControlFlow;
-use std::sync::mpsc;
 
+use super::aside::aside;
 use super::backlog::Backlog;
 use super::layouts::Parcel;
 use super::overflow::Overflow;
@@ -14,11 +14,10 @@ use super::walk::{Hand, walk};
 use super::{Job, Outcome};
 use crate::canonical::Canonical;
 use crate::cluster::{ClusterSet, Flags, KeepBitmap, Outlook, Scattered, Seen};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 use crate::record::{Record, without_no_host};
-use crate::report::Output;
-use crate::report::Tally;
+use crate::report::{Output, Tally};
 
 /// What is written for a cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,28 +93,12 @@ pub fn dedup(job: &Job, plan: &DedupPlan, output: &mut Output) -> Result<Outcome
     let mut overflow: Option<Overflow> = None;
     let Outcome { tally, memory, .. } = &mut outcome;
     memory.budget_bytes = job.memory.bytes;
-    let written = std::thread::scope(|scope| {
-        let (sender, receiver) = mpsc::sync_channel::<MarkedBatch>(1);
-        let output = &mut *output;
-        let mut writer = Writer { job, output, backlog: None, records: 0 };
-        let pool = &pool;
-        let writer = scope.spawn(move || {
-            for batch in receiver {
-                pool.time(Stage::Writing, || writer.write(batch))?;
-            }
-            Ok(writer.backlog)
-        });
-        let known = |chunk: &Parcel, records: u64| match is_in_chunk(plan.print, chunk) {
-            // What reads others takes memory, too.
-            true if chunk.memory_bytes() == 0 => records * RECORD_BYTES_MAPPED,
-            true => records * RECORD_BYTES,
-            false if plan.print == Print::Canonical => {
-                records * RECORD_BYTES + FORM_BYTES * chunk.bytes().len() as u64
-            }
-            // Texts of their own are about as long as the lines.
-            false => records * RECORD_BYTES + chunk.bytes().len() as u64,
-        };
-        let read = Scan::new(job, pool, Pass::first("deduplicating")).knowing(known).run_to_end(
+    let mut writer = Writer { job, output: &mut *output, backlog: None, records: 0 };
+    let write = |batch| pool.time(Stage::Writing, || writer.write(batch));
+    let known = |chunk: &Parcel, records| memory_bytes(plan.print, chunk, records);
+    let (read, end) = aside(1, write, |marked| {
+        let scan = Scan::new(job, &pool, Pass::first("deduplicating")).knowing(known);
+        let read = scan.run_to_end(
             Hand::default,
             |hand, chunk| sift(job, plan.print, chunk, hand),
             |batch| {
@@ -125,26 +108,20 @@ pub fn dedup(job: &Job, plan: &DedupPlan, output: &mut Output) -> Result<Outcome
                     overflow = Some(Overflow::new(job, budget)?);
                     memory.spilled_after_lines = Some(batch.first_line);
                 }
-                let chunks = mark(job, set, overflow.as_mut(), pool, batch, tally)?;
-                // The writer only goes away with an error of its own, which comes first below.
-                sender
-                    .send(MarkedBatch { chunks, waits: overflow.is_some() })
-                    .map_err(|_| Error::internal("the writer is gone"))?;
+                let chunks = mark(job, set, overflow.as_mut(), &pool, batch, tally)?;
+                marked.send(MarkedBatch { chunks, waits: overflow.is_some() })?;
                 Ok(ControlFlow::Continue(()))
             },
         );
-        drop(sender);
+        drop(marked);
         memory.table_bytes = plan.seen.set().memory_bytes();
         if overflow.is_none() && plan.seen.key().is_none() {
             // Nobody asks for them any more: given back while the last batch is written.
             pool.share_partitions(|| (), |(), partition| plan.seen.set().forget(partition));
         }
-        let written: Result<Option<Backlog>> =
-            writer.join().map_err(|_| Error::internal("the writer has panicked"))?;
-        let backlog = written?;
-        read.map(|(read, end)| (read.files, backlog, end))
-    });
-    let (files, backlog, end) = written?;
+        read
+    })?;
+    let backlog = writer.backlog;
     let mut finished = Ok(());
     if let (Some(mut overflow), Some(backlog)) = (overflow, backlog) {
         memory.spilled_bytes = backlog.bytes() + overflow.spilled_bytes();
@@ -157,10 +134,24 @@ pub fn dedup(job: &Job, plan: &DedupPlan, output: &mut Output) -> Result<Outcome
     }
     // What has happened first.
     end.and(finished)?;
-    outcome.files = files;
+    outcome.files = read.files;
     outcome.stages = pool.seconds();
     outcome.tally.check()?;
     Ok(outcome)
+}
+
+/// Bytes that a chunk with so many records takes besides its own while it is on its way.
+fn memory_bytes(print: Print, chunk: &Parcel, records: u64) -> u64 {
+    match is_in_chunk(print, chunk) {
+        // What reads others takes memory, too.
+        true if chunk.memory_bytes() == 0 => records * RECORD_BYTES_MAPPED,
+        true => records * RECORD_BYTES,
+        false if print == Print::Canonical => {
+            records * RECORD_BYTES + FORM_BYTES * chunk.bytes().len() as u64
+        }
+        // Texts of their own are about as long as the lines.
+        false => records * RECORD_BYTES + chunk.bytes().len() as u64,
+    }
 }
 
 /// Writes kept lines while the next batch is worked on.

@@ -1,18 +1,19 @@
 //! Listings that workers have put together, written in order on a thread of its own.
 
-use std::sync::mpsc::{self, Receiver, SyncSender};
+use std::sync::mpsc::{self, Receiver};
 use std::sync::{Arc, Mutex};
 
+use super::aside::{Aside, aside};
 use super::flow::{Flow, Ticket};
 use super::pool::{Pool, Stage};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::report::{Listing, ListingWriter};
 
 /// Where parts of a listing go.
 pub(super) struct Lister {
     /// To the writer: a part with the room that it takes, or `None` if what has been written is to be
     /// handed on.
-    full: SyncSender<Option<(Listing, Ticket)>>,
+    full: Aside<Option<(Listing, Ticket)>>,
     flow: Arc<Flow>,
     /// Back from the writer, to be filled again.
     empty: Mutex<Receiver<Listing>>,
@@ -37,30 +38,20 @@ pub(super) fn list<T>(
     ahead: Ahead,
     fill: impl FnOnce(&Lister) -> Result<T>,
 ) -> Result<T> {
-    std::thread::scope(|scope| {
-        let (full, parts) = mpsc::sync_channel::<Option<(Listing, Ticket)>>(ahead.parts);
-        let (back, empty) = mpsc::channel();
-        let flow = Flow::new(ahead.bytes);
-        let lister = Lister { full, flow, empty: Mutex::new(empty), blank: writer.part() };
-        let writing = scope.spawn(move || {
-            for part in parts {
-                let Some((mut part, _ticket)) = part else {
-                    writer.pass_on()?;
-                    continue;
-                };
-                pool.time(Stage::Writing, || writer.write(&part))?;
-                if part.bytes() <= ahead.part_bytes {
-                    part.clear();
-                    // Nobody needs it any more at the end.
-                    let _ = back.send(part);
-                }
-            }
-            Ok(())
-        });
-        let result = fill(&lister);
-        drop(lister);
-        writing.join().map_err(|_| Error::internal("the writer has panicked"))??;
-        result
+    let (back, empty) = mpsc::channel();
+    let (blank, empty) = (writer.part(), Mutex::new(empty));
+    let write = move |part: Option<(Listing, Ticket)>| {
+        let Some((mut part, _ticket)) = part else { return writer.pass_on() };
+        pool.time(Stage::Writing, || writer.write(&part))?;
+        if part.bytes() <= ahead.part_bytes {
+            part.clear();
+            // Nobody needs it any more at the end.
+            let _ = back.send(part);
+        }
+        Ok(())
+    };
+    aside(ahead.parts, write, |full| {
+        fill(&Lister { full, flow: Flow::new(ahead.bytes), empty, blank })
     })
 }
 
@@ -74,17 +65,12 @@ impl Lister {
     /// Puts `part` behind those before it, when there is room for it.
     pub(super) fn write(&self, part: Listing) -> Result<()> {
         let ticket = self.flow.enter(part.bytes() as u64);
-        self.send(Some((part, ticket)))
+        self.full.send(Some((part, ticket)))
     }
 
     /// Hands on what has been written so far, if somebody may be waiting for it.
     pub(super) fn pass_on(&self) -> Result<()> {
-        self.send(None)
-    }
-
-    fn send(&self, part: Option<(Listing, Ticket)>) -> Result<()> {
-        // The writer only goes away with an error of its own, which comes first.
-        self.full.send(part).map_err(|_| Error::internal("the writer is gone"))
+        self.full.send(None)
     }
 }
 
@@ -92,6 +78,7 @@ impl Lister {
 mod tests {
     use super::*;
     use crate::canonical::Profile;
+    use crate::error::Error;
     use crate::report::{Claims, Listed, Provenance};
 
     fn made_by() -> Provenance {

@@ -13,6 +13,7 @@
 //! `scan` reads the input and moves batches of chunks through the workers; each job says what a worker does with a
 //! chunk, and what happens with a batch once all its chunks are done.
 
+mod aside;
 mod backlog;
 mod budget;
 mod canon;

@@ -1,9 +1,10 @@
 //! Output that is written on a thread of its own, while more is put together.
 
-use std::sync::mpsc::{self, Receiver, SyncSender};
+use std::sync::mpsc::{self, Receiver};
 
+use super::aside::{Aside, aside, gone};
 use super::pool::{Pool, Stage};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::report::Output;
 
 /// Bytes of a piece. Reason: long writes; three of them take little beside the least memory of a job.
@@ -15,7 +16,8 @@ const PIECES: usize = 3;
 /// Where the bytes go.
 pub(super) struct Relay {
     piece: Vec<u8>,
-    full: SyncSender<Vec<u8>>,
+    full: Aside<Vec<u8>>,
+    /// Back from the writer, to be filled again.
     empty: Receiver<Vec<u8>>,
 }
 
@@ -27,29 +29,22 @@ pub(super) fn relay<T>(
     output: &mut Output,
     fill: impl FnOnce(&mut Relay) -> Result<T>,
 ) -> Result<T> {
-    std::thread::scope(|scope| {
-        let (full, filled) = mpsc::sync_channel::<Vec<u8>>(1);
-        let (back, empty) = mpsc::channel();
-        for _ in 1..PIECES {
-            back.send(Vec::with_capacity(PIECE_BYTES)).expect("the other end is below");
-        }
-        let writer = scope.spawn(move || {
-            for mut piece in filled {
-                pool.time(Stage::Writing, || output.write_large(&piece))?;
-                piece.clear();
-                // Nobody needs it any more at the end.
-                let _ = back.send(piece);
-            }
-            Ok(())
-        });
+    let (back, empty) = mpsc::channel();
+    for _ in 1..PIECES {
+        back.send(Vec::with_capacity(PIECE_BYTES)).expect("the other end is here");
+    }
+    let write = move |mut piece: Vec<u8>| {
+        pool.time(Stage::Writing, || output.write_large(&piece))?;
+        piece.clear();
+        // Nobody needs it any more at the end.
+        let _ = back.send(piece);
+        Ok(())
+    };
+    aside(1, write, |full| {
         let mut relay = Relay { piece: Vec::with_capacity(PIECE_BYTES), full, empty };
-        let result = fill(&mut relay).and_then(|result| {
-            relay.pass_on()?;
-            Ok(result)
-        });
-        drop(relay);
-        writer.join().map_err(|_| Error::internal("the writer has panicked"))??;
-        result
+        let result = fill(&mut relay)?;
+        relay.pass_on()?;
+        Ok(result)
     })
 }
 
@@ -69,9 +64,7 @@ impl Relay {
 
     /// Hands the piece to the writer.
     fn pass_on(&mut self) -> Result<()> {
-        // The writer only goes away with an error of its own, which comes first.
-        let gone = || Error::internal("the writer is gone");
-        self.full.send(std::mem::take(&mut self.piece)).map_err(|_| gone())?;
+        self.full.send(std::mem::take(&mut self.piece))?;
         self.piece = self.empty.recv().map_err(|_| gone())?;
         Ok(())
     }
@@ -80,6 +73,7 @@ impl Relay {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Error;
     use crate::report::Claims;
 
     #[test]
