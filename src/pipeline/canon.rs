@@ -92,7 +92,6 @@ fn rewrite(job: &Job, on_bad: OnBad, chunk: &Parcel, hand: &mut Hand) -> Rewritt
         match entry {
             Entry::Record(record) => {
                 tally.records += 1;
-                tally.unique += 1;
                 tally.bytes += record.line.len() as u64;
                 let canonical = job.canonicalizer.canonical(record.url, scratch);
                 tally.scheme_added += u64::from(canonical.scheme_added);
@@ -122,5 +121,6 @@ fn rewrite(job: &Job, on_bad: OnBad, chunk: &Parcel, hand: &mut Hand) -> Rewritt
         text.push(job.input.separator);
         Ok(())
     });
+    tally.count_clusters(tally.records);
     Rewritten { text, tally, bad: all.err() }
 }

@@ -96,7 +96,7 @@ pub fn learn(job: &Job, miner: &Miner) -> Result<Learned> {
         },
     )?;
     outcome.files = read.files;
-    tally.unique = tally.records;
+    tally.count_clusters(tally.records);
     tally.check()?;
     let mining = job.begin_pass("mining", None);
     let (mut sites, mut sites_seen) = (Vec::new(), 0);

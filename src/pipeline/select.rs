@@ -129,8 +129,7 @@ pub fn select(
         outcome.files = read.files;
     }
     outcome.stages = pool.seconds();
-    outcome.tally.unique = unique;
-    outcome.tally.duplicate = outcome.tally.records - unique;
+    outcome.tally.count_clusters(unique);
     outcome.tally.check()?;
     Ok(outcome)
 }

@@ -94,8 +94,7 @@ pub fn survey(job: &Job, top: usize) -> Result<(Survey, Outcome)> {
         return Err(changed());
     }
     settle_examples(&mut found.levels);
-    tally.unique = found.unique;
-    tally.duplicate = tally.records - found.unique;
+    tally.count_clusters(found.unique);
     tally.check()?;
     let clusters = match found.largest.as_slice() {
         [] => Vec::new(),

@@ -93,6 +93,12 @@ impl Tally {
         self.first_rejects().map(row).collect()
     }
 
+    /// All records are counted, and so many of them are the first of their cluster.
+    pub fn count_clusters(&mut self, unique: u64) {
+        self.unique = unique;
+        self.duplicate = self.records.saturating_sub(unique);
+    }
+
     /// Checks that no line was lost. Failure: an internal error; nothing may be published then.
     pub fn check(&self) -> Result<()> {
         let others = self.empty + self.comments + self.filtered + self.rejected.total();
