@@ -22,6 +22,7 @@ mod resolve;
 mod runs;
 mod scatter;
 mod seen;
+mod seen_file;
 mod set;
 mod sorted;
 mod spill;

@@ -1,109 +1,18 @@
-//! Files of fingerprints: what earlier runs have had.
-//!
-//! ```text
-//! file    = header record* sum
-//! header  = magic version key digest count check
-//! magic   = "undust-seen\n"                      12 bytes
-//! version = u32                                   4
-//! key     = 16 bytes                              the fingerprint key: keep the file to yourself
-//! digest  = 16 bytes                              the profile's digest, as hexadecimal digits
-//! count   = u64                                   number of records
-//! check   = u64                                   SipHash-1-3 of the header before it, under the key
-//! record  = u128                                  a fingerprint; in ascending order
-//! sum     = u128                                  the key, as a number, and all records, added modulo 2^128
-//! ```
-//!
-//! All numbers are little-endian.
+//! The clusters that are known from earlier runs, with those of this one for later ones.
 
 use std::fs::File;
-use std::hash::Hasher as _;
-use std::io::{self, BufReader, Read};
-use std::os::unix::fs::FileExt as _;
-use std::sync::{Mutex, OnceLock};
+use std::io::{self, BufReader};
+use std::sync::OnceLock;
 
-use siphasher::sip::SipHasher13;
-
-use super::extents::Extent;
 use super::firsts::Numbered;
 use super::records::Fingerprinted as _;
 use super::resolve::Range;
-use super::scatter::{PARTITION_BITS, PARTITIONS, partition_of};
+use super::scatter::PARTITIONS;
+use super::seen_file::{SeenFile, SeenHeader, Total, damaged};
 use super::set::ClusterSet;
-use super::sorted::{Ascending, RECORD_BYTES, Sorted};
+use super::sorted::{Ascending, Sorted};
 use crate::error::{Error, Result};
 use crate::fingerprint::{Fingerprint, FingerprintKey};
-
-const MAGIC: &[u8; 12] = b"undust-seen\n";
-const VERSION: u32 = 4;
-const HEADER_BYTES: usize = 12 + 4 + 16 + 16 + 8 + 8;
-const SUM_BYTES: u64 = 16;
-
-/// What a seen file says of itself.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct SeenHeader {
-    /// The key of its fingerprints.
-    key: FingerprintKey,
-    /// The digest of the profile that made the canonical forms.
-    digest: String,
-    /// How many fingerprints.
-    count: u64,
-}
-
-impl SeenHeader {
-    fn to_bytes(&self) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(HEADER_BYTES);
-        bytes.extend_from_slice(MAGIC);
-        bytes.extend_from_slice(&VERSION.to_le_bytes());
-        bytes.extend_from_slice(&self.key.to_bytes());
-        let mut digest = [b'0'; 16];
-        let text = self.digest.as_bytes();
-        let len = text.len().min(digest.len());
-        digest[..len].copy_from_slice(&text[..len]);
-        bytes.extend_from_slice(&digest);
-        bytes.extend_from_slice(&self.count.to_le_bytes());
-        let check = check_sum(&bytes, &self.key);
-        bytes.extend_from_slice(&check.to_le_bytes());
-        bytes
-    }
-}
-
-fn check_sum(bytes: &[u8], key: &FingerprintKey) -> u64 {
-    let mut hasher = SipHasher13::new_with_key(&key.to_bytes());
-    hasher.write(bytes);
-    hasher.finish()
-}
-
-/// What is counted of records, to tell whether they are those that were written.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Total {
-    records: u64,
-    sum: u128,
-}
-
-impl Total {
-    /// No record; the sum begins with `key`, so that records belong to their header.
-    fn of_none(key: &FingerprintKey) -> Total {
-        Total { records: 0, sum: u128::from_le_bytes(key.to_bytes()) }
-    }
-
-    fn add(&mut self, record: Fingerprint) {
-        self.add_all(Total { records: 1, sum: record.0 });
-    }
-
-    fn add_all(&mut self, others: Total) {
-        self.records += others.records;
-        self.sum = self.sum.wrapping_add(others.sum);
-    }
-
-    /// Checks that these are all records of a file that has the total `expected`.
-    fn check(&self, expected: &Total) -> Result<()> {
-        match self {
-            _ if self.records != expected.records => Err(out_of_order()),
-            _ if self.sum != expected.sum => Err(altered()),
-            _ => Ok(()),
-        }
-    }
-}
 
 /// The clusters of earlier runs, and those of this one, which a later run may want to know.
 ///
@@ -116,17 +25,6 @@ pub struct Seen {
     fresh: OnceLock<Sorted>,
     /// Key and digest of the file that will be written, if one will.
     remembers: Option<(FingerprintKey, String)>,
-}
-
-/// A seen file that stays on the disk.
-#[derive(Debug)]
-struct SeenFile {
-    file: File,
-    name: String,
-    /// What it has.
-    total: Total,
-    /// What has been looked at.
-    met: Mutex<Total>,
 }
 
 impl Seen {
@@ -145,30 +43,14 @@ impl Seen {
     }
 
     fn open_unnamed(file: File, name: &str, digest: &str, memory_bytes: u64) -> Result<Seen> {
-        let meta = file.metadata().map_err(damaged)?;
         let header = SeenHeader::read(&file, digest)?;
         let mut seen = Seen::new(header.key.clone(), digest);
         let is_small = header.count <= memory_bytes / ClusterSet::BYTES_PER_FINGERPRINT_MAX;
         if is_small {
-            read_all(BufReader::with_capacity(256 << 10, file), &header, &seen.set)?;
-            return Ok(seen);
+            header.read_records(BufReader::with_capacity(256 << 10, file), &seen.set)?;
+        } else {
+            seen.old = Some(SeenFile::new(file, name, header)?);
         }
-        if !meta.is_file() {
-            return Err(Error::limit(
-                "a seen file that is not a regular file has to fit in memory; raise -S",
-            ));
-        }
-        let rest = (meta.len() - HEADER_BYTES as u64).checked_sub(SUM_BYTES);
-        match (header.count.checked_mul(RECORD_BYTES), rest) {
-            (Some(expected), Some(records)) if expected == records => {}
-            (Some(expected), Some(records)) if expected < records => return Err(too_long()),
-            _ => return Err(damaged(io::ErrorKind::UnexpectedEof.into())),
-        }
-        let mut sum = [0; SUM_BYTES as usize];
-        file.read_exact_at(&mut sum, meta.len() - SUM_BYTES).map_err(damaged)?;
-        let total = Total { records: header.count, sum: u128::from_le_bytes(sum) };
-        let met = Mutex::new(Total::of_none(&header.key));
-        seen.old = Some(SeenFile { file, name: name.to_string(), total, met });
         Ok(seen)
     }
 
@@ -226,7 +108,7 @@ impl Seen {
         failure?;
         // To the end, so that damage is noticed before anything is written.
         while next()?.is_some() {}
-        old.met.lock().expect(NO_PANIC).add_all(met);
+        old.add_met(met);
         Ok(())
     }
 
@@ -234,8 +116,7 @@ impl Seen {
     /// their sum is right.
     pub fn check(&self) -> Result<()> {
         let Some(old) = &self.old else { return Ok(()) };
-        let met = old.met.lock().expect(NO_PANIC);
-        met.check(&old.total).map_err(|error| error.at(&old.name))
+        old.check_met()
     }
 
     /// Gives `each` the bytes of a seen file with all fingerprints, old and new, piece by piece.
@@ -249,7 +130,7 @@ impl Seen {
             Some(old) => old.damaged(error),
             None => damaged(error),
         };
-        let old = self.old.as_ref().map_or(0, |old| old.total.records);
+        let old = self.old.as_ref().map_or(0, |old| old.records());
         let fresh = self.fresh.get().map_or(0, Sorted::len);
         let count = self.set.len() + old + fresh;
         each(&SeenHeader { key: key.clone(), digest: digest.clone(), count }.to_bytes())?;
@@ -282,17 +163,14 @@ impl Seen {
             }
         }
         if let Some(old) = &self.old {
-            copied.check(&old.total).map_err(|error| error.at(&old.name))?;
+            old.check(&copied)?;
         }
-        if written.records != count {
+        if written.records() != count {
             return Err(Error::internal("fingerprints were lost"));
         }
-        each(&written.sum.to_le_bytes())
+        each(&written.to_bytes())
     }
 }
-
-/// Why the lock of what was met can be had.
-const NO_PANIC: &str = "no thread panics while it holds the total";
 
 /// All fingerprints.
 const WHOLE: Range = (Fingerprint(0), None);
@@ -301,147 +179,13 @@ fn next_of(ascending: &mut Option<Ascending>) -> io::Result<Option<Fingerprint>>
     ascending.as_mut().map_or(Ok(None), Ascending::next)
 }
 
-impl SeenFile {
-    /// The fingerprints of `partition` in `range`.
-    fn between(&self, partition: usize, (from, end): Range) -> io::Result<Ascending<'_>> {
-        let first = (partition as u128) << (128 - PARTITION_BITS);
-        let from = self.position(Fingerprint(from.0.max(first)))?;
-        let last = first | u128::MAX >> PARTITION_BITS;
-        let end = match end {
-            Some(end) if end.0 <= last => self.position(end)?,
-            _ if last == u128::MAX => self.total.records,
-            _ => self.position(Fingerprint(last + 1))?,
-        };
-        let at = |position| HEADER_BYTES as u64 + position * RECORD_BYTES;
-        let piece = Extent { at: at(from), end: at(end.max(from)) };
-        Ok(Ascending::new(&self.file, vec![piece]))
-    }
-
-    #[cold]
-    fn damaged(&self, error: io::Error) -> Error {
-        damaged(error).at(&self.name)
-    }
-
-    /// How many fingerprints are smaller.
-    fn position(&self, fingerprint: Fingerprint) -> io::Result<u64> {
-        let (mut from, mut end) = (0, self.total.records);
-        while from < end {
-            let middle = from + (end - from) / 2;
-            let mut record = [0; RECORD_BYTES as usize];
-            self.file.read_exact_at(&mut record, HEADER_BYTES as u64 + middle * RECORD_BYTES)?;
-            if Fingerprint(u128::from_le_bytes(record)) < fingerprint {
-                from = middle + 1;
-            } else {
-                end = middle;
-            }
-        }
-        Ok(from)
-    }
-}
-
-impl SeenHeader {
-    fn read(mut file: impl Read, digest: &str) -> Result<SeenHeader> {
-        let mut header = [0; HEADER_BYTES];
-        file.read_exact(&mut header).map_err(damaged)?;
-        if &header[..12] != MAGIC {
-            return Err(Error::input("expected a seen file of undust, found something else"));
-        }
-        let version = u32::from_le_bytes(array(&header[12..16]));
-        if version != VERSION {
-            return Err(Error::input(format!(
-                "expected version {VERSION} of the seen file, found {version}; use the release that wrote it, or \
-                 remove the file and begin anew"
-            )));
-        }
-        let found = String::from_utf8_lossy(&header[32..48]).into_owned();
-        let parsed = SeenHeader {
-            key: FingerprintKey::from_bytes(array(&header[16..32])),
-            digest: found,
-            count: u64::from_le_bytes(array(&header[48..56])),
-        };
-        if parsed.to_bytes() != header {
-            return Err(Error::input("the header of the seen file is damaged"));
-        }
-        if parsed.digest != digest {
-            return Err(Error::config(format!(
-                "the seen file belongs to another profile (digest {}, this run has {digest}); use the same \
-                 options as the run that wrote it",
-                parsed.digest
-            )));
-        }
-        Ok(parsed)
-    }
-}
-
-/// Reads the fingerprints behind `header` into `set`, and checks them.
-fn read_all(mut file: impl Read, header: &SeenHeader, set: &ClusterSet) -> Result<()> {
-    let mut record = [0; RECORD_BYTES as usize];
-    let mut last = None;
-    let mut total = Total::of_none(&header.key);
-    // Those of the partition that is being read.
-    let mut sorted: Vec<Fingerprint> = Vec::new();
-    for _ in 0..header.count {
-        file.read_exact(&mut record).map_err(damaged)?;
-        let fingerprint = Fingerprint(u128::from_le_bytes(record));
-        if last >= Some(fingerprint) {
-            return Err(out_of_order());
-        }
-        let before = last.replace(fingerprint).map(partition_of);
-        if let Some(before) = before.filter(|before| *before != partition_of(fingerprint)) {
-            set.load(before, &sorted);
-            sorted.clear();
-        }
-        sorted.push(fingerprint);
-        total.add(fingerprint);
-    }
-    if let Some(last) = last {
-        set.load(partition_of(last), &sorted);
-    }
-    let mut sum = [0; SUM_BYTES as usize];
-    file.read_exact(&mut sum).map_err(damaged)?;
-    if file.read(&mut record).map_err(damaged)? > 0 {
-        return Err(too_long());
-    }
-    total.check(&Total { records: header.count, sum: u128::from_le_bytes(sum) })
-}
-
-#[cold]
-fn damaged(error: io::Error) -> Error {
-    match error.kind() {
-        io::ErrorKind::UnexpectedEof => Error::input("the seen file ends too early"),
-        io::ErrorKind::InvalidData => out_of_order(),
-        _ => Error::input(format!("cannot read the seen file: {error}")),
-    }
-}
-
-#[cold]
-fn out_of_order() -> Error {
-    Error::input("the seen file is damaged: its records are not in order")
-}
-
-#[cold]
-fn altered() -> Error {
-    Error::input(
-        "the seen file is damaged: its records are not those that were written; take a copy of it, or remove it \
-         and begin anew",
-    )
-}
-
-#[cold]
-fn too_long() -> Error {
-    Error::input("the seen file is damaged: there is more in it than its header says")
-}
-
-fn array<const N: usize>(bytes: &[u8]) -> [u8; N] {
-    bytes.try_into().expect("the caller cuts N bytes")
-}
-
 #[cfg(test)]
 mod tests {
     use std::io::{Seek as _, Write as _};
 
     use super::*;
     use crate::cluster::records::Halves;
+    use crate::cluster::seen_file::HEADER_BYTES;
 
     const DIGEST: &str = "0123456789abcdef";
 

@@ -1,0 +1,308 @@
+//! A file of fingerprints on the disk: what earlier runs have had.
+//!
+//! ```text
+//! file    = header record* sum
+//! header  = magic version key digest count check
+//! magic   = "undust-seen\n"                      12 bytes
+//! version = u32                                   4
+//! key     = 16 bytes                              the fingerprint key: keep the file to yourself
+//! digest  = 16 bytes                              the profile's digest, as hexadecimal digits
+//! count   = u64                                   number of records
+//! check   = u64                                   SipHash-1-3 of the header before it, under the key
+//! record  = u128                                  a fingerprint; in ascending order
+//! sum     = u128                                  the key, as a number, and all records, added modulo 2^128
+//! ```
+//!
+//! All numbers are little-endian.
+
+use std::fs::File;
+use std::hash::Hasher as _;
+use std::io::{self, Read};
+use std::os::unix::fs::FileExt as _;
+use std::sync::Mutex;
+
+use siphasher::sip::SipHasher13;
+
+use super::extents::Extent;
+use super::resolve::Range;
+use super::scatter::{PARTITION_BITS, partition_of};
+use super::set::ClusterSet;
+use super::sorted::{Ascending, RECORD_BYTES};
+use crate::error::{Error, Result};
+use crate::fingerprint::{Fingerprint, FingerprintKey};
+
+const MAGIC: &[u8; 12] = b"undust-seen\n";
+const VERSION: u32 = 4;
+pub(super) const HEADER_BYTES: usize = 12 + 4 + 16 + 16 + 8 + 8;
+const SUM_BYTES: u64 = 16;
+
+/// What a seen file says of itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct SeenHeader {
+    /// The key of its fingerprints.
+    pub(super) key: FingerprintKey,
+    /// The digest of the profile that made the canonical forms.
+    pub(super) digest: String,
+    /// How many fingerprints.
+    pub(super) count: u64,
+}
+
+impl SeenHeader {
+    /// Reads it from the start of `file`. Another `digest` than this is an error.
+    pub(super) fn read(mut file: impl Read, digest: &str) -> Result<SeenHeader> {
+        let mut header = [0; HEADER_BYTES];
+        file.read_exact(&mut header).map_err(damaged)?;
+        if &header[..12] != MAGIC {
+            return Err(Error::input("expected a seen file of undust, found something else"));
+        }
+        let version = u32::from_le_bytes(array(&header[12..16]));
+        if version != VERSION {
+            return Err(Error::input(format!(
+                "expected version {VERSION} of the seen file, found {version}; use the release that wrote it, or \
+                 remove the file and begin anew"
+            )));
+        }
+        let found = String::from_utf8_lossy(&header[32..48]).into_owned();
+        let parsed = SeenHeader {
+            key: FingerprintKey::from_bytes(array(&header[16..32])),
+            digest: found,
+            count: u64::from_le_bytes(array(&header[48..56])),
+        };
+        if parsed.to_bytes() != header {
+            return Err(Error::input("the header of the seen file is damaged"));
+        }
+        if parsed.digest != digest {
+            return Err(Error::config(format!(
+                "the seen file belongs to another profile (digest {}, this run has {digest}); use the same \
+                 options as the run that wrote it",
+                parsed.digest
+            )));
+        }
+        Ok(parsed)
+    }
+
+    /// Reads the fingerprints behind it into `set`, and checks them.
+    pub(super) fn read_records(&self, mut file: impl Read, set: &ClusterSet) -> Result<()> {
+        let mut record = [0; RECORD_BYTES as usize];
+        let mut last = None;
+        let mut total = Total::of_none(&self.key);
+        // Those of the partition that is being read.
+        let mut sorted: Vec<Fingerprint> = Vec::new();
+        for _ in 0..self.count {
+            file.read_exact(&mut record).map_err(damaged)?;
+            let fingerprint = Fingerprint(u128::from_le_bytes(record));
+            if last >= Some(fingerprint) {
+                return Err(out_of_order());
+            }
+            let before = last.replace(fingerprint).map(partition_of);
+            if let Some(before) = before.filter(|before| *before != partition_of(fingerprint)) {
+                set.load(before, &sorted);
+                sorted.clear();
+            }
+            sorted.push(fingerprint);
+            total.add(fingerprint);
+        }
+        if let Some(last) = last {
+            set.load(partition_of(last), &sorted);
+        }
+        let mut sum = [0; SUM_BYTES as usize];
+        file.read_exact(&mut sum).map_err(damaged)?;
+        if file.read(&mut record).map_err(damaged)? > 0 {
+            return Err(too_long());
+        }
+        total.check(&Total { records: self.count, sum: u128::from_le_bytes(sum) })
+    }
+
+    /// As it stands in the file.
+    pub(super) fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(HEADER_BYTES);
+        bytes.extend_from_slice(MAGIC);
+        bytes.extend_from_slice(&VERSION.to_le_bytes());
+        bytes.extend_from_slice(&self.key.to_bytes());
+        let mut digest = [b'0'; 16];
+        let text = self.digest.as_bytes();
+        let len = text.len().min(digest.len());
+        digest[..len].copy_from_slice(&text[..len]);
+        bytes.extend_from_slice(&digest);
+        bytes.extend_from_slice(&self.count.to_le_bytes());
+        let check = check_sum(&bytes, &self.key);
+        bytes.extend_from_slice(&check.to_le_bytes());
+        bytes
+    }
+}
+
+fn check_sum(bytes: &[u8], key: &FingerprintKey) -> u64 {
+    let mut hasher = SipHasher13::new_with_key(&key.to_bytes());
+    hasher.write(bytes);
+    hasher.finish()
+}
+
+/// What is counted of records, to tell whether they are those that were written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Total {
+    records: u64,
+    sum: u128,
+}
+
+impl Total {
+    /// No record; the sum begins with `key`, so that records belong to their header.
+    pub(super) fn of_none(key: &FingerprintKey) -> Total {
+        Total { records: 0, sum: u128::from_le_bytes(key.to_bytes()) }
+    }
+
+    pub(super) fn add(&mut self, record: Fingerprint) {
+        self.add_all(Total { records: 1, sum: record.0 });
+    }
+
+    fn add_all(&mut self, others: Total) {
+        self.records += others.records;
+        self.sum = self.sum.wrapping_add(others.sum);
+    }
+
+    /// How many records.
+    pub(super) fn records(&self) -> u64 {
+        self.records
+    }
+
+    /// The sum as it stands in the file.
+    pub(super) fn to_bytes(self) -> [u8; SUM_BYTES as usize] {
+        self.sum.to_le_bytes()
+    }
+
+    /// Checks that these are all records of a file that has the total `expected`.
+    fn check(&self, expected: &Total) -> Result<()> {
+        match self {
+            _ if self.records != expected.records => Err(out_of_order()),
+            _ if self.sum != expected.sum => Err(altered()),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// A seen file that stays on the disk.
+#[derive(Debug)]
+pub(super) struct SeenFile {
+    file: File,
+    name: String,
+    /// What it has.
+    total: Total,
+    /// What has been looked at.
+    met: Mutex<Total>,
+}
+
+/// Why the lock of what was met can be had.
+const NO_PANIC: &str = "no thread panics while it holds the total";
+
+impl SeenFile {
+    /// The file with this `header`, which errors call `name`.
+    pub(super) fn new(file: File, name: &str, header: SeenHeader) -> Result<SeenFile> {
+        let meta = file.metadata().map_err(damaged)?;
+        if !meta.is_file() {
+            return Err(Error::limit(
+                "a seen file that is not a regular file has to fit in memory; raise -S",
+            ));
+        }
+        let rest = (meta.len() - HEADER_BYTES as u64).checked_sub(SUM_BYTES);
+        match (header.count.checked_mul(RECORD_BYTES), rest) {
+            (Some(expected), Some(records)) if expected == records => {}
+            (Some(expected), Some(records)) if expected < records => return Err(too_long()),
+            _ => return Err(damaged(io::ErrorKind::UnexpectedEof.into())),
+        }
+        let mut sum = [0; SUM_BYTES as usize];
+        file.read_exact_at(&mut sum, meta.len() - SUM_BYTES).map_err(damaged)?;
+        let total = Total { records: header.count, sum: u128::from_le_bytes(sum) };
+        let met = Mutex::new(Total::of_none(&header.key));
+        Ok(SeenFile { file, name: name.to_string(), total, met })
+    }
+
+    /// How many fingerprints it has.
+    pub(super) fn records(&self) -> u64 {
+        self.total.records
+    }
+
+    /// Counts what has been looked at.
+    pub(super) fn add_met(&self, met: Total) {
+        self.met.lock().expect(NO_PANIC).add_all(met);
+    }
+
+    /// Checks that all of it was looked at, and is what was written.
+    pub(super) fn check_met(&self) -> Result<()> {
+        self.check(&self.met.lock().expect(NO_PANIC))
+    }
+
+    /// Checks that `read` is the total of all that it has.
+    pub(super) fn check(&self, read: &Total) -> Result<()> {
+        read.check(&self.total).map_err(|error| error.at(&self.name))
+    }
+
+    /// The fingerprints of `partition` in `range`.
+    pub(super) fn between(
+        &self,
+        partition: usize,
+        (from, end): Range,
+    ) -> io::Result<Ascending<'_>> {
+        let first = (partition as u128) << (128 - PARTITION_BITS);
+        let from = self.position(Fingerprint(from.0.max(first)))?;
+        let last = first | u128::MAX >> PARTITION_BITS;
+        let end = match end {
+            Some(end) if end.0 <= last => self.position(end)?,
+            _ if last == u128::MAX => self.total.records,
+            _ => self.position(Fingerprint(last + 1))?,
+        };
+        let at = |position| HEADER_BYTES as u64 + position * RECORD_BYTES;
+        let piece = Extent { at: at(from), end: at(end.max(from)) };
+        Ok(Ascending::new(&self.file, vec![piece]))
+    }
+
+    #[cold]
+    pub(super) fn damaged(&self, error: io::Error) -> Error {
+        damaged(error).at(&self.name)
+    }
+
+    /// How many fingerprints are smaller.
+    fn position(&self, fingerprint: Fingerprint) -> io::Result<u64> {
+        let (mut from, mut end) = (0, self.total.records);
+        while from < end {
+            let middle = from + (end - from) / 2;
+            let mut record = [0; RECORD_BYTES as usize];
+            self.file.read_exact_at(&mut record, HEADER_BYTES as u64 + middle * RECORD_BYTES)?;
+            if Fingerprint(u128::from_le_bytes(record)) < fingerprint {
+                from = middle + 1;
+            } else {
+                end = middle;
+            }
+        }
+        Ok(from)
+    }
+}
+
+#[cold]
+pub(super) fn damaged(error: io::Error) -> Error {
+    match error.kind() {
+        io::ErrorKind::UnexpectedEof => Error::input("the seen file ends too early"),
+        io::ErrorKind::InvalidData => out_of_order(),
+        _ => Error::input(format!("cannot read the seen file: {error}")),
+    }
+}
+
+#[cold]
+fn out_of_order() -> Error {
+    Error::input("the seen file is damaged: its records are not in order")
+}
+
+#[cold]
+fn altered() -> Error {
+    Error::input(
+        "the seen file is damaged: its records are not those that were written; take a copy of it, or remove it \
+         and begin anew",
+    )
+}
+
+#[cold]
+fn too_long() -> Error {
+    Error::input("the seen file is damaged: there is more in it than its header says")
+}
+
+fn array<const N: usize>(bytes: &[u8]) -> [u8; N] {
+    bytes.try_into().expect("the caller cuts N bytes")
+}
