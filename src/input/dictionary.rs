@@ -10,7 +10,7 @@
 
 use std::io::{self, Read as _};
 
-use super::stream::Disk;
+use super::disk::Disk;
 use crate::error::{Error, Result};
 use crate::limits::ZSTD_DICTIONARY_BYTES_MAX;
 

@@ -22,6 +22,7 @@ mod container;
 mod cut;
 mod decoded;
 mod dictionary;
+mod disk;
 mod doctype;
 mod files;
 mod frames;
@@ -35,6 +36,7 @@ mod rows;
 mod sigbus;
 mod sitemap;
 mod source;
+mod state;
 mod steps;
 mod stream;
 #[cfg(test)]
@@ -60,7 +62,8 @@ use crate::crew::Crew;
 use crate::error::Result;
 use crate::limits;
 use cut::{Sample, Sizes};
-use source::{Before, Source, changed};
+use source::Source;
+use state::{Before, changed};
 use unpack::Unpacking;
 
 /// What is to be read, and how.

@@ -1,14 +1,9 @@
 //! One opened file: mapped or read, plain or packed.
 
-use std::fs::{File, Metadata};
 use std::io;
-use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::SystemTime;
-
-use ahash::RandomState;
 
 use super::InputPlan;
 use super::arc::ArcFile;
@@ -20,14 +15,16 @@ use super::compression::Compression;
 use super::container::{Container, Containers};
 use super::cut::{Sizes, cut};
 use super::dictionary;
+use super::disk::Disk;
 use super::files;
 use super::gzip::Gzip;
 use super::lz4::Lz4;
 use super::mapped::{Mapped, Origin};
 use super::rows::Parser;
 use super::sitemap::Sitemap;
+use super::state::{Before, FileState, changed};
 use super::steps;
-use super::stream::{Disk, Reader, Stream, packed};
+use super::stream::{Reader, Stream, packed};
 use super::unpack::{Unpacker, Unpacking};
 use super::warc::Warc;
 use crate::error::{Error, Result};
@@ -60,111 +57,6 @@ pub struct FileSummary {
     pub grew: bool,
     /// How it was when it was opened; `None` if the system does not know.
     pub(super) state: Option<FileState>,
-}
-
-/// Bytes before the end of a file that are to be the same when it is read again. Reason: a file that was
-/// emptied and has grown beyond its size since, as logs are rotated, is not told by sizes and times.
-const END_BYTES: u64 = 4096;
-
-/// How a regular file was when it was opened: to tell whether it is still the same.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct FileState {
-    device: u64,
-    inode: u64,
-    bytes: u64,
-    modified: Option<SystemTime>,
-    /// When it was made, where the file system tells: a new file may get the number of one that is gone.
-    made: Option<SystemTime>,
-    /// A hash of its last [`END_BYTES`], or of all it has, when it had been read; `None` before, or if that
-    /// failed.
-    end: Option<u64>,
-}
-
-impl FileState {
-    fn of(file: &File, metadata: &Metadata) -> Option<FileState> {
-        let is_known = metadata.is_file() && !is_made_up(file);
-        is_known.then(|| FileState {
-            device: metadata.dev(),
-            inode: metadata.ino(),
-            bytes: metadata.len(),
-            modified: metadata.modified().ok(),
-            made: metadata.created().ok(),
-            end: None,
-        })
-    }
-
-    /// What [`FileState::end`] is of `file` by now, whose state this is.
-    fn end_of(&self, file: &File) -> Option<u64> {
-        let mut end = [0; END_BYTES as usize];
-        let end = &mut end[..self.bytes.min(END_BYTES) as usize];
-        file.read_exact_at(end, self.bytes - end.len() as u64).ok()?;
-        Some(RandomState::with_seeds(1, 2, 3, 4).hash_one(&*end))
-    }
-
-    /// Checks that a file of state `now` begins with what it had in this one, as far as the system knows: it may have
-    /// grown. Otherwise says what is different.
-    fn check(&self, now: &FileState) -> std::result::Result<(), String> {
-        let is_same_number = (self.device, self.inode) == (now.device, now.inode);
-        // Some file systems number their files anew now and then.
-        let is_as_old = self.made.is_some() && self.modified == now.modified;
-        if self.made != now.made || !is_same_number && !is_as_old {
-            return Err("another file has taken its place".to_owned());
-        }
-        if now.bytes < self.bytes {
-            return Err(format!("expected {} bytes, found {}", self.bytes, now.bytes));
-        }
-        if now.bytes == self.bytes && now.modified != self.modified {
-            return Err("it was written to".to_owned());
-        }
-        Ok(())
-    }
-
-    /// Checks that `file` still has the end that it had when it was read.
-    fn check_end(&self, file: &File) -> std::result::Result<(), String> {
-        // What cannot be read, or is cut short in this moment, will be told when it is to be read.
-        match self.end.zip(self.end_of(file)) {
-            Some((then, now)) if then != now => {
-                Err(format!("other bytes than before end at byte {}", self.bytes))
-            }
-            _ => Ok(()),
-        }
-    }
-}
-
-/// What is asked of an earlier reading of a file.
-#[derive(Debug)]
-pub(super) struct Before {
-    state: Option<FileState>,
-    disk_bytes: u64,
-}
-
-impl Before {
-    /// That of the file with this summary.
-    pub(super) fn of(summary: &FileSummary) -> Before {
-        Before { state: summary.state.clone(), disk_bytes: summary.disk_bytes }
-    }
-
-    /// How the file is to be read once more that is in state `now`: as it was then. Failure: what is different.
-    fn state_again(
-        &self,
-        now: Option<FileState>,
-    ) -> std::result::Result<Option<FileState>, String> {
-        match (&self.state, now) {
-            // Made up while it is read.
-            (Some(then), Some(_)) if then.bytes == 0 && self.disk_bytes > 0 => Ok(None),
-            (Some(then), Some(now)) => then.check(&now).map(|()| Some(then.clone())),
-            (None, None) => Ok(None),
-            _ => Err("another file has taken its place".to_owned()),
-        }
-    }
-}
-
-/// The error of an input that is not what it was when it was read first.
-pub(super) fn changed(shown: &str, why: &str) -> Error {
-    Error::input(format!(
-        "{shown}: the input has changed between the first and the second reading: {why}; run again \
-         when nothing writes to it"
-    ))
 }
 
 /// One file, from opening to its last chunk.
@@ -203,75 +95,27 @@ impl Source {
         how: &Unpacking,
         first: Option<&Before>,
     ) -> Result<Self> {
-        let shown = files::shown(plan.name_of(path));
-        let reading = |error| Error::reading(&shown, error);
-        let (handle, metadata) = files::open(path).map_err(reading)?;
-        if metadata.is_dir() {
-            return Err(Error::input(format!("{shown}: expected a file, found a directory")));
-        }
-        let bytes = metadata.len();
-        let state = FileState::of(&handle, &metadata);
-        let state = match first {
-            Some(first) => first.state_again(state).map_err(|why| changed(&shown, &why))?,
-            None => state,
-        };
-        // Where files are made up while they are read, an empty one may be none.
-        let is_empty = first.is_some_and(|first| first.disk_bytes == 0);
-        let size = state.as_ref().map(|state| state.bytes).filter(|size| *size > 0 || is_empty);
-        let rest_bytes = match size {
-            Some(size) => Some(files::rest_bytes(&handle, size).map_err(reading)?),
-            None => None,
-        };
-        let origin = Arc::new(Origin { file: handle, shown, size });
-        if let Some(state) = &state {
-            state.check_end(&origin.file).map_err(|why| changed(&origin.shown, &why))?;
-        }
-        let reading = |error| Error::reading(&origin.shown, error);
-
-        let progress_start = progress.load(Ordering::Relaxed);
-        let mut disk = Disk::new(&origin, rest_bytes, progress);
-        let head = disk.head().map_err(reading)?;
+        let opened = Opened::new(path, plan, first)?;
+        let Opened { origin, rest_bytes, .. } = &opened;
         let at_origin = |error: Error| error.at(&origin.shown);
+        let progress_start = progress.load(Ordering::Relaxed);
+        let mut disk = Disk::new(origin, *rest_bytes, progress);
+        let head = disk.head().map_err(|error| Error::reading(&origin.shown, error))?;
         let compression = Compression::sniff(&head).map_err(at_origin)?;
-        let is_packed = compression != Compression::None;
-        let mut container = None;
-        if !is_packed {
-            container = container_of(&head, plan).map_err(at_origin)?;
-        }
+        let is_plain = compression == Compression::None;
+        let container = if is_plain { container_of(&head, plan).map_err(at_origin)? } else { None };
         // Standard input is never mapped: somebody else may have read a part of it before.
-        let is_mappable = plan.map && !is_packed && container.is_none() && !files::is_stdin(path);
-        let size_mapped = size.filter(|size| is_mappable && *size >= plan.map_bytes_min.max(1));
-        let map = size_mapped.and_then(|size| Mapped::new(&origin, size).ok());
-        let body = match map {
+        let is_mappable = is_plain && container.is_none() && !files::is_stdin(path);
+        let (body, container) = match is_mappable.then(|| opened.map(plan)).flatten() {
             Some(map) => {
                 // Every byte is counted when it is delivered, these as well.
                 progress.store(progress_start, Ordering::Relaxed);
-                Body::Mapped(Arc::new(map), 0)
+                (Body::Mapped(Arc::new(map), 0), None)
             }
             None => {
-                // Of a stream, nothing is read that is not decoded at once: more may come late.
-                let crew = how.crew.clone().filter(|_| rest_bytes.is_some());
-                let mut how = Unpacking { crew, ..how.clone() };
-                let mut head = head;
-                if compression == Compression::Zstd {
-                    how.dictionary = dictionary::read(&mut head, &mut disk).map_err(at_origin)?;
-                }
-                let mut stream = unpack(compression, head, disk, plan, how).map_err(reading)?;
-                if is_packed {
-                    let head = stream.head();
-                    compression.check_content(head).map_err(at_origin)?;
-                    container = container_of(head, plan).map_err(at_origin)?;
-                }
-                // It is read from its end.
-                if container == Some(Container::Parquet) && size.is_some_and(|size| size < bytes) {
-                    return Err(changed(&origin.shown, "it has grown"));
-                }
-                if let Some(container) = container {
-                    let parser =
-                        parser_of(container, plan, (&origin, is_packed)).map_err(at_origin)?;
-                    stream = stream.into_rows(parser, plan.separator);
-                }
-                Body::Stream(stream)
+                let (stream, container) =
+                    opened.stream(disk, head, compression, container, plan, how)?;
+                (Body::Stream(stream), container)
             }
         };
         let summary = FileSummary {
@@ -282,8 +126,9 @@ impl Source {
             disk_bytes: 0,
             bytes: 0,
             grew: false,
-            state,
+            state: opened.state,
         };
+        let (origin, rest_bytes) = (opened.origin, opened.rest_bytes);
         let progress = Arc::clone(progress);
         Ok(Source { summary, file, origin, rest_bytes, body, progress, progress_start })
     }
@@ -344,11 +189,89 @@ impl Source {
     /// Notes what the file ends with, or checks that it still is what an earlier reading has noted.
     fn finish_state(&mut self) -> Result<()> {
         let Some(state) = &mut self.summary.state else { return Ok(()) };
-        if state.end.is_none() {
-            state.end = state.end_of(&self.origin.file);
-            return Ok(());
+        state.finish(&self.origin.file).map_err(|why| changed(&self.origin.shown, &why))
+    }
+}
+
+/// A file that nothing was read of yet.
+struct Opened {
+    origin: Arc<Origin>,
+    state: Option<FileState>,
+    /// As in [`Source`].
+    rest_bytes: Option<u64>,
+    /// Bytes that it has by now.
+    bytes: u64,
+}
+
+impl Opened {
+    /// As [`Source::open`].
+    fn new(path: &Path, plan: &InputPlan, first: Option<&Before>) -> Result<Opened> {
+        let shown = files::shown(plan.name_of(path));
+        let reading = |error| Error::reading(&shown, error);
+        let (handle, metadata) = files::open(path).map_err(reading)?;
+        if metadata.is_dir() {
+            return Err(Error::input(format!("{shown}: expected a file, found a directory")));
         }
-        state.check_end(&self.origin.file).map_err(|why| changed(&self.origin.shown, &why))
+        let state = FileState::of(&handle, &metadata);
+        let state = match first {
+            Some(first) => first.state_again(state).map_err(|why| changed(&shown, &why))?,
+            None => state,
+        };
+        // Where files are made up while they are read, an empty one may be none.
+        let is_empty = first.is_some_and(Before::was_empty);
+        let size = state.as_ref().map(FileState::bytes).filter(|size| *size > 0 || is_empty);
+        let rest_bytes = match size {
+            Some(size) => Some(files::rest_bytes(&handle, size).map_err(reading)?),
+            None => None,
+        };
+        if let Some(state) = &state {
+            state.check_end(&handle).map_err(|why| changed(&shown, &why))?;
+        }
+        let origin = Arc::new(Origin { file: handle, shown, size });
+        Ok(Opened { origin, state, rest_bytes, bytes: metadata.len() })
+    }
+
+    /// Mapped into memory, if `plan` wants that, and nothing stands in the way.
+    fn map(&self, plan: &InputPlan) -> Option<Mapped> {
+        let size = self.origin.size.filter(|size| *size >= plan.map_bytes_min.max(1))?;
+        if plan.map { Mapped::new(&self.origin, size).ok() } else { None }
+    }
+
+    /// What it holds, unpacked, and what container that is; for a plain file it is `container`. The file
+    /// begins with `head`, and goes on with `disk`.
+    fn stream(
+        &self,
+        mut disk: Disk,
+        mut head: Vec<u8>,
+        compression: Compression,
+        mut container: Option<Container>,
+        plan: &InputPlan,
+        how: &Unpacking,
+    ) -> Result<(Stream, Option<Container>)> {
+        let shown = &self.origin.shown;
+        let at_origin = |error: Error| error.at(shown);
+        // Of a stream, nothing is read that is not decoded at once: more may come late.
+        let crew = how.crew.clone().filter(|_| self.rest_bytes.is_some());
+        let mut how = Unpacking { crew, ..how.clone() };
+        if compression == Compression::Zstd {
+            how.dictionary = dictionary::read(&mut head, &mut disk).map_err(at_origin)?;
+        }
+        let mut stream = unpack(compression, head, disk, plan, how)
+            .map_err(|error| Error::reading(shown, error))?;
+        let is_packed = compression != Compression::None;
+        if is_packed {
+            let head = stream.head();
+            compression.check_content(head).map_err(at_origin)?;
+            container = container_of(head, plan).map_err(at_origin)?;
+        }
+        let Some(container) = container else { return Ok((stream, None)) };
+        // It is read from its end.
+        let has_grown = self.origin.size.is_some_and(|size| size < self.bytes);
+        if container == Container::Parquet && has_grown {
+            return Err(changed(shown, "it has grown"));
+        }
+        let parser = parser_of(container, plan, (&self.origin, is_packed)).map_err(at_origin)?;
+        Ok((stream.into_rows(parser, plan.separator), Some(container)))
     }
 }
 
@@ -431,19 +354,4 @@ impl std::fmt::Debug for Source {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Source").field("summary", &self.summary).finish_non_exhaustive()
     }
-}
-
-/// Is `file` on a file system whose files are made up while they are read?
-///
-/// Their sizes mean nothing: 0 in `/proc`, 4096 in `/sys`.
-#[cfg(target_os = "linux")]
-fn is_made_up(file: &File) -> bool {
-    // From linux/magic.h: PROC_SUPER_MAGIC and SYSFS_MAGIC.
-    rustix::fs::fstatfs(file).is_ok_and(|found| matches!(found.f_type, 0x9fa0 | 0x6265_6572))
-}
-
-/// Is `file` on a file system whose files are made up while they are read?
-#[cfg(not(target_os = "linux"))]
-fn is_made_up(_: &File) -> bool {
-    false
 }

@@ -25,8 +25,8 @@ use zstd::zstd_safe::DParameter;
 
 use super::chunk::Share;
 use super::compression::{Compression, explain};
+use super::disk::Disk;
 use super::frames::{Found, FrameBounds, Header, Walk};
-use super::stream::Disk;
 use crate::crew::{Crew, Promise};
 use crate::error::Error;
 use blocks::Blocks;

@@ -1,0 +1,228 @@
+//! The bytes of a file on their way from the disk or a pipe.
+
+use std::io::{self, Read};
+use std::num::NonZeroU64;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{Advice, fadvise};
+use rustix::io::Errno;
+
+use super::cut::Sample;
+use super::mapped::Origin;
+use crate::limits::SAMPLE_SILENCES_MAX;
+
+/// Bytes at the beginning of a file by which is told what it is. Reason: a tar archive has its magic
+/// within the first 512, an XML file its root in the first kibibyte.
+pub(super) const HEAD_BYTES: usize = 1024;
+
+/// Bytes that tell what else a file is. Reason: the magic of bzip2 has as many.
+const MAGIC_BYTES: usize = 10;
+
+/// Bytes read from a stream at once. Reason: as much as a pipe holds by default.
+const STREAM_READ_BYTES: usize = 64 << 10;
+
+/// Bytes of a file that the system is asked for at once, ahead of need. Reason: some hundredths of a second
+/// of decoding, and more than disks that answer late have under way by themselves.
+const AHEAD_BYTES: u64 = 4 << 20;
+
+/// Bytes that it is asked for at once. Reason: of more than a disk takes at once, Linux reads no more than that.
+const ASKED_BYTES: u64 = 256 << 10;
+
+/// The bytes of a file, counted, up to the size it had.
+#[derive(Debug)]
+pub(super) struct Disk {
+    origin: Arc<Origin>,
+    /// What is left of the size at opening, or `None` if that was not known.
+    left: Option<u64>,
+    /// Up to where the system was asked for what comes next.
+    asked: u64,
+    progress: Arc<AtomicU64>,
+}
+
+impl Disk {
+    /// Reads `rest_bytes` from where the file stands, or to its end.
+    pub(super) fn new(
+        origin: &Arc<Origin>,
+        rest_bytes: Option<u64>,
+        progress: &Arc<AtomicU64>,
+    ) -> Self {
+        Disk {
+            origin: Arc::clone(origin),
+            left: rest_bytes,
+            asked: 0,
+            progress: Arc::clone(progress),
+        }
+    }
+
+    /// The first bytes of the file: [`HEAD_BYTES`], or fewer at its end. Of a stream only as many
+    /// as tell what it is: more may come late.
+    pub(super) fn head(&mut self) -> io::Result<Vec<u8>> {
+        let mut head = Vec::new();
+        if !self.is_stream() {
+            self.fill(&mut head, HEAD_BYTES)?;
+            return Ok(head);
+        }
+        while head.len() < HEAD_BYTES && (head.len() < MAGIC_BYTES || is_telling(&head)) {
+            let before = head.len();
+            head.resize(HEAD_BYTES, 0);
+            let read = match self.read(&mut head[before..]) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {
+                    head.truncate(before);
+                    continue;
+                }
+                read => read?,
+            };
+            head.truncate(before + read);
+            if read == 0 {
+                break;
+            }
+        }
+        Ok(head)
+    }
+
+    /// Appends `bytes` bytes to `buffer`, or fewer at the end. What comes before an error is kept.
+    pub(super) fn fill(&mut self, buffer: &mut Vec<u8>, bytes: usize) -> io::Result<()> {
+        let before = buffer.len();
+        let bytes = self.left.map_or(bytes as u64, |left| left.min(bytes as u64));
+        // Whoever looks at the beginning alone may not want the rest.
+        if bytes > HEAD_BYTES as u64 {
+            self.ask_ahead(bytes);
+        }
+        // Straight from the file: unlike a reader of our own, it fills memory nobody has cleared.
+        let result = (&self.origin.file).take(bytes).read_to_end(buffer);
+        self.count(buffer.len() - before);
+        result.map(drop)
+    }
+
+    /// The same, but does not wait for more of a stream once a whole line has come: what there is
+    /// may be all for a while. For the bytes of a `sample`, which `buffer` is to hold, it waits somewhat. Says
+    /// whether the stream has ended.
+    pub(super) fn fill_with_lines(
+        &mut self,
+        buffer: &mut Vec<u8>,
+        bytes: usize,
+        separator: u8,
+        sample: Sample,
+    ) -> io::Result<bool> {
+        let mut patience = Patience::new(sample.silence);
+        let start = buffer.len();
+        let mut scanned = start;
+        let mut has_line = memchr::memchr(separator, buffer).is_some();
+        // Before the first read as well: what was read to tell the format may be all for a while.
+        while buffer.len() < start + bytes
+            && (!has_line
+                || is_ready(&self.origin.file, Duration::ZERO)
+                || buffer.len() < sample.bytes && patience.waits_for(&self.origin.file))
+        {
+            let before = buffer.len();
+            let most = (start + bytes - before).min(STREAM_READ_BYTES);
+            buffer.resize(before + most, 0);
+            let read = (&self.origin.file).read(&mut buffer[before..]);
+            buffer.truncate(before + *read.as_ref().unwrap_or(&0));
+            match read {
+                Ok(0) => return Ok(true),
+                Ok(read) => self.count(read),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(error),
+            }
+            has_line |= memchr::memchr(separator, &buffer[scanned..]).is_some();
+            scanned = buffer.len();
+        }
+        Ok(false)
+    }
+
+    /// How many bytes are left, if that is known.
+    pub(super) fn left(&self) -> Option<u64> {
+        self.left
+    }
+
+    /// Is it unknown where the bytes end? Then some may come now, and others later.
+    pub(super) fn is_stream(&self) -> bool {
+        self.left.is_none()
+    }
+
+    /// Counts `bytes` bytes as read, or all that are left.
+    #[cfg(feature = "parquet")]
+    pub(super) fn count_elsewhere(&mut self, bytes: u64) {
+        let bytes = bytes.min(self.left.unwrap_or(0));
+        self.left = self.left.map(|left| left - bytes);
+        self.progress.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    /// Asks the system for what comes behind the next `bytes`, so that the disk works while those are
+    /// decoded.
+    fn ask_ahead(&mut self, bytes: u64) {
+        let (Some(size), Some(left)) = (self.origin.size, self.left) else { return };
+        let end = size - left + bytes;
+        self.asked = self.asked.max(end);
+        while self.asked < size.min(end + AHEAD_BYTES) {
+            // Advice that is not taken costs speed only.
+            let length = NonZeroU64::new(ASKED_BYTES);
+            let _ = fadvise(&self.origin.file, self.asked, length, Advice::WillNeed);
+            self.asked += ASKED_BYTES;
+        }
+    }
+
+    fn count(&mut self, bytes: usize) {
+        self.left = self.left.map(|left| left.saturating_sub(bytes as u64));
+        self.progress.fetch_add(bytes as u64, Ordering::Relaxed);
+    }
+}
+
+/// Do these first bytes of a stream look like those of a container or an archive?
+fn is_telling(head: &[u8]) -> bool {
+    let text = head.trim_ascii_start();
+    let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text).trim_ascii_start();
+    text.starts_with(b"<") || head.starts_with(b"filedesc:") || head.contains(&0)
+}
+
+/// Would reading from `file` give something, or its end, within `time`?
+fn is_ready(file: &std::fs::File, time: Duration) -> bool {
+    let mut polled = [PollFd::new(file, PollFlags::IN)];
+    let time = Timespec::try_from(time).unwrap_or(Timespec { tv_sec: 0, tv_nsec: 0 });
+    match poll(&mut polled, Some(&time)) {
+        Ok(ready) => ready > 0,
+        Err(error) if error == Errno::INTR => false,
+        // What cannot be asked is read.
+        Err(_) => true,
+    }
+}
+
+/// How long more of a stream is awaited. Without a clock: by steps in which nothing has come.
+struct Patience {
+    step: Duration,
+    steps_left: u32,
+}
+
+/// Steps of the longest silence.
+const SILENCE_STEPS: u32 = 10;
+
+impl Patience {
+    /// For silences of up to `silence`, which in all are [`SAMPLE_SILENCES_MAX`] times as long.
+    fn new(silence: Duration) -> Patience {
+        Patience { step: silence / SILENCE_STEPS, steps_left: SAMPLE_SILENCES_MAX * SILENCE_STEPS }
+    }
+
+    /// Waits for something to come from `file`, or its end. `false` if it is silent for too long; then it is
+    /// not waited for again.
+    fn waits_for(&mut self, file: &std::fs::File) -> bool {
+        let steps = self.steps_left.min(SILENCE_STEPS);
+        let silent = (0..steps).take_while(|_| !is_ready(file, self.step)).count() as u32;
+        self.steps_left = if silent == steps { 0 } else { self.steps_left - silent };
+        silent < steps
+    }
+}
+
+impl Read for Disk {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let left = self.left.and_then(|left| usize::try_from(left).ok()).unwrap_or(usize::MAX);
+        let bytes = buffer.len().min(left);
+        self.ask_ahead(bytes as u64);
+        let read = (&self.origin.file).read(&mut buffer[..bytes])?;
+        self.count(read);
+        Ok(read)
+    }
+}
