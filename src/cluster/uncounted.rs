@@ -94,20 +94,16 @@ impl Uncounted {
         self.spill.finish()
     }
 
-    /// Adds those clusters of `partition` whose number of lines is `wanted` to `selected`: those
-    /// that were spilled, and those of `census`, which forgets them. Says how many clusters there
-    /// are. Holds at most `capacity` spilled ones in memory.
+    /// Adds those of the spilled clusters of `partition` whose number of lines is `wanted` to `selected`. Says how
+    /// many clusters were spilled. Holds at most `capacity` of them in memory.
     pub fn resolve(
         &self,
-        census: &Census,
         partition: usize,
         capacity: usize,
         wanted: impl Fn(u64) -> bool,
         selected: &Runs<Cluster>,
     ) -> io::Result<u64> {
-        let (counted, mut clusters) = census.select(partition, &wanted);
-        census.forget(partition);
-        selected.add(counted.into_iter())?;
+        let mut clusters = 0;
         let merge = |earlier: &mut RankedLines, later: &RankedLines| earlier.lines += later.lines;
         resolve(&self.spill, partition, capacity, merge, |records, _| {
             clusters += records.len() as u64;
@@ -165,7 +161,9 @@ mod tests {
                 let clusters: u64 = (0..PARTITIONS)
                     .map(|partition| {
                         let wanted = |lines| lines >= least;
-                        spill.resolve(&census, partition, capacity, wanted, &selected).unwrap()
+                        let (counted, count) = census.select(partition, wanted);
+                        selected.add(counted.into_iter()).unwrap();
+                        count + spill.resolve(partition, capacity, wanted, &selected).unwrap()
                     })
                     .sum();
                 assert_eq!(clusters, whole.len());

@@ -52,8 +52,11 @@ impl Rest {
         let clusters = AtomicU64::new(0);
         let _sorting = job.begin_pass("sorting out", None);
         each_partition(&job.memory.temp_dir, pool, |partition| {
-            let more = self.uncounted.resolve(census, partition, capacity, &wanted, &selected)?;
-            clusters.fetch_add(more, Ordering::Relaxed);
+            let (counted, count) = census.select(partition, &wanted);
+            census.forget(partition);
+            selected.add(counted.into_iter())?;
+            let more = self.uncounted.resolve(partition, capacity, &wanted, &selected)?;
+            clusters.fetch_add(count + more, Ordering::Relaxed);
             Ok(())
         })?;
         let merged = selected.merge(self.budget.merge_capacity(size_of::<Cluster>()));

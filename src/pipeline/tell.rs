@@ -17,7 +17,7 @@ use super::select::SelectPlan;
 use super::spellings::Spellings;
 use super::{Job, temp};
 use crate::canonical::Scratch;
-use crate::cluster::{Census, Cluster, Keep, OtherLine, Runs, Uncounted, Whole};
+use crate::cluster::{Cluster, OtherLine, Runs, Uncounted, Whole};
 use crate::error::{Error, Result};
 use crate::input::Mapped;
 use crate::record::without_no_host;
@@ -430,10 +430,9 @@ impl<'a> Teller<'a> {
         }
         uncounted.finish().map_err(failed)?;
         let spellings = Runs::new(temp::open(folder)?);
-        let (none, capacity) =
-            (Census::new(Keep::First), budget.sort_capacity(Uncounted::CLUSTER_BYTES));
+        let capacity = budget.sort_capacity(Uncounted::CLUSTER_BYTES);
         each_partition(folder, pool, |partition| {
-            uncounted.resolve(&none, partition, capacity, |_| true, &spellings).map(drop)
+            uncounted.resolve(partition, capacity, |_| true, &spellings).map(drop)
         })?;
         let mut spellings = spellings.merge(budget.merge_capacity(size_of::<Cluster>()));
         while let Some(spelling) = spellings.next_record().map_err(failed)? {
