@@ -67,6 +67,17 @@ pub struct LevelRow {
     pub looks: Vec<u64>,
 }
 
+impl LevelRow {
+    fn to_json(&self) -> Value {
+        json!({
+            "rule": self.name,
+            "merged": self.merged,
+            "changed": self.changed,
+            "examples": self.examples.iter().map(Example::to_json).collect::<Vec<_>>(),
+        })
+    }
+}
+
 /// A rule of a rule file.
 #[derive(Clone, Debug)]
 pub struct SiteRuleRow {
@@ -80,6 +91,17 @@ pub struct SiteRuleRow {
     pub merged: u64,
 }
 
+impl SiteRuleRow {
+    fn to_json(&self) -> Value {
+        json!({
+            "rule": self.rule,
+            "title": self.title,
+            "changed": self.changed,
+            "merged": self.merged,
+        })
+    }
+}
+
 /// A record that merges at a step.
 #[derive(Clone, Debug)]
 pub struct Example {
@@ -89,6 +111,16 @@ pub struct Example {
     pub before: Vec<u8>,
     /// Its form after the step; an earlier record has the same.
     pub after: Vec<u8>,
+}
+
+impl Example {
+    fn to_json(&self) -> Value {
+        json!({
+            "line": self.line,
+            "before": readable(&self.before),
+            "after": readable(&self.after),
+        })
+    }
 }
 
 /// One cluster.
@@ -104,64 +136,24 @@ pub struct ClusterRow {
     pub spellings_total: u64,
 }
 
+impl ClusterRow {
+    fn to_json(&self) -> Value {
+        let spelling =
+            |(url, lines): &(Vec<u8>, u64)| json!({ "url": readable(url), "lines": lines });
+        json!({
+            "canonical": readable(&self.canonical),
+            "lines": self.lines,
+            "spellings_total": self.spellings_total,
+            "spellings": self.spellings.iter().map(spelling).collect::<Vec<_>>(),
+        })
+    }
+}
+
 impl Survey {
     /// The report as JSON, as `data/schema/report.schema.json` describes it. Bytes that are not
     /// UTF-8 are percent-escaped.
     pub fn to_json(&self) -> Value {
-        let text = readable;
         let tally = &self.tally;
-        let rules: Vec<Value> = self
-            .levels
-            .iter()
-            .map(|level| {
-                let examples: Vec<Value> = level
-                    .examples
-                    .iter()
-                    .map(|one| {
-                        json!({
-                            "line": one.line,
-                            "before": text(&one.before),
-                            "after": text(&one.after),
-                        })
-                    })
-                    .collect();
-                json!({
-                    "rule": level.name,
-                    "merged": level.merged,
-                    "changed": level.changed,
-                    "examples": examples,
-                })
-            })
-            .collect();
-        let site_rules: Vec<Value> = self
-            .site_rules
-            .iter()
-            .map(|row| {
-                json!({
-                    "rule": row.rule,
-                    "title": row.title,
-                    "changed": row.changed,
-                    "merged": row.merged,
-                })
-            })
-            .collect();
-        let clusters: Vec<Value> = self
-            .clusters
-            .iter()
-            .map(|row| {
-                let spellings: Vec<Value> = row
-                    .spellings
-                    .iter()
-                    .map(|(url, count)| json!({ "url": text(url), "lines": count }))
-                    .collect();
-                json!({
-                    "canonical": text(&row.canonical),
-                    "lines": row.lines,
-                    "spellings_total": row.spellings_total,
-                    "spellings": spellings,
-                })
-            })
-            .collect();
         json!({
             "undust": env!("CARGO_PKG_VERSION"),
             "profile": {
@@ -189,10 +181,10 @@ impl Survey {
             "first_rejected": tally.first_rejects_json(),
             "unparsed_by_kind": tally.unparsed,
             "input": self.input,
-            "rules": rules,
-            "site_rules": site_rules,
+            "rules": self.levels.iter().map(LevelRow::to_json).collect::<Vec<_>>(),
+            "site_rules": self.site_rules.iter().map(SiteRuleRow::to_json).collect::<Vec<_>>(),
             "by": self.by(),
-            "clusters": clusters,
+            "clusters": self.clusters.iter().map(ClusterRow::to_json).collect::<Vec<_>>(),
         })
     }
 
