@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use clap::builder::{OsStringValueParser, PossibleValuesParser, TypedValueParser};
+use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 
 /// Finds the URLs that are the same page spelled differently.
@@ -93,7 +93,7 @@ pub(super) struct InputArgs {
     #[arg(short = '0', long, help_heading = "Input")]
     pub(super) null: bool,
     /// Longest line that is a record, in bytes (suffixes K, M, G); longer ones are counted rejects
-    #[arg(long, value_name = "BYTES", default_value = "1M", value_parser = super::plan::bytes,
+    #[arg(long, value_name = "BYTES", default_value = "1M", value_parser = super::quantity::bytes,
           help_heading = "Input")]
     pub(super) line_limit: u64,
     /// Read plain files instead of mapping them
@@ -253,7 +253,7 @@ pub(super) struct DedupArgs {
     pub(super) print: PrintArg,
     /// Lines for people, or rows for programs, with canonical forms and counts, in all that is
     /// written; see docs/outputs.md
-    #[arg(long, value_parser = all_but_json(), default_value = "text", conflicts_with = "check")]
+    #[arg(long, value_enum, default_value_t = ToArg::Text, conflicts_with = "check")]
     pub(super) to: ToArg,
     /// Put an apostrophe before text that a spreadsheet would take for a formula; with --to tsv or csv
     #[arg(long)]
@@ -275,13 +275,6 @@ pub(super) struct DedupArgs {
 /// A path that may be empty, as a variable of the environment is that somebody has cleared.
 fn maybe_empty_path() -> impl TypedValueParser<Value = PathBuf> {
     OsStringValueParser::new().map(PathBuf::from)
-}
-
-/// The values of `--to` for a command that writes no JSON document.
-fn all_but_json() -> impl TypedValueParser<Value = ToArg> {
-    let all = ToArg::value_variants().iter().filter(|to| **to != ToArg::Json);
-    PossibleValuesParser::new(all.filter_map(ToArg::to_possible_value))
-        .map(|name| ToArg::from_str(&name, false).expect("the name is that of a value"))
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -344,8 +337,8 @@ pub(super) struct ReportArgs {
     #[command(flatten)]
     pub(super) input: InputArgs,
     /// Tables for people, one JSON document, or rows for programs, one figure each
-    #[arg(long, value_enum, default_value_t = ToArg::Text)]
-    pub(super) to: ToArg,
+    #[arg(long, value_enum, default_value_t = ReportToArg::Text)]
+    pub(super) to: ReportToArg,
     /// Put an apostrophe before text that a spreadsheet would take for a formula; with --to tsv or csv
     #[arg(long)]
     pub(super) excel: bool,
@@ -360,6 +353,15 @@ pub(super) struct ReportArgs {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum ToArg {
+    Text,
+    Tsv,
+    Csv,
+    Jsonl,
+    Parquet,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum ReportToArg {
     Text,
     Json,
     Tsv,
@@ -446,7 +448,7 @@ pub(super) enum GenerateCommand {
 #[derive(ClapArgs, Debug)]
 pub(super) struct GenerateListArgs {
     /// How many lines: a number, with K, M or G for thousands, millions or thousands of millions
-    #[arg(short = 'n', long, value_name = "N", default_value = "1M", value_parser = super::plan::count)]
+    #[arg(short = 'n', long, value_name = "N", default_value = "1M", value_parser = super::quantity::count)]
     pub(super) lines: u64,
     /// The same seed gives the same list, on every machine
     #[arg(long, value_name = "S", default_value_t = 1)]

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use super::args::{
     CanonArgs, DedupArgs, GenerateArgs, GenerateCommand, GenerateListArgs, InputArgs, KeepArg,
-    OnBadArg, PrintArg, ReportArgs, RunArgs, ToArg,
+    OnBadArg, PrintArg, ReportArgs, ReportToArg, RunArgs, ToArg,
 };
 use super::memory;
 use super::progress::Progress;
@@ -212,11 +212,23 @@ impl DedupArgs {
 impl ToArg {
     fn format(self) -> Option<RowFormat> {
         match self {
-            ToArg::Text | ToArg::Json => None,
+            ToArg::Text => None,
             ToArg::Tsv => Some(RowFormat::Tsv),
             ToArg::Csv => Some(RowFormat::Csv),
             ToArg::Jsonl => Some(RowFormat::Jsonl),
             ToArg::Parquet => Some(RowFormat::Parquet),
+        }
+    }
+}
+
+impl ReportToArg {
+    fn format(self) -> Option<RowFormat> {
+        match self {
+            ReportToArg::Text | ReportToArg::Json => None,
+            ReportToArg::Tsv => Some(RowFormat::Tsv),
+            ReportToArg::Csv => Some(RowFormat::Csv),
+            ReportToArg::Jsonl => Some(RowFormat::Jsonl),
+            ReportToArg::Parquet => Some(RowFormat::Parquet),
         }
     }
 }
@@ -308,7 +320,7 @@ pub(super) fn report(args: &ReportArgs) -> Result<u8> {
     let (survey, outcome) = pipeline::survey(&job, args.top)?;
     match (shape, args.to) {
         (Some(shape), _) => survey.write_rows(&mut output, shape)?,
-        (None, ToArg::Json) => {
+        (None, ReportToArg::Json) => {
             output.write(format!("{:#}\n", survey.to_json()).as_bytes())?;
         }
         (None, _) => output.write(survey.to_text().as_bytes())?,

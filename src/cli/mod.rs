@@ -10,6 +10,7 @@ mod learn;
 mod memory;
 mod plan;
 mod progress;
+mod quantity;
 mod rule_files;
 mod rules;
 mod signals;

@@ -16,44 +16,6 @@ use crate::pipeline::{FormatChoice, FormatPlan, Memory};
 use crate::record::formats::{self, FieldMap};
 use crate::record::{BaseUrl, Layout, RecordFilter, StatusRange, UrlGlob, time};
 
-/// A number of bytes with an optional suffix K, M or G (powers of 1,024).
-pub(super) fn bytes(text: &str) -> Result<u64, String> {
-    let (digits, suffix) = split_suffix(text);
-    let factor: u64 = match suffix.trim_end_matches("ib") {
-        "" | "b" => 1,
-        "k" | "kb" => 1 << 10,
-        "m" | "mb" => 1 << 20,
-        "g" | "gb" => 1 << 30,
-        suffix => return Err(unknown(suffix)),
-    };
-    let number: u64 = digits.parse().map_err(|_| format!("\"{text}\" is no number of bytes"))?;
-    number.checked_mul(factor).ok_or_else(|| format!("\"{text}\" is too large"))
-}
-
-/// A number of things with an optional suffix K, M or G (powers of 1,000).
-pub(super) fn count(text: &str) -> Result<u64, String> {
-    let (digits, suffix) = split_suffix(text);
-    let factor: u64 = match &suffix[..] {
-        "" => 1,
-        "k" => 1_000,
-        "m" => 1_000_000,
-        "g" => 1_000_000_000,
-        suffix => return Err(unknown(suffix)),
-    };
-    let number: u64 = digits.parse().map_err(|_| format!("\"{text}\" is no number"))?;
-    number.checked_mul(factor).ok_or_else(|| format!("\"{text}\" is too large"))
-}
-
-/// A number, and the letters behind it in lower case.
-fn split_suffix(text: &str) -> (&str, String) {
-    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    (digits, text[digits.len()..].to_ascii_lowercase())
-}
-
-fn unknown(suffix: &str) -> String {
-    format!("unknown suffix \"{suffix}\"; use K, M or G")
-}
-
 impl InputArgs {
     /// What to read: all the files, by name.
     pub(super) fn plan(&self) -> Result<InputPlan> {
@@ -354,37 +316,6 @@ fn read_text(path: &Path) -> Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn numbers_of_bytes() {
-        for (given, expected) in [
-            ("1", Some(1)),
-            ("64K", Some(65536)),
-            ("1MiB", Some(1 << 20)),
-            ("x", None),
-            ("1T", None),
-        ] {
-            assert_eq!(bytes(given).ok(), expected, "{given}");
-        }
-        assert!(bytes("99999999999999999999").is_err() && bytes("18446744073709551615G").is_err());
-    }
-
-    #[test]
-    fn numbers_of_things() {
-        for (given, expected) in [
-            ("1", Some(1)),
-            ("64K", Some(64_000)),
-            ("3m", Some(3_000_000)),
-            ("2G", Some(2_000_000_000)),
-            ("x", None),
-            ("-1", None),
-            ("1MiB", None),
-            ("99999999999999999999", None),
-            ("18446744073709551615K", None),
-        ] {
-            assert_eq!(count(given).ok(), expected, "{given}");
-        }
-    }
 
     #[test]
     fn scopes() {
