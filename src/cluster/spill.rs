@@ -111,9 +111,9 @@ impl<R: Record> Spill<R> {
     /// An empty spill in `files`. Its buffers will take up to `buffer_bytes`, or
     /// 256 slots of 16 records if that is more.
     pub(super) fn new(files: SpillFiles, buffer_bytes: usize) -> Self {
-        let share = buffer_bytes / PARTITIONS;
-        let share = if share < PAGE_BYTES { share } else { share / PAGE_BYTES * PAGE_BYTES };
-        let slot_bytes = share.max(HEAD_BYTES + 16 * R::BYTES);
+        let bytes = buffer_bytes / PARTITIONS;
+        let bytes = if bytes < PAGE_BYTES { bytes } else { bytes / PAGE_BYTES * PAGE_BYTES };
+        let slot_bytes = bytes.max(HEAD_BYTES + 16 * R::BYTES);
         let partitions = (0..PARTITIONS).map(|_| Mutex::default()).collect();
         let files = files.map(|file| Slots { file, count: AtomicU64::new(0) });
         Spill { files, slot_bytes, partitions, records: PhantomData }

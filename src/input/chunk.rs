@@ -22,7 +22,7 @@ use crate::error::Result;
 ///   line longer than `line_bytes_max` alone stays in its chunk; who walks the lines checks them.
 /// - Which lines are overlong depends on the plan only, not on mapping, reading or compression.
 ///
-/// Cheap to move: it owns a buffer, or a share of a larger one or of a mapped file.
+/// Cheap to move: it owns a buffer, or a part of a larger one or of a mapped file.
 pub struct Chunk {
     data: Data,
     file: usize,
@@ -32,8 +32,8 @@ pub struct Chunk {
     held: Option<Box<dyn Send + Sync>>,
 }
 
-/// A share of a buffer of decoded bytes.
-pub(super) struct Share {
+/// A part of a buffer of decoded bytes, which other chunks share.
+pub(super) struct Slice {
     pub(super) buffer: Arc<Vec<u8>>,
     pub(super) range: Range<usize>,
     /// Has the thread that cuts chunks decoded it?
@@ -46,7 +46,7 @@ const SHORT_BYTES: usize = 16 << 10;
 
 enum Data {
     Owned(Vec<u8>),
-    Shared(Share),
+    Shared(Slice),
     Mapped(Arc<Mapped>, Range<usize>),
 }
 
@@ -58,9 +58,9 @@ impl Chunk {
         Chunk { data: Data::Owned(bytes), file, at, overlong, held: None }
     }
 
-    /// What `share` says, which is at `at` in the file.
-    pub(super) fn shared(share: Share, file: usize, at: u64) -> Self {
-        Chunk { data: Data::Shared(share), file, at, overlong: None, held: None }
+    /// What `slice` says, which is at `at` in the file.
+    pub(super) fn shared(slice: Slice, file: usize, at: u64) -> Self {
+        Chunk { data: Data::Shared(slice), file, at, overlong: None, held: None }
     }
 
     /// The bytes `range` of `mapped`. Panics later, in [`Chunk::bytes`], if the range is outside.
@@ -74,7 +74,7 @@ impl Chunk {
         Chunk { data: Data::Mapped(Arc::clone(mapped), range), file, at, overlong, held: None }
     }
 
-    /// Its first `bytes` bytes and the others, each as a chunk if there are any: shares of what it was, no
+    /// Its first `bytes` bytes and the others, each as a chunk if there are any: parts of what it was, no
     /// copies. They hold nothing. The chunk is none of an overlong line.
     #[must_use]
     pub fn split(self, bytes: usize) -> [Option<Chunk>; 2] {
@@ -94,13 +94,13 @@ impl Chunk {
             }
             data => {
                 let (buffer, Range { start, end }) = match data {
-                    Data::Shared(share) => (share.buffer, share.range),
+                    Data::Shared(slice) => (slice.buffer, slice.range),
                     Data::Owned(bytes) => (Arc::new(bytes), 0..length),
                     Data::Mapped(..) => unreachable!("it was the other arm"),
                 };
                 let middle = start + bytes;
                 [start..middle, middle..end].map(|range| {
-                    Data::Shared(Share { buffer: Arc::clone(&buffer), range, by_caller })
+                    Data::Shared(Slice { buffer: Arc::clone(&buffer), range, by_caller })
                 })
             }
         };
@@ -138,12 +138,12 @@ impl Chunk {
         self.held = Some(Box::new(ticket));
     }
 
-    /// Bytes of memory that it takes: its part of a buffer that chunks share. A share of a mapped
+    /// Bytes of memory that it takes: its part of a buffer that chunks share. A part of a mapped
     /// file takes none.
     pub fn memory_bytes(&self) -> usize {
         match &self.data {
             Data::Owned(bytes) => bytes.capacity(),
-            Data::Shared(share) => share.range.len(),
+            Data::Shared(slice) => slice.range.len(),
             Data::Mapped(..) => 0,
         }
     }
@@ -151,10 +151,10 @@ impl Chunk {
     /// Was it read or decoded by the thread that has cut it? Not so what others have decoded for it, or
     /// what a mapped file holds.
     pub fn is_by_caller(&self) -> bool {
-        matches!(self.data, Data::Owned(_) | Data::Shared(Share { by_caller: true, .. }))
+        matches!(self.data, Data::Owned(_) | Data::Shared(Slice { by_caller: true, .. }))
     }
 
-    /// Is it a share of a buffer of decoded bytes, which was not copied?
+    /// Is it a part of a buffer of decoded bytes, which was not copied?
     #[cfg(test)]
     pub(super) fn is_shared(&self) -> bool {
         matches!(self.data, Data::Shared(_))
@@ -164,7 +164,7 @@ impl Chunk {
     pub fn bytes(&self) -> &[u8] {
         match &self.data {
             Data::Owned(bytes) => bytes,
-            Data::Shared(share) => &share.buffer[share.range.clone()],
+            Data::Shared(slice) => &slice.buffer[slice.range.clone()],
             Data::Mapped(mapped, range) => &mapped.bytes()[range.clone()],
         }
     }
@@ -220,7 +220,7 @@ pub struct Lent {
 }
 
 impl Chunk {
-    /// The file that the chunk is a share of, if it is mapped: [`Chunk::bytes`] are those from
+    /// The file that the chunk is a part of, if it is mapped: [`Chunk::bytes`] are those from
     /// [`Chunk::at`] on. Files that are held leave less room for others to be mapped.
     pub fn lend(&self) -> Option<Lent> {
         match &self.data {

@@ -109,7 +109,7 @@ impl Stream {
     ///
     /// Memory: at most twice `chunk_bytes`, or the longest line that is delivered whole.
     pub(super) fn next_chunk(&mut self, file: usize, sizes: &Sizes) -> Option<Chunk> {
-        if let Some(chunk) = self.share_chunk(file, sizes) {
+        if let Some(chunk) = self.slice_chunk(file, sizes) {
             return Some(chunk);
         }
         // One byte more than a chunk tells whether the file ends with it.
@@ -153,7 +153,7 @@ impl Stream {
     }
 
     /// The next chunk without copying its bytes, if they are all at hand: fewer where a piece of a frame ends.
-    fn share_chunk(&mut self, file: usize, sizes: &Sizes) -> Option<Chunk> {
+    fn slice_chunk(&mut self, file: usize, sizes: &Sizes) -> Option<Chunk> {
         let Reader::Zstd(unpacker) = &mut self.reader else { return None };
         if !self.buffer.is_empty() {
             return None;
@@ -168,7 +168,7 @@ impl Stream {
             let window = &at_hand[..at_hand.len().min(sizes.chunk_bytes)];
             match memchr::memrchr(sizes.separator, window) {
                 Some(last) => {
-                    let chunk = Chunk::shared(unpacker.share(last + 1), file, self.at);
+                    let chunk = Chunk::shared(unpacker.slice(last + 1), file, self.at);
                     self.at += chunk.bytes().len() as u64;
                     return Some(chunk);
                 }

@@ -23,7 +23,7 @@ use std::sync::Arc;
 use zstd::stream::raw::{Decoder, InBuffer, Operation, OutBuffer};
 use zstd::zstd_safe::DParameter;
 
-use super::chunk::Share;
+use super::chunk::Slice;
 use super::compression::{Compression, explain};
 use super::disk::Disk;
 use super::frames::{Found, FrameBounds, Header, Walk};
@@ -199,16 +199,16 @@ impl Unpacker {
     }
 
     /// Decoded bytes that can be had without copying them, if there are any: see
-    /// [`Unpacker::share`].
+    /// [`Unpacker::slice`].
     pub(super) fn at_hand(&self) -> &[u8] {
         &self.piece[self.delivered..]
     }
 
-    /// Takes the first `bytes` bytes of those at hand, as a share of a larger buffer.
-    pub(super) fn share(&mut self, bytes: usize) -> Share {
+    /// Takes the first `bytes` bytes of those at hand, as a part of a larger buffer.
+    pub(super) fn slice(&mut self, bytes: usize) -> Slice {
         let range = self.delivered..self.delivered + bytes;
         self.delivered = range.end;
-        Share { buffer: Arc::clone(&self.piece), range, by_caller: self.piece_is_ours }
+        Slice { buffer: Arc::clone(&self.piece), range, by_caller: self.piece_is_ours }
     }
 
     /// Is another piece of the same frame to come behind the bytes at hand?

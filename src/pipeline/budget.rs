@@ -41,7 +41,7 @@ pub struct MemoryUse {
     pub read_in_shares: bool,
 }
 
-/// The shares of a job's memory. Results do not depend on them.
+/// The parts of a job's memory. Results do not depend on them.
 ///
 /// ```text
 /// while reading   | clusters 9/20 | chunks 1/4 | spill 1/12 | recent 1/16 | left to malloc: 3/20
@@ -106,8 +106,8 @@ impl Budget {
     /// About how many bytes of lines a chunk holds.
     pub(super) fn chunk_bytes(self) -> usize {
         // Three batches at a time, of four chunks for each worker.
-        let share = self.flow_bytes() / (12 * self.workers);
-        usize::try_from(share).unwrap_or(CHUNK_BYTES).clamp(16 << 10, CHUNK_BYTES)
+        let part = self.flow_bytes() / (12 * self.workers);
+        usize::try_from(part).unwrap_or(CHUNK_BYTES).clamp(16 << 10, CHUNK_BYTES)
     }
 
     /// Largest zstd window, as a power of two: a quarter of the memory, which comes on top of it.
@@ -158,12 +158,12 @@ impl Job<'_> {
         Ok(())
     }
 
-    /// The share of this job's memory that clusters may take.
+    /// The part of this job's memory that clusters may take.
     pub fn table_bytes(&self) -> u64 {
         self.budget().table_bytes()
     }
 
-    /// The shares of this job's memory.
+    /// The parts of this job's memory.
     pub(super) fn budget(&self) -> Budget {
         Budget { bytes: self.memory.bytes, workers: self.workers() as u64 }
     }

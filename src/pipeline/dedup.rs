@@ -117,7 +117,7 @@ pub fn dedup(job: &Job, plan: &DedupPlan, output: &mut Output) -> Result<Outcome
         memory.table_bytes = plan.seen.set().memory_bytes();
         if overflow.is_none() && plan.seen.key().is_none() {
             // Nobody asks for them any more: given back while the last batch is written.
-            pool.share_partitions(|| (), |(), partition| plan.seen.set().forget(partition));
+            pool.each_partition(|| (), |(), partition| plan.seen.set().forget(partition));
         }
         read
     })?;
@@ -243,7 +243,7 @@ pub(super) fn mark(
     Batch { chunks: sifted, .. }: Batch<Sifted>,
     tally: &mut Tally,
 ) -> Result<Vec<MarkedChunk>> {
-    let share_read = sifted.last().and_then(|chunk| chunk.parcel.share_read);
+    let fraction_read = sifted.last().and_then(|chunk| chunk.parcel.fraction_read);
     let mut chunks = Vec::with_capacity(sifted.len());
     let mut pairs = Vec::with_capacity(sifted.len());
     for BatchChunk { parcel, made: sifted, .. } in sifted {
@@ -255,14 +255,11 @@ pub(super) fn mark(
     match &mut overflow {
         Some(overflow) => overflow.mark(set, pool, &pairs)?,
         None => {
-            let outlook = share_read.map(|share| {
-                let rest = tally.records as f64 * (1.0 / share - 1.0);
+            let outlook = fraction_read.map(|fraction| {
+                let rest = tally.records as f64 * (1.0 / fraction - 1.0);
                 Outlook { records: rest as u64, bytes_max: job.table_bytes() }
             });
-            pool.share_partitions(
-                || (),
-                |(), partition| set.mark_first(partition, &pairs, outlook),
-            );
+            pool.each_partition(|| (), |(), partition| set.mark_first(partition, &pairs, outlook));
         }
     }
     let in_line_order =

@@ -189,7 +189,7 @@ impl Sums {
             let mut sum = sums[at].lock().expect("nobody else has this one");
             work(&mut sum, Facet::ALL[at]);
         };
-        pool.share(Stage::Clustering, sums.len(), || (), with);
+        pool.each(Stage::Clustering, sums.len(), || (), with);
     }
 
     /// Sets all counts to zero.

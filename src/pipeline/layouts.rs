@@ -50,7 +50,7 @@ pub(super) struct Parcel {
     chunk: Chunk,
     pub(super) layout: Layout,
     /// How much of the whole input had been read with it, from 0 to 1, if its size is known.
-    pub(super) share_read: Option<f64>,
+    pub(super) fraction_read: Option<f64>,
 }
 
 impl Deref for Parcel {
@@ -64,8 +64,8 @@ impl Deref for Parcel {
 impl Parcel {
     /// A chunk of lines that hold a URL each.
     #[cfg(test)]
-    pub(super) fn of_lines(chunk: Chunk, share_read: Option<f64>) -> Parcel {
-        Parcel { chunk, layout: Layout::default(), share_read }
+    pub(super) fn of_lines(chunk: Chunk, fraction_read: Option<f64>) -> Parcel {
+        Parcel { chunk, layout: Layout::default(), fraction_read }
     }
 
     /// Makes the chunk hold `ticket`; see [`Chunk::hold`].
@@ -185,7 +185,7 @@ impl Layouts {
     /// The chunk with the layout at its start; the lines in it may change it for the next.
     fn parcel(&mut self, chunk: Chunk) -> Parcel {
         let Some((_, current)) = &mut self.current else {
-            return Parcel { chunk, layout: Layout::default(), share_read: None };
+            return Parcel { chunk, layout: Layout::default(), fraction_read: None };
         };
         let layout = current.clone();
         if let Some(format) = &layout.format
@@ -197,7 +197,7 @@ impl Layouts {
                 current.format = Some(format);
             }
         }
-        Parcel { chunk, layout, share_read: None }
+        Parcel { chunk, layout, fraction_read: None }
     }
 }
 

@@ -179,7 +179,7 @@ impl<'a> Gathering<'a> {
             },
             |batch| {
                 let is_known = AtomicBool::new(true);
-                pool.share_partitions(
+                pool.each_partition(
                     || (),
                     |(), partition| {
                         let chunks = batch.chunks.iter().map(

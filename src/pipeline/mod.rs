@@ -6,7 +6,7 @@
 //!                                    \--> scatter --> cluster --> marks --/
 //! ```
 //!
-//! `budget` shares out the memory; `flow` bounds what is on its way, and `overflow` takes what has
+//! `budget` divides the memory; `flow` bounds what is on its way, and `overflow` takes what has
 //! no room. `seats` lets as many threads work as there are to be: a reader that unpacks takes a seat
 //! from the workers, and leaves it to them while it waits.
 //!

@@ -147,7 +147,7 @@ pub(super) fn each_partition_with<W>(
 ) -> Result<()> {
     let has_failed = AtomicBool::new(false);
     let first = Mutex::new(None);
-    pool.share_partitions(new_worker, |worker, partition| {
+    pool.each_partition(new_worker, |worker, partition| {
         if has_failed.load(Ordering::Relaxed) {
             return;
         }

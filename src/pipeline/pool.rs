@@ -77,8 +77,8 @@ impl Pool {
         self.seats.take_first()
     }
 
-    /// Shares the numbers below `count` among the workers, by one cursor.
-    pub(super) fn share<W>(
+    /// Does `each` for the numbers below `count`, which go to the workers by one cursor.
+    pub(super) fn each<W>(
         &self,
         stage: Stage,
         count: usize,
@@ -116,7 +116,7 @@ impl Pool {
         each: impl Fn(&mut W, usize) -> T + Sync,
     ) -> Vec<T> {
         let slots: Vec<OnceLock<T>> = (0..count).map(|_| OnceLock::new()).collect();
-        self.share(stage, count, new_worker, |worker, number| {
+        self.each(stage, count, new_worker, |worker, number| {
             let once = slots[number].set(each(worker, number));
             debug_assert!(once.is_ok());
         });
@@ -124,14 +124,14 @@ impl Pool {
         slots.into_iter().map(take).collect()
     }
 
-    /// Shares the partitions among the workers. Those that are worked on at one time are far apart,
+    /// The same for the partitions. Those that are worked on at one time are far apart,
     /// and so is what they write: threads that write to one cache line wait for each other.
-    pub(super) fn share_partitions<W>(
+    pub(super) fn each_partition<W>(
         &self,
         new_worker: impl Fn() -> W + Sync,
         each: impl Fn(&mut W, usize) + Sync,
     ) {
-        self.share(Stage::Clustering, PARTITIONS, new_worker, |worker, number| {
+        self.each(Stage::Clustering, PARTITIONS, new_worker, |worker, number| {
             each(worker, number.reverse_bits() >> (PARTITIONS as u64 - 1).leading_zeros());
         });
     }
@@ -176,7 +176,7 @@ mod tests {
     fn every_number_is_worked_off_once() {
         let pool = Pool::start(3).unwrap();
         let counts: Vec<AtomicU64> = (0..1000).map(|_| AtomicU64::new(0)).collect();
-        pool.share(
+        pool.each(
             Stage::Clustering,
             counts.len(),
             || (),
@@ -189,7 +189,7 @@ mod tests {
         let squares = pool.map(Stage::Clustering, 99, || (), |(), number| number * number);
         assert!(squares.iter().enumerate().all(|(number, square)| *square == number * number));
         let partitions: Vec<AtomicU64> = (0..PARTITIONS).map(|_| AtomicU64::new(0)).collect();
-        pool.share_partitions(
+        pool.each_partition(
             || (),
             |(), partition| {
                 partitions[partition].fetch_add(1, Ordering::Relaxed);
@@ -220,7 +220,7 @@ mod tests {
                 let _seat = pool.take_seat();
                 got.store(1, Ordering::SeqCst);
             });
-            pool.share(
+            pool.each(
                 Stage::Clustering,
                 9,
                 || {

@@ -136,9 +136,10 @@ impl<'a> Progress<'a> {
     /// `batches` were worked off.
     fn advance(&self, batches: &Batches) {
         // What has been read since is ahead of the work.
-        let worked_off = self.bytes_total.zip(batches.share_read()).filter(|_| !batches.is_over());
+        let worked_off =
+            self.bytes_total.zip(batches.fraction_read()).filter(|_| !batches.is_over());
         let bytes = match worked_off {
-            Some((total, share)) => (total as f64 * share) as u64,
+            Some((total, fraction)) => (total as f64 * fraction) as u64,
             None => self.bytes_read.load(Ordering::Relaxed),
         };
         self.of_pass.advance(bytes, batches.lines());
@@ -180,11 +181,11 @@ fn read(
             Ok(parcels) => (parcels, error),
             Err(wrong) => (Vec::new(), Some(wrong)),
         };
-        let share_read =
+        let fraction_read =
             bytes_total.map(|total| bytes_read.load(Ordering::Relaxed) as f64 / total as f64);
         // Where nobody takes it any more, the job has failed and said why.
         is_over |= !parcels.into_iter().all(|mut parcel| {
-            parcel.share_read = share_read;
+            parcel.fraction_read = fraction_read;
             let known = known(&parcel);
             delivery.deliver(parcel, known)
         });

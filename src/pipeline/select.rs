@@ -175,7 +175,7 @@ fn take_census(
             let count = |partition| census.count(partition, occurrences.iter());
             match &rest {
                 Some(rest) => rest.count(job, pool, &census, &occurrences)?,
-                None => pool.share_partitions(|| (), |(), partition| count(partition)),
+                None => pool.each_partition(|| (), |(), partition| count(partition)),
             }
             Ok(ControlFlow::Continue(()))
         },

@@ -237,7 +237,7 @@ fn a_frame_in_pieces() {
                 break;
             }
             assert!(rest < most && unpacker.piece_is_ours);
-            bytes.extend_from_slice(&unpacker.share(rest).buffer[1..]);
+            bytes.extend_from_slice(&unpacker.slice(rest).buffer[1..]);
             pieces += 1;
         }
         assert!(bytes == text, "a window of {} bytes", 1 << window_log);

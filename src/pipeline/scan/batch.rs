@@ -46,14 +46,14 @@ pub(super) struct Batches<'a> {
     bytes_max: u64,
     chunks: usize,
     lines: u64,
-    share_read: Option<f64>,
+    fraction_read: Option<f64>,
     is_over: bool,
 }
 
 impl<'a> Batches<'a> {
     /// Of the chunks that come by `receiver`, with `bytes_max` bytes of memory for each batch.
     pub(super) fn new(receiver: &'a Receiver<Result<Delivered>>, bytes_max: u64) -> Self {
-        Batches { receiver, bytes_max, chunks: 0, lines: 0, share_read: None, is_over: false }
+        Batches { receiver, bytes_max, chunks: 0, lines: 0, fraction_read: None, is_over: false }
     }
 
     /// How many lines were worked off.
@@ -62,8 +62,8 @@ impl<'a> Batches<'a> {
     }
 
     /// How much of the input, if that is known.
-    pub(super) fn share_read(&self) -> Option<f64> {
-        self.share_read
+    pub(super) fn fraction_read(&self) -> Option<f64> {
+        self.fraction_read
     }
 
     /// Has the input ended?
@@ -85,8 +85,8 @@ impl<'a> Batches<'a> {
             let Part { parcels, is_unpacking, is_over, reading } =
                 next_part(self.receiver, &mut so_far, self.bytes_max, self.chunks);
             self.is_over = is_over;
-            let share_read = parcels.last().and_then(|parcel| parcel.share_read);
-            self.share_read = share_read.or(self.share_read);
+            let fraction_read = parcels.last().and_then(|parcel| parcel.fraction_read);
+            self.fraction_read = fraction_read.or(self.fraction_read);
             let made = work_off(pool, &parcels, new_worker, work)?;
             for (parcel, (lines, made)) in parcels.into_iter().zip(made) {
                 batch.chunks.push(BatchChunk { parcel, first_line: self.lines, lines, made });
@@ -100,7 +100,7 @@ impl<'a> Batches<'a> {
     }
 }
 
-/// Gives every chunk to a worker; nobody gets a fixed share. Results in the order of the chunks.
+/// Gives every chunk to a worker; nobody gets a fixed part. Results in the order of the chunks.
 fn work_off<W, T: Send + Sync>(
     pool: &Pool,
     batch: &[Parcel],
@@ -166,7 +166,8 @@ fn next_part(
             Ok(Ok(delivered)) => delivered,
             Ok(Err(error)) => return Part { reading: Err(error), ..part },
             Err(why) => {
-                let is_file = |chunk: &Parcel| chunk.is_by_caller() && chunk.share_read.is_some();
+                let is_file =
+                    |chunk: &Parcel| chunk.is_by_caller() && chunk.fraction_read.is_some();
                 part.is_unpacking =
                     why == RecvTimeoutError::Timeout && part.parcels.last().is_some_and(is_file);
                 part.is_over = why == RecvTimeoutError::Disconnected;
@@ -179,13 +180,13 @@ fn next_part(
         gathered.own_bytes += chunk.memory_bytes();
         gathered.bytes += bytes;
         gathered.chunks += 1;
-        let share_read = chunk.share_read;
+        let fraction_read = chunk.fraction_read;
         part.parcels.push(chunk);
         let is_full = gathered.own_bytes >= BATCH_OWN_BYTES || gathered.bytes >= bytes_max;
-        if is_full || gathered.chunks >= chunks_max(before + gathered.chunks, share_read) {
+        if is_full || gathered.chunks >= chunks_max(before + gathered.chunks, fraction_read) {
             return part;
         }
-        let is_packed = share_read.is_some() && !is_mapped;
+        let is_packed = fraction_read.is_some() && !is_mapped;
         next = receiver.recv_timeout(patience(is_mapped, is_packed, own_bytes, before));
     }
 }
@@ -202,10 +203,11 @@ fn patience(is_mapped: bool, is_packed: bool, own_bytes: usize, before: usize) -
     }
 }
 
-/// How many chunks are a batch, when so many chunks were this share of the input: towards its end
+/// How many chunks are a batch, when so many chunks were this fraction of the input: towards its end
 /// no more than are left, since nothing else is done while the last batch is written.
-fn chunks_max(chunks: usize, share_read: Option<f64>) -> usize {
-    let left = share_read.map_or(f64::INFINITY, |share| chunks as f64 * (1.0 / share - 1.0));
+fn chunks_max(chunks: usize, fraction_read: Option<f64>) -> usize {
+    let left =
+        fraction_read.map_or(f64::INFINITY, |fraction| chunks as f64 * (1.0 / fraction - 1.0));
     (left as usize).clamp(BATCH_CHUNKS_LAST, BATCH_CHUNKS)
 }
 
@@ -220,14 +222,14 @@ mod tests {
     use crate::pipeline::flow::Flow;
 
     /// The chunks of a file that is read, not mapped.
-    fn parcels(share_read: Option<f64>) -> Vec<Parcel> {
+    fn parcels(fraction_read: Option<f64>) -> Vec<Parcel> {
         let mut file = tempfile::NamedTempFile::new().unwrap();
         file.write_all(b"http://a.test/\nhttp://b.test/\nhttp://c.test/\n").unwrap();
         let paths = vec![file.path().to_path_buf()];
         let plan = InputPlan { paths, chunk_bytes: 20, map: false, ..InputPlan::default() };
         let mut input = Input::open(&plan).unwrap();
         let chunks = std::iter::from_fn(|| input.next().transpose().unwrap());
-        chunks.map(|chunk| Parcel::of_lines(chunk, share_read)).collect()
+        chunks.map(|chunk| Parcel::of_lines(chunk, fraction_read)).collect()
     }
 
     fn delivered(parcel: Parcel, bytes: u64) -> Delivered {
@@ -298,8 +300,8 @@ mod tests {
         ] {
             let (mut ends, mut before) = (Vec::new(), 0);
             for read in 1..=all {
-                let share = read as f64 / all as f64;
-                if read - before >= chunks_max(read, Some(share)) || read == all {
+                let fraction = read as f64 / all as f64;
+                if read - before >= chunks_max(read, Some(fraction)) || read == all {
                     ends.push(read);
                     before = read;
                 }

@@ -67,7 +67,7 @@ impl<'a> Delivery<'a> {
 
     /// Delivers `parcel`, of which `known` bytes will be known. `false` if nobody takes it any more.
     pub(super) fn deliver(&mut self, mut parcel: Parcel, known: u64) -> bool {
-        let is_own = parcel.is_by_caller() && parcel.share_read.is_some();
+        let is_own = parcel.is_by_caller() && parcel.fraction_read.is_some();
         self.is_unpacking = is_own && self.was_own;
         self.was_own = is_own;
         let own_bytes = parcel.memory_bytes() as u64;

@@ -109,7 +109,7 @@ impl<'a> Surveying<'a> {
     /// Failure: a mapped file was cut short.
     pub(super) fn take(&mut self, batch: &[BatchChunk<Surveyed>], sums: &mut Sums) -> Result<()> {
         let Surveying { job, pool, pages, found } = self;
-        pool.share_partitions(
+        pool.each_partition(
             || (),
             |(), partition| {
                 let chunks = batch.iter().map(|chunk| (&chunk.made.ladders, chunk.first_line));
