@@ -7,7 +7,7 @@
 
 use super::compile::path_pattern;
 use super::glob::Glob;
-use crate::canonical::profile::{Profile, Slash};
+use crate::canonical::profile::{Options, Profile, Slash};
 use crate::canonical::rules::RuleId;
 
 /// Most forms of one pattern; one that has more keeps rules away from every path. Reason: each is tried for
@@ -20,8 +20,9 @@ const EVERYWHERE: &str = "*";
 /// The forms that `profile` makes of `pattern`, whose letters are spelled already.
 pub(super) fn forms_of(pattern: &str, profile: &Profile) -> Vec<String> {
     let mut forms: Vec<String> = Vec::new();
-    let mut open = vec![pattern.replace("**", "*")];
+    let mut open = vec![without_lengths(pattern, profile)];
     while let Some(form) = open.pop() {
+        let form = with_one_star(form);
         if forms.contains(&form) {
             continue;
         }
@@ -37,6 +38,29 @@ pub(super) fn forms_of(pattern: &str, profile: &Profile) -> Vec<String> {
     };
     let is_needed = |form: &&String| !forms.iter().any(|wide| is_part(form, wide));
     forms.iter().filter(is_needed).cloned().collect()
+}
+
+/// One `*` for some beside each other, which match the same.
+fn with_one_star(mut pattern: String) -> String {
+    while pattern.contains("**") {
+        pattern = pattern.replace("**", "*");
+    }
+    pattern
+}
+
+/// Does `profile` write other escapes than a rule file has?
+pub(super) fn rewrites_escapes(profile: &Profile) -> bool {
+    let Options { form_spelling, latin1_hosts, .. } = &profile.options;
+    profile.rules.contains(RuleId::Encoding) && (*form_spelling || !latin1_hosts.is_empty())
+}
+
+/// The pattern with `{*}` for `{*:9}` where text of that length may get another one.
+fn without_lengths(pattern: &str, profile: &Profile) -> String {
+    if !rewrites_escapes(profile) && !profile.rules.contains(RuleId::SessionIds) {
+        return pattern.to_string();
+    }
+    let whole = |unit| if is_any_segment(unit) { "{*}" } else { unit };
+    units(pattern).into_iter().map(whole).collect()
 }
 
 /// The characters and the wildcards of a pattern.
@@ -80,6 +104,11 @@ fn replaced(units: &[&str], range: std::ops::Range<usize>, other: &str) -> Strin
     if text.is_empty() { "/".to_string() } else { text }
 }
 
+/// Does it stand for any text within a segment?
+fn is_any_segment(unit: &str) -> bool {
+    unit.starts_with("{*")
+}
+
 fn is_wildcard(unit: &str) -> bool {
     unit == "*" || unit.starts_with('{')
 }
@@ -101,20 +130,21 @@ fn with_one_slash(units: &[&str], forms: &mut Vec<String>) {
     }
 }
 
-/// Segments such as `(S({*}))` go, with the slash before them. A whole segment that may be anything may be
-/// such a one.
+/// Segments such as `(S({*}))` go, with the slash before them, which may be part of what is any text. A whole
+/// segment that may be anything may be such a one.
 fn without_session_segment(units: &[&str], forms: &mut Vec<String>) {
-    for at in (0..units.len()).filter(|at| units[*at] == "/") {
+    for at in (0..units.len()).filter(|at| matches!(units[*at], "/" | "*")) {
         let end = end_of(units, at + 1, &["/"]);
         let segment = &units[at + 1..end];
         let may_be_one = match segment {
-            ["*" | "{*}"] => true,
+            [] => false,
+            _ if segment.iter().all(|unit| *unit == "*" || is_any_segment(unit)) => true,
             ["(", kind, "(", ..] => "AFSafs".contains(kind) || is_wildcard(kind),
             ["(", rest @ ..] => rest.iter().any(|unit| is_wildcard(unit)),
             _ => false,
         };
         // What is any text may be more segments.
-        let is_more = segment.len() > 1 && segment.contains(&"*");
+        let is_more = units[at] == "*" || segment.len() > 1 && segment.contains(&"*");
         match (may_be_one, is_more) {
             (false, _) => {}
             (true, false) => forms.push(replaced(units, at..end, "")),
@@ -123,9 +153,20 @@ fn without_session_segment(units: &[&str], forms: &mut Vec<String>) {
     }
 }
 
-/// Parameters such as `;jsessionid={hex:32}` go; one that may be anything may be such a one.
+/// Parameters such as `;jsessionid={hex:32}` go; one that may be anything may be such a one, and so may what
+/// is any text of a segment.
 fn without_session_param(units: &[&str], profile: &Profile, forms: &mut Vec<String>) {
-    for at in (0..units.len()).filter(|at| units[*at] == ";") {
+    for at in 0..units.len() {
+        let ends_behind = || match units.get(at + 1) {
+            None => true,
+            Some(next) => matches!(*next, ";" | "/" | "*") || is_any_segment(next),
+        };
+        if is_any_segment(units[at]) && ends_behind() {
+            forms.push(replaced(units, at..at + 1, ""));
+        }
+        if units[at] != ";" {
+            continue;
+        }
         let end = end_of(units, at + 1, &[";", "/"]);
         let param = &units[at + 1..end];
         if param.contains(&"*") {
@@ -201,11 +242,16 @@ mod tests {
             ("crawl", None, "/shop/x*", &["/shop/x*"]),
             // A session id may be all that stands there.
             ("crawl", None, "/shop/*", &["/shop", "/shop/*"]),
-            ("crawl", None, "/{*}/list.php", &["/list.php", "/{*}/list.php"]),
+            ("crawl", None, "/{*}/list.php", &["//list.php", "/list.php", "/{*}/list.php"]),
+            ("crawl", None, "/a/{*:40}", &["/a", "/a/", "/a/{*}"]),
+            ("crawl", None, "/a/{*}*", &["/a", "/a/*"]),
+            ("crawl", None, "*(S({*}))/a", &["*(S({*}))/a", "*/a"]),
+            ("rfc3986", None, "/a/{*:40}", &["/a/{*:40}"]),
             ("crawl", None, "/(S({*}))/a", &["/(S({*}))/a", "/a"]),
             ("crawl", None, "/(S(*))/a", &["/(S(*))/a", "/*/a", "/a"]),
-            ("crawl", None, "/v.jsp;{*}", &["/v.jsp", "/v.jsp;{*}"]),
+            ("crawl", None, "/v.jsp;{*}", &["/v.jsp", "/v.jsp;", "/v.jsp;{*}"]),
             ("crawl", None, "/v;a=*", &["/v*"]),
+            ("crawl", None, "/v*;*", &["/v*"]),
             ("crawl", None, "/v;a=1/{num}", &["/v;a=1/{num}"]),
             ("crawl", Some(Slash::Add), "/people/{slug}", &["/people/{slug}", "/people/{slug}/"]),
             ("crawl", Some(Slash::Add), "/a*b", &["/a*b", "/a*b/"]),
@@ -238,8 +284,8 @@ mod tests {
                 .map(|letter| format!("/{}/{{*}}", char::from(letter)))
                 .collect()
         };
-        assert_eq!(forms("crawl", None, &many(6)).len(), 64);
-        assert_eq!(forms("crawl", None, &many(7)), ["*"]);
+        assert_eq!(forms("crawl", None, &many(3)).len(), 27);
+        assert_eq!(forms("crawl", None, &many(4)), ["*"]);
         let long = format!("/*{}", "[".repeat(300));
         assert_eq!(forms("crawl", None, &long), ["*"]);
     }

@@ -10,7 +10,7 @@ use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
 
-use super::forms::forms_of;
+use super::forms::{forms_of, rewrites_escapes};
 use super::rule::{DustRule, Guard, Kind, RuleFile, RuleScope, When};
 use super::target::Target;
 use super::wildcards::{Part, Words, cut_at, has_no_dot, parts, stars};
@@ -344,9 +344,7 @@ impl Spelling {
             return vec![pattern.to_string()];
         }
         // What goes on in an escape may be any letter in the end.
-        let encoding = self.whole.rules.contains(RuleId::Encoding);
-        let joins = encoding
-            && (self.whole.options.form_spelling || !self.whole.options.latin1_hosts.is_empty());
+        let joins = rewrites_escapes(&self.whole);
         let text: String = parts(pattern)
             .map(|part| match part {
                 Part::Wildcard(wildcard) if joins && wildcard.starts_with('%') => "*",

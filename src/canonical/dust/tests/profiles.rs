@@ -40,6 +40,9 @@ fn exceptions_and_guards_hold_under_every_profile() {
         ("/%*", &["/%C3%A9?sid=1", "/%zz?sid=1", "/%21?sid=1"]),
         ("/zq{num}", &["/zq5?sid=1"]),
         ("/{*}/list.php", &["/(S(abcdefghijklmnopqrstuvwx))/list.php?sid=1"]),
+        ("/{*}/b", &["/;jsessionid=0A1B2C3D4E5F60718293A4B5C6D7E8F9/b?sid=1"]),
+        ("/*;*", &["/v;a?sid=1", "/v;jsessionid=0A1B2C3D4E5F60718293A4B5C6D7E8F9?sid=1"]),
+        ("*(S({*}))/a", &["/b/(S(abcdefghijklmnopqrstuvwx))/a?sid=1"]),
         ("/[x]/%21*", &["/[x]/%21y?sid=1"]),
         // Too long once it is spelled: then it holds everywhere.
         (&format!("/*{}/x", "[".repeat(100)), &[&format!("/{}/x?sid=1", "[".repeat(100))]),
