@@ -73,6 +73,7 @@ pub(super) fn lint(path: &Path) -> Result<u8> {
     for (number, why) in DustRules::dead(&file) {
         findings.push(format!("rule {} ({}) does nothing: {why}", number + 1, title(number)));
     }
+    findings.extend(DustRules::never_met(&file));
     findings.extend(DustRules::misspelled(&file));
     let mut text = String::new();
     for finding in &findings {

@@ -7,7 +7,9 @@ use super::assemble::names_above;
 use super::compile::{self, Act, Compiled, Condition};
 use super::glob::Glob;
 use super::rule::{DustRule, Guard, RuleFile, When};
+use super::site;
 use super::spelling::Spelling;
+use super::wildcards::{Part, parts};
 use crate::canonical::profile::Profile;
 use crate::limits::DUST_SITE_RULES_MAX;
 
@@ -18,14 +20,7 @@ impl DustRules {
     ///
     /// Limits: sites with more rules than [`DUST_SITE_RULES_MAX`] are not looked at.
     pub fn dead(file: &RuleFile) -> Vec<(usize, String)> {
-        let mut by_site: BTreeMap<Vec<u8>, Vec<Compiled>> = BTreeMap::new();
-        for (number, rule) in file.rules.iter().enumerate() {
-            if rule.status.is_in_force()
-                && let Ok((site, compiled)) = compile::compile(number, rule)
-            {
-                by_site.entry(site).or_default().push(compiled);
-            }
-        }
+        let by_site = rules_by_site(file);
         let mut guards: BTreeMap<Vec<u8>, Vec<(&[u8], Glob)>> = BTreeMap::new();
         for guard in &file.guards {
             if let (Ok(site), Ok(path)) =
@@ -45,6 +40,17 @@ impl DustRules {
                 let Condition { path, except, .. } = &rule.condition;
                 if except.iter().any(|one| path.is_within(one)) {
                     let text = "it is excepted wherever its path matches".to_string();
+                    dead.push((rule.rule as usize, text));
+                    continue;
+                }
+                let fold = folds_all(&above, path).filter(|fold| rule.stratum > fold.stratum);
+                if let Some(fold) = fold {
+                    let text = format!("rule {} folds the paths that it is for", fold.rule + 1);
+                    dead.push((rule.rule as usize, text));
+                    continue;
+                }
+                if let Some(alias) = takes_all_hosts(&by_site, &rule.condition.hosts) {
+                    let text = format!("its hosts are others, by rule {}", alias + 1);
                     dead.push((rule.rule as usize, text));
                     continue;
                 }
@@ -78,6 +84,62 @@ impl DustRules {
         dead
     }
 
+    /// What is to keep rules away, and is never met where they are applied: exceptions and guards whose paths
+    /// another rule folds before, and guards on hosts that are others. Each as a message that names it.
+    pub fn never_met(file: &RuleFile) -> Vec<String> {
+        let by_site = rules_by_site(file);
+        let above = |site: &[u8]| -> Vec<&Compiled> {
+            names_above(site).filter_map(|name| by_site.get(name)).flatten().collect()
+        };
+        let mut found = BTreeMap::new();
+        for (site, rules) in &by_site {
+            let above = above(site);
+            for rule in rules {
+                let scope = &file.rules[rule.rule as usize].scope;
+                for (text, pattern) in scope.except.iter().zip(&rule.condition.except) {
+                    let fold = folds_all(&above, pattern).filter(|one| rule.stratum > one.stratum);
+                    if let Some(fold) = fold
+                        && !scope.except.contains(&folded(text))
+                    {
+                        let title = file.rules[rule.rule as usize].title();
+                        let told = told_folded(fold, text);
+                        found.entry(rule.rule).or_insert(format!(
+                            "rule {} ({title}) is not kept from {text}: {told}",
+                            rule.rule + 1
+                        ));
+                    }
+                }
+            }
+        }
+        let mut found: Vec<String> = found.into_values().collect();
+        for (number, guard) in (1..).zip(&file.guards) {
+            let (Ok(site), Ok(path)) =
+                (compile::host("site", &guard.site), compile::path_pattern(&guard.path))
+            else {
+                continue;
+            };
+            let has_other = |path: String| {
+                let Guard { site, param, .. } = guard;
+                file.guards
+                    .iter()
+                    .any(|one| (&one.site, &one.param, &one.path) == (site, param, &path))
+            };
+            let why = match folds_all(&above(&site), &path) {
+                Some(fold) if !has_other(folded(&guard.path)) => told_folded(fold, &guard.path),
+                _ => match takes_all_hosts(&by_site, std::slice::from_ref(&site)) {
+                    Some(alias) => format!(
+                        "rule {} makes another host of {}, whose guards hold",
+                        alias + 1,
+                        guard.site
+                    ),
+                    None => continue,
+                },
+            };
+            found.push(format!("guard {number} ({}) keeps nothing: {why}", guard_title(guard)));
+        }
+        found
+    }
+
     /// The rules in force and the guards of `file` with texts that no canonical URL holds, such as the path
     /// `/%7Euser/*`, which is `/~user/*`: what each is taken for, as a message that names it.
     pub fn misspelled(file: &RuleFile) -> Vec<String> {
@@ -98,15 +160,68 @@ impl DustRules {
             let forms = spelling.guard(guard);
             let is_same = |form: &Guard| (&form.param, &form.path) == (&guard.param, &guard.path);
             if !forms.iter().any(is_same) {
-                let title = |guard: &Guard| match guard.path.as_str() {
-                    "" => guard.param.clone(),
-                    path => format!("{} at {path}", guard.param),
-                };
-                let told = told(forms.first().map(title));
-                found.push(format!("guard {number} ({}): {told}", title(guard)));
+                let told = told(forms.first().map(guard_title));
+                found.push(format!("guard {number} ({}): {told}", guard_title(guard)));
             }
         }
         found
+    }
+}
+
+/// The rules in force of `file` that hold by themselves, by site.
+fn rules_by_site(file: &RuleFile) -> BTreeMap<Vec<u8>, Vec<Compiled>> {
+    let mut by_site: BTreeMap<Vec<u8>, Vec<Compiled>> = BTreeMap::new();
+    for (number, rule) in file.rules.iter().enumerate() {
+        if rule.status.is_in_force()
+            && let Ok((site, compiled)) = compile::compile(number, rule)
+        {
+            by_site.entry(site).or_default().push(compiled);
+        }
+    }
+    by_site
+}
+
+/// The rule among `rules` that folds every path that `pattern` matches, none of which matches it then.
+fn folds_all<'a>(rules: &[&'a Compiled], pattern: &Glob) -> Option<&'a Compiled> {
+    let folds = |rule: &&&Compiled| {
+        let Condition { hosts, path, except, .. } = &rule.condition;
+        let is_for_all = path.is_all() && hosts.is_empty() && !rule.condition.reads_params();
+        rule.act == Act::FoldPath && is_for_all && !except.iter().any(|one| one.meets(pattern))
+    };
+    let has_upper = pattern.has_upper();
+    rules.iter().filter(|_| has_upper).find(folds).copied()
+}
+
+/// The number of a rule by which one of `hosts` is another; `None` unless all are.
+fn takes_all_hosts(by_site: &BTreeMap<Vec<u8>, Vec<Compiled>>, hosts: &[Vec<u8>]) -> Option<u32> {
+    let alias = |host: &Vec<u8>| {
+        let takes = |rule: &&Compiled| matches!(&rule.act, Act::Host { from, .. } if from == host);
+        by_site.values().flatten().find(takes).map(|rule| rule.rule)
+    };
+    hosts.iter().map(alias).collect::<Option<Vec<u32>>>()?.first().copied()
+}
+
+/// The pattern of the same paths once they are folded.
+fn folded(pattern: &str) -> String {
+    let fold = |part: Part| match part {
+        Part::Wildcard(wildcard) => wildcard.to_string(),
+        Part::Text(text) => {
+            let mut bytes = text.as_bytes().to_vec();
+            site::fold(&mut bytes);
+            String::from_utf8_lossy(&bytes).into_owned()
+        }
+    };
+    parts(pattern).map(fold).collect()
+}
+
+fn told_folded(fold: &Compiled, pattern: &str) -> String {
+    format!("rule {} folds such paths before; write {}", fold.rule + 1, folded(pattern))
+}
+
+fn guard_title(guard: &Guard) -> String {
+    match guard.path.as_str() {
+        "" => guard.param.clone(),
+        path => format!("{} at {path}", guard.param),
     }
 }
 
@@ -224,15 +339,59 @@ mod tests {
             ("param='a', except=['/x', '/*']", &[0]),
             ("param='a', path='/item_{num}', except=['/', '/{*}']", &[0]),
             ("param='a', path='/item_{slug}', except=['/', '/{num}']", &[]),
+            ("param='a', path='/V/*'; param='a', path='/v/%C3*'; kind='fold-case'", &[0]),
+            ("param='a', path='/V/*'; kind='fold-case', except=['/V/a*']", &[]),
+            ("param='a', path='/V/*'; kind='fold-case', path='/x/*'", &[]),
+            ("kind='fold-case', path='/V/*'; kind='fold-case', except=['/a']", &[]),
+            ("param='a', hosts=['m.x.org']; kind='host-alias', from='m.x.org', to='x.org'", &[0]),
+            (
+                "param='a', hosts=['m.x.org', 'x.org']; kind='host-alias', from='m.x.org', to='x.org'",
+                &[],
+            ),
         ] {
             let rows: Vec<String> = rules
                 .split("; ")
-                .map(|row| format!("{{site='x.org',kind='drop-param',{row}}}"))
+                .map(|row| match row.starts_with("kind=") {
+                    true => format!("{{site='x.org',{row}}}"),
+                    false => format!("{{site='x.org',kind='drop-param',{row}}}"),
+                })
                 .collect();
             let text = format!("rule=[{}]\nguard=[{{site='org',param='kept'}}]", rows.join(","));
             let file = RuleFile::parse(&text).unwrap();
             let dead: Vec<usize> = DustRules::dead(&file).into_iter().map(|(at, _)| at).collect();
             assert_eq!(dead, expected, "{rules}");
+        }
+    }
+
+    #[test]
+    fn what_keeps_rules_away_and_is_never_met() {
+        let fold = "{site='x.org',kind='fold-case',except=['/v/*']}";
+        let alias = "{site='x.org',kind='host-alias',from='m.x.org',to='x.org'}";
+        let drop = |except: &str| {
+            format!("{{site='a.x.org',kind='drop-param',param='a',except=[{except}]}}")
+        };
+        for (except, guards, expected) in [
+            (
+                "'/F/{num}%C3%A9'",
+                "",
+                Some("rule 3 (a.x.org: drop-param a except /F/{num}%C3%A9) is not"),
+            ),
+            ("'/F/*'", "", Some("folds such paths before; write /f/*")),
+            ("'/F/*', '/f/*'", "", None),
+            ("'/v/F', '/f', '*F'", "", None),
+            ("'/f'", "{site='x.org',param='a',path='/F'}", Some("guard 1 (a at /F) keeps nothing")),
+            ("'/f'", "{site='x.org',param='a',path='/F'},{site='x.org',param='a',path='/f'}", None),
+            ("'/f'", "{site='m.x.org',param='a'}", Some("rule 2 makes another host of m.x.org")),
+            ("'/f'", "{site='x.org',param='a'}", None),
+        ] {
+            let text = format!("rule=[{fold},{alias},{}]\nguard=[{guards}]", drop(except));
+            let found = DustRules::never_met(&RuleFile::parse(&text).unwrap());
+            match expected {
+                None => assert_eq!(found, [""; 0], "{except} {guards}"),
+                Some(why) => {
+                    assert!(found.len() == 1 && found[0].contains(why), "{except}: {found:?}");
+                }
+            }
         }
     }
 }

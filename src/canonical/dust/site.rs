@@ -419,7 +419,7 @@ fn drop_path_params(target: &mut Target, name: &[u8]) -> bool {
 
 /// Writes ASCII letters in lower case, but not those of escapes; returns whether any was in upper
 /// case.
-fn fold(text: &mut [u8]) -> bool {
+pub(super) fn fold(text: &mut [u8]) -> bool {
     let mut any = false;
     let mut at = 0;
     while at < text.len() {
