@@ -214,82 +214,18 @@ pub(super) fn compile(number: usize, rule: &DustRule) -> Result<(Vec<u8>, Compil
     Ok((site, Compiled { rule: number, condition, act, stratum: rule.kind.stratum() }))
 }
 
+/// What a rule of this kind does, once its texts are checked.
 fn act_of(kind: &Kind, scope: &RuleScope) -> Result<Act> {
-    let name = |field: &str, text: &str| -> Result<Vec<u8>> {
-        check_text(field, text, "&#=")?;
-        if text.is_empty() {
-            return Err(Error::config(format!("{field} is empty")));
-        }
-        Ok(text.into())
-    };
-    let differ = |from: &str, to: &str| match from == to {
-        true => Err(Error::config(format!("\"{from}\" to itself; the two sides must differ"))),
-        false => Ok(()),
-    };
     Ok(match kind {
         Kind::HostAlias { from, to } => origin(from, to)?,
-        Kind::DropSegment { segment } => {
-            check_text("segment", segment, "/?#;")?;
-            let glob = Glob::parse(segment, false)?;
-            if !segment.is_empty() && !glob.is_specific() {
-                return Err(Error::config(format!(
-                    "\"{segment}\" could be any segment; give the class a length, as in {{hex:32}}, or \
-                     text around it"
-                )));
-            }
-            Act::DropSegment(glob)
-        }
+        Kind::DropSegment { segment } => drop_segment(segment)?,
         Kind::DropPathParam { param } => {
             check_text("param", param, "/?#;")?;
             Act::DropPathParam(name("param", param)?.to_ascii_lowercase())
         }
-        Kind::AliasPrefix { from, to } => {
-            differ(from, to)?;
-            for text in [from, to] {
-                check_text("alias-prefix", text, "?#;")?;
-                if !text.starts_with('/') {
-                    return Err(Error::config(format!(
-                        "\"{text}\": a path starts with a slash, so both sides must"
-                    )));
-                }
-            }
-            Act::Prefix { from: from.as_bytes().into(), to: to.as_bytes().into() }
-        }
-        Kind::AliasSegment { from, to } => {
-            differ(from, to)?;
-            check_text("alias-segment", from, "/?#")?;
-            check_text("alias-segment", to, "/?#;")?;
-            if from.is_empty() {
-                return Err(Error::config(
-                    "from is empty; for double slashes use drop-segment with segment = \"\"",
-                ));
-            }
-            Act::Segment { from: from.as_bytes().into(), to: to.as_bytes().into() }
-        }
-        Kind::AliasSuffix { from, to } => {
-            differ(from, to)?;
-            check_text("alias-suffix", from, "?#")?;
-            check_text("alias-suffix", to, "?#;=")?;
-            if from.starts_with('/') && !matches!(to.as_bytes(), [] | [b'/', ..]) {
-                return Err(Error::config(format!(
-                    "\"{from}\" starts with a slash and \"{to}\" does not; a segment would grow"
-                )));
-            }
-            match from.as_bytes() {
-                [] => {
-                    return Err(Error::config(
-                        "from is empty, so it would end every path; turn the rule around",
-                    ));
-                }
-                [b'/' | b'.', ..] => {
-                    Act::Suffix { from: from.as_bytes().into(), to: to.as_bytes().into() }
-                }
-                // A whole segment: what it stands behind is part of the text.
-                text => {
-                    Act::Suffix { from: [b"/", text].concat(), to: [b"/", to.as_bytes()].concat() }
-                }
-            }
-        }
+        Kind::AliasPrefix { from, to } => prefix(from, to)?,
+        Kind::AliasSegment { from, to } => segment(from, to)?,
+        Kind::AliasSuffix { from, to } => suffix(from, to)?,
         Kind::FoldCase { param: None } => Act::FoldPath,
         Kind::FoldCase { param: Some(param) } => Act::FoldValue(name("param", param)?),
         Kind::RewriteTemplate { from, to } => {
@@ -339,6 +275,79 @@ fn act_of(kind: &Kind, scope: &RuleScope) -> Result<Act> {
         Kind::OrderFree => Act::Order,
         Kind::Substitute { from, to } => substitute(from, to)?,
     })
+}
+
+/// A parameter's name, which must not be empty.
+fn name(field: &str, text: &str) -> Result<Vec<u8>> {
+    check_text(field, text, "&#=")?;
+    if text.is_empty() {
+        return Err(Error::config(format!("{field} is empty")));
+    }
+    Ok(text.into())
+}
+
+/// An error if both sides of a rule are the same.
+fn differ(from: &str, to: &str) -> Result<()> {
+    match from == to {
+        true => Err(Error::config(format!("\"{from}\" to itself; the two sides must differ"))),
+        false => Ok(()),
+    }
+}
+
+fn drop_segment(segment: &str) -> Result<Act> {
+    check_text("segment", segment, "/?#;")?;
+    let glob = Glob::parse(segment, false)?;
+    if !segment.is_empty() && !glob.is_specific() {
+        return Err(Error::config(format!(
+            "\"{segment}\" could be any segment; give the class a length, as in {{hex:32}}, or text \
+             around it"
+        )));
+    }
+    Ok(Act::DropSegment(glob))
+}
+
+fn prefix(from: &str, to: &str) -> Result<Act> {
+    differ(from, to)?;
+    for text in [from, to] {
+        check_text("alias-prefix", text, "?#;")?;
+        if !text.starts_with('/') {
+            return Err(Error::config(format!(
+                "\"{text}\": a path starts with a slash, so both sides must"
+            )));
+        }
+    }
+    Ok(Act::Prefix { from: from.as_bytes().into(), to: to.as_bytes().into() })
+}
+
+fn segment(from: &str, to: &str) -> Result<Act> {
+    differ(from, to)?;
+    check_text("alias-segment", from, "/?#")?;
+    check_text("alias-segment", to, "/?#;")?;
+    if from.is_empty() {
+        return Err(Error::config(
+            "from is empty; for double slashes use drop-segment with segment = \"\"",
+        ));
+    }
+    Ok(Act::Segment { from: from.as_bytes().into(), to: to.as_bytes().into() })
+}
+
+fn suffix(from: &str, to: &str) -> Result<Act> {
+    differ(from, to)?;
+    check_text("alias-suffix", from, "?#")?;
+    check_text("alias-suffix", to, "?#;=")?;
+    if from.starts_with('/') && !matches!(to.as_bytes(), [] | [b'/', ..]) {
+        return Err(Error::config(format!(
+            "\"{from}\" starts with a slash and \"{to}\" does not; a segment would grow"
+        )));
+    }
+    match from.as_bytes() {
+        [] => Err(Error::config("from is empty, so it would end every path; turn the rule around")),
+        [b'/' | b'.', ..] => {
+            Ok(Act::Suffix { from: from.as_bytes().into(), to: to.as_bytes().into() })
+        }
+        // A whole segment: what it stands behind is part of the text.
+        text => Ok(Act::Suffix { from: [b"/", text].concat(), to: [b"/", to.as_bytes()].concat() }),
+    }
 }
 
 /// A host, a scheme or a port on both sides.

@@ -11,6 +11,7 @@
 
 mod assemble;
 mod compile;
+mod enables;
 mod file;
 mod forms;
 mod glob;
