@@ -4,7 +4,9 @@
 //! another rule is in `leave.rs`.
 
 use super::compile::{Act, Compiled, Condition};
-use super::glob::{Bytes, Glob, Step, has_lower_only, has_upper};
+use super::glob::Glob;
+use super::letters::{has_lower_only, has_upper};
+use super::steps::{Bytes, Step};
 
 /// May a rule have something to do again once it was applied?
 pub(super) fn enables_itself(rule: &Compiled) -> bool {

@@ -6,74 +6,16 @@
 
 use std::collections::HashSet;
 
+use super::letters::{has_lower_only, has_upper};
+use super::steps::{Bytes, STEPS_MAX, Step, push_class};
 use crate::error::{Error, Result};
 use crate::limits::{DUST_TEXT_BYTES_MAX, DUST_WILDCARDS_MAX};
 
-/// Most steps behind the literal start of a pattern. Reason: a set of them has 256 bits.
-const STEPS_MAX: usize = 255;
 /// Most pairs of steps that are looked at to tell two patterns apart.
 const PAIRS_MAX: usize = 1 << 18;
 /// Most sets of steps that are looked at to tell that one pattern matches all that another does. Reason: there
 /// may be as many as 2 to the number of steps.
 const SETS_MAX: usize = 1 << 12;
-/// Fewest digits of `{hex}` without a length: fewer may be a word.
-const HEX_DIGITS_MIN: usize = 8;
-
-/// A set of bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Bytes([u64; 4]);
-
-impl Bytes {
-    pub(super) const ANY: Bytes = Bytes([u64::MAX; 4]);
-
-    pub(super) fn of(holds: impl Fn(u8) -> bool) -> Bytes {
-        let mut set = Bytes([0; 4]);
-        for byte in (0..=255).filter(|byte| holds(*byte)) {
-            set.0[usize::from(byte >> 6)] |= 1 << (byte & 63);
-        }
-        set
-    }
-
-    pub(super) fn has(self, byte: u8) -> bool {
-        self.0[usize::from(byte >> 6)] >> (byte & 63) & 1 == 1
-    }
-
-    /// The only byte in it.
-    fn only(self) -> Option<u8> {
-        let count: u32 = self.0.iter().map(|word| word.count_ones()).sum();
-        let word = self.0.iter().position(|word| *word != 0)?;
-        (count == 1).then(|| (word * 64) as u8 + self.0[word].trailing_zeros() as u8)
-    }
-
-    fn meets(self, other: Bytes) -> bool {
-        self.0.iter().zip(other.0).any(|(a, b)| a & b != 0)
-    }
-
-    /// All but `/`.
-    pub(super) fn in_segment() -> Bytes {
-        Bytes::of(|byte| byte != b'/')
-    }
-}
-
-/// One step of a pattern.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Step {
-    /// One byte of the set.
-    One(Bytes),
-    /// Any number of them.
-    Many(Bytes),
-}
-
-impl Step {
-    pub(super) fn byte(byte: u8) -> Step {
-        Step::One(Bytes::of(|one| one == byte))
-    }
-
-    /// `text` as steps.
-    pub(super) fn text(text: &[u8]) -> impl Iterator<Item = Step> {
-        text.iter().copied().map(Step::byte)
-    }
-}
 
 /// A pattern.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -325,32 +267,6 @@ impl Glob {
     }
 }
 
-/// The bytes of `text` that folding looks at: all but escapes, whose digits are in upper case.
-pub(super) fn outside_escapes(text: &[u8]) -> impl Iterator<Item = u8> {
-    let mut rest = text;
-    std::iter::from_fn(move || {
-        while let [b'%', high, low, behind @ ..] = rest
-            && high.is_ascii_hexdigit()
-            && low.is_ascii_hexdigit()
-        {
-            rest = behind;
-        }
-        let (byte, behind) = rest.split_first()?;
-        rest = behind;
-        Some(*byte)
-    })
-}
-
-/// Would folding change `text`?
-pub(super) fn has_upper(text: &[u8]) -> bool {
-    outside_escapes(text).any(|byte| byte.is_ascii_uppercase())
-}
-
-/// May `text` be there once letters were folded, and not before?
-pub(super) fn has_lower_only(text: &[u8]) -> bool {
-    outside_escapes(text).any(|byte| byte.is_ascii_lowercase()) && !has_upper(text)
-}
-
 /// The steps in `states`.
 #[inline]
 fn members(states: &[u64; 4]) -> impl Iterator<Item = usize> {
@@ -366,68 +282,6 @@ fn members(states: &[u64; 4]) -> impl Iterator<Item = usize> {
 
 fn has(states: &[u64; 4], at: usize) -> bool {
     states[at / 64] >> (at % 64) & 1 == 1
-}
-
-/// The bytes of the class `name`.
-pub(super) fn class_bytes(name: &str) -> Option<Bytes> {
-    Some(match name {
-        "num" => Bytes::of(|byte| byte.is_ascii_digit()),
-        "hex" => Bytes::of(|byte| byte.is_ascii_hexdigit()),
-        "base64" => Bytes::of(|byte| byte.is_ascii_alphanumeric() || b"+-_=".contains(&byte)),
-        "slug" => Bytes::of(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte)),
-        "*" => Bytes::in_segment(),
-        _ => return None,
-    })
-}
-
-/// Pushes the steps of the class that `text` names, with its length if one is given.
-fn push_class(text: &str, steps: &mut Vec<Step>) -> Result<()> {
-    let digits = |count, steps: &mut Vec<Step>| {
-        let one = Step::One(Bytes::of(|byte| byte.is_ascii_digit()));
-        steps.extend(std::iter::repeat_n(one, count));
-    };
-    let (name, length) = match text.split_once(':') {
-        None => (text, None),
-        Some((name, length)) => match length.parse::<usize>() {
-            Ok(length @ 1..=STEPS_MAX) => (name, Some(length)),
-            _ => {
-                return Err(Error::config(format!(
-                    "{{{text}}}: expected a length from 1 to {STEPS_MAX}"
-                )));
-            }
-        },
-    };
-    match (name, length) {
-        ("date", None) => {
-            digits(4, steps);
-            for _ in 0..2 {
-                steps.push(Step::byte(b'-'));
-                digits(2, steps);
-            }
-        }
-        ("uuid", None) => {
-            let hex = Step::One(Bytes::of(|byte| byte.is_ascii_hexdigit()));
-            for (group, count) in [8, 4, 4, 4, 12].into_iter().enumerate() {
-                if group > 0 {
-                    steps.push(Step::byte(b'-'));
-                }
-                steps.extend(std::iter::repeat_n(hex, count));
-            }
-        }
-        _ => {
-            let set = class_bytes(name).ok_or_else(|| {
-                Error::config(format!(
-                    "{{{text}}}: no such class; expected num, hex, base64, slug, uuid, date or *"
-                ))
-            })?;
-            let least = if name == "hex" { HEX_DIGITS_MIN } else { 1 };
-            steps.extend(std::iter::repeat_n(Step::One(set), length.unwrap_or(least)));
-            if length.is_none() {
-                steps.push(Step::Many(set));
-            }
-        }
-    }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
 //! Which rules may take a path out of the exceptions of another.
 
 use super::compile::Act;
-use super::glob::{Glob, has_upper};
+use super::glob::Glob;
+use super::letters::has_upper;
 
 /// May `act` make a path that matches `pattern` one that does not match it, and that the rule which is kept
 /// from what matches would change? `folds` says whether that one folds paths.

@@ -1,13 +1,14 @@
-//! What is suspicious in a rule file: rules that do nothing, and texts that no canonical URL holds.
+//! What is suspicious in a rule file: rules that do nothing, what is never met, and texts that no canonical
+//! URL holds.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::DustRules;
 use super::assemble::names_above;
 use super::compile::{self, Act, Compiled, Condition};
 use super::glob::Glob;
+use super::letters;
 use super::rule::{DustRule, Guard, RuleFile, When};
-use super::site;
 use super::spelling::Spelling;
 use super::wildcards::{Part, parts};
 use crate::canonical::profile::Profile;
@@ -29,11 +30,11 @@ impl DustRules {
                 guards.entry(site).or_default().push((guard.param.as_bytes(), path));
             }
         }
+        let aliased = aliased(&by_site);
         let mut dead = Vec::new();
         for (site, rules) in &by_site {
-            let above: Vec<&Compiled> =
-                names_above(site).filter_map(|name| by_site.get(name)).flatten().collect();
-            if above.len() > DUST_SITE_RULES_MAX {
+            let above = rules_above(&by_site, site);
+            if above.is_empty() {
                 continue;
             }
             for rule in rules {
@@ -49,7 +50,7 @@ impl DustRules {
                     dead.push((rule.rule as usize, text));
                     continue;
                 }
-                if let Some(alias) = takes_all_hosts(&by_site, &rule.condition.hosts) {
+                if let Some(alias) = takes_all(&aliased, &rule.condition.hosts) {
                     let text = format!("its hosts are others, by rule {}", alias + 1);
                     dead.push((rule.rule as usize, text));
                     continue;
@@ -86,14 +87,14 @@ impl DustRules {
 
     /// What is to keep rules away, and is never met where they are applied: exceptions and guards whose paths
     /// another rule folds before, and guards on hosts that are others. Each as a message that names it.
+    ///
+    /// Limits: as of [`dead`](DustRules::dead).
     pub fn never_met(file: &RuleFile) -> Vec<String> {
         let by_site = rules_by_site(file);
-        let above = |site: &[u8]| -> Vec<&Compiled> {
-            names_above(site).filter_map(|name| by_site.get(name)).flatten().collect()
-        };
+        let aliased = aliased(&by_site);
         let mut found = BTreeMap::new();
         for (site, rules) in &by_site {
-            let above = above(site);
+            let above = rules_above(&by_site, site);
             for rule in rules {
                 let scope = &file.rules[rule.rule as usize].scope;
                 for (text, pattern) in scope.except.iter().zip(&rule.condition.except) {
@@ -112,21 +113,23 @@ impl DustRules {
             }
         }
         let mut found: Vec<String> = found.into_values().collect();
+        let known: HashSet<(&str, &str, &str)> = file
+            .guards
+            .iter()
+            .map(|guard| (guard.site.as_str(), guard.param.as_str(), guard.path.as_str()))
+            .collect();
         for (number, guard) in (1..).zip(&file.guards) {
             let (Ok(site), Ok(path)) =
                 (compile::host("site", &guard.site), compile::path_pattern(&guard.path))
             else {
                 continue;
             };
-            let has_other = |path: String| {
-                let Guard { site, param, .. } = guard;
-                file.guards
-                    .iter()
-                    .any(|one| (&one.site, &one.param, &one.path) == (site, param, &path))
-            };
-            let why = match folds_all(&above(&site), &path) {
-                Some(fold) if !has_other(folded(&guard.path)) => told_folded(fold, &guard.path),
-                _ => match takes_all_hosts(&by_site, std::slice::from_ref(&site)) {
+            let Guard { site: name, param, .. } = guard;
+            let is_there = |path: &str| known.contains(&(name.as_str(), param.as_str(), path));
+            let above = if path.has_upper() { rules_above(&by_site, &site) } else { Vec::new() };
+            let why = match folds_all(&above, &path) {
+                Some(fold) if !is_there(&folded(&guard.path)) => told_folded(fold, &guard.path),
+                _ => match takes_all(&aliased, std::slice::from_ref(&site)) {
                     Some(alias) => format!(
                         "rule {} makes another host of {}, whose guards hold",
                         alias + 1,
@@ -192,13 +195,29 @@ fn folds_all<'a>(rules: &[&'a Compiled], pattern: &Glob) -> Option<&'a Compiled>
     rules.iter().filter(|_| has_upper).find(folds).copied()
 }
 
-/// The number of a rule by which one of `hosts` is another; `None` unless all are.
-fn takes_all_hosts(by_site: &BTreeMap<Vec<u8>, Vec<Compiled>>, hosts: &[Vec<u8>]) -> Option<u32> {
-    let alias = |host: &Vec<u8>| {
-        let takes = |rule: &&Compiled| matches!(&rule.act, Act::Host { from, .. } if from == host);
-        by_site.values().flatten().find(takes).map(|rule| rule.rule)
+/// The hosts that are others, each with the number of a rule that says so.
+fn aliased<'a>(by_site: &'a BTreeMap<Vec<u8>, Vec<Compiled>>) -> HashMap<&'a [u8], u32> {
+    let alias = |rule: &'a Compiled| match &rule.act {
+        Act::Host { from, .. } => Some((from.as_slice(), rule.rule)),
+        _ => None,
     };
-    hosts.iter().map(alias).collect::<Option<Vec<u32>>>()?.first().copied()
+    by_site.values().flatten().filter_map(alias).collect()
+}
+
+/// The number of a rule by which one of `hosts` is another; `None` unless all are.
+fn takes_all(aliased: &HashMap<&[u8], u32>, hosts: &[Vec<u8>]) -> Option<u32> {
+    let rules = hosts.iter().map(|host| aliased.get(host.as_slice()).copied());
+    rules.collect::<Option<Vec<u32>>>()?.first().copied()
+}
+
+/// The rules for `site` and the domains above it; none if they are too many to be looked at.
+fn rules_above<'a>(
+    by_site: &'a BTreeMap<Vec<u8>, Vec<Compiled>>,
+    site: &[u8],
+) -> Vec<&'a Compiled> {
+    let above = names_above(site).filter_map(|name| by_site.get(name)).flatten();
+    let above: Vec<&Compiled> = above.take(DUST_SITE_RULES_MAX + 1).collect();
+    if above.len() > DUST_SITE_RULES_MAX { Vec::new() } else { above }
 }
 
 /// The pattern of the same paths once they are folded.
@@ -207,7 +226,7 @@ fn folded(pattern: &str) -> String {
         Part::Wildcard(wildcard) => wildcard.to_string(),
         Part::Text(text) => {
             let mut bytes = text.as_bytes().to_vec();
-            site::fold(&mut bytes);
+            letters::fold(&mut bytes);
             String::from_utf8_lossy(&bytes).into_owned()
         }
     };

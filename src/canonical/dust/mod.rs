@@ -16,11 +16,14 @@ mod file;
 mod forms;
 mod glob;
 mod leave;
+mod letters;
 mod lint;
 mod order;
 mod rule;
+mod sides;
 mod site;
 mod spelling;
+mod steps;
 mod target;
 mod template;
 #[cfg(test)]

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use super::compile::{Act, Compiled, Condition, Name};
 use super::glob::Glob;
+use super::letters::fold;
 use super::order::is_plain_drop;
 use super::target::Target;
 use super::template::{Captured, Template};
@@ -413,25 +414,6 @@ fn drop_path_params(target: &mut Target, name: &[u8]) -> bool {
     let any = spare.len() < path.len();
     if any {
         std::mem::swap(path, spare);
-    }
-    any
-}
-
-/// Writes ASCII letters in lower case, but not those of escapes; returns whether any was in upper
-/// case.
-pub(super) fn fold(text: &mut [u8]) -> bool {
-    let mut any = false;
-    let mut at = 0;
-    while at < text.len() {
-        let is_escape = text[at] == b'%'
-            && text.get(at + 1..at + 3).is_some_and(|hex| hex.iter().all(u8::is_ascii_hexdigit));
-        if is_escape {
-            at += 3;
-            continue;
-        }
-        any |= text[at].is_ascii_uppercase();
-        text[at] = text[at].to_ascii_lowercase();
-        at += 1;
     }
     any
 }

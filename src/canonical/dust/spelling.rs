@@ -4,7 +4,7 @@
 //! in another way is spelled so in the rules as well before they are compiled: under `crawl` the name
 //! `w[]` is `w%5B%5D`, under `aggressive` the path `/a/index.php` is `/a` and the host `www.foo.org` is
 //! `foo.org`. Where one text cannot say it, a rule becomes several; where its two sides are the same under
-//! the profile, it becomes none. What keeps rules away is in `forms.rs`.
+//! the profile, it becomes none. What rules do is in `sides.rs`, what keeps them away in `forms.rs`.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -13,7 +13,7 @@ use std::collections::{BTreeSet, HashMap};
 use super::forms::{forms_of, rewrites_escapes};
 use super::rule::{DustRule, Guard, Kind, RuleFile, RuleScope, When};
 use super::target::Target;
-use super::wildcards::{Part, Words, cut_at, has_no_dot, parts, stars};
+use super::wildcards::{Part, Words, has_no_dot, parts, stars};
 use crate::canonical::names::is_under;
 use crate::canonical::profile::{Profile, Slash};
 use crate::canonical::reference;
@@ -39,7 +39,7 @@ impl Spelled {
 /// How a profile spells the texts of rules.
 pub(super) struct Spelling {
     /// The profile, but for the rules of sites.
-    whole: Profile,
+    pub(super) whole: Profile,
     /// Those of its rules that spell letters.
     letters: Profile,
     /// What was found for patterns that keep rules away, by site and pattern: many rules have the same ones.
@@ -156,126 +156,6 @@ impl Spelling {
         }
     }
 
-    /// What a rule does, in as many forms as it takes; in none if it does nothing.
-    fn kinds(&self, host: &str, kind: &Kind) -> Vec<Kind> {
-        let name = |param: &str| self.name(host, param);
-        let kind = match kind {
-            Kind::HostAlias { .. }
-            | Kind::FoldCase { param: None }
-            | Kind::ConstantPage
-            | Kind::OrderFree
-            | Kind::Substitute { .. } => kind.clone(),
-            Kind::AliasPrefix { from, to } => return self.prefixes(host, from, to),
-            Kind::AliasSuffix { from, to } => {
-                return self.suffix(host, from, to).into_iter().collect();
-            }
-            Kind::RewriteTemplate { from, to } => return self.templates(host, from, to),
-            Kind::AliasSegment { from, to } => {
-                Kind::AliasSegment { from: self.segment(host, from), to: self.segment(host, to) }
-            }
-            Kind::DropPathParam { param } => {
-                Kind::DropPathParam { param: self.segment(host, param) }
-            }
-            // Where an escaped `*` would become one that stands for other text, the rule stays as it is.
-            Kind::DropSegment { segment } => {
-                let spelled = self.segment(host, segment);
-                let is_wider = stars(&spelled) != stars(segment);
-                Kind::DropSegment { segment: if is_wider { segment.clone() } else { spelled } }
-            }
-            Kind::DropParam { param } => match param.strip_suffix('*') {
-                Some(start) => {
-                    let (start, cut) = start.split_at(cut_at(start));
-                    Kind::DropParam { param: format!("{}{cut}*", name(start)) }
-                }
-                None if name(param).ends_with('*') => kind.clone(),
-                None => Kind::DropParam { param: name(param) },
-            },
-            Kind::FoldCase { param: Some(param) } => Kind::FoldCase { param: Some(name(param)) },
-            Kind::KeepOnly { params } => {
-                Kind::KeepOnly { params: params.iter().map(|param| name(param)).collect() }
-            }
-            Kind::DefaultParam { param, value } => {
-                Kind::DefaultParam { param: name(param), value: self.value(host, value) }
-            }
-            Kind::AliasValue { param, from, to } => Kind::AliasValue {
-                param: name(param),
-                from: self.value(host, from),
-                to: self.value(host, to),
-            },
-        };
-        let does_something = match &kind {
-            Kind::AliasSegment { from, to } | Kind::AliasValue { from, to, .. } => from != to,
-            _ => true,
-        };
-        does_something.then_some(kind).into_iter().collect()
-    }
-
-    /// An alias of what paths start with. The path that is all of it may have another end than those that go
-    /// on, and is an alias by itself then.
-    fn prefixes(&self, host: &str, from: &str, to: &str) -> Vec<Kind> {
-        let start = |text: &str| {
-            let (text, cut) = text.split_at(cut_at(text));
-            let word = Words::unlike(text).word(0);
-            let spelled = self.canonical(&self.whole, host, &format!("{text}{word}"))?;
-            spelled.split_once(&word).map(|(start, _)| format!("{start}{cut}"))
-        };
-        let (Some(start_from), Some(start_to)) = (start(from), start(to)) else {
-            return Vec::new();
-        };
-        let mut kinds = Vec::new();
-        // Behind `/.` a name goes on, or it is none.
-        let whole = |text: &str| {
-            let is_whole = !text.ends_with("/.") && !text.ends_with("/..");
-            self.canonical(&self.whole, host, text).filter(|_| is_whole)
-        };
-        if let (Some(from), Some(to)) = (whole(from), whole(to))
-            && !from.starts_with(&start_from)
-            && from != to
-        {
-            kinds.push(Kind::RewriteTemplate { from, to });
-        }
-        if start_from != start_to {
-            kinds.push(Kind::AliasPrefix { from: start_from, to: start_to });
-        }
-        kinds
-    }
-
-    /// An alias of what paths end with; `None` if it does nothing, or is all of what tells a path from others.
-    fn suffix(&self, host: &str, from: &str, to: &str) -> Option<Kind> {
-        let is_bare = !from.starts_with(['/', '.']);
-        let as_end = |text: &str| if is_bare { format!("/{text}") } else { text.to_string() };
-        let word = Words::unlike(&format!("{from}{to}")).word(0);
-        let spelled = |end: &str| {
-            let spelled = self.canonical(&self.whole, host, &format!("/{word}{end}"))?;
-            spelled.strip_prefix(&format!("/{word}")).map(str::to_string)
-        };
-        let ends = [as_end(from), as_end(to)];
-        let [Some(start), Some(end)] = [spelled(&ends[0]), spelled(&ends[1])] else { return None };
-        let is_lost = start != ends[0] && start.trim_matches('/').is_empty();
-        if start == end || is_lost || !start.starts_with(['/', '.']) {
-            return None;
-        }
-        if [&start, &end] == [&ends[0], &ends[1]] {
-            return Some(Kind::AliasSuffix { from: from.to_string(), to: to.to_string() });
-        }
-        Some(Kind::AliasSuffix { from: start, to: end })
-    }
-
-    /// Another form of paths and parameters.
-    fn templates(&self, host: &str, from: &str, to: &str) -> Vec<Kind> {
-        let around = |form: &str| self.around(&self.at_end_of(form), host, form);
-        let (Some(spelled), Some(to)) = (around(from), around(to)) else { return Vec::new() };
-        let (path, query) = match spelled.split_once('?') {
-            Some((path, query)) => (path.to_string(), format!("?{query}")),
-            None => (spelled, String::new()),
-        };
-        let forms = self.with_both_ends(path).into_iter().map(|path| path + &query);
-        forms
-            .filter(|from| *from != to)
-            .map(|from| Kind::RewriteTemplate { from, to: to.clone() })
-            .collect()
-    }
-
     /// The host that stands for `host`.
     pub(super) fn host(&self, host: &str) -> String {
         let mut out = Vec::new();
@@ -288,7 +168,7 @@ impl Spelling {
     }
 
     /// The name of a parameter.
-    fn name(&self, host: &str, name: &str) -> String {
+    pub(super) fn name(&self, host: &str, name: &str) -> String {
         if is_plain(name) {
             return name.to_string();
         }
@@ -299,7 +179,7 @@ impl Spelling {
     }
 
     /// The value of a parameter.
-    fn value(&self, host: &str, value: &str) -> String {
+    pub(super) fn value(&self, host: &str, value: &str) -> String {
         if is_plain(value) {
             return value.to_string();
         }
@@ -310,7 +190,7 @@ impl Spelling {
     }
 
     /// A segment of a path, or a part of one, with what stands for other text.
-    fn segment(&self, host: &str, segment: &str) -> String {
+    pub(super) fn segment(&self, host: &str, segment: &str) -> String {
         let spelled = self.around(&self.letters, host, &format!("/{segment}/"));
         let found = spelled.as_deref().and_then(|path| path.strip_prefix('/')?.strip_suffix('/'));
         found.unwrap_or(segment).to_string()
@@ -370,7 +250,7 @@ impl Spelling {
 
     /// The profile for `form`, a path, perhaps with parameters. Nothing is known of how paths end where it may
     /// be anything.
-    fn at_end_of(&self, form: &str) -> Cow<'_, Profile> {
+    pub(super) fn at_end_of(&self, form: &str) -> Cow<'_, Profile> {
         let mut profile = Cow::Borrowed(&self.whole);
         if has_open_end(form) {
             profile.to_mut().rules.remove(RuleId::TrailingSlash);
@@ -379,7 +259,7 @@ impl Spelling {
     }
 
     /// `pattern`, and it with a slash if paths that it matches have one or none.
-    fn with_both_ends(&self, pattern: String) -> Vec<String> {
+    pub(super) fn with_both_ends(&self, pattern: String) -> Vec<String> {
         let adds = self.whole.rules.contains(RuleId::TrailingSlash)
             && self.whole.options.slash == Slash::Add;
         if adds && has_open_end(&pattern) && !pattern.ends_with('*') {
@@ -390,7 +270,7 @@ impl Spelling {
 
     /// What `profile` makes of a path, perhaps with parameters, that has words where `pattern` has something
     /// that stands for other text; with that put back. `None` if some of it is lost.
-    fn around(&self, profile: &Profile, host: &str, pattern: &str) -> Option<String> {
+    pub(super) fn around(&self, profile: &Profile, host: &str, pattern: &str) -> Option<String> {
         let words = Words::unlike(pattern);
         let mut wildcards: Vec<&str> = Vec::new();
         let mut path = String::new();
@@ -407,7 +287,7 @@ impl Spelling {
     }
 
     /// Path and query as `profile` spells them on `host`; `None` for what cannot be in a rule.
-    fn canonical(&self, profile: &Profile, host: &str, path: &str) -> Option<String> {
+    pub(super) fn canonical(&self, profile: &Profile, host: &str, path: &str) -> Option<String> {
         if !path.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'#') {
             return None;
         }

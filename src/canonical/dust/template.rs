@@ -1,6 +1,8 @@
 //! Templates: a path and parameters with captures, matched without going back.
 
-use super::glob::{Bytes, Glob, Step, class_bytes, has_upper};
+use super::glob::Glob;
+use super::letters::has_upper;
+use super::steps::{Bytes, Step, class_bytes};
 use crate::error::{Error, Result};
 
 /// Most captures of a template: one digit each.
