@@ -3,6 +3,7 @@
 //! HOT: once per URL and set of candidates. No allocation per URL once the buffers have grown.
 
 use super::candidates::{Act, Candidate};
+use super::identity::{self, Keyed};
 use super::paths::{self, Taken};
 use super::table::{Link, Map, Rows, Table, hash, map, mix};
 
@@ -19,7 +20,7 @@ pub(super) struct Fired {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Forms {
     /// The links that were looked at with their keys; sorted by key, then by link.
-    pub(super) keys: Vec<(u64, u32)>,
+    pub(super) keys: Vec<Keyed>,
     /// For each link of the table, its rows of `fired`.
     pub(super) rows: Vec<Rows>,
     /// Sorted by candidate within each link. Some may belong to no link.
@@ -29,7 +30,8 @@ pub(super) struct Forms {
 /// A path after the path candidates.
 #[derive(Debug)]
 struct PathForm {
-    key: u64,
+    /// What the key is made of: the draw, and what is told apart under the secret.
+    key: (u64, u64),
     fired: Rows,
     taken: Option<(u32, u64)>,
 }
@@ -37,7 +39,8 @@ struct PathForm {
 /// An origin after the candidates for hosts, schemes and ports.
 #[derive(Debug)]
 struct OriginForm {
-    key: u64,
+    /// As that of a path.
+    key: (u64, u64),
     fired: Vec<Fired>,
 }
 
@@ -124,13 +127,14 @@ impl Places<'_> {
             fired.push(Fired { candidate, mark: 1 });
             https = to;
         }
-        let mut port = hash(&origin.port);
+        let mut port: &[u8] = &origin.port;
         if let Some(candidate) = self.ports.get(origin.port.as_slice()) {
             fired.push(Fired { candidate: *candidate, mark: 1 });
-            port = hash(b"");
+            port = b"";
         }
-        let key = u64::from(host) ^ mix(port) ^ if https { 1 << 40 } else { 0 };
-        OriginForm { key, fired }
+        let place = u64::from(host) ^ if https { 1 << 40 } else { 0 };
+        let check = table.secret.join(place, table.secret.of(port));
+        OriginForm { key: (place ^ mix(hash(port)), check), fired }
     }
 }
 
@@ -180,15 +184,22 @@ impl<'a> Shaper<'a> {
         }
     }
 
-    /// The key of a link, and what fired on it, sorted by candidate. Reaches are those of
-    /// `candidates`, which have the numbers of the plan.
-    pub(super) fn shape(&mut self, link: &Link, candidates: &[Candidate]) -> (u64, &[Fired]) {
-        let (path_key, path_rows, taken) = self.path_form(link.path, candidates);
+    /// A link, which has this `number`, with its key, and what fired on it, sorted by candidate. Reaches
+    /// are those of `candidates`, which have the numbers of the plan.
+    pub(super) fn shape(
+        &mut self,
+        link: &Link,
+        number: u32,
+        candidates: &[Candidate],
+    ) -> (Keyed, &[Fired]) {
+        let ((path_draw, path_check), path_rows, taken) = self.path_form(link.path, candidates);
         self.fired.clear();
         self.fired.extend_from_slice(&self.path_fired[path_rows.range()]);
         let origin = &self.plan.origins[link.origin as usize];
         self.fired.extend_from_slice(&origin.fired);
-        let mut key = mix(path_key ^ mix(origin.key));
+        let secret = &self.table.secret;
+        let mut draw = mix(path_draw ^ mix(origin.key.0));
+        let mut check = secret.join(path_check, origin.key.1);
         self.query(link, candidates);
         self.kept.extend(taken);
         if let Some(order) = self.plan.order
@@ -205,10 +216,11 @@ impl<'a> Shaper<'a> {
             }
         }
         for (name, value) in &self.kept {
-            key = mix(key ^ mix(*value ^ u64::from(*name)));
+            draw = mix(draw ^ mix(*value ^ u64::from(*name)));
+            check = secret.join(secret.join(check, *value), u64::from(*name));
         }
         self.fired.sort_unstable();
-        (key, &self.fired)
+        (Keyed { draw, check: (check >> 32) as u32, link: number }, &self.fired)
     }
 
     /// The key of a path, what fired on it, and the parameter that a template took out of it.
@@ -216,7 +228,7 @@ impl<'a> Shaper<'a> {
         &mut self,
         path: u32,
         candidates: &[Candidate],
-    ) -> (u64, Rows, Option<(u32, u64)>) {
+    ) -> ((u64, u64), Rows, Option<(u32, u64)>) {
         let number = path as usize;
         if self.by_path[number].is_none() {
             let start = self.path_fired.len() as u32;
@@ -234,7 +246,7 @@ impl<'a> Shaper<'a> {
                 (self.names.get(name.as_slice()).copied().unwrap_or(u32::MAX), hash(&value))
             });
             self.by_path[number] = Some(PathForm {
-                key: hash(&self.path),
+                key: (hash(&self.path), self.table.secret.of(&self.path)),
                 fired: Rows { start, end: self.path_fired.len() as u32 },
                 taken,
             });
@@ -303,8 +315,8 @@ pub(super) fn forms(table: &Table, handlers: &[u32], candidates: &[Candidate]) -
         fired: Vec::with_capacity(2 * table.links.len()),
     };
     for (number, link) in table.links.iter().enumerate().filter(|(_, link)| !link.opaque) {
-        let (key, fired) = shaper.shape(link, candidates);
-        out.keys.push((key, number as u32));
+        let (key, fired) = shaper.shape(link, number as u32, candidates);
+        out.keys.push(key);
         out.put(number as u32, fired);
     }
     sort_keys(&mut out.keys);
@@ -312,8 +324,13 @@ pub(super) fn forms(table: &Table, handlers: &[u32], candidates: &[Candidate]) -
 }
 
 /// Sorts keys of links.
-pub(super) fn sort_keys(keys: &mut Vec<(u64, u32)>) {
-    sort_hashed(keys, |(key, _)| *key);
+pub(super) fn sort_keys(keys: &mut Vec<Keyed>) {
+    sort_hashed(keys, |keyed| keyed.draw);
+}
+
+/// Sorted keys by what they have in common.
+pub(super) fn groups_of(keys: &[Keyed]) -> impl Iterator<Item = &[Keyed]> {
+    identity::groups(keys, |keyed| keyed.draw, |keyed| (keyed.check, keyed.link))
 }
 
 /// Sorts rows that begin with a hash, whose first bits tell about where each belongs.
@@ -370,8 +387,8 @@ impl Forms {
     }
 
     /// The groups: links with one key, at least two of them.
-    pub(super) fn groups(&self) -> impl Iterator<Item = &[(u64, u32)]> {
-        self.keys.chunk_by(|a, b| a.0 == b.0).filter(|group| group.len() > 1)
+    pub(super) fn groups(&self) -> impl Iterator<Item = &[Keyed]> {
+        groups_of(&self.keys).filter(|group| group.len() > 1)
     }
 }
 
@@ -391,7 +408,7 @@ mod tests {
 
     /// The sizes of groups of two links or more.
     fn groups(forms: &Forms) -> Vec<usize> {
-        let groups = forms.keys.chunk_by(|a, b| a.0 == b.0);
+        let groups = groups_of(&forms.keys);
         groups.map(<[_]>::len).filter(|links| *links > 1).collect()
     }
 

@@ -1,6 +1,7 @@
 //! Handlers: which program of a site answers, as far as the path tells; the scope of rules.
 
-use super::table::{Map, hash, map};
+use super::identity::Secret;
+use super::table::{Map, map};
 
 /// Children under one prefix beyond which a segment counts as a value, not as a name.
 ///
@@ -71,6 +72,7 @@ impl Handlers {
     /// for those that have a large share of the URLs: scripts. `urls` is how many each path has.
     /// Linear in the bytes of the paths.
     pub(super) fn find(paths: &[Vec<u8>], urls: &[u64]) -> Handlers {
+        let secret = Secret::random();
         // Prefixes of templates: the prefix before, and the last segment. Each path is at one of
         // them, and some bytes into itself.
         let mut prefixes: Vec<(u32, Vec<u8>)> = vec![(0, Vec::new())];
@@ -78,10 +80,10 @@ impl Handlers {
         let mut prefix = vec![0u32; paths.len()];
         let mut rest: Vec<(u32, usize)> = (0..).zip(paths.iter().map(|_| 1)).collect();
         let mut token = Vec::new();
-        let mut hashes: Vec<u64> = Vec::new();
+        let mut hashes: Vec<u128> = Vec::new();
         while !rest.is_empty() {
             let mut below = vec![Below::default(); prefixes.len() - level_start];
-            let mut names: Map<(u32, u64), u64> = map();
+            let mut names: Map<(u32, u128), u64> = map();
             let segment_of = |path: &[u8], at: usize| -> usize {
                 memchr::memchr(b'/', &path[at.min(path.len())..]).map_or(path.len(), |n| at + n)
             };
@@ -90,7 +92,7 @@ impl Handlers {
                 let text = &paths[*path as usize];
                 token.clear();
                 outline(&text[(*at).min(text.len())..segment_of(text, *at)], &mut token);
-                let (before, hash) = (prefix[*path as usize], hash(&token));
+                let (before, hash) = (prefix[*path as usize], secret.fingerprint(&token));
                 hashes.push(hash);
                 let below = &mut below[before as usize - level_start];
                 below.urls += urls[*path as usize];
@@ -101,7 +103,7 @@ impl Handlers {
                 *name += urls[*path as usize];
             }
             let level_end = prefixes.len();
-            let mut numbers: Map<(u32, u64), u32> = map();
+            let mut numbers: Map<(u32, u128), u32> = map();
             let mut next = Vec::with_capacity(rest.len());
             for ((path, at), hash_of_name) in rest.iter().zip(&hashes) {
                 let text = &paths[*path as usize];
@@ -118,7 +120,7 @@ impl Handlers {
                     outline(segment, &mut token);
                 }
                 prefix[*path as usize] =
-                    *numbers.entry((before, hash(&token))).or_insert_with(|| {
+                    *numbers.entry((before, secret.fingerprint(&token))).or_insert_with(|| {
                         prefixes.push((before, token.clone()));
                         prefixes.len() as u32 - 1
                     });

@@ -12,6 +12,7 @@ use super::candidates::{Candidate, Reach};
 use super::classes::Classes;
 use super::forms::{Fired, Forms, Shaper, forms, sort_keys};
 use super::groups::{Bench, Measure, Verdict};
+use super::identity::Keyed;
 use super::signal::Calibration;
 use super::table::{Rows, Table};
 use super::trials::{Counter, Trials};
@@ -19,6 +20,8 @@ use super::trials::{Counter, Trials};
 /// Links with one key, two of them or more.
 #[derive(Clone, Copy, Debug)]
 struct Group {
+    /// The first of its links.
+    first: u32,
     /// What it says: rows of the verdicts.
     verdicts: Rows,
 }
@@ -38,6 +41,8 @@ pub(super) struct Hearing<'a> {
     forms: Forms,
     /// In the order of their keys.
     groups: Vec<Group>,
+    /// Places of groups that share a draw with the one before them: somebody has made their URLs.
+    tied: Vec<u32>,
     /// Some may belong to no group any more.
     verdicts: Vec<Verdict>,
     bench: Bench,
@@ -68,6 +73,7 @@ impl<'a> Hearing<'a> {
             heard: Vec::new(),
             forms: Forms::default(),
             groups: Vec::new(),
+            tied: Vec::new(),
             verdicts: Vec::new(),
             bench: Bench::default(),
             classes: None,
@@ -175,16 +181,16 @@ impl<'a> Hearing<'a> {
         let keys = std::mem::take(&mut self.forms.keys);
         let mut moved = vec![false; self.table.links.len()];
         let mut links = Vec::new();
-        for group in keys.chunk_by(|a, b| a.0 == b.0) {
+        for group in keys.chunk_by(|a, b| a.key() == b.key()) {
             let before = links.len();
-            for (_, link) in group {
+            for Keyed { link, .. } in group {
                 if self.is_moved(*link, changed) {
                     moved[*link as usize] = true;
                     links.push(*link);
                 }
             }
             if links.len() > before && group.len() > 1 {
-                for (_, link) in group {
+                for Keyed { link, .. } in group {
                     for fired in self.forms.fired_on(*link) {
                         self.trials[fired.candidate as usize].gain -= 1;
                         self.stale[fired.candidate as usize] = true;
@@ -194,20 +200,20 @@ impl<'a> Hearing<'a> {
         }
         self.forms.keys = keys;
         self.shaper.apply(&self.candidates, &self.heard, changed);
-        let mut fresh: Vec<(u64, u32)> = Vec::with_capacity(links.len());
+        let mut fresh: Vec<Keyed> = Vec::with_capacity(links.len());
         for link in links {
             for fired in self.forms.fired_on(link) {
                 self.stale[fired.candidate as usize] = true;
                 self.trials[fired.candidate as usize].fired -= 1;
             }
             let shown = &self.table.links[link as usize];
-            let (key, fired) = self.shaper.shape(shown, &self.candidates);
+            let (key, fired) = self.shaper.shape(shown, link, &self.candidates);
             for fired in fired {
                 self.stale[fired.candidate as usize] = true;
                 self.trials[fired.candidate as usize].fired += 1;
             }
             self.forms.put(link, fired);
-            fresh.push((key, link));
+            fresh.push(key);
         }
         sort_keys(&mut fresh);
         self.regroup(&fresh, &moved);
@@ -234,27 +240,29 @@ impl<'a> Hearing<'a> {
 
     /// Judges the groups that links are in now, by `fresh` keys, or were in: there they are among
     /// the `moved`. Fresh keys are sorted.
-    fn regroup(&mut self, fresh: &[(u64, u32)], moved: &[bool]) {
+    fn regroup(&mut self, fresh: &[Keyed], moved: &[bool]) {
         let keys = std::mem::take(&mut self.forms.keys);
-        let mut merged: Vec<(u64, u32)> = Vec::with_capacity(self.table.links.len());
+        let mut merged: Vec<Keyed> = Vec::with_capacity(self.table.links.len());
         let mut groups = Vec::with_capacity(self.groups.len());
         let mut members: Vec<u32> = Vec::new();
         let (mut at, mut fresh_at, mut group_at) = (0, 0, 0);
+        let mut draw_before = None;
+        self.tied.clear();
         loop {
             let key = match (keys.get(at), fresh.get(fresh_at)) {
-                (Some(one), Some(other)) => one.0.min(other.0),
-                (Some(one), None) | (None, Some(one)) => one.0,
+                (Some(one), Some(other)) => one.key().min(other.key()),
+                (Some(one), None) | (None, Some(one)) => one.key(),
                 (None, None) => break,
             };
             let (start, old) = (merged.len(), at);
-            while let Some(one) = keys.get(at).filter(|one| one.0 == key) {
-                if !moved[one.1 as usize] {
+            while let Some(one) = keys.get(at).filter(|one| one.key() == key) {
+                if !moved[one.link as usize] {
                     merged.push(*one);
                 }
                 at += 1;
             }
             let (stayed, group_start) = (merged.len(), fresh_at);
-            while let Some(one) = fresh.get(fresh_at).filter(|one| one.0 == key) {
+            while let Some(one) = fresh.get(fresh_at).filter(|one| one.key() == key) {
                 merged.push(*one);
                 fresh_at += 1;
             }
@@ -264,13 +272,16 @@ impl<'a> Hearing<'a> {
             if merged.len() - start < 2 {
                 continue;
             }
+            if draw_before.replace(key.0) == Some(key.0) {
+                self.tied.push(groups.len() as u32);
+            }
             if stayed == merged.len() && stayed - start == at - old {
                 groups.push(self.groups[group_at - 1]);
                 continue;
             }
             let is_fresh = |link: &u32| {
                 let group = &fresh[group_start..fresh_at];
-                group.binary_search_by_key(link, |(_, link)| *link).is_ok()
+                group.binary_search_by_key(link, |keyed| keyed.link).is_ok()
             };
             if start < stayed && stayed < merged.len() {
                 merged[start..].sort_unstable();
@@ -278,7 +289,7 @@ impl<'a> Hearing<'a> {
             // A group that has lost nobody has counted already.
             let counted = at - old > 1 && stayed - start == at - old;
             members.clear();
-            members.extend(merged[start..].iter().map(|(_, link)| *link));
+            members.extend(merged[start..].iter().map(|keyed| keyed.link));
             for link in &members {
                 for fired in self.forms.fired_on(*link) {
                     let number = fired.candidate as usize;
@@ -294,11 +305,22 @@ impl<'a> Hearing<'a> {
                 Some(classes) => classes.judge(by, &members, &mut self.verdicts),
             }
             let verdicts = Rows { start: verdicts_start, end: self.verdicts.len() as u32 };
-            groups.push(Group { verdicts });
+            groups.push(Group { first: members[0], verdicts });
         }
         self.groups = groups;
         self.forms.keys = merged;
         self.drop_old_verdicts();
+    }
+
+    /// The groups in the order in which they count: in that of their draws, or of their first links
+    /// where they share one.
+    fn in_order(&self) -> Vec<Group> {
+        let mut groups = self.groups.clone();
+        for run in self.tied.chunk_by(|a, b| a + 1 == *b) {
+            let (first, last) = (run[0] as usize - 1, run[run.len() - 1] as usize);
+            groups[first..=last].sort_by_key(|group| group.first);
+        }
+        groups
     }
 
     /// Gives room back when most of the verdicts belong to no group any more.

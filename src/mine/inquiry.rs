@@ -225,8 +225,8 @@ fn recalibrate(
 /// The keys of all links under `candidates`.
 fn keys(table: &Table, handlers: &[u32], candidates: &[Candidate]) -> Vec<u64> {
     let mut keys = vec![0; table.links.len()];
-    for (key, link) in &forms::forms(table, handlers, candidates).keys {
-        keys[*link as usize] = *key;
+    for keyed in &forms::forms(table, handlers, candidates).keys {
+        keys[keyed.link as usize] = keyed.page();
     }
     keys
 }

@@ -2,9 +2,12 @@
 //!
 //! HOT: once per observation, then once per distinct URL and per parameter.
 
+use super::identity::{Lookup, Numbers, Secret, Values};
 use super::observation::Observation;
+use super::priors::FIRST_VALUES;
 use super::splits::Splits;
 use super::table::{Capture, Link, Map, Origin, Param, Rows, Signal, Span, Table, hash, map, mix};
+use super::values::ABSENT;
 use crate::canonical::{Canonicalizer, Scratch};
 use crate::limits::{
     MINE_CAPTURES_MAX, MINE_LINKS_MAX, MINE_PARAMS_MAX, MINE_SEGMENTS_MAX, URL_BYTES_MAX,
@@ -14,6 +17,9 @@ use crate::parts::{UrlParts, scheme_length};
 /// The value of a parameter without `=`.
 const NO_VALUE: u64 = 0x6E6F_7661_6C75_6500;
 
+/// The number of no content.
+const NO_CONTENT: u32 = u32::MAX;
+
 /// The number of a link that is not kept.
 const NOT_KEPT: u32 = u32::MAX;
 
@@ -22,8 +28,8 @@ struct Seen {
     /// The URL, in the order in which they came.
     url: u32,
     time: i64,
-    /// A hash; 0 for none.
-    content: u64,
+    /// The number of the content, in the order in which they came, or [`NO_CONTENT`].
+    content: u32,
     is_static: bool,
 }
 
@@ -34,6 +40,7 @@ impl Table {
     pub(super) fn build(observations: &[Observation<'_>], stage0: &Canonicalizer) -> Table {
         let signal = signal_of(observations);
         let mut urls = Urls::with_room(observations);
+        let mut contents = Contents::new();
         let mut seen = Vec::with_capacity(observations.len());
         let mut moves = Vec::new();
         for observation in observations {
@@ -51,8 +58,8 @@ impl Table {
             }
             let content = if observation.shows_a_page() {
                 match signal {
-                    Signal::Digest => observation.telling_digest().map(hash),
-                    Signal::Size => observation.size.map(mix),
+                    Signal::Digest => observation.telling_digest().map(|text| contents.of(text)),
+                    Signal::Size => observation.size.map(|size| contents.of_size(size)),
                     Signal::None => None,
                 }
             } else if moved_to.is_some() {
@@ -63,11 +70,11 @@ impl Table {
             seen.push(Seen {
                 url,
                 time: observation.time.unwrap_or(i64::MIN),
-                content: content.unwrap_or(0),
+                content: content.unwrap_or(NO_CONTENT),
                 is_static: observation.is_static(),
             });
         }
-        finish(urls, &seen, &moves, signal)
+        finish(urls, &seen, &contents, &moves, signal)
     }
 }
 
@@ -93,19 +100,17 @@ fn signal_of(observations: &[Observation<'_>]) -> Signal {
 struct Urls {
     text: Vec<u8>,
     spans: Vec<Span>,
-    by_hash: Map<u64, u32>,
+    lookup: Lookup,
     scratch: Scratch,
 }
 
 impl Urls {
     fn with_room(observations: &[Observation<'_>]) -> Urls {
         let bytes = observations.iter().map(|one| one.url.len()).sum();
-        let mut by_hash = map();
-        by_hash.reserve(observations.len());
         Urls {
             text: Vec::with_capacity(bytes),
             spans: Vec::with_capacity(observations.len()),
-            by_hash,
+            lookup: Lookup::with_room(observations.len()),
             scratch: Scratch::default(),
         }
     }
@@ -128,22 +133,67 @@ impl Urls {
         if !(form.starts_with(b"http://") || form.starts_with(b"https://")) {
             return None;
         }
-        let hash = hash(form);
-        if let Some(number) = self.by_hash.get(&hash) {
-            return Some(*number);
-        }
         let start = u32::try_from(self.text.len()).ok()?;
         let end = u32::try_from(self.text.len() + form.len()).ok()?;
-        let number = self.spans.len() as u32;
-        self.text.extend_from_slice(form);
-        self.spans.push(Span { start, end });
-        self.by_hash.insert(hash, number);
+        let next = self.spans.len() as u32;
+        let Urls { text, spans, lookup, .. } = self;
+        let number = lookup.number(form, next, |number| {
+            let Span { start, end } = spans[number as usize];
+            &text[start as usize..end as usize]
+        });
+        if number == next {
+            text.extend_from_slice(form);
+            spans.push(Span { start, end });
+        }
         Some(number)
     }
 }
 
-fn finish(urls: Urls, seen: &[Seen], moves: &[(u32, u32)], signal: Signal) -> Table {
-    let Urls { text, spans, .. } = urls;
+/// The distinct contents, with numbers in the order in which they came.
+struct Contents<'a> {
+    /// What each is put in order by: a hash, then the text. Sizes have no text, and no two have one
+    /// hash.
+    known: Vec<(u64, &'a [u8])>,
+    lookup: Lookup,
+    by_size: Map<u64, u32>,
+}
+
+impl<'a> Contents<'a> {
+    fn new() -> Contents<'a> {
+        Contents { known: Vec::new(), lookup: Lookup::with_room(0), by_size: map() }
+    }
+
+    fn of(&mut self, digest: &'a [u8]) -> u32 {
+        let next = self.known.len() as u32;
+        let number = self.lookup.number(digest, next, |number| self.known[number as usize].1);
+        if number == next {
+            self.known.push((hash(digest), digest));
+        }
+        number
+    }
+
+    fn of_size(&mut self, size: u64) -> u32 {
+        let next = self.known.len() as u32;
+        let number = *self.by_size.entry(size).or_insert(next);
+        if number == next {
+            self.known.push((mix(size), b""));
+        }
+        number
+    }
+
+    fn order(&self, number: u32) -> (u64, &'a [u8]) {
+        self.known.get(number as usize).copied().unwrap_or_default()
+    }
+}
+
+fn finish(
+    Urls { text, spans, lookup, scratch }: Urls,
+    seen: &[Seen],
+    contents: &Contents<'_>,
+    moves: &[(u32, u32)],
+    signal: Signal,
+) -> Table {
+    drop((lookup, scratch));
     let (kept, left_out) = kept(&text, &spans, seen);
     let mut number_of = vec![NOT_KEPT; spans.len()];
     for (number, row) in (0..).zip(&kept) {
@@ -164,18 +214,21 @@ fn finish(urls: Urls, seen: &[Seen], moves: &[(u32, u32)], signal: Signal) -> Ta
         splits: Splits::default(),
         observations: seen.len() as u64,
         left_out,
+        secret: Secret::random(),
     };
     let mut numbers = [Numbers::new(), Numbers::new(), Numbers::new()];
+    let mut values = Values::new(&[ABSENT, NO_VALUE], &FIRST_VALUES);
     for row in &kept {
-        let link = split(&text, row, &mut numbers, &mut table.params);
+        let link = split(&text, row, &mut numbers, &mut values, &mut table.params);
         table.links.push(link);
     }
+    drop(values);
     let [names, origins, paths] = numbers;
     (table.names, table.paths) = (names.texts, paths.texts);
     let mut hosts = Numbers::new();
     table.origins = origins.texts.iter().map(|text| origin(text, &mut hosts)).collect();
     table.hosts = hosts.texts;
-    captures(&mut table, seen, &number_of);
+    captures(&mut table, seen, contents, &number_of);
     let number = |url: u32| Some(number_of[url as usize]).filter(|number| *number != NOT_KEPT);
     let mut moved: Vec<(u32, u32)> = moves
         .iter()
@@ -292,7 +345,7 @@ fn kept(text: &[u8], spans: &[Span], seen: &[Seen]) -> (Vec<Row>, u64) {
 
 /// The captures of all links. Contents are numbered in the order of their first use by sorted
 /// links, so that numbers do not depend on the order of input.
-fn captures(table: &mut Table, seen: &[Seen], number_of: &[u32]) {
+fn captures(table: &mut Table, seen: &[Seen], known: &Contents<'_>, number_of: &[u32]) {
     let mut starts = vec![0u32; table.links.len() + 1];
     let number = |one: &Seen| number_of[one.url as usize];
     for one in seen.iter().filter(|one| number(one) != NOT_KEPT) {
@@ -302,7 +355,7 @@ fn captures(table: &mut Table, seen: &[Seen], number_of: &[u32]) {
         starts[at] += starts[at - 1];
     }
     let mut next = starts.clone();
-    let mut sorted: Vec<(i64, u64)> = vec![(0, 0); starts.last().map_or(0, |end| *end as usize)];
+    let mut sorted: Vec<(i64, u32)> = vec![(0, 0); starts.last().map_or(0, |end| *end as usize)];
     for link in &mut table.links {
         link.is_static = true;
     }
@@ -312,51 +365,31 @@ fn captures(table: &mut Table, seen: &[Seen], number_of: &[u32]) {
         next[link] += 1;
         table.links[link].is_static &= one.is_static;
     }
-    let mut contents: Map<u64, u32> = map();
-    let mut telling: Vec<(i64, u64)> = Vec::new();
+    let mut contents = 0;
+    let mut numbers = vec![NO_CONTENT; known.known.len()];
+    let mut telling: Vec<(i64, u32)> = Vec::new();
     for (at, link) in table.links.iter_mut().enumerate() {
         let own = &mut sorted[starts[at] as usize..starts[at + 1] as usize];
-        own.sort_unstable();
+        own.sort_unstable_by(|(time, content), (than, other)| {
+            time.cmp(than).then_with(|| known.order(*content).cmp(&known.order(*other)))
+        });
         telling.clear();
-        telling.extend(own.iter().filter(|(_, content)| *content != 0));
+        telling.extend(own.iter().filter(|(_, content)| *content != NO_CONTENT));
         telling.dedup();
         let start = table.captures.len() as u32;
         // The first is kept, and evenly spread ones after it.
         let step = telling.len().div_ceil(MINE_CAPTURES_MAX).max(1);
         for (time, content) in telling.iter().step_by(step) {
-            let next = contents.len() as u32;
-            let content = *contents.entry(*content).or_insert(next);
-            table.captures.push(Capture { time: *time, content });
+            let number = &mut numbers[*content as usize];
+            if *number == NO_CONTENT {
+                *number = contents;
+                contents += 1;
+            }
+            table.captures.push(Capture { time: *time, content: *number });
         }
         link.captures = Rows { start, end: table.captures.len() as u32 };
     }
-    table.contents = contents.len();
-}
-
-/// Numbers for texts, in the order in which they come.
-struct Numbers {
-    texts: Vec<Vec<u8>>,
-    by_hash: Map<u64, u32>,
-    last: u32,
-}
-
-impl Numbers {
-    fn new() -> Numbers {
-        Numbers { texts: Vec::new(), by_hash: map(), last: 0 }
-    }
-
-    fn of(&mut self, text: &[u8]) -> u32 {
-        // URLs that follow each other often share their origin and their path.
-        if self.texts.get(self.last as usize).is_some_and(|last| last == text) {
-            return self.last;
-        }
-        let texts = &mut self.texts;
-        self.last = *self.by_hash.entry(hash(text)).or_insert_with(|| {
-            texts.push(text.to_vec());
-            texts.len() as u32 - 1
-        });
-        self.last
-    }
+    table.contents = contents as usize;
 }
 
 /// Takes an origin such as `http://a.test:81` apart. A user name is part of the host here.
@@ -370,10 +403,11 @@ fn origin(text: &[u8], hosts: &mut Numbers) -> Origin {
 }
 
 /// Takes a URL apart; `numbers` are those of names, origins and paths.
-fn split(
-    text: &[u8],
+fn split<'a>(
+    text: &'a [u8],
     row: &Row,
     [names, origins, paths]: &mut [Numbers; 3],
+    values: &mut Values<'a>,
     params: &mut Vec<Param>,
 ) -> Link {
     let span = row.span;
@@ -402,7 +436,7 @@ fn split(
             let end = span.start + (at + piece.len()) as u32;
             params.push(Param {
                 name: names.of(name),
-                value: if equals.is_some() { hash(value) } else { NO_VALUE },
+                value: if equals.is_some() { values.of(value) } else { NO_VALUE },
                 text: Span { start: end - value.len() as u32, end },
             });
             at += piece.len() + 1;

@@ -3,7 +3,7 @@
 use super::bounds::Belief;
 use super::candidates::Act;
 use super::paths::{PathAct, Shape};
-use super::table::{Map, Table, map};
+use super::table::Table;
 use crate::canonical::{ParamNames, SessionNames};
 
 /// Parameters that decide, on most sites, which page it is. They are never dropped without somebody
@@ -132,13 +132,12 @@ pub(super) fn natures(table: &Table) -> Vec<Nature> {
     table.names.iter().zip(&seen).map(nature).collect()
 }
 
-/// The numbers `0` and `1`, where a list begins, as hashes of values.
-pub(super) fn first_values() -> Map<u64, ()> {
-    let mut first = map();
-    for value in [b"0", b"1"] {
-        first.insert(super::table::hash(value), ());
-    }
-    first
+/// The numbers where a list begins.
+pub(super) const FIRST_VALUES: [&[u8]; 2] = [b"0", b"1"];
+
+/// Is it one of these? Their hashes stand for no other value.
+pub(super) fn is_first(value: u64) -> bool {
+    FIRST_VALUES.iter().any(|first| super::table::hash(first) == value)
 }
 
 /// What is believed of `act`.
@@ -185,7 +184,7 @@ pub(super) fn prior(table: &Table, natures: &[Nature], act: &Act) -> Prior {
         }
         Act::Default(name, value) => {
             let nature = natures[*name as usize];
-            if nature.counts && first_values().contains_key(value) {
+            if nature.counts && is_first(*value) {
                 usual
             } else if nature.guarded {
                 Prior { bar: STRICT_BAR, ..plain }

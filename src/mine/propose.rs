@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::candidates::{Act, Candidate, Reach};
 use super::paths::{PathAct, Template};
-use super::priors::{Nature, first_values};
+use super::priors::{Nature, is_first};
 use super::screen::Screen;
 use super::select::{CONTRADICTION, CONTRADICTION_OF_HANDLER, exceptions, is_below};
 use super::table::Table;
@@ -211,12 +211,11 @@ pub(super) fn parameters(
 ) -> Vec<Candidate> {
     let listed = |name: u32| natures[name as usize].listed;
     // What counts through a list is a default at its first value, if anything.
-    let first = first_values();
     let starting: BTreeSet<u32> = votes
         .iter()
         .filter(|(_, count)| **count >= VOTES_MIN)
         .filter_map(|(act, _)| match act {
-            Act::Default(name, value) if first.contains_key(value) => Some(*name),
+            Act::Default(name, value) if is_first(*value) => Some(*name),
             _ => None,
         })
         .collect();

@@ -3,7 +3,7 @@
 //! HOT: once per parameter of a URL.
 //!
 //! ```text
-//! masks    hash of the rest of the URL, slot, hash of the slot's value, link    fixed width, sorted
+//! masks    draw of the rest of the URL, slot, check of the rest, link, place    fixed width, sorted
 //! ```
 //!
 //! What disagrees here is alone to blame, so a parameter that matters is known before parameters
@@ -12,9 +12,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::forms::{sort_hashed, sort_keys};
+use super::identity::{Keyed, groups};
 use super::signal::{Calibration, Comparison};
 use super::softly::Soft;
-use super::table::{Link, Table, hash, mix};
+use super::table::{Link, Param, Table, hash, mix};
 use super::trials::Tally;
 
 /// Most members of a group that are compared with the first.
@@ -33,8 +34,10 @@ pub(super) struct Screen {
 struct Mask {
     rest: u64,
     slot: u32,
-    value: u64,
+    check: u32,
     link: u32,
+    /// Which of the parameters of the link.
+    at: u16,
 }
 
 /// The slot of hosts; no parameter has this number.
@@ -108,89 +111,135 @@ impl Slots<'_> {
         mut hosts: impl FnMut(&[(u64, u32)]),
         mut told: impl FnMut(Seen),
     ) {
-        let Slots { table, softs, handlers, calibration } = self;
-        let paths: Vec<u64> = softs.iter().map(|soft| hash(&soft.lettered())).collect();
-        let mut masks: Vec<Mask> = Vec::new();
-        let mut whole: Vec<(u64, u32)> = Vec::new();
-        for (number, link) in (0..).zip(&table.links) {
-            let handler = handlers[link.path as usize];
-            if link.opaque || link.captures.len() == 0 || !asked(None, handler) {
-                continue;
-            }
-            let host = table.origins[link.origin as usize].host;
-            let params = table.params_of(link);
-            let each = |at: usize| mix(params[at].value ^ mix(u64::from(params[at].name)));
-            let sum = (0..params.len()).fold(0u64, |sum, at| sum.wrapping_add(each(at)));
-            let place = mix(paths[link.path as usize]);
-            let key = |host: u64, sum: u64| mix(place ^ mix(host ^ mix(sum)));
-            whole.push((key(u64::from(host), sum), number));
-            if asked(Some(HOST), handler) {
-                masks.push(Mask {
-                    rest: key(u64::from(HOST), sum),
-                    slot: HOST,
-                    value: u64::from(host),
-                    link: number,
-                });
-            }
-            for (at, param) in params.iter().enumerate() {
-                if asked(Some(param.name), handler) {
-                    masks.push(Mask {
-                        rest: key(u64::from(host), sum.wrapping_sub(each(at))),
-                        slot: param.name,
-                        value: param.value,
-                        link: number,
-                    });
-                }
-            }
-        }
-        sort_hashed(&mut masks, |mask| mask.rest);
-        sort_keys(&mut whole);
+        let (masks, whole) = self.masks(asked);
         let mut members: Vec<(u64, u32)> = Vec::new();
         let mut from = 0;
-        for group in masks.chunk_by(|a, b| (a.rest, a.slot) == (b.rest, b.slot)) {
+        let groups = groups(&masks, |mask| (mask.rest, mask.slot), |mask| (mask.check, mask.link));
+        for group in groups {
+            let Mask { rest, slot, check, .. } = group[0];
             members.clear();
-            let slot = group[0].slot;
             if slot != HOST {
                 // Both lists are in order.
-                from += whole[from..].iter().take_while(|(key, _)| *key < group[0].rest).count();
-                if whole.get(from).is_some_and(|(key, _)| *key == group[0].rest) {
-                    members.push((0, whole[from].1));
-                }
+                from += whole[from..].iter().take_while(|keyed| keyed.draw < rest).count();
+                let mut same = whole[from..].iter().take_while(|keyed| keyed.draw == rest);
+                members.extend(same.find(|keyed| keyed.check == check).map(|one| (0, one.link)));
             }
-            for values in group.chunk_by(|a, b| a.value == b.value) {
-                members.push((values[0].value, values[0].link));
+            if members.len() + group.len() < 2 {
+                continue;
             }
+            let without = members.len();
+            members.extend(group.iter().map(|mask| (self.value(mask), mask.link)));
+            members[without..].sort_unstable();
+            // The first link of each value.
+            let mut before = None;
+            let mut number = 0;
+            members.retain(|(value, _)| {
+                number += 1;
+                number <= without || before.replace(*value) != Some(*value)
+            });
             if members.len() < 2 {
                 continue;
             }
             if slot == HOST {
                 hosts(&members);
-                continue;
-            }
-            members.sort_unstable_by_key(|(value, link)| (mix(*value), *link));
-            members.truncate(MEMBERS_MAX);
-            let link = |at: usize| -> &Link { &table.links[members[at].1 as usize] };
-            let mut verdict: Option<Comparison> = None;
-            for at in 1..members.len() {
-                if let Some(one) = calibration.compare(table, link(0), link(at)) {
-                    verdict = match verdict {
-                        None => Some(one),
-                        Some(_) if one.same < 0.98 => break,
-                        Some(all) => Some(Comparison {
-                            agree: all.agree && one.agree,
-                            same: all.same * one.same,
-                            high: all.high * one.high,
-                            ..all
-                        }),
-                    };
+            } else {
+                members.sort_unstable_by_key(|(value, link)| (mix(*value), *link));
+                members.truncate(MEMBERS_MAX);
+                if let Some(verdict) = self.verdict(&members) {
+                    let Comparison { agree, content, same, high, .. } = verdict;
+                    let link = members[0].1;
+                    let handler = self.handlers[self.table.links[link as usize].path as usize];
+                    told(Seen { name: slot, link, handler, agree, content, same, high });
                 }
             }
-            if let Some(Comparison { agree, content, same, high, .. }) = verdict {
-                let handler = handlers[link(0).path as usize];
-                let link = members[0].1;
-                told(Seen { name: slot, link, handler, agree, content, same, high });
+        }
+    }
+
+    /// The masks of the slots that are asked for, and the whole URLs under their handlers, sorted.
+    fn masks(self, asked: impl Fn(Option<u32>, u32) -> bool) -> (Vec<Mask>, Vec<Keyed>) {
+        let Slots { table, softs, handlers, .. } = self;
+        let secret = &table.secret;
+        let paths: Vec<(u64, u64)> = softs
+            .iter()
+            .map(|soft| soft.lettered())
+            .map(|path| (mix(hash(&path)), secret.of(&path)))
+            .collect();
+        let mut masks: Vec<Mask> = Vec::new();
+        let mut whole: Vec<Keyed> = Vec::new();
+        for (number, link) in (0..).zip(&table.links) {
+            let handler = handlers[link.path as usize];
+            if link.opaque || link.captures.len() == 0 || !asked(None, handler) {
+                continue;
+            }
+            let host = u64::from(table.origins[link.origin as usize].host);
+            let params = table.params_of(link);
+            // Sums, so that the order of parameters does not matter.
+            let draw = |param: &Param| mix(param.value ^ mix(u64::from(param.name)));
+            let check = |param: &Param| {
+                secret.join(secret.join(param.value, u64::from(param.name)), u64::from(param.name))
+            };
+            let sum = params.iter().fold((0u64, 0u64), |(draws, checks), param| {
+                (draws.wrapping_add(draw(param)), checks.wrapping_add(check(param)))
+            });
+            let place = paths[link.path as usize];
+            let key = |host: u64, sum: (u64, u64)| {
+                let draw = mix(place.0 ^ mix(host ^ mix(sum.0)));
+                let check = secret.join(secret.join(place.1, host), sum.1);
+                Keyed { draw, check: (check >> 32) as u32, link: number }
+            };
+            let mask = |slot: u32, at: usize, Keyed { draw: rest, check, link }: Keyed| Mask {
+                rest,
+                slot,
+                check,
+                link,
+                at: at as u16,
+            };
+            whole.push(key(host, sum));
+            if asked(Some(HOST), handler) {
+                masks.push(mask(HOST, 0, key(u64::from(HOST), sum)));
+            }
+            for (at, param) in params.iter().enumerate() {
+                if asked(Some(param.name), handler) {
+                    let rest = sum.0.wrapping_sub(draw(param));
+                    let rest = (rest, sum.1.wrapping_sub(check(param)));
+                    masks.push(mask(param.name, at, key(host, rest)));
+                }
             }
         }
+        sort_hashed(&mut masks, |mask| mask.rest);
+        sort_keys(&mut whole);
+        (masks, whole)
+    }
+
+    /// What stands in the slot of a mask: the number of a host, or what stands for a value.
+    fn value(self, mask: &Mask) -> u64 {
+        let link = &self.table.links[mask.link as usize];
+        match mask.slot {
+            HOST => u64::from(self.table.origins[link.origin as usize].host),
+            _ => self.table.params_of(link)[usize::from(mask.at)].value,
+        }
+    }
+
+    /// What the first of some links says beside each of the others.
+    fn verdict(self, members: &[(u64, u32)]) -> Option<Comparison> {
+        let Slots { table, calibration, .. } = self;
+        let link = |at: usize| -> &Link { &table.links[members[at].1 as usize] };
+        let mut verdict: Option<Comparison> = None;
+        for at in 1..members.len() {
+            if let Some(one) = calibration.compare(table, link(0), link(at)) {
+                verdict = match verdict {
+                    None => Some(one),
+                    Some(_) if one.same < 0.98 => break,
+                    Some(all) => Some(Comparison {
+                        agree: all.agree && one.agree,
+                        same: all.same * one.same,
+                        high: all.high * one.high,
+                        ..all
+                    }),
+                };
+            }
+        }
+        verdict
     }
 }
 
@@ -216,7 +265,7 @@ fn hosts(
 mod tests {
     use super::*;
     use crate::mine::softly::soften;
-    use crate::mine::table::tests::table_of;
+    use crate::mine::table::tests::{table_of, twins};
 
     #[test]
     fn slots_alone() {
@@ -237,5 +286,21 @@ mod tests {
         assert_eq!(tally.good, 0);
         assert!(tally.trials > 0);
         assert_eq!(found.hosts[&(0, 1)].good, 30);
+    }
+
+    #[test]
+    fn paths_with_one_draw_are_two() {
+        let [path, other] = twins("/a/path/");
+        let mut rows = Vec::new();
+        for page in 0..30 {
+            rows.push((format!("http://a.test{path}?id={page}&s=1"), format!("page {page}")));
+            rows.push((format!("http://a.test{other}?id={page}&s=2"), format!("other {page}")));
+        }
+        let table = table_of(&rows);
+        let softs: Vec<Soft> = table.paths.iter().map(|path| soften(path)).collect();
+        let found = screen(&table, &softs, &[0, 0], &Calibration::measure(&table));
+        let s = table.names.iter().position(|name| name == b"s").unwrap() as u32;
+        assert_eq!(found.params.get(&(s, 0)), None);
+        assert_eq!(found.params.len(), 1, "what is seen of `id` is seen under one path");
     }
 }

@@ -3,21 +3,22 @@
 //! ```text
 //! text      http://a.test/x?b=1&c=2http://a.test/y...        one arena
 //! links     text range, path range, origin, params range, captures range; sorted by text
-//! params    name number, hash of the value, text range of the value
+//! params    name number, value, text range of the value
 //! captures  time, content number; of one link in order of time
 //! ```
 
 use std::collections::HashMap;
 
+use super::identity::Secret;
 use super::splits::Splits;
 
-/// Hash map with fixed keys. Inside one site only the site's own URLs can collide, results never
-/// depend on the order of a map, and the fingerprints that decide are 64 bits of `mix`.
+/// Hash map with a random key: who writes a crawl cannot make it slow. Results never depend on the
+/// order of a map.
 pub(super) type Map<K, V> = HashMap<K, V, ahash::RandomState>;
 
-/// A map with fixed keys.
+/// A map with a key of its own.
 pub(super) fn map<K, V>() -> Map<K, V> {
-    HashMap::with_hasher(ahash::RandomState::with_seeds(1, 2, 3, 4))
+    HashMap::with_hasher(ahash::RandomState::new())
 }
 
 /// A range of bytes in the arena.
@@ -70,7 +71,8 @@ pub(super) struct Link {
 pub(super) struct Param {
     /// Number of the name.
     pub(super) name: u32,
-    /// Hash of the value; a parameter without `=` has a value of its own.
+    /// What stands for the value, and for no other text (see `identity.rs`); a parameter without
+    /// `=` has a value of its own.
     pub(super) value: u64,
     /// The value; empty too where there is no `=`.
     pub(super) text: Span,
@@ -133,9 +135,12 @@ pub(super) struct Table {
     pub(super) observations: u64,
     /// Links beyond the limit, left out by hash.
     pub(super) left_out: u64,
+    /// What is told apart by a fingerprint is told apart under this.
+    pub(super) secret: Secret,
 }
 
-/// 64 bits of `bytes`; the same on every machine.
+/// 64 bits of `bytes`; the same on every machine. Only to draw and to order by: two texts that have one are
+/// easily made.
 pub(super) fn hash(bytes: &[u8]) -> u64 {
     let mut state = 0x9E37_79B9_7F4A_7C15 ^ (bytes.len() as u64);
     let mut chunks = bytes.chunks_exact(8);
@@ -278,6 +283,67 @@ pub(in crate::mine) mod tests {
         let (a, b) = (Table::build(&list, &stage0()), Table::build(&turned, &stage0()));
         assert_eq!(a.captures, b.captures);
         assert_eq!(a.paths, b.paths);
+    }
+
+    /// Two texts of `start`, which has a multiple of eight bytes, and sixteen letters, with one
+    /// [`hash`].
+    pub(in crate::mine) fn twins(start: &str) -> [String; 2] {
+        let word = |text: &[u8]| u64::from_le_bytes(text.try_into().unwrap());
+        let length = start.len() as u64 + 16;
+        let first = start
+            .as_bytes()
+            .chunks(8)
+            .fold(0x9E37_79B9_7F4A_7C15 ^ length, |state, text| mix(state ^ word(text)));
+        let (one, end) = (b"abcdefgh", b"ijklmnop");
+        let state = mix(first ^ word(one)) ^ word(end);
+        let letters = |number: u64| {
+            [0, 5, 10, 15, 20, 25, 30, 35].map(|bit| b'a' + (number >> bit & 15) as u8)
+        };
+        for number in 0.. {
+            let other = letters(number);
+            let rest = (state ^ mix(first ^ word(&other))).to_le_bytes();
+            if rest.iter().all(u8::is_ascii_alphabetic) {
+                let text = |a: &[u8; 8], b: &[u8; 8]| [start.as_bytes(), a, b].concat();
+                let twins = [text(one, end), text(&other, &rest)];
+                assert_eq!(hash(&twins[0]), hash(&twins[1]));
+                return twins.map(|text| String::from_utf8(text).unwrap());
+            }
+        }
+        unreachable!("some number makes letters")
+    }
+
+    #[test]
+    fn texts_with_one_hash_are_two() {
+        let [digest, other] = twins("");
+        for urls in [
+            twins("http://a.test/xy"),
+            twins("/a/path/").map(|path| format!("http://a.test{path}?x=1")),
+            twins("").map(|name| format!("http://a.test/?{name}=1")),
+            twins("").map(|value| format!("http://a.test/?x={value}")),
+            twins("host.of.").map(|host| format!("http://{}.a.test/?x=1", host.to_lowercase())),
+        ] {
+            let [a, b] = &urls;
+            let rows = [(a, &digest), (b, &other), (a, &digest), (b, &other)];
+            let table = table_of(&rows.map(|(url, digest)| (url.as_str(), digest.as_str())));
+            assert_eq!((table.links.len(), table.contents), (2, 2), "{urls:?}");
+            let parts = |link: &Link| {
+                let params = table.params_of(link).iter();
+                let params: Vec<_> = params.map(|param| (param.name, param.value)).collect();
+                (link.origin, link.path, params)
+            };
+            assert_ne!(parts(&table.links[0]), parts(&table.links[1]), "{urls:?}");
+        }
+    }
+
+    #[test]
+    fn contents_at_one_time_are_in_one_order() {
+        let [one, other] = twins("");
+        let table = |digests: [&str; 2]| {
+            let seen = digests.map(|digest| ("http://a.test/", digest));
+            table_of(&[seen, [("http://a.test/x", one.as_str()); 2]].concat())
+        };
+        let (first, again) = (table([&one, &other]), table([&other, &one]));
+        assert_eq!((first.contents, &first.captures), (2, &again.captures));
     }
 
     #[test]

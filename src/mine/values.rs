@@ -16,11 +16,12 @@ use std::ops::Range;
 
 use super::bounds::wilson;
 use super::candidates::{Act, Candidate, Reach};
-use super::forms::{Shaper, sort_keys};
+use super::forms::{Shaper, groups_of, sort_keys};
+use super::identity::Keyed;
 use super::priors::{BAR, Nature};
 use super::propose::reach;
 use super::select::{CONTRADICTION, Court, is_below};
-use super::table::{Link, Param, Signal, Table, hash, map, mix};
+use super::table::{Link, Param, Signal, Table, map, mix};
 use super::trials::Tally;
 use super::votes::Votes;
 
@@ -47,9 +48,9 @@ const OTHERS_MIN: u64 = 8;
 const OTHERS_AGREE_MAX: f64 = 0.5;
 
 /// The value of URLs without the parameter, and of those that are known to be the same.
-const ABSENT: u64 = 0;
+pub(super) const ABSENT: u64 = 0;
 
-/// Two values, the smaller hash first.
+/// Two values, the smaller number first.
 type Pair = (u64, u64);
 
 /// What was seen of two values.
@@ -156,26 +157,26 @@ impl Values<'_> {
         let mut shaper = Shaper::new(table, handlers);
         let all = candidates.len();
         shaper.apply(&candidates, &vec![true; all], &vec![false; all]);
-        let mut keys: Vec<(u64, u32)> = Vec::new();
+        let mut keys: Vec<Keyed> = Vec::new();
         for (number, link) in (0..).zip(&table.links) {
             let is_here = has_name[handlers[link.path as usize] as usize];
             if is_here && !link.opaque && link.captures.len() > 0 {
-                keys.push((shaper.shape(link, &candidates).0, number));
+                keys.push(shaper.shape(link, number, &candidates).0);
             }
         }
         sort_keys(&mut keys);
         let mut seen: BTreeMap<Pair, Seen> = BTreeMap::new();
         let mut used = map();
         let mut members: Vec<(u64, u32)> = Vec::new();
-        for group in keys.chunk_by(|a, b| a.0 == b.0).filter(|group| group.len() > 1) {
+        for group in groups_of(&keys).filter(|group| group.len() > 1) {
             members.clear();
             let link = |number: u32| &table.links[number as usize];
-            let valued = group.iter().map(|(_, number)| (self.value(link(*number)), *number));
+            let valued = group.iter().map(|row| (self.value(link(row.link)), row.link));
             members.extend(valued.filter_map(|(value, number)| Some((value?, number))));
             members.sort_unstable();
             members.dedup_by_key(|(value, _)| *value);
             if members.len() > MEMBERS_MAX {
-                members.sort_by_key(|(value, _)| mix(value ^ group[0].0));
+                members.sort_by_key(|(value, _)| mix(value ^ group[0].draw));
                 members.truncate(MEMBERS_MAX);
                 members.sort_unstable();
             }
@@ -213,7 +214,7 @@ impl Values<'_> {
         };
         let value = if self.held.iter().any(is_default) { ABSENT } else { param.value };
         // A parameter without a text may be one without `=`, which no rule writes.
-        let is_text = param.text.start < param.text.end && value != hash(b"");
+        let is_text = param.text.start < param.text.end;
         (is_text && params.next().is_none()).then_some(value)
     }
 

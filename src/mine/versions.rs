@@ -96,7 +96,7 @@ pub(super) fn measure(table: &Table, calibration: &Calibration, forms: &Forms) -
     let mut members: Vec<u32> = Vec::new();
     for group in forms.groups() {
         members.clear();
-        let links = group.iter().map(|(_, link)| *link);
+        let links = group.iter().map(|keyed| keyed.link);
         members.extend(links.filter(|link| !table.links[*link as usize].moved));
         members.sort_by_key(|link| mix(u64::from(*link)));
         members.truncate(MEMBERS_MAX);

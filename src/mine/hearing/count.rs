@@ -34,7 +34,7 @@ impl Hearing<'_> {
         concluded
     }
 
-    /// The key of each link under `candidates`; the hearing stays as it is. `None` if they are not
+    /// The page of each link under `candidates`, as a number; the hearing stays as it is. `None` if they are not
     /// among those that were heard last, reaching as far or less. Opaque links have 0.
     pub(in crate::mine) fn keys(&mut self, candidates: &[Candidate]) -> Option<Vec<u64>> {
         let heard = self.heard.clone();
@@ -44,11 +44,12 @@ impl Hearing<'_> {
         let mut shaper = Shaper::new(self.table, self.handlers);
         shaper.apply(&now, &still_heard, &changed);
         let mut keys = vec![0; self.table.links.len()];
-        for (key, link) in &self.forms.keys {
-            let fired = self.forms.fired_on(*link);
+        for keyed in &self.forms.keys {
+            let fired = self.forms.fired_on(keyed.link);
             let is_moved = fired.iter().any(|fired| changed[fired.candidate as usize]);
-            let shown = &self.table.links[*link as usize];
-            keys[*link as usize] = if is_moved { shaper.shape(shown, &now).0 } else { *key };
+            let shown = &self.table.links[keyed.link as usize];
+            let key = if is_moved { shaper.shape(shown, keyed.link, &now).0 } else { *keyed };
+            keys[keyed.link as usize] = key.page();
         }
         Some(keys)
     }
@@ -62,7 +63,7 @@ impl Hearing<'_> {
         let mut members: Vec<u32> = Vec::new();
         for group in forms.groups() {
             members.clear();
-            members.extend(group.iter().map(|(_, link)| *link));
+            members.extend(group.iter().map(|keyed| keyed.link));
             let verdict = self.bench.judge_one(by, &members, number);
             if let Some(Verdict { agree: true, pair, .. }) = verdict {
                 return Some(pair);
@@ -79,7 +80,8 @@ impl Hearing<'_> {
             }
             _ => None,
         };
-        let each = self.groups.iter().flat_map(|group| &self.verdicts[group.verdicts.range()]);
+        let groups = self.in_order();
+        let each = groups.iter().flat_map(|group| &self.verdicts[group.verdicts.range()]);
         let trials = each.filter(|verdict| verdict.weight != Weight::Look);
         let seen = trials.filter_map(|verdict| {
             let Verdict { agree, content, same, high, pair: (link, _), .. } = *verdict;
@@ -95,7 +97,8 @@ impl Hearing<'_> {
     pub(super) fn count(&mut self, large: impl Fn(usize) -> Vec<u64>) {
         // The verdicts by candidate, in the order of the groups.
         let mut starts = vec![0u32; self.candidates.len() + 1];
-        let verdicts = || self.groups.iter().flat_map(|group| group.verdicts.range());
+        let groups = self.in_order();
+        let verdicts = || groups.iter().flat_map(|group| group.verdicts.range());
         let number = |place: usize| self.verdicts[place].candidate as usize;
         for place in verdicts() {
             starts[number(place) + 1] += 1;
