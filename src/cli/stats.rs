@@ -19,8 +19,16 @@ const LIST_SHARE_MIN_PERCENT: usize = 50;
 /// Fewest lines that say anything of that.
 const LIST_LINES_MIN: usize = 10;
 
-/// Says of each file that was taken for a list, for want of anything better, that it was.
+/// Says of each file that was taken for a list, for want of anything better, that it was; and where filters
+/// have let nothing through, that they have.
 pub(super) fn doubt(outcome: &Outcome) {
+    let tally = &outcome.tally;
+    if tally.filtered > 0 && tally.records == 0 {
+        say(format_args!(
+            "nothing is left: all {} records were filtered out; -v says how the files were read",
+            number(tally.filtered)
+        ));
+    }
     for file in outcome.files.iter().filter(|file| file.layout.format.is_none()) {
         let votes = file.layout.votes.as_ref().filter(|votes| votes.lines >= LIST_LINES_MIN);
         let Some(votes) = votes else { continue };

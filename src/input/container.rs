@@ -46,7 +46,8 @@ impl Container {
     /// Tells the container by `head`, the first bytes of what was unpacked: a kibibyte of them, or
     /// all there is. `None` for files of lines.
     ///
-    /// Failure: an input error for XML that is a feed and no sitemap.
+    /// Failure: an input error for what is known to hold no lines: XML that is a feed and no sitemap, UTF-16,
+    /// encrypted Parquet, what `--seen` keeps.
     pub(super) fn sniff(head: &[u8]) -> Result<Option<Self>> {
         // What some tools put in front of the first record; the reader skips empty lines, and tells of a mark.
         let text = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).trim_ascii_start();
@@ -61,6 +62,10 @@ impl Container {
             [b'P', b'A', b'R', b'E', _, _, 0, 0, ..] => Err(Error::input(
                 "expected Parquet that can be read without a key, found an encrypted file (50 41 52 45); decrypt \
                  it first",
+            )),
+            _ if head.starts_with(b"undust-seen\n") => Err(Error::input(
+                "expected URLs, found a file that --seen keeps, which holds only their fingerprints; name other \
+                 files, and keep it outside of folders that are read",
             )),
             _ if head.starts_with(b"filedesc://") => Ok(Some(Container::Arc)),
             [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => Err(Error::input(

@@ -119,7 +119,7 @@ impl List {
                         below.push(entry.path());
                     }
                 }
-                leave_out_checksums(&mut below);
+                leave_out_strays(&mut below);
                 // Names in the order of their bytes; backward, because the last is taken first.
                 below.sort_unstable_by(|a, b| b.cmp(a));
                 ahead.append(&mut below);
@@ -129,14 +129,16 @@ impl List {
     }
 }
 
-/// Leaves out the checksums that Hadoop and Spark put beside each file: `.NAME.crc` beside `NAME`.
-fn leave_out_checksums(paths: &mut Vec<PathBuf>) {
+/// Leaves out the checksums that Hadoop and Spark put beside each file, `.NAME.crc` beside `NAME`, and results
+/// that this program was killed over, or is publishing just now: `.undust-….tmp`.
+fn leave_out_strays(paths: &mut Vec<PathBuf>) {
     let all: HashSet<OsString> =
         paths.iter().filter_map(|path| path.file_name().map(OsString::from)).collect();
     paths.retain(|path| {
         let name = path.file_name().map_or(&[][..], OsStr::as_encoded_bytes);
         let of = name.strip_prefix(b".").and_then(|name| name.strip_suffix(b".crc"));
-        of.is_none_or(|of| !all.contains(OsStr::from_bytes(of)))
+        let is_pending = name.starts_with(b".undust-") && name.ends_with(b".tmp");
+        !is_pending && of.is_none_or(|of| !all.contains(OsStr::from_bytes(of)))
     });
 }
 
@@ -276,9 +278,9 @@ mod tests {
     }
 
     #[test]
-    fn checksums_beside_files_are_left_out() {
+    fn checksums_and_pending_results_are_left_out() {
         let folder = tempfile::tempdir().unwrap();
-        for name in [".part-0.crc", "_SUCCESS", ".other.crc", "part-0"] {
+        for name in [".part-0.crc", "_SUCCESS", ".other.crc", "part-0", ".undust-7-0.tmp"] {
             fs::write(folder.path().join(name), "x").unwrap();
         }
         let plan = InputPlan { recursive: true, ..plan(&[folder.path()]) };

@@ -344,8 +344,8 @@ fn parser_of(
         }
         #[cfg(not(feature = "parquet"))]
         Container::Parquet => Err(Error::input(
-            "expected a list, a log or a web archive, found Parquet (50 41 52 31), which this build \
-             cannot read; build it with `--features parquet`, or write the column of URLs as CSV",
+            "this build cannot read Parquet; build it with `--features parquet`, or write the column of URLs \
+             as CSV",
         )),
     }
 }

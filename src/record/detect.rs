@@ -39,6 +39,11 @@ pub struct Candidate {
 }
 
 impl Candidate {
+    /// Are there headers of the format, or other lines that it knows to have no URL, and nothing else?
+    fn is_without_rows(&self) -> bool {
+        self.layout.format.is_some() && self.records == 0 && self.strangers == 0
+    }
+
     /// Share of the lines it understands, in percent, rounded down.
     pub fn percent(&self) -> usize {
         100 * self.records / (self.records + self.strangers).max(1)
@@ -102,7 +107,14 @@ pub fn detect(chunk: &[u8], reading: Reading) -> Result<Layout> {
     let best = &candidates[0];
     // What looks like nothing else is a list, of whatever.
     let is_list = best.layout.format.is_none() || best.percent() < LEAD_MIN_PERCENT;
-    let layout = match is_sure(&candidates) {
+    let is_sure = is_sure(&candidates);
+    if (is_list || !is_sure) && !best.is_without_rows() && is_json_array(&lines) {
+        return Err(Error::input(
+            "expected a line for each record, found an array in JSON; write its members one on each line, as in \
+             `jq -c '.[]' FILE | undust`",
+        ));
+    }
+    let layout = match is_sure {
         true => best.layout.clone(),
         false if is_list => Layout::default(),
         false => return Err(unsure(&candidates)),
@@ -114,7 +126,8 @@ pub fn detect(chunk: &[u8], reading: Reading) -> Result<Layout> {
 /// The best first; of equals the one that is first in the registry, which is the more specific one.
 /// Each format once, however many ways there are to read it.
 fn rank(candidates: &mut Vec<Candidate>) {
-    candidates.sort_by_key(|one| std::cmp::Reverse((one.percent(), one.records > 0)));
+    let rank = |one: &Candidate| (one.percent(), one.records > 0, one.is_without_rows());
+    candidates.sort_by_key(|one| std::cmp::Reverse(rank(one)));
     let mut seen = Vec::new();
     candidates.retain(|one| {
         let name = one.layout.name();
@@ -126,7 +139,9 @@ fn rank(candidates: &mut Vec<Candidate>) {
 
 /// Does the first of `candidates` understand enough?
 fn is_sure(candidates: &[Candidate]) -> bool {
-    candidates.first().is_some_and(|best| best.percent() >= SHARE_MIN_PERCENT && best.records > 0)
+    candidates.first().is_some_and(|best| {
+        best.is_without_rows() || best.percent() >= SHARE_MIN_PERCENT && best.records > 0
+    })
 }
 
 /// The formats that are none of `candidates`, and yet understand some of the lines.
@@ -225,6 +240,12 @@ fn vote(layout: Layout, lines: &[&[u8]], reading: Reading) -> Candidate {
     candidate
 }
 
+/// Do the `lines` begin an array of objects?
+fn is_json_array(lines: &[&[u8]]) -> bool {
+    let mut text = lines.iter().flat_map(|line| line.iter()).filter(|byte| **byte > b' ');
+    text.next() == Some(&b'[') && text.next() == Some(&b'{')
+}
+
 /// Is the whole line a URL, with its scheme and without blanks?
 fn is_url_alone(line: &[u8]) -> bool {
     parts::scheme_length(line).is_some_and(|end| line[end..].starts_with(b"://"))
@@ -291,8 +312,29 @@ mod tests {
             ("{\"url\": \"http://a.test/\"}\n", "jsonl"),
             ("\n\n", "lines"),
             (&asterisks, "clf"),
+            // Headers alone: of an empty day, or of a log whose first request is yet to come.
+            ("#Version: 1.0\r\n#Fields: date time cs-method cs-uri-stem\r\n", "w3c"),
+            (" CDX N b a m s k r M S V g\n", "cdx"),
+            ("!OpenWayback-CDXJ 1.0\n", "cdxj"),
+            ("[[\"urlkey\",\"timestamp\",\"original\"]]\n", "cdx-json"),
+            ("[]\n", "cdx-json"),
+            ("url,status\n", "csv"),
+            ("url\tstatus\n", "tsv"),
+            (&line("OPTIONS * HTTP/1.0"), "clf"),
+            ("# a list\n# of nothing yet\n", "lines"),
         ] {
             assert_eq!(detect(text.as_bytes(), READING).unwrap().name(), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn arrays_of_objects_are_told() {
+        for text in [
+            "[{\"url\": \"http://a.test/\"}, {\"url\": \"http://b.test/\"}]\n",
+            "[\n  {\n    \"url\": \"http://a.test/\"\n  }\n]\n",
+        ] {
+            let told = detect(text.as_bytes(), READING).unwrap_err().to_string();
+            assert!(told.contains("jq -c"), "{text:?}: {told}");
         }
     }
 

@@ -19,6 +19,10 @@ use crate::reject::Reject;
 /// How the line starts that names the columns of those that follow.
 const HEADER: &[u8] = b"[[";
 
+/// What an answer begins with that says all.
+const USUAL: &[u8] =
+    br#"[["urlkey","timestamp","original","mimetype","statuscode","digest","length"],"#;
+
 /// Columns by their names.
 const NAMES: [(&[u8], Slot); 7] = [
     (b"original", Slot::Url),
@@ -56,7 +60,11 @@ impl CdxJson {
 
 /// The columns that the first line names.
 pub(crate) fn recognize(lines: &[&[u8]]) -> Option<Arc<dyn LineFormat>> {
-    lines.iter().find_map(|line| CdxJson::new(line)).map(|format| Arc::new(format) as _)
+    let named = lines.iter().find_map(|line| CdxJson::new(line));
+    // An answer without records names no columns.
+    let is_empty = || lines.iter().all(|line| matches!(line.trim_ascii(), b"[]" | b"[[]]"));
+    let format = named.or_else(|| is_empty().then(|| CdxJson::new(USUAL)).flatten());
+    format.map(|format| Arc::new(format) as _)
 }
 
 impl LineFormat for CdxJson {

@@ -43,7 +43,8 @@ impl Cdxj {
 pub(crate) fn recognize(lines: &[&[u8]]) -> Option<Arc<dyn LineFormat>> {
     let format = Cdxj::new();
     let is_record = |line: &&[u8]| format.parse(line, &mut Found::default()) == Parsed::Record;
-    lines.iter().any(is_record).then(|| Arc::new(format.clone()) as _)
+    let is_header = lines.first().is_some_and(|line| line.starts_with(b"!OpenWayback-CDXJ"));
+    (is_header || lines.iter().any(is_record)).then(|| Arc::new(format.clone()) as _)
 }
 
 impl LineFormat for Cdxj {

@@ -86,6 +86,9 @@ fn lines_without_a_scheme_are_filtered_by_their_host() {
         let filtered = 5 - expected.lines().count();
         assert!(run.words().contains(&format!("{filtered} filtered")), "{}", run.words());
     }
+    // A list has no status.
+    let run = dir.run("--status 200 in.txt").exits(0).says("all 5 records were filtered out");
+    assert_eq!(run.out(), "");
 }
 
 #[test]
