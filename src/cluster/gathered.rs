@@ -166,7 +166,7 @@ impl Gathered {
                 }
                 Ok(())
             })?;
-            let (_, standing) = least.expect("a group has a record");
+            let (_, standing) = least.ok_or_else(damaged)?;
             let wanted = wanted(count);
             if !wanted.whole && !wanted.others {
                 return Ok(());
