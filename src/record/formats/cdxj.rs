@@ -39,11 +39,18 @@ impl Cdxj {
     }
 }
 
-/// An index, if one of the first lines looks like one.
+/// Words that a file may begin with, which no list does.
+const HEADERS: [&[u8]; 5] = [b"!OpenWayback-CDXJ", b"!context", b"!id", b"!keys", b"!meta"];
+
+/// An index, if one of the first lines looks like one, or the very first is its header.
 pub(crate) fn recognize(lines: &[&[u8]]) -> Option<Arc<dyn LineFormat>> {
     let format = Cdxj::new();
     let is_record = |line: &&[u8]| format.parse(line, &mut Found::default()) == Parsed::Record;
-    let is_header = lines.first().is_some_and(|line| line.starts_with(b"!OpenWayback-CDXJ"));
+    let is_header = lines.first().is_some_and(|line| {
+        HEADERS
+            .iter()
+            .any(|word| line.strip_prefix(*word).is_some_and(|rest| rest.starts_with(b" ")))
+    });
     (is_header || lines.iter().any(is_record)).then(|| Arc::new(format.clone()) as _)
 }
 
