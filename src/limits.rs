@@ -145,7 +145,7 @@ pub const THREADS_MAX: usize = 1024;
 /// out by hash.
 ///
 /// Reason: about 250 bytes each, so a gigabyte at most; no rule needs more evidence.
-pub const MINE_LINKS_MAX: usize = 4 << 20;
+pub const MINE_URLS_MAX: usize = 4 << 20;
 
 /// Most parameters of one URL that the miner looks at; a URL with more is left out.
 pub const MINE_PARAMS_MAX: usize = 64;

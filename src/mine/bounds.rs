@@ -69,7 +69,7 @@ impl Channel {
     }
 }
 
-/// What is believed of a rule before its trials: one of three sorts of rule, with these odds.
+/// What is believed of a rule before its samples: one of three sorts of rule, with these odds.
 ///
 /// - `holds`: the rate is near 1, `Beta(100, 1)`: the slot does not matter, but for accidents.
 /// - `depends`: `Beta(8, 2)`, mean .8: true as long as a list is short, and the like.
@@ -87,7 +87,7 @@ pub(super) struct Belief {
 /// Points at which the posterior is summed up: midpoints, denser towards 1, where it matters.
 const POINTS: usize = 512;
 
-/// Standard deviations at which the chance that a page agrees with itself is tried, with weights of
+/// Standard deviations at which the chance that a page agrees with itself is taken, with weights of
 /// the normal curve.
 const ERRORS: [(f64, f64); 5] =
     [(-2.0, 0.054), (-1.0, 0.242), (0.0, 0.399), (1.0, 0.242), (2.0, 0.054)];

@@ -73,7 +73,7 @@ impl Reach {
 pub(super) struct Candidate {
     pub(super) act: Act,
     pub(super) reach: Reach,
-    /// Is it in force already, so that only others are tried?
+    /// Is it in force already, so that only others are validated?
     pub(super) settled: bool,
     /// Is it one that pages cannot know of (see `versions.rs`), so that its values stand in no
     /// blocks? Asked where classes of URLs are compared.

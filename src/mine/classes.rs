@@ -8,20 +8,20 @@
 //! URLs then says little about a rule. Many looks say more: a page shows all of its versions, under
 //! every spelling.
 //!
-//! All candidates are applied at once, as in `trials`. The members of a group fall into classes by
+//! All candidates are applied at once, as in `support`. The members of a group fall into classes by
 //! what one candidate takes away from them: URLs that are equal but for the other candidates. The
 //! largest class is compared with others, each class by all contents that were seen in it. Two
 //! classes agree if they have a content in common. A candidate that decides which page it is gives
 //! each class contents of its own, however many versions these have; so a wrong rule gains nothing
 //! by being compared in this way, and the bar stays where it is. Nothing is given back for versions
-//! that nobody saw but what recaptures show: only groups with [`LINKS_MIN`] members count, and each
+//! that nobody saw but what recaptures show: only groups with [`URLS_MIN`] members count, and each
 //! further look halves the chance that two classes have not met.
 
 use std::collections::BTreeMap;
 
 use super::bounds::binomial_tail;
 use super::forms::Forms;
-use super::groups::{Measure, Verdict, Weight};
+use super::groups::{Measure, Sample, Weight};
 use super::signal::{Comparison, Count};
 use super::table::mix;
 
@@ -31,9 +31,9 @@ const MEMBERS_MAX: usize = 64;
 /// Most members of a class that are compared. Reason: pairs are quadratic in it.
 const CLASS_MAX: usize = 12;
 
-/// Fewest links of two classes. Reason: with two versions, one look at one class and four at the
+/// Fewest URLs of two classes. Reason: with two versions, one look at one class and four at the
 /// other miss each other once in sixteen times.
-const LINKS_MIN: usize = 5;
+const URLS_MIN: usize = 5;
 
 /// Most classes that are compared with the largest: all of them must agree.
 const CLASSES_MAX: usize = 2;
@@ -47,10 +47,10 @@ const LOOKS_MIN: u64 = 8;
 /// Members of a group that a candidate leaves the same.
 struct Class {
     mark: u64,
-    links: Vec<u32>,
+    urls: Vec<u32>,
 }
 
-/// Judges groups by classes; its buffers are used again from group to group.
+/// Compares groups by classes; its buffers are used again from group to group.
 #[derive(Debug, Default)]
 pub(super) struct Classes {
     members: Vec<u32>,
@@ -59,18 +59,18 @@ pub(super) struct Classes {
 
 impl Classes {
     /// Adds to `out` what the classes of a group say about each candidate that makes a difference
-    /// among its links.
-    pub(super) fn judge(&mut self, by: Measure<'_>, links: &[u32], out: &mut Vec<Verdict>) {
+    /// among its URLs.
+    pub(super) fn sample(&mut self, by: Measure<'_>, urls: &[u32], out: &mut Vec<Sample>) {
         let Measure { table, forms, .. } = by;
-        if links.len() < LINKS_MIN {
+        if urls.len() < URLS_MIN {
             return;
         }
         self.members.clear();
-        let seen = |link: &u32| table.links[*link as usize].captures.len() > 0;
-        self.members.extend(links.iter().copied().filter(seen));
-        self.members.sort_by_key(|link| mix(u64::from(*link)));
+        let seen = |url: &u32| table.urls[*url as usize].captures.len() > 0;
+        self.members.extend(urls.iter().copied().filter(seen));
+        self.members.sort_by_key(|url| mix(u64::from(*url)));
         self.members.truncate(MEMBERS_MAX);
-        let fired = self.members.iter().flat_map(|link| forms.fired_on(*link));
+        let fired = self.members.iter().flat_map(|url| forms.fired_on(*url));
         self.candidates.clear();
         self.candidates.extend(fired.map(|fired| fired.candidate));
         self.candidates.sort_unstable();
@@ -78,33 +78,33 @@ impl Classes {
         for candidate in &self.candidates {
             let classes = classes(forms, &self.members, *candidate);
             match largest(by, *candidate, &classes) {
-                Some(verdict) => out.push(verdict),
+                Some(sample) => out.push(sample),
                 None => single(by, *candidate, &classes, out),
             }
         }
     }
 }
 
-/// What the largest class and up to two others say; `None` if they have too few links.
-fn largest(by: Measure<'_>, candidate: u16, classes: &[Class]) -> Option<Verdict> {
+/// What the largest class and up to two others say; `None` if they have too few URLs.
+fn largest(by: Measure<'_>, candidate: u16, classes: &[Class]) -> Option<Sample> {
     let (largest, others) = classes.split_first()?;
     let met = others
         .iter()
-        .filter(|other| largest.links.len() + other.links.len() >= LINKS_MIN)
+        .filter(|other| largest.urls.len() + other.urls.len() >= URLS_MIN)
         .filter_map(|other| {
-            let one = by.calibration.meet(by.table, &largest.links, &other.links)?;
+            let one = by.calibration.meet(by.table, &largest.urls, &other.urls)?;
             Some((other, one))
         })
         .take(CLASSES_MAX);
-    let mut all: Option<Verdict> = None;
+    let mut all: Option<Sample> = None;
     for (other, one) in met {
-        let next = verdict(by, candidate, &one, &largest.links, &other.links);
+        let next = sample(by, candidate, &one, &largest.urls, &other.urls);
         all = Some(match all {
             None => next,
-            Some(before) => Verdict {
+            Some(before) => Sample {
                 agree: before.agree && next.agree,
                 pair: before.pair,
-                third: Some(other.links[0]),
+                third: Some(other.urls[0]),
                 same: before.same * next.same,
                 high: before.high * next.high,
                 ..next
@@ -114,41 +114,41 @@ fn largest(by: Measure<'_>, candidate: u16, classes: &[Class]) -> Option<Verdict
     all
 }
 
-/// What classes of hardly more than one link each say: one of them, as drawn, beside all others
+/// What classes of hardly more than one URL each say: one of them, as drawn, beside all others
 /// together. The looks at two of them are told as well.
-fn single(by: Measure<'_>, candidate: u16, classes: &[Class], out: &mut Vec<Verdict>) {
-    if classes.len() < LINKS_MIN {
+fn single(by: Measure<'_>, candidate: u16, classes: &[Class], out: &mut Vec<Sample>) {
+    if classes.len() < URLS_MIN {
         return;
     }
     let Some((probe, others)) = classes.split_last() else { return };
-    let link = |class: &Class| &by.table.links[class.links[0] as usize];
+    let url = |class: &Class| &by.table.urls[class.urls[0] as usize];
     for other in others {
-        if let Some(one) = by.calibration.compare(by.table, link(probe), link(other)) {
-            let look = verdict(by, candidate, &one, &probe.links, &other.links);
-            out.push(Verdict { weight: Weight::Look, ..look });
+        if let Some(one) = by.calibration.compare(by.table, url(probe), url(other)) {
+            let look = sample(by, candidate, &one, &probe.urls, &other.urls);
+            out.push(Sample { weight: Weight::Look, ..look });
         }
     }
-    let rest: Vec<u32> = others.iter().flat_map(|class| class.links.clone()).collect();
-    if let Some(one) = by.calibration.meet(by.table, &probe.links, &rest) {
-        let verdict = verdict(by, candidate, &one, &probe.links, &rest);
-        out.push(Verdict { weight: Weight::UnlessInBlocks, ..verdict });
+    let rest: Vec<u32> = others.iter().flat_map(|class| class.urls.clone()).collect();
+    if let Some(one) = by.calibration.meet(by.table, &probe.urls, &rest) {
+        let sample = sample(by, candidate, &one, &probe.urls, &rest);
+        out.push(Sample { weight: Weight::UnlessInBlocks, ..sample });
     }
 }
 
 /// What two classes say that agree, or do not, as `one` tells.
-fn verdict(
+fn sample(
     by: Measure<'_>,
     candidate: u16,
     one: &Comparison,
     ours: &[u32],
     theirs: &[u32],
-) -> Verdict {
+) -> Sample {
     let looks = (ours.len() + theirs.len() - 2).min(LOOKS_MAX) as i32;
     let fewest = ours.len().min(theirs.len()) as i32;
     let (same, high) = by.calibration.of_classes(one, looks, fewest);
-    Verdict {
+    Sample {
         candidate,
-        weight: Weight::Trial,
+        weight: Weight::Full,
         differences: 1,
         agree: one.agree,
         content: one.content,
@@ -177,22 +177,22 @@ pub(super) fn in_blocks(looks: impl Iterator<Item = ((u64, u64), bool)>) -> bool
 /// The members by what `candidate` takes away from them: the largest class first, the others as if
 /// drawn.
 fn classes(forms: &Forms, members: &[u32], candidate: u16) -> Vec<Class> {
-    let mark = |link: u32| {
-        let fired = forms.fired_on(link).iter().find(|fired| fired.candidate == candidate);
+    let mark = |url: u32| {
+        let fired = forms.fired_on(url).iter().find(|fired| fired.candidate == candidate);
         fired.map_or(0, |fired| fired.mark)
     };
-    let mut rows: Vec<(u64, u32)> = members.iter().map(|link| (mark(*link), *link)).collect();
+    let mut rows: Vec<(u64, u32)> = members.iter().map(|url| (mark(*url), *url)).collect();
     rows.sort_by_key(|(mark, _)| *mark);
     let mut out: Vec<Class> = rows
         .chunk_by(|a, b| a.0 == b.0)
         .map(|rows| {
-            let links = rows.iter().take(CLASS_MAX).map(|(_, link)| *link).collect();
-            Class { mark: rows[0].0, links }
+            let urls = rows.iter().take(CLASS_MAX).map(|(_, url)| *url).collect();
+            Class { mark: rows[0].0, urls }
         })
         .collect();
     let seed = u64::from(members[0]);
     out.sort_by_key(|class| mix(class.mark ^ mix(seed)));
-    let largest = (0..out.len()).max_by_key(|at| (out[*at].links.len(), std::cmp::Reverse(*at)));
+    let largest = (0..out.len()).max_by_key(|at| (out[*at].urls.len(), std::cmp::Reverse(*at)));
     if let Some(largest) = largest {
         out[..=largest].rotate_right(1);
     }
@@ -203,10 +203,10 @@ fn classes(forms: &Forms, members: &[u32], candidate: u16) -> Vec<Class> {
 mod tests {
     use super::*;
     use crate::mine::candidates::{Act, Candidate};
-    use crate::mine::hearing::Hearing;
     use crate::mine::signal::Calibration;
+    use crate::mine::support::Tally;
     use crate::mine::table::tests::table_of;
-    use crate::mine::trials::Tally;
+    use crate::mine::validation::Validation;
 
     #[test]
     fn versions_are_no_reason_and_no_excuse() {
@@ -229,11 +229,11 @@ mod tests {
             .to_vec();
         let handlers = vec![0; table.paths.len()];
         let calibration = Calibration::measure(&table);
-        let mut hearing = Hearing::new(&table, &handlers, &calibration).by_classes(true);
-        let trials = hearing.hear(&candidates);
-        let (lang, sid) = (trials[1].all, trials[2].all);
+        let mut validation = Validation::new(&table, &handlers, &calibration).by_classes(true);
+        let support = validation.validate(&candidates);
+        let (lang, sid) = (support[1].all, support[2].all);
         assert_eq!((lang.good, lang.trials), (0, 40), "languages are pages, whatever the version");
-        assert_eq!((sid.good, sid.trials, trials[2].contents), (40, 40, 40));
+        assert_eq!((sid.good, sid.trials, support[2].contents), (40, 40, 40));
     }
 
     /// What classes say of `src`, where each of 60 pages has one URL with each value.
@@ -251,8 +251,8 @@ mod tests {
         let candidates = [Candidate::new(Act::Drop(src))];
         let handlers = vec![0; table.paths.len()];
         let calibration = Calibration::measure(&table);
-        let mut hearing = Hearing::new(&table, &handlers, &calibration).by_classes(true);
-        hearing.hear(&candidates)[0].all
+        let mut validation = Validation::new(&table, &handlers, &calibration).by_classes(true);
+        validation.validate(&candidates)[0].all
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //!
 //! Where what was seen of a parameter alone neither holds nor fails under a handler, the handler is
 //! split for it by what another parameter says (`splits.rs`): by its values, or by whether it is
-//! there. Which one is chosen by half of the contents; rules under the cells are then tried as
+//! there. Which one is chosen by half of the contents; rules under the cells are then validated as
 //! under any other handler, by the other half. So no rule is proved by what it was chosen for, and
 //! each is paid for among all candidates.
 //!
@@ -12,14 +12,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::bounds::binomial_tail;
 use super::candidates::Act;
-use super::inquiry::VERSIONS_BAR;
 use super::priors::{BAR, Nature};
 use super::propose::VOTES_MIN;
+use super::rounds::VERSIONS_BAR;
 use super::screen::{Screen, Seen, Slots};
 use super::select::{CONTRADICTION, CONTRADICTION_OF_HANDLER, is_below};
 use super::splits::{Splits, is_for_choice};
-use super::table::{Link, Table};
-use super::trials::Tally;
+use super::support::Tally;
+use super::table::{Table, Url};
 use super::votes::Votes;
 
 /// Fewest agreements of a slot that may be split. Reason: half of them choose.
@@ -38,7 +38,7 @@ const GOOD_SHARE_MIN: u64 = 75;
 /// Contents that must agree in a cell, among the half that chooses.
 const CONTENTS_MIN: usize = 8;
 
-/// Most parameters that are tried for one split, and most of their values.
+/// Most parameters that are looked at for one split, and most of their values.
 const CANDIDATES_MAX: usize = 16;
 const VALUES_MAX: usize = 16;
 
@@ -76,28 +76,28 @@ pub(super) fn find(
     splits
 }
 
-/// Finds more splits among `heard`, what groups said about rules that hold, for [`local`] names: what
+/// Finds more splits among `samples`, what groups said about rules that hold, for [`local`] names: what
 /// speaks against one under a condition is left out. `None` if there is nothing to leave out.
 pub(super) fn leave_out(
     slots: Slots<'_>,
     natures: &[Nature],
     votes: &Votes,
     screen: &mut Screen,
-    heard: Vec<Seen>,
+    samples: Vec<Seen>,
 ) -> Option<Splits> {
     let table = slots.table;
     let mut splits = table.splits.clone();
-    let mut heard: Vec<(u32, Seen)> = heard
+    let mut samples: Vec<(u32, Seen)> = samples
         .into_iter()
         .map(|one| {
-            let link = &table.links[one.link as usize];
-            (splits.refine(table, link, one.name, one.handler), one)
+            let url = &table.urls[one.url as usize];
+            (splits.refine(table, url, one.name, one.handler), one)
         })
         .collect();
-    heard.sort_by_key(|(handler, one)| (one.name, *handler));
+    samples.sort_by_key(|(handler, one)| (one.name, *handler));
     let search = Search { table, natures, handlers: slots.handlers, votes, screen };
     let mut new = BTreeSet::new();
-    for group in heard.chunk_by(|a, b| (a.0, a.1.name) == (b.0, b.1.name)) {
+    for group in samples.chunk_by(|a, b| (a.0, a.1.name) == (b.0, b.1.name)) {
         let (handler, Seen { name, handler: path, .. }) = group[0];
         let all: Vec<&Seen> = group.iter().map(|(_, one)| one).collect();
         let depth = splits.cell(handler).map_or(0, |cell| cell.when.len());
@@ -119,7 +119,7 @@ pub(super) fn leave_out(
     }
     let seen = slots.seen(&new);
     for one in &seen {
-        let before = table.handler_for(&table.links[one.link as usize], one.name, slots.handlers);
+        let before = table.handler_for(&table.urls[one.url as usize], one.name, slots.handlers);
         screen.params.remove(&(one.name, before));
     }
     tell(&splits, table, &seen, screen);
@@ -131,12 +131,12 @@ pub(super) fn local(table: &Table, handlers: &[u32], names: &BTreeSet<u32>) -> B
     let mut place = vec![None; table.names.len()];
     names.iter().zip(0..).for_each(|(name, at)| place[*name as usize] = Some(at));
     let mut urls: Vec<(u64, BTreeMap<u32, u64>)> = vec![Default::default(); names.len()];
-    for link in &table.links {
-        for param in table.params_of(link) {
+    for url in &table.urls {
+        for param in table.params_of(url) {
             if let Some(at) = place[param.name as usize] {
                 let (all, by_handler): &mut (u64, BTreeMap<u32, u64>) = &mut urls[at];
                 *all += 1;
-                *by_handler.entry(handlers[link.path as usize]).or_insert(0) += 1;
+                *by_handler.entry(handlers[url.path as usize]).or_insert(0) += 1;
             }
         }
     }
@@ -150,8 +150,8 @@ pub(super) fn local(table: &Table, handlers: &[u32], names: &BTreeSet<u32>) -> B
 /// Puts what was seen under cells in the place of what was seen under the handlers that are split.
 fn tell(splits: &Splits, table: &Table, seen: &[Seen], screen: &mut Screen) {
     for one in seen {
-        let link = &table.links[one.link as usize];
-        let cell = splits.refine(table, link, one.name, one.handler);
+        let url = &table.urls[one.url as usize];
+        let cell = splits.refine(table, url, one.name, one.handler);
         if cell != one.handler {
             screen.params.remove(&(one.name, one.handler));
             let tally = screen.params.entry((one.name, cell)).or_default();
@@ -196,7 +196,7 @@ struct Way {
 /// How much of what is bad is left out, what is good stays, and URLs are left out.
 type Rank = (u64, u64, u64);
 
-/// What was seen in a cell: trials, and the contents that agreed.
+/// What was seen in a cell: samples, and the contents that agreed.
 type InCell = (Tally, BTreeSet<u32>);
 
 impl Search<'_> {
@@ -209,8 +209,8 @@ impl Search<'_> {
         let Some(way) = self.best(slot.0, all) else { return };
         for cell in splits.split(slot, way.by, &way.values, true) {
             let is_inside = |one: &&Seen| {
-                let link = &self.table.links[one.link as usize];
-                splits.refine(self.table, link, slot.0, one.handler) == cell
+                let url = &self.table.urls[one.url as usize];
+                splits.refine(self.table, url, slot.0, one.handler) == cell
             };
             let inside: Vec<&Seen> = all.iter().copied().filter(is_inside).collect();
             // Not even pages with versions would say so.
@@ -231,8 +231,8 @@ impl Search<'_> {
             contents.len() >= CONTENTS_MIN && !is_below(tally, BAR, 0.05)
         };
         let mut best: Option<(u64, Way)> = None;
-        let links: Vec<u32> = half.iter().map(|one| one.link).collect();
-        for way in self.ways(name, all[0].handler, &links, VALUE_MIN) {
+        let urls: Vec<u32> = half.iter().map(|one| one.url).collect();
+        for way in self.ways(name, all[0].handler, &urls, VALUE_MIN) {
             let cells = self.cells(&half, &way);
             let (_, told) = cells.split_last()?;
             let good = told.iter().filter(|seen| holds(seen)).map(|(tally, _)| tally.good);
@@ -268,8 +268,8 @@ impl Search<'_> {
         for way in self.ways(slot.0, all[0].handler, &urls, 1) {
             let cells = self.cells(all, &way);
             let mut urls_of = vec![0; cells.len()];
-            for link in &urls {
-                urls_of[self.cell(*link, &way)] += 1;
+            for url in &urls {
+                urls_of[self.cell(*url, &way)] += 1;
             }
             let each = || cells.iter().zip(&urls_of);
             let failing: Vec<bool> = each().map(|((tally, _), urls)| fails(tally, *urls)).collect();
@@ -289,21 +289,21 @@ impl Search<'_> {
 
     /// The URLs of a slot that have its parameter; `handler` is that of their path.
     fn urls(&self, (name, slot): (u32, u32), handler: u32) -> Vec<u32> {
-        let has = |link: &Link| self.table.params_of(link).iter().any(|param| param.name == name);
-        let is_here = |link: &Link| {
-            self.handlers[link.path as usize] == handler
-                && self.table.splits.refine(self.table, link, name, handler) == slot
+        let has = |url: &Url| self.table.params_of(url).iter().any(|param| param.name == name);
+        let is_here = |url: &Url| {
+            self.handlers[url.path as usize] == handler
+                && self.table.splits.refine(self.table, url, name, handler) == slot
         };
-        let links = (0..).zip(&self.table.links);
-        links.filter(|(_, link)| is_here(link) && has(link)).map(|(number, _)| number).collect()
+        let urls = (0..).zip(&self.table.urls);
+        urls.filter(|(_, url)| is_here(url) && has(url)).map(|(number, _)| number).collect()
     }
 
-    /// The ways that are tried: by the parameters that most groups have, first by whether they are
+    /// The ways that are looked at: by the parameters that most groups have, first by whether they are
     /// there, then by their frequent values too.
-    fn ways(&self, name: u32, handler: u32, links: &[u32], value_min: usize) -> Vec<Way> {
+    fn ways(&self, name: u32, handler: u32, urls: &[u32], value_min: usize) -> Vec<Way> {
         let mut present: BTreeMap<u32, BTreeMap<u64, usize>> = BTreeMap::new();
-        for link in links {
-            for param in self.table.params_of(&self.table.links[*link as usize]) {
+        for url in urls {
+            for param in self.table.params_of(&self.table.urls[*url as usize]) {
                 *present.entry(param.name).or_default().entry(param.value).or_insert(0) += 1;
             }
         }
@@ -346,7 +346,7 @@ impl Search<'_> {
     fn cells(&self, all: &[&Seen], way: &Way) -> Vec<InCell> {
         let mut cells = vec![InCell::default(); way.values.len() + 2];
         for one in all {
-            let (tally, contents) = &mut cells[self.cell(one.link, way)];
+            let (tally, contents) = &mut cells[self.cell(one.url, way)];
             tally.add(one.agree, one.same, one.high);
             if one.agree {
                 contents.insert(one.content);
@@ -355,9 +355,9 @@ impl Search<'_> {
         cells
     }
 
-    /// The place of the cell of a link in a way.
-    fn cell(&self, link: u32, way: &Way) -> usize {
-        let mut params = self.table.params_of(&self.table.links[link as usize]).iter();
+    /// The place of the cell of a URL in a way.
+    fn cell(&self, url: u32, way: &Way) -> usize {
+        let mut params = self.table.params_of(&self.table.urls[url as usize]).iter();
         match params.find(|param| param.name == way.by) {
             None => way.values.len(),
             Some(param) => {
@@ -380,7 +380,7 @@ mod tests {
     use crate::mine::table::mix;
     use crate::mine::tests::mined;
 
-    const TABS: [&str; 4] = ["info", "notes", "photos", "links"];
+    const TABS: [&str; 4] = ["info", "notes", "photos", "urls"];
 
     /// One of four tabs for each of some pages, and none; `of` tells whether tabs are pages.
     fn tabs(rows: &mut Vec<(String, String)>, start: &str, pages: u64, of: bool) {

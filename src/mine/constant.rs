@@ -1,9 +1,9 @@
 //! Forms that are one page wherever they lead back to: `/login.php?return=/item.php%3Fid%3D5`.
 //!
-//! Trials say nothing about them: their one content is met everywhere, as that of a wall is, so it is
+//! Samples say nothing about them: their one content is met everywhere, as that of a wall is, so it is
 //! hot. Three things together speak for them: the name of the parameter says that it leads back, its
-//! values are addresses, and the script shows one content whatever the address. A rate is tried as
-//! for other rules, each address being one trial. What else such a script is asked for is dropped
+//! values are addresses, and the script shows one content whatever the address. A rate is validated as
+//! for other rules, each address being one sample. What else such a script is asked for is dropped
 //! too (`constant-page`), if one content is all that it shows under every other parameter.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,7 +14,7 @@ use super::handlers::Handlers;
 use super::priors::{BAR, CONTENTS_MIN, PLAIN};
 use super::signal::Calibration;
 use super::spellings::{SPELLINGS_MAX, Spellings};
-use super::table::{Link, Signal, Table};
+use super::table::{Signal, Table, Url};
 use crate::canonical::{DustRule, Evidence, Kind, RuleScope, Status};
 
 /// Names that say where a form leads back to.
@@ -47,12 +47,12 @@ const ADDRESSES: [&[u8]; 6] = [b"/", b"%2F", b"http://", b"https://", b"http%3A"
 /// Least share of the values, in percent, that must be addresses.
 const ADDRESSES_MIN: u64 = 90;
 
-/// Fewest links with another parameter, and the share of them in percent that must show the one
+/// Fewest URLs with another parameter, and the share of them in percent that must show the one
 /// content, before it is dropped with the rest.
-const LINKS_MIN: u64 = 4;
+const URLS_MIN: u64 = 4;
 const SHOWN_MIN: u64 = 90;
 
-/// Links of one script, by number, with their one parameter that leads back.
+/// URLs of one script, by number, with their one parameter that leads back.
 type Script = BTreeMap<(u32, u32), Vec<u32>>;
 
 /// The rules for forms of `site` that lead back to wherever they were called from.
@@ -72,18 +72,18 @@ pub(super) fn rules(
         .map(|name| RETURNS.iter().any(|one| name.eq_ignore_ascii_case(one)))
         .collect();
     let mut scripts = Script::new();
-    for (number, link) in (0..).zip(&table.links) {
-        if link.opaque || link.moved || link.captures.len() == 0 {
+    for (number, url) in (0..).zip(&table.urls) {
+        if url.opaque || url.moved || url.captures.len() == 0 {
             continue;
         }
-        let handler = handlers.of_path[link.path as usize];
-        let params = table.params_of(link).iter();
+        let handler = handlers.of_path[url.path as usize];
+        let params = table.params_of(url).iter();
         if let Some(param) = params.clone().find(|param| leads[param.name as usize]) {
             scripts.entry((handler, param.name)).or_default().push(number);
         }
     }
     let mut rules = Vec::new();
-    for ((handler, name), links) in &scripts {
+    for ((handler, name), urls) in &scripts {
         let here = BTreeSet::from([*handler]);
         let paths = spellings.targets(*handler, &here).map(|(path, _)| path);
         let is_one = |path: &&str| !path.contains(['{', '*']);
@@ -92,7 +92,7 @@ pub(super) fn rules(
             continue;
         }
         let form = Form { table, handlers, handler: *handler, name: *name };
-        let Some(rule) = form.rule(site, links, calibration) else { continue };
+        let Some(rule) = form.rule(site, urls, calibration) else { continue };
         rules.extend(paths.map(|path| {
             let scope = RuleScope { path: path.to_string(), ..RuleScope::default() };
             DustRule { scope, ..rule.clone() }
@@ -111,15 +111,15 @@ struct Form<'a> {
 
 impl Form<'_> {
     /// The rule, for every path.
-    fn rule(&self, site: &str, links: &[u32], calibration: &Calibration) -> Option<DustRule> {
+    fn rule(&self, site: &str, urls: &[u32], calibration: &Calibration) -> Option<DustRule> {
         let table = self.table;
-        let shown = self.shown(links);
-        // Of each address the first link.
-        let mut values: BTreeMap<&[u8], &Link> = BTreeMap::new();
-        for number in links {
-            let link = &table.links[*number as usize];
-            let param = table.params_of(link).iter().find(|param| param.name == self.name)?;
-            values.entry(table.bytes(param.text)).or_insert(link);
+        let shown = self.shown(urls);
+        // Of each address the first URL.
+        let mut values: BTreeMap<&[u8], &Url> = BTreeMap::new();
+        for number in urls {
+            let url = &table.urls[*number as usize];
+            let param = table.params_of(url).iter().find(|param| param.name == self.name)?;
+            values.entry(table.bytes(param.text)).or_insert(url);
         }
         let is_address = |value: &[u8]| {
             ADDRESSES.iter().any(|one| {
@@ -128,7 +128,7 @@ impl Form<'_> {
         };
         let groups = values.len() as u64;
         let addresses = values.keys().filter(|value| is_address(value)).count() as u64;
-        let ok = values.values().filter(|link| self.shows(link, &shown)).count() as u64;
+        let ok = values.values().filter(|url| self.shows(url, &shown)).count() as u64;
         let (likely, least) = calibration.noise;
         let channel = Channel { same: 1.0 - likely, other: 0.0 };
         let doubt = doubt((ok as f64, groups as f64), BAR, channel, likely - least, PLAIN);
@@ -145,10 +145,10 @@ impl Form<'_> {
             Kind::DropParam { param: param(&table.names[self.name as usize])? }
         };
         let round = |x: f64| (x * 1e4).round() / 1e4;
-        let million = 1e6 / table.links.len().max(1) as f64;
-        let lost = |share: f64| round(share * links.len() as f64 * million);
-        let text = |link: &Link| String::from_utf8_lossy(table.bytes(link.url)).into_owned();
-        let mut both = values.values().filter(|link| self.shows(link, &shown));
+        let million = 1e6 / table.urls.len().max(1) as f64;
+        let lost = |share: f64| round(share * urls.len() as f64 * million);
+        let text = |url: &Url| String::from_utf8_lossy(table.bytes(url.text)).into_owned();
+        let mut both = values.values().filter(|url| self.shows(url, &shown));
         let example = both.next().zip(both.next()).map(|(a, b)| (text(a), text(b)));
         Some(DustRule {
             site: site.to_string(),
@@ -161,7 +161,7 @@ impl Form<'_> {
                 groups,
                 bound: round(bound),
                 signal: "digest".to_string(),
-                gain_urls: links.len() as u64,
+                gain_urls: urls.len() as u64,
                 loss_per_million: lost(1.0 - rate),
                 loss_bound_per_million: lost(1.0 - bound),
                 examples: example.into_iter().collect(),
@@ -170,17 +170,17 @@ impl Form<'_> {
         })
     }
 
-    fn host(&self, link: &Link) -> u32 {
-        self.table.origins[link.origin as usize].host
+    fn host(&self, url: &Url) -> u32 {
+        self.table.origins[url.origin as usize].host
     }
 
-    /// The content that most of `links` show first, by host: hosts may have forms of their own.
-    fn shown(&self, links: &[u32]) -> BTreeMap<u32, u32> {
+    /// The content that most of `urls` show first, by host: hosts may have forms of their own.
+    fn shown(&self, urls: &[u32]) -> BTreeMap<u32, u32> {
         let mut counts: BTreeMap<(u32, u32), u64> = BTreeMap::new();
-        for number in links {
-            let link = &self.table.links[*number as usize];
-            let content = self.table.captures_of(link)[0].content;
-            *counts.entry((self.host(link), content)).or_insert(0) += 1;
+        for number in urls {
+            let url = &self.table.urls[*number as usize];
+            let content = self.table.captures_of(url)[0].content;
+            *counts.entry((self.host(url), content)).or_insert(0) += 1;
         }
         let mut most: BTreeMap<u32, (u64, u32)> = BTreeMap::new();
         for ((host, content), count) in counts {
@@ -192,31 +192,31 @@ impl Form<'_> {
         most.into_iter().map(|(host, (_, content))| (host, content)).collect()
     }
 
-    /// Does the link show the one content of its host first?
-    fn shows(&self, link: &Link, shown: &BTreeMap<u32, u32>) -> bool {
-        let first = self.table.captures_of(link)[0].content;
-        shown.get(&self.host(link)) == Some(&first)
+    /// Does the URL show the one content of its host first?
+    fn shows(&self, url: &Url, shown: &BTreeMap<u32, u32>) -> bool {
+        let first = self.table.captures_of(url)[0].content;
+        shown.get(&self.host(url)) == Some(&first)
     }
 
     /// Does the script show the one content under each of its other parameters, and without any?
     fn is_constant(&self, shown: &BTreeMap<u32, u32>) -> bool {
-        // By name of parameter, and without: links, and those that show it.
+        // By name of parameter, and without: URLs, and those that show it.
         let mut counts: BTreeMap<Option<u32>, (u64, u64)> = BTreeMap::new();
-        for link in &self.table.links {
-            let here = self.handlers.of_path[link.path as usize] == self.handler;
-            if !here || link.opaque || link.moved || link.captures.len() == 0 {
+        for url in &self.table.urls {
+            let here = self.handlers.of_path[url.path as usize] == self.handler;
+            if !here || url.opaque || url.moved || url.captures.len() == 0 {
                 continue;
             }
-            let shows = u64::from(self.shows(link, shown));
-            let params = self.table.params_of(link);
+            let shows = u64::from(self.shows(url, shown));
+            let params = self.table.params_of(url);
             let names = params.iter().map(|param| Some(param.name));
             for name in names.chain(params.is_empty().then_some(None)) {
                 let count = counts.entry(name).or_default();
                 (count.0, count.1) = (count.0 + 1, count.1 + shows);
             }
         }
-        counts.iter().all(|(name, (links, shows))| {
-            (name.is_none() || *links >= LINKS_MIN) && shows * 100 >= links * SHOWN_MIN
+        counts.iter().all(|(name, (urls, shows))| {
+            (name.is_none() || *urls >= URLS_MIN) && shows * 100 >= urls * SHOWN_MIN
         })
     }
 }

@@ -18,7 +18,7 @@ const RATE_MIN: f64 = 1e-4;
 /// How much less likely than the best a curve may be to count, as a logarithm: one standard
 /// deviation for one number.
 ///
-/// The error of the curve and that of a rule's own trials are independent. Taking one at one
+/// The error of the curve and that of a rule's own samples are independent. Taking one at one
 /// standard deviation and the other at two makes about two together.
 const LESS_LIKELY: f64 = 0.5;
 

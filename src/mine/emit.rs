@@ -6,24 +6,24 @@ use super::paths::PathAct;
 use super::patterns::{session, text};
 use super::priors::{COUNTERS, GUARDED};
 use super::scopes::Places;
-use super::select::Judged;
+use super::select::Validated;
 use super::spellings::Spellings;
 use super::table::{Signal, Table};
 use crate::canonical::{DustRule, Evidence, Kind, RuleScope, Status};
 
-/// The rules of one judged candidate, for `site`. Text that is not UTF-8 makes no rule.
+/// The rules of one validated candidate, for `site`. Text that is not UTF-8 makes no rule.
 pub(super) fn rules(
     site: &str,
     table: &Table,
     handlers: &Handlers,
     spellings: &Spellings,
-    judged: &Judged,
+    validated: &Validated,
     values: impl Fn(u32, u64) -> Option<Vec<u8>>,
 ) -> Vec<DustRule> {
-    let Some(kind) = kind(table, &judged.candidate.act, &values) else { return Vec::new() };
-    let status = if is_in_force(table, judged) { Status::Auto } else { Status::Review };
+    let Some(kind) = kind(table, &validated.candidate.act, &values) else { return Vec::new() };
+    let status = if is_in_force(table, validated) { Status::Auto } else { Status::Review };
     let places = Places { table, handlers, spellings, values };
-    let Some(scopes) = places.scopes(judged) else { return Vec::new() };
+    let Some(scopes) = places.scopes(validated) else { return Vec::new() };
     let urls = scopes.urls().max(1) as f64;
     let rule = |(at, (scope, urls_here)): (usize, (RuleScope, u64))| DustRule {
         site: site.to_string(),
@@ -32,21 +32,23 @@ pub(super) fn rules(
         kind: kind.clone(),
         status,
         evidence: Some(Evidence {
-            // Rules in force are tried together, so one example says what all of them do.
+            // Rules in force are validated together, so one example says what all of them do.
             examples: match status {
                 Status::Auto if at > 0 => Vec::new(),
-                _ => examples(table, judged),
+                _ => examples(table, validated),
             },
-            ..evidence(table, judged, urls_here as f64 / urls)
+            ..evidence(table, validated, urls_here as f64 / urls)
         }),
-        note: note(judged, scopes.left_out),
+        note: note(validated, scopes.left_out),
     };
     scopes.written.into_iter().enumerate().map(rule).collect()
 }
 
-/// Is a judged candidate in force, or to be reviewed?
-pub(super) fn is_in_force(table: &Table, judged: &Judged) -> bool {
-    judged.holds && !judged.prior.guarded && (table.signal == Signal::Digest || judged.prior.listed)
+/// Is a validated candidate in force, or to be reviewed?
+pub(super) fn is_in_force(table: &Table, validated: &Validated) -> bool {
+    validated.holds
+        && !validated.prior.guarded
+        && (table.signal == Signal::Digest || validated.prior.listed)
 }
 
 /// The name of a signal in rule files.
@@ -59,29 +61,28 @@ pub(super) fn signal_name(signal: Signal) -> &'static str {
 }
 
 /// What speaks for a rule that has this share of the URLs of its candidate.
-fn evidence(table: &Table, judged: &Judged, share: f64) -> Evidence {
-    let trials = &judged.trials;
-    let gain = trials.gain as f64 * share;
-    let million = 1e6 / table.links.len().max(1) as f64;
+fn evidence(table: &Table, validated: &Validated, share: f64) -> Evidence {
+    let support = &validated.support;
+    let gain = support.gain as f64 * share;
+    let million = 1e6 / table.urls.len().max(1) as f64;
     let round = |x: f64| (x * 1e4).round() / 1e4;
     Evidence {
-        ok: trials.all.good,
-        groups: trials.all.trials,
-        bound: round(judged.bound),
+        ok: support.all.good,
+        groups: support.all.trials,
+        bound: round(validated.bound),
         signal: signal_name(table.signal).to_string(),
         gain_urls: gain.round() as u64,
-        loss_per_million: round((1.0 - judged.rate) * gain * million),
-        loss_bound_per_million: round((1.0 - judged.bound) * gain * million),
+        loss_per_million: round((1.0 - validated.rate) * gain * million),
+        loss_bound_per_million: round((1.0 - validated.bound) * gain * million),
         examples: Vec::new(),
     }
 }
 
 /// URLs that the rules of a candidate make equal.
-fn examples(table: &Table, judged: &Judged) -> Vec<(String, String)> {
-    let text = |link: u32| {
-        String::from_utf8_lossy(table.bytes(table.links[link as usize].url)).into_owned()
-    };
-    judged.trials.example.iter().map(|(a, b)| (text(*a), text(*b))).collect()
+fn examples(table: &Table, validated: &Validated) -> Vec<(String, String)> {
+    let text =
+        |url: u32| String::from_utf8_lossy(table.bytes(table.urls[url as usize].text)).into_owned();
+    validated.support.example.iter().map(|(a, b)| (text(*a), text(*b))).collect()
 }
 
 /// The name of a parameter, as a rule can say it.
@@ -153,9 +154,9 @@ fn kept_names(mut names: Vec<String>) -> Vec<String> {
 }
 
 /// What is to be known of a rule beside its figures.
-fn note(judged: &Judged, left_out: usize) -> String {
+fn note(validated: &Validated, left_out: usize) -> String {
     let mut notes = Vec::new();
-    if matches!(judged.candidate.act, Act::Keep(..)) {
+    if matches!(validated.candidate.act, Act::Keep(..)) {
         notes.push("the groups are names of parameters".to_string());
     }
     if left_out > 0 {

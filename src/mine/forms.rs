@@ -5,7 +5,7 @@
 use super::candidates::{Act, Candidate};
 use super::identity::{self, Keyed};
 use super::paths::{self, Taken};
-use super::table::{Link, Map, Rows, Table, hash, map, mix};
+use super::table::{Map, Rows, Table, Url, hash, map, mix};
 
 /// One candidate that changed a URL, with a hash of what it took away or replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -19,11 +19,11 @@ pub(super) struct Fired {
 /// The URLs under a set of candidates: equal keys, one page if all candidates hold.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Forms {
-    /// The links that were looked at with their keys; sorted by key, then by link.
+    /// The URLs that were looked at with their keys; sorted by key, then by URL.
     pub(super) keys: Vec<Keyed>,
-    /// For each link of the table, its rows of `fired`.
+    /// For each URL of the table, its rows of `fired`.
     pub(super) rows: Vec<Rows>,
-    /// Sorted by candidate within each link. Some may belong to no link.
+    /// Sorted by candidate within each URL. Some may belong to no URL.
     pub(super) fired: Vec<Fired>,
 }
 
@@ -63,8 +63,8 @@ struct Plan {
 }
 
 impl Plan {
-    /// The plan of those of `candidates` that are still `heard`.
-    fn of(table: &Table, candidates: &[Candidate], heard: &[bool]) -> Plan {
+    /// The plan of those of `candidates` that are still `active`.
+    fn of(table: &Table, candidates: &[Candidate], active: &[bool]) -> Plan {
         let mut plan = Plan {
             drops: vec![Vec::new(); table.names.len()],
             has_defaults: vec![false; table.names.len()],
@@ -74,7 +74,7 @@ impl Plan {
             ..Plan::default()
         };
         let mut places = Places { hosts: map(), scheme: None, ports: map() };
-        for (at, candidate) in candidates.iter().enumerate().filter(|(at, _)| heard[*at]) {
+        for (at, candidate) in candidates.iter().enumerate().filter(|(at, _)| active[*at]) {
             let number = at as u16;
             match &candidate.act {
                 Act::Host(from, to) => {
@@ -138,7 +138,7 @@ impl Places<'_> {
     }
 }
 
-/// Applies candidates to links, one link at a time. What has been made of a path is kept.
+/// Applies candidates to URLs, one URL at a time. What has been made of a path is kept.
 #[derive(Debug)]
 pub(super) struct Shaper<'a> {
     table: &'a Table,
@@ -172,10 +172,10 @@ impl<'a> Shaper<'a> {
         }
     }
 
-    /// From now on those of `candidates` are applied that are `heard`. Paths that one of the
+    /// From now on those of `candidates` are applied that are `active`. Paths that one of the
     /// `changed` ones had changed are made anew; the rest stay as they are.
-    pub(super) fn apply(&mut self, candidates: &[Candidate], heard: &[bool], changed: &[bool]) {
-        self.plan = Plan::of(self.table, candidates, heard);
+    pub(super) fn apply(&mut self, candidates: &[Candidate], active: &[bool], changed: &[bool]) {
+        self.plan = Plan::of(self.table, candidates, active);
         for slot in &mut self.by_path {
             let fired = slot.as_ref().map_or(&[][..], |form| &self.path_fired[form.fired.range()]);
             if fired.iter().any(|one| changed[one.candidate as usize]) {
@@ -184,23 +184,23 @@ impl<'a> Shaper<'a> {
         }
     }
 
-    /// A link, which has this `number`, with its key, and what fired on it, sorted by candidate. Reaches
+    /// A URL, which has this `number`, with its key, and what fired on it, sorted by candidate. Reaches
     /// are those of `candidates`, which have the numbers of the plan.
     pub(super) fn shape(
         &mut self,
-        link: &Link,
+        url: &Url,
         number: u32,
         candidates: &[Candidate],
     ) -> (Keyed, &[Fired]) {
-        let ((path_draw, path_check), path_rows, taken) = self.path_form(link.path, candidates);
+        let ((path_draw, path_check), path_rows, taken) = self.path_form(url.path, candidates);
         self.fired.clear();
         self.fired.extend_from_slice(&self.path_fired[path_rows.range()]);
-        let origin = &self.plan.origins[link.origin as usize];
+        let origin = &self.plan.origins[url.origin as usize];
         self.fired.extend_from_slice(&origin.fired);
         let secret = &self.table.secret;
         let mut draw = mix(path_draw ^ mix(origin.key.0));
         let mut check = secret.join(path_check, origin.key.1);
-        self.query(link, candidates);
+        self.query(url, candidates);
         self.kept.extend(taken);
         if let Some(order) = self.plan.order
             && self.kept.len() > 1
@@ -220,7 +220,7 @@ impl<'a> Shaper<'a> {
             check = secret.join(secret.join(check, *value), u64::from(*name));
         }
         self.fired.sort_unstable();
-        (Keyed { draw, check: (check >> 32) as u32, link: number }, &self.fired)
+        (Keyed { draw, check: (check >> 32) as u32, url: number }, &self.fired)
     }
 
     /// The key of a path, what fired on it, and the parameter that a template took out of it.
@@ -256,14 +256,14 @@ impl<'a> Shaper<'a> {
     }
 
     /// The parameters that stay, in their order; one candidate at most takes a parameter away.
-    fn query(&mut self, link: &Link, candidates: &[Candidate]) {
+    fn query(&mut self, url: &Url, candidates: &[Candidate]) {
         self.kept.clear();
         let start = self.fired.len();
-        let handler = self.handlers[link.path as usize];
+        let handler = self.handlers[url.path as usize];
         let plan = &self.plan;
-        for param in self.table.params_of(link) {
+        for param in self.table.params_of(url) {
             let (name, mut value) = (param.name, param.value);
-            let refined = self.table.splits.refine(self.table, link, name, handler);
+            let refined = self.table.splits.refine(self.table, url, name, handler);
             let reaches = |number: &&u16| candidates[**number as usize].reach.has(refined);
             let default = |value: u64| {
                 let defaults = plan.has_defaults[name as usize].then_some(&plan.defaults)?;
@@ -304,18 +304,18 @@ fn fire(fired: &mut Vec<Fired>, start: usize, candidate: u16, mark: u64) {
     }
 }
 
-/// Applies `candidates` to all links.
+/// Applies `candidates` to all URLs.
 pub(super) fn forms(table: &Table, handlers: &[u32], candidates: &[Candidate]) -> Forms {
     let mut shaper = Shaper::new(table, handlers);
-    let (heard, changed) = (vec![true; candidates.len()], vec![false; candidates.len()]);
-    shaper.apply(candidates, &heard, &changed);
+    let (active, changed) = (vec![true; candidates.len()], vec![false; candidates.len()]);
+    shaper.apply(candidates, &active, &changed);
     let mut out = Forms {
-        keys: Vec::with_capacity(table.links.len()),
-        rows: vec![Rows::default(); table.links.len()],
-        fired: Vec::with_capacity(2 * table.links.len()),
+        keys: Vec::with_capacity(table.urls.len()),
+        rows: vec![Rows::default(); table.urls.len()],
+        fired: Vec::with_capacity(2 * table.urls.len()),
     };
-    for (number, link) in table.links.iter().enumerate().filter(|(_, link)| !link.opaque) {
-        let (key, fired) = shaper.shape(link, number as u32, candidates);
+    for (number, url) in table.urls.iter().enumerate().filter(|(_, url)| !url.opaque) {
+        let (key, fired) = shaper.shape(url, number as u32, candidates);
         out.keys.push(key);
         out.put(number as u32, fired);
     }
@@ -323,14 +323,14 @@ pub(super) fn forms(table: &Table, handlers: &[u32], candidates: &[Candidate]) -
     out
 }
 
-/// Sorts keys of links.
+/// Sorts keys of URLs.
 pub(super) fn sort_keys(keys: &mut Vec<Keyed>) {
     sort_hashed(keys, |keyed| keyed.draw);
 }
 
 /// Sorted keys by what they have in common.
 pub(super) fn groups_of(keys: &[Keyed]) -> impl Iterator<Item = &[Keyed]> {
-    identity::groups(keys, |keyed| keyed.draw, |keyed| (keyed.check, keyed.link))
+    identity::groups(keys, |keyed| keyed.draw, |keyed| (keyed.check, keyed.url))
 }
 
 /// Sorts rows that begin with a hash, whose first bits tell about where each belongs.
@@ -367,9 +367,9 @@ pub(super) fn sort_hashed<T: Copy + Ord>(rows: &mut Vec<T>, hash: impl Fn(&T) ->
 const ROWS_A_BUCKET: u64 = 4;
 
 impl Forms {
-    /// Writes down what fired on a link, in the place of what fired on it before if it fits there.
-    pub(super) fn put(&mut self, link: u32, fired: &[Fired]) {
-        let rows = &mut self.rows[link as usize];
+    /// Writes down what fired on a URL, in the place of what fired on it before if it fits there.
+    pub(super) fn put(&mut self, url: u32, fired: &[Fired]) {
+        let rows = &mut self.rows[url as usize];
         if fired.len() <= rows.len() {
             rows.end = rows.start + fired.len() as u32;
             self.fired[rows.range()].copy_from_slice(fired);
@@ -380,13 +380,13 @@ impl Forms {
         }
     }
 
-    /// What fired on a link.
+    /// What fired on a URL.
     #[inline]
-    pub(super) fn fired_on(&self, link: u32) -> &[Fired] {
-        &self.fired[self.rows[link as usize].range()]
+    pub(super) fn fired_on(&self, url: u32) -> &[Fired] {
+        &self.fired[self.rows[url as usize].range()]
     }
 
-    /// The groups: links with one key, at least two of them.
+    /// The groups: URLs with one key, at least two of them.
     pub(super) fn groups(&self) -> impl Iterator<Item = &[Keyed]> {
         groups_of(&self.keys).filter(|group| group.len() > 1)
     }
@@ -403,13 +403,13 @@ mod tests {
             .iter()
             .map(|url| Observation { url: url.as_bytes(), ..Observation::default() })
             .collect();
-        Table::build(&list, &crate::mine::table::tests::stage0())
+        Table::build(&list, &crate::mine::table::tests::normalizer())
     }
 
-    /// The sizes of groups of two links or more.
+    /// The sizes of groups of two URLs or more.
     fn groups(forms: &Forms) -> Vec<usize> {
         let groups = groups_of(&forms.keys);
-        groups.map(<[_]>::len).filter(|links| *links > 1).collect()
+        groups.map(<[_]>::len).filter(|urls| *urls > 1).collect()
     }
 
     #[test]

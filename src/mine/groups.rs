@@ -1,4 +1,4 @@
-//! One group of links under one key: what its members say about each candidate.
+//! One group of URLs under one key: what its members say about each candidate.
 //!
 //! HOT: once per group that changes, for each pair of its members and each candidate.
 //!
@@ -24,17 +24,17 @@ const MISSES_MAX: usize = 4;
 /// How what a group says about a candidate counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Weight {
-    /// As a trial.
-    Trial,
-    /// As a trial, unless values of the candidate stand in blocks (see `classes.rs`).
+    /// As a sample.
+    Full,
+    /// As a sample, unless values of the candidate stand in blocks (see `classes.rs`).
     UnlessInBlocks,
-    /// Not as a trial: it is one look at two values, which tells whether they stand in blocks.
+    /// Not as a sample: it is one look at two values, which tells whether they stand in blocks.
     Look,
 }
 
 /// What a group says about one candidate.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Verdict {
+pub(super) struct Sample {
     pub(super) candidate: u16,
     pub(super) weight: Weight,
     /// In how many candidates the pair that was compared first differs.
@@ -44,7 +44,7 @@ pub(super) struct Verdict {
     pub(super) content: u32,
     /// The pair that was compared first.
     pub(super) pair: (u32, u32),
-    /// A link of another class that was compared with that of the first.
+    /// A URL of another class that was compared with that of the first.
     pub(super) third: Option<u32>,
     /// The chance that pages agree with themselves, and its upper bound.
     pub(super) same: f64,
@@ -62,9 +62,9 @@ const NO_DISTANCE: u32 = 15;
 /// A pair that is not compared.
 const NEVER: u32 = u32::MAX;
 
-/// Judges groups; its buffers are used again from group to group.
+/// Compares the members of groups; its buffers are used again from group to group.
 #[derive(Debug, Default)]
-pub(super) struct Bench {
+pub(super) struct Sampler {
     members: Vec<u32>,
     /// Members by rank, which is the order of their numbers; and the rank of each member.
     by_rank: Vec<u32>,
@@ -79,7 +79,7 @@ pub(super) struct Bench {
     rest: Vec<u32>,
 }
 
-/// What groups are judged by.
+/// What groups are compared by.
 #[derive(Clone, Copy)]
 pub(super) struct Measure<'a> {
     pub(super) table: &'a Table,
@@ -87,49 +87,49 @@ pub(super) struct Measure<'a> {
     pub(super) forms: &'a Forms,
 }
 
-impl Bench {
-    /// A bench for candidates with numbers below `candidates`.
-    pub(super) fn new(candidates: usize) -> Bench {
-        Bench { column_of: vec![(0, 0); candidates], ..Bench::default() }
+impl Sampler {
+    /// A sampler for candidates with numbers below `candidates`.
+    pub(super) fn new(candidates: usize) -> Sampler {
+        Sampler { column_of: vec![(0, 0); candidates], ..Sampler::default() }
     }
 
-    /// Adds to `out` what the links of a group, in ascending order, say about each candidate that
+    /// Adds to `out` what the URLs of a group, in ascending order, say about each candidate that
     /// makes a difference among them.
-    pub(super) fn judge(&mut self, by: Measure<'_>, links: &[u32], out: &mut Vec<Verdict>) {
-        self.lay_out(by.forms, links);
+    pub(super) fn sample(&mut self, by: Measure<'_>, urls: &[u32], out: &mut Vec<Sample>) {
+        self.lay_out(by.forms, urls);
         if self.columns.is_empty() {
             return;
         }
         self.pair_up(by);
         for column in 0..self.columns.len() {
-            out.extend(self.verdict(by, column));
+            out.extend(self.compare_pairs(by, column));
         }
     }
 
     /// What they say about one candidate, if it makes a difference among them.
-    pub(super) fn judge_one(
+    pub(super) fn sample_one(
         &mut self,
         by: Measure<'_>,
-        links: &[u32],
+        urls: &[u32],
         candidate: u16,
-    ) -> Option<Verdict> {
+    ) -> Option<Sample> {
         let fires =
-            |link: &u32| by.forms.fired_on(*link).iter().any(|one| one.candidate == candidate);
-        if !links.iter().any(fires) {
+            |url: &u32| by.forms.fired_on(*url).iter().any(|one| one.candidate == candidate);
+        if !urls.iter().any(fires) {
             return None;
         }
-        self.lay_out(by.forms, links);
+        self.lay_out(by.forms, urls);
         let column = self.columns.iter().position(|column| *column == candidate)?;
         self.pair_up(by);
-        self.verdict(by, column)
+        self.compare_pairs(by, column)
     }
 
     /// Members, ranks and marks.
-    fn lay_out(&mut self, forms: &Forms, links: &[u32]) {
+    fn lay_out(&mut self, forms: &Forms, urls: &[u32]) {
         self.members.clear();
-        self.members.extend_from_slice(links);
-        if links.len() > MEMBERS_MAX {
-            self.members.sort_by_key(|link| mix(u64::from(*link)));
+        self.members.extend_from_slice(urls);
+        if urls.len() > MEMBERS_MAX {
+            self.members.sort_by_key(|url| mix(u64::from(*url)));
             self.members.truncate(MEMBERS_MAX);
         }
         self.by_rank.clone_from(&self.members);
@@ -161,9 +161,9 @@ impl Bench {
     fn pair_up(&mut self, by: Measure<'_>) {
         let width = self.members.len();
         self.pairs.clear();
-        let links = &by.table.links;
+        let urls = &by.table.urls;
         let tells = |member: &u32| {
-            let captures = by.table.captures_of(&links[*member as usize]);
+            let captures = by.table.captures_of(&urls[*member as usize]);
             captures.iter().any(|capture| !by.calibration.hot[capture.content as usize])
         };
         // One bit for each member; there are no more than 24.
@@ -182,7 +182,7 @@ impl Bench {
                 let distance = if steady {
                     0
                 } else {
-                    let (one, other) = (&links[*a as usize], &links[*b as usize]);
+                    let (one, other) = (&urls[*a as usize], &urls[*b as usize]);
                     u32::from(by.calibration.distance(by.table, one, other)).min(NO_DISTANCE)
                 };
                 self.pairs
@@ -237,8 +237,8 @@ impl Bench {
         self.rest.sort_unstable();
     }
 
-    /// The two links of a packed pair, in the order of the members.
-    fn links_of(&self, pair: u32) -> (u32, u32) {
+    /// The two URLs of a packed pair, in the order of the members.
+    fn urls_of(&self, pair: u32) -> (u32, u32) {
         let mask = (1 << RANK_BITS) - 1;
         let (a, b) = (pair >> RANK_BITS & mask, pair & mask);
         (self.by_rank[a as usize], self.by_rank[b as usize])
@@ -246,8 +246,8 @@ impl Bench {
 
     /// Compares the pairs of one candidate: the closest in time first where pages change, then
     /// those with the fewest differences.
-    fn verdict(&mut self, by: Measure<'_>, column: usize) -> Option<Verdict> {
-        let mut found: Option<(Verdict, u32)> = None;
+    fn compare_pairs(&mut self, by: Measure<'_>, column: usize) -> Option<Sample> {
+        let mut found: Option<(Sample, u32)> = None;
         let (mut compared, mut missed, mut last) = (0, 0, None);
         let mut rest_at = 0;
         loop {
@@ -267,17 +267,17 @@ impl Bench {
             if found.as_ref().is_some_and(|(_, of)| is_worse(class, *of)) {
                 break;
             }
-            let (a, b) = self.links_of(pair);
-            let links = &by.table.links;
-            let one = by.calibration.compare(by.table, &links[a as usize], &links[b as usize]);
+            let (a, b) = self.urls_of(pair);
+            let urls = &by.table.urls;
+            let one = by.calibration.compare(by.table, &urls[a as usize], &urls[b as usize]);
             let Some(one) = one else {
                 missed += usize::from(missed < MISSES_MAX);
                 continue;
             };
             match &mut found {
                 None => {
-                    let verdict = Verdict {
-                        weight: Weight::Trial,
+                    let sample = Sample {
+                        weight: Weight::Full,
                         candidate: self.columns[column],
                         differences: (class & DIFFERENCES_MASK) as u16,
                         agree: one.agree,
@@ -287,14 +287,14 @@ impl Bench {
                         same: one.same,
                         high: one.high,
                     };
-                    found = Some((verdict, class));
+                    found = Some((sample, class));
                 }
                 // Where a page does not agree with itself, one comparison is all a group can give.
                 Some(_) if one.same < 0.98 => break,
-                Some((verdict, _)) => {
-                    verdict.agree &= one.agree;
-                    verdict.same *= one.same;
-                    verdict.high *= one.high;
+                Some((sample, _)) => {
+                    sample.agree &= one.agree;
+                    sample.same *= one.same;
+                    sample.high *= one.high;
                 }
             }
             compared += 1;
@@ -302,7 +302,7 @@ impl Bench {
                 break;
             }
         }
-        found.map(|(verdict, _)| verdict)
+        found.map(|(sample, _)| sample)
     }
 }
 

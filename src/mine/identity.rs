@@ -162,18 +162,18 @@ impl Secret {
     }
 }
 
-/// A link with what it has in common with others.
+/// A URL with what it has in common with others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Keyed {
     /// The same in every run: what is put in order is so by this.
     pub(super) draw: u64,
     /// Under the secret: with one draw, others have another one but once in 2³² times.
     pub(super) check: u32,
-    pub(super) link: u32,
+    pub(super) url: u32,
 }
 
 impl Keyed {
-    /// The key: two links belong together if they have one.
+    /// The key: two URLs belong together if they have one.
     pub(super) fn key(&self) -> (u64, u32) {
         (self.draw, self.check)
     }
@@ -184,8 +184,8 @@ impl Keyed {
     }
 }
 
-/// Rows that are sorted by draw, check and link, in groups with one draw and one check. In the order of the
-/// draws; those that share one, which somebody has made, in the order of their first links.
+/// Rows that are sorted by draw, check and URL, in groups with one draw and one check. In the order of the
+/// draws; those that share one, which somebody has made, in the order of their first URLs.
 pub(super) fn groups<T, D: PartialEq>(
     rows: &[T],
     draw: impl Fn(&T) -> D,
@@ -232,12 +232,12 @@ mod tests {
 
     #[test]
     fn groups_with_one_draw_are_in_the_order_of_their_links() {
-        let row = |draw, check, link| Keyed { draw, check, link };
+        let row = |draw, check, url| Keyed { draw, check, url };
         let groups = |a, b| {
             let mut rows = vec![row(5, a, 1), row(5, b, 2), row(5, a, 3), row(9, a, 0)];
             rows.sort_unstable();
-            let groups = super::groups(&rows, |row| row.draw, |row| (row.check, row.link));
-            groups.map(|group| group.iter().map(|row| row.link).collect()).collect()
+            let groups = super::groups(&rows, |row| row.draw, |row| (row.check, row.url));
+            groups.map(|group| group.iter().map(|row| row.url).collect()).collect()
         };
         let expected: Vec<Vec<u32>> = vec![vec![1, 3], vec![2], vec![0]];
         assert_eq!((groups(7, 8), groups(8, 7)), (expected.clone(), expected));

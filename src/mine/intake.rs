@@ -6,11 +6,11 @@ use super::identity::{Lookup, Numbers, Secret, Values};
 use super::observation::Observation;
 use super::priors::FIRST_VALUES;
 use super::splits::Splits;
-use super::table::{Capture, Link, Map, Origin, Param, Rows, Signal, Span, Table, hash, map, mix};
+use super::table::{Capture, Map, Origin, Param, Rows, Signal, Span, Table, Url, hash, map, mix};
 use super::values::ABSENT;
 use crate::canonical::{Canonicalizer, Scratch};
 use crate::limits::{
-    MINE_CAPTURES_MAX, MINE_LINKS_MAX, MINE_PARAMS_MAX, MINE_SEGMENTS_MAX, URL_BYTES_MAX,
+    MINE_CAPTURES_MAX, MINE_PARAMS_MAX, MINE_SEGMENTS_MAX, MINE_URLS_MAX, URL_BYTES_MAX,
 };
 use crate::parts::{UrlParts, scheme_length};
 
@@ -20,7 +20,7 @@ const NO_VALUE: u64 = 0x6E6F_7661_6C75_6500;
 /// The number of no content.
 const NO_CONTENT: u32 = u32::MAX;
 
-/// The number of a link that is not kept.
+/// The number of a URL that is not kept.
 const NOT_KEPT: u32 = u32::MAX;
 
 /// One usable observation.
@@ -34,12 +34,12 @@ struct Seen {
 }
 
 impl Table {
-    /// Takes in the observations of one site. `stage0` must preserve semantics.
+    /// Takes in the observations of one site. The `normalizer` must preserve semantics.
     ///
     /// The tables depend on the observations as a multiset, not on their order.
-    pub(super) fn build(observations: &[Observation<'_>], stage0: &Canonicalizer) -> Table {
+    pub(super) fn build(observations: &[Observation<'_>], normalizer: &Canonicalizer) -> Table {
         let signal = signal_of(observations);
-        let mut urls = Urls::with_room(observations);
+        let mut urls = Interner::with_room(observations);
         let mut contents = Contents::new();
         let mut seen = Vec::with_capacity(observations.len());
         let mut moves = Vec::new();
@@ -47,12 +47,12 @@ impl Table {
             let known = if observation.is_canonical {
                 urls.number(observation.url)
             } else {
-                urls.intern(observation.url, stage0)
+                urls.intern(observation.url, normalizer)
             };
             let Some(url) = known else { continue };
             let moved_to = observation.moved_to();
             if let Some(target) = moved_to
-                && let Some(target) = urls.intern(target, stage0)
+                && let Some(target) = urls.intern(target, normalizer)
             {
                 moves.push((url, target));
             }
@@ -96,18 +96,18 @@ fn signal_of(observations: &[Observation<'_>]) -> Signal {
     }
 }
 
-/// The distinct URLs after stage 0.
-struct Urls {
+/// The distinct URLs after normalization.
+struct Interner {
     text: Vec<u8>,
     spans: Vec<Span>,
     lookup: Lookup,
     scratch: Scratch,
 }
 
-impl Urls {
-    fn with_room(observations: &[Observation<'_>]) -> Urls {
+impl Interner {
+    fn with_room(observations: &[Observation<'_>]) -> Interner {
         let bytes = observations.iter().map(|one| one.url.len()).sum();
-        Urls {
+        Interner {
             text: Vec::with_capacity(bytes),
             spans: Vec::with_capacity(observations.len()),
             lookup: Lookup::with_room(observations.len()),
@@ -115,20 +115,20 @@ impl Urls {
         }
     }
 
-    /// The number of a URL after stage 0; `None` for what is no web URL.
-    fn intern(&mut self, url: &[u8], stage0: &Canonicalizer) -> Option<u32> {
+    /// The number of a URL after normalization; `None` for what is no web URL.
+    fn intern(&mut self, url: &[u8], normalizer: &Canonicalizer) -> Option<u32> {
         if url.len() > URL_BYTES_MAX {
             return None;
         }
         let mut scratch = std::mem::take(&mut self.scratch);
-        let canonical = stage0.canonical(url, &mut scratch);
+        let canonical = normalizer.canonical(url, &mut scratch);
         let is_fit = canonical.reject.is_none();
         let number = is_fit.then(|| self.number(canonical.form)).flatten();
         self.scratch = scratch;
         number
     }
 
-    /// The number of a URL that is as stage 0 spells it; `None` for what is no web URL.
+    /// The number of a URL that is normalized; `None` for what is no web URL.
     fn number(&mut self, form: &[u8]) -> Option<u32> {
         if !(form.starts_with(b"http://") || form.starts_with(b"https://")) {
             return None;
@@ -136,7 +136,7 @@ impl Urls {
         let start = u32::try_from(self.text.len()).ok()?;
         let end = u32::try_from(self.text.len() + form.len()).ok()?;
         let next = self.spans.len() as u32;
-        let Urls { text, spans, lookup, .. } = self;
+        let Interner { text, spans, lookup, .. } = self;
         let number = lookup.number(form, next, |number| {
             let Span { start, end } = spans[number as usize];
             &text[start as usize..end as usize]
@@ -187,7 +187,7 @@ impl<'a> Contents<'a> {
 }
 
 fn finish(
-    Urls { text, spans, lookup, scratch }: Urls,
+    Interner { text, spans, lookup, scratch }: Interner,
     seen: &[Seen],
     contents: &Contents<'_>,
     moves: &[(u32, u32)],
@@ -201,7 +201,7 @@ fn finish(
     }
     let mut table = Table {
         text: Vec::new(),
-        links: Vec::with_capacity(kept.len()),
+        urls: Vec::with_capacity(kept.len()),
         params: Vec::with_capacity(2 * kept.len()),
         captures: Vec::with_capacity(seen.len()),
         names: Vec::new(),
@@ -219,8 +219,8 @@ fn finish(
     let mut numbers = [Numbers::new(), Numbers::new(), Numbers::new()];
     let mut values = Values::new(&[ABSENT, NO_VALUE], &FIRST_VALUES);
     for row in &kept {
-        let link = split(&text, row, &mut numbers, &mut values, &mut table.params);
-        table.links.push(link);
+        let url = split(&text, row, &mut numbers, &mut values, &mut table.params);
+        table.urls.push(url);
     }
     drop(values);
     let [names, origins, paths] = numbers;
@@ -288,7 +288,7 @@ impl Parts {
     }
 }
 
-/// The URLs that were seen, in byte order, and how many were left out. A site of more links than
+/// The URLs that were seen, in byte order, and how many were left out. A site of more URLs than
 /// fit is sampled by hash: by path, so that whole groups stay.
 fn kept(text: &[u8], spans: &[Span], seen: &[Seen]) -> (Vec<Row>, u64) {
     let mut is_seen = vec![false; spans.len()];
@@ -317,11 +317,11 @@ fn kept(text: &[u8], spans: &[Span], seen: &[Seen]) -> (Vec<Row>, u64) {
         })
         .collect();
     let before = rows.len();
-    if rows.len() > MINE_LINKS_MAX {
+    if rows.len() > MINE_URLS_MAX {
         let key = |row: &Row| mix(hash(row.parts.path(bytes(row.span))));
         let mut keys: Vec<u64> = rows.iter().map(key).collect();
         keys.sort_unstable();
-        let limit = keys[MINE_LINKS_MAX];
+        let limit = keys[MINE_URLS_MAX];
         rows.retain(|row| key(row) < limit);
     }
     let left_out = (before - rows.len()) as u64;
@@ -343,10 +343,10 @@ fn kept(text: &[u8], spans: &[Span], seen: &[Seen]) -> (Vec<Row>, u64) {
     (rows, left_out)
 }
 
-/// The captures of all links. Contents are numbered in the order of their first use by sorted
-/// links, so that numbers do not depend on the order of input.
+/// The captures of all URLs. Contents are numbered in the order of their first use by sorted
+/// URLs, so that numbers do not depend on the order of input.
 fn captures(table: &mut Table, seen: &[Seen], known: &Contents<'_>, number_of: &[u32]) {
-    let mut starts = vec![0u32; table.links.len() + 1];
+    let mut starts = vec![0u32; table.urls.len() + 1];
     let number = |one: &Seen| number_of[one.url as usize];
     for one in seen.iter().filter(|one| number(one) != NOT_KEPT) {
         starts[number(one) as usize + 1] += 1;
@@ -356,19 +356,19 @@ fn captures(table: &mut Table, seen: &[Seen], known: &Contents<'_>, number_of: &
     }
     let mut next = starts.clone();
     let mut sorted: Vec<(i64, u32)> = vec![(0, 0); starts.last().map_or(0, |end| *end as usize)];
-    for link in &mut table.links {
-        link.is_static = true;
+    for url in &mut table.urls {
+        url.is_static = true;
     }
     for one in seen.iter().filter(|one| number(one) != NOT_KEPT) {
-        let link = number(one) as usize;
-        sorted[next[link] as usize] = (one.time, one.content);
-        next[link] += 1;
-        table.links[link].is_static &= one.is_static;
+        let url = number(one) as usize;
+        sorted[next[url] as usize] = (one.time, one.content);
+        next[url] += 1;
+        table.urls[url].is_static &= one.is_static;
     }
     let mut contents = 0;
     let mut numbers = vec![NO_CONTENT; known.known.len()];
     let mut telling: Vec<(i64, u32)> = Vec::new();
-    for (at, link) in table.links.iter_mut().enumerate() {
+    for (at, url) in table.urls.iter_mut().enumerate() {
         let own = &mut sorted[starts[at] as usize..starts[at + 1] as usize];
         own.sort_unstable_by(|(time, content), (than, other)| {
             time.cmp(than).then_with(|| known.order(*content).cmp(&known.order(*other)))
@@ -387,7 +387,7 @@ fn captures(table: &mut Table, seen: &[Seen], known: &Contents<'_>, number_of: &
             }
             table.captures.push(Capture { time: *time, content: *number });
         }
-        link.captures = Rows { start, end: table.captures.len() as u32 };
+        url.captures = Rows { start, end: table.captures.len() as u32 };
     }
     table.contents = contents as usize;
 }
@@ -409,7 +409,7 @@ fn split<'a>(
     [names, origins, paths]: &mut [Numbers; 3],
     values: &mut Values<'a>,
     params: &mut Vec<Param>,
-) -> Link {
+) -> Url {
     let span = row.span;
     let url = &text[span.start as usize..span.end as usize];
     let Parts { path, query: query_start, fragment } = row.parts;
@@ -445,8 +445,8 @@ fn split<'a>(
     if opaque {
         params.truncate(start);
     }
-    Link {
-        url: span,
+    Url {
+        text: span,
         path: paths.of(path),
         origin: origins.of(origin),
         params: Rows { start: start as u32, end: params.len() as u32 },

@@ -4,16 +4,16 @@
 //! New names keep arriving: campaigns, tests, buttons. Each has to be seen many times before it has
 //! a rule of its own. Where one script was asked with many names, and each of them says nothing,
 //! the next one is likely to say nothing either. The evidence for that is over names, not over
-//! URLs: every name is one trial, good if a rule of its own drops it, bad if it matters.
+//! URLs: every name is one sample, good if a rule of its own drops it, bad if it matters.
 //!
-//! - Names that stand on more than a tenth of the script's URLs are no trials, whether they matter
+//! - Names that stand on more than a tenth of the script's URLs are no samples, whether they matter
 //!   or not: what arrives next is rare. Names on the lists are none either: they say nothing about
 //!   others.
 //! - The share of names that say nothing has the prior and the bar of the rates of other rules.
 //!   Twenty names must be good, and of those that arrived late none may matter: what arrives next
 //!   is late as well.
 //! - What was seen and is not settled is kept, unless it agreed as often as pages agree with
-//!   themselves. What such names say together is a trial of the candidate like any other, and may
+//!   themselves. What such names say together is a sample of the candidate like any other, and may
 //!   contradict it.
 //! - Names that decide on most sites which page it is are kept, seen or not (`priors.rs`).
 
@@ -23,9 +23,9 @@ use super::bounds::{BELIEF_ERROR, Channel, doubt, wilson};
 use super::candidates::{Act, Candidate, Reach};
 use super::priors::{BAR, CONTENTS_MIN, prior};
 use super::screen::Screen;
-use super::select::{AGREEMENTS_MIN, CONTRADICTION, Court, Judged, contradicts, is_below};
-use super::table::Link;
-use super::trials::{Tally, Trials};
+use super::select::{AGREEMENTS_MIN, CONTRADICTION, Selector, Validated, contradicts, is_below};
+use super::support::{Support, Tally};
+use super::table::Url;
 
 /// Fewest names of a script that say nothing or matter, and the share in percent that must say
 /// nothing.
@@ -43,7 +43,7 @@ const UNWILLING: f64 = 0.05;
 const LATE_MIN: usize = 3;
 
 /// A name is usual if one of so many URLs of its script has it. Reason: what arrives next is rare
-/// at first, and what is seen on many URLs has trials enough of its own.
+/// at first, and what is seen on many URLs has samples enough of its own.
 const USUAL_SHARE: usize = 10;
 
 /// A name is late if it was first seen after the first one of so many URLs of its script.
@@ -67,14 +67,14 @@ enum Standing {
 /// A name under one script.
 #[derive(Clone, Copy, Debug)]
 struct Use {
-    links: usize,
+    urls: usize,
     /// When it was first seen; the least number there is if that is not known.
     first: i64,
 }
 
 /// One script with the names that it was asked with.
 struct Script {
-    links: usize,
+    urls: usize,
     /// When its URLs were first seen.
     times: Vec<i64>,
     names: BTreeMap<u32, Use>,
@@ -94,17 +94,21 @@ struct Names {
     late_matters: bool,
 }
 
-/// Judges for each script whether parameters that are not known are to be dropped, beside what was
-/// `judged` before.
-pub(super) fn judged(court: &Court<'_>, screen: &Screen, judged: &[Judged]) -> Vec<Judged> {
-    let held: Vec<&Judged> = judged.iter().filter(|one| one.is_held()).collect();
-    let scripts = scripts(court, screen, &held);
+/// Says for each script whether parameters that are not known are to be dropped, beside what was
+/// `validated` before.
+pub(super) fn validated(
+    selector: &Selector<'_>,
+    screen: &Screen,
+    validated: &[Validated],
+) -> Vec<Validated> {
+    let held: Vec<&Validated> = validated.iter().filter(|one| one.is_held()).collect();
+    let scripts = scripts(selector, screen, &held);
     let mut names: Vec<Names> = Vec::new();
     let mut candidates: Vec<Candidate> =
         held.iter().map(|one| Candidate { settled: true, ..one.candidate.clone() }).collect();
     let settled = candidates.len();
     for (handler, script) in &scripts {
-        let standing = |name: u32| standing(court, screen, judged, *handler, name);
+        let standing = |name: u32| standing(selector, screen, validated, *handler, name);
         if let Some(found) = script.count(standing) {
             let act = Act::Keep(*handler, found.kept.clone());
             candidates.push(Candidate::within(act, Reach::Only([*handler].into())));
@@ -114,33 +118,33 @@ pub(super) fn judged(court: &Court<'_>, screen: &Screen, judged: &[Judged]) -> V
     if names.is_empty() {
         return Vec::new();
     }
-    let mut hearing = court.hearing();
-    hearing.hear(&candidates);
-    let trials = hearing.conclude();
-    let proposed = candidates.into_iter().zip(trials).skip(settled).zip(names);
-    let example = held.iter().find_map(|one| one.trials.example);
+    let mut validation = selector.validation();
+    validation.validate(&candidates);
+    let support = validation.finish();
+    let proposed = candidates.into_iter().zip(support).skip(settled).zip(names);
+    let example = held.iter().find_map(|one| one.support.example);
     proposed
-        .filter(|((_, trials), _)| !contradicts(&trials.all))
-        .map(|((candidate, trials), names)| sentence(court, candidate, trials, &names, example))
+        .filter(|((_, support), _)| !contradicts(&support.all))
+        .map(|((candidate, support), names)| assess(selector, candidate, support, &names, example))
         .collect()
 }
 
-fn sentence(
-    court: &Court<'_>,
+fn assess(
+    selector: &Selector<'_>,
     candidate: Candidate,
-    heard: Trials,
+    found: Support,
     names: &Names,
     example: Option<(u32, u32)>,
-) -> Judged {
+) -> Validated {
     let (good, tried) = (names.silent as f64, names.tried as f64);
-    let prior = prior(court.table, court.natures, &candidate.act);
+    let prior = prior(selector.table, selector.natures, &candidate.act);
     let clear = Channel { same: 1.0, other: 0.0 };
     let holds = names.silent as u64 >= CONTENTS_MIN
         && names.late >= LATE_MIN
         && !names.late_matters
         && doubt((good, tried), prior.bar, clear, 0.0, prior.belief) <= BELIEF_ERROR;
     let (bound, _) = wilson(good, tried, 1.96);
-    let trials = Trials {
+    let support = Support {
         all: Tally {
             good: names.silent as u64,
             trials: names.tried as u64,
@@ -148,42 +152,42 @@ fn sentence(
             high: tried,
         },
         contents: names.silent as u64,
-        example: heard.example.or(example),
-        ..heard
+        example: found.example.or(example),
+        ..found
     };
     let plausible = holds || bound >= 0.8;
     let rate = ((good + 0.5) / (tried + 1.0)).max(bound);
-    Judged { candidate, trials, prior, bound, rate, holds, plausible, everywhere: true }
+    Validated { candidate, support, prior, bound, rate, holds, plausible, everywhere: true }
 }
 
-/// The scripts under which names enough were tried.
-fn scripts(court: &Court<'_>, screen: &Screen, held: &[&Judged]) -> BTreeMap<u32, Script> {
+/// The scripts under which names enough were validated.
+fn scripts(selector: &Selector<'_>, screen: &Screen, held: &[&Validated]) -> BTreeMap<u32, Script> {
     let mut tried: BTreeMap<u32, BTreeSet<u32>> = BTreeMap::new();
-    let path_of = |handler: &u32| court.table.splits.path_of(*handler);
+    let path_of = |handler: &u32| selector.table.splits.path_of(*handler);
     for (name, handler) in screen.params.keys() {
         tried.entry(path_of(handler)).or_default().insert(*name);
     }
     for one in held {
         let Act::Drop(name) = one.candidate.act else { continue };
-        for handler in one.trials.by_handler.keys() {
+        for handler in one.support.by_handler.keys() {
             tried.entry(path_of(handler)).or_default().insert(name);
         }
     }
     tried.retain(|_, names| {
-        names.retain(|name| !court.natures[*name as usize].listed);
+        names.retain(|name| !selector.natures[*name as usize].listed);
         names.len() >= NAMES_MIN
     });
     let mut scripts: BTreeMap<u32, Script> = BTreeMap::new();
     if tried.is_empty() {
         return scripts;
     }
-    for link in court.table.links.iter().filter(|link| !link.opaque) {
-        let handler = court.handlers[link.path as usize];
+    for url in selector.table.urls.iter().filter(|url| !url.opaque) {
+        let handler = selector.handlers[url.path as usize];
         if !tried.contains_key(&handler) {
             continue;
         }
-        let new = || Script { links: 0, times: Vec::new(), names: BTreeMap::new() };
-        scripts.entry(handler).or_insert_with(new).add(court, link);
+        let new = || Script { urls: 0, times: Vec::new(), names: BTreeMap::new() };
+        scripts.entry(handler).or_insert_with(new).add(selector, url);
     }
     for script in scripts.values_mut() {
         script.times.sort_unstable();
@@ -192,17 +196,17 @@ fn scripts(court: &Court<'_>, screen: &Screen, held: &[&Judged]) -> BTreeMap<u32
 }
 
 impl Script {
-    fn add(&mut self, court: &Court<'_>, link: &Link) {
-        let first = court.table.captures_of(link).first().map_or(i64::MIN, |one| one.time);
-        self.links += 1;
+    fn add(&mut self, selector: &Selector<'_>, url: &Url) {
+        let first = selector.table.captures_of(url).first().map_or(i64::MIN, |one| one.time);
+        self.urls += 1;
         self.times.push(first);
         let mut names: Vec<u32> =
-            court.table.params_of(link).iter().map(|param| param.name).collect();
+            selector.table.params_of(url).iter().map(|param| param.name).collect();
         names.sort_unstable();
         names.dedup();
         for name in names {
-            let uses = self.names.entry(name).or_insert(Use { links: 0, first: i64::MAX });
-            uses.links += 1;
+            let uses = self.names.entry(name).or_insert(Use { urls: 0, first: i64::MAX });
+            uses.urls += 1;
             // What was seen at an unknown time was not seen late.
             uses.first = uses.first.min(first);
         }
@@ -210,12 +214,12 @@ impl Script {
 
     /// Counts the names by their `standing`; `None` if they are not such that others are dropped.
     fn count(&self, standing: impl Fn(u32) -> Standing) -> Option<Names> {
-        let early = self.times[self.links / EARLY_SHARE];
+        let early = self.times[self.urls / EARLY_SHARE];
         let mut out = Names { kept: Vec::new(), silent: 0, tried: 0, late: 0, late_matters: false };
         let (mut silent, mut relevant) = (0, 0);
         for (name, uses) in &self.names {
             let standing = standing(*name);
-            let is_usual = uses.links * USUAL_SHARE > self.links;
+            let is_usual = uses.urls * USUAL_SHARE > self.urls;
             let is_late = early != i64::MIN && uses.first > early;
             match standing {
                 Standing::Listed => continue,
@@ -250,16 +254,16 @@ impl Script {
 
 /// What is known of a name under `handler`.
 fn standing(
-    court: &Court<'_>,
+    selector: &Selector<'_>,
     screen: &Screen,
-    judged: &[Judged],
+    validated: &[Validated],
     handler: u32,
     name: u32,
 ) -> Standing {
-    let nature = court.natures[name as usize];
-    let drop = judged.iter().find(|one| one.candidate.act == Act::Drop(name));
+    let nature = selector.natures[name as usize];
+    let drop = validated.iter().find(|one| one.candidate.act == Act::Drop(name));
     // What says nothing under some conditions only, matters.
-    let cells = court.table.splits.cells_of(name, handler);
+    let cells = selector.table.splits.cells_of(name, handler);
     let has = |reach: &Reach| match cells.is_empty() {
         true => reach.has(handler),
         false => cells.iter().all(|cell| reach.has(*cell)),
@@ -268,7 +272,7 @@ fn standing(
     // What was seen of the name beside all others, or else alone.
     let mut here = Tally::default();
     for handler in all() {
-        let of_drop = drop.and_then(|one| one.trials.by_handler.get(handler));
+        let of_drop = drop.and_then(|one| one.support.by_handler.get(handler));
         here.join(&of_drop.copied().unwrap_or_default());
     }
     if drop.is_some_and(|one| one.is_held() && has(&one.candidate.reach)) {
@@ -283,7 +287,7 @@ fn standing(
         alone.join(&screen.params.get(&(name, *handler)).copied().unwrap_or_default());
     }
     let is_ruled =
-        judged.iter().any(|one| one.is_held() && one.candidate.act.param() == Some(name));
+        validated.iter().any(|one| one.is_held() && one.candidate.act.param() == Some(name));
     let is_guarded = nature.guarded || nature.counts || nature.short;
     if is_ruled || is_guarded || is_below(&alone, BAR, CONTRADICTION) {
         return Standing::Relevant;

@@ -9,14 +9,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::handlers::Handlers;
-use super::softly::Soft;
-use super::trials::Tally;
+use super::loose_path::LoosePath;
+use super::support::Tally;
 
 /// The handlers of a site with the letters of its paths.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sections<'a> {
     pub(super) handlers: &'a Handlers,
-    pub(super) softs: &'a [Soft],
+    pub(super) loose_paths: &'a [LoosePath],
 }
 
 /// What the paths of a template begin with; `None` if that is all of the site, or if nothing
@@ -58,8 +58,8 @@ impl Sections<'_> {
             }
             let head = head(&templates[*handler as usize])?;
             let is_spelled =
-                |soft: &Soft| !soft.base.starts_with(head) || soft.cased.starts_with(head);
-            if !self.softs.iter().all(is_spelled) {
+                |loose: &LoosePath| !loose.base.starts_with(head) || loose.cased.starts_with(head);
+            if !self.loose_paths.iter().all(is_spelled) {
                 return None;
             }
             let inside = (0..).zip(templates).filter(|(_, template)| template.starts_with(head));

@@ -1,7 +1,7 @@
 //! Mines the rules of single sites from what was seen of their URLs.
 //!
 //! A site is a pure function of its observations: `table` takes them apart, `signal` measures what
-//! equal contents are worth, `votes` and `screen` find candidates, `trials` tries all of them at
+//! equal contents are worth, `votes` and `screen` find candidates, `validation` applies all of them at
 //! once, `select` takes out what fails, `emit` writes the rest down. No thread, no clock, no hash
 //! order; what a site says is never used for another.
 
@@ -15,12 +15,11 @@ mod emit;
 mod forms;
 mod groups;
 mod handlers;
-mod hearing;
 mod identity;
-mod inquiry;
 mod intake;
 mod keep;
 mod letters;
+mod loose_path;
 mod moves;
 mod noise;
 mod observation;
@@ -28,16 +27,17 @@ mod paths;
 mod patterns;
 mod priors;
 mod propose;
+mod rounds;
 mod scopes;
 mod screen;
 mod select;
 mod signal;
 mod site;
-mod softly;
 mod spellings;
 mod splits;
+mod support;
 mod table;
-mod trials;
+mod validation;
 mod values;
 mod versions;
 mod votes;
@@ -51,19 +51,19 @@ use std::collections::BTreeMap;
 use crate::canonical::{Canonicalizer, DustRule, Guard, Profile, Trap};
 use candidates::Act;
 use handlers::Handlers;
+use loose_path::{LoosePath, loosen};
 use moves::Moves;
 use screen::Screen;
-use select::Judged;
+use select::Validated;
 use signal::Calibration;
-use softly::{Soft, soften};
 use spellings::Spellings;
+use support::Tally;
 use table::Table;
-use trials::Tally;
 
 /// Mines rules, site by site. Shared by all threads.
 #[derive(Debug)]
 pub struct Miner {
-    stage0: Canonicalizer,
+    normalizer: Canonicalizer,
 }
 
 /// What was found out about one site.
@@ -93,7 +93,7 @@ impl SiteRules {
 pub struct Summary {
     /// Observations that were used.
     pub observations: u64,
-    /// Distinct URLs after stage 0.
+    /// Distinct URLs after normalization.
     pub urls: u64,
     /// URLs beyond the limit, which were left out.
     pub left_out: u64,
@@ -118,12 +118,12 @@ impl Miner {
     /// A miner with the thresholds that the documentation names.
     pub fn new() -> Miner {
         let profile = Profile::named("rfc3986").expect("rfc3986 is built in");
-        Miner { stage0: Canonicalizer::new(profile) }
+        Miner { normalizer: Canonicalizer::new(profile) }
     }
 
-    /// Does `canonicalizer` spell URLs as stage 0 does?
+    /// Does `canonicalizer` spell URLs as they are normalized here?
     pub fn spells_as(&self, canonicalizer: &Canonicalizer) -> bool {
-        self.stage0.profile().digest() == canonicalizer.profile().digest()
+        self.normalizer.profile().digest() == canonicalizer.profile().digest()
     }
 
     /// Mines the rules of `site` from its observations.
@@ -132,27 +132,28 @@ impl Miner {
     /// - Limits: those of `limits.rs`; a URL beyond them is left out, a site beyond them sampled.
     /// - Determinism: the result depends on the observations as a multiset.
     pub fn mine(&self, site: &str, observations: &[Observation<'_>]) -> SiteRules {
-        let mut table = Table::build(observations, &self.stage0);
-        let softs: Vec<Soft> = table.paths.iter().map(|path| soften(path)).collect();
+        let mut table = Table::build(observations, &self.normalizer);
+        let loose_paths: Vec<LoosePath> = table.paths.iter().map(|path| loosen(path)).collect();
         let mut urls = vec![0; table.paths.len()];
-        for link in &table.links {
-            urls[link.path as usize] += 1;
+        for url in &table.urls {
+            urls[url.path as usize] += 1;
         }
-        let plain: Vec<Vec<u8>> = softs.iter().map(Soft::plain).collect();
+        let plain: Vec<Vec<u8>> = loose_paths.iter().map(LoosePath::plain).collect();
         let handlers = Handlers::find(&plain, &urls);
         drop(plain);
         let mut calibration = Calibration::measure(&table);
-        let (judged, screen) = inquiry::judge(&mut table, &softs, &handlers, &mut calibration);
+        let (validated, screen) =
+            rounds::run(&mut table, &loose_paths, &handlers, &mut calibration);
         let text_of = |name: u32, value: u64| {
             let param = table.params.iter().find(|p| p.name == name && p.value == value)?;
             Some(table.bytes(param.text).to_vec())
         };
-        let told = || judged.iter().filter(|one| is_told(one));
-        let in_force = told().map(|one| (one, emit::is_in_force(&table, one)));
-        let moves = Moves::of(&softs, &handlers, in_force);
-        let spellings = Spellings::find(&table, &softs, &urls, &handlers, &moves);
+        let reported = || validated.iter().filter(|one| is_reported(one));
+        let in_force = reported().map(|one| (one, emit::is_in_force(&table, one)));
+        let moves = Moves::of(&loose_paths, &handlers, in_force);
+        let spellings = Spellings::find(&table, &loose_paths, &urls, &handlers, &moves);
         let mut rules: Vec<DustRule> = Vec::new();
-        for one in told() {
+        for one in reported() {
             rules.extend(emit::rules(site, &table, &handlers, &spellings, one, text_of));
         }
         rules.extend(constant::rules(site, &table, &handlers, &spellings, &calibration));
@@ -165,11 +166,11 @@ impl Miner {
         SiteRules {
             site: site.to_string(),
             rules,
-            guards: guards(site, &table, &spellings, &screen, &judged),
+            guards: guards(site, &table, &spellings, &screen, &validated),
             traps: traps(site, &table),
             summary: Summary {
                 observations: table.observations,
-                urls: table.links.len() as u64,
+                urls: table.urls.len() as u64,
                 left_out: table.left_out,
                 signal: table.signal,
                 stability: share(calibration.raw),
@@ -180,9 +181,9 @@ impl Miner {
     }
 }
 
-/// Is a candidate worth telling?
-fn is_told(one: &Judged) -> bool {
-    one.plausible && (one.trials.all.good >= 4 || one.prior.listed && one.trials.fired > 0)
+/// Is a candidate worth reporting?
+fn is_reported(one: &Validated) -> bool {
+    one.plausible && (one.support.all.good >= 4 || one.prior.listed && one.support.fired > 0)
 }
 
 /// Parameters that matter, and that no rule is about: what was seen of them alone disagrees more
@@ -192,14 +193,14 @@ fn guards(
     table: &Table,
     spellings: &Spellings,
     screen: &Screen,
-    judged: &[Judged],
+    validated: &[Validated],
 ) -> Vec<Guard> {
     let mut seen: BTreeMap<u32, Tally> = BTreeMap::new();
     for ((name, _), tally) in &screen.params {
         seen.entry(*name).or_default().join(tally);
     }
     let is_ruled = |name: u32| {
-        judged.iter().any(|one| one.plausible && one.candidate.act.param() == Some(name))
+        validated.iter().any(|one| one.plausible && one.candidate.act.param() == Some(name))
     };
     let mut out = Vec::new();
     let mut guarded: Vec<u32> = Vec::new();
@@ -216,7 +217,7 @@ fn guards(
             });
         }
     }
-    for one in judged.iter().filter(|one| is_told(one)) {
+    for one in validated.iter().filter(|one| is_reported(one)) {
         let Act::Keep(handler, kept) = &one.candidate.act else { continue };
         for name in kept.iter().filter(|name| !is_ruled(**name) && !guarded.contains(name)) {
             let paths = spellings.possible(*handler);
@@ -238,8 +239,8 @@ fn guards(
 /// Paths in which one segment stands three times in a row: what relative links on a wrong base make.
 fn traps(site: &str, table: &Table) -> Vec<Trap> {
     let mut found: BTreeMap<String, u64> = BTreeMap::new();
-    for link in &table.links {
-        let path = &table.paths[link.path as usize];
+    for url in &table.urls {
+        let path = &table.paths[url.path as usize];
         let segments: Vec<&[u8]> = path.split(|byte| *byte == b'/').collect();
         let repeated = segments
             .windows(3)

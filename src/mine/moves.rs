@@ -5,16 +5,16 @@ use std::collections::HashMap;
 
 use super::candidates::{Act, Reach};
 use super::handlers::{Handlers, outline};
+use super::loose_path::{LoosePath, loosen};
 use super::paths::{self, PathAct};
-use super::select::Judged;
-use super::softly::{Soft, soften};
+use super::select::Validated;
 
 /// The rules for paths of a site.
 pub(super) struct Moves<'a> {
     /// In the order in which they are applied; with `true` those in force, with `false` those to be reviewed.
     acts: Vec<(&'a PathAct, &'a Reach, bool)>,
     handlers: &'a Handlers,
-    /// The handler of each path in its soft spelling; empty if no rule gives a path another beginning.
+    /// The handler of each path in its loose spelling; empty if no rule gives a path another beginning.
     handler_of: HashMap<Vec<u8>, u32>,
 }
 
@@ -31,9 +31,9 @@ pub(super) struct Moved<'a> {
 impl<'a> Moves<'a> {
     /// The rules for paths among `told`, each with whether it is in force.
     pub(super) fn of(
-        softs: &[Soft],
+        loose_paths: &[LoosePath],
         handlers: &'a Handlers,
-        told: impl Iterator<Item = (&'a Judged, bool)>,
+        told: impl Iterator<Item = (&'a Validated, bool)>,
     ) -> Moves<'a> {
         let mut acts: Vec<(&PathAct, &Reach, bool)> = told
             .filter_map(|(one, in_force)| match &one.candidate.act {
@@ -43,7 +43,11 @@ impl<'a> Moves<'a> {
             .collect();
         acts.sort_by(|a, b| a.0.cmp(b.0));
         let handler_of = match acts.iter().any(|(act, ..)| is_elsewhere(act)) {
-            true => softs.iter().map(Soft::plain).zip(handlers.of_path.iter().copied()).collect(),
+            true => loose_paths
+                .iter()
+                .map(LoosePath::plain)
+                .zip(handlers.of_path.iter().copied())
+                .collect(),
             false => HashMap::new(),
         };
         Moves { acts, handlers, handler_of }
@@ -91,7 +95,7 @@ impl<'a> Moves<'a> {
         let is_one = memchr::memchr(b'{', template).is_none();
         if is_moved
             && is_one
-            && let Some(other) = self.handler_of.get(&soften(&moved.path).plain())
+            && let Some(other) = self.handler_of.get(&loosen(&moved.path).plain())
         {
             *template = Cow::Borrowed(self.handlers.templates[*other as usize].as_slice());
         }

@@ -5,9 +5,9 @@
 /// Everything but the URL may be missing; what is missing is no evidence, for or against.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Observation<'a> {
-    /// The URL as it was recorded, or as stage 0 spells it.
+    /// The URL as it was recorded, or normalized.
     pub url: &'a [u8],
-    /// Is it known to be as stage 0 spells it? Then that is not found out again.
+    /// Is it known to be normalized? Then that is not found out again.
     pub is_canonical: bool,
     /// When, in seconds since 1970.
     pub time: Option<i64>,

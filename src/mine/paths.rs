@@ -205,7 +205,7 @@ pub(super) fn fold(path: &mut [u8]) -> Option<u64> {
         return None;
     }
     let signature = hash(path);
-    // Escapes stay as stage 0 spells them: in capitals.
+    // Escapes stay as they are normalized: in capitals.
     let mut at = 0;
     while at < path.len() {
         if path[at] == b'%' {

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::handlers::{extension, outline};
+use super::loose_path::is_index;
 use super::paths::{Shape, collapse, last_start};
-use super::softly::is_index;
 use crate::canonical::PathPattern;
 
 /// Most bytes of a session number that are counted in a pattern.

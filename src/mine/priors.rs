@@ -26,9 +26,9 @@ pub(super) struct Prior {
     pub(super) contents_min: u64,
     /// The least rate that it must have.
     pub(super) bar: f64,
-    /// Must somebody look at it, whatever the trials say?
+    /// Must somebody look at it, whatever the samples say?
     pub(super) guarded: bool,
-    /// Is it on a list of what never matters? Then it holds unless trials speak clearly against it.
+    /// Is it on a list of what never matters? Then it holds unless samples speak clearly against it.
     pub(super) listed: bool,
 }
 
@@ -107,8 +107,8 @@ const VALUES: u32 = 64;
 pub(super) fn natures(table: &Table) -> Vec<Nature> {
     let (params, sessions) = (ParamNames::built_in(), SessionNames::built_in());
     let mut seen = vec![[0u32; 4]; table.names.len()];
-    for link in &table.links {
-        for param in table.params_of(link) {
+    for url in &table.urls {
+        for param in table.params_of(url) {
             let counts = &mut seen[param.name as usize];
             if counts[0] == VALUES {
                 continue;
@@ -200,7 +200,7 @@ pub(super) fn prior(table: &Table, natures: &[Nature], act: &Act) -> Prior {
 mod tests {
     use super::*;
     use crate::mine::observation::Observation;
-    use crate::mine::table::tests::stage0;
+    use crate::mine::table::tests::normalizer;
 
     #[test]
     fn names_and_values() {
@@ -216,7 +216,7 @@ mod tests {
             .iter()
             .map(|url| Observation { url: url.as_bytes(), ..Observation::default() })
             .collect();
-        let table = Table::build(&list, &stage0());
+        let table = Table::build(&list, &normalizer());
         let natures = natures(&table);
         let number = |text: &[u8]| table.names.iter().position(|name| name == text).unwrap();
         let of = |text: &[u8]| natures[number(text)];

@@ -7,19 +7,19 @@ use super::paths::{PathAct, Template};
 use super::priors::{Nature, is_first};
 use super::screen::Screen;
 use super::select::{CONTRADICTION, CONTRADICTION_OF_HANDLER, exceptions, is_below};
+use super::support::Tally;
 use super::table::Table;
-use super::trials::Tally;
 use super::versions;
 use super::votes::Votes;
 use crate::limits::MINE_CANDIDATES_MAX;
 
-/// Contents that must ask for a candidate before it is tried.
+/// Contents that must ask for a candidate before it is proposed.
 pub(super) const VOTES_MIN: u32 = 3;
 
-/// Most prefixes, templates and session shapes that are tried, each.
+/// Most prefixes, templates and session shapes that are proposed, each.
 const TEXTS_MAX: usize = 6;
 
-/// Most values of one parameter that are tried as its default.
+/// Most values of one parameter that are proposed as its default.
 const DEFAULTS_MAX: usize = 4;
 
 /// The site's own name stands for its hosts if it has one of so many URLs that the most used host
@@ -143,9 +143,9 @@ fn hosts(table: &Table, votes: &Votes, screen: &Screen, bar: f64, out: &mut Vec<
         let (a, b) = (root(&mut parent, *a), root(&mut parent, *b));
         parent[a as usize] = b;
     }
-    let mut links = vec![0u64; table.hosts.len()];
-    for link in &table.links {
-        links[table.origins[link.origin as usize].host as usize] += 1;
+    let mut urls = vec![0u64; table.hosts.len()];
+    for url in &table.urls {
+        urls[table.origins[url.origin as usize].host as usize] += 1;
     }
     let mut groups: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
     for host in 0..table.hosts.len() as u32 {
@@ -155,9 +155,9 @@ fn hosts(table: &Table, votes: &Votes, screen: &Screen, bar: f64, out: &mut Vec<
     for group in groups.values().filter(|group| group.len() > 1) {
         // A name before an address, the site's own name before that of a copy, then what is used
         // most, then the shortest.
-        let most = group.iter().map(|host| links[*host as usize]).max().unwrap_or(0);
+        let most = group.iter().map(|host| urls[*host as usize]).max().unwrap_or(0);
         let rank = |host: &&u32| {
-            let (name, used) = (&table.hosts[**host as usize], links[**host as usize]);
+            let (name, used) = (&table.hosts[**host as usize], urls[**host as usize]);
             let address = super::site::is_address(name);
             let own = is_own_name(name) && used * OWN_NAME_SHARE >= most;
             let used = std::cmp::Reverse(used);
@@ -182,7 +182,7 @@ fn is_name_of_copy(host: &[u8]) -> bool {
     COPIES.contains(&stem) || stem == b"www" && first.len() > 3
 }
 
-/// The candidates that are in force with those that are tried beside them: none twice, none that
+/// The candidates that are in force with those that are proposed beside them: none twice, none that
 /// writes what another takes away.
 pub(super) fn beside(settled: Vec<Candidate>, new: Vec<Candidate>) -> Vec<Candidate> {
     let meets = |one: &Act, other: &Act| match (one, other) {

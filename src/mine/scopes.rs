@@ -8,7 +8,7 @@ use super::handlers::Handlers;
 use super::letters::heads;
 use super::paths::PathAct;
 use super::patterns::{literal, text};
-use super::select::Judged;
+use super::select::Validated;
 use super::spellings::{SPELLINGS_MAX, Spellings};
 use super::splits::{Cell, Condition};
 use super::table::Table;
@@ -65,26 +65,26 @@ struct Place {
 
 impl<F: Fn(u32, u64) -> Option<Vec<u8>>> Places<'_, F> {
     /// Where a candidate is written to hold; `None` if that cannot be said.
-    pub(super) fn scopes(&self, judged: &Judged) -> Option<Scopes> {
-        let (act, reach) = (&judged.candidate.act, &judged.candidate.reach);
+    pub(super) fn scopes(&self, validated: &Validated) -> Option<Scopes> {
+        let (act, reach) = (&validated.candidate.act, &validated.candidate.reach);
         match reach {
-            Reach::All => Some(Scopes::everywhere(Vec::new(), self.table.links.len() as u64)),
+            Reach::All => Some(Scopes::everywhere(Vec::new(), self.table.urls.len() as u64)),
             Reach::Except(except) if *act == Act::Path(PathAct::FoldCase) => {
                 let heads = heads(self.handlers, except).into_iter();
                 let except = heads.map(|head| Some(format!("{}*", literal(head)?)));
                 let except = except.collect::<Option<Vec<String>>>()?;
                 let is_short = except.len() <= EXCEPTIONS_MAX;
-                is_short.then(|| Scopes::everywhere(except, self.table.links.len() as u64))
+                is_short.then(|| Scopes::everywhere(except, self.table.urls.len() as u64))
             }
-            Reach::Except(except) => Some(self.but(judged, except)),
+            Reach::Except(except) => Some(self.but(validated, except)),
             Reach::Only(only) => Some(self.only(act, only)),
         }
     }
 
     /// The scopes of what holds everywhere but under these handlers and cells; where it cannot be kept from them,
     /// of what was seen to hold.
-    fn but(&self, judged: &Judged, except: &BTreeSet<u32>) -> Scopes {
-        let (act, reach) = (&judged.candidate.act, &judged.candidate.reach);
+    fn but(&self, validated: &Validated, except: &BTreeSet<u32>) -> Scopes {
+        let (act, reach) = (&validated.candidate.act, &validated.candidate.reach);
         let paths: BTreeSet<u32> =
             except.iter().map(|one| self.table.splits.path_of(*one)).collect();
         let everywhere = |except: Vec<String>, under: &BTreeSet<u32>| {
@@ -101,7 +101,7 @@ impl<F: Fn(u32, u64) -> Option<Vec<u8>>> Places<'_, F> {
             Some(all) if all.len() <= EXCEPTIONS_MAX => return everywhere(all, &BTreeSet::new()),
             patterns => patterns,
         };
-        let tallies = judged.trials.by_handler.iter();
+        let tallies = validated.support.by_handler.iter();
         let holds = tallies.filter(|(handler, tally)| tally.good > 0 && reach.has(**handler));
         let seen = self.only(act, &holds.map(|(handler, _)| *handler).collect());
         let Some(patterns) = patterns.and_then(|patterns| in_short(&patterns)) else { return seen };
@@ -195,7 +195,7 @@ impl<F: Fn(u32, u64) -> Option<Vec<u8>>> Places<'_, F> {
                 Some(When::Has { param: name(*by)?, value })
             }
         };
-        if !cell.is_told {
+        if !cell.is_reported {
             return None;
         }
         cell.when.iter().map(condition).collect()

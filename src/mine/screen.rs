@@ -3,20 +3,20 @@
 //! HOT: once per parameter of a URL.
 //!
 //! ```text
-//! masks    draw of the rest of the URL, slot, check of the rest, link, place    fixed width, sorted
+//! masks    draw of the rest of the URL, slot, check of the rest, URL, place    fixed width, sorted
 //! ```
 //!
-//! What disagrees here is alone to blame, so a parameter that matters is known before parameters
-//! are judged together.
+//! What disagrees here does so by itself, so a parameter that matters is known before parameters
+//! are validated together.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::forms::{sort_hashed, sort_keys};
 use super::identity::{Keyed, groups};
+use super::loose_path::LoosePath;
 use super::signal::{Calibration, Comparison};
-use super::softly::Soft;
-use super::table::{Link, Param, Table, hash, mix};
-use super::trials::Tally;
+use super::support::Tally;
+use super::table::{Param, Table, Url, hash, mix};
 
 /// Most members of a group that are compared with the first.
 const MEMBERS_MAX: usize = 5;
@@ -35,8 +35,8 @@ struct Mask {
     rest: u64,
     slot: u32,
     check: u32,
-    link: u32,
-    /// Which of the parameters of the link.
+    url: u32,
+    /// Which of the parameters of the URL.
     at: u16,
 }
 
@@ -48,27 +48,27 @@ const HOST: u32 = u32::MAX;
 pub(super) struct Seen {
     /// The number of the parameter.
     pub(super) name: u32,
-    /// A link of the group.
-    pub(super) link: u32,
+    /// A URL of the group.
+    pub(super) url: u32,
     /// The handler of its path.
     pub(super) handler: u32,
     pub(super) agree: bool,
-    /// The content of the link.
+    /// The content of the URL.
     pub(super) content: u32,
     pub(super) same: f64,
     pub(super) high: f64,
 }
 
-/// Compares the URLs of `table` slot by slot. Paths are taken as `softs` spells them, parameters as
+/// Compares the URLs of `table` slot by slot. Paths are taken as `loose_paths` spells them, parameters as
 /// a multiset. O(n log n) in the number of parameters.
 pub(super) fn screen(
     table: &Table,
-    softs: &[Soft],
+    loose_paths: &[LoosePath],
     handlers: &[u32],
     calibration: &Calibration,
 ) -> Screen {
     let mut screen = Screen::default();
-    let slots = Slots { table, softs, handlers, calibration };
+    let slots = Slots { table, loose_paths, handlers, calibration };
     slots.compare(
         |_, _| true,
         |pairs| hosts(table, calibration, pairs, &mut screen.hosts),
@@ -84,7 +84,7 @@ pub(super) fn screen(
 #[derive(Clone, Copy)]
 pub(super) struct Slots<'a> {
     pub(super) table: &'a Table,
-    pub(super) softs: &'a [Soft],
+    pub(super) loose_paths: &'a [LoosePath],
     pub(super) handlers: &'a [u32],
     pub(super) calibration: &'a Calibration,
 }
@@ -104,7 +104,7 @@ impl Slots<'_> {
     }
 
     /// Compares the slots for which `asked` says yes, by name and handler; without a name it says
-    /// whether any slot of the handler is asked for. Hosts are told of as values with links.
+    /// whether any slot of the handler is asked for. Hosts are told of as values with URLs.
     fn compare(
         self,
         asked: impl Fn(Option<u32>, u32) -> bool,
@@ -114,7 +114,7 @@ impl Slots<'_> {
         let (masks, whole) = self.masks(asked);
         let mut members: Vec<(u64, u32)> = Vec::new();
         let mut from = 0;
-        let groups = groups(&masks, |mask| (mask.rest, mask.slot), |mask| (mask.check, mask.link));
+        let groups = groups(&masks, |mask| (mask.rest, mask.slot), |mask| (mask.check, mask.url));
         for group in groups {
             let Mask { rest, slot, check, .. } = group[0];
             members.clear();
@@ -122,15 +122,15 @@ impl Slots<'_> {
                 // Both lists are in order.
                 from += whole[from..].iter().take_while(|keyed| keyed.draw < rest).count();
                 let mut same = whole[from..].iter().take_while(|keyed| keyed.draw == rest);
-                members.extend(same.find(|keyed| keyed.check == check).map(|one| (0, one.link)));
+                members.extend(same.find(|keyed| keyed.check == check).map(|one| (0, one.url)));
             }
             if members.len() + group.len() < 2 {
                 continue;
             }
             let without = members.len();
-            members.extend(group.iter().map(|mask| (self.value(mask), mask.link)));
+            members.extend(group.iter().map(|mask| (self.value(mask), mask.url)));
             members[without..].sort_unstable();
-            // The first link of each value.
+            // The first URL of each value.
             let mut before = None;
             let mut number = 0;
             members.retain(|(value, _)| {
@@ -143,13 +143,13 @@ impl Slots<'_> {
             if slot == HOST {
                 hosts(&members);
             } else {
-                members.sort_unstable_by_key(|(value, link)| (mix(*value), *link));
+                members.sort_unstable_by_key(|(value, url)| (mix(*value), *url));
                 members.truncate(MEMBERS_MAX);
-                if let Some(verdict) = self.verdict(&members) {
-                    let Comparison { agree, content, same, high, .. } = verdict;
-                    let link = members[0].1;
-                    let handler = self.handlers[self.table.links[link as usize].path as usize];
-                    told(Seen { name: slot, link, handler, agree, content, same, high });
+                if let Some(comparison) = self.compared(&members) {
+                    let Comparison { agree, content, same, high, .. } = comparison;
+                    let url = members[0].1;
+                    let handler = self.handlers[self.table.urls[url as usize].path as usize];
+                    told(Seen { name: slot, url, handler, agree, content, same, high });
                 }
             }
         }
@@ -157,22 +157,22 @@ impl Slots<'_> {
 
     /// The masks of the slots that are asked for, and the whole URLs under their handlers, sorted.
     fn masks(self, asked: impl Fn(Option<u32>, u32) -> bool) -> (Vec<Mask>, Vec<Keyed>) {
-        let Slots { table, softs, handlers, .. } = self;
+        let Slots { table, loose_paths, handlers, .. } = self;
         let secret = &table.secret;
-        let paths: Vec<(u64, u64)> = softs
+        let paths: Vec<(u64, u64)> = loose_paths
             .iter()
-            .map(|soft| soft.lettered())
+            .map(|loose| loose.lettered())
             .map(|path| (mix(hash(&path)), secret.of(&path)))
             .collect();
         let mut masks: Vec<Mask> = Vec::new();
         let mut whole: Vec<Keyed> = Vec::new();
-        for (number, link) in (0..).zip(&table.links) {
-            let handler = handlers[link.path as usize];
-            if link.opaque || link.captures.len() == 0 || !asked(None, handler) {
+        for (number, url) in (0..).zip(&table.urls) {
+            let handler = handlers[url.path as usize];
+            if url.opaque || url.captures.len() == 0 || !asked(None, handler) {
                 continue;
             }
-            let host = u64::from(table.origins[link.origin as usize].host);
-            let params = table.params_of(link);
+            let host = u64::from(table.origins[url.origin as usize].host);
+            let params = table.params_of(url);
             // Sums, so that the order of parameters does not matter.
             let draw = |param: &Param| mix(param.value ^ mix(u64::from(param.name)));
             let check = |param: &Param| {
@@ -181,17 +181,17 @@ impl Slots<'_> {
             let sum = params.iter().fold((0u64, 0u64), |(draws, checks), param| {
                 (draws.wrapping_add(draw(param)), checks.wrapping_add(check(param)))
             });
-            let place = paths[link.path as usize];
+            let place = paths[url.path as usize];
             let key = |host: u64, sum: (u64, u64)| {
                 let draw = mix(place.0 ^ mix(host ^ mix(sum.0)));
                 let check = secret.join(secret.join(place.1, host), sum.1);
-                Keyed { draw, check: (check >> 32) as u32, link: number }
+                Keyed { draw, check: (check >> 32) as u32, url: number }
             };
-            let mask = |slot: u32, at: usize, Keyed { draw: rest, check, link }: Keyed| Mask {
+            let mask = |slot: u32, at: usize, Keyed { draw: rest, check, url }: Keyed| Mask {
                 rest,
                 slot,
                 check,
-                link,
+                url,
                 at: at as u16,
             };
             whole.push(key(host, sum));
@@ -213,21 +213,21 @@ impl Slots<'_> {
 
     /// What stands in the slot of a mask: the number of a host, or what stands for a value.
     fn value(self, mask: &Mask) -> u64 {
-        let link = &self.table.links[mask.link as usize];
+        let url = &self.table.urls[mask.url as usize];
         match mask.slot {
-            HOST => u64::from(self.table.origins[link.origin as usize].host),
-            _ => self.table.params_of(link)[usize::from(mask.at)].value,
+            HOST => u64::from(self.table.origins[url.origin as usize].host),
+            _ => self.table.params_of(url)[usize::from(mask.at)].value,
         }
     }
 
-    /// What the first of some links says beside each of the others.
-    fn verdict(self, members: &[(u64, u32)]) -> Option<Comparison> {
+    /// What the first of some URLs says beside each of the others.
+    fn compared(self, members: &[(u64, u32)]) -> Option<Comparison> {
         let Slots { table, calibration, .. } = self;
-        let link = |at: usize| -> &Link { &table.links[members[at].1 as usize] };
-        let mut verdict: Option<Comparison> = None;
+        let url = |at: usize| -> &Url { &table.urls[members[at].1 as usize] };
+        let mut comparison: Option<Comparison> = None;
         for at in 1..members.len() {
-            if let Some(one) = calibration.compare(table, link(0), link(at)) {
-                verdict = match verdict {
+            if let Some(one) = calibration.compare(table, url(0), url(at)) {
+                comparison = match comparison {
                     None => Some(one),
                     Some(_) if one.same < 0.98 => break,
                     Some(all) => Some(Comparison {
@@ -239,7 +239,7 @@ impl Slots<'_> {
                 };
             }
         }
-        verdict
+        comparison
     }
 }
 
@@ -252,7 +252,7 @@ fn hosts(
     let members = &members[..members.len().min(MEMBERS_MAX)];
     for (at, (a, one)) in members.iter().enumerate() {
         for (b, other) in &members[at + 1..] {
-            let (one, other) = (&table.links[*one as usize], &table.links[*other as usize]);
+            let (one, other) = (&table.urls[*one as usize], &table.urls[*other as usize]);
             if let Some(found) = calibration.compare(table, one, other) {
                 let pair = ((*a).min(*b) as u32, (*a).max(*b) as u32);
                 hosts.entry(pair).or_default().add(found.agree, found.same, found.high);
@@ -264,7 +264,7 @@ fn hosts(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mine::softly::soften;
+    use crate::mine::loose_path::loosen;
     use crate::mine::table::tests::{table_of, twins};
 
     #[test]
@@ -277,8 +277,8 @@ mod tests {
             rows.push((format!("http://b.a.test/x?id={page}&s=1"), format!("page {page}")));
         }
         let table = table_of(&rows);
-        let softs: Vec<Soft> = table.paths.iter().map(|path| soften(path)).collect();
-        let found = screen(&table, &softs, &[0], &Calibration::measure(&table));
+        let loose_paths: Vec<LoosePath> = table.paths.iter().map(|path| loosen(path)).collect();
+        let found = screen(&table, &loose_paths, &[0], &Calibration::measure(&table));
         let name = |text: &[u8]| table.names.iter().position(|name| name == text).unwrap() as u32;
         let tally = found.params[&(name(b"s"), 0)];
         assert_eq!((tally.good, tally.trials), (60, 60));
@@ -297,8 +297,8 @@ mod tests {
             rows.push((format!("http://a.test{other}?id={page}&s=2"), format!("other {page}")));
         }
         let table = table_of(&rows);
-        let softs: Vec<Soft> = table.paths.iter().map(|path| soften(path)).collect();
-        let found = screen(&table, &softs, &[0, 0], &Calibration::measure(&table));
+        let loose_paths: Vec<LoosePath> = table.paths.iter().map(|path| loosen(path)).collect();
+        let found = screen(&table, &loose_paths, &[0, 0], &Calibration::measure(&table));
         let s = table.names.iter().position(|name| name == b"s").unwrap() as u32;
         assert_eq!(found.params.get(&(s, 0)), None);
         assert_eq!(found.params.len(), 1, "what is seen of `id` is seen under one path");

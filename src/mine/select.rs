@@ -1,16 +1,16 @@
-//! Which candidates hold: those that fail are taken out until the rest explain the site.
+//! Which candidates are selected: those that fail are taken out until the rest explain the site.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::bounds::{BELIEF_ERROR, Channel, binomial_tail, doubt, normal_tail, score, wilson};
 use super::candidates::{Act, Candidate, Reach};
-use super::hearing::Hearing;
 use super::letters::Sections;
 use super::paths::PathAct;
 use super::priors::{BAR, Nature, Prior, are_short, prior};
 use super::signal::Calibration;
+use super::support::{Support, Tally};
 use super::table::{Param, Signal, Table};
-use super::trials::{Tally, Trials};
+use super::validation::Validation;
 
 /// Most rounds of taking out. Reason: each takes out at least one; sites of people need a dozen.
 const ROUNDS_MAX: usize = 60;
@@ -18,11 +18,11 @@ const ROUNDS_MAX: usize = 60;
 /// Fewest URLs that tell whether a parameter has a new value each time.
 const NEW_MIN: usize = 20;
 
-/// A candidate with what its trials said.
+/// A candidate with its support and what follows from it.
 #[derive(Clone, Debug)]
-pub(super) struct Judged {
+pub(super) struct Validated {
     pub(super) candidate: Candidate,
-    pub(super) trials: Trials,
+    pub(super) support: Support,
     pub(super) prior: Prior,
     /// Lower bound of the rate, noise given back, at 97.5 %.
     pub(super) bound: f64,
@@ -36,15 +36,15 @@ pub(super) struct Judged {
     pub(super) everywhere: bool,
 }
 
-impl Judged {
+impl Validated {
     /// Will it be applied without asking, as far as contents tell?
     pub(super) fn is_held(&self) -> bool {
         self.holds && !self.prior.guarded
     }
 }
 
-/// What is judged with: everything that does not change from round to round.
-pub(super) struct Court<'a> {
+/// What candidates are selected by: everything that does not change from round to round.
+pub(super) struct Selector<'a> {
     pub(super) table: &'a Table,
     pub(super) sections: Sections<'a>,
     pub(super) handlers: &'a [u32],
@@ -54,7 +54,7 @@ pub(super) struct Court<'a> {
     pub(super) by_classes: bool,
 }
 
-/// The channel through which the trials of a tally were seen.
+/// The channel through which the samples of a tally were seen.
 fn channel(tally: &Tally) -> Channel {
     Channel { same: tally.mean_high(), other: 0.0 }
 }
@@ -79,45 +79,45 @@ pub(super) fn is_below(tally: &Tally, bar: f64, chance: f64) -> bool {
     tally.bad() >= 2 && binomial_tail(tally.good, tally.trials, bar * tally.mean_same()) < chance
 }
 
-impl Court<'_> {
-    /// A hearing of this court.
-    pub(super) fn hearing(&self) -> Hearing<'_> {
-        let hearing = Hearing::new(self.table, self.handlers, self.calibration);
-        hearing.by_classes(self.by_classes)
+impl Selector<'_> {
+    /// A validation of candidates.
+    pub(super) fn validation(&self) -> Validation<'_> {
+        let validation = Validation::new(self.table, self.handlers, self.calibration);
+        validation.by_classes(self.by_classes)
     }
 
-    /// Takes out, or narrows, what contradicts, until nothing does; judges the rest.
-    pub(super) fn judge(
+    /// Takes out, or narrows, what contradicts, until nothing does; assesses the rest.
+    pub(super) fn select(
         &self,
-        hearing: &mut Hearing<'_>,
+        validation: &mut Validation<'_>,
         mut candidates: Vec<Candidate>,
-    ) -> Vec<Judged> {
+    ) -> Vec<Validated> {
         for _ in 0..ROUNDS_MAX {
-            let trials = hearing.hear(&candidates);
-            let mut verdicts: Vec<Verdict> = candidates
+            let support = validation.validate(&candidates);
+            let mut decisions: Vec<Decision> = candidates
                 .iter()
-                .zip(&trials)
-                .map(|(one, tried)| self.verdict(one, tried))
+                .zip(&support)
+                .map(|(one, support)| self.decision(one, support))
                 .collect();
-            if verdicts.iter().all(|verdict| *verdict == Verdict::Stays) {
-                // Nothing is to blame alone. If something is to blame together with others, the
+            if decisions.iter().all(|decision| *decision == Decision::Stays) {
+                // Nothing fails alone. If something fails together with others, the
                 // worst of them goes.
-                let worst = (0..trials.len())
-                    .filter(|at| !candidates[*at].settled && contradicts(&trials[*at].all))
+                let worst = (0..support.len())
+                    .filter(|at| !candidates[*at].settled && contradicts(&support[*at].all))
                     .min_by(|a, b| {
-                        standing(&trials[*a]).total_cmp(&standing(&trials[*b])).then(a.cmp(b))
+                        standing(&support[*a]).total_cmp(&standing(&support[*b])).then(a.cmp(b))
                     });
                 let Some(worst) = worst else {
-                    return self.sentence(hearing, candidates);
+                    return self.assess(validation, candidates);
                 };
-                verdicts[worst] = self.narrowed(&candidates[worst], &trials[worst]);
+                decisions[worst] = self.narrowed(&candidates[worst], &support[worst]);
             }
             let mut next = Vec::with_capacity(candidates.len());
-            for (mut candidate, verdict) in candidates.into_iter().zip(verdicts) {
-                match verdict {
-                    Verdict::Stays => next.push(candidate),
-                    Verdict::Goes => {}
-                    Verdict::Reaches(reach) => {
+            for (mut candidate, decision) in candidates.into_iter().zip(decisions) {
+                match decision {
+                    Decision::Stays => next.push(candidate),
+                    Decision::Goes => {}
+                    Decision::Reaches(reach) => {
                         candidate.reach = reach;
                         next.push(candidate);
                     }
@@ -125,8 +125,8 @@ impl Court<'_> {
             }
             candidates = next;
         }
-        hearing.hear(&candidates);
-        self.sentence(hearing, candidates)
+        validation.validate(&candidates);
+        self.assess(validation, candidates)
     }
 
     /// Has a parameter under `handler` a value of its own on nearly every URL? Then it is made up
@@ -141,17 +141,17 @@ impl Court<'_> {
             return false;
         }
         let mut values: Vec<u64> = here.iter().map(|param| param.value).collect();
-        let links = values.len();
+        let urls = values.len();
         values.sort_unstable();
         values.dedup();
-        links >= NEW_MIN && values.len() * 10 >= links * 9
+        urls >= NEW_MIN && values.len() * 10 >= urls * 9
     }
 
     /// The parameters of this name, each with its handler.
     fn params(&self, name: u32) -> impl Iterator<Item = (u32, &Param)> {
-        let each = self.table.links.iter().flat_map(move |link| {
-            let handler = self.table.handler_for(link, name, self.handlers);
-            self.table.params_of(link).iter().map(move |param| (handler, param))
+        let each = self.table.urls.iter().flat_map(move |url| {
+            let handler = self.table.handler_for(url, name, self.handlers);
+            self.table.params_of(url).iter().map(move |param| (handler, param))
         });
         each.filter(move |(_, param)| param.name == name)
     }
@@ -186,46 +186,46 @@ impl Court<'_> {
     }
 
     /// What becomes of a candidate by what was seen of it alone.
-    fn verdict(&self, candidate: &Candidate, trials: &Trials) -> Verdict {
+    fn decision(&self, candidate: &Candidate, support: &Support) -> Decision {
         let goes = if candidate.settled {
             false
         } else if self.is_listed(candidate) {
-            speaks_against(&trials.all)
+            speaks_against(&support.all)
         } else {
-            contradicts(&trials.alone)
+            contradicts(&support.alone)
         };
-        if goes { self.narrowed(candidate, trials) } else { Verdict::Stays }
+        if goes { self.narrowed(candidate, support) } else { Decision::Stays }
     }
 
     /// What is left of a contradicted candidate: the handlers that do not contradict it, if any
     /// does.
-    fn narrowed(&self, candidate: &Candidate, trials: &Trials) -> Verdict {
+    fn narrowed(&self, candidate: &Candidate, support: &Support) -> Decision {
         let is_bad = |tally: &Tally| is_below_bar(tally, CONTRADICTION_OF_HANDLER);
-        let bad = trials.by_handler.iter().filter(|(_, tally)| is_bad(tally));
+        let bad = support.by_handler.iter().filter(|(_, tally)| is_bad(tally));
         let mut bad: BTreeSet<u32> = bad.map(|(handler, _)| *handler).collect();
         if bad.is_empty() || !candidate.act.is_scoped() {
-            return Verdict::Goes;
+            return Decision::Goes;
         }
         let folds = candidate.act == Act::Path(PathAct::FoldCase);
         if folds {
-            // What cannot be kept from it stays in, and speaks when all is heard.
+            // What cannot be kept from it stays in, and counts at the end.
             bad.retain(|one| self.sections.around(&[*one].into()).is_some());
             let Some(sections) = self.sections.around(&bad).filter(|all| !all.is_empty()) else {
-                return Verdict::Goes;
+                return Decision::Goes;
             };
             bad = sections;
         }
         let (mut rest, mut good) = (Tally::default(), BTreeSet::new());
-        for (handler, tally) in trials.by_handler.iter().filter(|(one, _)| !bad.contains(one)) {
+        for (handler, tally) in support.by_handler.iter().filter(|(one, _)| !bad.contains(one)) {
             rest.join(tally);
             if tally.good > 0 {
                 good.insert(*handler);
             }
         }
         if rest.trials < 4 || contradicts(&rest) {
-            return Verdict::Goes;
+            return Decision::Goes;
         }
-        Verdict::Reaches(match folds {
+        Decision::Reaches(match folds {
             true => without(candidate.reach.clone(), &bad),
             false => exceptions(&candidate.reach, good, bad),
         })
@@ -237,7 +237,7 @@ impl Court<'_> {
     fn not_to_fold(
         &self,
         reach: &Reach,
-        trials: &Trials,
+        support: &Support,
         unknown: BTreeSet<u32>,
     ) -> Option<BTreeSet<u32>> {
         let can_be_kept = |one: &u32| self.sections.around(&[*one].into()).is_some();
@@ -246,8 +246,8 @@ impl Court<'_> {
             _ => unknown.into_iter().filter(can_be_kept).collect(),
         };
         let by_handler =
-            trials.by_handler.iter().map(|(handler, tally)| (*tally, [*handler].into()));
-        for (tally, handlers) in by_handler.chain(self.sections.sums(&trials.by_handler)) {
+            support.by_handler.iter().map(|(handler, tally)| (*tally, [*handler].into()));
+        for (tally, handlers) in by_handler.chain(self.sections.sums(&support.by_handler)) {
             if is_below(&tally, 0.75, 0.05) {
                 all.extend(handlers);
             }
@@ -256,36 +256,40 @@ impl Court<'_> {
         self.sections.around(&all)
     }
 
-    /// Judges what is left, all candidates at once: bounds and doubts, with the number of
+    /// Assesses what is left, all candidates at once: bounds and doubts, with the number of
     /// hypotheses taken into account.
-    fn sentence(&self, hearing: &mut Hearing<'_>, candidates: Vec<Candidate>) -> Vec<Judged> {
-        let trials = hearing.conclude();
+    fn assess(
+        &self,
+        validation: &mut Validation<'_>,
+        candidates: Vec<Candidate>,
+    ) -> Vec<Validated> {
+        let support = validation.finish();
         // Where the case of letters matters on some pages only, that is easily taken for pages that
-        // change: it must agree as often as what else is tried on the site. This only makes it
+        // change: it must agree as often as what else is proposed on the site. This only makes it
         // harder.
-        let usual = usual_agreement(&candidates, &trials);
+        let usual = usual_agreement(&candidates, &support);
         let mut seen: Vec<(Channel, f64)> = Vec::with_capacity(candidates.len());
-        let mut judged: Vec<Judged> = candidates
+        let mut validated: Vec<Validated> = candidates
             .into_iter()
-            .zip(trials)
-            .map(|(mut candidate, trials)| {
+            .zip(support)
+            .map(|(mut candidate, support)| {
                 let listed = self.is_listed(&candidate);
                 let folds = candidate.act == Act::Path(PathAct::FoldCase);
                 let mut everywhere = true;
                 if candidate.act.is_scoped() && !listed {
-                    let mut unknown = unknown(&trials);
+                    let mut unknown = unknown(&support);
                     unknown.retain(|handler| !self.is_new_each_time(&candidate.act, *handler));
                     if folds {
-                        let outside = self.not_to_fold(&candidate.reach, &trials, unknown);
+                        let outside = self.not_to_fold(&candidate.reach, &support, unknown);
                         everywhere = outside.is_some();
                         unknown = outside.unwrap_or_default();
                     }
                     candidate.reach = without(candidate.reach, &unknown);
                 }
                 let prior = self.prior(&candidate);
-                let (good, all) = (trials.all.good as f64, trials.all.trials as f64);
-                let mut channel = channel(&trials.all);
-                let mut likely = Channel { same: trials.all.mean_same(), ..channel };
+                let (good, all) = (support.all.good as f64, support.all.trials as f64);
+                let mut channel = channel(&support.all);
+                let mut likely = Channel { same: support.all.mean_same(), ..channel };
                 if folds {
                     likely.same = likely.same.max(usual);
                     channel.same = channel.same.max(usual);
@@ -296,9 +300,9 @@ impl Court<'_> {
                 let error = (channel.same - likely.same).max(0.0);
                 seen.push((likely, error));
                 let plausible = bound >= 0.8;
-                Judged {
+                Validated {
                     candidate,
-                    trials,
+                    support,
                     prior,
                     bound,
                     rate,
@@ -308,26 +312,27 @@ impl Court<'_> {
                 }
             })
             .collect();
-        let passing = step_up(&judged);
-        for ((one, passes), (likely, error)) in judged.iter_mut().zip(passing).zip(seen) {
-            let contents = one.trials.contents >= one.prior.contents_min;
-            let Tally { good, trials, .. } = one.trials.all;
+        let passing = step_up(&validated);
+        for ((one, passes), (likely, error)) in validated.iter_mut().zip(passing).zip(seen) {
+            let contents = one.support.contents >= one.prior.contents_min;
+            let Tally { good, trials, .. } = one.support.all;
             let counts = (good as f64, trials as f64);
             // The probability that the rate is below the bar; it takes thousands of logarithms.
             let believed =
                 || doubt(counts, one.prior.bar, likely, error, one.prior.belief) <= BELIEF_ERROR;
-            let values = one.trials.unproven == 0 || !matches!(one.candidate.act, Act::Drop(_));
-            let sound = contents && values && one.everywhere && !contradicts(&one.trials.all);
+            let values = one.support.unproven == 0 || !matches!(one.candidate.act, Act::Drop(_));
+            let sound = contents && values && one.everywhere && !contradicts(&one.support.all);
             one.holds = sound && (passes || believed())
                 || one.prior.listed
-                    && !speaks_against(&one.trials.all)
-                    && (one.trials.all.good >= AGREEMENTS_MIN || self.table.signal == Signal::None);
+                    && !speaks_against(&one.support.all)
+                    && (one.support.all.good >= AGREEMENTS_MIN
+                        || self.table.signal == Signal::None);
             one.plausible |= one.holds;
             if self.by_classes && one.holds && !one.candidate.settled {
-                one.trials.example = hearing.example(&one.candidate);
+                one.support.example = validation.example(&one.candidate);
             }
         }
-        judged
+        validated
     }
 }
 
@@ -342,15 +347,15 @@ pub(super) fn exceptions(reach: &Reach, good: BTreeSet<u32>, bad: BTreeSet<u32>)
     }
 }
 
-/// The median agreement of candidates with fifty trials or more, of other kinds than the case of
+/// The median agreement of candidates with fifty samples or more, of other kinds than the case of
 /// letters; 0 if there are none.
-fn usual_agreement(candidates: &[Candidate], trials: &[Trials]) -> f64 {
+fn usual_agreement(candidates: &[Candidate], support: &[Support]) -> f64 {
     let mut shares: Vec<f64> = candidates
         .iter()
-        .zip(trials)
+        .zip(support)
         .filter(|(one, _)| one.act != Act::Path(PathAct::FoldCase))
-        .filter(|(_, tried)| tried.all.trials >= 50)
-        .map(|(_, tried)| tried.all.good as f64 / tried.all.trials as f64)
+        .filter(|(_, support)| support.all.trials >= 50)
+        .map(|(_, support)| support.all.good as f64 / support.all.trials as f64)
         .collect();
     shares.sort_by(f64::total_cmp);
     shares.get(shares.len() / 2).copied().unwrap_or(0.0)
@@ -368,12 +373,12 @@ pub(super) const AGREEMENTS_MIN: u64 = 4;
 
 /// The handlers that have a good part of what a candidate changes, and hardly an agreement: nothing
 /// is known of them.
-fn unknown(trials: &Trials) -> BTreeSet<u32> {
-    let part = (trials.fired / 20).max(10);
+fn unknown(support: &Support) -> BTreeSet<u32> {
+    let part = (support.fired / 20).max(10);
     let agrees = |handler: &u32| {
-        trials.by_handler.get(handler).is_some_and(|tally| tally.good >= AGREEMENTS_MIN)
+        support.by_handler.get(handler).is_some_and(|tally| tally.good >= AGREEMENTS_MIN)
     };
-    let large = trials.fired_by_handler.iter().filter(|(_, fired)| **fired >= part);
+    let large = support.fired_by_handler.iter().filter(|(_, fired)| **fired >= part);
     large.map(|(handler, _)| *handler).filter(|handler| !agrees(handler)).collect()
 }
 
@@ -387,30 +392,30 @@ pub(super) fn without(reach: Reach, handlers: &BTreeSet<u32>) -> Reach {
     }
 }
 
-/// Agreements by agreements and blame: low is bad.
-fn standing(trials: &Trials) -> f64 {
-    let good = trials.all.good as f64;
-    good / (good + trials.blame).max(1e-9)
+/// The share of agreements, where a disagreement counts for its share: low is bad.
+fn standing(support: &Support) -> f64 {
+    let good = support.all.good as f64;
+    good / (good + support.bad_shares).max(1e-9)
 }
 
 /// Which candidates pass the test "the rate is at the bar at least", when as many are tested: the
 /// step-up procedure, which keeps the share of wrong ones among those that pass at 2.5 %.
 ///
 /// Source: Benjamini, Hochberg, "Controlling the false discovery rate", JRSS B 57 (1995).
-fn step_up(judged: &[Judged]) -> Vec<bool> {
-    let chance = |one: &Judged| {
-        let all = &one.trials.all;
+fn step_up(validated: &[Validated]) -> Vec<bool> {
+    let chance = |one: &Validated| {
+        let all = &one.support.all;
         let z = score(all.good as f64, all.trials as f64, one.prior.bar, channel(all));
         if z > 0.0 { normal_tail(z) } else { 1.0 }
     };
-    let mut order: Vec<(f64, usize)> = judged.iter().map(chance).zip(0..).collect();
+    let mut order: Vec<(f64, usize)> = validated.iter().map(chance).zip(0..).collect();
     order.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-    let tests = judged.iter().filter(|one| one.trials.all.trials > 0).count().max(1) as f64;
+    let tests = validated.iter().filter(|one| one.support.all.trials > 0).count().max(1) as f64;
     let limit = (0..order.len())
         .rev()
         .find(|at| order[*at].0 <= 0.025 * (*at as f64 + 1.0) / tests)
         .map_or(0, |at| at + 1);
-    let mut passes = vec![false; judged.len()];
+    let mut passes = vec![false; validated.len()];
     for (_, at) in &order[..limit] {
         passes[*at] = true;
     }
@@ -418,7 +423,7 @@ fn step_up(judged: &[Judged]) -> Vec<bool> {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Verdict {
+enum Decision {
     Stays,
     Goes,
     Reaches(Reach),

@@ -2,7 +2,7 @@
 
 use super::bounds::wilson;
 use super::decay::Decay;
-use super::table::{Capture, Link, Map, Table, map};
+use super::table::{Capture, Map, Table, Url, map};
 use super::versions::Versions;
 
 /// Borders of the gaps between two captures, in seconds: the same instant, an hour, a day, three, a
@@ -68,7 +68,7 @@ impl Count {
 pub(super) struct Calibration {
     /// Contents that many pages share: error pages, empty lists. They say nothing.
     pub(super) hot: Vec<bool>,
-    /// Captures with each content, and on how many links.
+    /// Captures with each content, and on how many URLs.
     pub(super) uses: Vec<u32>,
     /// Agreement of a URL with itself, by gap, as pairs are compared.
     stability: [Count; GAPS.len() + 1],
@@ -90,7 +90,7 @@ pub(super) struct Calibration {
     pub(super) noise: (f64, f64),
 }
 
-/// What two links have to say about each other.
+/// What two URLs have to say about each other.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Comparison {
     /// Have they one content?
@@ -106,20 +106,20 @@ pub(super) struct Comparison {
 }
 
 impl Calibration {
-    /// Measures `table`. Contents on more than `max(100, 1 %)` of the links are hot.
+    /// Measures `table`. Contents on more than `max(100, 1 %)` of the URLs are hot.
     pub(super) fn measure(table: &Table) -> Calibration {
         let mut uses = vec![0u32; table.contents];
-        let mut links = vec![0u32; table.contents];
-        for link in table.links.iter().filter(|link| !link.moved) {
-            let captures = table.captures_of(link);
+        let mut urls = vec![0u32; table.contents];
+        for url in table.urls.iter().filter(|url| !url.moved) {
+            let captures = table.captures_of(url);
             for (at, capture) in captures.iter().enumerate() {
                 uses[capture.content as usize] += 1;
                 let first = captures[..at].iter().all(|one| one.content != capture.content);
-                links[capture.content as usize] += u32::from(first);
+                urls[capture.content as usize] += u32::from(first);
             }
         }
-        let limit = (table.links.len() / 100).max(100);
-        let hot = links.iter().map(|links| *links as usize > limit).collect();
+        let limit = (table.urls.len() / 100).max(100);
+        let hot = urls.iter().map(|urls| *urls as usize > limit).collect();
         let mut raw = Count::default();
         for pair in recaptures(table) {
             raw.add(pair.0.content == pair.1.content);
@@ -142,9 +142,9 @@ impl Calibration {
         if confirms { calibration.fit(table, None) } else { calibration.follow(counted) }
     }
 
-    /// The same, with what is told from recaptures measured anew. `pages`, one number for each link,
-    /// says which links are likely to be one page: no page counts for more than
-    /// [`RECAPTURES_MAX`] recaptures in each gap. Reason: trials count pages, and the few that
+    /// The same, with what is told from recaptures measured anew. `pages`, one number for each URL,
+    /// says which URLs are likely to be one page: no page counts for more than
+    /// [`RECAPTURES_MAX`] recaptures in each gap. Reason: samples count pages, and the few that
     /// everybody visits are not like the others.
     pub(super) fn by_pages(self, table: &Table, pages: &[u64]) -> Calibration {
         self.fit(table, Some(pages))
@@ -192,9 +192,9 @@ impl Calibration {
         confirmed(a.content) && confirmed(b.content)
     }
 
-    /// The gap between the first captures of two links as far as it matters: 0 where pages agree
+    /// The gap between the first captures of two URLs as far as it matters: 0 where pages agree
     /// with themselves anyway.
-    pub(super) fn distance(&self, table: &Table, a: &Link, b: &Link) -> u8 {
+    pub(super) fn distance(&self, table: &Table, a: &Url, b: &Url) -> u8 {
         match (table.captures_of(a).first(), table.captures_of(b).first()) {
             (Some(one), Some(other)) => {
                 let gap = gap(one.time, other.time);
@@ -204,9 +204,9 @@ impl Calibration {
         }
     }
 
-    /// Compares two links by their captures that are closest in time; `None` where nothing can be
+    /// Compares two URLs by their captures that are closest in time; `None` where nothing can be
     /// said.
-    pub(super) fn compare(&self, table: &Table, a: &Link, b: &Link) -> Option<Comparison> {
+    pub(super) fn compare(&self, table: &Table, a: &Url, b: &Url) -> Option<Comparison> {
         let mut best: Option<(usize, u64, &Capture, &Capture)> = None;
         for one in table.captures_of(a) {
             for other in table.captures_of(b) {
@@ -232,14 +232,14 @@ impl Calibration {
         Some(Comparison { agree, content: one.content, same, high, gap })
     }
 
-    /// Compares two classes of links by all that was seen of them: they agree if they share a
+    /// Compares two classes of URLs by all that was seen of them: they agree if they share a
     /// content. Chance and gap are those of the captures that are closest in time.
     pub(super) fn meet(&self, table: &Table, a: &[u32], b: &[u32]) -> Option<Comparison> {
         let mut nearest: Option<Comparison> = None;
         let mut shared: Option<u32> = None;
         let mut apart = u64::MAX;
         let captures = |list: &'_ [u32]| -> Vec<Capture> {
-            let each = list.iter().flat_map(|link| table.captures_of(&table.links[*link as usize]));
+            let each = list.iter().flat_map(|url| table.captures_of(&table.urls[*url as usize]));
             each.filter(|one| !self.hot[one.content as usize]).copied().collect()
         };
         let (ours, theirs) = (captures(a), captures(b));
@@ -300,8 +300,8 @@ fn fitted(
     let mut stability = [Count::default(); GAPS.len() + 1];
     let mut apart = [0.0; GAPS.len() + 1];
     let mut seen: Map<(u64, usize), u32> = map();
-    for (number, link) in table.links.iter().enumerate().filter(|(_, link)| !link.moved) {
-        for pair in table.captures_of(link).windows(2) {
+    for (number, url) in table.urls.iter().enumerate().filter(|(_, url)| !url.moved) {
+        for pair in table.captures_of(url).windows(2) {
             let (a, b) = (&pair[0], &pair[1]);
             let gap = gap(a.time, b.time);
             if !counts(a, b) {
@@ -341,10 +341,10 @@ fn is_noisy(table: &Table, uses: &[u32], (counts, decay): &Recaptures) -> bool {
     alone.pairs > 0 && alone.share() >= 0.8
 }
 
-/// Pairs of captures of one link that follow each other.
+/// Pairs of captures of one URL that follow each other.
 pub(super) fn recaptures(table: &Table) -> impl Iterator<Item = (&Capture, &Capture)> {
-    table.links.iter().filter(|link| !link.moved).flat_map(|link| {
-        let captures = table.captures_of(link);
+    table.urls.iter().filter(|url| !url.moved).flat_map(|url| {
+        let captures = table.captures_of(url);
         captures.iter().zip(captures.iter().skip(1))
     })
 }
@@ -365,7 +365,7 @@ mod tests {
         let calibration = Calibration::measure(&table);
         assert!(!calibration.confirms);
         assert_eq!(calibration.raw, Count { agree: 50, pairs: 50 });
-        let compared = calibration.compare(&table, &table.links[0], &table.links[1]).unwrap();
+        let compared = calibration.compare(&table, &table.urls[0], &table.urls[1]).unwrap();
         assert!(!compared.agree);
     }
 
@@ -390,7 +390,7 @@ mod tests {
         assert!(calibration.confirms && calibration.raw.share() < 0.7);
         assert!(calibration.believed().share() > 0.99);
         let mut agreed = 0;
-        for pair in table.links.chunks(4) {
+        for pair in table.urls.chunks(4) {
             if let Some(compared) = calibration.compare(&table, &pair[0], &pair[1]) {
                 assert!(compared.agree);
                 agreed += 1;
@@ -408,10 +408,10 @@ mod tests {
         let calibration = Calibration::measure(&table);
         assert_eq!(calibration.hot.iter().filter(|hot| **hot).count(), 1);
         let empty = table
-            .links
+            .urls
             .iter()
-            .find(|link| calibration.hot[table.captures_of(link)[0].content as usize])
+            .find(|url| calibration.hot[table.captures_of(url)[0].content as usize])
             .unwrap();
-        assert_eq!(calibration.compare(&table, empty, &table.links[0]), None);
+        assert_eq!(calibration.compare(&table, empty, &table.urls[0]), None);
     }
 }

@@ -1,6 +1,6 @@
 //! How the paths of a handler are spelled where its rules meet them.
 //!
-//! Handlers are found on paths in one soft spelling (`softly.rs`): letters in lower case, without the
+//! Handlers are found on paths in one loose spelling (`loose_path.rs`): letters in lower case, without the
 //! name of an index page and the slash at the end. Rules are matched against paths as they are spelled,
 //! after the rules for paths have done their work. So what is said of a handler is written for each
 //! spelling that was seen of its paths, as a pattern: `/Forum/{slug}.php`.
@@ -9,9 +9,9 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::handlers::Handlers;
+use super::loose_path::LoosePath;
 use super::moves::{Moved, Moves};
 use super::patterns::{around, other_slashes, pattern, pruned, without_sessions};
-use super::softly::Soft;
 use super::table::Table;
 use crate::canonical::PathPattern;
 
@@ -57,12 +57,12 @@ struct Spelled {
 }
 
 impl Spellings {
-    /// Spells the paths of `table`, which have so many `urls` each, and are `softs` in their soft spelling.
+    /// Spells the paths of `table`, which have so many `urls` each, and are `loose_paths` in their loose spelling.
     ///
     /// Linear in the paths for each rule for paths.
     pub(super) fn find(
         table: &Table,
-        softs: &[Soft],
+        loose_paths: &[LoosePath],
         urls: &[u64],
         handlers: &Handlers,
         moves: &Moves<'_>,
@@ -71,8 +71,8 @@ impl Spellings {
         let mut targets = vec![BTreeMap::new(); handlers.templates.len()];
         let mut sharing: BTreeMap<String, BTreeSet<u32>> = BTreeMap::new();
         let mut shapes = vec![BTreeSet::new(); handlers.templates.len()];
-        for (soft, handler) in softs.iter().zip(&handlers.of_path) {
-            shapes[*handler as usize].extend(soft.sessions.iter().map(|(shape, _)| shape));
+        for (loose, handler) in loose_paths.iter().zip(&handlers.of_path) {
+            shapes[*handler as usize].extend(loose.sessions.iter().map(|(shape, _)| shape));
         }
         for ((path, handler), urls) in table.paths.iter().zip(&handlers.of_path).zip(urls) {
             let spelled = &mut of_handler[*handler as usize];

@@ -8,14 +8,14 @@
 //!                    └─ all others     cell 10   no condition says this
 //! ```
 //!
-//! A cell is a handler like all others to whoever judges: it has a number beyond those of the
+//! A cell is a handler like all others to all steps: it has a number beyond those of the
 //! paths. What is not split has the handler of its path.
 
 use std::collections::BTreeSet;
 
-use super::table::{Link, Table};
+use super::table::{Table, Url};
 
-/// What a condition asks of a link.
+/// What a condition asks of a URL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Condition {
     /// The parameter is not there.
@@ -24,16 +24,16 @@ pub(super) enum Condition {
     Has(u32, u64),
 }
 
-/// The links under one handler of which the same conditions are true.
+/// The URLs under one handler of which the same conditions are true.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Cell {
     /// The handler by path.
     pub(super) handler: u32,
-    /// What is true of all links of the cell.
+    /// What is true of all URLs of the cell.
     pub(super) when: Vec<Condition>,
     /// Is that all that tells them from other cells? Not of those that fit no condition.
-    pub(super) is_told: bool,
-    /// Was it seen to be where the parameter matters, so that nothing is tried there?
+    pub(super) is_reported: bool,
+    /// Was it seen to be where the parameter matters, so that nothing is proposed there?
     pub(super) is_out: bool,
     /// Was it chosen by half of what was seen? Then only the other half may prove something.
     pub(super) is_chosen: bool,
@@ -81,14 +81,14 @@ impl Splits {
         let before = self.cell(handler).cloned();
         let path = before.as_ref().map_or(handler, |cell| cell.handler);
         let is_chosen = is_chosen || before.as_ref().is_some_and(|cell| cell.is_chosen);
-        let is_told = before.as_ref().is_none_or(|cell| cell.is_told);
+        let is_reported = before.as_ref().is_none_or(|cell| cell.is_reported);
         let when = before.map_or(Vec::new(), |cell| cell.when);
         let start = self.first + self.cells.len() as u32;
         let mut add = |condition: Option<Condition>| {
             self.cells.push(Cell {
                 handler: path,
                 when: when.iter().copied().chain(condition).collect(),
-                is_told: is_told && condition.is_some(),
+                is_reported: is_reported && condition.is_some(),
                 is_out: false,
                 is_chosen,
             });
@@ -102,7 +102,7 @@ impl Splits {
         start..others + 1
     }
 
-    /// Nothing is tried in the cell `handler` any more.
+    /// Nothing is proposed in the cell `handler` any more.
     pub(super) fn leave_out(&mut self, handler: u32) {
         let number = handler.checked_sub(self.first).map(|at| at as usize);
         if let Some(cell) = number.and_then(|at| self.cells.get_mut(at)) {
@@ -110,7 +110,7 @@ impl Splits {
         }
     }
 
-    /// The cells in which nothing is tried for the parameter `name`.
+    /// The cells in which nothing is proposed for the parameter `name`.
     pub(super) fn left_out(&self, name: u32) -> BTreeSet<u32> {
         let of_name = self.splits.iter().filter(|one| one.name == name);
         let cells = of_name.flat_map(|one| {
@@ -153,9 +153,9 @@ impl Splits {
         cells
     }
 
-    /// The handler of a link as far as the parameter `name` goes; `handler` is that of its path.
+    /// The handler of a URL as far as the parameter `name` goes; `handler` is that of its path.
     #[inline]
-    pub(super) fn refine(&self, table: &Table, link: &Link, name: u32, handler: u32) -> u32 {
+    pub(super) fn refine(&self, table: &Table, url: &Url, name: u32, handler: u32) -> u32 {
         if !self.is_split.get(name as usize).is_some_and(|split| *split) {
             return handler;
         }
@@ -163,7 +163,7 @@ impl Splits {
         while let Some(one) =
             self.splits.iter().find(|one| (one.name, one.handler) == (name, handler))
         {
-            let mut params = table.params_of(link).iter().filter(|param| param.name == one.by);
+            let mut params = table.params_of(url).iter().filter(|param| param.name == one.by);
             // A parameter that stands twice has no one value.
             handler = match (params.next(), params.next()) {
                 (None, _) => one.lacking,
@@ -211,17 +211,17 @@ mod tests {
         let mut splits = Splits::none(3, table.names.len());
         assert_eq!(splits.split((s, 0), a, &[one, two], false), 3..7);
         assert_eq!(splits.split((s, 3), b, &[], true), 7..9);
-        let number = |url: &str| {
-            let is_it = |link: &&Link| table.bytes(link.url) == url.as_bytes();
-            splits.refine(&table, table.links.iter().find(is_it).unwrap(), s, 0)
+        let number = |text: &str| {
+            let is_it = |url: &&Url| table.bytes(url.text) == text.as_bytes();
+            splits.refine(&table, table.urls.iter().find(is_it).unwrap(), s, 0)
         };
         // 3: a=1, split again; 4: a=2; 5: !a; 6: others; 7: a=1 and !b; 8: a=1 and b.
         assert_eq!(urls.map(number), [7, 4, 6, 5, 6, 8]);
-        assert_eq!(splits.refine(&table, &table.links[0], a, 0), 0, "not split for `a`");
+        assert_eq!(splits.refine(&table, &table.urls[0], a, 0), 0, "not split for `a`");
         assert_eq!(splits.cells_of(s, 0), [4, 5, 6, 7, 8]);
         assert!(splits.cells_of(a, 0).is_empty());
         assert_eq!((splits.handlers(), splits.path_of(8), splits.path_of(2)), (9, 0, 2));
-        let when = |handler| splits.cell(handler).map(|cell| (cell.when.clone(), cell.is_told));
+        let when = |handler| splits.cell(handler).map(|cell| (cell.when.clone(), cell.is_reported));
         let first = Condition::Has(a, one);
         assert_eq!(when(7), Some((vec![first, Condition::Lacks(b)], true)));
         assert_eq!(when(8), Some((vec![first], false)));

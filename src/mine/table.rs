@@ -2,9 +2,9 @@
 //!
 //! ```text
 //! text      http://a.test/x?b=1&c=2http://a.test/y...        one arena
-//! links     text range, path range, origin, params range, captures range; sorted by text
+//! urls      text range, path range, origin, params range, captures range; sorted by text
 //! params    name number, value, text range of the value
-//! captures  time, content number; of one link in order of time
+//! captures  time, content number; of one URL in order of time
 //! ```
 
 use std::collections::HashMap;
@@ -45,11 +45,11 @@ impl Rows {
     }
 }
 
-/// One distinct URL after stage 0.
+/// One distinct URL after normalization.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Link {
+pub(super) struct Url {
     /// The whole URL.
-    pub(super) url: Span,
+    pub(super) text: Span,
     /// Which of the site's distinct paths.
     pub(super) path: u32,
     /// Which of the site's origins: scheme, host and port.
@@ -66,7 +66,7 @@ pub(super) struct Link {
     pub(super) moved: bool,
 }
 
-/// One parameter of a link.
+/// One parameter of a URL.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Param {
     /// Number of the name.
@@ -78,7 +78,7 @@ pub(super) struct Param {
     pub(super) text: Span,
 }
 
-/// One content of a link at one time.
+/// One content of a URL at one time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Capture {
     /// Seconds since 1970; the least number there is where no time is known.
@@ -87,7 +87,7 @@ pub(super) struct Capture {
     pub(super) content: u32,
 }
 
-/// Scheme, host and port of links.
+/// Scheme, host and port of URLs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Origin {
     /// Is it `https`? Else it is `http`.
@@ -113,7 +113,7 @@ pub enum Signal {
 #[derive(Debug)]
 pub(super) struct Table {
     pub(super) text: Vec<u8>,
-    pub(super) links: Vec<Link>,
+    pub(super) urls: Vec<Url>,
     pub(super) params: Vec<Param>,
     pub(super) captures: Vec<Capture>,
     /// Names of parameters, by number; numbers are in byte order.
@@ -126,14 +126,14 @@ pub(super) struct Table {
     pub(super) paths: Vec<Vec<u8>>,
     /// How many contents there are; they are numbered from 0.
     pub(super) contents: usize,
-    /// Permanent redirects between links of the site.
+    /// Permanent redirects between URLs of the site.
     pub(super) moves: Vec<(u32, u32)>,
     pub(super) signal: Signal,
     /// Handlers that are split by conditions; none at first.
     pub(super) splits: Splits,
     /// Observations that were taken in.
     pub(super) observations: u64,
-    /// Links beyond the limit, left out by hash.
+    /// URLs beyond the limit, left out by hash.
     pub(super) left_out: u64,
     /// What is told apart by a fingerprint is told apart under this.
     pub(super) secret: Secret,
@@ -163,15 +163,15 @@ pub(super) fn mix(mut x: u64) -> u64 {
 }
 
 impl Table {
-    /// Gives links that only send elsewhere the captures of where they send to: a permanent redirect
+    /// Gives URLs that only send elsewhere the captures of where they send to: a permanent redirect
     /// says that both are one page.
     pub(super) fn follow_moves(&mut self) {
         for _ in 0..MOVES_IN_A_ROW {
             for (from, to) in &self.moves {
-                let captures = self.links[*to as usize].captures;
-                let link = &mut self.links[*from as usize];
-                if link.captures.len() == 0 && captures.len() > 0 {
-                    (link.captures, link.moved) = (captures, true);
+                let captures = self.urls[*to as usize].captures;
+                let url = &mut self.urls[*from as usize];
+                if url.captures.len() == 0 && captures.len() > 0 {
+                    (url.captures, url.moved) = (captures, true);
                 }
             }
         }
@@ -182,21 +182,21 @@ impl Table {
         &self.text[span.start as usize..span.end as usize]
     }
 
-    /// The parameters of a link.
-    pub(super) fn params_of(&self, link: &Link) -> &[Param] {
-        &self.params[link.params.range()]
+    /// The parameters of a URL.
+    pub(super) fn params_of(&self, url: &Url) -> &[Param] {
+        &self.params[url.params.range()]
     }
 
-    /// The handler of a link as far as the parameter `name` goes: that of its path, or one of the
+    /// The handler of a URL as far as the parameter `name` goes: that of its path, or one of the
     /// cells that it is split into. `handlers` has one for each path.
     #[inline]
-    pub(super) fn handler_for(&self, link: &Link, name: u32, handlers: &[u32]) -> u32 {
-        self.splits.refine(self, link, name, handlers[link.path as usize])
+    pub(super) fn handler_for(&self, url: &Url, name: u32, handlers: &[u32]) -> u32 {
+        self.splits.refine(self, url, name, handlers[url.path as usize])
     }
 
-    /// The captures of a link.
-    pub(super) fn captures_of(&self, link: &Link) -> &[Capture] {
-        &self.captures[link.captures.range()]
+    /// The captures of a URL.
+    pub(super) fn captures_of(&self, url: &Url) -> &[Capture] {
+        &self.captures[url.captures.range()]
     }
 }
 
@@ -210,7 +210,7 @@ pub(in crate::mine) mod tests {
     use crate::limits::MINE_PARAMS_MAX;
     use crate::mine::observation::Observation;
 
-    pub(in crate::mine) fn stage0() -> Canonicalizer {
+    pub(in crate::mine) fn normalizer() -> Canonicalizer {
         Canonicalizer::new(Profile::named("rfc3986").unwrap())
     }
 
@@ -221,7 +221,7 @@ pub(in crate::mine) mod tests {
             digest: Some(digest.as_ref().as_bytes()),
             ..Observation::default()
         });
-        Table::build(&seen.collect::<Vec<_>>(), &stage0())
+        Table::build(&seen.collect::<Vec<_>>(), &normalizer())
     }
 
     /// The same at these times, in seconds.
@@ -232,7 +232,7 @@ pub(in crate::mine) mod tests {
             digest: Some(digest.as_bytes()),
             ..Observation::default()
         });
-        Table::build(&seen.collect::<Vec<_>>(), &stage0())
+        Table::build(&seen.collect::<Vec<_>>(), &normalizer())
     }
 
     fn seen(url: &'static str, time: i64, digest: &'static str) -> Observation<'static> {
@@ -253,21 +253,21 @@ pub(in crate::mine) mod tests {
             seen("mailto:x@a.test", 3, "one"),
             seen("http://a.test/", 3, "one"),
         ];
-        let table = Table::build(&list, &stage0());
+        let table = Table::build(&list, &normalizer());
         assert_eq!(table.signal, Signal::Digest);
-        assert_eq!((table.links.len(), table.contents), (2, 2));
-        let link = &table.links[1];
-        assert_eq!(table.bytes(link.url), b"http://a.test/x?b=1&c");
+        assert_eq!((table.urls.len(), table.contents), (2, 2));
+        let url = &table.urls[1];
+        assert_eq!(table.bytes(url.text), b"http://a.test/x?b=1&c");
         let names: Vec<&[u8]> = table
-            .params_of(link)
+            .params_of(url)
             .iter()
             .map(|param| table.names[param.name as usize].as_slice())
             .collect();
         assert_eq!(names, [b"b", b"c"]);
-        assert_eq!(table.bytes(table.params_of(link)[0].text), b"1");
-        let times: Vec<i64> = table.captures_of(link).iter().map(|one| one.time).collect();
+        assert_eq!(table.bytes(table.params_of(url)[0].text), b"1");
+        let times: Vec<i64> = table.captures_of(url).iter().map(|one| one.time).collect();
         assert_eq!(times, [3, 5]);
-        assert_eq!(table.captures_of(&table.links[0]).len(), 1);
+        assert_eq!(table.captures_of(&table.urls[0]).len(), 1);
         assert_eq!(table.origins, [Origin { https: false, host: 0, port: vec![] }]);
         assert_eq!(table.hosts, [b"a.test".to_vec()]);
     }
@@ -280,7 +280,7 @@ pub(in crate::mine) mod tests {
                 .to_vec();
         let mut turned = list.clone();
         turned.reverse();
-        let (a, b) = (Table::build(&list, &stage0()), Table::build(&turned, &stage0()));
+        let (a, b) = (Table::build(&list, &normalizer()), Table::build(&turned, &normalizer()));
         assert_eq!(a.captures, b.captures);
         assert_eq!(a.paths, b.paths);
     }
@@ -325,13 +325,13 @@ pub(in crate::mine) mod tests {
             let [a, b] = &urls;
             let rows = [(a, &digest), (b, &other), (a, &digest), (b, &other)];
             let table = table_of(&rows.map(|(url, digest)| (url.as_str(), digest.as_str())));
-            assert_eq!((table.links.len(), table.contents), (2, 2), "{urls:?}");
-            let parts = |link: &Link| {
-                let params = table.params_of(link).iter();
+            assert_eq!((table.urls.len(), table.contents), (2, 2), "{urls:?}");
+            let parts = |url: &Url| {
+                let params = table.params_of(url).iter();
                 let params: Vec<_> = params.map(|param| (param.name, param.value)).collect();
-                (link.origin, link.path, params)
+                (url.origin, url.path, params)
             };
-            assert_ne!(parts(&table.links[0]), parts(&table.links[1]), "{urls:?}");
+            assert_ne!(parts(&table.urls[0]), parts(&table.urls[1]), "{urls:?}");
         }
     }
 
@@ -350,8 +350,8 @@ pub(in crate::mine) mod tests {
     fn too_many_parameters() {
         let url = format!("http://a.test/?{}", "a=1&".repeat(MINE_PARAMS_MAX + 1));
         let list = [Observation { url: url.as_bytes(), ..Observation::default() }];
-        let table = Table::build(&list, &stage0());
-        assert!(table.links[0].opaque && table.params.is_empty());
+        let table = Table::build(&list, &normalizer());
+        assert!(table.urls[0].opaque && table.params.is_empty());
         assert_eq!(table.signal, Signal::None);
     }
 
@@ -363,9 +363,9 @@ pub(in crate::mine) mod tests {
             redirect: Some(b"http://a.test/new"),
             ..Observation::default()
         };
-        let table = Table::build(&[moved, seen("http://a.test/new", 1, "x")], &stage0());
+        let table = Table::build(&[moved, seen("http://a.test/new", 1, "x")], &normalizer());
         assert_eq!(table.moves, [(1, 0)]);
         let gone = Observation { status: Some(404), ..moved };
-        assert_eq!(Table::build(&[gone], &stage0()).links.len(), 0);
+        assert_eq!(Table::build(&[gone], &normalizer()).urls.len(), 0);
     }
 }

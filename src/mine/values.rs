@@ -2,9 +2,9 @@
 //! `lang=en`.
 //!
 //! Contents ask for pairs of values (`votes.rs`). When it is known what else holds, URLs are
-//! grouped that are equal but for the parameter, and each pair of values has a trial in each group
+//! grouped that are equal but for the parameter, and each pair of values has a sample in each group
 //! that has both. Pairs that agree are edges; what they join, without a pair that disagrees, is one
-//! set. Its members are sent to one of them, and these candidates are tried as all others are.
+//! set. Its members are sent to one of them, and these candidates are validated as all others are.
 //!
 //! That two values agree says nothing where most do: the files of two users are equal if both have
 //! none. So a set only speaks if the parameter is seen to matter: its members must disagree, more
@@ -20,9 +20,9 @@ use super::forms::{Shaper, groups_of, sort_keys};
 use super::identity::Keyed;
 use super::priors::{BAR, Nature};
 use super::propose::reach;
-use super::select::{CONTRADICTION, Court, is_below};
-use super::table::{Link, Param, Signal, Table, map, mix};
-use super::trials::Tally;
+use super::select::{CONTRADICTION, Selector, is_below};
+use super::support::Tally;
+use super::table::{Param, Signal, Table, Url, map, mix};
 use super::votes::Votes;
 
 /// Fewest and most values of a parameter that are paired. Reason: people write few; what has more
@@ -85,7 +85,11 @@ pub(super) fn few(table: &Table, natures: &[Nature]) -> Vec<bool> {
 }
 
 /// Proposes values that stand for others, beside the candidates that are `held`.
-pub(super) fn proposed(court: &Court<'_>, votes: &Votes, held: &[Candidate]) -> Vec<Candidate> {
+pub(super) fn proposed(
+    selector: &Selector<'_>,
+    votes: &Votes,
+    held: &[Candidate],
+) -> Vec<Candidate> {
     let mut asked: BTreeMap<u32, (u32, Vec<Pair>)> = BTreeMap::new();
     for (act, count) in votes.iter().filter(|(_, count)| u64::from(**count) >= PAIR_MIN) {
         if let Act::Value(name, a, b) = act {
@@ -101,7 +105,7 @@ pub(super) fn proposed(court: &Court<'_>, votes: &Votes, held: &[Candidate]) -> 
     names.truncate(NAMES_MAX);
     names.sort_by_key(|(_, name)| *name);
     let of_name = |(_, name): &(u32, u32)| {
-        let values = Values { court, held, name: *name };
+        let values = Values { selector, held, name: *name };
         values.proposed(&asked[name].1)
     };
     names.iter().flat_map(of_name).collect()
@@ -109,7 +113,7 @@ pub(super) fn proposed(court: &Court<'_>, votes: &Votes, held: &[Candidate]) -> 
 
 /// The values of one parameter.
 struct Values<'a> {
-    court: &'a Court<'a>,
+    selector: &'a Selector<'a>,
     held: &'a [Candidate],
     name: u32,
 }
@@ -145,11 +149,11 @@ impl Values<'_> {
 
     /// What groups of URLs, equal but for the parameter, say about each two of its values.
     fn compared(&self) -> BTreeMap<Pair, Seen> {
-        let Court { table, handlers, calibration, .. } = *self.court;
+        let Selector { table, handlers, calibration, .. } = *self.selector;
         let mut has_name = vec![false; handlers.iter().max().map_or(0, |most| *most as usize + 1)];
-        for link in &table.links {
-            if self.params(link).next().is_some() {
-                has_name[handlers[link.path as usize] as usize] = true;
+        for url in &table.urls {
+            if self.params(url).next().is_some() {
+                has_name[handlers[url.path as usize] as usize] = true;
             }
         }
         let mut candidates = self.held.to_vec();
@@ -158,10 +162,10 @@ impl Values<'_> {
         let all = candidates.len();
         shaper.apply(&candidates, &vec![true; all], &vec![false; all]);
         let mut keys: Vec<Keyed> = Vec::new();
-        for (number, link) in (0..).zip(&table.links) {
-            let is_here = has_name[handlers[link.path as usize] as usize];
-            if is_here && !link.opaque && link.captures.len() > 0 {
-                keys.push(shaper.shape(link, number, &candidates).0);
+        for (number, url) in (0..).zip(&table.urls) {
+            let is_here = has_name[handlers[url.path as usize] as usize];
+            if is_here && !url.opaque && url.captures.len() > 0 {
+                keys.push(shaper.shape(url, number, &candidates).0);
             }
         }
         sort_keys(&mut keys);
@@ -170,8 +174,8 @@ impl Values<'_> {
         let mut members: Vec<(u64, u32)> = Vec::new();
         for group in groups_of(&keys).filter(|group| group.len() > 1) {
             members.clear();
-            let link = |number: u32| &table.links[number as usize];
-            let valued = group.iter().map(|row| (self.value(link(row.link)), row.link));
+            let url = |number: u32| &table.urls[number as usize];
+            let valued = group.iter().map(|row| (self.value(url(row.url)), row.url));
             members.extend(valued.filter_map(|(value, number)| Some((value?, number))));
             members.sort_unstable();
             members.dedup_by_key(|(value, _)| *value);
@@ -182,7 +186,7 @@ impl Values<'_> {
             }
             for (at, (a, one)) in members.iter().enumerate() {
                 for (b, other) in &members[at + 1..] {
-                    let (one, other) = (link(*one), link(*other));
+                    let (one, other) = (url(*one), url(*other));
                     let Some(found) = calibration.compare(table, one, other) else { continue };
                     let pair = seen.entry((*a, *b)).or_default();
                     pair.all.add(found.agree, found.same, found.high);
@@ -199,16 +203,16 @@ impl Values<'_> {
         seen
     }
 
-    /// The parameters of a link that have the name.
-    fn params<'a>(&'a self, link: &Link) -> impl Iterator<Item = &'a Param> {
-        self.court.table.params_of(link).iter().filter(|param| param.name == self.name)
+    /// The parameters of a URL that have the name.
+    fn params<'a>(&'a self, url: &Url) -> impl Iterator<Item = &'a Param> {
+        self.selector.table.params_of(url).iter().filter(|param| param.name == self.name)
     }
 
-    /// The value of a link; `None` if it has several, or one that nothing is said of.
-    fn value(&self, link: &Link) -> Option<u64> {
-        let mut params = self.params(link);
+    /// The value of a URL; `None` if it has several, or one that nothing is said of.
+    fn value(&self, url: &Url) -> Option<u64> {
+        let mut params = self.params(url);
         let Some(param) = params.next() else { return Some(ABSENT) };
-        let handler = self.court.table.handler_for(link, self.name, self.court.handlers);
+        let handler = self.selector.table.handler_for(url, self.name, self.selector.handlers);
         let is_default = |one: &Candidate| {
             one.act == Act::Default(self.name, param.value) && one.reach.has(handler)
         };
@@ -221,13 +225,13 @@ impl Values<'_> {
     /// What stands for a set: nothing, or else the value that most URLs have, then the shortest,
     /// then the first.
     fn representative(&self, set: &[u64]) -> u64 {
-        let table = self.court.table;
-        let mut links: BTreeMap<u64, (u64, &[u8])> = BTreeMap::new();
+        let table = self.selector.table;
+        let mut urls: BTreeMap<u64, (u64, &[u8])> = BTreeMap::new();
         for param in table.params.iter().filter(|param| param.name == self.name) {
-            links.entry(param.value).or_insert((0, table.bytes(param.text))).0 += 1;
+            urls.entry(param.value).or_insert((0, table.bytes(param.text))).0 += 1;
         }
         let rank = |value: &&u64| {
-            let (urls, text) = links.get(value).copied().unwrap_or((u64::MAX, b""));
+            let (urls, text) = urls.get(value).copied().unwrap_or((u64::MAX, b""));
             (std::cmp::Reverse(urls), text.len(), text)
         };
         *set.iter().min_by_key(rank).expect("a set has members")

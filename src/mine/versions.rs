@@ -96,9 +96,9 @@ pub(super) fn measure(table: &Table, calibration: &Calibration, forms: &Forms) -
     let mut members: Vec<u32> = Vec::new();
     for group in forms.groups() {
         members.clear();
-        let links = group.iter().map(|keyed| keyed.link);
-        members.extend(links.filter(|link| !table.links[*link as usize].moved));
-        members.sort_by_key(|link| mix(u64::from(*link)));
+        let urls = group.iter().map(|keyed| keyed.url);
+        members.extend(urls.filter(|url| !table.urls[*url as usize].moved));
+        members.sort_by_key(|url| mix(u64::from(*url)));
         members.truncate(MEMBERS_MAX);
         let Some(visits) = visits(table, calibration, &members) else { continue };
         let differing = differing(forms.fired_on(visits.a), forms.fired_on(visits.b));
@@ -126,11 +126,11 @@ struct Visits {
 
 /// The two members that are closest in time, where pages change; else as if drawn.
 fn visits(table: &Table, calibration: &Calibration, members: &[u32]) -> Option<Visits> {
-    let link = |number: u32| &table.links[number as usize];
+    let url = |number: u32| &table.urls[number as usize];
     let mut best: Option<(u8, u64, u32, u32)> = None;
     for (at, a) in members.iter().enumerate() {
         for b in &members[at + 1..] {
-            let distance = calibration.distance(table, link(*a), link(*b));
+            let distance = calibration.distance(table, url(*a), url(*b));
             let pair = (distance, mix(u64::from(*a) << 32 ^ u64::from(*b)), *a, *b);
             if best.is_none_or(|best| pair < best) {
                 best = Some(pair);
@@ -138,8 +138,8 @@ fn visits(table: &Table, calibration: &Calibration, members: &[u32]) -> Option<V
         }
     }
     let (_, _, a, b) = best?;
-    let one = calibration.compare(table, link(a), link(b))?;
-    let contents = |number: u32| table.captures_of(link(number)).iter().map(|one| one.content);
+    let one = calibration.compare(table, url(a), url(b))?;
+    let contents = |number: u32| table.captures_of(url(number)).iter().map(|one| one.content);
     let shows = |number: u32, of: u32| {
         contents(number).any(|content| contents(of).any(|other| other == content))
     };
@@ -149,7 +149,7 @@ fn visits(table: &Table, calibration: &Calibration, members: &[u32]) -> Option<V
     Some(Visits { a, b, agree: one.agree, same: one.same, high: one.high, seen_again })
 }
 
-/// The candidates in which two links differ.
+/// The candidates in which two URLs differ.
 fn differing(a: &[Fired], b: &[Fired]) -> Vec<u16> {
     let ours = a.iter().filter(|one| !b.contains(one));
     let theirs = b.iter().filter(|one| !a.contains(one));

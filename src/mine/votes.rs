@@ -6,12 +6,12 @@
 use std::collections::BTreeMap;
 
 use super::candidates::Act;
+use super::loose_path::LoosePath;
 use super::paths::{PathAct, Template};
 use super::signal::Calibration;
-use super::softly::Soft;
-use super::table::{Link, Map, Param, Table, map};
+use super::table::{Map, Param, Table, Url, map};
 
-/// Most links of a content that are compared.
+/// Most URLs of a content that are compared.
 const MEMBERS_MAX: usize = 64;
 
 /// Most bytes on one side of a prefix or template.
@@ -24,16 +24,16 @@ pub(super) type Votes = BTreeMap<Act, u32>;
 /// parameters values are paired, by number of the name.
 pub(super) fn collect(
     table: &Table,
-    softs: &[Soft],
+    loose_paths: &[LoosePath],
     calibration: &Calibration,
     few: &[bool],
 ) -> Votes {
     let mut by_content: Vec<(u32, u32)> = Vec::new();
-    for (number, link) in (0..).zip(&table.links) {
-        if link.opaque {
+    for (number, url) in (0..).zip(&table.urls) {
+        if url.opaque {
             continue;
         }
-        for capture in table.captures_of(link) {
+        for capture in table.captures_of(url) {
             if !calibration.hot[capture.content as usize] {
                 by_content.push((capture.content, number));
             }
@@ -41,32 +41,32 @@ pub(super) fn collect(
     }
     by_content.sort_unstable();
     by_content.dedup();
-    let mut ballot = Ballot::new(table.names.len());
+    let mut counter = VoteCounter::new(table.names.len());
     let mut acts: Vec<Act> = Vec::new();
     for group in by_content.chunk_by(|a, b| a.0 == b.0).filter(|group| group.len() > 1) {
         let members = &group[..group.len().min(MEMBERS_MAX)];
-        let link = |at: usize| &table.links[members[at].1 as usize];
+        let url = |at: usize| &table.urls[members[at].1 as usize];
         for at in 1..members.len() {
-            differences(table, softs, few, link(at - 1), link(at), &mut acts);
+            differences(table, loose_paths, few, url(at - 1), url(at), &mut acts);
             if at > 1 {
-                differences(table, softs, few, link(0), link(at), &mut acts);
+                differences(table, loose_paths, few, url(0), url(at), &mut acts);
             }
         }
-        ballot.count(&mut acts);
+        counter.count(&mut acts);
     }
     for (from, to) in &table.moves {
-        let (from, to) = (&table.links[*from as usize], &table.links[*to as usize]);
+        let (from, to) = (&table.urls[*from as usize], &table.urls[*to as usize]);
         if !from.opaque && !to.opaque {
-            differences(table, softs, few, from, to, &mut acts);
-            ballot.count(&mut acts);
+            differences(table, loose_paths, few, from, to, &mut acts);
+            counter.count(&mut acts);
         }
     }
-    ballot.votes()
+    counter.votes()
 }
 
 /// Counts votes; each content has one for an act. Parameters are by far the most, so they are
 /// counted by number.
-struct Ballot {
+struct VoteCounter {
     /// By name of parameter: votes, and the number of the latest content.
     drops: Vec<(u32, u32)>,
     /// The same by name and value.
@@ -77,9 +77,9 @@ struct Ballot {
     content: u32,
 }
 
-impl Ballot {
-    fn new(names: usize) -> Ballot {
-        Ballot {
+impl VoteCounter {
+    fn new(names: usize) -> VoteCounter {
+        VoteCounter {
             drops: vec![(0, 0); names],
             defaults: map(),
             values: map(),
@@ -126,10 +126,10 @@ impl Ballot {
 /// What tells `a` and `b` apart.
 fn differences(
     table: &Table,
-    softs: &[Soft],
+    loose_paths: &[LoosePath],
     few: &[bool],
-    a: &Link,
-    b: &Link,
+    a: &Url,
+    b: &Url,
     acts: &mut Vec<Act>,
 ) {
     if a.origin != b.origin {
@@ -146,16 +146,18 @@ fn differences(
             }
         }
     }
-    if a.path == b.path || same_path(&softs[a.path as usize], &softs[b.path as usize], acts) {
+    if a.path == b.path
+        || same_path(&loose_paths[a.path as usize], &loose_paths[b.path as usize], acts)
+    {
         params(table, few, a, b, acts);
     } else {
-        templates(table, softs, a, b, acts);
-        templates(table, softs, b, a, acts);
-        prefixes(&softs[a.path as usize], &softs[b.path as usize], acts);
+        templates(table, loose_paths, a, b, acts);
+        templates(table, loose_paths, b, a, acts);
+        prefixes(&loose_paths[a.path as usize], &loose_paths[b.path as usize], acts);
     }
 }
 
-fn params(table: &Table, few: &[bool], a: &Link, b: &Link, acts: &mut Vec<Act>) {
+fn params(table: &Table, few: &[bool], a: &Url, b: &Url, acts: &mut Vec<Act>) {
     let (one, other) = (table.params_of(a), table.params_of(b));
     let mut equal = one.len() == other.len();
     for (mine, theirs) in [(one, other), (other, one)] {
@@ -182,7 +184,7 @@ fn params(table: &Table, few: &[bool], a: &Link, b: &Link, acts: &mut Vec<Act>) 
 }
 
 /// Are the two paths spellings of one? Then votes for what tells them apart.
-fn same_path(a: &Soft, b: &Soft, acts: &mut Vec<Act>) -> bool {
+fn same_path(a: &LoosePath, b: &LoosePath, acts: &mut Vec<Act>) -> bool {
     if a.base != b.base {
         return false;
     }
@@ -223,7 +225,7 @@ fn same_path(a: &Soft, b: &Soft, acts: &mut Vec<Act>) -> bool {
 }
 
 /// Votes for what stands before the common end of two paths.
-fn prefixes(a: &Soft, b: &Soft, acts: &mut Vec<Act>) {
+fn prefixes(a: &LoosePath, b: &LoosePath, acts: &mut Vec<Act>) {
     if a.extension != b.extension && !a.extension.eq_ignore_ascii_case(&b.extension) {
         return;
     }
@@ -254,14 +256,14 @@ fn prefixes(a: &Soft, b: &Soft, acts: &mut Vec<Act>) {
 }
 
 /// Votes for a value in the path of `a` that `b` has as a parameter.
-fn templates(table: &Table, softs: &[Soft], a: &Link, b: &Link, acts: &mut Vec<Act>) {
+fn templates(table: &Table, loose_paths: &[LoosePath], a: &Url, b: &Url, acts: &mut Vec<Act>) {
     let path = &table.paths[a.path as usize];
     let other = &table.paths[b.path as usize];
-    let soft = &softs[a.path as usize];
-    if !soft.parameters.is_empty() || !soft.sessions.is_empty() || path.len() > 4 * TEXT_MAX {
+    let loose = &loose_paths[a.path as usize];
+    if !loose.parameters.is_empty() || !loose.sessions.is_empty() || path.len() > 4 * TEXT_MAX {
         return;
     }
-    let plain = &softs[b.path as usize];
+    let plain = &loose_paths[b.path as usize];
     if !plain.parameters.is_empty() || !plain.sessions.is_empty() || other.len() > TEXT_MAX {
         return;
     }
@@ -300,14 +302,14 @@ fn templates(table: &Table, softs: &[Soft], a: &Link, b: &Link, acts: &mut Vec<A
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mine::softly::soften;
+    use crate::mine::loose_path::loosen;
     use crate::mine::table::tests::table_of;
 
     fn voted(pairs: &[(&'static str, &'static str)]) -> Vec<Act> {
         let table = table_of(pairs);
-        let softs: Vec<Soft> = table.paths.iter().map(|path| soften(path)).collect();
+        let loose_paths: Vec<LoosePath> = table.paths.iter().map(|path| loosen(path)).collect();
         let few = vec![true; table.names.len()];
-        collect(&table, &softs, &Calibration::measure(&table), &few).into_keys().collect()
+        collect(&table, &loose_paths, &Calibration::measure(&table), &few).into_keys().collect()
     }
 
     #[test]

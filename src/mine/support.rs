@@ -1,4 +1,4 @@
-//! Trials: what groups of URLs, equal but for what candidates take away, say about each candidate.
+//! Support: what groups of URLs, equal but for what candidates take away, say about each candidate.
 //!
 //! HOT: once per group.
 //!
@@ -6,17 +6,17 @@
 //! explain together. For each candidate that made a difference inside a group, the two members are
 //! compared that differ in it and in as little else as possible. If they agree, every candidate
 //! that tells them apart is right about them: were one of them wrong, these would be two pages. If
-//! they do not agree, at least one is wrong, and each of them is charged. So agreement is evidence
+//! they do not agree, at least one is wrong, and it counts against each of them. So agreement is evidence
 //! for stacked parameters that never occur alone, and disagreement is only ever counted too much.
 
 use std::collections::BTreeMap;
 
-use super::groups::Verdict;
+use super::groups::Sample;
 
-/// A value is large if so many links have it, and one of so many of those with any value. It must
+/// A value is large if so many URLs have it, and one of so many of those with any value. It must
 /// then be in some agreements. Reason: `lang=en` may be the page without `lang` where `lang=de` is
 /// another, and pages that are hardly seen twice do not tell.
-const VALUE_LINKS_MIN: u64 = 10;
+const VALUE_URLS_MIN: u64 = 10;
 const VALUE_SHARE: u64 = 25;
 const VALUE_AGREEMENTS_MIN: u64 = 2;
 
@@ -24,7 +24,7 @@ const VALUE_AGREEMENTS_MIN: u64 = 2;
 /// shown for a hundred categories is one observation, not a hundred.
 const AGREEMENTS_PER_CONTENT: u8 = 2;
 
-/// What trials said.
+/// How many samples there were, and how many agreed.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Tally {
     /// Groups whose comparisons all agreed.
@@ -59,56 +59,56 @@ impl Tally {
         self.trials - self.good
     }
 
-    /// The mean chance that a page agrees with itself; 1 without trials.
+    /// The mean chance that a page agrees with itself; 1 without samples.
     pub(super) fn mean_same(&self) -> f64 {
         if self.trials == 0 { 1.0 } else { self.same / self.trials as f64 }
     }
 }
 
 impl Tally {
-    /// The mean upper bound of the chance that a page agrees with itself; 1 without trials.
+    /// The mean upper bound of the chance that a page agrees with itself; 1 without samples.
     pub(super) fn mean_high(&self) -> f64 {
         if self.trials == 0 { 1.0 } else { self.high / self.trials as f64 }
     }
 }
 
-/// The trials of one candidate.
+/// The evidence for and against one candidate.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Trials {
+pub(super) struct Support {
     /// All groups.
     pub(super) all: Tally,
     /// Groups whose pair differed in nothing but this candidate.
     pub(super) alone: Tally,
-    /// Disagreements, each shared among the candidates that were charged with it.
-    pub(super) blame: f64,
+    /// Disagreements, each shared among the candidates that it counts against.
+    pub(super) bad_shares: f64,
     /// By handler.
     pub(super) by_handler: BTreeMap<u32, Tally>,
     /// Distinct contents among agreements.
     pub(super) contents: u64,
-    /// Links that the candidate changed, in groups of two keys or more.
+    /// URLs that the candidate changed, in groups of two keys or more.
     pub(super) gain: u64,
-    /// Links that the candidate changed.
+    /// URLs that the candidate changed.
     pub(super) fired: u64,
     /// The same by handler, for parameters; known at the end.
     pub(super) fired_by_handler: BTreeMap<u32, u64>,
-    /// Values that many of the links have, and that hardly an agreement is about, for parameters;
+    /// Values that many of the URLs have, and that hardly an agreement is about, for parameters;
     /// known at the end.
     pub(super) unproven: u64,
-    /// Links of the first group that agreed.
+    /// URLs of the first group that agreed.
     pub(super) example: Option<(u32, u32)>,
 }
 
-impl Trials {
+impl Support {
     /// Forgets what groups said; what fired stays.
     pub(super) fn clear(&mut self) {
-        *self = Trials { gain: self.gain, fired: self.fired, ..Trials::default() };
+        *self = Support { gain: self.gain, fired: self.fired, ..Support::default() };
     }
 
     /// Counts what a group said, but for the handler.
-    fn add(&mut self, verdict: &Verdict) {
-        let Verdict { agree, same, high, differences, .. } = *verdict;
+    fn add(&mut self, sample: &Sample) {
+        let Sample { agree, same, high, differences, .. } = *sample;
         if !agree {
-            self.blame += 1.0 / f64::from(differences);
+            self.bad_shares += 1.0 / f64::from(differences);
         }
         self.all.add(agree, same, high);
         if differences == 1 {
@@ -117,7 +117,7 @@ impl Trials {
     }
 }
 
-/// Counts verdicts, one candidate after the other; its buffers are used again.
+/// Counts samples, one candidate after the other; its buffers are used again.
 ///
 /// ```text
 /// used       for each content, the candidate's number here and how often the content has counted
@@ -138,40 +138,40 @@ impl Counter {
         Counter { used, slots, ..Counter::default() }
     }
 
-    /// Counts the `verdicts` on one candidate, with their handlers, in the order of their groups.
+    /// Counts the `samples` of one candidate, with their handlers, in the order of their groups.
     /// `agreed` is told those that agree and count.
     pub(super) fn count<'a>(
         &mut self,
-        trials: &mut Trials,
-        verdicts: impl Iterator<Item = (&'a Verdict, u32)>,
-        mut agreed: impl FnMut(&Verdict),
+        support: &mut Support,
+        samples: impl Iterator<Item = (&'a Sample, u32)>,
+        mut agreed: impl FnMut(&Sample),
     ) {
         self.candidates += 1;
         self.rows.clear();
-        for (verdict, handler) in verdicts {
-            if verdict.agree {
-                let used = &mut self.used[verdict.content as usize];
+        for (sample, handler) in samples {
+            if sample.agree {
+                let used = &mut self.used[sample.content as usize];
                 if used.0 != self.candidates {
                     *used = (self.candidates, 0);
                 }
                 if used.1 == AGREEMENTS_PER_CONTENT {
                     continue;
                 }
-                trials.contents += u64::from(used.1 == 0);
+                support.contents += u64::from(used.1 == 0);
                 used.1 += 1;
-                trials.example.get_or_insert(verdict.pair);
-                agreed(verdict);
+                support.example.get_or_insert(sample.pair);
+                agreed(sample);
             }
-            trials.add(verdict);
+            support.add(sample);
             let slot = &mut self.slots[handler as usize];
             if slot.0 != self.candidates {
                 *slot = (self.candidates, self.rows.len() as u32);
                 self.rows.push((handler, Tally::default()));
             }
-            let (agree, same, high) = (verdict.agree, verdict.same, verdict.high);
+            let (agree, same, high) = (sample.agree, sample.same, sample.high);
             self.rows[slot.1 as usize].1.add(agree, same, high);
         }
-        trials.by_handler = self.rows.drain(..).collect();
+        support.by_handler = self.rows.drain(..).collect();
     }
 }
 
@@ -181,7 +181,7 @@ const BUCKETS: usize = 4096;
 /// The large values among the marks of what one candidate changed.
 pub(super) fn large_values(marks: impl Iterator<Item = u64> + Clone) -> Vec<u64> {
     let fired = marks.clone().count() as u64;
-    let is_large = |links: u64| links >= VALUE_LINKS_MIN && links * VALUE_SHARE >= fired;
+    let is_large = |urls: u64| urls >= VALUE_URLS_MIN && urls * VALUE_SHARE >= fired;
     // A value is large only where its bucket is. Marks are hashes but for their last bit, or small.
     let bucket = |mark: u64| (mark >> 1) as usize % BUCKETS;
     let mut buckets = vec![0u32; BUCKETS];
@@ -192,7 +192,7 @@ pub(super) fn large_values(marks: impl Iterator<Item = u64> + Clone) -> Vec<u64>
         marks.filter(|mark| is_large(u64::from(buckets[bucket(*mark)]))).collect();
     rest.sort_unstable();
     let values = rest.chunk_by(|a, b| a == b);
-    values.filter(|links| is_large(links.len() as u64)).map(|links| links[0]).collect()
+    values.filter(|urls| is_large(urls.len() as u64)).map(|urls| urls[0]).collect()
 }
 
 /// How many of the large values hardly an agreement is about; each has its agreements.
@@ -203,9 +203,9 @@ pub(super) fn unproven(asked: &[(u64, u64)]) -> u64 {
 #[cfg(test)]
 mod tests {
     use crate::mine::candidates::{Act, Candidate};
-    use crate::mine::hearing::Hearing;
     use crate::mine::signal::Calibration;
     use crate::mine::table::tests::table_of;
+    use crate::mine::validation::Validation;
 
     #[test]
     fn stacked_parameters_are_judged_together() {
@@ -227,17 +227,17 @@ mod tests {
             [b"sid".as_slice(), b"cb"].map(|text| Candidate::new(Act::Drop(name(text)))).to_vec();
         let handlers = vec![0; table.paths.len()];
         let calibration = Calibration::measure(&table);
-        let mut hearing = Hearing::new(&table, &handlers, &calibration);
-        hearing.hear(&candidates);
-        let trials = hearing.conclude();
-        for tried in &trials {
+        let mut validation = Validation::new(&table, &handlers, &calibration);
+        validation.validate(&candidates);
+        let support = validation.finish();
+        for tried in &support {
             assert_eq!((tried.all.good, tried.all.trials, tried.alone.trials), (60, 60, 0));
             assert_eq!((tried.contents, tried.gain, tried.fired), (60, 180, 180));
         }
         let with_id: Vec<Candidate> = [b"sid".as_slice(), b"cb", b"id"]
             .map(|text| Candidate::new(Act::Drop(name(text))))
             .to_vec();
-        let trials = hearing.hear(&with_id);
-        assert_eq!(trials[2].all.good, 0);
+        let support = validation.validate(&with_id);
+        assert_eq!(support[2].all.good, 0);
     }
 }

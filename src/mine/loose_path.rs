@@ -6,7 +6,7 @@ use crate::limits::MINE_PARAMS_MAX;
 
 /// A path without everything that rules are known to take away.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Soft {
+pub(super) struct LoosePath {
     /// What is left: lower case but for escapes, no extension, no slash at the end.
     pub(super) base: Vec<u8>,
     /// The same in the letters of the URL.
@@ -36,45 +36,45 @@ pub(super) fn is_index(segment: &[u8]) -> bool {
 }
 
 /// Takes `path` apart. Linear.
-pub(super) fn soften(path: &[u8]) -> Soft {
-    let mut soft = Soft::default();
+pub(super) fn loosen(path: &[u8]) -> LoosePath {
+    let mut loose = LoosePath::default();
     let mut rest = path.strip_prefix(b"/").unwrap_or(path).split(|byte| *byte == b'/').peekable();
     while let Some(segment) = rest.next() {
         let mut pieces = segment.split(|byte| *byte == b';');
         let name = pieces.next().unwrap_or(b"");
         // With more of them the URL is left out, so nobody asks for all.
-        for piece in pieces.take(MINE_PARAMS_MAX.saturating_sub(soft.parameters.len())) {
+        for piece in pieces.take(MINE_PARAMS_MAX.saturating_sub(loose.parameters.len())) {
             let equals = memchr::memchr(b'=', piece).unwrap_or(piece.len());
             let value = piece.get(equals + 1..).unwrap_or(b"").to_vec();
-            soft.parameters.push((piece[..equals].to_ascii_lowercase(), value));
+            loose.parameters.push((piece[..equals].to_ascii_lowercase(), value));
         }
         if name.is_empty() {
-            soft.slash = rest.peek().is_none() && !soft.cased.is_empty();
-            soft.doubled |= rest.peek().is_some();
+            loose.slash = rest.peek().is_none() && !loose.cased.is_empty();
+            loose.doubled |= rest.peek().is_some();
             continue;
         }
         if let Some(shape) = Shape::of(name) {
-            soft.sessions.push((shape, name.to_vec()));
+            loose.sessions.push((shape, name.to_vec()));
             continue;
         }
-        soft.cased.push(b'/');
-        soft.cased.extend_from_slice(name);
+        loose.cased.push(b'/');
+        loose.cased.extend_from_slice(name);
     }
-    let start = last_start(&soft.cased);
-    if is_index(&soft.cased[start..]) {
-        soft.index = soft.cased[start..].to_vec();
-        soft.cased.truncate(start.saturating_sub(1));
-        soft.slash = !soft.cased.is_empty();
-    } else if !soft.slash {
-        soft.extension = extension(&soft.cased[start..]).to_vec();
-        soft.cased.truncate(soft.cased.len() - soft.extension.len());
+    let start = last_start(&loose.cased);
+    if is_index(&loose.cased[start..]) {
+        loose.index = loose.cased[start..].to_vec();
+        loose.cased.truncate(start.saturating_sub(1));
+        loose.slash = !loose.cased.is_empty();
+    } else if !loose.slash {
+        loose.extension = extension(&loose.cased[start..]).to_vec();
+        loose.cased.truncate(loose.cased.len() - loose.extension.len());
     }
-    soft.base.clone_from(&soft.cased);
-    fold(&mut soft.base);
-    soft
+    loose.base.clone_from(&loose.cased);
+    fold(&mut loose.base);
+    loose
 }
 
-impl Soft {
+impl LoosePath {
     /// The path in the letters of the URL, without all else that rules are known to take away.
     pub(super) fn lettered(&self) -> Vec<u8> {
         [self.cased.as_slice(), &self.extension].concat()
@@ -97,12 +97,12 @@ mod tests {
 
     #[test]
     fn parts() {
-        let soft = soften(b"//A/(S(abc123def456ghi789))/b;jsessionid=9;v/Index.HTML");
-        assert_eq!(soft.base, b"/a/b");
-        assert_eq!(soft.cased, b"/A/b");
-        assert_eq!(soft.index, b"Index.HTML");
-        assert_eq!(soft.parameters[0], (b"jsessionid".to_vec(), b"9".to_vec()));
-        assert!(soft.doubled && soft.slash && soft.sessions.len() == 1);
+        let loose = loosen(b"//A/(S(abc123def456ghi789))/b;jsessionid=9;v/Index.HTML");
+        assert_eq!(loose.base, b"/a/b");
+        assert_eq!(loose.cased, b"/A/b");
+        assert_eq!(loose.index, b"Index.HTML");
+        assert_eq!(loose.parameters[0], (b"jsessionid".to_vec(), b"9".to_vec()));
+        assert!(loose.doubled && loose.slash && loose.sessions.len() == 1);
     }
 
     #[test]
@@ -117,7 +117,7 @@ mod tests {
             ("/a;x=1", "/a"),
             ("/Caf%C3%A9.HTM", "/caf%C3%A9.htm"),
         ] {
-            assert_eq!(soften(path.as_bytes()).plain(), plain.as_bytes(), "{path}");
+            assert_eq!(loosen(path.as_bytes()).plain(), plain.as_bytes(), "{path}");
         }
     }
 }

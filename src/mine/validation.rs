@@ -1,107 +1,107 @@
-//! Trials of all candidates at once, again and again while candidates fall out.
+//! Validation of all candidates at once, again and again while candidates fall out.
 //!
 //! HOT: once per URL for each candidate that falls out and changed it; once per group around it.
 //!
-//! What a candidate changed is shaped anew when it falls out, and the groups that these links leave
-//! and join are judged anew. Every other group keeps its verdicts. The result is that of trials
-//! from the start; a test compares the two.
+//! What a candidate changed is shaped anew when it falls out, and the groups that these URLs leave
+//! and join are sampled anew. Every other group keeps its samples. The result is that of a
+//! validation from the start; a test compares the two.
 
 mod count;
 
 use super::candidates::{Candidate, Reach};
 use super::classes::Classes;
 use super::forms::{Fired, Forms, Shaper, forms, sort_keys};
-use super::groups::{Bench, Measure, Verdict};
+use super::groups::{Measure, Sample, Sampler};
 use super::identity::Keyed;
 use super::signal::Calibration;
+use super::support::{Counter, Support};
 use super::table::{Rows, Table};
-use super::trials::{Counter, Trials};
 
-/// Links with one key, two of them or more.
+/// URLs with one key, two of them or more.
 #[derive(Clone, Copy, Debug)]
 struct Group {
-    /// The first of its links.
+    /// The first of its URLs.
     first: u32,
-    /// What it says: rows of the verdicts.
-    verdicts: Rows,
+    /// What it says: rows of the samples.
+    samples: Rows,
 }
 
-/// Hears candidates on the links of a table.
+/// Validates candidates on the URLs of a table.
 #[derive(Debug)]
-pub(super) struct Hearing<'a> {
+pub(super) struct Validation<'a> {
     table: &'a Table,
     handlers: &'a [u32],
     calibration: &'a Calibration,
     shaper: Shaper<'a>,
-    /// Those that were heard first, with their reaches now; their places are the numbers by which
+    /// Those that were validated first, with their reaches now; their places are the numbers by which
     /// they are known here.
     candidates: Vec<Candidate>,
-    /// Which of them are heard now.
-    heard: Vec<bool>,
+    /// Which of them are validated now.
+    active: Vec<bool>,
     forms: Forms,
     /// In the order of their keys.
     groups: Vec<Group>,
     /// Places of groups that share a draw with the one before them: somebody has made their URLs.
     tied: Vec<u32>,
     /// Some may belong to no group any more.
-    verdicts: Vec<Verdict>,
-    bench: Bench,
+    samples: Vec<Sample>,
+    sampler: Sampler,
     /// Where classes of URLs are compared, and not two URLs of each group.
     classes: Option<Classes>,
-    trials: Vec<Trials>,
+    support: Vec<Support>,
     counter: Counter,
-    /// Candidates whose trials have to be counted anew.
+    /// Candidates whose support has to be counted anew.
     stale: Vec<bool>,
-    /// What becomes of the links under the candidates that will be heard first, if that is known.
-    opening: Option<Forms>,
+    /// What becomes of the URLs under the candidates that come first, if that is known.
+    initial: Option<Forms>,
 }
 
-impl<'a> Hearing<'a> {
-    /// A hearing about `table`; `handlers` has one for each path.
+impl<'a> Validation<'a> {
+    /// A validation on `table`; `handlers` has one for each path.
     pub(super) fn new(
         table: &'a Table,
         handlers: &'a [u32],
         calibration: &'a Calibration,
-    ) -> Hearing<'a> {
+    ) -> Validation<'a> {
         let most = most(table, handlers);
-        Hearing {
+        Validation {
             table,
             handlers,
             calibration,
             shaper: Shaper::new(table, handlers),
             candidates: Vec::new(),
-            heard: Vec::new(),
+            active: Vec::new(),
             forms: Forms::default(),
             groups: Vec::new(),
             tied: Vec::new(),
-            verdicts: Vec::new(),
-            bench: Bench::default(),
+            samples: Vec::new(),
+            sampler: Sampler::default(),
             classes: None,
-            trials: Vec::new(),
+            support: Vec::new(),
             counter: Counter::new(table.contents, most as usize),
             stale: Vec::new(),
-            opening: None,
+            initial: None,
         }
     }
 
     /// The same where classes of URLs are compared, or not.
-    pub(super) fn by_classes(self, by_classes: bool) -> Hearing<'a> {
-        Hearing { classes: by_classes.then(Classes::default), ..self }
+    pub(super) fn by_classes(self, by_classes: bool) -> Validation<'a> {
+        Validation { classes: by_classes.then(Classes::default), ..self }
     }
 
-    /// The same where it is known what becomes of the links under the candidates that are heard
+    /// The same where it is known what becomes of the URLs under the candidates that come
     /// first.
-    pub(super) fn opened_by(self, forms: Option<Forms>) -> Hearing<'a> {
-        Hearing { opening: forms, ..self }
+    pub(super) fn starting_from(self, forms: Option<Forms>) -> Validation<'a> {
+        Validation { initial: forms, ..self }
     }
 
-    /// What trials of `candidates`, all at once, say about each of them; what is known at the end
+    /// The support of each of `candidates`, all applied at once; what is known at the end
     /// only is missing.
     ///
     /// Depends on the table only, never on the order of input: groups count in the order of their
     /// keys. Fast if the candidates are those of the last call, but for some that are gone or reach
     /// less far.
-    pub(super) fn hear(&mut self, candidates: &[Candidate]) -> Vec<Trials> {
+    pub(super) fn validate(&mut self, candidates: &[Candidate]) -> Vec<Support> {
         match self.changes(candidates) {
             Some((changed, left)) => {
                 self.candidates = left;
@@ -110,23 +110,23 @@ impl<'a> Hearing<'a> {
             None => self.start(candidates),
         }
         self.count(|_| Vec::new());
-        self.trials_heard()
+        self.support_of_active()
     }
 
-    fn trials_heard(&self) -> Vec<Trials> {
-        let heard = self.trials.iter().zip(&self.heard).filter(|(_, heard)| **heard);
-        heard.map(|(trials, _)| trials.clone()).collect()
+    fn support_of_active(&self) -> Vec<Support> {
+        let active = self.support.iter().zip(&self.active).filter(|(_, active)| **active);
+        active.map(|(support, _)| support.clone()).collect()
     }
 
     /// Which candidates are gone or reach less far than before, and all of them as they are now;
-    /// `None` if there is more to it. Those that are gone are heard no more.
+    /// `None` if there is more to it. Those that are gone are not active any more.
     fn changes(&mut self, candidates: &[Candidate]) -> Option<(Vec<bool>, Vec<Candidate>)> {
         let mut changed = vec![false; self.candidates.len()];
         let mut now = self.candidates.clone();
-        let mut heard = self.heard.clone();
+        let mut active = self.active.clone();
         let mut rest = candidates.iter().peekable();
         for (number, before) in self.candidates.iter().enumerate() {
-            if !heard[number] {
+            if !active[number] {
                 continue;
             }
             if let Some(one) = rest.next_if(|one| one.act == before.act) {
@@ -138,13 +138,13 @@ impl<'a> Hearing<'a> {
                     now[number].reach = one.reach.clone();
                 }
             } else {
-                (changed[number], heard[number]) = (true, false);
+                (changed[number], active[number]) = (true, false);
             }
         }
         if rest.next().is_some() || self.candidates.is_empty() {
             return None;
         }
-        self.heard = heard;
+        self.active = active;
         Some((changed, now))
     }
 
@@ -154,95 +154,95 @@ impl<'a> Hearing<'a> {
             .all(|handler| !reach.has(handler) || before.has(handler))
     }
 
-    /// Hears candidates of which nothing is known.
+    /// Validates candidates of which nothing is known.
     fn start(&mut self, candidates: &[Candidate]) {
         let all = candidates.len();
         self.candidates = candidates.to_vec();
-        self.heard = vec![true; all];
+        self.active = vec![true; all];
         self.stale = vec![true; all];
-        self.trials = vec![Trials::default(); all];
-        self.bench = Bench::new(all);
+        self.support = vec![Support::default(); all];
+        self.sampler = Sampler::new(all);
         self.groups.clear();
-        self.verdicts.clear();
+        self.samples.clear();
         self.shaper = Shaper::new(self.table, self.handlers);
-        self.shaper.apply(&self.candidates, &self.heard, &self.stale);
-        let opening = self.opening.take();
-        self.forms = opening.unwrap_or_else(|| forms(self.table, self.handlers, candidates));
+        self.shaper.apply(&self.candidates, &self.active, &self.stale);
+        let initial = self.initial.take();
+        self.forms = initial.unwrap_or_else(|| forms(self.table, self.handlers, candidates));
         for fired in &self.forms.fired {
-            self.trials[fired.candidate as usize].fired += 1;
+            self.support[fired.candidate as usize].fired += 1;
         }
         let fresh = std::mem::take(&mut self.forms.keys);
-        let moved = vec![false; self.table.links.len()];
+        let moved = vec![false; self.table.urls.len()];
         self.regroup(&fresh, &moved);
     }
 
     /// Goes on when some candidates have changed.
     fn go_on(&mut self, changed: &[bool]) {
         let keys = std::mem::take(&mut self.forms.keys);
-        let mut moved = vec![false; self.table.links.len()];
-        let mut links = Vec::new();
+        let mut moved = vec![false; self.table.urls.len()];
+        let mut urls = Vec::new();
         for group in keys.chunk_by(|a, b| a.key() == b.key()) {
-            let before = links.len();
-            for Keyed { link, .. } in group {
-                if self.is_moved(*link, changed) {
-                    moved[*link as usize] = true;
-                    links.push(*link);
+            let before = urls.len();
+            for Keyed { url, .. } in group {
+                if self.is_moved(*url, changed) {
+                    moved[*url as usize] = true;
+                    urls.push(*url);
                 }
             }
-            if links.len() > before && group.len() > 1 {
-                for Keyed { link, .. } in group {
-                    for fired in self.forms.fired_on(*link) {
-                        self.trials[fired.candidate as usize].gain -= 1;
+            if urls.len() > before && group.len() > 1 {
+                for Keyed { url, .. } in group {
+                    for fired in self.forms.fired_on(*url) {
+                        self.support[fired.candidate as usize].gain -= 1;
                         self.stale[fired.candidate as usize] = true;
                     }
                 }
             }
         }
         self.forms.keys = keys;
-        self.shaper.apply(&self.candidates, &self.heard, changed);
-        let mut fresh: Vec<Keyed> = Vec::with_capacity(links.len());
-        for link in links {
-            for fired in self.forms.fired_on(link) {
+        self.shaper.apply(&self.candidates, &self.active, changed);
+        let mut fresh: Vec<Keyed> = Vec::with_capacity(urls.len());
+        for url in urls {
+            for fired in self.forms.fired_on(url) {
                 self.stale[fired.candidate as usize] = true;
-                self.trials[fired.candidate as usize].fired -= 1;
+                self.support[fired.candidate as usize].fired -= 1;
             }
-            let shown = &self.table.links[link as usize];
-            let (key, fired) = self.shaper.shape(shown, link, &self.candidates);
+            let shown = &self.table.urls[url as usize];
+            let (key, fired) = self.shaper.shape(shown, url, &self.candidates);
             for fired in fired {
                 self.stale[fired.candidate as usize] = true;
-                self.trials[fired.candidate as usize].fired += 1;
+                self.support[fired.candidate as usize].fired += 1;
             }
-            self.forms.put(link, fired);
+            self.forms.put(url, fired);
             fresh.push(key);
         }
         sort_keys(&mut fresh);
         self.regroup(&fresh, &moved);
     }
 
-    /// Did a candidate change the link that is gone, or does not reach it any more?
-    fn is_moved(&self, link: u32, changed: &[bool]) -> bool {
-        self.forms.fired_on(link).iter().any(|Fired { candidate, .. }| {
+    /// Did a candidate change the URL that is gone, or does not reach it any more?
+    fn is_moved(&self, url: u32, changed: &[bool]) -> bool {
+        self.forms.fired_on(url).iter().any(|Fired { candidate, .. }| {
             let number = *candidate as usize;
             changed[number]
-                && !(self.heard[number]
-                    && self.candidates[number].reach.has(self.handler_of(link, number)))
+                && !(self.active[number]
+                    && self.candidates[number].reach.has(self.handler_of(url, number)))
         })
     }
 
-    /// The handler of a link as far as a candidate, by number, goes.
-    fn handler_of(&self, link: u32, candidate: usize) -> u32 {
-        let link = &self.table.links[link as usize];
+    /// The handler of a URL as far as a candidate, by number, goes.
+    fn handler_of(&self, url: u32, candidate: usize) -> u32 {
+        let url = &self.table.urls[url as usize];
         match self.candidates[candidate].act.param() {
-            Some(name) => self.table.handler_for(link, name, self.handlers),
-            None => self.handlers[link.path as usize],
+            Some(name) => self.table.handler_for(url, name, self.handlers),
+            None => self.handlers[url.path as usize],
         }
     }
 
-    /// Judges the groups that links are in now, by `fresh` keys, or were in: there they are among
+    /// Samples the groups that URLs are in now, by `fresh` keys, or were in: there they are among
     /// the `moved`. Fresh keys are sorted.
     fn regroup(&mut self, fresh: &[Keyed], moved: &[bool]) {
         let keys = std::mem::take(&mut self.forms.keys);
-        let mut merged: Vec<Keyed> = Vec::with_capacity(self.table.links.len());
+        let mut merged: Vec<Keyed> = Vec::with_capacity(self.table.urls.len());
         let mut groups = Vec::with_capacity(self.groups.len());
         let mut members: Vec<u32> = Vec::new();
         let (mut at, mut fresh_at, mut group_at) = (0, 0, 0);
@@ -256,7 +256,7 @@ impl<'a> Hearing<'a> {
             };
             let (start, old) = (merged.len(), at);
             while let Some(one) = keys.get(at).filter(|one| one.key() == key) {
-                if !moved[one.link as usize] {
+                if !moved[one.url as usize] {
                     merged.push(*one);
                 }
                 at += 1;
@@ -279,9 +279,9 @@ impl<'a> Hearing<'a> {
                 groups.push(self.groups[group_at - 1]);
                 continue;
             }
-            let is_fresh = |link: &u32| {
+            let is_fresh = |url: &u32| {
                 let group = &fresh[group_start..fresh_at];
-                group.binary_search_by_key(link, |keyed| keyed.link).is_ok()
+                group.binary_search_by_key(url, |keyed| keyed.url).is_ok()
             };
             if start < stayed && stayed < merged.len() {
                 merged[start..].sort_unstable();
@@ -289,30 +289,30 @@ impl<'a> Hearing<'a> {
             // A group that has lost nobody has counted already.
             let counted = at - old > 1 && stayed - start == at - old;
             members.clear();
-            members.extend(merged[start..].iter().map(|keyed| keyed.link));
-            for link in &members {
-                for fired in self.forms.fired_on(*link) {
+            members.extend(merged[start..].iter().map(|keyed| keyed.url));
+            for url in &members {
+                for fired in self.forms.fired_on(*url) {
                     let number = fired.candidate as usize;
-                    self.trials[number].gain += u64::from(!counted || is_fresh(link));
+                    self.support[number].gain += u64::from(!counted || is_fresh(url));
                     self.stale[number] = true;
                 }
             }
-            let verdicts_start = self.verdicts.len() as u32;
+            let samples_start = self.samples.len() as u32;
             let (table, calibration, forms) = (self.table, self.calibration, &self.forms);
             let by = Measure { table, calibration, forms };
             match &mut self.classes {
-                None => self.bench.judge(by, &members, &mut self.verdicts),
-                Some(classes) => classes.judge(by, &members, &mut self.verdicts),
+                None => self.sampler.sample(by, &members, &mut self.samples),
+                Some(classes) => classes.sample(by, &members, &mut self.samples),
             }
-            let verdicts = Rows { start: verdicts_start, end: self.verdicts.len() as u32 };
-            groups.push(Group { first: members[0], verdicts });
+            let samples = Rows { start: samples_start, end: self.samples.len() as u32 };
+            groups.push(Group { first: members[0], samples });
         }
         self.groups = groups;
         self.forms.keys = merged;
-        self.drop_old_verdicts();
+        self.drop_old_samples();
     }
 
-    /// The groups in the order in which they count: in that of their draws, or of their first links
+    /// The groups in the order in which they count: in that of their draws, or of their first URLs
     /// where they share one.
     fn in_order(&self) -> Vec<Group> {
         let mut groups = self.groups.clone();
@@ -323,19 +323,19 @@ impl<'a> Hearing<'a> {
         groups
     }
 
-    /// Gives room back when most of the verdicts belong to no group any more.
-    fn drop_old_verdicts(&mut self) {
-        let used: usize = self.groups.iter().map(|group| group.verdicts.len()).sum();
-        if self.verdicts.len() < 2 * used + 1024 {
+    /// Gives room back when most of the samples belong to no group any more.
+    fn drop_old_samples(&mut self) {
+        let used: usize = self.groups.iter().map(|group| group.samples.len()).sum();
+        if self.samples.len() < 2 * used + 1024 {
             return;
         }
-        let mut verdicts = Vec::with_capacity(used);
+        let mut samples = Vec::with_capacity(used);
         for group in &mut self.groups {
-            let start = verdicts.len() as u32;
-            verdicts.extend_from_slice(&self.verdicts[group.verdicts.range()]);
-            group.verdicts = Rows { start, end: verdicts.len() as u32 };
+            let start = samples.len() as u32;
+            samples.extend_from_slice(&self.samples[group.samples.range()]);
+            group.samples = Rows { start, end: samples.len() as u32 };
         }
-        self.verdicts = verdicts;
+        self.samples = samples;
     }
 }
 
@@ -407,15 +407,15 @@ mod tests {
         for by_classes in [false, true] {
             let mut candidates = candidates.clone();
             compare(&mut candidates, || {
-                Hearing::new(&table, &handlers, &calibration).by_classes(by_classes)
+                Validation::new(&table, &handlers, &calibration).by_classes(by_classes)
             });
         }
     }
 
     /// Hears candidates while they change, and each time as if nothing were known of them.
-    fn compare<'a>(candidates: &mut Vec<Candidate>, hearing: impl Fn() -> Hearing<'a>) {
-        let new = hearing;
-        let mut hearing = new();
+    fn compare<'a>(candidates: &mut Vec<Candidate>, validation: impl Fn() -> Validation<'a>) {
+        let new = validation;
+        let mut validation = new();
         let mut counted = 0;
         let changes: [fn(&mut Vec<Candidate>); 7] = [
             |_| {},
@@ -430,12 +430,13 @@ mod tests {
         for change in changes {
             change(candidates);
             let mut anew = new();
-            assert_eq!(hearing.hear(candidates), anew.hear(candidates));
-            let heard = hearing.conclude();
-            assert_eq!(heard, anew.conclude());
-            let keys = |hearing: &mut Hearing<'_>| hearing.keys(&candidates[1..]);
-            assert_eq!(keys(&mut hearing), keys(&mut anew));
-            counted += heard.iter().map(|trials| trials.all.trials + trials.unproven).sum::<u64>();
+            assert_eq!(validation.validate(candidates), anew.validate(candidates));
+            let active = validation.finish();
+            assert_eq!(active, anew.finish());
+            let keys = |validation: &mut Validation<'_>| validation.keys(&candidates[1..]);
+            assert_eq!(keys(&mut validation), keys(&mut anew));
+            counted +=
+                active.iter().map(|support| support.all.trials + support.unproven).sum::<u64>();
         }
         assert!(counted > 300, "{counted}");
     }
