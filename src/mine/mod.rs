@@ -1,64 +1,31 @@
 //! Mines the rules of single sites from what was seen of their URLs.
 //!
-//! A site is a pure function of its observations: `table` takes them apart, `signal` measures what
-//! equal contents are worth, `votes` and `screen` find candidates, `validation` applies all of them at
-//! once, `select` takes out what fails, `emit` writes the rest down. No thread, no clock, no hash
-//! order; what a site says is never used for another.
+//! The road of a rule goes through the folders:
+//!
+//! 1. `seen`: URLs, parameters and contents in tables; what equal contents are worth.
+//! 2. `proposed`: what tells URLs of one content apart becomes a candidate.
+//! 3. `validated`: all candidates are applied at once, and URLs that become one are compared.
+//! 4. `selected`: what fails is taken out until the rest holds; `rounds` leads through 2 to 4.
+//! 5. `written`: what holds is written for the spellings that paths have, beside guards and traps.
+//!
+//! A site is a pure function of its observations. No thread, no clock, no hash order; what a site
+//! says is never used for another.
 
-mod bounds;
-mod candidates;
-mod classes;
-mod conditions;
-mod constant;
-mod decay;
-mod emit;
-mod forms;
-mod groups;
-mod handlers;
-mod identity;
-mod intake;
-mod keep;
-mod letters;
-mod loose_path;
-mod moves;
-mod noise;
-mod observation;
-mod paths;
-mod patterns;
-mod priors;
-mod propose;
-mod rounds;
-mod scopes;
-mod screen;
-mod select;
-mod signal;
-mod site;
-mod spellings;
-mod splits;
-mod support;
-mod table;
-mod validation;
-mod values;
-mod versions;
-mod votes;
+mod proposed;
+mod seen;
+mod selected;
+mod validated;
+mod written;
 
-pub use observation::Observation;
-pub use site::site_of;
-pub use table::Signal;
-
-use std::collections::BTreeMap;
+pub use seen::{Observation, Signal, site_of};
 
 use crate::canonical::{Canonicalizer, DustRule, Guard, Profile, Trap};
-use candidates::Act;
-use handlers::Handlers;
-use loose_path::{LoosePath, loosen};
-use moves::Moves;
-use screen::Screen;
-use select::Validated;
-use signal::Calibration;
-use spellings::Spellings;
-use support::Tally;
-use table::Table;
+use seen::handlers::Handlers;
+use seen::loose_path::{LoosePath, loosen};
+use seen::signal::{self, Calibration};
+use seen::table::Table;
+use selected::rounds;
+use written::{Findings, Written};
 
 /// Mines rules, site by site. Shared by all threads.
 #[derive(Debug)]
@@ -144,20 +111,17 @@ impl Miner {
         let mut calibration = Calibration::measure(&table);
         let (validated, screen) =
             rounds::run(&mut table, &loose_paths, &handlers, &mut calibration);
-        let text_of = |name: u32, value: u64| {
-            let param = table.params.iter().find(|p| p.name == name && p.value == value)?;
-            Some(table.bytes(param.text).to_vec())
+        let found = Findings {
+            site,
+            table: &table,
+            loose_paths: &loose_paths,
+            urls: &urls,
+            handlers: &handlers,
+            calibration: &calibration,
+            screen: &screen,
+            validated: &validated,
         };
-        let reported = || validated.iter().filter(|one| is_reported(one));
-        let in_force = reported().map(|one| (one, emit::is_in_force(&table, one)));
-        let moves = Moves::of(&loose_paths, &handlers, in_force);
-        let spellings = Spellings::find(&table, &loose_paths, &urls, &handlers, &moves);
-        let mut rules: Vec<DustRule> = Vec::new();
-        for one in reported() {
-            rules.extend(emit::rules(site, &table, &handlers, &spellings, one, text_of));
-        }
-        rules.extend(constant::rules(site, &table, &handlers, &spellings, &calibration));
-        rules.sort_by_key(|rule| (rule.kind.stratum(), rule.status.name(), rule.title()));
+        let Written { rules, guards, traps } = found.write();
         let believed = calibration.believed();
         let share = |count: signal::Count| {
             let (lower, upper) = count.bounds();
@@ -166,8 +130,8 @@ impl Miner {
         SiteRules {
             site: site.to_string(),
             rules,
-            guards: guards(site, &table, &spellings, &screen, &validated),
-            traps: traps(site, &table),
+            guards,
+            traps,
             summary: Summary {
                 observations: table.observations,
                 urls: table.urls.len() as u64,
@@ -181,94 +145,9 @@ impl Miner {
     }
 }
 
-/// Is a candidate worth reporting?
-fn is_reported(one: &Validated) -> bool {
-    one.plausible && (one.support.all.good >= 4 || one.prior.listed && one.support.fired > 0)
-}
-
-/// Parameters that matter, and that no rule is about: what was seen of them alone disagrees more
-/// often than not, or all others are dropped but them.
-fn guards(
-    site: &str,
-    table: &Table,
-    spellings: &Spellings,
-    screen: &Screen,
-    validated: &[Validated],
-) -> Vec<Guard> {
-    let mut seen: BTreeMap<u32, Tally> = BTreeMap::new();
-    for ((name, _), tally) in &screen.params {
-        seen.entry(*name).or_default().join(tally);
-    }
-    let is_ruled = |name: u32| {
-        validated.iter().any(|one| one.plausible && one.candidate.act.param() == Some(name))
-    };
-    let mut out = Vec::new();
-    let mut guarded: Vec<u32> = Vec::new();
-    for (name, tally) in seen {
-        let (_, upper) = bounds::wilson(tally.good as f64, tally.trials as f64, 1.96);
-        let Some(param) = emit::param(&table.names[name as usize]) else { continue };
-        if tally.trials >= 10 && upper < 0.5 && !is_ruled(name) {
-            guarded.push(name);
-            out.push(Guard {
-                site: site.to_string(),
-                path: String::new(),
-                param,
-                note: format!("{} of {} groups agree", tally.good, tally.trials),
-            });
-        }
-    }
-    for one in validated.iter().filter(|one| is_reported(one)) {
-        let Act::Keep(handler, kept) = &one.candidate.act else { continue };
-        for name in kept.iter().filter(|name| !is_ruled(**name) && !guarded.contains(name)) {
-            let paths = spellings.possible(*handler);
-            let (Some(paths), Some(param)) = (paths, emit::param(&table.names[*name as usize]))
-            else {
-                continue;
-            };
-            out.extend(paths.iter().map(|path| Guard {
-                site: site.to_string(),
-                path: path.clone(),
-                param: param.clone(),
-                note: "kept where all others are dropped".to_string(),
-            }));
-        }
-    }
-    out
-}
-
-/// Paths in which one segment stands three times in a row: what relative links on a wrong base make.
-fn traps(site: &str, table: &Table) -> Vec<Trap> {
-    let mut found: BTreeMap<String, u64> = BTreeMap::new();
-    for url in &table.urls {
-        let path = &table.paths[url.path as usize];
-        let segments: Vec<&[u8]> = path.split(|byte| *byte == b'/').collect();
-        let repeated = segments
-            .windows(3)
-            .find(|three| !three[0].is_empty() && three[0] == three[1] && three[1] == three[2]);
-        if let Some(three) = repeated {
-            *found.entry(String::from_utf8_lossy(three[0]).into_owned()).or_insert(0) += 1;
-        }
-    }
-    found.retain(|_, urls| *urls >= TRAP_URLS_MIN);
-    let mut found: Vec<(String, u64)> = found.into_iter().collect();
-    found.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(&b.0)));
-    found.truncate(TRAPS_MAX);
-    let trap = |(segment, urls)| Trap {
-        site: site.to_string(),
-        kind: "path-repeat".to_string(),
-        path: format!("*/{segment}/{segment}/{segment}*"),
-        urls,
-        note: String::new(),
-    };
-    found.into_iter().map(trap).collect()
-}
-
-/// Fewest URLs that make a trap, and most traps of a site that are told.
-const TRAP_URLS_MIN: u64 = 3;
-const TRAPS_MAX: usize = 32;
-
 #[cfg(test)]
 mod tests {
+    use super::seen::table;
     use super::*;
     use crate::canonical::Status;
 

@@ -1,0 +1,105 @@
+//! Rules that may hold: what each would do, and where.
+
+use std::collections::BTreeSet;
+
+use super::paths::PathAct;
+
+/// What a candidate does to a URL.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(in crate::mine) enum Act {
+    /// The first host, by number, is the second.
+    Host(u32, u32),
+    /// `http` is `https`; the other way round if false.
+    Scheme(bool),
+    /// The port `:81` is the scheme's own.
+    Port(Vec<u8>),
+    /// A change of the path.
+    Path(PathAct),
+    /// The parameter of this number says nothing.
+    Drop(u32),
+    /// The parameter with this value (its hash) is the same as none.
+    Default(u32, u64),
+    /// The order of parameters says nothing.
+    Order,
+    /// Of the parameter of this number the first value (its hash) is the same as the second.
+    Value(u32, u64, u64),
+    /// Under this handler no parameter says anything but those of these numbers.
+    Keep(u32, Vec<u32>),
+}
+
+impl Act {
+    /// The parameter that it is about, by number.
+    pub(in crate::mine) fn param(&self) -> Option<u32> {
+        match self {
+            Act::Drop(name) | Act::Default(name, _) | Act::Value(name, ..) => Some(*name),
+            _ => None,
+        }
+    }
+
+    /// May it be narrowed to handlers?
+    pub(in crate::mine) fn is_scoped(&self) -> bool {
+        matches!(
+            self,
+            Act::Drop(_) | Act::Default(..) | Act::Value(..) | Act::Path(PathAct::FoldCase)
+        )
+    }
+}
+
+/// Where a candidate holds.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(in crate::mine) enum Reach {
+    /// Everywhere.
+    #[default]
+    All,
+    /// Everywhere but under these handlers.
+    Except(BTreeSet<u32>),
+    /// Only under these handlers.
+    Only(BTreeSet<u32>),
+}
+
+impl Reach {
+    /// Does it hold under `handler`?
+    pub(in crate::mine) fn has(&self, handler: u32) -> bool {
+        match self {
+            Reach::All => true,
+            Reach::Except(handlers) => !handlers.contains(&handler),
+            Reach::Only(handlers) => handlers.contains(&handler),
+        }
+    }
+}
+
+/// A rule that may hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::mine) struct Candidate {
+    pub(in crate::mine) act: Act,
+    pub(in crate::mine) reach: Reach,
+    /// Is it in force already, so that only others are validated?
+    pub(in crate::mine) settled: bool,
+    /// Is it one that pages cannot know of (see `versions.rs`), so that its values stand in no
+    /// blocks? Asked where classes of URLs are compared.
+    pub(in crate::mine) control: bool,
+}
+
+impl Candidate {
+    /// The candidate that does `act` everywhere.
+    pub(in crate::mine) fn new(act: Act) -> Candidate {
+        Candidate::within(act, Reach::All)
+    }
+
+    /// The candidate that does `act` within `reach`.
+    pub(in crate::mine) fn within(act: Act, reach: Reach) -> Candidate {
+        Candidate { act, reach, settled: false, control: false }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reach() {
+        assert!(Reach::All.has(3));
+        assert!(!Reach::Except([3].into()).has(3) && Reach::Except([3].into()).has(4));
+        assert!(Reach::Only([3].into()).has(3) && !Reach::Only([3].into()).has(4));
+    }
+}

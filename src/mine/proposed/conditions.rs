@@ -1,0 +1,459 @@
+//! Conditions: where a parameter says nothing under one action and chooses the page under another.
+//!
+//! Where what was seen of a parameter alone neither holds nor fails under a handler, the handler is
+//! split for it by what another parameter says (`splits.rs`): by its values, or by whether it is
+//! there. Which one is chosen by half of the contents; rules under the cells are then validated as
+//! under any other handler, by the other half. So no rule is proved by what it was chosen for, and
+//! each is paid for among all candidates.
+//!
+//! A parameter that may be dropped itself is no condition: a rule would read what another writes.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::candidates::Act;
+use super::priors::{BAR, Nature};
+use super::propose::VOTES_MIN;
+use super::screen::{Screen, Seen, Slots};
+use super::splits::{Splits, is_for_choice};
+use super::votes::Votes;
+use crate::mine::seen::table::{Table, Url};
+use crate::mine::selected::bounds::binomial_tail;
+use crate::mine::selected::rounds::VERSIONS_BAR;
+use crate::mine::selected::select::{CONTRADICTION, CONTRADICTION_OF_HANDLER, is_below};
+use crate::mine::validated::support::Tally;
+
+/// Fewest agreements of a slot that may be split. Reason: half of them choose.
+const GOOD_MIN: u64 = 16;
+
+/// How unlikely what was seen in a cell must be, if a rule that holds otherwise held there too.
+/// Reason: one page that is lost is enough to leave out a cell in which nothing agrees.
+const CONTRADICTION_OF_RARE: f64 = 0.06;
+
+/// URLs of a cell that are not to be merged unless something is seen of them.
+const UNPROVEN_MIN: u64 = 6;
+
+/// Least share in percent of what agrees that must stay in cells that can be told.
+const GOOD_SHARE_MIN: u64 = 75;
+
+/// Contents that must agree in a cell, among the half that chooses.
+const CONTENTS_MIN: usize = 8;
+
+/// Most parameters that are looked at for one split, and most of their values.
+const CANDIDATES_MAX: usize = 16;
+const VALUES_MAX: usize = 16;
+
+/// Fewest groups that a value must have to be a cell.
+const VALUE_MIN: usize = 8;
+
+/// How often a cell is split again.
+pub(in crate::mine) const DEPTH_MAX: usize = 2;
+
+/// Most slots that are split, those with the most groups first.
+const SLOTS_MAX: usize = 64;
+
+/// Finds the splits of a site by what was seen of parameters alone, where that speaks against a
+/// rule for the whole of a handler.
+pub(in crate::mine) fn find(
+    slots: Slots<'_>,
+    natures: &[Nature],
+    votes: &Votes,
+    screen: &mut Screen,
+    handlers: usize,
+) -> Splits {
+    let mut splits = Splits::none(handlers, slots.table.names.len());
+    let asked = mixed(natures, votes, screen);
+    if asked.is_empty() {
+        return splits;
+    }
+    let mut seen = slots.seen(&asked);
+    seen.sort_by_key(|one| (one.name, one.handler));
+    let search = Search { table: slots.table, natures, handlers: slots.handlers, votes, screen };
+    for group in seen.chunk_by(|a, b| (a.name, a.handler) == (b.name, b.handler)) {
+        let all: Vec<&Seen> = group.iter().collect();
+        search.split(&mut splits, (group[0].name, group[0].handler), &all, DEPTH_MAX);
+    }
+    tell(&splits, slots.table, &seen, screen);
+    splits
+}
+
+/// Finds more splits among `samples`, what groups said about rules that hold, for [`local`] names: what
+/// speaks against one under a condition is left out. `None` if there is nothing to leave out.
+pub(in crate::mine) fn leave_out(
+    slots: Slots<'_>,
+    natures: &[Nature],
+    votes: &Votes,
+    screen: &mut Screen,
+    samples: Vec<Seen>,
+) -> Option<Splits> {
+    let table = slots.table;
+    let mut splits = table.splits.clone();
+    let mut samples: Vec<(u32, Seen)> = samples
+        .into_iter()
+        .map(|one| {
+            let url = &table.urls[one.url as usize];
+            (splits.refine(table, url, one.name, one.handler), one)
+        })
+        .collect();
+    samples.sort_by_key(|(handler, one)| (one.name, *handler));
+    let search = Search { table, natures, handlers: slots.handlers, votes, screen };
+    let mut new = BTreeSet::new();
+    for group in samples.chunk_by(|a, b| (a.0, a.1.name) == (b.0, b.1.name)) {
+        let (handler, Seen { name, handler: path, .. }) = group[0];
+        let all: Vec<&Seen> = group.iter().map(|(_, one)| one).collect();
+        let depth = splits.cell(handler).map_or(0, |cell| cell.when.len());
+        let Some((way, failing)) =
+            search.worst((name, handler), &all).filter(|_| depth < DEPTH_MAX)
+        else {
+            continue;
+        };
+        let cells = splits.split((name, handler), way.by, &way.values, false);
+        for (cell, fails) in cells.zip(failing) {
+            if fails {
+                splits.leave_out(cell);
+            }
+        }
+        new.insert((name, path));
+    }
+    if new.is_empty() {
+        return None;
+    }
+    let seen = slots.seen(&new);
+    for one in &seen {
+        let before = table.handler_for(&table.urls[one.url as usize], one.name, slots.handlers);
+        screen.params.remove(&(one.name, before));
+    }
+    tell(&splits, table, &seen, screen);
+    Some(splits)
+}
+
+/// Those of `names` that stand under one handler on nearly all URLs that have them.
+pub(in crate::mine) fn local(
+    table: &Table,
+    handlers: &[u32],
+    names: &BTreeSet<u32>,
+) -> BTreeSet<u32> {
+    let mut place = vec![None; table.names.len()];
+    names.iter().zip(0..).for_each(|(name, at)| place[*name as usize] = Some(at));
+    let mut urls: Vec<(u64, BTreeMap<u32, u64>)> = vec![Default::default(); names.len()];
+    for url in &table.urls {
+        for param in table.params_of(url) {
+            if let Some(at) = place[param.name as usize] {
+                let (all, by_handler): &mut (u64, BTreeMap<u32, u64>) = &mut urls[at];
+                *all += 1;
+                *by_handler.entry(handlers[url.path as usize]).or_insert(0) += 1;
+            }
+        }
+    }
+    let is_local = |(all, by_handler): &(u64, BTreeMap<u32, u64>)| {
+        by_handler.values().any(|here| here * 10 >= all * 9)
+    };
+    let local = names.iter().zip(&urls).filter(|(_, urls)| is_local(urls));
+    local.map(|(name, _)| *name).collect()
+}
+
+/// Puts what was seen under cells in the place of what was seen under the handlers that are split.
+fn tell(splits: &Splits, table: &Table, seen: &[Seen], screen: &mut Screen) {
+    for one in seen {
+        let url = &table.urls[one.url as usize];
+        let cell = splits.refine(table, url, one.name, one.handler);
+        if cell != one.handler {
+            screen.params.remove(&(one.name, one.handler));
+            let tally = screen.params.entry((one.name, cell)).or_default();
+            tally.add(one.agree, one.same, one.high);
+        }
+    }
+}
+
+/// The slots, by name and handler, that may be split: a rule is asked for, and some of what was
+/// seen of it agrees, but too little.
+fn mixed(natures: &[Nature], votes: &Votes, screen: &Screen) -> BTreeSet<(u32, u32)> {
+    let is_mixed = |tally: &Tally| tally.good >= GOOD_MIN && is_below(tally, BAR, CONTRADICTION);
+    let is_open = |name: u32| {
+        let nature = natures[name as usize];
+        !(nature.listed || nature.guarded || nature.short) && votes.contains_key(&Act::Drop(name))
+    };
+    let mut all: Vec<(u64, (u32, u32))> = screen
+        .params
+        .iter()
+        .filter(|((name, _), tally)| is_mixed(tally) && is_open(*name))
+        .map(|(slot, tally)| (tally.trials, *slot))
+        .collect();
+    all.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
+    all.into_iter().take(SLOTS_MAX).map(|(_, slot)| slot).collect()
+}
+
+/// What a search for splits knows.
+struct Search<'a> {
+    table: &'a Table,
+    natures: &'a [Nature],
+    handlers: &'a [u32],
+    votes: &'a Votes,
+    screen: &'a Screen,
+}
+
+/// A way to split: by this parameter, with these values as cells.
+struct Way {
+    by: u32,
+    values: Vec<u64>,
+}
+
+/// How much of what is bad is left out, what is good stays, and URLs are left out.
+type Rank = (u64, u64, u64);
+
+/// What was seen in a cell: samples, and the contents that agreed.
+type InCell = (Tally, BTreeSet<u32>);
+
+impl Search<'_> {
+    /// Splits a slot, and its cells once more, as long as that explains what was seen.
+    fn split(&self, splits: &mut Splits, slot: (u32, u32), all: &[&Seen], depth: usize) {
+        let whole = sum(all);
+        if depth == 0 || whole.good < GOOD_MIN || !is_below(&whole, BAR, CONTRADICTION) {
+            return;
+        }
+        let Some(way) = self.best(slot.0, all) else { return };
+        for cell in splits.split(slot, way.by, &way.values, true) {
+            let is_inside = |one: &&Seen| {
+                let url = &self.table.urls[one.url as usize];
+                splits.refine(self.table, url, slot.0, one.handler) == cell
+            };
+            let inside: Vec<&Seen> = all.iter().copied().filter(is_inside).collect();
+            // Not even pages with versions would say so.
+            if is_below(&sum(&inside), VERSIONS_BAR, 0.05) {
+                splits.leave_out(cell);
+            }
+            self.split(splits, (slot.0, cell), &inside, depth - 1);
+        }
+    }
+
+    /// The way that keeps the most agreements in cells that hold, where others clearly fail, by the
+    /// half of the contents that chooses.
+    fn best(&self, name: u32, all: &[&Seen]) -> Option<Way> {
+        let half: Vec<&Seen> =
+            all.iter().copied().filter(|one| is_for_choice(one.content)).collect();
+        let fails = |seen: &InCell| is_below(&seen.0, BAR, CONTRADICTION_OF_HANDLER);
+        let holds = |(tally, contents): &InCell| {
+            contents.len() >= CONTENTS_MIN && !is_below(tally, BAR, 0.05)
+        };
+        let mut best: Option<(u64, Way)> = None;
+        let urls: Vec<u32> = half.iter().map(|one| one.url).collect();
+        for way in self.ways(name, all[0].handler, &urls, VALUE_MIN) {
+            let cells = self.cells(&half, &way);
+            let (_, told) = cells.split_last()?;
+            let good = told.iter().filter(|seen| holds(seen)).map(|(tally, _)| tally.good);
+            let gain: u64 = if cells.iter().any(fails) { good.sum() } else { 0 };
+            if gain > best.as_ref().map_or(0, |(gain, _)| *gain) {
+                best = Some((gain, way));
+            }
+        }
+        best.map(|(_, way)| way)
+    }
+
+    /// The way that has the most of what is bad in cells that fail, with which of its cells do. A
+    /// rule only leaves these: nothing is proved by the choice, so all that was seen chooses.
+    ///
+    /// Only of parameters that stand under one handler: these are there to do something, so they
+    /// must be seen to say nothing in every cell. What says nothing stands all over a site, more
+    /// often than not, and every page of it that changes would be taken for a condition.
+    fn worst(&self, slot: (u32, u32), all: &[&Seen]) -> Option<(Way, Vec<bool>)> {
+        let whole = sum(all);
+        let urls = self.urls(slot, all[0].handler);
+        if whole.good == 0 {
+            return None;
+        }
+        let fails = |tally: &Tally, urls: u64| {
+            let rate = BAR * tally.mean_same();
+            let is_rare = binomial_tail(tally.good, tally.trials, rate) < CONTRADICTION_OF_RARE;
+            match tally.good {
+                0 => tally.bad() > 0 || urls >= UNPROVEN_MIN,
+                _ => tally.bad() > 0 && is_rare,
+            }
+        };
+        let mut worst: Option<(Rank, (Way, Vec<bool>))> = None;
+        for way in self.ways(slot.0, all[0].handler, &urls, 1) {
+            let cells = self.cells(all, &way);
+            let mut urls_of = vec![0; cells.len()];
+            for url in &urls {
+                urls_of[self.cell(*url, &way)] += 1;
+            }
+            let each = || cells.iter().zip(&urls_of);
+            let failing: Vec<bool> = each().map(|((tally, _), urls)| fails(tally, *urls)).collect();
+            let out = || each().zip(&failing).filter(|(_, fails)| **fails);
+            let bad: u64 = out().map(|(((tally, _), _), _)| tally.bad()).sum();
+            let unproven: u64 = out().map(|((_, urls), _)| *urls).sum();
+            let told = each().zip(&failing).take(cells.len() - 1).filter(|(_, fails)| !**fails);
+            let good: u64 = told.map(|(((tally, _), _), _)| tally.good).sum();
+            let rank = (bad, good, unproven);
+            let is_worse = worst.as_ref().is_none_or(|(before, _)| rank > *before);
+            if failing.contains(&true) && good * 100 >= whole.good * GOOD_SHARE_MIN && is_worse {
+                worst = Some((rank, (way, failing)));
+            }
+        }
+        worst.map(|(_, found)| found)
+    }
+
+    /// The URLs of a slot that have its parameter; `handler` is that of their path.
+    fn urls(&self, (name, slot): (u32, u32), handler: u32) -> Vec<u32> {
+        let has = |url: &Url| self.table.params_of(url).iter().any(|param| param.name == name);
+        let is_here = |url: &Url| {
+            self.handlers[url.path as usize] == handler
+                && self.table.splits.refine(self.table, url, name, handler) == slot
+        };
+        let urls = (0..).zip(&self.table.urls);
+        urls.filter(|(_, url)| is_here(url) && has(url)).map(|(number, _)| number).collect()
+    }
+
+    /// The ways that are looked at: by the parameters that most groups have, first by whether they are
+    /// there, then by their frequent values too.
+    fn ways(&self, name: u32, handler: u32, urls: &[u32], value_min: usize) -> Vec<Way> {
+        let mut present: BTreeMap<u32, BTreeMap<u64, usize>> = BTreeMap::new();
+        for url in urls {
+            for param in self.table.params_of(&self.table.urls[*url as usize]) {
+                *present.entry(param.name).or_default().entry(param.value).or_insert(0) += 1;
+            }
+        }
+        present.retain(|by, _| *by != name && self.may_decide(*by, handler));
+        let mut names: Vec<(usize, u32)> =
+            present.iter().map(|(by, values)| (values.values().sum(), *by)).collect();
+        names.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
+        let mut ways = Vec::new();
+        for (_, by) in names.into_iter().take(CANDIDATES_MAX) {
+            ways.push(Way { by, values: Vec::new() });
+            let mut values: Vec<(usize, u64)> =
+                present[&by].iter().map(|(value, groups)| (*groups, *value)).collect();
+            let few = values.len() <= VALUES_MAX;
+            values.retain(|(groups, _)| *groups >= if few { value_min } else { VALUE_MIN });
+            values.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
+            values.truncate(VALUES_MAX);
+            if !values.is_empty() {
+                ways.push(Way { by, values: values.into_iter().map(|(_, value)| value).collect() });
+            }
+        }
+        ways
+    }
+
+    /// May a parameter decide what others say? Not one that may be dropped itself, or has a value
+    /// that is the same as none.
+    fn may_decide(&self, by: u32, handler: u32) -> bool {
+        let nature = self.natures[by as usize];
+        if nature.listed || nature.session || self.table.names[by as usize].is_empty() {
+            return false;
+        }
+        let tally = self.screen.params.get(&(by, handler)).copied().unwrap_or_default();
+        let asked = self.votes.get(&Act::Drop(by)).is_some_and(|count| *count >= VOTES_MIN);
+        let fails = is_below(&tally, BAR, CONTRADICTION_OF_HANDLER);
+        let (first, last) = (Act::Default(by, 0), Act::Default(by, u64::MAX));
+        let has_default = self.votes.range(first..=last).any(|(_, count)| *count >= VOTES_MIN);
+        (!asked || fails) && !has_default
+    }
+
+    /// What was seen in the cells of a way, in the order in which [`Splits::split`] numbers them.
+    fn cells(&self, all: &[&Seen], way: &Way) -> Vec<InCell> {
+        let mut cells = vec![InCell::default(); way.values.len() + 2];
+        for one in all {
+            let (tally, contents) = &mut cells[self.cell(one.url, way)];
+            tally.add(one.agree, one.same, one.high);
+            if one.agree {
+                contents.insert(one.content);
+            }
+        }
+        cells
+    }
+
+    /// The place of the cell of a URL in a way.
+    fn cell(&self, url: u32, way: &Way) -> usize {
+        let mut params = self.table.params_of(&self.table.urls[url as usize]).iter();
+        match params.find(|param| param.name == way.by) {
+            None => way.values.len(),
+            Some(param) => {
+                let value = way.values.iter().position(|value| *value == param.value);
+                value.unwrap_or(way.values.len() + 1)
+            }
+        }
+    }
+}
+
+fn sum(all: &[&Seen]) -> Tally {
+    let mut sum = Tally::default();
+    all.iter().for_each(|one| sum.add(one.agree, one.same, one.high));
+    sum
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::canonical::{DustRule, Status};
+    use crate::mine::seen::table::mix;
+    use crate::mine::tests::mined;
+
+    const TABS: [&str; 4] = ["info", "notes", "photos", "urls"];
+
+    /// One of four tabs for each of some pages, and none; `of` tells whether tabs are pages.
+    fn tabs(rows: &mut Vec<(String, String)>, start: &str, pages: u64, of: bool) {
+        for page in 0..pages {
+            for tab in ["", TABS[mix(page) as usize % 4]] {
+                let url = format!("http://a.test{start}&nid={page}");
+                let url = if tab.is_empty() { url } else { format!("{url}&tab={tab}") };
+                let shown = if of { tab } else { "" };
+                rows.push((url, format!("{start} {page} {shown}")));
+            }
+        }
+    }
+
+    fn about_tabs(rows: &[(String, String)]) -> Vec<String> {
+        let rules = mined(rows).rules;
+        let is_it =
+            |rule: &&DustRule| rule.status == Status::Auto && rule.kind.title() == "drop-param tab";
+        let text = |rule: &DustRule| {
+            let when: Vec<String> = rule.scope.when.iter().map(ToString::to_string).collect();
+            let (path, except) = (&rule.scope.path, rule.scope.except.join(" "));
+            format!("at {path} except {except} when {}", when.join(" and "))
+        };
+        let mut all: Vec<String> = rules.iter().filter(is_it).map(text).collect();
+        all.sort();
+        all
+    }
+
+    #[test]
+    fn under_some_actions() {
+        let mut rows = Vec::new();
+        tabs(&mut rows, "/portal.php?action=view", 120, false);
+        tabs(&mut rows, "/portal.php?action=show", 90, false);
+        tabs(&mut rows, "/portal.php?action=faq", 90, true);
+        let at = "at /portal.php except  when action=";
+        assert_eq!(about_tabs(&rows), [format!("{at}show"), format!("{at}view")]);
+        rows.reverse();
+        assert_eq!(about_tabs(&rows).len(), 2, "in any order");
+        rows.retain(|(url, _)| !url.contains("action=faq"));
+        assert_eq!(about_tabs(&rows), ["at  except  when "], "nothing speaks against it");
+    }
+
+    #[test]
+    fn where_another_is_not_there() {
+        let mut rows = Vec::new();
+        tabs(&mut rows, "/chart.php?kind=x", 150, false);
+        for against in ["year", "mean", "plan"] {
+            tabs(&mut rows, &format!("/chart.php?kind=x&against={against}"), 20, true);
+        }
+        assert_eq!(about_tabs(&rows), ["at /chart.php except  when !against"]);
+    }
+
+    #[test]
+    fn a_rare_action_is_left_out() {
+        // Of 160 groups one speaks against the rule: it would hold without a condition.
+        let mut rows = Vec::new();
+        tabs(&mut rows, "/portal.php?action=view", 160, false);
+        tabs(&mut rows, "/portal.php?action=faq", 1, true);
+        assert_eq!(about_tabs(&rows), ["at /portal.php except  when action=view"]);
+    }
+
+    #[test]
+    fn no_condition_explains_chance() {
+        let mut rows = Vec::new();
+        tabs(&mut rows, "/portal.php?action=view", 200, false);
+        for (at, (url, digest)) in rows.iter_mut().enumerate() {
+            if mix(at as u64).is_multiple_of(4) {
+                digest.push_str(url);
+            }
+        }
+        assert_eq!(about_tabs(&rows), Vec::<String>::new());
+    }
+}

@@ -1,0 +1,366 @@
+//! What rules do to paths: one pass in the order of their strata.
+
+use crate::mine::seen::handlers::extension;
+use crate::mine::seen::table::hash;
+
+/// A change of a path that a rule may make.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(in crate::mine) enum PathAct {
+    /// Drops the path parameter of this name (lower case) from every segment: `;jsessionid=…`.
+    Parameter(Vec<u8>),
+    /// Drops segments of this shape.
+    Segment(Shape),
+    /// Letters in lower case.
+    FoldCase,
+    /// Several slashes in a row are one.
+    DoubleSlash,
+    /// A path that starts with the first starts with the second instead.
+    Prefix(Vec<u8>, Vec<u8>),
+    /// A last segment of this name is left out.
+    Index(Vec<u8>),
+    /// A slash at the end is left out.
+    Slash,
+    /// A last segment that ends in the first ends in the second instead.
+    Extension(Vec<u8>, Vec<u8>),
+    /// A path `head`, value, `tail` is the path `path` with the value as parameter `name`.
+    Template(Template),
+}
+
+impl PathAct {
+    /// Is a capital letter in the text that it looks for or writes?
+    pub(in crate::mine) fn has_capitals(&self) -> bool {
+        let capital = |text: &Vec<u8>| text.iter().any(u8::is_ascii_uppercase);
+        match self {
+            PathAct::Prefix(from, to) | PathAct::Extension(from, to) => {
+                capital(from) || capital(to)
+            }
+            PathAct::Index(name) => capital(name),
+            PathAct::Template(one) => {
+                capital(&one.head) || capital(&one.tail) || capital(&one.path)
+            }
+            _ => false,
+        }
+    }
+}
+
+/// A value in the path on one side, in a parameter on the other.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(in crate::mine) struct Template {
+    /// What the path starts with.
+    pub(in crate::mine) head: Vec<u8>,
+    /// What it ends with.
+    pub(in crate::mine) tail: Vec<u8>,
+    /// The path of the other side.
+    pub(in crate::mine) path: Vec<u8>,
+    /// The name of its parameter.
+    pub(in crate::mine) name: Vec<u8>,
+    /// Are values numbers only?
+    pub(in crate::mine) number: bool,
+}
+
+/// A shape of segments: literal head and tail around letters and digits.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(in crate::mine) struct Shape {
+    pub(in crate::mine) head: Vec<u8>,
+    pub(in crate::mine) tail: Vec<u8>,
+    /// Bytes between head and tail; hexadecimal digits only if `hex`. 0: any number, where head and
+    /// tail are brackets.
+    pub(in crate::mine) length: usize,
+    pub(in crate::mine) hex: bool,
+}
+
+/// Least length of what varies in a segment that may be a session number.
+const SESSION_BYTES_MIN: usize = 12;
+
+impl Shape {
+    /// The shape of a segment that may be a session number.
+    pub(in crate::mine) fn of(segment: &[u8]) -> Option<Shape> {
+        let is_core = |byte: &u8| byte.is_ascii_alphanumeric();
+        let (mut best, mut at) = ((0, 0), 0);
+        while at < segment.len() {
+            let run = segment[at..].iter().take_while(|byte| is_core(byte)).count();
+            if run > best.1 - best.0 {
+                best = (at, at + run);
+            }
+            at += run + 1;
+        }
+        // `(S(…))`, as servers of ASP.NET write it: the brackets tell enough.
+        if let Some(core) = segment.strip_prefix(b"(S(").and_then(|rest| rest.strip_suffix(b"))"))
+            && core.len() >= SESSION_BYTES_MIN
+            && core.iter().all(is_core)
+        {
+            let (head, tail) = (b"(S(".to_vec(), b"))".to_vec());
+            return Some(Shape { head, tail, length: 0, hex: false });
+        }
+        let core = &segment[best.0..best.1];
+        let (head, tail) = (&segment[..best.0], &segment[best.1..]);
+        let digits = core.iter().filter(|byte| byte.is_ascii_digit()).count();
+        let letters = core.len() - digits;
+        if core.len() < SESSION_BYTES_MIN
+            || digits < 2
+            || letters < 2
+            || head.len() + tail.len() > 16
+        {
+            return None;
+        }
+        if head.iter().chain(tail).any(u8::is_ascii_digit) {
+            return None;
+        }
+        Some(Shape {
+            head: head.to_vec(),
+            tail: tail.to_vec(),
+            length: core.len(),
+            hex: core.iter().all(u8::is_ascii_hexdigit),
+        })
+    }
+
+    /// Has `segment` this shape?
+    pub(in crate::mine) fn fits(&self, segment: &[u8]) -> bool {
+        let Some(core) = segment
+            .strip_prefix(self.head.as_slice())
+            .and_then(|rest| rest.strip_suffix(self.tail.as_slice()))
+        else {
+            return false;
+        };
+        !core.is_empty()
+            && (self.length == 0 || core.len() == self.length)
+            && core.iter().all(if self.hex {
+                u8::is_ascii_hexdigit
+            } else {
+                u8::is_ascii_alphanumeric
+            })
+    }
+}
+
+/// A parameter that a template takes out of a path.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(in crate::mine) struct Taken {
+    pub(in crate::mine) name: Vec<u8>,
+    pub(in crate::mine) value: Vec<u8>,
+}
+
+/// Applies `acts`, which are sorted, to `path`. Calls `fired` with the index of each act that
+/// changed something and a hash of what it took away. Returns what a template took.
+///
+/// Linear in the path for each act.
+pub(in crate::mine) fn apply<'a>(
+    acts: impl Iterator<Item = (usize, &'a PathAct)>,
+    path: &mut Vec<u8>,
+    mut fired: impl FnMut(usize, u64),
+) -> Option<Taken> {
+    let mut taken = None;
+    for (at, act) in acts {
+        let signature = match act {
+            PathAct::Parameter(name) => drop_parameter(path, name),
+            PathAct::Segment(shape) => drop_segments(path, shape),
+            PathAct::FoldCase => fold(path),
+            PathAct::DoubleSlash => collapse(path),
+            PathAct::Prefix(from, to) => {
+                path.strip_prefix(from.as_slice()).map(<[u8]>::to_vec).map(|rest| {
+                    path.clear();
+                    path.extend_from_slice(to);
+                    path.extend_from_slice(&rest);
+                    1
+                })
+            }
+            PathAct::Index(name) => {
+                let start = last_start(path);
+                (&path[start..] == name.as_slice()).then(|| {
+                    path.truncate(start);
+                    1
+                })
+            }
+            PathAct::Slash => (path.len() > 1 && path.ends_with(b"/")).then(|| {
+                path.pop();
+                1
+            }),
+            PathAct::Extension(from, to) => {
+                let start = last_start(path);
+                (extension(&path[start..]) == from.as_slice()).then(|| {
+                    path.truncate(path.len() - from.len());
+                    path.extend_from_slice(to);
+                    1
+                })
+            }
+            PathAct::Template(template) => take(path, template).map(|found| {
+                taken = Some(found);
+                1
+            }),
+        };
+        if let Some(signature) = signature {
+            fired(at, signature | 1);
+        }
+    }
+    taken
+}
+
+/// Where the last segment starts.
+pub(in crate::mine) fn last_start(path: &[u8]) -> usize {
+    memchr::memrchr(b'/', path).map_or(0, |at| at + 1)
+}
+
+/// Puts letters in lower case, but not those of escapes; returns a hash of what was there, if any was not.
+pub(in crate::mine) fn fold(path: &mut [u8]) -> Option<u64> {
+    if !path.iter().any(u8::is_ascii_uppercase) {
+        return None;
+    }
+    let signature = hash(path);
+    // Escapes stay as they are normalized: in capitals.
+    let mut at = 0;
+    while at < path.len() {
+        if path[at] == b'%' {
+            at += 3;
+        } else {
+            path[at] = path[at].to_ascii_lowercase();
+            at += 1;
+        }
+    }
+    Some(signature)
+}
+
+/// Writes one slash for several in a row; returns a hash of what was there, if there were any.
+pub(in crate::mine) fn collapse(path: &mut Vec<u8>) -> Option<u64> {
+    let before = path.len();
+    let mut last = 0;
+    path.retain(|byte| {
+        let keep = *byte != b'/' || last != b'/';
+        last = *byte;
+        keep
+    });
+    (path.len() < before).then_some((before - path.len()) as u64)
+}
+
+fn drop_parameter(path: &mut Vec<u8>, name: &[u8]) -> Option<u64> {
+    memchr::memchr(b';', path)?;
+    let mut out = Vec::with_capacity(path.len());
+    let mut signature = 0;
+    for segment in path[1..].split(|byte| *byte == b'/') {
+        out.push(b'/');
+        for (at, piece) in segment.split(|byte| *byte == b';').enumerate() {
+            let length = memchr::memchr(b'=', piece).unwrap_or(piece.len());
+            if at > 0 && piece[..length].eq_ignore_ascii_case(name) {
+                signature ^= hash(piece);
+                continue;
+            }
+            if at > 0 {
+                out.push(b';');
+            }
+            out.extend_from_slice(piece);
+        }
+    }
+    let changed = out.len() < path.len();
+    *path = out;
+    changed.then_some(signature)
+}
+
+fn drop_segments(path: &mut Vec<u8>, shape: &Shape) -> Option<u64> {
+    if !path[1..].split(|byte| *byte == b'/').any(|segment| shape.fits(segment)) {
+        return None;
+    }
+    let mut out = Vec::with_capacity(path.len());
+    let mut signature = 0;
+    for segment in path[1..].split(|byte| *byte == b'/') {
+        if shape.fits(segment) {
+            signature ^= hash(segment);
+        } else {
+            out.push(b'/');
+            out.extend_from_slice(segment);
+        }
+    }
+    if out.is_empty() {
+        out.push(b'/');
+    }
+    *path = out;
+    Some(signature)
+}
+
+/// Takes the value out of a path that fits `template`.
+fn take(path: &mut Vec<u8>, template: &Template) -> Option<Taken> {
+    let value = path
+        .strip_prefix(template.head.as_slice())?
+        .strip_suffix(template.tail.as_slice())?
+        .to_vec();
+    let plain = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
+    let fits = |byte: &u8| if template.number { byte.is_ascii_digit() } else { plain(byte) };
+    if value.is_empty() || !value.iter().all(fits) {
+        return None;
+    }
+    path.clear();
+    path.extend_from_slice(&template.path);
+    Some(Taken { name: template.name.clone(), value })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn after(act: PathAct, path: &str) -> String {
+        let mut path = path.as_bytes().to_vec();
+        let _taken = apply([(0, &act)].into_iter(), &mut path, |_, _| {});
+        String::from_utf8(path).unwrap()
+    }
+
+    #[test]
+    fn each_act() {
+        let session = Shape::of(b"(S(abc123def456ghi789))").unwrap();
+        assert_eq!(session.head, b"(S(");
+        for (act, given, expected) in [
+            (PathAct::Parameter(b"jsessionid".to_vec()), "/a;JSESSIONID=1;v=2/b;x", "/a;v=2/b;x"),
+            (PathAct::Segment(session.clone()), "/(S(000aaa111bbb222ccc))/b", "/b"),
+            (PathAct::Segment(session.clone()), "/(S(000aaa111bbb222ccc))", "/"),
+            (PathAct::Segment(session), "/(S())/b", "/(S())/b"),
+            (PathAct::FoldCase, "/A%2Fb/C", "/a%2Fb/c"),
+            (PathAct::DoubleSlash, "//a///b/", "/a/b/"),
+            (PathAct::Prefix(b"/~".to_vec(), b"/people/".to_vec()), "/~x/y", "/people/x/y"),
+            (PathAct::Index(b"index.html".to_vec()), "/a/index.html", "/a/"),
+            (PathAct::Index(b"index.html".to_vec()), "/a/xindex.html", "/a/xindex.html"),
+            (PathAct::Slash, "/a/", "/a"),
+            (PathAct::Slash, "/", "/"),
+            (PathAct::Extension(b".htm".to_vec(), b".html".to_vec()), "/a.htm", "/a.html"),
+            (PathAct::Extension(b".htm".to_vec(), b".html".to_vec()), "/a.html", "/a.html"),
+        ] {
+            assert_eq!(after(act, given), expected, "{given}");
+        }
+    }
+
+    #[test]
+    fn templates_take_values() {
+        let act = PathAct::Template(Template {
+            head: b"/item_".to_vec(),
+            tail: b"".to_vec(),
+            path: b"/item.php".to_vec(),
+            name: b"id".to_vec(),
+            number: true,
+        });
+        let mut path = b"/item_5".to_vec();
+        let taken = apply([(0, &act)].into_iter(), &mut path, |_, _| {}).unwrap();
+        assert_eq!((path.as_slice(), taken.value.as_slice()), (&b"/item.php"[..], &b"5"[..]));
+        assert_eq!(after(act, "/item_5/x"), "/item_5/x");
+    }
+
+    #[test]
+    fn every_act_is_idempotent() {
+        let acts = [
+            PathAct::Parameter(b"s".to_vec()),
+            PathAct::FoldCase,
+            PathAct::DoubleSlash,
+            PathAct::Slash,
+            PathAct::Index(b"index.html".to_vec()),
+        ];
+        for path in ["/", "//", "/A;s=1/;s/b/", "/a/index.html/", "/;s;s", "/%2F%", "/%"] {
+            for act in &acts {
+                let once = after(act.clone(), path);
+                let twice = after(act.clone(), &once);
+                assert!(once == twice || *act == PathAct::Slash, "{act:?} {path}");
+            }
+        }
+    }
+
+    #[test]
+    fn session_shapes() {
+        assert!(Shape::of(b"index.html").is_none());
+        assert!(Shape::of(b"sess-0123456789abcdef").unwrap().hex);
+        assert!(Shape::of(b"20200101123456").is_none(), "digits alone are numbers of items");
+        assert!(Shape::of(b"averylongwordofletters").is_none());
+    }
+}

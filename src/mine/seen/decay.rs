@@ -1,0 +1,146 @@
+//! How pages change with time: agreement of a page with itself as a curve, fitted to recaptures.
+//!
+//! `same(gap) = start · exp(-rate · gap)`: `start` is what is lost at once (advertisements, A/B
+//! tests), `rate` what is lost with time. Two numbers for all gaps, so that some hundred recaptures
+//! say enough about gaps that hardly any of them has.
+
+use super::signal::Count;
+
+/// Steps of `start`: 1, 0.99, … 0.3.
+const STARTS: usize = 71;
+
+/// Steps of `rate`, each 1.3 times the one before; the first is none.
+const RATES: usize = 44;
+
+/// Slowest and fastest change: half of the pages in 19 years, and in an hour and a half.
+const RATE_MIN: f64 = 1e-4;
+
+/// How much less likely than the best a curve may be to count, as a logarithm: one standard
+/// deviation for one number.
+///
+/// The error of the curve and that of a rule's own samples are independent. Taking one at one
+/// standard deviation and the other at two makes about two together.
+const LESS_LIKELY: f64 = 0.5;
+
+/// Starts that are looked at together.
+const BLOCK: usize = 8;
+
+/// More than what rounding does to a likelihood.
+const ROUNDING: f64 = 1e-6;
+
+/// A step of `start`.
+fn start(step: usize) -> f64 {
+    1.0 - step as f64 / 100.0
+}
+
+/// Curves that explain the recaptures of a site about as well as the best.
+#[derive(Clone, Debug, Default)]
+pub(in crate::mine) struct Decay {
+    /// Start and rate by day of the best; `None` if nothing is known.
+    best: Option<(f64, f64)>,
+    /// Those that are near it, but for such as are below another one everywhere.
+    curves: Vec<(f64, f64)>,
+}
+
+/// A curve: the logarithm of how likely it makes the recaptures, its steps of `start` and `rate`.
+type Fitted = (f64, usize, usize);
+
+impl Decay {
+    /// Fits curves to counts of recaptures at gaps in days.
+    ///
+    /// Curves are looked at in blocks of neighboring starts, the most promising block first, until
+    /// no block is left that could hold one near the best. All of them would give the same.
+    pub(in crate::mine) fn fit(points: &[(f64, Count)]) -> Decay {
+        let points: Vec<&(f64, Count)> = points.iter().filter(|(_, one)| one.pairs > 0).collect();
+        if points.is_empty() {
+            return Decay::default();
+        }
+        let mut rates = [0.0; RATES];
+        for step in 1..RATES {
+            rates[step] = if step == 1 { RATE_MIN } else { rates[step - 1] * 1.3 };
+        }
+        let lasts: Vec<f64> = rates
+            .iter()
+            .flat_map(|rate| points.iter().map(move |(days, _)| (-rate * days).exp()))
+            .collect();
+        let lasts = |rate: usize| &lasts[rate * points.len()..][..points.len()];
+        // How likely the recaptures are where agreements are as with one start, disagreements as
+        // with another.
+        let likely = |[for_agree, for_rest]: [usize; 2], rate: usize| -> f64 {
+            let each = points.iter().zip(lasts(rate)).map(|((_, count), last)| {
+                let same = |step| (start(step) * last).clamp(1e-4, 1.0 - 1e-4);
+                count.agree as f64 * same(for_agree).ln()
+                    + (count.pairs - count.agree) as f64 * (1.0 - same(for_rest)).ln()
+            });
+            each.sum()
+        };
+        let mut blocks: Vec<Fitted> = Vec::with_capacity(RATES * STARTS.div_ceil(BLOCK));
+        for rate in 0..RATES {
+            for first in (0..STARTS).step_by(BLOCK) {
+                let last = (first + BLOCK).min(STARTS) - 1;
+                blocks.push((likely([first, last], rate), first, rate));
+            }
+        }
+        blocks.sort_by(|a, b| b.0.total_cmp(&a.0));
+        let mut best = f64::NEG_INFINITY;
+        let mut curves: Vec<Fitted> = Vec::new();
+        for (at_most, first, rate) in blocks {
+            if at_most < best - LESS_LIKELY - ROUNDING {
+                break;
+            }
+            for step in first..(first + BLOCK).min(STARTS) {
+                let likely = likely([step, step], rate);
+                best = best.max(likely);
+                curves.push((likely, step, rate));
+            }
+        }
+        curves.retain(|(likely, ..)| *likely >= best - LESS_LIKELY);
+        // Of equally likely curves the best is that which loses least at once, then with time.
+        curves.sort_by_key(|(_, step, rate)| (*step, *rate));
+        let top = curves.iter().find(|(likely, ..)| *likely >= best);
+        let top = top.map(|(_, step, rate)| (start(*step), rates[*rate]));
+        // What is below another curve everywhere is never the upper bound.
+        curves.sort_by_key(|(_, step, rate)| (*rate, *step));
+        let mut highest = STARTS;
+        curves.retain(|(_, step, _)| {
+            let above = *step < highest;
+            highest = highest.min(*step);
+            above
+        });
+        let curves = curves.iter().map(|(_, step, rate)| (start(*step), rates[*rate])).collect();
+        Decay { best: top, curves }
+    }
+
+    /// The agreement of a page with itself after so many days by the best curve; 1 if nothing is
+    /// known.
+    pub(in crate::mine) fn likely(&self, days: f64) -> f64 {
+        self.best.map_or(1.0, |(start, rate)| start * (-rate * days).exp())
+    }
+
+    /// The agreement of a page with itself after so many days: at most so much. 1 if nothing is
+    /// known, so that rules are lost and not invented.
+    pub(in crate::mine) fn same(&self, days: f64) -> f64 {
+        let at = |(start, rate): &(f64, f64)| start * (-rate * days).exp();
+        self.curves.iter().map(at).reduce(f64::max).unwrap_or(1.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn curves_follow_recaptures() {
+        let count = |agree, pairs| Count { agree, pairs };
+        let still = Decay::fit(&[(1.0, count(20, 20)), (30.0, count(200, 200))]);
+        assert_eq!(still.same(10.0), 1.0);
+        let drifting =
+            Decay::fit(&[(1.0, count(4, 4)), (10.0, count(90, 100)), (40.0, count(66, 100))]);
+        let (near, far) = (drifting.same(1.0), drifting.same(40.0));
+        assert!(near > 0.97 && (0.64..0.75).contains(&far), "{near} {far}");
+        let noisy = Decay::fit(&[(1.0, count(30, 60)), (30.0, count(100, 200))]);
+        assert!((0.5..0.58).contains(&noisy.same(0.0)), "{}", noisy.same(0.0));
+        assert_eq!(Decay::fit(&[]).same(5.0), 1.0);
+        assert!(Decay::fit(&[(0.0, count(2, 3))]).same(0.0) > 0.85);
+    }
+}

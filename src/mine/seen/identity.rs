@@ -1,0 +1,245 @@
+//! What is one thing and what is two, whoever has written the URLs.
+//!
+//! Where the texts are at hand two of them are one if all their bytes are: [`Lookup`], [`Numbers`],
+//! [`Values`]. Where they are not, they are told apart by fingerprints under a [`Secret`] that each
+//! site has anew, so that nobody can prepare two that are taken as one.
+//!
+//! No result depends on a secret. What has to be drawn or put in order is so by `table::hash`, which
+//! is the same in every run; where two have the same one, by where they stand in the table.
+
+use std::collections::hash_map;
+
+use hashbrown::HashTable;
+use hashbrown::hash_table::Entry;
+
+use super::table::{Map, hash, map, mix};
+use crate::fingerprint::FingerprintKey;
+
+/// Finds things by hashes under a random key; which of those with one hash it is, is asked of
+/// whoever keeps them.
+///
+/// ```text
+/// table    half of the hash, so that others are hardly ever asked about; number    8 bytes
+/// ```
+#[derive(Debug)]
+pub(in crate::mine) struct Lookup {
+    table: HashTable<(u32, u32)>,
+    keys: ahash::RandomState,
+}
+
+impl Lookup {
+    /// With room for so many things.
+    pub(in crate::mine) fn with_room(things: usize) -> Lookup {
+        Lookup { table: HashTable::with_capacity(things), keys: ahash::RandomState::new() }
+    }
+
+    /// The number of `text`, of which `next` is made if there is none; `text_of` tells the texts of
+    /// numbers.
+    pub(in crate::mine) fn number<'a>(
+        &mut self,
+        text: &[u8],
+        next: u32,
+        text_of: impl Fn(u32) -> &'a [u8],
+    ) -> u32 {
+        let keys = &self.keys;
+        let hash = keys.hash_one(text);
+        // The low bits say where in the table, and the highest seven are in there as well.
+        let half = (hash >> 16) as u32;
+        let is_it = |(known, number): &(u32, u32)| *known == half && text_of(*number) == text;
+        let rehash = |(_, number): &(u32, u32)| keys.hash_one(text_of(*number));
+        match self.table.entry(hash, is_it, rehash) {
+            Entry::Occupied(known) => known.get().1,
+            Entry::Vacant(free) => {
+                free.insert((half, next));
+                next
+            }
+        }
+    }
+}
+
+/// Numbers for texts, in the order in which they come.
+pub(in crate::mine) struct Numbers {
+    pub(in crate::mine) texts: Vec<Vec<u8>>,
+    lookup: Lookup,
+    last: u32,
+}
+
+impl Numbers {
+    pub(in crate::mine) fn new() -> Numbers {
+        Numbers { texts: Vec::new(), lookup: Lookup::with_room(0), last: 0 }
+    }
+
+    pub(in crate::mine) fn of(&mut self, text: &[u8]) -> u32 {
+        // URLs that follow each other often share their origin and their path.
+        if self.texts.get(self.last as usize).is_some_and(|last| last == text) {
+            return self.last;
+        }
+        let next = self.texts.len() as u32;
+        self.last = self.lookup.number(text, next, |number| &self.texts[number as usize]);
+        if self.last == next {
+            self.texts.push(text.to_vec());
+        }
+        self.last
+    }
+}
+
+/// 64 bits for each value of a parameter: its hash, so that draws are the same in every run; others
+/// if another value has that one already. Values come in the order of the table.
+pub(in crate::mine) struct Values<'a> {
+    /// What stands for none of them has no text here.
+    by_bits: Map<u64, Option<&'a [u8]>>,
+    /// Those that have other bits than their hash.
+    odd: Map<&'a [u8], u64>,
+    drawn: u64,
+}
+
+impl<'a> Values<'a> {
+    /// `reserved` bits stand for no value, those of `known` values for nothing else.
+    pub(in crate::mine) fn new(reserved: &[u64], known: &[&'a [u8]]) -> Values<'a> {
+        let mut by_bits = map();
+        by_bits.extend(reserved.iter().map(|bits| (*bits, None)));
+        by_bits.extend(known.iter().map(|text| (hash(text), Some(*text))));
+        Values { by_bits, odd: map(), drawn: 0 }
+    }
+
+    /// The bits of a value.
+    pub(in crate::mine) fn of(&mut self, value: &'a [u8]) -> u64 {
+        let bits = hash(value);
+        match self.by_bits.entry(bits).or_insert(Some(value)) {
+            Some(known) if *known == value => bits,
+            _ => self.other(value),
+        }
+    }
+
+    #[cold]
+    fn other(&mut self, value: &'a [u8]) -> u64 {
+        if let Some(bits) = self.odd.get(value) {
+            return *bits;
+        }
+        loop {
+            self.drawn += 1;
+            let bits = mix(mix(self.drawn));
+            if let hash_map::Entry::Vacant(free) = self.by_bits.entry(bits) {
+                free.insert(Some(value));
+                self.odd.insert(value, bits);
+                return bits;
+            }
+        }
+    }
+}
+
+/// What fingerprints of one site are made under.
+#[derive(Clone, Debug)]
+pub(in crate::mine) struct Secret {
+    key: FingerprintKey,
+    words: [u64; 2],
+}
+
+impl Secret {
+    /// A fresh one.
+    pub(in crate::mine) fn random() -> Secret {
+        let key = FingerprintKey::random();
+        let word = |text: &[u8]| key.fingerprint(text).0 as u64;
+        Secret { words: [word(b"first"), word(b"second")], key }
+    }
+
+    /// 128 bits of a text.
+    pub(in crate::mine) fn fingerprint(&self, text: &[u8]) -> u128 {
+        self.key.fingerprint(text).0
+    }
+
+    /// 64 bits of a text.
+    pub(in crate::mine) fn of(&self, text: &[u8]) -> u64 {
+        self.fingerprint(text) as u64
+    }
+
+    /// 64 bits of two numbers of 64 bits: the halves of a product, each factor with a secret.
+    #[inline]
+    pub(in crate::mine) fn join(&self, a: u64, b: u64) -> u64 {
+        let [one, other] = self.words;
+        let product = u128::from(a.wrapping_add(one)) * u128::from(b.wrapping_add(other));
+        product as u64 ^ (product >> 64) as u64
+    }
+}
+
+/// A URL with what it has in common with others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(in crate::mine) struct Keyed {
+    /// The same in every run: what is put in order is so by this.
+    pub(in crate::mine) draw: u64,
+    /// Under the secret: with one draw, others have another one but once in 2³² times.
+    pub(in crate::mine) check: u32,
+    pub(in crate::mine) url: u32,
+}
+
+impl Keyed {
+    /// The key: two URLs belong together if they have one.
+    pub(in crate::mine) fn key(&self) -> (u64, u32) {
+        (self.draw, self.check)
+    }
+
+    /// The key as one number, which does not say in which order anything is.
+    pub(in crate::mine) fn page(&self) -> u64 {
+        self.draw ^ u64::from(self.check) << 32
+    }
+}
+
+/// Rows that are sorted by draw, check and URL, in groups with one draw and one check. In the order of the
+/// draws; those that share one, which somebody has made, in the order of their first URLs.
+pub(in crate::mine) fn groups<T, D: PartialEq>(
+    rows: &[T],
+    draw: impl Fn(&T) -> D,
+    check_and_link: impl Fn(&T) -> (u32, u32),
+) -> impl Iterator<Item = &[T]> {
+    rows.chunk_by(move |a, b| draw(a) == draw(b)).flat_map(move |run| {
+        let is_one = check_and_link(&run[0]).0 == check_and_link(&run[run.len() - 1]).0;
+        let mut parts: Vec<&[T]> = Vec::new();
+        if !is_one {
+            parts.extend(run.chunk_by(|a, b| check_and_link(a).0 == check_and_link(b).0));
+            parts.sort_by_key(|part| check_and_link(&part[0]).1);
+        }
+        is_one.then_some(run).into_iter().chain(parts)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mine::seen::table::tests::{table_of, twins};
+    use crate::mine::validated::forms::forms;
+
+    #[test]
+    fn values_with_one_hash_have_two_numbers() {
+        let [one, other] = twins("");
+        let mut values = Values::new(&[7], &[b"0"]);
+        let first = values.of(one.as_bytes());
+        let second = values.of(other.as_bytes());
+        assert_eq!(first, hash(one.as_bytes()));
+        assert_ne!(first, second);
+        assert_eq!((values.of(one.as_bytes()), values.of(other.as_bytes())), (first, second));
+        let mut again = Values::new(&[hash(one.as_bytes())], &[b"0"]);
+        assert_ne!(again.of(one.as_bytes()), first, "that one stands for something else");
+        assert_eq!(again.of(b"0"), hash(b"0"));
+    }
+
+    #[test]
+    fn paths_with_one_draw_are_no_group() {
+        let rows = twins("/a/path/").map(|path| (format!("http://a.test{path}?id=1"), path));
+        let forms = forms(&table_of(&rows), &[0, 0], &[]);
+        assert_eq!(forms.keys[0].draw, forms.keys[1].draw);
+        assert_eq!(forms.groups().count(), 0);
+    }
+
+    #[test]
+    fn groups_with_one_draw_are_in_the_order_of_their_links() {
+        let row = |draw, check, url| Keyed { draw, check, url };
+        let groups = |a, b| {
+            let mut rows = vec![row(5, a, 1), row(5, b, 2), row(5, a, 3), row(9, a, 0)];
+            rows.sort_unstable();
+            let groups = super::groups(&rows, |row| row.draw, |row| (row.check, row.url));
+            groups.map(|group| group.iter().map(|row| row.url).collect()).collect()
+        };
+        let expected: Vec<Vec<u32>> = vec![vec![1, 3], vec![2], vec![0]];
+        assert_eq!((groups(7, 8), groups(8, 7)), (expected.clone(), expected));
+    }
+}

@@ -1,0 +1,461 @@
+//! From observations to the tables of a site.
+//!
+//! HOT: once per observation, then once per distinct URL and per parameter.
+
+use super::identity::{Lookup, Numbers, Secret, Values};
+use super::observation::Observation;
+use super::table::{Capture, Map, Origin, Param, Rows, Signal, Span, Table, Url, hash, map, mix};
+use crate::canonical::{Canonicalizer, Scratch};
+use crate::limits::{
+    MINE_CAPTURES_MAX, MINE_PARAMS_MAX, MINE_SEGMENTS_MAX, MINE_URLS_MAX, URL_BYTES_MAX,
+};
+use crate::mine::proposed::priors::FIRST_VALUES;
+use crate::mine::proposed::splits::Splits;
+use crate::mine::proposed::values::ABSENT;
+use crate::parts::{UrlParts, scheme_length};
+
+/// The value of a parameter without `=`.
+const NO_VALUE: u64 = 0x6E6F_7661_6C75_6500;
+
+/// The number of no content.
+const NO_CONTENT: u32 = u32::MAX;
+
+/// The number of a URL that is not kept.
+const NOT_KEPT: u32 = u32::MAX;
+
+/// One usable observation.
+struct Seen {
+    /// The URL, in the order in which they came.
+    url: u32,
+    time: i64,
+    /// The number of the content, in the order in which they came, or [`NO_CONTENT`].
+    content: u32,
+    is_static: bool,
+}
+
+impl Table {
+    /// Takes in the observations of one site. The `normalizer` must preserve semantics.
+    ///
+    /// The tables depend on the observations as a multiset, not on their order.
+    pub(in crate::mine) fn build(
+        observations: &[Observation<'_>],
+        normalizer: &Canonicalizer,
+    ) -> Table {
+        let signal = signal_of(observations);
+        let mut urls = Interner::with_room(observations);
+        let mut contents = Contents::new();
+        let mut seen = Vec::with_capacity(observations.len());
+        let mut moves = Vec::new();
+        for observation in observations {
+            let known = if observation.is_canonical {
+                urls.number(observation.url)
+            } else {
+                urls.intern(observation.url, normalizer)
+            };
+            let Some(url) = known else { continue };
+            let moved_to = observation.moved_to();
+            if let Some(target) = moved_to
+                && let Some(target) = urls.intern(target, normalizer)
+            {
+                moves.push((url, target));
+            }
+            let content = if observation.shows_a_page() {
+                match signal {
+                    Signal::Digest => observation.telling_digest().map(|text| contents.of(text)),
+                    Signal::Size => observation.size.map(|size| contents.of_size(size)),
+                    Signal::None => None,
+                }
+            } else if moved_to.is_some() {
+                None
+            } else {
+                continue;
+            };
+            seen.push(Seen {
+                url,
+                time: observation.time.unwrap_or(i64::MIN),
+                content: content.unwrap_or(NO_CONTENT),
+                is_static: observation.is_static(),
+            });
+        }
+        finish(urls, &seen, &contents, &moves, signal)
+    }
+}
+
+/// Digests if most pages have one, else sizes, else nothing.
+fn signal_of(observations: &[Observation<'_>]) -> Signal {
+    let pages = observations.iter().filter(|seen| seen.shows_a_page());
+    let (mut all, mut digests, mut sizes) = (0u64, 0u64, 0u64);
+    for page in pages {
+        all += 1;
+        digests += u64::from(page.telling_digest().is_some());
+        sizes += u64::from(page.size.is_some());
+    }
+    if digests * 4 >= all && digests > 0 {
+        Signal::Digest
+    } else if sizes * 2 >= all && sizes > 0 {
+        Signal::Size
+    } else {
+        Signal::None
+    }
+}
+
+/// The distinct URLs after normalization.
+struct Interner {
+    text: Vec<u8>,
+    spans: Vec<Span>,
+    lookup: Lookup,
+    scratch: Scratch,
+}
+
+impl Interner {
+    fn with_room(observations: &[Observation<'_>]) -> Interner {
+        let bytes = observations.iter().map(|one| one.url.len()).sum();
+        Interner {
+            text: Vec::with_capacity(bytes),
+            spans: Vec::with_capacity(observations.len()),
+            lookup: Lookup::with_room(observations.len()),
+            scratch: Scratch::default(),
+        }
+    }
+
+    /// The number of a URL after normalization; `None` for what is no web URL.
+    fn intern(&mut self, url: &[u8], normalizer: &Canonicalizer) -> Option<u32> {
+        if url.len() > URL_BYTES_MAX {
+            return None;
+        }
+        let mut scratch = std::mem::take(&mut self.scratch);
+        let canonical = normalizer.canonical(url, &mut scratch);
+        let is_fit = canonical.reject.is_none();
+        let number = is_fit.then(|| self.number(canonical.form)).flatten();
+        self.scratch = scratch;
+        number
+    }
+
+    /// The number of a URL that is normalized; `None` for what is no web URL.
+    fn number(&mut self, form: &[u8]) -> Option<u32> {
+        if !(form.starts_with(b"http://") || form.starts_with(b"https://")) {
+            return None;
+        }
+        let start = u32::try_from(self.text.len()).ok()?;
+        let end = u32::try_from(self.text.len() + form.len()).ok()?;
+        let next = self.spans.len() as u32;
+        let Interner { text, spans, lookup, .. } = self;
+        let number = lookup.number(form, next, |number| {
+            let Span { start, end } = spans[number as usize];
+            &text[start as usize..end as usize]
+        });
+        if number == next {
+            text.extend_from_slice(form);
+            spans.push(Span { start, end });
+        }
+        Some(number)
+    }
+}
+
+/// The distinct contents, with numbers in the order in which they came.
+struct Contents<'a> {
+    /// What each is put in order by: a hash, then the text. Sizes have no text, and no two have one
+    /// hash.
+    known: Vec<(u64, &'a [u8])>,
+    lookup: Lookup,
+    by_size: Map<u64, u32>,
+}
+
+impl<'a> Contents<'a> {
+    fn new() -> Contents<'a> {
+        Contents { known: Vec::new(), lookup: Lookup::with_room(0), by_size: map() }
+    }
+
+    fn of(&mut self, digest: &'a [u8]) -> u32 {
+        let next = self.known.len() as u32;
+        let number = self.lookup.number(digest, next, |number| self.known[number as usize].1);
+        if number == next {
+            self.known.push((hash(digest), digest));
+        }
+        number
+    }
+
+    fn of_size(&mut self, size: u64) -> u32 {
+        let next = self.known.len() as u32;
+        let number = *self.by_size.entry(size).or_insert(next);
+        if number == next {
+            self.known.push((mix(size), b""));
+        }
+        number
+    }
+
+    fn order(&self, number: u32) -> (u64, &'a [u8]) {
+        self.known.get(number as usize).copied().unwrap_or_default()
+    }
+}
+
+fn finish(
+    Interner { text, spans, lookup, scratch }: Interner,
+    seen: &[Seen],
+    contents: &Contents<'_>,
+    moves: &[(u32, u32)],
+    signal: Signal,
+) -> Table {
+    drop((lookup, scratch));
+    let (kept, left_out) = kept(&text, &spans, seen);
+    let mut number_of = vec![NOT_KEPT; spans.len()];
+    for (number, row) in (0..).zip(&kept) {
+        number_of[row.url as usize] = number;
+    }
+    let mut table = Table {
+        text: Vec::new(),
+        urls: Vec::with_capacity(kept.len()),
+        params: Vec::with_capacity(2 * kept.len()),
+        captures: Vec::with_capacity(seen.len()),
+        names: Vec::new(),
+        origins: Vec::new(),
+        hosts: Vec::new(),
+        paths: Vec::new(),
+        contents: 0,
+        moves: Vec::new(),
+        signal,
+        splits: Splits::default(),
+        observations: seen.len() as u64,
+        left_out,
+        secret: Secret::random(),
+    };
+    let mut numbers = [Numbers::new(), Numbers::new(), Numbers::new()];
+    let mut values = Values::new(&[ABSENT, NO_VALUE], &FIRST_VALUES);
+    for row in &kept {
+        let url = split(&text, row, &mut numbers, &mut values, &mut table.params);
+        table.urls.push(url);
+    }
+    drop(values);
+    let [names, origins, paths] = numbers;
+    (table.names, table.paths) = (names.texts, paths.texts);
+    let mut hosts = Numbers::new();
+    table.origins = origins.texts.iter().map(|text| origin(text, &mut hosts)).collect();
+    table.hosts = hosts.texts;
+    captures(&mut table, seen, contents, &number_of);
+    let number = |url: u32| Some(number_of[url as usize]).filter(|number| *number != NOT_KEPT);
+    let mut moved: Vec<(u32, u32)> = moves
+        .iter()
+        .filter_map(|(from, to)| Some((number(*from)?, number(*to)?)))
+        .filter(|(from, to)| from != to)
+        .collect();
+    moved.sort_unstable();
+    moved.dedup();
+    table.moves = moved;
+    table.text = text;
+    table.follow_moves();
+    table
+}
+
+/// A URL that is kept, with what it is sorted by.
+struct Row {
+    url: u32,
+    span: Span,
+    /// Where the path, the query and the fragment begin.
+    parts: Parts,
+    /// The place of its origin among those of the site, in byte order.
+    rank: u32,
+    /// The first bytes after that.
+    start: u128,
+}
+
+#[derive(Clone, Copy)]
+struct Parts {
+    path: u32,
+    query: u32,
+    fragment: u32,
+}
+
+impl Parts {
+    fn of(url: &[u8]) -> Parts {
+        match UrlParts::split(url, scheme_length(url).unwrap_or(0)) {
+            Ok(parts) => Parts {
+                path: parts.path_start,
+                query: parts.query_start,
+                fragment: parts.fragment_start,
+            },
+            Err(_) => {
+                let end = url.len() as u32;
+                Parts { path: end, query: end, fragment: end }
+            }
+        }
+    }
+
+    fn path(self, url: &[u8]) -> &[u8] {
+        &url[self.path as usize..self.query as usize]
+    }
+
+    /// The origin with the byte that follows it. Of two such texts of different origins none is the
+    /// beginning of the other, but for one that is the whole URL: so they are ordered as the URLs.
+    fn origin_end(self, url: &[u8]) -> usize {
+        (self.path as usize + 1).min(url.len())
+    }
+}
+
+/// The URLs that were seen, in byte order, and how many were left out. A site of more URLs than
+/// fit is sampled by hash: by path, so that whole groups stay.
+fn kept(text: &[u8], spans: &[Span], seen: &[Seen]) -> (Vec<Row>, u64) {
+    let mut is_seen = vec![false; spans.len()];
+    for one in seen {
+        is_seen[one.url as usize] = true;
+    }
+    let bytes = |span: Span| &text[span.start as usize..span.end as usize];
+    let mut origins = Numbers::new();
+    let mut rows: Vec<Row> = (0..)
+        .zip(spans)
+        .filter(|(number, _)| is_seen[*number as usize])
+        .map(|(url, span)| {
+            let text = bytes(*span);
+            let parts = Parts::of(text);
+            let (origin, rest) = text.split_at(parts.origin_end(text));
+            let mut start = [0; 16];
+            let known = rest.len().min(16);
+            start[..known].copy_from_slice(&rest[..known]);
+            Row {
+                url,
+                span: *span,
+                parts,
+                rank: origins.of(origin),
+                start: u128::from_be_bytes(start),
+            }
+        })
+        .collect();
+    let before = rows.len();
+    if rows.len() > MINE_URLS_MAX {
+        let key = |row: &Row| mix(hash(row.parts.path(bytes(row.span))));
+        let mut keys: Vec<u64> = rows.iter().map(key).collect();
+        keys.sort_unstable();
+        let limit = keys[MINE_URLS_MAX];
+        rows.retain(|row| key(row) < limit);
+    }
+    let left_out = (before - rows.len()) as u64;
+    let mut order: Vec<u32> = (0..origins.texts.len() as u32).collect();
+    order.sort_unstable_by(|a, b| origins.texts[*a as usize].cmp(&origins.texts[*b as usize]));
+    let mut ranks = vec![0; order.len()];
+    for (rank, number) in (0..).zip(&order) {
+        ranks[*number as usize] = rank;
+    }
+    for row in &mut rows {
+        row.rank = ranks[row.rank as usize];
+    }
+    // Stable, since indexes are in the order of their URLs but for the hosts: so runs are merged.
+    rows.sort_by_key(|row| row.rank);
+    rows.sort_by(|a, b| {
+        let whole = || bytes(a.span).cmp(bytes(b.span));
+        (a.rank, a.start).cmp(&(b.rank, b.start)).then_with(whole)
+    });
+    (rows, left_out)
+}
+
+/// The captures of all URLs. Contents are numbered in the order of their first use by sorted
+/// URLs, so that numbers do not depend on the order of input.
+fn captures(table: &mut Table, seen: &[Seen], known: &Contents<'_>, number_of: &[u32]) {
+    let mut starts = vec![0u32; table.urls.len() + 1];
+    let number = |one: &Seen| number_of[one.url as usize];
+    for one in seen.iter().filter(|one| number(one) != NOT_KEPT) {
+        starts[number(one) as usize + 1] += 1;
+    }
+    for at in 1..starts.len() {
+        starts[at] += starts[at - 1];
+    }
+    let mut next = starts.clone();
+    let mut sorted: Vec<(i64, u32)> = vec![(0, 0); starts.last().map_or(0, |end| *end as usize)];
+    for url in &mut table.urls {
+        url.is_static = true;
+    }
+    for one in seen.iter().filter(|one| number(one) != NOT_KEPT) {
+        let url = number(one) as usize;
+        sorted[next[url] as usize] = (one.time, one.content);
+        next[url] += 1;
+        table.urls[url].is_static &= one.is_static;
+    }
+    let mut contents = 0;
+    let mut numbers = vec![NO_CONTENT; known.known.len()];
+    let mut telling: Vec<(i64, u32)> = Vec::new();
+    for (at, url) in table.urls.iter_mut().enumerate() {
+        let own = &mut sorted[starts[at] as usize..starts[at + 1] as usize];
+        own.sort_unstable_by(|(time, content), (than, other)| {
+            time.cmp(than).then_with(|| known.order(*content).cmp(&known.order(*other)))
+        });
+        telling.clear();
+        telling.extend(own.iter().filter(|(_, content)| *content != NO_CONTENT));
+        telling.dedup();
+        let start = table.captures.len() as u32;
+        // The first is kept, and evenly spread ones after it.
+        let step = telling.len().div_ceil(MINE_CAPTURES_MAX).max(1);
+        for (time, content) in telling.iter().step_by(step) {
+            let number = &mut numbers[*content as usize];
+            if *number == NO_CONTENT {
+                *number = contents;
+                contents += 1;
+            }
+            table.captures.push(Capture { time: *time, content: *number });
+        }
+        url.captures = Rows { start, end: table.captures.len() as u32 };
+    }
+    table.contents = contents as usize;
+}
+
+/// Takes an origin such as `http://a.test:81` apart. A user name is part of the host here.
+fn origin(text: &[u8], hosts: &mut Numbers) -> Origin {
+    let https = text.starts_with(b"https");
+    let authority = &text[if https { 8 } else { 7 }.min(text.len())..];
+    let digits = authority.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
+    let colon = authority.len().checked_sub(digits + 1).filter(|at| authority[*at] == b':');
+    let (host, port) = authority.split_at(colon.unwrap_or(authority.len()));
+    Origin { https, host: hosts.of(host), port: port.to_vec() }
+}
+
+/// Takes a URL apart; `numbers` are those of names, origins and paths.
+fn split<'a>(
+    text: &'a [u8],
+    row: &Row,
+    [names, origins, paths]: &mut [Numbers; 3],
+    values: &mut Values<'a>,
+    params: &mut Vec<Param>,
+) -> Url {
+    let span = row.span;
+    let url = &text[span.start as usize..span.end as usize];
+    let Parts { path, query: query_start, fragment } = row.parts;
+    let (origin, query_start, fragment) =
+        (&url[..path as usize], query_start as usize, fragment as usize);
+    let path = row.parts.path(url);
+    let start = params.len();
+    let count = |byte: u8| memchr::memchr_iter(byte, path).count();
+    let mut opaque = fragment < url.len()
+        || count(b'/') > MINE_SEGMENTS_MAX
+        // Parameters of a path are pieces, too.
+        || count(b';') > MINE_PARAMS_MAX;
+    let query = &url[query_start..fragment];
+    if query.len() > 1 {
+        let mut at = query_start + 1;
+        for piece in query[1..].split(|byte| *byte == b'&') {
+            if params.len() - start == MINE_PARAMS_MAX {
+                opaque = true;
+                break;
+            }
+            let equals = memchr::memchr(b'=', piece);
+            let name = &piece[..equals.unwrap_or(piece.len())];
+            let value = equals.map_or(&piece[piece.len()..], |equals| &piece[equals + 1..]);
+            let end = span.start + (at + piece.len()) as u32;
+            params.push(Param {
+                name: names.of(name),
+                value: if equals.is_some() { values.of(value) } else { NO_VALUE },
+                text: Span { start: end - value.len() as u32, end },
+            });
+            at += piece.len() + 1;
+        }
+    }
+    if opaque {
+        params.truncate(start);
+    }
+    Url {
+        text: span,
+        path: paths.of(path),
+        origin: origins.of(origin),
+        params: Rows { start: start as u32, end: params.len() as u32 },
+        captures: Rows::default(),
+        is_static: false,
+        opaque,
+        moved: false,
+    }
+}

@@ -1,0 +1,116 @@
+//! Where the case of letters matters: the sections of a site that folding is kept from.
+//!
+//! A site may answer to paths in any letters and yet have a section whose names are told apart by
+//! them, as short links are: `/v/aBc` is not `/v/abc`. Rules are matched against paths as they are
+//! spelled, so a section can be kept from folding only where its own name is always spelled in one
+//! way. A section is what a handler's template begins with, up to the last slash before what
+//! varies.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::mine::seen::handlers::Handlers;
+use crate::mine::seen::loose_path::LoosePath;
+use crate::mine::validated::support::Tally;
+
+/// The handlers of a site with the letters of its paths.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::mine) struct Sections<'a> {
+    pub(in crate::mine) handlers: &'a Handlers,
+    pub(in crate::mine) loose_paths: &'a [LoosePath],
+}
+
+/// What the paths of a template begin with; `None` if that is all of the site, or if nothing
+/// varies.
+fn head(template: &[u8]) -> Option<&[u8]> {
+    let varies = memchr::memchr(b'{', template)?;
+    let end = memchr::memrchr(b'/', &template[..varies])? + 1;
+    (end > 1).then(|| &template[..end])
+}
+
+/// What the sections of these handlers begin with, as [`Sections::around`] gives them: each once.
+pub(in crate::mine) fn heads<'a>(
+    handlers: &'a Handlers,
+    all: &BTreeSet<u32>,
+) -> BTreeSet<&'a [u8]> {
+    all.iter().filter_map(|handler| head(&handlers.templates[*handler as usize])).collect()
+}
+
+impl Sections<'_> {
+    /// The `tallies` of handlers, summed up by section; each with its handlers.
+    pub(in crate::mine) fn sums(
+        &self,
+        tallies: &BTreeMap<u32, Tally>,
+    ) -> Vec<(Tally, BTreeSet<u32>)> {
+        let mut sums: BTreeMap<&[u8], (Tally, BTreeSet<u32>)> = BTreeMap::new();
+        for (handler, tally) in tallies {
+            let template = &self.handlers.templates[*handler as usize];
+            let sum = sums.entry(head(template).unwrap_or(template)).or_default();
+            sum.0.join(tally);
+            sum.1.insert(*handler);
+        }
+        sums.into_values().collect()
+    }
+
+    /// The `bad` handlers with all others of their sections; `None` if one of them has no section
+    /// of its own, or one whose name is spelled in several ways.
+    ///
+    /// Linear in the paths for each handler.
+    pub(in crate::mine) fn around(&self, bad: &BTreeSet<u32>) -> Option<BTreeSet<u32>> {
+        let templates = &self.handlers.templates;
+        let mut all = BTreeSet::new();
+        for handler in bad {
+            if all.contains(handler) {
+                continue;
+            }
+            let head = head(&templates[*handler as usize])?;
+            let is_spelled =
+                |loose: &LoosePath| !loose.base.starts_with(head) || loose.cased.starts_with(head);
+            if !self.loose_paths.iter().all(is_spelled) {
+                return None;
+            }
+            let inside = (0..).zip(templates).filter(|(_, template)| template.starts_with(head));
+            all.extend(inside.map(|(number, _)| number));
+        }
+        Some(all)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::canonical::{DustRule, Kind, Status};
+    use crate::mine::tests::mined;
+
+    /// Pages in any letters, and short links that are told apart by them; `other` is one more URL.
+    fn folded(other: &str) -> Vec<DustRule> {
+        let mut rows = Vec::new();
+        for page in 0..300 {
+            for url in [format!("/news/page-{page}.html"), format!("/News/Page-{page}.HTML")] {
+                rows.push((format!("http://a.test{url}"), format!("page {page}")));
+            }
+        }
+        for link in 0..100 {
+            let first = ["ba", "de", "fi", "go", "hu", "ka", "le", "mi", "no", "pu"][link % 10];
+            let second = ["x", "y", "z", "w", "q", "r", "s", "t", "v", "b"][link / 10];
+            let name = format!("{first}{second}");
+            rows.push((format!("http://a.test/v/{name}"), format!("link {link}")));
+            let name = name.to_ascii_uppercase();
+            rows.push((format!("http://a.test/v/{name}"), format!("other link {link}")));
+        }
+        rows.push((format!("http://a.test{other}"), "one more".to_string()));
+        let fold = Kind::FoldCase { param: None };
+        let is_it = |rule: &DustRule| rule.kind == fold && rule.status == Status::Auto;
+        mined(&rows).rules.into_iter().filter(is_it).collect()
+    }
+
+    #[test]
+    fn a_section_is_kept_from_folding() {
+        let rules = folded("/");
+        assert_eq!(rules.len(), 1, "{rules:?}");
+        assert_eq!(rules[0].scope.except, ["/v/*"]);
+    }
+
+    #[test]
+    fn a_section_in_other_letters_cannot_be_kept() {
+        assert_eq!(folded("/V/abcdef"), []);
+    }
+}

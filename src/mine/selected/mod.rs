@@ -1,0 +1,7 @@
+//! Selection: candidates that fail are taken out, round after round, until those that are left hold.
+
+pub(in crate::mine) mod bounds;
+pub(in crate::mine) mod keep;
+pub(in crate::mine) mod letters;
+pub(in crate::mine) mod rounds;
+pub(in crate::mine) mod select;

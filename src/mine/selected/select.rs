@@ -1,0 +1,430 @@
+//! Which candidates are selected: those that fail are taken out until the rest explain the site.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::bounds::{BELIEF_ERROR, Channel, binomial_tail, doubt, normal_tail, score, wilson};
+use super::letters::Sections;
+use crate::mine::proposed::candidates::{Act, Candidate, Reach};
+use crate::mine::proposed::paths::PathAct;
+use crate::mine::proposed::priors::{BAR, Nature, Prior, are_short, prior};
+use crate::mine::seen::signal::Calibration;
+use crate::mine::seen::table::{Param, Signal, Table};
+use crate::mine::validated::support::{Support, Tally};
+use crate::mine::validated::validation::Validation;
+
+/// Most rounds of taking out. Reason: each takes out at least one; sites of people need a dozen.
+const ROUNDS_MAX: usize = 60;
+
+/// Fewest URLs that tell whether a parameter has a new value each time.
+const NEW_MIN: usize = 20;
+
+/// A candidate with its support and what follows from it.
+#[derive(Clone, Debug)]
+pub(in crate::mine) struct Validated {
+    pub(in crate::mine) candidate: Candidate,
+    pub(in crate::mine) support: Support,
+    pub(in crate::mine) prior: Prior,
+    /// Lower bound of the rate, noise given back, at 97.5 %.
+    pub(in crate::mine) bound: f64,
+    /// The rate, noise given back; no less than its bound.
+    pub(in crate::mine) rate: f64,
+    /// Good enough to be applied without asking, guards aside?
+    pub(in crate::mine) holds: bool,
+    /// Good enough to be shown?
+    pub(in crate::mine) plausible: bool,
+    /// Does nothing speak against it where it reaches? Asked of the case of paths only.
+    pub(in crate::mine) everywhere: bool,
+}
+
+impl Validated {
+    /// Will it be applied without asking, as far as contents tell?
+    pub(in crate::mine) fn is_held(&self) -> bool {
+        self.holds && !self.prior.guarded
+    }
+}
+
+/// What candidates are selected by: everything that does not change from round to round.
+pub(in crate::mine) struct Selector<'a> {
+    pub(in crate::mine) table: &'a Table,
+    pub(in crate::mine) sections: Sections<'a>,
+    pub(in crate::mine) handlers: &'a [u32],
+    pub(in crate::mine) calibration: &'a Calibration,
+    pub(in crate::mine) natures: &'a [Nature],
+    /// Are classes of URLs compared, for pages that have versions?
+    pub(in crate::mine) by_classes: bool,
+}
+
+/// The channel through which the samples of a tally were seen.
+fn channel(tally: &Tally) -> Channel {
+    Channel { same: tally.mean_high(), other: 0.0 }
+}
+
+/// How unlikely failures must be under a rate at the bar before a candidate goes: for a candidate,
+/// and for one of its many handlers.
+pub(in crate::mine) const CONTRADICTION: f64 = 0.005;
+pub(in crate::mine) const CONTRADICTION_OF_HANDLER: f64 = 0.001;
+
+/// Does the tally contradict a rate at the bar?
+pub(in crate::mine) fn contradicts(tally: &Tally) -> bool {
+    is_below_bar(tally, CONTRADICTION)
+}
+
+/// Are so few agreements less likely than `chance` if the rate is at the bar?
+fn is_below_bar(tally: &Tally, chance: f64) -> bool {
+    is_below(tally, BAR, chance)
+}
+
+/// Are so few agreements less likely than `chance` if the rate is `bar`?
+pub(in crate::mine) fn is_below(tally: &Tally, bar: f64, chance: f64) -> bool {
+    tally.bad() >= 2 && binomial_tail(tally.good, tally.trials, bar * tally.mean_same()) < chance
+}
+
+impl Selector<'_> {
+    /// A validation of candidates.
+    pub(in crate::mine) fn validation(&self) -> Validation<'_> {
+        let validation = Validation::new(self.table, self.handlers, self.calibration);
+        validation.by_classes(self.by_classes)
+    }
+
+    /// Takes out, or narrows, what contradicts, until nothing does; assesses the rest.
+    pub(in crate::mine) fn select(
+        &self,
+        validation: &mut Validation<'_>,
+        mut candidates: Vec<Candidate>,
+    ) -> Vec<Validated> {
+        for _ in 0..ROUNDS_MAX {
+            let support = validation.validate(&candidates);
+            let mut decisions: Vec<Decision> = candidates
+                .iter()
+                .zip(&support)
+                .map(|(one, support)| self.decision(one, support))
+                .collect();
+            if decisions.iter().all(|decision| *decision == Decision::Stays) {
+                // Nothing fails alone. If something fails together with others, the
+                // worst of them goes.
+                let worst = (0..support.len())
+                    .filter(|at| !candidates[*at].settled && contradicts(&support[*at].all))
+                    .min_by(|a, b| {
+                        standing(&support[*a]).total_cmp(&standing(&support[*b])).then(a.cmp(b))
+                    });
+                let Some(worst) = worst else {
+                    return self.assess(validation, candidates);
+                };
+                decisions[worst] = self.narrowed(&candidates[worst], &support[worst]);
+            }
+            let mut next = Vec::with_capacity(candidates.len());
+            for (mut candidate, decision) in candidates.into_iter().zip(decisions) {
+                match decision {
+                    Decision::Stays => next.push(candidate),
+                    Decision::Goes => {}
+                    Decision::Reaches(reach) => {
+                        candidate.reach = reach;
+                        next.push(candidate);
+                    }
+                }
+            }
+            candidates = next;
+        }
+        validation.validate(&candidates);
+        self.assess(validation, candidates)
+    }
+
+    /// Has a parameter under `handler` a value of its own on nearly every URL? Then it is made up
+    /// for each visit, and says nothing under a handler that shows one content to everybody either.
+    /// The number of a page comes back with every other spelling of the page.
+    fn is_new_each_time(&self, act: &Act, handler: u32) -> bool {
+        let Act::Drop(name) = act else { return false };
+        let here: Vec<&Param> =
+            self.params(*name).filter(|(one, _)| *one == handler).map(|(_, param)| param).collect();
+        let texts = here.iter().map(|param| self.table.bytes(param.text));
+        if self.natures[*name as usize].guarded || are_short(texts) {
+            return false;
+        }
+        let mut values: Vec<u64> = here.iter().map(|param| param.value).collect();
+        let urls = values.len();
+        values.sort_unstable();
+        values.dedup();
+        urls >= NEW_MIN && values.len() * 10 >= urls * 9
+    }
+
+    /// The parameters of this name, each with its handler.
+    fn params(&self, name: u32) -> impl Iterator<Item = (u32, &Param)> {
+        let each = self.table.urls.iter().flat_map(move |url| {
+            let handler = self.table.handler_for(url, name, self.handlers);
+            self.table.params_of(url).iter().map(move |param| (handler, param))
+        });
+        each.filter(move |(_, param)| param.name == name)
+    }
+
+    /// The handlers under which the values of a parameter are short numbers.
+    fn short_under(&self, name: u32) -> BTreeSet<u32> {
+        let mut values: BTreeMap<u32, Vec<&[u8]>> = BTreeMap::new();
+        for (handler, param) in self.params(name) {
+            values.entry(handler).or_default().push(self.table.bytes(param.text));
+        }
+        let short = values.into_iter().filter(|(_, values)| are_short(values.iter().copied()));
+        short.map(|(handler, _)| handler).collect()
+    }
+
+    /// What is believed of a candidate where it reaches: one name may be the number of a page under
+    /// one handler, and something else under another.
+    fn prior(&self, candidate: &Candidate) -> Prior {
+        let prior = prior(self.table, self.natures, &candidate.act);
+        match (&candidate.act, &candidate.reach) {
+            (Act::Drop(name), Reach::Only(only)) if prior.guarded => {
+                let is_named = self.natures[*name as usize].guarded;
+                let guarded = is_named || !self.short_under(*name).is_disjoint(only);
+                Prior { guarded, ..prior }
+            }
+            _ => prior,
+        }
+    }
+
+    /// Is the candidate on a list of what never matters?
+    fn is_listed(&self, candidate: &Candidate) -> bool {
+        prior(self.table, self.natures, &candidate.act).listed
+    }
+
+    /// What becomes of a candidate by what was seen of it alone.
+    fn decision(&self, candidate: &Candidate, support: &Support) -> Decision {
+        let goes = if candidate.settled {
+            false
+        } else if self.is_listed(candidate) {
+            speaks_against(&support.all)
+        } else {
+            contradicts(&support.alone)
+        };
+        if goes { self.narrowed(candidate, support) } else { Decision::Stays }
+    }
+
+    /// What is left of a contradicted candidate: the handlers that do not contradict it, if any
+    /// does.
+    fn narrowed(&self, candidate: &Candidate, support: &Support) -> Decision {
+        let is_bad = |tally: &Tally| is_below_bar(tally, CONTRADICTION_OF_HANDLER);
+        let bad = support.by_handler.iter().filter(|(_, tally)| is_bad(tally));
+        let mut bad: BTreeSet<u32> = bad.map(|(handler, _)| *handler).collect();
+        if bad.is_empty() || !candidate.act.is_scoped() {
+            return Decision::Goes;
+        }
+        let folds = candidate.act == Act::Path(PathAct::FoldCase);
+        if folds {
+            // What cannot be kept from it stays in, and counts at the end.
+            bad.retain(|one| self.sections.around(&[*one].into()).is_some());
+            let Some(sections) = self.sections.around(&bad).filter(|all| !all.is_empty()) else {
+                return Decision::Goes;
+            };
+            bad = sections;
+        }
+        let (mut rest, mut good) = (Tally::default(), BTreeSet::new());
+        for (handler, tally) in support.by_handler.iter().filter(|(one, _)| !bad.contains(one)) {
+            rest.join(tally);
+            if tally.good > 0 {
+                good.insert(*handler);
+            }
+        }
+        if rest.trials < 4 || contradicts(&rest) {
+            return Decision::Goes;
+        }
+        Decision::Reaches(match folds {
+            true => without(candidate.reach.clone(), &bad),
+            false => exceptions(&candidate.reach, good, bad),
+        })
+    }
+
+    /// The handlers that letters are not folded under, with all of their sections: those that speak
+    /// against it, by themselves or as a section, and, where letters matter under others, `unknown`
+    /// ones that can be kept from it. `None` if one that speaks against it cannot be.
+    fn not_to_fold(
+        &self,
+        reach: &Reach,
+        support: &Support,
+        unknown: BTreeSet<u32>,
+    ) -> Option<BTreeSet<u32>> {
+        let can_be_kept = |one: &u32| self.sections.around(&[*one].into()).is_some();
+        let mut all: BTreeSet<u32> = match reach {
+            Reach::All => BTreeSet::new(),
+            _ => unknown.into_iter().filter(can_be_kept).collect(),
+        };
+        let by_handler =
+            support.by_handler.iter().map(|(handler, tally)| (*tally, [*handler].into()));
+        for (tally, handlers) in by_handler.chain(self.sections.sums(&support.by_handler)) {
+            if is_below(&tally, 0.75, 0.05) {
+                all.extend(handlers);
+            }
+        }
+        all.retain(|handler| reach.has(*handler));
+        self.sections.around(&all)
+    }
+
+    /// Assesses what is left, all candidates at once: bounds and doubts, with the number of
+    /// hypotheses taken into account.
+    fn assess(
+        &self,
+        validation: &mut Validation<'_>,
+        candidates: Vec<Candidate>,
+    ) -> Vec<Validated> {
+        let support = validation.finish();
+        // Where the case of letters matters on some pages only, that is easily taken for pages that
+        // change: it must agree as often as what else is proposed on the site. This only makes it
+        // harder.
+        let usual = usual_agreement(&candidates, &support);
+        let mut seen: Vec<(Channel, f64)> = Vec::with_capacity(candidates.len());
+        let mut validated: Vec<Validated> = candidates
+            .into_iter()
+            .zip(support)
+            .map(|(mut candidate, support)| {
+                let listed = self.is_listed(&candidate);
+                let folds = candidate.act == Act::Path(PathAct::FoldCase);
+                let mut everywhere = true;
+                if candidate.act.is_scoped() && !listed {
+                    let mut unknown = unknown(&support);
+                    unknown.retain(|handler| !self.is_new_each_time(&candidate.act, *handler));
+                    if folds {
+                        let outside = self.not_to_fold(&candidate.reach, &support, unknown);
+                        everywhere = outside.is_some();
+                        unknown = outside.unwrap_or_default();
+                    }
+                    candidate.reach = without(candidate.reach, &unknown);
+                }
+                let prior = self.prior(&candidate);
+                let (good, all) = (support.all.good as f64, support.all.trials as f64);
+                let mut channel = channel(&support.all);
+                let mut likely = Channel { same: support.all.mean_same(), ..channel };
+                if folds {
+                    likely.same = likely.same.max(usual);
+                    channel.same = channel.same.max(usual);
+                }
+                let (bound, _) = channel.corrected(wilson(good, all, 1.96));
+                let mean = (good + 0.5) / (all + 1.0);
+                let rate = likely.corrected((mean, mean)).0.max(bound);
+                let error = (channel.same - likely.same).max(0.0);
+                seen.push((likely, error));
+                let plausible = bound >= 0.8;
+                Validated {
+                    candidate,
+                    support,
+                    prior,
+                    bound,
+                    rate,
+                    holds: false,
+                    plausible,
+                    everywhere,
+                }
+            })
+            .collect();
+        let passing = step_up(&validated);
+        for ((one, passes), (likely, error)) in validated.iter_mut().zip(passing).zip(seen) {
+            let contents = one.support.contents >= one.prior.contents_min;
+            let Tally { good, trials, .. } = one.support.all;
+            let counts = (good as f64, trials as f64);
+            // The probability that the rate is below the bar; it takes thousands of logarithms.
+            let believed =
+                || doubt(counts, one.prior.bar, likely, error, one.prior.belief) <= BELIEF_ERROR;
+            let values = one.support.unproven == 0 || !matches!(one.candidate.act, Act::Drop(_));
+            let sound = contents && values && one.everywhere && !contradicts(&one.support.all);
+            one.holds = sound && (passes || believed())
+                || one.prior.listed
+                    && !speaks_against(&one.support.all)
+                    && (one.support.all.good >= AGREEMENTS_MIN
+                        || self.table.signal == Signal::None);
+            one.plausible |= one.holds;
+            if self.by_classes && one.holds && !one.candidate.settled {
+                one.support.example = validation.example(&one.candidate);
+            }
+        }
+        validated
+    }
+}
+
+/// A reach without `bad` handlers. Where only few are bad, those that were not seen stay in.
+pub(in crate::mine) fn exceptions(reach: &Reach, good: BTreeSet<u32>, bad: BTreeSet<u32>) -> Reach {
+    match reach {
+        Reach::All if good.len() >= 4 * bad.len() => Reach::Except(bad),
+        Reach::Except(before) if good.len() >= 4 * (bad.len() + before.len()) => {
+            Reach::Except(before.union(&bad).copied().collect())
+        }
+        _ => Reach::Only(good),
+    }
+}
+
+/// The median agreement of candidates with fifty samples or more, of other kinds than the case of
+/// letters; 0 if there are none.
+fn usual_agreement(candidates: &[Candidate], support: &[Support]) -> f64 {
+    let mut shares: Vec<f64> = candidates
+        .iter()
+        .zip(support)
+        .filter(|(one, _)| one.act != Act::Path(PathAct::FoldCase))
+        .filter(|(_, support)| support.all.trials >= 50)
+        .map(|(_, support)| support.all.good as f64 / support.all.trials as f64)
+        .collect();
+    shares.sort_by(f64::total_cmp);
+    shares.get(shares.len() / 2).copied().unwrap_or(0.0)
+}
+
+/// Does a tally speak clearly against a candidate that is on a list: does it fail more often than
+/// not?
+fn speaks_against(tally: &Tally) -> bool {
+    tally.bad() >= 2 && binomial_tail(tally.good, tally.trials, 0.5 * tally.mean_same()) < 0.05
+}
+
+/// Fewest agreements with which a handler that has a good part of the URLs is believed. Reason: one
+/// or two may be empty lists of different things.
+pub(in crate::mine) const AGREEMENTS_MIN: u64 = 4;
+
+/// The handlers that have a good part of what a candidate changes, and hardly an agreement: nothing
+/// is known of them.
+fn unknown(support: &Support) -> BTreeSet<u32> {
+    let part = (support.fired / 20).max(10);
+    let agrees = |handler: &u32| {
+        support.by_handler.get(handler).is_some_and(|tally| tally.good >= AGREEMENTS_MIN)
+    };
+    let large = support.fired_by_handler.iter().filter(|(_, fired)| **fired >= part);
+    large.map(|(handler, _)| *handler).filter(|handler| !agrees(handler)).collect()
+}
+
+/// A reach without these handlers.
+pub(in crate::mine) fn without(reach: Reach, handlers: &BTreeSet<u32>) -> Reach {
+    match reach {
+        _ if handlers.is_empty() => reach,
+        Reach::All => Reach::Except(handlers.clone()),
+        Reach::Except(before) => Reach::Except(before.union(handlers).copied().collect()),
+        Reach::Only(only) => Reach::Only(only.difference(handlers).copied().collect()),
+    }
+}
+
+/// The share of agreements, where a disagreement counts for its share: low is bad.
+fn standing(support: &Support) -> f64 {
+    let good = support.all.good as f64;
+    good / (good + support.bad_shares).max(1e-9)
+}
+
+/// Which candidates pass the test "the rate is at the bar at least", when as many are tested: the
+/// step-up procedure, which keeps the share of wrong ones among those that pass at 2.5 %.
+///
+/// Source: Benjamini, Hochberg, "Controlling the false discovery rate", JRSS B 57 (1995).
+fn step_up(validated: &[Validated]) -> Vec<bool> {
+    let chance = |one: &Validated| {
+        let all = &one.support.all;
+        let z = score(all.good as f64, all.trials as f64, one.prior.bar, channel(all));
+        if z > 0.0 { normal_tail(z) } else { 1.0 }
+    };
+    let mut order: Vec<(f64, usize)> = validated.iter().map(chance).zip(0..).collect();
+    order.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+    let tests = validated.iter().filter(|one| one.support.all.trials > 0).count().max(1) as f64;
+    let limit = (0..order.len())
+        .rev()
+        .find(|at| order[*at].0 <= 0.025 * (*at as f64 + 1.0) / tests)
+        .map_or(0, |at| at + 1);
+    let mut passes = vec![false; validated.len()];
+    for (_, at) in &order[..limit] {
+        passes[*at] = true;
+    }
+    passes
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Decision {
+    Stays,
+    Goes,
+    Reaches(Reach),
+}

@@ -1,0 +1,443 @@
+//! Validation of all candidates at once, again and again while candidates fall out.
+//!
+//! HOT: once per URL for each candidate that falls out and changed it; once per group around it.
+//!
+//! What a candidate changed is shaped anew when it falls out, and the groups that these URLs leave
+//! and join are sampled anew. Every other group keeps its samples. The result is that of a
+//! validation from the start; a test compares the two.
+
+mod count;
+
+use super::classes::Classes;
+use super::forms::{Fired, Forms, Shaper, forms, sort_keys};
+use super::groups::{Measure, Sample, Sampler};
+use super::support::{Counter, Support};
+use crate::mine::proposed::candidates::{Candidate, Reach};
+use crate::mine::seen::identity::Keyed;
+use crate::mine::seen::signal::Calibration;
+use crate::mine::seen::table::{Rows, Table};
+
+/// URLs with one key, two of them or more.
+#[derive(Clone, Copy, Debug)]
+struct Group {
+    /// The first of its URLs.
+    first: u32,
+    /// What it says: rows of the samples.
+    samples: Rows,
+}
+
+/// Validates candidates on the URLs of a table.
+#[derive(Debug)]
+pub(in crate::mine) struct Validation<'a> {
+    table: &'a Table,
+    handlers: &'a [u32],
+    calibration: &'a Calibration,
+    shaper: Shaper<'a>,
+    /// Those that were validated first, with their reaches now; their places are the numbers by which
+    /// they are known here.
+    candidates: Vec<Candidate>,
+    /// Which of them are validated now.
+    active: Vec<bool>,
+    forms: Forms,
+    /// In the order of their keys.
+    groups: Vec<Group>,
+    /// Places of groups that share a draw with the one before them: somebody has made their URLs.
+    tied: Vec<u32>,
+    /// Some may belong to no group any more.
+    samples: Vec<Sample>,
+    sampler: Sampler,
+    /// Where classes of URLs are compared, and not two URLs of each group.
+    classes: Option<Classes>,
+    support: Vec<Support>,
+    counter: Counter,
+    /// Candidates whose support has to be counted anew.
+    stale: Vec<bool>,
+    /// What becomes of the URLs under the candidates that come first, if that is known.
+    initial: Option<Forms>,
+}
+
+impl<'a> Validation<'a> {
+    /// A validation on `table`; `handlers` has one for each path.
+    pub(in crate::mine) fn new(
+        table: &'a Table,
+        handlers: &'a [u32],
+        calibration: &'a Calibration,
+    ) -> Validation<'a> {
+        let most = most(table, handlers);
+        Validation {
+            table,
+            handlers,
+            calibration,
+            shaper: Shaper::new(table, handlers),
+            candidates: Vec::new(),
+            active: Vec::new(),
+            forms: Forms::default(),
+            groups: Vec::new(),
+            tied: Vec::new(),
+            samples: Vec::new(),
+            sampler: Sampler::default(),
+            classes: None,
+            support: Vec::new(),
+            counter: Counter::new(table.contents, most as usize),
+            stale: Vec::new(),
+            initial: None,
+        }
+    }
+
+    /// The same where classes of URLs are compared, or not.
+    pub(in crate::mine) fn by_classes(self, by_classes: bool) -> Validation<'a> {
+        Validation { classes: by_classes.then(Classes::default), ..self }
+    }
+
+    /// The same where it is known what becomes of the URLs under the candidates that come
+    /// first.
+    pub(in crate::mine) fn starting_from(self, forms: Option<Forms>) -> Validation<'a> {
+        Validation { initial: forms, ..self }
+    }
+
+    /// The support of each of `candidates`, all applied at once; what is known at the end
+    /// only is missing.
+    ///
+    /// Depends on the table only, never on the order of input: groups count in the order of their
+    /// keys. Fast if the candidates are those of the last call, but for some that are gone or reach
+    /// less far.
+    pub(in crate::mine) fn validate(&mut self, candidates: &[Candidate]) -> Vec<Support> {
+        match self.changes(candidates) {
+            Some((changed, left)) => {
+                self.candidates = left;
+                self.go_on(&changed);
+            }
+            None => self.start(candidates),
+        }
+        self.count(|_| Vec::new());
+        self.support_of_active()
+    }
+
+    fn support_of_active(&self) -> Vec<Support> {
+        let active = self.support.iter().zip(&self.active).filter(|(_, active)| **active);
+        active.map(|(support, _)| support.clone()).collect()
+    }
+
+    /// Which candidates are gone or reach less far than before, and all of them as they are now;
+    /// `None` if there is more to it. Those that are gone are not active any more.
+    fn changes(&mut self, candidates: &[Candidate]) -> Option<(Vec<bool>, Vec<Candidate>)> {
+        let mut changed = vec![false; self.candidates.len()];
+        let mut now = self.candidates.clone();
+        let mut active = self.active.clone();
+        let mut rest = candidates.iter().peekable();
+        for (number, before) in self.candidates.iter().enumerate() {
+            if !active[number] {
+                continue;
+            }
+            if let Some(one) = rest.next_if(|one| one.act == before.act) {
+                if one.reach != before.reach {
+                    if !self.reaches_less(&one.reach, &before.reach) {
+                        return None;
+                    }
+                    changed[number] = true;
+                    now[number].reach = one.reach.clone();
+                }
+            } else {
+                (changed[number], active[number]) = (true, false);
+            }
+        }
+        if rest.next().is_some() || self.candidates.is_empty() {
+            return None;
+        }
+        self.active = active;
+        Some((changed, now))
+    }
+
+    /// Does `reach` have no handler that `before` had not?
+    fn reaches_less(&self, reach: &Reach, before: &Reach) -> bool {
+        (0..most(self.table, self.handlers))
+            .all(|handler| !reach.has(handler) || before.has(handler))
+    }
+
+    /// Validates candidates of which nothing is known.
+    fn start(&mut self, candidates: &[Candidate]) {
+        let all = candidates.len();
+        self.candidates = candidates.to_vec();
+        self.active = vec![true; all];
+        self.stale = vec![true; all];
+        self.support = vec![Support::default(); all];
+        self.sampler = Sampler::new(all);
+        self.groups.clear();
+        self.samples.clear();
+        self.shaper = Shaper::new(self.table, self.handlers);
+        self.shaper.apply(&self.candidates, &self.active, &self.stale);
+        let initial = self.initial.take();
+        self.forms = initial.unwrap_or_else(|| forms(self.table, self.handlers, candidates));
+        for fired in &self.forms.fired {
+            self.support[fired.candidate as usize].fired += 1;
+        }
+        let fresh = std::mem::take(&mut self.forms.keys);
+        let moved = vec![false; self.table.urls.len()];
+        self.regroup(&fresh, &moved);
+    }
+
+    /// Goes on when some candidates have changed.
+    fn go_on(&mut self, changed: &[bool]) {
+        let keys = std::mem::take(&mut self.forms.keys);
+        let mut moved = vec![false; self.table.urls.len()];
+        let mut urls = Vec::new();
+        for group in keys.chunk_by(|a, b| a.key() == b.key()) {
+            let before = urls.len();
+            for Keyed { url, .. } in group {
+                if self.is_moved(*url, changed) {
+                    moved[*url as usize] = true;
+                    urls.push(*url);
+                }
+            }
+            if urls.len() > before && group.len() > 1 {
+                for Keyed { url, .. } in group {
+                    for fired in self.forms.fired_on(*url) {
+                        self.support[fired.candidate as usize].gain -= 1;
+                        self.stale[fired.candidate as usize] = true;
+                    }
+                }
+            }
+        }
+        self.forms.keys = keys;
+        self.shaper.apply(&self.candidates, &self.active, changed);
+        let mut fresh: Vec<Keyed> = Vec::with_capacity(urls.len());
+        for url in urls {
+            for fired in self.forms.fired_on(url) {
+                self.stale[fired.candidate as usize] = true;
+                self.support[fired.candidate as usize].fired -= 1;
+            }
+            let shown = &self.table.urls[url as usize];
+            let (key, fired) = self.shaper.shape(shown, url, &self.candidates);
+            for fired in fired {
+                self.stale[fired.candidate as usize] = true;
+                self.support[fired.candidate as usize].fired += 1;
+            }
+            self.forms.put(url, fired);
+            fresh.push(key);
+        }
+        sort_keys(&mut fresh);
+        self.regroup(&fresh, &moved);
+    }
+
+    /// Did a candidate change the URL that is gone, or does not reach it any more?
+    fn is_moved(&self, url: u32, changed: &[bool]) -> bool {
+        self.forms.fired_on(url).iter().any(|Fired { candidate, .. }| {
+            let number = *candidate as usize;
+            changed[number]
+                && !(self.active[number]
+                    && self.candidates[number].reach.has(self.handler_of(url, number)))
+        })
+    }
+
+    /// The handler of a URL as far as a candidate, by number, goes.
+    fn handler_of(&self, url: u32, candidate: usize) -> u32 {
+        let url = &self.table.urls[url as usize];
+        match self.candidates[candidate].act.param() {
+            Some(name) => self.table.handler_for(url, name, self.handlers),
+            None => self.handlers[url.path as usize],
+        }
+    }
+
+    /// Samples the groups that URLs are in now, by `fresh` keys, or were in: there they are among
+    /// the `moved`. Fresh keys are sorted.
+    fn regroup(&mut self, fresh: &[Keyed], moved: &[bool]) {
+        let keys = std::mem::take(&mut self.forms.keys);
+        let mut merged: Vec<Keyed> = Vec::with_capacity(self.table.urls.len());
+        let mut groups = Vec::with_capacity(self.groups.len());
+        let mut members: Vec<u32> = Vec::new();
+        let (mut at, mut fresh_at, mut group_at) = (0, 0, 0);
+        let mut draw_before = None;
+        self.tied.clear();
+        loop {
+            let key = match (keys.get(at), fresh.get(fresh_at)) {
+                (Some(one), Some(other)) => one.key().min(other.key()),
+                (Some(one), None) | (None, Some(one)) => one.key(),
+                (None, None) => break,
+            };
+            let (start, old) = (merged.len(), at);
+            while let Some(one) = keys.get(at).filter(|one| one.key() == key) {
+                if !moved[one.url as usize] {
+                    merged.push(*one);
+                }
+                at += 1;
+            }
+            let (stayed, group_start) = (merged.len(), fresh_at);
+            while let Some(one) = fresh.get(fresh_at).filter(|one| one.key() == key) {
+                merged.push(*one);
+                fresh_at += 1;
+            }
+            if at - old > 1 {
+                group_at += 1;
+            }
+            if merged.len() - start < 2 {
+                continue;
+            }
+            if draw_before.replace(key.0) == Some(key.0) {
+                self.tied.push(groups.len() as u32);
+            }
+            if stayed == merged.len() && stayed - start == at - old {
+                groups.push(self.groups[group_at - 1]);
+                continue;
+            }
+            let is_fresh = |url: &u32| {
+                let group = &fresh[group_start..fresh_at];
+                group.binary_search_by_key(url, |keyed| keyed.url).is_ok()
+            };
+            if start < stayed && stayed < merged.len() {
+                merged[start..].sort_unstable();
+            }
+            // A group that has lost nobody has counted already.
+            let counted = at - old > 1 && stayed - start == at - old;
+            members.clear();
+            members.extend(merged[start..].iter().map(|keyed| keyed.url));
+            for url in &members {
+                for fired in self.forms.fired_on(*url) {
+                    let number = fired.candidate as usize;
+                    self.support[number].gain += u64::from(!counted || is_fresh(url));
+                    self.stale[number] = true;
+                }
+            }
+            let samples_start = self.samples.len() as u32;
+            let (table, calibration, forms) = (self.table, self.calibration, &self.forms);
+            let by = Measure { table, calibration, forms };
+            match &mut self.classes {
+                None => self.sampler.sample(by, &members, &mut self.samples),
+                Some(classes) => classes.sample(by, &members, &mut self.samples),
+            }
+            let samples = Rows { start: samples_start, end: self.samples.len() as u32 };
+            groups.push(Group { first: members[0], samples });
+        }
+        self.groups = groups;
+        self.forms.keys = merged;
+        self.drop_old_samples();
+    }
+
+    /// The groups in the order in which they count: in that of their draws, or of their first URLs
+    /// where they share one.
+    fn in_order(&self) -> Vec<Group> {
+        let mut groups = self.groups.clone();
+        for run in self.tied.chunk_by(|a, b| a + 1 == *b) {
+            let (first, last) = (run[0] as usize - 1, run[run.len() - 1] as usize);
+            groups[first..=last].sort_by_key(|group| group.first);
+        }
+        groups
+    }
+
+    /// Gives room back when most of the samples belong to no group any more.
+    fn drop_old_samples(&mut self) {
+        let used: usize = self.groups.iter().map(|group| group.samples.len()).sum();
+        if self.samples.len() < 2 * used + 1024 {
+            return;
+        }
+        let mut samples = Vec::with_capacity(used);
+        for group in &mut self.groups {
+            let start = samples.len() as u32;
+            samples.extend_from_slice(&self.samples[group.samples.range()]);
+            group.samples = Rows { start, end: samples.len() as u32 };
+        }
+        self.samples = samples;
+    }
+}
+
+/// How many handlers there are, by path or by conditions.
+fn most(table: &Table, handlers: &[u32]) -> u32 {
+    handlers.iter().max().map_or(0, |most| most + 1).max(table.splits.handlers())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mine::proposed::candidates::Act;
+    use crate::mine::proposed::paths::PathAct;
+    use crate::mine::seen::table::mix;
+    use crate::mine::seen::table::tests::table_over_time;
+
+    /// Pages in many spellings; some contents depend on what is about to be dropped.
+    fn rows() -> Vec<(String, i64, String)> {
+        let mut rows = Vec::new();
+        for page in 0..90u64 {
+            for visit in 0..7u64 {
+                let random = mix(page * 64 + visit);
+                let mut url =
+                    format!("http://a.test/{}?id={page}", ["x", "y", "z"][page as usize % 3]);
+                for (bit, name) in [(1, "s"), (2, "t"), (4, "lang")] {
+                    if random & bit != 0 {
+                        url += &format!("&{name}={}", (random >> 8) % 5);
+                    }
+                }
+                if random & 8 != 0 {
+                    url = url.replace('?', "/?");
+                }
+                let body = if page % 3 == 2 { random & 4 } else { random >> 62 };
+                rows.push((url, (random % 900) as i64 * 86_400, format!("page {page} {body}")));
+            }
+        }
+        // Where `/m/` is not sent to `/n/`, pages join a group of others that nothing else changes.
+        for page in 0..40 {
+            for url in ["m/a{}", "n/a{}", "k/a{}?s=1", "k/a{}?s=2"] {
+                let url = format!("http://a.test/{}", url.replace("{}", &page.to_string()));
+                rows.push((url, 0, format!("a {page}")));
+            }
+        }
+        rows
+    }
+
+    #[test]
+    fn going_on_is_starting_anew() {
+        let table = table_over_time(&rows());
+        let calibration = Calibration::measure(&table);
+        let handlers: Vec<u32> = (0..table.paths.len() as u32).map(|path| path % 3).collect();
+        let name = |text: &[u8]| table.names.iter().position(|name| name == text).unwrap() as u32;
+        let [s, t, lang] = [b"s".as_slice(), b"t", b"lang"].map(name);
+        let value = table.params.iter().find(|param| param.name == lang).unwrap().value;
+        let prefix = |from: &str, to: &str| {
+            Act::Path(PathAct::Prefix(from.as_bytes().to_vec(), to.as_bytes().to_vec()))
+        };
+        let acts = [
+            Act::Path(PathAct::Slash),
+            Act::Drop(s),
+            Act::Drop(t),
+            Act::Drop(lang),
+            Act::Default(lang, value),
+            Act::Order,
+            prefix("/m/", "/n/"),
+            prefix("/m/a", "/k/a"),
+        ];
+        let candidates = acts.map(Candidate::new).to_vec();
+        for by_classes in [false, true] {
+            let mut candidates = candidates.clone();
+            compare(&mut candidates, || {
+                Validation::new(&table, &handlers, &calibration).by_classes(by_classes)
+            });
+        }
+    }
+
+    /// Hears candidates while they change, and each time as if nothing were known of them.
+    fn compare<'a>(candidates: &mut Vec<Candidate>, validation: impl Fn() -> Validation<'a>) {
+        let new = validation;
+        let mut validation = new();
+        let mut counted = 0;
+        let changes: [fn(&mut Vec<Candidate>); 7] = [
+            |_| {},
+            |all| drop(all.remove(6)),
+            |all| all[1].reach = Reach::Except([1].into()),
+            |all| drop(all.remove(3)),
+            |all| all[1].reach = Reach::Only([0].into()),
+            |all| drop(all.remove(0)),
+            // Further than before: from the start.
+            |all| all[0].reach = Reach::All,
+        ];
+        for change in changes {
+            change(candidates);
+            let mut anew = new();
+            assert_eq!(validation.validate(candidates), anew.validate(candidates));
+            let active = validation.finish();
+            assert_eq!(active, anew.finish());
+            let keys = |validation: &mut Validation<'_>| validation.keys(&candidates[1..]);
+            assert_eq!(keys(&mut validation), keys(&mut anew));
+            counted +=
+                active.iter().map(|support| support.all.trials + support.unproven).sum::<u64>();
+        }
+        assert!(counted > 300, "{counted}");
+    }
+}

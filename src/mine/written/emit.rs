@@ -1,0 +1,166 @@
+//! From what holds to what is written: rules with their evidence.
+
+use super::patterns::{session, text};
+use super::scopes::Places;
+use super::spellings::Spellings;
+use crate::canonical::{DustRule, Evidence, Kind, RuleScope, Status};
+use crate::mine::proposed::candidates::Act;
+use crate::mine::proposed::paths::PathAct;
+use crate::mine::proposed::priors::{COUNTERS, GUARDED};
+use crate::mine::seen::handlers::Handlers;
+use crate::mine::seen::table::{Signal, Table};
+use crate::mine::selected::select::Validated;
+
+/// The rules of one validated candidate, for `site`. Text that is not UTF-8 makes no rule.
+pub(super) fn rules(
+    site: &str,
+    table: &Table,
+    handlers: &Handlers,
+    spellings: &Spellings,
+    validated: &Validated,
+    values: impl Fn(u32, u64) -> Option<Vec<u8>>,
+) -> Vec<DustRule> {
+    let Some(kind) = kind(table, &validated.candidate.act, &values) else { return Vec::new() };
+    let status = if is_in_force(table, validated) { Status::Auto } else { Status::Review };
+    let places = Places { table, handlers, spellings, values };
+    let Some(scopes) = places.scopes(validated) else { return Vec::new() };
+    let urls = scopes.urls().max(1) as f64;
+    let rule = |(at, (scope, urls_here)): (usize, (RuleScope, u64))| DustRule {
+        site: site.to_string(),
+        hosts: Vec::new(),
+        scope,
+        kind: kind.clone(),
+        status,
+        evidence: Some(Evidence {
+            // Rules in force are validated together, so one example says what all of them do.
+            examples: match status {
+                Status::Auto if at > 0 => Vec::new(),
+                _ => examples(table, validated),
+            },
+            ..evidence(table, validated, urls_here as f64 / urls)
+        }),
+        note: note(validated, scopes.left_out),
+    };
+    scopes.written.into_iter().enumerate().map(rule).collect()
+}
+
+/// Is a validated candidate in force, or to be reviewed?
+pub(super) fn is_in_force(table: &Table, validated: &Validated) -> bool {
+    validated.holds
+        && !validated.prior.guarded
+        && (table.signal == Signal::Digest || validated.prior.listed)
+}
+
+/// The name of a signal in rule files.
+pub(super) fn signal_name(signal: Signal) -> &'static str {
+    match signal {
+        Signal::Digest => "digest",
+        Signal::Size => "size",
+        Signal::None => "none",
+    }
+}
+
+/// What speaks for a rule that has this share of the URLs of its candidate.
+fn evidence(table: &Table, validated: &Validated, share: f64) -> Evidence {
+    let support = &validated.support;
+    let gain = support.gain as f64 * share;
+    let million = 1e6 / table.urls.len().max(1) as f64;
+    let round = |x: f64| (x * 1e4).round() / 1e4;
+    Evidence {
+        ok: support.all.good,
+        groups: support.all.trials,
+        bound: round(validated.bound),
+        signal: signal_name(table.signal).to_string(),
+        gain_urls: gain.round() as u64,
+        loss_per_million: round((1.0 - validated.rate) * gain * million),
+        loss_bound_per_million: round((1.0 - validated.bound) * gain * million),
+        examples: Vec::new(),
+    }
+}
+
+/// URLs that the rules of a candidate make equal.
+fn examples(table: &Table, validated: &Validated) -> Vec<(String, String)> {
+    let text =
+        |url: u32| String::from_utf8_lossy(table.bytes(table.urls[url as usize].text)).into_owned();
+    validated.support.example.iter().map(|(a, b)| (text(*a), text(*b))).collect()
+}
+
+/// The name of a parameter, as a rule can say it.
+pub(super) fn param(bytes: &[u8]) -> Option<String> {
+    text(bytes).filter(|name| !name.is_empty() && !name.ends_with('*'))
+}
+
+/// The name of a host, as a rule can say it: without a user.
+fn host(bytes: &[u8]) -> Option<String> {
+    text(bytes).filter(|host| !host.contains('@'))
+}
+
+/// What the rules of a candidate do; `None` if that cannot be written.
+fn kind(table: &Table, act: &Act, values: impl Fn(u32, u64) -> Option<Vec<u8>>) -> Option<Kind> {
+    let name = |number: &u32| param(&table.names[*number as usize]);
+    Some(match act {
+        Act::Host(from, to) => Kind::HostAlias {
+            from: host(&table.hosts[*from as usize])?,
+            to: host(&table.hosts[*to as usize])?,
+        },
+        Act::Scheme(https) => {
+            let (http, s) = ("http:".to_string(), "https:".to_string());
+            let (from, to) = if *https { (http, s) } else { (s, http) };
+            Kind::HostAlias { from, to }
+        }
+        Act::Port(port) => Kind::HostAlias { from: text(port)?, to: ":".to_string() },
+        Act::Path(act) => match act {
+            PathAct::Parameter(name) => Kind::DropPathParam { param: param(name)? },
+            PathAct::Segment(shape) => Kind::DropSegment { segment: session(shape)? },
+            PathAct::FoldCase => Kind::FoldCase { param: None },
+            PathAct::DoubleSlash => Kind::DropSegment { segment: String::new() },
+            PathAct::Prefix(from, to) => Kind::AliasPrefix { from: text(from)?, to: text(to)? },
+            PathAct::Index(name) => Kind::AliasSuffix { from: text(name)?, to: String::new() },
+            PathAct::Slash => Kind::AliasSuffix { from: "/".to_string(), to: String::new() },
+            PathAct::Extension(from, to) => Kind::AliasSuffix { from: text(from)?, to: text(to)? },
+            PathAct::Template(template) => Kind::RewriteTemplate {
+                from: format!(
+                    "{}{{1{}}}{}",
+                    text(&template.head)?,
+                    if template.number { ":num" } else { "" },
+                    text(&template.tail)?
+                ),
+                to: format!("{}?{}={{1}}", text(&template.path)?, text(&template.name)?),
+            },
+        },
+        Act::Drop(number) => Kind::DropParam { param: name(number)? },
+        Act::Default(number, value) => {
+            Kind::DefaultParam { param: name(number)?, value: text(&values(*number, *value)?)? }
+        }
+        Act::Order => Kind::OrderFree,
+        Act::Value(number, from, to) => Kind::AliasValue {
+            param: name(number)?,
+            from: text(&values(*number, *from)?)?,
+            to: text(&values(*number, *to)?)?,
+        },
+        Act::Keep(_, kept) => Kind::KeepOnly {
+            params: kept_names(kept.iter().map(name).collect::<Option<Vec<String>>>()?),
+        },
+    })
+}
+
+/// Names that are kept, with those that matter on most sites; in byte order.
+fn kept_names(mut names: Vec<String>) -> Vec<String> {
+    let usual = GUARDED.iter().chain(&COUNTERS).map(|name| String::from_utf8_lossy(name));
+    names.extend(usual.map(|name| name.into_owned()));
+    names.sort();
+    names.dedup();
+    names
+}
+
+/// What is to be known of a rule beside its figures.
+fn note(validated: &Validated, left_out: usize) -> String {
+    let mut notes = Vec::new();
+    if matches!(validated.candidate.act, Act::Keep(..)) {
+        notes.push("the groups are names of parameters".to_string());
+    }
+    if left_out > 0 {
+        notes.push(format!("not written for {left_out} more patterns of paths"));
+    }
+    notes.join("; ")
+}

@@ -1,0 +1,262 @@
+//! Where a rule is written to hold: paths, what it is kept from, conditions.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::patterns::{literal, text};
+use super::spellings::{SPELLINGS_MAX, Spellings};
+use crate::canonical::{RuleScope, When};
+use crate::mine::proposed::candidates::{Act, Reach};
+use crate::mine::proposed::paths::PathAct;
+use crate::mine::proposed::splits::{Cell, Condition};
+use crate::mine::seen::handlers::Handlers;
+use crate::mine::seen::table::Table;
+use crate::mine::selected::letters::heads;
+use crate::mine::selected::select::Validated;
+
+/// Most rules that one candidate becomes, one for each pattern of a handler.
+///
+/// Reason: a URL tries all rules of its site, of which there may be 4,096, and a site has some dozens of candidates.
+const SCOPES_MAX: usize = 128;
+
+/// Most patterns that one rule is kept from.
+///
+/// Reason: a URL tries all of them, and with so many a site of 200,000 URLs takes twice the time at most.
+const EXCEPTIONS_MAX: usize = 256;
+
+/// Most folders of a path that exceptions are told apart by, where they are too many. Reason: few sites have more.
+const DEPTH_MAX: usize = 8;
+
+/// Where a candidate is written to hold.
+#[derive(Debug, Default)]
+pub(super) struct Scopes {
+    /// Each with the URLs of its paths.
+    pub(super) written: Vec<(RuleScope, u64)>,
+    /// Patterns of its handlers that it is not written for.
+    pub(super) left_out: usize,
+}
+
+impl Scopes {
+    fn everywhere(except: Vec<String>, urls: u64) -> Scopes {
+        let scope = RuleScope { except, ..RuleScope::default() };
+        Scopes { written: vec![(scope, urls)], left_out: 0 }
+    }
+
+    /// The URLs of all of them.
+    pub(super) fn urls(&self) -> u64 {
+        self.written.iter().map(|(_, urls)| urls).sum()
+    }
+}
+
+/// What is needed to tell where a candidate holds. `values` gives the text of a parameter's value.
+pub(super) struct Places<'a, F> {
+    pub(super) table: &'a Table,
+    pub(super) handlers: &'a Handlers,
+    pub(super) spellings: &'a Spellings,
+    pub(super) values: F,
+}
+
+/// A pattern that a rule is written for, if it can be kept from others.
+struct Place {
+    handler: u32,
+    urls: u64,
+    when: Vec<When>,
+}
+
+impl<F: Fn(u32, u64) -> Option<Vec<u8>>> Places<'_, F> {
+    /// Where a candidate is written to hold; `None` if that cannot be said.
+    pub(super) fn scopes(&self, validated: &Validated) -> Option<Scopes> {
+        let (act, reach) = (&validated.candidate.act, &validated.candidate.reach);
+        match reach {
+            Reach::All => Some(Scopes::everywhere(Vec::new(), self.table.urls.len() as u64)),
+            Reach::Except(except) if *act == Act::Path(PathAct::FoldCase) => {
+                let heads = heads(self.handlers, except).into_iter();
+                let except = heads.map(|head| Some(format!("{}*", literal(head)?)));
+                let except = except.collect::<Option<Vec<String>>>()?;
+                let is_short = except.len() <= EXCEPTIONS_MAX;
+                is_short.then(|| Scopes::everywhere(except, self.table.urls.len() as u64))
+            }
+            Reach::Except(except) => Some(self.but(validated, except)),
+            Reach::Only(only) => Some(self.only(act, only)),
+        }
+    }
+
+    /// The scopes of what holds everywhere but under these handlers and cells; where it cannot be kept from them,
+    /// of what was seen to hold.
+    fn but(&self, validated: &Validated, except: &BTreeSet<u32>) -> Scopes {
+        let (act, reach) = (&validated.candidate.act, &validated.candidate.reach);
+        let paths: BTreeSet<u32> =
+            except.iter().map(|one| self.table.splits.path_of(*one)).collect();
+        let everywhere = |except: Vec<String>, under: &BTreeSet<u32>| {
+            let all = 0..self.handlers.templates.len() as u32;
+            let whole: BTreeSet<u32> = all.filter(|one| !paths.contains(one)).collect();
+            let urls = whole.difference(under).map(|one| self.spellings.urls(*one)).sum();
+            let mut scopes = Scopes::everywhere(except, urls);
+            let told = self.written(act, reach, &paths, &whole);
+            scopes.written.extend(told.written);
+            scopes.left_out += told.left_out;
+            scopes
+        };
+        let patterns = match self.all_patterns(paths.iter().copied(), usize::MAX) {
+            Some(all) if all.len() <= EXCEPTIONS_MAX => return everywhere(all, &BTreeSet::new()),
+            patterns => patterns,
+        };
+        let tallies = validated.support.by_handler.iter();
+        let holds = tallies.filter(|(handler, tally)| tally.good > 0 && reach.has(**handler));
+        let seen = self.only(act, &holds.map(|(handler, _)| *handler).collect());
+        let Some(patterns) = patterns.and_then(|patterns| in_short(&patterns)) else { return seen };
+        let under = patterns.iter().flat_map(|pattern| self.spellings.under(pattern)).collect();
+        let rest = everywhere(patterns, &under);
+        if rest.urls() > seen.urls() { rest } else { seen }
+    }
+
+    /// The scopes of what holds under these handlers and cells.
+    fn only(&self, act: &Act, only: &BTreeSet<u32>) -> Scopes {
+        let splits = &self.table.splits;
+        let paths: BTreeSet<u32> = only.iter().map(|one| splits.path_of(*one)).collect();
+        let is_whole = |path: &u32| self.cells(act, *path).iter().all(|cell| only.contains(cell));
+        let whole = paths.iter().copied().filter(is_whole).collect();
+        self.written(act, &Reach::Only(only.clone()), &paths, &whole)
+    }
+
+    /// The scopes for the patterns of these handlers: without conditions if all of a handler is `whole`, else one
+    /// for each cell that can be told. They are kept from the handlers that are not.
+    fn written(
+        &self,
+        act: &Act,
+        reach: &Reach,
+        paths: &BTreeSet<u32>,
+        whole: &BTreeSet<u32>,
+    ) -> Scopes {
+        let mut scopes = Scopes::default();
+        // By pattern and cell; handlers that are whole may share a pattern.
+        let mut places: BTreeMap<(&str, Option<u32>), Place> = BTreeMap::new();
+        for path in paths {
+            let is_whole = whole.contains(path);
+            let here = BTreeSet::from([*path]);
+            let own = if is_whole { whole } else { &here };
+            let parts = match is_whole {
+                true => vec![(None, Vec::new())],
+                false => self.told(act, reach, *path),
+            };
+            for (cell, when) in parts {
+                for (at, (pattern, urls)) in self.spellings.targets(*path, own).enumerate() {
+                    if at >= SPELLINGS_MAX {
+                        scopes.left_out += 1;
+                        continue;
+                    }
+                    let new = || Place { handler: *path, urls: 0, when: when.clone() };
+                    places.entry((pattern, cell)).or_insert_with(new).urls += urls;
+                }
+            }
+        }
+        let mut places: Vec<((&str, _), Place)> = places.into_iter().collect();
+        places.sort_by_key(|(_, place)| Reverse(place.urls));
+        scopes.left_out += places.len().saturating_sub(SCOPES_MAX);
+        places.truncate(SCOPES_MAX);
+        for ((pattern, _), Place { handler, urls, when }) in places {
+            match self.exceptions(pattern, handler, whole) {
+                Some(except) => {
+                    let scope = RuleScope { path: pattern.to_string(), except, when };
+                    scopes.written.push((scope, urls));
+                }
+                None => scopes.left_out += 1,
+            }
+        }
+        scopes
+    }
+
+    fn cells(&self, act: &Act, path: u32) -> Vec<u32> {
+        act.param().map_or(Vec::new(), |name| self.table.splits.cells_of(name, path))
+    }
+
+    /// The cells of a path within `reach` that can be told, with their conditions.
+    fn told(&self, act: &Act, reach: &Reach, path: u32) -> Vec<(Option<u32>, Vec<When>)> {
+        let cells = self.cells(act, path).into_iter().filter(|cell| reach.has(*cell));
+        let told = cells.filter_map(|cell| {
+            let when = self.when(self.table.splits.cell(cell)?)?;
+            Some((Some(cell), when))
+        });
+        told.collect()
+    }
+
+    /// The conditions of a cell; `None` if they do not tell it from others, or cannot be written.
+    fn when(&self, cell: &Cell) -> Option<Vec<When>> {
+        let name = |number: u32| {
+            let name = text(&self.table.names[number as usize])?;
+            // A condition `host=…` asks for a host, `!…` for what is not there.
+            let can_be_asked = name != "host" && !name.starts_with('!') && !name.contains('=');
+            can_be_asked.then_some(name)
+        };
+        let condition = |one: &Condition| match one {
+            Condition::Lacks(by) => Some(When::Lacks(name(*by)?)),
+            Condition::Has(by, value) => {
+                let value = text(&(self.values)(*by, *value)?)?;
+                Some(When::Has { param: name(*by)?, value })
+            }
+        };
+        if !cell.is_reported {
+            return None;
+        }
+        cell.when.iter().map(condition).collect()
+    }
+
+    /// What a rule for the pattern `wide` of `handler` is kept from: the patterns of other handlers that have
+    /// paths under it, but for those in `only`; `None` if it cannot be kept from them.
+    fn exceptions(&self, wide: &str, handler: u32, only: &BTreeSet<u32>) -> Option<Vec<String>> {
+        if !wide.contains('{') {
+            return Some(Vec::new());
+        }
+        let others = self.spellings.under(wide);
+        let others = others.filter(|one| *one != handler && !only.contains(one));
+        self.all_patterns(others, EXCEPTIONS_MAX)
+    }
+
+    /// All patterns of the paths of some handlers; `None` if they are more than `most`, or cannot be written.
+    fn all_patterns(
+        &self,
+        handlers: impl Iterator<Item = u32>,
+        most: usize,
+    ) -> Option<Vec<String>> {
+        let mut out: BTreeSet<&String> = BTreeSet::new();
+        for handler in handlers {
+            out.extend(self.spellings.possible(handler)?);
+            if out.len() > most {
+                return None;
+            }
+        }
+        Some(out.into_iter().cloned().collect())
+    }
+}
+
+/// Patterns that match whatever `patterns` do, and are few: those that begin with the same folders are one.
+/// `None` if there is none such.
+fn in_short(patterns: &[String]) -> Option<Vec<String>> {
+    let begin = |pattern: &String, depth: usize| match pattern.match_indices('/').nth(depth) {
+        // Without the slash, so that the page of the folder itself is matched, too.
+        Some((end, _)) => format!("{}*", &pattern[..end]),
+        None => pattern.clone(),
+    };
+    let at = |depth| patterns.iter().map(|one| begin(one, depth)).collect::<BTreeSet<String>>();
+    let short = (1..=DEPTH_MAX).rev().map(at).find(|short| short.len() <= EXCEPTIONS_MAX)?;
+    Some(short.into_iter().collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_patterns_in_short() {
+        let mut patterns: Vec<String> = (0..200)
+            .flat_map(|n| ["x/", "y/{num}"].map(|end| format!("/a/b{n}/{end}")))
+            .chain(["/a/c".to_string()])
+            .collect();
+        let short = in_short(&patterns).unwrap();
+        assert_eq!((short.len(), short[0].as_str(), &*short[200]), (201, "/a/b0*", "/a/c"));
+        patterns.extend((0..200).map(|n| format!("/a/d{n}/z")));
+        assert_eq!(in_short(&patterns).unwrap(), ["/a*"]);
+        patterns.extend((0..300).map(|n| format!("/e{n}/z")));
+        assert_eq!(in_short(&patterns), None);
+    }
+}
