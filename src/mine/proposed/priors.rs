@@ -3,7 +3,7 @@
 use super::candidates::Act;
 use super::paths::{PathAct, Shape};
 use crate::canonical::{ParamNames, SessionNames};
-use crate::mine::seen::table::Table;
+use crate::mine::seen::table::{FIRST_VALUES, Table, hash};
 use crate::mine::selected::bounds::Belief;
 
 /// Parameters that decide, on most sites, which page it is. They are never dropped without somebody
@@ -132,12 +132,9 @@ pub(in crate::mine) fn natures(table: &Table) -> Vec<Nature> {
     table.names.iter().zip(&seen).map(nature).collect()
 }
 
-/// The numbers where a list begins.
-pub(in crate::mine) const FIRST_VALUES: [&[u8]; 2] = [b"0", b"1"];
-
-/// Is it one of these? Their hashes stand for no other value.
+/// Is it the number where a list begins?
 pub(in crate::mine) fn is_first(value: u64) -> bool {
-    FIRST_VALUES.iter().any(|first| crate::mine::seen::table::hash(first) == value)
+    FIRST_VALUES.iter().any(|first| hash(first) == value)
 }
 
 /// What is believed of `act`.

@@ -19,7 +19,7 @@ use super::priors::{BAR, Nature};
 use super::propose::reach;
 use super::votes::Votes;
 use crate::mine::seen::identity::Keyed;
-use crate::mine::seen::table::{Param, Signal, Table, Url, map, mix};
+use crate::mine::seen::table::{ABSENT, Param, Signal, Table, Url, map, mix};
 use crate::mine::selected::bounds::wilson;
 use crate::mine::selected::select::{CONTRADICTION, Selector, is_below};
 use crate::mine::validated::forms::{Shaper, groups_of, sort_keys};
@@ -46,9 +46,6 @@ const OTHERS_MIN: u64 = 8;
 
 /// Least share of these that must disagree, as a bound.
 const OTHERS_AGREE_MAX: f64 = 0.5;
-
-/// The value of URLs without the parameter, and of those that are known to be the same.
-pub(in crate::mine) const ABSENT: u64 = 0;
 
 /// Two values, the smaller number first.
 type Pair = (u64, u64);

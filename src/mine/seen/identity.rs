@@ -57,6 +57,18 @@ impl Lookup {
     }
 }
 
+impl Lookup {
+    /// The number of `text`, if it has one.
+    pub(in crate::mine) fn find<'a>(
+        &self,
+        text: &[u8],
+        text_of: impl Fn(u32) -> &'a [u8],
+    ) -> Option<u32> {
+        let is_it = |(_, number): &(u32, u32)| text_of(*number) == text;
+        self.table.find(self.keys.hash_one(text), is_it).map(|(_, number)| *number)
+    }
+}
+
 /// Numbers for texts, in the order in which they come.
 pub(in crate::mine) struct Numbers {
     pub(in crate::mine) texts: Vec<Vec<u8>>,

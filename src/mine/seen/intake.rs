@@ -4,14 +4,15 @@
 
 use super::identity::{Lookup, Numbers, Secret, Values};
 use super::observation::Observation;
-use super::table::{Capture, Map, Origin, Param, Rows, Signal, Span, Table, Url, hash, map, mix};
+use super::table::{
+    ABSENT, Capture, FIRST_VALUES, Map, Origin, Param, Rows, Signal, Span, Table, Url, hash, map,
+    mix,
+};
 use crate::canonical::{Canonicalizer, Scratch};
 use crate::limits::{
     MINE_CAPTURES_MAX, MINE_PARAMS_MAX, MINE_SEGMENTS_MAX, MINE_URLS_MAX, URL_BYTES_MAX,
 };
-use crate::mine::proposed::priors::FIRST_VALUES;
 use crate::mine::proposed::splits::Splits;
-use crate::mine::proposed::values::ABSENT;
 use crate::parts::{UrlParts, scheme_length};
 
 /// The value of a parameter without `=`.
@@ -136,14 +137,18 @@ impl Interner {
         if !(form.starts_with(b"http://") || form.starts_with(b"https://")) {
             return None;
         }
-        let start = u32::try_from(self.text.len()).ok()?;
-        let end = u32::try_from(self.text.len() + form.len()).ok()?;
         let next = self.spans.len() as u32;
         let Interner { text, spans, lookup, .. } = self;
-        let number = lookup.number(form, next, |number| {
+        let text_of = |number: u32| {
             let Span { start, end } = spans[number as usize];
             &text[start as usize..end as usize]
-        });
+        };
+        let (start, end) = (u32::try_from(text.len()), u32::try_from(text.len() + form.len()));
+        let (Ok(start), Ok(end)) = (start, end) else {
+            // No room for another one.
+            return lookup.find(form, text_of);
+        };
+        let number = lookup.number(form, next, text_of);
         if number == next {
             text.extend_from_slice(form);
             spans.push(Span { start, end });

@@ -78,6 +78,12 @@ pub(in crate::mine) struct Param {
     pub(in crate::mine) text: Span,
 }
 
+/// The value of URLs without the parameter, and of those that are known to be the same.
+pub(in crate::mine) const ABSENT: u64 = 0;
+
+/// The numbers where a list begins. Their hashes stand for no other value.
+pub(in crate::mine) const FIRST_VALUES: [&[u8]; 2] = [b"0", b"1"];
+
 /// One content of a URL at one time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::mine) struct Capture {
