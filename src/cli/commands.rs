@@ -45,6 +45,13 @@ pub(super) fn job<'a>(
         memory: run.memory(),
         progress,
     };
+    if let Some(folder) = run.temp_dir.as_ref().filter(|folder| !folder.is_dir()) {
+        return Err(Error::config(format!(
+            "--temp-dir {}: expected a folder, found {}; name another one with -T",
+            folder.display(),
+            if folder.exists() { "a file" } else { "nothing of this name" }
+        )));
+    }
     job.check_memory()?;
     memory::spare(job.memory.bytes);
     Ok(job)

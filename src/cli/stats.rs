@@ -16,6 +16,10 @@ use crate::report::{Claims, Output, number};
 /// Share of the first lines, in percent, below which a list may be something else.
 const LIST_SHARE_MIN_PERCENT: usize = 50;
 
+/// The same where another format understands [a part of them](RIVAL_SHARE_MIN_PERCENT).
+const LIST_SHARE_MIN_WITH_RIVAL_PERCENT: usize = 90;
+const RIVAL_SHARE_MIN_PERCENT: usize = 10;
+
 /// Fewest lines that say anything of that.
 const LIST_LINES_MIN: usize = 10;
 
@@ -32,10 +36,17 @@ pub(super) fn doubt(outcome: &Outcome) {
     for file in outcome.files.iter().filter(|file| file.layout.format.is_none()) {
         let votes = file.layout.votes.as_ref().filter(|votes| votes.lines >= LIST_LINES_MIN);
         let Some(votes) = votes else { continue };
-        let share = votes.shares.iter().find(|(name, _)| *name == file.layout.name());
-        let Some((_, share)) = share.filter(|(_, share)| *share < LIST_SHARE_MIN_PERCENT) else {
-            continue;
+        let is_list = |name: &str| name == file.layout.name();
+        let has_rival = votes
+            .shares
+            .iter()
+            .any(|(name, share)| !is_list(name) && *share >= RIVAL_SHARE_MIN_PERCENT);
+        let share_min = match has_rival {
+            true => LIST_SHARE_MIN_WITH_RIVAL_PERCENT,
+            false => LIST_SHARE_MIN_PERCENT,
         };
+        let share = votes.shares.iter().find(|(name, _)| is_list(name));
+        let Some((_, share)) = share.filter(|(_, share)| *share < share_min) else { continue };
         say(format_args!(
             "{}: taken for a list, though {share} % of its first {} lines look like URLs; --format or \
              --log-format say what it is",

@@ -51,7 +51,9 @@ pub(super) fn list(plan: &InputPlan) -> Result<List> {
             list.add_stdin(path)?;
             continue;
         }
-        let metadata = fs::metadata(&path).map_err(|error| Error::reading(shown(&path), error))?;
+        let metadata = fs::metadata(&path).map_err(|error| {
+            Error::reading(show(plan.name_of(&path).as_os_str().as_bytes()), error)
+        })?;
         if !metadata.is_dir() {
             list.add(path, &metadata)?;
         } else if plan.recursive {

@@ -143,8 +143,13 @@ impl Job<'_> {
         let least = MEMORY_BYTES_MIN + workers * MEMORY_BYTES_PER_THREAD;
         if bytes < least {
             return Err(Error::config(format!(
-                "a memory of {bytes} bytes is too little: {workers} threads need {} MiB; raise -S \
+                "a memory of {bytes} bytes is too little: {} {} MiB; raise -S \
                  or lower -j",
+                if workers == 1 {
+                    "one thread needs".into()
+                } else {
+                    format!("{workers} threads need")
+                },
                 least.div_ceil(1 << 20)
             )));
         }

@@ -217,7 +217,7 @@ fn little_memory_does_for_a_report() {
 #[test]
 fn what_has_room_is_not_spilled() {
     let dir = Dir::with_list();
-    dir.run("-S 25% --stats=stats.json -T missing in.txt").gives(KEPT);
+    dir.run("-S 25% --stats=stats.json in.txt").gives(KEPT);
     let memory = &json(&dir.get("stats.json"))["memory"];
     assert_eq!(memory["spilled_bytes"], 0);
     assert!(memory["spilled_after_lines"].is_null());
@@ -233,7 +233,7 @@ fn spilling_is_told_when_asked() {
 #[test]
 fn too_little_memory_is_refused() {
     let dir = Dir::with_list();
-    dir.run("-S 7M -j1 in.txt").fails("1 threads need 8 MiB; raise -S or lower -j");
+    dir.run("-S 7M -j1 in.txt").fails("one thread needs 8 MiB; raise -S or lower -j");
     dir.run("-S 32M -j100 in.txt").fails("100 threads need 57 MiB");
     dir.run("-S 64M --line-limit 9M in.txt").fails("raise -S or lower --line-limit");
     dir.run("-S 0% in.txt").fails("no share");
@@ -304,9 +304,13 @@ fn seen_files_that_do_not_fit() {
 fn folders_for_temporary_files_have_to_be_of_use() {
     let dir = Dir::new();
     dir.put("in.txt", large());
-    for folder in ["missing", "in.txt"] {
-        let args = format!("{LITTLE} -T {folder} -o out in.txt");
-        dir.run(&args).fails(&format!("{folder}: cannot make a temporary file")).says("-T");
+    // Known before anything is done, but for a folder that takes no files.
+    for (folder, why) in [
+        ("missing", "--temp-dir missing: expected a folder, found nothing of this name"),
+        ("in.txt", "--temp-dir in.txt: expected a folder, found a file"),
+        ("/proc", "/proc: cannot make a temporary file"),
+    ] {
+        dir.run(&format!("{LITTLE} -T {folder} -o out in.txt")).fails(why).says("-T");
     }
     assert_eq!(dir.names(), ["in.txt"]);
 }

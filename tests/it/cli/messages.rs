@@ -41,8 +41,9 @@ fn mistakes_in_configuration_name_the_file() {
         dir.put("bad.toml", text);
         dir.run("--config bad.toml in.txt").fails(why).says("bad.toml: ");
     }
-    dir.run("--config missing.toml in.txt").fails("missing.toml: cannot read");
+    dir.run("--config missing.toml in.txt").fails("undust: missing.toml: cannot read");
     dir.run("--config . in.txt").fails("expected a file, found a directory\n");
+    dir.run("-T missing in.txt").fails("--temp-dir missing: expected a folder, found nothing");
     dir.put("bad.hosts", "127.0.0.1\n");
     dir.run("--hosts bad.hosts in.txt").fails("bad.hosts: line 1: ");
     dir.put("bad.rules", "x");

@@ -11,7 +11,7 @@ fn sample() -> String {
 #[test]
 fn a_build_without_it_says_so() {
     let dir = Dir::with_list();
-    dir.run(&sample()).fails("which this build cannot read; build it with `--features parquet`");
+    dir.run(&sample()).fails("this build cannot read Parquet; build it with `--features parquet`");
     for command in ["dedup", "dedup --clusters", "report"] {
         dir.run(&format!("{command} --to parquet -o out.parquet in.txt"))
             .fails("this build cannot write Parquet; build it with `--features parquet`");
