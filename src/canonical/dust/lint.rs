@@ -11,6 +11,7 @@ use super::letters;
 use super::rule::{DustRule, Guard, RuleFile, When};
 use super::spelling::Spelling;
 use super::wildcards::{Part, parts};
+use crate::canonical::names::is_under;
 use crate::canonical::profile::Profile;
 use crate::limits::DUST_SITE_RULES_MAX;
 
@@ -50,7 +51,9 @@ impl DustRules {
                     dead.push((rule.rule as usize, text));
                     continue;
                 }
-                if let Some(alias) = takes_all(&aliased, &rule.condition.hosts) {
+                let hosts = rule.condition.hosts.iter();
+                let taken: Option<Vec<_>> = hosts.map(|host| aliased.get(&**host)).collect();
+                if let Some((_, alias)) = taken.and_then(|taken| taken.first().copied()) {
                     let text = format!("its hosts are others, by rule {}", alias + 1);
                     dead.push((rule.rule as usize, text));
                     continue;
@@ -129,8 +132,8 @@ impl DustRules {
             let above = if path.has_upper() { rules_above(&by_site, &site) } else { Vec::new() };
             let why = match folds_all(&above, &path) {
                 Some(fold) if !is_there(&folded(&guard.path)) => told_folded(fold, &guard.path),
-                _ => match takes_all(&aliased, std::slice::from_ref(&site)) {
-                    Some(alias) => format!(
+                _ => match aliased.get(site.as_slice()).filter(|(to, _)| !is_under(to, &site)) {
+                    Some((_, alias)) => format!(
                         "rule {} makes another host of {}, whose guards hold",
                         alias + 1,
                         guard.site
@@ -195,19 +198,15 @@ fn folds_all<'a>(rules: &[&'a Compiled], pattern: &Glob) -> Option<&'a Compiled>
     rules.iter().filter(|_| has_upper).find(folds).copied()
 }
 
-/// The hosts that are others, each with the number of a rule that says so.
-fn aliased<'a>(by_site: &'a BTreeMap<Vec<u8>, Vec<Compiled>>) -> HashMap<&'a [u8], u32> {
+/// The hosts that are others, each with what stands for it and the number of a rule that says so.
+fn aliased<'a>(
+    by_site: &'a BTreeMap<Vec<u8>, Vec<Compiled>>,
+) -> HashMap<&'a [u8], (&'a [u8], u32)> {
     let alias = |rule: &'a Compiled| match &rule.act {
-        Act::Host { from, .. } => Some((from.as_slice(), rule.rule)),
+        Act::Host { from, to } => Some((from.as_slice(), (to.as_slice(), rule.rule))),
         _ => None,
     };
     by_site.values().flatten().filter_map(alias).collect()
-}
-
-/// The number of a rule by which one of `hosts` is another; `None` unless all are.
-fn takes_all(aliased: &HashMap<&[u8], u32>, hosts: &[Vec<u8>]) -> Option<u32> {
-    let rules = hosts.iter().map(|host| aliased.get(host.as_slice()).copied());
-    rules.collect::<Option<Vec<u32>>>()?.first().copied()
 }
 
 /// The rules for `site` and the domains above it; none if they are too many to be looked at.
@@ -385,7 +384,8 @@ mod tests {
     #[test]
     fn what_keeps_rules_away_and_is_never_met() {
         let fold = "{site='x.org',kind='fold-case',except=['/v/*']}";
-        let alias = "{site='x.org',kind='host-alias',from='m.x.org',to='x.org'}";
+        let alias = "{site='x.org',kind='host-alias',from='m.x.org',to='www.x.org'},\
+                     {site='x.org',kind='host-alias',from='x.org',to='www.x.org'}";
         let drop = |except: &str| {
             format!("{{site='a.x.org',kind='drop-param',param='a',except=[{except}]}}")
         };
@@ -393,7 +393,7 @@ mod tests {
             (
                 "'/F/{num}%C3%A9'",
                 "",
-                Some("rule 3 (a.x.org: drop-param a except /F/{num}%C3%A9) is not"),
+                Some("rule 4 (a.x.org: drop-param a except /F/{num}%C3%A9) is not"),
             ),
             ("'/F/*'", "", Some("folds such paths before; write /f/*")),
             ("'/F/*', '/f/*'", "", None),
