@@ -8,7 +8,7 @@ use super::assemble::names_above;
 use super::compile::{self, Act, Compiled, Condition};
 use super::glob::Glob;
 use super::letters;
-use super::rule::{DustRule, Guard, RuleFile, When};
+use super::rule::{DustRule, Guard, RuleFile, Status, When};
 use super::spelling::Spelling;
 use super::wildcards::{Part, parts};
 use crate::canonical::names::is_under;
@@ -88,8 +88,9 @@ impl DustRules {
         dead
     }
 
-    /// What is to keep rules away, and is never met where they are applied: exceptions and guards whose paths
-    /// another rule folds before, and guards on hosts that are others. Each as a message that names it.
+    /// What is to keep rules away, and is never met where they are applied: guards, and exceptions of rules by
+    /// hand, whose paths another rule folds before, and guards on hosts that are others. Each as a message that
+    /// names it.
     ///
     /// Limits: as of [`dead`](DustRules::dead).
     pub fn never_met(file: &RuleFile) -> Vec<String> {
@@ -99,7 +100,11 @@ impl DustRules {
         for (site, rules) in &by_site {
             let above = rules_above(&by_site, site);
             for rule in rules {
-                let scope = &file.rules[rule.rule as usize].scope;
+                let DustRule { scope, status, .. } = &file.rules[rule.rule as usize];
+                // Learned ones are kept from what there is where fewer rules are in force, too.
+                if *status != Status::Manual {
+                    continue;
+                }
                 for (text, pattern) in scope.except.iter().zip(&rule.condition.except) {
                     let fold = folds_all(&above, pattern).filter(|one| rule.stratum > one.stratum);
                     if let Some(fold) = fold
@@ -397,6 +402,7 @@ mod tests {
             ),
             ("'/F/*'", "", Some("folds such paths before; write /f/*")),
             ("'/F/*', '/f/*'", "", None),
+            ("'/F/*'],status='auto',when=['!b'", "", None),
             ("'/v/F', '/f', '*F'", "", None),
             ("'/f'", "{site='x.org',param='a',path='/F'}", Some("guard 1 (a at /F) keeps nothing")),
             ("'/f'", "{site='x.org',param='a',path='/F'},{site='x.org',param='a',path='/f'}", None),
