@@ -70,10 +70,15 @@ pub(super) fn lint(path: &Path) -> Result<u8> {
     let out: BTreeSet<usize> = refused.iter().filter_map(|refusal| refusal.rule).collect();
     let mut findings: Vec<String> = refused.into_iter().map(|refusal| refusal.why).collect();
     let title = |number: usize| file.rules.get(number).map(DustRule::title).unwrap_or_default();
-    for (number, why) in DustRules::dead(&file) {
+    // What is refused does nothing to others.
+    let mut applied = file.clone();
+    for number in &out {
+        applied.rules[*number].status = Status::Off;
+    }
+    for (number, why) in DustRules::dead(&applied) {
         findings.push(format!("rule {} ({}) does nothing: {why}", number + 1, title(number)));
     }
-    findings.extend(DustRules::never_met(&file));
+    findings.extend(DustRules::never_met(&applied));
     findings.extend(DustRules::misspelled(&file));
     let mut text = String::new();
     for finding in &findings {

@@ -108,7 +108,7 @@ pub fn detect(chunk: &[u8], reading: Reading) -> Result<Layout> {
     // What looks like nothing else is a list, of whatever.
     let is_list = best.layout.format.is_none() || best.percent() < LEAD_MIN_PERCENT;
     let is_sure = is_sure(&candidates);
-    if (is_list || !is_sure) && !best.is_without_rows() && is_json_array(&lines) {
+    if !is_sure && is_json_array(&lines) {
         return Err(Error::input(
             "expected a line for each record, found an array in JSON; write its members one on each line, as in \
              `jq -c '.[]' FILE | undust`",
@@ -263,7 +263,7 @@ fn is_url(url: &[u8], is_list: bool) -> bool {
     let blanks = url.iter().filter(|byte| **byte == b' ').count();
     (has_scheme || first.contains(&b'.') || first.contains(&b'/'))
         // An object, a tag, a field in quotes.
-        && !matches!(first.first(), Some(b'{' | b'<' | b'"'))
+        && !matches!(first, [b'{' | b'<' | b'"', ..] | [b'[', b'{', ..])
         && blanks < 3
         && !url.contains(&b'\t')
 }
@@ -322,6 +322,8 @@ mod tests {
             ("url\tstatus\n", "tsv"),
             (&line("OPTIONS * HTTP/1.0"), "clf"),
             ("# a list\n# of nothing yet\n", "lines"),
+            // One line, as good as any other.
+            ("links\n", "lines"),
         ] {
             assert_eq!(detect(text.as_bytes(), READING).unwrap().name(), expected, "{text:?}");
         }
@@ -336,6 +338,8 @@ mod tests {
             let told = detect(text.as_bytes(), READING).unwrap_err().to_string();
             assert!(told.contains("jq -c"), "{text:?}: {told}");
         }
+        let list = format!("[{{{{cite web}}}}]\n{}", "http://a.test/ x\n".repeat(20));
+        assert_eq!(detect(list.as_bytes(), READING).unwrap().name(), "lines");
     }
 
     #[test]

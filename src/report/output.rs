@@ -6,6 +6,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{FileType, OFlags, Stat};
+use rustix::io::Errno;
 use rustix::process::{PidfdFlags, PidfdGetfdFlags, pidfd_getfd, pidfd_open};
 
 use super::disk::{DiskFile, Pages};
@@ -152,6 +153,9 @@ impl Output {
         let given = path;
         let path = &place_of(path);
         let existing = fs::metadata(path).ok();
+        if existing.is_none() && fs::symlink_metadata(path).is_ok() {
+            return Err(Error::writing(&name, Errno::LOOP.into()));
+        }
         if existing.as_ref().is_some_and(fs::Metadata::is_dir) {
             return Err(Error::config(format!("{name}: is a folder; name a file in it")));
         }
@@ -448,6 +452,9 @@ mod tests {
         output.publish().unwrap();
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
         assert_eq!(fs::read(&target).unwrap(), b"new");
+        let round = folder.path().join("round");
+        std::os::unix::fs::symlink("round", &round).unwrap();
+        assert!(Claims::new(&[]).open(Some(&round)).err().unwrap().is_output());
         // Nor is one replaced that leads to no file yet.
         let (later, link) = (folder.path().join("later"), folder.path().join("link to later"));
         std::os::unix::fs::symlink("later", &link).unwrap();

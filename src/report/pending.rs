@@ -3,7 +3,7 @@
 use std::fs::{self, File};
 use std::io;
 use std::os::fd::AsRawFd as _;
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, RenameFlags};
@@ -76,7 +76,7 @@ impl Pending {
             return Ok(());
         }
         let own = format!("/proc/self/fd/{}", self.file.as_raw_fd());
-        for attempt in 0..100u32 {
+        for attempt in 0..10_000u32 {
             let name = format!(".undust-{}-{attempt}.tmp", std::process::id());
             let name = folder_of(&self.path).join(name);
             match rustix::fs::linkat(CWD, own.as_str(), CWD, &name, AtFlags::SYMLINK_FOLLOW) {
@@ -93,7 +93,9 @@ impl Pending {
 
     /// Puts its name on a file that is [finished](Pending::finish) and [named](Pending::name).
     pub(super) fn publish(self) -> io::Result<Published> {
-        let Pending { path, temporary, .. } = self;
+        let Pending { path, temporary, file } = self;
+        let meta = file.metadata()?;
+        let own = (meta.dev(), meta.ino());
         let temporary = temporary.expect("it was named before");
         if fs::symlink_metadata(&path).is_ok_and(|meta| meta.is_dir()) {
             return Err(io::Error::from(io::ErrorKind::IsADirectory));
@@ -102,15 +104,16 @@ impl Pending {
         // Somebody else may make the file between the two, and remove it again.
         for _ in 0..100 {
             match rename(RenameFlags::EXCHANGE) {
-                Ok(()) => return Ok(Published { path, old: Old::Kept(temporary) }),
+                Ok(()) => return Ok(Published { path, old: Old::Kept(temporary), own }),
                 Err(Errno::NOENT) => {}
-                Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => break,
+                // Or not permitted, be it that call or any change of the file: renaming will tell.
+                Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP | Errno::PERM) => break,
                 Err(error) => return Err(error.into()),
             }
             match rename(RenameFlags::NOREPLACE) {
                 Ok(()) => {
                     temporary.keep()?;
-                    return Ok(Published { path, old: Old::None });
+                    return Ok(Published { path, old: Old::None, own });
                 }
                 Err(Errno::EXIST) => {}
                 Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => break,
@@ -119,7 +122,7 @@ impl Pending {
         }
         let old = if path.exists() { Old::Gone } else { Old::None };
         temporary.persist(&path)?;
-        Ok(Published { path, old })
+        Ok(Published { path, old, own })
     }
 }
 
@@ -127,6 +130,8 @@ impl Pending {
 pub(super) struct Published {
     path: PathBuf,
     old: Old,
+    /// Device and number of the file, to know it by.
+    own: (u64, u64),
 }
 
 /// The file that had the name before.
@@ -139,17 +144,38 @@ enum Old {
 }
 
 impl Published {
-    /// Gives the name back to the file that had it, or to none.
+    /// Gives the name back to the file that had it, or to none. Where somebody else has taken it since, nothing
+    /// is done.
     ///
-    /// Failure: besides those of the system, where that file is gone.
-    pub(super) fn take_back(self) -> io::Result<()> {
+    /// Failure: what has become of the old file, in words.
+    pub(super) fn take_back(self) -> Result<(), String> {
+        let is_own = |path: &Path| {
+            fs::symlink_metadata(path).is_ok_and(|meta| (meta.dev(), meta.ino()) == self.own)
+        };
+        if !is_own(&self.path) {
+            return Ok(());
+        }
+        let failed = |error: io::Error| format!("is the new file ({error})");
         match self.old {
-            Old::None => fs::remove_file(&self.path),
+            Old::None => fs::remove_file(&self.path).map_err(failed),
+            Old::Gone => Err("is the new file, the old one is gone".to_string()),
             Old::Kept(old) => {
-                let flags = RenameFlags::EXCHANGE;
-                Ok(rustix::fs::renameat_with(CWD, &*old, CWD, &self.path, flags)?)
+                let exchange = || {
+                    rustix::fs::renameat_with(CWD, &*old, CWD, &self.path, RenameFlags::EXCHANGE)
+                };
+                if let Err(error) = exchange() {
+                    let kept = old.keep().map_err(|error| failed(error.error))?;
+                    return Err(format!(
+                        "is the new file ({error}), the old one {}",
+                        kept.display()
+                    ));
+                }
+                // Somebody has been quicker: what was theirs is theirs again.
+                if !is_own(&old) {
+                    exchange().map_err(|error| failed(error.into()))?;
+                }
+                Ok(())
             }
-            Old::Gone => Err(io::Error::from(io::ErrorKind::NotFound)),
         }
     }
 
@@ -197,8 +223,6 @@ pub(super) fn folder_of(path: &Path) -> &Path {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::MetadataExt as _;
-
     use super::*;
 
     /// What happens where the file system has no unnamed files.
@@ -240,6 +264,16 @@ mod tests {
         assert_eq!(second.predecessor().unwrap(), Some(there));
         second.take_back().unwrap();
         assert_eq!((names(), fs::read(&path).unwrap()), (1, b"first".to_vec()));
+        // What another run has published since stays.
+        let (second, other) = (publish("second"), publish("other"));
+        second.take_back().unwrap();
+        drop(other);
+        assert_eq!((names(), fs::read(&path).unwrap()), (1, b"other".to_vec()));
+        fs::remove_file(&path).unwrap();
+        let (second, other) = (publish("second"), publish("other"));
+        second.take_back().unwrap();
+        drop(other);
+        assert_eq!((names(), fs::read(&path).unwrap()), (1, b"other".to_vec()));
         drop(publish("third"));
         assert_eq!((names(), fs::read(&path).unwrap()), (1, b"third".to_vec()));
     }

@@ -55,8 +55,7 @@ impl Predecessor {
             return Ok(());
         }
         Err(Error::output(format!(
-            "expected {} as when this run began, found {}: another run has changed it; no file was written, so \
-             run again",
+            "expected {} as when this run began, found {}: another run has changed it; run again",
             if self.0.is_some() { "the file" } else { "no file" },
             if now.0.is_some() { "another" } else { "none" }
         )))

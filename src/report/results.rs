@@ -84,18 +84,18 @@ fn publish_all(
     Ok(())
 }
 
-/// Gives the names of what is `published` back, since the run ends by `error`. Returns the error, with the
-/// names that could not be given back.
+/// Gives the names of what is `published` back, since the run ends by `error`. Returns the error, with those
+/// that could not be given back.
 fn take_back(published: Vec<(String, Published)>, error: Error) -> Error {
     let mut stay = Vec::new();
     for (name, file) in published.into_iter().rev() {
-        if file.take_back().is_err() {
-            stay.push(name);
+        if let Err(why) = file.take_back() {
+            stay.push(format!("{name} {why}"));
         }
     }
     match stay[..] {
         [] => error,
-        _ => Error::output(format!("{error}; already replaced: {}", stay.join(", "))),
+        _ => Error::output(format!("{error}; {}", stay.join("; "))),
     }
 }
 
@@ -143,7 +143,10 @@ mod tests {
         }
         fs::create_dir(&second).unwrap();
         let error = results.publish().unwrap_err().to_string();
-        assert!(error.contains("second: cannot write") && !error.contains("already"), "{error}");
+        assert!(
+            error.contains("second: cannot write") && !error.contains("is the new file"),
+            "{error}"
+        );
         assert_eq!(fs::read(&first).unwrap(), b"old");
         assert!(second.is_dir() && fs::read_dir(folder.path()).unwrap().count() == 2);
     }

@@ -12,7 +12,7 @@ use crate::canonical::rules::RuleId;
 
 /// Most forms of one pattern; one that has more keeps rules away from every path. Reason: each is tried for
 /// each URL, and each part of a pattern that may be missing doubles them.
-const FORMS_MAX: usize = 64;
+const FORMS_MAX: usize = 256;
 
 /// The pattern that keeps rules away everywhere.
 const EVERYWHERE: &str = "*";
@@ -285,7 +285,7 @@ mod tests {
                 .collect()
         };
         assert_eq!(forms("crawl", None, &many(3)).len(), 27);
-        assert_eq!(forms("crawl", None, &many(4)), ["*"]);
+        assert_eq!(forms("crawl", None, &many(6)), ["*"]);
         let long = format!("/*{}", "[".repeat(300));
         assert_eq!(forms("crawl", None, &long), ["*"]);
     }

@@ -139,7 +139,7 @@ impl DustRules {
                 Some(fold) if !is_there(&folded(&guard.path)) => told_folded(fold, &guard.path),
                 _ => match aliased.get(site.as_slice()).filter(|(to, _)| !is_under(to, &site)) {
                     Some((_, alias)) => format!(
-                        "rule {} makes another host of {}, whose guards hold",
+                        "rule {} makes another host of {} itself, whose guards hold",
                         alias + 1,
                         guard.site
                     ),
@@ -199,7 +199,9 @@ fn folds_all<'a>(rules: &[&'a Compiled], pattern: &Glob) -> Option<&'a Compiled>
         let is_for_all = path.is_all() && hosts.is_empty() && !rule.condition.reads_params();
         rule.act == Act::FoldPath && is_for_all && !except.iter().any(|one| one.meets(pattern))
     };
-    let has_upper = pattern.has_upper();
+    // A template may be applied before the fold, and what depends on it, too.
+    let has_template = rules.iter().any(|rule| matches!(rule.act, Act::Template(_)));
+    let has_upper = pattern.has_upper() && !has_template;
     rules.iter().filter(|_| has_upper).find(folds).copied()
 }
 
@@ -417,6 +419,16 @@ mod tests {
                     assert!(found.len() == 1 && found[0].contains(why), "{except}: {found:?}");
                 }
             }
+        }
+        // A template is applied before the fold, and so is what enables it.
+        let template = "{site='x.org',kind='rewrite-template',from='/Story?id={1}',to='/s_{1}'}";
+        for text in [
+            format!("rule=[{fold},{template},{}]", drop("'/F/*'")),
+            format!("rule=[{fold},{template},{}]", drop("'/f'],path='/F/*',when=['!b'")),
+        ] {
+            let file = RuleFile::parse(&text).unwrap();
+            assert_eq!(DustRules::never_met(&file), [""; 0], "{text}");
+            assert_eq!(DustRules::dead(&file), [], "{text}");
         }
     }
 }

@@ -121,8 +121,15 @@ impl Slots<'_> {
             if slot != HOST {
                 // Both lists are in order.
                 from += whole[from..].iter().take_while(|keyed| keyed.draw < rest).count();
-                let mut same = whole[from..].iter().take_while(|keyed| keyed.draw == rest);
-                members.extend(same.find(|keyed| keyed.check == check).map(|one| (0, one.url)));
+                let is_it = |keyed: &&Keyed| keyed.key() == (rest, check);
+                let first = whole.get(from).filter(|keyed| keyed.draw == rest);
+                // Hardly ever is it another one of the same draw: then somebody has made many.
+                let found = first.filter(is_it).or_else(|| {
+                    first?;
+                    let at = whole[from..].partition_point(|keyed| keyed.key() < (rest, check));
+                    whole.get(from + at).filter(is_it)
+                });
+                members.extend(found.map(|one| (0, one.url)));
             }
             if members.len() + group.len() < 2 {
                 continue;

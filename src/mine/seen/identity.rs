@@ -2,9 +2,9 @@
 //!
 //! Where the texts are at hand two of them are one if all their bytes are: [`Lookup`], [`Numbers`],
 //! [`Values`]. Where they are not, they are told apart by fingerprints under a [`Secret`] that each
-//! site has anew, so that nobody can prepare two that are taken as one.
+//! site has anew, so that two that somebody has prepared are taken as one only once in 2³² times.
 //!
-//! No result depends on a secret. What has to be drawn or put in order is so by `table::hash`, which
+//! But for such a pair no result depends on a secret. What has to be drawn or put in order is so by `table::hash`, which
 //! is the same in every run; where two have the same one, by where they stand in the table.
 
 use std::collections::hash_map;
@@ -201,14 +201,14 @@ impl Keyed {
 pub(in crate::mine) fn groups<T, D: PartialEq>(
     rows: &[T],
     draw: impl Fn(&T) -> D,
-    check_and_link: impl Fn(&T) -> (u32, u32),
+    check_and_url: impl Fn(&T) -> (u32, u32),
 ) -> impl Iterator<Item = &[T]> {
     rows.chunk_by(move |a, b| draw(a) == draw(b)).flat_map(move |run| {
-        let is_one = check_and_link(&run[0]).0 == check_and_link(&run[run.len() - 1]).0;
+        let is_one = check_and_url(&run[0]).0 == check_and_url(&run[run.len() - 1]).0;
         let mut parts: Vec<&[T]> = Vec::new();
         if !is_one {
-            parts.extend(run.chunk_by(|a, b| check_and_link(a).0 == check_and_link(b).0));
-            parts.sort_by_key(|part| check_and_link(&part[0]).1);
+            parts.extend(run.chunk_by(|a, b| check_and_url(a).0 == check_and_url(b).0));
+            parts.sort_by_key(|part| check_and_url(&part[0]).1);
         }
         is_one.then_some(run).into_iter().chain(parts)
     })
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn groups_with_one_draw_are_in_the_order_of_their_links() {
+    fn groups_with_one_draw_are_in_the_order_of_their_urls() {
         let row = |draw, check, url| Keyed { draw, check, url };
         let groups = |a, b| {
             let mut rows = vec![row(5, a, 1), row(5, b, 2), row(5, a, 3), row(9, a, 0)];

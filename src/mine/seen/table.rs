@@ -362,7 +362,7 @@ pub(in crate::mine) mod tests {
     }
 
     #[test]
-    fn redirects_between_links() {
+    fn redirects_between_urls() {
         let moved = Observation {
             url: b"http://a.test/old",
             status: Some(301),

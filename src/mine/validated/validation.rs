@@ -412,7 +412,7 @@ mod tests {
         }
     }
 
-    /// Hears candidates while they change, and each time as if nothing were known of them.
+    /// Validates candidates while they change, and each time as if nothing were known of them.
     fn compare<'a>(candidates: &mut Vec<Candidate>, validation: impl Fn() -> Validation<'a>) {
         let new = validation;
         let mut validation = new();

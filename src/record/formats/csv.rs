@@ -60,7 +60,10 @@ pub(crate) fn recognize(lines: &[&[u8]]) -> Option<Arc<dyn LineFormat>> {
             return Some(Arc::new(Csv { table: table.trimmed(), delimiter }));
         }
     }
-    // One column with a name.
+    // One column with a name, and something in it: a line alone may be on a list.
+    if lines.len() == 1 {
+        return None;
+    }
     let table = Table::recognize(&lines[..1], |line| split(line, NO_DELIMITER))?;
     Some(Arc::new(Csv { table, delimiter: NO_DELIMITER }))
 }
