@@ -3,6 +3,7 @@
 
 mod breakdown;
 mod cells;
+mod claims;
 #[cfg_attr(not(feature = "parquet"), path = "no_columns.rs")]
 mod columns;
 mod disk;
@@ -13,6 +14,7 @@ mod frames;
 mod listing;
 mod output;
 mod pending;
+mod place;
 mod predecessor;
 mod results;
 mod rows;
@@ -22,12 +24,13 @@ mod tally;
 
 pub use breakdown::{Breakdown, BreakdownRow, Counts, Facet};
 pub use cells::Cell;
+pub use claims::Claims;
 pub use evaluation::{
     Evaluation, EvaluationResult, Interval, Judged, RESAMPLES, SiteScore, wrong_rules_max,
 };
 pub use export::{Exported, RuleFormat, export_rules, left_out_in_words};
 pub use listing::{Listed, ListedCluster, Listing, ListingWriter};
-pub use output::{Claims, Output};
+pub use output::Output;
 pub use predecessor::Predecessor;
 pub use results::Results;
 pub use rows::{Provenance, RowFormat, RowWriter, Rows, Shape};

@@ -1,115 +1,20 @@
 //! Where results go: standard output, or a file that is there whole or not at all.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::MetadataExt as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use rustix::fs::{FileType, OFlags, Stat};
+use rustix::fs::{FileType, Stat};
 use rustix::io::Errno;
-use rustix::process::{PidfdFlags, PidfdGetfdFlags, pidfd_getfd, pidfd_open};
 
 use super::disk::{DiskFile, Pages};
 use super::encoder::Encoder;
-use super::pending::{Pending, folder_of};
+use super::pending::Pending;
+use super::place::{duplicate, is_open_file, open_number, place_of};
 use super::results::Results;
 use crate::crew::Crew;
 use crate::error::{Error, Result};
-
-/// The files of one run: nothing is written over an input, and no two results go to one place.
-#[derive(Debug, Default)]
-pub struct Claims {
-    inputs: Vec<PathBuf>,
-    outputs: Vec<PathBuf>,
-    crew: Option<Crew>,
-}
-
-impl Claims {
-    /// No results yet; `inputs` are all the files that are read.
-    pub fn new(inputs: &[PathBuf]) -> Claims {
-        Claims { inputs: inputs.to_vec(), outputs: Vec::new(), crew: None }
-    }
-
-    /// Packs zstd output with the help of `crew`: the same bytes, sooner.
-    #[must_use]
-    pub fn pack_with(mut self, crew: impl Into<Option<Crew>>) -> Claims {
-        self.crew = crew.into();
-        self
-    }
-
-    /// Opens `path` for a result that a later run reads as it is, and nobody else: if it is new, others may not
-    /// read it.
-    ///
-    /// Failure: as [`Claims::open`], and a configuration error if it is named as packed files are.
-    pub fn open_private(&mut self, path: &Path) -> Result<Output> {
-        if Encoder::packs(path) {
-            return Err(Error::config(format!(
-                "{}: such a file is not packed; name it without {}",
-                path.display(),
-                Encoder::SUFFIXES
-            )));
-        }
-        self.open_with(path, Some(0o600))
-    }
-
-    /// Opens `path` for a result; without a path, standard output.
-    ///
-    /// Failure: a configuration error if it is an input, or another result goes there.
-    pub fn open(&mut self, path: Option<&Path>) -> Result<Output> {
-        self.open_with(path.unwrap_or(Path::new("-")), None)
-    }
-
-    /// The same, where a new file gets the permissions `new_mode` if there are any.
-    fn open_with(&mut self, path: &Path, new_mode: Option<u32>) -> Result<Output> {
-        let name = path.display();
-        let is_stdout = path == "-" || open_number(path) == Some(1);
-        let place = if is_stdout { PathBuf::from("-") } else { place_of(path) };
-        if !is_stdout && self.inputs.iter().any(|input| is_same_file(input, path)) {
-            return Err(Error::config(format!(
-                "{name}: is an input as well; write to another file and rename it"
-            )));
-        }
-        // Devices take any number of results.
-        let is_device = fs::metadata(path).is_ok_and(|meta| !meta.is_file());
-        if self.outputs.contains(&place) && (is_stdout || !is_device) {
-            return Err(Error::config(format!(
-                "{}: two results would go there; name another file for one of them",
-                if is_stdout { "standard output".to_string() } else { name.to_string() }
-            )));
-        }
-        self.outputs.push(place);
-        match is_stdout {
-            true => Ok(Output::stdout()),
-            false => Output::file(path, new_mode, self.crew.clone()),
-        }
-    }
-}
-
-/// Where a file of this name is, or would be: links are followed, also those that lead to nothing yet.
-fn place_of(path: &Path) -> PathBuf {
-    if let Ok(there) = fs::canonicalize(path) {
-        return there;
-    }
-    let mut path = path.to_path_buf();
-    // As many as the system follows. The link of an open pipe leads to no name, and yet to something.
-    for _ in 0..40 {
-        if fs::metadata(&path).is_ok() {
-            break;
-        }
-        let Ok(target) = fs::read_link(&path) else { break };
-        path = folder_of(&path).join(target);
-    }
-    let folder = fs::canonicalize(folder_of(&path)).unwrap_or_else(|_| folder_of(&path).into());
-    path.file_name().map_or(folder.clone(), |name| folder.join(name))
-}
-
-/// Are both there, and the same regular file?
-fn is_same_file(a: &Path, b: &Path) -> bool {
-    match (fs::metadata(a), fs::metadata(b)) {
-        (Ok(a), Ok(b)) => a.is_file() && (a.dev(), a.ino()) == (b.dev(), b.ino()),
-        _ => false,
-    }
-}
 
 /// Results on their way out, in large writes.
 ///
@@ -144,7 +49,7 @@ impl Output {
     }
 
     /// The file `path`, with the permissions `new_mode` if it is new and there are any. `crew` may pack it.
-    fn file(path: &Path, new_mode: Option<u32>, crew: Option<Crew>) -> Result<Output> {
+    pub(super) fn file(path: &Path, new_mode: Option<u32>, crew: Option<Crew>) -> Result<Output> {
         let name = path.display().to_string();
         if open_number(path) == Some(2) {
             return Ok(Output::to(name, Encoder::Plain(Box::new(io::stderr())), None));
@@ -318,37 +223,6 @@ impl Output {
     }
 }
 
-/// Is `name` one that the system has for a file that is open already?
-fn is_open_file(name: &str) -> bool {
-    let parts: Vec<&str> = name.split('/').collect();
-    matches!(
-        parts[..],
-        ["", "dev", "stdout" | "stderr"] | ["", "dev", "fd", _] | ["", "proc", _, "fd", _]
-    )
-}
-
-/// The number by which this process has the file open, if `path` is a name for that.
-fn open_number(path: &Path) -> Option<u32> {
-    match path.to_str()? {
-        "/dev/stdout" => Some(1),
-        "/dev/stderr" => Some(2),
-        name => {
-            let number = name.strip_prefix("/dev/fd/").or(name.strip_prefix("/proc/self/fd/"))?;
-            number.parse().ok()
-        }
-    }
-}
-
-/// Another handle to the open file of this `number`, if it can be written to: opened again by its name, it
-/// would have a position of its own, and write over what others write. `None` where the system cannot.
-fn duplicate(number: u32) -> Option<File> {
-    let process = pidfd_open(rustix::process::getpid(), PidfdFlags::empty()).ok()?;
-    let number = i32::try_from(number).ok()?;
-    let file = pidfd_getfd(process, number, PidfdGetfdFlags::empty()).ok()?;
-    let flags = rustix::fs::fcntl_getfl(&file).ok()?;
-    flags.intersects(OFlags::WRONLY | OFlags::RDWR).then(|| File::from(file))
-}
-
 /// Is this the device that takes everything and keeps nothing?
 fn is_null(stat: &Stat) -> bool {
     FileType::from_raw_mode(stat.st_mode) == FileType::CharacterDevice
@@ -357,8 +231,10 @@ fn is_null(stat: &Stat) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::fs::File;
     use std::os::fd::AsRawFd as _;
 
+    use super::super::Claims;
     use super::*;
 
     #[test]
@@ -467,31 +343,6 @@ mod tests {
         assert!(null.is_null && null.buffer.bytes().is_empty());
         null.publish().unwrap();
         assert!(!fs::metadata("/dev/null").unwrap().is_file());
-    }
-
-    #[test]
-    fn inputs_and_folders_are_refused() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("in.txt");
-        fs::write(&path, "x").unwrap();
-        let inputs = [folder.path().join("./in.txt")];
-        let refused = |path: &Path| Claims::new(&inputs).open(Some(path)).err().unwrap();
-        assert!(refused(&path).is_config());
-        assert!(refused(folder.path()).is_config());
-        assert!(refused(&folder.path().join("missing/out.txt")).is_output());
-    }
-
-    #[test]
-    fn two_results_need_two_places() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("out.txt");
-        let mut claims = Claims::new(&[]);
-        let _first = claims.open(Some(&path)).unwrap();
-        assert!(claims.open(Some(&folder.path().join("./out.txt"))).err().unwrap().is_config());
-        let _stdout = claims.open(None).unwrap();
-        assert!(claims.open(Some(Path::new("-"))).err().unwrap().is_config());
-        let null = Path::new("/dev/null");
-        assert!(claims.open(Some(null)).is_ok() && claims.open(Some(null)).is_ok());
     }
 
     #[test]

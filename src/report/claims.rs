@@ -1,0 +1,118 @@
+//! Where the results of a run go: nothing is written over an input, and no two of them to one place.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use super::encoder::Encoder;
+use super::output::Output;
+use super::place::{open_number, place_of};
+use crate::crew::Crew;
+use crate::error::{Error, Result};
+
+/// The files of one run: nothing is written over an input, and no two results go to one place.
+#[derive(Debug, Default)]
+pub struct Claims {
+    inputs: Vec<PathBuf>,
+    outputs: Vec<PathBuf>,
+    crew: Option<Crew>,
+}
+
+impl Claims {
+    /// No results yet; `inputs` are all the files that are read.
+    pub fn new(inputs: &[PathBuf]) -> Claims {
+        Claims { inputs: inputs.to_vec(), outputs: Vec::new(), crew: None }
+    }
+
+    /// Packs zstd output with the help of `crew`: the same bytes, sooner.
+    #[must_use]
+    pub fn pack_with(mut self, crew: impl Into<Option<Crew>>) -> Claims {
+        self.crew = crew.into();
+        self
+    }
+
+    /// Opens `path` for a result that a later run reads as it is, and nobody else: if it is new, others may not
+    /// read it.
+    ///
+    /// Failure: as [`Claims::open`], and a configuration error if it is named as packed files are.
+    pub fn open_private(&mut self, path: &Path) -> Result<Output> {
+        if Encoder::packs(path) {
+            return Err(Error::config(format!(
+                "{}: such a file is not packed; name it without {}",
+                path.display(),
+                Encoder::SUFFIXES
+            )));
+        }
+        self.open_with(path, Some(0o600))
+    }
+
+    /// Opens `path` for a result; without a path, standard output.
+    ///
+    /// Failure: a configuration error if it is an input, or another result goes there.
+    pub fn open(&mut self, path: Option<&Path>) -> Result<Output> {
+        self.open_with(path.unwrap_or(Path::new("-")), None)
+    }
+
+    /// The same, where a new file gets the permissions `new_mode` if there are any.
+    fn open_with(&mut self, path: &Path, new_mode: Option<u32>) -> Result<Output> {
+        let name = path.display();
+        let is_stdout = path == "-" || open_number(path) == Some(1);
+        let place = if is_stdout { PathBuf::from("-") } else { place_of(path) };
+        if !is_stdout && self.inputs.iter().any(|input| is_same_file(input, path)) {
+            return Err(Error::config(format!(
+                "{name}: is an input as well; write to another file and rename it"
+            )));
+        }
+        // Devices take any number of results.
+        let is_device = fs::metadata(path).is_ok_and(|meta| !meta.is_file());
+        if self.outputs.contains(&place) && (is_stdout || !is_device) {
+            return Err(Error::config(format!(
+                "{}: two results would go there; name another file for one of them",
+                if is_stdout { "standard output".to_string() } else { name.to_string() }
+            )));
+        }
+        self.outputs.push(place);
+        match is_stdout {
+            true => Ok(Output::stdout()),
+            false => Output::file(path, new_mode, self.crew.clone()),
+        }
+    }
+}
+
+/// Are both there, and the same regular file?
+fn is_same_file(a: &Path, b: &Path) -> bool {
+    match (fs::metadata(a), fs::metadata(b)) {
+        (Ok(a), Ok(b)) => a.is_file() && (a.dev(), a.ino()) == (b.dev(), b.ino()),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn inputs_and_folders_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("in.txt");
+        fs::write(&path, "x").unwrap();
+        let inputs = [folder.path().join("./in.txt")];
+        let refused = |path: &Path| Claims::new(&inputs).open(Some(path)).err().unwrap();
+        assert!(refused(&path).is_config());
+        assert!(refused(folder.path()).is_config());
+        assert!(refused(&folder.path().join("missing/out.txt")).is_output());
+    }
+
+    #[test]
+    fn two_results_need_two_places() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("out.txt");
+        let mut claims = Claims::new(&[]);
+        let _first = claims.open(Some(&path)).unwrap();
+        assert!(claims.open(Some(&folder.path().join("./out.txt"))).err().unwrap().is_config());
+        let _stdout = claims.open(None).unwrap();
+        assert!(claims.open(Some(Path::new("-"))).err().unwrap().is_config());
+        let null = Path::new("/dev/null");
+        assert!(claims.open(Some(null)).is_ok() && claims.open(Some(null)).is_ok());
+    }
+}
