@@ -150,6 +150,16 @@ fn rules_lint() {
         "{out}"
     );
     assert_eq!(lines[2], "6 rules, 4 in force: 2 findings");
+    // A rule that is refused does nothing to others: no paths are folded here.
+    dir.put(
+        "refused.rules",
+        "rule = [{site='x.org',kind='fold-case',status='auto'},\
+         {site='x.org',kind='alias-prefix',from='/a/',to='/B/'},\
+         {site='x.org',kind='drop-param',param='s',path='/B/*'}]\n\
+         guard = [{site='x.org',param='t',path='/B/*'}]\n",
+    );
+    let out = dir.run("rules lint refused.rules").exits(1).out();
+    assert!(out.starts_with("rule 1 (") && out.ends_with("2 in force: 1 finding\n"), "{out}");
     // One that cannot be compiled is in force nowhere.
     dir.put(
         "lost.rules",
