@@ -14,8 +14,8 @@ use std::sync::Arc;
 use libfuzzer_sys::fuzz_target;
 use undust::record::formats::{self, FieldMap};
 use undust::record::{
-    BaseUrl, Entries, Entry, RecordFilter, Layout, Reading, Record, StatusRange, UrlGlob, Workspace,
-    detect, full_url, time, without_no_host,
+    BaseUrl, Entries, Entry, Layout, Reading, Record, RecordFilter, StatusRange, UrlGlob, Workspace,
+    detect, time, url_of, without_no_host,
 };
 
 fuzz_target!(|data: &[u8]| {
@@ -84,7 +84,7 @@ fn walk(text: &[u8], reading: Reading, layout: &Layout) {
     while let Some(entry) = entries.next() {
         let line = match entry {
             Entry::Record(record) => {
-                check(&record, layout, &mut buffer);
+                check(&record, layout, reading, &mut buffer);
                 record.line
             }
             Entry::Empty(line)
@@ -100,12 +100,12 @@ fn walk(text: &[u8], reading: Reading, layout: &Layout) {
 }
 
 /// What is shown of a record says what its URL is, and its fields can be read.
-fn check(record: &Record, layout: &Layout, buffer: &mut Vec<u8>) {
+fn check(record: &Record, layout: &Layout, reading: Reading, buffer: &mut Vec<u8>) {
     assert!(!record.url.is_empty() && !record.spelling.is_empty(), "{}", layout.name());
     // Of a list the whole line is shown, its carriage return too.
     if record.spelling != record.url && layout.format.is_some() {
         assert_eq!(without_no_host(record.url), record.spelling);
-        assert_eq!(*full_url(record.spelling), *record.url);
+        assert_eq!(*url_of(record.spelling, record.is_path_alone(), reading), *record.url);
     }
     let fields = record.fields;
     for field in [
