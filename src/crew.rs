@@ -2,7 +2,8 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::mpsc::{self, Receiver};
+use std::sync::mpsc::{self, Receiver, TryRecvError};
+use std::task::Poll;
 
 /// A piece of work.
 pub type Task = Box<dyn FnOnce() + Send>;
@@ -55,6 +56,15 @@ impl<T> Promise<T> {
     /// Waits until the task is done. `None` if it panicked.
     pub fn wait(self) -> Option<T> {
         self.0.recv().ok()
+    }
+
+    /// The same without waiting. Ready once: what has come of the task is taken.
+    pub fn poll(&self) -> Poll<Option<T>> {
+        match self.0.try_recv() {
+            Ok(done) => Poll::Ready(Some(done)),
+            Err(TryRecvError::Empty) => Poll::Pending,
+            Err(TryRecvError::Disconnected) => Poll::Ready(None),
+        }
     }
 }
 

@@ -1,9 +1,11 @@
-//! Threads for what other floors can do aside: unpacking what is read, packing what is written.
+//! Threads for what other floors can do aside: unpacking what is read, packing what is written, waiting
+//! for the disk.
 
 use std::sync::OnceLock;
 
 use super::workers;
 use crate::crew::{Crew, Task};
+use crate::report::Helpers;
 
 /// Most threads of a crew. Reason: that many unpack faster than any disk reads; each may hold some
 /// tens of megabytes.
@@ -15,13 +17,18 @@ const HANDS_MAX: usize = 16;
 /// They are not the workers of a job: those wait for each other at the end of a batch, and a task
 /// must not wait for work that waits for the task. Without any threads to be had, each task is done
 /// by who gives it.
-pub fn crew(threads: usize) -> Crew {
+pub(super) fn crew(threads: usize) -> Crew {
     let hands = workers(threads).clamp(1, HANDS_MAX);
     let pool = OnceLock::new();
     Crew::new(hands, move |task: Task| match pool.get_or_init(|| start(hands)) {
         Some(pool) => pool.spawn(task),
         None => task(),
     })
+}
+
+/// Threads that help to write results: packers for all processors, and one that waits for the disk.
+pub fn helpers() -> Helpers {
+    Helpers { packers: Some(crew(0)), syncer: Some(crew(1)) }
 }
 
 fn start(hands: usize) -> Option<rayon::ThreadPool> {

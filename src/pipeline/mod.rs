@@ -46,7 +46,7 @@ mod walk;
 pub use budget::{Memory, MemoryUse};
 pub use canon::{OnBad, canon};
 pub use check::check;
-pub use crew::crew;
+pub use crew::helpers;
 pub use dedup::{DedupPlan, Print, dedup};
 pub use evaluate::{Truth, evaluate};
 pub use layouts::{FormatChoice, FormatPlan};
@@ -66,7 +66,8 @@ use crate::fingerprint::FingerprintKey;
 use crate::input::{FileSummary, InputPlan};
 use crate::limits::{MEMORY_BYTES_MIN, MEMORY_BYTES_PER_THREAD, PACKER_BYTES, THREADS_MAX};
 use crate::record::{Layout, Reading};
-use crate::report::{Output, Tally};
+use crate::report::{Helpers, Output, Tally};
+use crew::crew;
 use pool::Pool;
 use scan::PassProgress;
 
@@ -161,9 +162,13 @@ impl<'a> Job<'a> {
         crew(self.workers())
     }
 
-    /// Threads that pack output beside the workers: as many as there is room for in a sixteenth of the
-    /// memory, perhaps none.
-    pub fn packers(&self) -> Option<Crew> {
+    /// Threads that help to write results beside the workers.
+    pub fn helpers(&self) -> Helpers {
+        Helpers { packers: self.packers(), ..helpers() }
+    }
+
+    /// Those that pack output: as many as there is room for in a sixteenth of the memory, perhaps none.
+    fn packers(&self) -> Option<Crew> {
         let room = usize::try_from(self.memory.bytes / 16 / PACKER_BYTES).unwrap_or(usize::MAX);
         match room.min(self.workers()) {
             0 => None,

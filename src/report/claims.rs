@@ -5,9 +5,9 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use super::encoder::Encoder;
+use super::helpers::Helpers;
 use super::output::Output;
 use super::place::{open_number, place_of};
-use crate::crew::Crew;
 use crate::error::{Error, Result};
 
 /// The files of one run: nothing is written over an input, and no two results go to one place.
@@ -15,20 +15,19 @@ use crate::error::{Error, Result};
 pub struct Claims {
     inputs: Vec<PathBuf>,
     outputs: Vec<PathBuf>,
-    crew: Option<Crew>,
+    helpers: Helpers,
 }
 
 impl Claims {
     /// No results yet; `inputs` are all the files that are read.
     pub fn new(inputs: &[PathBuf]) -> Claims {
-        Claims { inputs: inputs.to_vec(), outputs: Vec::new(), crew: None }
+        Claims { inputs: inputs.to_vec(), outputs: Vec::new(), helpers: Helpers::default() }
     }
 
-    /// Packs zstd output with the help of `crew`: the same bytes, sooner.
+    /// Writes with the help of others: the same bytes, sooner.
     #[must_use]
-    pub fn pack_with(mut self, crew: impl Into<Option<Crew>>) -> Claims {
-        self.crew = crew.into();
-        self
+    pub fn helped_by(self, helpers: Helpers) -> Claims {
+        Claims { helpers, ..self }
     }
 
     /// Opens `path` for a result that a later run reads as it is, and nobody else: if it is new, others may not
@@ -74,7 +73,7 @@ impl Claims {
         self.outputs.push(place);
         match is_stdout {
             true => Ok(Output::stdout()),
-            false => Output::file(path, new_mode, self.crew.clone()),
+            false => Output::file(path, new_mode, self.helpers.clone()),
         }
     }
 }

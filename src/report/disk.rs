@@ -13,7 +13,9 @@ use std::num::NonZeroU64;
 use rustix::fs::{Advice, OFlags};
 use rustix::io::Errno;
 
+use super::early_sync::EarlySync;
 use crate::bytes::pages::{LARGE_PAGE_BYTES, prefer_large_pages};
+use crate::crew::Crew;
 
 /// Bytes of a page, in memory and on the disk. Reason: the unit of file systems on Linux. One that
 /// asks for more says so, and gets copies.
@@ -88,6 +90,7 @@ pub(super) struct DiskFile {
     takes_pages: bool,
     /// Is the file set to them now?
     is_direct: bool,
+    early_sync: EarlySync,
 }
 
 /// Bytes of the system's copy that are sent on their way at once. Reason: long writes for the
@@ -95,9 +98,10 @@ pub(super) struct DiskFile {
 const WRITE_BACK_BYTES: u64 = 8 << 20;
 
 impl DiskFile {
-    /// `file` is empty, and written here alone.
-    pub(super) fn new(file: File) -> Self {
-        DiskFile { file, written: 0, under_way: 0, takes_pages: true, is_direct: false }
+    /// `file` is empty, and written here alone. `syncer` makes it durable meanwhile.
+    pub(super) fn new(file: File, syncer: Option<Crew>) -> Self {
+        let early_sync = EarlySync::by(syncer);
+        DiskFile { file, written: 0, under_way: 0, takes_pages: true, is_direct: false, early_sync }
     }
 
     /// Sets the file to write past the cache, or through it.
@@ -109,6 +113,19 @@ impl DiskFile {
             self.is_direct = direct;
         }
         Ok(())
+    }
+
+    /// Writes `bytes`, past the cache if they are whole pages and the file system takes them so.
+    fn write_any(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.takes_pages && are_pages(bytes) && self.written.is_multiple_of(PAGE_BYTES as u64) {
+            if let Some(written) = self.write_pages(bytes) {
+                let len = written?;
+                self.under_way = self.written + len as u64;
+                return Ok(len);
+            }
+            self.takes_pages = false;
+        }
+        self.write_copy(bytes)
     }
 
     /// Writes whole pages past the cache. `None`: this file system does not take them so.
@@ -140,21 +157,15 @@ impl DiskFile {
 
 impl Write for DiskFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if self.takes_pages && are_pages(bytes) && self.written.is_multiple_of(PAGE_BYTES as u64) {
-            if let Some(written) = self.write_pages(bytes) {
-                let len = written?;
-                self.written += len as u64;
-                self.under_way = self.written;
-                return Ok(len);
-            }
-            self.takes_pages = false;
-        }
-        let len = self.write_copy(bytes)?;
+        // First: after an error nothing of `bytes` is written.
+        self.early_sync.go_on(&self.file, self.written)?;
+        let len = self.write_any(bytes)?;
         self.written += len as u64;
         Ok(len)
     }
 
     fn flush(&mut self) -> io::Result<()> {
+        self.early_sync.finish()?;
         self.file.flush()
     }
 }
@@ -168,13 +179,15 @@ fn are_pages(bytes: &[u8]) -> bool {
 mod tests {
     use std::fs;
     use std::path::Path;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
 
     use super::*;
 
     /// Writes `pieces` in turn, each from pages of its own; says whether any went past the cache.
     fn written(folder: &Path, pieces: &[&[u8]]) -> (Vec<u8>, bool) {
         let path = folder.join("out");
-        let mut disk = DiskFile::new(File::create(&path).unwrap());
+        let mut disk = DiskFile::new(File::create(&path).unwrap(), None);
         let mut any_direct = false;
         for piece in pieces {
             let mut pages = Pages::new(piece.len().next_multiple_of(PAGE_BYTES));
@@ -214,10 +227,31 @@ mod tests {
     }
 
     #[test]
+    fn what_is_written_is_made_durable_meanwhile() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("out");
+        let calls = Arc::new(AtomicUsize::new(0));
+        let count = Arc::clone(&calls);
+        let syncer = Crew::new(1, move |task| {
+            count.fetch_add(1, Ordering::SeqCst);
+            task();
+        });
+        let mut disk = DiskFile::new(File::create(&path).unwrap(), Some(syncer));
+        let mut pages = Pages::new(1 << 20);
+        pages.push(&[b'x'; 1 << 20]);
+        for mebibyte in 1..=65 {
+            disk.write_all(pages.bytes()).unwrap();
+            assert_eq!(calls.load(Ordering::SeqCst), (mebibyte - 1) / 32);
+        }
+        disk.flush().unwrap();
+        assert_eq!(fs::metadata(&path).unwrap().len(), 65 << 20);
+    }
+
+    #[test]
     fn copies_are_written_where_pages_are_not_taken() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("out");
-        let mut disk = DiskFile::new(File::create(&path).unwrap());
+        let mut disk = DiskFile::new(File::create(&path).unwrap(), None);
         let mut pages = Pages::new(2 * PAGE_BYTES);
         pages.push(&[b'x'; 2 * PAGE_BYTES]);
         assert_eq!(pages.left(), 0);

@@ -7,10 +7,12 @@ mod claims;
 #[cfg_attr(not(feature = "parquet"), path = "no_columns.rs")]
 mod columns;
 mod disk;
+mod early_sync;
 mod encoder;
 mod evaluation;
 mod export;
 mod frames;
+mod helpers;
 mod listing;
 mod output;
 mod pending;
@@ -29,6 +31,7 @@ pub use evaluation::{
     Evaluation, EvaluationResult, Interval, Judged, RESAMPLES, SiteScore, wrong_rules_max,
 };
 pub use export::{Exported, RuleFormat, export_rules, left_out_in_words};
+pub use helpers::Helpers;
 pub use listing::{Listed, ListedCluster, Listing, ListingWriter};
 pub use output::Output;
 pub use predecessor::Predecessor;

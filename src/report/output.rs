@@ -10,10 +10,10 @@ use rustix::io::Errno;
 
 use super::disk::{DiskFile, Pages};
 use super::encoder::Encoder;
+use super::helpers::Helpers;
 use super::pending::Pending;
 use super::place::{duplicate, is_open_file, open_number, place_of};
 use super::results::Results;
-use crate::crew::Crew;
 use crate::error::{Error, Result};
 
 /// Results on their way out, in large writes.
@@ -49,7 +49,7 @@ impl Output {
     }
 
     /// The file `path`, with the permissions `new_mode` if it is new and there are any. `crew` may pack it.
-    pub(super) fn file(path: &Path, new_mode: Option<u32>, crew: Option<Crew>) -> Result<Output> {
+    pub(super) fn file(path: &Path, new_mode: Option<u32>, helpers: Helpers) -> Result<Output> {
         let name = path.display().to_string();
         if open_number(path) == Some(2) {
             return Ok(Output::to(name, Encoder::Plain(Box::new(io::stderr())), None));
@@ -83,10 +83,10 @@ impl Output {
                 .map_err(|error| Error::writing(&name, error))?,
         };
         let plain: Box<dyn Write + Send> = match pending {
-            Some(_) => Box::new(DiskFile::new(file)),
+            Some(_) => Box::new(DiskFile::new(file, helpers.syncer)),
             None => Box::new(file),
         };
-        let encoder = Encoder::of(path, plain, crew);
+        let encoder = Encoder::of(path, plain, helpers.packers);
         Ok(Output::to(name, encoder, pending))
     }
 
@@ -242,13 +242,13 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("out.txt");
         fs::write(&path, "old").unwrap();
-        let mut output = Output::file(&path, None, None).unwrap();
+        let mut output = Output::file(&path, None, Helpers::default()).unwrap();
         output.line(b"new", b'\n').unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"old");
         drop(output);
         assert_eq!(fs::read(&path).unwrap(), b"old");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
-        let mut output = Output::file(&path, None, None).unwrap();
+        let mut output = Output::file(&path, None, Helpers::default()).unwrap();
         let long = vec![b'x'; 3 * BUFFER_BYTES];
         output.line(b"new", b'\n').unwrap();
         output.write(&long).unwrap();
@@ -261,7 +261,7 @@ mod tests {
     fn what_is_left_to_the_system_comes_behind_the_rest() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("out.txt");
-        let mut output = Output::file(&path, None, None).unwrap();
+        let mut output = Output::file(&path, None, Helpers::default()).unwrap();
         let [first, second] = [vec![b'a'; BUFFER_BYTES + 9], vec![b'b'; 2 * BUFFER_BYTES]];
         output.write(&first).unwrap();
         assert!(output.goes_by_pages());
@@ -279,7 +279,7 @@ mod tests {
         let Ok(folder) = tempfile::tempdir_in("/dev/shm") else { return };
         let path = folder.path().join("out.txt");
         for text in [&b"old and long"[..], b"new"] {
-            let mut output = Output::file(&path, None, None).unwrap();
+            let mut output = Output::file(&path, None, Helpers::default()).unwrap();
             output.write(text).unwrap();
             output.publish().unwrap();
             assert_eq!(fs::read(&path).unwrap(), text);
@@ -294,7 +294,7 @@ mod tests {
         let open = File::open(&path).unwrap();
         let number = open.as_raw_fd();
         for name in [format!("/dev/fd/{number}"), format!("/proc/self/fd/{number}")] {
-            let mut output = Output::file(Path::new(&name), None, None).unwrap();
+            let mut output = Output::file(Path::new(&name), None, Helpers::default()).unwrap();
             output.write(b"new ").unwrap();
             output.publish().unwrap();
         }
@@ -303,7 +303,7 @@ mod tests {
         let name = format!("/dev/fd/{}", open.as_raw_fd());
         for text in [&b"before "[..], b"after "] {
             open.write_all(text).unwrap();
-            let mut output = Output::file(Path::new(&name), None, None).unwrap();
+            let mut output = Output::file(Path::new(&name), None, Helpers::default()).unwrap();
             output.write(b"result ").unwrap();
             output.publish().unwrap();
         }
@@ -323,7 +323,7 @@ mod tests {
         let (target, link) = (folder.path().join("target"), folder.path().join("link"));
         fs::write(&target, "old").unwrap();
         std::os::unix::fs::symlink(&target, &link).unwrap();
-        let mut output = Output::file(&link, None, None).unwrap();
+        let mut output = Output::file(&link, None, Helpers::default()).unwrap();
         output.write(b"new").unwrap();
         output.publish().unwrap();
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
@@ -338,7 +338,7 @@ mod tests {
         claims.open(Some(&link)).unwrap().publish().unwrap();
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink() && later.is_file());
         assert!(claims.open(Some(&later)).err().unwrap().is_config());
-        let mut null = Output::file(Path::new("/dev/null"), None, None).unwrap();
+        let mut null = Output::file(Path::new("/dev/null"), None, Helpers::default()).unwrap();
         null.write(b"nothing of this is gathered").unwrap();
         assert!(null.is_null && null.buffer.bytes().is_empty());
         null.publish().unwrap();
@@ -357,7 +357,7 @@ mod tests {
             ("a", b"he"),
         ] {
             let path = folder.path().join(name);
-            let mut output = Output::file(&path, None, None).unwrap();
+            let mut output = Output::file(&path, None, Helpers::default()).unwrap();
             output.write(b"hello").unwrap();
             output.publish().unwrap();
             assert!(fs::read(&path).unwrap().starts_with(magic), "{name}");
