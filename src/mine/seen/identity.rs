@@ -55,9 +55,7 @@ impl Lookup {
             }
         }
     }
-}
 
-impl Lookup {
     /// The number of `text`, if it has one.
     pub(in crate::mine) fn find<'a>(
         &self,

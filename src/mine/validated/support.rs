@@ -63,9 +63,7 @@ impl Tally {
     pub(in crate::mine) fn mean_same(&self) -> f64 {
         if self.trials == 0 { 1.0 } else { self.same / self.trials as f64 }
     }
-}
 
-impl Tally {
     /// The mean upper bound of the chance that a page agrees with itself; 1 without samples.
     pub(in crate::mine) fn mean_high(&self) -> f64 {
         if self.trials == 0 { 1.0 } else { self.high / self.trials as f64 }
