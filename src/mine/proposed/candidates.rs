@@ -36,6 +36,12 @@ impl Act {
         }
     }
 
+    /// Does it take numbers out of paths, which may be those of sessions or names of pages? Then it reaches stems, not
+    /// handlers.
+    pub(in crate::mine) fn takes_numbers(&self) -> bool {
+        matches!(self, Act::Path(act) if act.takes_numbers())
+    }
+
     /// May it be narrowed to handlers?
     pub(in crate::mine) fn is_scoped(&self) -> bool {
         matches!(
@@ -45,7 +51,7 @@ impl Act {
     }
 }
 
-/// Where a candidate holds.
+/// Where a candidate holds: under which handlers, or stems.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(in crate::mine) enum Reach {
     /// Everywhere.

@@ -27,6 +27,18 @@ pub(in crate::mine) enum PathAct {
 }
 
 impl PathAct {
+    /// Does it take away numbers, which may be those of sessions or names of pages?
+    pub(in crate::mine) fn takes_numbers(&self) -> bool {
+        matches!(self, PathAct::Parameter(_) | PathAct::Segment(_))
+    }
+
+    /// Does it change `path`?
+    pub(in crate::mine) fn changes(&self, path: &[u8]) -> bool {
+        let mut changes = false;
+        let _taken = apply([(0, self)].into_iter(), &mut path.to_vec(), |_, _| changes = true);
+        changes
+    }
+
     /// Is a capital letter in the text that it looks for or writes?
     pub(in crate::mine) fn has_capitals(&self) -> bool {
         let capital = |text: &Vec<u8>| text.iter().any(u8::is_ascii_uppercase);

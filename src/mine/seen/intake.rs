@@ -4,6 +4,7 @@
 
 use super::identity::{Lookup, Numbers, Secret, Values};
 use super::observation::Observation;
+use super::stems;
 use super::table::{
     ABSENT, Capture, FIRST_VALUES, Map, Origin, Param, Rows, Signal, Span, Table, Url, hash, map,
     mix,
@@ -216,6 +217,7 @@ fn finish(
         origins: Vec::new(),
         hosts: Vec::new(),
         paths: Vec::new(),
+        stems: Vec::new(),
         contents: 0,
         moves: Vec::new(),
         signal,
@@ -233,6 +235,7 @@ fn finish(
     drop(values);
     let [names, origins, paths] = numbers;
     (table.names, table.paths) = (names.texts, paths.texts);
+    table.stems = stems::find(&table.paths);
     let mut hosts = Numbers::new();
     table.origins = origins.texts.iter().map(|text| origin(text, &mut hosts)).collect();
     table.hosts = hosts.texts;

@@ -130,6 +130,8 @@ pub(in crate::mine) struct Table {
     pub(in crate::mine) hosts: Vec<Vec<u8>>,
     /// Distinct paths, by number, in byte order.
     pub(in crate::mine) paths: Vec<Vec<u8>>,
+    /// The stem of each path (see `stems.rs`).
+    pub(in crate::mine) stems: Vec<u32>,
     /// How many contents there are; they are numbered from 0.
     pub(in crate::mine) contents: usize,
     /// Permanent redirects between URLs of the site.

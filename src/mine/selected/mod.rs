@@ -3,5 +3,6 @@
 pub(in crate::mine) mod bounds;
 pub(in crate::mine) mod keep;
 pub(in crate::mine) mod letters;
+mod names;
 pub(in crate::mine) mod rounds;
 pub(in crate::mine) mod select;

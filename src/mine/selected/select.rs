@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::bounds::{BELIEF_ERROR, Channel, binomial_tail, doubt, normal_tail, score, wilson};
 use super::letters::Sections;
+use super::names;
 use crate::mine::proposed::candidates::{Act, Candidate, Reach};
 use crate::mine::proposed::paths::PathAct;
 use crate::mine::proposed::priors::{BAR, Nature, Prior, are_short, prior};
@@ -64,6 +65,9 @@ fn channel(tally: &Tally) -> Channel {
 pub(in crate::mine) const CONTRADICTION: f64 = 0.005;
 pub(in crate::mine) const CONTRADICTION_OF_HANDLER: f64 = 0.001;
 
+/// Fewest groups elsewhere with which a contradicted candidate is narrowed.
+pub(in crate::mine) const GROUPS_MIN: u64 = 4;
+
 /// Does the tally contradict a rate at the bar?
 pub(in crate::mine) fn contradicts(tally: &Tally) -> bool {
     is_below_bar(tally, CONTRADICTION)
@@ -107,10 +111,13 @@ impl Selector<'_> {
                     .min_by(|a, b| {
                         standing(&support[*a]).total_cmp(&standing(&support[*b])).then(a.cmp(b))
                     });
-                let Some(worst) = worst else {
-                    return self.assess(validation, candidates);
-                };
-                decisions[worst] = self.narrowed(&candidates[worst], &support[worst]);
+                if let Some(worst) = worst {
+                    decisions[worst] = self.narrowed(&candidates[worst], &support[worst]);
+                }
+            }
+            self.leave_names(validation, &candidates, &support, &mut decisions);
+            if decisions.iter().all(|decision| *decision == Decision::Stays) {
+                return self.assess(validation, candidates);
             }
             let mut next = Vec::with_capacity(candidates.len());
             for (mut candidate, decision) in candidates.into_iter().zip(decisions) {
@@ -222,13 +229,46 @@ impl Selector<'_> {
                 good.insert(*handler);
             }
         }
-        if rest.trials < 4 || contradicts(&rest) {
+        if rest.trials < GROUPS_MIN || contradicts(&rest) {
             return Decision::Goes;
         }
         Decision::Reaches(match folds {
             true => without(candidate.reach.clone(), &bad),
             false => exceptions(&candidate.reach, good, bad),
         })
+    }
+
+    /// Keeps those that take numbers out of paths from names of pages, also if they were to go. That comes after others,
+    /// as what others do to URLs counts against them.
+    fn leave_names(
+        &self,
+        validation: &Validation<'_>,
+        candidates: &[Candidate],
+        support: &[Support],
+        decisions: &mut [Decision],
+    ) {
+        let is_asked =
+            |one: &Candidate| one.act.takes_numbers() && !one.settled && !self.is_listed(one);
+        let asked: Vec<usize> =
+            (0..candidates.len()).filter(|at| is_asked(&candidates[*at])).collect();
+        let is_waiting = |(at, decision): (usize, &Decision)| {
+            *decision == Decision::Stays || asked.contains(&at)
+        };
+        if asked.is_empty() {
+            return;
+        }
+        if !decisions.iter().enumerate().all(is_waiting) {
+            asked.iter().for_each(|at| decisions[*at] = Decision::Stays);
+            return;
+        }
+        let numbers = validation.numbers();
+        for at in asked {
+            let names = names::find(&support[at], &numbers[at]);
+            if !names.stems.is_empty() {
+                let left = names.left_of(&candidates[at].reach, &support[at]);
+                decisions[at] = left.map_or(Decision::Goes, Decision::Reaches);
+            }
+        }
     }
 
     /// The handlers that letters are not folded under, with all of their sections: those that speak

@@ -240,7 +240,11 @@ impl<'a> Shaper<'a> {
             self.path.clear();
             self.path.extend_from_slice(&self.table.paths[number]);
             let handler = self.handlers[number];
-            let reaches = |at: &usize| candidates[*at].reach.has(handler);
+            let stem = self.table.stems[number];
+            let reaches = |at: &usize| {
+                let Candidate { act, reach, .. } = &candidates[*at];
+                reach.has(if act.takes_numbers() { stem } else { handler })
+            };
             let acts = self.plan.paths.iter().map(|(at, act)| (*at, act));
             let acts = acts.filter(|(at, _)| reaches(at));
             let path_fired = &mut self.path_fired;

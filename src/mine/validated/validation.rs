@@ -7,6 +7,9 @@
 //! validation from the start; a test compares the two.
 
 mod count;
+mod numbers;
+
+pub(in crate::mine) use numbers::Numbers;
 
 use super::classes::Classes;
 use super::forms::{Fired, Forms, Shaper, forms, sort_keys};
@@ -225,15 +228,17 @@ impl<'a> Validation<'a> {
             let number = *candidate as usize;
             changed[number]
                 && !(self.active[number]
-                    && self.candidates[number].reach.has(self.handler_of(url, number)))
+                    && self.candidates[number].reach.has(self.place_of(url, number)))
         })
     }
 
-    /// The handler of a URL as far as a candidate, by number, goes.
-    fn handler_of(&self, url: u32, candidate: usize) -> u32 {
+    /// Where a URL is as far as a candidate, by number, goes: its handler, or its stem.
+    fn place_of(&self, url: u32, candidate: usize) -> u32 {
         let url = &self.table.urls[url as usize];
-        match self.candidates[candidate].act.param() {
+        let act = &self.candidates[candidate].act;
+        match act.param() {
             Some(name) => self.table.handler_for(url, name, self.handlers),
+            None if act.takes_numbers() => self.table.stems[url.path as usize],
             None => self.handlers[url.path as usize],
         }
     }
@@ -339,9 +344,10 @@ impl<'a> Validation<'a> {
     }
 }
 
-/// How many handlers there are, by path or by conditions.
+/// How many handlers there are, by path or by conditions; and no fewer than stems.
 fn most(table: &Table, handlers: &[u32]) -> u32 {
-    handlers.iter().max().map_or(0, |most| most + 1).max(table.splits.handlers())
+    let paths = handlers.iter().chain(&table.stems).max().map_or(0, |most| most + 1);
+    paths.max(table.splits.handlers())
 }
 
 #[cfg(test)]

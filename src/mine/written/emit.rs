@@ -1,5 +1,6 @@
 //! From what holds to what is written: rules with their evidence.
 
+use super::moves::Moves;
 use super::patterns::{session, text};
 use super::scopes::Places;
 use super::spellings::Spellings;
@@ -17,12 +18,13 @@ pub(super) fn rules(
     table: &Table,
     handlers: &Handlers,
     spellings: &Spellings,
+    moves: &Moves<'_>,
     validated: &Validated,
     values: impl Fn(u32, u64) -> Option<Vec<u8>>,
 ) -> Vec<DustRule> {
     let Some(kind) = kind(table, &validated.candidate.act, &values) else { return Vec::new() };
     let status = if is_in_force(table, validated) { Status::Auto } else { Status::Review };
-    let places = Places { table, handlers, spellings, values };
+    let places = Places { table, handlers, spellings, moves, values };
     let Some(scopes) = places.scopes(validated) else { return Vec::new() };
     let urls = scopes.urls().max(1) as f64;
     let rule = |(at, (scope, urls_here)): (usize, (RuleScope, u64))| DustRule {

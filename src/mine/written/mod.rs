@@ -53,7 +53,7 @@ impl Findings<'_> {
         let spellings = Spellings::find(table, self.loose_paths, self.urls, handlers, &moves);
         let mut rules: Vec<DustRule> = Vec::new();
         for one in reported() {
-            rules.extend(emit::rules(site, table, handlers, &spellings, one, text_of));
+            rules.extend(emit::rules(site, table, handlers, &spellings, &moves, one, text_of));
         }
         rules.extend(constant::rules(site, table, handlers, &spellings, self.calibration));
         rules.sort_by_key(|rule| (rule.kind.stratum(), rule.status.name(), rule.title()));

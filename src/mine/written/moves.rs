@@ -18,6 +18,13 @@ pub(super) struct Moves<'a> {
     handler_of: HashMap<Vec<u8>, u32>,
 }
 
+/// Where a path belongs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Place {
+    pub(super) handler: u32,
+    pub(super) stem: u32,
+}
+
 /// A path, and the template that tells what varies in it.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Moved<'a> {
@@ -63,22 +70,41 @@ impl<'a> Moves<'a> {
         self.acts.iter().any(|(.., in_force)| !in_force)
     }
 
-    /// `path` as it is, which is one of `handler`.
-    pub(super) fn before(&self, path: &[u8], handler: u32) -> Moved<'a> {
-        let template = Cow::Borrowed(self.handlers.templates[handler as usize].as_slice());
+    /// The rules that hold at a place, with their numbers: those in force alone, or `with_review`.
+    fn holding(
+        &self,
+        Place { handler, stem }: Place,
+        with_review: bool,
+    ) -> impl Iterator<Item = (usize, &'a PathAct)> {
+        let holding = self.acts.iter().enumerate().filter(move |(_, (act, reach, in_force))| {
+            let reaches = reach.has(if act.takes_numbers() { stem } else { handler });
+            reaches && (*in_force || with_review)
+        });
+        holding.map(|(at, (act, ..))| (at, *act))
+    }
+
+    /// What becomes of a path of this place by the rules of segments and their parameters, which come first: by those
+    /// in force alone, or `with_review`.
+    pub(super) fn by_segments(&self, path: &[u8], place: Place, with_review: bool) -> Vec<u8> {
+        let mut moved = path.to_vec();
+        let is_first = |act: &PathAct| act.takes_numbers() || *act == PathAct::DoubleSlash;
+        let holding = self.holding(place, with_review).filter(|(_, act)| is_first(act));
+        let _none_taken = paths::apply(holding, &mut moved, |_, _| {});
+        moved
+    }
+
+    /// `path` as it is, which is one of this `place`.
+    pub(super) fn before(&self, path: &[u8], place: Place) -> Moved<'a> {
+        let template = Cow::Borrowed(self.handlers.templates[place.handler as usize].as_slice());
         Moved { path: path.to_vec(), template, is_anchored: false }
     }
 
     /// What becomes of it: by the rules in force alone, or `with_review`.
     ///
     /// Linear in the path for each rule.
-    pub(super) fn after(&self, path: &[u8], handler: u32, with_review: bool) -> Moved<'a> {
-        let mut moved = self.before(path, handler);
-        let holding =
-            self.acts.iter().enumerate().filter(|(_, (_, reach, in_force))| {
-                reach.has(handler) && (*in_force || with_review)
-            });
-        let holding = holding.map(|(at, (act, ..))| (at, *act));
+    pub(super) fn after(&self, path: &[u8], place: Place, with_review: bool) -> Moved<'a> {
+        let mut moved = self.before(path, place);
+        let holding = self.holding(place, with_review);
         let mut is_moved = false;
         let (template, is_at_end) = (&mut moved.template, &mut moved.is_anchored);
         let _taken = paths::apply(holding, &mut moved.path, |at, _| {

@@ -178,6 +178,36 @@ pub(super) fn other_slashes(path: &[u8]) -> Vec<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::mine::seen::stems;
+
+    #[test]
+    fn paths_of_one_stem_have_one_pattern() {
+        let [a, b] = ["0123456789abcdef01234567", "abcdef0123456789abcdef01"];
+        let paths: Vec<Vec<u8>> = [a, b]
+            .iter()
+            .flat_map(|one| {
+                [
+                    format!("/share/{one}"),
+                    format!("/share/{one}/"),
+                    format!("/{one}/b{}/x", &one[..1]),
+                    format!("/sess-{one}/b%C3%A9"),
+                    format!("/(S({one}))/a;v={one}/item_{}.php", one.len()),
+                    format!("/a;sid={one}"),
+                    format!("/index.html;{one}"),
+                ]
+            })
+            .map(String::into_bytes)
+            .collect();
+        let stems = stems::find(&paths);
+        let patterns: Vec<String> =
+            paths.iter().map(|path| pattern(path, b"/", true).unwrap()).collect();
+        for (one, of_one) in stems.iter().zip(&patterns) {
+            for (other, of_other) in stems.iter().zip(&patterns) {
+                assert_eq!(one == other, of_one == of_other, "{of_one} {of_other}");
+            }
+        }
+        assert_eq!(patterns[0], "/share/{hex:24}");
+    }
 
     #[test]
     fn what_profiles_may_make_of_patterns() {

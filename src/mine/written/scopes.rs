@@ -3,7 +3,8 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::patterns::{literal, text};
+use super::moves::{Moves, Place};
+use super::patterns::{around, literal, pattern, text, without_sessions};
 use super::spellings::{SPELLINGS_MAX, Spellings};
 use crate::canonical::{RuleScope, When};
 use crate::mine::proposed::candidates::{Act, Reach};
@@ -23,6 +24,9 @@ const SCOPES_MAX: usize = 128;
 ///
 /// Reason: a URL tries all of them, and with so many a site of 200,000 URLs takes twice the time at most.
 const EXCEPTIONS_MAX: usize = 256;
+
+/// Most stems of a handler whose words stand for themselves in exceptions. Reason: what has more was made by a program.
+const WORDS_MAX: usize = 16;
 
 /// Most folders of a path that exceptions are told apart by, where they are too many. Reason: few sites have more.
 const DEPTH_MAX: usize = 8;
@@ -53,11 +57,12 @@ pub(super) struct Places<'a, F> {
     pub(super) table: &'a Table,
     pub(super) handlers: &'a Handlers,
     pub(super) spellings: &'a Spellings,
+    pub(super) moves: &'a Moves<'a>,
     pub(super) values: F,
 }
 
 /// A pattern that a rule is written for, if it can be kept from others.
-struct Place {
+struct Target {
     handler: u32,
     urls: u64,
     when: Vec<When>,
@@ -76,9 +81,55 @@ impl<F: Fn(u32, u64) -> Option<Vec<u8>>> Places<'_, F> {
                 let is_short = except.len() <= EXCEPTIONS_MAX;
                 is_short.then(|| Scopes::everywhere(except, self.table.urls.len() as u64))
             }
-            Reach::Except(except) => Some(self.but(validated, except)),
+            Reach::Except(except) => match act {
+                Act::Path(act) if act.takes_numbers() => {
+                    let except = self.names_of_pages(act, except)?;
+                    Some(Scopes::everywhere(except, self.table.urls.len() as u64))
+                }
+                _ => Some(self.but(validated, except)),
+            },
             Reach::Only(only) => Some(self.only(act, only)),
         }
+    }
+
+    /// The patterns of the paths of these stems that `act` would take a number from; `None` if they are too many.
+    ///
+    /// Words stand for themselves, as an exception for any word would be one for most of the site; where a handler has
+    /// many of them, they are what its template says.
+    fn names_of_pages(&self, act: &PathAct, stems: &BTreeSet<u32>) -> Option<Vec<String>> {
+        let mut by_handler: BTreeMap<u32, BTreeMap<u32, &[u8]>> = BTreeMap::new();
+        let places = self.handlers.of_path.iter().zip(&self.table.stems);
+        for (path, (handler, stem)) in self.table.paths.iter().zip(places) {
+            if stems.contains(stem) && act.changes(path) {
+                by_handler.entry(*handler).or_default().entry(*stem).or_insert(path);
+            }
+        }
+        let mut out: BTreeSet<String> = BTreeSet::new();
+        for (handler, paths) in by_handler {
+            let template: &[u8] = match paths.len() <= WORDS_MAX {
+                true => b"/",
+                false => &self.handlers.templates[handler as usize],
+            };
+            for (stem, path) in paths {
+                let forms = self.before_segments(path, Place { handler, stem });
+                let patterns = forms.iter().map(|path| pattern(path, template, true));
+                let any = |(pattern, path): (Option<String>, &Vec<u8>)| {
+                    pattern.unwrap_or_else(|| around(path))
+                };
+                out.extend(patterns.zip(&forms).map(any));
+            }
+        }
+        let out: Vec<String> = out.into_iter().collect();
+        if out.len() <= EXCEPTIONS_MAX { Some(out) } else { in_short(&out) }
+    }
+
+    /// What a path may be when the rule for one of its segments has its turn.
+    fn before_segments(&self, path: &[u8], place: Place) -> BTreeSet<Vec<u8>> {
+        let mut out = without_sessions(path);
+        for path in out.clone() {
+            out.extend([false, true].map(|review| self.moves.by_segments(&path, place, review)));
+        }
+        out
     }
 
     /// The scopes of what holds everywhere but under these handlers and cells; where it cannot be kept from them,
@@ -130,7 +181,7 @@ impl<F: Fn(u32, u64) -> Option<Vec<u8>>> Places<'_, F> {
     ) -> Scopes {
         let mut scopes = Scopes::default();
         // By pattern and cell; handlers that are whole may share a pattern.
-        let mut places: BTreeMap<(&str, Option<u32>), Place> = BTreeMap::new();
+        let mut places: BTreeMap<(&str, Option<u32>), Target> = BTreeMap::new();
         for path in paths {
             let is_whole = whole.contains(path);
             let here = BTreeSet::from([*path]);
@@ -145,16 +196,16 @@ impl<F: Fn(u32, u64) -> Option<Vec<u8>>> Places<'_, F> {
                         scopes.left_out += 1;
                         continue;
                     }
-                    let new = || Place { handler: *path, urls: 0, when: when.clone() };
+                    let new = || Target { handler: *path, urls: 0, when: when.clone() };
                     places.entry((pattern, cell)).or_insert_with(new).urls += urls;
                 }
             }
         }
-        let mut places: Vec<((&str, _), Place)> = places.into_iter().collect();
+        let mut places: Vec<((&str, _), Target)> = places.into_iter().collect();
         places.sort_by_key(|(_, place)| Reverse(place.urls));
         scopes.left_out += places.len().saturating_sub(SCOPES_MAX);
         places.truncate(SCOPES_MAX);
-        for ((pattern, _), Place { handler, urls, when }) in places {
+        for ((pattern, _), Target { handler, urls, when }) in places {
             match self.exceptions(pattern, handler, whole) {
                 Some(except) => {
                     let scope = RuleScope { path: pattern.to_string(), except, when };

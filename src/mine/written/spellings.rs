@@ -8,7 +8,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::moves::{Moved, Moves};
+use super::moves::{Moved, Moves, Place};
 use super::patterns::{around, other_slashes, pattern, pruned, without_sessions};
 use crate::canonical::PathPattern;
 use crate::mine::seen::handlers::Handlers;
@@ -74,11 +74,13 @@ impl Spellings {
         for (loose, handler) in loose_paths.iter().zip(&handlers.of_path) {
             shapes[*handler as usize].extend(loose.sessions.iter().map(|(shape, _)| shape));
         }
-        for ((path, handler), urls) in table.paths.iter().zip(&handlers.of_path).zip(urls) {
+        let places = handlers.of_path.iter().zip(&table.stems);
+        for ((path, (handler, stem)), urls) in table.paths.iter().zip(places).zip(urls) {
+            let place = Place { handler: *handler, stem: *stem };
             let spelled = &mut of_handler[*handler as usize];
             let names_sessions = shapes[*handler as usize].len() <= SHAPES_MAX;
             spelled.urls += urls;
-            for (moved, chance) in forms(moves, path, *handler) {
+            for (moved, chance) in forms(moves, path, place) {
                 let Some(pattern) = pattern(&moved.path, &moved.template, names_sessions) else {
                     spelled.others.insert(around(&moved.path));
                     continue;
@@ -166,8 +168,8 @@ enum Chance {
     Target,
 }
 
-/// What may become of `path`, one of `handler`, under any profile, with any of the rules for paths.
-fn forms<'a>(moves: &Moves<'a>, path: &[u8], handler: u32) -> Vec<(Moved<'a>, Chance)> {
+/// What may become of `path`, one of this `place`, under any profile, with any of the rules for paths.
+fn forms<'a>(moves: &Moves<'a>, path: &[u8], place: Place) -> Vec<(Moved<'a>, Chance)> {
     let mut out: Vec<(Moved<'a>, Chance)> = Vec::with_capacity(2);
     let mut add = |moved: Moved<'a>, chance: Chance| match out
         .iter_mut()
@@ -181,9 +183,9 @@ fn forms<'a>(moves: &Moves<'a>, path: &[u8], handler: u32) -> Vec<(Moved<'a>, Ch
     let reviews: &[bool] = if moves.have_review() { &[false, true] } else { &[false] };
     // Sessions are dropped by some profiles, and stay under others, so rules are written for both.
     for path in without_sessions(path) {
-        add(moves.before(&path, handler), Chance::Possible);
+        add(moves.before(&path, place), Chance::Possible);
         for review in reviews {
-            add(moves.after(&path, handler, *review), unless_review(Chance::Target, *review));
+            add(moves.after(&path, place, *review), unless_review(Chance::Target, *review));
         }
         if !moves.are_anchored() {
             continue;
@@ -192,7 +194,7 @@ fn forms<'a>(moves: &Moves<'a>, path: &[u8], handler: u32) -> Vec<(Moved<'a>, Ch
         // said of it is spelled so, too (`dust/spelling.rs`).
         for path in other_slashes(&path) {
             for review in reviews {
-                let moved = moves.after(&path, handler, *review);
+                let moved = moves.after(&path, place, *review);
                 if moved.is_anchored {
                     add(moved, unless_review(Chance::InForce, *review));
                 }
@@ -321,6 +323,30 @@ mod tests {
         }
         // As it is, and without the slash.
         assert!(spellings.under("/a/").any(|handler| all[handler as usize] == "/a"));
+    }
+
+    #[test]
+    fn numbers_that_are_names_of_pages_stay() {
+        let number =
+            |of: usize| format!("{:016x}{:016x}", mix(of as u64) | 15 << 60, mix(!of as u64));
+        let mut rows = Rows::new();
+        for page in 0..120 {
+            for visit in 0..3 {
+                let session = number(page * 3 + visit);
+                rows.push(row(&format!("/{session}/topic/{page}"), &format!("topic {page}")));
+            }
+        }
+        for name in 1000..1030 {
+            let (shown, session) = (number(name), number(name + 1000));
+            for path in [format!("/share/{shown}"), format!("/{session}/share/{shown}/")] {
+                rows.push(row(&path, &shown));
+            }
+            rows.push(row(&format!("/share/{shown};v={name}"), &format!("{shown} {name}")));
+        }
+        let rules = mined(&rows).rules;
+        check(&rows, &rules, "/topic/", 120);
+        let (forms, lost) = applied(&rows, &rules, "crawl", "/share/");
+        assert_eq!((forms, lost), (90, 0), "{rules:?}");
     }
 
     #[test]

@@ -183,7 +183,7 @@ impl Validation<'_> {
             for fired in self.forms.fired_on(url) {
                 let number = fired.candidate as usize;
                 if starts[number] < starts[number + 1] {
-                    marks[next[number] as usize] = (fired.mark, self.handler_of(url, number));
+                    marks[next[number] as usize] = (fired.mark, self.place_of(url, number));
                     next[number] += 1;
                 }
             }
