@@ -156,7 +156,9 @@ fn decode(
             fill(&mut decoded, bytes, decoder)
         }),
         Compression::Bzip2 => fill(&mut decoded, bytes, bzip2::read::MultiBzDecoder::new(file)),
-        Compression::Xz => fill(&mut decoded, bytes, liblzma::read::XzDecoder::new_multi_decoder(file)),
+        Compression::Xz => {
+            fill(&mut decoded, bytes, liblzma::read::XzDecoder::new_multi_decoder(file))
+        }
         // No other decoder is at hand that takes several frames and tells their ends.
         Compression::Lz4 => return None,
     };

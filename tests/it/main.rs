@@ -7,7 +7,12 @@ mod changed;
 mod cli;
 mod floors;
 mod formats;
+mod fuzz_targets;
 mod lanes;
 mod laws;
 mod rules;
 mod vectors;
+
+/// The name that fuzz targets know their macro by.
+extern crate self as libfuzzer_sys;
+pub(crate) use fuzz_targets::harness::fuzz_target;
