@@ -256,6 +256,16 @@ impl Glob {
         false
     }
 
+    /// Does it match what becomes of every text that it matches when that is folded? May say no where yes were right.
+    pub(super) fn holds_folded(&self) -> bool {
+        let is_held = |set: Bytes| {
+            (b'A'..=b'Z').all(|letter| !set.has(letter) || set.has(letter.to_ascii_lowercase()))
+        };
+        self.steps().iter().all(|step| match step {
+            Step::One(set) | Step::Many(set) => is_held(*set),
+        })
+    }
+
     /// Must there be a letter in upper case, so that no folded text matches?
     pub(super) fn has_upper(&self) -> bool {
         has_upper(&self.letters().collect::<Vec<u8>>())

@@ -3,17 +3,18 @@
 use super::compile::Act;
 use super::glob::Glob;
 use super::letters::has_upper;
+use super::steps::{Bytes, Step};
 
 /// May `act` make a path that matches `pattern` one that does not match it, and that the rule which is kept
 /// from what matches would change? `folds` says whether that one folds paths.
 ///
-/// Told from the texts alone, and errs on the side of yes: all but single paths (`/v`) and patterns of one
-/// beginning (`/v/*`) may be left.
+/// Told from the texts alone, and errs on the side of yes: of patterns other than single paths (`/v`) and those of
+/// one beginning (`/v/*`) it is only asked whether `act` does something to a path that matches.
 pub(super) fn may_leave(act: &Act, pattern: &Glob, folds: bool) -> bool {
     if let Some(path) = pattern.exact() {
         return may_change(act, path);
     }
-    let Some(prefix) = pattern.prefix() else { return true };
+    let Some(prefix) = pattern.prefix() else { return may_change_any(act, pattern) };
     // A path that is but a piece of the beginning, and has no letters to fold.
     let is_folded = folds && !has_upper(prefix);
     match act {
@@ -51,6 +52,23 @@ fn may_change(act: &Act, path: &[u8]) -> bool {
     }
 }
 
+/// May `act` change a path that matches `pattern`, so that it does not match any more?
+fn may_change_any(act: &Act, pattern: &Glob) -> bool {
+    let any = || [Step::Many(Bytes::ANY)];
+    let holds = |text: &[u8]| Glob::of(any().into_iter().chain(Step::text(text)).chain(any()));
+    match act {
+        Act::Prefix { from, .. } => Glob::of(Step::text(from).chain(any())).meets(pattern),
+        Act::Segment { from, .. } => holds(&[b"/", from.as_slice()].concat()).meets(pattern),
+        Act::Suffix { from, .. } => {
+            Glob::of(any().into_iter().chain(Step::text(from))).meets(pattern)
+        }
+        Act::DropPathParam(_) => holds(b";").meets(pattern),
+        Act::FoldPath => !pattern.holds_folded(),
+        Act::Template(template) => template.from.path.glob().meets(pattern),
+        _ => true,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -82,7 +100,18 @@ mod tests {
             (segment(""), "/v/*", true),
             (segment("(S({*}))"), "/v*", true),
             (segment("(S({*}))"), "/V/*", true),
-            (suffix("index.html", ""), "/v/{slug}", true),
+            (suffix("index.html", ""), "/v/{slug}", false),
+            (suffix("index", ""), "/v/{slug}", true),
+            (suffix("/", ""), "/v/{hex:8}", false),
+            (suffix("/", ""), "/v/{*}/", true),
+            (suffix(".htm", ".html"), "/{hex:8}/*", true),
+            (prefix("/people/", "/~"), "/v/{num}", false),
+            (prefix("/people/", "/~"), "/{slug}/{num}", true),
+            (Act::FoldPath, "/v/{hex:8}", false),
+            (Act::FoldPath, "/{slug}/V", true),
+            (Act::DropPathParam(text("s")), "/v/{hex:8}", false),
+            (Act::DropPathParam(text("s")), "/v/{*}", true),
+            (segment("{hex:8}"), "/v/{hex:8}", true),
             (suffix("/", ""), "/v", false),
             (suffix("/v", "/w"), "/v", true),
             (prefix("/v/", "/w/"), "/v", false),

@@ -29,7 +29,12 @@ pub(in crate::mine) enum PathAct {
 impl PathAct {
     /// Does it take away numbers, which may be those of sessions or names of pages?
     pub(in crate::mine) fn takes_numbers(&self) -> bool {
-        matches!(self, PathAct::Parameter(_) | PathAct::Segment(_))
+        match self {
+            PathAct::Parameter(_) => true,
+            // Brackets such as `(S(…))` are never names.
+            PathAct::Segment(shape) => shape.length > 0,
+            _ => false,
+        }
     }
 
     /// Does it change `path`?
@@ -270,16 +275,18 @@ fn drop_segments(path: &mut Vec<u8>, shape: &Shape) -> Option<u64> {
         return None;
     }
     let mut out = Vec::with_capacity(path.len());
-    let mut signature = 0;
+    let (mut signature, mut is_last_dropped) = (0, false);
     for segment in path[1..].split(|byte| *byte == b'/') {
-        if shape.fits(segment) {
+        is_last_dropped = shape.fits(segment);
+        if is_last_dropped {
             signature ^= hash(segment);
         } else {
             out.push(b'/');
             out.extend_from_slice(segment);
         }
     }
-    if out.is_empty() {
+    // The slash in front of the last one stays, as rules have it.
+    if is_last_dropped {
         out.push(b'/');
     }
     *path = out;
@@ -320,6 +327,8 @@ mod tests {
             (PathAct::Parameter(b"jsessionid".to_vec()), "/a;JSESSIONID=1;v=2/b;x", "/a;v=2/b;x"),
             (PathAct::Segment(session.clone()), "/(S(000aaa111bbb222ccc))/b", "/b"),
             (PathAct::Segment(session.clone()), "/(S(000aaa111bbb222ccc))", "/"),
+            (PathAct::Segment(session.clone()), "/b/(S(000aaa111bbb222ccc))", "/b/"),
+            (PathAct::Segment(session.clone()), "/b/(S(000aaa111bbb222ccc))/", "/b/"),
             (PathAct::Segment(session), "/(S())/b", "/(S())/b"),
             (PathAct::FoldCase, "/A%2Fb/C", "/a%2Fb/c"),
             (PathAct::DoubleSlash, "//a///b/", "/a/b/"),

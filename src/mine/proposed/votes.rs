@@ -207,7 +207,7 @@ fn same_path(a: &LoosePath, b: &LoosePath, acts: &mut Vec<Act>) -> bool {
             push(PathAct::Index(one.index.clone()));
         }
     }
-    if a.slash != b.slash {
+    if a.leaves_slash() != b.leaves_slash() {
         push(PathAct::Slash);
     }
     if a.doubled != b.doubled {
@@ -302,6 +302,7 @@ fn templates(table: &Table, loose_paths: &[LoosePath], a: &Url, b: &Url, acts: &
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::mine::proposed::paths::Shape;
     use crate::mine::seen::loose_path::loosen;
     use crate::mine::seen::table::tests::table_of;
 
@@ -312,11 +313,25 @@ mod tests {
         collect(&table, &loose_paths, &Calibration::measure(&table), &few).into_keys().collect()
     }
 
+    fn session() -> Shape {
+        Shape::of(b"0123456789abcdef").unwrap()
+    }
+
     #[test]
     fn spellings_of_paths() {
         let path = |act| vec![Act::Path(act)];
         for (a, b, acts) in [
             ("http://a.test/x/", "http://a.test/x", path(PathAct::Slash)),
+            (
+                "http://a.test/x/0123456789abcdef",
+                "http://a.test/x",
+                vec![Act::Path(PathAct::Segment(session())), Act::Path(PathAct::Slash)],
+            ),
+            (
+                "http://a.test/x/0123456789abcdef",
+                "http://a.test/x/",
+                path(PathAct::Segment(session())),
+            ),
             ("http://a.test/X", "http://a.test/x", path(PathAct::FoldCase)),
             ("http://a.test/x//y", "http://a.test/x/y", path(PathAct::DoubleSlash)),
             (

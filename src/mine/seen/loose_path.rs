@@ -21,6 +21,8 @@ pub(in crate::mine) struct LoosePath {
     pub(in crate::mine) extension: Vec<u8>,
     /// Does it end with a slash?
     pub(in crate::mine) slash: bool,
+    /// Does it end with a session number? Then it ends with a slash without it.
+    pub(in crate::mine) ends_in_session: bool,
     /// Were there several slashes in a row?
     pub(in crate::mine) doubled: bool,
 }
@@ -55,6 +57,7 @@ pub(in crate::mine) fn loosen(path: &[u8]) -> LoosePath {
         }
         if let Some(shape) = Shape::of(name) {
             loose.sessions.push((shape, name.to_vec()));
+            loose.ends_in_session = rest.peek().is_none() && !loose.cased.is_empty();
             continue;
         }
         loose.cased.push(b'/');
@@ -75,6 +78,11 @@ pub(in crate::mine) fn loosen(path: &[u8]) -> LoosePath {
 }
 
 impl LoosePath {
+    /// Does it end with a slash where session numbers are dropped?
+    pub(in crate::mine) fn leaves_slash(&self) -> bool {
+        self.slash || self.ends_in_session
+    }
+
     /// The path in the letters of the URL, without all else that rules are known to take away.
     pub(in crate::mine) fn lettered(&self) -> Vec<u8> {
         [self.cased.as_slice(), &self.extension].concat()

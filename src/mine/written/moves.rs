@@ -87,7 +87,10 @@ impl<'a> Moves<'a> {
     /// in force alone, or `with_review`.
     pub(super) fn by_segments(&self, path: &[u8], place: Place, with_review: bool) -> Vec<u8> {
         let mut moved = path.to_vec();
-        let is_first = |act: &PathAct| act.takes_numbers() || *act == PathAct::DoubleSlash;
+        let is_first = |act: &PathAct| {
+            let is_segment = matches!(act, PathAct::Segment(_) | PathAct::DoubleSlash);
+            is_segment || matches!(act, PathAct::Parameter(_))
+        };
         let holding = self.holding(place, with_review).filter(|(_, act)| is_first(act));
         let _none_taken = paths::apply(holding, &mut moved, |_, _| {});
         moved
