@@ -33,8 +33,7 @@ impl Names {
 
 /// Finds the stems under which `numbers` are names of pages: whole handlers, and stems of other handlers by themselves.
 pub(super) fn find(support: &Support, numbers: &[Numbers]) -> Names {
-    let (again, all) = sums(numbers);
-    let usual = again as f64 / (all as f64).max(1.0);
+    let every = sums(numbers);
     let mut by_handler: BTreeMap<u32, Vec<Numbers>> = BTreeMap::new();
     for one in numbers {
         by_handler.entry(one.handler).or_default().push(*one);
@@ -42,7 +41,7 @@ pub(super) fn find(support: &Support, numbers: &[Numbers]) -> Names {
     let mut found = Names::default();
     for (handler, numbers) in by_handler {
         let tally = support.by_handler.get(&handler).copied().unwrap_or_default();
-        let rates = Rates { bar: BAR * tally.mean_same(), usual };
+        let rates = Rates { bar: BAR * tally.mean_same(), all: every };
         let (again, all) = sums(&numbers);
         if !agrees(&tally) && rates.are_names(again, all, CONTRADICTION) {
             found.handlers.insert(handler);
@@ -80,19 +79,24 @@ fn agrees(tally: &Tally) -> bool {
 struct Rates {
     /// How many of those of sessions show something again, if the candidate is to hold.
     bar: f64,
-    /// How many of all do.
-    usual: f64,
+    /// How many of all show something again, of how many.
+    all: (u64, u64),
 }
 
 impl Rates {
-    /// Are numbers those of pages? If few of `all` show something `again`, and fewer than the bar asks for; or far fewer
-    /// than usual. Both must be less likely than `chance` for those of sessions.
+    /// Are numbers those of pages? If few of `all` show something `again`, and fewer than the bar asks for, or than all
+    /// others do; or far fewer than usual. It must be less likely than `chance` for those of sessions.
     fn are_names(&self, again: u64, all: u64, chance: f64) -> bool {
-        let usual = self.usual.min(self.bar);
         let is_below = |share: f64, rate: f64| {
             again as f64 <= all as f64 * share && binomial_tail(again, all, rate) < chance
         };
-        all >= 2 && (is_below(FEW, self.bar) || is_below(usual * FAR_FEWER, usual))
+        let (every_again, every) = self.all;
+        let usual = (every_again as f64 / (every as f64).max(1.0)).min(self.bar);
+        let others = ((every_again - again) as f64 + 0.5) / ((every - all) as f64 + 1.0);
+        all > 0
+            && (is_below(FEW, self.bar)
+                || is_below(FEW, others)
+                || is_below(usual * FAR_FEWER, usual))
     }
 }
 
