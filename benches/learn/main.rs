@@ -1,6 +1,6 @@
 //! How good learned rules are: coverage and lost pages, on generated sites and on labelled ones.
 //!
-//! Not a stopwatch: a table. `cargo bench --bench learn -- --seeds 1,2 [--sets clean,large,noisy,cms]`
+//! Not a stopwatch: a table. `cargo bench --bench learn -- --seeds 1,2 [--sets clean,large,noisy,cms,numbered]`
 //! mines every site of the seeds and judges the rules in force, applied by the canonicalizer;
 //! `cargo bench --bench learn -- FILE.tsv` does so for labelled sites (`labelled.rs`). More words:
 //!
@@ -23,6 +23,7 @@ mod apart;
 mod ceiling;
 mod dustbuster;
 mod labelled;
+mod numbered;
 mod parameters;
 mod scoring;
 mod seen;
@@ -268,7 +269,7 @@ fn generated(set: &str, seeds: &str, miner: &Miner, wanted: &Wanted) {
         "large" => SitesPreset::Large,
         "noisy" => SitesPreset::Noisy,
         "cms" => SitesPreset::Cms,
-        other => panic!("{other}: expected clean, large, noisy or cms"),
+        other => panic!("{other}: expected clean, large, noisy, cms or numbered"),
     };
     let (mut table, mut all) = (Table::default(), Apart::default());
     for seed in seeds.split(',') {
@@ -291,6 +292,23 @@ fn generated(set: &str, seeds: &str, miner: &Miner, wanted: &Wanted) {
     if wanted.missed {
         say(&all.text());
     }
+}
+
+/// Sites with numbers in their paths: `numbered`, or `numbered-30`.
+fn numbered(set: &str, seeds: &str, miner: &Miner, wanted: &Wanted) {
+    let changing = set.trim_start_matches("numbered").trim_start_matches('-');
+    let changing = if changing.is_empty() { 0 } else { changing.parse().expect("a percentage") };
+    let wanted = Wanted { splits: false, features: false, without: Vec::new(), ..*wanted };
+    let mut table = Table::default();
+    for seed in seeds.split(',') {
+        let seed = seed.parse().expect("seeds are numbers");
+        for site in (0..numbered::SITES).filter(|site| wanted.site.is_none_or(|only| only == *site))
+        {
+            let rows = numbered::rows(seed, site, changing);
+            judge(&numbered::host(site), &rows, miner, &wanted, &mut table);
+        }
+    }
+    say(&table.text(&format!("{set}, seeds {seeds}")));
 }
 
 fn main() {
@@ -328,7 +346,11 @@ fn main() {
     }
     if files.is_empty() {
         for set in value("--sets").unwrap_or("clean,large,noisy").split(',') {
-            generated(set, value("--seeds").unwrap_or("1"), &miner, &wanted);
+            let seeds = value("--seeds").unwrap_or("1");
+            match set.starts_with("numbered") {
+                true => numbered(set, seeds, &miner, &wanted),
+                false => generated(set, seeds, &miner, &wanted),
+            }
         }
     }
 }
