@@ -52,41 +52,78 @@ impl Validation<'_> {
         is_asked: &[bool],
         counts: &mut [BTreeMap<Place, (u64, u64)>],
     ) {
-        let place = |url: u32| {
-            let path = self.table.urls[url as usize].path as usize;
-            (self.handlers[path], self.table.stems[path])
-        };
         let taken = |url: u32| {
             let fired = self.forms.fired_on(url).iter();
             fired.filter(|fired| is_asked[fired.candidate as usize])
         };
-        let places: BTreeSet<(u16, Place)> = group
-            .iter()
-            .flat_map(|keyed| taken(keyed.url).map(|one| (one.candidate, place(keyed.url))))
-            .collect();
-        for (candidate, here) in places {
-            // Contents with the numbers that they come with; 0 is none.
-            let mut shown: Vec<(u32, u64)> = Vec::new();
+        let candidates: BTreeSet<u16> =
+            group.iter().flat_map(|keyed| taken(keyed.url)).map(|one| one.candidate).collect();
+        for candidate in candidates {
+            // What is shown without a number, and under the numbers of each place.
+            let mut bare: Vec<u32> = Vec::new();
+            let mut shown: Vec<(Place, u32, u64)> = Vec::new();
             for Keyed { url, .. } in group {
-                let mark = taken(*url).find(|one| one.candidate == candidate).map(|one| one.mark);
-                if mark.is_some() && place(*url) != here {
-                    continue;
-                }
-                let captures = self.table.captures_of(&self.table.urls[*url as usize]);
-                let contents = captures.iter().map(|capture| capture.content);
+                let row = &self.table.urls[*url as usize];
+                let (handler, stem) =
+                    (self.handlers[row.path as usize], self.table.stems[row.path as usize]);
+                let contents = self.table.captures_of(row).iter().map(|capture| capture.content);
                 let telling = contents.filter(|content| !self.calibration.hot[*content as usize]);
-                shown.extend(telling.map(|content| (content, mark.unwrap_or(0))));
+                match taken(*url).find(|one| one.candidate == candidate) {
+                    None => bare.extend(telling),
+                    Some(one) => {
+                        let row = |content| ((handler, stem), content, one.mark);
+                        shown.extend(telling.map(row));
+                    }
+                }
             }
+            bare.sort_unstable();
             shown.sort_unstable();
             shown.dedup();
-            let numbers: BTreeSet<u64> = shown.iter().map(|(_, mark)| *mark).collect();
-            let together = shown.chunk_by(|a, b| a.0 == b.0).filter(|marks| marks.len() > 1);
-            let again: BTreeSet<u64> = together.flatten().map(|(_, mark)| *mark).collect();
-            // The first has no other to be like.
-            let others = (numbers.len() as u64).saturating_sub(1);
-            let (good, all) = counts[candidate as usize].entry(here).or_default();
-            *good += others.min(again.len() as u64);
-            *all += others;
+            for here in shown.chunk_by(|a, b| a.0 == b.0) {
+                let (good, all) = counts[candidate as usize].entry(here[0].0).or_default();
+                let (again, others) = count(here, &bare);
+                *good += again;
+                *all += others;
+            }
         }
+    }
+}
+
+/// How many numbers of a place show something again, and how many there are but for the first, which has no other to be
+/// like. The page without a number, which shows what is `bare`, is like one more.
+fn count(shown: &[(Place, u32, u64)], bare: &[u32]) -> (u64, u64) {
+    let numbers: BTreeSet<u64> = shown.iter().map(|(.., mark)| *mark).collect();
+    let mut again: BTreeSet<u64> = BTreeSet::new();
+    let mut is_bare_again = false;
+    for marks in shown.chunk_by(|a, b| a.1 == b.1) {
+        let is_bare = bare.binary_search(&marks[0].1).is_ok();
+        is_bare_again |= is_bare;
+        if is_bare || marks.len() > 1 {
+            again.extend(marks.iter().map(|(.., mark)| *mark));
+        }
+    }
+    let others = numbers.len() + usize::from(!bare.is_empty()) - 1;
+    let again = again.len() + usize::from(is_bare_again);
+    (others.min(again) as u64, others as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_counted() {
+        let count = |shown: &[(u32, u64)], bare: &[u32]| {
+            let shown: Vec<_> =
+                shown.iter().map(|(content, mark)| ((0, 0), *content, *mark)).collect();
+            count(&shown, bare)
+        };
+        assert_eq!(count(&[(1, 10)], &[]), (0, 0));
+        assert_eq!(count(&[(1, 10), (1, 11), (1, 12)], &[]), (2, 2));
+        assert_eq!(count(&[(1, 10), (2, 11), (3, 12)], &[]), (0, 2));
+        // One number shows two contents, one of which another shows, too.
+        assert_eq!(count(&[(1, 10), (2, 10), (2, 11), (3, 12)], &[]), (2, 2));
+        assert_eq!(count(&[(1, 10), (2, 11)], &[1]), (2, 2));
+        assert_eq!(count(&[(1, 10), (2, 11)], &[3]), (0, 2));
     }
 }
