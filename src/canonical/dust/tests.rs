@@ -436,8 +436,23 @@ impl Dice {
             rule.scope.path =
                 self.of(&["/a/*", "/a*", "*.html", "/b/{num}", "*/s/*", "/s", "/A*"]).into();
         }
-        if self.below(6) == 0 {
-            rule.scope.except = vec![self.of(&["/a/b*", "*a", "/s_*"]).into()];
+        if self.below(3) == 0 {
+            const EXCEPT: &[&str] = &[
+                "/a/b*",
+                "*a",
+                "/s_*",
+                "/{slug}/b",
+                "/a/{hex:8}",
+                "/{hex:8}/a",
+                "/A/{*}",
+                "/{*}/a.htm",
+                "/{slug}.html",
+                "/{num}/",
+                "/a/{hex:8};{*}",
+                "/{slug}",
+            ];
+            rule.scope.except =
+                (0..1 + self.below(2)).map(|_| self.of(EXCEPT).to_string()).collect();
         }
         if self.below(4) == 0 {
             let (param, value) = (self.of(PARAMS).to_string(), self.of(VALUES).to_string());
@@ -495,7 +510,7 @@ fn folding_does_not_wait_for_the_digits_of_escapes() {
 fn one_pass_is_enough() {
     let mut dice = Dice(0x9e37_79b9_7f4a_7c15);
     let (mut kept, mut refused, mut changed) = (0, 0, 0);
-    for _ in 0..6_000 {
+    for _ in 0..8_000 {
         let file = random_rules(&mut dice);
         let found = DustRules::compile(&file);
         refused += found.refused.len();
