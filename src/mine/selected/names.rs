@@ -36,7 +36,7 @@ pub(super) fn find(support: &Support, numbers: &[Numbers]) -> Names {
     let every = sums(numbers);
     let mut by_handler: BTreeMap<u32, Vec<Numbers>> = BTreeMap::new();
     for one in numbers {
-        by_handler.entry(one.handler).or_default().push(*one);
+        by_handler.entry(one.place.handler).or_default().push(*one);
     }
     let mut found = Names::default();
     for (handler, numbers) in by_handler {
@@ -45,7 +45,7 @@ pub(super) fn find(support: &Support, numbers: &[Numbers]) -> Names {
         let (again, all) = sums(&numbers);
         if !agrees(&tally) && rates.are_names(again, all, CONTRADICTION) {
             found.handlers.insert(handler);
-            found.stems.extend(numbers.iter().map(|one| one.stem));
+            found.stems.extend(numbers.iter().map(|one| one.place.stem));
             continue;
         }
         let stems = numbers.len();
@@ -56,7 +56,7 @@ pub(super) fn find(support: &Support, numbers: &[Numbers]) -> Names {
             let usual = sessions.iter().map(|one| one.all).max().unwrap_or(0);
             names.retain(|one| one.all > usual * 2);
         }
-        found.stems.extend(names.iter().map(|one| one.stem));
+        found.stems.extend(names.iter().map(|one| one.place.stem));
     }
     found
 }
@@ -112,6 +112,7 @@ const FAR_FEWER: f64 = 2.0 / 3.0;
 mod tests {
     use super::*;
     use crate::canonical::Status;
+    use crate::mine::seen::stems::Place;
     use crate::mine::seen::table::mix;
     use crate::mine::tests::mined;
 
@@ -180,7 +181,8 @@ mod tests {
     #[test]
     fn pages_that_change_are_no_names() {
         let mut support = Support::default();
-        let numbers = |stem, again, all| Numbers { handler: 7, stem, again, all };
+        let place = |stem| Place { handler: 7, stem };
+        let numbers = |stem, again, all| Numbers { place: place(stem), again, all };
         let mut some: Vec<Numbers> = (0..20).map(|stem| numbers(stem, 4, 4)).collect();
         some.extend((20..30).map(|stem| numbers(stem, 0, 4)));
         let tally = |good, trials| Tally { good, trials, same: trials as f64, high: trials as f64 };

@@ -5,6 +5,7 @@
 use crate::mine::proposed::candidates::{Act, Candidate};
 use crate::mine::proposed::paths::{self, Taken};
 use crate::mine::seen::identity::{self, Keyed};
+use crate::mine::seen::stems::Place;
 use crate::mine::seen::table::{Map, Rows, Table, Url, hash, map, mix};
 
 /// One candidate that changed a URL, with a hash of what it took away or replaced.
@@ -240,13 +241,9 @@ impl<'a> Shaper<'a> {
             self.path.clear();
             self.path.extend_from_slice(&self.table.paths[number]);
             let handler = self.handlers[number];
-            let stem = self.table.stems[number];
-            let reaches = |at: &usize| {
-                let Candidate { act, reach, .. } = &candidates[*at];
-                reach.has(if act.takes_numbers() { stem } else { handler })
-            };
+            let place = Place { handler, stem: self.table.stems[number] };
             let acts = self.plan.paths.iter().map(|(at, act)| (*at, act));
-            let acts = acts.filter(|(at, _)| reaches(at));
+            let acts = acts.filter(|(at, act)| candidates[*at].reach.has(place.reached_by(act)));
             let path_fired = &mut self.path_fired;
             let taken = paths::apply(acts, &mut self.path, |at, mark| {
                 path_fired.push(Fired { candidate: at as u16, mark });

@@ -15,9 +15,10 @@ use super::classes::Classes;
 use super::forms::{Fired, Forms, Shaper, forms, sort_keys};
 use super::groups::{Measure, Sample, Sampler};
 use super::support::{Counter, Support};
-use crate::mine::proposed::candidates::{Candidate, Reach};
+use crate::mine::proposed::candidates::{Act, Candidate, Reach};
 use crate::mine::seen::identity::Keyed;
 use crate::mine::seen::signal::Calibration;
+use crate::mine::seen::stems::Place;
 use crate::mine::seen::table::{Rows, Table};
 
 /// URLs with one key, two of them or more.
@@ -236,10 +237,14 @@ impl<'a> Validation<'a> {
     fn place_of(&self, url: u32, candidate: usize) -> u32 {
         let url = &self.table.urls[url as usize];
         let act = &self.candidates[candidate].act;
-        match act.param() {
-            Some(name) => self.table.handler_for(url, name, self.handlers),
-            None if act.takes_numbers() => self.table.stems[url.path as usize],
-            None => self.handlers[url.path as usize],
+        let path = url.path as usize;
+        match (act, act.param()) {
+            (_, Some(name)) => self.table.handler_for(url, name, self.handlers),
+            (Act::Path(act), None) => {
+                let (handler, stem) = (self.handlers[path], self.table.stems[path]);
+                Place { handler, stem }.reached_by(act)
+            }
+            _ => self.handlers[path],
         }
     }
 
@@ -353,7 +358,6 @@ fn most(table: &Table, handlers: &[u32]) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mine::proposed::candidates::Act;
     use crate::mine::proposed::paths::PathAct;
     use crate::mine::seen::table::mix;
     use crate::mine::seen::table::tests::table_over_time;

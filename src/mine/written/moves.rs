@@ -7,6 +7,7 @@ use crate::mine::proposed::candidates::{Act, Reach};
 use crate::mine::proposed::paths::{self, PathAct};
 use crate::mine::seen::handlers::{Handlers, outline};
 use crate::mine::seen::loose_path::{LoosePath, loosen};
+use crate::mine::seen::stems::Place;
 use crate::mine::selected::select::Validated;
 
 /// The rules for paths of a site.
@@ -16,13 +17,6 @@ pub(super) struct Moves<'a> {
     handlers: &'a Handlers,
     /// The handler of each path in its loose spelling; empty if no rule gives a path another beginning.
     handler_of: HashMap<Vec<u8>, u32>,
-}
-
-/// Where a path belongs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Place {
-    pub(super) handler: u32,
-    pub(super) stem: u32,
 }
 
 /// A path, and the template that tells what varies in it.
@@ -73,12 +67,11 @@ impl<'a> Moves<'a> {
     /// The rules that hold at a place, with their numbers: those in force alone, or `with_review`.
     fn holding(
         &self,
-        Place { handler, stem }: Place,
+        place: Place,
         with_review: bool,
     ) -> impl Iterator<Item = (usize, &'a PathAct)> {
         let holding = self.acts.iter().enumerate().filter(move |(_, (act, reach, in_force))| {
-            let reaches = reach.has(if act.takes_numbers() { stem } else { handler });
-            reaches && (*in_force || with_review)
+            reach.has(place.reached_by(act)) && (*in_force || with_review)
         });
         holding.map(|(at, (act, ..))| (at, *act))
     }

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::moves::{Moves, Place};
+use super::moves::Moves;
 use super::patterns::{around, literal, pattern, text, without_sessions};
 use super::spellings::{SPELLINGS_MAX, Spellings};
 use crate::canonical::{RuleScope, When};
@@ -11,6 +11,7 @@ use crate::mine::proposed::candidates::{Act, Reach};
 use crate::mine::proposed::paths::PathAct;
 use crate::mine::proposed::splits::{Cell, Condition};
 use crate::mine::seen::handlers::Handlers;
+use crate::mine::seen::stems::Place;
 use crate::mine::seen::table::Table;
 use crate::mine::selected::letters::heads;
 use crate::mine::selected::select::Validated;

@@ -8,11 +8,12 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::moves::{Moved, Moves, Place};
+use super::moves::{Moved, Moves};
 use super::patterns::{around, other_slashes, pattern, pruned, without_sessions};
 use crate::canonical::PathPattern;
 use crate::mine::seen::handlers::Handlers;
 use crate::mine::seen::loose_path::LoosePath;
+use crate::mine::seen::stems::Place;
 use crate::mine::seen::table::Table;
 
 /// Most patterns of one handler that a rule is written for, those with the most URLs.

@@ -4,20 +4,17 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::Validation;
 use crate::mine::seen::identity::Keyed;
+use crate::mine::seen::stems::Place;
 
 /// The numbers that a candidate takes out of paths of one stem, but for the first of each group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::mine) struct Numbers {
-    pub(in crate::mine) handler: u32,
-    pub(in crate::mine) stem: u32,
+    pub(in crate::mine) place: Place,
     /// Those that show what another number of their group shows, or the page without a number.
     pub(in crate::mine) again: u64,
     /// All.
     pub(in crate::mine) all: u64,
 }
-
-/// A handler, a stem.
-type Place = (u32, u32);
 
 impl Validation<'_> {
     /// The numbers that each candidate takes out of paths, of those that were validated last; by handler and stem.
@@ -34,7 +31,7 @@ impl Validation<'_> {
             }
         }
         let rows = |counts: BTreeMap<Place, (u64, u64)>| {
-            let row = |((handler, stem), (again, all))| Numbers { handler, stem, again, all };
+            let row = |(place, (again, all))| Numbers { place, again, all };
             counts.into_iter().map(row).collect()
         };
         counts
@@ -64,15 +61,14 @@ impl Validation<'_> {
             let mut shown: Vec<(Place, u32, u64)> = Vec::new();
             for Keyed { url, .. } in group {
                 let row = &self.table.urls[*url as usize];
-                let (handler, stem) =
-                    (self.handlers[row.path as usize], self.table.stems[row.path as usize]);
+                let path = row.path as usize;
+                let place = Place { handler: self.handlers[path], stem: self.table.stems[path] };
                 let contents = self.table.captures_of(row).iter().map(|capture| capture.content);
                 let telling = contents.filter(|content| !self.calibration.hot[*content as usize]);
                 match taken(*url).find(|one| one.candidate == candidate) {
                     None => bare.extend(telling),
                     Some(one) => {
-                        let row = |content| ((handler, stem), content, one.mark);
-                        shown.extend(telling.map(row));
+                        shown.extend(telling.map(|content| (place, content, one.mark)));
                     }
                 }
             }
@@ -114,8 +110,10 @@ mod tests {
     #[test]
     fn numbers_are_counted() {
         let count = |shown: &[(u32, u64)], bare: &[u32]| {
-            let shown: Vec<_> =
-                shown.iter().map(|(content, mark)| ((0, 0), *content, *mark)).collect();
+            let shown: Vec<_> = shown
+                .iter()
+                .map(|(content, mark)| (Place { handler: 0, stem: 0 }, *content, *mark))
+                .collect();
             count(&shown, bare)
         };
         assert_eq!(count(&[(1, 10)], &[]), (0, 0));
