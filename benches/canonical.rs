@@ -1,11 +1,12 @@
 //! How fast URLs get their canonical form, by lane, profile and list.
 //!
 //! The group `fused` is the canonicalizer as everybody uses it: the lines that the fast lane
-//! refuses go through the reference lane and are in its figures. The group `reference` is the slow
-//! lane alone. Lines are found before, forms compared before. `UNDUST_LIST=FILE` adds a list of your
-//! own. The group `rules` is the profile crawl without rules of sites (`none`), with such of
-//! 10,000 other sites (`elsewhere`), and with five for every host of the list (`here`). The group `hostile`
-//! is of lines that repeat a few bytes: a byte of a long one has to take no longer than of a short one.
+//! refuses go through the reference lane and are in its figures. The group `reference` is the
+//! slow lane alone. Lines are found before, forms compared before. `UNDUST_LIST=FILE` adds a list
+//! of your own. The group `rules` is the profile crawl without rules of sites (`none`), with such
+//! of 10,000 other sites (`elsewhere`), and with five for every host of the list (`here`). The
+//! group `hostile` is of lines that repeat a few bytes: a byte of a long one has to take no
+//! longer than of a short one.
 
 mod corpus;
 
@@ -152,7 +153,8 @@ fn rules_of_sites(c: &mut Criterion) {
     }
 }
 
-/// What long lines are made of that somebody may send to take time: the beginning, and what is repeated.
+/// What long lines are made of that somebody may send to take time: the beginning,
+/// and what is repeated.
 const HOSTILE: [(&str, &str); 10] = [
     ("?", "&a"),
     ("?", "&a=1"),
@@ -166,8 +168,8 @@ const HOSTILE: [(&str, &str); 10] = [
     ("", "(a"),
 ];
 
-/// Bytes of such lines. Reason: the shorter ones are long enough that their beginnings do not matter, the longer
-/// ones as long as a URL may be that is looked at.
+/// Bytes of such lines. Reason: the shorter ones are long enough that their beginnings do not
+/// matter, the longer ones as long as a URL may be that is looked at.
 const HOSTILE_BYTES: [usize; 2] = [4 << 10, 60 << 10];
 
 /// All in one list are as many.
@@ -208,7 +210,8 @@ fn hostile(c: &mut Criterion) {
     }
 }
 
-/// Time for each of them: there are many, and all that is asked is whether one takes many times as long.
+/// Time for each of them: there are many, and all that is asked is whether one takes
+/// many times as long.
 const HOSTILE_TIME: Duration = Duration::from_millis(300);
 
 fn main() {

@@ -1,5 +1,6 @@
-//! How fast the main job is, from a file to a device that keeps nothing: reading, canonical forms,
-//! clusters, writing, on one thread and on two; and under the default profile the jobs that take a second look.
+//! How fast the main job is, from a file to a device that keeps nothing: reading, canonical
+//! forms, clusters, writing, on one thread and on two; and under the default profile the jobs
+//! that take a second look.
 //!
 //! Files of output, other sizes and other programs are compared by `make peers`.
 

@@ -41,7 +41,8 @@ pub struct FingerprintKey {
 #[derive(Clone)]
 struct Schedule {
     keys: Keys,
-    /// The powers of where the polynomial is evaluated, from the fourth to the first, modulo [`PRIME`].
+    /// The powers of where the polynomial is evaluated, from the fourth to the
+    /// first, modulo [`PRIME`].
     powers: [u128; 4],
     /// Odd.
     mixer: u128,
@@ -198,8 +199,8 @@ impl std::fmt::Debug for FingerprintKey {
 ///   that pair, one pair further on, matters to the first. The last step is a multilinear hash over
 ///   a field of 2⁶⁴ elements, 2⁻⁶⁴ for each row; a polynomial of degree `n` over a prime field of
 ///   2¹²⁷ - 1 elements has at most `n` zeros, four for each block. All are theorems; the only
-///   assumption is that SipHash-1-3, which makes the key's numbers from 16 bytes, is a pseudo-random
-///   function.
+///   assumption is that SipHash-1-3, which makes the key's numbers from 16 bytes, is a
+///   pseudo-random function.
 /// - The lists are written by strangers, so the key is secret: without it, and without seeing
 ///   fingerprints, nobody can prepare two URLs that collide. Fast hashes without a proof have
 ///   published collisions for every seed.

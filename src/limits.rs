@@ -45,26 +45,26 @@ pub const BATCH_CHUNKS_LAST: usize = 16;
 
 /// Most bytes of lines in a batch that are in the process's own memory and not in a mapped file.
 ///
-/// Reason: there are some batches on their way, each in memory that the system has to clear first; in shorter ones
-/// records take longer to be looked up (docs/performance-log.md, packed lists).
+/// Reason: there are some batches on their way, each in memory that the system has to clear first;
+/// in shorter ones records take longer to be looked up (docs/performance-log.md, packed lists).
 pub const BATCH_OWN_BYTES: usize = 24 << 20;
 
 /// Bytes of such lines that are awaited before they are worked on, where they come from files.
 ///
-/// Reason: waking the workers takes as long as some lines. With a mebibyte in place of four, runs took as
-/// long (docs/performance-log.md, packed lists).
+/// Reason: waking the workers takes as long as some lines. With a mebibyte in place of four, runs
+/// took as long (docs/performance-log.md, packed lists).
 pub const BATCH_OWN_BYTES_MIN: usize = 4 << 20;
 
 /// Smallest plain file that is mapped and not read, in bytes.
 ///
-/// Reason: to map a file, and to let go of it, takes as long as reading some hundred kilobytes (docs/performance.md,
-/// many files).
+/// Reason: to map a file, and to let go of it, takes as long as reading some hundred kilobytes
+/// (docs/performance.md, many files).
 pub const MAP_BYTES_MIN: u64 = 256 << 10;
 
 /// Longest silence of a stream whose first lines are awaited, to tell its format by.
 ///
-/// Reason: longer than programs pause that write line by line while they work; and hardly seen by somebody who
-/// waits for the lines of a log as they come.
+/// Reason: longer than programs pause that write line by line while they work; and hardly seen by
+/// somebody who waits for the lines of a log as they come.
 pub const SAMPLE_SILENCE: Duration = Duration::from_millis(100);
 
 /// How often such a silence may be broken off: in all so many times as long is waited.

@@ -6,8 +6,8 @@ use serde::{Serialize, Serializer};
 
 /// A line without a record, or a URL that stays as it is. Counted by kind, never silent.
 ///
-/// The kinds up to [`Reject::NoUrl`] lose the line (there is nothing to print); the others only lose the
-/// normalization: the line passes verbatim and merges with byte-equal lines only.
+/// The kinds up to [`Reject::NoUrl`] lose the line (there is nothing to print); the others only
+/// lose the normalization: the line passes verbatim and merges with byte-equal lines only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Reject {
@@ -23,7 +23,8 @@ pub enum Reject {
     NoPage,
     /// The field of the URL is missing or empty.
     NoUrl,
-    /// The target is `*`, which stands for the server and for no page of it (RFC 9112 section 3.2.4).
+    /// The target is `*`, which stands for the server and for no page of it (RFC
+    /// 9112 section 3.2.4).
     Asterisk,
     /// No scheme, and nothing that looks like a host in front.
     Relative,

@@ -1,10 +1,11 @@
 //! DustBuster, reconstructed from its papers, as a baseline.
 //!
-//! Bar-Yossef, Keidar, Schonfeld, "Do not crawl in the DUST", WWW 2007: substring rules from buckets
-//! of URLs that are equal but for one substring, parameter rules likewise, ranked by support; rules
-//! that another refines are dropped; the rest is validated. Fetching is not possible here: a rule is
-//! validated on pairs of URLs that are both in the list, by digest. Substrings have up to 12 tokens
-//! (the paper: 35), buckets up to 6, and only the first 300 likely rules are looked at.
+//! Bar-Yossef, Keidar, Schonfeld, "Do not crawl in the DUST", WWW 2007: substring rules from
+//! buckets of URLs that are equal but for one substring, parameter rules likewise, ranked by
+//! support; rules that another refines are dropped; the rest is validated. Fetching is not
+//! possible here: a rule is validated on pairs of URLs that are both in the list, by digest.
+//! Substrings have up to 12 tokens (the paper: 35), buckets up to 6, and only the first 300 likely
+//! rules are looked at.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -255,8 +256,8 @@ impl DustBuster {
     }
 }
 
-/// Do the pairs of the list that the rule makes one have one digest? At most a hundred are looked at,
-/// spread over the list.
+/// Do the pairs of the list that the rule makes one have one digest? At most a hundred are looked
+/// at, spread over the list.
 fn validated(
     seen: &[Seen],
     texts: &[String],

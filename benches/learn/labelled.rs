@@ -9,8 +9,8 @@ use crate::Row;
 /// The rows of a file by site.
 pub(crate) type Sites = BTreeMap<String, Vec<Row>>;
 
-/// Reads a file with named columns in its first line: `#url` and digests, or `#old_url` and where it
-/// was sent. With `text`, digests of texts are the signal too.
+/// Reads a file with named columns in its first line: `#url` and digests, or `#old_url` and where
+/// it was sent. With `text`, digests of texts are the signal too.
 pub(crate) fn read(path: &str, text: bool) -> Sites {
     let file = std::fs::read_to_string(path).expect("the file can be read");
     let mut lines = file.lines();

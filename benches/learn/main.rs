@@ -1,11 +1,13 @@
 //! How good learned rules are: coverage and lost pages, on generated sites and on labelled ones.
 //!
-//! Not a stopwatch: a table. `cargo bench --bench learn -- --seeds 1,2 [--sets clean,large,noisy,cms,numbered]`
-//! mines every site of the seeds and judges the rules in force, applied by the canonicalizer;
+//! Not a stopwatch: a table.
+//! `cargo bench --bench learn -- --seeds 1,2 [--sets clean,large,noisy,cms,numbered]` mines every
+//! site of the seeds and judges the rules in force, applied by the canonicalizer;
 //! `cargo bench --bench learn -- FILE.tsv` does so for labelled sites (`labelled.rs`). More words:
 //!
 //! - `--baselines`: other methods on the same input, see `parameters.rs` and `dustbuster.rs`;
-//! - `--site N`: only this site of each seed; `--verbose`: the rules; `--each`: a line for each site;
+//! - `--site N`: only this site of each seed; `--verbose`: the rules; `--each`: a
+//!   line for each site;
 //! - `--missed`: what stays apart, by feature and by sets of features;
 //! - `--without FEATURE,…`: sites without these features;
 //! - `--no-splits`: all only; `--text`: digests of texts are the signal of a labelled file.

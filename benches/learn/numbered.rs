@@ -1,4 +1,5 @@
-//! Sites whose sessions are numbers in paths, and some of whose folders name their pages by such numbers, too.
+//! Sites whose sessions are numbers in paths, and some of whose folders name their pages by
+//! such numbers, too.
 //!
 //! ```text
 //! sessions   /4be1…/topic/7   /topic/7/4be1…   /topic/7;sid=4be1…     of 16 to 40 digits

@@ -1,9 +1,10 @@
 //! Baselines that know parameters only: a naive pairwise test, and the hypotheses of MaybeDont.
 //!
-//! MaybeDont (github.com/TeamHG-Memex/MaybeDont, MIT) predicts while it crawls whether a URL will be
-//! a duplicate, from six hypotheses, each with the lower edge of a 95 % interval (Wald, one added on
-//! both sides). Here the same counts are made from the whole list at once, and what a hypothesis at
-//! 95 % says is left out of the URL is left out. Its similarity of texts is equality of digests here.
+//! MaybeDont (github.com/TeamHG-Memex/MaybeDont, MIT) predicts while it crawls whether a URL will
+//! be a duplicate, from six hypotheses, each with the lower edge of a 95 % interval (Wald, one
+//! added on both sides). Here the same counts are made from the whole list at once, and what a
+//! hypothesis at 95 % says is left out of the URL is left out. Its similarity of texts is
+//! equality of digests here.
 
 use std::collections::{BTreeMap, BTreeSet};
 

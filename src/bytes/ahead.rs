@@ -43,8 +43,8 @@ impl<const N: usize> Ahead<N> {
         (self.start, self.end) = (usize::MAX, 0);
     }
 
-    /// The marks of the line of `len` bytes that starts at `start` in `text`. Lines come in order, or
-    /// they cost more.
+    /// The marks of the line of `len` bytes that starts at `start` in `text`. Lines come in order,
+    /// or they cost more.
     #[inline(always)]
     pub fn marks<const NEIGHBORS: bool>(
         &mut self,

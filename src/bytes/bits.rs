@@ -32,14 +32,15 @@ impl<const WORDS: usize> BitSet<WORDS> {
     }
 }
 
-/// Eight bytes without regard to ASCII case. Some that are no letters are taken for each other, too.
+/// Eight bytes without regard to ASCII case. Some that are no letters are taken
+/// for each other, too.
 #[inline(always)]
 pub fn folded(word: u64) -> u64 {
     word | 0x2020_2020_2020_2020
 }
 
-/// A number of `BITS` bits, at most 64, for a word: the upper ones of its product with the golden ratio, which
-/// depend on all of it (Knuth 1973, 6.4).
+/// A number of `BITS` bits, at most 64, for a word: the upper ones of its product with the golden
+/// ratio, which depend on all of it (Knuth 1973, 6.4).
 #[inline(always)]
 pub fn few_bits<const BITS: u32>(word: u64) -> usize {
     const { assert!(0 < BITS && BITS <= u64::BITS) };

@@ -5,7 +5,8 @@ pub fn push_number(out: &mut Vec<u8>, number: u64) {
     push_number_to(out, number, 0);
 }
 
-/// Puts the digits of `number` behind `out`, after as many blanks as make `width` bytes of them, 20 at most.
+/// Puts the digits of `number` behind `out`, after as many blanks as make `width` bytes
+/// of them, 20 at most.
 pub fn push_number_to(out: &mut Vec<u8>, number: u64, width: usize) {
     let mut text = [b' '; 20];
     let (mut start, mut rest) = (text.len(), number);

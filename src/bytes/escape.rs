@@ -7,8 +7,8 @@
 //! pressed  a %D9%84-
 //! ```
 //!
-//! Price: with AVX-512 VBMI2, some twenty instructions for 16 bytes, whichever they are; without, two
-//! branches for each row of such bytes. Guard: `benches/canonical.rs`, group `fused`. Twin:
+//! Price: with AVX-512 VBMI2, some twenty instructions for 16 bytes, whichever they are; without,
+//! two branches for each row of such bytes. Guard: `benches/canonical.rs`, group `fused`. Twin:
 //! `push_high_portable`; the test below compares the two.
 //!
 //! Unsafe: a call of a function that is compiled for wider vectors than every x86-64 has, where the
@@ -21,8 +21,8 @@ use super::hex;
 pub const STRETCH: usize = 64;
 
 /// Appends the first bytes of `text` to `out`, up to the first one below 0x80 that has a bit in
-/// `look`, and at most [`STRETCH`] of them; those from 0x80 on as escapes in upper case. Returns how
-/// many they were.
+/// `look`, and at most [`STRETCH`] of them; those from 0x80 on as escapes in upper case. Returns
+/// how many they were.
 #[inline]
 pub fn push_high(out: &mut Vec<u8>, text: &[u8], look: u64) -> usize {
     #[cfg(target_arch = "x86_64")]

@@ -91,8 +91,8 @@ impl LineEnds {
         (count > 0).then_some(stretch)
     }
 
-    /// Makes those the ends of lines that are marked in `words`, the first byte the lowest bit of the
-    /// first. Returns how many there are.
+    /// Makes those the ends of lines that are marked in `words`, the first byte the lowest bit of
+    /// the first. Returns how many there are.
     #[inline]
     pub fn put(&mut self, words: impl Iterator<Item = u64>) -> usize {
         let mut count = 0;
@@ -100,8 +100,8 @@ impl LineEnds {
             if self.ends.len() < count + 66 {
                 self.ends.resize(2 * (count + 66), 0);
             }
-            // Bet: at most two lines end in a block. Whether any does cannot be foretold, so there is
-            // no branch on it: where none does, what is stored is overwritten.
+            // Bet: at most two lines end in a block. Whether any does cannot be foretold, so there
+            // is no branch on it: where none does, what is stored is overwritten.
             for _ in 0..2 {
                 self.ends[count] = 64 * number as u32 + marks.trailing_zeros();
                 count += usize::from(marks != 0);

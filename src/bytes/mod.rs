@@ -78,8 +78,8 @@ pub fn push_up_to<const MOST: usize>(out: &mut Vec<u8>, source: &[u8], start: us
     }
 }
 
-/// Appends `source[start..end]` to `out`, its ASCII letters in lower case; fast where it is no longer than
-/// 64 bytes.
+/// Appends `source[start..end]` to `out`, its ASCII letters in lower case; fast where it is no
+/// longer than 64 bytes.
 #[inline(always)]
 pub fn push_lower(out: &mut Vec<u8>, source: &[u8], start: usize, end: usize) {
     let before = out.len();

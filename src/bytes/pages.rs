@@ -1,26 +1,28 @@
-//! Memory as the system has it, in pages. Large ones: fewer to be looked up by what reads all over them, and
-//! one piece in place of hundreds for a disk that they go to. Many at once: one call in place of a fault for
-//! each. Given back: by all threads at once, where freeing memory makes them wait for each other.
+//! Memory as the system has it, in pages. Large ones: fewer to be looked up by what reads all over
+//! them, and one piece in place of hundreds for a disk that they go to. Many at once: one call in
+//! place of a fault for each. Given back: by all threads at once, where freeing memory makes them
+//! wait for each other.
 //!
-//! Unsafe: calls of `madvise`, which leave what is in memory as it is, or drop what nobody may read any more.
+//! Unsafe: calls of `madvise`, which leave what is in memory as it is, or drop what nobody
+//! may read any more.
 
 use std::mem::MaybeUninit;
 
-/// Bytes of a large page. Reason: so it is on x86-64, and on aarch64 with pages of 4 KiB; elsewhere the
-/// advice may not be taken.
+/// Bytes of a large page. Reason: so it is on x86-64, and on aarch64 with pages of 4 KiB; elsewhere
+/// the advice may not be taken.
 pub const LARGE_PAGE_BYTES: usize = 2 << 20;
 
 /// Bytes of a page.
 const PAGE_BYTES: usize = 4096;
 
-/// Asks for large pages behind `memory`, of which nothing has been touched yet. Only what fills one, from
-/// where it begins, gets one, and only if the system has some.
+/// Asks for large pages behind `memory`, of which nothing has been touched yet. Only what fills
+/// one, from where it begins, gets one, and only if the system has some.
 pub fn prefer_large_pages<T>(memory: &mut [T]) {
     let start = memory.as_mut_ptr().cast::<u8>();
     let skipped = start.align_offset(PAGE_BYTES);
     let length = size_of_val(memory).saturating_sub(skipped) / PAGE_BYTES * PAGE_BYTES;
-    // SAFETY: pages of this memory, or of what lies beside it where pages are larger; how they are backed
-    // changes nothing of what is in them. Advice that is not taken costs speed only.
+    // SAFETY: pages of this memory, or of what lies beside it where pages are larger; how they are
+    // backed changes nothing of what is in them. Advice that is not taken costs speed only.
     #[cfg(target_os = "linux")]
     let _ =
         unsafe { libc::madvise(start.wrapping_add(skipped).cast(), length, libc::MADV_HUGEPAGE) };
@@ -28,14 +30,15 @@ pub fn prefer_large_pages<T>(memory: &mut [T]) {
     let _ = length;
 }
 
-/// Bytes of pages that are made by one call. Reason: while it lasts, no other thread can change the map of the
-/// process, as for memory that is new; and it takes as long as some page faults by itself.
+/// Bytes of pages that are made by one call. Reason: while it lasts, no other thread can
+/// change the map of the process, as for memory that is new; and it takes as long as some
+/// page faults by itself.
 #[cfg(target_os = "linux")]
 const PAGES_AT_ONCE_BYTES: usize = 64 << 10;
 
-/// Has the system make all pages behind `memory` at once, which is about to be written all over. `false` if
-/// it does not, or not all: the others are made when they are first touched. It does not where pages are
-/// larger than on x86-64, unless `memory` begins with one.
+/// Has the system make all pages behind `memory` at once, which is about to be written all over.
+/// `false` if it does not, or not all: the others are made when they are first touched. It does not
+/// where pages are larger than on x86-64, unless `memory` begins with one.
 ///
 /// Source: `MADV_POPULATE_WRITE` of madvise(2), from Linux 5.14 on.
 pub fn make_pages<T>(memory: &mut [T]) -> bool {
@@ -49,8 +52,8 @@ pub fn make_pages<T>(memory: &mut [T]) -> bool {
     #[cfg(target_os = "linux")]
     let is_done = (0..length).step_by(PAGES_AT_ONCE_BYTES).all(|at| {
         let (first, part) = (start.wrapping_sub(before), (length - at).min(PAGES_AT_ONCE_BYTES));
-        // SAFETY: pages in which some of this memory is, so the process has them; that they are made, or
-        // could not be, changes nothing of what is in them.
+        // SAFETY: pages in which some of this memory is, so the process has them; that they are
+        // made, or could not be, changes nothing of what is in them.
         unsafe {
             libc::madvise(first.wrapping_add(at).cast(), part, libc::MADV_POPULATE_WRITE) == 0
         }
@@ -60,11 +63,11 @@ pub fn make_pages<T>(memory: &mut [T]) -> bool {
     is_done
 }
 
-/// Gives the pages that have nothing but `memory` in them back to the system, which makes new ones when they are
-/// touched again. `false` if it does not take them: they go when `memory` is freed.
+/// Gives the pages that have nothing but `memory` in them back to the system, which makes new ones
+/// when they are touched again. `false` if it does not take them: they go when `memory` is freed.
 ///
-/// Reason: other threads may do so meanwhile. Freeing a large piece of memory changes the map of the process,
-/// for which each thread waits until no other reads it.
+/// Reason: other threads may do so meanwhile. Freeing a large piece of memory changes the map of
+/// the process, for which each thread waits until no other reads it.
 pub fn give_back_pages<T>(memory: &mut [MaybeUninit<T>]) -> bool {
     // SAFETY: it takes a number.
     let page_bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
@@ -75,8 +78,8 @@ pub fn give_back_pages<T>(memory: &mut [MaybeUninit<T>]) -> bool {
     let start = memory.as_mut_ptr().cast::<u8>();
     let skipped = start.align_offset(page_bytes);
     let length = size_of_val(memory).saturating_sub(skipped) / page_bytes * page_bytes;
-    // SAFETY: whole pages of this memory, with nothing else in them, and of what was in them nobody may expect
-    // anything.
+    // SAFETY: whole pages of this memory, with nothing else in them, and of what was in them nobody
+    // may expect anything.
     #[cfg(target_os = "linux")]
     let is_done = unsafe {
         libc::madvise(start.wrapping_add(skipped).cast(), length, libc::MADV_DONTNEED) == 0

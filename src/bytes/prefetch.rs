@@ -2,7 +2,8 @@
 //!
 //! A load would do, too, but keeps the processor from finishing what comes after it.
 //!
-//! Unsafe: the instruction. It reads nothing that a program could see, at the address of a reference.
+//! Unsafe: the instruction. It reads nothing that a program could see, at the
+//! address of a reference.
 
 /// Bytes that come from memory together. Reason: so it is on x86-64, and on most of aarch64.
 const LINE_BYTES: usize = 64;

@@ -1,5 +1,5 @@
-//! Numbers as few bytes (LEB128): seven bits in each, the lowest first; the highest bit says that another
-//! one follows.
+//! Numbers as few bytes (LEB128): seven bits in each, the lowest first; the highest bit says that
+//! another one follows.
 //!
 //! HOT: some for each line that waits in a file. Price: a branch for each byte; no allocation.
 
@@ -22,8 +22,8 @@ pub fn len(number: u64) -> usize {
     ((u64::BITS - (number | 1).leading_zeros()) as usize).div_ceil(7)
 }
 
-/// The number at the front of `bytes`, and what is behind it; `None` if it is not whole. What does not fit
-/// in 64 bits is dropped.
+/// The number at the front of `bytes`, and what is behind it; `None` if it is not whole. What does
+/// not fit in 64 bits is dropped.
 #[inline]
 pub fn take(bytes: &[u8]) -> Option<(u64, &[u8])> {
     let mut number = 0;

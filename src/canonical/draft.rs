@@ -149,7 +149,8 @@ impl Draft {
     }
 }
 
-/// The web's hierarchical schemes. Source: WHATWG URL standard 4.2, "special scheme", but for `file`.
+/// The web's hierarchical schemes. Source: WHATWG URL standard 4.2, "special
+/// scheme", but for `file`.
 pub(super) const WEB_SCHEMES: [&str; 5] = ["http", "https", "ws", "wss", "ftp"];
 
 /// Is `scheme` one of the web's hierarchical schemes, in any case?

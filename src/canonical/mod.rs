@@ -137,8 +137,8 @@ impl Canonicalizer {
         reference::trace(given, &self.profile)
     }
 
-    /// The same without a trace that is kept: tells `on` what `given` reaches on its way, in order, and how it is
-    /// spelled then. What was told before a reject counts for nothing.
+    /// The same without a trace that is kept: tells `on` what `given` reaches on its way, in order,
+    /// and how it is spelled then. What was told before a reject counts for nothing.
     pub fn follow(&self, given: &[u8], mut on: impl FnMut(Reached, &[u8])) -> Result<(), Reject> {
         if !self.profile.parses {
             on(Reached::Level(0), given);
@@ -170,7 +170,8 @@ pub struct LinesOf<'a> {
 }
 
 impl LinesOf<'_> {
-    /// As [`Canonicalizer::canonical`], for a URL `given` that is a part of the text, or any other one.
+    /// As [`Canonicalizer::canonical`], for a URL `given` that is a part of the
+    /// text, or any other one.
     #[inline(always)]
     pub fn canonical<'a>(&'a mut self, given: &'a [u8]) -> Canonical<'a> {
         let LinesOf { canonicalizer, text, scratch } = self;

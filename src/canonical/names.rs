@@ -188,7 +188,8 @@ impl Unwanted {
         self.lookout.on(host)
     }
 
-    /// Is the parameter `name=value` on `host` one of them? `word` is the [`first_word`] of its name.
+    /// Is the parameter `name=value` on `host` one of them? `word` is the
+    /// [`first_word`] of its name.
     #[inline(always)]
     pub(super) fn matches(&self, word: u64, host: &[u8], name: &[u8], value: &[u8]) -> bool {
         self.table.matches(word, host, name, value)
@@ -245,8 +246,8 @@ impl IndexNames {
         few_bits::<11>(folded(u64::from_le_bytes(*end)))
     }
 
-    /// Could what stands behind the last slash of `path` be one of the names? Never says no where it
-    /// is.
+    /// Could what stands behind the last slash of `path` be one of the names? Never
+    /// says no where it is.
     #[inline(always)]
     pub(super) fn may_end(&self, path: &[u8]) -> bool {
         match path.last_chunk().map(Self::end_of) {

@@ -4,8 +4,8 @@
 //! at level `n` is what the form at level `n - 1` becomes once the first `n` rules have nothing
 //! more to change. So by construction:
 //!
-//! - the form at the last level is idempotent: none of the rules changes it (rules of a site that never
-//!   have nothing more to change are left out, and would be again);
+//! - the form at the last level is idempotent: none of the rules changes it (rules of a site that
+//!   never have nothing more to change are left out, and would be again);
 //! - two URLs that are equal at one level are equal at every later one, which is what lets a report
 //!   say, exactly, how many URLs merge only because of a rule and those before it.
 
@@ -77,8 +77,8 @@ pub(super) fn trace(given: &[u8], profile: &Profile) -> Result<Trace, Reject> {
     Ok(Trace { parsed, steps, levels, scheme_added })
 }
 
-/// The same for somebody who does not keep it: tells `on` what is reached, in order, and the URL as it is
-/// then. Returns whether a scheme was added.
+/// The same for somebody who does not keep it: tells `on` what is reached, in order, and the URL as
+/// it is then. Returns whether a scheme was added.
 pub(super) fn follow(
     given: &[u8],
     profile: &Profile,
@@ -122,8 +122,9 @@ fn settle(
     for level in 1..=rules.len() {
         let until = &rules[..level];
         if until.ends_with(&[RuleId::Dust]) {
-            // What a profile undoes, rules of a site may do again without an end: then they do nothing. So
-            // that this depends on the form at the level before alone, their steps are counted anew.
+            // What a profile undoes, rules of a site may do again without an end: then they
+            // do nothing. So that this depends on the form at the level before alone, their
+            // steps are counted anew.
             steps = 0;
             let mut tried = draft.clone();
             if raise(&mut tried, until, &profile.options, &mut 0, |_, _| {}).is_err() {
@@ -138,8 +139,8 @@ fn settle(
     Ok(draft)
 }
 
-/// Applies `rules`, of which all but the last have settled, until none has anything more to change; tells `on`
-/// each change. Returns whether there was any.
+/// Applies `rules`, of which all but the last have settled, until none has anything more to change;
+/// tells `on` each change. Returns whether there was any.
 fn raise(
     draft: &mut Draft,
     rules: &[RuleId],

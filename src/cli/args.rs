@@ -205,8 +205,8 @@ pub(super) struct RunArgs {
     /// compressed
     #[arg(short, long, value_name = "FILE", help_heading = "Running")]
     pub(super) output: Option<PathBuf>,
-    /// Most memory to take: bytes (suffixes K, M, G), or a share of the machine's, as in 25%; half of
-    /// what is free if not given
+    /// Most memory to take: bytes (suffixes K, M, G), or a share of the machine's, as in 25%; half
+    /// of what is free if not given
     #[arg(short = 'S', long, value_name = "BYTES|N%", value_parser = super::memory::amount,
           help_heading = "Running")]
     pub(super) memory: Option<super::memory::Amount>,
@@ -255,7 +255,8 @@ pub(super) struct DedupArgs {
     /// written; see docs/outputs.md
     #[arg(long, value_enum, default_value_t = ToArg::Text, conflicts_with = "check")]
     pub(super) to: ToArg,
-    /// Put an apostrophe before text that a spreadsheet would take for a formula; with --to tsv or csv
+    /// Put an apostrophe before text that a spreadsheet would take for a formula;
+    /// with --to tsv or csv
     #[arg(long)]
     pub(super) excel: bool,
     /// Drop what earlier runs with this file had; the file is made, or grows, when the run is done
@@ -295,8 +296,8 @@ pub(super) enum PrintArg {
 pub(super) struct LearnArgs {
     #[command(flatten)]
     pub(super) input: InputArgs,
-    /// Judge the rules by a truth table, as of `generate site --truth`: how much they find, how many
-    /// pages they lose
+    /// Judge the rules by a truth table, as of `generate site --truth`: how much they find, how
+    /// many pages they lose
     #[arg(long, value_name = "TRUTH")]
     pub(super) evaluate: Option<PathBuf>,
     #[command(flatten)]
@@ -339,7 +340,8 @@ pub(super) struct ReportArgs {
     /// Tables for people, one JSON document, or rows for programs, one figure each
     #[arg(long, value_enum, default_value_t = ReportToArg::Text)]
     pub(super) to: ReportToArg,
-    /// Put an apostrophe before text that a spreadsheet would take for a formula; with --to tsv or csv
+    /// Put an apostrophe before text that a spreadsheet would take for a formula;
+    /// with --to tsv or csv
     #[arg(long)]
     pub(super) excel: bool,
     /// How many hosts and clusters to tell of
@@ -379,7 +381,8 @@ pub(super) struct RulesArgs {
 
 #[derive(Debug, Subcommand)]
 pub(super) enum RulesCommand {
-    /// List all rules: number, class, which profiles have them, what they do; or those of a rule file
+    /// List all rules: number, class, which profiles have them, what they do; or
+    /// those of a rule file
     List(Box<RulesListArgs>),
     /// Show the page of a rule
     Show {
@@ -397,7 +400,8 @@ pub(super) enum RulesCommand {
     Export {
         /// The rule file
         file: PathBuf,
-        /// robots: Clean-param lines; nutch: urlnormalizer-regex; clearurls: its data; json: all of it
+        /// robots: Clean-param lines; nutch: urlnormalizer-regex; clearurls: its
+        /// data; json: all of it
         #[arg(long, value_enum)]
         to: RuleFormatArg,
     },

@@ -65,8 +65,8 @@ impl InputArgs {
     }
 }
 
-/// The end of a job that is done: finishes what there is beside its `results`, publishes all of them,
-/// and says the closing words.
+/// The end of a job that is done: finishes what there is beside its `results`, publishes all of
+/// them, and says the closing words.
 pub(super) fn close(
     mut results: Results,
     outcome: &Outcome,
@@ -162,7 +162,8 @@ pub(super) fn dedup(args: &DedupArgs) -> Result<u8> {
     Ok(DONE)
 }
 
-/// `dedup` where the first spellings alone are not enough. Its `results` are finished, not published.
+/// `dedup` where the first spellings alone are not enough. Its `results` are
+/// finished, not published.
 fn select(
     args: &DedupArgs,
     shape: Option<Shape>,

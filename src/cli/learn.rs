@@ -65,8 +65,8 @@ pub(super) fn run(args: &LearnArgs) -> Result<u8> {
     Ok(DONE)
 }
 
-/// The rules of all sites as one file, and those of them that are in force, compiled. A rule that the
-/// compiler refuses is left to be looked at.
+/// The rules of all sites as one file, and those of them that are in force, compiled. A rule that
+/// the compiler refuses is left to be looked at.
 fn rule_file(learned: &Learned) -> Result<(RuleFile, DustRules)> {
     let mut file = RuleFile {
         about: BTreeMap::from([
@@ -110,8 +110,9 @@ fn why_unreadable(bytes: u64, rules: usize) -> Option<String> {
     }
 }
 
-/// Leaves out examples that differ by more than the rules take away: such pairs speak for a rule, but
-/// `rules test` would find them unequal. A rule that is not in force is judged by itself, as there.
+/// Leaves out examples that differ by more than the rules take away: such pairs speak for
+/// a rule, but `rules test` would find them unequal. A rule that is not in force is judged
+/// by itself, as there.
 fn keep_equal_examples(file: &mut RuleFile, in_force: &DustRules) -> Result<()> {
     let all = built(STAGE_0, in_force.clone())?;
     let mut scratch = Scratch::default();
@@ -174,8 +175,8 @@ fn tell(learned: &Learned, file: &RuleFile, verbose: bool) {
     }
 }
 
-/// Prints how much of the redundancy is found, and how many pages are lost, by stage 0, by lists that
-/// hold for every site, and by the rules in force.
+/// Prints how much of the redundancy is found, and how many pages are lost, by stage 0, by lists
+/// that hold for every site, and by the rules in force.
 fn evaluate(job: &Job, learned: &Outcome, rules: DustRules, truth: &Path) -> Result<()> {
     say(format_args!(
         "\n                        coverage [95 % over sites]      lost pages per million     sites with loss"

@@ -46,8 +46,9 @@ pub(super) fn default_bytes() -> u64 {
 
 /// Has blocks from a mebibyte on given back to the system as soon as they are free.
 ///
-/// Reason: the allocator of glibc raises its bound for such blocks to the largest that was ever freed;
-/// what a site needed while it was mined would be kept then, in pieces, beside what the next one needs.
+/// Reason: the allocator of glibc raises its bound for such blocks to the largest that was
+/// ever freed; what a site needed while it was mined would be kept then, in pieces, beside
+/// what the next one needs.
 pub(super) fn give_back_large_blocks() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     set(libc::M_MMAP_THRESHOLD, 1 << 20);
@@ -59,8 +60,9 @@ const SPARED_BYTES: u64 = 64 << 20;
 /// Has the allocator keep little beside a budget of so many bytes: one arena for all threads,
 /// blocks from 64 KiB on given back as soon as they are free, and no large pages.
 ///
-/// Reason: chunks that are read on one thread and freed on another leave holes in the arenas of glibc,
-/// some two mebibytes in all, and four where they are files of some 90 kB each that stay below the bound; of a large page all is taken, however little is used.
+/// Reason: chunks that are read on one thread and freed on another leave holes in the arenas of
+/// glibc, some two mebibytes in all, and four where they are files of some 90 kB each that stay
+/// below the bound; of a large page all is taken, however little is used.
 pub(super) fn spare(bytes: u64) {
     if bytes < SPARED_BYTES {
         #[cfg(all(target_os = "linux", target_env = "gnu"))]
@@ -78,8 +80,8 @@ pub(super) fn spare(bytes: u64) {
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 #[allow(unsafe_code)]
 fn set(parameter: libc::c_int, value: libc::c_int) {
-    // SAFETY: `mallopt` takes two numbers and sets a parameter of the allocator; it is called before
-    // any thread is started. That it may refuse costs memory, and nothing else.
+    // SAFETY: `mallopt` takes two numbers and sets a parameter of the allocator; it is called
+    // before any thread is started. That it may refuse costs memory, and nothing else.
     unsafe { libc::mallopt(parameter, value) };
 }
 

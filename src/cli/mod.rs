@@ -77,8 +77,8 @@ pub fn main() -> ExitCode {
     })
 }
 
-/// Prints what reading the arguments came to instead of a job, and returns the exit status: help and
-/// the version are answers, all else are failures.
+/// Prints what reading the arguments came to instead of a job, and returns the exit status: help
+/// and the version are answers, all else are failures.
 fn print_words_of(error: &clap::Error) -> u8 {
     let printed = error.print().and_then(|()| std::io::stdout().flush());
     match printed {

@@ -229,7 +229,8 @@ impl ProfileArgs {
     }
 }
 
-/// `HOST/PATH:REST` in parts; host and path are empty where they are not given. A colon in a value is none.
+/// `HOST/PATH:REST` in parts; host and path are empty where they are not given. A colon
+/// in a value is none.
 fn scoped<'a>(flag: &str, text: &'a str) -> Result<(String, String, &'a str)> {
     let before_value = text.find('=').map_or(text, |at| &text[..at]);
     let Some(at) = before_value.find(':') else {

@@ -23,8 +23,8 @@ const RIVAL_SHARE_MIN_PERCENT: usize = 10;
 /// Fewest lines that say anything of that.
 const LIST_LINES_MIN: usize = 10;
 
-/// Says of each file that was taken for a list, for want of anything better, that it was; and where filters
-/// have let nothing through, that they have.
+/// Says of each file that was taken for a list, for want of anything better, that it was; and where
+/// filters have let nothing through, that they have.
 pub(super) fn doubt(outcome: &Outcome) {
     let tally = &outcome.tally;
     if tally.filtered > 0 && tally.records == 0 {
@@ -223,8 +223,8 @@ pub(super) fn to_json(
     })
 }
 
-/// The most memory that the process has had, pages of mapped files included; `None` where the system
-/// does not tell.
+/// The most memory that the process has had, pages of mapped files included; `None` where the
+/// system does not tell.
 fn peak_resident_bytes() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;

@@ -17,9 +17,10 @@ use crate::fingerprint::Fingerprint;
 
 /// Records that wait for the end of the input, because the set that would know them is full.
 ///
-/// What is in the set is a duplicate at once, and so is what was spilled just before. The rest is
-/// spilled. If hardly any record of the last batch that was looked at was known, the next ones are spilled
-/// without a look. At the end the first record of each cluster is found, partition by partition.
+/// What is in the set is a duplicate at once, and so is what was spilled just before. The rest
+/// is spilled. If hardly any record of the last batch that was looked at was known, the next
+/// ones are spilled without a look. At the end the first record of each cluster is found,
+/// partition by partition.
 ///
 /// Records have numbers here, in input order, from wherever the job begins to count.
 #[derive(Debug)]
@@ -135,9 +136,9 @@ impl Candidates {
         self.looks.next_batch();
     }
 
-    /// Flags the records of `partition` that are candidates, over the chunks of a batch in order.
-    /// The records of the chunk `n` have the numbers from `numbers[n]` on. `gathered` is memory to be
-    /// used again.
+    /// Flags the records of `partition` that are candidates, over the chunks of a batch in
+    /// order. The records of the chunk `n` have the numbers from `numbers[n]` on. `gathered` is
+    /// memory to be used again.
     pub fn mark(
         &self,
         set: &ClusterSet,
@@ -203,8 +204,8 @@ impl Candidates {
         self.spill.finish()
     }
 
-    /// Puts the records of `partition` that are the first of their cluster in the `ledger`. Holds at
-    /// most `capacity` records in memory, in `firsts`.
+    /// Puts the records of `partition` that are the first of their cluster in the `ledger`. Holds
+    /// at most `capacity` records in memory, in `firsts`.
     pub fn resolve(
         &self,
         firsts: &mut Firsts,

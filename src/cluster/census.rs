@@ -94,7 +94,8 @@ impl Group {
 pub struct Occurrence {
     /// The fingerprints.
     pub scattered: Scattered,
-    /// The length of each record's line in bytes, where the shortest represents a cluster; or nothing.
+    /// The length of each record's line in bytes, where the shortest represents a
+    /// cluster; or nothing.
     pub line_bytes: Vec<u32>,
     /// The number of each record's line in the chunk.
     pub lines: Vec<u32>,
@@ -159,8 +160,8 @@ impl Census {
         }
     }
 
-    /// The clusters of `partition` whose number of lines is `wanted`, by representative; and how many
-    /// clusters it has.
+    /// The clusters of `partition` whose number of lines is `wanted`, by representative; and how
+    /// many clusters it has.
     pub fn select(&self, partition: usize, wanted: impl Fn(u64) -> bool) -> (Vec<Cluster>, u64) {
         let groups = self.partition(partition);
         let selected = || {
@@ -228,8 +229,8 @@ impl Settled<'_> {
         lines.filter(|lines| wanted(*lines)).sum()
     }
 
-    /// Sets the flags of those records of `partition` whose clusters are `wanted`. `false` if one of a
-    /// record is not in the census.
+    /// Sets the flags of those records of `partition` whose clusters are `wanted`. `false` if one
+    /// of a record is not in the census.
     pub fn mark<'a>(
         &self,
         partition: usize,

@@ -44,8 +44,9 @@ impl Fingerprinted for Numbered {
 /// What a thread needs for one partition after the other: memory to be used again.
 ///
 /// ```text
-/// index:    [ 0 | tag 2 | 0 | 0 | tag 1 | tag 3 | 0 | ... ]   1 + place in `records`, or 0; tag: what
-///                                                             is left of 32 bits, of the fingerprint
+/// index:    [ 0 | tag 2 | 0 | 0 | tag 1 | tag 3 | 0 | ... ]   1 + place in `records`, or 0; tag:
+///                                                             what is left of 32 bits, of the
+///                                                             fingerprint
 /// records:  [ first record | second | third | ... ]           in the order in which they came
 /// ```
 #[derive(Debug, Default)]
@@ -126,7 +127,8 @@ impl Firsts {
             self.records.drain(..known);
             pass(&mut self.records, (Fingerprint(from), end.map(Fingerprint)))?;
             let Some(end) = end else { return Ok(()) };
-            // Bet: the next range has about as many. If this one had few, they are not spread evenly.
+            // Bet: the next range has about as many. If this one had few, they are
+            // not spread evenly.
             let is_even = held > capacity / 4;
             let fitting = 0.9 * capacity as f64 / held as f64 * (end - start) as f64;
             (from, width) = (end, is_even.then_some(fitting as u128));
@@ -210,8 +212,8 @@ mod tests {
     use crate::cluster::spill::temporary;
     use crate::fingerprint::FingerprintKey;
 
-    /// Checks the firsts of `fingerprints`, all of partition 255, with room for few and for all; and
-    /// those of them that are not as every fourth one.
+    /// Checks the firsts of `fingerprints`, all of partition 255, with room for few and for all;
+    /// and those of them that are not as every fourth one.
     fn check(fingerprints: &[u128], why: &str) {
         check_beside(&[], fingerprints, why);
         let mut known: Vec<u128> = fingerprints.iter().step_by(4).copied().collect();

@@ -103,8 +103,8 @@ impl Gathered {
     pub const LINE_BYTES: usize =
         size_of::<Waiting>() + size_of::<Whole>() + size_of::<OtherLine>();
 
-    /// No lines yet. They go to `lines`; `files` are for the list, the clusters, and the others. All are
-    /// empty; buffers take `buffer_bytes`.
+    /// No lines yet. They go to `lines`; `files` are for the list, the clusters, and the others.
+    /// All are empty; buffers take `buffer_bytes`.
     pub fn new(lines: SpillFiles, files: [File; 3], buffer_bytes: usize) -> Self {
         let [list, clusters, others] = files;
         Gathered {
@@ -139,8 +139,8 @@ impl Gathered {
     }
 
     /// Puts the clusters of `partition` together, of whose number of lines `wanted` says so. `keep`
-    /// says which line stands for the others, `room` what room a text of so many bytes takes. Holds at most
-    /// `capacity` lines in memory. Returns how many clusters there are, wanted or not.
+    /// says which line stands for the others, `room` what room a text of so many bytes takes. Holds
+    /// at most `capacity` lines in memory. Returns how many clusters there are, wanted or not.
     pub fn resolve(
         &self,
         partition: usize,
@@ -198,8 +198,8 @@ impl Gathered {
         Ok(found)
     }
 
-    /// All partitions are resolved: the clusters, by the line that stands for each, the other lines,
-    /// by number, and the list. The first two hold at most `capacity` rows in memory each.
+    /// All partitions are resolved: the clusters, by the line that stands for each, the other
+    /// lines, by number, and the list. The first two hold at most `capacity` rows in memory each.
     pub fn merge(self, capacity: usize) -> (Clusters, Others, File) {
         let clusters = Clusters(self.clusters.merge(capacity));
         (clusters, Others(self.others.merge(capacity)), self.list.into_file())

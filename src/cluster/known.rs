@@ -1,7 +1,8 @@
-//! HOT: once per record. What is known of each fingerprint of a partition, in the order in which they came.
+//! HOT: once per record. What is known of each fingerprint of a partition, in the order
+//! in which they came.
 //!
-//! Price: a look-up of a number, and one of what it stands for. Memory: 16 bytes and what is known, up to a
-//! quarter more; and 6 to 12 for the number.
+//! Price: a look-up of a number, and one of what it stands for. Memory: 16 bytes and what is known,
+//! up to a quarter more; and 6 to 12 for the number.
 
 use hashbrown::HashTable;
 
@@ -21,8 +22,8 @@ struct Entry<V> {
     value: V,
 }
 
-/// A fingerprint as four words, the lowest first: a `u128` has to be aligned to 16 bytes, which would cost up to
-/// 12 bytes of padding for each entry.
+/// A fingerprint as four words, the lowest first: a `u128` has to be aligned to 16 bytes, which
+/// would cost up to 12 bytes of padding for each entry.
 type Key = [u32; 4];
 
 impl<V> Default for Known<V> {
@@ -99,8 +100,8 @@ impl<V> Known<V> {
     }
 }
 
-/// How many entries there is more room for where there was for so many: by doubling, half of it would be empty
-/// as often as not.
+/// How many entries there is more room for where there was for so many: by doubling, half of it
+/// would be empty as often as not.
 fn growth(entries: usize) -> usize {
     entries / 4 + 4
 }
@@ -113,7 +114,8 @@ fn fingerprint_of(key: Key) -> Fingerprint {
     Fingerprint(key.iter().rev().fold(0, |value, word| (value << 32) | u128::from(*word)))
 }
 
-/// A fingerprint is its own hash; the partition's bits, which are the same for all, are its highest.
+/// A fingerprint is its own hash; the partition's bits, which are the same for
+/// all, are its highest.
 fn hash_of(key: Key) -> u64 {
     (u64::from(key[1]) << 32) | u64::from(key[0])
 }

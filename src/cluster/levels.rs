@@ -1,5 +1,5 @@
-//! At which level of a profile records merge: the way of every record's form from its spelling to the
-//! canonical form.
+//! At which level of a profile records merge: the way of every record's form from its spelling to
+//! the canonical form.
 
 use std::cmp::Reverse;
 use std::sync::Mutex;
@@ -85,9 +85,9 @@ impl LaddersBuilder {
         self.last.is_empty()
     }
 
-    /// Adds the record of line `line` of the chunk, with its form at the `last` level. `rungs` puts the
-    /// forms at all levels behind those that are there: from which level on, and which one. None of them: it
-    /// is the same at all.
+    /// Adds the record of line `line` of the chunk, with its form at the `last` level. `rungs` puts
+    /// the forms at all levels behind those that are there: from which level on, and which one.
+    /// None of them: it is the same at all.
     pub fn push<T>(
         &mut self,
         line: u32,
@@ -176,8 +176,8 @@ impl Levels {
         (0..PARTITIONS).map(bytes).sum()
     }
 
-    /// Finds out at which level the records of `partition` merge. Batches and chunks in order, each with
-    /// the number of its first line, from 0 over all inputs.
+    /// Finds out at which level the records of `partition` merge. Batches and chunks in order, each
+    /// with the number of its first line, from 0 over all inputs.
     pub fn place<'a>(&self, partition: usize, chunks: impl Iterator<Item = (&'a Ladders, u64)>) {
         let Forms { pages, others } = &mut *self.partition(partition);
         let range = |from: u8, to: u8| (u32::MAX >> (32 - u32::from(to))) & (u32::MAX << from);

@@ -4,8 +4,9 @@
 //! partition is worked off by one thread, in the order of the chunks, in a table of its own. So no
 //! lock is needed, and the answer is the same for any number of threads.
 //!
-//! Past its part of a job's memory the set takes no more: what it does not know is spilled by partition
-//! (`candidates`, `spill`), and sorted out when all is read (`firsts`, `numbers`; `resolve`, `runs`).
+//! Past its part of a job's memory the set takes no more: what it does not know is spilled by
+//! partition (`candidates`, `spill`), and sorted out when all is read (`firsts`, `numbers`;
+//! `resolve`, `runs`).
 
 mod candidates;
 mod census;

@@ -3,8 +3,8 @@
 //! ```text
 //! file   = run*                the runs in any order; where each begins and ends is kept in memory
 //! run    = gap*                one for each number, in ascending order; no number twice in a file
-//! gap    = bytes/varint.rs     by how much the number is larger than the one before; the first of a
-//!                              run: than zero
+//! gap    = bytes/varint.rs     by how much the number is larger than the one before; the first
+//!                              of a run: than zero
 //! ```
 
 use std::fs::File;

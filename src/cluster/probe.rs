@@ -1,22 +1,24 @@
 //! HOT: once per record. Records put into a table, the homes of those to come asked for ahead.
 //!
 //! ```text
-//! two cache lines        | 03 05 -- 11 | 13 15 -- 16 |   of four slots each, the first with the home
-//! 12, at home where 11 is:               ^^              its place: the first slot from the home on that
-//!                                                        is not less; if 12 is there, it is not new
-//!                                        ^^ ^^ ^^        to the first empty one all moves on by one
+//! two cache lines        | 03 05 -- 11 | 13 15 -- 16 |  of four slots each, first that of the home
+//! 12, at home where 11 is:               ^^             its place: the first slot from the home on
+//!                                                       that is not less; if 12 is there, it is
+//!                                                       not new
+//!                                        ^^ ^^ ^^       to the first empty one all moves on by one
 //! ```
 //!
 //! With AVX-512 both lines are compared at once, and written again as they are to be. No branch
-//! depends on where the search ends, on whether the record is new, or on how much moves on, none of which
-//! can be foretold. New records for which there is no empty slot in these lines (one of sixteen in a table
-//! that is half full, one of three in one that is full by three quarters) go the way of other processors,
+//! depends on where the search ends, on whether the record is new, or on how much moves on, none of
+//! which can be foretold. New records for which there is no empty slot in these lines (one of
+//! sixteen in a table that is half full, one of three in one that is full by three quarters) go the
+//! way of other processors, [`Table::insert`].
+//!
+//! Price: some 60 instructions, and what is waited for. Guard: `benches/cluster.rs`. Twin:
 //! [`Table::insert`].
 //!
-//! Price: some 60 instructions, and what is waited for. Guard: `benches/cluster.rs`. Twin: [`Table::insert`].
-//!
-//! Unsafe: a call of a function that is compiled for instructions that not every processor has, where
-//! it was asked before; and loads and stores of vectors, each of an array of its length.
+//! Unsafe: a call of a function that is compiled for instructions that not every processor has,
+//! where it was asked before; and loads and stores of vectors, each of an array of its length.
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
@@ -61,7 +63,8 @@ impl Probe {
         all
     }
 
-    /// Puts the fingerprints of all `runs` into `table`, in their order, and says which of them are new.
+    /// Puts the fingerprints of all `runs` into `table`, in their order, and says
+    /// which of them are new.
     #[inline]
     pub(super) fn insert_all<'a>(
         self,
@@ -83,8 +86,8 @@ fn insert_all<'a>(
     runs: impl Iterator<Item = Run<'a>> + Clone,
     insert: impl Fn(&mut Table, Fingerprint) -> bool,
 ) {
-    // Bet: another thread has written the fingerprints, and the table is not in the cache either. So both
-    // are asked for before it is their turn, the fingerprints first.
+    // Bet: another thread has written the fingerprints, and the table is not in the cache either.
+    // So both are asked for before it is their turn, the fingerprints first.
     let mut runs_ahead = runs.clone();
     runs_ahead.by_ref().take(RUNS_AHEAD).for_each(|(fingerprints, _)| prefetch_all(fingerprints));
     let mut ahead = runs.clone().flat_map(|(fingerprints, _)| fingerprints);
@@ -107,7 +110,8 @@ mod x86 {
     /// Slots in a cache line, and in a vector. Two words each, the low one first.
     const LINE: usize = 4;
 
-    /// Cache lines that are looked at at once. Reason: as many as are asked for ahead; a third is waited for.
+    /// Cache lines that are looked at at once. Reason: as many as are asked for ahead; a
+    /// third is waited for.
     const LINES: usize = 2;
 
     /// Of two bits for each slot, that of its high word.
@@ -120,8 +124,8 @@ mod x86 {
         });
     }
 
-    /// Puts `value` into the `slots`, from its `home` on; says whether it is new. `None`: the slots that
-    /// are looked at do not settle it, and nothing has changed.
+    /// Puts `value` into the `slots`, from its `home` on; says whether it is new. `None`: the slots
+    /// that are looked at do not settle it, and nothing has changed.
     #[inline]
     #[target_feature(enable = "avx512f,avx512dq,bmi1")]
     fn insert(slots: &mut [u128], home: usize, value: u128) -> Option<bool> {

@@ -1,5 +1,5 @@
-//! What a spilled partition comes down to: one record for each fingerprint, in order; or the records
-//! of one fingerprint after the other.
+//! What a spilled partition comes down to: one record for each fingerprint, in order; or the
+//! records of one fingerprint after the other.
 
 use std::io;
 
@@ -93,8 +93,8 @@ pub(super) fn groups<R: Fingerprinted>(
             if records.len() == capacity {
                 records.sort_unstable();
                 let first = records[0].fingerprint();
-                // Whole groups, half of what there is if possible; what is cut off waits for another
-                // pass.
+                // Whole groups, half of what there is if possible; what is cut off
+                // waits for another pass.
                 let middle = records[capacity / 2].fingerprint();
                 let cut = match middle > first {
                     true => records.partition_point(|record| record.fingerprint() < middle),

@@ -101,8 +101,8 @@ impl Scattered {
     }
 }
 
-/// Which records of a [`Scattered`] are the first of their cluster, or may be, or are wanted: a byte for
-/// each, in its order.
+/// Which records of a [`Scattered`] are the first of their cluster, or may be, or are wanted: a
+/// byte for each, in its order.
 ///
 /// Threads that work on different partitions set them at once. They do so in places of their own,
 /// and not in line order: there, every second write would wait for a cache line that another thread

@@ -59,8 +59,8 @@ impl Seen {
         self.remembers.as_ref().map(|(key, _)| key.clone())
     }
 
-    /// The fingerprints in memory, to which those of this run are added. Without a [key](Seen::key) nothing is
-    /// to be written: then a run may give them back before it ends.
+    /// The fingerprints in memory, to which those of this run are added. Without a [key](Seen::key)
+    /// nothing is to be written: then a run may give them back before it ends.
     pub fn set(&self) -> &ClusterSet {
         &self.set
     }
@@ -112,8 +112,8 @@ impl Seen {
         Ok(())
     }
 
-    /// Checks that all of the seen file was looked at, and is what was written: its records are in order, and
-    /// their sum is right.
+    /// Checks that all of the seen file was looked at, and is what was written: its records are in
+    /// order, and their sum is right.
     pub fn check(&self) -> Result<()> {
         let Some(old) = &self.old else { return Ok(()) };
         old.check_met()

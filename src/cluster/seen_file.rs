@@ -8,9 +8,10 @@
 //! key     = 16 bytes                              the fingerprint key: keep the file to yourself
 //! digest  = 16 bytes                              the profile's digest, as hexadecimal digits
 //! count   = u64                                   number of records
-//! check   = u64                                   SipHash-1-3 of the header before it, under the key
+//! check   = u64                                   SipHash-1-3 of the header before it, by the key
 //! record  = u128                                  a fingerprint; in ascending order
-//! sum     = u128                                  the key, as a number, and all records, added modulo 2^128
+//! sum     = u128                                  the key, as a number, and all records, added
+//!                                                 modulo 2^128
 //! ```
 //!
 //! All numbers are little-endian.

@@ -38,8 +38,8 @@ impl ClusterSet {
     pub const BYTES_PER_FINGERPRINT_MAX: u64 = 24;
 
     /// Marks the records of `partition` that are the first of their cluster, over the chunks of a
-    /// batch in order. Batches have to come in order, too. The `outlook`, if there is one, saves work and
-    /// changes nothing else.
+    /// batch in order. Batches have to come in order, too. The `outlook`, if there is one, saves
+    /// work and changes nothing else.
     pub fn mark_first(
         &self,
         partition: usize,
@@ -68,13 +68,14 @@ impl ClusterSet {
         self.partition(partition_of(fingerprint)).insert(fingerprint)
     }
 
-    /// Puts in those of `partition`, which is empty, that another run had: `sorted`, in ascending order, none of
-    /// them twice.
+    /// Puts in those of `partition`, which is empty, that another run had: `sorted`, in ascending
+    /// order, none of them twice.
     pub(super) fn load(&self, partition: usize, sorted: &[Fingerprint]) {
         self.partition(partition).load(sorted);
     }
 
-    /// Forgets the fingerprints of `partition`, and gives their pages back. Threads may do so at once.
+    /// Forgets the fingerprints of `partition`, and gives their pages back. Threads
+    /// may do so at once.
     pub fn forget(&self, partition: usize) {
         self.partition(partition).forget();
     }

@@ -1,7 +1,8 @@
 //! Fingerprints that have no room in memory, in some files, by partition.
 //!
 //! ```text
-//! file   = slot*                      of some partitions; all of one size, so that slot n begins at n * size
+//! file   = slot*                      of some partitions; all of one size, so that slot n begins
+//!                                     at n * size
 //! slot   = next count record{count}   records of one partition, in the order in which they came
 //! next   = u64                        the slot in which the partition goes on; its own number at
 //!                                     the end
@@ -27,12 +28,12 @@ use super::scatter::PARTITIONS;
 /// Bytes of `next` and `count`.
 const HEAD_BYTES: usize = 16;
 
-/// Slots have the room of whole pages where they can. Reason: the system keeps a file by pages, and a slot
-/// that begins within one is written to one more.
+/// Slots have the room of whole pages where they can. Reason: the system keeps a file by pages, and
+/// a slot that begins within one is written to one more.
 const PAGE_BYTES: usize = 4096;
 
-/// How many files. Reason: threads that write to one file wait for each other. Partitions that are worked on at
-/// one time are far apart, so that up to eight threads are in different files.
+/// How many files. Reason: threads that write to one file wait for each other. Partitions that are
+/// worked on at one time are far apart, so that up to eight threads are in different files.
 const SPILL_FILES: usize = 8;
 
 /// Empty files for the records of all partitions.

@@ -1,7 +1,7 @@
 //! HOT: once per record. One partition of the set: a table of fingerprints in ascending order.
 //!
-//! Price: one probe. Memory: 16 bytes a slot, 18 to 24 for each fingerprint in it once it has grown.
-//! Guard: `benches/cluster.rs`.
+//! Price: one probe. Memory: 16 bytes a slot, 18 to 24 for each fingerprint in it once it has
+//! grown. Guard: `benches/cluster.rs`.
 
 use super::scatter::PARTITIONS;
 use crate::bytes::pages::{give_back_pages, make_pages};
@@ -21,8 +21,9 @@ pub struct Outlook {
 /// A slot without a fingerprint. The fingerprint with this value is kept beside the slots.
 pub(super) const EMPTY: u128 = 0;
 
-/// How many times as much room as is needed a table has at most ahead of need. Reason: a list may
-/// turn to lines that it had before; but batches of a packed file are short, and what they need says little.
+/// How many times as much room as is needed a table has at most ahead of need. Reason: a list
+/// may turn to lines that it had before; but batches of a packed file are short, and what
+/// they need says little.
 const AHEAD_TIMES_MAX: usize = 16;
 
 /// Slots that come from memory together.
@@ -31,8 +32,8 @@ const LINE_SLOTS: usize = 4;
 /// Slots by which the tail behind the last home is longer each time it is full.
 const SLACK: usize = 64;
 
-/// Bytes of slots for which the system is asked to make all pages at once. Reason: a call takes as long as
-/// some page faults.
+/// Bytes of slots for which the system is asked to make all pages at once. Reason: a call takes as
+/// long as some page faults.
 const PAGES_BYTES_MIN: usize = 64 << 10;
 
 /// One partition: open addressing, linear probing, everything in ascending order.
@@ -46,8 +47,9 @@ const PAGES_BYTES_MIN: usize = 64 << 10;
 /// - A search starts at the home and ends at an empty slot or a larger value, so it stays short
 ///   though the table is full: it grows once seven eighths of the homes are taken, by three tenths
 ///   or, if the size of the input is known, to what the rest of it is likely to bring.
-/// - In the end between 67 and 87.5 % are taken: 18.3 to 23.8 bytes for each fingerprint, 21.3 if the
-///   input is as long as it seemed; more where room was made for a batch that brought few new ones.
+/// - In the end between 67 and 87.5 % are taken: 18.3 to 23.8 bytes for each fingerprint,
+///   21.3 if the input is as long as it seemed; more where room was made for a batch that
+///   brought few new ones.
 /// - Growing, and listing in order, are one pass from front to back.
 #[derive(Debug, Default)]
 pub(super) struct Table {
@@ -85,17 +87,18 @@ impl Table {
         zero.into_iter().chain(self.slots.iter().copied().filter(|slot| *slot != EMPTY))
     }
 
-    /// Asks for the home of `fingerprint` and what is behind it, so that those of some are on their way
-    /// from memory at once.
+    /// Asks for the home of `fingerprint` and what is behind it, so that those of some are on their
+    /// way from memory at once.
     #[inline]
     pub(super) fn prefetch(&self, fingerprint: Fingerprint) {
         let at = home(fingerprint.0, self.homes);
-        // Bet: what is pushed on goes past the end of the home's cache line, and not past that of the next.
+        // Bet: what is pushed on goes past the end of the home's cache line, and not
+        // past that of the next.
         [at, at + LINE_SLOTS].iter().filter_map(|at| self.slots.get(*at)).for_each(prefetch);
     }
 
-    /// Makes room for as many of `records` fingerprints as are likely to be new, before the first of them
-    /// comes: the homes of some are asked for ahead.
+    /// Makes room for as many of `records` fingerprints as are likely to be new, before the first
+    /// of them comes: the homes of some are asked for ahead.
     ///
     /// With an `outlook` it makes room for the new ones among the rest of the input at once, and
     /// gives some back where there were fewer of them than it looked like.
@@ -122,8 +125,8 @@ impl Table {
         }
     }
 
-    /// Puts what another run had into this table, which is empty: `sorted`, in ascending order, none of them
-    /// twice.
+    /// Puts what another run had into this table, which is empty: `sorted`, in ascending order,
+    /// none of them twice.
     ///
     /// One by one they would be looked for where values stand crowded, each behind all before it.
     pub(super) fn load(&mut self, sorted: &[Fingerprint]) {
@@ -191,8 +194,9 @@ impl Table {
         true
     }
 
-    /// The same. `at_once` may do it by looking at the slots from the home on, if there is room: it says
-    /// whether the value is new, or `None` if that is not settled, and has changed nothing then.
+    /// The same. `at_once` may do it by looking at the slots from the home on, if there is
+    /// room: it says whether the value is new, or `None` if that is not settled, and has
+    /// changed nothing then.
     #[inline(always)]
     pub(super) fn insert_with(
         &mut self,
@@ -247,9 +251,9 @@ impl Table {
         self.place(slots.into_iter(), homes);
     }
 
-    /// Places `values`, in ascending order but for empty ones, in `homes` homes, from front to back, in new
-    /// memory: in the same, it would take two passes, and the allocator would copy tables of less than a
-    /// mebibyte anyway.
+    /// Places `values`, in ascending order but for empty ones, in `homes` homes, from front to
+    /// back, in new memory: in the same, it would take two passes, and the allocator would copy
+    /// tables of less than a mebibyte anyway.
     fn place(&mut self, values: impl Iterator<Item = u128>, homes: usize) {
         let mut slots = empty_slots(homes + SLACK);
         // No branches on whether a slot is taken, which cannot be foretold: an empty one is written
@@ -268,8 +272,8 @@ impl Table {
     }
 }
 
-/// How many homes there are to be for `wanted` fingerprints where there are `homes`: by as many steps of three
-/// tenths at once as that takes.
+/// How many homes there are to be for `wanted` fingerprints where there are `homes`: by as many
+/// steps of three tenths at once as that takes.
 fn room_for(wanted: usize, mut homes: usize) -> usize {
     loop {
         homes = (homes + homes / 10 * 3).max(16);
@@ -279,8 +283,9 @@ fn room_for(wanted: usize, mut homes: usize) -> usize {
     }
 }
 
-/// So many empty slots, whose pages are made, or else written here. Zeros from the system would cost two page
-/// faults for a page that is read before it is written, the second of which stops the other threads.
+/// So many empty slots, whose pages are made, or else written here. Zeros from the system would
+/// cost two page faults for a page that is read before it is written, the second of which stops
+/// the other threads.
 #[inline(never)]
 fn empty_slots(count: usize) -> Vec<u128> {
     let mut slots = vec![EMPTY; count];
@@ -305,8 +310,8 @@ mod tests {
 
     const BATCH: usize = 2000;
 
-    /// The memory of a table after each of the batches `numbers`, of [`BATCH`] records each; and how
-    /// many fingerprints it has in the end.
+    /// The memory of a table after each of the batches `numbers`, of [`BATCH`] records each; and
+    /// how many fingerprints it has in the end.
     fn memory(numbers: &[usize], bytes_max: Option<u64>) -> (Vec<u64>, usize) {
         let mut table = Table::default();
         let mut after = Vec::new();

@@ -94,8 +94,8 @@ impl Uncounted {
         self.spill.finish()
     }
 
-    /// Adds those of the spilled clusters of `partition` whose number of lines is `wanted` to `selected`. Says how
-    /// many clusters were spilled. Holds at most `capacity` of them in memory.
+    /// Adds those of the spilled clusters of `partition` whose number of lines is `wanted` to
+    /// `selected`. Says how many clusters were spilled. Holds at most `capacity` of them in memory.
     pub fn resolve(
         &self,
         partition: usize,

@@ -1,4 +1,5 @@
-//! HOT: once per canonical URL. Carry-less products: the two rows of CLNH, and the halves they make.
+//! HOT: once per canonical URL. Carry-less products: the two rows of CLNH, and
+//! the halves they make.
 //!
 //! ```text
 //! a ⊗ b         polynomials over GF(2), a bit for each coefficient: 64 bits by 64 are 127
@@ -8,14 +9,14 @@
 //! ```
 //!
 //! Price: with AVX-512, eight products at once for 64 bytes, and a branch only beyond 128; with
-//! PCLMULQDQ or PMULL, two products for 16 bytes; without, 25 multiplications for each product, some
-//! twelve times as long in all. Guard: `benches/fingerprint.rs`. Twin: [`Products::Portable`]; the
-//! test below compares all that the machine has, and that of `fingerprint.rs` the definition, bit by
-//! bit.
+//! PCLMULQDQ or PMULL, two products for 16 bytes; without, 25 multiplications for each product,
+//! some twelve times as long in all. Guard: `benches/fingerprint.rs`. Twin:
+//! [`Products::Portable`]; the test below compares all that the machine has, and that of
+//! `fingerprint.rs` the definition, bit by bit.
 //!
-//! Unsafe: calls of functions that are compiled for instructions that not every processor has, where
-//! it was asked before; and loads of vectors, each from an array of its length, or under a mask that
-//! ends with the text.
+//! Unsafe: calls of functions that are compiled for instructions that not every processor has,
+//! where it was asked before; and loads of vectors, each from an array of its length, or under a
+//! mask that ends with the text.
 
 use super::BLOCK;
 
@@ -205,8 +206,9 @@ pub(super) fn words(value: u128) -> [u64; 2] {
 
 /// `a ⊗ b` on any machine, in the same time for all words.
 fn multiply(a: u64, b: u64) -> u128 {
-    /// Every fifth bit. As numbers, words of such bits have sums of at most 13 bits at each place of
-    /// their product, which the four zeros above hold; the lowest of the five is the sum in GF(2).
+    /// Every fifth bit. As numbers, words of such bits have sums of at most 13 bits at
+    /// each place of their product, which the four zeros above hold; the lowest of the
+    /// five is the sum in GF(2).
     const FIFTHS: u128 = {
         let (mut bits, mut at) = (0, 0);
         while at < 128 {
@@ -266,8 +268,8 @@ mod x86 {
             let polynomial = _mm256_broadcastsi128_si256(vector(*polynomial));
             all = _mm256_xor_si256(all, dot(polynomial, &keys.polynomial));
         }
-        // What is above 64 bits folds down to at most four bits above, and those once more: products
-        // of four bits are looked up.
+        // What is above 64 bits folds down to at most four bits above, and those once more:
+        // products of four bits are looked up.
         let once = _mm256_clmulepi64_epi128::<0x01>(all, _mm256_set1_epi64x(0b11011));
         let again = _mm256_broadcastsi128_si256(load(&OF_FOUR_BITS));
         let again = _mm256_shuffle_epi8(again, _mm256_bsrli_epi128::<8>(once));

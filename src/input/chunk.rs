@@ -15,9 +15,9 @@ use crate::error::Result;
 ///                                       bytes() = its beginning         separator be missing
 /// ```
 ///
-/// - Shape: about `chunk_bytes` of whole lines, each with its separator; fewer where a piece of a packed
-///   file ends. A chunk is larger only
-///   when it holds a single line, and never larger than `line_bytes_max + chunk_bytes`.
+/// - Shape: about `chunk_bytes` of whole lines, each with its separator; fewer where a piece of a
+///   packed file ends. A chunk is larger only when it holds a single line, and never larger than
+///   `line_bytes_max + chunk_bytes`.
 /// - Long lines: only a line longer than both `chunk_bytes` and `line_bytes_max` is overlong. A
 ///   line longer than `line_bytes_max` alone stays in its chunk; who walks the lines checks them.
 /// - Which lines are overlong depends on the plan only, not on mapping, reading or compression.
@@ -40,8 +40,8 @@ pub(super) struct Slice {
     pub(super) by_caller: bool,
 }
 
-/// Most bytes of lines that are put together by copying. Reason: much more than what is known of a chunk, and little to
-/// be copied now and then.
+/// Most bytes of lines that are put together by copying. Reason: much more than what is known of a
+/// chunk, and little to be copied now and then.
 const SHORT_BYTES: usize = 16 << 10;
 
 enum Data {
@@ -74,8 +74,8 @@ impl Chunk {
         Chunk { data: Data::Mapped(Arc::clone(mapped), range), file, at, overlong, held: None }
     }
 
-    /// Its first `bytes` bytes and the others, each as a chunk if there are any: parts of what it was, no
-    /// copies. They hold nothing. The chunk is none of an overlong line.
+    /// Its first `bytes` bytes and the others, each as a chunk if there are any: parts of what it
+    /// was, no copies. They hold nothing. The chunk is none of an overlong line.
     #[must_use]
     pub fn split(self, bytes: usize) -> [Option<Chunk>; 2] {
         let length = self.bytes().len();
@@ -107,8 +107,8 @@ impl Chunk {
         [of(first, at), of(second, at + bytes as u64)]
     }
 
-    /// The lines of `pieces`, which follow each other in a file, as one chunk of their own. It holds
-    /// nothing. There is at least one, and none is overlong.
+    /// The lines of `pieces`, which follow each other in a file, as one chunk of their own. It
+    /// holds nothing. There is at least one, and none is overlong.
     ///
     /// Failure: as [`Chunk::verify`].
     pub fn joined(pieces: &[Chunk]) -> Result<Chunk> {
@@ -120,9 +120,9 @@ impl Chunk {
         Ok(Chunk::owned(bytes, pieces[0].file, pieces[0].at, None))
     }
 
-    /// Puts the lines of `next`, which follows it in the file, behind its own, if both are short and
-    /// nobody shares them: so that many short pieces take no more memory than their lines. Otherwise gives
-    /// it back.
+    /// Puts the lines of `next`, which follows it in the file, behind its own, if both are short
+    /// and nobody shares them: so that many short pieces take no more memory than their lines.
+    /// Otherwise gives it back.
     pub fn take_in(&mut self, next: Chunk) -> Option<Chunk> {
         match (&mut self.data, &next.data) {
             (Data::Owned(bytes), Data::Owned(more)) if bytes.len() + more.len() <= SHORT_BYTES => {
@@ -148,8 +148,8 @@ impl Chunk {
         }
     }
 
-    /// Was it read or decoded by the thread that has cut it? Not so what others have decoded for it, or
-    /// what a mapped file holds.
+    /// Was it read or decoded by the thread that has cut it? Not so what others have decoded for
+    /// it, or what a mapped file holds.
     pub fn is_by_caller(&self) -> bool {
         matches!(self.data, Data::Owned(_) | Data::Shared(Slice { by_caller: true, .. }))
     }
@@ -192,8 +192,8 @@ impl Chunk {
         self.overlong
     }
 
-    /// Ends the use of a chunk whose lines nobody will look at again: the pages of a mapped file are let
-    /// go of soon, so that the process never looks as large as the file.
+    /// Ends the use of a chunk whose lines nobody will look at again: the pages of a mapped file
+    /// are let go of soon, so that the process never looks as large as the file.
     pub fn leave(self) {
         if let Data::Mapped(mapped, range) = &self.data {
             mapped.leave(range.clone());

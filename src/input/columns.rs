@@ -1,8 +1,9 @@
 //! Parquet files, one row after the other.
 //!
-//! Of all columns those are read that the plan names, and those whose names are known: those of Common
-//! Crawl's columnar index and a few plain names beside it. Batch by batch: what is held is a page of
-//! each column, and the pages that the values of a batch are in, which is short where they are long.
+//! Of all columns those are read that the plan names, and those whose names are known: those of
+//! Common Crawl's columnar index and a few plain names beside it. Batch by batch: what is held
+//! is a page of each column, and the pages that the values of a batch are in, which is short
+//! where they are long.
 //!
 //! Source: <https://parquet.apache.org/docs/file-format/>;
 //! <https://commoncrawl.org/columnar-index>.
@@ -126,11 +127,12 @@ pub(super) struct Columns {
 }
 
 impl Columns {
-    /// Reads the end of `file`, which tells where everything is. `named` are fields of a row and the
-    /// columns that they are read from, by name or by number from 1; with dots in a name, a field
-    /// inside of others.
+    /// Reads the end of `file`, which tells where everything is. `named` are fields of a row and
+    /// the columns that they are read from, by name or by number from 1; with dots in a name, a
+    /// field inside of others.
     ///
-    /// Failure: an input error if there is no such column, or if it does not hold what the field is.
+    /// Failure: an input error if there is no such column, or if it does not hold
+    /// what the field is.
     pub(super) fn new(
         file: File,
         named: &[(String, String)],
@@ -276,8 +278,8 @@ fn tamed<T>(read: impl FnOnce() -> Result<T, ParquetError>) -> Result<T, Parquet
         .unwrap_or_else(|_| Err(ParquetError::General("the reader has given up".to_string())))
 }
 
-/// Can the values of `column` be those of a field? Lists are nothing that it could hold, nor are numbers
-/// with a scale and others that are kept as bytes.
+/// Can the values of `column` be those of a field? Lists are nothing that it could hold, nor are
+/// numbers with a scale and others that are kept as bytes.
 fn can_be(column: &ColumnDescriptor, place: Place) -> bool {
     let is_scaled = matches!(column.logical_type_ref(), Some(LogicalType::Decimal(_)))
         || column.converted_type() == ConvertedType::DECIMAL;

@@ -110,8 +110,9 @@ impl Compression {
         }
     }
 
-    /// Zstd and lz4 share their skippable frames (RFC 8878 3.1.2), and pzstd and the seekable format
-    /// begin with one. What follows them tells, if it is in `head`; if not, it is taken for zstd.
+    /// Zstd and lz4 share their skippable frames (RFC 8878 3.1.2), and pzstd and the
+    /// seekable format begin with one. What follows them tells, if it is in `head`; if not,
+    /// it is taken for zstd.
     fn of_skippable(head: &[u8]) -> Self {
         let mut rest = head;
         while let [0x50..=0x5f, 0x2a, 0x4d, 0x18, a, b, c, d, content @ ..] = rest {

@@ -46,10 +46,11 @@ impl Container {
     /// Tells the container by `head`, the first bytes of what was unpacked: a kibibyte of them, or
     /// all there is. `None` for files of lines.
     ///
-    /// Failure: an input error for what is known to hold no lines: XML that is a feed and no sitemap, UTF-16,
-    /// encrypted Parquet, what `--seen` keeps.
+    /// Failure: an input error for what is known to hold no lines: XML that is a feed and no
+    /// sitemap, UTF-16, encrypted Parquet, what `--seen` keeps.
     pub(super) fn sniff(head: &[u8]) -> Result<Option<Self>> {
-        // What some tools put in front of the first record; the reader skips empty lines, and tells of a mark.
+        // What some tools put in front of the first record; the reader skips empty lines,
+        // and tells of a mark.
         let text = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).trim_ascii_start();
         if let [b'W', b'A', b'R', b'C', b'/', b'0'..=b'9', b'.', ..] = text {
             return Ok(Some(Container::Warc));

@@ -14,8 +14,8 @@ use super::cut::Sample;
 use super::mapped::Origin;
 use crate::limits::SAMPLE_SILENCES_MAX;
 
-/// Bytes at the beginning of a file by which is told what it is. Reason: a tar archive has its magic
-/// within the first 512, an XML file its root in the first kibibyte.
+/// Bytes at the beginning of a file by which is told what it is. Reason: a tar archive has its
+/// magic within the first 512, an XML file its root in the first kibibyte.
 pub(super) const HEAD_BYTES: usize = 1024;
 
 /// Bytes that tell what else a file is. Reason: the magic of bzip2 has as many.
@@ -24,11 +24,12 @@ const MAGIC_BYTES: usize = 10;
 /// Bytes read from a stream at once. Reason: as much as a pipe holds by default.
 const STREAM_READ_BYTES: usize = 64 << 10;
 
-/// Bytes of a file that the system is asked for at once, ahead of need. Reason: some hundredths of a second
-/// of decoding, and more than disks that answer late have under way by themselves.
+/// Bytes of a file that the system is asked for at once, ahead of need. Reason: some hundredths of
+/// a second of decoding, and more than disks that answer late have under way by themselves.
 const AHEAD_BYTES: u64 = 4 << 20;
 
-/// Bytes that it is asked for at once. Reason: of more than a disk takes at once, Linux reads no more than that.
+/// Bytes that it is asked for at once. Reason: of more than a disk takes at once, Linux reads
+/// no more than that.
 const ASKED_BYTES: u64 = 256 << 10;
 
 /// The bytes of a file, counted, up to the size it had.
@@ -98,8 +99,8 @@ impl Disk {
     }
 
     /// The same, but does not wait for more of a stream once a whole line has come: what there is
-    /// may be all for a while. For the bytes of a `sample`, which `buffer` is to hold, it waits somewhat. Says
-    /// whether the stream has ended.
+    /// may be all for a while. For the bytes of a `sample`, which `buffer` is to hold, it waits
+    /// somewhat. Says whether the stream has ended.
     pub(super) fn fill_with_lines(
         &mut self,
         buffer: &mut Vec<u8>,
@@ -152,8 +153,8 @@ impl Disk {
         self.progress.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    /// Asks the system for what comes behind the next `bytes`, so that the disk works while those are
-    /// decoded.
+    /// Asks the system for what comes behind the next `bytes`, so that the disk works while
+    /// those are decoded.
     fn ask_ahead(&mut self, bytes: u64) {
         let (Some(size), Some(left)) = (self.origin.size, self.left) else { return };
         let end = size - left + bytes;
@@ -206,8 +207,8 @@ impl Patience {
         Patience { step: silence / SILENCE_STEPS, steps_left: SAMPLE_SILENCES_MAX * SILENCE_STEPS }
     }
 
-    /// Waits for something to come from `file`, or its end. `false` if it is silent for too long; then it is
-    /// not waited for again.
+    /// Waits for something to come from `file`, or its end. `false` if it is silent for too long;
+    /// then it is not waited for again.
     fn waits_for(&mut self, file: &std::fs::File) -> bool {
         let steps = self.steps_left.min(SILENCE_STEPS);
         let silent = (0..steps).take_while(|_| !is_ready(file, self.step)).count() as u32;

@@ -1,8 +1,8 @@
 //! Where the document type of an XML document ends: `<!DOCTYPE urlset [ ... ]>`.
 //!
-//! It may declare things between brackets, and anything may stand between quotes, in comments and in
-//! processing instructions. What tells a sitemap from other files and what takes it apart both ask
-//! here, so that they agree. Source: XML 1.0, fifth edition, 2.5, 2.6 and 2.8.
+//! It may declare things between brackets, and anything may stand between quotes, in comments and
+//! in processing instructions. What tells a sitemap from other files and what takes it apart both
+//! ask here, so that they agree. Source: XML 1.0, fifth edition, 2.5, 2.6 and 2.8.
 
 /// Looks for the end of a document type, whose bytes may come in pieces.
 #[derive(Debug, Default)]
@@ -27,7 +27,8 @@ enum Within {
 }
 
 impl DocumentType {
-    /// How many bytes of `text`, the next ones behind its first `<`, belong to it, if it ends in them.
+    /// How many bytes of `text`, the next ones behind its first `<`, belong to it,
+    /// if it ends in them.
     pub(super) fn end(&mut self, text: &[u8]) -> Option<usize> {
         text.iter().position(|byte| self.ends_with(*byte)).map(|at| at + 1)
     }

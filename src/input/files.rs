@@ -131,8 +131,8 @@ impl List {
     }
 }
 
-/// Leaves out the checksums that Hadoop and Spark put beside each file, `.NAME.crc` beside `NAME`, and results
-/// that this program was killed over, or is publishing just now: `.undust-….tmp`.
+/// Leaves out the checksums that Hadoop and Spark put beside each file, `.NAME.crc` beside `NAME`,
+/// and results that this program was killed over, or is publishing just now: `.undust-….tmp`.
 fn leave_out_strays(paths: &mut Vec<PathBuf>) {
     let all: HashSet<OsString> =
         paths.iter().filter_map(|path| path.file_name().map(OsString::from)).collect();

@@ -15,8 +15,8 @@ impl<R: BufRead> Gzip<R> {
         Gzip(GzDecoder::new(Slot(Some(reader))))
     }
 
-    /// Skips zeros after a member. Returns whether another member follows; what is none is an error, however
-    /// short it is.
+    /// Skips zeros after a member. Returns whether another member follows; what is none is an
+    /// error, however short it is.
     fn next_member(&mut self) -> io::Result<bool> {
         let mut reader = self.0.get_mut().0.take().expect("only this function empties the slot");
         let more = skip_zeros(&mut reader).and_then(|more| {

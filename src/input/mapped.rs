@@ -1,7 +1,7 @@
 //! A regular file mapped into memory: one that is read, or a temporary one.
 //!
-//! Unsafe: one call of `mmap`, and one of `madvise`. The safe twin is `stream`; `tests.rs` compares the
-//! two.
+//! Unsafe: one call of `mmap`, and one of `madvise`. The safe twin is `stream`;
+//! `tests.rs` compares the two.
 
 use std::fs::File;
 use std::io;
@@ -84,7 +84,8 @@ impl Mapped {
         }
         let origin = Arc::new(Origin { file, shown, size: Some(size) });
         let map = Mapped::map(&origin, size)?;
-        // Nobody can cut it short, but the disk may fail. Not watched, that ends the process without a word.
+        // Nobody can cut it short, but the disk may fail. Not watched, that ends the
+        // process without a word.
         let watch = if sigbus::guard() {
             GuardedMapping::new(&map, &origin.shown, Whose::Ours)
         } else {
@@ -99,13 +100,14 @@ impl Mapped {
         options.len(len);
         // SAFETY: `map` asks that the bytes do not change while they are borrowed. Nothing in this
         // process writes to them: the mapping is read-only; an input was opened for reading; a
-        // temporary file has no name, and the one handle to it goes into `origin`, which only reads.
-        // That nobody else does so cannot be proved, and is not true of a log that is written to.
-        // What can happen then: a byte has one value now and another later. No code here or above
-        // concludes from bytes it has seen which bytes it will see: every index is checked against
-        // the length of the slice, which is fixed. What is taken for UTF-8 where it stands is a number
-        // that is parsed, or text that is copied, byte by byte; URLs are copied before. If the file is cut short, pages beyond its new
-        // end raise SIGBUS, which `sigbus` turns into a message and an exit.
+        // temporary file has no name, and the one handle to it goes into `origin`, which only
+        // reads. That nobody else does so cannot be proved, and is not true of a log that is
+        // written to. What can happen then: a byte has one value now and another later. No code
+        // here or above concludes from bytes it has seen which bytes it will see: every index is
+        // checked against the length of the slice, which is fixed. What is taken for UTF-8 where it
+        // stands is a number that is parsed, or text that is copied, byte by byte; URLs are copied
+        // before. If the file is cut short, pages beyond its new end raise SIGBUS, which `sigbus`
+        // turns into a message and an exit.
         unsafe { options.map(&origin.file) }
     }
 

@@ -1,16 +1,16 @@
 //! Turns paths into chunks of whole lines.
 //!
 //! ```text
-//! InputPlan --files--> paths --source--> bytes --unpack, gzip, steps, lz4--> decoded bytes --cut--> Chunk
-//!                                  \--mapped (guarded by sigbus), never decoded----/    /
-//!                                                decoded bytes --warc, arc, sitemap--> rows
+//! InputPlan --files--> paths --source--> bytes --unpack, gzip, …--> decoded bytes --cut--> Chunk
+//!                                  \--mapped (see sigbus), not decoded--/    /
+//!                                     decoded bytes --warc, arc, sitemap--> rows
 //! ```
 //!
 //! Files whose records are no lines (`container.rs`) become lines here, one for each record: rows.
 //!
-//! Everything happens on the thread that calls [`Input::next`], but for what is given to the crew of
-//! [`Input::unpack_with`]: nothing is started here, nothing printed, no clock read. The exception is the signal handler of `sigbus`, which has nobody left
-//! to return an error to.
+//! Everything happens on the thread that calls [`Input::next`], but for what is given to the crew
+//! of [`Input::unpack_with`]: nothing is started here, nothing printed, no clock read. The
+//! exception is the signal handler of `sigbus`, which has nobody left to return an error to.
 
 mod arc;
 mod archive;
@@ -90,13 +90,13 @@ pub struct InputPlan {
     pub line_bytes_max: usize,
     /// About how many bytes a chunk holds. Zero counts as one.
     pub chunk_bytes: usize,
-    /// Largest zstd window, or xz dictionary, that is accepted, as a power of two, in bytes. Clamped
-    /// to 10..=31.
+    /// Largest zstd window, or xz dictionary, that is accepted, as a power of two, in bytes.
+    /// Clamped to 10..=31.
     pub zstd_window_log_max: u32,
     /// Which files are taken apart into records, because their records are no lines.
     pub containers: Containers,
-    /// Fields of records (`url`, `status`, …), and the columns of Parquet files that they are in, by name or
-    /// by number from 1. Fields that are not told are in the columns that are called so.
+    /// Fields of records (`url`, `status`, …), and the columns of Parquet files that they are in,
+    /// by name or by number from 1. Fields that are not told are in the columns that are called so.
     pub columns: Vec<(String, String)>,
     /// Maps plain regular files into memory instead of reading them.
     ///
@@ -106,11 +106,11 @@ pub struct InputPlan {
     pub map: bool,
     /// Smaller files are read all the same.
     pub map_bytes_min: u64,
-    /// Bytes of a stream that are awaited before its first chunk is cut: who tells by that what the stream is should
-    /// see as much of it as of a file. Zero: its lines come as they are there.
+    /// Bytes of a stream that are awaited before its first chunk is cut: who tells by that what the
+    /// stream is should see as much of it as of a file. Zero: its lines come as they are there.
     pub sample_bytes: usize,
-    /// How long a stream may be silent meanwhile; if it is for longer, or some more often, its lines come as
-    /// they are there.
+    /// How long a stream may be silent meanwhile; if it is for longer, or some more often, its
+    /// lines come as they are there.
     pub sample_silence: Duration,
     /// Names by which some of the paths are told to people: the path, and its name.
     pub names: Vec<(PathBuf, PathBuf)>,
@@ -206,10 +206,12 @@ impl Input {
         })
     }
 
-    /// The same, to read once more what an earlier reading of the same plan, [resolved](InputPlan::resolve), has
-    /// read to its end: each file up to the size it had `first`.
+    /// The same, to read once more what an earlier reading of the same plan,
+    /// [resolved](InputPlan::resolve), has read to its end: each file up to the
+    /// size it had `first`.
     ///
-    /// Failure: an input error if there are more files or fewer; later, if one of them is not what it was.
+    /// Failure: an input error if there are more files or fewer; later, if one of them
+    /// is not what it was.
     pub fn open_again<'a>(
         plan: &InputPlan,
         first: impl Iterator<Item = &'a FileSummary>,

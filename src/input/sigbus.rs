@@ -1,4 +1,5 @@
-//! What happens when a mapped file is cut short while somebody reads it, or cannot be read any more.
+//! What happens when a mapped file is cut short while somebody reads it, or
+//! cannot be read any more.
 //!
 //! The kernel raises SIGBUS on the thread that touches a page that is no longer there. The handler
 //! looks up whose page it was, says so, and ends the process with status 2: the thread cannot go
@@ -24,8 +25,8 @@ use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize};
 
 use libc::{SIGBUS, c_int, c_void, siginfo_t};
 
-/// Most mappings at one time. More files than that are read instead. Reason: hardly ever are chunks of more
-/// files on their way at once, and the table is small (a quarter MiB).
+/// Most mappings at one time. More files than that are read instead. Reason: hardly ever are chunks
+/// of more files on their way at once, and the table is small (a quarter MiB).
 const SLOTS: usize = 256;
 
 /// Longest name in bytes that is kept for the message. Reason: what fits on a screen.

@@ -32,8 +32,8 @@ use crate::error::{Error, Result};
 /// Memory in bytes that the decoder of xz takes beside its dictionary, with room to spare.
 const XZ_BYTES_BESIDE: u64 = 1 << 20;
 
-/// Least bytes of a field that are kept, whatever is asked for. Reason: lengths and kinds of records
-/// are fields, too.
+/// Least bytes of a field that are kept, whatever is asked for. Reason: lengths and kinds of
+/// records are fields, too.
 const FIELD_BYTES_MIN: usize = 1024;
 
 /// What is known of a file that was read, or is being read.
@@ -85,8 +85,8 @@ impl Source {
     /// regular files; whatever stands in the way of mapping means reading. Zstd files are
     /// unpacked as `how` says.
     ///
-    /// A file that was read before, as `first` says, is read up to the size it had then. Failure: if it is not
-    /// what it was.
+    /// A file that was read before, as `first` says, is read up to the size it had then. Failure:
+    /// if it is not what it was.
     pub(super) fn open(
         path: &Path,
         file: usize,
@@ -237,8 +237,8 @@ impl Opened {
         if plan.map { Mapped::new(&self.origin, size).ok() } else { None }
     }
 
-    /// What it holds, unpacked, and what container that is; for a plain file it is `container`. The file
-    /// begins with `head`, and goes on with `disk`.
+    /// What it holds, unpacked, and what container that is; for a plain file it is `container`. The
+    /// file begins with `head`, and goes on with `disk`.
     fn stream(
         &self,
         mut disk: Disk,

@@ -9,8 +9,9 @@ use ahash::RandomState;
 use super::source::FileSummary;
 use crate::error::Error;
 
-/// Bytes before the end of a file that are to be the same when it is read again. Reason: a file that was
-/// emptied and has grown beyond its size since, as logs are rotated, is not told by sizes and times.
+/// Bytes before the end of a file that are to be the same when it is read again. Reason: a
+/// file that was emptied and has grown beyond its size since, as logs are rotated, is not told
+/// by sizes and times.
 const END_BYTES: u64 = 4096;
 
 /// How a regular file was when it was opened: to tell whether it is still the same.
@@ -20,10 +21,11 @@ pub(super) struct FileState {
     inode: u64,
     bytes: u64,
     modified: Option<SystemTime>,
-    /// When it was made, where the file system tells: a new file may get the number of one that is gone.
+    /// When it was made, where the file system tells: a new file may get the number
+    /// of one that is gone.
     made: Option<SystemTime>,
-    /// A hash of its last [`END_BYTES`], or of all it has, when it had been read; `None` before, or if that
-    /// failed.
+    /// A hash of its last [`END_BYTES`], or of all it has, when it had been read; `None` before,
+    /// or if that failed.
     end: Option<u64>,
 }
 
@@ -54,8 +56,8 @@ impl FileState {
         Some(RandomState::with_seeds(1, 2, 3, 4).hash_one(&*end))
     }
 
-    /// Checks that a file of state `now` begins with what it had in this one, as far as the system knows: it may have
-    /// grown. Otherwise says what is different.
+    /// Checks that a file of state `now` begins with what it had in this one, as far as the system
+    /// knows: it may have grown. Otherwise says what is different.
     fn check(&self, now: &FileState) -> std::result::Result<(), String> {
         let is_same_number = (self.device, self.inode) == (now.device, now.inode);
         // Some file systems number their files anew now and then.
@@ -72,8 +74,8 @@ impl FileState {
         Ok(())
     }
 
-    /// Notes what `file` ends with, now that it was read, or checks that it still is what an earlier reading has
-    /// noted. Failure: what is different.
+    /// Notes what `file` ends with, now that it was read, or checks that it still is what an
+    /// earlier reading has noted. Failure: what is different.
     pub(super) fn finish(&mut self, file: &File) -> std::result::Result<(), String> {
         if self.end.is_none() {
             self.end = self.end_of(file);
@@ -112,7 +114,8 @@ impl Before {
         self.disk_bytes == 0
     }
 
-    /// How the file is to be read once more that is in state `now`: as it was then. Failure: what is different.
+    /// How the file is to be read once more that is in state `now`: as it was then. Failure:
+    /// what is different.
     pub(super) fn state_again(
         &self,
         now: Option<FileState>,

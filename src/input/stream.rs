@@ -152,7 +152,8 @@ impl Stream {
         &self.buffer
     }
 
-    /// The next chunk without copying its bytes, if they are all at hand: fewer where a piece of a frame ends.
+    /// The next chunk without copying its bytes, if they are all at hand: fewer where a
+    /// piece of a frame ends.
     fn slice_chunk(&mut self, file: usize, sizes: &Sizes) -> Option<Chunk> {
         let Reader::Zstd(unpacker) = &mut self.reader else { return None };
         if !self.buffer.is_empty() {

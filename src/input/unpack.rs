@@ -11,9 +11,9 @@
 //!
 //! Pieces are delivered in order. A piece that cannot be decoded goes back to the packed bytes, and
 //! from there on all is decoded here: so what is readable, and the error, are the same either way.
-//! But for two things: a frame whose header tells of less than it holds gives another block, or a part
-//! of one, where the decoder still has the room of a larger frame before it, or takes less at once. And
-//! blocks that refer to more than the window are found out as a stream alone.
+//! But for two things: a frame whose header tells of less than it holds gives another block, or a
+//! part of one, where the decoder still has the room of a larger frame before it, or takes less at
+//! once. And blocks that refer to more than the window are found out as a stream alone.
 
 use std::collections::VecDeque;
 use std::io::{self, Read as _};
@@ -34,7 +34,8 @@ use blocks::Blocks;
 /// By whom frames are decoded, and how much is done at once.
 #[derive(Clone, Debug)]
 pub(super) struct Unpacking {
-    /// Who decodes whole frames. Without a crew, nothing is read ahead, and all is decoded as a stream.
+    /// Who decodes whole frames. Without a crew, nothing is read ahead, and all is
+    /// decoded as a stream.
     pub(super) crew: Option<Crew>,
     /// Bytes read from a file at once.
     pub(super) read_bytes: usize,
@@ -44,8 +45,8 @@ pub(super) struct Unpacking {
     pub(super) frame_bytes_max: u64,
     /// Decoded bytes under way per thread, about.
     pub(super) hand_bytes: u64,
-    /// Decoded bytes that make a piece of a larger frame, at least; but for the first one, which is as short
-    /// as its window lets it be, so that there is something to do soon.
+    /// Decoded bytes that make a piece of a larger frame, at least; but for the first one, which is
+    /// as short as its window lets it be, so that there is something to do soon.
     pub(super) part_bytes: usize,
     /// What frames may refer to. With it, all frames are decoded here, one after the other.
     pub(super) dictionary: Option<Vec<u8>>,
@@ -68,8 +69,8 @@ impl Default for Unpacking {
     }
 }
 
-/// Most bytes read at once of a frame that is decoded here. Reason: two blocks or so, which are still in
-/// a cache when it is their turn, and leave room there for what blocks refer to.
+/// Most bytes read at once of a frame that is decoded here. Reason: two blocks or so, which are
+/// still in a cache when it is their turn, and leave room there for what blocks refer to.
 const HERE_READ_BYTES: usize = 128 << 10;
 
 /// Bytes asked of a pipe at once. Reason: as much as a pipe holds by default.
@@ -88,8 +89,9 @@ const WANTED_BYTES_MAX: usize = 256 << 10;
 /// Largest window of a frame that is decoded to pieces, which are larger.
 const WINDOW_BYTES_MAX: u64 = 16 << 20;
 
-/// Most bytes of a line that begins in one piece of a frame and ends in the next which are put before that.
-/// Reason: hardly any line is longer, and each piece has room for them beside the window.
+/// Most bytes of a line that begins in one piece of a frame and ends in the next which are
+/// put before that. Reason: hardly any line is longer, and each piece has room for them
+/// beside the window.
 const BEGUN_BYTES_MAX: usize = 64 << 10;
 
 /// Pieces under way beyond one for each thread: one that is waited for, one that waits.
@@ -216,8 +218,8 @@ impl Unpacker {
         self.blocks.is_some()
     }
 
-    /// Puts the bytes at hand, the beginning of a line, before the next piece of the frame. `false` if there
-    /// is none, or they are too many.
+    /// Puts the bytes at hand, the beginning of a line, before the next piece of the frame. `false`
+    /// if there is none, or they are too many.
     pub(super) fn join(&mut self) -> bool {
         if self.at_hand().len() > BEGUN_BYTES_MAX {
             return false;
@@ -306,8 +308,9 @@ impl Unpacker {
         }
     }
 
-    /// Decodes as many blocks as make a piece, or are left of the frame, behind what is there of a line that
-    /// has `begun`, and makes it the one that is delivered. What comes before an error is delivered, too.
+    /// Decodes as many blocks as make a piece, or are left of the frame, behind what is there of a
+    /// line that has `begun`, and makes it the one that is delivered. What comes before an error
+    /// is delivered, too.
     fn decode_piece(&mut self, mut blocks: Blocks, begun: &[u8]) {
         blocks.begin_piece(begun);
         let mut goes_on = true;

@@ -1,10 +1,11 @@
 //! Web archives: WARC files, one record after the other.
 //!
 //! ```text
-//! WARC/1.0\r\n                                   version
-//! WARC-Type: response\r\n ... Content-Length: 9\r\n     named fields; a line that begins with a blank goes on
+//! WARC/1.0\r\n                 version
+//! WARC-Type: response\r\n ...  named fields; a line that begins with a blank goes on
+//! Content-Length: 9\r\n
 //! \r\n
-//! 9 bytes                                        the block: for a response, head and body of HTTP
+//! 9 bytes                      the block: for a response, head and body of HTTP
 //! \r\n\r\n
 //! ```
 //!

@@ -19,8 +19,8 @@ pub(super) fn gone() -> Error {
     Error::internal("the writer is gone")
 }
 
-/// Does with `each` what `fill` sends, in order, on a thread of its own. So many pieces of work may wait as `ahead`
-/// says.
+/// Does with `each` what `fill` sends, in order, on a thread of its own. So many pieces of work may
+/// wait as `ahead` says.
 ///
 /// Failure: the first error of `each`, or else of `fill`.
 pub(super) fn aside<W: Send, T>(

@@ -1,15 +1,15 @@
-//! Lines of which nobody knows yet whether they will be written, in a file; or where they are, if they
-//! are in a mapped file already.
+//! Lines of which nobody knows yet whether they will be written, in a file; or where they are, if
+//! they are in a mapped file already.
 //!
 //! ```text
 //! file   = block*                    in input order
 //! block  = source size run* text*
 //! source = 0 | n at                  0: the texts stand here, one behind the other. n: there are
-//!                                    none; they are in the mapped file n - 1, from the byte `at` on
+//!                                    none; they are in the mapped file n - 1, from the byte `at`
 //! size   = bytes of the runs
 //! run    = skipped gap count length{count}     lines of records that follow each other
 //! skipped = records between the line before and the first of the run
-//! gap    = in a mapped file, bytes between its text and the text before (or `at`); else there is none
+//! gap    = in a mapped file, bytes between its text and the text before (or `at`); else none
 //! count  = how many lines, 1 or more
 //! length = bytes of a text
 //! text   = what will be written for a record
@@ -292,8 +292,8 @@ mod tests {
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
     }
 
-    /// A file of lines, of which every record but each fifth one waits, mapped or not; and the lines
-    /// of which two in three are kept.
+    /// A file of lines, of which every record but each fifth one waits, mapped or not; and the
+    /// lines of which two in three are kept.
     fn lines_of_a_file(folder: &Path, map: bool) -> (Backlog, Vec<u8>) {
         let path = folder.join("list");
         let lines: Vec<String> = (0..20_000).map(|n| format!("line {n}\n")).collect();

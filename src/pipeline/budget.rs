@@ -13,9 +13,9 @@ pub struct Memory {
     /// Bytes of anonymous memory. Mapped files are not counted: the system takes those pages back
     /// when it needs them.
     pub bytes: u64,
-    /// Folder for temporary files, which have no name. They take some 30 bytes for
-    /// each line that cannot be decided in memory, and the room of the line unless it is in a mapped
-    /// file; some 64 to 112 and the room of the line for each that is told with its cluster.
+    /// Folder for temporary files, which have no name. They take some 30 bytes for each line that
+    /// cannot be decided in memory, and the room of the line unless it is in a mapped file; some 64
+    /// to 112 and the room of the line for each that is told with its cluster.
     pub temp_dir: PathBuf,
 }
 
@@ -46,7 +46,7 @@ pub struct MemoryUse {
 /// ```text
 /// while reading   | clusters 9/20 | chunks 1/4 | spill 1/12 | recent 1/16 | left to malloc: 3/20
 /// when all read   | clusters 9/20 | records being sorted out 2/5, then a window of 1/16 |
-/// when written    | census 9/20, for representatives only | windows 1/8 | listings and spellings 1/4 |
+/// when written    | census 9/20, of representatives only | windows 1/8 | listings, spellings 1/4 |
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Budget {
@@ -98,7 +98,8 @@ impl Budget {
         self.bytes / 10 * 7
     }
 
-    /// Listings on their way to be written, and spellings that have to be in memory to be told together.
+    /// Listings on their way to be written, and spellings that have to be in memory
+    /// to be told together.
     pub(super) fn told_bytes(self) -> u64 {
         self.bytes / 4
     }
@@ -123,8 +124,8 @@ impl Budget {
 
     /// Is there so little memory that short lines could make a difference?
     pub(super) fn is_tight(self) -> bool {
-        // Lines of eight bytes make nine times as much of a chunk of our own; beside those that wait for the
-        // workers there are four batches.
+        // Lines of eight bytes make nine times as much of a chunk of our own; beside those that
+        // wait for the workers there are four batches.
         self.flow_bytes() < 9 * (AHEAD_BYTES + 4 * BATCH_OWN_BYTES) as u64
     }
 

@@ -35,7 +35,8 @@ struct Rewritten {
 
 /// Writes the canonical form of every line to `output`: as many lines as were read, in order.
 ///
-/// Empty lines stay empty, and so do lines of a format that have no URL. All URLs count as unique: nothing is compared.
+/// Empty lines stay empty, and so do lines of a format that have no URL. All URLs count as unique:
+/// nothing is compared.
 pub fn canon(job: &Job, on_bad: OnBad, output: &mut Output) -> Result<Outcome> {
     let pool = job.pool()?;
     let mut outcome = Outcome::default();

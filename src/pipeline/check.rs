@@ -67,7 +67,8 @@ pub fn check(job: &Job) -> Result<Option<(u64, Vec<u8>)>> {
         },
     )?;
     let Some((mut overflow, backlog)) = rest else { return Ok(found) };
-    // A line before the one that was found may be a duplicate of another that the set does not know.
+    // A line before the one that was found may be a duplicate of another that the
+    // set does not know.
     let (mut first, _) = overflow.first_of_each(job, &pool, &set, &Seen::default())?;
     let mut text = Vec::new();
     let keeps = |number| Ok(!overflow.is_next(&mut first, number)?);

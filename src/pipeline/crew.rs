@@ -1,5 +1,5 @@
-//! Threads for what other floors can do aside: unpacking what is read, packing what is written, waiting
-//! for the disk.
+//! Threads for what other floors can do aside: unpacking what is read, packing what is written,
+//! waiting for the disk.
 
 use std::sync::OnceLock;
 
@@ -11,8 +11,8 @@ use crate::report::Helpers;
 /// tens of megabytes.
 const HANDS_MAX: usize = 16;
 
-/// A crew of `threads` threads, which are started with the first task; 0: as many as the machine has
-/// processors.
+/// A crew of `threads` threads, which are started with the first task; 0: as many as the
+/// machine has processors.
 ///
 /// They are not the workers of a job: those wait for each other at the end of a batch, and a task
 /// must not wait for work that waits for the task. Without any threads to be had, each task is done

@@ -45,8 +45,8 @@ impl Print {
 pub struct DedupPlan<'a> {
     /// What is written for a cluster.
     pub print: Print,
-    /// The clusters of earlier runs. Those of this run are added if they are to be written; otherwise nothing is
-    /// left in the set.
+    /// The clusters of earlier runs. Those of this run are added if they are to be written;
+    /// otherwise nothing is left in the set.
     pub seen: &'a Seen,
 }
 
@@ -85,7 +85,8 @@ struct MarkedBatch {
 /// Memory: within the job's budget. When the fingerprints of all clusters (see [`ClusterSet`])
 /// have no room any more, lines with new ones wait in a file until the end.
 ///
-/// Failure: where a file is damaged, the first lines of what could be read before are written by then.
+/// Failure: where a file is damaged, the first lines of what could be read before
+/// are written by then.
 pub fn dedup(job: &Job, plan: &DedupPlan, output: &mut Output) -> Result<Outcome> {
     let pool = job.pool()?;
     let mut outcome = Outcome { compared: true, ..Outcome::default() };
@@ -227,8 +228,9 @@ fn is_in_chunk(print: Print, chunk: &Parcel) -> bool {
     }
 }
 
-/// What is known of each record whose text is in a mapped file, on the average of the three batches that are on
-/// their way: one is not yet walked, one is being clustered, and of one only where its texts are is left.
+/// What is known of each record whose text is in a mapped file, on the average of the three batches
+/// that are on their way: one is not yet walked, one is being clustered, and of one only where its
+/// texts are is left.
 const RECORD_BYTES_MAPPED: u64 = 32;
 
 /// Records of a batch that one thread brings in line order. Reason: waking others takes as long.

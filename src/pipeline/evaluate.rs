@@ -12,8 +12,8 @@ use crate::input::{Chunk, Containers, Input, InputPlan};
 use crate::report::{Evaluation, Judged, SiteScore};
 
 /// Judges the canonical forms of the job's records by `truth`: a table with a header, whose columns
-/// `site` and `page` (numbers) tell of one record each, in input order. The input is what was `learned`
-/// from: files that have grown since are read up to the size they had.
+/// `site` and `page` (numbers) tell of one record each, in input order. The input is what was
+/// `learned` from: files that have grown since are read up to the size they had.
 ///
 /// Failure: an input error if there are more rows than records, or fewer, or one has no such
 /// columns; it names the row. And if the input is not what it was.
@@ -69,8 +69,8 @@ pub struct Truth {
 }
 
 impl Truth {
-    /// Opens a table, packed or not, and reads its header. It is opened once for each set of rules that is
-    /// judged, so a pipe is an error.
+    /// Opens a table, packed or not, and reads its header. It is opened once for each set of rules
+    /// that is judged, so a pipe is an error.
     pub fn open(path: &Path) -> Result<Truth> {
         if std::fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
             return Err(Error::input(format!(

@@ -14,8 +14,8 @@ use names::Names;
 
 type Map<K, V> = HashMap<K, V, ahash::RandomState>;
 
-/// Names of a facet that are told apart; what comes later is counted under [`OTHERS`], and hours by their days.
-/// Hosts are all told apart.
+/// Names of a facet that are told apart; what comes later is counted under [`OTHERS`], and hours by
+/// their days. Hosts are all told apart.
 ///
 /// Reason: sections and parameters are written by strangers, who have no end of them.
 const NAMES_MAX: usize = 1 << 16;
@@ -181,8 +181,8 @@ impl Sums {
         });
     }
 
-    /// Does `work` with the sums of every facet, on all workers. Those of one facet are one worker's, so
-    /// that chunks come in order.
+    /// Does `work` with the sums of every facet, on all workers. Those of one facet are one
+    /// worker's, so that chunks come in order.
     fn each(&mut self, pool: &Pool, work: impl Fn(&mut Sum, Facet) + Sync) {
         let sums = self.0.each_mut().map(Mutex::new);
         let with = |(): &mut (), at: usize| {
@@ -212,8 +212,8 @@ impl Sums {
 }
 
 impl Sum {
-    /// Adds `counts` to those of `name`; where there are too many names, to those of the day of an hour, or of
-    /// all others.
+    /// Adds `counts` to those of `name`; where there are too many names, to those of the day of an
+    /// hour, or of all others.
     fn add(&mut self, facet: Facet, name: &[u8], counts: &Counts) {
         if let Some(sum) = self.counts.get_mut(name) {
             return sum.add(counts);

@@ -22,8 +22,8 @@ pub struct FormatPlan {
 }
 
 impl FormatPlan {
-    /// How many bytes at the start of a file are needed to detect its format or its columns; 0 where the user
-    /// has said it.
+    /// How many bytes at the start of a file are needed to detect its format or its columns; 0
+    /// where the user has said it.
     pub(super) fn sample_bytes(&self) -> usize {
         match &self.format {
             Some(FormatChoice::Given(_)) => 0,
@@ -89,11 +89,11 @@ pub(super) struct Layouts {
     held: Held,
 }
 
-/// What waits for the end of a row: the pieces of a file from its start on, up to the end of the last
-/// chunk. A quote of it is open at the end of each line.
+/// What waits for the end of a row: the pieces of a file from its start on, up to the end of the
+/// last chunk. A quote of it is open at the end of each line.
 ///
-/// Invariant: `bytes`, of all of them, is no more than a line may have. That is not part of the memory of
-/// chunks on their way; what is mapped takes none.
+/// Invariant: `bytes`, of all of them, is no more than a line may have. That is not part of the
+/// memory of chunks on their way; what is mapped takes none.
 #[derive(Debug, Default)]
 struct Held {
     pieces: VecDeque<Chunk>,
@@ -111,11 +111,12 @@ impl Layouts {
         }
     }
 
-    /// The parcels of `chunk` and of what was held of chunks before it: all rows that are over by its end.
-    /// `None` at the end of the input. Its file is a `container`, or lines.
+    /// The parcels of `chunk` and of what was held of chunks before it: all rows that are over by
+    /// its end. `None` at the end of the input. Its file is a `container`, or lines.
     ///
     /// - Shape: no parcel is longer than a chunk, or than a row that may be as long as a line.
-    /// - Cost: linear in the chunks. Nothing is copied but rows that begin in one chunk and end in another.
+    /// - Cost: linear in the chunks. Nothing is copied but rows that begin in one chunk
+    ///   and end in another.
     /// - Failure: the format of a file cannot be told, or a mapped file was cut short.
     pub(super) fn lay_out(
         &mut self,
@@ -202,8 +203,8 @@ impl Layouts {
 }
 
 impl Held {
-    /// Puts what is held and `chunk`, which follows it, into `ready`, up to the last row that is over; and
-    /// holds the rest.
+    /// Puts what is held and `chunk`, which follows it, into `ready`, up to the last row that is
+    /// over; and holds the rest.
     fn pass(
         &mut self,
         chunk: Chunk,
@@ -242,9 +243,9 @@ impl Held {
         Ok(())
     }
 
-    /// Puts the rows at the front into `ready` that are longer than `bytes_max` with the `inside` bytes
-    /// that follow what is held, cut at their lines, and those behind them that are over. The row that is
-    /// at the front then, if there is one, is open as it was before.
+    /// Puts the rows at the front into `ready` that are longer than `bytes_max` with the `inside`
+    /// bytes that follow what is held, cut at their lines, and those behind them that are over. The
+    /// row that is at the front then, if there is one, is open as it was before.
     fn cut_rows(
         &mut self,
         inside: usize,

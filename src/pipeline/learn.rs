@@ -5,8 +5,9 @@
 //!                                                                   other --mine::Miner--> rules
 //! ```
 //!
-//! Where not all sightings have room they go to files, by shares of the sites, and one share after the
-//! other is mined (`sightings.rs`). The rules are the same: a site's do not depend on any other's.
+//! Where not all sightings have room they go to files, by shares of the sites, and one
+//! share after the other is mined (`sightings.rs`). The rules are the same: a site's do not
+//! depend on any other's.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::ControlFlow;
@@ -27,12 +28,13 @@ use crate::record::NO_HOST;
 /// Chunks, and numbers of sightings in them.
 type Places = Vec<(u32, u32)>;
 
-/// Bytes that the tables of a site take for each of its records while it is mined. One site of 97,901
-/// records took about 415: most resident memory, less what was gathered and the program itself.
+/// Bytes that the tables of a site take for each of its records while it is mined. One
+/// site of 97,901 records took about 415: most resident memory, less what was gathered and
+/// the program itself.
 const MINED_BYTES: u64 = 450;
 
-/// Bytes that the tables of a site take where its URLs are long: a part for each of its records, and three
-/// copies of their texts.
+/// Bytes that the tables of a site take where its URLs are long: a part for each of its records,
+/// and three copies of their texts.
 const MINED_BYTES_BESIDE_TEXT: u64 = 200;
 const MINED_TEXTS: u64 = 3;
 
@@ -55,8 +57,8 @@ pub struct Learned {
 
 /// Mines the rules of every site in the job's input, in the order of the sites' names.
 ///
-/// - Failure: records without a host, since rules belong to a site; sites that are too large for the
-///   job's memory each by itself.
+/// - Failure: records without a host, since rules belong to a site; sites that are too large for
+///   the job's memory each by itself.
 /// - Determinism: neither threads nor the order of the input change a rule.
 pub fn learn(job: &Job, miner: &Miner) -> Result<Learned> {
     let pool = job.pool()?;
@@ -152,8 +154,8 @@ impl<'a> Sites<'a> {
         Sites { chunks, sites }
     }
 
-    /// Is there memory to mine them all: for their sightings, and for the tables of as many sites as
-    /// there are workers?
+    /// Is there memory to mine them all: for their sightings, and for the tables of as many sites
+    /// as there are workers?
     fn has_room(&self, job: &Job) -> bool {
         let at_once = self.sites.iter().take(job.workers()).map(|(_, of)| of.len() as u64);
         let gathered: u64 = self.chunks.iter().map(ChunkSightings::memory_bytes).sum();
@@ -182,8 +184,8 @@ impl<'a> Sites<'a> {
     }
 }
 
-/// Memory for what was gathered and for the tables of the miner. A twentieth is left to the rules, and
-/// to the program.
+/// Memory for what was gathered and for the tables of the miner. A twentieth is left to the rules,
+/// and to the program.
 fn room_to_mine(job: &Job) -> u64 {
     job.memory.bytes / 20 * 19
 }

@@ -11,8 +11,8 @@ use crate::report::{Listing, ListingWriter};
 
 /// Where parts of a listing go.
 pub(super) struct Lister {
-    /// To the writer: a part with the room that it takes, or `None` if what has been written is to be
-    /// handed on.
+    /// To the writer: a part with the room that it takes, or `None` if what has been written
+    /// is to be handed on.
     full: Aside<Option<(Listing, Ticket)>>,
     flow: Arc<Flow>,
     /// Back from the writer, to be filled again.
@@ -20,7 +20,8 @@ pub(super) struct Lister {
     blank: Listing,
 }
 
-/// How much may wait to be written: so many parts, so many bytes, or one part that is larger than that.
+/// How much may wait to be written: so many parts, so many bytes, or one part that
+/// is larger than that.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ahead {
     pub(super) parts: usize,

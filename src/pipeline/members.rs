@@ -59,7 +59,8 @@ pub(super) enum GatherPass<'a> {
     },
 }
 
-/// Gathers the lines of the clusters that `plan` wants, and those that were dropped if `has_dropped`.
+/// Gathers the lines of the clusters that `plan` wants, and those that were
+/// dropped if `has_dropped`.
 pub(super) fn gather(
     job: &Job,
     pool: &Pool,
@@ -130,8 +131,8 @@ struct Gatherer<'a> {
     writer: SpellingWriter<'a>,
 }
 
-/// What is known of each record of a batch: beside its fingerprint, which member it is, in a list that has room
-/// to grow.
+/// What is known of each record of a batch: beside its fingerprint, which member it is, in a list
+/// that has room to grow.
 const MEMBER_RECORD_BYTES: u64 = RECORD_BYTES + 2 * size_of::<Member>() as u64;
 
 impl<'a> Gathering<'a> {
@@ -241,8 +242,8 @@ impl<'a> Gathering<'a> {
         (result.map(|()| ChunkLines::new(&fingerprints, members)), tally)
     }
 
-    /// The lines of `chunk` whose records have `marks`; all of them have `fingerprints`, and there are
-    /// `lines` in all.
+    /// The lines of `chunk` whose records have `marks`; all of them have `fingerprints`, and there
+    /// are `lines` in all.
     fn marked_of(
         &self,
         chunk: &Parcel,

@@ -6,12 +6,12 @@
 //!                                    \--> scatter --> cluster --> marks --/
 //! ```
 //!
-//! `budget` divides the memory; `flow` bounds what is on its way, and `overflow` takes what has
-//! no room. `seats` lets as many threads work as there are to be: a reader that unpacks takes a seat
+//! `budget` divides the memory; `flow` bounds what is on its way, and `overflow` takes what has no
+//! room. `seats` lets as many threads work as there are to be: a reader that unpacks takes a seat
 //! from the workers, and leaves it to them while it waits.
 //!
-//! `scan` reads the input and moves batches of chunks through the workers; each job says what a worker does with a
-//! chunk, and what happens with a batch once all its chunks are done.
+//! `scan` reads the input and moves batches of chunks through the workers; each job says what a
+//! worker does with a chunk, and what happens with a batch once all its chunks are done.
 
 mod aside;
 mod backlog;
@@ -116,7 +116,8 @@ pub struct InputFile {
 }
 
 impl<'a> Job<'a> {
-    /// The pass `name` over `bytes` bytes begins, if that is known; it ends when what is returned is dropped.
+    /// The pass `name` over `bytes` bytes begins, if that is known; it ends when what is
+    /// returned is dropped.
     fn begin_pass(&self, name: &str, bytes: Option<u64>) -> PassProgress<'a> {
         PassProgress::begin(self.progress, name, bytes)
     }
@@ -167,7 +168,8 @@ impl<'a> Job<'a> {
         Helpers { packers: self.packers(), ..helpers() }
     }
 
-    /// Those that pack output: as many as there is room for in a sixteenth of the memory, perhaps none.
+    /// Those that pack output: as many as there is room for in a sixteenth of the
+    /// memory, perhaps none.
     fn packers(&self) -> Option<Crew> {
         let room = usize::try_from(self.memory.bytes / 16 / PACKER_BYTES).unwrap_or(usize::MAX);
         match room.min(self.workers()) {
@@ -187,7 +189,8 @@ fn workers(threads: usize) -> usize {
     if threads == 0 { processors() } else { threads }.min(THREADS_MAX)
 }
 
-/// How many processors the process may use. Asked for once: to know it, the system's files are read.
+/// How many processors the process may use. Asked for once: to know it, the
+/// system's files are read.
 fn processors() -> usize {
     static PROCESSORS: OnceLock<usize> = OnceLock::new();
     *PROCESSORS.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from))

@@ -45,8 +45,8 @@ impl Stage {
 pub struct StageSeconds {
     /// The stage.
     pub stage: Stage,
-    /// For each thread that has to do with it. Threads that the system lets wait for a processor count
-    /// as busy, those that leave theirs to another do not.
+    /// For each thread that has to do with it. Threads that the system lets wait for a processor
+    /// count as busy, those that leave theirs to another do not.
     pub threads: Vec<f64>,
 }
 

@@ -7,7 +7,8 @@ use super::pool::{Pool, Stage};
 use crate::error::Result;
 use crate::report::Output;
 
-/// Bytes of a piece. Reason: long writes; three of them take little beside the least memory of a job.
+/// Bytes of a piece. Reason: long writes; three of them take little beside the
+/// least memory of a job.
 const PIECE_BYTES: usize = 256 << 10;
 
 /// Pieces on their way: one that is filled, one that waits, one that is written.

@@ -41,17 +41,18 @@ impl<'a> Scan<'a> {
 }
 
 impl<'a, K: Fn(&Parcel, u64) -> u64 + Send> Scan<'a, K> {
-    /// The same where `known` says how many bytes are known of a chunk with so many records while its batch is
-    /// worked off.
+    /// The same where `known` says how many bytes are known of a chunk with so many records while
+    /// its batch is worked off.
     pub(super) fn knowing<L: Fn(&Parcel, u64) -> u64 + Send>(self, known: L) -> Scan<'a, L> {
         Scan { job: self.job, pool: self.pool, pass: self.pass, known }
     }
 
-    /// Reads the input: `work` tells on some worker how many lines a chunk has and what it makes of them, a `T`;
-    /// `done` gets the batches in input order, until it has seen enough.
+    /// Reads the input: `work` tells on some worker how many lines a chunk has and what it makes of
+    /// them, a `T`; `done` gets the batches in input order, until it has seen enough.
     ///
-    /// Failure: the first error of `done`, or else of reading. What could be read before a damaged
-    /// place has gone through `done` by then. Another pass fails if it has not read what the first has, too.
+    /// Failure: the first error of `done`, or else of reading. What could be read before a
+    /// damaged place has gone through `done` by then. Another pass fails if it has not read what
+    /// the first has, too.
     pub(super) fn run<W, T: Send + Sync>(
         self,
         new_worker: impl Fn() -> W + Sync,
@@ -62,8 +63,8 @@ impl<'a, K: Fn(&Parcel, u64) -> u64 + Send> Scan<'a, K> {
         end.map(|()| read)
     }
 
-    /// The same for jobs that have something to do with what could be read before a damaged place: how reading
-    /// has ended is told by itself.
+    /// The same for jobs that have something to do with what could be read before a damaged place:
+    /// how reading has ended is told by itself.
     pub(super) fn run_to_end<W, T: Send + Sync>(
         self,
         new_worker: impl Fn() -> W + Sync,
@@ -146,8 +147,8 @@ impl<'a> Progress<'a> {
     }
 }
 
-/// Reads all of `input`, by `plan`, and delivers what `layouts` makes of its chunks, of which so many bytes will be
-/// `known`. Returns its files.
+/// Reads all of `input`, by `plan`, and delivers what `layouts` makes of its chunks, of which so
+/// many bytes will be `known`. Returns its files.
 fn read(
     mut input: Input,
     plan: &InputPlan,

@@ -1,9 +1,9 @@
 //! `dedup` with a second look: counts, other representatives, whole clusters, the lines that were
 //! dropped.
 //!
-//! The first pass takes the census; the second copies out what it selects, or gathers it (`members.rs`)
-//! to be told (`tell.rs`). Streams are spooled before (see `spool.rs`), so that they can be read twice.
-//! Where all clusters are told whole, one pass gathers everything.
+//! The first pass takes the census; the second copies out what it selects, or gathers it
+//! (`members.rs`) to be told (`tell.rs`). Streams are spooled before (see `spool.rs`), so that they
+//! can be read twice. Where all clusters are told whole, one pass gathers everything.
 
 use std::convert::Infallible;
 use std::ops::{ControlFlow, Range};
@@ -242,8 +242,8 @@ fn write_representatives(
     if selected.end_before(job, read.lines)? { writer.finish() } else { Err(changed()) }
 }
 
-/// Parts of the listing, a chunk each, that are put together while as many wait to be written. Reason: some
-/// for each worker.
+/// Parts of the listing, a chunk each, that are put together while as many wait to be written.
+/// Reason: some for each worker.
 const PARTS_AHEAD: usize = 16;
 
 /// A chunk, and which of its lines are written.

@@ -69,7 +69,8 @@ impl Rest {
     }
 }
 
-/// For each line of a range how many lines the cluster has that it represents; 0: none that is wanted.
+/// For each line of a range how many lines the cluster has that it represents; 0:
+/// none that is wanted.
 pub(super) type Represented = Vec<u64>;
 
 /// Clusters by representative.
@@ -81,8 +82,8 @@ pub(super) enum Selected {
 }
 
 impl Selected {
-    /// The clusters of `census` whose number of lines is `wanted`, and how many there are in all. With
-    /// `forgets` the census forgets them.
+    /// The clusters of `census` whose number of lines is `wanted`, and how many there are in all.
+    /// With `forgets` the census forgets them.
     pub(super) fn listed(
         pool: &Pool,
         census: &Census,
@@ -106,7 +107,8 @@ impl Selected {
         (Selected::Listed(selected), clusters.into_inner())
     }
 
-    /// What files say of the lines in `range`, which come in order; `None` if clusters are in memory.
+    /// What files say of the lines in `range`, which come in order; `None` if
+    /// clusters are in memory.
     pub(super) fn read(&mut self, job: &Job, range: Range<u64>) -> Result<Option<Represented>> {
         let Selected::Merged(merged) = self else { return Ok(None) };
         let mut represented = none_of(&range);
@@ -137,7 +139,8 @@ impl Selected {
         represented
     }
 
-    /// Are all representatives among the first `lines` lines? Those in files have been read up to there.
+    /// Are all representatives among the first `lines` lines? Those in files have
+    /// been read up to there.
     pub(super) fn end_before(&mut self, job: &Job, lines: u64) -> Result<bool> {
         match self {
             Selected::Listed(partitions) => {

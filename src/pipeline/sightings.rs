@@ -1,11 +1,12 @@
-//! What `learn` keeps of the records until their sites are mined: in memory, and in files when that is
-//! used up.
+//! What `learn` keeps of the records until their sites are mined: in memory, and in files
+//! when that is used up.
 //!
 //! The sites are parted into [`SHARES`], each with a file without a name:
 //!
 //! ```text
 //! file     group after group, in the order in which they were gathered
-//! group    length of the site (u32) | site | number of sightings (u32) | their bytes (u64) | sightings
+//! group    length of the site (u32) | site | number of sightings (u32) | their bytes (u64)
+//!          | sightings
 //! sighting ends of its five texts (5 x u32) | canonical (u8) | status (u16) | time (i64)
 //!          | size (u64) | texts
 //! ```
@@ -56,8 +57,8 @@ const NO_SIZE: u64 = u64::MAX;
 /// turn what the miner is given.
 const SIGHTING_BYTES: u64 = (size_of::<Sighting>() + 16 + size_of::<Observation<'static>>()) as u64;
 
-/// Bytes of memory for each site beside its sightings: its name here and among all sites, and the lists of
-/// its sightings in both places, each a block of its own.
+/// Bytes of memory for each site beside its sightings: its name here and among all sites, and the
+/// lists of its sightings in both places, each a block of its own.
 const SITE_BYTES: u64 = 256;
 
 impl ChunkSightings {

@@ -23,7 +23,8 @@ const FILE_SHIFT: u32 = 56;
 /// The bit of a place at which there is a path alone (see [`Record::is_path_alone`]).
 const PATH_ALONE: u64 = 1 << 63;
 
-/// Bytes that are written at once. Reason: long writes, and little beside the least memory of a thread.
+/// Bytes that are written at once. Reason: long writes, and little beside the least
+/// memory of a thread.
 const PIECE_BYTES: usize = 64 << 10;
 
 /// The files while spellings come, from any thread.
@@ -80,8 +81,8 @@ impl SpellingWriter<'_> {
         self.unplaced = 0;
     }
 
-    /// Adds the spelling of `record`, which is in line `line`, and its member behind `members`. The place of that
-    /// is known after [`SpellingWriter::flush`].
+    /// Adds the spelling of `record`, which is in line `line`, and its member behind `members`. The
+    /// place of that is known after [`SpellingWriter::flush`].
     pub(super) fn push(
         &mut self,
         record: &Record,

@@ -1,8 +1,8 @@
 //! `report`: how much is duplicate, on which hosts, by which rules.
 //!
 //! What is to be known of every page is held in memory. Where that has no room for all pages, the
-//! input is read once more for each of some shares of them, and what is found out about the shares is
-//! added up: the report is the same.
+//! input is read once more for each of some shares of them, and what is found out about the shares
+//! is added up: the report is the same.
 
 mod clusters;
 mod examples;
@@ -131,8 +131,8 @@ fn in_shares(
     sums: &mut Sums,
     top: usize,
 ) -> Result<Findings> {
-    // A guess: half of the next power of two, since they were counted with room to grow. If it is too little, there
-    // are twice as many shares.
+    // A guess: half of the next power of two, since they were counted with room to grow. If it is
+    // too little, there are twice as many shares.
     let growth = records.div_ceil(full.records.max(1)).next_power_of_two();
     let bytes = full.bytes.saturating_mul(growth) / 2;
     let room = job.budget().table_bytes().saturating_sub(sums.memory_bytes_ahead());
@@ -149,8 +149,9 @@ fn in_shares(
     Err(too_much(job, &what))
 }
 
-/// How many shares it takes for those that share `number` of `count` is divided into to have room, which
-/// it has not; more than there may be if one page has none. The other shares are not looked at.
+/// How many shares it takes for those that share `number` of `count` is divided into to
+/// have room, which it has not; more than there may be if one page has none. The other
+/// shares are not looked at.
 fn enough_shares(
     job: &Job,
     pool: &Pool,

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! a thread of its own                           workers                   a thread of its own
-//! clusters, or lines, in order --> batches of parts --> listings --> lister.rs --> report::ListingWriter
+//! clusters, or lines, in order --> batches of parts --> listings --> lister.rs --> ListingWriter
 //! ```
 
 use std::collections::HashMap;
@@ -39,12 +39,12 @@ const LONG_BYTES: u64 = 4 << 10;
 /// Spellings that are looked through one by one. Reason: most clusters have few.
 const LISTED_SPELLINGS: usize = 8;
 
-/// Bytes of memory that a spelling takes while all of a cluster are counted: in a list and in a map that
-/// have room to grow, and move when they do.
+/// Bytes of memory that a spelling takes while all of a cluster are counted: in a list and in a map
+/// that have room to grow, and move when they do.
 const SPELLING_BYTES: u64 = 160;
 
-/// How many rows ahead spellings are prefetched, and the members of clusters before that. Reason: both are
-/// scattered in mapped files, and so some cache misses overlap.
+/// How many rows ahead spellings are prefetched, and the members of clusters before that. Reason:
+/// both are scattered in mapped files, and so some cache misses overlap.
 const SPELLINGS_AHEAD: usize = 4;
 const LIST_AHEAD: usize = 8;
 
@@ -105,9 +105,9 @@ impl<T> Batches<T> {
     }
 }
 
-/// Writes to `writer` what `each` puts together of all that `gather` gives, in order. While the workers do
-/// so, more is gathered on one thread, and what they have done is written on another. What is too
-/// large goes to `alone`.
+/// Writes to `writer` what `each` puts together of all that `gather` gives, in order. While the
+/// workers do so, more is gathered on one thread, and what they have done is written on another.
+/// What is too large goes to `alone`.
 fn tell_all<T: Send + Sync>(
     pool: &Pool,
     bytes_max: u64,
@@ -149,8 +149,8 @@ fn tell_all<T: Send + Sync>(
 }
 
 impl GatheredClusters {
-    /// Writes the clusters that were wanted to `output`, if `plan` is to tell any, and the lines that were
-    /// dropped to `dropped`.
+    /// Writes the clusters that were wanted to `output`, if `plan` is to tell any, and the lines
+    /// that were dropped to `dropped`.
     pub(super) fn write(
         mut self,
         job: &Job,
@@ -271,15 +271,16 @@ impl GatheredClusters {
     }
 }
 
-/// Most bytes of the listings of a batch, about. Reason: one is put together, as much waits to be written, or has
-/// been and its memory is used again; and what up to three more are made of takes up to two thirds of that each. Half of the
-/// memory that there is for all of it is left for the spellings of a large cluster while they are counted.
+/// Most bytes of the listings of a batch, about. Reason: one is put together, as much waits to be
+/// written, or has been and its memory is used again; and what up to three more are made of takes
+/// up to two thirds of that each. Half of the memory that there is for all of it is left for the
+/// spellings of a large cluster while they are counted.
 fn batch_bytes(job: &Job) -> u64 {
     job.budget().told_bytes() / 8
 }
 
-/// Bytes that a text of so many may take in a row: as many, but in JSON up to six for one. Only long ones could
-/// make a difference.
+/// Bytes that a text of so many may take in a row: as many, but in JSON up to six for one. Only
+/// long ones could make a difference.
 pub(super) fn text_bytes(bytes: u64) -> u64 {
     if bytes > LONG_BYTES { 6 * bytes } else { bytes }
 }
@@ -304,7 +305,8 @@ impl<'a> Teller<'a> {
         rows + standing + cluster.others_room
     }
 
-    /// Asks for what will be told soon: the other members of one cluster, and the spellings of another.
+    /// Asks for what will be told soon: the other members of one cluster, and the
+    /// spellings of another.
     fn prefetch(&self, list_of: Option<&(u64, Whole)>, spellings_of: Option<&(u64, Whole)>) {
         if let Some((_, cluster)) = list_of {
             cluster.prefetch_others(self.list);
@@ -362,7 +364,8 @@ impl<'a> Teller<'a> {
         lister.write(listing)
     }
 
-    /// A cluster, as its rows tell it: `standing` is the spelling that stands for it, of the URL `url`.
+    /// A cluster, as its rows tell it: `standing` is the spelling that stands for
+    /// it, of the URL `url`.
     fn listed<'b>(
         &self,
         number: u64,
@@ -377,9 +380,9 @@ impl<'a> Teller<'a> {
         ListedCluster { number, representative: standing, canonical }
     }
 
-    /// The spellings of a cluster and how many lines each has, in the order of their first lines but
-    /// for `standing`, that of the line that stands for it; `None` if there are more than
-    /// `spellings_max`.
+    /// The spellings of a cluster and how many lines each has, in the order of their first
+    /// lines but for `standing`, that of the line that stands for it; `None` if there are more
+    /// than `spellings_max`.
     fn counted(
         &self,
         cluster: Whole,

@@ -30,8 +30,9 @@ pub(super) fn each_entry<E>(
     Ok(())
 }
 
-/// The same for lines that were looked at, and checked, before. `Err` if a mapped file was cut short since:
-/// it shows zeros then, so whatever `each` has made of its lines, and said of them, is void.
+/// The same for lines that were looked at, and checked, before. `Err` if a mapped file was
+/// cut short since: it shows zeros then, so whatever `each` has made of its lines, and
+/// said of them, is void.
 pub(super) fn each_entry_again<E>(
     parcel: &Parcel,
     job: &Job,

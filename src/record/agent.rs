@@ -1,7 +1,7 @@
 //! Families of user agents: which bot, or something that people use.
 
-/// Families that are known by a word in their name, in lower case, and how they are shown. The first
-/// that occurs counts.
+/// Families that are known by a word in their name, in lower case, and how they are shown. The
+/// first that occurs counts.
 ///
 /// Source: the operators' own pages on their crawlers, as of 2026-11; and the names that libraries
 /// send by default.

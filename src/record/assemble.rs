@@ -49,8 +49,8 @@ impl BaseUrl {
 /// - A target that is a path gets the host of its line, of `base`, or [`NO_HOST`]; with the last it
 ///   is shown as a path.
 /// - Any other target stays as it is.
-/// - What ends a line is left out, since written as it is it would make a line of its own. Of a line break the URL
-///   standard (4.4) says so, too.
+/// - What ends a line is left out, since written as it is it would make a line of its own. Of a
+///   line break the URL standard (4.4) says so, too.
 pub(super) fn assemble<'a>(
     found: &Found<'a>,
     base: Option<&BaseUrl>,
@@ -192,8 +192,8 @@ impl Record<'_> {
     }
 }
 
-/// What [`Record::url`] was for a `spelling`, where [`Record::is_path_alone`] is known and lines were read as
-/// `reading` says.
+/// What [`Record::url`] was for a `spelling`, where [`Record::is_path_alone`] is known and lines
+/// were read as `reading` says.
 pub fn url_of(spelling: &[u8], is_path_alone: bool, reading: Reading) -> Cow<'_, [u8]> {
     match is_path_alone {
         true => [NO_HOST, spelling].concat().into(),

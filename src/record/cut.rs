@@ -8,8 +8,8 @@ use memchr::memchr;
 /// What is left of a line of fields that are parted by blanks.
 ///
 /// A field is bare (up to the next blank), `"quoted"` or `[bracketed]`. A quoted one ends at the
-/// first quote that no backslash escapes and that a blank or the end of the line follows: so a quote
-/// that a careless server did not escape mostly does no harm.
+/// first quote that no backslash escapes and that a blank or the end of the line follows: so a
+/// quote that a careless server did not escape mostly does no harm.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cut<'a> {
     rest: &'a [u8],

@@ -14,8 +14,8 @@ use crate::reject::Reject;
 /// Most bytes that are looked at. Reason: less than the smallest chunk of any job, so that what a
 /// file is does not depend on how it is cut up.
 ///
-/// Of a pipe the first chunk is what has come by then. So that the format does not depend on when its lines
-/// are written, so much is awaited, but not for ever: see `sample_bytes` of
+/// Of a pipe the first chunk is what has come by then. So that the format does not depend on when
+/// its lines are written, so much is awaited, but not for ever: see `sample_bytes` of
 /// [`InputPlan`](crate::input::InputPlan).
 pub const SAMPLE_BYTES: usize = 8 << 10;
 
@@ -39,7 +39,8 @@ pub struct Candidate {
 }
 
 impl Candidate {
-    /// Are there headers of the format, or other lines that it knows to have no URL, and nothing else?
+    /// Are there headers of the format, or other lines that it knows to have no
+    /// URL, and nothing else?
     fn is_without_rows(&self) -> bool {
         self.layout.format.is_some() && self.records == 0 && self.strangers == 0
     }
@@ -83,8 +84,8 @@ fn sample(chunk: &[u8], separator: u8) -> Vec<&[u8]> {
         .collect()
 }
 
-/// The layout of a file that starts with `chunk`: the format that understands most of its lines, and
-/// of those that do the most specific one.
+/// The layout of a file that starts with `chunk`: the format that understands most of its lines,
+/// and of those that do the most specific one.
 ///
 /// Failure: an input error with the best candidates, the first line that the best one did not
 /// understand, and the flag to type.

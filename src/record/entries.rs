@@ -357,8 +357,8 @@ impl<'a> Entries<'a> {
     }
 }
 
-/// Asks for what is a stretch behind `chunk[at]`, so that the marks of the next stretch, which read it
-/// all at once, need not wait for memory.
+/// Asks for what is a stretch behind `chunk[at]`, so that the marks of the next stretch, which read
+/// it all at once, need not wait for memory.
 #[inline(always)]
 fn prefetch_next_stretch(chunk: &[u8], at: usize) {
     chunk.get(at + STRETCH_BYTES).into_iter().for_each(prefetch);

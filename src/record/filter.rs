@@ -176,9 +176,10 @@ fn fields_number(text: &[u8]) -> Option<u16> {
     std::str::from_utf8(text).ok()?.parse().ok()
 }
 
-/// The host of `url`, its path, without query and fragment, and the same with the query. Of a line without a scheme
-/// the host is what looks like one, as it does to profiles that take such lines. After `http:` and the like
-/// any number of slashes stands for two, and a backslash for a slash, as browsers and profiles see it.
+/// The host of `url`, its path, without query and fragment, and the same with the query. Of a line
+/// without a scheme the host is what looks like one, as it does to profiles that take such lines.
+/// After `http:` and the like any number of slashes stands for two, and a backslash for a slash, as
+/// browsers and profiles see it.
 fn places_of(url: &[u8]) -> (&[u8], &[u8], &[u8]) {
     let url = url.trim_ascii_start();
     let (scheme, behind) = match parts::scheme_length(url) {
@@ -200,7 +201,8 @@ fn places_of(url: &[u8]) -> (&[u8], &[u8], &[u8]) {
     (host, &target[..memchr::memchr(b'?', target).unwrap_or(target.len())], target)
 }
 
-/// Schemes after which slashes and backslashes are one (WHATWG URL, "special scheme"), but for `file`.
+/// Schemes after which slashes and backslashes are one (WHATWG URL, "special
+/// scheme"), but for `file`.
 const WEB_SCHEMES: [&[u8]; 5] = [b"http", b"https", b"ws", b"wss", b"ftp"];
 
 /// The authority at the start of `text`, and what follows it.

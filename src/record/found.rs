@@ -2,8 +2,8 @@
 
 use crate::reject::Reject;
 
-/// The parts of a record, as they stand in its line: slices of it, escapes and all. What is empty is
-/// not there; a format's own sign for that (`-`, mostly) is not handed on.
+/// The parts of a record, as they stand in its line: slices of it, escapes and all. What is empty
+/// is not there; a format's own sign for that (`-`, mostly) is not handed on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Found<'a> {
     /// The URL, or the target of a request: absolute (`http://a.test/b`) or a path (`/b?c`).

@@ -21,8 +21,8 @@ pub trait LineFormat: fmt::Debug + Send + Sync {
     /// return before it. `found` is empty before.
     fn parse<'a>(&self, line: &'a [u8], found: &mut Found<'a>) -> Parsed;
 
-    /// How to read the lines that are written as most are, by marks; `None` if there is no such way.
-    /// Whatever it reads, `parse` reads the same way.
+    /// How to read the lines that are written as most are, by marks; `None` if there is no such
+    /// way. Whatever it reads, `parse` reads the same way.
     fn usual(&self) -> Option<Usual> {
         None
     }

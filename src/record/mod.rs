@@ -1,7 +1,7 @@
 //! Lines to records: what is a URL, what is empty, what is a reject.
 //!
 //! ```text
-//! chunk --Entries--> line --LineFormat::parse--> Found --assemble--> Record { spelling, url, fields }
+//! chunk --Entries--> line --LineFormat::parse--> Found --assemble--> Record { spelling, … }
 //!            ^
 //!         Layout: the format of the file, from `detect` or as told
 //! ```

@@ -3,23 +3,26 @@
 //! HOT: once per row of a table with quotes. Price: one pass over the row. No allocation.
 //! Twin: `row_bytes` in the tests.
 //!
-//! A quote that is never closed hides all lines behind it. A row that has not ended within the longest
-//! line is therefore cut at its first line, and the next row begins behind that. If each line opened such a
-//! quote, as much would be looked at for each; so what was seen of the last one is kept:
+//! A quote that is never closed hides all lines behind it. A row that has not ended within
+//! the longest line is therefore cut at its first line, and the next row begins behind that.
+//! If each line opened such a quote, as much would be looked at for each; so what was seen of
+//! the last one is kept:
 //!
 //! ```text
 //! text    "a","b \n "a","b \n "a","b \n "a","b \n
-//! row 1   ^----------------------------|             within quotes at the end of every line; too long
-//! row 2             ^--------|. . . . .|---------|   within quotes at the end of its first, and so at
-//!                                                    those row 1 was: it goes on where that has stopped
+//! row 1   ^----------------------------|             within quotes at the end of every line; too
+//!                                                    long
+//! row 2             ^--------|. . . . .|---------|   within quotes at the end of its first, and so
+//!                                                    at those row 1 was: it goes on where that has
+//!                                                    stopped
 //! ```
 
 use memchr::{memchr, memchr2};
 
 /// Finds the rows of a text, one after the other.
 ///
-/// - Shape: a quote opens at the start of a field alone, and a doubled one does not close it (RFC 4180
-///   section 2); anywhere else a quote is text.
+/// - Shape: a quote opens at the start of a field alone, and a doubled one does not close it (RFC
+///   4180 section 2); anywhere else a quote is text.
 /// - Cost: linear in the text, whatever is in it.
 #[derive(Clone, Copy, Debug)]
 pub struct QuotedRows {
@@ -40,8 +43,8 @@ pub enum Row {
     TooLong,
 }
 
-/// How far a row was looked at that has not ended. At the end of every line up to there it was within
-/// quotes.
+/// How far a row was looked at that has not ended. At the end of every line up to there it
+/// was within quotes.
 #[derive(Clone, Copy, Debug)]
 struct Ahead {
     /// Bytes of the text behind that place.
@@ -57,7 +60,8 @@ struct Stop {
 }
 
 impl QuotedRows {
-    /// For rows of fields between `delimiter`, of up to `bytes_max` bytes, which end at `separator`.
+    /// For rows of fields between `delimiter`, of up to `bytes_max` bytes, which
+    /// end at `separator`.
     pub fn new(delimiter: u8, separator: u8, bytes_max: usize) -> QuotedRows {
         QuotedRows { delimiter, separator, bytes_max, ahead: None }
     }
@@ -81,8 +85,8 @@ impl QuotedRows {
         }
     }
 
-    /// How much of `text` are rows that have ended, each with its separator; those that are too long
-    /// have, with their lines. The row behind them, if there is one, is open.
+    /// How much of `text` are rows that have ended, each with its separator; those that are too
+    /// long have, with their lines. The row behind them, if there is one, is open.
     pub fn closed_bytes(mut self, text: &[u8]) -> usize {
         let mut rest = text;
         while !rest.is_empty() {
@@ -96,16 +100,16 @@ impl QuotedRows {
         text.len() - rest.len()
     }
 
-    /// Bytes of the first line of `text`, with its separator; and whether the row that begins there is
-    /// within quotes at its end.
+    /// Bytes of the first line of `text`, with its separator; and whether the row that begins there
+    /// is within quotes at its end.
     pub fn line(&self, text: &[u8]) -> (usize, bool) {
         let bytes = memchr(self.separator, text).map_or(text.len(), |at| at + 1);
         let stop = self.scan(text, Stop { at: 0, is_inside: false }, bytes);
         (bytes, stop.is_err_and(|stop| stop.is_inside))
     }
 
-    /// Bytes of `text` up to the separator that ends a row which is within quotes at its start, or up to
-    /// the end of the text if they are closed by then. However long the row is.
+    /// Bytes of `text` up to the separator that ends a row which is within quotes at its start, or
+    /// up to the end of the text if they are closed by then. However long the row is.
     pub fn end_of_open(&self, text: &[u8]) -> Option<usize> {
         match self.scan(text, Stop { at: 0, is_inside: true }, text.len()) {
             Ok(end) => Some(end),
@@ -113,8 +117,8 @@ impl QuotedRows {
         }
     }
 
-    /// Where the row that begins at the start of `text` ends within its first `limit` bytes, when one
-    /// before it was looked at as far as `ahead` says.
+    /// Where the row that begins at the start of `text` ends within its first `limit` bytes, when
+    /// one before it was looked at as far as `ahead` says.
     #[cold]
     fn scan_from(&mut self, text: &[u8], ahead: Ahead, limit: usize) -> Result<usize, Stop> {
         let line = memchr(self.separator, &text[..limit]).map_or(limit, |at| at + 1);
@@ -133,8 +137,8 @@ impl QuotedRows {
         }
     }
 
-    /// Where a row ends that is looked at from the place and the state `from` on, within the first `limit`
-    /// bytes of `text`; or where that has stopped.
+    /// Where a row ends that is looked at from the place and the state `from` on, within the first
+    /// `limit` bytes of `text`; or where that has stopped.
     #[inline]
     fn scan(&self, text: &[u8], from: Stop, limit: usize) -> Result<usize, Stop> {
         let Stop { mut at, mut is_inside } = from;
@@ -173,8 +177,8 @@ mod tests {
 
     use super::*;
 
-    /// Bytes of the row at the start of `text`; `None` if a quote is open at its end, or if the row is
-    /// longer than `bytes_max`. Byte by byte.
+    /// Bytes of the row at the start of `text`; `None` if a quote is open at its end, or if the row
+    /// is longer than `bytes_max`. Byte by byte.
     fn row_bytes(text: &[u8], bytes_max: usize) -> Option<usize> {
         let (mut is_inside, mut is_start, mut at) = (false, true, 0);
         while at < text.len() {

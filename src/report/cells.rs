@@ -91,8 +91,8 @@ pub(super) fn push_tsv(out: &mut Vec<u8>, field: &[u8]) {
     out.extend_from_slice(rest);
 }
 
-/// Appends `field`, in quotes if it holds what means something, or may be taken for a comment: readers
-/// that are told of comments cut lines at a `#` anywhere.
+/// Appends `field`, in quotes if it holds what means something, or may be taken for a comment:
+/// readers that are told of comments cut lines at a `#` anywhere.
 fn push_csv(out: &mut Vec<u8>, field: &[u8], guard: bool) {
     let guard: &[u8] = if guard { b"'" } else { b"" };
     let is_special = |byte: &u8| matches!(byte, b',' | b'"' | b'\r' | b'\n' | b'#');

@@ -1,4 +1,5 @@
-//! Where the results of a run go: nothing is written over an input, and no two of them to one place.
+//! Where the results of a run go: nothing is written over an input, and no two of
+//! them to one place.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
@@ -30,8 +31,8 @@ impl Claims {
         Claims { helpers, ..self }
     }
 
-    /// Opens `path` for a result that a later run reads as it is, and nobody else: if it is new, others may not
-    /// read it.
+    /// Opens `path` for a result that a later run reads as it is, and nobody else: if it is new,
+    /// others may not read it.
     ///
     /// Failure: as [`Claims::open`], and a configuration error if it is named as packed files are.
     pub fn open_private(&mut self, path: &Path) -> Result<Output> {

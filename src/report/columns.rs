@@ -8,8 +8,8 @@
 //! ```
 //!
 //! A column of text is a string (`STRING`), which has to be UTF-8: bytes that are not are
-//! percent-escaped. Then the exact bytes are in a column of bytes behind all others, whose name ends
-//! in `_raw`; it is null elsewhere. Numbers are 64 bits with sign. Every column may be null.
+//! percent-escaped. Then the exact bytes are in a column of bytes behind all others, whose name
+//! ends in `_raw`; it is null elsewhere. Numbers are 64 bits with sign. Every column may be null.
 //!
 //! Source: <https://parquet.apache.org/docs/file-format/>.
 

@@ -41,9 +41,9 @@ impl Pages {
         Pages { room, start, len: 0, len_max, is_large: false }
     }
 
-    /// Goes on in large pages, if nothing is in it. Reason: pages side by side are one piece for the disk,
-    /// which takes some 250 at once, fewer than a mebibyte of small pages has. They are cleared whole
-    /// when they are first touched, which short results would have to wait for.
+    /// Goes on in large pages, if nothing is in it. Reason: pages side by side are one piece for
+    /// the disk, which takes some 250 at once, fewer than a mebibyte of small pages has. They are
+    /// cleared whole when they are first touched, which short results would have to wait for.
     pub(super) fn enlarge(&mut self) {
         if self.is_large || self.len > 0 {
             return;

@@ -1,8 +1,8 @@
 //! Making durable what has been written, while more is.
 //!
-//! A disk may keep what it has got in a cache of its own, or in that of the host of a virtual machine, until it
-//! is told to be sure of it. Told at the end of a run only, it takes up to a second then for half a gigabyte; told
-//! every now and then, it is done when the last bytes come.
+//! A disk may keep what it has got in a cache of its own, or in that of the host of a virtual
+//! machine, until it is told to be sure of it. Told at the end of a run only, it takes up to a
+//! second then for half a gigabyte; told every now and then, it is done when the last bytes come.
 
 use std::fs::File;
 use std::io;
@@ -10,8 +10,8 @@ use std::task::Poll;
 
 use crate::crew::{Crew, Promise};
 
-/// Bytes that are made durable at once. Reason: of 16 to 128 MiB tried, what is left at the end is short
-/// with up to 32, and fewer calls disturb the disk less.
+/// Bytes that are made durable at once. Reason: of 16 to 128 MiB tried, what is left at the end is
+/// short with up to 32, and fewer calls disturb the disk less.
 const SYNC_BYTES: u64 = 32 << 20;
 
 /// One call at a time that makes a file durable as far as it has been written.
@@ -29,10 +29,11 @@ impl EarlySync {
         EarlySync { syncer, ..EarlySync::default() }
     }
 
-    /// Goes on with `file`, of which there are `written` bytes: makes another call if there is enough for it and
-    /// the last one has returned.
+    /// Goes on with `file`, of which there are `written` bytes: makes another call if there is
+    /// enough for it and the last one has returned.
     ///
-    /// Failure: what the last call has told. Nobody hears of it a second time, so it must not be lost.
+    /// Failure: what the last call has told. Nobody hears of it a second time, so
+    /// it must not be lost.
     pub(super) fn go_on(&mut self, file: &File, written: u64) -> io::Result<()> {
         let Some(syncer) = &self.syncer else { return Ok(()) };
         if written - self.asked < SYNC_BYTES {

@@ -100,7 +100,8 @@ impl Encoder {
 /// How much a packer gets at once whose result depends on that.
 const BLOCK_BYTES: usize = 128 << 10;
 
-/// Hands bytes on in blocks of one length, however they come: then the same bytes are packed in one way.
+/// Hands bytes on in blocks of one length, however they come: then the same bytes are
+/// packed in one way.
 pub(super) struct Blocks<W> {
     writer: W,
     block: Vec<u8>,

@@ -208,7 +208,8 @@ fn next(state: &mut u64) -> u64 {
     bits ^ bits >> 31
 }
 
-/// The largest share of wrong rules that `accepted` rules without a wrong one leave possible (95 %).
+/// The largest share of wrong rules that `accepted` rules without a wrong one
+/// leave possible (95 %).
 ///
 /// Three divided by the number of rules, at most 1: what zero losses may be quoted as. URLs are not
 /// the unit, since one wrong rule can lose thousands of pages.

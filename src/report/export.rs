@@ -33,8 +33,8 @@ pub struct Exported {
 }
 
 /// Writes the rules in force of `file` in the format `to`. What the format cannot say is left out,
-/// so that what is there is right; rules that need another spelling of it are counted. No format but
-/// JSON has guards: rules for parameters that a guard names are left out as well.
+/// so that what is there is right; rules that need another spelling of it are counted. No format
+/// but JSON has guards: rules for parameters that a guard names are left out as well.
 pub fn export_rules(file: &RuleFile, to: RuleFormat) -> Result<Exported> {
     let mut exported = Exported::default();
     let mut said: Vec<&DustRule> = Vec::new();

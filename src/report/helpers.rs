@@ -2,8 +2,8 @@
 
 use crate::crew::Crew;
 
-/// Threads for what is done beside the writing of results. Without any of them it is done by who writes: the
-/// same bytes, later.
+/// Threads for what is done beside the writing of results. Without any of them it is done by who
+/// writes: the same bytes, later.
 #[derive(Clone, Debug, Default)]
 pub struct Helpers {
     /// They pack zstd output.

@@ -1,4 +1,5 @@
-//! What `dedup` lists: kept lines, clusters, dropped lines; as lines for people or as rows for programs.
+//! What `dedup` lists: kept lines, clusters, dropped lines; as lines for people or as
+//! rows for programs.
 
 use super::cells::push_tsv;
 use super::tables::{CLUSTERS, DROPPED, KEPT, Table};
@@ -51,8 +52,8 @@ impl Listed {
 }
 
 impl<'a> ListingWriter<'a> {
-    /// Starts with what stands above. For programs in this `shape`; for people without one, in lines
-    /// that end with `separator`.
+    /// Starts with what stands above. For programs in this `shape`; for people without one, in
+    /// lines that end with `separator`.
     ///
     /// Failure: as [`Shape::check`], or of writing.
     pub fn new(
@@ -125,9 +126,9 @@ pub struct ListedCluster<'a> {
 }
 
 impl Listing {
-    /// Adds a spelling of `cluster`, which so many lines have; the one that stands for it first. For
-    /// people `cluster`, `count`, `url`; the URL comes last and byte for byte, so a tab in it does no
-    /// harm.
+    /// Adds a spelling of `cluster`, which so many lines have; the one that stands for it
+    /// first. For people `cluster`, `count`, `url`; the URL comes last and byte for byte, so a
+    /// tab in it does no harm.
     pub fn spelling(&mut self, cluster: &ListedCluster, url: &[u8], lines: u64) {
         match self {
             Listing::Lines(out, separator) => {

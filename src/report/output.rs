@@ -18,8 +18,9 @@ use crate::error::{Error, Result};
 
 /// Results on their way out, in large writes.
 ///
-/// A file is written without a name, in the folder where it will be, and gets its name when it is published
-/// (`pending.rs`). The suffix of the name says whether it is packed, and by what (`encoder.rs`).
+/// A file is written without a name, in the folder where it will be, and gets its name when
+/// it is published (`pending.rs`). The suffix of the name says whether it is packed, and by
+/// what (`encoder.rs`).
 pub struct Output {
     name: String,
     buffer: Pages,
@@ -48,7 +49,8 @@ impl Output {
         Output { is_null, ..Output::to("standard output".to_string(), encoder, None) }
     }
 
-    /// The file `path`, with the permissions `new_mode` if it is new and there are any. `crew` may pack it.
+    /// The file `path`, with the permissions `new_mode` if it is new and there are any.
+    /// `crew` may pack it.
     pub(super) fn file(path: &Path, new_mode: Option<u32>, helpers: Helpers) -> Result<Output> {
         let name = path.display().to_string();
         if open_number(path) == Some(2) {
@@ -212,7 +214,8 @@ impl Output {
         results.publish()
     }
 
-    /// Writes the rest. Returns the file that has yet to get its name, if it is one, and what errors call it.
+    /// Writes the rest. Returns the file that has yet to get its name, if it is one, and
+    /// what errors call it.
     pub(super) fn finish(mut self) -> Result<Option<(String, Pending)>> {
         self.empty_buffer()?;
         let finished = self.encoder.finish();

@@ -14,13 +14,13 @@ use super::predecessor::Predecessor;
 
 /// A file that has yet to get its name.
 ///
-/// It has none meanwhile: until it is published the old file is untouched, and nothing is left behind
-/// however the process ends, but where the file system has no unnamed files.
+/// It has none meanwhile: until it is published the old file is untouched, and nothing is left
+/// behind however the process ends, but where the file system has no unnamed files.
 pub(super) struct Pending {
     file: File,
     path: PathBuf,
-    /// The name it has meanwhile, `.undust-….tmp`: where the file system has no unnamed files, and while
-    /// it is published.
+    /// The name it has meanwhile, `.undust-….tmp`: where the file system has no unnamed files, and
+    /// while it is published.
     temporary: Option<TempPath>,
 }
 
@@ -144,8 +144,8 @@ enum Old {
 }
 
 impl Published {
-    /// Gives the name back to the file that had it, or to none. Where somebody else has taken it since, nothing
-    /// is done.
+    /// Gives the name back to the file that had it, or to none. Where somebody else has taken it
+    /// since, nothing is done.
     ///
     /// Failure: what has become of the old file, in words.
     pub(super) fn take_back(self) -> Result<(), String> {

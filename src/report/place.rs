@@ -1,4 +1,5 @@
-//! Names of results: where they lead to, and which of them the system has for files that are open already.
+//! Names of results: where they lead to, and which of them the system has for files
+//! that are open already.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -8,13 +9,15 @@ use rustix::process::{PidfdFlags, PidfdGetfdFlags, pidfd_getfd, pidfd_open};
 
 use super::pending::folder_of;
 
-/// Where a file of this name is, or would be: links are followed, also those that lead to nothing yet.
+/// Where a file of this name is, or would be: links are followed, also those that
+/// lead to nothing yet.
 pub(super) fn place_of(path: &Path) -> PathBuf {
     if let Ok(there) = fs::canonicalize(path) {
         return there;
     }
     let mut path = path.to_path_buf();
-    // As many as the system follows. The link of an open pipe leads to no name, and yet to something.
+    // As many as the system follows. The link of an open pipe leads to no name,
+    // and yet to something.
     for _ in 0..40 {
         if fs::metadata(&path).is_ok() {
             break;
@@ -47,8 +50,9 @@ pub(super) fn open_number(path: &Path) -> Option<u32> {
     }
 }
 
-/// Another handle to the open file of this `number`, if it can be written to: opened again by its name, it
-/// would have a position of its own, and write over what others write. `None` where the system cannot.
+/// Another handle to the open file of this `number`, if it can be written to: opened again by
+/// its name, it would have a position of its own, and write over what others write. `None` where
+/// the system cannot.
 pub(super) fn duplicate(number: u32) -> Option<File> {
     let process = pidfd_open(rustix::process::getpid(), PidfdFlags::empty()).ok()?;
     let number = i32::try_from(number).ok()?;

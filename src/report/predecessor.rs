@@ -48,8 +48,8 @@ impl Predecessor {
         Ok(Predecessor(Some(Identity::of(&file.metadata()?))))
     }
 
-    /// Checks that this is what is there `now`. Otherwise another run has published there, and what it has
-    /// added would be lost.
+    /// Checks that this is what is there `now`. Otherwise another run has published there, and what
+    /// it has added would be lost.
     pub(super) fn check(&self, now: &Predecessor) -> Result<()> {
         if now == self {
             return Ok(());

@@ -7,10 +7,10 @@ use crate::error::{Error, Result};
 
 /// The results of a run, which are published together or not at all.
 ///
-/// What fails for want of room, or since nobody reads any more, fails when it is finished; publishing
-/// gives names to files, and takes them back if one of them cannot be given. So a run that fails has left
-/// all files as they were, but where the file system cannot exchange two files. What goes to a stream
-/// cannot be taken back.
+/// What fails for want of room, or since nobody reads any more, fails when it is finished;
+/// publishing gives names to files, and takes them back if one of them cannot be given. So a run
+/// that fails has left all files as they were, but where the file system cannot exchange two files.
+/// What goes to a stream cannot be taken back.
 #[derive(Default)]
 pub struct Results {
     /// Those that go to files, with the names that the user knows them by.
@@ -26,8 +26,9 @@ impl Results {
         Ok(())
     }
 
-    /// The same for a result that goes on with what was in its place when it was read, and remembers the others:
-    /// it is published behind them, and only if its `predecessor` is still there. A run has one at most.
+    /// The same for a result that goes on with what was in its place when it was read, and
+    /// remembers the others: it is published behind them, and only if its `predecessor` is still
+    /// there. A run has one at most.
     pub fn finish_last(&mut self, output: Output, predecessor: Predecessor) -> Result<()> {
         assert!(self.last.is_none(), "a run has one last result");
         self.last = output.finish()?.map(|(name, file)| (name, file, predecessor));
@@ -36,7 +37,8 @@ impl Results {
 
     /// Publishes the results in the order in which they were finished; after one that fails, none.
     ///
-    /// Failure: besides those of the system, an error if the predecessor of the last one is not there any more.
+    /// Failure: besides those of the system, an error if the predecessor of the last one is
+    /// not there any more.
     pub fn publish(self) -> Result<()> {
         let mut files = self.files;
         let mut predecessor = None;
@@ -47,8 +49,8 @@ impl Results {
         for (name, file) in &mut files {
             file.name().map_err(|error| Error::writing(name, error))?;
         }
-        // Before anything is changed, if it is known by now. No lock: one that is waited for may be held by
-        // whoever has started this run, as `flock` does.
+        // Before anything is changed, if it is known by now. No lock: one that is waited for may be
+        // held by whoever has started this run, as `flock` does.
         if let (Some((name, last)), Some(predecessor)) = (files.last(), &predecessor) {
             let now = Predecessor::at(last.path()).map_err(|error| Error::writing(name, error))?;
             predecessor.check(&now).map_err(|error| error.at(name))?;
@@ -84,8 +86,8 @@ fn publish_all(
     Ok(())
 }
 
-/// Gives the names of what is `published` back, since the run ends by `error`. Returns the error, with those
-/// that could not be given back.
+/// Gives the names of what is `published` back, since the run ends by `error`. Returns the error,
+/// with those that could not be given back.
 fn take_back(published: Vec<(String, Published)>, error: Error) -> Error {
     let mut stay = Vec::new();
     for (name, file) in published.into_iter().rev() {

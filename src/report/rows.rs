@@ -5,8 +5,8 @@
 //!        line\tkept_line\trules\tdropped\tkept
 //!        2\t1\tcase\tHTTP://A.test/\thttp://a.test/
 //! csv    the same with commas and quotes, lines end in CR LF
-//! jsonl  {"undust":"0.1.0","table":"dropped","profile":"crawl@1","rules":"0123456789abcdef","columns":[...]}
-//!        {"line":2,"kept_line":1,"rules":"case","dropped":"HTTP://A.test/","kept":"http://a.test/"}
+//! jsonl  {"undust":"0.1.0","table":"dropped","profile":"crawl@1","rules":"01…ef","columns":[...]}
+//!        {"line":2,"kept_line":1,"rules":"case","dropped":"HTTP://A.test/","kept":"…"}
 //! ```
 //!
 //! Parquet is written by `columns.rs`.
@@ -50,8 +50,9 @@ impl RowFormat {
 pub struct Shape {
     /// Their format.
     pub format: RowFormat,
-    /// Puts an apostrophe before text that a spreadsheet would take for a formula: text that starts
-    /// with `=`, `+`, `-`, `@`, a tab or a carriage return. Not in JSON, which no spreadsheet opens.
+    /// Puts an apostrophe before text that a spreadsheet would take for a formula: text that
+    /// starts with `=`, `+`, `-`, `@`, a tab or a carriage return. Not in JSON, which no
+    /// spreadsheet opens.
     pub guards_formulas: bool,
 }
 
@@ -195,7 +196,8 @@ impl<'a> RowWriter<'a> {
 pub struct Rows {
     shape: Shape,
     table: &'static Table,
-    /// The rows as they are written; for Parquet, which has them by column, the texts of their cells.
+    /// The rows as they are written; for Parquet, which has them by column, the
+    /// texts of their cells.
     bytes: Vec<u8>,
     /// For Parquet.
     cells: Vec<Stored>,

@@ -98,8 +98,8 @@ struct How {
     maps: bool,
 }
 
-/// Which lines are told, the representatives, those that were dropped, whole clusters; with much memory, and
-/// with little; of a mapped file, and of one that is read.
+/// Which lines are told, the representatives, those that were dropped, whole clusters; with much
+/// memory, and with little; of a mapped file, and of one that is read.
 fn all_ways() -> impl Iterator<Item = How> {
     (0..12).map(|number| {
         let (clusters, has_dropped) = [(false, false), (false, true), (true, false)][number % 3];
@@ -110,8 +110,8 @@ fn all_ways() -> impl Iterator<Item = How> {
 /// Lines before those that are told, so that little memory is too little for their clusters.
 const MANY: usize = 70_000;
 
-/// The input: many lines that are alone, [`END`], and some more that are alone, since other last bytes are
-/// told at once.
+/// The input: many lines that are alone, [`END`], and some more that are alone, since other last
+/// bytes are told at once.
 fn text() -> String {
     let alone = |lines: Range<usize>| -> String {
         lines.map(|number| format!("http://a.test/{number}\n")).collect()
@@ -126,8 +126,8 @@ fn text_with(end: &str) -> Vec<u8> {
 
 const END: &str = "http://a.test/\nhttp://b.test/\nHTTP://a.test/\nHTTP://b.test/\n";
 
-/// Runs the job over `input`, two other files behind it, of which the first is empty, and an empty folder. The `change` is made
-/// between the readings.
+/// Runs the job over `input`, two other files behind it, of which the first is empty, and an empty
+/// folder. The `change` is made between the readings.
 fn read_twice<T>(
     folder: &Path,
     input: &[u8],

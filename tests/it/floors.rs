@@ -26,7 +26,7 @@ fn floor_of(module: &str) -> Option<(usize, usize)> {
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
-        if path.is_dir() {
+        if path.is_dir() && !path.ends_with("target") {
             sources(&path, found);
         } else if path.extension().is_some_and(|suffix| suffix == "rs") {
             found.push(path);
@@ -34,7 +34,8 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// All files of sources: where they are, their places below `src`, and the modules of the crate that they are in.
+/// All files of sources: where they are, their places below `src`, and the modules of the
+/// crate that they are in.
 fn all_sources() -> Vec<(PathBuf, PathBuf, String)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let mut files = Vec::new();
@@ -149,6 +150,26 @@ fn low_floors_start_no_thread_read_no_clock_and_print_nothing() {
         checked += 1;
     }
     assert!(checked > 100, "only {checked} files were seen");
+}
+
+#[test]
+fn comments_are_no_wider_than_code() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut files = Vec::new();
+    for folder in ["src", "tests", "benches"] {
+        sources(&root.join(folder), &mut files);
+    }
+    let mut checked = 0;
+    for file in files {
+        for (number, line) in fs::read_to_string(&file).unwrap().lines().enumerate() {
+            // A URL is not cut, and neither is a line of a log that stands for its format.
+            let is_comment = line.trim_start().starts_with("//") && !line.contains("://");
+            checked += usize::from(is_comment);
+            let at = format!("{}:{}", file.display(), number + 1);
+            assert!(!is_comment || line.chars().count() <= 100, "{at}: over 100 columns");
+        }
+    }
+    assert!(checked > 5_000, "only {checked} comments were seen");
 }
 
 #[test]

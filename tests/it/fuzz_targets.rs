@@ -1,7 +1,8 @@
 //! The fuzz targets compile, and nothing is found from their seeds in a few steps.
 //!
-//! What each target says of its input is checked by the target itself. Coverage is for `cargo fuzz`; here each seed
-//! is tried as it is and with bytes of it changed, doubled and left out, by the same draws every time.
+//! What each target says of its input is checked by the target itself. Coverage is for
+//! `cargo fuzz`; here each seed is tried as it is and with bytes of it changed, doubled and left
+//! out, by the same draws every time.
 
 #![expect(unused_attributes, unreachable_pub, reason = "targets are programs of their own")]
 #![expect(clippy::duplicate_mod, reason = "two targets have the same laws")]

@@ -1,4 +1,5 @@
-//! Dedups a list of URLs the way a competent Rust developer does in an evening: `url`, rayon, `DashSet`.
+//! Dedups a list of URLs the way a competent Rust developer does in an evening:
+//! `url`, rayon, `DashSet`.
 //!
 //! ```text
 //! evening lines LIST > OUT          lines that differ in a byte
@@ -8,8 +9,8 @@
 //! ```
 //!
 //! The list is mapped, the work is spread over all cores (`RAYON_NUM_THREADS`), and the lines that
-//! stay are written in input order. Which of two equal lines stays is a race between threads: making
-//! it the first would cost this program more, so the comparison lets it be.
+//! stay are written in input order. Which of two equal lines stays is a race between threads:
+//! making it the first would cost this program more, so the comparison lets it be.
 
 use std::borrow::Cow;
 use std::env;
@@ -87,7 +88,8 @@ fn write_keys(key: Key, list: &str) -> io::Result<()> {
 
 fn map(list: &str) -> io::Result<Mmap> {
     let file = File::open(list)?;
-    // SAFETY: nobody changes the list while a comparison runs; this program is used for nothing else.
+    // SAFETY: nobody changes the list while a comparison runs; this program is
+    // used for nothing else.
     unsafe { Mmap::map(&file) }
 }
 

@@ -11,8 +11,8 @@
 use super::x86;
 use super::{BLOCK, Vectors, copy_short, widest};
 
-/// Marks where `byte` stands in `text`: in each word of `words` a bit for every byte of a block, the
-/// first the lowest. Words beyond the text are left as they are.
+/// Marks where `byte` stands in `text`: in each word of `words` a bit for every byte of a block,
+/// the first the lowest. Words beyond the text are left as they are.
 ///
 /// Limits: there are words for all of `text`.
 pub fn mark_byte(byte: u8, text: &[u8], words: &mut [u64]) {

@@ -38,7 +38,8 @@ impl Escapes {
         Escapes { are_left: true, values, low }
     }
 
-    /// Which of the `percents`, bits for the first bytes of `text`, start escapes that are left out.
+    /// Which of the `percents`, bits for the first bytes of `text`, start escapes
+    /// that are left out.
     #[inline]
     pub(super) fn of(&self, text: &[u8], percents: u64) -> u64 {
         let (mut rest, mut found) = (percents, 0);

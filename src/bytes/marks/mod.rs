@@ -39,8 +39,9 @@ const SETS_MAX: usize = 8;
 /// The longest text that is marked.
 const TEXT_BYTES_MAX: usize = URL_BYTES_MAX;
 
-/// Bytes of a row: a bit for every byte of a text, and some without marks. Reason: one batch were
-/// enough; but the marks of the first 4 KiB of a text are then in other sets of a cache for each row.
+/// Bytes of a row: a bit for every byte of a text, and some without marks. Reason: one
+/// batch were enough; but the marks of the first 4 KiB of a text are then in other sets of
+/// a cache for each row.
 const ROW_BYTES: usize = TEXT_BYTES_MAX / 8 + 512;
 
 /// How many marks [`Marks::near`] tells at least.
@@ -107,9 +108,9 @@ impl<const N: usize> Rows<N> {
     }
 }
 
-/// Finds the bytes of `N` sets in texts. With `NEIGHBORS`, those beside a byte count as well: one of
-/// the second set right behind one of the first is marked in the third, too, and one of the sixth
-/// behind another of it in the fifth; and see [`Marker::with_doubles`] and
+/// Finds the bytes of `N` sets in texts. With `NEIGHBORS`, those beside a byte count as well: one
+/// of the second set right behind one of the first is marked in the third, too, and one of the
+/// sixth behind another of it in the fifth; and see [`Marker::with_doubles`] and
 /// [`Marker::without_escapes`].
 // Only vectors of x86-64 look at `nibbles` and `high`.
 #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
@@ -185,9 +186,9 @@ impl<const N: usize, const NEIGHBORS: bool> Marker<N, NEIGHBORS> {
         Marker { doubles: u64::MAX, ..self }
     }
 
-    /// The same marker; the third and the fourth set leave out the percent signs of escapes in upper
-    /// case of bytes for which `is_left` says so. What is behind a text may end an escape of it:
-    /// [`ends_amid_escape`] tells where.
+    /// The same marker; the third and the fourth set leave out the percent signs of escapes in
+    /// upper case of bytes for which `is_left` says so. What is behind a text may end an escape of
+    /// it: [`ends_amid_escape`] tells where.
     ///
     /// Limits: it says so for all bytes from 0x80 on.
     pub fn without_escapes(self, is_left: impl Fn(u8) -> bool) -> Self {
@@ -218,8 +219,8 @@ impl<const N: usize, const NEIGHBORS: bool> Marker<N, NEIGHBORS> {
         rows.part(0, text.len())
     }
 
-    /// Gives every block of `text` to `mark`, which tells percent signs, too. The last one, if it is
-    /// no whole block, ends with whatever there is; its marks are cut off. Beyond it are none.
+    /// Gives every block of `text` to `mark`, which tells percent signs, too. The last one, if it
+    /// is no whole block, ends with whatever there is; its marks are cut off. Beyond it are none.
     #[inline(always)]
     fn fill(
         &self,
@@ -323,8 +324,8 @@ fn widest() -> Vectors {
 }
 
 impl<'a, const N: usize> Marks<'a, N> {
-    /// The marks of `set` for the [`NEAR`] bytes from `from` on, and perhaps for some more; the first
-    /// byte is the lowest bit. With marks of what is behind the text, if any.
+    /// The marks of `set` for the [`NEAR`] bytes from `from` on, and perhaps for some more; the
+    /// first byte is the lowest bit. With marks of what is behind the text, if any.
     #[inline(always)]
     pub fn near(&self, set: usize, from: usize) -> u64 {
         let from = self.start + from;
@@ -378,8 +379,8 @@ impl<'a, const N: usize> Marks<'a, N> {
         self.len.min(from + at)
     }
 
-    /// The first position from `from` on where a byte of `set` stands, if that is before `end`, or else `end`. No
-    /// more of the text is looked at.
+    /// The first position from `from` on where a byte of `set` stands, if that is before `end`, or
+    /// else `end`. No more of the text is looked at.
     #[inline(always)]
     pub fn next_before(&self, set: usize, mut from: usize, end: usize) -> usize {
         loop {

@@ -144,8 +144,8 @@ impl<const N: usize, const NEIGHBORS: bool> Marker<N, NEIGHBORS> {
         }
     }
 
-    /// Marks what is behind a byte of the first set, or of the sixth, in the marks of a batch. `before`
-    /// are those of the two sets in the batch before.
+    /// Marks what is behind a byte of the first set, or of the sixth, in the marks of a batch.
+    /// `before` are those of the two sets in the batch before.
     #[inline]
     #[target_feature(enable = "avx512f")]
     fn add_pairs_512(&self, sets: &mut [__m512i; EIGHT], before: &mut [__m512i; 2]) {

@@ -1,8 +1,8 @@
 //! Settings in the spelling of a profile.
 //!
-//! Names, values and paths that a user gives are compared with those of URLs whose escapes and characters
-//! are canonical by then. So they are spelled as the profile spells them: under `crawl` the parameter `a[]` is
-//! `a%5B%5D`, and the path `/ü` is `/%C3%BC`.
+//! Names, values and paths that a user gives are compared with those of URLs whose escapes and
+//! characters are canonical by then. So they are spelled as the profile spells them: under `crawl`
+//! the parameter `a[]` is `a%5B%5D`, and the path `/ü` is `/%C3%BC`.
 
 use super::super::draft::canonical_host;
 use super::super::names::Scope;

@@ -1,7 +1,7 @@
 //! Whether one rule enables another: gives it something to do that it left alone before.
 //!
-//! Told from the texts of both alone, and errs on the side of yes. What takes a path out of the exceptions of
-//! another rule is in `leave.rs`.
+//! Told from the texts of both alone, and errs on the side of yes. What takes a path out of the
+//! exceptions of another rule is in `leave.rs`.
 
 use super::compile::{Act, Compiled, Condition};
 use super::glob::Glob;
@@ -20,8 +20,8 @@ pub(super) fn enables_itself(rule: &Compiled) -> bool {
     }
 }
 
-/// May applying `a` make `b` change what it left alone before? `is_left` says whether `a` may make a path leave
-/// the exceptions of `b`.
+/// May applying `a` make `b` change what it left alone before? `is_left` says whether `a` may make
+/// a path leave the exceptions of `b`.
 pub(super) fn enables(a: &Compiled, b: &Compiled, guards_have_paths: bool, is_left: bool) -> bool {
     let is_elsewhere = match &a.act {
         Act::Template(template) => !template.to.path.glob().meets(&b.condition.path),

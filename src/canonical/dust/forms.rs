@@ -1,17 +1,18 @@
 //! What keeps rules away from paths, in every form that a profile makes of them.
 //!
-//! A pattern may match paths that a profile spells in more than one way: `/shop/*` matches `/shop/` and
-//! `/shop/index.php`, and both are `/shop` under `aggressive`. So it becomes as many patterns as are needed
-//! to match what the profile makes of each path that it matches. They may match more; they never match less.
-//! What stands for other text counts as standing for whole escapes and whole session ids.
+//! A pattern may match paths that a profile spells in more than one way: `/shop/*` matches
+//! `/shop/` and `/shop/index.php`, and both are `/shop` under `aggressive`. So it becomes as many
+//! patterns as are needed to match what the profile makes of each path that it matches. They may
+//! match more; they never match less. What stands for other text counts as standing for whole
+//! escapes and whole session ids.
 
 use super::compile::path_pattern;
 use super::glob::Glob;
 use crate::canonical::profile::{Options, Profile, Slash};
 use crate::canonical::rules::RuleId;
 
-/// Most forms of one pattern; one that has more keeps rules away from every path. Reason: each is tried for
-/// each URL, and each part of a pattern that may be missing doubles them.
+/// Most forms of one pattern; one that has more keeps rules away from every path. Reason: each is
+/// tried for each URL, and each part of a pattern that may be missing doubles them.
 const FORMS_MAX: usize = 256;
 
 /// The pattern that keeps rules away everywhere.
@@ -130,8 +131,8 @@ fn with_one_slash(units: &[&str], forms: &mut Vec<String>) {
     }
 }
 
-/// Segments such as `(S({*}))` go, with the slash before them, which may be part of what is any text. A whole
-/// segment that may be anything may be such a one.
+/// Segments such as `(S({*}))` go, with the slash before them, which may be part of what is any
+/// text. A whole segment that may be anything may be such a one.
 fn without_session_segment(units: &[&str], forms: &mut Vec<String>) {
     for at in (0..units.len()).filter(|at| matches!(units[*at], "/" | "*")) {
         let end = end_of(units, at + 1, &["/"]);
@@ -153,8 +154,8 @@ fn without_session_segment(units: &[&str], forms: &mut Vec<String>) {
     }
 }
 
-/// Parameters such as `;jsessionid={hex:32}` go; one that may be anything may be such a one, and so may what
-/// is any text of a segment.
+/// Parameters such as `;jsessionid={hex:32}` go; one that may be anything may be such a one, and so
+/// may what is any text of a segment.
 fn without_session_param(units: &[&str], profile: &Profile, forms: &mut Vec<String>) {
     for at in 0..units.len() {
         let ends_behind = || match units.get(at + 1) {

@@ -13,8 +13,8 @@ use crate::limits::{DUST_TEXT_BYTES_MAX, DUST_WILDCARDS_MAX};
 
 /// Most pairs of steps that are looked at to tell two patterns apart.
 const PAIRS_MAX: usize = 1 << 18;
-/// Most sets of steps that are looked at to tell that one pattern matches all that another does. Reason: there
-/// may be as many as 2 to the number of steps.
+/// Most sets of steps that are looked at to tell that one pattern matches all that another does.
+/// Reason: there may be as many as 2 to the number of steps.
 const SETS_MAX: usize = 1 << 12;
 
 /// A pattern.
@@ -256,7 +256,8 @@ impl Glob {
         false
     }
 
-    /// Does it match what becomes of every text that it matches when that is folded? May say no where yes were right.
+    /// Does it match what becomes of every text that it matches when that is folded? May say no
+    /// where yes were right.
     pub(super) fn holds_folded(&self) -> bool {
         let is_held = |set: Bytes| {
             (b'A'..=b'Z').all(|letter| !set.has(letter) || set.has(letter.to_ascii_lowercase()))

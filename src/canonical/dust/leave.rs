@@ -5,11 +5,12 @@ use super::glob::Glob;
 use super::letters::has_upper;
 use super::steps::{Bytes, Step};
 
-/// May `act` make a path that matches `pattern` one that does not match it, and that the rule which is kept
-/// from what matches would change? `folds` says whether that one folds paths.
+/// May `act` make a path that matches `pattern` one that does not match it, and that the rule which
+/// is kept from what matches would change? `folds` says whether that one folds paths.
 ///
-/// Told from the texts alone, and errs on the side of yes: of patterns other than single paths (`/v`) and those of
-/// one beginning (`/v/*`) it is only asked whether `act` does something to a path that matches.
+/// Told from the texts alone, and errs on the side of yes: of patterns other than single paths
+/// (`/v`) and those of one beginning (`/v/*`) it is only asked whether `act` does something to a
+/// path that matches.
 pub(super) fn may_leave(act: &Act, pattern: &Glob, folds: bool) -> bool {
     if let Some(path) = pattern.exact() {
         return may_change(act, path);

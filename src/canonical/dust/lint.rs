@@ -1,5 +1,5 @@
-//! What is suspicious in a rule file: rules that do nothing, what is never met, and texts that no canonical
-//! URL holds.
+//! What is suspicious in a rule file: rules that do nothing, what is never met, and texts that no
+//! canonical URL holds.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -17,8 +17,8 @@ use crate::limits::DUST_SITE_RULES_MAX;
 
 impl DustRules {
     /// The rules in force of `file` that change nothing, whatever the URL: another rule or a guard
-    /// is always there first, or the rule is kept away wherever it would hold. By number from 0, each with
-    /// the reason.
+    /// is always there first, or the rule is kept away wherever it would hold. By number from 0,
+    /// each with the reason.
     ///
     /// Limits: sites with more rules than [`DUST_SITE_RULES_MAX`] are not looked at.
     pub fn dead(file: &RuleFile) -> Vec<(usize, String)> {
@@ -88,9 +88,9 @@ impl DustRules {
         dead
     }
 
-    /// What is to keep rules away, and is never met where they are applied: guards, and exceptions of rules by
-    /// hand, whose paths another rule folds before, and guards on hosts that are others. Each as a message that
-    /// names it.
+    /// What is to keep rules away, and is never met where they are applied: guards, and exceptions
+    /// of rules by hand, whose paths another rule folds before, and guards on hosts that are
+    /// others. Each as a message that names it.
     ///
     /// Limits: as of [`dead`](DustRules::dead).
     pub fn never_met(file: &RuleFile) -> Vec<String> {
@@ -151,8 +151,9 @@ impl DustRules {
         found
     }
 
-    /// The rules in force and the guards of `file` with texts that no canonical URL holds, such as the path
-    /// `/%7Euser/*`, which is `/~user/*`: what each is taken for, as a message that names it.
+    /// The rules in force and the guards of `file` with texts that no canonical URL holds,
+    /// such as the path `/%7Euser/*`, which is `/~user/*`: what each is taken for, as a
+    /// message that names it.
     pub fn misspelled(file: &RuleFile) -> Vec<String> {
         let Ok(profile) = Profile::named("rfc3986") else { return Vec::new() };
         let spelling = Spelling::of(&profile);
@@ -192,7 +193,8 @@ fn rules_by_site(file: &RuleFile) -> BTreeMap<Vec<u8>, Vec<Compiled>> {
     by_site
 }
 
-/// The rule among `rules` that folds every path that `pattern` matches, none of which matches it then.
+/// The rule among `rules` that folds every path that `pattern` matches, none of
+/// which matches it then.
 fn folds_all<'a>(rules: &[&'a Compiled], pattern: &Glob) -> Option<&'a Compiled> {
     let folds = |rule: &&&Compiled| {
         let Condition { hosts, path, except, .. } = &rule.condition;

@@ -6,8 +6,8 @@
 //!                     (rule.rs)                                    in order ── site.rs ──> applied
 //! ```
 //!
-//! Rules are applied to URLs that are canonical otherwise. What cannot be proved to be idempotent is
-//! refused; `docs/rules-format.md` says how.
+//! Rules are applied to URLs that are canonical otherwise. What cannot be proved to be idempotent
+//! is refused; `docs/rules-format.md` says how.
 
 mod assemble;
 mod compile;
@@ -305,8 +305,8 @@ impl DustRules {
     }
 
     /// The same rules where `profile` is in force, in its spelling. It may not want what a rule
-    /// writes: a host with `www`, a scheme, a slash. What stands for others is then what the profile
-    /// makes of it; a rule against the profile goes.
+    /// writes: a host with `www`, a scheme, a slash. What stands for others is then what the
+    /// profile makes of it; a rule against the profile goes.
     #[must_use]
     pub(super) fn under(mut self, profile: &Profile) -> DustRules {
         if self.is_empty() {

@@ -10,8 +10,8 @@
 //! 3. So after the pass no rule changes anything, and a second pass is the first one's result: the
 //!    rules are idempotent, and they end because the pass is finite.
 //!
-//! Whether one enables another is told in `enables.rs`. Rules on a cycle have no such order: the weakest of
-//! them is refused.
+//! Whether one enables another is told in `enables.rs`. Rules on a cycle have no such order: the
+//! weakest of them is refused.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BTreeSet, HashMap};
@@ -83,8 +83,9 @@ fn grouped(mut rules: Vec<Compiled>, refused: &mut Vec<(u32, u32)>) -> Vec<Group
     groups
 }
 
-/// A topological order of `groups` (Kahn's algorithm): each behind those with an edge to it, and else by number.
-/// Where all that are left wait for others, the weakest on a cycle is refused, and those that waited for it go on.
+/// A topological order of `groups` (Kahn's algorithm): each behind those with an edge to it, and
+/// else by number. Where all that are left wait for others, the weakest on a cycle is refused, and
+/// those that waited for it go on.
 fn topological(
     groups: &[Group],
     edges: &[Vec<usize>],
@@ -194,7 +195,8 @@ fn edges(groups: &[Group], guards_have_paths: bool) -> Vec<Vec<usize>> {
         .collect()
 }
 
-/// The exceptions of all rules, each pattern and each list of them once: many rules have the same ones.
+/// The exceptions of all rules, each pattern and each list of them once: many rules
+/// have the same ones.
 struct Exceptions<'a> {
     patterns: Vec<&'a Glob>,
     /// Of patterns, by number.
@@ -228,8 +230,8 @@ impl<'a> Exceptions<'a> {
         found
     }
 
-    /// For each list, whether `act` may make a path leave one of its patterns, for a rule that does not fold
-    /// paths and for one that does.
+    /// For each list, whether `act` may make a path leave one of its patterns, for a rule that does
+    /// not fold paths and for one that does.
     fn left_by(&self, act: &Act) -> Vec<[bool; 2]> {
         if !is_path_writer(act) {
             return vec![[false; 2]; self.different.len()];

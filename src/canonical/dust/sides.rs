@@ -25,7 +25,8 @@ impl Spelling {
             Kind::DropPathParam { param } => {
                 Kind::DropPathParam { param: self.segment(host, param) }
             }
-            // Where an escaped `*` would become one that stands for other text, the rule stays as it is.
+            // Where an escaped `*` would become one that stands for other text, the
+            // rule stays as it is.
             Kind::DropSegment { segment } => {
                 let spelled = self.segment(host, segment);
                 let is_wider = stars(&spelled) != stars(segment);
@@ -59,8 +60,8 @@ impl Spelling {
         does_something.then_some(kind).into_iter().collect()
     }
 
-    /// An alias of what paths start with. The path that is all of it may have another end than those that go
-    /// on, and is an alias by itself then.
+    /// An alias of what paths start with. The path that is all of it may have another end than
+    /// those that go on, and is an alias by itself then.
     fn prefixes(&self, host: &str, from: &str, to: &str) -> Vec<Kind> {
         let start = |text: &str| {
             let (text, cut) = text.split_at(cut_at(text));
@@ -89,7 +90,8 @@ impl Spelling {
         kinds
     }
 
-    /// An alias of what paths end with; `None` if it does nothing, or is all of what tells a path from others.
+    /// An alias of what paths end with; `None` if it does nothing, or is all of what tells
+    /// a path from others.
     fn suffix(&self, host: &str, from: &str, to: &str) -> Option<Kind> {
         let is_bare = !from.starts_with(['/', '.']);
         let as_end = |text: &str| if is_bare { format!("/{text}") } else { text.to_string() };

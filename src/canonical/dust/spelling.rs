@@ -1,10 +1,11 @@
 //! Rules in the spelling of a profile.
 //!
-//! A rule file is learned or written once, and may be applied under any profile. So what a profile spells
-//! in another way is spelled so in the rules as well before they are compiled: under `crawl` the name
-//! `w[]` is `w%5B%5D`, under `aggressive` the path `/a/index.php` is `/a` and the host `www.foo.org` is
-//! `foo.org`. Where one text cannot say it, a rule becomes several; where its two sides are the same under
-//! the profile, it becomes none. What rules do is in `sides.rs`, what keeps them away in `forms.rs`.
+//! A rule file is learned or written once, and may be applied under any profile. So what a profile
+//! spells in another way is spelled so in the rules as well before they are compiled: under `crawl`
+//! the name `w[]` is `w%5B%5D`, under `aggressive` the path `/a/index.php` is `/a` and the host
+//! `www.foo.org` is `foo.org`. Where one text cannot say it, a rule becomes several; where its two
+//! sides are the same under the profile, it becomes none. What rules do is in `sides.rs`, what
+//! keeps them away in `forms.rs`.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -42,11 +43,13 @@ pub(super) struct Spelling {
     pub(super) whole: Profile,
     /// Those of its rules that spell letters.
     letters: Profile,
-    /// What was found for patterns that keep rules away, by site and pattern: many rules have the same ones.
+    /// What was found for patterns that keep rules away, by site and pattern: many rules
+    /// have the same ones.
     known: RefCell<HashMap<(String, String), Vec<String>>>,
 }
 
-/// The rules that spell letters. A pattern with the segments `.` and `..` is no path before they are gone.
+/// The rules that spell letters. A pattern with the segments `.` and `..` is no path
+/// before they are gone.
 const LETTERS: [RuleId; 3] = [RuleId::Escapes, RuleId::Encoding, RuleId::DotSegments];
 
 impl Spelling {
@@ -117,8 +120,8 @@ impl Spelling {
         forms
     }
 
-    /// The site and the hosts that a rule is for. A site that is another host becomes that one host; what is
-    /// below it stays.
+    /// The site and the hosts that a rule is for. A site that is another host becomes that one
+    /// host; what is below it stays.
     fn places(&self, rule: &DustRule) -> Vec<(String, Vec<String>)> {
         if matches!(&rule.kind, Kind::HostAlias { from, .. } if !from.contains(':')) {
             return vec![(rule.site.clone(), rule.hosts.clone())];
@@ -196,9 +199,9 @@ impl Spelling {
         found.unwrap_or(segment).to_string()
     }
 
-    /// The pattern of the paths where a rule holds: what the profile makes of a path that has a word wherever
-    /// the pattern has something that stands for other text. Where that matches paths that are quite others,
-    /// the pattern stays, and the rule does less.
+    /// The pattern of the paths where a rule holds: what the profile makes of a path that has a
+    /// word wherever the pattern has something that stands for other text. Where that matches paths
+    /// that are quite others, the pattern stays, and the rule does less.
     fn paths(&self, host: &str, pattern: &str) -> Vec<String> {
         if pattern.is_empty() {
             return vec![String::new()];
@@ -211,8 +214,8 @@ impl Spelling {
         self.with_both_ends(spelled.unwrap_or_else(|| pattern.to_string()))
     }
 
-    /// The patterns that match what the profile makes of each path that `pattern` matches. On hosts with
-    /// other letters than the rest of their site, they may be spelled in two ways.
+    /// The patterns that match what the profile makes of each path that `pattern` matches. On hosts
+    /// with other letters than the rest of their site, they may be spelled in two ways.
     fn kept_away(&self, site: &str, pattern: &str) -> Vec<String> {
         let key = (site.to_string(), pattern.to_string());
         let mut known = self.known.borrow_mut();
@@ -248,8 +251,8 @@ impl Spelling {
         [site.to_string()].into_iter().chain(below).collect()
     }
 
-    /// The profile for `form`, a path, perhaps with parameters. Nothing is known of how paths end where it may
-    /// be anything.
+    /// The profile for `form`, a path, perhaps with parameters. Nothing is known of how paths end
+    /// where it may be anything.
     pub(super) fn at_end_of(&self, form: &str) -> Cow<'_, Profile> {
         let mut profile = Cow::Borrowed(&self.whole);
         if has_open_end(form) {
@@ -268,8 +271,8 @@ impl Spelling {
         vec![pattern]
     }
 
-    /// What `profile` makes of a path, perhaps with parameters, that has words where `pattern` has something
-    /// that stands for other text; with that put back. `None` if some of it is lost.
+    /// What `profile` makes of a path, perhaps with parameters, that has words where `pattern` has
+    /// something that stands for other text; with that put back. `None` if some of it is lost.
     pub(super) fn around(&self, profile: &Profile, host: &str, pattern: &str) -> Option<String> {
         let words = Words::unlike(pattern);
         let mut wildcards: Vec<&str> = Vec::new();

@@ -4,7 +4,8 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Part<'a> {
     Text(&'a str),
-    /// `*`, or a class or a capture in braces; with the start of an escape before it, if that may go on in it.
+    /// `*`, or a class or a capture in braces; with the start of an escape before it, if
+    /// that may go on in it.
     Wildcard(&'a str),
 }
 
@@ -56,14 +57,15 @@ pub(super) fn stars(pattern: &str) -> usize {
     pattern.bytes().filter(|byte| *byte == b'*').count()
 }
 
-/// Words that stand where a pattern has wildcards, while a profile works on it: no profile changes or knows
-/// them, none is a part of another, and they are told from whatever stands beside them.
+/// Words that stand where a pattern has wildcards, while a profile works on it: no profile changes
+/// or knows them, none is a part of another, and they are told from whatever stands beside them.
 pub(super) struct Words(String);
 
 impl Words {
     /// Words that are not in `text`.
     pub(super) fn unlike(text: &str) -> Words {
-        // A `z` stands at the start of a word and nowhere else in it, so that two of them do not overlap.
+        // A `z` stands at the start of a word and nowhere else in it, so that two of
+        // them do not overlap.
         let starts = (0..).map(|number| format!("z{number}q"));
         let free = starts.into_iter().find(|start| !text.contains(start.as_str()));
         Words(free.expect("a text holds a finite number of words"))

@@ -16,15 +16,15 @@ pub(super) mod set {
     pub(in super::super) const SLASH: usize = 0;
     /// `.`
     pub(in super::super) const DOT: usize = 1;
-    /// What may make a path not canonical: `%` and others, and a dot behind a slash. With
-    /// the rule against duplicate slashes, a slash behind a slash, too. The `%` of an escape that is
+    /// What may make a path not canonical: `%` and others, and a dot behind a slash. With the rule
+    /// against duplicate slashes, a slash behind a slash, too. The `%` of an escape that is
     /// canonical wherever it stands is left out.
     pub(in super::super) const PATH_LOOK: usize = 2;
-    /// What may make a query not canonical, `%` included, but for that of such escapes; a `?` in it;
-    /// and `#`, which ends it.
+    /// What may make a query not canonical, `%` included, but for that of such escapes; a `?` in
+    /// it; and `#`, which ends it.
     pub(in super::super) const QUERY_LOOK: usize = 3;
-    /// What needs a look in a host: letters in upper case, whatever is not ASCII, and a hyphen behind
-    /// a hyphen, as in an encoded label.
+    /// What needs a look in a host: letters in upper case, whatever is not ASCII, and a hyphen
+    /// behind a hyphen, as in an encoded label.
     pub(in super::super) const HOST_LOOK: usize = 4;
     /// `=`, which no host holds, and `-`, which few names of parameters hold: that is for the set
     /// before.

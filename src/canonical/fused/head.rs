@@ -27,8 +27,9 @@ pub(super) struct Head<'a> {
 }
 
 impl Fused {
-    /// The head, if it is one that most URLs have: a short name, and a slash. Unless `WELL`, letters
-    /// may be in upper case, and there may be the scheme's own port: rarer, and so compiled apart.
+    /// The head, if it is one that most URLs have: a short name, and a slash. Unless
+    /// `WELL`, letters may be in upper case, and there may be the scheme's own port: rarer,
+    /// and so compiled apart.
     #[inline(always)]
     pub(super) fn plain_head<'a, const WELL: bool>(&self, url: &MarkedUrl<'a>) -> Option<Head<'a>> {
         let MarkedUrl { given, marks, .. } = *url;
@@ -132,8 +133,8 @@ impl Fused {
         Some(Head { https, is_canonical, name, has_upper, ends_well, host_end, rest, has_port })
     }
 
-    /// Writes the head of the URL that `text` starts with in its canonical form, except for what of it
-    /// stands there just so, up to its path. Returns where that starts.
+    /// Writes the head of the URL that `text` starts with in its canonical form, except for what of
+    /// it stands there just so, up to its path. Returns where that starts.
     #[inline(always)]
     pub(super) fn write_head(&self, head: &Head, text: &[u8], out: &mut Vec<u8>) -> usize {
         if head.is_canonical {
@@ -155,12 +156,12 @@ impl Fused {
     }
 }
 
-/// Is what needs a look in a host just its letters in upper case? The host starts at `start`, and `below` has
-/// a bit for each of its bytes. May say no where yes were right.
+/// Is what needs a look in a host just its letters in upper case? The host starts at `start`, and
+/// `below` has a bit for each of its bytes. May say no where yes were right.
 #[inline(always)]
 fn is_in_letters(url: &MarkedUrl, start: usize, below: u64) -> bool {
-    // Bytes from 0x80 on and two hyphens side by side need one, too. 64 bytes are looked at, whatever
-    // follows the host among them.
+    // Bytes from 0x80 on and two hyphens side by side need one, too. 64 bytes are looked at,
+    // whatever follows the host among them.
     let text = &url.text[start..];
     let is_ascii = match text.first_chunk::<{ u64::BITS as usize }>() {
         Some(near) => near.is_ascii(),

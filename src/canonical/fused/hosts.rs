@@ -19,8 +19,8 @@ pub(super) struct Names(HashMap<Box<[u8]>, Option<Name>, ahash::RandomState>);
 type Name = Box<[u8]>;
 
 impl Names {
-    /// The canonical form of `host`, which holds a byte from 0x80 on or an encoded label; `None` for
-    /// one that is not simply a name.
+    /// The canonical form of `host`, which holds a byte from 0x80 on or an encoded label; `None`
+    /// for one that is not simply a name.
     pub(super) fn canonical(&mut self, host: &[u8], classes: &[Class; 256]) -> Option<&[u8]> {
         if host.len() > HOST_BYTES_MAX {
             return None;

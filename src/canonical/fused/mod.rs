@@ -9,11 +9,11 @@
 //!         in `short.rs` where they are few and none is to be spelled
 //! ```
 //!
-//! Price: the marks (see `bytes/marks/mod.rs`), then a step for each mark, not for each byte. A URL that
-//! is canonical, or is so up to its fragment, is returned as it is; of another one, what is
+//! Price: the marks (see `bytes/marks/mod.rs`), then a step for each mark, not for each byte. A URL
+//! that is canonical, or is so up to its fragment, is returned as it is; of another one, what is
 //! canonical is copied and only the rest is spelled. No allocation once the buffers have grown, no
-//! lock, no formatting. Guard: `benches/canonical.rs`, group `fused`. Twin: `reference.rs` gives the
-//! same answer slowly; `tests/it/lanes.rs` and the fuzz target `lanes` compare the two.
+//! lock, no formatting. Guard: `benches/canonical.rs`, group `fused`. Twin: `reference.rs` gives
+//! the same answer slowly; `tests/it/lanes.rs` and the fuzz target `lanes` compare the two.
 //!
 //! It refuses whatever is rare and intricate (users, IDN, odd addresses, session ids as segments,
 //! control characters, …): then the reference lane answers. It never differs from it.
@@ -236,8 +236,8 @@ impl Fused {
         self.run(given, scratch, out)
     }
 
-    /// The same for a URL `given` in `text`, which starts there at `start`. Between two texts, the scratch
-    /// [leaves](Scratch::leave_text) the first.
+    /// The same for a URL `given` in `text`, which starts there at `start`. Between two texts, the
+    /// scratch [leaves](Scratch::leave_text) the first.
     #[inline(always)]
     pub(super) fn run_in(
         &self,
@@ -369,8 +369,8 @@ impl Fused {
             path_end = url.marks.next(set::CUT, path_end + 1);
         }
         let path = self.judge_path(url, head.rest, path_end);
-        // Bet: most URLs of a list are canonical already (share per corpus: data/README.md), but for
-        // their head and how the path ends, if at all, and most have no query or one parameter.
+        // Bet: most URLs of a list are canonical already (share per corpus: data/README.md), but
+        // for their head and how the path ends, if at all, and most have no query or one parameter.
         if let Some(end) = path.canonical_end(path_end)
             && let Some(rest) = self.plain_rest(url, path_end, head.name)
         {
@@ -393,8 +393,9 @@ impl Fused {
         self.go_on(url, start, pieces, out)
     }
 
-    /// Up to where what follows a path that ends at `path_end` stays, if that is nothing, one parameter that
-    /// is spelled canonically or goes, or a fragment that goes. May be `None` where it is one of these.
+    /// Up to where what follows a path that ends at `path_end` stays, if that is nothing, one
+    /// parameter that is spelled canonically or goes, or a fragment that goes. May be `None` where
+    /// it is one of these.
     #[inline(always)]
     fn plain_rest(&self, url: &MarkedUrl, path_end: usize, host: &[u8]) -> Option<usize> {
         let given = url.given;
@@ -427,8 +428,8 @@ impl Fused {
         let fragment = &given[query.end..];
         let keeps_fragment = !fragment.is_empty() && self.keeps_fragment(&fragment[1..])?;
         let end = if keeps_fragment { given.len() } else { query.end };
-        // Bet: many URLs that are not canonical are so but for their fragment, or for parameters that go.
-        // Lost: what is not canonical is written, part by part.
+        // Bet: many URLs that are not canonical are so but for their fragment, or for parameters
+        // that go. Lost: what is not canonical is written, part by part.
         if start.is_canonical() {
             if query.is_canonical {
                 return Some(Answer::Same(end));
@@ -440,8 +441,8 @@ impl Fused {
         self.write(url, start, (query, pieces), end, out)
     }
 
-    /// Writes the canonical form of a URL that is canonical up to the end of `query`, but for its `head`
-    /// and for what stands between `cut` and the query, which goes.
+    /// Writes the canonical form of a URL that is canonical up to the end of `query`, but for its
+    /// `head` and for what stands between `cut` and the query, which goes.
     #[inline(never)]
     fn write_around(
         &self,

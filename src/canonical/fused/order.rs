@@ -62,7 +62,8 @@ mod tests {
 
     #[test]
     fn networks_sort() {
-        // A network that sorts all sequences of zeros and ones sorts everything (Knuth 1973, 5.3.4).
+        // A network that sorts all sequences of zeros and ones sorts everything
+        // (Knuth 1973, 5.3.4).
         for bits in 0..1u32 << FEW {
             let given: [u64; FEW] = std::array::from_fn(|at| u64::from(bits >> at & 1));
             let mut all = given;

@@ -114,8 +114,8 @@ impl Fused {
         has_escapes.then_some(path)
     }
 
-    /// Writes the path `given[start..end]`, which is not canonical, in its canonical form; `None` to
-    /// refuse.
+    /// Writes the path `given[start..end]`, which is not canonical, in its canonical
+    /// form; `None` to refuse.
     pub(super) fn write_path(
         &self,
         url: &MarkedUrl,
@@ -143,8 +143,8 @@ impl Fused {
         Some(())
     }
 
-    /// Writes the path `given[start..end]`, in which no byte needs a look but those of escapes. Says
-    /// whether it could: what comes out is no segment that goes, or may be a session id.
+    /// Writes the path `given[start..end]`, in which no byte needs a look but those of escapes.
+    /// Says whether it could: what comes out is no segment that goes, or may be a session id.
     fn write_escapes(&self, url: &MarkedUrl, start: usize, end: usize, out: &mut Vec<u8>) -> bool {
         let MarkedUrl { given, text, marks } = *url;
         let mut at = start;
@@ -337,8 +337,8 @@ impl Fused {
     }
 }
 
-/// The first position from `from` to `end` that needs a look in a path, or `end`. Percent signs are left out, but
-/// perhaps not all of them near the end of a text.
+/// The first position from `from` to `end` that needs a look in a path, or `end`. Percent signs are
+/// left out, but perhaps not all of them near the end of a text.
 fn next_but_percents(url: &MarkedUrl, mut from: usize, end: usize) -> usize {
     let MarkedUrl { text, marks, .. } = *url;
     while from < end {
@@ -357,8 +357,8 @@ fn parameter_of(text: &[u8]) -> &[u8] {
     &text[..memchr::memchr2(b';', b'/', text).unwrap_or(text.len())]
 }
 
-/// Writes a space of `given` as an escape; `None` if one may stand at its end, and be no part of the
-/// URL.
+/// Writes a space of `given` as an escape; `None` if one may stand at its end, and be
+/// no part of the URL.
 pub(super) fn push_space(given: &[u8], out: &mut Vec<u8>) -> Option<()> {
     out.extend_from_slice(b"%20");
     given.last().is_some_and(|last| *last > b' ').then_some(())
@@ -404,8 +404,8 @@ fn is_dot_segment(text: &[u8]) -> bool {
     dots < 3 && matches!(text.get(dots), None | Some(b'/' | b'?' | b'#'))
 }
 
-/// Writes the byte at `at`, which is to be escaped; where it is one from 0x80 on, what follows it up
-/// to `end` or to another byte marked in `look` as well. Returns how many bytes they were.
+/// Writes the byte at `at`, which is to be escaped; where it is one from 0x80 on, what follows it
+/// up to `end` or to another byte marked in `look` as well. Returns how many bytes they were.
 #[inline]
 pub(super) fn push_escapes(
     out: &mut Vec<u8>,

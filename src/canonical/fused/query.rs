@@ -194,9 +194,9 @@ fn end_of_name(url: &MarkedUrl, start: usize, end: usize) -> usize {
 }
 
 impl Fused {
-    /// Up to where a query of one parameter, whose path ends at `path_end`, stays: to the end of the URL if
-    /// it is spelled canonically and nothing follows it, to that of the path if it goes. May be `None` where
-    /// it is one of these.
+    /// Up to where a query of one parameter, whose path ends at `path_end`, stays: to the end of
+    /// the URL if it is spelled canonically and nothing follows it, to that of the path if it goes.
+    /// May be `None` where it is one of these.
     #[inline(always)]
     pub(super) fn plain_query_end(
         &self,
@@ -227,8 +227,8 @@ impl Fused {
         })
     }
 
-    /// Reads the query whose `?` is `given[mark_at]` and gathers what stays of it in `pieces`; `None`
-    /// to refuse.
+    /// Reads the query whose `?` is `given[mark_at]` and gathers what stays of it in
+    /// `pieces`; `None` to refuse.
     #[inline]
     pub(super) fn read_query(
         &self,
@@ -310,8 +310,8 @@ impl Fused {
         Some(Query { end, is_canonical, form, is_sorted })
     }
 
-    /// The piece `source[start..end]`, as one of the URL; `None` if it goes, as only one of the `suspects` on
-    /// the host does.
+    /// The piece `source[start..end]`, as one of the URL; `None` if it goes, as only one of the
+    /// `suspects` on the host does.
     #[inline(always)]
     fn piece(
         &self,

@@ -1,9 +1,10 @@
-//! HOT: a query of a few short parameters that are spelled well: which of them stay, in which order.
+//! HOT: a query of a few short parameters that are spelled well: which of them
+//! stay, in which order.
 //!
-//! Most queries that are not canonical are such. How many parameters there are, which of them go and
-//! how they are to be ordered cannot be foretold, so there is a branch where the parameters end, and next
-//! to none on the rest. There are so few of them that the compiler writes the loop over them out, one
-//! behind the other, and all numbers of parameters share that.
+//! Most queries that are not canonical are such. How many parameters there are, which of them go
+//! and how they are to be ordered cannot be foretold, so there is a branch where the parameters
+//! end, and next to none on the rest. There are so few of them that the compiler writes the loop
+//! over them out, one behind the other, and all numbers of parameters share that.
 
 use super::classes::set;
 use super::order::{is_unclear, number_of, numbered, sort};
@@ -17,8 +18,8 @@ const LENGTH_MAX: usize = u64::BITS as usize - 1;
 /// Most pieces of a short query.
 const PIECES_MAX: usize = 4;
 
-/// The place of a piece that goes, or of none: behind all others, no name's, and clear beside another such
-/// one (see [`is_unclear`]).
+/// The place of a piece that goes, or of none: behind all others, no name's, and clear beside
+/// another such one (see [`is_unclear`]).
 const GONE: u64 = !0xff;
 
 /// How many bytes are copied of a piece, whatever its length: none has more.
@@ -161,8 +162,8 @@ impl Fused {
         Some(Answer::Written)
     }
 
-    /// Reads the pieces of a query, and tells which of them stay, and in which order. `None` if it cannot: a
-    /// name holds a `-`, or their first bytes do not tell them apart.
+    /// Reads the pieces of a query, and tells which of them stay, and in which order. `None` if it
+    /// cannot: a name holds a `-`, or their first bytes do not tell them apart.
     #[inline(always)]
     fn put_in_order(&self, short: &Short, host: &[u8]) -> Option<Order> {
         let Short { window, mut ends, mut name_ends, .. } = *short;
@@ -226,8 +227,8 @@ impl Fused {
         (!unclear).then_some(order)
     }
 
-    /// Does a piece go? Told where in the window it starts, with what stands before it, and where its name and
-    /// it end.
+    /// Does a piece go? Told where in the window it starts, with what stands before it, and where
+    /// its name and it end.
     #[inline(always)]
     fn goes(&self, short: &Short, host: &[u8], [start, name_stop, stop]: [u8; 3]) -> bool {
         let [name_stop, stop] = [name_stop, stop].map(|place| usize::from(place).min(COPIED));

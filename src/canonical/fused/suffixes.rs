@@ -1,9 +1,10 @@
 //! HOT: names that may be public suffixes, told by two bits.
 //!
-//! `www` goes where a registrable domain remains, and one remains unless the rest is itself a public
-//! suffix. The list of these is asked in some tens of nanoseconds, most of them for bets lost in its
-//! branches; so it is asked only about names whose bits are set in `data/public_suffixes.bits`: a
-//! Bloom filter (Bloom, CACM 13(7), 1970) in blocks of a word, of all rules of the list.
+//! `www` goes where a registrable domain remains, and one remains unless the rest is itself a
+//! public suffix. The list of these is asked in some tens of nanoseconds, most of them for bets
+//! lost in its branches; so it is asked only about names whose bits are set in
+//! `data/public_suffixes.bits`: a Bloom filter (Bloom, CACM 13(7), 1970) in blocks of a word, of
+//! all rules of the list.
 
 use crate::bytes::bits::folded;
 

@@ -5,8 +5,8 @@ use std::ops::Range;
 use crate::bytes::bits::{BitSet, few_bits, folded};
 use crate::bytes::first_word;
 
-/// What some names look like from afar. Nearly all others are told apart from them here, before anything
-/// is hashed or compared.
+/// What some names look like from afar. Nearly all others are told apart from them here, before
+/// anything is hashed or compared.
 #[derive(Clone, Debug, Default)]
 pub(in crate::canonical) struct Outlines {
     /// Every [`outline`] that a name has.
@@ -35,8 +35,8 @@ pub(super) const OUTLINES: usize = 1 << OUTLINE_BITS;
 /// How many starts there are.
 pub(super) const STARTS: usize = 1 << 10;
 
-/// The first eight bytes of a name, its last one and its length as a number below [`OUTLINES`], without
-/// regard to ASCII case. `word` is its [`first_word`].
+/// The first eight bytes of a name, its last one and its length as a number below [`OUTLINES`],
+/// without regard to ASCII case. `word` is its [`first_word`].
 #[inline(always)]
 pub(super) fn outline(word: u64, last: u8, length: usize) -> usize {
     let rest = (length << 8 | usize::from(last | 0x20)) as u64;

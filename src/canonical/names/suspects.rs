@@ -1,18 +1,18 @@
 //! HOT: once per parameter. Which parameters may go, told from afar.
 //!
 //! ```text
-//! ?tag=x         a name that goes on some hosts only, and this is none of them    no suspect
-//! ?s=news        a name that goes with values of 32 bytes                         no suspect
-//! ?utm_source=x  a name that goes                                                 a suspect: looked up
+//! ?tag=x         a name that goes on some hosts only, and this is none of them  no suspect
+//! ?s=news        a name that goes with values of 32 bytes                       no suspect
+//! ?utm_source=x  a name that goes                                               suspect: looked up
 //! ```
 //!
-//! A suspect is looked up in a table, where its name, its value and the host are compared: that costs as
-//! much as all else for its parameter, and a bet that is lost. So names like those above, which many URLs
-//! have, are told apart here.
+//! A suspect is looked up in a table, where its name, its value and the host are compared: that
+//! costs as much as all else for its parameter, and a bet that is lost. So names like those above,
+//! which many URLs have, are told apart here.
 //!
-//! Price: two loads and a product for a name; for a host a load, a product and a comparison with each host of
-//! six bytes or less that is asked for. Guard: `benches/canonical.rs`, group `fused`. Twin:
-//! [`Table::matches`](super::table::Table::matches); the test below compares the two.
+//! Price: two loads and a product for a name; for a host a load, a product and a comparison with
+//! each host of six bytes or less that is asked for. Guard: `benches/canonical.rs`, group `fused`.
+//! Twin: [`Table::matches`](super::table::Table::matches); the test below compares the two.
 
 use super::outlines::{OUTLINES, STARTS, outline, start};
 use super::table::{Name, Table};
@@ -21,8 +21,8 @@ use crate::bytes::bits::{BitSet, few_bits, folded};
 /// Which parameters may go.
 #[derive(Clone, Debug)]
 pub(in crate::canonical) struct Suspects {
-    /// For each [`outline`] of a name, how many bytes stand behind the name at least, its `=` among them, where
-    /// such a parameter may go.
+    /// For each [`outline`] of a name, how many bytes stand behind the name at least, its `=` among
+    /// them, where such a parameter may go.
     least: Box<[u8; OUTLINES]>,
     /// For each [`start`] of a name: does a prefix start so?
     starts: Box<[bool; STARTS]>,
@@ -35,7 +35,8 @@ const NEVER: u8 = u8::MAX;
 const BEHIND_MAX: u8 = NEVER - 1;
 
 impl Suspects {
-    /// The entries of `table` that may hold on any host, and those that hold `on_some_hosts` if that is said.
+    /// The entries of `table` that may hold on any host, and those that hold
+    /// `on_some_hosts` if that is said.
     fn new(table: &Table, on_some_hosts: bool) -> Suspects {
         let mut suspects =
             Suspects { least: Box::new([NEVER; OUTLINES]), starts: Box::new([false; STARTS]) };
@@ -63,8 +64,9 @@ impl Suspects {
         bytes.min(usize::from(BEHIND_MAX)) as u8
     }
 
-    /// May a parameter go, behind whose name stand so many bytes (see [`Suspects::behind`])? Never says no where
-    /// it does. `word` is the [`first_word`](crate::bytes::first_word) of the name, `last` its last byte.
+    /// May a parameter go, behind whose name stand so many bytes (see [`Suspects::behind`])? Never
+    /// says no where it does. `word` is the [`first_word`](crate::bytes::first_word) of the name,
+    /// `last` its last byte.
     #[inline(always)]
     pub(in crate::canonical) fn have(
         &self,

@@ -1,4 +1,5 @@
-//! HOT: names of parameters with conditions, looked up once per parameter that may go (see `suspects.rs`).
+//! HOT: names of parameters with conditions, looked up once per parameter that may go
+//! (see `suspects.rs`).
 
 use serde::Deserialize;
 
@@ -129,8 +130,8 @@ impl Hosts {
         Hosts { names, length_min, ends }
     }
 
-    /// The end of a host, of up to eight bytes, in six bits without regard to ASCII case. The host is
-    /// no shorter than `length`.
+    /// The end of a host, of up to eight bytes, in six bits without regard to ASCII case. The host
+    /// is no shorter than `length`.
     #[inline]
     fn end_of(host: &[u8], length: usize) -> usize {
         let start = host.len() - length.min(8);
@@ -306,7 +307,8 @@ impl Table {
         &self.text
     }
 
-    /// Does an entry for `name` hold for `value` on `host`? `word` is the [`first_word`] of the name.
+    /// Does an entry for `name` hold for `value` on `host`? `word` is the
+    /// [`first_word`] of the name.
     #[inline(always)]
     pub(super) fn matches(&self, word: u64, host: &[u8], name: &[u8], value: &[u8]) -> bool {
         let Some(last) = name.last() else { return false };

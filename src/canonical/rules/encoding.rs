@@ -96,7 +96,8 @@ fn needs_escape(byte: u8, place: Place) -> bool {
     }
 }
 
-/// The bytes that stay as they are, whatever stands around them: unreserved ones, and some delimiters.
+/// The bytes that stay as they are, whatever stands around them: unreserved ones,
+/// and some delimiters.
 static TOLD_IN_QUERY: [bool; 256] = unreserved_and(b"&=");
 static TOLD_ELSEWHERE: [bool; 256] = unreserved_and(b"/:@,;=&+$");
 
@@ -115,7 +116,8 @@ const fn unreserved_and(others: &[u8]) -> [bool; 256] {
     table
 }
 
-/// Does `text` stay as it is for sure, whatever the options? Most parts of URLs do; `false` says nothing.
+/// Does `text` stay as it is for sure, whatever the options? Most parts of URLs do;
+/// `false` says nothing.
 fn is_settled(text: &[u8], place: Place) -> bool {
     let told = if place == Place::Query { &TOLD_IN_QUERY } else { &TOLD_ELSEWHERE };
     let is_told = text.iter().all(|byte| told[usize::from(*byte)]);

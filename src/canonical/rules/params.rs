@@ -1,8 +1,9 @@
 //! # What it does
 //!
-//! Drops query parameters that do not matter for the page: known tracking parameters (`utm_source`,
-//! `gclid`, …) and those that you name. Or the other way round: with a list of *expected*
-//! parameters for a host and path, everything else goes, and these stay, whatever other lists say of them.
+//! Drops query parameters that do not matter for the page: known tracking parameters
+//! (`utm_source`, `gclid`, …) and those that you name. Or the other way round: with a list of
+//! *expected* parameters for a host and path, everything else goes, and these stay, whatever other
+//! lists say of them.
 //!
 //! # When it is safe
 //!
@@ -19,9 +20,10 @@
 //! # Options
 //!
 //! `--strip-param NAME`, `--keep-param [HOST[/PATH]:]NAME,…`; `strip-params = […]`,
-//! `[[keep-params]]`; the tracking list is `data/params.toml`. A host means its subdomains, too, and a path
-//! what is below it. Names to strip are without regard to case, and may end in `*`; names to keep mind it. All are
-//! put into the spelling of the profile first: `a[]` is the parameter `a%5B%5D` as well.
+//! `[[keep-params]]`; the tracking list is `data/params.toml`. A host means its subdomains, too,
+//! and a path what is below it. Names to strip are without regard to case, and may end in `*`;
+//! names to keep mind it. All are put into the spelling of the profile first: `a[]` is the
+//! parameter `a%5B%5D` as well.
 //!
 //! # Source
 //!

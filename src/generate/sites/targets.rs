@@ -441,8 +441,8 @@ impl<'a> Targets<'a> {
     }
 }
 
-/// The folder of this number: `news`, then `news/about`, then `news/about-24`. Never `archive/archive`,
-/// which a path that goes in circles could be taken for.
+/// The folder of this number: `news`, then `news/about`, then `news/about-24`. Never
+/// `archive/archive`, which a path that goes in circles could be taken for.
 fn folder(number: u64) -> String {
     let section = SECTIONS[number as usize % SECTIONS.len()];
     let number = number / SECTIONS.len() as u64;

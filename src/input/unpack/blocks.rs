@@ -2,18 +2,19 @@
 //!
 //! ```text
 //! pieces   [ block | block | block | - ] [ line | block | block | - - -
-//!            full: shared by chunks        being filled, behind what the last one has of a line; its blocks
-//!                                          refer to the window, all of which is in this piece and the one before
+//!            full: shared by chunks        being filled, behind what the last one has of a line;
+//!                                          its blocks refer to the window, all of which is in
+//!                                          this piece and the one before
 //! ```
 //!
 //! The streaming decoder keeps a window of its own, and copies all that comes out of it: a tenth of
 //! its time, and of the memory's.
 //!
-//! Unsafe: calls of zstd, by its functions without buffers of their own. Zstd
-//! reads the piece before behind our back, so that is kept; and this one is never moved. Those functions
-//! are there for whoever links it statically, and its authors want to take them away some day
-//! (2026-11-25, zstd 1.5.7): then this file goes, and all frames are decoded by the streaming decoder.
-//! Twin: that one, in `tests.rs`.
+//! Unsafe: calls of zstd, by its functions without buffers of their own. Zstd reads the piece
+//! before behind our back, so that is kept; and this one is never moved. Those functions are there
+//! for whoever links it statically, and its authors want to take them away some day (2026-11-25,
+//! zstd 1.5.7): then this file goes, and all frames are decoded by the streaming decoder. Twin:
+//! that one, in `tests.rs`.
 
 use std::io;
 use std::mem;
@@ -52,8 +53,8 @@ impl Drop for Blocks {
 }
 
 impl Blocks {
-    /// Begins with the frame that has this `header`. Pieces have room for `piece_bytes` or more, the first one
-    /// for a window.
+    /// Begins with the frame that has this `header`. Pieces have room for `piece_bytes` or more,
+    /// the first one for a window.
     pub(super) fn begin(header: &Header, piece_bytes: usize) -> io::Result<Blocks> {
         // SAFETY: it takes nothing.
         let context =
@@ -69,25 +70,26 @@ impl Blocks {
         Ok(blocks)
     }
 
-    /// How many packed bytes are to come next: a header, a block, or a checksum. Zero: the frame has
-    /// ended.
+    /// How many packed bytes are to come next: a header, a block, or a checksum. Zero:
+    /// the frame has ended.
     pub(super) fn wanted(&self) -> usize {
         // SAFETY: the context is a whole one; it is not changed.
         unsafe { sys::ZSTD_nextSrcSizeToDecompress(self.context.as_ptr()) }
     }
 
-    /// Begins a piece, with the beginning of a line of at most [`BEGUN_BYTES_MAX`] before its blocks.
+    /// Begins a piece, with the beginning of a line of at most [`BEGUN_BYTES_MAX`]
+    /// before its blocks.
     pub(super) fn begin_piece(&mut self, begun: &[u8]) {
         // Zstd may refer to the last piece, which is in `before`, and to no other.
         assert!(self.piece.capacity() == 0 && begun.len() <= BEGUN_BYTES_MAX, "one at a time");
-        // Memory that nobody shares any more: new one would have to be cleared by the system. The latest,
-        // of which most is in a cache; but not the last piece, to which blocks refer.
+        // Memory that nobody shares any more: new one would have to be cleared by the system. The
+        // latest, of which most is in a cache; but not the last piece, to which blocks refer.
         let others = self.before.len().saturating_sub(1);
         let is_free = |piece: &Arc<Vec<u8>>| Arc::strong_count(piece) == 1;
         let free = self.before[..others].iter().rposition(is_free);
         let free = free.and_then(|at| Arc::into_inner(self.before.remove(at)));
-        // One byte more: the last block ends before its memory does, so the next one never starts there, and
-        // zstd always sees that another piece has begun.
+        // One byte more: the last block ends before its memory does, so the next one never starts
+        // there, and zstd always sees that another piece has begun.
         let is_first = self.before.is_empty();
         let bytes = if is_first { self.first_bytes } else { self.piece_bytes };
         self.piece = free.unwrap_or_else(|| large_pages(bytes + 1));
@@ -104,19 +106,19 @@ impl Blocks {
         (self.piece.capacity() - self.piece.len()).saturating_sub(1)
     }
 
-    /// Decodes `packed`, all that is [wanted](Self::wanted), or the beginning of a block that is stored as
-    /// it is. Of what fails, nothing is kept.
+    /// Decodes `packed`, all that is [wanted](Self::wanted), or the beginning of a block that is
+    /// stored as it is. Of what fails, nothing is kept.
     pub(super) fn decode(&mut self, packed: &[u8]) -> io::Result<()> {
         let length = self.piece.len();
         let room = self.room();
         // Not by a slice of the room: zstd reads what is before it by this pointer, too.
         let end = self.piece.as_mut_ptr().wrapping_add(length);
-        // SAFETY: zstd writes at most `room` bytes behind the `length` that the piece has, which are
-        // its own, and reads those and `packed`. Beyond that it reads what it has written since `begin`,
-        // so far as that is in this piece, or in the one before if it is another one: it knows where
-        // they start and end, and refuses what refers to more. Both are where they were: this one has
-        // not grown, that one is the last in `before`, from which no memory is given back, and whoever
-        // shares it only reads.
+        // SAFETY: zstd writes at most `room` bytes behind the `length` that the piece has, which
+        // are its own, and reads those and `packed`. Beyond that it reads what it has written since
+        // `begin`, so far as that is in this piece, or in the one before if it is another one: it
+        // knows where they start and end, and refuses what refers to more. Both are where they
+        // were: this one has not grown, that one is the last in `before`, from which no memory is
+        // given back, and whoever shares it only reads.
         let written = checked(unsafe {
             sys::ZSTD_decompressContinue(
                 self.context.as_ptr(),
@@ -146,8 +148,8 @@ impl Blocks {
     }
 }
 
-/// Room for `bytes` bytes, in large pages if the system has some: blocks refer to places all over the
-/// window.
+/// Room for `bytes` bytes, in large pages if the system has some: blocks refer to places
+/// all over the window.
 fn large_pages(bytes: usize) -> Vec<u8> {
     let mut room = Vec::with_capacity(bytes);
     prefer_large_pages(room.spare_capacity_mut());

@@ -36,8 +36,8 @@ impl Act {
         }
     }
 
-    /// Does it take numbers out of paths, which may be those of sessions or names of pages? Then it reaches stems, not
-    /// handlers.
+    /// Does it take numbers out of paths, which may be those of sessions or names of pages? Then it
+    /// reaches stems, not handlers.
     pub(in crate::mine) fn takes_numbers(&self) -> bool {
         matches!(self, Act::Path(act) if act.takes_numbers())
     }

@@ -76,8 +76,8 @@ pub(in crate::mine) fn find(
     splits
 }
 
-/// Finds more splits among `samples`, what groups said about rules that hold, for [`local`] names: what
-/// speaks against one under a condition is left out. `None` if there is nothing to leave out.
+/// Finds more splits among `samples`, what groups said about rules that hold, for [`local`] names:
+/// what speaks against one under a condition is left out. `None` if there is nothing to leave out.
 pub(in crate::mine) fn leave_out(
     slots: Slots<'_>,
     natures: &[Nature],
@@ -302,8 +302,8 @@ impl Search<'_> {
         urls.filter(|(_, url)| is_here(url) && has(url)).map(|(number, _)| number).collect()
     }
 
-    /// The ways that are looked at: by the parameters that most groups have, first by whether they are
-    /// there, then by their frequent values too.
+    /// The ways that are looked at: by the parameters that most groups have, first by whether they
+    /// are there, then by their frequent values too.
     fn ways(&self, name: u32, handler: u32, urls: &[u32], value_min: usize) -> Vec<Way> {
         let mut present: BTreeMap<u32, BTreeMap<u64, usize>> = BTreeMap::new();
         for url in urls {

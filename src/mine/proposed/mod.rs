@@ -1,5 +1,5 @@
-//! Candidates: rules that contents ask for, what is known of each beforehand, and where they are proposed
-//! to hold.
+//! Candidates: rules that contents ask for, what is known of each beforehand, and where they
+//! are proposed to hold.
 
 pub(in crate::mine) mod candidates;
 pub(in crate::mine) mod conditions;

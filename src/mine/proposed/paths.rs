@@ -216,7 +216,8 @@ pub(in crate::mine) fn last_start(path: &[u8]) -> usize {
     memchr::memrchr(b'/', path).map_or(0, |at| at + 1)
 }
 
-/// Puts letters in lower case, but not those of escapes; returns a hash of what was there, if any was not.
+/// Puts letters in lower case, but not those of escapes; returns a hash of what was
+/// there, if any was not.
 pub(in crate::mine) fn fold(path: &mut [u8]) -> Option<u64> {
     if !path.iter().any(u8::is_ascii_uppercase) {
         return None;

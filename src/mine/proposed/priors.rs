@@ -28,7 +28,8 @@ pub(in crate::mine) struct Prior {
     pub(in crate::mine) bar: f64,
     /// Must somebody look at it, whatever the samples say?
     pub(in crate::mine) guarded: bool,
-    /// Is it on a list of what never matters? Then it holds unless samples speak clearly against it.
+    /// Is it on a list of what never matters? Then it holds unless samples speak
+    /// clearly against it.
     pub(in crate::mine) listed: bool,
 }
 

@@ -59,8 +59,8 @@ pub(in crate::mine) struct Seen {
     pub(in crate::mine) high: f64,
 }
 
-/// Compares the URLs of `table` slot by slot. Paths are taken as `loose_paths` spells them, parameters as
-/// a multiset. O(n log n) in the number of parameters.
+/// Compares the URLs of `table` slot by slot. Paths are taken as `loose_paths` spells them,
+/// parameters as a multiset. O(n log n) in the number of parameters.
 pub(in crate::mine) fn screen(
     table: &Table,
     loose_paths: &[LoosePath],

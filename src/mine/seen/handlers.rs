@@ -20,8 +20,8 @@ pub(in crate::mine) struct Handlers {
 /// Share of the URLs under a prefix that a name must have to stay a name among many: one of fifty.
 const NAME_SHARE: u64 = 50;
 
-/// A segment with its runs of digits replaced by `{num}`, but not those of escapes; a long segment of letters
-/// and digits is `{slug}` as a whole.
+/// A segment with its runs of digits replaced by `{num}`, but not those of escapes; a long segment
+/// of letters and digits is `{slug}` as a whole.
 pub(in crate::mine) fn outline(segment: &[u8], out: &mut Vec<u8>) {
     let digits = segment.iter().filter(|byte| byte.is_ascii_digit()).count();
     let word = segment.iter().all(|byte| byte.is_ascii_alphanumeric());
@@ -68,9 +68,9 @@ pub(in crate::mine) fn extension(segment: &[u8]) -> &[u8] {
 impl Handlers {
     /// Finds the templates of `paths`, which are in the spelling that scopes are matched against.
     ///
-    /// Left to right: where more than [`CHILDREN_MAX`] names are under one prefix, they are values, but
-    /// for those that have a large share of the URLs: scripts. `urls` is how many each path has.
-    /// Linear in the bytes of the paths.
+    /// Left to right: where more than [`CHILDREN_MAX`] names are under one prefix, they are values,
+    /// but for those that have a large share of the URLs: scripts. `urls` is how many each path
+    /// has. Linear in the bytes of the paths.
     pub(in crate::mine) fn find(paths: &[Vec<u8>], urls: &[u64]) -> Handlers {
         let secret = Secret::random();
         // Prefixes of templates: the prefix before, and the last segment. Each path is at one of

@@ -4,8 +4,9 @@
 //! [`Values`]. Where they are not, they are told apart by fingerprints under a [`Secret`] that each
 //! site has anew, so that two that somebody has prepared are taken as one only once in 2³² times.
 //!
-//! But for such a pair no result depends on a secret. What has to be drawn or put in order is so by `table::hash`, which
-//! is the same in every run; where two have the same one, by where they stand in the table.
+//! But for such a pair no result depends on a secret. What has to be drawn or put in order is so
+//! by `table::hash`, which is the same in every run; where two have the same one, by where they
+//! stand in the table.
 
 use std::collections::hash_map;
 
@@ -194,8 +195,8 @@ impl Keyed {
     }
 }
 
-/// Rows that are sorted by draw, check and URL, in groups with one draw and one check. In the order of the
-/// draws; those that share one, which somebody has made, in the order of their first URLs.
+/// Rows that are sorted by draw, check and URL, in groups with one draw and one check. In the order
+/// of the draws; those that share one, which somebody has made, in the order of their first URLs.
 pub(in crate::mine) fn groups<T, D: PartialEq>(
     rows: &[T],
     draw: impl Fn(&T) -> D,

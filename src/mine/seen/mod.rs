@@ -1,5 +1,5 @@
-//! What was seen of a site: its URLs in tables, the programs that answer them, and what equal contents
-//! are worth there.
+//! What was seen of a site: its URLs in tables, the programs that answer them, and what equal
+//! contents are worth there.
 
 pub(in crate::mine) mod decay;
 pub(in crate::mine) mod handlers;

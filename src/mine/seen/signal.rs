@@ -85,8 +85,8 @@ pub(in crate::mine) struct Calibration {
     steady: bool,
     /// What two visitors see of a page, beside what recaptures say.
     versions: Versions,
-    /// The share of captures that show what is never seen again, and its lower bound at one standard
-    /// deviation.
+    /// The share of captures that show what is never seen again, and its lower bound at one
+    /// standard deviation.
     pub(in crate::mine) noise: (f64, f64),
 }
 

@@ -1,7 +1,7 @@
 //! Stems: paths but for the numbers in them, which are session numbers or names of pages.
 //!
-//! Finer than handlers: words of paths stay as they are, and numbers have a place. `/share/` with any number of 32
-//! digits is one stem, the same with a slash at the end another.
+//! Finer than handlers: words of paths stay as they are, and numbers have a place. `/share/` with
+//! any number of 32 digits is one stem, the same with a slash at the end another.
 
 use super::handlers::outline;
 use super::table::{Map, map};

@@ -147,8 +147,8 @@ pub(in crate::mine) struct Table {
     pub(in crate::mine) secret: Secret,
 }
 
-/// 64 bits of `bytes`; the same on every machine. Only to draw and to order by: two texts that have one are
-/// easily made.
+/// 64 bits of `bytes`; the same on every machine. Only to draw and to order by: two texts that have
+/// one are easily made.
 pub(in crate::mine) fn hash(bytes: &[u8]) -> u64 {
     let mut state = 0x9E37_79B9_7F4A_7C15 ^ (bytes.len() as u64);
     let mut chunks = bytes.chunks_exact(8);

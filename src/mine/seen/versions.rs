@@ -88,8 +88,8 @@ pub(in crate::mine) fn is_control(table: &Table, natures: &[Nature], act: &Act) 
     }
 }
 
-/// Measures the chance by the URLs of a site under its controls; [`Versions::ONE`] where nothing, or
-/// not enough, speaks for less.
+/// Measures the chance by the URLs of a site under its controls; [`Versions::ONE`] where nothing,
+/// or not enough, speaks for less.
 pub(in crate::mine) fn measure(
     table: &Table,
     calibration: &Calibration,

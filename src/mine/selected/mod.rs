@@ -1,4 +1,5 @@
-//! Selection: candidates that fail are taken out, round after round, until those that are left hold.
+//! Selection: candidates that fail are taken out, round after round, until those
+//! that are left hold.
 
 pub(in crate::mine) mod bounds;
 pub(in crate::mine) mod keep;

@@ -1,8 +1,9 @@
 //! Where the numbers that a candidate takes out of paths are names of pages.
 //!
-//! A candidate for session numbers holds or falls by its groups. A folder that names its pages as the rest of the site
-//! names sessions is one group, though it has as many pages as it has numbers. So the numbers of each place speak for
-//! themselves, and the candidate is kept from those where hardly one shows what another shows.
+//! A candidate for session numbers holds or falls by its groups. A folder that names its pages as
+//! the rest of the site names sessions is one group, though it has as many pages as it has numbers.
+//! So the numbers of each place speak for themselves, and the candidate is kept from those where
+//! hardly one shows what another shows.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,7 +23,8 @@ pub(super) struct Names {
 }
 
 impl Names {
-    /// What a candidate is left with, if there are groups elsewhere from which something may follow.
+    /// What a candidate is left with, if there are groups elsewhere from which
+    /// something may follow.
     pub(super) fn left_of(&self, reach: &Reach, support: &Support) -> Option<Reach> {
         let rest =
             support.by_handler.iter().filter(|(handler, _)| !self.handlers.contains(handler));
@@ -31,7 +33,8 @@ impl Names {
     }
 }
 
-/// Finds the stems under which `numbers` are names of pages: whole handlers, and stems of other handlers by themselves.
+/// Finds the stems under which `numbers` are names of pages: whole handlers, and stems of other
+/// handlers by themselves.
 pub(super) fn find(support: &Support, numbers: &[Numbers]) -> Names {
     let every = sums(numbers);
     let mut by_handler: BTreeMap<u32, Vec<Numbers>> = BTreeMap::new();
@@ -66,8 +69,9 @@ fn sums(numbers: &[Numbers]) -> (u64, u64) {
     numbers.iter().fold((0, 0), |(again, all), one| (again + one.again, all + one.all))
 }
 
-/// Under a handler that agrees, one of so many stems may be a folder of names, beside one. Reason: where more of them
-/// show something new each time, they are pages that change, unless they have far more numbers than any page.
+/// Under a handler that agrees, one of so many stems may be a folder of names, beside one. Reason:
+/// where more of them show something new each time, they are pages that change, unless they have
+/// far more numbers than any page.
 const STEMS_SHARE: usize = 20;
 
 /// Do the groups of a handler agree, half of them at least?
@@ -84,8 +88,9 @@ struct Rates {
 }
 
 impl Rates {
-    /// Are numbers those of pages? If few of `all` show something `again`, and fewer than the bar asks for, or than all
-    /// others do; or far fewer than usual. It must be less likely than `chance` for those of sessions.
+    /// Are numbers those of pages? If few of `all` show something `again`, and fewer than the bar
+    /// asks for, or than all others do; or far fewer than usual. It must be less likely than
+    /// `chance` for those of sessions.
     fn are_names(&self, again: u64, all: u64, chance: f64) -> bool {
         let is_below = |share: f64, rate: f64| {
             again as f64 <= all as f64 * share && binomial_tail(again, all, rate) < chance
@@ -100,12 +105,13 @@ impl Rates {
     }
 }
 
-/// At most this share of names show what another shows. Reason: where three of four pages change, one of four sessions still
-/// shows what another shows.
+/// At most this share of names show what another shows. Reason: where three of four pages change,
+/// one of four sessions still shows what another shows.
 const FEW: f64 = 0.25;
 
-/// The share of the usual rate that numbers come to among which there are names. Reason: half of them are names where home
-/// pages and pages by name have one stem; and pages that change lower the rate of each handler somewhat.
+/// The share of the usual rate that numbers come to among which there are names. Reason: half of
+/// them are names where home pages and pages by name have one stem; and pages that change lower the
+/// rate of each handler somewhat.
 const FAR_FEWER: f64 = 2.0 / 3.0;
 
 #[cfg(test)]
@@ -139,7 +145,8 @@ mod tests {
         }
     }
 
-    /// What the rule in force that drops numbers of 32 digits is kept from; `None` if there is no such rule.
+    /// What the rule in force that drops numbers of 32 digits is kept from; `None` if
+    /// there is no such rule.
     fn kept_from(rows: &[(String, String)]) -> Option<Vec<String>> {
         let rules = mined(rows).rules;
         let is_it = |rule: &&crate::canonical::DustRule| {

@@ -21,8 +21,8 @@ use crate::mine::seen::versions::{self, Versions};
 use crate::mine::validated::forms::{self, Forms};
 use crate::mine::validated::validation::Validation;
 
-/// Proposes what the URLs of a site ask for, and validates it. Handlers are split in `table` where conditions are
-/// found; `calibration` becomes what equal contents turn out to be worth.
+/// Proposes what the URLs of a site ask for, and validates it. Handlers are split in `table` where
+/// conditions are found; `calibration` becomes what equal contents turn out to be worth.
 pub(in crate::mine) fn run(
     table: &mut Table,
     loose_paths: &[LoosePath],
@@ -109,8 +109,8 @@ impl Rounds<'_> {
         if local.is_empty() { Vec::new() } else { validation.seen(&local) }
     }
 
-    /// Validates all that is proposed; also returns what groups said about the parameters that may be
-    /// dropped.
+    /// Validates all that is proposed; also returns what groups said about the parameters
+    /// that may be dropped.
     fn run(
         &self,
         table: &Table,
@@ -181,8 +181,8 @@ impl Rounds<'_> {
         (validated, samples)
     }
 
-    /// Validates what can only be seen beside what holds: values that are one, and scripts under which
-    /// names that are not known say nothing either.
+    /// Validates what can only be seen beside what holds: values that are one, and scripts under
+    /// which names that are not known say nothing either.
     fn run_beside(
         &self,
         table: &Table,

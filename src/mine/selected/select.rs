@@ -238,8 +238,8 @@ impl Selector<'_> {
         })
     }
 
-    /// Keeps those that take numbers out of paths from names of pages, also if they were to go. That comes after others,
-    /// as what others do to URLs counts against them.
+    /// Keeps those that take numbers out of paths from names of pages, also if they were to go.
+    /// That comes after others, as what others do to URLs counts against them.
     fn leave_names(
         &self,
         validation: &Validation<'_>,

@@ -4,9 +4,9 @@
 //!
 //! A test of two designs, or a choice by place, shows a page in some versions. Who comes back with
 //! the session that stands in the URL sees the version of before, so recaptures make such pages
-//! look steady, while two spellings of one page, seen by two visitors, differ. One look at each of two
-//! URLs then says little about a rule. Many looks say more: a page shows all of its versions, under
-//! every spelling.
+//! look steady, while two spellings of one page, seen by two visitors, differ. One look at each of
+//! two URLs then says little about a rule. Many looks say more: a page shows all of its versions,
+//! under every spelling.
 //!
 //! All candidates are applied at once, as in `support`. The members of a group fall into classes by
 //! what one candidate takes away from them: URLs that are equal but for the other candidates. The
@@ -159,9 +159,9 @@ fn sample(
     }
 }
 
-/// May the values of a candidate stand in blocks? `looks` are at two values each, and say whether they
-/// agreed. So it is if two values that were looked at together disagree more often than not, or if
-/// hardly two values were looked at together often enough to say.
+/// May the values of a candidate stand in blocks? `looks` are at two values each, and say whether
+/// they agreed. So it is if two values that were looked at together disagree more often than not,
+/// or if hardly two values were looked at together often enough to say.
 pub(in crate::mine) fn in_blocks(looks: impl Iterator<Item = ((u64, u64), bool)>) -> bool {
     let mut pairs: BTreeMap<(u64, u64), Count> = BTreeMap::new();
     for ((one, other), agree) in looks {

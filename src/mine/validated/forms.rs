@@ -190,8 +190,8 @@ impl<'a> Shaper<'a> {
         }
     }
 
-    /// A URL, which has this `number`, with its key, and what fired on it, sorted by candidate. Reaches
-    /// are those of `candidates`, which have the numbers of the plan.
+    /// A URL, which has this `number`, with its key, and what fired on it, sorted by candidate.
+    /// Reaches are those of `candidates`, which have the numbers of the plan.
     pub(in crate::mine) fn shape(
         &mut self,
         url: &Url,

@@ -1,4 +1,5 @@
-//! Validation: all candidates applied at once, and what URLs that become one say about each of them.
+//! Validation: all candidates applied at once, and what URLs that become one say
+//! about each of them.
 
 pub(in crate::mine) mod classes;
 pub(in crate::mine) mod forms;

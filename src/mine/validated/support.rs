@@ -2,12 +2,13 @@
 //!
 //! HOT: once per group.
 //!
-//! The candidates are applied all at once, so that a group holds all spellings of a page that they
-//! explain together. For each candidate that made a difference inside a group, the two members are
-//! compared that differ in it and in as little else as possible. If they agree, every candidate
-//! that tells them apart is right about them: were one of them wrong, these would be two pages. If
-//! they do not agree, at least one is wrong, and it counts against each of them. So agreement is evidence
-//! for stacked parameters that never occur alone, and disagreement is only ever counted too much.
+//! The candidates are applied all at once, so that a group holds all spellings of a page that
+//! they explain together. For each candidate that made a difference inside a group, the two
+//! members are compared that differ in it and in as little else as possible. If they agree, every
+//! candidate that tells them apart is right about them: were one of them wrong, these would be
+//! two pages. If they do not agree, at least one is wrong, and it counts against each of them. So
+//! agreement is evidence for stacked parameters that never occur alone, and disagreement is only
+//! ever counted too much.
 
 use std::collections::BTreeMap;
 

@@ -37,8 +37,8 @@ pub(in crate::mine) struct Validation<'a> {
     handlers: &'a [u32],
     calibration: &'a Calibration,
     shaper: Shaper<'a>,
-    /// Those that were validated first, with their reaches now; their places are the numbers by which
-    /// they are known here.
+    /// Those that were validated first, with their reaches now; their places are the numbers by
+    /// which they are known here.
     candidates: Vec<Candidate>,
     /// Which of them are validated now.
     active: Vec<bool>,

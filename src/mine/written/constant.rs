@@ -1,10 +1,11 @@
 //! Forms that are one page wherever they lead back to: `/login.php?return=/item.php%3Fid%3D5`.
 //!
-//! Samples say nothing about them: their one content is met everywhere, as that of a wall is, so it is
-//! hot. Three things together speak for them: the name of the parameter says that it leads back, its
-//! values are addresses, and the script shows one content whatever the address. A rate is validated as
-//! for other rules, each address being one sample. What else such a script is asked for is dropped
-//! too (`constant-page`), if one content is all that it shows under every other parameter.
+//! Samples say nothing about them: their one content is met everywhere, as that of a wall is,
+//! so it is hot. Three things together speak for them: the name of the parameter says that it
+//! leads back, its values are addresses, and the script shows one content whatever the address.
+//! A rate is validated as for other rules, each address being one sample. What else such a
+//! script is asked for is dropped too (`constant-page`), if one content is all that it shows
+//! under every other parameter.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -62,7 +62,8 @@ pub(super) fn guards(
     out
 }
 
-/// Paths in which one segment stands three times in a row: what relative links on a wrong base make.
+/// Paths in which one segment stands three times in a row: what relative links on
+/// a wrong base make.
 pub(super) fn traps(site: &str, table: &Table) -> Vec<Trap> {
     let mut found: BTreeMap<String, u64> = BTreeMap::new();
     for url in &table.urls {

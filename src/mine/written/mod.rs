@@ -1,5 +1,5 @@
-//! What is written of a site: rules for the spellings that its paths have, guards, and what looks like a
-//! trap.
+//! What is written of a site: rules for the spellings that its paths have, guards, and what
+//! looks like a trap.
 
 mod constant;
 mod emit;

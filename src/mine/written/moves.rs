@@ -12,10 +12,12 @@ use crate::mine::selected::select::Validated;
 
 /// The rules for paths of a site.
 pub(super) struct Moves<'a> {
-    /// In the order in which they are applied; with `true` those in force, with `false` those to be reviewed.
+    /// In the order in which they are applied; with `true` those in force, with `false`
+    /// those to be reviewed.
     acts: Vec<(&'a PathAct, &'a Reach, bool)>,
     handlers: &'a Handlers,
-    /// The handler of each path in its loose spelling; empty if no rule gives a path another beginning.
+    /// The handler of each path in its loose spelling; empty if no rule gives a path
+    /// another beginning.
     handler_of: HashMap<Vec<u8>, u32>,
 }
 
@@ -24,8 +26,8 @@ pub(super) struct Moves<'a> {
 pub(super) struct Moved<'a> {
     pub(super) path: Vec<u8>,
     pub(super) template: Cow<'a, [u8]>,
-    /// Has a rule looked at what the path begins or ends with? Then it may do something else where a profile
-    /// has dropped or added something there before.
+    /// Has a rule looked at what the path begins or ends with? Then it may do something else where
+    /// a profile has dropped or added something there before.
     pub(super) is_anchored: bool,
 }
 
@@ -76,8 +78,8 @@ impl<'a> Moves<'a> {
         holding.map(|(at, (act, ..))| (at, *act))
     }
 
-    /// What becomes of a path of this place by the rules of segments and their parameters, which come first: by those
-    /// in force alone, or `with_review`.
+    /// What becomes of a path of this place by the rules of segments and their parameters, which
+    /// come first: by those in force alone, or `with_review`.
     pub(super) fn by_segments(&self, path: &[u8], place: Place, with_review: bool) -> Vec<u8> {
         let mut moved = path.to_vec();
         let is_first = |act: &PathAct| {

@@ -9,17 +9,19 @@ use crate::mine::seen::loose_path::is_index;
 
 /// Most bytes of a session number that are counted in a pattern.
 ///
-/// Reason: each is a step, a pattern has 255 of them, and no session number that is in use is longer.
+/// Reason: each is a step, a pattern has 255 of them, and no session number that
+/// is in use is longer.
 const SESSION_BYTES_MAX: usize = 64;
 
-/// Most bytes that [`around`] tells of a path. Reason: a pattern has an end; so many tell paths apart.
+/// Most bytes that [`around`] tells of a path. Reason: a pattern has an end; so
+/// many tell paths apart.
 const AROUND_BYTES_MAX: usize = 255;
 
-/// The pattern of `path`, whose handler has this `template`; `None` if there is none, such as for a path
-/// with a `*` in a name.
+/// The pattern of `path`, whose handler has this `template`; `None` if there is none, such as for a
+/// path with a `*` in a name.
 ///
-/// A segment that may be a session number is written with its letters if `names_sessions` and that fits,
-/// else as any segment.
+/// A segment that may be a session number is written with its letters if `names_sessions` and that
+/// fits, else as any segment.
 pub(super) fn pattern(path: &[u8], template: &[u8], names_sessions: bool) -> Option<String> {
     let is_pattern = |pattern: &String| PathPattern::parse(pattern).is_some();
     let written = write(path, template, names_sessions).filter(is_pattern);
@@ -115,8 +117,8 @@ pub(super) fn around(path: &[u8]) -> String {
         .unwrap_or_else(|| "*".to_string())
 }
 
-/// `pattern` without slashes side by side and at the end, and without the name of an index page: what is left
-/// of it under a profile that drops them.
+/// `pattern` without slashes side by side and at the end, and without the name of an index page:
+/// what is left of it under a profile that drops them.
 pub(super) fn pruned(pattern: &str) -> String {
     let mut names: Vec<&str> = pattern.split('/').filter(|name| !name.is_empty()).collect();
     if names.last().is_some_and(|name| is_index(name.as_bytes())) {
@@ -125,8 +127,8 @@ pub(super) fn pruned(pattern: &str) -> String {
     format!("/{}", names.join("/"))
 }
 
-/// `path`, and what profiles that drop sessions may make of it: without parameters, without segments such as `(S(…))`,
-/// without both. In byte order.
+/// `path`, and what profiles that drop sessions may make of it: without parameters, without
+/// segments such as `(S(…))`, without both. In byte order.
 pub(super) fn without_sessions(path: &[u8]) -> BTreeSet<Vec<u8>> {
     let mut out = BTreeSet::from([path.to_vec()]);
     if memchr::memchr2(b';', b'(', path).is_none() {
@@ -154,8 +156,8 @@ fn is_session(segment: &[u8]) -> bool {
     matches!(segment, [b'(', b'A' | b'F' | b'S' | b'a' | b'f' | b's', b'(', .., b')', b')'])
 }
 
-/// What else profiles may make of `path`: with one slash for several, without the name of an index page, with
-/// a slash at the end and without.
+/// What else profiles may make of `path`: with one slash for several, without the name of an index
+/// page, with a slash at the end and without.
 pub(super) fn other_slashes(path: &[u8]) -> Vec<Vec<u8>> {
     let mut single = path.to_vec();
     collapse(&mut single);

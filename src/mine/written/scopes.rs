@@ -18,18 +18,22 @@ use crate::mine::selected::select::Validated;
 
 /// Most rules that one candidate becomes, one for each pattern of a handler.
 ///
-/// Reason: a URL tries all rules of its site, of which there may be 4,096, and a site has some dozens of candidates.
+/// Reason: a URL tries all rules of its site, of which there may be 4,096, and a site has some
+/// dozens of candidates.
 const SCOPES_MAX: usize = 128;
 
 /// Most patterns that one rule is kept from.
 ///
-/// Reason: a URL tries all of them, and with so many a site of 200,000 URLs takes twice the time at most.
+/// Reason: a URL tries all of them, and with so many a site of 200,000 URLs takes
+/// twice the time at most.
 const EXCEPTIONS_MAX: usize = 256;
 
-/// Most stems of a handler whose words stand for themselves in exceptions. Reason: what has more was made by a program.
+/// Most stems of a handler whose words stand for themselves in exceptions. Reason: what has more
+/// was made by a program.
 const WORDS_MAX: usize = 16;
 
-/// Most folders of a path that exceptions are told apart by, where they are too many. Reason: few sites have more.
+/// Most folders of a path that exceptions are told apart by, where they are too many. Reason:
+/// few sites have more.
 const DEPTH_MAX: usize = 8;
 
 /// Where a candidate is written to hold.
@@ -93,10 +97,11 @@ impl<F: Fn(u32, u64) -> Option<Vec<u8>>> Places<'_, F> {
         }
     }
 
-    /// The patterns of the paths of these stems that `act` would take a number from; `None` if they are too many.
+    /// The patterns of the paths of these stems that `act` would take a number from; `None` if
+    /// they are too many.
     ///
-    /// Words stand for themselves, as an exception for any word would be one for most of the site; where a handler has
-    /// many of them, they are what its template says.
+    /// Words stand for themselves, as an exception for any word would be one for most of the site;
+    /// where a handler has many of them, they are what its template says.
     fn names_of_pages(&self, act: &PathAct, stems: &BTreeSet<u32>) -> Option<Vec<String>> {
         let mut by_handler: BTreeMap<u32, BTreeMap<u32, &[u8]>> = BTreeMap::new();
         let places = self.handlers.of_path.iter().zip(&self.table.stems);
@@ -133,8 +138,8 @@ impl<F: Fn(u32, u64) -> Option<Vec<u8>>> Places<'_, F> {
         out
     }
 
-    /// The scopes of what holds everywhere but under these handlers and cells; where it cannot be kept from them,
-    /// of what was seen to hold.
+    /// The scopes of what holds everywhere but under these handlers and cells; where it cannot be
+    /// kept from them, of what was seen to hold.
     fn but(&self, validated: &Validated, except: &BTreeSet<u32>) -> Scopes {
         let (act, reach) = (&validated.candidate.act, &validated.candidate.reach);
         let paths: BTreeSet<u32> =
@@ -171,8 +176,9 @@ impl<F: Fn(u32, u64) -> Option<Vec<u8>>> Places<'_, F> {
         self.written(act, &Reach::Only(only.clone()), &paths, &whole)
     }
 
-    /// The scopes for the patterns of these handlers: without conditions if all of a handler is `whole`, else one
-    /// for each cell that can be told. They are kept from the handlers that are not.
+    /// The scopes for the patterns of these handlers: without conditions if all of a
+    /// handler is `whole`, else one for each cell that can be told. They are kept from the
+    /// handlers that are not.
     fn written(
         &self,
         act: &Act,
@@ -253,8 +259,8 @@ impl<F: Fn(u32, u64) -> Option<Vec<u8>>> Places<'_, F> {
         cell.when.iter().map(condition).collect()
     }
 
-    /// What a rule for the pattern `wide` of `handler` is kept from: the patterns of other handlers that have
-    /// paths under it, but for those in `only`; `None` if it cannot be kept from them.
+    /// What a rule for the pattern `wide` of `handler` is kept from: the patterns of other handlers
+    /// that have paths under it, but for those in `only`; `None` if it cannot be kept from them.
     fn exceptions(&self, wide: &str, handler: u32, only: &BTreeSet<u32>) -> Option<Vec<String>> {
         if !wide.contains('{') {
             return Some(Vec::new());
@@ -264,7 +270,8 @@ impl<F: Fn(u32, u64) -> Option<Vec<u8>>> Places<'_, F> {
         self.all_patterns(others, EXCEPTIONS_MAX)
     }
 
-    /// All patterns of the paths of some handlers; `None` if they are more than `most`, or cannot be written.
+    /// All patterns of the paths of some handlers; `None` if they are more than `most`, or
+    /// cannot be written.
     fn all_patterns(
         &self,
         handlers: impl Iterator<Item = u32>,
@@ -281,8 +288,8 @@ impl<F: Fn(u32, u64) -> Option<Vec<u8>>> Places<'_, F> {
     }
 }
 
-/// Patterns that match whatever `patterns` do, and are few: those that begin with the same folders are one.
-/// `None` if there is none such.
+/// Patterns that match whatever `patterns` do, and are few: those that begin with the same folders
+/// are one. `None` if there is none such.
 fn in_short(patterns: &[String]) -> Option<Vec<String>> {
     let begin = |pattern: &String, depth: usize| match pattern.match_indices('/').nth(depth) {
         // Without the slash, so that the page of the folder itself is matched, too.

@@ -1,9 +1,9 @@
 //! How the paths of a handler are spelled where its rules meet them.
 //!
-//! Handlers are found on paths in one loose spelling (`loose_path.rs`): letters in lower case, without the
-//! name of an index page and the slash at the end. Rules are matched against paths as they are spelled,
-//! after the rules for paths have done their work. So what is said of a handler is written for each
-//! spelling that was seen of its paths, as a pattern: `/Forum/{slug}.php`.
+//! Handlers are found on paths in one loose spelling (`loose_path.rs`): letters in lower case,
+//! without the name of an index page and the slash at the end. Rules are matched against paths as
+//! they are spelled, after the rules for paths have done their work. So what is said of a handler
+//! is written for each spelling that was seen of its paths, as a pattern: `/Forum/{slug}.php`.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,8 +23,8 @@ pub(super) const SPELLINGS_MAX: usize = 16;
 
 /// Most patterns of one handler that a rule is kept from.
 ///
-/// Reason: a rule tries all of them for each URL, and people spell a script in a handful of ways; what has more
-/// is not understood.
+/// Reason: a rule tries all of them for each URL, and people spell a script in a handful of ways;
+/// what has more is not understood.
 const POSSIBLE_MAX: usize = 64;
 
 /// Most shapes of session numbers of one handler that are told apart in its patterns.
@@ -48,8 +48,8 @@ pub(super) struct Spellings {
 struct Spelled {
     /// URLs of the handler.
     urls: u64,
-    /// Those that rules are written for: of paths once the rules for paths in force have done their work, with
-    /// session numbers and without. With their URLs, from most to fewest.
+    /// Those that rules are written for: of paths once the rules for paths in force have done their
+    /// work, with session numbers and without. With their URLs, from most to fewest.
     targets: Vec<(String, u64)>,
     /// These, and what there is where fewer rules are in force, or those to be reviewed, too.
     possible: BTreeSet<String>,
@@ -58,7 +58,8 @@ struct Spelled {
 }
 
 impl Spellings {
-    /// Spells the paths of `table`, which have so many `urls` each, and are `loose_paths` in their loose spelling.
+    /// Spells the paths of `table`, which have so many `urls` each, and are `loose_paths` in
+    /// their loose spelling.
     ///
     /// Linear in the paths for each rule for paths.
     pub(super) fn find(
@@ -111,10 +112,11 @@ impl Spellings {
         spellings
     }
 
-    /// The handlers with paths that `pattern` may match, too, under some profile. One may come several times.
+    /// The handlers with paths that `pattern` may match, too, under some profile. One may
+    /// come several times.
     ///
-    /// Linear in the patterns that begin with the text that it begins with, and in those that begin with a part
-    /// of that text and go on with anything.
+    /// Linear in the patterns that begin with the text that it begins with, and in those that begin
+    /// with a part of that text and go on with anything.
     pub(super) fn under(&self, pattern: &str) -> impl Iterator<Item = u32> {
         let readings = BTreeSet::from([pattern.to_string(), pruned(pattern)]);
         readings.into_iter().flat_map(|reading| self.meeting(reading))
@@ -134,8 +136,8 @@ impl Spellings {
             .flat_map(|(_, (_, handlers))| handlers.iter().copied())
     }
 
-    /// The patterns that a rule for `handler` is written for, from most to fewest URLs, which come with them:
-    /// those that no handlers but those in `only` have paths of.
+    /// The patterns that a rule for `handler` is written for, from most to fewest URLs, which come
+    /// with them: those that no handlers but those in `only` have paths of.
     pub(super) fn targets<'a>(
         &'a self,
         handler: u32,
@@ -146,7 +148,8 @@ impl Spellings {
         own.map(|(pattern, urls)| (pattern.as_str(), *urls))
     }
 
-    /// All patterns of the paths of `handler`; `None` if one cannot be written, or they are too many.
+    /// All patterns of the paths of `handler`; `None` if one cannot be written, or
+    /// they are too many.
     pub(super) fn possible(&self, handler: u32) -> Option<&BTreeSet<String>> {
         let Spelled { possible, others, .. } = &self.of_handler[handler as usize];
         (others.is_empty() && possible.len() <= POSSIBLE_MAX).then_some(possible)
@@ -169,7 +172,8 @@ enum Chance {
     Target,
 }
 
-/// What may become of `path`, one of this `place`, under any profile, with any of the rules for paths.
+/// What may become of `path`, one of this `place`, under any profile, with any of
+/// the rules for paths.
 fn forms<'a>(moves: &Moves<'a>, path: &[u8], place: Place) -> Vec<(Moved<'a>, Chance)> {
     let mut out: Vec<(Moved<'a>, Chance)> = Vec::with_capacity(2);
     let mut add = |moved: Moved<'a>, chance: Chance| match out
@@ -191,8 +195,8 @@ fn forms<'a>(moves: &Moves<'a>, path: &[u8], place: Place) -> Vec<(Moved<'a>, Ch
         if !moves.are_anchored() {
             continue;
         }
-        // Without a rule that looks at it, a path with other slashes is only spelled in another way, and what is
-        // said of it is spelled so, too (`dust/spelling.rs`).
+        // Without a rule that looks at it, a path with other slashes is only spelled in another
+        // way, and what is said of it is spelled so, too (`dust/spelling.rs`).
         for path in other_slashes(&path) {
             for review in reviews {
                 let moved = moves.after(&path, place, *review);
@@ -233,7 +237,8 @@ mod tests {
         format!("{a}{b}{}", ["rt", "st", "ll", "nd", "mp"][number / 40 % 5])
     }
 
-    /// Adds `pages` pages at `start`, each with three values of `t`, which `chooses` what is shown or says nothing.
+    /// Adds `pages` pages at `start`, each with three values of `t`, which `chooses` what is
+    /// shown or says nothing.
     fn visits(rows: &mut Rows, start: &str, pages: usize, chooses: bool) {
         let separator = if start.contains('?') { '&' } else { '?' };
         for page in 0..pages {
@@ -246,7 +251,8 @@ mod tests {
         }
     }
 
-    /// Scripts under which `t` says nothing, so that it does everywhere but where it is seen to choose.
+    /// Scripts under which `t` says nothing, so that it does everywhere but where it
+    /// is seen to choose.
     fn many_scripts() -> Rows {
         let mut rows = Rows::new();
         for script in 'a'..='z' {
@@ -266,8 +272,8 @@ mod tests {
         rules.iter().filter(is_it).map(text).collect()
     }
 
-    /// The forms of the URLs that hold `part` under a profile and the rules that were learned, and the pages that
-    /// are lost.
+    /// The forms of the URLs that hold `part` under a profile and the rules that were learned, and
+    /// the pages that are lost.
     fn applied(rows: &Rows, rules: &[DustRule], profile: &str, part: &str) -> (usize, usize) {
         let file = RuleFile { rules: rules.to_vec(), ..RuleFile::default() };
         let dust = DustRules::compile(&file).rules;

@@ -1,5 +1,5 @@
-//! Names with numbers, in the order in which they came: their texts behind each other, so that a new one
-//! takes no memory of its own.
+//! Names with numbers, in the order in which they came: their texts behind each other, so that a
+//! new one takes no memory of its own.
 
 use hashbrown::HashTable;
 
@@ -49,8 +49,8 @@ fn text<'a>(texts: &'a [u8], ends: &[u32], number: u32) -> &'a [u8] {
     &texts[start as usize..ends[number] as usize]
 }
 
-/// Are both the same? Nothing is not compared with nothing: where no text is in memory yet, to do so by
-/// masked vectors takes a processor some hundred nanoseconds.
+/// Are both the same? Nothing is not compared with nothing: where no text is in memory yet, to do
+/// so by masked vectors takes a processor some hundred nanoseconds.
 fn is_same(a: &[u8], b: &[u8]) -> bool {
     a.len() == b.len() && (a.is_empty() || a == b)
 }

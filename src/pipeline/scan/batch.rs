@@ -71,8 +71,8 @@ impl<'a> Batches<'a> {
         self.is_over
     }
 
-    /// The next batch, worked off by the threads of `pool`, and how reading goes. Nothing may be in it when the
-    /// input has ended, or somebody waits for room.
+    /// The next batch, worked off by the threads of `pool`, and how reading goes. Nothing may be in
+    /// it when the input has ended, or somebody waits for room.
     pub(super) fn next<W, T: Send + Sync>(
         &mut self,
         pool: &Pool,
@@ -129,25 +129,26 @@ struct BatchSoFar {
     own_bytes: usize,
 }
 
-/// Chunks of a batch that have come. Workers walk them and take fingerprints at once; the clusters wait until the
-/// batch is complete.
+/// Chunks of a batch that have come. Workers walk them and take fingerprints at once; the clusters
+/// wait until the batch is complete.
 struct Part {
     parcels: Vec<Parcel>,
-    /// Is that all there is, and more is being unpacked, by the thread that reads? Then the batch goes
-    /// on.
+    /// Is that all there is, and more is being unpacked, by the thread that reads? Then
+    /// the batch goes on.
     is_unpacking: bool,
     /// Has the input ended?
     is_over: bool,
     reading: Result<()>,
 }
 
-/// The chunks that are there, at least one unless the input has ended or what was gathered has waited
-/// long enough; and how reading goes.
+/// The chunks that are there, at least one unless the input has ended or what was gathered has
+/// waited long enough; and how reading goes.
 ///
 /// Not waiting for a full batch lets a slow pipe's lines through as they come. Mapped files have
 /// only to be cut, which is awaited: what is learned from a batch of one chunk says little of the
-/// rest. Of packed files some chunks are awaited, whose first half is done while more are unpacked; the
-/// second half, which takes longer for each chunk the fewer there are of them, waits for a full batch.
+/// rest. Of packed files some chunks are awaited, whose first half is done while more are
+/// unpacked; the second half, which takes longer for each chunk the fewer there are of them,
+/// waits for a full batch.
 fn next_part(
     receiver: &Receiver<Result<Delivered>>,
     gathered: &mut BatchSoFar,
@@ -203,8 +204,8 @@ fn patience(is_mapped: bool, is_packed: bool, own_bytes: usize, before: usize) -
     }
 }
 
-/// How many chunks are a batch, when so many chunks were this fraction of the input: towards its end
-/// no more than are left, since nothing else is done while the last batch is written.
+/// How many chunks are a batch, when so many chunks were this fraction of the input: towards its
+/// end no more than are left, since nothing else is done while the last batch is written.
 fn chunks_max(chunks: usize, fraction_read: Option<f64>) -> usize {
     let left =
         fraction_read.map_or(f64::INFINITY, |fraction| chunks as f64 * (1.0 / fraction - 1.0));

@@ -1,4 +1,5 @@
-//! The way of chunks from the thread that reads to the workers, within the memory that they may take.
+//! The way of chunks from the thread that reads to the workers, within the memory
+//! that they may take.
 
 use std::sync::Arc;
 use std::sync::mpsc::{SyncSender, TrySendError};
@@ -10,10 +11,11 @@ use crate::pipeline::layouts::Parcel;
 use crate::pipeline::pool::{Pool, Stage};
 use crate::pipeline::seats::Seat;
 
-/// Bytes of chunks in the process's own memory that may wait until the workers take them. Reason: as many as a batch
-/// of a packed file has where memory is ample, so that unpacking goes on while one is looked up; those further ahead
-/// take memory that the system has to clear. Of a mapped file, whose chunks take none, a whole batch may wait: it is cut
-/// while the one before is worked on. Only its first chunk counts, as any other.
+/// Bytes of chunks in the process's own memory that may wait until the workers take them. Reason:
+/// as many as a batch of a packed file has where memory is ample, so that unpacking goes on while
+/// one is looked up; those further ahead take memory that the system has to clear. Of a mapped
+/// file, whose chunks take none, a whole batch may wait: it is cut while the one before is worked
+/// on. Only its first chunk counts, as any other.
 pub(in crate::pipeline) const AHEAD_BYTES: usize = BATCH_OWN_BYTES;
 
 /// The way of chunks from the reader to the workers, within the memory that they may take.
@@ -50,8 +52,8 @@ impl<'a> Delivery<'a> {
         }
     }
 
-    /// Takes a processor from the workers, if the next chunk is likely to need one: who is waited for
-    /// has it alone. Otherwise leaves it to them.
+    /// Takes a processor from the workers, if the next chunk is likely to need one: who is waited
+    /// for has it alone. Otherwise leaves it to them.
     pub(super) fn take_seat(&mut self) {
         if !self.is_unpacking {
             self.seat = None;
@@ -65,7 +67,8 @@ impl<'a> Delivery<'a> {
         self.pool.time(Stage::Reading, read)
     }
 
-    /// Delivers `parcel`, of which `known` bytes will be known. `false` if nobody takes it any more.
+    /// Delivers `parcel`, of which `known` bytes will be known. `false` if nobody
+    /// takes it any more.
     pub(super) fn deliver(&mut self, mut parcel: Parcel, known: u64) -> bool {
         let is_own = parcel.is_by_caller() && parcel.fraction_read.is_some();
         self.is_unpacking = is_own && self.was_own;
@@ -119,7 +122,8 @@ mod tests {
     use crate::input::{Chunk, Input, InputPlan};
     use crate::limits::BATCH_CHUNKS;
 
-    /// Of one mapped file a whole batch; of chunks in memory, and of mapped files, as many as that is to be.
+    /// Of one mapped file a whole batch; of chunks in memory, and of mapped files, as
+    /// many as that is to be.
     #[test]
     fn so_much_waits_for_the_workers() {
         let chunks_of = |text: &[u8], map: bool, files: usize| -> Vec<Chunk> {

@@ -62,8 +62,8 @@ impl<'a> Pass<'a> {
         Pass { name, first: None }
     }
 
-    /// Another one, of what the `first` has read: files that have grown are read up to the size they had, and
-    /// anything else that has changed is an error.
+    /// Another one, of what the `first` has read: files that have grown are read up to the size
+    /// they had, and anything else that has changed is an error.
     pub(in crate::pipeline) fn again(name: &'a str, first: &'a WasRead) -> Self {
         Pass { name, first: Some(first) }
     }

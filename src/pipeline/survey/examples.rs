@@ -17,8 +17,8 @@ const EXAMPLES: usize = 3;
 /// Records that are looked at for each step before its examples are good enough.
 const LOOKS: usize = 1000;
 
-/// Adds the examples of `more` to those of `row`, where both were found among records of their own: as
-/// if all of these had been looked at in order.
+/// Adds the examples of `more` to those of `row`, where both were found among records of their own:
+/// as if all of these had been looked at in order.
 pub(super) fn add_examples(row: &mut LevelRow, more: LevelRow) {
     row.looks.extend(more.looks);
     row.looks.sort_unstable();
@@ -29,8 +29,9 @@ pub(super) fn add_examples(row: &mut LevelRow, more: LevelRow) {
     keep_first(&mut row.examples);
 }
 
-/// Keeps the first examples of those that the step changed, then of the others: as many of both, since
-/// examples of other records may come and show that the look at some of these was one too many.
+/// Keeps the first examples of those that the step changed, then of the others: as many
+/// of both, since examples of other records may come and show that the look at some of
+/// these was one too many.
 fn keep_first(examples: &mut Vec<Example>) {
     examples.sort_by_key(|one| (one.before == one.after, one.line));
     let mut rooms = [EXAMPLES; 2];

@@ -48,8 +48,8 @@ pub(super) struct Surveyed {
     pub(super) fired: Vec<(u32, Vec<usize>)>,
 }
 
-/// Reads one chunk: how many lines it has, the fingerprints of the records in `share` at every level, and
-/// their facets.
+/// Reads one chunk: how many lines it has, the fingerprints of the records in `share` at every
+/// level, and their facets.
 pub(super) fn look_at(job: &Job, chunk: &Parcel, hand: &mut Hand, share: Share) -> (u64, Surveyed) {
     let (mut ladders, mut facets) = (LaddersBuilder::default(), Facets::default());
     let (mut changed, mut fired) = (vec![0; levels_of(job)], Vec::new());

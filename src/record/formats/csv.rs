@@ -68,8 +68,8 @@ pub(crate) fn recognize(lines: &[&[u8]]) -> Option<Arc<dyn LineFormat>> {
     Some(Arc::new(Csv { table, delimiter: NO_DELIMITER }))
 }
 
-/// Are `lines` parted by tabs, with quotes around cells in the first of them or in all others? Elsewhere a
-/// quote in a table with tabs is text.
+/// Are `lines` parted by tabs, with quotes around cells in the first of them or in all others?
+/// Elsewhere a quote in a table with tabs is text.
 pub(super) fn quotes_tabs(lines: &[&[u8]]) -> bool {
     let has_quotes =
         |line: &[u8]| line.first() == Some(&b'"') || memchr::memmem::find(line, b"\t\"").is_some();

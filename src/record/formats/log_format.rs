@@ -27,8 +27,8 @@ use crate::record::line_format::LineFormat;
 use crate::record::request;
 use crate::reject::Reject;
 
-/// Longest literal in bytes that is looked for by its first byte. Reason: a searcher for longer ones
-/// takes longer to set up than most fields are to pass.
+/// Longest literal in bytes that is looked for by its first byte. Reason: a searcher for longer
+/// ones takes longer to set up than most fields are to pass.
 const SHORT_LITERAL_BYTES: usize = 8;
 
 /// The format that `text` tells: a string of nginx or Apache, or one of the names `common`,

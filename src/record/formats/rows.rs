@@ -5,9 +5,9 @@
 //! ```
 //!
 //! - Ten fields, always; what is not known is empty.
-//! - Escapes: a tab, a newline, a carriage return and a backslash inside a field are `\t`, `\n`, `\r`
-//!   and `\\`; NUL is `\x00`. [`Escapes::Backslash`] undoes them all. So a row holds neither a tab
-//!   nor a separator that is not one.
+//! - Escapes: a tab, a newline, a carriage return and a backslash inside a field are `\t`, `\n`,
+//!   `\r` and `\\`; NUL is `\x00`. [`Escapes::Backslash`] undoes them all. So a row holds neither a
+//!   tab nor a separator that is not one.
 //! - Not a format of files: nobody but `input/rows.rs` writes it, and it is never guessed.
 
 use crate::record::{Escapes, Found, LineFormat, Parsed};

@@ -5,8 +5,8 @@
 //! time          elapsed client   action/code size method URL     user hierarchy/from         type
 //! ```
 //!
-//! The URL is absolute. Squid writes bytes that are no part of a URL as `%hh`, so nothing is escaped.
-//! With `log_mime_hdrs` two fields in brackets follow.
+//! The URL is absolute. Squid writes bytes that are no part of a URL as `%hh`, so nothing is
+//! escaped. With `log_mime_hdrs` two fields in brackets follow.
 //!
 //! Price: a search for the end of each field. No allocation.
 //! Source: <https://www.squid-cache.org/Doc/config/logformat/>, the built-in format `squid`.

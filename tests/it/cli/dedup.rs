@@ -211,7 +211,8 @@ fn damaged_seen_files_are_refused() {
     assert!(!dir.path("seen.zst").exists());
 }
 
-/// In a list a path is what it is, and two slashes begin a host; in a log both are paths of a host that nobody knows.
+/// In a list a path is what it is, and two slashes begin a host; in a log both are paths of a host
+/// that nobody knows.
 #[test]
 fn what_begins_with_slashes_is_told_as_it_was_read() {
     let dir = Dir::new();

@@ -138,8 +138,9 @@ fn values_and_names_of_scripts() {
     assert!(again == forms);
 }
 
-/// A crawl: `pages` pages under each of the `paths`, three URLs of each with another `sx`, which says
-/// nothing, or, where the path has a `!` in front, chooses the page. A `?` and what follows stand before `item`.
+/// A crawl: `pages` pages under each of the `paths`, three URLs of each with another `sx`, which
+/// says nothing, or, where the path has a `!` in front, chooses the page. A `?` and what follows
+/// stand before `item`.
 fn visits(paths: &[&str], pages: usize) -> String {
     let mut state = 1u64;
     let mut word = || -> String {
@@ -263,8 +264,8 @@ fn what_no_rule_can_say_is_left_out() {
     assert!(rules.contains("drop-param") && !rules.contains("secret"), "{rules}");
 }
 
-/// A pattern for many folders does not reach a page beside them, though a profile drops the slash that
-/// tells them apart.
+/// A pattern for many folders does not reach a page beside them, though a profile drops the slash
+/// that tells them apart.
 #[test]
 fn a_pattern_of_many_folders_is_kept_from_pages() {
     let dir = Dir::new();

@@ -99,8 +99,8 @@ fn a_run_stays_within_its_memory() {
 #[test]
 fn lines_of_mapped_files_wait_where_they_are() {
     let dir = Dir::new();
-    // More files than are held, of lines in order and of lines that came before, and no separator at
-    // the end.
+    // More files than are held, of lines in order and of lines that came before, and no
+    // separator at the end.
     dir.put("in0", large());
     // Shorter files are not mapped.
     let padding = "x".repeat((256 << 10) / 50);
@@ -321,8 +321,8 @@ fn a_full_disk_under_temporary_files_is_told() {
     dir.put("in.txt", generated(700_000, 11));
     dir.put("out", "old");
     fs::create_dir(dir.path("temp")).unwrap();
-    // 20 or 40 MB: enough for what is written before, not for what is spilled. Lines of a mapped file
-    // would stay where they are.
+    // 20 or 40 MB: enough for what is written before, not for what is spilled. Lines of a mapped
+    // file would stay where they are.
     let mut shell = Command::new("sh");
     shell.args(["-c", "ulimit -f 40000; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_undust")]);
     shell.args(LITTLE.split(' ')).args(["-T", "temp", "--no-map", "-o", "out", "in.txt"]);

@@ -167,7 +167,8 @@ fn hosts_are_spelled_as_the_profile_spells_them() {
             }
         }
     }
-    // A site that is another host is that host alone, and what is below it; guards may hold on more.
+    // A site that is another host is that host alone, and what is below it;
+    // guards may hold on more.
     let text = "[[rule]]\nsite='www.x.org'\nkind='drop-param'\nparam='s'\n\
                 [[rule]]\nsite='x.org'\nkind='drop-param'\nparam='g'\n\
                 [[guard]]\nsite='www.x.org'\nparam='g'\n";
@@ -202,7 +203,8 @@ fn latin_letters_are_spelled_as_the_profile_spells_them() {
             assert_eq!(found, format!("http://{host}{expected}"), "{latin1_hosts:?}");
         }
     }
-    // Where only a part of the site has such letters, what keeps rules away is spelled in both ways.
+    // Where only a part of the site has such letters, what keeps rules away is
+    // spelled in both ways.
     let settings = Settings {
         dust: DustRules::parse(&text).unwrap(),
         latin1_hosts: vec!["a.x.org".to_string()],

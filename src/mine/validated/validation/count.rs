@@ -34,8 +34,9 @@ impl Validation<'_> {
         finished
     }
 
-    /// The page of each URL under `candidates`, as a number; the validation stays as it is. `None` if they are not
-    /// among those that were validated last, reaching as far or less. Opaque URLs have 0.
+    /// The page of each URL under `candidates`, as a number; the validation stays as it is.
+    /// `None` if they are not among those that were validated last, reaching as far or less.
+    /// Opaque URLs have 0.
     pub(in crate::mine) fn keys(&mut self, candidates: &[Candidate]) -> Option<Vec<u64>> {
         let active = self.active.clone();
         let changes = self.changes(candidates);
@@ -54,7 +55,8 @@ impl Validation<'_> {
         Some(keys)
     }
 
-    /// Two URLs that agree, in the first group that agrees about a candidate that was validated last.
+    /// Two URLs that agree, in the first group that agrees about a candidate that
+    /// was validated last.
     pub(in crate::mine) fn example(&mut self, candidate: &Candidate) -> Option<(u32, u32)> {
         let is_it = |(one, active): (&Candidate, &bool)| *active && one.act == candidate.act;
         let number = self.candidates.iter().zip(&self.active).position(is_it)? as u16;

@@ -17,7 +17,8 @@ pub(in crate::mine) struct Numbers {
 }
 
 impl Validation<'_> {
-    /// The numbers that each candidate takes out of paths, of those that were validated last; by handler and stem.
+    /// The numbers that each candidate takes out of paths, of those that were validated last;
+    /// by handler and stem.
     ///
     /// Linear in the URLs of groups, but for sorting what each group shows.
     pub(in crate::mine) fn numbers(&self) -> Vec<Vec<Numbers>> {
@@ -85,8 +86,9 @@ impl Validation<'_> {
     }
 }
 
-/// How many numbers of a place show something again, and how many there are but for the first, which has no other to be
-/// like. The page without a number, which shows what is `bare`, is like one more.
+/// How many numbers of a place show something again, and how many there are but for the
+/// first, which has no other to be like. The page without a number, which shows what is
+/// `bare`, is like one more.
 fn count(shown: &[(Place, u32, u64)], bare: &[u32]) -> (u64, u64) {
     let numbers: BTreeSet<u64> = shown.iter().map(|(.., mark)| *mark).collect();
     let mut again: BTreeSet<u64> = BTreeSet::new();

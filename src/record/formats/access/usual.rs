@@ -6,10 +6,11 @@
 //!           first bracket                 29 bytes behind      first quote or backslash behind it
 //! ```
 //!
-//! Price: a look at the marks of brackets, one at those of quotes, and some words of eight bytes.
-//! What is not exactly so (somebody has logged in, a target with blanks at its ends or with escapes,
-//! a size of 10 MB and more, …) is left to the parser of the format, which decides alone what a
-//! reject is. Guard: `benches/extract.rs`, group `logs`. Twin: `Access::find`; the tests compare.
+//! Price: a look at the marks of brackets, one at those of quotes, and some words of eight
+//! bytes. What is not exactly so (somebody has logged in, a target with blanks at its ends or
+//! with escapes, a size of 10 MB and more, …) is left to the parser of the format, which
+//! decides alone what a reject is. Guard: `benches/extract.rs`, group `logs`. Twin:
+//! `Access::find`; the tests compare.
 
 use crate::record::cut::{Cut, value};
 use crate::record::found::{Escapes, Fields};

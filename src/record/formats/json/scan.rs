@@ -1,8 +1,8 @@
 //! Finds some values in a JSON text, in one pass.
 //!
-//! HOT: once per line. Price: one look at each byte, eight of them at a time within strings; a table
-//! look-up for each name in an object with something wanted in it. No recursion; no allocation, but
-//! for names with escapes.
+//! HOT: once per line. Price: one look at each byte, eight of them at a time within strings; a
+//! table look-up for each name in an object with something wanted in it. No recursion; no
+//! allocation, but for names with escapes.
 //! Guard: `tests::agrees_with_serde`.
 
 use crate::bytes::hex;
