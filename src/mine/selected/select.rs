@@ -13,7 +13,8 @@ use crate::mine::seen::table::{Param, Signal, Table};
 use crate::mine::validated::support::{Support, Tally};
 use crate::mine::validated::validation::Validation;
 
-/// Most rounds of taking out. Reason: each takes out at least one; sites of people need a dozen.
+/// Rounds in which candidates are narrowed; after them, what would be goes, so that it comes to an
+/// end. Reason: sites of people need a dozen.
 const ROUNDS_MAX: usize = 60;
 
 /// Fewest URLs that tell whether a parameter has a new value each time.
@@ -96,7 +97,7 @@ impl Selector<'_> {
         validation: &mut Validation<'_>,
         mut candidates: Vec<Candidate>,
     ) -> Vec<Validated> {
-        for _ in 0..ROUNDS_MAX {
+        for round in 0.. {
             let support = validation.validate(&candidates);
             let mut decisions: Vec<Decision> = candidates
                 .iter()
@@ -123,17 +124,16 @@ impl Selector<'_> {
             for (mut candidate, decision) in candidates.into_iter().zip(decisions) {
                 match decision {
                     Decision::Stays => next.push(candidate),
-                    Decision::Goes => {}
-                    Decision::Reaches(reach) => {
+                    Decision::Reaches(reach) if round < ROUNDS_MAX => {
                         candidate.reach = reach;
                         next.push(candidate);
                     }
+                    Decision::Goes | Decision::Reaches(_) => {}
                 }
             }
             candidates = next;
         }
-        validation.validate(&candidates);
-        self.assess(validation, candidates)
+        unreachable!("each round takes something out or narrows it, and in the end nothing is left")
     }
 
     /// Has a parameter under `handler` a value of its own on nearly every URL? Then it is made up
