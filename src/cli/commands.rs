@@ -23,8 +23,8 @@ use crate::generate::{List, ListPlan, TRUTH_HEADER, write_truth};
 use crate::input::Container;
 use crate::parts;
 use crate::pipeline::{
-    self, ClusterFilter, DedupPlan, Job, OnBad, Outcome, Print, ProgressListener, SelectPlan,
-    Spooled,
+    self, ClusterFilter, DedupPlan, DuplicateLine, Job, OnBad, Outcome, Print, ProgressListener,
+    SelectPlan, Spooled,
 };
 use crate::record::formats;
 use crate::report::{Claims, Output, Predecessor, Results, RowFormat, Shape};
@@ -264,11 +264,11 @@ impl From<PrintArg> for Print {
 fn check(job: &Job, quiet: bool) -> Result<u8> {
     match pipeline::check(job)? {
         None => Ok(DONE),
-        Some((line, text)) => {
+        Some(DuplicateLine { place, text, .. }) => {
             if !quiet {
                 let text = parts::without_userinfo(&text);
                 let text = show(&text[..text.len().min(2000)]);
-                say(format_args!("undust: line {line} is a duplicate: {text}"));
+                say(format_args!("undust: {place} is a duplicate: {text}"));
             }
             Ok(NO)
         }

@@ -9,7 +9,7 @@ use super::words::{is_watched, say};
 use crate::bytes::show;
 use crate::canonical::Profile;
 use crate::error::Result;
-use crate::pipeline::{InputFile, Outcome};
+use crate::pipeline::{InputFile, Outcome, place_in};
 use crate::reject::Reject;
 use crate::report::{Claims, Output, number};
 
@@ -92,7 +92,8 @@ pub(super) fn summarize(outcome: &Outcome, profile: &Profile, elapsed: Duration,
         |kind| matches!(kind, Reject::Format | Reject::NoUrl | Reject::LineTooLong);
     for (kind, line, text) in tally.first_rejects() {
         if verbose || speaks_of_format(kind) {
-            say(format_args!("first {kind}: line {}: \"{}\"", number(line), show(&text)));
+            let place = place_in(&outcome.files, line);
+            say(format_args!("first {kind}: {place}: \"{}\"", show(&text)));
         }
     }
     if let Some(lines) = outcome.memory.spilled_after_lines.filter(|_| verbose) {
@@ -165,7 +166,7 @@ pub(super) fn to_json(
     let files: Vec<Value> = outcome
         .files
         .iter()
-        .map(|InputFile { summary: file, layout }| {
+        .map(|InputFile { summary: file, layout, lines }| {
             json!({
                 "path": file.path.display().to_string(),
                 "format": layout.name(),
@@ -173,6 +174,7 @@ pub(super) fn to_json(
                 "mapped": file.mapped,
                 "disk_bytes": file.disk_bytes,
                 "bytes": file.bytes,
+                "lines": lines,
             })
         })
         .collect();

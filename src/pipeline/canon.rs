@@ -4,7 +4,7 @@ use super::layouts::Parcel;
 use super::pool::Stage;
 use super::scan::{BatchChunk, FORM_BYTES, Pass, Scan};
 use super::walk::{Hand, count_other, each_entry};
-use super::{Job, Outcome};
+use super::{Job, Outcome, place_in};
 use crate::bytes::show;
 use crate::error::{Error, Result};
 use crate::parts;
@@ -41,9 +41,10 @@ pub fn canon(job: &Job, on_bad: OnBad, output: &mut Output) -> Result<Outcome> {
     let pool = job.pool()?;
     let mut outcome = Outcome::default();
     outcome.memory.budget_bytes = job.memory.bytes;
-    let tally = &mut outcome.tally;
+    let (tally, mut bad) = (&mut outcome.tally, None);
     let known = |chunk: &Parcel, _| FORM_BYTES * chunk.bytes().len() as u64;
-    let read = Scan::new(job, &pool, Pass::first("canonicalizing")).knowing(known).run(
+    let scan = Scan::new(job, &pool, Pass::first("canonicalizing")).knowing(known);
+    let (read, end) = scan.run_to_end(
         Hand::default,
         |hand, chunk| {
             let rewritten = rewrite(job, on_bad, chunk, hand);
@@ -55,7 +56,8 @@ pub fn canon(job: &Job, on_bad: OnBad, output: &mut Output) -> Result<Outcome> {
                 pool.time(Stage::Writing, || output.write(&rewritten.text))?;
                 if let Some((line, reject, text)) = rewritten.bad {
                     output.pass_on()?;
-                    return Err(bad_line(first_line + line + 1, reject, &text));
+                    bad = Some((first_line + line + 1, reject, text));
+                    return Ok(ControlFlow::Break(()));
                 }
                 job.add(tally, &rewritten.tally)?;
             }
@@ -63,22 +65,26 @@ pub fn canon(job: &Job, on_bad: OnBad, output: &mut Output) -> Result<Outcome> {
             Ok(ControlFlow::Continue(()))
         },
     )?;
+    if let Some((line, reject, text)) = bad {
+        return Err(bad_line(&place_in(&read.files, line), reject, &text));
+    }
+    end?;
     outcome.files = read.files;
     outcome.stages = pool.seconds();
     outcome.tally.check()?;
     Ok(outcome)
 }
 
-fn bad_line(line: u64, reject: Reject, text: &[u8]) -> Error {
+fn bad_line(place: &str, reject: Reject, text: &[u8]) -> Error {
     let text = parts::without_userinfo(text);
     let start = show(&text[..text.len().min(200)]);
     match reject {
         Reject::LineTooLong => Error::limit(format!(
-            "line {line}: longer than the line limit: \"{start}…\"; raise --line-limit, or write an \
+            "{place}: longer than the line limit: \"{start}…\"; raise --line-limit, or write an \
              empty line for it with --on-bad empty"
         )),
         _ => Error::input(format!(
-            "line {line}: {}: \"{start}\"; keep such lines with --on-bad keep",
+            "{place}: {}: \"{start}\"; keep such lines with --on-bad keep",
             reject.explain()
         )),
     }

@@ -2,22 +2,32 @@
 
 use std::ops::ControlFlow;
 
-use super::Job;
 use super::backlog::Backlog;
 use super::dedup::{MarkedChunk, Print, mark, sift};
 use super::overflow::Overflow;
 use super::scan::{Pass, Scan, changed};
 use super::walk::{Hand, each_entry_again};
+use super::{Job, place_in};
 use crate::cluster::{ClusterSet, Seen};
 use crate::error::Result;
 use crate::record::{Entry, Workspace};
 use crate::report::Tally;
 
-/// The first line that is a duplicate, as its number from 1 over all inputs and its text; reads no
-/// further than the batch in which one is known to be.
+/// A line that is a duplicate.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DuplicateLine {
+    /// Its number, from 1 over all inputs.
+    pub line: u64,
+    /// Where that is, for people.
+    pub place: String,
+    /// The line, without its separator.
+    pub text: Vec<u8>,
+}
+
+/// The first line that is a duplicate; reads no further than the batch in which one is known to be.
 ///
 /// Memory: within the job's budget, as [`dedup`](super::dedup()).
-pub fn check(job: &Job) -> Result<Option<(u64, Vec<u8>)>> {
+pub fn check(job: &Job) -> Result<Option<DuplicateLine>> {
     let budget = job.budget();
     let pool = job.pool()?;
     let set = ClusterSet::default();
@@ -27,7 +37,7 @@ pub fn check(job: &Job) -> Result<Option<(u64, Vec<u8>)>> {
     let mut records_before = 0;
     let mut workspace = Workspace::default();
     let mut tally = Tally::default();
-    Scan::new(job, &pool, Pass::first("checking")).run(
+    let read = Scan::new(job, &pool, Pass::first("checking")).run(
         Hand::default,
         |hand, chunk| sift(job, Print::Line, chunk, hand),
         |batch| {
@@ -66,7 +76,11 @@ pub fn check(job: &Job) -> Result<Option<(u64, Vec<u8>)>> {
             Ok(ControlFlow::Continue(()))
         },
     )?;
-    let Some((mut overflow, backlog)) = rest else { return Ok(found) };
+    let told = |(line, text): (u64, Vec<u8>)| {
+        let place = place_in(&read.files, line);
+        DuplicateLine { line, place, text }
+    };
+    let Some((mut overflow, backlog)) = rest else { return Ok(found.map(told)) };
     // A line before the one that was found may be a duplicate of another that the
     // set does not know.
     let (mut first, _) = overflow.first_of_each(job, &pool, &set, &Seen::default())?;
@@ -80,5 +94,5 @@ pub fn check(job: &Job) -> Result<Option<(u64, Vec<u8>)>> {
         let (line, text) = text.split_first_chunk().expect("its number was put in front of it");
         found = Some((u64::from_le_bytes(*line), text.to_vec()));
     }
-    Ok(found)
+    Ok(found.map(told))
 }

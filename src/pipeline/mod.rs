@@ -45,7 +45,7 @@ mod walk;
 
 pub use budget::{Memory, MemoryUse};
 pub use canon::{OnBad, canon};
-pub use check::check;
+pub use check::{DuplicateLine, check};
 pub use crew::helpers;
 pub use dedup::{DedupPlan, Print, dedup};
 pub use evaluate::{Truth, evaluate};
@@ -59,6 +59,7 @@ pub use survey::survey;
 
 use std::sync::{Mutex, OnceLock};
 
+use crate::bytes::show;
 use crate::canonical::Canonicalizer;
 use crate::crew::Crew;
 use crate::error::Result;
@@ -66,7 +67,7 @@ use crate::fingerprint::FingerprintKey;
 use crate::input::{FileSummary, InputPlan};
 use crate::limits::{MEMORY_BYTES_MIN, MEMORY_BYTES_PER_THREAD, PACKER_BYTES, THREADS_MAX};
 use crate::record::{Layout, Reading};
-use crate::report::{Helpers, Output, Tally};
+use crate::report::{FileLines, Helpers, Output, Tally, place_of_line};
 use crew::crew;
 use pool::Pool;
 use scan::PassProgress;
@@ -113,6 +114,17 @@ pub struct InputFile {
     pub summary: FileSummary,
     /// How its lines hold URLs.
     pub layout: Layout,
+    /// How many lines of it were worked off.
+    pub lines: u64,
+}
+
+/// The place of `line`, counted from 1 over all of `files`, for people.
+pub fn place_in(files: &[InputFile], line: u64) -> String {
+    let names =
+        files.iter().map(|file| show(file.summary.path.as_os_str().as_encoded_bytes()).to_string());
+    let names: Vec<String> = names.collect();
+    let rows = files.iter().zip(&names);
+    place_of_line(line, rows.map(|(file, name)| FileLines { name, lines: file.lines }))
 }
 
 impl<'a> Job<'a> {

@@ -100,9 +100,13 @@ impl<'a, K: Fn(&Parcel, u64) -> u64 + Send> Scan<'a, K> {
                     progress.advance(&batches);
                 }
             }
-            let lines = batches.lines();
+            let (lines, lines_by_file) = (batches.lines(), batches.into_lines_by_file());
             drop(receiver);
-            let files = reader.join().map_err(|_| Error::internal("the reader has panicked"))?;
+            let mut files: Vec<InputFile> =
+                reader.join().map_err(|_| Error::internal("the reader has panicked"))?;
+            for (file, lines) in files.iter_mut().zip(lines_by_file) {
+                file.lines = lines;
+            }
             match pass.first {
                 Some(first) if end.is_ok() && is_whole && first.lines != lines => Err(changed()),
                 _ => Ok((WasRead { files, lines }, end)),
@@ -148,7 +152,7 @@ impl<'a> Progress<'a> {
 }
 
 /// Reads all of `input`, by `plan`, and delivers what `layouts` makes of its chunks, of which so
-/// many bytes will be `known`. Returns its files.
+/// many bytes will be `known`. Returns its files, whose lines have yet to be counted.
 fn read(
     mut input: Input,
     plan: &InputPlan,
@@ -197,7 +201,7 @@ fn read(
     }
     let formats = formats.into_iter().chain(std::iter::repeat(Layout::default()));
     let files = input.into_summaries().into_iter().zip(formats);
-    files.map(|(summary, layout)| InputFile { summary, layout }).collect()
+    files.map(|(summary, layout)| InputFile { summary, layout, lines: 0 }).collect()
 }
 
 /// How many bytes all of `input` has, if that is known.

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::breakdown::{Breakdown, Counts, Facet};
 use super::cells::readable;
+use super::place_of_line::{FileLines, place_of_line};
 use super::tables::REPORT;
 use super::{Cell, Output, Provenance, RowWriter, Shape, Tally};
 use crate::bytes::show;
@@ -50,6 +51,8 @@ pub struct InputRow {
     pub disk_bytes: u64,
     /// Bytes after decompression.
     pub bytes: u64,
+    /// Lines.
+    pub lines: u64,
 }
 
 /// One step of the waterfall.
@@ -270,6 +273,13 @@ impl Survey {
     }
 
     /// Are the records requests, and not lines of a list?
+    fn place_of(&self, line: u64) -> String {
+        let names = self.input.iter().map(|row| show(row.path.as_bytes()).to_string());
+        let names: Vec<String> = names.collect();
+        let rows = self.input.iter().zip(&names);
+        place_of_line(line, rows.map(|(row, name)| FileLines { name, lines: row.lines }))
+    }
+
     fn has_requests(&self) -> bool {
         let by_status = self.breakdowns.iter().find(|one| one.facet == Facet::Status);
         by_status.is_some_and(|one| !one.rows.is_empty())
@@ -303,7 +313,7 @@ impl Survey {
         for (kind, count) in tally.rejected.seen() {
             row(out, "rejected", count, Some(tally.lines), kind.explain());
             if let Some((_, line, text)) = tally.first_rejects().find(|(one, ..)| *one == kind) {
-                let _ = writeln!(out, "      line {}: {}", number(line), short(&text));
+                let _ = writeln!(out, "      {}: {}", self.place_of(line), short(&text));
             }
         }
         if tally.comments > 0 {

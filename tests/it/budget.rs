@@ -228,6 +228,7 @@ proptest! {
             let form = bench.canonicalizer.canonical(line, &mut scratch).form.to_vec();
             (profile == "lines" || !line.is_empty()) && !known.insert(form)
         });
+        let found = found.map(|duplicate| (duplicate.line, duplicate.text));
         prop_assert_eq!(found, expected.map(|(line, number)| (number, line.to_vec())));
     }
 

@@ -46,6 +46,8 @@ pub(super) struct Batches<'a> {
     bytes_max: u64,
     chunks: usize,
     lines: u64,
+    /// The same for each file, by its index; later ones have none yet.
+    lines_by_file: Vec<u64>,
     fraction_read: Option<f64>,
     is_over: bool,
 }
@@ -53,12 +55,25 @@ pub(super) struct Batches<'a> {
 impl<'a> Batches<'a> {
     /// Of the chunks that come by `receiver`, with `bytes_max` bytes of memory for each batch.
     pub(super) fn new(receiver: &'a Receiver<Result<Delivered>>, bytes_max: u64) -> Self {
-        Batches { receiver, bytes_max, chunks: 0, lines: 0, fraction_read: None, is_over: false }
+        Batches {
+            receiver,
+            bytes_max,
+            chunks: 0,
+            lines: 0,
+            lines_by_file: Vec::new(),
+            fraction_read: None,
+            is_over: false,
+        }
     }
 
     /// How many lines were worked off.
     pub(super) fn lines(&self) -> u64 {
         self.lines
+    }
+
+    /// The same for each file, by its index; the last ones may be missing.
+    pub(super) fn into_lines_by_file(self) -> Vec<u64> {
+        self.lines_by_file
     }
 
     /// How much of the input, if that is known.
@@ -89,6 +104,9 @@ impl<'a> Batches<'a> {
             self.fraction_read = fraction_read.or(self.fraction_read);
             let made = work_off(pool, &parcels, new_worker, work)?;
             for (parcel, (lines, made)) in parcels.into_iter().zip(made) {
+                let files = self.lines_by_file.len().max(parcel.file() + 1);
+                self.lines_by_file.resize(files, 0);
+                self.lines_by_file[parcel.file()] += lines;
                 batch.chunks.push(BatchChunk { parcel, first_line: self.lines, lines, made });
                 self.lines += lines;
             }

@@ -253,7 +253,7 @@ fn check_answers_by_exit_status() {
     dir.run("--check missing.txt").fails("missing.txt");
     dir.put("more.txt", "http://c.test/\nhttp://A.test/\n");
     dir.run("dedup -p lines --check in.txt more.txt").gives("");
-    dir.feed("--check - more.txt", b"http://a.test/\n").exits(1).says("line 3");
+    dir.feed("--check - more.txt", b"http://a.test/\n").exits(1).says("more.txt, line 2 is");
 }
 
 #[test]

@@ -154,6 +154,29 @@ fn the_first_line_of_another_shape_is_told() {
 }
 
 #[test]
+fn lines_are_told_by_their_place_in_their_file() {
+    let dir = Dir::new();
+    dir.put("1.log", LOG);
+    dir.put("2.log", format!("{LOG}what is this\n").repeat(2_000));
+    dir.put("empty.log", "");
+    let files = "--format clf 1.log empty.log 2.log";
+    for how in ["", "--no-map", "-S 8M --threads 1"] {
+        dir.run(&format!("{how} {files} -o out")).exits(0).says("first not-format: 2.log, line 7:");
+    }
+    let report = dir.run(&format!("report {files}")).exits(0).out();
+    assert!(report.contains("1.log, line 5: h - - [11/Oct/2000:13:55:40 +0000]"), "{report}");
+    assert!(report.contains("2.log, line 7: what is this"), "{report}");
+    dir.run(&format!("canon --on-bad fail {files}")).exits(2).says("1.log, line 4: ");
+    let report = json(dir.run(&format!("report --to json {files}")).exits(0).out().as_bytes());
+    let lines = [0, 1, 2].map(|file| report["input"][file]["lines"].as_u64().unwrap());
+    let per_file = LOG.lines().count() as u64;
+    assert_eq!(lines, [per_file, 0, 2_000 * (per_file + 1)]);
+    assert_eq!(report["first_rejected"]["not-format"]["line"], per_file + 7);
+    dir.run(&format!("{files} --stats=stats.json -o out")).exits(0);
+    assert_eq!(json(&dir.get("stats.json"))["input"][2]["lines"], lines[2]);
+}
+
+#[test]
 fn a_whole_directive_is_a_log_format() {
     let dir = Dir::new();
     dir.put("access.log", LOG);

@@ -1,0 +1,47 @@
+//! Where a line is, for people: in which file, and the number that it has there.
+
+/// A file that was read, as far as places of lines depend on it.
+#[derive(Clone, Copy, Debug)]
+pub struct FileLines<'a> {
+    /// Its name, safe to print; `-` is standard input.
+    pub name: &'a str,
+    /// How many lines of it were read.
+    pub lines: u64,
+}
+
+/// The place of `line`, counted from 1 over all of `files`: `line 7`, and the file in front if
+/// there are several, as in `b.log, line 7`, where the number counts from the start of that one.
+///
+/// A line behind the last one keeps its number.
+pub fn place_of_line<'a>(line: u64, files: impl IntoIterator<Item = FileLines<'a>>) -> String {
+    let mut files = files.into_iter().peekable();
+    let mut lines_before = 0;
+    let mut is_only = true;
+    while let Some(FileLines { name, lines }) = files.next() {
+        is_only &= files.peek().is_none();
+        if line - lines_before <= lines && !is_only {
+            let name = if name == "-" { "standard input" } else { name };
+            return format!("{name}, line {}", line - lines_before);
+        }
+        lines_before += lines.min(line - lines_before);
+    }
+    format!("line {line}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_told_by_file_where_there_are_several() {
+        let [a, none, b] = [("a.log", 3), ("empty", 0), ("-", 12_000)]
+            .map(|(name, lines)| FileLines { name, lines });
+        let place = |line, files: &[FileLines<'_>]| place_of_line(line, files.iter().copied());
+        assert_eq!(place(2, &[a]), "line 2");
+        assert_eq!(place(3, &[a, none, b]), "a.log, line 3");
+        assert_eq!(place(4, &[a, none, b]), "standard input, line 1");
+        assert_eq!(place(12_003, &[a, none, b]), "standard input, line 12000");
+        assert_eq!(place(12_004, &[a, none, b]), "line 12004");
+        assert_eq!(place(4_000, &[]), "line 4000");
+    }
+}
