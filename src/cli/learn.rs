@@ -46,28 +46,35 @@ pub(super) fn run(args: &LearnArgs) -> Result<u8> {
         }
         None => None,
     };
-    let learned = pipeline::learn(&job, &Miner::new())?;
-    let (file, rules) = rule_file(&learned)?;
-    let text = file.to_toml();
-    output.write(text.as_bytes())?;
+    let mut learned = pipeline::learn(&job, &Miner::new())?;
+    let rules_of_sites: Vec<usize> = learned.sites.iter().map(|site| site.rules.len()).collect();
+    let (file, in_force) = rule_file(&mut learned)?;
+    let mut bytes = 0;
+    for piece in file.toml_pieces() {
+        output.write(piece.as_bytes())?;
+        bytes += piece.len() as u64;
+    }
     let mut results = Results::default();
     results.finish(output)?;
-    if let Some(why) = why_unreadable(text.len() as u64, file.rules.len()) {
+    if let Some(why) = why_unreadable(bytes, file.rules.len()) {
         say(format_args!("undust: {why}; learn from fewer sites at a time"));
     }
     if !args.run.quiet && (args.run.verbose || is_watched()) {
-        tell(&learned, &file, args.run.verbose);
+        tell(&learned, &file);
+        if args.run.verbose {
+            tell_sites(&learned, &rules_of_sites);
+        }
     }
     if let Some(truth) = &args.evaluate {
-        evaluate(&job, &learned.outcome, rules, truth)?;
+        evaluate(&job, &learned.outcome, in_force, truth)?;
     }
     close(results, &learned.outcome, &mut job, &args.run, stats, started)?;
     Ok(DONE)
 }
 
-/// The rules of all sites as one file, and those of them that are in force, compiled. A rule that
-/// the compiler refuses is left to be looked at.
-fn rule_file(learned: &Learned) -> Result<(RuleFile, DustRules)> {
+/// The rules of all sites, which they do not keep, as one file, and what applies those of them that
+/// are in force. A rule that the compiler refuses is left to be looked at.
+fn rule_file(learned: &mut Learned) -> Result<(RuleFile, Canonicalizer)> {
     let mut file = RuleFile {
         about: BTreeMap::from([
             ("miner".to_string(), format!("undust {}", env!("CARGO_PKG_VERSION"))),
@@ -77,10 +84,10 @@ fn rule_file(learned: &Learned) -> Result<(RuleFile, DustRules)> {
         ]),
         ..RuleFile::default()
     };
-    for site in &learned.sites {
-        file.rules.extend(site.rules.iter().cloned());
-        file.guards.extend(site.guards.iter().cloned());
-        file.traps.extend(site.traps.iter().cloned());
+    for site in &mut learned.sites {
+        file.rules.append(&mut site.rules);
+        file.guards.append(&mut site.guards);
+        file.traps.append(&mut site.traps);
     }
     let compilation = DustRules::compile(&file);
     for refusal in &compilation.refused {
@@ -89,8 +96,9 @@ fn rule_file(learned: &Learned) -> Result<(RuleFile, DustRules)> {
             rule.note = refusal.why.clone();
         }
     }
-    keep_equal_examples(&mut file, &compilation.rules)?;
-    Ok((file, compilation.rules))
+    let in_force = built(STAGE_0, compilation.rules)?;
+    keep_equal_examples(&mut file, &in_force)?;
+    Ok((file, in_force))
 }
 
 /// Why no command takes a rule file of so many bytes with so many rules; `None` if they do.
@@ -113,8 +121,7 @@ fn why_unreadable(bytes: u64, rules: usize) -> Option<String> {
 /// Leaves out examples that differ by more than the rules take away: such pairs speak for
 /// a rule, but `rules test` would find them unequal. A rule that is not in force is judged
 /// by itself, as there.
-fn keep_equal_examples(file: &mut RuleFile, in_force: &DustRules) -> Result<()> {
-    let all = built(STAGE_0, in_force.clone())?;
+fn keep_equal_examples(file: &mut RuleFile, in_force: &Canonicalizer) -> Result<()> {
     let mut scratch = Scratch::default();
     for rule in &mut file.rules {
         let alone;
@@ -124,7 +131,7 @@ fn keep_equal_examples(file: &mut RuleFile, in_force: &DustRules) -> Result<()> 
             alone = built(STAGE_0, DustRules::compile(&file).rules)?;
             &alone
         } else {
-            &all
+            in_force
         };
         let mut form =
             |url: &str| canonicalizer.canonical(url.as_bytes(), &mut scratch).form.to_vec();
@@ -143,7 +150,7 @@ fn built(profile: &str, rules: DustRules) -> Result<Canonicalizer> {
 }
 
 /// What was found, in words.
-fn tell(learned: &Learned, file: &RuleFile, verbose: bool) {
+fn tell(learned: &Learned, file: &RuleFile) {
     let count = |status| file.rules.iter().filter(|rule| rule.status == status).count() as u64;
     say(format_args!(
         "{} sites: {} rules in force, {} to be reviewed, {} guards, {} traps",
@@ -153,38 +160,38 @@ fn tell(learned: &Learned, file: &RuleFile, verbose: bool) {
         number(file.guards.len() as u64),
         number(file.traps.len() as u64)
     ));
-    if !verbose {
-        return;
-    }
-    for site in &learned.sites {
+}
+
+/// How the URLs of each site are told apart, and how many rules it has.
+fn tell_sites(learned: &Learned, rules_of_sites: &[usize]) {
+    for (site, rules) in learned.sites.iter().zip(rules_of_sites) {
         let summary = &site.summary;
         let stability = summary.stability.map_or(String::new(), |(share, low, high)| {
             format!(", a URL agrees with itself {share:.3} ({low:.3} to {high:.3})")
         });
         say(format_args!(
-            "{}: {} URLs, told apart by {}{stability}; {} rules",
+            "{}: {} URLs, told apart by {}{stability}; {rules} rules",
             show(site.site.as_bytes()),
             number(summary.urls),
             match summary.signal {
                 Signal::Digest => "digest",
                 Signal::Size => "size",
                 Signal::None => "nothing",
-            },
-            site.rules.len()
+            }
         ));
     }
 }
 
 /// Prints how much of the redundancy is found, and how many pages are lost, by stage 0, by lists
 /// that hold for every site, and by the rules in force.
-fn evaluate(job: &Job, learned: &Outcome, rules: DustRules, truth: &Path) -> Result<()> {
+fn evaluate(job: &Job, learned: &Outcome, in_force: Canonicalizer, truth: &Path) -> Result<()> {
     say(format_args!(
         "\n                        coverage [95 % over sites]      lost pages per million     sites with loss"
     ));
     for (what, canonicalizer) in [
         ("stage 0", built(STAGE_0, DustRules::default())?),
         ("dictionary", built(DICTIONARY, DustRules::default())?),
-        ("learned", built(STAGE_0, rules)?),
+        ("learned", in_force),
     ] {
         let judged = Job {
             input: job.input.clone(),

@@ -15,7 +15,8 @@ use std::ops::ControlFlow;
 use super::layouts::Parcel;
 use super::pool::{Pool, Stage};
 use super::scan::{BatchChunk, Pass, Scan};
-use super::sightings::{ChunkSightings, Load, SHARES, Shares};
+use super::sightings::{ChunkSightings, ChunkSite, Load, SHARES, Shares};
+use super::url_words::{WordCounter, Words};
 use super::walk::{Hand, walk_with_fields};
 use super::{Job, MemoryUse, Outcome};
 use crate::bytes::show;
@@ -38,10 +39,21 @@ const MINED_BYTES: u64 = 450;
 const MINED_BYTES_BESIDE_TEXT: u64 = 200;
 const MINED_TEXTS: u64 = 3;
 
+/// Bytes that the tables of a site take where its URLs have many words: a part for each of its
+/// records, for each parameter, and for each word that is another. Made-up sites of 20,000 records
+/// with 30 parameters took 55 MB with the same names in all of them, 105 MB with different ones.
+const MINED_BYTES_BESIDE_WORDS: u64 = 150;
+const MINED_BYTES_OF_PARAM: u64 = 70;
+const MINED_BYTES_OF_WORD: u64 = 85;
+
 /// Bytes that the tables of a site with so many records take while it is mined.
-fn mined_bytes(records: u64, text_bytes: u64) -> u64 {
+fn mined_bytes(records: u64, text_bytes: u64, words: Words) -> u64 {
     let by_text = records * MINED_BYTES_BESIDE_TEXT + text_bytes * MINED_TEXTS;
-    by_text.max(records * MINED_BYTES)
+    let by_words = records * MINED_BYTES_BESIDE_WORDS
+        + text_bytes * MINED_TEXTS / 2
+        + words.params * MINED_BYTES_OF_PARAM
+        + words.distinct * MINED_BYTES_OF_WORD;
+    by_text.max(by_words).max(records * MINED_BYTES)
 }
 
 /// What was learned.
@@ -137,30 +149,36 @@ pub fn learn(job: &Job, miner: &Miner) -> Result<Learned> {
 /// end.
 struct Sites<'a> {
     chunks: &'a [ChunkSightings],
-    sites: Vec<(&'a [u8], Places)>,
+    sites: Vec<(&'a [u8], Places, Words)>,
 }
 
 impl<'a> Sites<'a> {
     fn of(chunks: &'a [ChunkSightings]) -> Sites<'a> {
-        let mut sites: BTreeMap<&[u8], Places> = BTreeMap::new();
+        let mut sites: BTreeMap<&[u8], (Places, Words)> = BTreeMap::new();
         for (number, chunk) in (0u32..).zip(chunks) {
-            for (site, sightings) in &chunk.sites {
-                let of_site = sites.entry(site).or_default();
-                of_site.extend(sightings.iter().map(|sighting| (number, *sighting)));
+            for ChunkSite { site, sightings, words } in &chunk.sites {
+                let (places, all_words) = sites.entry(site).or_default();
+                places.extend(sightings.iter().map(|sighting| (number, *sighting)));
+                *all_words += *words;
             }
         }
-        let mut sites: Vec<_> = sites.into_iter().collect();
-        sites.sort_by_key(|(_, sightings)| std::cmp::Reverse(sightings.len()));
+        let sites = sites.into_iter().map(|(site, (places, words))| (site, places, words));
+        let mut sites: Vec<_> = sites.collect();
+        sites.sort_by_key(|(_, sightings, _)| std::cmp::Reverse(sightings.len()));
         Sites { chunks, sites }
     }
 
     /// Is there memory to mine them all: for their sightings, and for the tables of as many sites
     /// as there are workers?
     fn has_room(&self, job: &Job) -> bool {
-        let at_once = self.sites.iter().take(job.workers()).map(|(_, of)| of.len() as u64);
+        let (mut records, mut words) = (0, Words::default());
+        for (_, sightings, its_words) in self.sites.iter().take(job.workers()) {
+            records += sightings.len() as u64;
+            words += *its_words;
+        }
         let gathered: u64 = self.chunks.iter().map(ChunkSightings::memory_bytes).sum();
         let text_bytes: u64 = self.chunks.iter().map(ChunkSightings::text_bytes).sum();
-        gathered + mined_bytes(at_once.sum(), text_bytes) <= room_to_mine(job)
+        gathered + mined_bytes(records, text_bytes, words) <= room_to_mine(job)
     }
 
     /// Adds what is found of the sites to `found`, but for those of which nothing is.
@@ -170,7 +188,7 @@ impl<'a> Sites<'a> {
             self.sites.len(),
             || (),
             |(), number| {
-                let (site, sightings) = &self.sites[number];
+                let (site, sightings, _) = &self.sites[number];
                 let observations: Vec<Observation> = sightings
                     .iter()
                     .map(|(chunk, sighting)| self.chunks[*chunk as usize].observation(*sighting))
@@ -198,7 +216,7 @@ fn how_many_fit(sites: &[Load], job: &Job) -> Result<usize> {
     let fit = sites.iter().enumerate().take_while(|(number, site)| {
         // Those with most records come first, so that no later one takes larger tables.
         let is_at_once = *number < job.workers();
-        let tables = if is_at_once { mined_bytes(site.records, site.text_bytes) } else { 0 };
+        let tables = if is_at_once { tables_bytes(site) } else { 0 };
         bytes += site.memory_bytes() + tables;
         bytes <= room_to_mine(job)
     });
@@ -208,10 +226,15 @@ fn how_many_fit(sites: &[Load], job: &Job) -> Result<usize> {
     }
 }
 
+/// Bytes that the tables of `site` take while it is mined.
+fn tables_bytes(site: &Load) -> u64 {
+    mined_bytes(site.records, site.text_bytes, site.words)
+}
+
 /// The error where a site does not fit, whose records have to be in memory together.
 #[cold]
 fn too_large(site: &Load, job: &Job) -> Error {
-    let bytes = site.memory_bytes() + mined_bytes(site.records, site.text_bytes);
+    let bytes = site.memory_bytes() + tables_bytes(site);
     Error::limit(format!(
         "learn holds all records of a site in memory; {} has {}, which take about {} MiB: too much for a \
          memory of {} MiB; raise -S, or leave the site out (--exclude)",
@@ -242,6 +265,7 @@ fn gather(
     let mut numbers: HashMap<Box<[u8]>, usize, ahash::RandomState> = HashMap::default();
     // The same by what a URL starts with: it is cheaper to know that than to find the site.
     let mut by_start: HashMap<Box<[u8]>, Option<usize>, ahash::RandomState> = HashMap::default();
+    let mut words = WordCounter::default();
     let mut has_hosts = true;
     let tally = walk_with_fields(chunk, job, hand, |_, record, canonical| {
         if record.url.starts_with(NO_HOST) {
@@ -261,6 +285,7 @@ fn gather(
         let Some(number) = number else { return };
         let is_known = is_stage_0 && canonical.reject.is_none();
         let is_known = is_known && record.url.len() <= URL_BYTES_MAX;
+        gathered.sites[number].words += words.count(number, canonical.form);
         gathered.add(number, &record, is_known.then_some(canonical.form));
     });
     gathered.trim();

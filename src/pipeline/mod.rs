@@ -41,6 +41,7 @@ mod survey;
 mod tell;
 mod temp;
 mod texts;
+mod url_words;
 mod walk;
 
 pub use budget::{Memory, MemoryUse};

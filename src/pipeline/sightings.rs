@@ -6,7 +6,7 @@
 //! ```text
 //! file     group after group, in the order in which they were gathered
 //! group    length of the site (u32) | site | number of sightings (u32) | their bytes (u64)
-//!          | sightings
+//!          | their parameters (u64) | their different words (u64) | sightings
 //! sighting ends of its five texts (5 x u32) | canonical (u8) | status (u16) | time (i64)
 //!          | size (u64) | texts
 //! ```
@@ -19,6 +19,7 @@ use std::io::{self, BufReader, Read, Seek, Write as _};
 use std::path::PathBuf;
 
 use super::temp;
+use super::url_words::Words;
 use crate::error::{Error, Result};
 use crate::mine::Observation;
 use crate::record::{Fields, Record, time};
@@ -29,8 +30,16 @@ pub(super) struct ChunkSightings {
     /// The texts of the sightings, one after the other.
     text: Vec<u8>,
     sightings: Vec<Sighting>,
-    /// The sites, and which sightings are of them.
-    pub(super) sites: Vec<(Box<[u8]>, Vec<u32>)>,
+    pub(super) sites: Vec<ChunkSite>,
+}
+
+/// A site in a chunk.
+#[derive(Debug)]
+pub(super) struct ChunkSite {
+    pub(super) site: Box<[u8]>,
+    /// Which sightings are of it.
+    pub(super) sightings: Vec<u32>,
+    pub(super) words: Words,
 }
 
 /// One record, with its texts in [`ChunkSightings::text`], one after the other.
@@ -86,14 +95,18 @@ impl ChunkSightings {
 
     /// The number of `site`.
     pub(super) fn site(&mut self, site: &[u8]) -> usize {
-        self.sites.push((site.into(), Vec::new()));
+        self.sites.push(ChunkSite {
+            site: site.into(),
+            sightings: Vec::new(),
+            words: Words::default(),
+        });
         self.sites.len() - 1
     }
 
     /// Adds what is seen in `record`, of the site with this number, with the `form` of its URL if
     /// that is what stage 0 makes of it.
     pub(super) fn add(&mut self, site: usize, record: &Record, form: Option<&[u8]>) {
-        self.sites[site].1.push(self.sightings.len() as u32);
+        self.sites[site].sightings.push(self.sightings.len() as u32);
         let Fields { escapes, .. } = *record.fields;
         let mut buffer = Vec::new();
         let fields = record.fields;
@@ -178,7 +191,7 @@ impl Shares {
         let mut buffer = Vec::with_capacity(WRITE_BYTES);
         for (share, file) in self.files.iter_mut().enumerate() {
             for chunk in gathered {
-                for (site, numbers) in &chunk.sites {
+                for ChunkSite { site, sightings: numbers, words } in &chunk.sites {
                     if share_of(site) != share {
                         continue;
                     }
@@ -186,7 +199,9 @@ impl Shares {
                     buffer.extend_from_slice(site);
                     push_u32(&mut buffer, numbers.len());
                     let bytes: usize = numbers.iter().map(|number| chunk.written(*number)).sum();
-                    buffer.extend_from_slice(&(bytes as u64).to_le_bytes());
+                    for number in [bytes as u64, words.params, words.distinct] {
+                        buffer.extend_from_slice(&number.to_le_bytes());
+                    }
                     self.counts[share] += numbers.len() as u64;
                     for number in numbers {
                         chunk.write(*number, &mut buffer);
@@ -203,19 +218,18 @@ impl Shares {
 
     /// The sites of `share`, the one with most sightings first.
     pub(super) fn loads(&mut self, share: usize) -> Result<Vec<Load>> {
-        let mut loads: BTreeMap<Box<[u8]>, (u64, u64)> = BTreeMap::new();
+        let mut loads: BTreeMap<Box<[u8]>, Load> = BTreeMap::new();
         self.each_group(share, |head, file| {
-            let (records, text_bytes) = loads.entry(head.site.clone()).or_default();
-            *records += u64::from(head.count);
-            *text_bytes += head.bytes.saturating_sub(u64::from(head.count) * HEAD_BYTES as u64);
+            let load = loads.entry(head.site.clone()).or_insert_with(|| Load::none(&head.site));
+            let records = u64::from(head.count);
+            load.records += records;
+            load.text_bytes += head.bytes.saturating_sub(records * HEAD_BYTES as u64);
+            load.words += head.words;
             head.skip(file)
         })?;
-        let counted: u64 = loads.values().map(|(records, _)| records).sum();
+        let counted: u64 = loads.values().map(|load| load.records).sum();
         self.check(share, counted)?;
-        let mut loads: Vec<Load> = loads
-            .into_iter()
-            .map(|(site, (records, text_bytes))| Load { site, records, text_bytes })
-            .collect();
+        let mut loads: Vec<Load> = loads.into_values().collect();
         loads.sort_by_key(|load| std::cmp::Reverse(load.records));
         Ok(loads)
     }
@@ -230,10 +244,8 @@ impl Shares {
             let Some(number) = numbers.get_mut(&*head.site) else { return head.skip(file) };
             if all[*number].text.len() > TEXT_BYTES_MAX {
                 *number = all.len();
-                let more = ChunkSightings {
-                    sites: vec![(head.site.clone(), vec![])],
-                    ..ChunkSightings::default()
-                };
+                let mut more = ChunkSightings::default();
+                more.site(&head.site);
                 all.push(more);
             }
             (0..head.count).try_for_each(|_| all[*number].read(0, file))
@@ -287,9 +299,15 @@ pub(super) struct Load {
     pub(super) site: Box<[u8]>,
     pub(super) records: u64,
     pub(super) text_bytes: u64,
+    pub(super) words: Words,
 }
 
 impl Load {
+    /// Of `site` nothing yet.
+    fn none(site: &[u8]) -> Load {
+        Load { site: site.into(), records: 0, text_bytes: 0, words: Words::default() }
+    }
+
     /// Bytes of memory that its sightings take.
     pub(super) fn memory_bytes(&self) -> u64 {
         memory_bytes(self.text_bytes, self.records, 1)
@@ -302,6 +320,7 @@ struct Head {
     count: u32,
     /// Of the sightings.
     bytes: u64,
+    words: Words,
 }
 
 impl Head {
@@ -310,13 +329,15 @@ impl Head {
         let Some(site_bytes) = read_length(file)? else { return Ok(None) };
         let mut site = vec![0; site_bytes];
         file.read_exact(&mut site)?;
-        let mut numbers = [0; 12];
+        let mut numbers = [0; 28];
         file.read_exact(&mut numbers)?;
-        let (count, bytes) = numbers.split_at(4);
+        let (count, numbers) = numbers.split_at(4);
+        let [bytes, params, distinct] = [0, 8, 16].map(|at| number_of(&numbers[at..at + 8]));
         Ok(Some(Head {
             site: site.into(),
             count: number_of(count) as u32,
-            bytes: number_of(bytes),
+            bytes,
+            words: Words { params, distinct },
         }))
     }
 
@@ -355,7 +376,11 @@ impl ChunkSightings {
         ChunkSightings {
             text: Vec::with_capacity((load.text_bytes as usize).min(TEXT_BYTES_MAX)),
             sightings: Vec::with_capacity(records),
-            sites: vec![(load.site.clone(), Vec::with_capacity(records))],
+            sites: vec![ChunkSite {
+                site: load.site.clone(),
+                sightings: Vec::with_capacity(records),
+                words: load.words,
+            }],
         }
     }
 
@@ -393,7 +418,7 @@ impl ChunkSightings {
         let (is_canonical, rest) = rest.split_at(1);
         let (status, rest) = rest.split_at(2);
         let (time, size) = rest.split_at(8);
-        self.sites[site].1.push(self.sightings.len() as u32);
+        self.sites[site].sightings.push(self.sightings.len() as u32);
         self.sightings.push(Sighting {
             ends,
             is_canonical: is_canonical == [1],
@@ -442,9 +467,9 @@ mod tests {
         let shown = |all: &[ChunkSightings]| {
             let mut lines: Vec<String> = all
                 .iter()
-                .flat_map(|one| one.sites.iter().map(move |(site, numbers)| (one, site, numbers)))
-                .flat_map(|(one, site, numbers)| {
-                    numbers.iter().map(move |number| (one.observation(*number), site))
+                .flat_map(|one| one.sites.iter().map(move |of| (one, of)))
+                .flat_map(|(one, ChunkSite { site, sightings, .. })| {
+                    sightings.iter().map(move |number| (one.observation(*number), site))
                 })
                 .map(|(seen, site)| format!("{} {seen:?}", String::from_utf8_lossy(site)))
                 .collect();

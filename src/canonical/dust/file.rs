@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::limits::DUST_RULES_MAX;
 
 /// The file as TOML has it.
-#[derive(Deserialize, Serialize)]
+#[derive(Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 struct Text {
     #[serde(default, skip_serializing_if = "std::collections::BTreeMap::is_empty")]
@@ -72,14 +72,40 @@ impl RuleFile {
 
     /// The file as TOML, which [`RuleFile::parse`] reads as the same.
     pub fn to_toml(&self) -> String {
-        let text = Text {
-            about: self.about.clone(),
-            rule: self.rules.iter().map(Row::from).collect(),
-            guard: self.guards.clone(),
-            trap: self.traps.clone(),
-        };
-        toml::to_string(&text).expect("text, numbers and tables of them are TOML")
+        self.toml_pieces().collect()
     }
+
+    /// The same in pieces, one for each rule, guard and trap: a hundred thousand rules take many
+    /// times the memory of their text while they are made TOML.
+    pub fn toml_pieces(&self) -> impl Iterator<Item = String> {
+        let about = (!self.about.is_empty())
+            .then(|| toml_of(&Text { about: self.about.clone(), ..Text::default() }));
+        let rules = self.rules.iter().map(DustRule::to_toml);
+        let guards = self.guards.iter().map(Guard::to_toml);
+        let traps = self.traps.iter();
+        let traps =
+            traps.map(|trap| toml_of(&Text { trap: vec![trap.clone()], ..Text::default() }));
+        let pieces = about.into_iter().chain(rules).chain(guards).chain(traps);
+        pieces.enumerate().map(|(at, piece)| if at == 0 { piece } else { format!("\n{piece}") })
+    }
+}
+
+impl DustRule {
+    /// The rule as it stands in a file.
+    pub(super) fn to_toml(&self) -> String {
+        toml_of(&Text { rule: vec![Row::from(self)], ..Text::default() })
+    }
+}
+
+impl Guard {
+    /// The guard as it stands in a file.
+    pub(super) fn to_toml(&self) -> String {
+        toml_of(&Text { guard: vec![self.clone()], ..Text::default() })
+    }
+}
+
+fn toml_of(text: &Text) -> String {
+    toml::to_string(text).expect("text, numbers and tables of them are TOML")
 }
 
 impl TryFrom<Row> for DustRule {

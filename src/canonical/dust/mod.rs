@@ -43,7 +43,7 @@ use crate::limits::HOST_BYTES_MAX;
 use assemble::{Assembled, Guards, assemble};
 use compile::{Act, Compiled};
 use glob::Glob;
-use site::SiteRules;
+use site::{SiteRules, push};
 use spelling::{Spelled, Spelling};
 pub(super) use target::Target;
 
@@ -103,11 +103,11 @@ impl DustRules {
     ///   by bound times gain.
     /// - Limits: [`DUST_SITE_RULES_MAX`](crate::limits::DUST_SITE_RULES_MAX) rules for each site.
     pub fn compile(file: &RuleFile) -> Compilation {
-        DustRules::compile_as(file, None)
+        DustRules::compile_as(file, &Spelled::default())
     }
 
     /// The same for rules and guards as they are `spelled`.
-    fn compile_as(file: &RuleFile, spelled: Option<&Spelled>) -> Compilation {
+    fn compile_as(file: &RuleFile, spelled: &Spelled) -> Compilation {
         let mut compilation = Compilation::default();
         let refuse = |number: usize, why: &str| {
             let rule = &file.rules[number];
@@ -117,12 +117,11 @@ impl DustRules {
         };
         let mut by_site: BTreeMap<Vec<u8>, Vec<Compiled>> = BTreeMap::new();
         for (number, rule) in file.rules.iter().enumerate() {
-            let forms = spelled.map_or(std::slice::from_ref(rule), |all| &all.rules[number]);
-            for form in forms {
+            for form in spelled.of_rule(number, rule) {
                 match compile::compile(number, form) {
                     Err(error) => compilation.refused.push(refuse(number, &error.to_string())),
                     Ok((site, compiled)) if rule.status.is_in_force() => {
-                        by_site.entry(site).or_default().push(compiled);
+                        push(by_site.entry(site).or_default(), compiled);
                     }
                     Ok(_) => {}
                 }
@@ -130,8 +129,7 @@ impl DustRules {
         }
         let mut guards = Guards::new();
         for (number, guard) in file.guards.iter().enumerate() {
-            let forms = spelled.map_or(std::slice::from_ref(guard), |all| &all.guards[number]);
-            for form in forms {
+            for form in spelled.of_guard(number, guard) {
                 match compile::host("site", &form.site)
                     .and_then(|site| Ok((site, compile::path_pattern(&form.path)?)))
                 {
@@ -179,39 +177,30 @@ impl DustRules {
         if sites.is_empty() && hosts.is_empty() {
             return rules;
         }
-        let in_force = |(number, rule): (usize, &DustRule)| {
-            let is_in = rule.status.is_in_force() && !out.contains(&(number as u32));
-            // What is measured or said of a rule does not change a URL.
-            let bare = DustRule {
-                evidence: None,
-                note: String::new(),
-                status: Status::Manual,
-                ..rule.clone()
-            };
-            is_in.then_some(bare)
+        let is_in_force = |number: usize, rule: &DustRule| {
+            rule.status.is_in_force() && !out.contains(&(number as u32))
         };
-        let said = RuleFile {
-            rules: file.rules.iter().enumerate().filter_map(in_force).collect(),
-            guards: file.guards.clone(),
-            ..RuleFile::default()
-        };
-        rules.text = said.to_toml();
-        let mut source = RuleFile {
-            rules: file.rules.clone(),
-            guards: file.guards.clone(),
-            ..RuleFile::default()
-        };
-        for (number, rule) in (0..).zip(&mut source.rules) {
-            rule.note.clear();
-            // What one rule weighs against another stays.
-            if let Some(evidence) = &mut rule.evidence {
-                evidence.examples.clear();
-            }
-            if out.contains(&number) {
-                rule.status = Status::Off;
-            }
+        // What is measured or said of a rule does not change a URL.
+        let bare =
+            |rule: &DustRule| DustRule { status: Status::Manual, ..rule.with_evidence(None) };
+        let said =
+            file.rules.iter().enumerate().filter(|(number, rule)| is_in_force(*number, rule));
+        let said = said.map(|(_, rule)| bare(rule).to_toml());
+        for (at, piece) in said.chain(file.guards.iter().map(Guard::to_toml)).enumerate() {
+            rules.text.push_str(if at == 0 { "" } else { "\n" });
+            rules.text.push_str(&piece);
         }
-        rules.source = Arc::new(source);
+        let source = file.rules.iter().enumerate().map(|(number, rule)| {
+            // What one rule weighs against another stays.
+            let evidence = rule.evidence.as_ref().map(Evidence::without_examples);
+            let status = if out.contains(&(number as u32)) { Status::Off } else { rule.status };
+            DustRule { status, ..rule.with_evidence(evidence) }
+        });
+        rules.source = Arc::new(RuleFile {
+            rules: source.collect(),
+            guards: file.guards.clone(),
+            ..RuleFile::default()
+        });
         for (name, site) in sites {
             rules.outlines.add(&name);
             rules.sites.insert(name.into(), site);
@@ -314,9 +303,12 @@ impl DustRules {
         }
         let spelling = Spelling::of(profile);
         let spelled = spelling.file(&self.source);
-        if !spelled.is_same(&self.source) {
-            let rules = DustRules::compile_as(&self.source, Some(&spelled)).rules;
-            self = DustRules { titles: self.titles, source: self.source, ..rules };
+        if !spelled.is_same() {
+            let (titles, source) = (self.titles, self.source);
+            // Large files should not be in memory twice.
+            self = DustRules::default();
+            let rules = DustRules::compile_as(&source, &spelled).rules;
+            self = DustRules { titles, source, ..rules };
         }
         let settled =
             |host: &[u8]| Box::from(spelling.host(&String::from_utf8_lossy(host)).into_bytes());

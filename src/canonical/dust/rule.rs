@@ -231,7 +231,27 @@ pub struct Trap {
     pub note: String,
 }
 
+impl Evidence {
+    /// The same without examples.
+    pub(super) fn without_examples(&self) -> Evidence {
+        Evidence { signal: self.signal.clone(), examples: Vec::new(), ..*self }
+    }
+}
+
 impl DustRule {
+    /// What it does, and where, with this `evidence` and without a note.
+    pub(super) fn with_evidence(&self, evidence: Option<Evidence>) -> DustRule {
+        DustRule {
+            site: self.site.clone(),
+            hosts: self.hosts.clone(),
+            scope: self.scope.clone(),
+            kind: self.kind.clone(),
+            status: self.status,
+            evidence,
+            note: String::new(),
+        }
+    }
+
     /// The rule `kind` for all of `site`, in force because somebody says so.
     pub fn new(site: impl Into<String>, kind: Kind) -> DustRule {
         DustRule {

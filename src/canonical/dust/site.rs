@@ -43,6 +43,15 @@ struct Drop {
     value: Option<Vec<u8>>,
 }
 
+/// Puts `item` behind `items`, which mostly stay alone: the first takes no room for more, of which
+/// there are hundreds of thousands in large files.
+pub(super) fn push<T>(items: &mut Vec<T>, item: T) {
+    if items.is_empty() {
+        items.reserve_exact(1);
+    }
+    items.push(item);
+}
+
 impl SiteRules {
     /// Puts ordered groups together.
     pub(super) fn new(
@@ -296,7 +305,7 @@ impl Drops {
         if name.is_prefix {
             self.prefixes.push((name, drop));
         } else {
-            self.names.entry(name.text.into()).or_default().push(drop);
+            push(self.names.entry(name.text.into()).or_default(), drop);
         }
     }
 

@@ -20,20 +20,28 @@ use crate::canonical::profile::{Profile, Slash};
 use crate::canonical::reference;
 use crate::canonical::rules::{RuleId, RuleSet};
 
-/// The rules and guards of a file, each in the forms that a profile makes of it, by number.
-#[derive(Debug, PartialEq)]
+/// The rules and guards of a file, each in the forms that a profile makes of it, by number; those
+/// that stay as they are, which nearly all do, are not there.
+#[derive(Debug, Default)]
 pub(super) struct Spelled {
-    pub(super) rules: Vec<Vec<DustRule>>,
-    pub(super) guards: Vec<Vec<Guard>>,
+    rules: HashMap<usize, Vec<DustRule>>,
+    guards: HashMap<usize, Vec<Guard>>,
 }
 
 impl Spelled {
-    /// Is all of `file` as it was?
-    pub(super) fn is_same(&self, file: &RuleFile) -> bool {
-        let rules = self.rules.iter().map(Vec::as_slice);
-        let guards = self.guards.iter().map(Vec::as_slice);
-        rules.eq(file.rules.iter().map(std::slice::from_ref))
-            && guards.eq(file.guards.iter().map(std::slice::from_ref))
+    /// Is the whole file as it was?
+    pub(super) fn is_same(&self) -> bool {
+        self.rules.is_empty() && self.guards.is_empty()
+    }
+
+    /// The forms of `rule`, which has this number.
+    pub(super) fn of_rule<'a>(&'a self, number: usize, rule: &'a DustRule) -> &'a [DustRule] {
+        self.rules.get(&number).map_or(std::slice::from_ref(rule), Vec::as_slice)
+    }
+
+    /// The forms of `guard`, which has this number.
+    pub(super) fn of_guard<'a>(&'a self, number: usize, guard: &'a Guard) -> &'a [Guard] {
+        self.guards.get(&number).map_or(std::slice::from_ref(guard), Vec::as_slice)
     }
 }
 
@@ -66,14 +74,20 @@ impl Spelling {
 
     /// The rules in force and the guards of `file`, in this spelling.
     pub(super) fn file(&self, file: &RuleFile) -> Spelled {
-        let rule = |rule: &DustRule| match rule.status.is_in_force() {
-            true => self.rule(rule),
-            false => vec![rule.clone()],
-        };
-        Spelled {
-            rules: file.rules.iter().map(rule).collect(),
-            guards: file.guards.iter().map(|guard| self.guard(guard)).collect(),
+        let mut spelled = Spelled::default();
+        for (number, rule) in file.rules.iter().enumerate() {
+            let forms = rule.status.is_in_force().then(|| self.rule(rule));
+            if let Some(forms) = forms.filter(|forms| forms != std::slice::from_ref(rule)) {
+                spelled.rules.insert(number, forms);
+            }
         }
+        for (number, guard) in file.guards.iter().enumerate() {
+            let forms = self.guard(guard);
+            if forms != std::slice::from_ref(guard) {
+                spelled.guards.insert(number, forms);
+            }
+        }
+        spelled
     }
 
     /// The forms of a guard: where it keeps a parameter, one of them does.

@@ -1,0 +1,83 @@
+//! How many words the URLs of a site have: their tables take memory when it is mined.
+
+use std::collections::HashSet;
+use std::ops::AddAssign;
+
+/// The words of some URLs of a site: segments of paths, and names of parameters.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Words {
+    /// Parameters, all of them.
+    pub(super) params: u64,
+    /// Words that are different; those of several chunks may be the same.
+    pub(super) distinct: u64,
+}
+
+impl AddAssign for Words {
+    fn add_assign(&mut self, more: Words) {
+        self.params += more.params;
+        self.distinct += more.distinct;
+    }
+}
+
+/// Most words that are known of a chunk; more of them are all taken for different. Reason: the set
+/// takes some 600 kB then.
+const KNOWN_MAX: usize = 1 << 16;
+
+/// Tells the words of a chunk that are new for their site.
+#[derive(Default)]
+pub(super) struct WordCounter {
+    known: HashSet<u64, ahash::RandomState>,
+    hasher: ahash::RandomState,
+}
+
+impl WordCounter {
+    /// The words of `url`, of the site with the number `site`. Price: a hash for each word.
+    pub(super) fn count(&mut self, site: usize, url: &[u8]) -> Words {
+        let url = &url[..memchr::memchr(b'#', url).unwrap_or(url.len())];
+        let (before_query, query) = match memchr::memchr(b'?', url) {
+            Some(at) => (&url[..at], Some(&url[at + 1..])),
+            None => (url, None),
+        };
+        let path = memchr::memmem::find(before_query, b"://").map_or(0, |at| at + 3);
+        let mut words = Words::default();
+        // Of those the first is the host.
+        for segment in before_query[path..].split(|byte| *byte == b'/').skip(1) {
+            words.distinct += u64::from(self.is_new(&(site, b'/', segment)));
+        }
+        for param in query.into_iter().flat_map(|query| query.split(|byte| *byte == b'&')) {
+            let name = &param[..memchr::memchr(b'=', param).unwrap_or(param.len())];
+            words.params += 1;
+            words.distinct += u64::from(self.is_new(&(site, b'?', name)));
+        }
+        words
+    }
+
+    fn is_new(&mut self, word: &impl std::hash::Hash) -> bool {
+        let hash = self.hasher.hash_one(word);
+        if self.known.len() < KNOWN_MAX {
+            self.known.insert(hash)
+        } else {
+            !self.known.contains(&hash)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_counted_once_for_each_site() {
+        let mut counter = WordCounter::default();
+        let mut count = |site, url: &str| {
+            let Words { params, distinct } = counter.count(site, url.as_bytes());
+            (params, distinct)
+        };
+        assert_eq!(count(0, "http://a.test/shop/x?id=1&id=2&sort=up#/y?z=1"), (3, 4));
+        assert_eq!(count(0, "http://a.test/shop/y?sort=down"), (1, 1));
+        assert_eq!(count(0, "http://a.test/shop/y"), (0, 0));
+        assert_eq!(count(1, "http://b.test/shop/y?sort=down"), (1, 3));
+        let many = (0..2 * KNOWN_MAX).map(|number| count(2, &format!("http://c.test/{number}")).1);
+        assert_eq!(many.sum::<u64>(), 2 * KNOWN_MAX as u64);
+    }
+}
