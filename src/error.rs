@@ -1,6 +1,9 @@
 //! The error of a job that could not be done.
 
 use std::fmt;
+use std::io;
+
+use rustix::io::Errno;
 
 /// What a fallible function of this library returns.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -63,20 +66,24 @@ impl Error {
 
     /// Reading `what` failed with an error of the operating system or of a decoder.
     #[cold]
-    pub fn reading(what: impl fmt::Display, error: std::io::Error) -> Self {
-        let mut this = Self::new(Kind::Input, format!("{what}: cannot read: {error}"));
+    pub fn reading(what: impl fmt::Display, error: io::Error) -> Self {
+        let advice = advice(&error);
+        let mut this = Self::new(Kind::Input, format!("{what}: cannot read: {error}{advice}"));
         this.source = Some(Box::new(error));
         this
     }
 
     /// Writing `what` failed. A reader that has gone away becomes [`Error::is_closed_pipe`].
     #[cold]
-    pub fn writing(what: impl fmt::Display, error: std::io::Error) -> Self {
+    pub fn writing(what: impl fmt::Display, error: io::Error) -> Self {
         let mut this = match error.kind() {
-            std::io::ErrorKind::BrokenPipe => {
+            io::ErrorKind::BrokenPipe => {
                 Self::new(Kind::ClosedPipe, format!("{what} was closed before the end"))
             }
-            _ => Self::new(Kind::Output, format!("{what}: cannot write: {error}")),
+            _ => {
+                let advice = advice(&error);
+                Self::new(Kind::Output, format!("{what}: cannot write: {error}{advice}"))
+            }
         };
         this.source = Some(Box::new(error));
         this
@@ -113,6 +120,20 @@ impl Error {
     /// Did the reader of the output go away? Not a failure for a command in a pipe.
     pub fn is_closed_pipe(&self) -> bool {
         self.kind == Kind::ClosedPipe
+    }
+}
+
+/// Has the process as many files open as it may?
+pub fn is_too_many_files(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(Errno::MFILE.raw_os_error())
+}
+
+/// What to do about an `error` of the system, where its words do not say it; with a semicolon in
+/// front.
+fn advice(error: &io::Error) -> &'static str {
+    match is_too_many_files(error) {
+        true => "; allow the process more of them (ulimit -n)",
+        false => "",
     }
 }
 

@@ -52,12 +52,16 @@ def plan_of(arguments):
     parser.add_argument("--growth", type=lambda text: [count_of(part) for part in text.split(",") if part],
                         default=[], metavar="N,N…", help="also measure how cost grows, over lists of these sizes")
     parser.add_argument("--undust", type=Path, metavar="PATH", help="a built undust; default: build this tree")
+    parser.add_argument("--no-sync", action="store_true",
+                        help="let undust leave its output to the system, as all rivals do; default: it waits "
+                             "until the disk has it")
     parser.add_argument("--only", action="append", default=[], metavar="TEXT",
                         help="only rivals whose name has this in it; may be repeated")
     parser.add_argument("--record", type=Path, metavar="DIR", help="write DATE-peers.md and .json there")
     parser.add_argument("--date", default=datetime.date.today().isoformat(), help="of the record; default: today")
     parser.add_argument("--note", default="", help="a sentence about the machine for the record")
     plan = parser.parse_args(arguments)
+    plan.ways = ["--no-sync"] if plan.no_sync else []
     if plan.runs < 1 or plan.threads < 1:
         parser.error("--runs and --threads: expected at least 1")
     return plan
@@ -180,7 +184,8 @@ def compare(rival, version, arguments, undust, lists, plan):
     size = rival.get("list", "large")
     threads = 1 if size == "small" else plan.threads
     values = {"list": lists[size], "out": "out-rival.txt", "threads": str(threads)}
-    ours = {"command": [undust, f"-j{threads}", *shlex.split(arguments), values["list"], "-o", "{out}"]}
+    flags = [f"-j{threads}", *plan.ways, *shlex.split(arguments)]
+    ours = {"command": [undust, *flags, values["list"], "-o", "{out}"]}
     our_values = values | {"out": "out-undust.txt"}
     say(f"{rival['name']} against undust -j{threads} {arguments}")
     warm_theirs = run_rival(rival, values, watch=True)
@@ -283,7 +288,7 @@ def grow(rivals, undust, plan):
         values = {"list": name, "threads": str(plan.threads)}
         commands = {
             f"undust {arguments}".strip(): {
-                "command": [undust, f"-j{plan.threads}", *shlex.split(arguments), name, "-o", "{out}"]}
+                "command": [undust, f"-j{plan.threads}", *plan.ways, *shlex.split(arguments), name, "-o", "{out}"]}
             for arguments in ("--profile lines", "")
         }
         commands |= {rival["name"]: rival for rival in rivals if rival.get("growth")}

@@ -6,6 +6,15 @@
 
 use super::marks::mark_byte;
 
+/// `line` without the carriage returns at its end, all of them: so one that is written and read
+/// again is the same.
+pub fn without_carriage_returns(mut line: &[u8]) -> &[u8] {
+    while let Some(rest) = line.strip_suffix(b"\r") {
+        line = rest;
+    }
+    line
+}
+
 /// Iterates over the pieces of `bytes` that end at `separator`; the last one may lack it.
 ///
 /// Shape: the separator is not part of a piece. `b"a\n\nb"` gives `a`, the empty piece, `b`;

@@ -205,6 +205,8 @@ pub(super) struct RunArgs {
     /// compressed
     #[arg(short, long, value_name = "FILE", help_heading = "Running")]
     pub(super) output: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) sync: SyncArgs,
     /// Most memory to take: bytes (suffixes K, M, G), or a share of the machine's, as in 25%; half
     /// of what is free if not given
     #[arg(short = 'S', long, value_name = "BYTES|N%", value_parser = super::memory::amount,
@@ -223,6 +225,15 @@ pub(super) struct RunArgs {
     /// Say nothing but errors
     #[arg(short, long, conflicts_with = "verbose", help_heading = "Running")]
     pub(super) quiet: bool,
+}
+
+/// When results are made durable.
+#[derive(ClapArgs, Debug)]
+pub(super) struct SyncArgs {
+    /// Do not wait until the disk has what was written: faster where it is slow, but after a crash
+    /// of the machine a file may be empty
+    #[arg(long, help_heading = "Running")]
+    pub(super) no_sync: bool,
 }
 
 #[derive(ClapArgs, Debug)]
@@ -261,7 +272,8 @@ pub(super) struct DedupArgs {
     pub(super) excel: bool,
     /// Drop what earlier runs with this file had; the file is made, or grows, when the run is done
     #[arg(long, value_name = "FILE",
-          conflicts_with_all = ["count", "repeated", "unique", "clusters", "dropped", "check"])]
+          conflicts_with_all = ["count", "repeated", "unique", "clusters", "dropped", "check",
+                               "no_sync"])]
     pub(super) seen: Option<PathBuf>,
     /// Write nothing; exit with 1 if there is a duplicate
     #[arg(long, conflicts_with_all = ["count", "repeated", "unique", "clusters", "dropped", "output",
@@ -469,6 +481,8 @@ pub(super) struct GenerateListArgs {
     /// Write the truth to this file: for every line its page, class and rules
     #[arg(long, value_name = "FILE")]
     pub(super) truth: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) sync: SyncArgs,
 }
 
 #[derive(ClapArgs, Debug)]
@@ -505,6 +519,8 @@ pub(super) struct GenerateSiteArgs {
     /// Write the truth to this file: for every capture its site, its page, the features it shows
     #[arg(long, value_name = "FILE")]
     pub(super) truth: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) sync: SyncArgs,
     /// Say what was made: redundancy, what digests can show of it, features
     #[arg(short, long)]
     pub(super) verbose: bool,

@@ -100,7 +100,7 @@ pub(super) fn close(
         stats::summarize(outcome, profile, elapsed, run.verbose);
     }
     if let Some(counts) = counts_to_say {
-        say(format_args!("{counts}"));
+        stats::say_counts(&counts)?;
     }
     Ok(())
 }
@@ -131,7 +131,7 @@ pub(super) fn dedup(args: &DedupArgs) -> Result<u8> {
             "--seen works with the first spelling only: leave out --keep and --to, or run undust twice",
         ));
     }
-    let mut claims = Claims::new(&job.input.paths).helped_by(job.helpers());
+    let mut claims = Claims::new(&job.input.paths).helped_by(args.run.sync.helpers(job.helpers()));
     job.rejects = args.input.open_rejects(&mut claims)?;
     let mut output = claims.open(args.run.output.as_deref())?;
     shape.map_or(Ok(()), |shape| shape.check(&output))?;
@@ -302,7 +302,7 @@ pub(super) fn canon(args: &CanonArgs) -> Result<u8> {
         OnBadArg::Empty => OnBad::Empty,
         OnBadArg::Fail => OnBad::Fail,
     };
-    let mut claims = Claims::new(&job.input.paths).helped_by(job.helpers());
+    let mut claims = Claims::new(&job.input.paths).helped_by(args.run.sync.helpers(job.helpers()));
     job.rejects = args.input.open_rejects(&mut claims)?;
     let mut output = claims.open(args.run.output.as_deref())?;
     let stats = args.run.open_stats(&mut claims)?;
@@ -319,7 +319,7 @@ pub(super) fn report(args: &ReportArgs) -> Result<u8> {
     let canonicalizer = args.profile.canonicalizer()?;
     let progress = Progress::new(args.run.quiet);
     let mut job = job(&args.input, &canonicalizer, &args.run, &progress)?;
-    let mut claims = Claims::new(&job.input.paths).helped_by(job.helpers());
+    let mut claims = Claims::new(&job.input.paths).helped_by(args.run.sync.helpers(job.helpers()));
     job.rejects = args.input.open_rejects(&mut claims)?;
     let mut output = claims.open(args.run.output.as_deref())?;
     shape.map_or(Ok(()), |shape| shape.check(&output))?;
@@ -354,7 +354,7 @@ fn generate_list(args: &GenerateListArgs) -> Result<u8> {
         variant_share: args.variants,
     };
     let mut list = List::new(&plan)?;
-    let mut claims = Claims::new(&[]).helped_by(pipeline::helpers());
+    let mut claims = Claims::new(&[]).helped_by(args.sync.helpers(pipeline::helpers()));
     let mut output = claims.open(args.output.as_deref())?;
     let mut truth_file = match &args.truth {
         None => None,

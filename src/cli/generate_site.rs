@@ -31,7 +31,7 @@ pub(super) fn run(args: &GenerateSiteArgs) -> Result<u8> {
     let plan = plan(args)?;
     let format = format(args.to, &plan);
     let sites = Sites::new(&plan)?;
-    let mut claims = Claims::new(&[]).helped_by(pipeline::helpers());
+    let mut claims = Claims::new(&[]).helped_by(args.sync.helpers(pipeline::helpers()));
     let mut output = claims.open(args.output.as_deref())?;
     let mut truth_file = match &args.truth {
         None => None,

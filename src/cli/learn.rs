@@ -34,7 +34,7 @@ pub(super) fn run(args: &LearnArgs) -> Result<u8> {
     let stage0 = Canonicalizer::new(Profile::named(STAGE_0)?);
     let progress = Progress::new(args.run.quiet);
     let mut job = job(&args.input, &stage0, &args.run, &progress)?;
-    let mut claims = Claims::new(&job.input.paths).helped_by(job.helpers());
+    let mut claims = Claims::new(&job.input.paths).helped_by(args.run.sync.helpers(job.helpers()));
     job.rejects = args.input.open_rejects(&mut claims)?;
     let mut output = claims.open(args.run.output.as_deref())?;
     let stats = args.run.open_stats(&mut claims)?;

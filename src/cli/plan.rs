@@ -4,7 +4,7 @@ use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::args::{FormatArgs, InputArgs, ProfileArgs, RunArgs};
+use super::args::{FormatArgs, InputArgs, ProfileArgs, RunArgs, SyncArgs};
 use super::memory::{self, Amount};
 use crate::canonical::{
     Canonicalizer, DefaultRow, DustRules, KeepRow, Profile, RuleFile, Settings, read_hosts,
@@ -15,6 +15,7 @@ use crate::limits::{CONFIG_BYTES_MAX, LINE_BYTES_CEILING};
 use crate::pipeline::{FormatChoice, FormatPlan, Memory};
 use crate::record::formats::{self, FieldMap};
 use crate::record::{BaseUrl, Layout, RecordFilter, StatusRange, UrlGlob, time};
+use crate::report::{Helpers, Syncing};
 
 impl InputArgs {
     /// What to read: all the files, by name.
@@ -247,6 +248,13 @@ fn scoped<'a>(flag: &str, text: &'a str) -> Result<(String, String, &'a str)> {
         None => (scope.to_string(), String::new(), rest),
         Some((host, path)) => (host.to_string(), format!("/{path}"), rest),
     })
+}
+
+impl SyncArgs {
+    /// The `helpers` that make results durable as asked for.
+    pub(super) fn helpers(&self, helpers: Helpers) -> Helpers {
+        if self.no_sync { Helpers { syncing: Syncing::LeftToSystem, ..helpers } } else { helpers }
+    }
 }
 
 impl RunArgs {

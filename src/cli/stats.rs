@@ -1,15 +1,18 @@
 //! The closing summary, and the counts as JSON.
 
+use std::io::Write as _;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use super::args::RunArgs;
 use super::words::{is_watched, say};
-use crate::bytes::show;
+use crate::bytes::{printable, show};
 use crate::canonical::Profile;
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::input::Compression;
 use crate::pipeline::{InputFile, Outcome, place_in};
+use crate::record::Layout;
 use crate::reject::Reject;
 use crate::report::{Claims, Output, number};
 
@@ -23,8 +26,9 @@ const RIVAL_SHARE_MIN_PERCENT: usize = 10;
 /// Fewest lines that say anything of that.
 const LIST_LINES_MIN: usize = 10;
 
-/// Says of each file that was taken for a list, for want of anything better, that it was; and where
-/// filters have let nothing through, that they have.
+/// Says of each file that was taken for a list, for want of anything better, that it was; of each
+/// that is not packed though its name says so; and where filters have let nothing through, that
+/// they have.
 pub(super) fn doubt(outcome: &Outcome) {
     let tally = &outcome.tally;
     if tally.filtered > 0 && tally.records == 0 {
@@ -32,6 +36,17 @@ pub(super) fn doubt(outcome: &Outcome) {
             "nothing is left: all {} records were filtered out; -v says how the files were read",
             number(tally.filtered)
         ));
+    }
+    for InputFile { summary, layout, .. } in &outcome.files {
+        let packing = Compression::of_name(&summary.path);
+        let is_packed = summary.compression != Compression::None;
+        if packing != Compression::None && !is_packed && !is_like_its_format(layout) {
+            say(format_args!(
+                "{}: named as {packing} files are, though it does not begin as they do: read as it is; \
+                 get it again if it is cut short or damaged",
+                show(summary.path.as_os_str().as_encoded_bytes())
+            ));
+        }
     }
     for file in outcome.files.iter().filter(|file| file.layout.format.is_none()) {
         let votes = file.layout.votes.as_ref().filter(|votes| votes.lines >= LIST_LINES_MIN);
@@ -54,6 +69,13 @@ pub(super) fn doubt(outcome: &Outcome) {
             number(votes.lines as u64)
         ));
     }
+}
+
+/// Have most of the first lines the shape that all were taken for? Where nobody had to vote, they
+/// have.
+fn is_like_its_format(layout: &Layout) -> bool {
+    let Some(votes) = &layout.votes else { return true };
+    votes.shares.iter().any(|(name, share)| *name == layout.name() && *share >= 50)
 }
 
 /// Says on a terminal, when asked, or when lines were rejected, what was done.
@@ -153,6 +175,13 @@ impl RunArgs {
             Some(path) => Some(Stats::File(Box::new(claims.open(Some(path))?))),
         })
     }
+}
+
+/// Writes `counts` to standard error, where they were asked for: nothing is done without them.
+pub(super) fn say_counts(counts: &Value) -> Result<()> {
+    let counts = printable(&counts.to_string());
+    let said = writeln!(std::io::stderr().lock(), "{counts}");
+    said.map_err(|error| Error::writing("standard error", error))
 }
 
 /// The counts as JSON.

@@ -52,10 +52,15 @@ impl SeenHeader {
     /// Reads it from the start of `file`. Another `digest` than this is an error.
     pub(super) fn read(mut file: impl Read, digest: &str) -> Result<SeenHeader> {
         let mut header = [0; HEADER_BYTES];
-        file.read_exact(&mut header).map_err(damaged)?;
-        if &header[..12] != MAGIC {
-            return Err(Error::input("expected a seen file of undust, found something else"));
+        let (magic, rest) = header.split_at_mut(MAGIC.len());
+        file.read_exact(magic).map_err(damaged)?;
+        if magic != MAGIC {
+            return Err(Error::input(
+                "expected a seen file of undust, found something else; name another file, which is \
+                 made if it is not there",
+            ));
         }
+        file.read_exact(rest).map_err(damaged)?;
         let version = u32::from_le_bytes(array(&header[12..16]));
         if version != VERSION {
             return Err(Error::input(format!(
@@ -108,8 +113,10 @@ impl SeenHeader {
         }
         let mut sum = [0; SUM_BYTES as usize];
         file.read_exact(&mut sum).map_err(damaged)?;
-        if file.read(&mut record).map_err(damaged)? > 0 {
-            return Err(too_long());
+        match file.read_exact(&mut record[..1]) {
+            Ok(()) => return Err(too_long()),
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {}
+            Err(error) => return Err(damaged(error)),
         }
         total.check(&Total { records: self.count, sum: u128::from_le_bytes(sum) })
     }
@@ -280,7 +287,9 @@ impl SeenFile {
 #[cold]
 pub(super) fn damaged(error: io::Error) -> Error {
     match error.kind() {
-        io::ErrorKind::UnexpectedEof => Error::input("the seen file ends too early"),
+        io::ErrorKind::UnexpectedEof => Error::input(
+            "the seen file ends too early; take a copy of it, or remove it to begin a new one",
+        ),
         io::ErrorKind::InvalidData => out_of_order(),
         _ => Error::input(format!("cannot read the seen file: {error}")),
     }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::io;
+use std::path::Path;
 
 use crate::bytes::show;
 use crate::error::{Error, Result};
@@ -44,6 +45,18 @@ impl Compression {
             Compression::Bzip2 => "bzip2",
             Compression::Xz => "xz",
             Compression::Lz4 => "lz4",
+        }
+    }
+
+    /// What files with such a name are packed with, as their suffix says.
+    pub fn of_name(path: &Path) -> Compression {
+        match path.extension().and_then(|suffix| suffix.to_str()) {
+            Some("zst") => Compression::Zstd,
+            Some("gz") => Compression::Gzip,
+            Some("bz2") => Compression::Bzip2,
+            Some("xz") => Compression::Xz,
+            Some("lz4") => Compression::Lz4,
+            _ => Compression::None,
         }
     }
 
@@ -176,7 +189,8 @@ pub(super) fn explain(
     match error.kind() {
         io::ErrorKind::UnexpectedEof => Error::input(format!(
             "{shown}: expected the end of a {name} {unit}, found the end of the file after \
-             {decoded} decoded bytes; the file is cut short, get it again"
+             {decoded} decoded bytes; the file is cut short, get it again, or something else follows \
+             its last {unit}, leave that out"
         )),
         _ => Error::input(format!(
             "{shown}: expected {name}, found damaged data or something else after {decoded} \

@@ -2,6 +2,7 @@
 
 use std::sync::mpsc::{self, SyncSender};
 
+use super::crew::spawn;
 use crate::error::{Error, Result};
 
 /// Where the work goes.
@@ -30,7 +31,7 @@ pub(super) fn aside<W: Send, T>(
 ) -> Result<T> {
     std::thread::scope(|scope| {
         let (sender, work) = mpsc::sync_channel(ahead);
-        let writer = scope.spawn(move || work.into_iter().try_for_each(&mut each));
+        let writer = spawn(scope, move || work.into_iter().try_for_each(&mut each))?;
         let result = fill(Aside(sender));
         writer.join().map_err(|_| Error::internal("the writer has panicked"))??;
         result

@@ -2,10 +2,12 @@
 //! waiting for the disk.
 
 use std::sync::OnceLock;
+use std::thread::{self, Scope, ScopedJoinHandle};
 
 use super::workers;
 use crate::crew::{Crew, Task};
-use crate::report::Helpers;
+use crate::error::{Error, Result};
+use crate::report::{Helpers, Syncing};
 
 /// Most threads of a crew. Reason: that many unpack faster than any disk reads; each may hold some
 /// tens of megabytes.
@@ -28,7 +30,17 @@ pub(super) fn crew(threads: usize) -> Crew {
 
 /// Threads that help to write results: packers for all processors, and one that waits for the disk.
 pub fn helpers() -> Helpers {
-    Helpers { packers: Some(crew(0)), syncer: Some(crew(1)) }
+    Helpers { packers: Some(crew(0)), syncing: Syncing::Meanwhile(crew(1)) }
+}
+
+/// Starts a thread of `scope` for `work`. Failure: a limit, where the system has no more of them.
+pub(super) fn spawn<'scope, T: Send + 'scope>(
+    scope: &'scope Scope<'scope, '_>,
+    work: impl FnOnce() -> T + Send + 'scope,
+) -> Result<ScopedJoinHandle<'scope, T>> {
+    thread::Builder::new().spawn_scoped(scope, work).map_err(|error| {
+        Error::limit(format!("cannot start another thread: {error}; lower -j, or raise ulimit -u"))
+    })
 }
 
 fn start(hands: usize) -> Option<rayon::ThreadPool> {

@@ -126,8 +126,9 @@ fn section(rest: &[u8]) -> &[u8] {
 
 /// The names of the parameters of a URL.
 fn parameters(url: &[u8]) -> impl Iterator<Item = &[u8]> {
-    let query = memchr::memchr(b'?', url).map_or(&[][..], |at| &url[at + 1..]);
-    let query = &query[..memchr::memchr(b'#', query).unwrap_or(query.len())];
+    let before_fragment = &url[..memchr::memchr(b'#', url).unwrap_or(url.len())];
+    let query = memchr::memchr(b'?', before_fragment);
+    let query = query.map_or(&[][..], |at| &before_fragment[at + 1..]);
     query
         .split(|byte| *byte == b'&')
         .map(|pair| &pair[..memchr::memchr(b'=', pair).unwrap_or(pair.len())])
@@ -312,7 +313,9 @@ mod tests {
     fn names_of_parameters() {
         let names: Vec<&[u8]> = parameters(b"/x?a=1&b&&=c&a=2#?d=1").collect();
         assert_eq!(names, [&b"a"[..], b"b", b"a"]);
-        assert_eq!(parameters(b"/x").count(), 0);
+        for without in ["/x", "/x#/y?a=1"] {
+            assert_eq!(parameters(without.as_bytes()).count(), 0, "{without}");
+        }
     }
 
     #[test]

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, mpsc};
 
 use super::budget::Budget;
+use super::crew::spawn;
 use super::layouts::{Layouts, Parcel};
 use super::pool::Pool;
 use super::{InputFile, Job};
@@ -84,12 +85,12 @@ impl<'a, K: Fn(&Parcel, u64) -> u64 + Send> Scan<'a, K> {
         std::thread::scope(|scope| {
             let (sender, receiver) = mpsc::sync_channel(BATCH_CHUNKS);
             let delivery = Delivery::new(budget.flow_bytes(), sender, pool);
-            let reader = scope.spawn(move || {
+            let reader = spawn(scope, move || {
                 read(input, &plan, Layouts::new(job), delivery, |parcel| {
                     let lines = count_lines(parcel, plan.separator, budget) as u64;
                     known(parcel, lines) + CHUNK_OVERHEAD_BYTES
                 })
-            });
+            })?;
             let mut batches = Batches::new(&receiver, budget.batch_bytes());
             let (mut end, mut is_whole) = (Ok(()), true);
             while end.is_ok() && is_whole && !batches.is_over() {

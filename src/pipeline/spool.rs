@@ -52,7 +52,10 @@ fn copy(stream: &mut dyn io::Read, file: &mut File, path: &Path, folder: &Path) 
             Ok(0) => break,
             Ok(length) => length,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            Err(error) => return Err(Error::reading(path.display(), error)),
+            Err(error) => {
+                let name = if path.as_os_str() == "-" { Path::new("standard input") } else { path };
+                return Err(Error::reading(name.display(), error));
+            }
         };
         file.write_all(&buffer[..length]).map_err(|error| temp::failed(folder, error))?;
     }

@@ -9,6 +9,7 @@ use std::collections::HashMap;
 use std::io;
 use std::sync::mpsc::{self, SyncSender};
 
+use super::crew::spawn;
 use super::lister::{Ahead, Lister, list};
 use super::members::GatheredClusters;
 use super::overflow::each_partition;
@@ -121,12 +122,12 @@ fn tell_all<T: Send + Sync>(
     list(pool, writer, ahead, |lister| {
         std::thread::scope(|scope| {
             let (sender, receiver) = mpsc::sync_channel(1);
-            let gathering = scope.spawn(move || {
+            let gathering = spawn(scope, move || {
                 let mut batches = Batches::new(sender, bytes_max);
                 gather(&mut batches)?;
                 batches.pass_on();
                 Ok(())
-            });
+            })?;
             for work in &receiver {
                 let parts = match work {
                     Work::Together(parts) => parts,

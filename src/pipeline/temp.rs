@@ -5,16 +5,17 @@ use std::io;
 use std::path::Path;
 
 use crate::bytes::show;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, is_too_many_files};
 use crate::input::Mapped;
 
 /// A new file in `folder`, to be written and read.
 pub(super) fn open(folder: &Path) -> Result<File> {
     tempfile::tempfile_in(folder).map_err(|error| {
-        Error::output(format!(
-            "{}: cannot make a temporary file: {error}; name another folder with -T",
-            shown(folder)
-        ))
+        let advice = match is_too_many_files(&error) {
+            true => "; allow the process more of them (ulimit -n)",
+            false => "; name another folder with -T",
+        };
+        Error::output(format!("{}: cannot make a temporary file: {error}{advice}", shown(folder)))
     })
 }
 

@@ -4,7 +4,9 @@ use super::Job;
 use super::layouts::Parcel;
 use crate::canonical::{Canonical, Scratch};
 use crate::error;
+use crate::input::Chunk;
 use crate::record::{Entries, Entry, Reading, Record, Workspace};
+use crate::reject::Reject;
 use crate::report::Tally;
 
 /// What a worker keeps from chunk to chunk.
@@ -142,7 +144,12 @@ pub(super) fn count_other(tally: &mut Tally, entry: &Entry, parcel: &Parcel, job
             line
         }
         Entry::Reject(reject, line) => {
-            tally.reject(reject, line, job.rejects.is_some());
+            // As much of each line that is too long, whether the whole of it was in memory or not.
+            let shown = match reject {
+                Reject::LineTooLong => line.len().min(Chunk::OVERLONG_BYTES_SHOWN),
+                _ => line.len(),
+            };
+            tally.reject(reject, &line[..shown], job.rejects.is_some());
             tally.bytes += parcel.overlong().unwrap_or(line.len() as u64);
             return;
         }

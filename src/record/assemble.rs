@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use super::entries::{Reading, Record};
 use super::found::{Escapes, Found};
+use crate::bytes::lines::without_carriage_returns;
 use crate::error::{Error, Result};
 use crate::parts;
 use crate::reject::Reject;
@@ -199,7 +200,7 @@ pub fn url_of(spelling: &[u8], is_path_alone: bool, reading: Reading) -> Cow<'_,
         true => [NO_HOST, spelling].concat().into(),
         false if reading.verbatim => spelling.into(),
         // Of a line of a list, the carriage return before a newline.
-        false => spelling.strip_suffix(b"\r").unwrap_or(spelling).into(),
+        false => without_carriage_returns(spelling).into(),
     }
 }
 

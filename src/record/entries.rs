@@ -10,7 +10,7 @@ use super::found::{Fields, Found, Parsed};
 use super::line_format::LineFormat;
 use super::marked::MarkedLines;
 use super::quoted::{QuotedRows, Row};
-use crate::bytes::lines::STRETCH_BYTES;
+use crate::bytes::lines::{STRETCH_BYTES, without_carriage_returns};
 use crate::bytes::prefetch::prefetch;
 use crate::bytes::{LineEnds, Lines};
 use crate::reject::Reject;
@@ -247,7 +247,7 @@ impl<'a> Entries<'a> {
             _ if self.reading.verbatim => whole(line, line),
             _ if line.iter().all(|byte| *byte <= b' ') => return Some(Entry::Empty(line)),
             // Such as the carriage return before a newline.
-            _ => whole(line, line.strip_suffix(b"\r").unwrap_or(line)),
+            _ => whole(line, without_carriage_returns(line)),
         };
         Some(filtered(&self.layout, record))
     }
@@ -408,6 +408,7 @@ mod tests {
             (b"\xef\xbb\xbfa\n", false, &["a"]),
             (b"\xef\xbb\xbfa\n", true, &["\\u{feff}a"]),
             (b"a\r\n\n", true, &["a\\r", ""]),
+            (b"a\r\r\n\ra\r\n", false, &["a", "\\ra"]),
             (b"123456789\n12345678", false, &["line-too-long", "12345678"]),
         ] {
             assert_eq!(read(given, verbatim), expected);

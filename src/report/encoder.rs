@@ -31,12 +31,12 @@ impl Encoder {
 
     /// Does the name of `path` ask for a packed file?
     pub(super) fn packs(path: &Path) -> bool {
-        packing_of(path) != Compression::None
+        Compression::of_name(path) != Compression::None
     }
 
     /// Packs for `writer` as the name of `path` says. `crew` may help.
     pub(super) fn of(path: &Path, writer: Writer, crew: Option<Crew>) -> Encoder {
-        match packing_of(path) {
+        match Compression::of_name(path) {
             Compression::None => Encoder::Plain(writer),
             Compression::Zstd => Encoder::Zstd(FrameWriter::new(writer, crew)),
             Compression::Gzip => {
@@ -129,18 +129,6 @@ impl<W: Write> Blocks<W> {
     fn finish(mut self) -> io::Result<W> {
         self.writer.write_all(&self.block)?;
         Ok(self.writer)
-    }
-}
-
-/// What the suffix of a name asks for.
-fn packing_of(path: &Path) -> Compression {
-    match path.extension().and_then(|suffix| suffix.to_str()) {
-        Some("zst") => Compression::Zstd,
-        Some("gz") => Compression::Gzip,
-        Some("bz2") => Compression::Bzip2,
-        Some("xz") => Compression::Xz,
-        Some("lz4") => Compression::Lz4,
-        _ => Compression::None,
     }
 }
 

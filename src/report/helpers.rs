@@ -8,6 +8,21 @@ use crate::crew::Crew;
 pub struct Helpers {
     /// They pack zstd output.
     pub packers: Option<Crew>,
-    /// They wait for the disk, and take no processor.
-    pub syncer: Option<Crew>,
+    /// When files are made durable.
+    pub syncing: Syncing,
+}
+
+/// When the files of results are made durable, so that they outlive a crash of the machine.
+#[derive(Clone, Debug, Default)]
+pub enum Syncing {
+    /// Before they get their names, all at once: after a crash there is the old file or the new
+    /// one.
+    #[default]
+    AtEnd,
+    /// The same, but most of it while they are written, by a thread that waits for the disk and
+    /// takes no processor.
+    Meanwhile(Crew),
+    /// Some time later, when the system writes them: after a crash a file may be empty, or lack a
+    /// part. Reason: disks that take longer for that than the run takes for all else.
+    LeftToSystem,
 }

@@ -32,7 +32,7 @@ pub use evaluation::{
     Evaluation, EvaluationResult, Interval, Judged, RESAMPLES, SiteScore, wrong_rules_max,
 };
 pub use export::{Exported, RuleFormat, export_rules, left_out_in_words};
-pub use helpers::Helpers;
+pub use helpers::{Helpers, Syncing};
 pub use listing::{Listed, ListedCluster, Listing, ListingWriter};
 pub use output::Output;
 pub use place_of_line::{FileLines, place_of_line};

@@ -6,13 +6,12 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
 use rustix::fs::{FileType, Stat};
-use rustix::io::Errno;
 
 use super::disk::{DiskFile, Pages};
 use super::encoder::Encoder;
-use super::helpers::Helpers;
+use super::helpers::{Helpers, Syncing};
 use super::pending::Pending;
-use super::place::{duplicate, is_open_file, open_number, place_of};
+use super::place::{duplicate, is_open_file, names_folder, open_number, place_of};
 use super::results::Results;
 use crate::error::{Error, Result};
 
@@ -31,6 +30,8 @@ pub struct Output {
     is_null: bool,
     /// Are there other things to be done while the disk writes?
     leaves_writing: bool,
+    /// Is the file made durable by the system only?
+    leaves_syncing: bool,
 }
 
 /// Bytes that are handed on at once.
@@ -59,11 +60,13 @@ impl Output {
         // A link stays a link: what it leads to is replaced.
         let given = path;
         let path = &place_of(path);
-        let existing = fs::metadata(path).ok();
-        if existing.is_none() && fs::symlink_metadata(path).is_ok() {
-            return Err(Error::writing(&name, Errno::LOOP.into()));
-        }
-        if existing.as_ref().is_some_and(fs::Metadata::is_dir) {
+        let existing = match fs::metadata(path) {
+            Ok(existing) => Some(existing),
+            Err(_) if fs::symlink_metadata(path).is_err() => None,
+            // A link that leads to itself, or the disk does not answer.
+            Err(error) => return Err(Error::writing(&name, error)),
+        };
+        if existing.as_ref().is_some_and(fs::Metadata::is_dir) || names_folder(given) {
             return Err(Error::config(format!("{name}: is a folder; name a file in it")));
         }
         let (file, pending) = match existing {
@@ -84,17 +87,29 @@ impl Output {
                 .and_then(|pending| Ok((pending.file()?, Some(pending))))
                 .map_err(|error| Error::writing(&name, error))?,
         };
-        let plain: Box<dyn Write + Send> = match pending {
-            Some(_) => Box::new(DiskFile::new(file, helpers.syncer)),
-            None => Box::new(file),
+        let (plain, is_left): (Box<dyn Write + Send>, bool) = match (&pending, helpers.syncing) {
+            (Some(_), Syncing::AtEnd) => (Box::new(DiskFile::new(file, None)), false),
+            (Some(_), Syncing::Meanwhile(crew)) => {
+                (Box::new(DiskFile::new(file, Some(crew))), false)
+            }
+            (Some(_), Syncing::LeftToSystem) | (None, _) => (Box::new(file), true),
         };
         let encoder = Encoder::of(path, plain, helpers.packers);
-        Ok(Output::to(name, encoder, pending))
+        let output = Output::to(name, encoder, pending);
+        Ok(Output { leaves_writing: is_left, leaves_syncing: is_left, ..output })
     }
 
     fn to(name: String, encoder: Encoder, pending: Option<Pending>) -> Output {
         let buffer = Pages::new(BUFFER_BYTES);
-        Output { name, buffer, encoder, pending, is_null: false, leaves_writing: false }
+        Output {
+            name,
+            buffer,
+            encoder,
+            pending,
+            is_null: false,
+            leaves_writing: false,
+            leaves_syncing: false,
+        }
     }
 
     /// Checks that bytes can go out as they are: no text for a terminal, not packed on their way.
@@ -219,8 +234,8 @@ impl Output {
     pub(super) fn finish(mut self) -> Result<Option<(String, Pending)>> {
         self.empty_buffer()?;
         let finished = self.encoder.finish();
-        let finished =
-            finished.and_then(|()| self.pending.as_ref().map_or(Ok(()), Pending::finish));
+        let durable = self.pending.as_ref().filter(|_| !self.leaves_syncing);
+        let finished = finished.and_then(|()| durable.map_or(Ok(()), Pending::finish));
         finished.map_err(|error| Error::writing(&self.name, error))?;
         Ok(self.pending.map(|pending| (self.name, pending)))
     }
@@ -274,6 +289,23 @@ mod tests {
         output.write(&second).unwrap();
         output.publish().unwrap();
         assert_eq!(fs::read(&path).unwrap(), [&first[..], b"a line\n", &second].concat());
+    }
+
+    #[test]
+    fn what_is_left_to_the_system_is_the_same() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("out.txt");
+        for pieces in [&[9, 2 * BUFFER_BYTES, 7][..], &[0], &[3]] {
+            let helpers = Helpers { syncing: Syncing::LeftToSystem, ..Helpers::default() };
+            let mut output = Output::file(&path, None, helpers).unwrap();
+            for piece in pieces {
+                output.write_large(&vec![b'a'; *piece]).unwrap();
+            }
+            assert!(!output.goes_by_pages() && output.leaves_syncing);
+            output.publish().unwrap();
+            assert_eq!(fs::read(&path).unwrap(), vec![b'a'; pieces.iter().sum()]);
+        }
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
     }
 
     #[test]

@@ -91,39 +91,54 @@ impl Pending {
         Err(io::Error::from(io::ErrorKind::AlreadyExists))
     }
 
-    /// Puts its name on a file that is [finished](Pending::finish) and [named](Pending::name).
+    /// Puts its name on a file that is [named](Pending::name) and, if it is to be durable,
+    /// [finished](Pending::finish).
     pub(super) fn publish(self) -> io::Result<Published> {
         let Pending { path, temporary, file } = self;
         let meta = file.metadata()?;
         let own = (meta.dev(), meta.ino());
         let temporary = temporary.expect("it was named before");
-        if fs::symlink_metadata(&path).is_ok_and(|meta| meta.is_dir()) {
-            return Err(io::Error::from(io::ErrorKind::IsADirectory));
-        }
-        let rename = |flags| rustix::fs::renameat_with(CWD, &*temporary, CWD, &path, flags);
-        // Somebody else may make the file between the two, and remove it again.
-        for _ in 0..100 {
-            match rename(RenameFlags::EXCHANGE) {
-                Ok(()) => return Ok(Published { path, old: Old::Kept(temporary), own }),
-                Err(Errno::NOENT) => {}
-                // Or not permitted, be it that call or any change of the file: renaming will tell.
-                Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP | Errno::PERM) => break,
-                Err(error) => return Err(error.into()),
-            }
-            match rename(RenameFlags::NOREPLACE) {
-                Ok(()) => {
-                    temporary.keep()?;
-                    return Ok(Published { path, old: Old::None, own });
-                }
-                Err(Errno::EXIST) => {}
-                Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => break,
-                Err(error) => return Err(error.into()),
-            }
-        }
-        let old = if path.exists() { Old::Gone } else { Old::None };
-        temporary.persist(&path)?;
-        Ok(Published { path, old, own })
+        let own_name = temporary.to_path_buf();
+        let published = publish(path, temporary, own);
+        // Where nothing can be renamed nothing can be removed either, perhaps.
+        published.map_err(|error| match fs::symlink_metadata(&own_name) {
+            Ok(_) => io::Error::new(
+                error.kind(),
+                format!("{error}; what was written stays there as {}", own_name.display()),
+            ),
+            Err(_) => error,
+        })
     }
+}
+
+/// Puts the name `path` on the file that has the name `temporary` yet, and is `own`.
+fn publish(path: PathBuf, temporary: TempPath, own: (u64, u64)) -> io::Result<Published> {
+    if fs::symlink_metadata(&path).is_ok_and(|meta| meta.is_dir()) {
+        return Err(io::Error::from(io::ErrorKind::IsADirectory));
+    }
+    let rename = |flags| rustix::fs::renameat_with(CWD, &*temporary, CWD, &path, flags);
+    // Somebody else may make the file between the two, and remove it again.
+    for _ in 0..100 {
+        match rename(RenameFlags::EXCHANGE) {
+            Ok(()) => return Ok(Published { path, old: Old::Kept(temporary), own }),
+            Err(Errno::NOENT) => {}
+            // Or not permitted, be it that call or any change of the file: renaming will tell.
+            Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP | Errno::PERM) => break,
+            Err(error) => return Err(error.into()),
+        }
+        match rename(RenameFlags::NOREPLACE) {
+            Ok(()) => {
+                temporary.keep()?;
+                return Ok(Published { path, old: Old::None, own });
+            }
+            Err(Errno::EXIST) => {}
+            Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => break,
+            Err(error) => return Err(error.into()),
+        }
+    }
+    let old = if path.exists() { Old::Gone } else { Old::None };
+    temporary.persist(&path)?;
+    Ok(Published { path, old, own })
 }
 
 /// A file that has got its name, which can be taken from it again.

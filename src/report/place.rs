@@ -29,6 +29,12 @@ pub(super) fn place_of(path: &Path) -> PathBuf {
     path.file_name().map_or(folder.clone(), |name| folder.join(name))
 }
 
+/// Does `path` say of itself that it is a folder, there or not?
+pub(super) fn names_folder(path: &Path) -> bool {
+    let text = path.as_os_str().as_encoded_bytes();
+    matches!(text.rsplit(|byte| *byte == b'/').next(), Some(b"" | b"." | b".."))
+}
+
 /// Is `name` one that the system has for a file that is open already?
 pub(super) fn is_open_file(name: &str) -> bool {
     let parts: Vec<&str> = name.split('/').collect();

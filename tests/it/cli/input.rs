@@ -167,6 +167,22 @@ fn what_is_readable_of_a_damaged_file_is_written() {
 }
 
 #[test]
+fn what_is_not_packed_as_its_name_says_is_told() {
+    let dir = Dir::new();
+    let packed = zstd(b"http://a.test/\n");
+    let many = zstd(&generated(3_000, 4));
+    dir.put("damaged.zst", [&b"\0"[..], &many[1..]].concat());
+    dir.put("packed.txt", &packed);
+    dir.put("list.gz", "http://a.test/\n");
+    dir.put("odd.gz", "\u{1}x\ny\n");
+    dir.run("damaged.zst").exits(0).says("damaged.zst: named as zstd files are");
+    dir.run("odd.gz").exits(0).says("odd.gz: named as gzip files are");
+    dir.run("list.gz").gives("http://a.test/\n").quiet();
+    dir.run("packed.txt").gives("http://a.test/\n").quiet();
+    dir.run("-q odd.gz").quiet();
+}
+
+#[test]
 fn long_lines_are_counted_rejects() {
     let dir = Dir::new();
     let long = format!("http://a.test/{}", "x".repeat(86));
@@ -192,6 +208,19 @@ fn long_lines_are_counted_rejects() {
     let stats = json(&dir.get("stats.json"));
     assert_eq!(stats["totals"]["rejected"], 0);
     assert_eq!(stats["totals"]["unparsed"], 2);
+}
+
+#[test]
+fn as_much_of_each_long_line_is_kept_whatever_the_memory() {
+    let dir = Dir::new();
+    let lines = [500, 1_030, 200_000, 1 << 20].map(|length| "y".repeat(length));
+    dir.put("in.txt", lines.join("\n"));
+    let kept = lines.iter().map(|line| format!("line-too-long\t{:.1024}\n", line));
+    let kept: String = kept.collect();
+    for how in ["", "--no-map", "-S 8M", "-S 16M --threads 1", "-S 16M --threads 2"] {
+        dir.run(&format!("{how} -q --line-limit 400 --rejects rejects in.txt")).gives("");
+        assert!(dir.text("rejects") == kept, "{how}");
+    }
 }
 
 #[test]

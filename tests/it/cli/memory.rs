@@ -297,6 +297,7 @@ fn seen_files_that_do_not_fit() {
     bad.pop();
     dir.put("small", &bad);
     dir.run(&format!("{LITTLE} --seen small c")).fails("small: the seen file ends too early");
+    dir.run("--seen c c").fails("c: expected a seen file of undust, found something else");
     assert_eq!(dir.names(), ["a", "b", "c", "seen", "small"]);
 }
 

@@ -24,7 +24,8 @@ fn oracle(list: &[u8], canonicalizer: &Canonicalizer, line_bytes_max: usize) -> 
         if line.iter().all(|byte| *byte <= b' ') {
             continue;
         }
-        let url = line.strip_suffix(b"\r").unwrap_or(line);
+        let kept = line.iter().rposition(|byte| *byte != b'\r').map_or(0, |at| at + 1);
+        let url = &line[..kept];
         if seen.insert(canonicalizer.canonical(url, &mut scratch).form.to_vec()) {
             out.extend_from_slice(line);
             out.push(b'\n');
