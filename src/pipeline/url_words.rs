@@ -31,18 +31,23 @@ pub(super) struct WordCounter {
 }
 
 impl WordCounter {
-    /// The words of `url`, of the site with the number `site`. Price: a hash for each word.
+    /// The words of `url`, of the site with the number `site`. Price: a hash for its folder, its
+    /// last segment, and each parameter.
     pub(super) fn count(&mut self, site: usize, url: &[u8]) -> Words {
         let url = &url[..memchr::memchr(b'#', url).unwrap_or(url.len())];
         let (before_query, query) = match memchr::memchr(b'?', url) {
             Some(at) => (&url[..at], Some(&url[at + 1..])),
             None => (url, None),
         };
-        let path = memchr::memmem::find(before_query, b"://").map_or(0, |at| at + 3);
         let mut words = Words::default();
-        // Of those the first is the host.
-        for segment in before_query[path..].split(|byte| *byte == b'/').skip(1) {
-            words.distinct += u64::from(self.is_new(&(site, b'/', segment)));
+        let end = memchr::memrchr(b'/', before_query).unwrap_or(before_query.len());
+        let (folder, last) = before_query.split_at(end);
+        words.distinct += u64::from(self.is_new(&(site, b'/', last)));
+        if self.is_new(&(site, b':', folder)) {
+            // The scheme, the empty text between the slashes behind it, and the host are no words.
+            for segment in folder.split(|byte| *byte == b'/').skip(3) {
+                words.distinct += u64::from(self.is_new(&(site, b'/', segment)));
+            }
         }
         for param in query.into_iter().flat_map(|query| query.split(|byte| *byte == b'&')) {
             let name = &param[..memchr::memchr(b'=', param).unwrap_or(param.len())];
