@@ -124,7 +124,7 @@ impl Error {
 }
 
 /// Has the process as many files open as it may?
-pub fn is_too_many_files(error: &io::Error) -> bool {
+pub(crate) fn is_too_many_files(error: &io::Error) -> bool {
     error.raw_os_error() == Some(Errno::MFILE.raw_os_error())
 }
 

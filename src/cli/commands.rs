@@ -92,15 +92,16 @@ pub(super) fn close(
             None
         }
     };
+    // Before anything is published: a run without the counts that were asked for has failed.
+    if let Some(counts) = counts_to_say {
+        stats::say_counts(&counts)?;
+    }
     publish(results)?;
     if !run.quiet && profile.parses {
         stats::doubt(outcome);
     }
     if !run.quiet {
         stats::summarize(outcome, profile, elapsed, run.verbose);
-    }
-    if let Some(counts) = counts_to_say {
-        stats::say_counts(&counts)?;
     }
     Ok(())
 }

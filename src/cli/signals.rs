@@ -7,8 +7,8 @@ pub(super) fn ignore_file_size() {
     ignore(libc::SIGXFSZ);
 }
 
-/// Signals that end a process which does not say what to do with them, but for those that say that
-/// it has gone wrong.
+/// The usual signals that end a process which does not say what to do with them, but for those that
+/// say that it has gone wrong.
 const REQUESTS_TO_END: [c_int; 10] = [
     libc::SIGHUP,
     libc::SIGINT,

@@ -114,7 +114,7 @@ pub(super) fn summarize(outcome: &Outcome, profile: &Profile, elapsed: Duration,
         |kind| matches!(kind, Reject::Format | Reject::NoUrl | Reject::LineTooLong);
     for (kind, line, text) in tally.first_rejects() {
         if verbose || speaks_of_format(kind) {
-            let place = place_in(&outcome.files, line);
+            let place = place_in(&outcome.files, outcome.files.len(), line);
             say(format_args!("first {kind}: {place}: \"{}\"", show(&text)));
         }
     }
@@ -177,7 +177,7 @@ impl RunArgs {
     }
 }
 
-/// Writes `counts` to standard error, where they were asked for: nothing is done without them.
+/// Writes `counts` to standard error, where they were asked for.
 pub(super) fn say_counts(counts: &Value) -> Result<()> {
     let counts = printable(&counts.to_string());
     let said = writeln!(std::io::stderr().lock(), "{counts}");

@@ -288,7 +288,7 @@ impl SeenFile {
 pub(super) fn damaged(error: io::Error) -> Error {
     match error.kind() {
         io::ErrorKind::UnexpectedEof => Error::input(
-            "the seen file ends too early; take a copy of it, or remove it to begin a new one",
+            "the seen file ends too early; put a copy of it in its place, or remove it to begin a new one",
         ),
         io::ErrorKind::InvalidData => out_of_order(),
         _ => Error::input(format!("cannot read the seen file: {error}")),

@@ -1,7 +1,8 @@
 //! HOT: once per record. One partition of the set: a table of fingerprints in ascending order.
 //!
 //! Price: one probe. Memory: 16 bytes a slot, 18 to 24 for each fingerprint in it once it has
-//! grown. Guard: `benches/cluster.rs`.
+//! grown.
+//! Guard: `benches/cluster.rs`.
 
 use super::scatter::PARTITIONS;
 use crate::bytes::pages::{give_back_pages, make_pages};

@@ -66,7 +66,7 @@ pub fn canon(job: &Job, on_bad: OnBad, output: &mut Output) -> Result<Outcome> {
         },
     )?;
     if let Some((line, reject, text)) = bad {
-        return Err(bad_line(&place_in(&read.files, line), reject, &text));
+        return Err(bad_line(&place_in(&read.files, read.files_in_all, line), reject, &text));
     }
     end?;
     outcome.files = read.files;

@@ -77,7 +77,7 @@ pub fn check(job: &Job) -> Result<Option<DuplicateLine>> {
         },
     )?;
     let told = |(line, text): (u64, Vec<u8>)| {
-        let place = place_in(&read.files, line);
+        let place = place_in(&read.files, read.files_in_all, line);
         DuplicateLine { line, place, text }
     };
     let Some((mut overflow, backlog)) = rest else { return Ok(found.map(told)) };

@@ -1,5 +1,5 @@
-//! Threads for what other floors can do aside: unpacking what is read, packing what is written,
-//! waiting for the disk.
+//! Threads beside the workers: for what other floors can do aside (unpacking what is read, packing
+//! what is written, waiting for the disk), and for reading and writing.
 
 use std::sync::OnceLock;
 use std::thread::{self, Scope, ScopedJoinHandle};

@@ -22,7 +22,8 @@ pub fn evaluate(job: &Job, learned: &Outcome, mut truth: Truth) -> Result<Evalua
     let mut outcome = Outcome::default();
     let tally = &mut outcome.tally;
     let mut sites: BTreeMap<u64, Vec<Judged>> = BTreeMap::new();
-    let first = WasRead { files: learned.files.clone(), lines: learned.tally.lines };
+    let files = learned.files.clone();
+    let first = WasRead { files_in_all: files.len(), files, lines: learned.tally.lines };
     Scan::new(job, &pool, Pass::again("judging", &first)).run(
         Hand::default,
         |hand, chunk| {

@@ -119,13 +119,17 @@ pub struct InputFile {
     pub lines: u64,
 }
 
-/// The place of `line`, counted from 1 over all of `files`, for people.
-pub fn place_in(files: &[InputFile], line: u64) -> String {
+/// The place of `line`, counted from 1 over all of `files`, the first of so many, for people.
+pub fn place_in(files: &[InputFile], files_in_all: usize, line: u64) -> String {
     let names =
         files.iter().map(|file| show(file.summary.path.as_os_str().as_encoded_bytes()).to_string());
     let names: Vec<String> = names.collect();
     let rows = files.iter().zip(&names);
-    place_of_line(line, rows.map(|(file, name)| FileLines { name, lines: file.lines }))
+    place_of_line(
+        line,
+        files_in_all > 1,
+        rows.map(|(file, name)| FileLines { name, lines: file.lines }),
+    )
 }
 
 impl<'a> Job<'a> {

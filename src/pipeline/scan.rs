@@ -76,6 +76,7 @@ impl<'a, K: Fn(&Parcel, u64) -> u64 + Send> Scan<'a, K> {
         let budget = job.budget();
         let mut plan = plan_within(job);
         let mut input = pass.open(&plan)?;
+        let files_in_all = input.files().len();
         // There may be many.
         plan.paths = Vec::new();
         if !budget.is_tight() {
@@ -110,7 +111,7 @@ impl<'a, K: Fn(&Parcel, u64) -> u64 + Send> Scan<'a, K> {
             }
             match pass.first {
                 Some(first) if end.is_ok() && is_whole && first.lines != lines => Err(changed()),
-                _ => Ok((WasRead { files, lines }, end)),
+                _ => Ok((WasRead { files, files_in_all, lines }, end)),
             }
         })
     }

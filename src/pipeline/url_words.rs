@@ -21,7 +21,7 @@ impl AddAssign for Words {
 
 /// Most words that are known of a chunk; more of them are all taken for different. Reason: the set
 /// takes some 600 kB then.
-const KNOWN_MAX: usize = 1 << 16;
+const KNOWN_MAX: usize = 7 << 13;
 
 /// Tells the words of a chunk that are new for their site.
 #[derive(Default)]
@@ -42,6 +42,7 @@ impl WordCounter {
         let mut words = Words::default();
         let end = memchr::memrchr(b'/', before_query).unwrap_or(before_query.len());
         let (folder, last) = before_query.split_at(end);
+        let last = last.strip_prefix(b"/").unwrap_or(last);
         words.distinct += u64::from(self.is_new(&(site, b'/', last)));
         if self.is_new(&(site, b':', folder)) {
             // The scheme, the empty text between the slashes behind it, and the host are no words.
@@ -81,6 +82,7 @@ mod tests {
         assert_eq!(count(0, "http://a.test/shop/x?id=1&id=2&sort=up#/y?z=1"), (3, 4));
         assert_eq!(count(0, "http://a.test/shop/y?sort=down"), (1, 1));
         assert_eq!(count(0, "http://a.test/shop/y"), (0, 0));
+        assert_eq!(count(0, "http://a.test/shop"), (0, 0));
         assert_eq!(count(1, "http://b.test/shop/y?sort=down"), (1, 3));
         let many = (0..2 * KNOWN_MAX).map(|number| count(2, &format!("http://c.test/{number}")).1);
         assert_eq!(many.sum::<u64>(), 2 * KNOWN_MAX as u64);

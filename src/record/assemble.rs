@@ -199,7 +199,7 @@ pub fn url_of(spelling: &[u8], is_path_alone: bool, reading: Reading) -> Cow<'_,
     match is_path_alone {
         true => [NO_HOST, spelling].concat().into(),
         false if reading.verbatim => spelling.into(),
-        // Of a line of a list, the carriage return before a newline.
+        // Of a line of a list, what stands before the newline.
         false => without_carriage_returns(spelling).into(),
     }
 }

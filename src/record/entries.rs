@@ -246,7 +246,7 @@ impl<'a> Entries<'a> {
             Some(byte) if *byte > b' ' => whole(line, line),
             _ if self.reading.verbatim => whole(line, line),
             _ if line.iter().all(|byte| *byte <= b' ') => return Some(Entry::Empty(line)),
-            // Such as the carriage return before a newline.
+            // Such as carriage returns before a newline.
             _ => whole(line, without_carriage_returns(line)),
         };
         Some(filtered(&self.layout, record))

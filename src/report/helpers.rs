@@ -3,7 +3,7 @@
 use crate::crew::Crew;
 
 /// Threads for what is done beside the writing of results. Without any of them it is done by who
-/// writes: the same bytes, later.
+/// writes, or left to the system: the same bytes.
 #[derive(Clone, Debug, Default)]
 pub struct Helpers {
     /// They pack zstd output.

@@ -87,12 +87,11 @@ impl Output {
                 .and_then(|pending| Ok((pending.file()?, Some(pending))))
                 .map_err(|error| Error::writing(&name, error))?,
         };
-        let (plain, is_left): (Box<dyn Write + Send>, bool) = match (&pending, helpers.syncing) {
-            (Some(_), Syncing::AtEnd) => (Box::new(DiskFile::new(file, None)), false),
-            (Some(_), Syncing::Meanwhile(crew)) => {
-                (Box::new(DiskFile::new(file, Some(crew))), false)
-            }
-            (Some(_), Syncing::LeftToSystem) | (None, _) => (Box::new(file), true),
+        let is_left = pending.is_some() && matches!(helpers.syncing, Syncing::LeftToSystem);
+        let plain: Box<dyn Write + Send> = match (&pending, helpers.syncing) {
+            (Some(_), Syncing::AtEnd) => Box::new(DiskFile::new(file, None)),
+            (Some(_), Syncing::Meanwhile(crew)) => Box::new(DiskFile::new(file, Some(crew))),
+            (Some(_), Syncing::LeftToSystem) | (None, _) => Box::new(file),
         };
         let encoder = Encoder::of(path, plain, helpers.packers);
         let output = Output::to(name, encoder, pending);

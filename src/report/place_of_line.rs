@@ -9,21 +9,23 @@ pub struct FileLines<'a> {
     pub lines: u64,
 }
 
-/// The place of `line`, counted from 1 over all of `files`: `line 7`, and the file in front if
-/// there are several, as in `b.log, line 7`, where the number counts from the start of that one.
+/// The place of `line`, counted from 1 over all of `files`: `line 7`, and the file in front if they
+/// `are_several`, as in `b.log, line 7`, where the number counts from the start of that one.
 ///
-/// A line behind the last one keeps its number.
-pub fn place_of_line<'a>(line: u64, files: impl IntoIterator<Item = FileLines<'a>>) -> String {
-    let mut files = files.into_iter().peekable();
+/// A line behind the last one keeps its number. Whoever has stopped early knows the first files
+/// only, and still has to say that there are others.
+pub fn place_of_line<'a>(
+    line: u64,
+    are_several: bool,
+    files: impl IntoIterator<Item = FileLines<'a>>,
+) -> String {
     let mut lines_before = 0;
-    let mut is_only = true;
-    while let Some(FileLines { name, lines }) = files.next() {
-        is_only &= files.peek().is_none();
-        if line - lines_before <= lines && !is_only {
+    for FileLines { name, lines } in files.into_iter().filter(|_| are_several) {
+        if line - lines_before <= lines {
             let name = if name == "-" { "standard input" } else { name };
             return format!("{name}, line {}", line - lines_before);
         }
-        lines_before += lines.min(line - lines_before);
+        lines_before += lines;
     }
     format!("line {line}")
 }
@@ -36,8 +38,11 @@ mod tests {
     fn lines_are_told_by_file_where_there_are_several() {
         let [a, none, b] = [("a.log", 3), ("empty", 0), ("-", 12_000)]
             .map(|(name, lines)| FileLines { name, lines });
-        let place = |line, files: &[FileLines<'_>]| place_of_line(line, files.iter().copied());
+        let place = |line, files: &[FileLines<'_>]| {
+            place_of_line(line, files.len() > 1, files.iter().copied())
+        };
         assert_eq!(place(2, &[a]), "line 2");
+        assert_eq!(place_of_line(2, true, [a]), "a.log, line 2");
         assert_eq!(place(3, &[a, none, b]), "a.log, line 3");
         assert_eq!(place(4, &[a, none, b]), "standard input, line 1");
         assert_eq!(place(12_003, &[a, none, b]), "standard input, line 12000");

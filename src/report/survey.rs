@@ -272,14 +272,19 @@ impl Survey {
         tables.map(|one| (one.facet.name().to_string(), one.to_json())).collect()
     }
 
-    /// Are the records requests, and not lines of a list?
+    /// The place of `line`, counted from 1 over all the input.
     fn place_of(&self, line: u64) -> String {
         let names = self.input.iter().map(|row| show(row.path.as_bytes()).to_string());
         let names: Vec<String> = names.collect();
         let rows = self.input.iter().zip(&names);
-        place_of_line(line, rows.map(|(row, name)| FileLines { name, lines: row.lines }))
+        place_of_line(
+            line,
+            self.input.len() > 1,
+            rows.map(|(row, name)| FileLines { name, lines: row.lines }),
+        )
     }
 
+    /// Are the records requests, and not lines of a list?
     fn has_requests(&self) -> bool {
         let by_status = self.breakdowns.iter().find(|one| one.facet == Facet::Status);
         by_status.is_some_and(|one| !one.rows.is_empty())

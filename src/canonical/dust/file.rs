@@ -1,11 +1,16 @@
 //! Rule files as TOML: reading and writing.
 
+use memchr::memmem;
 use serde::{Deserialize, Serialize};
 
 use super::rule::{DustRule, Evidence, Guard, Kind, RuleFile, RuleScope, Status, Trap, When};
 use crate::canonical::config::toml_error;
 use crate::error::{Error, Result};
 use crate::limits::DUST_RULES_MAX;
+
+/// Bytes of a rule file that are made TOML at once, and what belongs to them. Reason: some hundreds
+/// of rules, and little memory.
+const PIECE_BYTES: usize = 256 << 10;
 
 /// The file as TOML has it.
 #[derive(Default, Deserialize, Serialize)]
@@ -59,15 +64,56 @@ impl RuleFile {
     ///
     /// Failure: a configuration error that names the line, or the rule by its number.
     pub fn parse(text: &str) -> Result<RuleFile> {
-        let Text { about, rule, guard, trap } =
-            toml::from_str(text).map_err(|error| toml_error(text, &error))?;
-        if rule.len().max(guard.len()).max(trap.len()) > DUST_RULES_MAX {
+        let mut file = RuleFile::default();
+        if !file.add_pieces(text)? {
+            let whole = toml::from_str(text).map_err(|error| toml_error(text, &error))?;
+            file = RuleFile::default();
+            file.add(whole)?;
+        }
+        if file.rules.len().max(file.guards.len()).max(file.traps.len()) > DUST_RULES_MAX {
             return Err(Error::limit(format!("more than {DUST_RULES_MAX} rules; split the file")));
         }
-        let rules = (1..).zip(rule).map(|(number, row)| {
-            DustRule::try_from(row).map_err(|error| error.at(format!("rule {number}")))
-        });
-        Ok(RuleFile { about, rules: rules.collect::<Result<_>>()?, guards: guard, traps: trap })
+        Ok(file)
+    }
+
+    /// Adds what `text` says piece by piece: what TOML makes of it takes some 25 times its bytes,
+    /// as long as it is there. `false` where it is short, or where the pieces may not be what the
+    /// whole is; a mistake is told by its line in the whole, too.
+    fn add_pieces(&mut self, text: &str) -> Result<bool> {
+        if text.len() <= PIECE_BYTES || ["\"\"\"", "'''"].iter().any(|quotes| text.contains(quotes))
+        {
+            return Ok(false);
+        }
+        let mut rest = text;
+        while !rest.is_empty() {
+            // A line that starts so begins a table of its own, or is in the middle of an array:
+            // then no piece is whole.
+            let behind = rest.as_bytes().get(PIECE_BYTES..).unwrap_or_default();
+            let (piece, others) = match memmem::find(behind, b"\n[[") {
+                Some(at) => rest.split_at(PIECE_BYTES + at + 1),
+                None => (rest, ""),
+            };
+            let Ok(said) = toml::from_str::<Text>(piece) else { return Ok(false) };
+            if !said.about.is_empty() && rest.len() < text.len() {
+                return Ok(false);
+            }
+            self.add(said)?;
+            rest = others;
+        }
+        Ok(true)
+    }
+
+    fn add(&mut self, said: Text) -> Result<()> {
+        let Text { about, rule, guard, trap } = said;
+        self.about.extend(about);
+        for row in rule {
+            let number = self.rules.len() + 1;
+            let rule = DustRule::try_from(row);
+            self.rules.push(rule.map_err(|error| error.at(format!("rule {number}")))?);
+        }
+        self.guards.extend(guard);
+        self.traps.extend(trap);
+        Ok(())
     }
 
     /// The file as TOML, which [`RuleFile::parse`] reads as the same.
@@ -338,7 +384,49 @@ mod tests {
         let again = RuleFile::parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
         assert_eq!(again, file, "{text}");
         assert_eq!(again.to_toml(), text);
+        // Digests depend on each byte of the pieces.
+        let (rule, guard) = (file.rules.iter().map(Row::from).collect(), file.guards.clone());
+        let whole = Text { about: file.about.clone(), rule, guard, trap: file.traps.clone() };
+        assert_eq!(toml::to_string(&whole).unwrap(), text);
         assert_eq!(RuleFile::parse(&RuleFile::default().to_toml()).unwrap(), RuleFile::default());
+    }
+
+    #[test]
+    fn long_files_are_read_as_short_ones() {
+        let rule = |number: usize| {
+            let mut rule = DustRule::new("x.org", Kind::DropParam { param: format!("p{number}") });
+            let examples = vec![("a".to_string(), "[[b".to_string())];
+            rule.evidence = Some(Evidence { examples, ..Evidence::default() });
+            rule
+        };
+        let guard = Guard { site: "x.org".to_string(), param: "q".to_string(), ..Guard::default() };
+        let file = RuleFile {
+            about: [("miner".to_string(), "0.1".to_string())].into(),
+            rules: (0..6_000).map(rule).collect(),
+            guards: vec![guard; 4_000],
+            ..RuleFile::default()
+        };
+        let text = file.to_toml();
+        assert!(text.len() > 4 * PIECE_BYTES);
+        let read = |text: &str| {
+            let mut read = RuleFile::default();
+            (read.add_pieces(text).unwrap(), read)
+        };
+        assert!(read(&text) == (true, file.clone()) && RuleFile::parse(&text).unwrap() == file);
+        let lines = text.replace("examples = [", "examples = [\n");
+        assert!(read(&lines) == (true, file.clone()));
+        // What pieces cannot be told of, and what they would take that the whole does not.
+        let quotes = text.replacen("\"0.1\"", "\"\"\"0.1\"\"\"", 1);
+        assert!(!read(&quotes).0 && RuleFile::parse(&quotes).unwrap() == file);
+        let late = format!("{text}[about]\nminer = \"0.2\"\n");
+        let error = RuleFile::parse(&late).unwrap_err().to_string();
+        assert!(error.contains(&format!("line {}", late.lines().count() - 1)), "{error}");
+        let wrong = format!("{text}[[rule]]\nsite = \"x.org\"\nkind = \"sort\"\n");
+        let error = RuleFile::parse(&wrong).unwrap_err().to_string();
+        assert!(error.contains("rule 6001: unknown kind"), "{error}");
+        let wrong = format!("{text}[[rule]]\nsight = \"x.org\"\n");
+        let error = RuleFile::parse(&wrong).unwrap_err().to_string();
+        assert!(error.contains(&format!("line {}", wrong.lines().count())), "{error}");
     }
 
     #[test]

@@ -429,7 +429,8 @@ impl Fused {
         let keeps_fragment = !fragment.is_empty() && self.keeps_fragment(&fragment[1..])?;
         let end = if keeps_fragment { given.len() } else { query.end };
         // Bet: many URLs that are not canonical are so but for their fragment, or for parameters
-        // that go. Lost: what is not canonical is written, part by part.
+        // that go.
+        // Lost: what is not canonical is written, part by part.
         if start.is_canonical() {
             if query.is_canonical {
                 return Some(Answer::Same(end));

@@ -13,8 +13,8 @@
 //! Unsafe: calls of zstd, by its functions without buffers of their own. Zstd reads the piece
 //! before behind our back, so that is kept; and this one is never moved. Those functions are there
 //! for whoever links it statically, and its authors want to take them away some day (2026-11-25,
-//! zstd 1.5.7): then this file goes, and all frames are decoded by the streaming decoder. Twin:
-//! that one, in `tests.rs`.
+//! zstd 1.5.7): then this file goes, and all frames are decoded by the streaming decoder.
+//! Twin: that one, in `tests.rs`.
 
 use std::io;
 use std::mem;

@@ -13,8 +13,8 @@ use crate::mine::seen::table::{Param, Signal, Table};
 use crate::mine::validated::support::{Support, Tally};
 use crate::mine::validated::validation::Validation;
 
-/// Rounds in which candidates are narrowed; after them, what would be goes, so that it comes to an
-/// end. Reason: sites of people need a dozen.
+/// Rounds in which candidates are narrowed; after them, what would be goes. So it comes to an end
+/// within as many more rounds as there are candidates. Reason: sites of people need a dozen.
 const ROUNDS_MAX: usize = 60;
 
 /// Fewest URLs that tell whether a parameter has a new value each time.

@@ -80,8 +80,10 @@ impl<'a> Pass<'a> {
 /// What a pass has read.
 #[derive(Debug, Default)]
 pub(in crate::pipeline) struct WasRead {
-    /// The files.
+    /// The files, but for those that were not opened yet when it had seen enough.
     pub(in crate::pipeline) files: Vec<InputFile>,
+    /// How many there are in all.
+    pub(in crate::pipeline) files_in_all: usize,
     /// How many lines they have.
     pub(in crate::pipeline) lines: u64,
 }

@@ -167,6 +167,11 @@ fn lines_are_told_by_their_place_in_their_file() {
     assert!(report.contains("1.log, line 5: h - - [11/Oct/2000:13:55:40 +0000]"), "{report}");
     assert!(report.contains("2.log, line 7: what is this"), "{report}");
     dir.run(&format!("canon --on-bad fail {files}")).exits(2).says("1.log, line 4: ");
+    // Where the second file is not even opened any more.
+    dir.put("long.txt", "http://a.test/\n".repeat(400_000));
+    for how in ["-S 16M --threads 1 --check", "--check"] {
+        dir.run(&format!("{how} long.txt empty.log")).exits(1).says("long.txt, line 2 is");
+    }
     let report = json(dir.run(&format!("report --to json {files}")).exits(0).out().as_bytes());
     let lines = [0, 1, 2].map(|file| report["input"][file]["lines"].as_u64().unwrap());
     let per_file = LOG.lines().count() as u64;

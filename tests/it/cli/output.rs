@@ -20,9 +20,33 @@ fn output_is_whole_or_not_at_all() {
     assert_eq!(dir.text("out.txt"), "");
     dir.run("-o missing/out.txt in.txt").fails("missing/out.txt");
     fs::create_dir(dir.path("folder")).unwrap();
-    dir.run("-o folder in.txt").fails("folder");
+    for name in ["folder", "new/", "new/.", "out.txt/", "."] {
+        dir.run(&format!("-o {name} in.txt")).fails("is a folder; name a file in it");
+    }
     dir.run("-o - in.txt").gives(KEPT);
     assert_eq!(dir.names(), ["cut.zst", "folder", "in.txt", "out.txt"]);
+}
+
+#[test]
+fn output_that_is_left_to_the_system_is_the_same() {
+    let dir = Dir::new();
+    let list = generated(30_000, 7);
+    let kept = dir.feed("dedup", &list).quiet().out;
+    dir.put("in.txt", &list);
+    for name in ["out.txt", "out.zst"] {
+        for replaced in [false, true] {
+            dir.run(&format!("--no-sync -q --rejects rejects -o {name} in.txt")).gives("");
+            dir.run(&format!("-f lines {name}")).gives(&kept);
+            assert_eq!(dir.get("rejects"), b"", "{name}, replaced: {replaced}");
+        }
+    }
+    for command in ["generate list -n 9K", "generate site --sites 1 --urls 300", "canon in.txt"] {
+        let expected = dir.run(command).exits(0).out;
+        dir.run(&format!("{command} --no-sync -o made")).gives("");
+        assert!(dir.get("made") == expected, "{command}");
+    }
+    dir.run("--seen seen --no-sync in.txt").fails("cannot be used with '--no-sync'");
+    assert_eq!(dir.names(), ["in.txt", "made", "out.txt", "out.zst", "rejects"]);
 }
 
 #[test]
@@ -268,6 +292,14 @@ fn a_full_disk_is_told() {
         assert!(words.contains("standard output: cannot write"), "{args:?}: {words}");
         assert_eq!(output.status.code(), Some(2), "{args:?}");
     }
+}
+
+#[test]
+fn counts_that_cannot_be_told_are_an_error() {
+    let dir = Dir::with_list();
+    let mut command = dir.command(&["-q", "--stats", "in.txt"]);
+    command.stderr(fs::OpenOptions::new().write(true).open("/dev/full").unwrap());
+    assert_eq!(command.output().unwrap().status.code(), Some(2));
 }
 
 /// The next line of `child`, or `None` when patience is at its end.
