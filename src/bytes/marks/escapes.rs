@@ -5,7 +5,7 @@ use crate::bytes::hex;
 
 /// The escapes that a marker leaves out.
 #[derive(Clone, Debug)]
-// Only vectors of x86-64 look at `values`.
+// Only vectors of x86-64 look at `values` and `by_halves`.
 #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
 pub(super) struct Escapes {
     pub(super) are_left: bool,
@@ -14,6 +14,9 @@ pub(super) struct Escapes {
     pub(super) values: [u8; 128],
     /// For each byte below 0x80, 1 if its escape is left out.
     pub(super) low: [u8; 128],
+    /// For each low half of a byte, a bit for every high half below 8 with which it makes a byte
+    /// whose escape is left out; twice, for wide vectors.
+    pub(super) by_halves: [u8; 32],
 }
 
 /// No value of a digit.
@@ -22,7 +25,8 @@ const NO_DIGIT: u8 = 0x80;
 impl Default for Escapes {
     /// None.
     fn default() -> Self {
-        Escapes { are_left: false, values: [NO_DIGIT; 128], low: [0; 128] }
+        let values = [NO_DIGIT; 128];
+        Escapes { are_left: false, values, low: [0; 128], by_halves: [0; 32] }
     }
 }
 
@@ -35,7 +39,10 @@ impl Escapes {
             _ => NO_DIGIT,
         });
         let low = std::array::from_fn(|byte| u8::from(is_left(byte as u8)));
-        Escapes { are_left: true, values, low }
+        let by_halves = std::array::from_fn(|half| {
+            (0..8).map(|high| u8::from(is_left((high << 4) | (half as u8 % 16))) << high).sum()
+        });
+        Escapes { are_left: true, values, low, by_halves }
     }
 
     /// Which of the `percents`, bits for the first bytes of `text`, start escapes

@@ -9,8 +9,8 @@
 //! A row is read from any byte of it on, so a question costs a load and a shift.
 //!
 //! Price: with AVX-512 VBMI and GFNI, some fifteen instructions for eight sets and 64 bytes; with
-//! AVX2, four for a set and 32; without, a table look-up for each byte and about four instructions
-//! for a set and eight bytes.
+//! AVX2, some sixty for eight sets and 32; without, a table look-up for each byte and about four
+//! instructions for a set and eight bytes.
 //! Guard: `benches/canonical.rs`, group `fused`. Twin: [`Marker::portable`]; the test below
 //! compares all that the machine has.
 //!
@@ -64,6 +64,24 @@ impl Row {
         *self.word(block) = marks.to_le_bytes();
     }
 
+    /// The marks of half a block.
+    #[inline(always)]
+    fn half(&self, half: usize) -> u32 {
+        u32::from_le_bytes(self.0.as_chunks().0[half])
+    }
+
+    #[inline(always)]
+    fn set_half(&mut self, half: usize, marks: u32) {
+        self.0.as_chunks_mut().0[half] = marks.to_le_bytes();
+    }
+
+    /// No marks in this block and the next one.
+    #[inline(always)]
+    fn end(&mut self, block: usize) {
+        self.set(block, 0);
+        self.set(block + 1, 0);
+    }
+
     #[inline(always)]
     fn clear(&mut self, block: usize, marks: u64) {
         let word = self.word(block);
@@ -112,17 +130,15 @@ impl<const N: usize> Rows<N> {
 /// of the second set right behind one of the first is marked in the third, too, and one of the
 /// sixth behind another of it in the fifth; and see [`Marker::with_doubles`] and
 /// [`Marker::without_escapes`].
-// Only vectors of x86-64 look at `nibbles` and `high`.
+// Only vectors of x86-64 look at `changes`.
 #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
 #[derive(Clone, Debug)]
 pub struct Marker<const N: usize, const NEIGHBORS: bool = false> {
     /// For each byte, a bit for every set that it is in.
     classes: [u8; 256],
-    /// For each set and low half of a byte, a bit for every high half below 8 with which it makes a
-    /// byte of the set; twice, for wide vectors.
-    nibbles: [[u8; 32]; N],
-    /// For each set, all bits if it holds the bytes from 0x80 on.
-    high: [u64; N],
+    /// For each high half of a byte below 8, and each low half, by what bits its class is another
+    /// than that of the byte 16 before it; twice, for wide vectors.
+    changes: [[u8; 32]; 8],
     /// For `NEIGHBORS`: all bits if so is a byte of the first set behind another of it.
     doubles: u64,
     /// For `NEIGHBORS`: the escapes whose percent signs are not marked.
@@ -161,23 +177,21 @@ impl<const N: usize, const NEIGHBORS: bool> Marker<N, NEIGHBORS> {
     pub fn portable(sets: [&dyn Fn(u8) -> bool; N]) -> Self {
         assert!(N <= SETS_MAX, "the classes of a byte are the bits of one");
         let mut classes = [0; 256];
-        let mut nibbles = [[0; 32]; N];
-        let mut high = [0; N];
         for (set, holds) in sets.iter().enumerate() {
-            high[set] = if holds(0x80) { u64::MAX } else { 0 };
             for byte in (0..=255u8).filter(|byte| holds(*byte)) {
                 classes[usize::from(byte)] |= 1 << set;
-                let (low, high) = (usize::from(byte & 15), byte >> 4);
-                if high < 8 {
-                    let rows = nibbles[set].iter_mut();
-                    rows.skip(low).step_by(16).for_each(|row| *row |= 1 << high);
-                }
             }
-            let uniform = (0x80..=255).all(|byte| holds(byte) == holds(0x80));
-            assert!(uniform, "a set has all bytes from 0x80 on, or none");
         }
+        let uniform = classes[0x80..].iter().all(|class| *class == classes[0x80]);
+        assert!(uniform, "a set has all bytes from 0x80 on, or none");
+        let changes = std::array::from_fn(|high| {
+            std::array::from_fn(|low| {
+                let byte = 16 * high + low % 16;
+                classes[byte] ^ byte.checked_sub(16).map_or(0, |before| classes[before])
+            })
+        });
         let (doubles, escapes) = (0, Escapes::default());
-        Marker { classes, nibbles, high, doubles, escapes, vectors: Vectors::Portable }
+        Marker { classes, changes, doubles, escapes, vectors: Vectors::Portable }
     }
 
     /// The same marker; it marks bytes of the first set behind others of it in the third set, too.
@@ -212,48 +226,31 @@ impl<const N: usize, const NEIGHBORS: bool> Marker<N, NEIGHBORS> {
                 // SAFETY: `widest` has found these features on this machine.
                 unsafe { self.mark_avx2(text, all) }
             }
-            Vectors::Portable => {
-                self.fill(text, all, |block| (self.block(block), escapes::percents(block)));
-            }
+            Vectors::Portable => self.mark_portable(text, all),
         }
         rows.part(0, text.len())
     }
 
-    /// Gives every block of `text` to `mark`, which tells percent signs, too. The last one, if it
-    /// is no whole block, ends with whatever there is; its marks are cut off. Beyond it are none.
-    #[inline(always)]
-    fn fill(
-        &self,
-        text: &[u8],
-        rows: &mut [Row; N],
-        mark: impl Fn(&[u8; BLOCK]) -> ([u64; N], u64),
-    ) {
+    /// The same without vectors that not every machine has.
+    fn mark_portable(&self, text: &[u8], rows: &mut [Row; N]) {
+        let (blocks, rest) = text.as_chunks();
+        let mut last = [0; BLOCK];
+        last[..rest.len()].copy_from_slice(rest);
+        let end = text.len().div_ceil(BLOCK);
         let mut before = [0; 2];
-        let mut put = |number: usize, (mut marks, percents): ([u64; N], u64), there: u64| {
-            marks.iter_mut().for_each(|marks| *marks &= there);
+        for number in 0..end {
+            let block = blocks.get(number).unwrap_or(&last);
+            let there = u64::MAX >> BLOCK.saturating_sub(text.len() - number * BLOCK);
+            let mut marks = self.block(block).map(|marks| marks & there);
             self.add_pairs(&mut marks, &mut before);
             rows.iter_mut().zip(marks).for_each(|(row, marks)| row.set(number, marks));
-            // Bet: most blocks have no percent sign.
-            if NEIGHBORS && self.escapes.are_left && percents & there != 0 {
-                let left = self.escapes.of(&text[number * BLOCK..], percents & there);
+            if NEIGHBORS && self.escapes.are_left {
+                let left = self.escapes.of(&text[number * BLOCK..], escapes::percents(block));
                 rows[2].clear(number, left);
                 rows[3].clear(number, left);
             }
-        };
-        let (blocks, rest) = text.as_chunks::<BLOCK>();
-        for (number, block) in blocks.iter().enumerate() {
-            put(number, mark(block), u64::MAX);
         }
-        if !rest.is_empty() {
-            let mut block = [0; BLOCK];
-            copy_short(rest, &mut block);
-            put(blocks.len(), mark(&block), u64::MAX >> (BLOCK - rest.len()));
-        }
-        let end = text.len().div_ceil(BLOCK);
-        for row in rows {
-            row.set(end, 0);
-            row.set(end + 1, 0);
-        }
+        rows.iter_mut().for_each(|row| row.end(end));
     }
 
     /// Marks what is behind a byte of the first set, or of the sixth. `before` is whether the block

@@ -9,24 +9,58 @@ use super::byte::fill_words;
 use super::escapes::Escapes;
 use super::{BATCH, BLOCK, Marker, Row, SETS_MAX};
 
-/// For the high half of a byte, its bit among the nibbles; none for bytes from 0x80 on.
-const BITS: [u8; 16] = [1, 2, 4, 8, 16, 32, 64, 128, 0, 0, 0, 0, 0, 0, 0, 0];
+/// Bytes of a vector of AVX2.
+const HALF: usize = BLOCK / 2;
+
+/// For each high half of a byte below 8, its bit.
+const BITS: [u8; HALF] = twice([1, 2, 4, 8, 16, 32, 64, 128, 0, 0, 0, 0, 0, 0, 0, 0]);
+
+/// It is a hexadecimal digit; its value stands below.
+const DIGIT: u8 = 0x10;
+
+/// For each low half of a byte, the decimal digit with it.
+const DECIMALS: [u8; HALF] = twice(digits(0, 10, 0));
+
+/// The same for letters from A to F.
+const LETTERS: [u8; HALF] = twice(digits(1, 7, 9));
+
+/// For `from` up to `end` a digit with this value and `more`.
+const fn digits(from: usize, end: usize, more: usize) -> [u8; 16] {
+    let mut digits = [0; 16];
+    let mut half = from;
+    while half < end {
+        digits[half] = (half + more) as u8 | DIGIT;
+        half += 1;
+    }
+    digits
+}
+
+/// A table for both halves of a vector, which are shuffled alone.
+const fn twice(table: [u8; 16]) -> [u8; HALF] {
+    let mut both = [0; HALF];
+    let mut at = 0;
+    while at < HALF {
+        both[at] = table[at % 16];
+        at += 1;
+    }
+    both
+}
 
 /// Most sets, and blocks in a batch.
 const EIGHT: usize = SETS_MAX;
 
 #[inline]
-#[target_feature(enable = "sse2")]
-fn load_128(bytes: &[u8; 16]) -> __m128i {
-    // SAFETY: the reference says that there are 16 bytes to read; they need no alignment.
-    unsafe { _mm_loadu_si128(bytes.as_ptr().cast()) }
+#[target_feature(enable = "avx")]
+fn load_256(bytes: &[u8; HALF]) -> __m256i {
+    // SAFETY: the reference says that there are 32 bytes to read; they need no alignment.
+    unsafe { _mm256_loadu_si256(bytes.as_ptr().cast()) }
 }
 
 #[inline]
 #[target_feature(enable = "avx")]
-fn load_256(bytes: &[u8; 32]) -> __m256i {
-    // SAFETY: the reference says that there are 32 bytes to read; they need no alignment.
-    unsafe { _mm256_loadu_si256(bytes.as_ptr().cast()) }
+fn store_256(bytes: &mut [u8; HALF], value: __m256i) {
+    // SAFETY: the reference says that there are 32 bytes to write; they need no alignment.
+    unsafe { _mm256_storeu_si256(bytes.as_mut_ptr().cast(), value) }
 }
 
 #[inline]
@@ -56,7 +90,7 @@ fn store_512(bytes: &mut [u8; BLOCK], value: __m512i) {
 pub(super) fn mark_byte_avx2(byte: u8, text: &[u8], words: &mut [u64]) {
     let byte = _mm256_set1_epi8(byte as i8);
     fill_words(text, words, |block| {
-        let (halves, _) = block.as_chunks::<32>();
+        let (halves, _) = block.as_chunks::<HALF>();
         halves.iter().rev().fold(0, |marks, half| {
             let found = _mm256_cmpeq_epi8(load_256(half), byte);
             marks << 32 | u64::from(_mm256_movemask_epi8(found) as u32)
@@ -73,30 +107,86 @@ pub(super) fn mark_byte_avx512(byte: u8, text: &[u8], words: &mut [u64]) {
 impl<const N: usize, const NEIGHBORS: bool> Marker<N, NEIGHBORS> {
     #[target_feature(enable = "avx2")]
     pub(super) fn mark_avx2(&self, text: &[u8], rows: &mut [Row; N]) {
-        let bits = _mm256_broadcastsi128_si256(load_128(&BITS));
-        let nibble = _mm256_set1_epi8(15);
-        let zero = _mm256_setzero_si256();
-        self.fill(text, rows, |block| {
-            let (halves, _) = block.as_chunks::<32>();
-            let (mut found, mut percents) = ([0; N], 0);
-            for (number, half) in halves.iter().enumerate() {
-                let bytes = load_256(half);
-                // A shuffle gives zero for an index from 0x80 on, whatever its low half is.
-                let high = _mm256_and_si256(_mm256_srli_epi16(bytes, 4), nibble);
-                let bit = _mm256_shuffle_epi8(bits, high);
-                let beyond = u64::from(_mm256_movemask_epi8(bytes) as u32);
-                let percent = _mm256_cmpeq_epi8(bytes, _mm256_set1_epi8(b'%' as i8));
-                percents |= u64::from(_mm256_movemask_epi8(percent) as u32) << (32 * number);
-                let sets = self.nibbles.iter().zip(&self.high);
-                for (found, (nibbles, high)) in found.iter_mut().zip(sets) {
-                    let row = _mm256_shuffle_epi8(load_256(nibbles), bytes);
-                    let none = _mm256_cmpeq_epi8(_mm256_and_si256(row, bit), zero);
-                    let some = u64::from(!(_mm256_movemask_epi8(none) as u32));
-                    *found |= (some | beyond & high) << (32 * number);
-                }
+        let changes: [__m256i; 8] = std::array::from_fn(|high| load_256(&self.changes[high]));
+        let beyond = _mm256_set1_epi8(self.classes[0x80] as i8);
+        let (halves, rest) = text.as_chunks();
+        let mut last = [0; HALF];
+        last[..rest.len()].copy_from_slice(rest);
+        let end = text.len().div_ceil(HALF);
+        for number in 0..end {
+            let bytes = load_256(halves.get(number).unwrap_or(&last));
+            // The class of a byte is what has changed up to its high half. A shuffle takes the low
+            // half for its index, and gives zero for an index from 0x80 on.
+            let (mut index, mut classes) = (bytes, _mm256_setzero_si256());
+            for change in &changes {
+                classes = _mm256_xor_si256(classes, _mm256_shuffle_epi8(*change, index));
+                index = _mm256_subs_epi8(index, _mm256_set1_epi8(16));
             }
-            (found, percents)
-        });
+            classes = _mm256_blendv_epi8(classes, beyond, bytes);
+            if N < EIGHT {
+                classes = _mm256_sll_epi16(classes, _mm_cvtsi32_si128((EIGHT - N) as i32));
+            }
+            for row in rows.iter_mut().rev() {
+                row.set_half(number, _mm256_movemask_epi8(classes) as u32);
+                classes = _mm256_add_epi8(classes, classes);
+            }
+            let percents = _mm256_cmpeq_epi8(bytes, _mm256_set1_epi8(b'%' as i8));
+            // Bet: most halves have none.
+            if NEIGHBORS && self.escapes.are_left && _mm256_movemask_epi8(percents) != 0 {
+                self.leave_escapes_256(text, number, rows);
+            }
+        }
+        for row in &mut *rows {
+            if !rest.is_empty() {
+                row.set_half(end - 1, row.half(end - 1) & !(u32::MAX << rest.len()));
+            }
+            row.set_half(end, 0);
+            row.end(end.div_ceil(2));
+        }
+        if NEIGHBORS {
+            self.add_pairs_256(end, rows);
+        }
+    }
+
+    /// The same as [`Marker::add_pairs`], for this many halves of blocks.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn add_pairs_256(&self, halves: usize, rows: &mut [Row; N]) {
+        let behind = |set: __m256i, before: __m256i| {
+            let middle = _mm256_permute2x128_si256::<0x21>(before, set);
+            let last_bits = _mm256_srli_epi64::<63>(_mm256_alignr_epi8::<8>(set, middle));
+            _mm256_or_si256(_mm256_slli_epi64::<1>(set), last_bits)
+        };
+        let doubles = _mm256_set1_epi64x(self.doubles as i64);
+        let mut before = [_mm256_setzero_si256(); 2];
+        for at in 0..halves.div_ceil(EIGHT) {
+            let words = |row: &Row| load_256(&row.0.as_chunks().0[at]);
+            let put = |row: &mut Row, marks: __m256i| {
+                let words = &mut row.0.as_chunks_mut().0[at];
+                store_256(words, _mm256_or_si256(load_256(words), marks));
+            };
+            if let [first, second, into, ..] = &mut rows[..] {
+                let first = words(first);
+                let either = _mm256_or_si256(words(second), _mm256_and_si256(first, doubles));
+                put(into, _mm256_and_si256(behind(first, before[0]), either));
+                before[0] = first;
+            }
+            if let [_, _, _, _, into, sixth, ..] = &mut rows[..] {
+                let sixth = words(sixth);
+                put(into, _mm256_and_si256(behind(sixth, before[1]), sixth));
+                before[1] = sixth;
+            }
+        }
+    }
+
+    /// Takes the marks of escapes that are left out away, in the half of a block of this `number`.
+    #[inline(never)]
+    #[target_feature(enable = "avx2")]
+    fn leave_escapes_256(&self, text: &[u8], number: usize, rows: &mut [Row; N]) {
+        let left = self.escapes.of_256(&text[number * HALF..]);
+        for row in &mut rows[2..4] {
+            row.set_half(number, row.half(number) & !left);
+        }
     }
 
     #[target_feature(enable = "bmi2,avx512f,avx512bw,avx512vbmi,gfni")]
@@ -189,6 +279,41 @@ impl<const N: usize, const NEIGHBORS: bool> Marker<N, NEIGHBORS> {
 }
 
 impl Escapes {
+    /// The same as [`Escapes::of`], for the first half of a block.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn of_256(&self, text: &[u8]) -> u32 {
+        let from = |start: usize| {
+            let rest = text.get(start..).unwrap_or(&[]);
+            let mut bytes = [0; HALF];
+            load_256(rest.first_chunk().unwrap_or_else(|| {
+                bytes[..rest.len()].copy_from_slice(rest);
+                &bytes
+            }))
+        };
+        let all = |byte: u8| _mm256_set1_epi8(byte as i8);
+        let digits = |bytes: __m256i| {
+            let high = _mm256_and_si256(bytes, all(0xf0));
+            // A shuffle takes the low half of a byte below 0x80 for its index.
+            let those = |table: &[u8; HALF], with: u8| {
+                let digits = _mm256_shuffle_epi8(load_256(table), bytes);
+                _mm256_and_si256(digits, _mm256_cmpeq_epi8(high, all(with)))
+            };
+            _mm256_or_si256(those(&DECIMALS, 0x30), those(&LETTERS, 0x40))
+        };
+        let percents = _mm256_cmpeq_epi8(from(0), all(b'%'));
+        let (high, low) = (digits(from(1)), digits(from(2)));
+        let bits = _mm256_shuffle_epi8(load_256(&self.by_halves), low);
+        let bit = _mm256_shuffle_epi8(load_256(&BITS), high);
+        let is_kept = _mm256_cmpeq_epi8(_mm256_and_si256(bits, bit), _mm256_setzero_si256());
+        // In the highest bit: from 0x80 on; and whether both are digits.
+        let is_left =
+            _mm256_or_si256(_mm256_slli_epi16::<4>(high), _mm256_andnot_si256(is_kept, all(0x80)));
+        let are_digits = _mm256_slli_epi16::<3>(_mm256_and_si256(high, low));
+        let left = _mm256_and_si256(_mm256_and_si256(is_left, are_digits), percents);
+        _mm256_movemask_epi8(left) as u32
+    }
+
     /// The same as [`Escapes::of`].
     #[inline]
     #[target_feature(enable = "bmi2,avx512f,avx512bw,avx512vbmi")]
