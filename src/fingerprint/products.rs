@@ -8,11 +8,11 @@
 //! halfᵣ         Aᵣ.low⊗k ⊕ Aᵣ.high⊗k ⊕ length⊗k ⊕ k (⊕ Y.low⊗k ⊕ Y.high⊗k)  mod x⁶⁴+x⁴+x³+x+1
 //! ```
 //!
-//! Price: with AVX-512, eight products at once for 64 bytes, and a branch only beyond 128; with
-//! PCLMULQDQ or PMULL, two products for 16 bytes; without, 25 multiplications for each product,
-//! some twelve times as long in all. Guard: `benches/fingerprint.rs`. Twin:
-//! [`Products::Portable`]; the test below compares all that the machine has, and that of
-//! `fingerprint.rs` the definition, bit by bit.
+//! Price: with AVX-512, eight products at once for 64 bytes, with AVX2 and VPCLMULQDQ four for 32,
+//! and a branch only beyond 128; with PCLMULQDQ or PMULL, two products for 16 bytes; without, 25
+//! multiplications for each product, some twelve times as long in all. Guard:
+//! `benches/fingerprint.rs`. Twin: [`Products::Portable`]; the test below compares all that the
+//! machine has, and that of `fingerprint.rs` the definition, bit by bit.
 //!
 //! Unsafe: calls of functions that are compiled for instructions that not every processor has,
 //! where it was asked before; and loads of vectors, each from an array of its length, or under a
@@ -40,6 +40,8 @@ pub(super) struct Keys {
 pub(super) enum Products {
     #[cfg(target_arch = "x86_64")]
     Avx512,
+    #[cfg(target_arch = "x86_64")]
+    Vpclmulqdq,
     #[cfg(target_arch = "x86_64")]
     Pclmulqdq,
     #[cfg(target_arch = "aarch64")]
@@ -69,6 +71,9 @@ impl Products {
         #[cfg(target_arch = "x86_64")]
         if is_x86_feature_detected!("pclmulqdq") && is_x86_feature_detected!("sse4.1") {
             all.push(Products::Pclmulqdq);
+            if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("vpclmulqdq") {
+                all.push(Products::Vpclmulqdq);
+            }
             if is_x86_feature_detected!("bmi2")
                 && is_x86_feature_detected!("avx512f")
                 && is_x86_feature_detected!("avx512bw")
@@ -96,6 +101,12 @@ impl Products {
             // SAFETY: this variant is only made where the machine has these features.
             return words(unsafe { x86::halves_avx512(keys, text, length, polynomial) });
         }
+        #[cfg(target_arch = "x86_64")]
+        if self == Products::Vpclmulqdq {
+            let Rest { text, length, polynomial } = rest;
+            // SAFETY: this variant is only made where the machine has these features.
+            return words(unsafe { x86::halves_vpclmulqdq(keys, text, length, polynomial) });
+        }
         self.halves_aside(keys, rest)
     }
 
@@ -105,6 +116,8 @@ impl Products {
         match self {
             #[cfg(target_arch = "x86_64")]
             Products::Avx512 => self.halves(keys, rest),
+            #[cfg(target_arch = "x86_64")]
+            Products::Vpclmulqdq => self.halves(keys, rest),
             // SAFETY: this variant is only made where the machine has these features.
             #[cfg(target_arch = "x86_64")]
             Products::Pclmulqdq => unsafe { x86::halves_pclmulqdq(keys, rest) },
@@ -121,6 +134,9 @@ impl Products {
             // SAFETY: this variant is only made where the machine has these features.
             #[cfg(target_arch = "x86_64")]
             Products::Avx512 => unsafe { x86::sums_avx512(keys, block) },
+            // SAFETY: this variant is only made where the machine has these features.
+            #[cfg(target_arch = "x86_64")]
+            Products::Vpclmulqdq => unsafe { x86::sums_vpclmulqdq(keys, block) },
             // SAFETY: this variant is only made where the machine has these features.
             #[cfg(target_arch = "x86_64")]
             Products::Pclmulqdq => unsafe { x86::sums_pclmulqdq(keys, block) },
@@ -163,6 +179,17 @@ fn last_pair(text: &[u8], rest: &[u8]) -> u128 {
             last[..rest.len()].copy_from_slice(rest);
             u128::from_le_bytes(last)
         }
+    }
+}
+
+/// What is left of `text` behind its words of 32 bits; zeros behind.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn last_word(text: &[u8]) -> u32 {
+    match text.last_chunk() {
+        // By 32 bits, where nothing is left.
+        Some(last) => (u64::from(u32::from_le_bytes(*last)) << (8 * (text.len() % 4)) >> 32) as u32,
+        None => text.iter().rev().fold(0, |word, byte| word << 8 | u32::from(*byte)),
     }
 }
 
@@ -231,12 +258,21 @@ fn multiply(a: u64, b: u64) -> u128 {
 mod x86 {
     use std::arch::x86_64::*;
 
-    use super::{BLOCK, Keys, Rest, last_pair, words};
+    use super::{BLOCK, Keys, Rest, last_pair, last_word, words};
 
     #[target_feature(enable = "bmi2,avx512f,avx512bw,avx512vl,vpclmulqdq")]
     pub(super) fn sums_avx512(keys: &Keys, block: &[u8; BLOCK]) -> [u128; 2] {
-        let rows = rows_avx512(keys, block);
-        [_mm256_castsi256_si128(rows), _mm256_extracti128_si256::<1>(rows)].map(|row| number(row))
+        numbers(rows_avx512(keys, block))
+    }
+
+    #[target_feature(enable = "avx2,vpclmulqdq")]
+    pub(super) fn sums_vpclmulqdq(keys: &Keys, block: &[u8; BLOCK]) -> [u128; 2] {
+        let mut rows = [_mm256_setzero_si256(); 2];
+        let (pairs, _) = block.as_chunks();
+        for (number, pairs) in pairs.iter().enumerate() {
+            add_products(keys, &mut rows, number, load_bytes_256(pairs), _mm256_set1_epi64x(-1));
+        }
+        numbers(one_behind_the_other(rows))
     }
 
     #[target_feature(enable = "pclmulqdq,sse4.1")]
@@ -253,6 +289,29 @@ mod x86 {
         length: usize,
         polynomial: Option<&[u64; 2]>,
     ) -> u128 {
+        halves_of_rows(keys, rows_avx512(keys, text), length, polynomial)
+    }
+
+    /// The same, for processors with vectors of 256 bits.
+    #[target_feature(enable = "avx2,vpclmulqdq")]
+    pub(super) fn halves_vpclmulqdq(
+        keys: &Keys,
+        text: &[u8],
+        length: usize,
+        polynomial: Option<&[u64; 2]>,
+    ) -> u128 {
+        halves_of_rows(keys, rows_vpclmulqdq(keys, text), length, polynomial)
+    }
+
+    /// The two halves of a URL from the rows of its rest.
+    #[inline]
+    #[target_feature(enable = "avx2,vpclmulqdq")]
+    fn halves_of_rows(
+        keys: &Keys,
+        rows: __m256i,
+        length: usize,
+        polynomial: Option<&[u64; 2]>,
+    ) -> u128 {
         let dot = |words: __m256i, keys: &[[u64; 2]; 2]| {
             let keys = load_256(keys);
             let low = _mm256_clmulepi64_epi128::<0x00>(words, keys);
@@ -263,7 +322,7 @@ mod x86 {
         let length = _mm256_clmulepi64_epi128::<0x00>(length, length_keys);
         // The constant, which 1 would be multiplied by.
         let length = _mm256_xor_si256(length, _mm256_bsrli_epi128::<8>(length_keys));
-        let mut all = _mm256_xor_si256(dot(rows_avx512(keys, text), &keys.sums), length);
+        let mut all = _mm256_xor_si256(dot(rows, &keys.sums), length);
         if let Some(polynomial) = polynomial {
             let polynomial = _mm256_broadcastsi128_si256(vector(*polynomial));
             all = _mm256_xor_si256(all, dot(polynomial, &keys.polynomial));
@@ -330,6 +389,61 @@ mod x86 {
         _mm512_castsi512_si256(_mm512_shuffle_i64x2::<0b00_00_10_00>(rows, rows))
     }
 
+    /// Both rows of `text`, one behind the other; 32 bytes at once.
+    #[inline]
+    #[target_feature(enable = "avx2,vpclmulqdq")]
+    fn rows_vpclmulqdq(keys: &Keys, text: &[u8]) -> __m256i {
+        let mut rows = [_mm256_setzero_si256(); 2];
+        // In words of 32 bits: how many there are, what is left behind them, and where the last
+        // pair ends.
+        let words = _mm256_set1_epi32((text.len() / 4) as i32);
+        let last = _mm256_set1_epi32(last_word(text) as i32);
+        let pairs_end = _mm256_set1_epi32((4 * text.len().div_ceil(16)) as i32);
+        // The 32 bytes of this `number`.
+        let mut add = |number: usize| {
+            let first = _mm256_set1_epi32(8 * number as i32);
+            let places = _mm256_add_epi32(first, _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+            let whole = load_from_256(text, 32 * number, _mm256_cmpgt_epi32(words, places));
+            let last = _mm256_and_si256(last, _mm256_cmpeq_epi32(words, places));
+            let there = _mm256_cmpgt_epi32(pairs_end, places);
+            add_products(keys, &mut rows, number, _mm256_or_si256(whole, last), there);
+        };
+        // Bet: a text is no longer than 128 bytes. No branch tells how long it is.
+        (0..4).for_each(&mut add);
+        if text.len() > 128 {
+            (4..8).for_each(&mut add);
+        }
+        one_behind_the_other(rows)
+    }
+
+    /// Adds the products of two pairs, those of this `number`, to both `rows`; of pairs that are not
+    /// `there` none.
+    #[inline]
+    #[target_feature(enable = "avx2,vpclmulqdq")]
+    fn add_products(
+        keys: &Keys,
+        rows: &mut [__m256i; 2],
+        number: usize,
+        pairs: __m256i,
+        there: __m256i,
+    ) {
+        for (row, words) in rows.iter_mut().zip(&keys.rows) {
+            let (words, _) = words.as_chunks();
+            let keyed = _mm256_and_si256(_mm256_xor_si256(pairs, load_four(&words[number])), there);
+            // The upper word of each pair by the lower.
+            let products = _mm256_clmulepi64_epi128::<0x01>(keyed, keyed);
+            *row = _mm256_xor_si256(*row, products);
+        }
+    }
+
+    /// Two rows of two sums each, of one sum each.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn one_behind_the_other([first, second]: [__m256i; 2]) -> __m256i {
+        let low = _mm256_permute2x128_si256::<0x20>(first, second);
+        _mm256_xor_si256(low, _mm256_permute2x128_si256::<0x31>(first, second))
+    }
+
     /// Both rows of `text`, 16 bytes at once.
     #[inline]
     #[target_feature(enable = "pclmulqdq,sse4.1")]
@@ -393,6 +507,22 @@ mod x86 {
         unsafe { _mm_loadu_si128(words.as_ptr().cast()) }
     }
 
+    /// Four words, the first the lowest.
+    #[inline]
+    #[target_feature(enable = "avx")]
+    fn load_four(words: &[u64; 4]) -> __m256i {
+        // SAFETY: the reference says that there are 32 bytes to read; they need no alignment.
+        unsafe { _mm256_loadu_si256(words.as_ptr().cast()) }
+    }
+
+    /// 32 bytes.
+    #[inline]
+    #[target_feature(enable = "avx")]
+    fn load_bytes_256(bytes: &[u8; 32]) -> __m256i {
+        // SAFETY: the reference says that there are 32 bytes to read; they need no alignment.
+        unsafe { _mm256_loadu_si256(bytes.as_ptr().cast()) }
+    }
+
     /// Twice two words, the first the lowest.
     #[inline]
     #[target_feature(enable = "avx")]
@@ -419,11 +549,28 @@ mod x86 {
         unsafe { _mm512_maskz_loadu_epi8(there, start.cast()) }
     }
 
+    /// Of the 32 bytes of `text` from `from` on those words of 32 bits that are `there`.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn load_from_256(text: &[u8], from: usize, there: __m256i) -> __m256i {
+        let start = text.as_ptr().wrapping_add(from);
+        // SAFETY: the mask has bits only for words of the text; no others are read.
+        unsafe { _mm256_maskload_epi32(start.cast(), there) }
+    }
+
     /// The vector of two words, the first the lower.
     #[inline]
     #[target_feature(enable = "sse4.1")]
     fn vector([low, high]: [u64; 2]) -> __m128i {
         _mm_set_epi64x(high as i64, low as i64)
+    }
+
+    /// The two numbers that a vector is.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn numbers(vector: __m256i) -> [u128; 2] {
+        [_mm256_castsi256_si128(vector), _mm256_extracti128_si256::<1>(vector)]
+            .map(|vector| number(vector))
     }
 
     /// The number that a vector is.
