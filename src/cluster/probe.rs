@@ -8,13 +8,13 @@
 //!                                        ^^ ^^ ^^       to the first empty one all moves on by one
 //! ```
 //!
-//! With AVX-512 both lines are compared at once, and written again as they are to be. No branch
-//! depends on where the search ends, on whether the record is new, or on how much moves on, none of
-//! which can be foretold. New records for which there is no empty slot in these lines (one of
-//! sixteen in a table that is half full, one of three in one that is full by three quarters) go the
-//! way of other processors, [`Table::insert`].
+//! With AVX-512 or AVX2 both lines are compared at once, and written again as they are to be. No
+//! branch depends on where the search ends, on whether the record is new, or on how much moves on,
+//! none of which can be foretold. New records for which there is no empty slot in these lines (one
+//! of sixteen in a table that is half full, one of three in one that is full by three quarters) go
+//! the way of other processors, [`Table::insert`].
 //!
-//! Price: some 60 instructions, and what is waited for. Guard: `benches/cluster.rs`. Twin:
+//! Price: some 60 instructions, or 100 with AVX2, and what is waited for. Guard: `benches/cluster.rs`. Twin:
 //! [`Table::insert`].
 //!
 //! Unsafe: a call of a function that is compiled for instructions that not every processor has,
@@ -31,6 +31,8 @@ use crate::fingerprint::Fingerprint;
 pub(super) enum Probe {
     #[cfg(target_arch = "x86_64")]
     Avx512,
+    #[cfg(target_arch = "x86_64")]
+    Avx2,
     Portable,
 }
 
@@ -54,6 +56,10 @@ impl Probe {
     fn all() -> Vec<Probe> {
         let mut all = vec![Probe::Portable];
         #[cfg(target_arch = "x86_64")]
+        if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("bmi1") {
+            all.push(Probe::Avx2);
+        }
+        #[cfg(target_arch = "x86_64")]
         if is_x86_feature_detected!("avx512f")
             && is_x86_feature_detected!("avx512dq")
             && is_x86_feature_detected!("bmi1")
@@ -74,7 +80,10 @@ impl Probe {
         match self {
             // SAFETY: this variant is only made where the machine has these features.
             #[cfg(target_arch = "x86_64")]
-            Probe::Avx512 => unsafe { x86::insert_all(table, runs) },
+            Probe::Avx512 => unsafe { x86::insert_all_avx512(table, runs) },
+            // SAFETY: this variant is only made where the machine has these features.
+            #[cfg(target_arch = "x86_64")]
+            Probe::Avx2 => unsafe { x86::insert_all_avx2(table, runs) },
             Probe::Portable => insert_all(table, runs, Table::insert),
         }
     }
@@ -118,21 +127,40 @@ mod x86 {
     const HIGH: u32 = 0xaaaa;
 
     #[target_feature(enable = "avx512f,avx512dq,bmi1")]
-    pub(super) fn insert_all<'a>(table: &mut Table, runs: impl Iterator<Item = Run<'a>> + Clone) {
+    pub(super) fn insert_all_avx512<'a>(
+        table: &mut Table,
+        runs: impl Iterator<Item = Run<'a>> + Clone,
+    ) {
         super::insert_all(table, runs, |table, fingerprint| {
-            table.insert_with(fingerprint, |slots, home, value| insert(slots, home, value))
+            table.insert_with(fingerprint, |slots, home, value| insert_avx512(slots, home, value))
         });
+    }
+
+    #[target_feature(enable = "avx2,bmi1")]
+    pub(super) fn insert_all_avx2<'a>(
+        table: &mut Table,
+        runs: impl Iterator<Item = Run<'a>> + Clone,
+    ) {
+        super::insert_all(table, runs, |table, fingerprint| {
+            table.insert_with(fingerprint, |slots, home, value| insert_avx2(slots, home, value))
+        });
+    }
+
+    /// The two cache lines, and how many slots stand before the `home` in the first.
+    #[inline(always)]
+    fn window(slots: &mut [u128], home: usize) -> Option<(&mut [u128; LINE * LINES], usize)> {
+        // From where the cache line begins.
+        let before = slots.as_ptr().wrapping_add(home).addr() / size_of::<u128>() % LINE;
+        Some((slots.get_mut(home.checked_sub(before)?..)?.first_chunk_mut()?, before))
     }
 
     /// Puts `value` into the `slots`, from its `home` on; says whether it is new. `None`: the slots
     /// that are looked at do not settle it, and nothing has changed.
     #[inline]
     #[target_feature(enable = "avx512f,avx512dq,bmi1")]
-    fn insert(slots: &mut [u128], home: usize, value: u128) -> Option<bool> {
-        // From where the cache line begins.
-        let before = slots.as_ptr().wrapping_add(home).addr() / size_of::<u128>() % LINE;
-        let window = slots.get_mut(home.checked_sub(before)?..)?;
-        let window = window.first_chunk_mut::<{ LINE * LINES }>()?.as_chunks_mut::<LINE>().0;
+    fn insert_avx512(slots: &mut [u128], home: usize, value: u128) -> Option<bool> {
+        let (window, before) = window(slots, home)?;
+        let (window, _) = window.as_chunks_mut::<LINE>();
         let lines: [__m512i; LINES] = std::array::from_fn(|at| load(&window[at]));
         let marks = |mark: &dyn Fn(__m512i) -> u8| {
             (0..LINES).map(|at| u32::from(mark(lines[at])) << (2 * LINE * at)).sum::<u32>()
@@ -164,6 +192,76 @@ mod x86 {
             last = line;
         }
         Some(is_new)
+    }
+
+    /// The same with vectors of two slots: one of the first line, and that of the second line with
+    /// the same place.
+    #[inline]
+    #[target_feature(enable = "avx2,bmi1")]
+    fn insert_avx2(slots: &mut [u128], home: usize, value: u128) -> Option<bool> {
+        /// Of four bits for each slot, two for each word, one of its high word.
+        const HIGH: u32 = 0x8888_8888;
+        let (window, before) = window(slots, home)?;
+        let pairs: [__m256i; LINE] =
+            std::array::from_fn(|at| load_pair(&window[at], &window[at + LINE]));
+        let marks = |mark: &dyn Fn(__m256i) -> __m256i| {
+            let [a, b, c, d] = pairs.map(mark);
+            let halves = _mm256_packs_epi16(_mm256_packs_epi32(a, b), _mm256_packs_epi32(c, d));
+            _mm256_movemask_epi8(halves) as u32
+        };
+        let value = _mm256_broadcastsi128_si256(_mm_set_epi64x((value >> 64) as i64, value as i64));
+        // As if words had signs.
+        let signed = |words: __m256i| _mm256_xor_si256(words, _mm256_set1_epi64x(i64::MIN));
+        let signed_value = signed(value);
+        // Words first, then slots, by a bit of their high word.
+        let zero = marks(&|pair| _mm256_cmpeq_epi64(pair, _mm256_setzero_si256()));
+        let less = marks(&|pair| _mm256_cmpgt_epi64(signed_value, signed(pair)));
+        let equal = marks(&|pair| _mm256_cmpeq_epi64(pair, value));
+        let empty = zero & zero << 2;
+        let less = (less | equal & less << 2) & !empty;
+        let is_new = equal & equal << 2 & HIGH == 0;
+        let from_home = HIGH & HIGH << (4 * before);
+        let empty = from_home & empty;
+        if is_new & (empty == 0) {
+            return None;
+        }
+        // All from its place to the first empty slot, if it is new.
+        let place = (from_home & !less).trailing_zeros() / 4;
+        let place = _mm256_set1_epi64x(if is_new { place.into() } else { i64::MAX });
+        let end = _mm256_set1_epi64x((empty.trailing_zeros() / 4 + 1).into());
+        let mut last = _mm256_permute2x128_si256::<0x08>(pairs[LINE - 1], pairs[LINE - 1]);
+        for (at, pair) in pairs.into_iter().enumerate() {
+            let (first, second) = (at as i64, (at + LINE) as i64);
+            let places = _mm256_setr_epi64x(first, first, second, second);
+            let moving = _mm256_and_si256(
+                _mm256_cmpgt_epi64(places, place),
+                _mm256_cmpgt_epi64(end, places),
+            );
+            let moved = _mm256_blendv_epi8(pair, last, moving);
+            let put = _mm256_blendv_epi8(moved, value, _mm256_cmpeq_epi64(places, place));
+            let (line, other) = window.split_at_mut(LINE);
+            store_half(&mut line[at], _mm256_castsi256_si128(put));
+            store_half(&mut other[at], _mm256_extracti128_si256::<1>(put));
+            last = pair;
+        }
+        Some(is_new)
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn load_pair(first: &u128, second: &u128) -> __m256i {
+        let [first, second] = [first, second].map(|slot| {
+            // SAFETY: the reference says that there are 16 bytes to read; they need no alignment.
+            unsafe { _mm_loadu_si128(std::ptr::from_ref(slot).cast()) }
+        });
+        _mm256_set_m128i(second, first)
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn store_half(slot: &mut u128, value: __m128i) {
+        // SAFETY: the reference says that there are 16 bytes to write; they need no alignment.
+        unsafe { _mm_storeu_si128(std::ptr::from_mut(slot).cast(), value) }
     }
 
     #[inline]
