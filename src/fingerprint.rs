@@ -98,19 +98,19 @@ impl FingerprintKey {
         let Schedule { keys, mixer, products, .. } = &*self.schedule;
         let length = bytes.len();
         // Bet: a URL is shorter than a block.
-        let [first, second] = if length < BLOCK {
+        let halves = if length < BLOCK {
             products.halves(keys, Rest { text: bytes, length, polynomial: None })
         } else {
             self.schedule.halves_of_long(bytes)
         };
-        Fingerprint(mix(u128::from(first) << 64 | u128::from(second), *mixer))
+        Fingerprint(mix(halves, *mixer))
     }
 }
 
 impl Schedule {
-    /// The two halves of a URL that has whole blocks.
+    /// The two halves of a URL that has whole blocks, in one number.
     #[inline(never)]
-    fn halves_of_long(&self, bytes: &[u8]) -> [u64; 2] {
+    fn halves_of_long(&self, bytes: &[u8]) -> u128 {
         let (blocks, text) = bytes.as_chunks::<BLOCK>();
         let polynomial = words(self.polynomial(blocks));
         let rest = Rest { text, length: bytes.len(), polynomial: Some(&polynomial) };

@@ -92,40 +92,44 @@ impl Products {
         all
     }
 
-    /// The two halves for the `rest` of a URL.
+    /// The two halves for the `rest` of a URL, in one number, the first the upper.
+    // What the ways take and return has room in registers.
     #[inline(always)]
-    pub(super) fn halves(self, keys: &Keys, rest: Rest) -> [u64; 2] {
-        #[cfg(target_arch = "x86_64")]
-        if self == Products::Avx512 {
-            let Rest { text, length, polynomial } = rest;
+    pub(super) fn halves(self, keys: &Keys, rest: Rest) -> u128 {
+        let Rest { text, length, polynomial } = rest;
+        match self {
             // SAFETY: this variant is only made where the machine has these features.
-            return words(unsafe { x86::halves_avx512(keys, text, length, polynomial) });
-        }
-        #[cfg(target_arch = "x86_64")]
-        if self == Products::Vpclmulqdq {
-            let Rest { text, length, polynomial } = rest;
+            #[cfg(target_arch = "x86_64")]
+            Products::Avx512 => unsafe { x86::halves_avx512(keys, text, length, polynomial) },
             // SAFETY: this variant is only made where the machine has these features.
-            return words(unsafe { x86::halves_vpclmulqdq(keys, text, length, polynomial) });
+            #[cfg(target_arch = "x86_64")]
+            Products::Vpclmulqdq => unsafe {
+                x86::halves_vpclmulqdq(keys, text, length, polynomial)
+            },
+            _ => self.halves_aside(keys, text, length, polynomial),
         }
-        self.halves_aside(keys, rest)
     }
 
-    /// The same by a call, so that the fastest way takes no room for the others.
+    /// The same by a call, so that the fastest ways take no room for the others.
     #[inline(never)]
-    fn halves_aside(self, keys: &Keys, rest: Rest) -> [u64; 2] {
-        match self {
-            #[cfg(target_arch = "x86_64")]
-            Products::Avx512 => self.halves(keys, rest),
-            #[cfg(target_arch = "x86_64")]
-            Products::Vpclmulqdq => self.halves(keys, rest),
+    fn halves_aside(
+        self,
+        keys: &Keys,
+        text: &[u8],
+        length: usize,
+        polynomial: Option<&[u64; 2]>,
+    ) -> u128 {
+        let rest = Rest { text, length, polynomial };
+        let [first, second] = match self {
             // SAFETY: this variant is only made where the machine has these features.
             #[cfg(target_arch = "x86_64")]
             Products::Pclmulqdq => unsafe { x86::halves_pclmulqdq(keys, rest) },
             // SAFETY: this variant is only made where the machine has these features.
             #[cfg(target_arch = "aarch64")]
             Products::Pmull => unsafe { arm::halves_pmull(keys, rest) },
-            Products::Portable => halves(keys, sums(keys, rest.text, multiply), rest, multiply),
-        }
+            _ => halves(keys, sums(keys, text, multiply), rest, multiply),
+        };
+        joined(first, second)
     }
 
     /// Both rows of a block.
@@ -231,6 +235,12 @@ pub(super) fn words(value: u128) -> [u64; 2] {
     [value as u64, (value >> 64) as u64]
 }
 
+/// The number of these words.
+#[inline(always)]
+fn joined(upper: u64, lower: u64) -> u128 {
+    u128::from(upper) << 64 | u128::from(lower)
+}
+
 /// `a ⊗ b` on any machine, in the same time for all words.
 fn multiply(a: u64, b: u64) -> u128 {
     /// Every fifth bit. As numbers, words of such bits have sums of at most 13 bits at
@@ -258,7 +268,7 @@ fn multiply(a: u64, b: u64) -> u128 {
 mod x86 {
     use std::arch::x86_64::*;
 
-    use super::{BLOCK, Keys, Rest, last_pair, last_word, words};
+    use super::{BLOCK, Keys, Rest, joined, last_pair, last_word, words};
 
     #[target_feature(enable = "bmi2,avx512f,avx512bw,avx512vl,vpclmulqdq")]
     pub(super) fn sums_avx512(keys: &Keys, block: &[u8; BLOCK]) -> [u128; 2] {
@@ -280,8 +290,7 @@ mod x86 {
         rows_pclmulqdq(keys, block).map(|row| number(row))
     }
 
-    /// The two halves of a [`Rest`] in one number, the first the lower.
-    // What it takes and returns has room in registers.
+    /// The two halves of a [`Rest`] in one number, the first the upper.
     #[target_feature(enable = "bmi2,avx512f,avx512bw,avx512vl,vpclmulqdq")]
     pub(super) fn halves_avx512(
         keys: &Keys,
@@ -335,7 +344,7 @@ mod x86 {
         let all = _mm256_xor_si256(all, _mm256_xor_si256(once, again));
         let halves = [_mm256_castsi256_si128(all), _mm256_extracti128_si256::<1>(all)];
         let [first, second] = halves.map(|half| _mm_cvtsi128_si64(half) as u64);
-        u128::from(second) << 64 | u128::from(first)
+        joined(first, second)
     }
 
     /// The products of all words of four bits with x⁴ + x³ + x + 1.
@@ -578,7 +587,7 @@ mod x86 {
     #[target_feature(enable = "sse4.1")]
     fn number(vector: __m128i) -> u128 {
         let [low, high] = [_mm_cvtsi128_si64(vector), _mm_extract_epi64::<1>(vector)];
-        u128::from(high as u64) << 64 | u128::from(low as u64)
+        joined(high as u64, low as u64)
     }
 }
 
