@@ -14,8 +14,8 @@
 //! of sixteen in a table that is half full, one of three in one that is full by three quarters) go
 //! the way of other processors, [`Table::insert`].
 //!
-//! Price: some 60 instructions, or 100 with AVX2, and what is waited for. Guard: `benches/cluster.rs`. Twin:
-//! [`Table::insert`].
+//! Price: some 60 instructions, or 100 with AVX2, and what is waited for. Guard:
+//! `benches/cluster.rs`. Twin: [`Table::insert`].
 //!
 //! Unsafe: a call of a function that is compiled for instructions that not every processor has,
 //! where it was asked before; and loads and stores of vectors, each of an array of its length.

@@ -425,8 +425,8 @@ mod x86 {
         one_behind_the_other(rows)
     }
 
-    /// Adds the products of two pairs, those of this `number`, to both `rows`; of pairs that are not
-    /// `there` none.
+    /// Adds the products of two pairs, those of this `number`, to both `rows`; none of pairs that
+    /// are not `there`.
     #[inline]
     #[target_feature(enable = "avx2,vpclmulqdq")]
     fn add_products(
