@@ -12,7 +12,7 @@
 //! branch depends on where the search ends, on whether the record is new, or on how much moves on,
 //! none of which can be foretold. New records for which there is no empty slot in these lines (one
 //! of sixteen in a table that is half full, one of three in one that is full by three quarters) go
-//! the way of other processors, [`Table::insert`].
+//! the way of other processors, from their place on.
 //!
 //! Price: some 60 instructions, or 100 with AVX2, and what is waited for. Guard:
 //! `benches/cluster.rs`. Twin: [`Table::insert`].
@@ -154,12 +154,13 @@ mod x86 {
         Some((slots.get_mut(home.checked_sub(before)?..)?.first_chunk_mut()?, before))
     }
 
-    /// Puts `value` into the `slots`, from its `home` on; says whether it is new. `None`: the slots
-    /// that are looked at do not settle it, and nothing has changed.
+    /// Puts `value` into the `slots`, from its `home` on; says whether it is new. If the slots that
+    /// are looked at do not settle it, nothing has changed, and up to the slot that is told all is
+    /// less.
     #[inline]
     #[target_feature(enable = "avx512f,avx512dq,bmi1")]
-    fn insert_avx512(slots: &mut [u128], home: usize, value: u128) -> Option<bool> {
-        let (window, before) = window(slots, home)?;
+    fn insert_avx512(slots: &mut [u128], home: usize, value: u128) -> Result<bool, usize> {
+        let (window, before) = window(slots, home).ok_or(home)?;
         let (window, _) = window.as_chunks_mut::<LINE>();
         let lines: [__m512i; LINES] = std::array::from_fn(|at| load(&window[at]));
         let marks = |mark: &dyn Fn(__m512i) -> u8| {
@@ -176,7 +177,8 @@ mod x86 {
         let from_home = HIGH & HIGH << (2 * before);
         let empty = from_home & !taken;
         if is_new & (empty == 0) {
-            return None;
+            let place = (from_home & !less | 1 << (2 * LINE * LINES)).trailing_zeros() / 2;
+            return Err(home - before + place as usize);
         }
         // Both words of its place; and of all from there to the first empty one, if it is new.
         let place = _blsi_u32(from_home & !less) >> 1;
@@ -191,17 +193,17 @@ mod x86 {
             store(&mut window[at], put);
             last = line;
         }
-        Some(is_new)
+        Ok(is_new)
     }
 
     /// The same with vectors of two slots: one of the first line, and that of the second line with
     /// the same place.
     #[inline]
     #[target_feature(enable = "avx2,bmi1")]
-    fn insert_avx2(slots: &mut [u128], home: usize, value: u128) -> Option<bool> {
+    fn insert_avx2(slots: &mut [u128], home: usize, value: u128) -> Result<bool, usize> {
         /// Of four bits for each slot, two for each word, one of its high word.
         const HIGH: u32 = 0x8888_8888;
-        let (window, before) = window(slots, home)?;
+        let (window, before) = window(slots, home).ok_or(home)?;
         let pairs: [__m256i; LINE] =
             std::array::from_fn(|at| load_pair(&window[at], &window[at + LINE]));
         let marks = |mark: &dyn Fn(__m256i) -> __m256i| {
@@ -222,11 +224,11 @@ mod x86 {
         let is_new = equal & equal << 2 & HIGH == 0;
         let from_home = HIGH & HIGH << (4 * before);
         let empty = from_home & empty;
+        let place = (from_home & !less).trailing_zeros() / 4;
         if is_new & (empty == 0) {
-            return None;
+            return Err(home - before + place as usize);
         }
         // All from its place to the first empty slot, if it is new.
-        let place = (from_home & !less).trailing_zeros() / 4;
         let place = _mm256_set1_epi64x(if is_new { place.into() } else { i64::MAX });
         let end = _mm256_set1_epi64x((empty.trailing_zeros() / 4 + 1).into());
         let mut last = _mm256_permute2x128_si256::<0x08>(pairs[LINE - 1], pairs[LINE - 1]);
@@ -244,7 +246,7 @@ mod x86 {
             store_half(&mut other[at], _mm256_extracti128_si256::<1>(put));
             last = pair;
         }
-        Some(is_new)
+        Ok(is_new)
     }
 
     #[inline]

@@ -160,7 +160,13 @@ impl Table {
             self.len += usize::from(!self.holds_zero);
             return !std::mem::replace(&mut self.holds_zero, true);
         }
-        let mut at = home(value, self.homes);
+        self.insert_from(value, home(value, self.homes))
+    }
+
+    /// Puts `value`, which is not [`EMPTY`], in where there is room for it; what stands from its
+    /// home up to the slot `at` is less. Says whether it is new.
+    #[inline(always)]
+    fn insert_from(&mut self, value: u128, mut at: usize) -> bool {
         // One branch for each slot: an empty one is the largest by this count.
         let mut slots = &mut self.slots[..];
         let found = loop {
@@ -195,24 +201,26 @@ impl Table {
         true
     }
 
-    /// The same. `at_once` may do it by looking at the slots from the home on, if there is
-    /// room: it says whether the value is new, or `None` if that is not settled, and has
-    /// changed nothing then.
+    /// The same. `at_once` may do it by looking at the slots from the home on, if there is room: it
+    /// says whether the value is new; or, if that is not settled, up to which slot all is less, and
+    /// has changed nothing then.
     #[inline(always)]
     pub(super) fn insert_with(
         &mut self,
         fingerprint: Fingerprint,
-        at_once: impl FnOnce(&mut [u128], usize, u128) -> Option<bool>,
+        at_once: impl FnOnce(&mut [u128], usize, u128) -> Result<bool, usize>,
     ) -> bool {
         let value = fingerprint.0;
-        if value != EMPTY && self.len * 8 < self.homes * 7 {
-            let home = home(value, self.homes);
-            if let Some(is_new) = at_once(&mut self.slots, home, value) {
-                self.len += usize::from(is_new);
-                return is_new;
-            }
+        if value == EMPTY || self.len * 8 >= self.homes * 7 {
+            return self.insert_aside(fingerprint);
         }
-        self.insert_aside(fingerprint)
+        match at_once(&mut self.slots, home(value, self.homes), value) {
+            Ok(is_new) => {
+                self.len += usize::from(is_new);
+                is_new
+            }
+            Err(at) => self.insert_from_aside(value, at),
+        }
     }
 
     /// By a call, so that the usual way takes no room for it.
@@ -220,6 +228,13 @@ impl Table {
     #[inline(never)]
     fn insert_aside(&mut self, fingerprint: Fingerprint) -> bool {
         self.insert(fingerprint)
+    }
+
+    /// The same.
+    #[cold]
+    #[inline(never)]
+    fn insert_from_aside(&mut self, value: u128, at: usize) -> bool {
+        self.insert_from(value, at)
     }
 
     /// Is `fingerprint` in it?
