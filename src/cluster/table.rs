@@ -201,9 +201,9 @@ impl Table {
         true
     }
 
-    /// The same. `at_once` may do it by looking at the slots from the home on, if there is room: it
-    /// says whether the value is new; or, if that is not settled, up to which slot all is less, and
-    /// has changed nothing then.
+    /// The same as [`Table::insert`]. `at_once` may do it by looking at the slots from the home on,
+    /// if there is room: it says whether the value is new; or, if that is not settled, up to which
+    /// slot all is less, and has changed nothing then.
     #[inline(always)]
     pub(super) fn insert_with(
         &mut self,
