@@ -62,7 +62,12 @@ impl Pool {
     /// Starts `workers` threads.
     pub(super) fn start(workers: usize) -> Result<Pool> {
         let threads = start(workers).map_err(|error| {
-            Error::limit(format!("cannot start {workers} threads: {error}; lower -j"))
+            Error::limit(match workers {
+                1 => format!("cannot start a thread: {error}; raise ulimit -u"),
+                _ => {
+                    format!("cannot start {workers} threads: {error}; lower -j, or raise ulimit -u")
+                }
+            })
         })?;
         let busy = Stage::ALL.map(|stage| {
             let own = matches!(stage, Stage::Reading | Stage::Writing);

@@ -324,12 +324,7 @@ fn a_full_disk_under_temporary_files_is_told() {
     fs::create_dir(dir.path("temp")).unwrap();
     // 20 or 40 MB: enough for what is written before, not for what is spilled. Lines of a mapped
     // file would stay where they are.
-    let mut shell = Command::new("sh");
-    shell.args(["-c", "ulimit -f 40000; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_undust")]);
-    shell.args(LITTLE.split(' ')).args(["-T", "temp", "--no-map", "-o", "out", "in.txt"]);
-    shell.current_dir(dir.0.path());
-    shell.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    Run::of(shell, b"")
+    dir.run_under("-f 40000", &format!("{LITTLE} -T temp --no-map -o out in.txt"))
         .fails("temp: cannot write or read a temporary file")
         .says("make room there, name another folder with -T, or raise -S");
     assert_eq!(dir.text("out"), "old");

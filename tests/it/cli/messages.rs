@@ -119,3 +119,19 @@ fn file_names_need_not_be_text() {
     let run = Run::of(command, b"").exits(0).says("\\xff.txt: lines, none");
     assert_eq!(run.out(), KEPT);
 }
+
+#[test]
+fn want_of_open_files_or_threads_says_what_to_allow() {
+    let dir = Dir::with_list();
+    // None but the three that it begins with; the loader of the system has to open some.
+    let run = dir.run_under("-n 4", "-o out.txt in.txt").fails("Too many open files");
+    run.says("; allow the process more of them (ulimit -n)");
+    for (args, threads) in [("-j1 in.txt", "a thread"), ("canon -j3 in.txt", "3 threads")] {
+        let args: Vec<&str> = args.split(' ').collect();
+        let mut command = dir.command(&args);
+        // Stacks of which no memory has room.
+        command.env("RUST_MIN_STACK", (1_u64 << 60).to_string());
+        Run::of(command, b"").fails(&format!("cannot start {threads}: ")).says("ulimit -u");
+    }
+    assert_eq!(dir.names(), ["in.txt"]);
+}

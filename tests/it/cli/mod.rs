@@ -89,6 +89,16 @@ impl Dir {
         self.feed(args, b"")
     }
 
+    /// The same, with a `limit` of the shell on the process, as `-f 16`.
+    fn run_under(&self, limit: &str, args: &str) -> Run {
+        let mut shell = Command::new("sh");
+        let start = format!("ulimit {limit}; exec \"$0\" \"$@\"");
+        shell.args(["-c", &start, env!("CARGO_BIN_EXE_undust")]).args(args.split_whitespace());
+        shell.current_dir(self.0.path()).env_remove("UNDUST_CONFIG");
+        shell.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        Run::of(shell, b"")
+    }
+
     fn run_args(&self, args: &[&str]) -> Run {
         Run::of(self.command(args), b"")
     }

@@ -127,7 +127,7 @@ fn packed_output_that_fails_is_not_there() {
     for args in ["-o out.zst in.txt", "canon -o out.zst in.txt", "-q -c -o out.zst in.txt"] {
         // Too few blocks for the first frame, or for the last one.
         for blocks in [100, 1200] {
-            run_within(&dir, blocks, args).fails("out.zst: cannot write");
+            dir.run_under(&format!("-f {blocks}"), args).fails("out.zst: cannot write");
             assert_eq!(dir.names(), ["in.txt"], "{args}");
         }
     }
@@ -176,23 +176,13 @@ fn two_results_do_not_share_a_file() {
     assert_eq!(dir.names(), ["in.txt"]);
 }
 
-/// Runs where no file may be longer than `blocks`, of 512 bytes or 1 KiB each.
-fn run_within(dir: &Dir, blocks: u32, args: &str) -> Run {
-    let mut shell = Command::new("sh");
-    let limit = format!("ulimit -f {blocks}; exec \"$0\" \"$@\"");
-    shell.args(["-c", &limit, env!("CARGO_BIN_EXE_undust")]);
-    shell.args(args.split_whitespace()).current_dir(dir.0.path());
-    shell.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    Run::of(shell, b"")
-}
-
 #[test]
 fn seen_grows_only_when_the_output_is_there() {
     let dir = Dir::new();
     let url = |n: u32| format!("http://h{n}.test/{}\n", "x".repeat(100));
     dir.put("in.txt", (0..200).map(url).collect::<String>());
     // Enough for 200 fingerprints, but not for 200 lines.
-    run_within(&dir, 8, "-o out.txt --seen seen in.txt").fails("out.txt: cannot write");
+    dir.run_under("-f 8", "-o out.txt --seen seen in.txt").fails("out.txt: cannot write");
     assert_eq!(dir.names(), ["in.txt"], "lines that nobody got must not count as seen");
 }
 
@@ -211,7 +201,7 @@ fn no_result_is_published_when_another_cannot_be_written() {
             .fails("/dev/full: cannot write");
         let rejects = "--line-limit 50 bad.txt --rejects";
         dir.run(&format!("{args} -o out.txt {rejects} /dev/full")).fails("/dev/full: cannot write");
-        run_within(&dir, 16, &format!("{args} -o out.txt {rejects} rejects"))
+        dir.run_under("-f 16", &format!("{args} -o out.txt {rejects} rejects"))
             .fails("rejects: cannot write");
     }
     for command in ["canon --on-bad keep", "report", "learn"] {
@@ -219,7 +209,7 @@ fn no_result_is_published_when_another_cannot_be_written() {
             .fails("/dev/full: cannot write");
     }
     // Enough for 900 lines that are packed, but not for 900 fingerprints.
-    run_within(&dir, 8, "--seen new -o out.gz in.txt").fails("new: cannot write");
+    dir.run_under("-f 8", "--seen new -o out.gz in.txt").fails("new: cannot write");
     for args in ["list -n 50", "site --sites 1 --urls 50"] {
         dir.run(&format!("generate {args} -o out.txt --truth /dev/full"))
             .fails("/dev/full: cannot write");
@@ -353,7 +343,7 @@ fn a_list_that_cannot_be_written_has_no_truth() {
     let dir = Dir::new();
     for args in ["list -n 2K", "site --sites 1 --urls 400"] {
         // Enough for the truth, not for what it is about.
-        run_within(&dir, 64, &format!("generate {args} -o out.txt --truth truth.zst"))
+        dir.run_under("-f 64", &format!("generate {args} -o out.txt --truth truth.zst"))
             .fails("out.txt: cannot write");
         assert!(dir.names().is_empty(), "{args}: {:?}", dir.names());
     }
@@ -372,4 +362,35 @@ fn a_slow_pipe_passes_on_its_lines() {
         child.wait().unwrap();
         assert_eq!(line.as_deref(), Some("http://a.test/\n"), "{args:?}");
     }
+}
+
+/// Once its first result has its name, a run goes on to the end, whoever asks it to end.
+#[test]
+fn a_run_that_has_published_is_not_ended_by_requests() {
+    use rustix::process::{Pid, Signal, kill_process};
+    let dir = Dir::with_list();
+    // Standard error is a pipe that is full, so the run waits with its last words.
+    let (mut words, mut full) = std::io::pipe().unwrap();
+    rustix::io::ioctl_fionbio(&full, true).unwrap();
+    while full.write(&[b'.'; 512]).is_ok() {}
+    rustix::io::ioctl_fionbio(&full, false).unwrap();
+    let mut command = dir.command(&["-v", "-o", "out.txt", "in.txt"]);
+    let mut child = command.stderr(full).spawn().unwrap();
+    // The other end of the pipe.
+    drop(command);
+    let started = std::time::Instant::now();
+    while !dir.path("out.txt").exists() {
+        assert!(started.elapsed() < PATIENCE && child.try_wait().unwrap().is_none());
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    let pid = Pid::from_child(&child);
+    for signal in [Signal::HUP, Signal::INT, Signal::QUIT, Signal::TERM, Signal::USR1] {
+        kill_process(pid, signal).unwrap();
+    }
+    let mut said = String::new();
+    words.read_to_string(&mut said).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(0), "{said}");
+    assert!(said.contains("4 lines: 2 unique"), "{said}");
+    assert_eq!(dir.text("out.txt"), KEPT);
+    assert_eq!(dir.names(), ["in.txt", "out.txt"]);
 }
