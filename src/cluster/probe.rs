@@ -54,19 +54,20 @@ impl Probe {
 
     /// All that the machine has, the fastest last.
     fn all() -> Vec<Probe> {
-        let mut all = vec![Probe::Portable];
         #[cfg(target_arch = "x86_64")]
-        if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("bmi1") {
-            all.push(Probe::Avx2);
-        }
-        #[cfg(target_arch = "x86_64")]
-        if is_x86_feature_detected!("avx512f")
-            && is_x86_feature_detected!("avx512dq")
-            && is_x86_feature_detected!("bmi1")
-        {
-            all.push(Probe::Avx512);
-        }
-        all
+        let vectors = {
+            let has_bmi1 = is_x86_feature_detected!("bmi1");
+            let has_512 =
+                is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512dq");
+            [
+                (Probe::Avx2, has_bmi1 && is_x86_feature_detected!("avx2")),
+                (Probe::Avx512, has_bmi1 && has_512),
+            ]
+        };
+        #[cfg(not(target_arch = "x86_64"))]
+        let vectors = [];
+        let there = vectors.into_iter().filter(|(_, is_there)| *is_there).map(|(probe, _)| probe);
+        [Probe::Portable].into_iter().chain(there).collect()
     }
 
     /// Puts the fingerprints of all `runs` into `table`, in their order, and says

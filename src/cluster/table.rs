@@ -201,42 +201,6 @@ impl Table {
         true
     }
 
-    /// The same as [`Table::insert`]. `at_once` may do it by looking at the slots from the home on,
-    /// if there is room: it says whether the value is new; or, if that is not settled, up to which
-    /// slot all is less, and has changed nothing then.
-    #[inline(always)]
-    pub(super) fn insert_with(
-        &mut self,
-        fingerprint: Fingerprint,
-        at_once: impl FnOnce(&mut [u128], usize, u128) -> Result<bool, usize>,
-    ) -> bool {
-        let value = fingerprint.0;
-        if value == EMPTY || self.len * 8 >= self.homes * 7 {
-            return self.insert_aside(fingerprint);
-        }
-        match at_once(&mut self.slots, home(value, self.homes), value) {
-            Ok(is_new) => {
-                self.len += usize::from(is_new);
-                is_new
-            }
-            Err(at) => self.insert_from_aside(value, at),
-        }
-    }
-
-    /// By a call, so that the usual way takes no room for it.
-    #[cold]
-    #[inline(never)]
-    fn insert_aside(&mut self, fingerprint: Fingerprint) -> bool {
-        self.insert(fingerprint)
-    }
-
-    /// The same.
-    #[cold]
-    #[inline(never)]
-    fn insert_from_aside(&mut self, value: u128, at: usize) -> bool {
-        self.insert_from(value, at)
-    }
-
     /// Is `fingerprint` in it?
     #[inline]
     pub(super) fn contains(&self, fingerprint: Fingerprint) -> bool {
@@ -285,6 +249,46 @@ impl Table {
         }
         self.slots = slots;
         self.homes = homes;
+    }
+}
+
+/// For those who look at some slots at once.
+#[cfg(target_arch = "x86_64")]
+impl Table {
+    /// The same as [`Table::insert`]. `at_once` may do it by looking at the slots from the home on,
+    /// if there is room: it says whether the value is new; or, if that is not settled, up to which
+    /// slot all is less, and has changed nothing then.
+    #[inline(always)]
+    pub(super) fn insert_with(
+        &mut self,
+        fingerprint: Fingerprint,
+        at_once: impl FnOnce(&mut [u128], usize, u128) -> Result<bool, usize>,
+    ) -> bool {
+        let value = fingerprint.0;
+        if value == EMPTY || self.len * 8 >= self.homes * 7 {
+            return self.insert_aside(fingerprint);
+        }
+        match at_once(&mut self.slots, home(value, self.homes), value) {
+            Ok(is_new) => {
+                self.len += usize::from(is_new);
+                is_new
+            }
+            Err(at) => self.insert_from_aside(value, at),
+        }
+    }
+
+    /// By a call, so that the usual way takes no room for it.
+    #[cold]
+    #[inline(never)]
+    fn insert_aside(&mut self, fingerprint: Fingerprint) -> bool {
+        self.insert(fingerprint)
+    }
+
+    /// The same.
+    #[cold]
+    #[inline(never)]
+    fn insert_from_aside(&mut self, value: u128, at: usize) -> bool {
+        self.insert_from(value, at)
     }
 }
 

@@ -71,11 +71,11 @@ mod tests {
     #[test]
     fn all_that_the_machine_has_agree() {
         let text: Vec<u8> = (0..700u32).map(|at| (at * at / 7 + at) as u8 & 0x8f).collect();
-        let mut all = vec![Vectors::Portable, widest()];
         #[cfg(target_arch = "x86_64")]
-        if is_x86_feature_detected!("avx2") {
-            all.push(Vectors::Avx2);
-        }
+        let avx2 = is_x86_feature_detected!("avx2").then_some(Vectors::Avx2);
+        #[cfg(not(target_arch = "x86_64"))]
+        let avx2 = None;
+        let all: Vec<Vectors> = [Vectors::Portable, widest()].into_iter().chain(avx2).collect();
         for (byte, length) in
             [b'\n', 0, 0x8a].into_iter().flat_map(|b| (0..700).map(move |l| (b, l)))
         {
