@@ -4,7 +4,7 @@ CARGO ?= cargo
 export RUST_BACKTRACE ?= 0
 TARGET = $(or $(CARGO_TARGET_DIR),target)
 
-.PHONY: all check test differential docs fmt bench peers fuzz
+.PHONY: all check test differential docs fmt bench peers fuzz aarch64
 
 all: check test
 
@@ -50,3 +50,12 @@ fuzz:
 	cd fuzz && for target in lanes whatwg input config records containers; do \
 		mkdir -p corpus/$$target seeds/$$target && \
 		RUSTC_BOOTSTRAP=1 cargo fuzz run $$target corpus/$$target seeds/$$target -- -max_total_time=120 || exit 1; done
+
+## Lints and unit tests for aarch64, under emulation. Needs `rustup target add aarch64-unknown-linux-gnu`, and on Debian
+## gcc-aarch64-linux-gnu, libc6-dev-arm64-cross and qemu-user-static. Tests that start themselves once more are left out.
+aarch64: export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER = aarch64-linux-gnu-gcc
+aarch64: export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER = qemu-aarch64-static -L /usr/aarch64-linux-gnu
+aarch64: export CC_aarch64_unknown_linux_gnu = aarch64-linux-gnu-gcc
+aarch64:
+	$(CARGO) clippy --locked --target aarch64-unknown-linux-gnu --all-targets -- -D warnings
+	$(CARGO) test --locked --target aarch64-unknown-linux-gnu --lib -- --skip input::sigbus::
