@@ -123,7 +123,7 @@ fn file_names_need_not_be_text() {
 #[test]
 fn want_of_open_files_or_threads_says_what_to_allow() {
     let dir = Dir::with_list();
-    // None but the three that it begins with; the loader of the system has to open some.
+    // One beside the three that it begins with, as the loader of the system needs.
     let run = dir.run_under("-n 4", "-o out.txt in.txt").fails("Too many open files");
     run.says("; allow the process more of them (ulimit -n)");
     for (args, threads) in [("-j1 in.txt", "a thread"), ("canon -j3 in.txt", "3 threads")] {

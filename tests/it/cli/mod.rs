@@ -89,7 +89,8 @@ impl Dir {
         self.feed(args, b"")
     }
 
-    /// The same, with a `limit` of the shell on the process, as `-f 16`.
+    /// The same, with a `limit` of the shell on the process, as `-f 16`: no file may be longer than
+    /// 16 blocks, of 512 bytes or 1 KiB each.
     fn run_under(&self, limit: &str, args: &str) -> Run {
         let mut shell = Command::new("sh");
         let start = format!("ulimit {limit}; exec \"$0\" \"$@\"");
