@@ -135,3 +135,30 @@ fn want_of_open_files_or_threads_says_what_to_allow() {
     }
     assert_eq!(dir.names(), ["in.txt"]);
 }
+
+/// Of the threads of a run each is refused once, by a limit on its address space that has room for
+/// the stacks of those before it: the workers, of which the pool tells, and those beside them.
+#[test]
+fn whichever_thread_is_refused_the_run_says_so_and_writes_nothing() {
+    const STACK: u64 = 1 << 30;
+    for args in
+        ["-j2 -o out in.txt", "-j2 --clusters -o out.zst in.txt", "report -j2 -o out in.txt"]
+    {
+        let dir = Dir::with_list();
+        let mut refused = [false; 2];
+        let enough = (1..16).find(|threads| {
+            let kib = (STACK * threads + STACK / 4) >> 10;
+            let mut command = dir.command_under(&format!("-v {kib}"), args);
+            command.env("RUST_MIN_STACK", STACK.to_string());
+            let run = Run::of(command, b"");
+            if run.status == Some(0) {
+                return true;
+            }
+            let run = run.fails("cannot start ").says("; lower -j, or raise ulimit -u");
+            refused[usize::from(run.words().contains("another thread"))] = true;
+            assert_eq!(dir.names(), ["in.txt"]);
+            false
+        });
+        assert!(enough.is_some() && refused == [true; 2], "{args}: {enough:?}, {refused:?}");
+    }
+}

@@ -92,12 +92,16 @@ impl Dir {
     /// The same, with a `limit` of the shell on the process, as `-f 16`: no file may be longer than
     /// 16 blocks, of 512 bytes or 1 KiB each.
     fn run_under(&self, limit: &str, args: &str) -> Run {
+        Run::of(self.command_under(limit, args), b"")
+    }
+
+    fn command_under(&self, limit: &str, args: &str) -> Command {
         let mut shell = Command::new("sh");
         let start = format!("ulimit {limit}; exec \"$0\" \"$@\"");
         shell.args(["-c", &start, env!("CARGO_BIN_EXE_undust")]).args(args.split_whitespace());
         shell.current_dir(self.0.path()).env_remove("UNDUST_CONFIG");
         shell.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        Run::of(shell, b"")
+        shell
     }
 
     fn run_args(&self, args: &[&str]) -> Run {
