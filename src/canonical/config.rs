@@ -203,9 +203,6 @@ impl Settings {
         options.empty_values = self.empty_values.unwrap_or(options.empty_values);
         options.keep_routes = self.keep_routes.unwrap_or(options.keep_routes);
         options.latin1_hosts.extend(self.latin1_hosts.iter().cloned());
-        if let Some(names) = &self.index_names {
-            options.index_names = Arc::new(IndexNames::new(names));
-        }
         if !self.hosts.is_empty() {
             let mut hosts = BTreeMap::new();
             for (address, name) in &self.hosts {
@@ -214,16 +211,21 @@ impl Settings {
             }
             options.hosts = Arc::new(hosts);
         }
-        self.set_params(profile)?;
+        self.set_names(profile)?;
         let dust = self.dust.clone().under(profile);
         profile.options.dust = Arc::new(dust);
         Ok(())
     }
 
-    /// Sets which parameters go and which stay, in the spelling of `profile`.
-    fn set_params(&self, profile: &mut Profile) -> Result<()> {
+    /// Sets which parameters and names of files go and which stay, in the spelling of `profile`.
+    fn set_names(&self, profile: &mut Profile) -> Result<()> {
         let spelling = Spelling::of(profile);
         let options = &mut profile.options;
+        if let Some(names) = &self.index_names {
+            let name = |name: &String| spelling.file_name("index-names", name);
+            let names: Vec<String> = names.iter().map(name).collect::<Result<_>>()?;
+            options.index_names = Arc::new(IndexNames::new(&names));
+        }
         if !self.strip_params.is_empty() {
             let mut names = ParamNames::clone(&options.drop_params);
             for name in &self.strip_params {

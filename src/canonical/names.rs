@@ -340,6 +340,12 @@ impl DefaultParams {
         self.0.is_empty()
     }
 
+    /// Has the parameter `name` a default value at `host` and `path`?
+    pub(super) fn know(&self, host: &[u8], path: &[u8], name: &[u8]) -> bool {
+        self.0.iter().any(|(scope, known, _)| known.as_bytes() == name && scope.holds(host, path))
+    }
+
+    /// Is `value` one of those?
     pub(super) fn matches(&self, host: &[u8], path: &[u8], name: &[u8], value: &[u8]) -> bool {
         self.0.iter().any(|(scope, known, default)| {
             known.as_bytes() == name && default.as_bytes() == value && scope.holds(host, path)

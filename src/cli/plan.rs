@@ -230,11 +230,21 @@ impl ProfileArgs {
     }
 }
 
-/// `HOST/PATH:REST` in parts; host and path are empty where they are not given. A colon
-/// in a value is none.
+/// `HOST/PATH:REST` in parts; host and path are empty where they are not given. A colon in a value
+/// is none; of those of a path the last one ends it, and those of an address in brackets do not
+/// count.
 fn scoped<'a>(flag: &str, text: &'a str) -> Result<(String, String, &'a str)> {
     let before_value = text.find('=').map_or(text, |at| &text[..at]);
-    let Some(at) = before_value.find(':') else {
+    let host_end = match before_value.find(']') {
+        Some(end) if text.starts_with('[') => end,
+        _ => 0,
+    };
+    let end = before_value[host_end..].find([':', '/']).map(|at| host_end + at);
+    let colon = match end.map(|end| (end, text.as_bytes()[end])) {
+        Some((_, b'/')) => before_value.rfind(':'),
+        end => end.map(|(end, _)| end),
+    };
+    let Some(at) = colon else {
         return Ok((String::new(), String::new(), text));
     };
     let (scope, rest) = (&text[..at], &text[at + 1..]);
@@ -332,6 +342,13 @@ mod tests {
             ("id", "", "", "id"),
             ("a.test:id", "a.test", "", "id"),
             ("a.test/x/y:id,b", "a.test", "/x/y", "id,b"),
+            ("a.test/Talk:X:id", "a.test", "/Talk:X", "id"),
+            ("a.test:b:id", "a.test", "", "b:id"),
+            ("[::1]:id", "[::1]", "", "id"),
+            ("[::1]/x:id", "[::1]", "/x", "id"),
+            ("a[]", "", "", "a[]"),
+            ("a.test:a[]", "a.test", "", "a[]"),
+            ("/x/y:id", "", "/x/y", "id"),
             (":id=a:b", "", "", "id=a:b"),
         ] {
             assert_eq!(

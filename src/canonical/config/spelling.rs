@@ -5,7 +5,7 @@
 //! the parameter `a[]` is `a%5B%5D`, and the path `/ü` is `/%C3%BC`.
 
 use super::super::draft::canonical_host;
-use super::super::names::Scope;
+use super::super::names::{Scope, is_under};
 use super::super::profile::Profile;
 use super::super::reference;
 use super::super::rules::RuleId;
@@ -13,7 +13,15 @@ use crate::bytes::show;
 use crate::error::{Error, Result};
 
 /// Spells texts as a profile does.
-pub(super) struct Spelling(Profile);
+pub(super) struct Spelling {
+    /// The rules of the profile that decide how a text is spelled.
+    texts: Profile,
+    /// Those that put another host in the place of one.
+    hosts: Profile,
+}
+
+/// The rules that put another host in the place of one.
+const HOST_RULES: [RuleId; 2] = [RuleId::Www, RuleId::IpHost];
 
 /// The rules that decide how a text is spelled, whatever it says.
 const SPELLING_RULES: [RuleId; 4] =
@@ -22,9 +30,12 @@ const SPELLING_RULES: [RuleId; 4] =
 impl Spelling {
     /// The spelling of `profile`.
     pub(super) fn of(profile: &Profile) -> Spelling {
-        let has = |rule: &RuleId| profile.rules.contains(*rule);
-        let rules = SPELLING_RULES.into_iter().filter(has).collect();
-        Spelling(Profile { rules, ..profile.clone() })
+        let of = |rules: &[RuleId]| {
+            let has = |rule: &RuleId| profile.rules.contains(*rule);
+            let rules = rules.iter().copied().filter(has).collect();
+            Profile { rules, ..profile.clone() }
+        };
+        Spelling { texts: of(&SPELLING_RULES), hosts: of(&HOST_RULES) }
     }
 
     /// The name of a parameter, for the setting `key`.
@@ -74,8 +85,15 @@ impl Spelling {
             let canonical = canonical_host(host.as_bytes()).ok().map(String::from_utf8);
             let canonical = canonical.and_then(|host| host.ok()).filter(|host| !host.contains('*'));
             scope.host = canonical.ok_or_else(|| wrong("the name of a host", host))?;
-            if self.0.options.drop_trailing_dot && scope.host.ends_with('.') {
+            if self.texts.options.drop_trailing_dot && scope.host.ends_with('.') {
                 scope.host.pop();
+            }
+            let reached = self.host(&scope.host);
+            if !is_under(reached.as_bytes(), scope.host.as_bytes()) {
+                return Err(Error::config(format!(
+                    "{key}: no URL has the host {} under this profile, which makes it {reached}: name that",
+                    scope.host
+                )));
             }
         }
         if !path.is_empty() {
@@ -86,15 +104,36 @@ impl Spelling {
         Ok(scope)
     }
 
+    /// The name of a file, at the end of a path. The empty one stays.
+    pub(super) fn file_name(&self, key: &str, name: &str) -> Result<String> {
+        let is_name = !name.contains(['/', '?', '#']);
+        let spelled = is_name.then(|| self.between("http://a.test/", name, "")).flatten();
+        spelled.ok_or_else(|| {
+            Error::config(format!(
+                "{key}: expected the name of a file, found \"{}\"",
+                show(name.as_bytes())
+            ))
+        })
+    }
+
+    /// What becomes of `host` in a URL.
+    fn host(&self, host: &str) -> String {
+        spelled_between(&self.hosts, "http://", host, "/").unwrap_or_else(|| host.to_string())
+    }
+
     /// What becomes of `text` in a URL, between what stands `before` and `behind` it.
     fn between(&self, before: &str, text: &str, behind: &str) -> Option<String> {
-        let mut out = Vec::new();
-        let url = format!("{before}{text}{behind}");
-        reference::canonical(url.as_bytes(), &self.0, &mut out).ok()?;
-        let spelled = String::from_utf8(out).ok()?;
-        let spelled = spelled.strip_prefix(before)?;
-        Some(spelled.strip_suffix(behind)?.to_string())
+        spelled_between(&self.texts, before, text, behind)
     }
+}
+
+fn spelled_between(profile: &Profile, before: &str, text: &str, behind: &str) -> Option<String> {
+    let mut out = Vec::new();
+    let url = format!("{before}{text}{behind}");
+    reference::canonical(url.as_bytes(), profile, &mut out).ok()?;
+    let spelled = String::from_utf8(out).ok()?;
+    let spelled = spelled.strip_prefix(before)?;
+    Some(spelled.strip_suffix(behind)?.to_string())
 }
 
 #[cfg(test)]
@@ -125,6 +164,10 @@ mod tests {
         assert_eq!(crawl.value("k", "").unwrap(), "");
         let scope = crawl.scope("k", "A.test.", "/%7ebob/ü b").unwrap();
         assert_eq!((&*scope.host, &*scope.path), ("a.test", "/~bob/%C3%BC%20b"));
+        for host in ["www.test", "www.co.uk", "[::1]", "1.2.3.4", "x.www.a.test"] {
+            assert_eq!(spelling("aggressive").scope("k", host, "").unwrap().host, host);
+        }
+        assert_eq!(crawl.file_name("k", "índex %7e.html").unwrap(), "%C3%ADndex%20~.html");
         assert_eq!(spelling("rfc3986").name("k", "%69d").unwrap(), "id");
         assert_eq!(spelling("rfc3986").value("k", "a/b").unwrap(), "a/b");
     }
@@ -144,6 +187,14 @@ mod tests {
         for (host, path) in [("*.a.test", ""), ("a b", ""), ("", "x"), ("", "/a?b"), ("http:", "/")]
         {
             assert!(crawl.scope("k", host, path).unwrap_err().is_config(), "{host} {path}");
+        }
+        let aggressive = spelling("aggressive");
+        let error = aggressive.scope("k", "WWW.a.test", "").unwrap_err().to_string();
+        assert!(
+            error.contains("no URL has the host www.a.test") && error.contains(" a.test: name")
+        );
+        for name in ["a/b", "a?b", "a#b"] {
+            assert!(crawl.file_name("k", name).unwrap_err().is_config(), "{name}");
         }
     }
 }

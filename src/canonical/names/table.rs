@@ -209,9 +209,13 @@ impl Name {
         }
     }
 
-    /// Does one of its conditions hold?
+    /// Does one of its conditions hold? None does for a value with a raw `;`: some servers read
+    /// what follows it as another parameter (HTML 4.01 B.2.2), which may matter.
     #[inline(always)]
     fn holds(&self, host: &[u8], value: &[u8]) -> bool {
+        if memchr::memchr(b';', value).is_some() {
+            return false;
+        }
         if self.always {
             return true;
         }

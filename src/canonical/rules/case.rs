@@ -55,24 +55,20 @@ fn drop_trailing_dot(host: &mut Vec<u8>) {
     }
 }
 
-/// Lower-cases what follows the `@` of each address of a `mailto:` URL.
+/// Lower-cases what follows the last `@` of each address of a `mailto:` URL. What stands before it
+/// is a name that the host reads (RFC 5321 2.4); a comma parts addresses, or a semicolon, as some
+/// programs have it.
 fn lower_mail_hosts(text: &mut [u8]) -> bool {
     if !text.starts_with(b"mailto:") {
         return false;
     }
     let end = text.iter().position(|byte| matches!(byte, b'?' | b'#')).unwrap_or(text.len());
-    let mut in_host = false;
     let mut changed = false;
-    for byte in &mut text[7..end] {
-        match byte {
-            b'@' => in_host = true,
-            b',' => in_host = false,
-            b'A'..=b'Z' if in_host => {
-                byte.make_ascii_lowercase();
-                changed = true;
-            }
-            _ => {}
-        }
+    for address in text[7..end].split_mut(|byte| matches!(byte, b',' | b';')) {
+        let host = memchr::memrchr(b'@', address).map_or(address.len(), |at| at + 1);
+        let host = &mut address[host..];
+        changed |= host.iter().any(u8::is_ascii_uppercase);
+        host.make_ascii_lowercase();
     }
     changed
 }

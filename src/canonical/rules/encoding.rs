@@ -213,15 +213,21 @@ fn spell_form(text: &[u8], is_value: bool, out: &mut Vec<u8>) {
     }
 }
 
-/// Every `%uHHHH` of `text` as escaped UTF-8; surrogates count in pairs only.
+/// Every `%uHHHH` of `text` as escaped UTF-8; surrogates count in pairs only. What it means is not
+/// read again: nothing becomes a part of an escape after a bare percent sign.
 fn spell_u_escapes(text: &[u8]) -> Vec<u8> {
     if memchr::memmem::find(text, b"%u").is_none() && memchr::memmem::find(text, b"%U").is_none() {
         return text.to_vec();
     }
     let mut out = Vec::with_capacity(text.len());
+    // Where the last percent sign stands in `out` that may be a bare one.
+    let mut bare_at = None;
     let mut at = 0;
     while at < text.len() {
         let Some(unit) = u_escape(&text[at..]) else {
+            if text[at] == b'%' {
+                bare_at = Some(out.len());
+            }
             out.push(text[at]);
             at += 1;
             continue;
@@ -232,7 +238,9 @@ fn spell_u_escapes(text: &[u8]) -> Vec<u8> {
             Some(Ok(character)) => {
                 let mut buffer = [0; 4];
                 for byte in character.encode_utf8(&mut buffer).bytes() {
-                    if escapes::is_unreserved(byte) {
+                    let is_raw =
+                        escapes::is_unreserved(byte) && !escapes::completes(&out, bare_at, byte);
+                    if is_raw {
                         out.push(byte);
                     } else {
                         push_escape(&mut out, byte);

@@ -6,7 +6,7 @@
 //! # When it is safe
 //!
 //! Always: preserves semantics. An escape stays where decoding it would complete another one after
-//! a bare percent sign (`%%34%31` does not become `%41`).
+//! a bare percent sign (`%%34%31` does not become `%41`, nor `%%750041` `%u0041`).
 //!
 //! # Example
 //!
@@ -57,8 +57,7 @@ pub(in crate::canonical) const fn is_unreserved(byte: u8) -> bool {
 /// `text` with its escapes in their canonical spelling.
 fn settle(text: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len());
-    // Where a bare percent sign stands in `out`, if one of its next two bytes could still complete
-    // it.
+    // Where the last bare percent sign stands in `out`.
     let mut bare_at = None;
     let mut at = 0;
     while at < text.len() {
@@ -87,9 +86,14 @@ fn settle(text: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Would `byte`, put at the end of `out`, be a digit of an escape that starts at `bare_at`?
-fn completes(out: &[u8], bare_at: Option<usize>, byte: u8) -> bool {
+/// Would `byte`, put at the end of `out`, be a part of an escape, `%HH` or `%uHHHH`, that starts at
+/// `bare_at`?
+pub(super) fn completes(out: &[u8], bare_at: Option<usize>, byte: u8) -> bool {
     let Some(bare_at) = bare_at else { return false };
-    let after = &out[bare_at + 1..];
-    after.len() < 2 && after.iter().all(|digit| hex::is_digit(*digit)) && hex::is_digit(byte)
+    let (digits, length) = match &out[bare_at + 1..] {
+        [] if matches!(byte, b'u' | b'U') => return true,
+        [b'u' | b'U', digits @ ..] => (digits, 4),
+        digits => (digits, 2),
+    };
+    digits.len() < length && digits.iter().all(|digit| hex::is_digit(*digit)) && hex::is_digit(byte)
 }
