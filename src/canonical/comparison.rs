@@ -4,22 +4,25 @@ use super::{Canonicalizer, Reached, RuleSet, Scratch};
 use crate::reject::Reject;
 
 /// Why two lines are equal, or that they are not.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Comparison {
     /// Have both the same canonical form?
     pub equal: bool,
     /// Are they equal byte for byte?
     pub identical: bool,
+    /// Was some of what is different between the two read away before the first rule?
+    pub parsed: bool,
     /// The rules that changed what is different between the two, until nothing was left.
     pub rules: RuleSet,
 }
 
 impl Comparison {
-    /// The reason in one word or a list of rules: `identical`, `parse`, or the rules' names.
+    /// The reason in one word or a list: `identical`, or `parse` and the rules' names.
     pub fn reason(&self) -> String {
         match self {
             Comparison { identical: true, .. } => "identical".to_string(),
             Comparison { rules, .. } if rules.is_empty() => "parse".to_string(),
+            Comparison { parsed: true, rules, .. } => format!("parse,{}", rules.names()),
             Comparison { rules, .. } => rules.names(),
         }
     }
@@ -28,14 +31,17 @@ impl Comparison {
 impl Canonicalizer {
     /// Says whether two lines are equal under the profile, and by which rules.
     pub fn compare(&self, a: &[u8], b: &[u8], scratch: &mut Scratch) -> Comparison {
-        let different = Comparison { equal: false, identical: false, rules: RuleSet::EMPTY };
+        let different = Comparison::default();
         if a == b {
             return Comparison { equal: true, identical: true, ..different };
         }
+        let given = [a, b];
         let mut ladder = |given| Ladder::of(self, given, scratch);
         let (Ok(a), Ok(b)) = (ladder(a), ladder(b)) else { return different };
         let mut rules = RuleSet::EMPTY;
         let (mut one, mut other) = (a.start(), b.start());
+        let parsed = given != [one.form, other.form]
+            && difference(given[0], given[1]) != difference(one.form, other.form);
         for (level, rule) in (1..).zip(self.profile.rules.iter()) {
             if one.form == other.form {
                 break;
@@ -47,7 +53,7 @@ impl Canonicalizer {
                 rules.insert(rule);
             }
         }
-        Comparison { equal: a.canonical() == b.canonical(), rules, ..different }
+        Comparison { equal: a.canonical() == b.canonical(), parsed, rules, ..different }
     }
 }
 
@@ -138,10 +144,12 @@ mod tests {
     /// The same by two traces, as the definition has it.
     fn compare_slowly(canonicalizer: &Canonicalizer, a: &[u8], b: &[u8]) -> Comparison {
         let identical = a == b;
-        let different = Comparison { equal: identical, identical, rules: RuleSet::EMPTY };
+        let different = Comparison { equal: identical, identical, ..Comparison::default() };
+        let given = difference(a, b);
         let (Ok(a), Ok(b)) = (canonicalizer.trace(a), canonicalizer.trace(b)) else {
             return different;
         };
+        let parsed = given != difference(a.at(0), b.at(0));
         let mut rules = RuleSet::EMPTY;
         for (level, rule) in (1..).zip(canonicalizer.profile.rules.iter()) {
             let before = difference(a.at(level - 1), b.at(level - 1));
@@ -150,7 +158,7 @@ mod tests {
                 rules.insert(rule);
             }
         }
-        Comparison { equal: a.canonical() == b.canonical(), rules, ..different }
+        Comparison { equal: a.canonical() == b.canonical(), parsed, rules, ..different }
     }
 
     proptest! {
@@ -176,6 +184,9 @@ mod tests {
             ("http://a.test/", "http://a.test/", true, "identical"),
             ("http://a.test/", "http://a.test:80/#x", true, "default-port,fragment"),
             ("http://a.test/", " http://a.test/", true, "parse"),
+            ("http:\\\\a.test/?", "http://a.test/", true, "parse,empty-query"),
+            ("a.test/", "http://a.test/#x", true, "parse,fragment"),
+            ("http:\\\\a.test/?", "http:\\\\a.test/", true, "empty-query"),
             ("http://a.test/b", "http://a.test/c", false, "parse"),
             ("http://a.test/", "http://[", false, "parse"),
         ] {

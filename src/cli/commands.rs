@@ -12,6 +12,7 @@ use super::args::{
 use super::memory;
 use super::progress::Progress;
 use super::stats::Stats;
+use super::turn::Turn;
 use super::words::say;
 use super::{DONE, NO, signals, stats};
 use crate::bytes::show;
@@ -23,8 +24,8 @@ use crate::generate::{List, ListPlan, TRUTH_HEADER, write_truth};
 use crate::input::Container;
 use crate::parts;
 use crate::pipeline::{
-    self, ClusterFilter, DedupPlan, DuplicateLine, Job, OnBad, Outcome, Print, ProgressListener,
-    SelectPlan, Spooled,
+    self, Checked, ClusterFilter, DedupPlan, DuplicateLine, Job, OnBad, Outcome, Print,
+    ProgressListener, SelectPlan, Spooled,
 };
 use crate::record::formats;
 use crate::report::{Claims, Output, Predecessor, Results, RowFormat, Shape};
@@ -97,19 +98,30 @@ pub(super) fn close(
         stats::say_counts(&counts)?;
     }
     publish(results)?;
-    if !run.quiet && profile.parses {
+    tell(outcome, job, run, started);
+    Ok(())
+}
+
+/// Tells people what a run has seen.
+fn tell(outcome: &Outcome, job: &Job, run: &RunArgs, started: Instant) {
+    if run.quiet {
+        return;
+    }
+    let profile = job.canonicalizer.profile();
+    if profile.parses {
         stats::doubt(outcome);
     }
-    if !run.quiet {
-        stats::summarize(outcome, profile, elapsed, run.verbose);
-    }
-    Ok(())
+    stats::summarize(outcome, profile, started.elapsed(), run.verbose);
 }
 
 /// Publishes `results`; nobody can stop it halfway.
 fn publish(results: Results) -> Result<()> {
+    let _turn = results.shared_folder().map(Turn::wait);
     signals::ignore_requests_to_end();
-    results.publish()
+    for left in results.publish()? {
+        say(format_args!("undust: {left}"));
+    }
+    Ok(())
 }
 
 pub(super) fn dedup(args: &DedupArgs) -> Result<u8> {
@@ -125,7 +137,7 @@ pub(super) fn dedup(args: &DedupArgs) -> Result<u8> {
     let progress = Progress::new(args.run.quiet);
     let mut job = job(&args.input, &canonicalizer, &args.run, &progress)?;
     if args.check {
-        return check(&job, args.run.quiet);
+        return check(&job, &args.run, started);
     }
     if args.looks_twice() && args.seen.is_some() {
         return Err(Error::config(
@@ -262,11 +274,14 @@ impl From<PrintArg> for Print {
     }
 }
 
-fn check(job: &Job, quiet: bool) -> Result<u8> {
+fn check(job: &Job, run: &RunArgs, started: Instant) -> Result<u8> {
     match pipeline::check(job)? {
-        None => Ok(DONE),
-        Some(DuplicateLine { place, text, .. }) => {
-            if !quiet {
+        Checked::Unique(outcome) => {
+            tell(&outcome, job, run, started);
+            Ok(DONE)
+        }
+        Checked::Duplicate(DuplicateLine { place, text, .. }) => {
+            if !run.quiet {
                 let text = parts::without_userinfo(&text);
                 let text = show(&text[..text.len().min(2000)]);
                 say(format_args!("undust: {place} is a duplicate: {text}"));

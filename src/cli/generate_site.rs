@@ -44,6 +44,7 @@ pub(super) fn run(args: &GenerateSiteArgs) -> Result<u8> {
         output.line(header.as_bytes(), b'\n')?;
     }
     let (mut summary, mut line) = (SitesSummary::default(), Vec::new());
+    let mut written = 0;
     for site in sites {
         if args.verbose {
             summary.add(&site);
@@ -53,6 +54,7 @@ pub(super) fn run(args: &GenerateSiteArgs) -> Result<u8> {
             write_capture(&mut line, format, capture)
                 .map_err(|error| Error::writing("memory", error))?;
             output.write(&line)?;
+            written += 1;
             if let Some(file) = &mut truth_file {
                 line.clear();
                 write_site_truth(&mut line, capture)
@@ -63,7 +65,7 @@ pub(super) fn run(args: &GenerateSiteArgs) -> Result<u8> {
     }
     publish_with_truth(output, truth_file)?;
     if args.verbose {
-        tell(&plan, &summary);
+        tell(&plan, &summary, written);
     }
     Ok(DONE)
 }
@@ -111,7 +113,8 @@ fn format(to: SiteToArg, plan: &SitesPlan) -> CrawlFormat {
 }
 
 /// What was made, in words.
-fn tell(plan: &SitesPlan, summary: &SitesSummary) {
+/// `written`: the captures for which the format has rows.
+fn tell(plan: &SitesPlan, summary: &SitesSummary, written: u64) {
     let percent = |share: f64| format!("{:.1} %", 100.0 * share);
     say(format_args!(
         "undust: seed {}: {} captures of {} URLs of {} pages on {} sites",
@@ -121,6 +124,12 @@ fn tell(plan: &SitesPlan, summary: &SitesSummary) {
         number(summary.pages),
         number(summary.sites),
     ));
+    if written < summary.captures {
+        say(format_args!(
+            "undust: {} captures are written; the format has none that another method than GET made",
+            number(written)
+        ));
+    }
     say(format_args!(
         "undust: redundant {} of the URLs; of that, digests can show {}, with redirects {}",
         percent(summary.redundancy_share()),

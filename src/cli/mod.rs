@@ -15,6 +15,7 @@ mod rule_files;
 mod rules;
 mod signals;
 mod stats;
+mod turn;
 mod words;
 
 use std::io::Write as _;

@@ -151,6 +151,13 @@ fn check_archive(head: &[u8]) -> Result<()> {
         [b'R', b'a', b'r', b'!', 0x1a, 7, ..] => {
             ("a rar archive (52 61 72 21)", "unrar p -inul FILE")
         }
+        [0x1f, 0x9d, ..] => ("what compress makes (1f 9d)", "uncompress -c FILE"),
+        // The usual properties, and a dictionary of a whole number of kibibytes; then the size of
+        // the content, or that it is not known. Source: lzma-file-format.txt of XZ Utils.
+        [0x5d, 0, 0, _, _, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, ..]
+        | [0x5d, 0, 0, _, _, _, _, _, _, 0, 0, 0, 0, ..] => {
+            ("lzma in its older format (5d 00 00)", "xz --format=lzma -dc FILE")
+        }
         [0x02, 0x21, 0x4c, 0x18, ..] => ("lz4 in its legacy format (02 21 4c 18)", "lz4 -dc FILE"),
         // Source: POSIX.1-2017, pax, "ustar Interchange Format".
         _ if head.get(257..262) == Some(b"ustar") => {
@@ -245,6 +252,9 @@ mod tests {
             (b"7z\xbc\xaf\x27\x1c\0\x04", "7z"),
             (b"Rar!\x1a\x07\x01\0", "rar"),
             (b"\x02\x21\x4c\x18", "lz4 -dc FILE | undust"),
+            (b"\x1f\x9d\x90\x68", "uncompress -c FILE | undust"),
+            (b"]\0\0\x80\0\xff\xff\xff\xff\xff\xff\xff\xff\0", "xz --format=lzma -dc FILE"),
+            (b"]\0\0\x80\0\x10\0\0\0\0\0\0\0\0", "xz --format=lzma -dc FILE"),
             (&tar, "tar -xOf FILE | undust"),
         ] {
             let error = Compression::sniff(given).unwrap_err();

@@ -69,10 +69,8 @@ impl Container {
                  files, and keep it outside of folders that are read",
             )),
             _ if head.starts_with(b"filedesc://") => Ok(Some(Container::Arc)),
-            [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => Err(Error::input(
-                "expected UTF-8, found the mark of UTF-16; convert it first, as in `iconv -f UTF-16 -t \
-                 UTF-8 FILE | undust`",
-            )),
+            [0xff, 0xfe, 0, 0, ..] | [0, 0, 0xfe, 0xff, ..] => Err(not_utf8("UTF-32")),
+            [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => Err(not_utf8("UTF-16")),
             _ => match root_of(head) {
                 Some(b"urlset" | b"sitemapindex") => Ok(Some(Container::Sitemap)),
                 Some(b"rss" | b"feed" | b"RDF") => Err(not_a_sitemap("a feed (RSS or Atom)")),
@@ -80,6 +78,13 @@ impl Container {
             },
         }
     }
+}
+
+fn not_utf8(encoding: &str) -> Error {
+    Error::input(format!(
+        "expected UTF-8, found the mark of {encoding}; convert it first, as in `iconv -f {encoding} -t \
+         UTF-8 FILE | undust`"
+    ))
 }
 
 impl fmt::Display for Container {
@@ -185,7 +190,11 @@ mod tests {
         }
         for given in [&b"\xff\xfe<\0?\0"[..], b"\xfe\xff\0h\0t"] {
             let error = Container::sniff(given).unwrap_err().to_string();
-            assert!(error.contains("UTF-16"), "{error}");
+            assert!(error.contains("iconv -f UTF-16"), "{error}");
+        }
+        for given in [&b"\xff\xfe\0\0h\0\0\0"[..], b"\0\0\xfe\xff\0\0\0h"] {
+            let error = Container::sniff(given).unwrap_err().to_string();
+            assert!(error.contains("iconv -f UTF-32"), "{error}");
         }
     }
 

@@ -7,7 +7,7 @@ use super::dedup::{MarkedChunk, Print, mark, sift};
 use super::overflow::Overflow;
 use super::scan::{Pass, Scan, changed};
 use super::walk::{Hand, each_entry_again};
-use super::{Job, place_in};
+use super::{Job, Outcome, place_in};
 use crate::cluster::{ClusterSet, Seen};
 use crate::error::Result;
 use crate::record::{Entry, Workspace};
@@ -24,10 +24,19 @@ pub struct DuplicateLine {
     pub text: Vec<u8>,
 }
 
+/// What [`check`] has found.
+#[derive(Debug)]
+pub enum Checked {
+    /// The first line that is a duplicate.
+    Duplicate(DuplicateLine),
+    /// None of all that was read.
+    Unique(Box<Outcome>),
+}
+
 /// The first line that is a duplicate; reads no further than the batch in which one is known to be.
 ///
 /// Memory: within the job's budget, as [`dedup`](super::dedup()).
-pub fn check(job: &Job) -> Result<Option<DuplicateLine>> {
+pub fn check(job: &Job) -> Result<Checked> {
     let budget = job.budget();
     let pool = job.pool()?;
     let set = ClusterSet::default();
@@ -76,23 +85,30 @@ pub fn check(job: &Job) -> Result<Option<DuplicateLine>> {
             Ok(ControlFlow::Continue(()))
         },
     )?;
-    let told = |(line, text): (u64, Vec<u8>)| {
-        let place = place_in(&read.files, read.files_in_all, line);
-        DuplicateLine { line, place, text }
-    };
-    let Some((mut overflow, backlog)) = rest else { return Ok(found.map(told)) };
-    // A line before the one that was found may be a duplicate of another that the
-    // set does not know.
-    let (mut first, _) = overflow.first_of_each(job, &pool, &set, &Seen::default())?;
-    let mut text = Vec::new();
-    let keeps = |number| Ok(!overflow.is_next(&mut first, number)?);
-    backlog.read(job.input.separator, keeps, |piece, is_end| {
-        text.extend_from_slice(piece);
-        Ok(if is_end { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
-    })?;
-    if !text.is_empty() {
-        let (line, text) = text.split_first_chunk().expect("its number was put in front of it");
-        found = Some((u64::from_le_bytes(*line), text.to_vec()));
+    if let Some((mut overflow, backlog)) = rest {
+        // A line before the one that was found may be a duplicate of another that the
+        // set does not know.
+        let (mut first, _) = overflow.first_of_each(job, &pool, &set, &Seen::default())?;
+        let mut text = Vec::new();
+        let keeps = |number| Ok(!overflow.is_next(&mut first, number)?);
+        backlog.read(job.input.separator, keeps, |piece, is_end| {
+            text.extend_from_slice(piece);
+            Ok(if is_end { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+        })?;
+        if !text.is_empty() {
+            let (line, text) = text.split_first_chunk().expect("its number was put in front of it");
+            found = Some((u64::from_le_bytes(*line), text.to_vec()));
+        }
     }
-    Ok(found.map(told))
+    Ok(match found {
+        Some((line, text)) => {
+            let place = place_in(&read.files, read.files_in_all, line);
+            Checked::Duplicate(DuplicateLine { line, place, text })
+        }
+        None => {
+            (tally.unique, tally.duplicate) = (tally.records, 0);
+            let outcome = Outcome { compared: true, files: read.files, ..Outcome::default() };
+            Checked::Unique(Box::new(Outcome { tally, ..outcome }))
+        }
+    })
 }

@@ -46,7 +46,7 @@ mod walk;
 
 pub use budget::{Memory, MemoryUse};
 pub use canon::{OnBad, canon};
-pub use check::{DuplicateLine, check};
+pub use check::{Checked, DuplicateLine, check};
 pub use crew::helpers;
 pub use dedup::{DedupPlan, Print, dedup};
 pub use evaluate::{Truth, evaluate};

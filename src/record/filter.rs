@@ -1,5 +1,7 @@
 //! Which records count: by status, method, time, host and path.
 
+use std::borrow::Cow;
+
 use super::found::Fields;
 use super::time;
 use crate::error::{Error, Result};
@@ -56,6 +58,8 @@ impl StatusRange {
 /// the query as well.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UrlGlob {
+    /// In lower case; without one, any, or none.
+    scheme: Option<Vec<u8>>,
     /// Without one, any host.
     host: Option<Vec<u8>>,
     /// Without one, any path.
@@ -66,9 +70,15 @@ pub struct UrlGlob {
 
 impl UrlGlob {
     /// Reads `HOST`, `/PATH` or `HOST/PATH`: `*.example.com`, `/wp-admin/*`, `example.com/shop/*`,
-    /// with a query behind it or not: `/search?q=*`.
+    /// with a query behind it or not: `/search?q=*`; and with a scheme before it or not:
+    /// `https://*.example.com`.
     pub fn parse(text: &str) -> Result<UrlGlob> {
-        let text = text.split_once("://").map_or(text, |(_, rest)| rest);
+        let scheme = parts::scheme_length(text.as_bytes())
+            .filter(|length| text[*length..].starts_with("://"));
+        let (scheme, text) = match scheme {
+            Some(length) => (text[..length].to_ascii_lowercase(), &text[length + 3..]),
+            None => (String::new(), text.strip_prefix("*://").unwrap_or(text)),
+        };
         if text.is_empty() {
             return Err(Error::config(
                 "an empty pattern; expected a host, a path or both, such as *.example.com/shop/*",
@@ -88,16 +98,23 @@ impl UrlGlob {
         // A query alone is that of any path.
         let path = if path.starts_with('?') { format!("*{path}") } else { path.to_string() };
         let part = |text: &str| (!text.is_empty()).then(|| text.as_bytes().to_vec());
-        Ok(UrlGlob { host: part(&host.to_ascii_lowercase()), path: part(&path), with_query })
+        Ok(UrlGlob {
+            scheme: part(&scheme),
+            host: part(&host.to_ascii_lowercase()),
+            path: part(&path),
+            with_query,
+        })
     }
 
-    /// `path` is without query, `target` with it.
-    fn matches(&self, host: &[u8], path: &[u8], target: &[u8]) -> bool {
-        let path = if self.with_query { target } else { path };
+    fn matches(&self, places: &Places) -> bool {
+        let target = &*places.target;
+        let path = if self.with_query { target } else { &target[..end_of_path(target)] };
         let fits = |pattern: &Option<Vec<u8>>, text| {
             pattern.as_ref().is_none_or(|pattern| glob(pattern, text))
         };
-        fits(&self.host, host) && fits(&self.path, path)
+        self.scheme.as_ref().is_none_or(|scheme| scheme.eq_ignore_ascii_case(places.scheme))
+            && fits(&self.host, &places.host)
+            && fits(&self.path, path)
     }
 }
 
@@ -163,11 +180,8 @@ impl RecordFilter {
         if self.include.is_empty() && self.exclude.is_empty() {
             return true;
         }
-        let (host, path, target) = places_of(url);
-        let any = |globs: &[UrlGlob]| {
-            let host = host.to_ascii_lowercase();
-            globs.iter().any(|one| one.matches(&host, path, target))
-        };
+        let places = Places::of(url);
+        let any = |globs: &[UrlGlob]| globs.iter().any(|one| one.matches(&places));
         (self.include.is_empty() || any(&self.include)) && !any(&self.exclude)
     }
 }
@@ -176,29 +190,49 @@ fn fields_number(text: &[u8]) -> Option<u16> {
     std::str::from_utf8(text).ok()?.parse().ok()
 }
 
-/// The host of `url`, its path, without query and fragment, and the same with the query. Of a line
-/// without a scheme the host is what looks like one, as it does to profiles that take such lines.
-/// After `http:` and the like any number of slashes stands for two, and a backslash for a slash, as
-/// browsers and profiles see it.
-fn places_of(url: &[u8]) -> (&[u8], &[u8], &[u8]) {
-    let url = url.trim_ascii_start();
-    let (scheme, behind) = match parts::scheme_length(url) {
-        Some(length) => (&url[..length], &url[length + 1..]),
-        None => (&url[..0], url),
-    };
-    let is_web = WEB_SCHEMES.iter().any(|web| web.eq_ignore_ascii_case(scheme));
-    let slashes = behind.iter().take_while(|byte| b"/\\".contains(byte)).count();
-    let (authority, rest) = match behind.strip_prefix(b"//") {
-        _ if is_web => authority_of(&behind[slashes..]),
-        Some(rest) => authority_of(rest),
-        None if parts::starts_with_host(url) => authority_of(url),
-        None => (&url[..0], url),
-    };
-    let host = &authority[memchr::memrchr(b'@', authority).map_or(0, |at| at + 1)..];
-    let host = &host[..parts::host_length(host)];
-    let host = host.strip_suffix(b".").unwrap_or(host);
-    let target = &rest[..memchr::memchr(b'#', rest).unwrap_or(rest.len())];
-    (host, &target[..memchr::memchr(b'?', target).unwrap_or(target.len())], target)
+/// What patterns are compared with.
+struct Places<'a> {
+    /// Empty if there is none.
+    scheme: &'a [u8],
+    /// In lower case.
+    host: Vec<u8>,
+    /// Path and query, without the fragment.
+    target: Cow<'a, [u8]>,
+}
+
+impl Places<'_> {
+    /// Those of `url`. Of a line without a scheme the host is what looks like one, as it does to
+    /// profiles that take such lines. After `http:` and the like any number of slashes stands for
+    /// two, a backslash for a slash, and an empty path is `/`, as browsers and profiles see it.
+    fn of(url: &[u8]) -> Places<'_> {
+        let url = url.trim_ascii_start();
+        let (scheme, behind) = match parts::scheme_length(url) {
+            Some(length) => (&url[..length], &url[length + 1..]),
+            None => (&url[..0], url),
+        };
+        let is_web = WEB_SCHEMES.iter().any(|web| web.eq_ignore_ascii_case(scheme));
+        let slashes = behind.iter().take_while(|byte| b"/\\".contains(byte)).count();
+        let (authority, rest) = match behind.strip_prefix(b"//") {
+            _ if is_web => authority_of(&behind[slashes..]),
+            Some(rest) => authority_of(rest),
+            None if parts::starts_with_host(url) => authority_of(url),
+            None => (&url[..0], url),
+        };
+        let host = &authority[memchr::memrchr(b'@', authority).map_or(0, |at| at + 1)..];
+        let host = &host[..parts::host_length(host)];
+        let host = host.strip_suffix(b".").unwrap_or(host).to_ascii_lowercase();
+        let target = &rest[..memchr::memchr(b'#', rest).unwrap_or(rest.len())];
+        let target = match target {
+            [] | [b'?', ..] if !host.is_empty() => Cow::Owned([b"/", target].concat()),
+            _ => Cow::Borrowed(target),
+        };
+        Places { scheme, host, target }
+    }
+}
+
+/// Where the path ends in `target`, a path and perhaps a query.
+fn end_of_path(target: &[u8]) -> usize {
+    memchr::memchr(b'?', target).unwrap_or(target.len())
 }
 
 /// Schemes after which slashes and backslashes are one (WHATWG URL, "special
@@ -238,7 +272,25 @@ mod tests {
             ("/x/*", "http://a.test/x/y?z", true),
             ("/x/*", "http://a.test/y?z=/x/", false),
             ("a.test/x*", "https://a.test:8080/xy", true),
-            ("https://a.test/x*", "http://a.test/xy", true),
+            ("https://a.test/x*", "HTTPS://a.test/xy", true),
+            ("HTTPS://a.test/x*", "http://a.test/xy", false),
+            ("https://*", "https://a.test", true),
+            ("https://*", "http://a.test", false),
+            ("http://a.test", "a.test/x", false),
+            ("*://a.test", "a.test/x", true),
+            // What looks like a scheme further on is none.
+            ("/login?next=http://*", "http://a.test/login?next=http://b.test/", true),
+            ("/login?next=http://*", "http://a.test/item", false),
+            ("/web/*/http://b.test/*", "http://a.test/web/2020/http://b.test/c", true),
+            ("/web/*/http://b.test/*", "http://b.test/c", false),
+            ("a.test/r/http://b.test", "http://a.test/r/http://b.test", true),
+            // An empty path is the root.
+            ("a.test/*", "http://a.test", true),
+            ("a.test/", "http://a.test?q", true),
+            ("/?q", "http://a.test?q#f", true),
+            ("/", "//a.test", true),
+            ("/", "a.test", true),
+            ("/*", "mailto:x@a.test", false),
             ("/", "http://a.test/?q", true),
             ("/search?q=*", "http://a.test/search?q=x#f", true),
             ("/search?q=*", "http://a.test/search", false),

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use super::encoder::Encoder;
 use super::helpers::Helpers;
 use super::output::Output;
+use super::pending::folder_of;
 use super::place::{open_number, place_of};
 use crate::error::{Error, Result};
 
@@ -15,7 +16,7 @@ use crate::error::{Error, Result};
 #[derive(Debug, Default)]
 pub struct Claims {
     inputs: Vec<PathBuf>,
-    outputs: Vec<PathBuf>,
+    outputs: Vec<Place>,
     helpers: Helpers,
 }
 
@@ -57,7 +58,10 @@ impl Claims {
     fn open_with(&mut self, path: &Path, new_mode: Option<u32>) -> Result<Output> {
         let name = path.display();
         let is_stdout = path == "-" || open_number(path) == Some(1);
-        let place = if is_stdout { PathBuf::from("-") } else { place_of(path) };
+        let place = match is_stdout {
+            true => Place { path: PathBuf::from("-"), folder: None },
+            false => Place::of(place_of(path)),
+        };
         if !is_stdout && self.inputs.iter().any(|input| is_same_file(input, path)) {
             return Err(Error::config(format!(
                 "{name}: is an input as well; write to another file and rename it"
@@ -76,6 +80,28 @@ impl Claims {
             true => Ok(Output::stdout()),
             false => Output::file(path, new_mode, self.helpers.clone()),
         }
+    }
+}
+
+/// A place where a result goes. One folder may have two names (bind mounts).
+#[derive(Debug)]
+struct Place {
+    path: PathBuf,
+    /// Device and number of its folder.
+    folder: Option<(u64, u64)>,
+}
+
+impl Place {
+    fn of(path: PathBuf) -> Place {
+        let folder = fs::metadata(folder_of(&path)).ok().map(|meta| (meta.dev(), meta.ino()));
+        Place { path, folder }
+    }
+}
+
+impl PartialEq for Place {
+    fn eq(&self, other: &Place) -> bool {
+        let is_same_folder = self.folder.is_some() && self.folder == other.folder;
+        self.path == other.path || is_same_folder && self.path.file_name() == other.path.file_name()
     }
 }
 
@@ -112,6 +138,11 @@ mod tests {
         assert!(claims.open(Some(&folder.path().join("./out.txt"))).err().unwrap().is_config());
         let _stdout = claims.open(None).unwrap();
         assert!(claims.open(Some(Path::new("-"))).err().unwrap().is_config());
+        // One folder by two names, as a bind mount gives it.
+        let [one, other] = ["a/x", "b/x"].map(|path| Place::of(path.into()));
+        assert_ne!(one, other);
+        let folder = Some((1, 2));
+        assert_eq!(Place { folder, ..one }, Place { folder, ..other });
         let null = Path::new("/dev/null");
         assert!(claims.open(Some(null)).is_ok() && claims.open(Some(null)).is_ok());
     }

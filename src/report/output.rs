@@ -51,7 +51,7 @@ impl Output {
     }
 
     /// The file `path`, with the permissions `new_mode` if it is new and there are any.
-    /// `crew` may pack it.
+    /// The `helpers` pack it and make it durable.
     pub(super) fn file(path: &Path, new_mode: Option<u32>, helpers: Helpers) -> Result<Output> {
         let name = path.display().to_string();
         if open_number(path) == Some(2) {
@@ -225,7 +225,7 @@ impl Output {
     pub fn publish(self) -> Result<()> {
         let mut results = Results::default();
         results.finish(self)?;
-        results.publish()
+        results.publish().map(drop)
     }
 
     /// Writes the rest. Returns the file that has yet to get its name, if it is one, and

@@ -194,6 +194,17 @@ impl Published {
         }
     }
 
+    /// Removes the file that had the name before.
+    ///
+    /// Failure: what has become of it, in words.
+    pub(super) fn settle(self) -> Result<(), String> {
+        let Old::Kept(old) = self.old else { return Ok(()) };
+        let old = old.keep().map_err(|error| error.to_string())?;
+        fs::remove_file(&old).map_err(|error| {
+            format!("the old file could not be removed, and stays as {}: {error}", old.display())
+        })
+    }
+
     /// What is known of the file that had the name before; `None` if nothing is.
     pub(super) fn predecessor(&self) -> io::Result<Option<Predecessor>> {
         match &self.old {

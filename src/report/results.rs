@@ -1,7 +1,9 @@
 //! The results of a run: all of them are written whole before the first is published.
 
+use std::path::Path;
+
 use super::output::Output;
-use super::pending::{Pending, Published};
+use super::pending::{Pending, Published, folder_of};
 use super::predecessor::Predecessor;
 use crate::error::{Error, Result};
 
@@ -35,11 +37,20 @@ impl Results {
         Ok(())
     }
 
+    /// The folder of the result that other runs go on with as well, if there is one.
+    ///
+    /// Runs that publish there at the same time see each other, and all but one fail. But who of
+    /// two others was there first they cannot see: they should take turns.
+    pub fn shared_folder(&self) -> Option<&Path> {
+        self.last.as_ref().map(|(_, file, _)| folder_of(file.path()))
+    }
+
     /// Publishes the results in the order in which they were finished; after one that fails, none.
+    /// Returns, in words, which old files could not be removed.
     ///
     /// Failure: besides those of the system, an error if the predecessor of the last one is
     /// not there any more.
-    pub fn publish(self) -> Result<()> {
+    pub fn publish(self) -> Result<Vec<String>> {
         let mut files = self.files;
         let mut predecessor = None;
         if let Some((name, file, its)) = self.last {
@@ -56,8 +67,15 @@ impl Results {
             predecessor.check(&now).map_err(|error| error.at(name))?;
         }
         let mut published = Vec::with_capacity(files.len());
-        let done = publish_all(files, predecessor, &mut published);
-        done.map_err(|error| take_back(published, error))
+        match publish_all(files, predecessor, &mut published) {
+            Err(error) => Err(take_back(published, error)),
+            Ok(()) => {
+                let left = published.into_iter().filter_map(|(name, file)| {
+                    file.settle().err().map(|why| format!("{name}: {why}"))
+                });
+                Ok(left.collect())
+            }
+        }
     }
 }
 
@@ -104,7 +122,6 @@ fn take_back(published: Vec<(String, Published)>, error: Error) -> Error {
 #[cfg(test)]
 mod tests {
     use std::fs::{self, File};
-    use std::path::Path;
 
     use super::super::Claims;
     use super::*;
@@ -123,7 +140,7 @@ mod tests {
                 output.write(b"new")?;
                 results.finish(output)?;
             }
-            results.publish()
+            results.publish().map(|left| assert!(left.is_empty()))
         };
         let error = finish(&[&first, &second, Path::new("/dev/full")]).unwrap_err();
         assert!(error.to_string().starts_with("/dev/full: cannot write"), "{error}");

@@ -287,7 +287,7 @@ impl Survey {
     /// Are the records requests, and not lines of a list?
     fn has_requests(&self) -> bool {
         let by_status = self.breakdowns.iter().find(|one| one.facet == Facet::Status);
-        by_status.is_some_and(|one| !one.rows.is_empty())
+        by_status.is_some_and(|one| one.names > 0)
     }
 
     fn write_totals(&self, out: &mut String) {

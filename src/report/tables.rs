@@ -77,7 +77,7 @@ pub static DROPPED: Table = Table {
         number("kept_line", "the number of the line that is kept instead"),
         word(
             "rules",
-            "why the two are equal: names of rules; `parse` for what is read away before the first rule (blanks \
+            "why the two are equal: names of rules, with `parse` before them for what is read away before the first one (blanks \
              around it, a scheme that was missing, backslashes); or `identical`",
         ),
         text("dropped", "the dropped line"),

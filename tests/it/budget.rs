@@ -10,7 +10,7 @@ use undust::cluster::{Keep, Seen};
 use undust::fingerprint::FingerprintKey;
 use undust::input::InputPlan;
 use undust::pipeline::{
-    self, ClusterFilter, DedupPlan, FormatPlan, Job, Memory, NoProgress, Outcome, Print,
+    self, Checked, ClusterFilter, DedupPlan, FormatPlan, Job, Memory, NoProgress, Outcome, Print,
     ProgressListener, SelectPlan,
 };
 use undust::report::{Claims, Output, RowFormat, Shape};
@@ -218,8 +218,15 @@ proptest! {
         (0..different).for_each(|page| lines.extend(format!("http://b.test/{page}\n").bytes()));
         lines.extend_from_slice(&list);
         let bench = Bench::new(profile, &lines);
-        let found = pipeline::check(&bench.job(how)).unwrap();
-        prop_assert_eq!(&found, &pipeline::check(&bench.job(AMPLE)).unwrap());
+        let check = |how| match pipeline::check(&bench.job(how)).unwrap() {
+            Checked::Duplicate(duplicate) => Ok(duplicate),
+            Checked::Unique(outcome) => Err(Box::new(outcome.tally)),
+        };
+        let found = check(how);
+        prop_assert_eq!(&found, &check(AMPLE));
+        if let Err(tally) = &found {
+            prop_assert!(tally.check().is_ok() && tally.duplicate == 0, "{:?}", tally);
+        }
         // A set of canonical forms says the same. Empty lines are lines where all are texts.
         let mut known = std::collections::HashSet::new();
         let mut scratch = undust::canonical::Scratch::default();
@@ -228,7 +235,7 @@ proptest! {
             let form = bench.canonicalizer.canonical(line, &mut scratch).form.to_vec();
             (profile == "lines" || !line.is_empty()) && !known.insert(form)
         });
-        let found = found.map(|duplicate| (duplicate.line, duplicate.text));
+        let found = found.ok().map(|duplicate| (duplicate.line, duplicate.text));
         prop_assert_eq!(found, expected.map(|(line, number)| (number, line.to_vec())));
     }
 

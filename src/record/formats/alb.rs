@@ -124,7 +124,7 @@ impl LineFormat for Balancer {
 mod tests {
     use super::*;
     use crate::bytes::show;
-    use crate::record::formats::samples::{sample, sample_urls};
+    use crate::record::formats::samples::{check_hostile, sample, sample_urls};
 
     fn shown(balancer: Balancer, line: &[u8]) -> String {
         let mut found = Found::default();
@@ -254,14 +254,10 @@ mod tests {
 
     #[test]
     fn hostile_lines_are_linear() {
-        let start = std::time::Instant::now();
         let front = format!("http {FRONT} 0 0 0 200 200 0 57 ");
-        for text in [" ", "\"", "\\\"", "\" ", "\0", "\" \""] {
-            for front in ["", &front, &format!("{front}\"GET / HTTP/1.1\" \"")] {
-                let line = [front, &text.repeat((1 << 20) / text.len())].concat();
-                shown(Balancer::Application, line.as_bytes());
-            }
-        }
-        assert!(start.elapsed().as_secs() < 5, "{:?}", start.elapsed());
+        let fronts = ["", &front, &format!("{front}\"GET / HTTP/1.1\" \"")];
+        check_hostile(&fronts, &[" ", "\"", "\\\"", "\" ", "\0", "\" \""], |line| {
+            shown(Balancer::Application, line);
+        });
     }
 }

@@ -283,8 +283,9 @@ mod tests {
     #[test]
     fn hostile_rows_are_linear() {
         let format = recognize(&[b"x,url"]).unwrap();
-        for unit in [&b","[..], b"\"", b"\"\",", b"a,", b"\"a", b"a\n"] {
-            parse(&*format, &unit.repeat(1 << 20));
-        }
+        let units = [",", "\"", "\"\",", "a,", "\"a", "a\n"];
+        samples::check_hostile(&["", "a,", "a,\""], &units, |line| {
+            assert_ne!(parse(&*format, line).0, Parsed::Comment);
+        });
     }
 }

@@ -1,4 +1,6 @@
-//! What is found in the files of `data/samples`, for tests of formats.
+//! What is found in the files of `data/samples`, and what hostile lines cost, for tests of formats.
+
+use std::time::Instant;
 
 use crate::bytes::{Lines, show};
 use crate::record::{Found, Parsed, Recognize};
@@ -46,4 +48,19 @@ pub(super) fn sample_urls(sample: &[u8], recognize: Recognize) -> Vec<String> {
         }
     }
     urls
+}
+
+/// Gives `parse` lines of a mebibyte: each front with each unit behind it, again and again.
+///
+/// Fails when one takes 5 seconds: what is linear takes milliseconds, what is not, hours.
+pub(super) fn check_hostile(fronts: &[&str], units: &[&str], mut parse: impl FnMut(&[u8])) {
+    for front in fronts {
+        for unit in units {
+            let line = [*front, &unit.repeat((1 << 20) / unit.len())].concat();
+            let start = Instant::now();
+            parse(line.as_bytes());
+            let seconds = start.elapsed().as_secs();
+            assert!(seconds < 5, "{front:?} and {unit:?}: {seconds} s");
+        }
+    }
 }

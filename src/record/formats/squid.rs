@@ -121,7 +121,7 @@ fn is_hierarchy(text: &[u8]) -> bool {
 mod tests {
     use super::*;
     use crate::bytes::show;
-    use crate::record::formats::samples::{sample, sample_urls};
+    use crate::record::formats::samples::{check_hostile, sample, sample_urls};
 
     fn shown(line: &[u8]) -> String {
         let mut found = Found::default();
@@ -251,13 +251,9 @@ mod tests {
 
     #[test]
     fn hostile_lines_are_linear() {
-        let start = std::time::Instant::now();
         let front = "1438854186.003 3 ::1 TCP_HIT/200 124 GET ";
-        for text in [" ", "a ", "A/- ", "/", "\0", "1"] {
-            for front in ["", front] {
-                shown([front, &text.repeat((1 << 20) / text.len())].concat().as_bytes());
-            }
-        }
-        assert!(start.elapsed().as_secs() < 5, "{:?}", start.elapsed());
+        check_hostile(&["", front], &[" ", "a ", "A/- ", "/", "\0", "1"], |line| {
+            shown(line);
+        });
     }
 }

@@ -154,9 +154,8 @@ mod tests {
     #[test]
     fn hostile_lines_are_linear() {
         let format = w3c(FIELDS).unwrap();
-        for unit in [&b" "[..], b"\" ", b"a ", b"\"", b"- "] {
-            let line = unit.repeat(1 << 20);
-            assert_eq!(parse(&format, &line).0, Parsed::Reject(Reject::Format));
-        }
+        samples::check_hostile(&["", "\"", "a "], &[" ", "\" ", "a ", "\"", "- "], |line| {
+            assert_eq!(parse(&format, line).0, Parsed::Reject(Reject::Format));
+        });
     }
 }

@@ -220,7 +220,8 @@ fn what_begins_with_slashes_is_told_as_it_was_read() {
     let run = dir.run("-p aggressive --dropped dropped.tsv in.txt").exits(0);
     assert_eq!(run.out(), "//www.a.test/x\n/a/ /c\n");
     let head = "line\tkept_line\trules\tdropped\tkept\n";
-    let expected = "2\t1\twww\thttp://a.test/x\t//www.a.test/x\n4\t3\tparse\t/a/ /c\\r\t/a/ /c\n";
+    let expected =
+        "2\t1\tparse,www\thttp://a.test/x\t//www.a.test/x\n4\t3\tparse\t/a/ /c\\r\t/a/ /c\n";
     assert_eq!(dir.text("dropped.tsv"), format!("{head}{expected}"));
     let rows = dir.run("-p aggressive --clusters --to tsv in.txt").exits(0).out();
     let canonical: Vec<&str> =
@@ -244,6 +245,12 @@ fn check_answers_by_exit_status() {
     let run = dir.run("--check -q in.txt").exits(1);
     assert!(run.out.is_empty() && run.err.is_empty(), "{}", run.told());
     dir.feed("--check", b"http://a.test/\n\n\nhttp://b.test/\n").gives("");
+    // Nothing was compared, which nobody should take for "no duplicate".
+    let twice = b"http://a.test/\nhttp://a.test/\n";
+    dir.feed("--check -f combined", twice).exits(0).says("2 rejected");
+    dir.feed("--check --include b.test", twice).exits(0).says("nothing is left");
+    dir.feed("--check -v --disable fragment", b"http://a.test/\n").exits(0).says("1 unique, 0 dup");
+    dir.feed("--check -q -f combined", twice).exits(0).quiet();
     dir.feed("--check", b"http://a.test/\n\n\nhttp://a.test/\n").exits(1).says("line 4");
     dir.run("--check -p lines in.txt").gives("");
     for flags in ["--rejects x", "--to tsv", "--excel", "--to csv --excel"] {

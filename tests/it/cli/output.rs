@@ -394,3 +394,43 @@ fn a_run_that_has_published_is_not_ended_by_requests() {
     assert_eq!(dir.text("out.txt"), KEPT);
     assert_eq!(dir.names(), ["in.txt", "out.txt"]);
 }
+
+/// Of runs that end at one time with one seen file, what has been seen is what those had that went
+/// through: nothing of them is lost, and nothing of the others is left out the next time.
+#[test]
+fn runs_with_one_seen_file_are_as_if_one_after_the_other() {
+    let dir = Dir::new();
+    let list = |name: &str| -> String {
+        (0..300).map(|number| format!("http://{name}.test/{number}\n")).collect()
+    };
+    let names = ["a", "b", "c", "d"];
+    names.iter().for_each(|name| dir.put(name, list(name)));
+    for round in 0..8 {
+        if round % 2 == 1 {
+            dir.feed("-q --seen seen", b"http://before.test/\n").exits(0);
+        }
+        names.iter().for_each(|name| dir.put(&format!("{name}.out"), "old"));
+        let runs: Vec<Child> = names
+            .iter()
+            .map(|name| {
+                let out = format!("{name}.out");
+                dir.command(&["-q", "--seen", "seen", "-o", &out, name]).spawn().unwrap()
+            })
+            .collect();
+        let status = |mut run: Child| run.wait().unwrap().code();
+        let through: Vec<bool> = runs.into_iter().map(|run| status(run) == Some(0)).collect();
+        assert!(through.contains(&true));
+        for (name, is_through) in names.iter().zip(&through) {
+            let out = fs::read_to_string(dir.0.path().join(format!("{name}.out"))).unwrap();
+            let expected = if *is_through { list(name) } else { "old".to_string() };
+            assert!(out == expected, "{round} {name} {through:?}: {} bytes", out.len());
+            fs::copy(dir.0.path().join("seen"), dir.0.path().join("copy")).unwrap();
+            let rest = dir.run(&format!("-q --seen copy {name}")).exits(0).out();
+            let expected = if *is_through { String::new() } else { list(name) };
+            assert!(rest == expected, "{round} {name} {through:?}: {} bytes", rest.len());
+        }
+        fs::remove_file(dir.0.path().join("seen")).unwrap();
+        fs::remove_file(dir.0.path().join("copy")).unwrap();
+        assert_eq!(dir.names().len(), 8, "nothing is left: {:?}", dir.names());
+    }
+}

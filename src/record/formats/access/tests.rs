@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::bytes::show;
-use crate::record::formats::samples::{sample, sample_urls};
+use crate::record::formats::samples::{check_hostile, sample, sample_urls};
 
 /// What was found in `line`, in one string, without what is empty.
 fn shown(access: &Access, line: &[u8]) -> String {
@@ -335,15 +335,11 @@ fn samples() {
 
 #[test]
 fn hostile_lines_are_linear() {
-    let start = std::time::Instant::now();
-    for text in ["\"", "\\\"", "\\", "[", "[1", "[1/Oct/2000:00:00:00 +0000 ", " ", "\" ", "\0"] {
-        for front in ["", "h - - [T] ", "h - - [T] \"", "h - - [T] \"GET / HTTP/1.1\" 200 1 \""] {
-            let front = front.replace("[T]", &format!("[{TIME}]"));
-            let line = [front.as_bytes(), text.repeat((1 << 20) / text.len()).as_bytes()].concat();
-            let mut found = Found::default();
-            Access::combined().parse(&line, &mut found);
-            infer::infer(&[&line]);
-        }
-    }
-    assert!(start.elapsed().as_secs() < 10, "{:?}", start.elapsed());
+    let fronts = ["", "h - - [T] ", "h - - [T] \"", "h - - [T] \"GET / HTTP/1.1\" 200 1 \""]
+        .map(|front| front.replace("[T]", &format!("[{TIME}]")));
+    let units = ["\"", "\\\"", "\\", "[", "[1", "[1/Oct/2000:00:00:00 +0000 ", " ", "\" ", "\0"];
+    check_hostile(&fronts.each_ref().map(String::as_str), &units, |line| {
+        Access::combined().parse(line, &mut Found::default());
+        infer::infer(&[line]);
+    });
 }
