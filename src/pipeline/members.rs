@@ -11,8 +11,7 @@ use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use super::layouts::Parcel;
-use super::overflow::each_partition;
-use super::pool::{Pool, Stage};
+use super::pool::{Pool, Stage, try_each_partition};
 use super::scan::{BatchChunk, Pass, RECORD_BYTES, Scan, WasRead, changed};
 use super::select::SelectPlan;
 use super::spellings::{SpellingFiles, SpellingWriter, Spellings};
@@ -100,7 +99,7 @@ pub(super) fn gather(
     let capacity = budget.sort_capacity(Gathered::LINE_BYTES);
     let count = AtomicU64::new(0);
     let sorting = job.begin_pass("sorting out", None);
-    each_partition(folder, pool, |partition| {
+    try_each_partition(folder, pool, |partition| {
         let more = gathered.resolve(partition, capacity, plan.keep, text_bytes, wanted)?;
         count.fetch_add(more, Ordering::Relaxed);
         Ok(())
@@ -277,7 +276,7 @@ impl<'a> Gathering<'a> {
 
     /// Adds what was gathered of chunks, each with the number of its first line.
     fn add(&self, chunks: &[(u64, ChunkLines)]) -> Result<()> {
-        each_partition(&self.job.memory.temp_dir, self.pool, |partition| {
+        try_each_partition(&self.job.memory.temp_dir, self.pool, |partition| {
             self.gathered.add(partition, chunks.iter().map(|(line, chunk)| (*line, chunk)))
         })
     }

@@ -30,10 +30,11 @@ mod members;
 mod overflow;
 mod pool;
 mod relay;
+mod representatives;
 mod scan;
 mod seats;
 mod select;
-mod selected;
+
 mod sightings;
 mod spellings;
 mod spool;

@@ -7,15 +7,12 @@
 //!            Numbers, in order, side by side with the Backlog --> report::Output
 //! ```
 
-use std::io;
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::path::PathBuf;
 
 use super::backlog::{self, Backlog};
 use super::budget::Budget;
-use super::pool::Pool;
+use super::pool::{Pool, try_each_partition_with};
 use super::relay::relay;
 use super::{Job, temp};
 use crate::cluster::{
@@ -58,9 +55,12 @@ impl Overflow {
             self.records += scattered.len() as u64;
         }
         self.candidates.next_batch();
-        each_partition_with(&self.folder, pool, PartitionRecords::default, |gathered, partition| {
-            self.candidates.mark(set, partition, chunks, &numbers, gathered)
-        })
+        try_each_partition_with(
+            &self.folder,
+            pool,
+            PartitionRecords::default,
+            |gathered, partition| self.candidates.mark(set, partition, chunks, &numbers, gathered),
+        )
     }
 
     /// All has been read: writes the records of `backlog` that are the first of their cluster.
@@ -107,7 +107,7 @@ impl Overflow {
         let capacity = self.budget.sort_capacity(Firsts::BYTES_PER_RECORD);
         let ledger = Ledger { set, seen, kept: &kept, fresh: fresh.as_ref() };
         let _sorting = job.begin_pass("sorting out", None);
-        each_partition_with(&self.folder, pool, Firsts::default, |firsts, partition| {
+        try_each_partition_with(&self.folder, pool, Firsts::default, |firsts, partition| {
             self.candidates.resolve(firsts, partition, capacity, ledger)
         })?;
         seen.check()?;
@@ -126,38 +126,5 @@ impl Overflow {
     /// Bytes of the files of candidates.
     pub(super) fn spilled_bytes(&self) -> u64 {
         self.candidates.spilled_bytes()
-    }
-}
-
-/// Does `work` for every partition, on all threads, until one fails.
-pub(super) fn each_partition(
-    folder: &Path,
-    pool: &Pool,
-    work: impl Fn(usize) -> io::Result<()> + Sync,
-) -> Result<()> {
-    each_partition_with(folder, pool, || (), |(), partition| work(partition))
-}
-
-/// The same with something that each thread has for itself.
-pub(super) fn each_partition_with<W>(
-    folder: &Path,
-    pool: &Pool,
-    new_worker: impl Fn() -> W + Sync,
-    work: impl Fn(&mut W, usize) -> io::Result<()> + Sync,
-) -> Result<()> {
-    let has_failed = AtomicBool::new(false);
-    let first = Mutex::new(None);
-    pool.each_partition(new_worker, |worker, partition| {
-        if has_failed.load(Ordering::Relaxed) {
-            return;
-        }
-        if let Err(error) = work(worker, partition) {
-            has_failed.store(true, Ordering::Relaxed);
-            first.lock().expect("no thread panics while it holds the lock").get_or_insert(error);
-        }
-    });
-    match first.into_inner().expect("no thread panics while it holds the lock") {
-        None => Ok(()),
-        Some(error) => Err(temp::failed(folder, error)),
     }
 }

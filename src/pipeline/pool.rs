@@ -1,10 +1,13 @@
 //! The workers of a job, and how long they and their helpers were busy with what.
 
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::io;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Mutex, OnceLock};
 use std::time::Instant;
 
 use super::seats::{Seat, Seats};
+use super::temp;
 use crate::cluster::PARTITIONS;
 use crate::error::{Error, Result};
 
@@ -171,6 +174,40 @@ fn start(workers: usize) -> std::result::Result<rayon::ThreadPool, rayon::Thread
         .num_threads(workers)
         .thread_name(|number| format!("undust-{number}"))
         .build()
+}
+
+/// Does `work` for every partition, on all threads of `pool`, until one fails. It has to do with
+/// files in `folder`.
+pub(super) fn try_each_partition(
+    folder: &Path,
+    pool: &Pool,
+    work: impl Fn(usize) -> io::Result<()> + Sync,
+) -> Result<()> {
+    try_each_partition_with(folder, pool, || (), |(), partition| work(partition))
+}
+
+/// The same as [`try_each_partition`] with something that each thread has for itself.
+pub(super) fn try_each_partition_with<W>(
+    folder: &Path,
+    pool: &Pool,
+    new_worker: impl Fn() -> W + Sync,
+    work: impl Fn(&mut W, usize) -> io::Result<()> + Sync,
+) -> Result<()> {
+    let has_failed = AtomicBool::new(false);
+    let first = Mutex::new(None);
+    pool.each_partition(new_worker, |worker, partition| {
+        if has_failed.load(Ordering::Relaxed) {
+            return;
+        }
+        if let Err(error) = work(worker, partition) {
+            has_failed.store(true, Ordering::Relaxed);
+            first.lock().expect("no thread panics while it holds the lock").get_or_insert(error);
+        }
+    });
+    match first.into_inner().expect("no thread panics while it holds the lock") {
+        None => Ok(()),
+        Some(error) => Err(temp::failed(folder, error)),
+    }
 }
 
 #[cfg(test)]

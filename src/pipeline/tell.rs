@@ -12,8 +12,7 @@ use std::sync::mpsc::{self, SyncSender};
 use super::crew::spawn;
 use super::lister::{Ahead, Lister, list};
 use super::members::GatheredClusters;
-use super::overflow::each_partition;
-use super::pool::{Pool, Stage};
+use super::pool::{Pool, Stage, try_each_partition};
 use super::select::SelectPlan;
 use super::spellings::Spellings;
 use super::{Job, temp};
@@ -435,7 +434,7 @@ impl<'a> Teller<'a> {
         uncounted.finish().map_err(failed)?;
         let spellings = Runs::new(temp::open(folder)?);
         let capacity = budget.sort_capacity(Uncounted::CLUSTER_BYTES);
-        each_partition(folder, pool, |partition| {
+        try_each_partition(folder, pool, |partition| {
             uncounted.resolve(partition, capacity, |_| true, &spellings).map(drop)
         })?;
         let mut spellings = spellings.merge(budget.merge_capacity(size_of::<Cluster>()));

@@ -167,7 +167,7 @@ impl Glob {
         next
     }
 
-    /// Does `wide` match every path that this matches? May say no where yes were right.
+    /// Does `wide` match every path that this matches? Never says yes where it is not.
     pub(super) fn is_within(&self, wide: &Glob) -> bool {
         let (narrow, wide) = (Glob::of(self.steps()), Glob::of(wide.steps()));
         if narrow.rest.len().max(wide.rest.len()) > STEPS_MAX {

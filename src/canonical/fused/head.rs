@@ -157,7 +157,7 @@ impl Fused {
 }
 
 /// Is what needs a look in a host just its letters in upper case? The host starts at `start`, and
-/// `below` has a bit for each of its bytes. May say no where yes were right.
+/// `below` has a bit for each of its bytes. Never says yes where it is not.
 #[inline(always)]
 fn is_in_letters(url: &MarkedUrl, start: usize, below: u64) -> bool {
     // Bytes from 0x80 on and two hyphens side by side need one, too. 64 bytes are looked at,

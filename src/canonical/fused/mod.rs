@@ -9,6 +9,16 @@
 //!         in `short.rs` where they are few and none is to be spelled
 //! ```
 //!
+//! Which function answers, each way rarer than the one above it:
+//!
+//! ```text
+//! run, run_in ─ canonicalize ┬ plain_head, rare_head            where the path begins
+//!                            └ behind_head ┬ plain_rest         nothing, one parameter, a fragment
+//!                                          ├ with_short_query   few parameters, none to be spelled
+//!                                          └ with_any_query     whatever else there is
+//! answer_of_site ─ with_rules_of_site ─ settle                  again, until nothing changes
+//! ```
+//!
 //! Price: the marks (see `bytes/marks/mod.rs`), then a step for each mark, not for each byte. A URL
 //! that is canonical, or is so up to its fragment, is returned as it is; of another one, what is
 //! canonical is copied and only the rest is spelled. No allocation once the buffers have grown, no
@@ -226,7 +236,7 @@ impl Fused {
         }
         let Scratch { rows, kept, .. } = scratch;
         let url = MarkedUrl { given, text: given, marks: self.marker.mark(given, rows) };
-        let answer = self.answer(&url, kept, out);
+        let answer = self.canonicalize(&url, kept, out);
         self.answer_of_site(given, answer, scratch, out)
     }
 
@@ -236,8 +246,8 @@ impl Fused {
         self.run(given, scratch, out)
     }
 
-    /// The same for a URL `given` in `text`, which starts there at `start`. Between two texts, the
-    /// scratch [leaves](Scratch::leave_text) the first.
+    /// The same as [`Self::run`] for a URL `given` in `text`, which starts there at `start`.
+    /// Between two texts, the scratch [leaves](Scratch::leave_text) the first.
     #[inline(always)]
     pub(super) fn run_in(
         &self,
@@ -259,7 +269,7 @@ impl Fused {
         let Scratch { ahead, kept, .. } = scratch;
         let marks = ahead.marks(&self.marker, text, start, given.len());
         let url = MarkedUrl { given, text: &text[start..], marks };
-        let answer = self.answer(&url, kept, out);
+        let answer = self.canonicalize(&url, kept, out);
         self.answer_of_site(given, answer, scratch, out)
     }
 
@@ -320,7 +330,7 @@ impl Fused {
             } else {
                 let marks = self.marker.mark(&given, rows);
                 let url = MarkedUrl { given: &given, text: &given, marks };
-                self.answer(&url, kept, out)
+                self.canonicalize(&url, kept, out)
             };
             if let Answer::Same(end) = again {
                 replace(out, &given[..end]);
@@ -333,25 +343,25 @@ impl Fused {
         None
     }
 
-    /// The same, but for the rules of the site.
+    /// The canonical form of `url`, without the rules of its site.
     #[inline(always)]
-    fn answer(&self, url: &MarkedUrl, kept: &mut Kept, out: &mut Vec<u8>) -> Answer {
+    fn canonicalize(&self, url: &MarkedUrl, kept: &mut Kept, out: &mut Vec<u8>) -> Answer {
         let Kept { names, query, has_rules, .. } = kept;
         // Bet: the head is one that most URLs have.
-        let head = self.plain_head::<true>(url).or_else(|| self.other_head(url, names));
-        head.and_then(|head| self.answer_with(url, head, query, has_rules, out))
+        let head = self.plain_head::<true>(url).or_else(|| self.rare_head(url, names));
+        head.and_then(|head| self.behind_head(url, head, query, has_rules, out))
             .unwrap_or(Answer::Refused)
     }
 
     /// The head of a URL that is not a usual one; `None` to refuse.
     #[inline(never)]
-    fn other_head<'a>(&self, url: &MarkedUrl<'a>, names: &'a mut Names) -> Option<Head<'a>> {
+    fn rare_head<'a>(&self, url: &MarkedUrl<'a>, names: &'a mut Names) -> Option<Head<'a>> {
         self.plain_head::<false>(url).or_else(|| self.any_head(url, names))
     }
 
-    /// The same for a URL whose head is known; `None` to refuse.
+    /// The canonical form of `url`, whose `head` is known; `None` to refuse.
     #[inline(always)]
-    fn answer_with(
+    fn behind_head(
         &self,
         url: &MarkedUrl,
         head: Head,
@@ -390,7 +400,7 @@ impl Fused {
         {
             return Some(answer);
         }
-        self.go_on(url, start, pieces, out)
+        self.with_any_query(url, start, pieces, out)
     }
 
     /// Up to where what follows a path that ends at `path_end` stays, if that is nothing, one
@@ -410,9 +420,10 @@ impl Fused {
         }
     }
 
-    /// The same for a URL whose start is known; `None` to refuse.
+    /// The canonical form of `url`, whose head and path are known, with any query and fragment;
+    /// `None` to refuse.
     #[inline(never)]
-    fn go_on(
+    fn with_any_query(
         &self,
         url: &MarkedUrl,
         start: Start,

@@ -42,7 +42,7 @@ impl Path {
 }
 
 impl Fused {
-    /// Is the path `given[start..end]` spelled canonically? May say no where yes were right.
+    /// Is the path `given[start..end]` spelled canonically? Never says yes where it is not.
     #[inline(always)]
     pub(super) fn judge_path(&self, url: &MarkedUrl, start: usize, end: usize) -> Path {
         // The path starts with a slash or is empty.

@@ -1,6 +1,7 @@
 //! HOT: the query of a URL, piece by piece: what stays, what goes, what is spelled anew.
 
 use std::cmp::Ordering;
+use std::ops::Range;
 
 use super::classes::{Class, set};
 use super::order::{FEW, is_unclear, number_of, numbered, sort};
@@ -355,7 +356,7 @@ impl Fused {
         let mut at = marks.next_before(set::QUERY_LOOK, start, end);
         while at < end {
             match canonical_escape(&given[at..]) {
-                Some(byte) if !self.is_raw_in_query(byte, at > name_end) => at += 3,
+                Some(byte) if !self.is_raw_in_query(byte, given, name_end..at) => at += 3,
                 None if self.query[usize::from(given[at])] == Class::Question => at += 1,
                 _ => return false,
             }
@@ -364,10 +365,12 @@ impl Fused {
         true
     }
 
-    /// Is `byte` spelled without an escape in a query, whichever way it came?
+    /// Is `byte` spelled without an escape in a query, whichever way it came? `value` is what of
+    /// the value stands before it, empty in a name; behind a `;` some servers read another name.
     #[inline]
-    fn is_raw_in_query(&self, byte: u8, in_value: bool) -> bool {
-        self.raw_in_query[usize::from(byte)] || byte == b'=' && in_value && self.form
+    fn is_raw_in_query(&self, byte: u8, given: &[u8], value: Range<usize>) -> bool {
+        self.raw_in_query[usize::from(byte)]
+            || byte == b'=' && self.form && !value.is_empty() && !given[value].contains(&b';')
     }
 
     /// Spells the piece `given[start..end]` canonically, at the end of `spelled`. Returns where its
@@ -400,6 +403,8 @@ impl Fused {
         out: &mut Vec<u8>,
     ) -> Option<()> {
         let MarkedUrl { given, text, marks } = *url;
+        // Where the value begins, with its `=`; a name has none.
+        let value = if in_value { at - 1 } else { end };
         loop {
             let look = marks.next_before(set::QUERY_LOOK, at, end);
             push_short(out, text, at, look);
@@ -420,7 +425,7 @@ impl Fused {
                         if let [high, low, ..] = given[at + 1..]
                             && let Some(byte) = hex::pair(high, low)
                         {
-                            if self.is_raw_in_query(byte, in_value) {
+                            if self.is_raw_in_query(byte, given, value..at) {
                                 out.push(byte);
                             } else {
                                 push_escape(out, byte);

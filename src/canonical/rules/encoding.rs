@@ -12,7 +12,7 @@
 //! # When it is safe
 //!
 //! Never touched: `%2F` in a path is not `/`, `%26` is not `&`, `%2B` is not `+`, `%3B` is not `;`,
-//! `%23` is not `#`, `%3D` in a name is not `=`. Nothing is decoded twice.
+//! `%23` is not `#`, `%3D` in a name is not `=`, nor behind a `;`. Nothing is decoded twice.
 //!
 //! # Example
 //!
@@ -188,8 +188,10 @@ fn spell_query(query: &[u8], empty_values: bool) -> Vec<u8> {
     out
 }
 
-/// Appends the form spelling of `text`, the name or the value of a parameter.
+/// Appends the form spelling of `text`, the name or the value of a parameter. Behind a raw `;` of a
+/// value some servers read another name.
 fn spell_form(text: &[u8], is_value: bool, out: &mut Vec<u8>) {
+    let mut may_be_name = !is_value;
     let mut at = 0;
     while at < text.len() {
         let (byte, raw) = match text[at..] {
@@ -205,8 +207,11 @@ fn spell_form(text: &[u8], is_value: bool, out: &mut Vec<u8>) {
         };
         match byte {
             b'+' if raw => out.extend_from_slice(b"%20"),
-            b';' if raw => out.push(b';'),
-            b'=' if is_value => out.push(b'='),
+            b';' if raw => {
+                may_be_name = true;
+                out.push(b';');
+            }
+            b'=' if is_value && (raw || !may_be_name) => out.push(b'='),
             byte if is_raw_in_form(byte) => out.push(byte),
             byte => push_escape(out, byte),
         }

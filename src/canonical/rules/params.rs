@@ -8,8 +8,9 @@
 //! # When it is safe
 //!
 //! Usually, for the tracking list: every entry has its source, and generic names count only on the
-//! hosts, or with the values, for which they are known. A parameter stays where its value has a `;`:
-//! some servers read `?utm_source=x;id=9` as two. An allow-list changes semantics where it is wrong.
+//! hosts, or with the values, for which they are known. A parameter stays where its value has a
+//! `;`: some servers read `?utm_source=x;id=9` as two. An allow-list changes semantics where it is
+//! wrong.
 //!
 //! # Example
 //!

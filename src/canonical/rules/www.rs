@@ -65,15 +65,14 @@ fn with_www(host: &[u8]) -> Vec<u8> {
     }
 }
 
-/// Is the last label of `host` a number? Then it is an address, or no name of the web. Source: WHATWG
-/// URL standard 3.5, "ends in a number".
-fn ends_in_number(host: &[u8]) -> bool {
+/// Are all labels of `host` numbers, decimal, octal or hexadecimal? Then it is an address, or no
+/// host at all. Source: WHATWG URL standard 3.5, IPv4 number parser.
+fn is_numbers(host: &[u8]) -> bool {
     let host = host.strip_suffix(b".").unwrap_or(host);
-    let label = &host[memchr::memrchr(b'.', host).map_or(0, |at| at + 1)..];
-    match label {
+    host.split(|byte| *byte == b'.').all(|label| match label {
         [b'0', b'x' | b'X', digits @ ..] => digits.iter().all(u8::is_ascii_hexdigit),
         digits => !digits.is_empty() && digits.iter().all(u8::is_ascii_digit),
-    }
+    })
 }
 
 /// Is there a name that can be registered in `host`: a public suffix with a label before it?
@@ -81,7 +80,7 @@ pub(in crate::canonical) fn has_registrable_domain(host: &[u8]) -> bool {
     if host.is_empty() {
         return false;
     }
-    if host[0] == b'.' || !host.iter().any(u8::is_ascii_alphabetic) || ends_in_number(host) {
+    if host[0] == b'.' || !host.iter().any(u8::is_ascii_alphabetic) || is_numbers(host) {
         return false;
     }
     // The list is in lower case.

@@ -4,8 +4,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::budget::Budget;
-use super::overflow::each_partition;
-use super::pool::{Pool, Stage};
+use super::pool::{Pool, Stage, try_each_partition};
 use super::{Job, temp};
 use crate::cluster::{Census, Cluster, Merged, Occurrence, PARTITIONS, Runs, Uncounted};
 use crate::error::Result;
@@ -31,7 +30,7 @@ impl Rest {
         census: &Census,
         batch: &[Occurrence],
     ) -> Result<()> {
-        each_partition(&job.memory.temp_dir, pool, |partition| {
+        try_each_partition(&job.memory.temp_dir, pool, |partition| {
             self.uncounted.count(census, partition, batch.iter())
         })
     }
@@ -51,7 +50,7 @@ impl Rest {
         let capacity = self.budget.sort_capacity(Uncounted::CLUSTER_BYTES);
         let clusters = AtomicU64::new(0);
         let _sorting = job.begin_pass("sorting out", None);
-        each_partition(&job.memory.temp_dir, pool, |partition| {
+        try_each_partition(&job.memory.temp_dir, pool, |partition| {
             let (counted, count) = census.select(partition, &wanted);
             census.forget(partition);
             selected.add(counted.into_iter())?;
