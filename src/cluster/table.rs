@@ -277,14 +277,14 @@ impl Table {
         }
     }
 
-    /// By a call, so that the usual way takes no room for it.
+    /// [`Table::insert`] out of line, so that the usual way takes no room for it.
     #[cold]
     #[inline(never)]
     fn insert_aside(&mut self, fingerprint: Fingerprint) -> bool {
         self.insert(fingerprint)
     }
 
-    /// The same.
+    /// [`Table::insert_from`] out of line.
     #[cold]
     #[inline(never)]
     fn insert_from_aside(&mut self, value: u128, at: usize) -> bool {

@@ -152,7 +152,7 @@ fn check_archive(head: &[u8]) -> Result<()> {
             ("a rar archive (52 61 72 21)", "unrar p -inul FILE")
         }
         [0x1f, 0x9d, ..] => ("what compress makes (1f 9d)", "uncompress -c FILE"),
-        // The usual properties, and a dictionary of a whole number of kibibytes; then the size of
+        // The usual properties, and a dictionary of a multiple of 64 KiB; then the size of
         // the content, or that it is not known. Source: lzma-file-format.txt of XZ Utils.
         [0x5d, 0, 0, _, _, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, ..]
         | [0x5d, 0, 0, _, _, _, _, _, _, 0, 0, 0, 0, ..] => {

@@ -34,7 +34,6 @@ mod representatives;
 mod scan;
 mod seats;
 mod select;
-
 mod sightings;
 mod spellings;
 mod spool;

@@ -151,6 +151,20 @@ fn report_as_json() {
     }
 }
 
+/// How many rows are shown does not change what the totals are.
+#[test]
+fn report_of_a_log_is_one_without_rows() {
+    let dir = Dir::new();
+    let line = "h - - [10/Oct/2000:13:55:36 +0000] \"GET /a HTTP/1.1\" 200 1\n";
+    dir.put("a.log", line.repeat(3));
+    let totals = |top: u32| {
+        let text = dir.run(&format!("report --top {top} a.log")).exits(0).out();
+        text.split("What makes them equal").next().unwrap().to_string()
+    };
+    assert!(totals(1).contains("requests                 3"), "{}", totals(1));
+    assert_eq!(totals(0), totals(1));
+}
+
 #[test]
 fn report_knows_the_flags_it_takes() {
     let dir = Dir::with_list();
