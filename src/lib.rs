@@ -7,6 +7,7 @@ pub mod limits;
 
 pub mod bytes;
 pub mod crew;
+mod patient;
 
 pub mod fingerprint;
 pub mod parts;

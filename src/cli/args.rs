@@ -207,8 +207,8 @@ pub(super) struct RunArgs {
     pub(super) output: Option<PathBuf>,
     #[command(flatten)]
     pub(super) sync: SyncArgs,
-    /// Most memory to take: bytes (suffixes K, M, G), or a share of the machine's, as in 25%; half
-    /// of what is free if not given
+    /// Most memory to take: bytes (suffixes K, M, G, T), or a share of the machine's, as in 25%;
+    /// half of what is free if not given
     #[arg(short = 'S', long, value_name = "BYTES|N%", value_parser = super::memory::amount,
           help_heading = "Running")]
     pub(super) memory: Option<super::memory::Amount>,

@@ -2,7 +2,7 @@
 
 use super::DONE;
 use super::args::{GenerateSiteArgs, SitePresetArg, SiteToArg};
-use super::commands::publish_with_truth;
+use super::generate_list::publish_with_truth;
 use super::words::say;
 use crate::error::{Error, Result};
 use crate::generate::sites::{

@@ -2,11 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::time::Instant;
 
 use super::args::LearnArgs;
-use super::commands::{close, job};
 use super::progress::Progress;
+use super::session::Session;
 use super::words::{is_watched, say};
 use super::{DONE, memory};
 use crate::bytes::show;
@@ -17,7 +16,7 @@ use crate::error::Result;
 use crate::limits::{CONFIG_BYTES_MAX, DUST_RULES_MAX};
 use crate::mine::{Miner, Signal};
 use crate::pipeline::{self, Job, Learned, Outcome, Spooled, Truth};
-use crate::report::{Claims, Results, number};
+use crate::report::number;
 
 /// The profile before rules of sites: what preserves semantics, and nothing else.
 const STAGE_0: &str = "rfc3986";
@@ -29,15 +28,12 @@ const DICTIONARY: &str = "aggressive";
 const RESAMPLING_SEED: u64 = 1;
 
 pub(super) fn run(args: &LearnArgs) -> Result<u8> {
-    let started = Instant::now();
+    let progress = Progress::new(args.run.quiet);
     memory::give_back_large_blocks();
     let stage0 = Canonicalizer::new(Profile::named(STAGE_0)?);
-    let progress = Progress::new(args.run.quiet);
-    let mut job = job(&args.input, &stage0, &args.run, &progress)?;
-    let mut claims = Claims::new(&job.input.paths).helped_by(args.run.sync.helpers(job.helpers()));
-    job.rejects = args.input.open_rejects(&mut claims)?;
-    let mut output = claims.open(args.run.output.as_deref())?;
-    let stats = args.run.open_stats(&mut claims)?;
+    let mut session = Session::begin(&args.input, &stage0, &args.run, &progress)?;
+    let mut output = session.open_output(None)?;
+    let job = &mut session.job;
     let _spooled = match &args.evaluate {
         Some(truth) => {
             // What is wrong with it is told before anything is mined.
@@ -46,7 +42,7 @@ pub(super) fn run(args: &LearnArgs) -> Result<u8> {
         }
         None => None,
     };
-    let mut learned = pipeline::learn(&job, &Miner::new())?;
+    let mut learned = pipeline::learn(job, &Miner::new())?;
     let rules_of_sites: Vec<usize> = learned.sites.iter().map(|site| site.rules.len()).collect();
     let (file, in_force) = rule_file(&mut learned)?;
     let mut bytes = 0;
@@ -54,8 +50,7 @@ pub(super) fn run(args: &LearnArgs) -> Result<u8> {
         output.write(piece.as_bytes())?;
         bytes += piece.len() as u64;
     }
-    let mut results = Results::default();
-    results.finish(output)?;
+    session.results.finish(output)?;
     if let Some(why) = why_unreadable(bytes, file.rules.len()) {
         say(format_args!("undust: {why}; learn from fewer sites at a time"));
     }
@@ -66,9 +61,9 @@ pub(super) fn run(args: &LearnArgs) -> Result<u8> {
         }
     }
     if let Some(truth) = &args.evaluate {
-        evaluate(&job, &learned.outcome, in_force, truth)?;
+        evaluate(&session.job, &learned.outcome, in_force, truth)?;
     }
-    close(results, &learned.outcome, &mut job, &args.run, stats, started)?;
+    session.close(&learned.outcome)?;
     Ok(DONE)
 }
 

@@ -12,7 +12,7 @@ pub(super) enum Amount {
     Percent(u64),
 }
 
-/// A number of bytes with an optional suffix K, M or G, or a number from 1 to 100 and `%`.
+/// A number of bytes with an optional suffix K, M, G or T, or a number from 1 to 100 and `%`.
 pub(super) fn amount(text: &str) -> Result<Amount, String> {
     let Some(number) = text.strip_suffix('%') else {
         return super::quantity::bytes(text).map(Amount::Bytes);

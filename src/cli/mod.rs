@@ -4,7 +4,9 @@
 mod args;
 mod bare;
 mod commands;
+mod dedup;
 mod explain;
+mod generate_list;
 mod generate_site;
 mod learn;
 mod memory;
@@ -13,6 +15,7 @@ mod progress;
 mod quantity;
 mod rule_files;
 mod rules;
+mod session;
 mod signals;
 mod stats;
 mod turn;
@@ -24,7 +27,7 @@ use std::process::ExitCode;
 use clap::{CommandFactory as _, Parser as _};
 
 use crate::error::Error;
-use args::{Args, Command};
+use args::{Args, Command, GenerateCommand};
 use words::say;
 
 /// Done.
@@ -50,16 +53,17 @@ pub fn main() -> ExitCode {
     };
     let named = args.command.named_results();
     let result = match args.command {
-        Command::Dedup(args) => {
-            bare::check(is_bare, &args.input).and_then(|()| commands::dedup(&args))
-        }
+        Command::Dedup(args) => bare::check(is_bare, &args.input).and_then(|()| dedup::run(&args)),
         Command::Canon(args) => commands::canon(&args),
         Command::Explain(args) => explain::run(&args),
         Command::Report(args) => commands::report(&args),
         Command::Learn(args) => learn::run(&args),
         Command::Rules(args) => rules::run(&args),
         Command::Formats => commands::formats(),
-        Command::Generate(args) => commands::generate(&args),
+        Command::Generate(args) => match args.command {
+            GenerateCommand::List(args) => generate_list::run(&args),
+            GenerateCommand::Site(args) => generate_site::run(&args),
+        },
         Command::Completions { shell } => commands::completions(shell),
         Command::Man { folder } => commands::man(folder.as_deref()),
     };

@@ -1,6 +1,7 @@
 //! A progress bar with rate and time left, on a terminal only.
 
 use std::sync::Mutex;
+use std::time::Instant;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
@@ -10,12 +11,19 @@ use crate::pipeline::ProgressListener;
 /// A bar for each pass over the input; nothing at all where nobody watches.
 pub(super) struct Progress {
     shown: bool,
+    started: Instant,
     bar: Mutex<Option<ProgressBar>>,
 }
 
 impl Progress {
     pub(super) fn new(quiet: bool) -> Self {
-        Progress { shown: !quiet && is_watched(), bar: Mutex::new(None) }
+        let shown = !quiet && is_watched();
+        Progress { shown, started: Instant::now(), bar: Mutex::new(None) }
+    }
+
+    /// When it was made, which is when the run began.
+    pub(super) fn started(&self) -> Instant {
+        self.started
     }
 
     fn with(&self, act: impl FnOnce(&mut Option<ProgressBar>)) {

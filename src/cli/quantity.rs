@@ -1,14 +1,15 @@
 //! Numbers as people write them, with a suffix: `64K`, `3M`.
 
-/// A number of bytes with an optional suffix K, M or G (powers of 1,024).
+/// A number of bytes with an optional suffix K, M, G or T (powers of 1,024).
 pub(super) fn bytes(text: &str) -> Result<u64, String> {
     let (digits, suffix) = split_suffix(text);
-    let factor: u64 = match suffix.trim_end_matches("ib") {
+    let factor: u64 = match suffix.to_ascii_lowercase().trim_end_matches("ib") {
         "" | "b" => 1,
         "k" | "kb" => 1 << 10,
         "m" | "mb" => 1 << 20,
         "g" | "gb" => 1 << 30,
-        suffix => return Err(unknown(suffix)),
+        "t" | "tb" => 1 << 40,
+        _ => return Err(format!("unknown suffix \"{suffix}\"; use K, M, G or T")),
     };
     let number: u64 = digits.parse().map_err(|_| format!("\"{text}\" is no number of bytes"))?;
     number.checked_mul(factor).ok_or_else(|| format!("\"{text}\" is too large"))
@@ -17,25 +18,21 @@ pub(super) fn bytes(text: &str) -> Result<u64, String> {
 /// A number of things with an optional suffix K, M or G (powers of 1,000).
 pub(super) fn count(text: &str) -> Result<u64, String> {
     let (digits, suffix) = split_suffix(text);
-    let factor: u64 = match &suffix[..] {
+    let factor: u64 = match &suffix.to_ascii_lowercase()[..] {
         "" => 1,
         "k" => 1_000,
         "m" => 1_000_000,
         "g" => 1_000_000_000,
-        suffix => return Err(unknown(suffix)),
+        _ => return Err(format!("unknown suffix \"{suffix}\"; use K, M or G")),
     };
     let number: u64 = digits.parse().map_err(|_| format!("\"{text}\" is no number"))?;
     number.checked_mul(factor).ok_or_else(|| format!("\"{text}\" is too large"))
 }
 
-/// A number, and the letters behind it in lower case.
-fn split_suffix(text: &str) -> (&str, String) {
+/// A number, and the letters behind it.
+fn split_suffix(text: &str) -> (&str, &str) {
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    (digits, text[digits.len()..].to_ascii_lowercase())
-}
-
-fn unknown(suffix: &str) -> String {
-    format!("unknown suffix \"{suffix}\"; use K, M or G")
+    text.split_at(digits.len())
 }
 
 #[cfg(test)]
@@ -48,8 +45,9 @@ mod tests {
             ("1", Some(1)),
             ("64K", Some(65536)),
             ("1MiB", Some(1 << 20)),
+            ("1T", Some(1 << 40)),
             ("x", None),
-            ("1T", None),
+            ("1X", None),
         ] {
             assert_eq!(bytes(given).ok(), expected, "{given}");
         }

@@ -1,8 +1,10 @@
 //! How a file is compressed, told from its first bytes.
 
 use std::fmt;
-use std::io;
+use std::io::{self, Read as _};
 use std::path::Path;
+
+use flate2::read::ZlibDecoder;
 
 use crate::bytes::show;
 use crate::error::{Error, Result};
@@ -84,7 +86,7 @@ impl Compression {
     /// Tells the compression of a file by its first bytes. Names of files are not looked at.
     ///
     /// - Shape: `head` is the first bytes of the file, 10 of them at least, or the whole file. With
-    ///   fewer than 262 bytes a tar archive is not seen. Fewer than 4 are never compressed.
+    ///   fewer than 262 bytes a tar archive is not seen.
     /// - Failure: an input error for archives, and for what is packed and cannot be unpacked here.
     pub(super) fn sniff(head: &[u8]) -> Result<Self> {
         match Compression::of(head) {
@@ -108,16 +110,21 @@ impl Compression {
 
     fn of(head: &[u8]) -> Self {
         match head {
-            [0x28, 0xb5, 0x2f, 0xfd, ..] => Compression::Zstd,
-            [0x1f, 0x8b, _, _, ..] => Compression::Gzip,
+            // The last of each are whole files, which end within their magic.
+            [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x28, 0xb5] | [0x28, 0xb5, 0x2f] => Compression::Zstd,
+            [0x1f, 0x8b, ..] => Compression::Gzip,
             // "BZh" could begin an innocent line, so the marker of the first block, or of the end
             // of an empty file, is asked for as well.
             [b'B', b'Z', b'h', b'1'..=b'9', 0x31, 0x41, 0x59, 0x26, 0x53, 0x59, ..]
             | [b'B', b'Z', b'h', b'1'..=b'9', 0x17, 0x72, 0x45, 0x38, 0x50, 0x90, ..] => {
                 Compression::Bzip2
             }
-            [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => Compression::Xz,
-            [0x04, 0x22, 0x4d, 0x18, ..] => Compression::Lz4,
+            [0xfd, b'7', b'z', b'X', b'Z', 0, ..]
+            | [0xfd, b'7']
+            | [0xfd, b'7', b'z']
+            | [0xfd, b'7', b'z', b'X']
+            | [0xfd, b'7', b'z', b'X', b'Z'] => Compression::Xz,
+            [0x04, 0x22, 0x4d, 0x18, ..] | [0x04, 0x22, 0x4d] => Compression::Lz4,
             [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => Compression::of_skippable(head),
             _ => Compression::None,
         }
@@ -158,6 +165,9 @@ fn check_archive(head: &[u8]) -> Result<()> {
         | [0x5d, 0, 0, _, _, _, _, _, _, 0, 0, 0, 0, ..] => {
             ("lzma in its older format (5d 00 00)", "xz --format=lzma -dc FILE")
         }
+        [0x78, 0x01 | 0x9c | 0xda, ..] if inflates(head) => {
+            ("a zlib stream (78, RFC 1950)", "pigz -dc < FILE")
+        }
         [0x02, 0x21, 0x4c, 0x18, ..] => ("lz4 in its legacy format (02 21 4c 18)", "lz4 -dc FILE"),
         // Source: POSIX.1-2017, pax, "ustar Interchange Format".
         _ if head.get(257..262) == Some(b"ustar") => {
@@ -169,6 +179,12 @@ fn check_archive(head: &[u8]) -> Result<()> {
         "expected text, plain or in zstd, gzip, bzip2, xz or lz4, found {found}; unpack it first, as \
          in `{tool} | undust`"
     )))
+}
+
+/// Does `head` begin a zlib stream, and not a line with an `x` in front?
+fn inflates(head: &[u8]) -> bool {
+    let mut first = [0];
+    ZlibDecoder::new(head).read_exact(&mut first).is_ok()
 }
 
 impl fmt::Display for Compression {
@@ -223,7 +239,12 @@ mod tests {
     fn sniffs_magic_bytes_only() {
         for (given, expected, why) in [
             (&b""[..], Compression::None, "empty"),
-            (b"\x1f\x8b\x08", Compression::None, "fewer than 4 bytes are plain"),
+            (b"\x1f\x8b\x08", Compression::Gzip, "the start of a member"),
+            (b"\x1f", Compression::None, "one byte"),
+            (b"\x28\xb5\x2f", Compression::Zstd, "the start of a frame"),
+            (b"\x28\xb5\x2fx", Compression::None, "no frame"),
+            (b"\xfd7zX", Compression::Xz, "the start of a stream"),
+            (b"\x04\x22\x4d", Compression::Lz4, "the start of a frame"),
             (b"\x28\xb5\x2f\xfd", Compression::Zstd, "a frame"),
             (b"\x50\x2a\x4d\x18", Compression::Zstd, "a skippable frame"),
             (b"\x5f\x2a\x4d\x18rest", Compression::Zstd, "the last kind of skippable frame"),
@@ -239,6 +260,7 @@ mod tests {
             (b"\x04\x22\x4d\x18\x64", Compression::Lz4, "a frame"),
             (b"http://a.test/", Compression::None, "text"),
             (b"PK\x05\x06", Compression::None, "an archive without files"),
+            ("xڭ.example.com/".as_bytes(), Compression::None, "a line that begins like zlib"),
         ] {
             assert_eq!(Compression::sniff(given).unwrap(), expected, "{why}");
         }
@@ -255,6 +277,10 @@ mod tests {
             (b"\x1f\x9d\x90\x68", "uncompress -c FILE | undust"),
             (b"]\0\0\x80\0\xff\xff\xff\xff\xff\xff\xff\xff\0", "xz --format=lzma -dc FILE"),
             (b"]\0\0\x80\0\x10\0\0\0\0\0\0\0\0", "xz --format=lzma -dc FILE"),
+            // The beginnings of what zlib makes of "http://a.test/" at levels 0, 6 and 9.
+            (b"\x78\x01\x01\x0e\0\xf1\xffhttp", "pigz -dc < FILE | undust"),
+            (b"\x78\x9c\xcb\x28\x29\x29\xb0\xd2", "pigz -dc < FILE | undust"),
+            (b"\x78\xda\xcb\x28\x29\x29\xb0\xd2", "pigz -dc < FILE | undust"),
             (&tar, "tar -xOf FILE | undust"),
         ] {
             let error = Compression::sniff(given).unwrap_err();

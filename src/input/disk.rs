@@ -13,6 +13,7 @@ use rustix::io::Errno;
 use super::cut::Sample;
 use super::mapped::Origin;
 use crate::limits::SAMPLE_SILENCES_MAX;
+use crate::patient::again;
 
 /// Bytes at the beginning of a file by which is told what it is. Reason: a tar archive has its
 /// magic within the first 512, an XML file its root in the first kibibyte.
@@ -69,13 +70,7 @@ impl Disk {
         while head.len() < HEAD_BYTES && (head.len() < MAGIC_BYTES || is_telling(&head)) {
             let before = head.len();
             head.resize(HEAD_BYTES, 0);
-            let read = match self.read(&mut head[before..]) {
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {
-                    head.truncate(before);
-                    continue;
-                }
-                read => read?,
-            };
+            let read = self.read(&mut head[before..])?;
             head.truncate(before + read);
             if read == 0 {
                 break;
@@ -222,7 +217,7 @@ impl Read for Disk {
         let left = self.left.and_then(|left| usize::try_from(left).ok()).unwrap_or(usize::MAX);
         let bytes = buffer.len().min(left);
         self.ask_ahead(bytes as u64);
-        let read = (&self.origin.file).read(&mut buffer[..bytes])?;
+        let read = again(|| (&self.origin.file).read(&mut buffer[..bytes]))?;
         self.count(read);
         Ok(read)
     }

@@ -8,7 +8,9 @@ use super::Job;
 use crate::error::Result;
 use crate::input::{Chunk, Container};
 use crate::record::formats::{self, FieldMap};
-use crate::record::{BaseUrl, Layout, LineFormat, QuotedRows, Reading, RecordFilter, detect};
+use crate::record::{
+    BaseUrl, Layout, LineFormat, QuotedRows, Reading, RecordFilter, detect, mark_bytes,
+};
 
 /// How the records of a job's files are found.
 #[derive(Clone, Debug, Default)]
@@ -135,8 +137,10 @@ impl Layouts {
         }
         let Some(chunk) = chunk else { return Ok(ready) };
         if self.current.as_ref().is_none_or(|(file, _)| *file != chunk.file()) {
-            let layout = self.layout_of_file(&chunk, container)?;
-            self.current = Some((chunk.file(), layout));
+            // The start of a line that did not fit shows nothing: what is behind it does.
+            let shows = chunk.overlong().is_none() || container.is_some();
+            let layout = shows.then(|| self.layout_of_file(&chunk, container)).transpose()?;
+            self.current = layout.map(|layout| (chunk.file(), layout));
         }
         match self.quoted_rows().filter(|_| chunk.overlong().is_none()) {
             None => ready.push(self.parcel(chunk)),
@@ -163,7 +167,7 @@ impl Layouts {
     }
 
     fn layout_of_file(&self, chunk: &Chunk, container: Option<Container>) -> Result<Layout> {
-        let bytes = if chunk.overlong().is_some() { &[] } else { chunk.bytes() };
+        let bytes = chunk.bytes();
         let mut layout = match &self.plan.format {
             _ if container.is_some() => {
                 let rows = container.map(|container| formats::rows(container.name()));
@@ -237,7 +241,12 @@ impl Held {
             };
         }
         let Some(chunk) = rest else { return Ok(()) };
-        let [closed, open] = chunk_of_rows(chunk, rows, reading);
+        let mark = if chunk.starts_file() { mark_bytes(chunk.bytes(), reading) } else { 0 };
+        // A byte order mark is no part of the first row.
+        let [mark, rest] = chunk.split(mark);
+        ready.extend(mark);
+        let Some(chunk) = rest else { return Ok(()) };
+        let [closed, open] = chunk_of_rows(chunk, rows);
         ready.extend(closed);
         open.into_iter().for_each(|open| self.hold(open));
         Ok(())
@@ -286,18 +295,12 @@ impl Held {
 }
 
 /// The rows of `chunk` that are over by its end, and the one that is not, if there are any.
-fn chunk_of_rows(chunk: Chunk, rows: &QuotedRows, reading: Reading) -> [Option<Chunk>; 2] {
+fn chunk_of_rows(chunk: Chunk, rows: &QuotedRows) -> [Option<Chunk>; 2] {
     let text = chunk.bytes();
     if memchr::memchr(b'"', text).is_none() {
         return [Some(chunk), None];
     }
-    // As `Entries` does: a line behind a byte order mark is a row.
-    let marked = memchr::memchr(reading.separator, text).map_or(text.len(), |end| end + 1);
-    let has_mark = chunk.starts_file()
-        && text.starts_with(b"\xef\xbb\xbf")
-        && marked - 1 <= reading.line_bytes_max;
-    let first = if has_mark { marked } else { 0 };
-    let closed = first + rows.closed_bytes(&text[first..]);
+    let closed = rows.closed_bytes(text);
     chunk.split(closed)
 }
 

@@ -69,14 +69,14 @@ impl fmt::Display for Votes {
     }
 }
 
-/// The lines by which a file is recognized: the first whole ones of `chunk`.
+/// The lines by which a file is recognized: the first whole ones of `chunk`, those that end within
+/// [`SAMPLE_BYTES`] or, if none does, the first one, however long.
 fn sample(chunk: &[u8], separator: u8) -> Vec<&[u8]> {
-    let within = &chunk[..chunk.len().min(SAMPLE_BYTES)];
-    let within = within.strip_prefix(b"\xef\xbb\xbf").unwrap_or(within);
-    // The last line is cut, unless it is the only one.
-    let whole = match memchr::memrchr(separator, within) {
-        Some(end) if chunk.len() > SAMPLE_BYTES => &within[..=end],
-        _ => within,
+    let chunk = chunk.strip_prefix(b"\xef\xbb\xbf").unwrap_or(chunk);
+    let whole = match memchr::memrchr(separator, &chunk[..chunk.len().min(SAMPLE_BYTES)]) {
+        _ if chunk.len() <= SAMPLE_BYTES => chunk,
+        Some(end) => &chunk[..=end],
+        None => &chunk[..memchr::memchr(separator, chunk).unwrap_or(chunk.len())],
     };
     Lines::new(whole, separator)
         .map(|line| line.strip_suffix(b"\r").unwrap_or(line))
@@ -327,6 +327,18 @@ mod tests {
             ("links\n", "lines"),
         ] {
             assert_eq!(detect(text.as_bytes(), READING).unwrap().name(), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn long_lines_are_looked_at_as_a_whole() {
+        let text = "x".repeat(2 * SAMPLE_BYTES);
+        let line = format!("{{\"url\": \"http://a.test/\", \"text\": \"{text}\"}}\n");
+        let log = format!("h - - [10/Oct/2000:13:55:36 -0700] \"GET /{text} HTTP/1.0\" 200 23\n");
+        for (first, expected) in [(&line, "jsonl"), (&log, "clf")] {
+            for text in [first.clone(), first.repeat(3), format!("\u{feff}{first}{first}")] {
+                assert_eq!(detect(text.as_bytes(), READING).unwrap().name(), expected);
+            }
         }
     }
 

@@ -83,6 +83,13 @@ impl Layout {
 /// Memory for URLs that do not stand in their line as they are; used again and again.
 #[derive(Debug, Default)]
 pub struct Workspace {
+    /// What is read in place of a chunk; see [`LineFormat::plainer`].
+    plainer: Vec<u8>,
+    tools: Tools,
+}
+
+#[derive(Debug, Default)]
+struct Tools {
     url: Vec<u8>,
     text: Vec<u8>,
     /// For lines of lists.
@@ -102,15 +109,17 @@ pub struct Entries<'a> {
     layout: Layout,
     /// What has not been looked at; for lists, from the start of the stretch on.
     lines: Lines<'a>,
-    /// The first line, where a byte order mark was taken from it.
-    first: Option<&'a [u8]>,
+    /// The same lines in a plainer spelling, if they are to be read in that.
+    plainer: Option<Lines<'a>>,
+    /// How the line starts that did not fit.
+    overlong: Option<&'a [u8]>,
     /// Where rows end, if they may go over several lines.
     quoted: Option<QuotedRows>,
     /// What is marked of `lines`, and where the next of them starts in it; for lists, and formats
     /// whose lines can be read by marks.
     stretch: &'a [u8],
     start: usize,
-    workspace: &'a mut Workspace,
+    tools: &'a mut Tools,
     /// Of the latest record.
     fields: Fields<'a>,
 }
@@ -128,6 +137,17 @@ enum Way {
     Overlong,
 }
 
+/// The byte order mark of UTF-8.
+const MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// Bytes of the byte order mark that `text`, the start of a file, begins with. It counts towards
+/// the line limit, as it does where lines are cut; if it has no room there, it is part of its line.
+pub fn mark_bytes(text: &[u8], reading: Reading) -> usize {
+    let line = Lines::new(text, reading.separator).next().unwrap_or_default();
+    let is_mark = text.starts_with(MARK) && line.len() <= reading.line_bytes_max;
+    if is_mark { MARK.len() } else { 0 }
+}
+
 /// The fields of a line of a list.
 static NO_FIELDS: Fields<'static> = Fields::NONE;
 
@@ -141,37 +161,34 @@ impl<'a> Entries<'a> {
         layout: &Layout,
         workspace: &'a mut Workspace,
     ) -> Self {
-        let mut lines = Lines::new(chunk, reading.separator);
         let verbatim = reading.verbatim && layout.format.is_none();
-        // The mark counts towards the line limit, as it does where lines are cut.
-        let first = match lines.clone().next() {
-            Some(line) if starts_file && !verbatim && line.len() <= reading.line_bytes_max => {
-                line.strip_prefix(b"\xef\xbb\xbf").inspect(|_| {
-                    lines.next();
-                })
-            }
-            _ => None,
-        };
-        // A mark with nothing behind it is no line.
-        let first = first.filter(|_| chunk.len() > 3);
+        let delimiter = layout.format.as_ref().and_then(|format| format.quoted_rows());
+        let quoted =
+            delimiter.map(|byte| QuotedRows::new(byte, reading.separator, reading.line_bytes_max));
+        let mark = if starts_file && !verbatim { mark_bytes(chunk, reading) } else { 0 };
+        let chunk = &chunk[mark..];
+        let Workspace { plainer, tools } = workspace;
+        let has_plainer = layout.format.as_ref().is_some_and(|format| {
+            plainer.clear();
+            format.plainer(chunk, reading.separator, plainer)
+        });
+        let lines = Lines::new(chunk, reading.separator);
+        let plainer = has_plainer.then(|| Lines::new(plainer, reading.separator));
         let layout = layout.clone();
         let usual = layout.format.as_ref().and_then(|format| format.usual());
         let usual = usual.filter(|_| reading.separator == b'\n');
         let way = match usual {
             Some(usual) => {
-                workspace.marked.clear();
-                workspace.joined.begin(layout.base.as_deref());
+                tools.marked.clear();
+                tools.joined.begin(layout.base.as_deref());
                 Way::Marks(usual)
             }
             None if layout.format.is_some() => Way::Format,
             None => {
-                workspace.ends.clear();
+                tools.ends.clear();
                 Way::List
             }
         };
-        let Reading { separator, line_bytes_max, .. } = reading;
-        let delimiter = layout.format.as_ref().and_then(|format| format.quoted_rows());
-        let quoted = delimiter.map(|byte| QuotedRows::new(byte, separator, line_bytes_max));
         let (stretch, start, fields) = (&chunk[..0], 0, Fields::NONE);
         let is_plain = matches!(way, Way::List) && layout.filter.is_none();
         Entries {
@@ -180,11 +197,12 @@ impl<'a> Entries<'a> {
             reading,
             layout,
             lines,
-            first,
+            plainer,
+            overlong: None,
             quoted,
             stretch,
             start,
-            workspace,
+            tools,
             fields,
         }
     }
@@ -192,7 +210,7 @@ impl<'a> Entries<'a> {
     /// One reject: a line that is longer than any may be, and starts with `start`.
     pub fn overlong(start: &'a [u8], reading: Reading, workspace: &'a mut Workspace) -> Self {
         let entries = Self::new(&start[..0], false, reading, &Layout::default(), workspace);
-        Entries { way: Way::Overlong, is_plain: false, first: Some(start), ..entries }
+        Entries { way: Way::Overlong, is_plain: false, overlong: Some(start), ..entries }
     }
 
     /// The next entry, if it is a line of a list that need not be looked at: none that is long, or
@@ -202,13 +220,13 @@ impl<'a> Entries<'a> {
         if !self.is_plain {
             return None;
         }
-        let end = self.workspace.ends.peek()?;
+        let end = self.tools.ends.peek()?;
         let line = &self.stretch[self.start..end];
         if line.len() > self.reading.line_bytes_max || *line.last()? <= b' ' {
             return None;
         }
         prefetch_next_stretch(self.lines.rest(), self.start);
-        self.workspace.ends.pass();
+        self.tools.ends.pass();
         self.start = end + 1;
         Some(whole(line, line))
     }
@@ -219,10 +237,10 @@ impl<'a> Entries<'a> {
     pub fn next(&mut self) -> Option<Entry<'_>> {
         match self.way {
             Way::List => self.next_of_list(),
-            Way::Marks(usual) if self.first.is_none() => self.next_by_marks(usual),
-            Way::Marks(_) | Way::Format => self.next_of_format(),
+            Way::Marks(usual) => self.next_by_marks(usual),
+            Way::Format => self.next_of_format(),
             Way::Overlong => {
-                self.first.take().map(|start| Entry::Reject(Reject::LineTooLong, start))
+                self.overlong.take().map(|start| Entry::Reject(Reject::LineTooLong, start))
             }
         }
     }
@@ -230,7 +248,7 @@ impl<'a> Entries<'a> {
     /// The next line of a list.
     #[inline(never)]
     fn next_of_list(&mut self) -> Option<Entry<'_>> {
-        let line = match self.workspace.ends.next() {
+        let line = match self.tools.ends.next() {
             Some(end) => {
                 let line = &self.stretch[self.start..end];
                 prefetch_next_stretch(self.lines.rest(), self.start);
@@ -255,14 +273,11 @@ impl<'a> Entries<'a> {
     /// The next line of a list, behind the lines of a stretch.
     #[inline(never)]
     fn first_of_stretch(&mut self) -> Option<&'a [u8]> {
-        if let Some(first) = self.first.take() {
-            return Some(first);
-        }
         if let Some(behind) = self.start.checked_sub(1) {
             self.lines.take_bytes(behind);
         }
         self.start = 0;
-        let ends = &mut self.workspace.ends;
+        let ends = &mut self.tools.ends;
         if let Some(stretch) = ends.find(self.reading.separator, self.lines.rest()) {
             let end = ends.next()?;
             (self.stretch, self.start) = (stretch, end + 1);
@@ -285,10 +300,10 @@ impl<'a> Entries<'a> {
         let row = self.lines.take_bytes(end - start);
         prefetch_next_stretch(self.lines.rest(), 0);
         let line = usual
-            .find(stretch, &self.workspace.marked.marks(), start, end)
+            .find(stretch, &self.tools.marked.marks(), start, end)
             .filter(|_| row.len() <= self.reading.line_bytes_max);
         let Some(line) = line else { return Some(self.parsed(row)) };
-        let (spelling, url) = self.workspace.joined.join(stretch, line.target_start, line.target);
+        let (spelling, url) = self.tools.joined.join(stretch, line.target_start, line.target);
         if !self.reading.fields && self.layout.filter.is_none() {
             return Some(Entry::Record(Record { line: row, spelling, url, fields: &NO_FIELDS }));
         }
@@ -300,7 +315,7 @@ impl<'a> Entries<'a> {
     /// Where the next line ends in the stretch, which begins anew where there is none.
     #[inline(always)]
     fn next_end(&mut self) -> Option<usize> {
-        let marked = &mut self.workspace.marked;
+        let marked = &mut self.tools.marked;
         marked.next_end().or_else(|| {
             self.stretch = marked.mark(self.lines.rest())?;
             self.start = 0;
@@ -310,25 +325,31 @@ impl<'a> Entries<'a> {
 
     /// The next row of a format: a line, or some where quotes hold separators.
     fn next_of_format(&mut self) -> Option<Entry<'_>> {
-        let row = match (self.first.take(), &mut self.quoted) {
-            (Some(line), _) => line,
-            (None, Some(quoted)) if !self.lines.rest().is_empty() => {
-                match quoted.row(self.lines.rest()) {
-                    Row::Whole(bytes) => self.lines.take_bytes(bytes),
-                    Row::Open | Row::TooLong => self.lines.next()?,
-                }
-            }
+        let row = match &mut self.quoted {
+            Some(quoted) if !self.lines.rest().is_empty() => match quoted.row(self.lines.rest()) {
+                Row::Whole(bytes) => self.lines.take_bytes(bytes),
+                Row::Open | Row::TooLong => self.lines.next()?,
+            },
             _ => self.lines.next()?,
         };
-        Some(self.parsed(row))
+        let text = match &mut self.plainer {
+            Some(lines) => lines.next().unwrap_or_default(),
+            None => row,
+        };
+        Some(self.parsed_as(row, text))
     }
 
     fn parsed(&mut self, row: &'a [u8]) -> Entry<'_> {
+        self.parsed_as(row, row)
+    }
+
+    /// The entry of `row`, which `text` says in the spelling that is read.
+    fn parsed_as(&mut self, row: &'a [u8], text: &'a [u8]) -> Entry<'_> {
         let Some(format) = &self.layout.format else { return Entry::Empty(row) };
         if row.len() > self.reading.line_bytes_max {
             return Entry::Reject(Reject::LineTooLong, row);
         }
-        let text = row.strip_suffix(b"\r").unwrap_or(row);
+        let text = text.strip_suffix(b"\r").unwrap_or(text);
         if text.iter().all(|byte| *byte <= b' ') && format.has_empty_lines() {
             return Entry::Empty(row);
         }
@@ -342,7 +363,7 @@ impl<'a> Entries<'a> {
             }
             Parsed::Reject(reject) => Entry::Reject(reject, row),
             Parsed::Record => {
-                let Workspace { url, text, .. } = &mut *self.workspace;
+                let Tools { url, text, .. } = &mut *self.tools;
                 let (base, separator) = (self.layout.base.as_deref(), self.reading.separator);
                 match assemble(&found, base, separator, url, text) {
                     Ok((spelling, url)) => {

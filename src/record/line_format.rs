@@ -43,6 +43,13 @@ pub trait LineFormat: fmt::Debug + Send + Sync {
         b""
     }
 
+    /// Writes the lines of `chunk` to `out`, one for one, in a spelling with fewer escapes that
+    /// `parse` is to get in their place. `false` if they are to be read as they are; then what is
+    /// in `out` is of no use.
+    fn plainer(&self, _chunk: &[u8], _separator: u8, _out: &mut Vec<u8>) -> bool {
+        false
+    }
+
     /// The delimiter of fields that may stand in quotes, separators of lines and all (RFC 4180):
     /// then a record may go over several lines, and `parse` gets all of them.
     fn quoted_rows(&self) -> Option<u8> {

@@ -105,8 +105,9 @@ impl PartialEq for Place {
     }
 }
 
-/// Are both there, and the same regular file?
-fn is_same_file(a: &Path, b: &Path) -> bool {
+/// Are both there, and the same regular file? `-` is what standard input is.
+fn is_same_file(input: &Path, b: &Path) -> bool {
+    let a = if input == "-" { Path::new("/dev/stdin") } else { input };
     match (fs::metadata(a), fs::metadata(b)) {
         (Ok(a), Ok(b)) => a.is_file() && (a.dev(), a.ino()) == (b.dev(), b.ino()),
         _ => false,

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 /// The floors, from the bottom up.
 const FLOORS: [&[&str]; 7] = [
-    &["bytes", "crew", "limits", "error"],
+    &["bytes", "crew", "patient", "limits", "error"],
     &["parts", "reject", "fingerprint"],
     &["input", "record", "canonical"],
     &["cluster", "mine"],

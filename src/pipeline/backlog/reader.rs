@@ -9,6 +9,7 @@ use super::{BLOCK_LINES_MAX, BUFFER_BYTES, LINE_HEAD_BYTES_MAX};
 use crate::bytes::varint;
 use crate::error::{Error, Result};
 use crate::input::Lent;
+use crate::patient::Patient;
 use crate::pipeline::temp;
 
 /// Gives `each` what stands at `kept` in `lent`; `None` if that is not in it.
@@ -64,7 +65,7 @@ pub(super) fn split_number(bytes: &mut &[u8]) -> Option<u64> {
 
 /// The file while it is read.
 pub(super) struct Reader {
-    file: BufReader<File>,
+    file: BufReader<Patient<File>>,
     /// Bytes to come.
     left: u64,
     /// Memory for the runs of a block.
@@ -74,7 +75,7 @@ pub(super) struct Reader {
 impl Reader {
     /// The first `bytes` of `file`, from its position on.
     pub(super) fn new(file: File, bytes: u64) -> Reader {
-        let file = BufReader::with_capacity(BUFFER_BYTES, file);
+        let file = BufReader::with_capacity(BUFFER_BYTES, Patient(file));
         Reader { file, left: bytes, runs: Vec::new() }
     }
 

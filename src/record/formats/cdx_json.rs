@@ -13,6 +13,7 @@ use std::sync::Arc;
 use memchr::memchr2;
 
 use super::cdx::{Slot, describe};
+use super::json;
 use crate::record::{Escapes, Found, LineFormat, Parsed};
 use crate::reject::Reject;
 
@@ -104,6 +105,10 @@ impl LineFormat for CdxJson {
         found.escapes = Escapes::Json;
         found.fields.escapes = Escapes::Json;
         if found.target.is_empty() { Parsed::Reject(Reject::NoUrl) } else { Parsed::Record }
+    }
+
+    fn plainer(&self, chunk: &[u8], separator: u8, out: &mut Vec<u8>) -> bool {
+        json::plainer(chunk, separator, out)
     }
 
     fn after(&self, line: &[u8]) -> Option<Arc<dyn LineFormat>> {

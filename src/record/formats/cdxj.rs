@@ -6,7 +6,7 @@ use memchr::memchr;
 
 use super::cdx;
 use super::field_map::Field;
-use super::json::{Json, Part};
+use super::json::{self, Json, Part};
 use crate::record::{Found, LineFormat, Parsed};
 use crate::reject::Reject;
 
@@ -72,6 +72,10 @@ impl LineFormat for Cdxj {
             }
             None => Parsed::Reject(Reject::Format),
         }
+    }
+
+    fn plainer(&self, chunk: &[u8], separator: u8, out: &mut Vec<u8>) -> bool {
+        json::plainer(chunk, separator, out)
     }
 }
 

@@ -8,7 +8,9 @@ use memchr::memchr;
 
 use super::field_map::{Field, FieldMap};
 use super::table::{Table, put};
+use crate::bytes::Lines;
 use crate::error::Result;
+use crate::record::quoted::{QuotedRows, Row};
 use crate::record::{Escapes, Found, LineFormat, Parsed};
 use crate::reject::Reject;
 
@@ -31,21 +33,23 @@ const DELIMITERS: [u8; 3] = [b',', b';', b'\t'];
 const NO_DELIMITER: u8 = b'\n';
 
 impl Csv {
-    /// The table whose first line is `line`, with the columns that the user tells. The delimiter is
-    /// the one that is most often in that line.
+    /// The table whose first lines are `lines`, with the columns that the user tells. The delimiter
+    /// is the one that is most often in the first row.
     ///
     /// Failure: a configuration error if there is no such column, or none with URLs.
-    pub(crate) fn with_fields(line: &[u8], fields: &FieldMap) -> Result<Csv> {
-        let mut best = (1, DELIMITERS[0]);
+    pub(crate) fn with_fields(lines: &[&[u8]], fields: &FieldMap) -> Result<Csv> {
+        let text = Text::of(lines);
+        let mut best = (1, NO_DELIMITER);
         for delimiter in DELIMITERS {
-            let count = split(line, delimiter).map_or(0, |cells| cells.len());
+            let count = split(text.first_row(delimiter), delimiter).map_or(0, |cells| cells.len());
             if count > best.0 {
                 best = (count, delimiter);
             }
         }
-        let delimiter = if best.0 == 1 { NO_DELIMITER } else { best.1 };
-        let cells = split(line, delimiter).unwrap_or_else(|| vec![line.to_vec()]);
-        let table = Table::with_fields(line, &cells, fields)?.trimmed();
+        let (_, delimiter) = best;
+        let row = text.first_row(delimiter);
+        let cells = split(row, delimiter).unwrap_or_else(|| vec![row.to_vec()]);
+        let table = Table::with_fields(row, &cells, fields)?.trimmed();
         Ok(Csv { table, delimiter })
     }
 }
@@ -53,9 +57,9 @@ impl Csv {
 /// The table of `lines`, if a header names a column of URLs or one column has nothing else. With
 /// tabs only if cells are quoted: otherwise it is a TSV file.
 pub(crate) fn recognize(lines: &[&[u8]]) -> Option<Arc<dyn LineFormat>> {
-    let is_quoted = quotes_tabs(lines);
+    let (is_quoted, text) = (quotes_tabs(lines), Text::of(lines));
     for delimiter in DELIMITERS.into_iter().filter(|byte| *byte != b'\t' || is_quoted) {
-        let table = Table::recognize(lines, |line| split(line, delimiter));
+        let table = Table::recognize(&text.rows(delimiter), |row| split(row, delimiter));
         if let Some(table) = table.filter(|table| !table.is_single()) {
             return Some(Arc::new(Csv { table: table.trimmed(), delimiter }));
         }
@@ -64,7 +68,7 @@ pub(crate) fn recognize(lines: &[&[u8]]) -> Option<Arc<dyn LineFormat>> {
     if lines.len() == 1 {
         return None;
     }
-    let table = Table::recognize(&lines[..1], |line| split(line, NO_DELIMITER))?;
+    let table = Table::recognize(&[text.first_row(NO_DELIMITER)], |row| split(row, NO_DELIMITER))?;
     Some(Arc::new(Csv { table, delimiter: NO_DELIMITER }))
 }
 
@@ -78,6 +82,35 @@ pub(super) fn quotes_tabs(lines: &[&[u8]]) -> bool {
     let count = cells(header);
     let are_quoted = rows.iter().all(|row| has_quotes(row) && cells(row) == count);
     header.first() == Some(&b'"') || count > 1 && !rows.is_empty() && are_quoted
+}
+
+/// The lines of a sample as one text again: where quotes hold line ends, a row is some of them.
+struct Text {
+    bytes: Vec<u8>,
+    separator: u8,
+}
+
+impl Text {
+    fn of(lines: &[&[u8]]) -> Text {
+        // Lines that NUL ends may hold newlines.
+        let separator = if lines.iter().any(|line| line.contains(&b'\n')) { 0 } else { b'\n' };
+        Text { bytes: lines.join(&separator), separator }
+    }
+
+    /// The rows with `delimiter` between cells; of one whose quotes stay open, line by line.
+    fn rows(&self, delimiter: u8) -> Vec<&[u8]> {
+        let mut quoted = QuotedRows::new(delimiter, self.separator, usize::MAX);
+        let mut lines = Lines::new(&self.bytes, self.separator);
+        std::iter::from_fn(|| match quoted.row(lines.rest()) {
+            Row::Whole(bytes) if !lines.rest().is_empty() => Some(lines.take_bytes(bytes)),
+            _ => lines.next(),
+        })
+        .collect()
+    }
+
+    fn first_row(&self, delimiter: u8) -> &[u8] {
+        self.rows(delimiter).first().copied().unwrap_or_default()
+    }
 }
 
 /// The cells of `row`; `None` if a quote stays open or text follows one.
@@ -251,15 +284,30 @@ mod tests {
     #[test]
     fn told_columns() {
         let fields = |text: &str| FieldMap::parse(text).unwrap();
-        let format = Csv::with_fields(b"a;\"b,c\";d", &fields("url=2,digest=d")).unwrap();
+        let format = Csv::with_fields(&[b"a;\"b,c\";d"], &fields("url=2,digest=d")).unwrap();
         let (parsed, found) = parse(&format, b"x;/y,z;D");
         assert_eq!((parsed, found.target), (Parsed::Record, &b"/y,z"[..]));
         assert_eq!(found.fields.digest, b"D");
         assert_eq!(format.describe(), "parted by semicolons; url 2, digest 3");
         assert_eq!(format.quoted_rows(), Some(b';'));
-        assert!(Csv::with_fields(b"a;b", &fields("c")).unwrap_err().is_config());
-        let single = Csv::with_fields(b"pages of us", &fields("1")).unwrap();
+        assert!(Csv::with_fields(&[b"a;b"], &fields("c")).unwrap_err().is_config());
+        let single = Csv::with_fields(&[b"pages of us"], &fields("1")).unwrap();
         assert_eq!(url(&single, b"http://a.test/,b"), "http://a.test/,b");
+    }
+
+    #[test]
+    fn headers_of_several_lines() {
+        let lines = [&b"url,\"no"[..], b"te\"", b"http://a.test/1,x", b"http://a.test/2,y"];
+        let told = Csv::with_fields(&lines, &FieldMap::parse("1").unwrap()).unwrap();
+        assert_eq!(told.describe(), "parted by commas; url 1");
+        let format = recognize(&lines).unwrap();
+        assert_eq!(format.describe(), "parted by commas; url 1");
+        for header in [&b"url,\"no\nte\""[..], b"url,\"no\r\nte\""] {
+            assert_eq!(parse(&*format, header).0, Parsed::Comment);
+        }
+        assert_eq!(url(&*format, lines[2]), "http://a.test/1");
+        // A quote that stays open is none of a header.
+        assert!(recognize(&[b"url,\"no", b"http://a.test/1,x"]).is_none());
     }
 
     #[test]

@@ -131,9 +131,10 @@ impl Extended {
         for end in ends {
             let mut value = &line[start..end];
             if let [b'"', rest @ ..] = value {
-                // Quotes end where a separator follows, or the line.
+                // Quotes end where a separator follows, or the line; two of them are one that is
+                // text (WD-logfile, "string").
                 match rest {
-                    [inner @ .., b'"'] => value = inner,
+                    [inner @ .., b'"'] if !ends_with_half_a_pair(inner) => value = inner,
                     _ => continue,
                 }
             }
@@ -223,6 +224,11 @@ impl LineFormat for Extended {
     fn header_prefix(&self) -> &'static [u8] {
         HEADER
     }
+}
+
+/// Is the quote behind `inner` the second of two? Every two of them in a row are a pair.
+fn ends_with_half_a_pair(inner: &[u8]) -> bool {
+    inner.iter().rev().take_while(|byte| **byte == b'"').count() % 2 == 1
 }
 
 /// The scheme of URLs behind `protocol`: that of pages for that of web sockets.

@@ -1,10 +1,12 @@
 //! JSON lines: an object on each line, with a URL in it.
 
+mod plain;
 mod scan;
 mod usual;
 
 use std::sync::Arc;
 
+pub(super) use self::plain::plainer;
 use self::scan::{PATH_TOKENS_MAX, Places, Value, scan};
 use self::usual::USUAL;
 use super::field_map::{Field, FieldMap};
@@ -17,7 +19,8 @@ use crate::reject::Reject;
 /// - Shape: any JSON value on each line. The URL is at the first of the [`USUAL`] places that has
 ///   one, or where the user tells. Of equal names in an object the last counts. `-`, `""` and
 ///   `null` are nothing.
-/// - Failure: a line that is no JSON is [`Reject::Format`], one without a URL [`Reject::NoUrl`].
+/// - Failure: a line that is no JSON is [`Reject::Format`], one without a URL [`Reject::NoUrl`], or
+///   [`Reject::NoRequest`] if it has an empty request.
 /// - Source: RFC 8259; JSON Lines; RFC 6901 for pointers.
 #[derive(Clone, Debug)]
 pub(crate) struct Json {
@@ -136,11 +139,14 @@ impl Json {
     pub(super) fn parse_object<'a>(&self, text: &'a [u8], found: &mut Found<'a>) -> Parsed {
         let mut values: [&[u8]; SLOTS] = [b""; SLOTS];
         let mut best = [u16::MAX; SLOTS];
-        let mut has_escapes = false;
+        let (mut has_escapes, mut is_empty_request) = (false, false);
         let is_json = scan(text, &self.places, |number, value| {
             let part = self.parts[usize::from(number)];
             let (value, is_escaped) = match value {
-                Value::Text(b"-" | b"", _) => return,
+                Value::Text(b"-" | b"", _) => {
+                    is_empty_request |= part == Part::RequestLine;
+                    return;
+                }
                 Value::Text(text, is_escaped) => (text, is_escaped),
                 Value::Number(text) => match part {
                     Part::Port | Part::Field(_) => (text, false),
@@ -166,7 +172,10 @@ impl Json {
         for field in Field::ALL {
             field.put(values[Part::Field(field).slot()], found);
         }
-        finish(&values, found)
+        match finish(&values, found) {
+            Parsed::Reject(Reject::NoUrl) if is_empty_request => Parsed::Reject(Reject::NoRequest),
+            parsed => parsed,
+        }
     }
 }
 
@@ -281,6 +290,10 @@ impl LineFormat for Json {
     fn parse<'a>(&self, line: &'a [u8], found: &mut Found<'a>) -> Parsed {
         self.parse_object(line, found)
     }
+
+    fn plainer(&self, chunk: &[u8], separator: u8, out: &mut Vec<u8>) -> bool {
+        plainer(chunk, separator, out)
+    }
 }
 
 #[cfg(test)]
@@ -336,7 +349,9 @@ mod tests {
             (r#"{"x":{"url":"http://a.test/"}}"#, "no-url"),
             ("{}", "no-url"),
             ("[]", "no-url"),
-            (r#"{"request":""}"#, "no-url"),
+            (r#"{"request":"","host":"a.test"}"#, "no-request"),
+            (r#"{"request":"-"}"#, "no-request"),
+            (r#"{"request":"-","uri":"/a"}"#, "/a"),
             (r#"{"request":"\u0016\u0003\u0001"}"#, "bad-request"),
             (r#"{"request":"OPTIONS * HTTP/1.0"}"#, "*"),
             (r#"{"request":{"method":"CONNECT","uri":"a.test:443"}}"#, "no-page"),

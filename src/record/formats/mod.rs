@@ -187,7 +187,7 @@ pub fn with_fields(
         _ => "csv",
     });
     Ok(match name {
-        "csv" => Arc::new(csv::Csv::with_fields(first, fields)?),
+        "csv" => Arc::new(csv::Csv::with_fields(lines, fields)?),
         "tsv" => Arc::new(tsv::Tsv::with_fields(first, fields)?),
         "jsonl" | "caddy" | "nginx-json" => Arc::new(json::Json::with_fields(fields)?),
         name => {

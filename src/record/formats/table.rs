@@ -133,7 +133,9 @@ impl Table {
     #[inline]
     pub(super) fn is_comment(&self, line: &[u8]) -> bool {
         let Some(header) = &self.header else { return false };
-        line == &header[..] || header[0] == b'#' && line.first() == Some(&b'#')
+        line == &header[..]
+            || header[0] == b'#' && line.first() == Some(&b'#')
+            || is_same_but_for_returns(line, header)
     }
 
     /// What column `at` is about.
@@ -191,6 +193,17 @@ pub(super) fn put<'a>(field: Field, cell: &'a [u8], found: &mut Found<'a>) {
     if cell != b"-" {
         field.put(cell, found);
     }
+}
+
+/// Is the row `line` of several lines, and the `header` but for carriage returns in front of their
+/// ends, which a sample does not have?
+#[inline]
+fn is_same_but_for_returns(line: &[u8], header: &[u8]) -> bool {
+    let is_text = |byte: &&u8| **byte != b'\r';
+    line.len() > header.len()
+        && line.first() == header.first()
+        && memchr::memchr(b'\n', line).is_some()
+        && line.iter().filter(is_text).eq(header.iter().filter(is_text))
 }
 
 /// The column, from 0, that `place` names: by number from 1, by its name, or by much the same name.

@@ -7,8 +7,8 @@ use crate::record::{Escapes, LineFormat};
 
 /// W3C extended logs.
 ///
-/// - Shape: columns are parted by one blank; a value with blanks is in quotes. `-` is nothing. In
-///   values of IIS a `+` is a blank; it stays.
+/// - Shape: columns are parted by one blank; a value with blanks is in quotes, where two quotes are
+///   one that is text. `-` is nothing. In values of IIS a `+` is a blank; it stays.
 /// - Source: W3C working draft "Extended Log File Format" (WD-logfile); the manual of IIS.
 static W3C: Dialect = Dialect {
     name: "w3c",
@@ -90,6 +90,9 @@ mod tests {
             (b"", Parsed::Reject(Reject::Format), "nothing"),
             (b"GET / -", Parsed::Reject(Reject::Format), "a column less"),
             (b"GET / - 200 1", Parsed::Reject(Reject::Format), "a column more"),
+            (b"GET \"/a \"\"b c\"\" d\" - 200", Parsed::Record, "quotes in quotes"),
+            (b"GET \"/a \"\"b\"\"\" - 200", Parsed::Record, "quotes at the end of quotes"),
+            (b"GET \"/a \"\"b\"\" - 200", Parsed::Reject(Reject::Format), "a pair closes nothing"),
             (b"GET \"/a b - 200", Parsed::Reject(Reject::Format), "quotes that stay open"),
             (b"GET / - \"200", Parsed::Reject(Reject::Format), "quotes that stay open, at the end"),
             (b"- - - 400", Parsed::Reject(Reject::NoRequest), "no request"),

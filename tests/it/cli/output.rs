@@ -147,6 +147,18 @@ fn output_refuses_inputs() {
 }
 
 #[test]
+fn output_refuses_what_standard_input_is() {
+    let dir = Dir::with_list();
+    for args in [&["-o", "in.txt"][..], &["canon", "-", "-o", "in.txt"]] {
+        let stdin = fs::File::open(dir.path("in.txt")).unwrap();
+        let run = dir.command(args).stdin(stdin).output().unwrap();
+        let said = String::from_utf8_lossy(&run.stderr);
+        assert!(run.status.code() == Some(2) && said.contains("is an input as well"), "{said}");
+    }
+    assert_eq!(dir.text("in.txt"), LIST);
+}
+
+#[test]
 fn output_refuses_inputs_that_lists_and_folders_name() {
     let dir = Dir::new();
     fs::create_dir(dir.path("folder")).unwrap();

@@ -157,7 +157,7 @@ impl<'a> Sample<'a> {
             .or_else(|| take(&mut columns, Column::Size, &is_size));
         take(&mut columns, Column::Host, &|at| {
             let host = HostShare::of(self.column(at).map(|field| field.text));
-            host.is_host && host.has_names
+            host.is_host && host.has_names && !self.is_name_of_file(at, request)
         });
         take(&mut columns, Column::Scheme, &|at| {
             most(self.said(at), |text| matches!(text, b"http" | b"https"))
@@ -187,6 +187,19 @@ impl<'a> Sample<'a> {
             }
         }
         Some(columns)
+    }
+
+    /// Is column `at` what the target of the `request` ends with, in half of the lines? Files have
+    /// names that look like those of hosts: S3 writes `photo.jpg` in front of `GET /b/photo.jpg`.
+    fn is_name_of_file(&self, at: usize, request: usize) -> bool {
+        let both =
+            self.tails.iter().filter_map(|fields| Some((fields.get(at)?, fields.get(request)?)));
+        most_of(both, 50, |(name, request)| {
+            let target = request::split(request.text).map_or(&b""[..], |request| request.target);
+            let path = target.split(|byte| *byte == b'?').next().unwrap_or_default();
+            let folder = path.strip_suffix(name.text);
+            folder.is_some_and(|folder| folder.starts_with(b"/") && folder.ends_with(b"/"))
+        })
     }
 
     /// What column `at` says, without lines where it says nothing.
@@ -240,7 +253,8 @@ impl<'a> Sample<'a> {
 
 /// What the texts of a column say of hosts.
 struct HostShare {
-    /// Nine tenths are names or addresses, with or without a port.
+    /// Half of them say something, and nine tenths of those are names or addresses, with or without
+    /// a port.
     is_host: bool,
     /// There is a name among them, not addresses alone.
     has_names: bool,
@@ -250,8 +264,12 @@ struct HostShare {
 
 impl HostShare {
     fn of<'a>(texts: impl Iterator<Item = &'a [u8]> + Clone) -> HostShare {
+        // Scanners name no host, and may come in crowds; nginx has `_` for what has no name.
+        let says = |text: &&[u8]| !matches!(value(text), b"" | b"_");
+        let (all, texts) = (texts.clone().count(), texts.filter(says));
         HostShare {
-            is_host: most(texts.clone(), |text| is_name(text) || is_address(text)),
+            is_host: 2 * texts.clone().count() >= all
+                && most(texts.clone(), |text| is_name(text) || is_address(text)),
             has_names: texts.clone().any(is_name),
             has_port: most(texts, |text| {
                 without_port(text).len() < text.len() && (is_name(text) || is_address(text))

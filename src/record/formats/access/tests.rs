@@ -225,6 +225,12 @@ fn columns_are_told_by_what_they_say() {
             "a bucket of S3; the operation is no host",
         ),
         (
+            r#"79a5 b [T] 10.0.0.1 79a5 3E5 REST.GET.OBJECT x.jpg "GET /b/x.jpg?v=1 HTTP/1.1" 200 - 113 - 7 - "-" "A/1" - s9= SigV4 - AuthHeader b.s3.us-west-1.amazonaws.com TLSV1.2 - -"#,
+            r#"$remote_addr $remote_user [$time_local] $skipped $skipped $skipped $skipped $skipped "$request" $status $skipped $body_bytes_sent $skipped $skipped $skipped "$http_referer" "$http_user_agent" $skipped $skipped $skipped $skipped $skipped $http_host $skipped $skipped $skipped"#,
+            "b.s3.us-west-1.amazonaws.com|GET|/b/x.jpg?v=1|200|113|T|A/1",
+            "a key of S3 that looks like a host",
+        ),
+        (
             r#"[T] "GET /a HTTP/1.1" 200"#,
             r#"[$time_local] "$request" $status"#,
             "GET|/a|200|T",
@@ -255,6 +261,19 @@ fn nine_tenths_decide() {
         let is_host = access.columns.contains(&Column::Host);
         assert_eq!(is_host, expected == "$http_host", "{why}");
     }
+    // Of those that say something.
+    for (hosts, is_host, why) in [
+        (&["a.test", "-", "b.test", "-", "_"][..], false, "most say nothing"),
+        (&["a.test", "-", "b.test", "_"], true, "half of them say nothing"),
+        (&["a.test", "-", "miss", "c.test", "d.test"], false, "and one of the others is no host"),
+    ] {
+        let lines: Vec<String> = hosts.iter().map(|host| line(host)).collect();
+        let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+        assert_eq!(sample_of(&lines).unwrap().columns.contains(&Column::Host), is_host, "{why}");
+    }
+    let lines = ["a.test", "-", "b.test", "-"]
+        .map(|host| format!(r#"{host} 10.0.0.1 - - [T] "GET / HTTP/1.1" 200 8"#));
+    assert_eq!(sample_of(&lines.each_ref().map(String::as_str)).unwrap().name(), "vhost");
     let lines = [line("a.test"), line("10.0.0.2"), line("[::1]:80")];
     let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
     assert!(sample_of(&lines).unwrap().columns.contains(&Column::Host), "addresses are hosts, too");

@@ -1,0 +1,187 @@
+//! `undust dedup`: one spelling of each page.
+
+use std::fs::File;
+use std::path::Path;
+
+use super::args::{DedupArgs, KeepArg, PrintArg, ToArg};
+use super::commands::shape;
+use super::progress::Progress;
+use super::session::Session;
+use super::words::say;
+use super::{DONE, NO};
+use crate::bytes::show;
+use crate::cluster::{Keep, Seen};
+use crate::error::{Error, Result};
+use crate::fingerprint::FingerprintKey;
+use crate::parts;
+use crate::pipeline::{
+    self, Checked, ClusterFilter, DedupPlan, DuplicateLine, Job, Outcome, Print, SelectPlan,
+    Spooled,
+};
+use crate::report::{Output, Predecessor, RowFormat, Shape};
+
+pub(super) fn run(args: &DedupArgs) -> Result<u8> {
+    let progress = Progress::new(args.run.quiet);
+    let shape = shape(args.to.format(), args.excel)?;
+    if shape.is_some() && Print::from(args.print) != Print::Original {
+        return Err(Error::config(
+            "--print: chooses what a line of text is, and a row has both the URL and its canonical form: leave \
+             out --print or --to",
+        ));
+    }
+    let canonicalizer = args.profile.canonicalizer()?;
+    let mut session = Session::begin(&args.input, &canonicalizer, &args.run, &progress)?;
+    if args.check {
+        return check(&session);
+    }
+    if args.looks_twice() && args.seen.is_some() {
+        return Err(Error::config(
+            "--seen works with the first spelling only: leave out --keep and --to, or run undust twice",
+        ));
+    }
+    let output = session.open_output(shape)?;
+    let outcome = if args.looks_twice() {
+        select(args, shape, &mut session, output)?
+    } else {
+        keep_first(args, &mut session, output)?
+    };
+    session.close(&outcome)?;
+    Ok(DONE)
+}
+
+/// Keeps the first spelling of each page, which needs no more than one look at the lines. The
+/// results of `session` are finished, not published.
+fn keep_first(args: &DedupArgs, session: &mut Session, mut output: Output) -> Result<Outcome> {
+    let (seen, seen_file) = match &args.seen {
+        Some(path) => {
+            let (seen, predecessor) = open_seen(path, &session.job)?;
+            (seen, Some((session.open_private(path)?, predecessor)))
+        }
+        None => (Seen::default(), None),
+    };
+    if let Some(key) = seen.key() {
+        session.job.key = key;
+    }
+    let plan = DedupPlan { print: args.print.into(), seen: &seen };
+    let outcome = pipeline::dedup(&session.job, &plan, &mut output)?;
+    session.results.finish(output)?;
+    if let Some((mut file, predecessor)) = seen_file {
+        seen.write(|bytes| file.write(bytes))?;
+        // Behind all others: what was not published has not been seen.
+        session.results.finish_last(file, predecessor)?;
+    }
+    Ok(outcome)
+}
+
+/// The clusters in a seen file, or none if it is not there yet; and what was there.
+fn open_seen(path: &Path, job: &Job) -> Result<(Seen, Predecessor)> {
+    let digest = job.canonicalizer.profile().digest();
+    let reading = |error| Error::reading(path.display(), error);
+    match File::open(path) {
+        Ok(file) => {
+            let predecessor = Predecessor::of(&file).map_err(reading)?;
+            let name = path.display().to_string();
+            Ok((Seen::open(file, &name, &digest, job.table_bytes())?, predecessor))
+        }
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            Ok((Seen::new(FingerprintKey::random(), &digest), Predecessor::none()))
+        }
+        Err(error) => Err(reading(error)),
+    }
+}
+
+/// Where the first spellings alone are not enough. The results of `session` are finished, not
+/// published.
+fn select(
+    args: &DedupArgs,
+    shape: Option<Shape>,
+    session: &mut Session,
+    mut output: Output,
+) -> Result<Outcome> {
+    let mut dropped = args.dropped.as_deref().map(|path| session.open(path)).transpose()?;
+    if let (Some(shape), Some(dropped)) = (shape, &dropped) {
+        shape.check(dropped)?;
+    }
+    let plan = select_plan(args, shape);
+    let job = &mut session.job;
+    let _spooled = match plan.reads_once() {
+        true => Spooled::default(),
+        false => Spooled::replace(&mut job.input, &job.memory.temp_dir)?,
+    };
+    let outcome = pipeline::select(job, &plan, &mut output, dropped.as_mut())?;
+    let mut finished = dropped.into_iter().chain([output]);
+    finished.try_for_each(|output| session.results.finish(output))?;
+    Ok(outcome)
+}
+
+fn select_plan(args: &DedupArgs, shape: Option<Shape>) -> SelectPlan {
+    SelectPlan {
+        keep: match args.keep {
+            KeepArg::First => Keep::First,
+            KeepArg::Last => Keep::Last,
+            KeepArg::Shortest => Keep::Shortest,
+        },
+        filter: match (args.repeated, args.unique) {
+            (true, _) => ClusterFilter::Duplicated,
+            (_, true) => ClusterFilter::Single,
+            _ => ClusterFilter::All,
+        },
+        counts: args.count,
+        clusters: args.clusters,
+        print: args.print.into(),
+        shape,
+    }
+}
+
+/// `--check`: is any line a duplicate?
+fn check(session: &Session) -> Result<u8> {
+    match pipeline::check(&session.job)? {
+        Checked::Unique(outcome) => {
+            session.tell(&outcome);
+            Ok(DONE)
+        }
+        Checked::Duplicate(DuplicateLine { place, text, .. }) => {
+            if !session.is_quiet() {
+                let text = parts::without_userinfo(&text);
+                let text = show(&text[..text.len().min(2000)]);
+                say(format_args!("undust: {place} is a duplicate: {text}"));
+            }
+            Ok(NO)
+        }
+    }
+}
+
+impl DedupArgs {
+    /// Must the input be read twice?
+    fn looks_twice(&self) -> bool {
+        self.count
+            || self.clusters
+            || self.repeated
+            || self.unique
+            || self.keep != KeepArg::First
+            || self.dropped.is_some()
+            || self.to != ToArg::Text
+    }
+}
+
+impl ToArg {
+    fn format(self) -> Option<RowFormat> {
+        match self {
+            ToArg::Text => None,
+            ToArg::Tsv => Some(RowFormat::Tsv),
+            ToArg::Csv => Some(RowFormat::Csv),
+            ToArg::Jsonl => Some(RowFormat::Jsonl),
+            ToArg::Parquet => Some(RowFormat::Parquet),
+        }
+    }
+}
+
+impl From<PrintArg> for Print {
+    fn from(print: PrintArg) -> Self {
+        match print {
+            PrintArg::Original => Print::Original,
+            PrintArg::Canonical => Print::Canonical,
+            PrintArg::Line => Print::Line,
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! `undust generate list`.
+
+use super::DONE;
+use super::args::GenerateListArgs;
+use super::session::publish;
+use crate::error::{Error, Result};
+use crate::generate::{List, ListPlan, TRUTH_HEADER, write_truth};
+use crate::pipeline;
+use crate::report::{Claims, Output, Results};
+
+pub(super) fn run(args: &GenerateListArgs) -> Result<u8> {
+    let plan = ListPlan {
+        lines: args.lines,
+        seed: args.seed,
+        exact_share: args.exact,
+        variant_share: args.variants,
+    };
+    let mut list = List::new(&plan)?;
+    let mut claims = Claims::new(&[]).helped_by(args.sync.helpers(pipeline::helpers()));
+    let mut output = claims.open(args.output.as_deref())?;
+    let mut truth_file = match &args.truth {
+        None => None,
+        Some(path) => Some(claims.open(Some(path))?),
+    };
+    if let Some(file) = &mut truth_file {
+        file.line(TRUTH_HEADER.trim_end().as_bytes(), b'\n')?;
+    }
+    let (mut line, mut row) = (Vec::new(), Vec::new());
+    while let Some(truth) = list.next_line(&mut line) {
+        output.line(&line, b'\n')?;
+        if let Some(file) = &mut truth_file {
+            row.clear();
+            write_truth(&mut row, &truth).map_err(|error| Error::writing("memory", error))?;
+            file.write(&row)?;
+        }
+    }
+    publish_with_truth(output, truth_file)?;
+    Ok(DONE)
+}
+
+/// Publishes what was generated and what is known of it.
+pub(super) fn publish_with_truth(output: Output, truth: Option<Output>) -> Result<()> {
+    let mut results = Results::default();
+    // A list without its truth is a list; a truth without its list is nothing.
+    [output].into_iter().chain(truth).try_for_each(|output| results.finish(output))?;
+    publish(results)
+}

@@ -1,0 +1,145 @@
+//! A run of a command that has a job: from the arguments to the job and its files, and to the end
+//! of all of them.
+
+use std::path::Path;
+use std::sync::Mutex;
+use std::time::Instant;
+
+use super::args::{InputArgs, RunArgs};
+use super::progress::Progress;
+use super::stats::Stats;
+use super::turn::Turn;
+use super::words::say;
+use super::{memory, signals, stats};
+use crate::canonical::Canonicalizer;
+use crate::error::{Error, Result};
+use crate::fingerprint::FingerprintKey;
+use crate::pipeline::{Job, Outcome};
+use crate::report::{Claims, Output, Results, Shape};
+
+/// A run: its job, and the results that it has so far.
+pub(super) struct Session<'a> {
+    pub(super) job: Job<'a>,
+    pub(super) results: Results,
+    claims: Claims,
+    rejects: Option<&'a Path>,
+    stats: Option<Stats>,
+    run: &'a RunArgs,
+    started: Instant,
+}
+
+impl<'a> Session<'a> {
+    /// The job that the arguments describe; no result is opened yet.
+    pub(super) fn begin(
+        input: &'a InputArgs,
+        canonicalizer: &'a Canonicalizer,
+        run: &'a RunArgs,
+        progress: &'a Progress,
+    ) -> Result<Self> {
+        let job = Job {
+            input: input.plan()?,
+            format: input.format.plan()?,
+            rejects: None,
+            canonicalizer,
+            key: FingerprintKey::random(),
+            threads: run.threads,
+            memory: run.memory(),
+            progress,
+        };
+        if let Some(folder) = run.temp_dir.as_ref().filter(|folder| !folder.is_dir()) {
+            return Err(Error::config(format!(
+                "--temp-dir {}: expected a folder, found {}; name another one with -T",
+                folder.display(),
+                if folder.exists() { "a file" } else { "nothing of this name" }
+            )));
+        }
+        job.check_memory()?;
+        memory::spare(job.memory.bytes);
+        Ok(Session {
+            claims: Claims::new(&job.input.paths).helped_by(run.sync.helpers(job.helpers())),
+            job,
+            results: Results::default(),
+            rejects: input.format.rejects.as_deref(),
+            stats: None,
+            run,
+            started: progress.started(),
+        })
+    }
+
+    /// Opens what every job writes: its output, for rows of `shape` if it writes rows, and the
+    /// files for rejected lines and counts that were asked for.
+    pub(super) fn open_output(&mut self, shape: Option<Shape>) -> Result<Output> {
+        let rejects = self.rejects.map(|path| self.claims.open(Some(path))).transpose()?;
+        self.job.rejects = rejects.map(Mutex::new);
+        let output = self.claims.open(self.run.output.as_deref())?;
+        shape.map_or(Ok(()), |shape| shape.check(&output))?;
+        self.stats = self.run.open_stats(&mut self.claims)?;
+        Ok(output)
+    }
+
+    /// Opens one more result.
+    pub(super) fn open(&mut self, path: &Path) -> Result<Output> {
+        self.claims.open(Some(path))
+    }
+
+    /// Opens one more result that nobody but a later run reads.
+    pub(super) fn open_private(&mut self, path: &Path) -> Result<Output> {
+        self.claims.open_private(path)
+    }
+
+    /// The end of a job that is done: finishes what there is beside the results, publishes all of
+    /// them, and says the closing words.
+    pub(super) fn close(mut self, outcome: &Outcome) -> Result<()> {
+        if let Some(rejects) = self.job.rejects.take() {
+            let file = rejects.into_inner();
+            let file = file.map_err(|_| Error::internal("a thread has panicked while it wrote"))?;
+            self.results.finish(file)?;
+        }
+        let profile = self.job.canonicalizer.profile();
+        let elapsed = self.started.elapsed();
+        let counts = || stats::to_json(outcome, profile, elapsed, self.job.workers());
+        let counts_to_say = match self.stats.take() {
+            None => None,
+            Some(Stats::Said) => Some(counts()),
+            Some(Stats::File(mut file)) => {
+                file.line(counts().to_string().as_bytes(), b'\n')?;
+                self.results.finish(*file)?;
+                None
+            }
+        };
+        // Before anything is published: a run without the counts that were asked for has failed.
+        if let Some(counts) = counts_to_say {
+            stats::say_counts(&counts)?;
+        }
+        publish(std::mem::take(&mut self.results))?;
+        self.tell(outcome);
+        Ok(())
+    }
+
+    /// Tells people what the run has seen.
+    pub(super) fn tell(&self, outcome: &Outcome) {
+        if self.run.quiet {
+            return;
+        }
+        let profile = self.job.canonicalizer.profile();
+        if profile.parses {
+            stats::doubt(outcome);
+        }
+        stats::summarize(outcome, profile, self.started.elapsed(), self.run.verbose);
+    }
+
+    /// Is the run to say nothing but why it failed?
+    pub(super) fn is_quiet(&self) -> bool {
+        self.run.quiet
+    }
+}
+
+/// Publishes `results`; nobody can stop it halfway.
+pub(super) fn publish(results: Results) -> Result<()> {
+    let _turn = results.shared_folder().map(Turn::wait);
+    signals::ignore_requests_to_end();
+    for left in results.publish()? {
+        say(format_args!("undust: {left}"));
+    }
+    Ok(())
+}
