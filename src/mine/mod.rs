@@ -108,7 +108,7 @@ impl Miner {
         let plain: Vec<Vec<u8>> = loose_paths.iter().map(LoosePath::plain).collect();
         let handlers = Handlers::find(&plain, &urls);
         drop(plain);
-        let mut calibration = Calibration::measure(&table);
+        let mut calibration = Calibration::measure(&table).by_handlers(&table, &handlers.of_path);
         let (validated, screen) =
             rounds::run(&mut table, &loose_paths, &handlers, &mut calibration);
         let found = Findings {
@@ -144,6 +144,9 @@ impl Miner {
         }
     }
 }
+
+#[cfg(test)]
+mod tests_false_rules;
 
 #[cfg(test)]
 mod tests {

@@ -79,6 +79,8 @@ pub(in crate::mine) struct Calibration {
     pub(in crate::mine) raw: Count,
     /// Are contents only believed when another capture confirms them?
     pub(in crate::mine) confirms: bool,
+    /// By path: are they believed all the same? Empty if they are nowhere.
+    believed_at: Vec<bool>,
     /// The widest gap over which pages are compared.
     gap_max: usize,
     /// Do pages agree with themselves over any time?
@@ -124,7 +126,7 @@ impl Calibration {
         for pair in recaptures(table) {
             raw.add(pair.0.content == pair.1.content);
         }
-        let counted = fitted(table, None, |a, b| a.content == b.content, |_, _| true);
+        let counted = fitted(table, None, |a, b| a.content == b.content, |_, _, _| true);
         let confirms = is_noisy(table, &uses, &counted);
         let mut calibration = Calibration {
             hot,
@@ -133,6 +135,7 @@ impl Calibration {
             same: Vec::new(),
             raw,
             confirms,
+            believed_at: Vec::new(),
             gap_max: GAPS.len(),
             steady: true,
             versions: Versions::ONE,
@@ -140,6 +143,28 @@ impl Calibration {
         };
         calibration.noise = calibration.measure_noise(table);
         if confirms { calibration.fit(table, None) } else { calibration.follow(counted) }
+    }
+
+    /// The same, where `handlers`, one for each path, tell pages apart that are noisy from others:
+    /// those that agree with themselves are taken at their word. Reason: a page of which each
+    /// spelling is another page shows each content once, as noise does, and would never speak
+    /// against a rule.
+    pub(in crate::mine) fn by_handlers(self, table: &Table, handlers: &[u32]) -> Calibration {
+        if !self.confirms {
+            return self;
+        }
+        let mut counts: Map<u32, Count> = map();
+        for url in table.urls.iter().filter(|url| !url.moved) {
+            for pair in table.captures_of(url).windows(2) {
+                if gap(pair[0].time, pair[1].time) <= NEAR {
+                    let count = counts.entry(handlers[url.path as usize]).or_default();
+                    count.add(pair[0].content == pair[1].content);
+                }
+            }
+        }
+        let is_steady = |count: &Count| count.pairs >= PAIRS_MIN && count.share() >= NOISE_MAX;
+        let believed_at = handlers.iter().map(|one| counts.get(one).is_some_and(is_steady));
+        Calibration { believed_at: believed_at.collect(), ..self }.fit(table, None)
     }
 
     /// The same, with what is told from recaptures measured anew. `pages`, one number for each URL,
@@ -153,7 +178,7 @@ impl Calibration {
     /// Fits the curve to the recaptures that are believed.
     fn fit(self, table: &Table, pages: Option<&[u64]>) -> Calibration {
         let agrees = |a: &Capture, b: &Capture| a.content == b.content;
-        let counted = fitted(table, pages, agrees, |a, b| self.believes(a, b));
+        let counted = fitted(table, pages, agrees, |url, a, b| self.believes((url, a), (url, b)));
         self.follow(counted)
     }
 
@@ -181,10 +206,11 @@ impl Calibration {
         Calibration { versions, ..self }
     }
 
-    /// Is what these two captures show believed? Both contents must be confirmed by a third capture
-    /// where the site's bodies are noisy; whether they are equal plays no part.
-    fn believes(&self, a: &Capture, b: &Capture) -> bool {
-        if !self.confirms {
+    /// Is what these two captures, of these URLs, show believed? Both contents must be confirmed by
+    /// a third capture where bodies are noisy; whether they are equal plays no part.
+    fn believes(&self, (url, a): (&Url, &Capture), (other, b): (&Url, &Capture)) -> bool {
+        let is_steady = |url: &Url| self.believed_at.get(url.path as usize) == Some(&true);
+        if !self.confirms || is_steady(url) && is_steady(other) {
             return true;
         }
         let own = |content: u32| u32::from(a.content == content) + u32::from(b.content == content);
@@ -216,7 +242,7 @@ impl Calibration {
                 let gap = gap(one.time, other.time);
                 let apart = if gap == 0 { 0 } else { one.time.abs_diff(other.time) };
                 let nearer = best.is_none_or(|(_, nearest, ..)| apart < nearest);
-                if gap <= self.gap_max && nearer && self.believes(one, other) {
+                if gap <= self.gap_max && nearer && self.believes((a, one), (b, other)) {
                     best = Some((gap, apart, one, other));
                 }
             }
@@ -295,7 +321,7 @@ fn fitted(
     table: &Table,
     pages: Option<&[u64]>,
     agrees: impl Fn(&Capture, &Capture) -> bool,
-    counts: impl Fn(&Capture, &Capture) -> bool,
+    counts: impl Fn(&Url, &Capture, &Capture) -> bool,
 ) -> Recaptures {
     let mut stability = [Count::default(); GAPS.len() + 1];
     let mut apart = [0.0; GAPS.len() + 1];
@@ -304,7 +330,7 @@ fn fitted(
         for pair in table.captures_of(url).windows(2) {
             let (a, b) = (&pair[0], &pair[1]);
             let gap = gap(a.time, b.time);
-            if !counts(a, b) {
+            if !counts(url, a, b) {
                 continue;
             }
             if let Some(pages) = pages {

@@ -20,6 +20,10 @@ const ROUNDS_MAX: usize = 60;
 /// Fewest URLs that tell whether a parameter has a new value each time.
 const NEW_MIN: usize = 20;
 
+/// Agreement of pages with themselves from which on a group that disagrees says that these are
+/// different pages.
+const SAME_MIN: f64 = 0.9;
+
 /// A candidate with its support and what follows from it.
 #[derive(Clone, Debug)]
 pub(in crate::mine) struct Validated {
@@ -138,9 +142,15 @@ impl Selector<'_> {
 
     /// Has a parameter under `handler` a value of its own on nearly every URL? Then it is made up
     /// for each visit, and says nothing under a handler that shows one content to everybody either.
-    /// The number of a page comes back with every other spelling of the page.
-    fn is_new_each_time(&self, act: &Act, handler: u32) -> bool {
+    /// The number of a page comes back with every other spelling of the page; that of a file may
+    /// not, but then each value has its own content, and nothing agrees.
+    fn is_new_each_time(&self, act: &Act, handler: u32, support: &Support) -> bool {
         let Act::Drop(name) = act else { return false };
+        let here = support.by_handler.get(&handler);
+        if here.is_some_and(|here| here.good == 0 && here.bad() > 0 && here.mean_same() >= SAME_MIN)
+        {
+            return false;
+        }
         let here: Vec<&Param> =
             self.params(*name).filter(|(one, _)| *one == handler).map(|(_, param)| param).collect();
         let texts = here.iter().map(|param| self.table.bytes(param.text));
@@ -178,7 +188,7 @@ impl Selector<'_> {
     fn prior(&self, candidate: &Candidate) -> Prior {
         let prior = prior(self.table, self.natures, &candidate.act);
         match (&candidate.act, &candidate.reach) {
-            (Act::Drop(name), Reach::Only(only)) if prior.guarded => {
+            (Act::Drop(name), Reach::Only(only)) if !prior.listed => {
                 let is_named = self.natures[*name as usize].guarded;
                 let guarded = is_named || !self.short_under(*name).is_disjoint(only);
                 Prior { guarded, ..prior }
@@ -318,13 +328,21 @@ impl Selector<'_> {
                 let mut everywhere = true;
                 if candidate.act.is_scoped() && !listed {
                     let mut unknown = unknown(&support);
-                    unknown.retain(|handler| !self.is_new_each_time(&candidate.act, *handler));
+                    unknown.retain(|handler| {
+                        !self.is_new_each_time(&candidate.act, *handler, &support)
+                    });
                     if folds {
                         let outside = self.not_to_fold(&candidate.reach, &support, unknown);
                         everywhere = outside.is_some();
                         unknown = outside.unwrap_or_default();
                     }
                     candidate.reach = without(candidate.reach, &unknown);
+                } else if candidate.act.is_scoped() {
+                    // What is on a list goes on, but not where all that was seen speaks against it.
+                    let against = |one: &Tally| one.good == 0 && is_below_bar(one, CONTRADICTION);
+                    let all = support.by_handler.iter().filter(|(_, tally)| against(tally));
+                    let all = all.map(|(handler, _)| *handler).collect();
+                    candidate.reach = without(candidate.reach, &all);
                 }
                 let prior = self.prior(&candidate);
                 let (good, all) = (support.all.good as f64, support.all.trials as f64);

@@ -66,7 +66,8 @@ const NEVER: u32 = u32::MAX;
 #[derive(Debug, Default)]
 pub(in crate::mine) struct Sampler {
     members: Vec<u32>,
-    /// Members by rank, which is the order of their numbers; and the rank of each member.
+    /// Members by rank, which is drawn, and the rank of each member. Reason: in the order of their
+    /// numbers the same two values would be compared in each group, and those of a third never.
     by_rank: Vec<u32>,
     ranks: Vec<u32>,
     /// The candidates of the group, and for each of them the marks of all members.
@@ -132,11 +133,12 @@ impl Sampler {
             self.members.sort_by_key(|url| mix(u64::from(*url)));
             self.members.truncate(MEMBERS_MAX);
         }
+        let draw = |url: &u32| mix(u64::from(*url));
         self.by_rank.clone_from(&self.members);
-        self.by_rank.sort_unstable();
+        self.by_rank.sort_by_key(draw);
         self.ranks.clear();
         for member in &self.members {
-            let rank = self.by_rank.binary_search(member).expect("every member is in the list");
+            let rank = self.by_rank.partition_point(|one| draw(one) < draw(member));
             self.ranks.push(rank as u32);
         }
         self.group += 1;

@@ -1,0 +1,129 @@
+//! Sites where a rule looks right, and pages would be lost.
+//!
+//! Each is a shape of the web, with contents as a crawl would see them: a tab that matters on some
+//! pages, a number that is a visit on most pages and the file on one. Beside each stands what may
+//! be told of it.
+
+use super::seen::table::mix;
+use super::tests::{mined, mined_over_time};
+use crate::canonical::Status;
+
+/// The rules in force on a site: what they are, where, and where not.
+fn in_force(rows: &[(String, i64, String)]) -> Vec<(String, String, Vec<String>)> {
+    let rules = mined_over_time(rows).rules.into_iter();
+    let rules = rules.filter(|rule| rule.status == Status::Auto);
+    rules.map(|rule| (rule.kind.title(), rule.scope.path, rule.scope.except)).collect()
+}
+
+fn row(url: String, time: usize, content: String) -> (String, i64, String) {
+    (format!("http://a.test/{url}"), time as i64, content)
+}
+
+/// Pages in two tabs, which are two pages for three tenths of them.
+fn tabs() -> Vec<(String, i64, String)> {
+    let each = (0..200usize).flat_map(|page| {
+        ["posts", "likes"].map(move |tab| {
+            let own = if page % 10 < 3 { tab } else { "" };
+            row(format!("u/{}?show={tab}", page * 7919), page, format!("{page} {own}"))
+        })
+    });
+    each.collect()
+}
+
+#[test]
+fn one_page_that_has_changed_excuses_nothing() {
+    let mut rows = tabs();
+    assert_eq!(in_force(&rows), []);
+    rows.extend([0, 300].map(|time| row(String::new(), time, format!("home {time}"))));
+    assert_eq!(in_force(&rows), []);
+}
+
+#[test]
+fn noise_of_other_pages_excuses_nothing() {
+    let mut rows = Vec::new();
+    for page in 0..1000usize {
+        for (at, tab) in ["posts", "likes", "media"].into_iter().enumerate() {
+            let own = if page % 10 < 3 { tab } else { "" };
+            let draw = mix((page * 3 + at) as u64);
+            let body = format!("{page} {own}");
+            let url = format!("u/{}?show={tab}", page * 7919);
+            // Half of them are seen, and some of these twice.
+            if draw.is_multiple_of(2) {
+                rows.push(row(url.clone(), page, body.clone()));
+            }
+            if draw.is_multiple_of(26) {
+                rows.push(row(url, page + 60, body));
+            }
+        }
+    }
+    for page in 0..200usize {
+        let changed = if page % 2 == 1 { "new" } else { "" };
+        rows.push(row(format!("news/{}", page * 7919), page, format!("news {page}")));
+        rows.push(row(format!("news/{}", page * 7919), page + 90, format!("news {page}{changed}")));
+    }
+    assert_eq!(in_force(&rows), []);
+}
+
+#[test]
+fn a_number_that_is_a_visit_here_is_a_file_there() {
+    let mut rows = Vec::new();
+    for page in 0..300usize {
+        for visit in 0..2 {
+            let mark = mix((page * 2 + visit) as u64);
+            rows.push(row(format!("page/{}?h={mark:016x}", page * 7919), page, page.to_string()));
+        }
+    }
+    let visits = rows.clone();
+    for file in 0..200usize {
+        let url = format!("download.php?h={:016x}", mix(1000 + file as u64));
+        rows.extend([0, 1].map(|time| row(url.clone(), time, format!("file {file}"))));
+    }
+    let except =
+        |folder: &str| vec![("drop-param h".to_string(), String::new(), vec![folder.to_string()])];
+    assert_eq!(in_force(&rows), except("/download.php"));
+    // A start page that is one page for everybody says nothing, and needs no exception.
+    let starts = (0..200usize).map(|visit| {
+        row(format!("start?h={:016x}", mix(5000 + visit as u64)), visit, "start".to_string())
+    });
+    let rows: Vec<_> = visits.into_iter().chain(starts).collect();
+    assert_eq!(in_force(&rows), [("drop-param h".to_string(), String::new(), vec![])]);
+}
+
+#[test]
+fn some_of_many_languages_are_translated() {
+    let languages: Vec<String> = (0..52u8)
+        .map(|at| format!("{}{}", (b'a' + at / 2) as char, (b'p' + at % 2) as char))
+        .collect();
+    let mut rows = Vec::new();
+    for document in 0..200 {
+        for (at, language) in languages.iter().enumerate() {
+            let own = if [30, 31, 50].contains(&at) { language } else { "" };
+            let url = format!("http://a.test/doc?id=c{}&lang={language}", document * 7919);
+            rows.push((url, format!("{document} {own}")));
+        }
+    }
+    let rules = mined(&rows).rules.into_iter();
+    let auto: Vec<String> =
+        rules.filter(|rule| rule.status == Status::Auto).map(|rule| rule.kind.title()).collect();
+    assert_eq!(auto, [""; 0]);
+}
+
+#[test]
+fn views_that_agree_are_one_page_however_many_are_seen() {
+    for views in 2..6 {
+        let rows: Vec<(String, String)> = (0..400)
+            .flat_map(|page| {
+                ["grid", "list", "table", "tree", "wall"][..views].iter().map(move |view| {
+                    (format!("http://a.test/shop/{}?view={view}", page * 7919), page.to_string())
+                })
+            })
+            .collect();
+        let rules = mined(&rows).rules;
+        let auto: Vec<String> = rules
+            .iter()
+            .filter(|rule| rule.status == Status::Auto)
+            .map(|rule| rule.kind.title())
+            .collect();
+        assert_eq!(auto, ["drop-param view"], "{views}");
+    }
+}
