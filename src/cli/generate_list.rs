@@ -1,7 +1,9 @@
 //! `undust generate list`.
 
+use std::path::Path;
+
 use super::DONE;
-use super::args::GenerateListArgs;
+use super::args::{GenerateListArgs, SyncArgs};
 use super::session::publish;
 use crate::error::{Error, Result};
 use crate::generate::{List, ListPlan, TRUTH_HEADER, write_truth};
@@ -16,15 +18,9 @@ pub(super) fn run(args: &GenerateListArgs) -> Result<u8> {
         variant_share: args.variants,
     };
     let mut list = List::new(&plan)?;
-    let mut claims = Claims::new(&[]).helped_by(args.sync.helpers(pipeline::helpers()));
-    let mut output = claims.open(args.output.as_deref())?;
-    let mut truth_file = match &args.truth {
-        None => None,
-        Some(path) => Some(claims.open(Some(path))?),
-    };
-    if let Some(file) = &mut truth_file {
-        file.line(TRUTH_HEADER.trim_end().as_bytes(), b'\n')?;
-    }
+    let (output, truth) = (args.output.as_deref(), args.truth.as_deref());
+    let (mut output, mut truth_file) =
+        open_with_truth(output, truth, &args.sync, TRUTH_HEADER.trim_end())?;
     let (mut line, mut row) = (Vec::new(), Vec::new());
     while let Some(truth) = list.next_line(&mut line) {
         output.line(&line, b'\n')?;
@@ -36,6 +32,23 @@ pub(super) fn run(args: &GenerateListArgs) -> Result<u8> {
     }
     publish_with_truth(output, truth_file)?;
     Ok(DONE)
+}
+
+/// Opens what is to be generated and, if it is asked for, what is known of it, which begins with
+/// `header`.
+pub(super) fn open_with_truth(
+    output: Option<&Path>,
+    truth: Option<&Path>,
+    sync: &SyncArgs,
+    header: &str,
+) -> Result<(Output, Option<Output>)> {
+    let mut claims = Claims::new(&[]).helped_by(sync.helpers(pipeline::helpers()));
+    let output = claims.open(output)?;
+    let mut truth = truth.map(|path| claims.open(Some(path))).transpose()?;
+    if let Some(file) = &mut truth {
+        file.line(header.as_bytes(), b'\n')?;
+    }
+    Ok((output, truth))
 }
 
 /// Publishes what was generated and what is known of it.

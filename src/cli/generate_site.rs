@@ -2,15 +2,14 @@
 
 use super::DONE;
 use super::args::{GenerateSiteArgs, SitePresetArg, SiteToArg};
-use super::generate_list::publish_with_truth;
+use super::generate_list::{open_with_truth, publish_with_truth};
 use super::words::say;
 use crate::error::{Error, Result};
 use crate::generate::sites::{
     Chances, CrawlFormat, Feature, FeatureKind, Noise, SITE_TRUTH_HEADER, Sites, SitesPlan,
     SitesPreset, SitesSummary, write_capture, write_site_truth,
 };
-use crate::pipeline;
-use crate::report::{Claims, number};
+use crate::report::number;
 
 /// Features that give a site more than one host or scheme, which a log without hosts cannot tell
 /// apart.
@@ -31,15 +30,9 @@ pub(super) fn run(args: &GenerateSiteArgs) -> Result<u8> {
     let plan = plan(args)?;
     let format = format(args.to, &plan);
     let sites = Sites::new(&plan)?;
-    let mut claims = Claims::new(&[]).helped_by(args.sync.helpers(pipeline::helpers()));
-    let mut output = claims.open(args.output.as_deref())?;
-    let mut truth_file = match &args.truth {
-        None => None,
-        Some(path) => Some(claims.open(Some(path))?),
-    };
-    if let Some(file) = &mut truth_file {
-        file.line(SITE_TRUTH_HEADER.as_bytes(), b'\n')?;
-    }
+    let (output, truth) = (args.output.as_deref(), args.truth.as_deref());
+    let (mut output, mut truth_file) =
+        open_with_truth(output, truth, &args.sync, SITE_TRUTH_HEADER)?;
     if let Some(header) = format.header() {
         output.line(header.as_bytes(), b'\n')?;
     }

@@ -70,9 +70,16 @@ impl fmt::Display for Votes {
 }
 
 /// The lines by which a file is recognized: the first whole ones of `chunk`, those that end within
-/// [`SAMPLE_BYTES`] or, if none does, the first one, however long.
-fn sample(chunk: &[u8], separator: u8) -> Vec<&[u8]> {
-    let chunk = chunk.strip_prefix(b"\xef\xbb\xbf").unwrap_or(chunk);
+/// [`SAMPLE_BYTES`] or, if none does, the first one. Lines in front of them that are longer than
+/// any may be show nothing.
+fn sample(chunk: &[u8], reading: Reading) -> Vec<&[u8]> {
+    let Reading { separator, line_bytes_max, .. } = reading;
+    let mut chunk = chunk.strip_prefix(b"\xef\xbb\xbf").unwrap_or(chunk);
+    while let Some(line) =
+        Lines::new(chunk, separator).next().filter(|one| one.len() > line_bytes_max)
+    {
+        chunk = chunk.get(line.len() + 1..).unwrap_or_default();
+    }
     let whole = match memchr::memrchr(separator, &chunk[..chunk.len().min(SAMPLE_BYTES)]) {
         _ if chunk.len() <= SAMPLE_BYTES => chunk,
         Some(end) => &chunk[..=end],
@@ -90,7 +97,7 @@ fn sample(chunk: &[u8], separator: u8) -> Vec<&[u8]> {
 /// Failure: an input error with the best candidates, the first line that the best one did not
 /// understand, and the flag to type.
 pub fn detect(chunk: &[u8], reading: Reading) -> Result<Layout> {
-    let lines = sample(chunk, reading.separator);
+    let lines = sample(chunk, reading);
     if lines.is_empty() {
         return Ok(Layout::default());
     }
@@ -166,7 +173,7 @@ pub fn as_told(name: &str, chunk: &[u8], reading: Reading) -> Result<Layout> {
     if name == Layout::LINES {
         return Ok(Layout::default());
     }
-    let lines = sample(chunk, reading.separator);
+    let lines = sample(chunk, reading);
     let known = formats::find(name);
     let plain = || known.and_then(|format| format.plain).map(|plain| plain());
     if lines.is_empty() {
@@ -191,7 +198,7 @@ pub fn with_fields(
     chunk: &[u8],
     reading: Reading,
 ) -> Result<Layout> {
-    let lines = sample(chunk, reading.separator);
+    let lines = sample(chunk, reading);
     if lines.is_empty() {
         return Ok(Layout::default());
     }

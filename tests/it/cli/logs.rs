@@ -193,3 +193,41 @@ fn a_whole_directive_is_a_log_format() {
         assert_eq!(run.out(), "/a?x=1&y=2\n/b\n*\n", "{directive}");
     }
 }
+
+/// PHP writes `\/` for each slash.
+#[test]
+fn escapes_of_json_are_undone_before_values_are_judged() {
+    let dir = Dir::new();
+    dir.put(
+        "a.jsonl",
+        concat!(
+            r#"{"host":"a.test","uri":"\/x","method":"\u0047ET","time":"01\/Jun\/2020:10:00:00 +0000"}"#,
+            "\n",
+            r#"{"host":"b.test","request":"GET \/x HTTP\/1.1","time":"2020-06-01T10:00:00Z"}"#,
+            "\n",
+            r#"{"host":"b.test","request":""}"#,
+            "\n",
+        ),
+    );
+    let both = "http://a.test/x\nhttp://b.test/x\n";
+    assert_eq!(dir.run("-q a.jsonl").exits(0).out(), both);
+    assert_eq!(dir.run("-q --method GET --since 2020-01-01 a.jsonl").exits(0).out(), both);
+    // A line is shown as it was written.
+    let lines = dir.run("-q --print line a.jsonl").exits(0).out();
+    assert!(lines.contains(r#""uri":"\/x""#), "{lines}");
+}
+
+#[test]
+fn a_first_line_that_is_too_long_hides_no_format() {
+    let dir = Dir::new();
+    let long = "x".repeat(9000);
+    let rows = "{\"url\":\"http://a.test/\",\"n\":1}\n".repeat(3);
+    dir.put("long.jsonl", format!("{{\"url\":\"http://a.test/\",\"text\":\"{long}\"}}\n{rows}"));
+    dir.put("overlong.jsonl", format!("{long}\n{rows}"));
+    for args in ["-q long.jsonl", "-q --line-limit 1K overlong.jsonl"] {
+        for map in ["", "--no-map"] {
+            let out = dir.run(&format!("{args} {map}")).exits(0).out();
+            assert_eq!(out, "http://a.test/\n", "{args} {map}");
+        }
+    }
+}
