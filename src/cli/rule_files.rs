@@ -80,6 +80,7 @@ pub(super) fn lint(path: &Path) -> Result<u8> {
     }
     findings.extend(DustRules::never_met(&applied));
     findings.extend(DustRules::misspelled(&file));
+    findings.extend(DustRules::doubtful(&file));
     let mut text = String::new();
     for finding in &findings {
         let _ = writeln!(text, "{}", printable(finding));

@@ -254,6 +254,26 @@ mod tests {
     }
 
     #[test]
+    fn rules_of_a_public_suffix_are_for_that_host() {
+        let mut rows = site();
+        for (url, _) in &mut rows {
+            *url = url.replace("www.a.test", "a.test").replace("a.test", "github.io");
+        }
+        let seen: Vec<Observation<'_>> = rows
+            .iter()
+            .map(|(url, digest)| Observation {
+                url: url.as_bytes(),
+                status: Some(200),
+                digest: Some(digest.as_bytes()),
+                ..Observation::default()
+            })
+            .collect();
+        let found = Miner::new().mine("github.io", &seen);
+        assert!(found.rules.iter().any(|rule| rule.kind.title() == "drop-param sid"));
+        assert!(found.rules.iter().all(|rule| rule.hosts == ["github.io"]), "{:?}", found.rules);
+    }
+
+    #[test]
     fn nothing_is_made_of_nothing() {
         assert!(mined(&[]).rules.is_empty());
         let one_page: Vec<(String, String)> =

@@ -127,3 +127,48 @@ fn views_that_agree_are_one_page_however_many_are_seen() {
         assert_eq!(auto, ["drop-param view"], "{views}");
     }
 }
+
+/// Pages by number, and members of a club by name, so few that each is a handler of its own; all in
+/// two tabs. Members that `differ` have two pages, in each of the `languages`.
+fn club(
+    members: usize,
+    languages: &[&str],
+    differ: fn(usize) -> bool,
+) -> Vec<(String, i64, String)> {
+    let mut rows = Vec::new();
+    for tab in ["a", "b"] {
+        rows.extend((0..300usize).map(|page| {
+            row(format!("page/{}?tab={tab}", page * 7919), page, format!("page {page}"))
+        }));
+        for member in 0..members {
+            let name = [member / 8, member % 8].map(|at| b"abdefgik"[at] as char);
+            let name: String = name.into_iter().flat_map(|letter| [letter, 'o']).collect();
+            let own = if differ(member) { tab } else { "" };
+            rows.extend(languages.iter().map(|language| {
+                let url = format!("club/{name}?l={language}&tab={tab}");
+                row(url, member, format!("{member} {language} {own}"))
+            }));
+        }
+    }
+    rows
+}
+
+#[test]
+fn pages_by_name_speak_together() {
+    let on_pages = ("drop-param tab".to_string(), "/page/{num}".to_string(), Vec::new());
+    for members in [10, 40] {
+        let rows = club(members, &["de"], |_| true);
+        assert_eq!(in_force(&rows), std::slice::from_ref(&on_pages), "{members}");
+    }
+}
+
+#[test]
+fn what_matters_to_some_by_name_may_matter_to_the_next() {
+    let rows = club(50, &["de", "en", "es", "fr", "it"], |member| member % 5 == 0);
+    let on_pages = ("drop-param tab".to_string(), "/page/{num}".to_string(), Vec::new());
+    assert_eq!(in_force(&rows), [on_pages]);
+    // To one of them it says nothing of the others.
+    let rows = club(50, &["de", "en", "es", "fr", "it"], |member| member == 5);
+    let but_one = ("drop-param tab".to_string(), String::new(), vec!["/club/aogo".to_string()]);
+    assert_eq!(in_force(&rows), [but_one]);
+}

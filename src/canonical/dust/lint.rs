@@ -45,6 +45,11 @@ impl DustRules {
                     dead.push((rule.rule as usize, text));
                     continue;
                 }
+                if let Some(name) = asked_not_to_be(rule) {
+                    let name = String::from_utf8_lossy(name);
+                    dead.push((rule.rule as usize, format!("it asks for URLs without {name}")));
+                    continue;
+                }
                 let fold = folds_all(&above, path).filter(|fold| rule.stratum > fold.stratum);
                 if let Some(fold) = fold {
                     let text = format!("rule {} folds the paths that it is for", fold.rule + 1);
@@ -268,6 +273,14 @@ fn is_spelled_as(form: &DustRule, rule: &DustRule) -> bool {
             .all(|(form, rule)| form == rule || is_host(&rule))
 }
 
+/// The parameter that a rule asks for, or changes, and that its conditions ask not to be there.
+fn asked_not_to_be(rule: &Compiled) -> Option<&[u8]> {
+    let Condition { has, lacks, .. } = &rule.condition;
+    let is_needed =
+        |name: &[u8]| has.iter().any(|(one, _)| one == name) || writes_only(&rule.act, name);
+    lacks.iter().map(Vec::as_slice).find(|name| is_needed(name))
+}
+
 /// Does `act` change the parameter `name` alone?
 fn writes_only(act: &Act, name: &[u8]) -> bool {
     match act {
@@ -364,6 +377,11 @@ mod tests {
             ("param='a', except=['/x']; param='a'", &[0]),
             ("param='a'; param='kept'", &[1]),
             ("param='a', except=['/x', '/*']", &[0]),
+            ("param='a', when=['!a']", &[0]),
+            ("param='a', when=['b=1', '!b']", &[0]),
+            ("param='a', when=['b=1', 'b=2', '!c']", &[]),
+            ("param='a*', when=['!a']", &[]),
+            ("kind='default-param', param='a', value='1', when=['!a']", &[0]),
             ("param='a', path='/item_{num}', except=['/', '/{*}']", &[0]),
             ("param='a', path='/item_{slug}', except=['/', '/{num}']", &[]),
             ("param='a', path='/V/*'; param='a', path='/v/%C3*'; kind='fold-case'", &[0]),

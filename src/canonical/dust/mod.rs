@@ -11,6 +11,7 @@
 
 mod assemble;
 mod compile;
+mod doubts;
 mod enables;
 mod file;
 mod forms;

@@ -10,9 +10,8 @@ use super::votes::Votes;
 use crate::limits::MINE_CANDIDATES_MAX;
 use crate::mine::seen::table::Table;
 use crate::mine::seen::versions;
-use crate::mine::selected::select::{
-    CONTRADICTION, CONTRADICTION_OF_HANDLER, exceptions, is_below,
-};
+use crate::mine::selected::folders::Folders;
+use crate::mine::selected::select::{CONTRADICTION, CONTRADICTION_OF_HANDLER, is_below};
 use crate::mine::validated::support::Tally;
 
 /// Contents that must ask for a candidate before it is proposed.
@@ -219,6 +218,7 @@ pub(in crate::mine) fn parameters(
     votes: &Votes,
     screen: &Screen,
     natures: &[Nature],
+    folders: Folders<'_>,
     bar: f64,
 ) -> Vec<Candidate> {
     let listed = |name: u32| natures[name as usize].listed;
@@ -232,18 +232,18 @@ pub(in crate::mine) fn parameters(
         })
         .collect();
     let starts = |name: u32| natures[name as usize].counts && starting.contains(&name);
-    let mut seen: BTreeMap<u32, Vec<(u32, Tally)>> = BTreeMap::new();
+    let mut seen: BTreeMap<u32, BTreeMap<u32, Tally>> = BTreeMap::new();
     for ((name, handler), tally) in &screen.params {
-        seen.entry(*name).or_default().push((*handler, *tally));
+        seen.entry(*name).or_default().insert(*handler, *tally);
     }
     let mut out = Vec::new();
     let mut defaults: BTreeMap<u32, Vec<(u32, u64)>> = BTreeMap::new();
     for (act, count) in votes.iter().filter(|(_, count)| **count >= VOTES_MIN) {
         match act {
             Act::Drop(name) if !listed(*name) && !starts(*name) => {
-                let none = Vec::new();
+                let none = BTreeMap::new();
                 let handlers = seen.get(name).unwrap_or(&none);
-                if let Some(reach) = reach(handlers, bar) {
+                if let Some(reach) = reach(folders, *name, handlers, bar) {
                     out.push(Candidate::within(act.clone(), reach));
                 }
             }
@@ -265,13 +265,15 @@ pub(in crate::mine) fn parameters(
     out
 }
 
-/// Where a parameter may be dropped, by what was seen of it alone; `None`: nowhere.
-pub(in crate::mine) fn reach(handlers: &[(u32, Tally)], bar: f64) -> Option<Reach> {
-    let bad: BTreeSet<u32> = handlers
-        .iter()
-        .filter(|(_, tally)| is_below(tally, bar, CONTRADICTION_OF_HANDLER))
-        .map(|(handler, _)| *handler)
-        .collect();
+/// Where the parameter `name` may be dropped, by what was seen of it alone; `None`: nowhere.
+pub(in crate::mine) fn reach(
+    folders: Folders<'_>,
+    name: u32,
+    handlers: &BTreeMap<u32, Tally>,
+    bar: f64,
+) -> Option<Reach> {
+    let is_bad = |tally: &Tally| is_below(tally, bar, CONTRADICTION_OF_HANDLER);
+    let bad = folders.bad(Some(name), handlers, &Reach::All, is_bad);
     let mut all = Tally::default();
     let mut rest = Tally::default();
     for (handler, tally) in handlers {
@@ -287,12 +289,14 @@ pub(in crate::mine) fn reach(handlers: &[(u32, Tally)], bar: f64) -> Option<Reac
         return None;
     }
     let good = handlers.iter().filter(|(handler, tally)| tally.good > 0 && !bad.contains(handler));
-    Some(exceptions(&Reach::All, good.map(|(handler, _)| *handler).collect(), bad.clone()))
+    let good = good.map(|(handler, _)| *handler).collect();
+    Some(folders.exceptions(&Reach::All, good, bad))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::mine::proposed::splits::Splits;
 
     fn tally(good: u64, trials: u64) -> Tally {
         Tally { good, trials, same: trials as f64, high: trials as f64 }
@@ -300,13 +304,17 @@ mod tests {
 
     #[test]
     fn where_a_parameter_may_go() {
-        assert_eq!(reach(&[], 0.95), Some(Reach::All));
-        assert_eq!(reach(&[(1, tally(5, 5)), (2, tally(9, 9))], 0.95), Some(Reach::All));
-        assert_eq!(reach(&[(1, tally(0, 5)), (2, tally(0, 9))], 0.95), None);
-        assert_eq!(
-            reach(&[(1, tally(0, 5)), (2, tally(9, 9))], 0.95),
-            Some(Reach::Only([2].into()))
-        );
+        let templates = ["/", "/a", "/b"].map(|path| path.as_bytes().to_vec());
+        let splits = Splits::none(templates.len(), 1);
+        let folders = Folders { templates: &templates, splits: &splits };
+        let reach = |handlers: &[(u32, Tally)]| {
+            super::reach(folders, 0, &handlers.iter().copied().collect(), 0.95)
+        };
+        assert_eq!(reach(&[]), Some(Reach::All));
+        assert_eq!(reach(&[(1, tally(5, 5)), (2, tally(9, 9))]), Some(Reach::All));
+        assert_eq!(reach(&[(1, tally(0, 5)), (2, tally(0, 9))]), None);
+        let only = Some(Reach::Only([2].into()));
+        assert_eq!(reach(&[(1, tally(0, 5)), (2, tally(9, 9))]), only);
     }
 
     #[test]

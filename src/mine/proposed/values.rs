@@ -57,6 +57,8 @@ struct Seen {
     by_handler: BTreeMap<u32, Tally>,
     /// Every group.
     all: Tally,
+    /// Where they are one; `None`: nowhere.
+    reach: Option<Reach>,
 }
 
 /// The parameters whose values are paired, by number of the name: they have few values, and neither
@@ -137,7 +139,7 @@ impl Values<'_> {
                     _ => Act::Value(self.name, from, to),
                 };
                 let direct = seen.get(&(from.min(to), from.max(to)));
-                let reach = direct.and_then(Seen::reach).unwrap_or(Reach::All);
+                let reach = direct.and_then(|seen| seen.reach.clone()).unwrap_or(Reach::All);
                 out.push(Candidate::within(act, reach));
             }
         }
@@ -197,6 +199,10 @@ impl Values<'_> {
                 }
             }
         }
+        let folders = self.selector.folders();
+        for pair in seen.values_mut() {
+            pair.reach = reach(folders, self.name, &pair.by_handler, BAR);
+        }
         seen
     }
 
@@ -236,13 +242,6 @@ impl Values<'_> {
 }
 
 impl Seen {
-    /// Where two values are one, by what was seen of them; `None`: nowhere.
-    fn reach(&self) -> Option<Reach> {
-        let handlers: Vec<(u32, Tally)> =
-            self.by_handler.iter().map(|(handler, tally)| (*handler, *tally)).collect();
-        reach(&handlers, BAR)
-    }
-
     /// Distinct agreements, or nearly.
     fn good(&self) -> u64 {
         self.by_handler.values().map(|tally| tally.good).sum()
@@ -250,7 +249,7 @@ impl Seen {
 
     /// Do the two values agree wherever they are seen, but for handlers that can be left out?
     fn is_edge(&self) -> bool {
-        self.good() >= PAIR_MIN && self.reach().is_some()
+        self.good() >= PAIR_MIN && self.reach.is_some()
     }
 
     fn is_contradicted(&self) -> bool {

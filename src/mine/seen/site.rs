@@ -15,6 +15,14 @@ pub fn site_of(host: &[u8]) -> &[u8] {
     psl::domain(host).map_or(host, |domain| domain.as_bytes())
 }
 
+/// Are there other sites whose hosts end in `.site`? Then the site is one host, whose rules are not
+/// those of the hosts below it: `github.io`, `s3.amazonaws.com`, `localhost`.
+///
+/// - Shape: `site` is what [`site_of`] gives.
+pub(in crate::mine) fn is_one_host(site: &[u8]) -> bool {
+    !is_address(site) && site.len() <= HOST_BYTES_MAX && psl::domain(site).is_none()
+}
+
 /// Is `host` an IPv4 address in its canonical spelling?
 pub(in crate::mine) fn is_address(host: &[u8]) -> bool {
     host.starts_with(b"[")
@@ -43,6 +51,8 @@ mod tests {
             ("www.site-1.test", "site-1.test"),
         ] {
             assert_eq!(site_of(host.as_bytes()), site.as_bytes(), "{host}");
+            let is_one_host = ["github.io", "localhost"].contains(&site);
+            assert_eq!(super::is_one_host(site.as_bytes()), is_one_host, "{site}");
         }
         let long = vec![b'a'; 300];
         assert_eq!(site_of(&long), &long[..]);

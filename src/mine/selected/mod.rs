@@ -2,6 +2,7 @@
 //! that are left hold.
 
 pub(in crate::mine) mod bounds;
+pub(in crate::mine) mod folders;
 pub(in crate::mine) mod keep;
 pub(in crate::mine) mod letters;
 mod names;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::folders::Folders;
 use super::keep;
 use super::letters::Sections;
 use super::select::{self, Selector, Validated, without};
@@ -71,9 +72,19 @@ struct Rounds<'a> {
 }
 
 impl Rounds<'_> {
+    fn folders<'a>(&'a self, table: &'a Table) -> Folders<'a> {
+        Folders { templates: &self.handlers.templates, splits: &table.splits }
+    }
+
     fn proposed(&self, table: &Table, screen: &Screen, bar: f64) -> Vec<Candidate> {
         let mut candidates: Vec<Candidate> = propose::places(table, self.votes, screen, bar);
-        candidates.extend(propose::parameters(self.votes, screen, self.natures, bar));
+        candidates.extend(propose::parameters(
+            self.votes,
+            screen,
+            self.natures,
+            self.folders(table),
+            bar,
+        ));
         for one in &mut candidates {
             let Some(name) = one.act.param() else { continue };
             let left_out = table.splits.left_out(name);

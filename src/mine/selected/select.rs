@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::bounds::{BELIEF_ERROR, Channel, binomial_tail, doubt, normal_tail, score, wilson};
+use super::folders::Folders;
 use super::letters::Sections;
 use super::names;
 use crate::mine::proposed::candidates::{Act, Candidate, Reach};
@@ -101,6 +102,7 @@ impl Selector<'_> {
         validation: &mut Validation<'_>,
         mut candidates: Vec<Candidate>,
     ) -> Vec<Validated> {
+        let mut is_last = false;
         for round in 0.. {
             let support = validation.validate(&candidates);
             let mut decisions: Vec<Decision> = candidates
@@ -122,7 +124,19 @@ impl Selector<'_> {
             }
             self.leave_names(validation, &candidates, &support, &mut decisions);
             if decisions.iter().all(|decision| *decision == Decision::Stays) {
-                return self.assess(validation, candidates);
+                let support = validation.finish();
+                let each = candidates.iter().zip(&support);
+                let kept: Vec<_> = each.map(|(one, said)| self.kept_from(one, said)).collect();
+                if is_last || kept.iter().flatten().all(BTreeSet::is_empty) {
+                    return self.assess(validation, candidates, support, &kept);
+                }
+                // What is kept from some handlers in the end is judged without them.
+                for (one, kept) in candidates.iter_mut().zip(kept) {
+                    let reach = std::mem::take(&mut one.reach);
+                    one.reach = without(reach, &kept.unwrap_or_default());
+                }
+                is_last = true;
+                continue;
             }
             let mut next = Vec::with_capacity(candidates.len());
             for (mut candidate, decision) in candidates.into_iter().zip(decisions) {
@@ -217,13 +231,21 @@ impl Selector<'_> {
     /// What is left of a contradicted candidate: the handlers that do not contradict it, if any
     /// does.
     fn narrowed(&self, candidate: &Candidate, support: &Support) -> Decision {
-        let is_bad = |tally: &Tally| is_below_bar(tally, CONTRADICTION_OF_HANDLER);
-        let bad = support.by_handler.iter().filter(|(_, tally)| is_bad(tally));
-        let mut bad: BTreeSet<u32> = bad.map(|(handler, _)| *handler).collect();
-        if bad.is_empty() || !candidate.act.is_scoped() {
+        if !candidate.act.is_scoped() {
             return Decision::Goes;
         }
+        let is_bad = |tally: &Tally| is_below_bar(tally, CONTRADICTION_OF_HANDLER);
         let folds = candidate.act == Act::Path(PathAct::FoldCase);
+        let mut bad: BTreeSet<u32> = match folds {
+            true => {
+                let bad = support.by_handler.iter().filter(|(_, tally)| is_bad(tally));
+                bad.map(|(handler, _)| *handler).collect()
+            }
+            false => self.against(candidate, support, is_bad),
+        };
+        if bad.is_empty() {
+            return Decision::Goes;
+        }
         if folds {
             // What cannot be kept from it stays in, and counts at the end.
             bad.retain(|one| self.sections.around(&[*one].into()).is_some());
@@ -244,7 +266,7 @@ impl Selector<'_> {
         }
         Decision::Reaches(match folds {
             true => without(candidate.reach.clone(), &bad),
-            false => exceptions(&candidate.reach, good, bad),
+            false => self.folders().exceptions(&candidate.reach, good, bad),
         })
     }
 
@@ -306,14 +328,53 @@ impl Selector<'_> {
         self.sections.around(&all)
     }
 
+    /// The handlers that a candidate is kept from at the end, though it stays: those that nothing
+    /// is known of, and those that speak against it. `None` if it cannot be kept from one.
+    fn kept_from(&self, candidate: &Candidate, support: &Support) -> Option<BTreeSet<u32>> {
+        if !candidate.act.is_scoped() || candidate.settled {
+            return Some(BTreeSet::new());
+        }
+        let against = |one: &Tally| one.good == 0 && is_below_bar(one, CONTRADICTION);
+        if self.is_listed(candidate) {
+            // What is on a list goes on, but not where all that was seen speaks against it.
+            let all = support.by_handler.iter().filter(|(_, tally)| against(tally));
+            return Some(all.map(|(handler, _)| *handler).collect());
+        }
+        let mut unknown = unknown(support);
+        unknown.retain(|handler| !self.is_new_each_time(&candidate.act, *handler, support));
+        if candidate.act == Act::Path(PathAct::FoldCase) {
+            return self.not_to_fold(&candidate.reach, support, unknown);
+        }
+        unknown.extend(self.against(candidate, support, against));
+        Some(unknown)
+    }
+
+    /// The folders of the site.
+    pub(in crate::mine) fn folders(&self) -> Folders<'_> {
+        let templates = self.sections.handlers.templates.as_slice();
+        Folders { templates, splits: &self.table.splits }
+    }
+
+    /// The handlers whose tallies say `is_against`, alone or together with others of their folder.
+    fn against(
+        &self,
+        candidate: &Candidate,
+        support: &Support,
+        is_against: impl Fn(&Tally) -> bool,
+    ) -> BTreeSet<u32> {
+        self.folders().bad(candidate.act.param(), &support.by_handler, &candidate.reach, is_against)
+    }
+
     /// Assesses what is left, all candidates at once: bounds and doubts, with the number of
-    /// hypotheses taken into account.
+    /// hypotheses taken into account. `kept` is what would be kept from each, if it can be; of the
+    /// case of letters, nothing that speaks against it is left.
     fn assess(
         &self,
         validation: &mut Validation<'_>,
         candidates: Vec<Candidate>,
+        support: Vec<Support>,
+        kept: &[Option<BTreeSet<u32>>],
     ) -> Vec<Validated> {
-        let support = validation.finish();
         // Where the case of letters matters on some pages only, that is easily taken for pages that
         // change: it must agree as often as what else is proposed on the site. This only makes it
         // harder.
@@ -322,27 +383,11 @@ impl Selector<'_> {
         let mut validated: Vec<Validated> = candidates
             .into_iter()
             .zip(support)
-            .map(|(mut candidate, support)| {
-                let listed = self.is_listed(&candidate);
+            .zip(kept)
+            .map(|((mut candidate, support), kept)| {
                 let folds = candidate.act == Act::Path(PathAct::FoldCase);
-                let mut everywhere = true;
-                if candidate.act.is_scoped() && !listed {
-                    let mut unknown = unknown(&support);
-                    unknown.retain(|handler| {
-                        !self.is_new_each_time(&candidate.act, *handler, &support)
-                    });
-                    if folds {
-                        let outside = self.not_to_fold(&candidate.reach, &support, unknown);
-                        everywhere = outside.is_some();
-                        unknown = outside.unwrap_or_default();
-                    }
-                    candidate.reach = without(candidate.reach, &unknown);
-                } else if candidate.act.is_scoped() {
-                    // What is on a list goes on, but not where all that was seen speaks against it.
-                    let against = |one: &Tally| one.good == 0 && is_below_bar(one, CONTRADICTION);
-                    let all = support.by_handler.iter().filter(|(_, tally)| against(tally));
-                    let all = all.map(|(handler, _)| *handler).collect();
-                    candidate.reach = without(candidate.reach, &all);
+                if let Some(against) = kept.as_ref().filter(|_| folds) {
+                    candidate.reach = without(candidate.reach, against);
                 }
                 let prior = self.prior(&candidate);
                 let (good, all) = (support.all.good as f64, support.all.trials as f64);
@@ -366,7 +411,7 @@ impl Selector<'_> {
                     rate,
                     holds: false,
                     plausible,
-                    everywhere,
+                    everywhere: kept.is_some(),
                 }
             })
             .collect();
@@ -391,17 +436,6 @@ impl Selector<'_> {
             }
         }
         validated
-    }
-}
-
-/// A reach without `bad` handlers. Where only few are bad, those that were not seen stay in.
-pub(in crate::mine) fn exceptions(reach: &Reach, good: BTreeSet<u32>, bad: BTreeSet<u32>) -> Reach {
-    match reach {
-        Reach::All if good.len() >= 4 * bad.len() => Reach::Except(bad),
-        Reach::Except(before) if good.len() >= 4 * (bad.len() + before.len()) => {
-            Reach::Except(before.union(&bad).copied().collect())
-        }
-        _ => Reach::Only(good),
     }
 }
 

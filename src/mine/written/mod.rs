@@ -13,6 +13,7 @@ use super::proposed::screen::Screen;
 use super::seen::handlers::Handlers;
 use super::seen::loose_path::LoosePath;
 use super::seen::signal::Calibration;
+use super::seen::site::is_one_host;
 use super::seen::table::Table;
 use super::selected::select::Validated;
 use crate::canonical::{DustRule, Guard, Trap};
@@ -56,6 +57,9 @@ impl Findings<'_> {
             rules.extend(emit::rules(site, table, handlers, &spellings, &moves, one, text_of));
         }
         rules.extend(constant::rules(site, table, handlers, &spellings, self.calibration));
+        if is_one_host(site.as_bytes()) {
+            rules.iter_mut().for_each(|rule| rule.hosts = vec![site.to_string()]);
+        }
         rules.sort_by_key(|rule| (rule.kind.stratum(), rule.status.name(), rule.title()));
         let guards = guards::guards(site, table, &spellings, self.screen, validated);
         Written { rules, guards, traps: guards::traps(site, table) }

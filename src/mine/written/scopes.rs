@@ -13,6 +13,7 @@ use crate::mine::proposed::splits::{Cell, Condition};
 use crate::mine::seen::handlers::Handlers;
 use crate::mine::seen::stems::Place;
 use crate::mine::seen::table::Table;
+use crate::mine::selected::folders::Folders;
 use crate::mine::selected::letters::heads;
 use crate::mine::selected::select::Validated;
 
@@ -154,7 +155,8 @@ impl<F: Fn(u32, u64) -> Option<Vec<u8>>> Places<'_, F> {
             scopes.left_out += told.left_out;
             scopes
         };
-        let patterns = match self.all_patterns(paths.iter().copied(), usize::MAX) {
+        let patterns = self.all_patterns(paths.iter().copied(), usize::MAX);
+        let patterns = match patterns.map(|all| self.by_folders(all, &paths)) {
             Some(all) if all.len() <= EXCEPTIONS_MAX => return everywhere(all, &BTreeSet::new()),
             patterns => patterns,
         };
@@ -165,6 +167,19 @@ impl<F: Fn(u32, u64) -> Option<Vec<u8>>> Places<'_, F> {
         let under = patterns.iter().flat_map(|pattern| self.spellings.under(pattern)).collect();
         let rest = everywhere(patterns, &under);
         if rest.urls() > seen.urls() { rest } else { seen }
+    }
+
+    /// The patterns of these handlers, where whole folders of them are one: the next page in them
+    /// is likely to be like all others.
+    fn by_folders(&self, patterns: Vec<String>, handlers: &BTreeSet<u32>) -> Vec<String> {
+        let folders = Folders { templates: &self.handlers.templates, splits: &self.table.splits };
+        let whole = folders.whole(handlers);
+        let whole: Vec<String> = whole.into_iter().filter_map(literal).collect();
+        let is_outside = |one: &String| !whole.iter().any(|folder| one.starts_with(folder));
+        let mut out: Vec<String> = patterns.into_iter().filter(is_outside).collect();
+        out.extend(whole.iter().map(|folder| format!("{folder}*")));
+        out.sort();
+        out
     }
 
     /// The scopes of what holds under these handlers and cells.

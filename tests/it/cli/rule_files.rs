@@ -183,6 +183,13 @@ fn rules_lint() {
          guard 1 (caf%c3%a9): canonical URLs are spelled in another way; taken for caf%C3%A9\n\
          2 rules, 2 in force: 3 findings\n"
     );
+    // What holds for more or for less than it looks like.
+    dir.put("doubts.rules", "rule=[{site='org',kind='drop-param',param='a*b',when=['b=1','!b']}]");
+    let out = dir.run("rules lint doubts.rules").exits(1).out();
+    for part in ["it asks for URLs without b", "hosts below org are", "the * in a*b", "3 findings"]
+    {
+        assert!(out.contains(part), "{part}: {out}");
+    }
     // Learned rules that do not get along are left out where they are applied.
     dir.run("canon in.txt --rules bad.rules").exits(0).says("bad.rules: 1 learned rules");
     // Those by hand are an error.
