@@ -125,15 +125,25 @@ impl Error {
 
 /// Has the process as many files open as it may?
 pub(crate) fn is_too_many_files(error: &io::Error) -> bool {
-    error.raw_os_error() == Some(Errno::MFILE.raw_os_error())
+    is_one_of(error, &[Errno::MFILE])
+}
+
+fn is_one_of(error: &io::Error, errors: &[Errno]) -> bool {
+    errors.iter().any(|one| error.raw_os_error() == Some(one.raw_os_error()))
 }
 
 /// What to do about an `error` of the system, where its words do not say it; with a semicolon in
 /// front.
 fn advice(error: &io::Error) -> &'static str {
-    match is_too_many_files(error) {
-        true => "; allow the process more of them (ulimit -n)",
-        false => "",
+    match error {
+        _ if is_too_many_files(error) => "; allow the process more of them (ulimit -n)",
+        _ if is_one_of(error, &[Errno::NOSPC, Errno::DQUOT]) => {
+            "; make room there, or write to another disk"
+        }
+        _ if is_one_of(error, &[Errno::FBIG]) => {
+            "; allow the process larger files (ulimit -f), or write to another disk"
+        }
+        _ => "",
     }
 }
 
