@@ -28,7 +28,7 @@ pub(in crate::mine) struct Folders<'a> {
 
 /// What a path or template begins with up to the slash of this depth: `/a/` of `/a/b/c` for 1.
 /// `None` if it has no such folder.
-pub(in crate::mine) fn folder(template: &[u8], depth: usize) -> Option<&[u8]> {
+fn folder(template: &[u8], depth: usize) -> Option<&[u8]> {
     memchr::memchr_iter(b'/', template).nth(depth).map(|end| &template[..=end])
 }
 
@@ -63,7 +63,7 @@ fn as_samples<'a>(good: impl Iterator<Item = &'a bool>) -> Tally {
 
 impl Folders<'_> {
     /// The handlers in a folder, by path.
-    pub(in crate::mine) fn within(&self, folder: &[u8]) -> std::ops::Range<u32> {
+    fn within(&self, folder: &[u8]) -> std::ops::Range<u32> {
         let start = self.templates.partition_point(|one| one.as_slice() < folder);
         let inside = self.templates[start..].partition_point(|one| one.starts_with(folder));
         start as u32..(start + inside) as u32

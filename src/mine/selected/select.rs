@@ -355,14 +355,18 @@ impl Selector<'_> {
         Folders { templates, splits: &self.table.splits }
     }
 
-    /// The handlers whose tallies say `is_against`, alone or together with others of their folder.
+    /// The handlers within reach whose tallies say `is_against`, alone or together with others of
+    /// their folder.
     fn against(
         &self,
         candidate: &Candidate,
         support: &Support,
         is_against: impl Fn(&Tally) -> bool,
     ) -> BTreeSet<u32> {
-        self.folders().bad(candidate.act.param(), &support.by_handler, &candidate.reach, is_against)
+        let Candidate { act, reach, .. } = candidate;
+        let mut bad = self.folders().bad(act.param(), &support.by_handler, reach, is_against);
+        bad.retain(|handler| reach.has(*handler));
+        bad
     }
 
     /// Assesses what is left, all candidates at once: bounds and doubts, with the number of
