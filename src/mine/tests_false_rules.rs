@@ -172,3 +172,24 @@ fn what_matters_to_some_by_name_may_matter_to_the_next() {
     let but_one = ("drop-param tab".to_string(), String::new(), vec!["/club/aogo".to_string()]);
     assert_eq!(in_force(&rows), [but_one]);
 }
+
+#[test]
+fn a_listed_name_may_matter_to_one_script() {
+    let listed = "utm_source";
+    let mut rows = Vec::new();
+    for visit in ["mail", "feed"] {
+        for page in 0..100usize {
+            let url = format!("page/{}?{listed}={visit}", page * 7919);
+            rows.push(row(url, page, page.to_string()));
+        }
+    }
+    assert_eq!(in_force(&rows), [(format!("drop-param {listed}"), String::new(), vec![])]);
+    for visit in ["mail", "feed"] {
+        for of in 0..20usize {
+            let url = format!("statistics.php?month={of}&{listed}={visit}");
+            rows.push(row(url, of, format!("{visit} in month {of}")));
+        }
+    }
+    let on_pages = (format!("drop-param {listed}"), "/page/{num}".to_string(), vec![]);
+    assert_eq!(in_force(&rows), [on_pages]);
+}
