@@ -8,7 +8,7 @@ use corpus::Corpus;
 use criterion::Criterion;
 use undust::bytes::Lines;
 use undust::limits::LINE_BYTES_MAX;
-use undust::record::{Entries, Entry, Layout, Reading, Workspace, detect};
+use undust::record::{Entries, Entry, Layout, ReadOptions, Workspace, detect};
 
 /// Size of the list. Reason: sixteen chunks, more than the second-level cache.
 const LIST_BYTES: usize = 16 << 20;
@@ -29,10 +29,14 @@ fn lines(bytes: &[u8]) -> Answer {
 }
 
 fn records(bytes: &[u8]) -> Answer {
-    let reading =
-        Reading { separator: b'\n', line_bytes_max: LINE_BYTES_MAX, verbatim: false, fields: true };
+    let options = ReadOptions {
+        separator: b'\n',
+        line_bytes_max: LINE_BYTES_MAX,
+        verbatim: false,
+        fields: true,
+    };
     let (layout, mut workspace) = (Layout::default(), Workspace::default());
-    let mut entries = Entries::new(bytes, true, reading, &layout, &mut workspace);
+    let mut entries = Entries::new(bytes, true, options, &layout, &mut workspace);
     let mut answer = (0, 0);
     while let Some(entry) = entries.next() {
         if let Entry::Record(record) = entry {
@@ -44,15 +48,15 @@ fn records(bytes: &[u8]) -> Answer {
 
 /// The records of a combined log, their URLs without their host.
 fn logs(bytes: &[u8]) -> Answer {
-    let reading = Reading {
+    let options = ReadOptions {
         separator: b'\n',
         line_bytes_max: LINE_BYTES_MAX,
         verbatim: false,
         fields: false,
     };
-    let layout = detect::as_told("combined", bytes, reading).expect("it needs no columns");
+    let layout = detect::as_told("combined", bytes, options).expect("it needs no columns");
     let mut workspace = Workspace::default();
-    let mut entries = Entries::new(bytes, true, reading, &layout, &mut workspace);
+    let mut entries = Entries::new(bytes, true, options, &layout, &mut workspace);
     let mut answer = (0, 0);
     while let Some(entry) = entries.next() {
         if let Entry::Record(record) = entry {

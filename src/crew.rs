@@ -1,4 +1,4 @@
-//! Threads that somebody else owns, as those see them who have work for them.
+//! A pool of threads, as code sees it that has work for it and does not own it.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,33 +8,36 @@ use std::task::Poll;
 /// A piece of work.
 pub type Task = Box<dyn FnOnce() + Send>;
 
-/// Takes tasks and has them done by its hands, some at a time, in any order.
+/// Does tasks in the background, some at a time, in any order.
 ///
-/// The floors below `pipeline` start no threads. What they can do aside they give to a crew, and
-/// never more of it at once than [`Crew::hands`] and a few, so that memory stays bounded. Cheap to
-/// clone: all clones are one crew.
+/// The floors below `pipeline` start no threads. What they can do in the background they give to a
+/// crew, never much more of it at once than [`Crew::threads`], so that memory stays bounded. Cheap
+/// to clone: all clones are one crew.
 #[derive(Clone)]
 pub struct Crew {
-    hands: usize,
-    give: Arc<dyn Fn(Task) + Send + Sync>,
+    threads: usize,
+    spawn: Arc<dyn Fn(Task) + Send + Sync>,
 }
 
 impl Crew {
-    /// A crew of `hands` threads, at least one. `give` has a task done, now or later; it must not
-    /// drop one.
-    pub fn new(hands: usize, give: impl Fn(Task) + Send + Sync + 'static) -> Crew {
-        Crew { hands: hands.max(1), give: Arc::new(give) }
+    /// A crew of so many `threads`, at least one. `spawn` has a task done, now or later; it must
+    /// not drop one.
+    pub fn new(threads: usize, spawn: impl Fn(Task) + Send + Sync + 'static) -> Crew {
+        Crew { threads: threads.max(1), spawn: Arc::new(spawn) }
     }
 
-    /// How many tasks are worked on at a time.
-    pub fn hands(&self) -> usize {
-        self.hands
+    /// How many tasks are done at a time.
+    pub fn threads(&self) -> usize {
+        self.threads
     }
 
-    /// Has `work` done aside.
-    pub fn give<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Promise<T> {
+    /// Has `work` done in the background.
+    pub fn spawn<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Promise<T> {
         let (sender, receiver) = mpsc::sync_channel(1);
-        (self.give)(Box::new(move || {
+        (self.spawn)(Box::new(move || {
             // Nobody waits for it any more after an error somewhere else.
             let _ = sender.send(work());
         }));
@@ -44,11 +47,11 @@ impl Crew {
 
 impl fmt::Debug for Crew {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Crew").field("hands", &self.hands).finish_non_exhaustive()
+        f.debug_struct("Crew").field("threads", &self.threads).finish_non_exhaustive()
     }
 }
 
-/// What will come of a task.
+/// The result of a task, some day.
 #[derive(Debug)]
 pub struct Promise<T>(Receiver<T>);
 
@@ -58,7 +61,8 @@ impl<T> Promise<T> {
         self.0.recv().ok()
     }
 
-    /// The same without waiting. Ready once: what has come of the task is taken.
+    /// The result, if there is one yet; `None` if the task panicked. Ready once, since the result
+    /// is taken.
     pub fn poll(&self) -> Poll<Option<T>> {
         match self.0.try_recv() {
             Ok(done) => Poll::Ready(Some(done)),
@@ -74,13 +78,13 @@ mod tests {
 
     #[test]
     fn promises_are_kept_or_broken() {
-        let threads = Crew::new(0, |task| drop(std::thread::spawn(task)));
-        let promises: Vec<_> = (0..9).map(|number| threads.give(move || number * 2)).collect();
+        let crew = Crew::new(0, |task| drop(std::thread::spawn(task)));
+        let promises: Vec<_> = (0..9).map(|number| crew.spawn(move || number * 2)).collect();
         let kept: Vec<_> = promises.into_iter().map(Promise::wait).collect();
         assert_eq!(kept, (0..9).map(|number| Some(number * 2)).collect::<Vec<_>>());
-        assert_eq!(threads.hands(), 1);
-        let broken = threads.give(|| std::panic::resume_unwind(Box::new("as asked for")));
+        assert_eq!(crew.threads(), 1);
+        let broken = crew.spawn(|| std::panic::resume_unwind(Box::new("as asked for")));
         assert_eq!(broken.wait(), None::<()>);
-        drop(Crew::new(1, |task| task()).give(|| "nobody waits"));
+        drop(Crew::new(1, |task| task()).spawn(|| "nobody waits"));
     }
 }

@@ -1,4 +1,4 @@
-//! HOT: once per canonical URL. 128 bits that stand for it.
+//! HOT: once per canonical URL. The 128-bit fingerprint of a canonical URL.
 //!
 //! ```text
 //! URL     | block of 256 bytes | block | … | rest, 0 to 255 bytes, zeros up to a pair of words |

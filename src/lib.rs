@@ -7,7 +7,7 @@ pub mod limits;
 
 pub mod bytes;
 pub mod crew;
-mod patient;
+mod retry;
 
 pub mod fingerprint;
 pub mod parts;

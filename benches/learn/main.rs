@@ -37,7 +37,7 @@ use std::time::Instant;
 use undust::Canonicalizer;
 use undust::canonical::{DustRules, RuleFile, Scratch, Settings, Status};
 use undust::generate::sites::{Feature, GeneratedSite, Sites, SitesPlan, SitesPreset};
-use undust::mine::{Miner, Observation, SiteRules};
+use undust::mine::{MinedSite, Miner, Observation};
 
 use apart::Apart;
 use dustbuster::{DustBuster, Validation};
@@ -95,12 +95,12 @@ fn say(text: &str) {
     out.write_all(text.as_bytes()).expect("standard output takes text");
 }
 
-fn auto(rules: &SiteRules) -> usize {
+fn auto(rules: &MinedSite) -> usize {
     rules.rules.iter().filter(|rule| rule.status == Status::Auto).count()
 }
 
 /// The canonicalizer with the rules in force, and how many of them it refuses.
-fn compiled(rules: Option<&SiteRules>, dictionary: bool) -> (Canonicalizer, Vec<String>) {
+fn compiled(rules: Option<&MinedSite>, dictionary: bool) -> (Canonicalizer, Vec<String>) {
     let mut file = RuleFile::default();
     if let Some(site) = rules {
         file.rules.extend(site.rules.iter().filter(|r| r.status == Status::Auto).cloned());
@@ -125,7 +125,7 @@ fn hashed(url: &str) -> u64 {
     (folded ^ folded >> 29).wrapping_mul(0xBF58_476D_1CE4_E5B9) >> 33
 }
 
-fn tell(rules: &SiteRules) {
+fn tell(rules: &MinedSite) {
     say(&format!("    {:?}\n", rules.summary));
     for rule in &rules.rules {
         let evidence = rule.evidence.clone().unwrap_or_default();

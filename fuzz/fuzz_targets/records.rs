@@ -14,19 +14,19 @@ use std::sync::Arc;
 use libfuzzer_sys::fuzz_target;
 use undust::record::formats::{self, FieldMap};
 use undust::record::{
-    BaseUrl, Entries, Entry, Layout, Reading, Record, RecordFilter, StatusRange, UrlGlob,
+    BaseUrl, Entries, Entry, Layout, ReadOptions, Record, RecordFilter, StatusRange, UrlGlob,
     Workspace, detect, time, url_of, without_no_host,
 };
 
 fuzz_target!(|data: &[u8]| {
     let [kind, how, text @ ..] = data else { return };
-    let reading = Reading {
+    let options = ReadOptions {
         separator: if how & 1 != 0 { 0 } else { b'\n' },
         line_bytes_max: if how & 8 != 0 { 64 } else { 1 << 20 },
         verbatim: false,
         fields: how & 16 == 0,
     };
-    let Some((mut layout, text)) = layout_of(usize::from(*kind), text, reading) else { return };
+    let Some((mut layout, text)) = layout_of(usize::from(*kind), text, options) else { return };
     if how & 2 != 0 {
         let base = BaseUrl::parse("https://a.test:8443").expect("it is one");
         layout.base = Some(Arc::new(base));
@@ -41,11 +41,11 @@ fuzz_target!(|data: &[u8]| {
         };
         layout.filter = Some(Arc::new(filter));
     }
-    walk(text, reading, &layout);
+    walk(text, options, &layout);
 });
 
 /// The layout that `kind` asks for, and what is left of the text.
-fn layout_of(kind: usize, text: &[u8], reading: Reading) -> Option<(Layout, &[u8])> {
+fn layout_of(kind: usize, text: &[u8], options: ReadOptions) -> Option<(Layout, &[u8])> {
     let first_line = || {
         let end = text.iter().position(|byte| *byte == b'\n')?;
         Some((std::str::from_utf8(&text[..end]).ok()?, &text[end + 1..]))
@@ -53,13 +53,13 @@ fn layout_of(kind: usize, text: &[u8], reading: Reading) -> Option<(Layout, &[u8
     let of_format = |format| Layout { format: Some(format), ..Layout::default() };
     let layout = match kind % (formats::ALL.len() + 3) {
         known if known < formats::ALL.len() => {
-            detect::as_told(formats::ALL[known].name, text, reading)
+            detect::as_told(formats::ALL[known].name, text, options)
         }
-        known if known == formats::ALL.len() => detect::detect(text, reading),
+        known if known == formats::ALL.len() => detect::detect(text, options),
         known if known == formats::ALL.len() + 1 => {
             let (told, rest) = first_line()?;
             let fields = FieldMap::parse(told).ok()?;
-            let layout = detect::with_fields(None, &fields, rest, reading).ok()?;
+            let layout = detect::with_fields(None, &fields, rest, options).ok()?;
             return Some((layout, rest));
         }
         _ => {
@@ -77,14 +77,14 @@ fn layout_of(kind: usize, text: &[u8], reading: Reading) -> Option<(Layout, &[u8
 }
 
 /// Reads `text`, and checks each entry.
-fn walk(text: &[u8], reading: Reading, layout: &Layout) {
+fn walk(text: &[u8], options: ReadOptions, layout: &Layout) {
     let mut workspace = Workspace::default();
-    let mut entries = Entries::new(text, false, reading, layout, &mut workspace);
+    let mut entries = Entries::new(text, false, options, layout, &mut workspace);
     let (mut bytes, mut buffer) = (0, Vec::new());
     while let Some(entry) = entries.next() {
         let line = match entry {
             Entry::Record(record) => {
-                check(&record, layout, reading, &mut buffer);
+                check(&record, layout, options, &mut buffer);
                 record.line
             }
             Entry::Empty(line)
@@ -95,17 +95,17 @@ fn walk(text: &[u8], reading: Reading, layout: &Layout) {
         assert!(text[bytes..].starts_with(line), "{}: another line", layout.name());
         bytes += line.len() + 1;
     }
-    let is_whole = text.last().is_none_or(|byte| *byte == reading.separator);
+    let is_whole = text.last().is_none_or(|byte| *byte == options.separator);
     assert_eq!(bytes, text.len() + usize::from(!is_whole), "{}", layout.name());
 }
 
 /// What is shown of a record says what its URL is, and its fields can be read.
-fn check(record: &Record, layout: &Layout, reading: Reading, buffer: &mut Vec<u8>) {
+fn check(record: &Record, layout: &Layout, options: ReadOptions, buffer: &mut Vec<u8>) {
     assert!(!record.url.is_empty() && !record.spelling.is_empty(), "{}", layout.name());
     // Of a list the whole line is shown, its carriage return too.
     if record.spelling != record.url && layout.format.is_some() {
         assert_eq!(without_no_host(record.url), record.spelling);
-        assert_eq!(*url_of(record.spelling, record.is_path_alone(), reading), *record.url);
+        assert_eq!(*url_of(record.spelling, record.is_path_alone(), options), *record.url);
     }
     let fields = record.fields;
     for field in [

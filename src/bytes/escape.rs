@@ -1,4 +1,4 @@
-//! HOT: bytes of another script. Copies text, with the bytes from 0x80 on as escapes.
+//! HOT: once per URL with non-ASCII bytes. Copies text and percent-escapes the bytes from 0x80 on.
 //!
 //! ```text
 //! text     a    ل (D9 84)   -        16 bytes

@@ -19,6 +19,14 @@ pub mod varint;
 pub use lines::{LineEnds, Lines};
 pub use show::{printable, show};
 
+/// The byte order mark of UTF-8.
+pub const BOM: &[u8] = b"\xef\xbb\xbf";
+
+/// `text` without the byte order mark that it may begin with.
+pub fn without_bom(text: &[u8]) -> &[u8] {
+    text.strip_prefix(BOM).unwrap_or(text)
+}
+
 /// The first eight bytes of `source[start..end]` as a number, the first the highest; zeros where
 /// there are fewer.
 #[inline(always)]

@@ -1,4 +1,4 @@
-//! HOT: asks for memory before it is read, so that whoever reads it need not wait for it.
+//! HOT: once per look-up. Asks for memory before it is read, so that the reader need not wait.
 //!
 //! A load would do, too, but keeps the processor from finishing what comes after it.
 //!

@@ -59,8 +59,8 @@ impl Web {
         self.scheme.eq_ignore_ascii_case(name)
     }
 
-    /// The port that is the scheme's own. Source: WHATWG URL standard 4.2, "special scheme".
-    pub(super) fn own_port(&self) -> u16 {
+    /// The default port of the scheme. Source: WHATWG URL standard 4.2, "special scheme".
+    pub(super) fn default_port(&self) -> u16 {
         match self.scheme.to_ascii_lowercase().as_slice() {
             b"https" | b"wss" => 443,
             b"ftp" => 21,
@@ -68,13 +68,13 @@ impl Web {
         }
     }
 
-    /// Is the port absent, empty, or the scheme's own?
-    pub(super) fn has_own_port(&self) -> bool {
+    /// Is the port absent, empty, or the default one?
+    pub(super) fn has_default_port(&self) -> bool {
         match &self.port {
             None => true,
             Some(digits) => match parts::port_number(digits) {
                 Ok(None) => true,
-                Ok(Some(number)) => number == self.own_port(),
+                Ok(Some(number)) => number == self.default_port(),
                 Err(_) => false,
             },
         }

@@ -92,7 +92,7 @@ impl Canonicalizer {
 
     /// Gives the lines of `text` their canonical forms.
     pub fn lines_of<'a>(&'a self, text: &'a [u8], scratch: &'a mut Scratch) -> LinesOf<'a> {
-        scratch.fused.leave_text();
+        scratch.fused.clear_marks();
         LinesOf { canonicalizer: self, text, scratch }
     }
 

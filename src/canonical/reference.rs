@@ -89,7 +89,7 @@ pub(super) fn follow(
     let mut form = Vec::with_capacity(given.len() + 8);
     draft.write(&mut form);
     on(Reached::Level(0), &form);
-    settle(draft, profile, |reached, draft| {
+    run_all_levels(draft, profile, |reached, draft| {
         // A level has the form of its last step.
         if matches!(reached, Reached::Step(_)) {
             draft.write(&mut form);
@@ -107,12 +107,12 @@ pub(super) fn canonical(
 ) -> Result<bool, Reject> {
     let draft = Draft::parse(given, &profile.options)?;
     let scheme_added = draft.scheme_added;
-    settle(draft, profile, |_, _| {})?.write(out);
+    run_all_levels(draft, profile, |_, _| {})?.write(out);
     Ok(scheme_added)
 }
 
-/// Raises `draft` through all levels, and tells `on` what it reaches.
-fn settle(
+/// Runs `draft` through all levels, and tells `on` what it reaches.
+fn run_all_levels(
     mut draft: Draft,
     profile: &Profile,
     mut on: impl FnMut(Reached, &Draft),
@@ -127,12 +127,12 @@ fn settle(
             // steps are counted anew.
             steps = 0;
             let mut tried = draft.clone();
-            if raise(&mut tried, until, &profile.options, &mut 0, |_, _| {}).is_err() {
+            if run_to_fixpoint(&mut tried, until, &profile.options, &mut 0, |_, _| {}).is_err() {
                 continue;
             }
         }
         let on_step = |rule, draft: &Draft| on(Reached::Step(rule), draft);
-        if raise(&mut draft, until, &profile.options, &mut steps, on_step)? {
+        if run_to_fixpoint(&mut draft, until, &profile.options, &mut steps, on_step)? {
             on(Reached::Level(level), &draft);
         }
     }
@@ -141,7 +141,7 @@ fn settle(
 
 /// Applies `rules`, of which all but the last have settled, until none has anything more to change;
 /// tells `on` each change. Returns whether there was any.
-fn raise(
+fn run_to_fixpoint(
     draft: &mut Draft,
     rules: &[RuleId],
     options: &Options,

@@ -38,7 +38,7 @@ pub(super) enum Command {
     Report(ReportArgs),
     /// Mine the rules of sites from crawl logs and indexes, with what speaks for each
     Learn(LearnArgs),
-    /// List the rules, or show the page of one
+    /// List and explain the rules; check, test or export a rule file
     Rules(RulesArgs),
     /// List the formats that are read
     Formats,
@@ -80,7 +80,8 @@ impl Command {
 /// What is read.
 #[derive(ClapArgs, Debug)]
 pub(super) struct InputArgs {
-    /// Lists of URLs, logs, indexes; plain or packed, both told by content; `-` is standard input
+    /// Lists of URLs, logs, indexes; plain or compressed, both detected from content; `-` is
+    /// standard input
     #[arg(value_name = "FILE")]
     pub(super) files: Vec<PathBuf>,
     /// Read all files below a folder
@@ -92,7 +93,8 @@ pub(super) struct InputArgs {
     /// Lines end with NUL instead of a newline, in and out
     #[arg(short = '0', long, help_heading = "Input")]
     pub(super) null: bool,
-    /// Longest line that is a record, in bytes (suffixes K, M, G); longer ones are counted rejects
+    /// Longest line that is a record, in bytes (suffixes K, M, G); longer lines are counted as
+    /// rejects
     #[arg(long, value_name = "BYTES", default_value = "1M", value_parser = super::quantity::bytes,
           help_heading = "Input")]
     pub(super) line_limit: u64,
@@ -156,7 +158,7 @@ pub(super) struct ProfileArgs {
     /// Turn rules off
     #[arg(long, value_name = "RULES", value_delimiter = ',', help_heading = "Rules")]
     pub(super) disable: Vec<String>,
-    /// Parse, and apply just these rules, and those that other flags are about
+    /// Apply only these rules, plus any that other flags configure; lines are still parsed
     #[arg(long, value_name = "RULES", value_delimiter = ',', help_heading = "Rules")]
     pub(super) only: Option<Vec<String>>,
     /// Drop this query parameter everywhere; a `*` at the end matches any rest
@@ -341,6 +343,9 @@ pub(super) struct ExplainArgs {
     /// One URL, or two to be compared
     #[arg(value_name = "URL", required = true, num_args = 1..=2)]
     pub(super) urls: Vec<std::ffi::OsString>,
+    /// Scheme and host of paths, such as https://example.com
+    #[arg(long, value_name = "URL")]
+    pub(super) base_url: Option<String>,
     #[command(flatten)]
     pub(super) profile: ProfileArgs,
 }

@@ -15,8 +15,8 @@ use crate::error::{Error, Result};
 use crate::fingerprint::FingerprintKey;
 use crate::parts;
 use crate::pipeline::{
-    self, Checked, ClusterFilter, DedupPlan, DuplicateLine, Job, Outcome, Print, SelectPlan,
-    Spooled,
+    self, Checked, ClusterFilter, DedupPlan, DuplicateLine, InputFile, Job, Outcome, Print,
+    SelectPlan, Spooled,
 };
 use crate::report::{Output, Predecessor, RowFormat, Shape};
 
@@ -34,19 +34,41 @@ pub(super) fn run(args: &DedupArgs) -> Result<u8> {
     if args.check {
         return check(&session);
     }
-    if args.looks_twice() && args.seen.is_some() {
+    if args.needs_all_lines() && args.seen.is_some() {
         return Err(Error::config(
             "--seen works with the first spelling only: leave out --keep and --to, or run undust twice",
         ));
     }
     let output = session.open_output(shape)?;
-    let outcome = if args.looks_twice() {
+    let outcome = if args.needs_all_lines() {
         select(args, shape, &mut session, output)?
     } else {
         keep_first(args, &mut session, output)?
     };
+    if args.print == PrintArg::Line && !session.is_quiet() {
+        doubt_headers(&outcome);
+    }
     session.close(&outcome)?;
     Ok(DONE)
+}
+
+/// Says where the header of the first file, which is written before all lines, is not that of
+/// another one.
+fn doubt_headers(outcome: &Outcome) {
+    let shown =
+        |file: &InputFile| show(file.summary.path.as_os_str().as_encoded_bytes()).to_string();
+    let columns = |file: &InputFile| {
+        let format = file.layout.format.as_ref();
+        format.map(|format| (format.name(), format.describe()))
+    };
+    let Some(first) = outcome.files.first().filter(|_| outcome.tally.comments > 0) else { return };
+    if let Some(other) = outcome.files.iter().find(|file| columns(file) != columns(first)) {
+        say(format_args!(
+            "{}: not the columns of {}, whose header is written before all lines",
+            shown(other),
+            shown(first)
+        ));
+    }
 }
 
 /// Keeps the first spelling of each page, which needs no more than one look at the lines. The
@@ -152,8 +174,8 @@ fn check(session: &Session) -> Result<u8> {
 }
 
 impl DedupArgs {
-    /// Must the input be read twice?
-    fn looks_twice(&self) -> bool {
+    /// Does the output depend on lines that come later, so that it cannot be written at once?
+    fn needs_all_lines(&self) -> bool {
         self.count
             || self.clusters
             || self.repeated

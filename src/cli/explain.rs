@@ -1,6 +1,6 @@
 //! `explain`: how a URL gets its canonical form, or why two URLs are equal.
 
-use std::ffi::OsString;
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use super::args::ExplainArgs;
@@ -9,10 +9,19 @@ use super::{DONE, NO};
 use crate::bytes::show;
 use crate::canonical::{Canonicalizer, RuleId, Scratch};
 use crate::error::Result;
+use crate::record::BaseUrl;
 
 pub(super) fn run(args: &ExplainArgs) -> Result<u8> {
     let canonicalizer = args.profile.canonicalizer()?;
-    let urls: Vec<&[u8]> = args.urls.iter().map(bytes_of).collect();
+    let base = args.base_url.as_deref().map(BaseUrl::parse).transpose()?;
+    let in_full = |text| base.as_ref().and_then(|base| base.of_path(text)).map(Cow::Owned);
+    let given: Vec<Cow<[u8]>> = args
+        .urls
+        .iter()
+        .map(|url| url.as_encoded_bytes())
+        .map(|url| in_full(url).unwrap_or(Cow::Borrowed(url)))
+        .collect();
+    let urls: Vec<&[u8]> = given.iter().map(|url| &url[..]).collect();
     let mut text = format!("profile {}\n", canonicalizer.profile().title());
     let mut status = DONE;
     match urls.as_slice() {
@@ -49,6 +58,9 @@ fn tell_steps(canonicalizer: &Canonicalizer, url: &[u8], text: &mut String) -> b
     match canonicalizer.trace(url) {
         Err(reject) => {
             let _ = writeln!(text, "  {:<18}taken as it is: {}", "", reject.explain());
+            if url.starts_with(b"/") {
+                let _ = writeln!(text, "  {:<18}a path: --base-url says which host it is on", "");
+            }
             false
         }
         Ok(trace) => {
@@ -72,8 +84,4 @@ fn tell_steps(canonicalizer: &Canonicalizer, url: &[u8], text: &mut String) -> b
             true
         }
     }
-}
-
-fn bytes_of(text: &OsString) -> &[u8] {
-    text.as_encoded_bytes()
 }

@@ -1,12 +1,13 @@
 //! `learn`: mines the rules of sites, and judges them where the truth is known.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::path::Path;
 
 use super::args::LearnArgs;
 use super::progress::Progress;
 use super::session::Session;
-use super::words::{is_watched, say};
+use super::words::{count_of, is_watched, say};
 use super::{DONE, memory};
 use crate::bytes::show;
 use crate::canonical::{
@@ -14,12 +15,12 @@ use crate::canonical::{
 };
 use crate::error::Result;
 use crate::limits::{CONFIG_BYTES_MAX, DUST_RULES_MAX};
-use crate::mine::{Miner, Signal};
+use crate::mine::{Miner, Share, Signal};
 use crate::pipeline::{self, Job, Learned, Outcome, Spooled, Truth};
 use crate::report::number;
 
 /// The profile before rules of sites: what preserves semantics, and nothing else.
-const STAGE_0: &str = "rfc3986";
+const BASE_PROFILE: &str = "rfc3986";
 
 /// The profile with lists that hold for every site, for comparison.
 const DICTIONARY: &str = "aggressive";
@@ -30,8 +31,8 @@ const RESAMPLING_SEED: u64 = 1;
 pub(super) fn run(args: &LearnArgs) -> Result<u8> {
     let progress = Progress::new(args.run.quiet);
     memory::give_back_large_blocks();
-    let stage0 = Canonicalizer::new(Profile::named(STAGE_0)?);
-    let mut session = Session::begin(&args.input, &stage0, &args.run, &progress)?;
+    let base = Canonicalizer::new(Profile::named(BASE_PROFILE)?);
+    let mut session = Session::begin(&args.input, &base, &args.run, &progress)?;
     let mut output = session.open_output(None)?;
     let job = &mut session.job;
     let _spooled = match &args.evaluate {
@@ -54,7 +55,8 @@ pub(super) fn run(args: &LearnArgs) -> Result<u8> {
     if let Some(why) = why_unreadable(bytes, file.rules.len()) {
         say(format_args!("undust: {why}; learn from fewer sites at a time"));
     }
-    if !args.run.quiet && (args.run.verbose || is_watched()) {
+    let is_told = args.run.verbose || is_watched() || file.rules.is_empty();
+    if !args.run.quiet && is_told {
         tell(&learned, &file);
         if args.run.verbose {
             tell_sites(&learned, &rules_of_sites);
@@ -75,7 +77,7 @@ fn rule_file(learned: &mut Learned) -> Result<(RuleFile, Canonicalizer)> {
             ("miner".to_string(), format!("undust {}", env!("CARGO_PKG_VERSION"))),
             ("records".to_string(), learned.outcome.tally.records.to_string()),
             ("sites".to_string(), learned.sites_seen.to_string()),
-            ("stage-0".to_string(), format!("{STAGE_0}@1")),
+            ("stage-0".to_string(), format!("{BASE_PROFILE}@1")),
         ]),
         ..RuleFile::default()
     };
@@ -91,7 +93,7 @@ fn rule_file(learned: &mut Learned) -> Result<(RuleFile, Canonicalizer)> {
             rule.note = refusal.why.clone();
         }
     }
-    let in_force = built(STAGE_0, compilation.rules)?;
+    let in_force = built(BASE_PROFILE, compilation.rules)?;
     keep_equal_examples(&mut file, &in_force)?;
     Ok((file, in_force))
 }
@@ -123,7 +125,7 @@ fn keep_equal_examples(file: &mut RuleFile, in_force: &Canonicalizer) -> Result<
         let canonicalizer = if rule.status == Status::Review {
             let rule = DustRule { status: Status::Auto, ..rule.clone() };
             let file = RuleFile { rules: vec![rule], ..RuleFile::default() };
-            alone = built(STAGE_0, DustRules::compile(&file).rules)?;
+            alone = built(BASE_PROFILE, DustRules::compile(&file).rules)?;
             &alone
         } else {
             in_force
@@ -148,56 +150,52 @@ fn built(profile: &str, rules: DustRules) -> Result<Canonicalizer> {
 fn tell(learned: &Learned, file: &RuleFile) {
     let count = |status| file.rules.iter().filter(|rule| rule.status == status).count() as u64;
     say(format_args!(
-        "{} sites: {} rules in force, {} to be reviewed, {} guards, {} traps",
-        number(learned.sites_seen),
-        number(count(Status::Auto)),
+        "{}: {} in force, {} to be reviewed, {}, {}",
+        count_of(learned.sites_seen, "site"),
+        count_of(count(Status::Auto), "rule"),
         number(count(Status::Review)),
-        number(file.guards.len() as u64),
-        number(file.traps.len() as u64)
+        count_of(file.guards.len() as u64, "guard"),
+        count_of(file.traps.len() as u64, "trap")
     ));
 }
 
-/// How the URLs of each site are told apart, and how many rules it has.
+/// How the URLs of each site are distinguished, and how many rules it has.
 fn tell_sites(learned: &Learned, rules_of_sites: &[usize]) {
     for (site, rules) in learned.sites.iter().zip(rules_of_sites) {
         let summary = &site.summary;
-        let stability = summary.stability.map_or(String::new(), |(share, low, high)| {
-            format!(", a URL agrees with itself {share:.3} ({low:.3} to {high:.3})")
-        });
+        let shown = |Share { value, low, high }| format!("{value:.3} ({low:.3} to {high:.3})");
+        let mut stability = summary
+            .stability
+            .map_or(String::new(), |share| format!(", a URL agrees with itself {}", shown(share)));
+        if let Some(share) = summary.confirmed_stability {
+            let _ = write!(stability, ", or {} by contents that come back", shown(share));
+        }
         say(format_args!(
-            "{}: {} URLs, told apart by {}{stability}; {rules} rules",
+            "{}: {}, distinguished by {}{stability}; {}",
             show(site.site.as_bytes()),
-            number(summary.urls),
+            count_of(summary.urls, "URL"),
             match summary.signal {
                 Signal::Digest => "digest",
                 Signal::Size => "size",
                 Signal::None => "nothing",
-            }
+            },
+            count_of(*rules as u64, "rule")
         ));
     }
 }
 
-/// Prints how much of the redundancy is found, and how many pages are lost, by stage 0, by lists
-/// that hold for every site, and by the rules in force.
+/// Prints how much of the redundancy is found, and how many pages are lost, by the base profile, by
+/// lists that hold for every site, and by the rules in force.
 fn evaluate(job: &Job, learned: &Outcome, in_force: Canonicalizer, truth: &Path) -> Result<()> {
     say(format_args!(
         "\n                        coverage [95 % over sites]      lost pages per million     sites with loss"
     ));
     for (what, canonicalizer) in [
-        ("stage 0", built(STAGE_0, DustRules::default())?),
+        ("stage 0", built(BASE_PROFILE, DustRules::default())?),
         ("dictionary", built(DICTIONARY, DustRules::default())?),
         ("learned", in_force),
     ] {
-        let judged = Job {
-            input: job.input.clone(),
-            format: job.format.clone(),
-            rejects: None,
-            canonicalizer: &canonicalizer,
-            key: job.key.clone(),
-            threads: job.threads,
-            memory: job.memory.clone(),
-            progress: job.progress,
-        };
+        let judged = job.with_canonicalizer(&canonicalizer);
         let evaluation = pipeline::evaluate(&judged, learned, Truth::open(truth)?)?;
         let result = evaluation.result(RESAMPLING_SEED);
         let (coverage, lost) = (result.coverage, result.lost_per_million);

@@ -54,8 +54,9 @@ pub(super) fn give_back_large_blocks() {
     set(libc::M_MMAP_THRESHOLD, 1 << 20);
 }
 
-/// Less memory than this is spared. Reason: what threads keep for themselves is some mebibytes.
-const SPARED_BYTES: u64 = 64 << 20;
+/// Below this budget the allocator is told to hold on to as little as possible. Reason: what
+/// threads keep for themselves is some mebibytes.
+const ALLOCATOR_LIMITED_BYTES: u64 = 64 << 20;
 
 /// Has the allocator keep little beside a budget of so many bytes: one arena for all threads,
 /// blocks from 64 KiB on given back as soon as they are free, and no large pages.
@@ -63,8 +64,8 @@ const SPARED_BYTES: u64 = 64 << 20;
 /// Reason: chunks that are read on one thread and freed on another leave holes in the arenas of
 /// glibc, some two mebibytes in all, and four where they are files of some 90 kB each that stay
 /// below the bound; of a large page all is taken, however little is used.
-pub(super) fn spare(bytes: u64) {
-    if bytes < SPARED_BYTES {
+pub(super) fn limit_allocator(bytes: u64) {
+    if bytes < ALLOCATOR_LIMITED_BYTES {
         #[cfg(all(target_os = "linux", target_env = "gnu"))]
         {
             set(libc::M_ARENA_MAX, 1);

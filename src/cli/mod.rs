@@ -12,13 +12,13 @@ mod learn;
 mod memory;
 mod plan;
 mod progress;
+mod publish_lock;
 mod quantity;
 mod rule_files;
 mod rules;
 mod session;
 mod signals;
 mod stats;
-mod turn;
 mod words;
 
 use std::io::Write as _;

@@ -268,7 +268,7 @@ impl SyncArgs {
 }
 
 impl RunArgs {
-    /// How much memory the job may take, and where it goes on.
+    /// The memory budget, and the folder for what exceeds it.
     pub(super) fn memory(&self) -> Memory {
         Memory {
             bytes: self.memory.map_or_else(memory::default_bytes, Amount::bytes),

@@ -7,7 +7,7 @@ use std::path::Path;
 use super::args::{ProfileArgs, RuleFormatArg};
 use super::commands::print;
 use super::plan::rule_file;
-use super::words::say;
+use super::words::{count_of, say};
 use super::{DONE, NO};
 use crate::bytes::{printable, show};
 use crate::canonical::{
@@ -90,13 +90,12 @@ pub(super) fn lint(path: &Path) -> Result<u8> {
         rules.filter(|(at, rule)| rule.status.is_in_force() && !out.contains(at)).count();
     let _ = writeln!(
         text,
-        "{} rules, {} in force: {}",
-        number(file.rules.len() as u64),
+        "{}, {} in force: {}",
+        count_of(file.rules.len() as u64, "rule"),
         number(in_force as u64),
         match findings.len() {
             0 => "nothing to complain of".to_string(),
-            1 => "1 finding".to_string(),
-            many => format!("{} findings", number(many as u64)),
+            many => count_of(many as u64, "finding"),
         }
     );
     print(text.as_bytes())?;
@@ -156,13 +155,12 @@ pub(super) fn test(path: &Path, profile: &ProfileArgs) -> Result<u8> {
     }
     let _ = writeln!(
         text,
-        "{} rules, {} examples: {}",
-        number(file.rules.len() as u64),
-        number(examples),
+        "{}, {}: {}",
+        count_of(file.rules.len() as u64, "rule"),
+        count_of(examples, "example"),
         match failures.len() {
             0 => "all as they should be".to_string(),
-            1 => "1 failure".to_string(),
-            many => format!("{} failures", number(many as u64)),
+            many => count_of(many as u64, "failure"),
         }
     );
     print(text.as_bytes())?;

@@ -5,10 +5,10 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::time::Instant;
 
-use super::args::{InputArgs, RunArgs};
+use super::args::{FormatArgs, InputArgs, RunArgs};
 use super::progress::Progress;
+use super::publish_lock::PublishLock;
 use super::stats::Stats;
-use super::turn::Turn;
 use super::words::say;
 use super::{memory, signals, stats};
 use crate::canonical::Canonicalizer;
@@ -22,7 +22,7 @@ pub(super) struct Session<'a> {
     pub(super) job: Job<'a>,
     pub(super) results: Results,
     claims: Claims,
-    rejects: Option<&'a Path>,
+    format: &'a FormatArgs,
     stats: Option<Stats>,
     run: &'a RunArgs,
     started: Instant,
@@ -36,6 +36,7 @@ impl<'a> Session<'a> {
         run: &'a RunArgs,
         progress: &'a Progress,
     ) -> Result<Self> {
+        run.check_stats(&input.files)?;
         let job = Job {
             input: input.plan()?,
             format: input.format.plan()?,
@@ -54,12 +55,12 @@ impl<'a> Session<'a> {
             )));
         }
         job.check_memory()?;
-        memory::spare(job.memory.bytes);
+        memory::limit_allocator(job.memory.bytes);
         Ok(Session {
             claims: Claims::new(&job.input.paths).helped_by(run.sync.helpers(job.helpers())),
             job,
             results: Results::default(),
-            rejects: input.format.rejects.as_deref(),
+            format: &input.format,
             stats: None,
             run,
             started: progress.started(),
@@ -69,7 +70,8 @@ impl<'a> Session<'a> {
     /// Opens what every job writes: its output, for rows of `shape` if it writes rows, and the
     /// files for rejected lines and counts that were asked for.
     pub(super) fn open_output(&mut self, shape: Option<Shape>) -> Result<Output> {
-        let rejects = self.rejects.map(|path| self.claims.open(Some(path))).transpose()?;
+        let rejects = self.format.rejects.as_deref();
+        let rejects = rejects.map(|path| self.claims.open(Some(path))).transpose()?;
         self.job.rejects = rejects.map(Mutex::new);
         let output = self.claims.open(self.run.output.as_deref())?;
         shape.map_or(Ok(()), |shape| shape.check(&output))?;
@@ -123,7 +125,7 @@ impl<'a> Session<'a> {
         }
         let profile = self.job.canonicalizer.profile();
         if profile.parses {
-            stats::doubt(outcome);
+            stats::doubt(outcome, self.format);
         }
         stats::summarize(outcome, profile, self.started.elapsed(), self.run.verbose);
     }
@@ -136,7 +138,7 @@ impl<'a> Session<'a> {
 
 /// Publishes `results`; nobody can stop it halfway.
 pub(super) fn publish(results: Results) -> Result<()> {
-    let _turn = results.shared_folder().map(Turn::wait);
+    let _lock = results.shared_folder().map(PublishLock::acquire);
     signals::ignore_requests_to_end();
     for left in results.publish()? {
         say(format_args!("undust: {left}"));

@@ -1,20 +1,23 @@
 //! The closing summary, and the counts as JSON.
 
-use std::io::Write as _;
+use std::fs::File;
+use std::io::{Read as _, Write as _};
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use memchr::memmem;
 use serde_json::{Value, json};
 
-use super::args::RunArgs;
+use super::args::{FormatArgs, RunArgs};
 use super::words::{is_watched, say};
 use crate::bytes::{printable, show};
 use crate::canonical::Profile;
 use crate::error::{Error, Result};
 use crate::input::Compression;
-use crate::pipeline::{InputFile, Outcome, place_in};
+use crate::pipeline::{InputFile, Outcome, line_place};
 use crate::record::Layout;
 use crate::reject::Reject;
-use crate::report::{Claims, Output, number};
+use crate::report::{Claims, Output, Tally, number};
 
 /// Share of the first lines, in percent, below which a list may be something else.
 const LIST_SHARE_MIN_PERCENT: usize = 50;
@@ -26,17 +29,12 @@ const RIVAL_SHARE_MIN_PERCENT: usize = 10;
 /// Fewest lines that say anything of that.
 const LIST_LINES_MIN: usize = 10;
 
-/// Says of each file that was taken for a list, for want of anything better, that it was; of each
-/// that is not packed though its name says so; and where filters have let nothing through, that
-/// they have.
-pub(super) fn doubt(outcome: &Outcome) {
+/// Says what looks wrong: filters that let nothing through or that match nothing; records of which
+/// most are no URLs; files that were taken for lists for want of anything better; and files that
+/// are not compressed though their names say so.
+pub(super) fn doubt(outcome: &Outcome, given: &FormatArgs) {
     let tally = &outcome.tally;
-    if tally.filtered > 0 && tally.records == 0 {
-        say(format_args!(
-            "nothing is left: all {} records were filtered out; -v says how the files were read",
-            number(tally.filtered)
-        ));
-    }
+    doubt_filters(tally, given);
     for InputFile { summary, layout, .. } in &outcome.files {
         let packing = Compression::of_name(&summary.path);
         let is_packed = summary.compression != Compression::None;
@@ -48,25 +46,90 @@ pub(super) fn doubt(outcome: &Outcome) {
             ));
         }
     }
-    for file in outcome.files.iter().filter(|file| file.layout.format.is_none()) {
-        let votes = file.layout.votes.as_ref().filter(|votes| votes.lines >= LIST_LINES_MIN);
-        let Some(votes) = votes else { continue };
-        let is_list = |name: &str| name == file.layout.name();
-        let has_rival = votes
-            .shares
-            .iter()
-            .any(|(name, share)| !is_list(name) && *share >= RIVAL_SHARE_MIN_PERCENT);
-        let share_min = match has_rival {
-            true => LIST_SHARE_MIN_WITH_RIVAL_PERCENT,
-            false => LIST_SHARE_MIN_PERCENT,
-        };
-        let share = votes.shares.iter().find(|(name, _)| is_list(name));
-        let Some((_, share)) = share.filter(|(_, share)| *share < share_min) else { continue };
+    for file in outcome.files.iter().filter(|file| file.layout.has_nuls) {
         say(format_args!(
-            "{}: taken for a list, though {share} % of its first {} lines look like URLs; --format or \
-             --log-format say what it is",
-            show(file.summary.path.as_os_str().as_encoded_bytes()),
-            number(votes.lines as u64)
+            "{}: has NUL bytes; if lines end with them, say so by -0; if it is UTF-16, convert it: \
+             iconv -f UTF-16LE -t UTF-8",
+            show(file.summary.path.as_os_str().as_encoded_bytes())
+        ));
+    }
+    let doubted = outcome.files.iter().filter(|file| doubt_list(file)).count();
+    if doubted == 0 && given.format.is_none() {
+        doubt_urls(outcome, given);
+    }
+}
+
+/// Says of a file that was taken for a list, for want of anything better, that it was. Did it?
+fn doubt_list(file: &InputFile) -> bool {
+    let votes = file.layout.votes.as_ref().filter(|votes| votes.lines >= LIST_LINES_MIN);
+    let Some(votes) = votes.filter(|_| file.layout.is_list()) else { return false };
+    let is_list = |name: &str| name == file.layout.name();
+    let has_rival = votes
+        .shares
+        .iter()
+        .any(|(name, share)| !is_list(name) && *share >= RIVAL_SHARE_MIN_PERCENT);
+    let share_min = match has_rival {
+        true => LIST_SHARE_MIN_WITH_RIVAL_PERCENT,
+        false => LIST_SHARE_MIN_PERCENT,
+    };
+    let share = votes.shares.iter().find(|(name, _)| is_list(name));
+    let Some((_, share)) = share.filter(|(_, share)| *share < share_min) else { return false };
+    say(format_args!(
+        "{}: taken for a list, though {share} % of its first {} lines look like URLs; --format or \
+         --log-format say what it is",
+        show(file.summary.path.as_os_str().as_encoded_bytes()),
+        number(votes.lines as u64)
+    ));
+    true
+}
+
+/// Says where most of the records are not URLs.
+fn doubt_urls(outcome: &Outcome, given: &FormatArgs) {
+    let Tally { unparsed, records, .. } = &outcome.tally;
+    if *records < LIST_LINES_MIN as u64 || unparsed.total() * 2 <= *records {
+        return;
+    }
+    let kinds: Vec<String> =
+        unparsed.seen().map(|(kind, count)| format!("{} {kind}", number(count))).collect();
+    let are_relative =
+        unparsed.seen().any(|(kind, count)| kind == Reject::Relative && count * 2 > *records);
+    let is_list = outcome.files.iter().any(|file| file.layout.is_list());
+    let advice = match are_relative && is_list && given.base_url.is_none() {
+        true => "; if they are paths, --base-url says on which host",
+        false => "",
+    };
+    say(format_args!(
+        "{} of {} records are not URLs, and were compared byte for byte ({}){advice}",
+        number(unparsed.total()),
+        number(*records),
+        kinds.join(", ")
+    ));
+}
+
+/// Says where filters have let nothing through, or everything.
+fn doubt_filters(tally: &Tally, given: &FormatArgs) {
+    let is_for_hosts = |pattern: &&String| !pattern.contains(['/', '?']);
+    let host_pattern = given.include.iter().chain(&given.exclude).find(is_for_hosts);
+    let advice = host_pattern.map_or(String::new(), |pattern| {
+        format!("; {pattern} is a pattern for hosts, one for paths begins with a slash: /{pattern}")
+    });
+    if tally.filtered > 0 && tally.records == 0 {
+        say(format_args!(
+            "nothing is left: all {} records were filtered out{}",
+            number(tally.filtered),
+            match advice.is_empty() || given.include.is_empty() {
+                true => "; -v says how the files were read",
+                false => &advice,
+            }
+        ));
+    }
+    if tally.filtered == 0 && tally.records > 0 && !given.exclude.is_empty() {
+        say(format_args!("--exclude {}: no record matches{advice}", given.exclude.join(", ")));
+    }
+    if tally.rejected.total() > 0 && tally.records + tally.filtered == 0 {
+        say(format_args!(
+            "nothing is left: all {} lines with anything in them were rejected",
+            number(tally.rejected.total())
         ));
     }
 }
@@ -105,7 +168,7 @@ pub(super) fn summarize(outcome: &Outcome, profile: &Profile, elapsed: Duration,
                 }
             ));
             if let Some(votes) = &file.layout.votes {
-                say(format_args!("  told by {} lines: {votes}", number(votes.lines as u64)));
+                say(format_args!("  detected from {} lines: {votes}", number(votes.lines as u64)));
             }
         }
     }
@@ -114,7 +177,7 @@ pub(super) fn summarize(outcome: &Outcome, profile: &Profile, elapsed: Duration,
         |kind| matches!(kind, Reject::Format | Reject::NoUrl | Reject::LineTooLong);
     for (kind, line, text) in tally.first_rejects() {
         if verbose || speaks_of_format(kind) {
-            let place = place_in(&outcome.files, outcome.files.len(), line);
+            let place = line_place(&outcome.files, outcome.files.len(), line);
             say(format_args!("first {kind}: {place}: \"{}\"", show(&text)));
         }
     }
@@ -167,6 +230,27 @@ pub(super) enum Stats {
 }
 
 impl RunArgs {
+    /// Checks that no file was given behind a blank, as in `--stats FILE`, where it is one of the
+    /// `files` to be read.
+    ///
+    /// Failure: a configuration error, if one of them cannot be meant to be read: there is none of
+    /// its name, or it has the counts of another run.
+    pub(super) fn check_stats(&self, files: &[PathBuf]) -> Result<()> {
+        if self.stats.as_deref().is_none_or(|path| path.as_os_str() != "-") {
+            return Ok(());
+        }
+        let cannot_be_read =
+            |path: &&PathBuf| path.as_os_str() != "-" && (!path.exists() || has_counts(path));
+        match files.iter().find(cannot_be_read) {
+            None => Ok(()),
+            Some(path) => Err(Error::config(format!(
+                "{0}: expected a file to be read, found {1}; if the counts are to go there, write --stats={0}",
+                show(path.as_os_str().as_encoded_bytes()),
+                if path.exists() { "the counts of another run" } else { "none of this name" }
+            ))),
+        }
+    }
+
     /// Opens the file for the counts, if one is asked for.
     pub(super) fn open_stats(&self, claims: &mut Claims) -> Result<Option<Stats>> {
         Ok(match self.stats.as_deref() {
@@ -176,6 +260,19 @@ impl RunArgs {
         })
     }
 }
+
+/// Does a file have the counts of a run, as JSON, and nothing else?
+fn has_counts(path: &Path) -> bool {
+    let is_json = path.extension().is_some_and(|extension| extension == "json");
+    let mut start = Vec::new();
+    let file = File::open(path).ok().filter(|_| is_json && path.is_file());
+    file.is_some_and(|file| file.take(COUNTS_BYTES_MAX).read_to_end(&mut start).is_ok())
+        && start.starts_with(b"{")
+        && memmem::find(&start, b"\"peak_resident_bytes\":").is_some()
+}
+
+/// Most bytes of counts that are looked at. Reason: the counts of a run over few files have less.
+const COUNTS_BYTES_MAX: u64 = 64 << 10;
 
 /// Writes `counts` to standard error, where they were asked for.
 pub(super) fn say_counts(counts: &Value) -> Result<()> {

@@ -3,11 +3,18 @@
 use std::fmt;
 use std::io::Write as _;
 
+use crate::report::number;
+
 /// Says one line on standard error, with control characters escaped. That nobody listens is no
 /// failure.
 pub(super) fn say(line: fmt::Arguments<'_>) {
     let line = crate::bytes::printable(&line.to_string());
     let _ = writeln!(std::io::stderr().lock(), "{line}");
+}
+
+/// So many of something: `1 rule`, `2,000 rules`.
+pub(super) fn count_of(count: u64, noun: &str) -> String {
+    format!("{} {noun}{}", number(count), if count == 1 { "" } else { "s" })
 }
 
 /// Is somebody watching standard error?

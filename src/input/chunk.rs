@@ -74,8 +74,8 @@ impl Chunk {
         Chunk { data: Data::Mapped(Arc::clone(mapped), range), file, at, overlong, held: None }
     }
 
-    /// Its first `bytes` bytes and the others, each as a chunk if there are any: parts of what it
-    /// was, no copies. They hold nothing. The chunk is none of an overlong line.
+    /// Splits the chunk after `bytes` bytes, without copying; a part without bytes is `None`. The
+    /// parts hold no ticket. The chunk must not be that of an overlong line.
     #[must_use]
     pub fn split(self, bytes: usize) -> [Option<Chunk>; 2] {
         let length = self.bytes().len();
@@ -192,11 +192,11 @@ impl Chunk {
         self.overlong
     }
 
-    /// Ends the use of a chunk whose lines nobody will look at again: the pages of a mapped file
-    /// are let go of soon, so that the process never looks as large as the file.
-    pub fn leave(self) {
+    /// Releases a chunk whose lines nobody will look at again: the system may take back the pages
+    /// of a mapped file, so that the process never looks as large as the file.
+    pub fn release(self) {
         if let Data::Mapped(mapped, range) = &self.data {
-            mapped.leave(range.clone());
+            mapped.release(range.clone());
         }
     }
 
@@ -213,24 +213,24 @@ impl Chunk {
     }
 }
 
-/// A mapped file that stays open, so that its bytes can be looked at again.
+/// A mapped file that is kept open, so that its bytes can be read again.
 #[derive(Clone, Debug)]
-pub struct Lent {
+pub struct PinnedMap {
     mapped: Arc<Mapped>,
 }
 
 impl Chunk {
     /// The file that the chunk is a part of, if it is mapped: [`Chunk::bytes`] are those from
-    /// [`Chunk::at`] on. Files that are held leave less room for others to be mapped.
-    pub fn lend(&self) -> Option<Lent> {
+    /// [`Chunk::at`] on. Files that are pinned leave less room for others to be mapped.
+    pub fn pin(&self) -> Option<PinnedMap> {
         match &self.data {
-            Data::Mapped(mapped, _) => Some(Lent { mapped: Arc::clone(mapped) }),
+            Data::Mapped(mapped, _) => Some(PinnedMap { mapped: Arc::clone(mapped) }),
             Data::Owned(_) | Data::Shared(..) => None,
         }
     }
 }
 
-impl Lent {
+impl PinnedMap {
     /// The whole file, as large as it was when it was opened.
     pub fn bytes(&self) -> &[u8] {
         self.mapped.bytes()
@@ -247,7 +247,7 @@ impl Lent {
     }
 
     /// Is it the same file, opened once?
-    pub fn is_same(&self, other: &Lent) -> bool {
+    pub fn is_same(&self, other: &PinnedMap) -> bool {
         Arc::ptr_eq(&self.mapped, &other.mapped)
     }
 }
@@ -267,5 +267,5 @@ impl fmt::Debug for Chunk {
 const _: () = {
     const fn moves_between_threads<T: Send + Sync>() {}
     moves_between_threads::<Chunk>();
-    moves_between_threads::<Lent>();
+    moves_between_threads::<PinnedMap>();
 };

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::doctype::DocumentType;
+use crate::bytes::without_bom;
 use crate::error::{Error, Result};
 
 /// A kind of file whose records are no lines. Its records become rows: see `rows.rs`.
@@ -51,7 +52,7 @@ impl Container {
     pub(super) fn sniff(head: &[u8]) -> Result<Option<Self>> {
         // What some tools put in front of the first record; the reader skips empty lines,
         // and tells of a mark.
-        let text = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).trim_ascii_start();
+        let text = without_bom(head).trim_ascii_start();
         if let [b'W', b'A', b'R', b'C', b'/', b'0'..=b'9', b'.', ..] = text {
             return Ok(Some(Container::Warc));
         }
@@ -123,7 +124,7 @@ fn root_of(head: &[u8]) -> Option<&[u8]> {
     let after = |rest: &'static [u8], text: &[u8]| -> Option<usize> {
         memchr::memmem::find(text, rest).map(|at| at + rest.len())
     };
-    let mut rest = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
+    let mut rest = without_bom(head);
     loop {
         rest = rest.trim_ascii_start().strip_prefix(b"<")?;
         let skipped = match rest {

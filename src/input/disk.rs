@@ -12,8 +12,9 @@ use rustix::io::Errno;
 
 use super::cut::Sample;
 use super::mapped::Origin;
+use crate::bytes::without_bom;
 use crate::limits::SAMPLE_SILENCES_MAX;
-use crate::patient::again;
+use crate::retry::retry_interrupted;
 
 /// Bytes at the beginning of a file by which is told what it is. Reason: a tar archive has its
 /// magic within the first 512, an XML file its root in the first kibibyte.
@@ -171,7 +172,7 @@ impl Disk {
 /// Do these first bytes of a stream look like those of a container or an archive?
 fn is_telling(head: &[u8]) -> bool {
     let text = head.trim_ascii_start();
-    let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text).trim_ascii_start();
+    let text = without_bom(text).trim_ascii_start();
     text.starts_with(b"<") || head.starts_with(b"filedesc:") || head.contains(&0)
 }
 
@@ -217,7 +218,7 @@ impl Read for Disk {
         let left = self.left.and_then(|left| usize::try_from(left).ok()).unwrap_or(usize::MAX);
         let bytes = buffer.len().min(left);
         self.ask_ahead(bytes as u64);
-        let read = again(|| (&self.origin.file).read(&mut buffer[..bytes]))?;
+        let read = retry_interrupted(|| (&self.origin.file).read(&mut buffer[..bytes]))?;
         self.count(read);
         Ok(read)
     }

@@ -121,7 +121,7 @@ impl Mapped {
     ///
     /// Otherwise one thread would let go of all pages of the file at the end, while nothing else is
     /// done.
-    pub(super) fn leave(&self, range: Range<usize>) {
+    pub(super) fn release(&self, range: Range<usize>) {
         let mut left = self.left.lock().expect("no thread panics while it holds the lock");
         if range.start != left.end {
             self.let_go(left.clone());

@@ -52,7 +52,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
-pub use chunk::{Chunk, Lent};
+pub use chunk::{Chunk, PinnedMap};
 pub use compression::Compression;
 pub use container::{Container, Containers};
 pub(crate) use mapped::Mapped;
@@ -227,7 +227,7 @@ impl Input {
 
     /// Unpacks the frames of zstd files with the help of `crew`: the same chunks, sooner.
     ///
-    /// Memory: some tens of megabytes for each of its hands, and as much again.
+    /// Memory: some tens of megabytes for each of its threads, and as much again.
     pub fn unpack_with(&mut self, crew: Crew) {
         self.unpacking.crew = Some(crew);
     }

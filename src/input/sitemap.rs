@@ -16,7 +16,7 @@ use super::container::{local_name, not_a_sitemap};
 use super::decoded::Decoded;
 use super::doctype::DocumentType;
 use super::rows::{Flaw, Parser, Row};
-use crate::bytes::show;
+use crate::bytes::{BOM, show};
 
 /// Longest name of an element in bytes that is told from others.
 const NAME_BYTES_MAX: usize = 256;
@@ -134,7 +134,7 @@ impl Sitemap {
         if self.depth == 0 {
             // Marks and blanks may be between two documents.
             let text = self.text.trim_ascii();
-            if !text.is_empty() && text != b"\xef\xbb\xbf" {
+            if !text.is_empty() && text != BOM {
                 return Err(Flaw::Shape(not_a_sitemap(&format!(
                     "\"{}\" at byte {at}",
                     show(text)

@@ -355,13 +355,13 @@ fn leave_pages_of(text: &[u8], chunk_bytes: usize) {
     let plan = InputPlan { chunk_bytes, ..plan(&[&path]) };
     let mut input = Input::open(&plan).unwrap();
     let mut chunks: Vec<_> = input.by_ref().map(Result::unwrap).collect();
-    let lent = chunks[0].lend().expect("the file is mapped");
+    let pinned = chunks[0].pin().expect("the file is mapped");
     let (first, last) = (chunks.remove(0), chunks.pop().unwrap());
-    chunks.into_iter().for_each(Chunk::leave);
+    chunks.into_iter().for_each(Chunk::release);
     assert!(text.starts_with(first.bytes()) && text.ends_with(last.bytes()));
-    first.leave();
-    last.leave();
-    assert!(lent.bytes() == text);
+    first.release();
+    last.release();
+    assert!(pinned.bytes() == text);
 }
 
 #[test]

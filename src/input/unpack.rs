@@ -347,7 +347,7 @@ impl Unpacker {
     /// frame, with nothing used.
     fn plan_ahead(&mut self, is_idle: bool) {
         let Some(crew) = self.how.crew.clone() else { return };
-        let pieces_max = crew.hands() + SPARE_PIECES;
+        let pieces_max = crew.threads() + SPARE_PIECES;
         let bytes_max = pieces_max as u64 * self.how.hand_bytes;
         let mut bytes: u64 = self.ahead.iter().map(|piece| piece.content_bytes_max).sum();
         while self.ahead.len() < pieces_max && bytes < bytes_max {
@@ -363,7 +363,7 @@ impl Unpacker {
             }
             let rest = self.packed.split_off(end);
             let packed = Arc::new(mem::replace(&mut self.packed, rest));
-            let decoded = crew.give({
+            let decoded = crew.spawn({
                 let packed = Arc::clone(&packed);
                 move || decode_frames(&packed, content_bytes_max)
             });

@@ -5,15 +5,21 @@
 //! 1. `seen`: URLs, parameters and contents in tables; what equal contents are worth.
 //! 2. `proposed`: what tells URLs of one content apart becomes a candidate.
 //! 3. `validated`: all candidates are applied at once, and URLs that become one are compared.
-//! 4. `selected`: what fails is taken out until the rest holds; `rounds` leads through 2 to 4.
+//! 4. `selected`: what fails is taken out until the rest holds.
 //! 5. `written`: what holds is written for the spellings that paths have, beside guards and traps.
+//!
+//! `rounds.rs` leads through 2 to 4. `trials.rs` has what all of them count, and `stats.rs` the
+//! tests by which that is judged.
 //!
 //! A site is a pure function of its observations. No thread, no clock, no hash order; what a site
 //! says is never used for another.
 
 mod proposed;
+mod rounds;
 mod seen;
 mod selected;
+mod stats;
+mod trials;
 mod validated;
 mod written;
 
@@ -24,18 +30,18 @@ use seen::handlers::Handlers;
 use seen::loose_path::{LoosePath, loosen};
 use seen::signal::{self, Calibration};
 use seen::table::Table;
-use selected::rounds;
+
 use written::{Findings, Written};
 
 /// Mines rules, site by site. Shared by all threads.
 #[derive(Debug)]
 pub struct Miner {
-    normalizer: Canonicalizer,
+    canonicalizer: Canonicalizer,
 }
 
 /// What was found out about one site.
 #[derive(Clone, Debug, PartialEq)]
-pub struct SiteRules {
+pub struct MinedSite {
     /// The site.
     pub site: String,
     /// Rules, those that are in force and those to be looked at, in the order of their strata.
@@ -48,7 +54,7 @@ pub struct SiteRules {
     pub summary: Summary,
 }
 
-impl SiteRules {
+impl MinedSite {
     /// Was nothing found?
     pub fn is_empty(&self) -> bool {
         self.rules.is_empty() && self.guards.is_empty() && self.traps.is_empty()
@@ -64,15 +70,25 @@ pub struct Summary {
     pub urls: u64,
     /// URLs beyond the limit, which were left out.
     pub left_out: u64,
-    /// What contents were told apart by.
+    /// What contents were distinguished by.
     pub signal: Signal,
-    /// How often a URL agrees with itself: share, and bounds at 95 %; `None` if no URL was seen
-    /// twice.
-    pub stability: Option<(f64, f64, f64)>,
+    /// How often a URL agrees with itself; `None` if no URL was seen twice.
+    pub stability: Option<Share>,
     /// The same among captures that a third one confirms, where bodies are noisy.
-    pub confirmed_stability: Option<(f64, f64, f64)>,
+    pub confirmed_stability: Option<Share>,
     /// Contents that so many pages share that they say nothing.
     pub hot_contents: u64,
+}
+
+/// A share that was seen, from 0 to 1, with its bounds at 95 %.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Share {
+    /// The share itself.
+    pub value: f64,
+    /// The lower bound.
+    pub low: f64,
+    /// The upper bound.
+    pub high: f64,
 }
 
 impl Default for Miner {
@@ -85,12 +101,12 @@ impl Miner {
     /// A miner with the thresholds that the documentation names.
     pub fn new() -> Miner {
         let profile = Profile::named("rfc3986").expect("rfc3986 is built in");
-        Miner { normalizer: Canonicalizer::new(profile) }
+        Miner { canonicalizer: Canonicalizer::new(profile) }
     }
 
     /// Does `canonicalizer` spell URLs as they are normalized here?
-    pub fn spells_as(&self, canonicalizer: &Canonicalizer) -> bool {
-        self.normalizer.profile().digest() == canonicalizer.profile().digest()
+    pub fn has_profile_of(&self, canonicalizer: &Canonicalizer) -> bool {
+        self.canonicalizer.profile().digest() == canonicalizer.profile().digest()
     }
 
     /// Mines the rules of `site` from its observations.
@@ -98,8 +114,8 @@ impl Miner {
     /// - Shape: all observations belong to `site`, see [`site_of`].
     /// - Limits: those of `limits.rs`; a URL beyond them is left out, a site beyond them sampled.
     /// - Determinism: the result depends on the observations as a multiset.
-    pub fn mine(&self, site: &str, observations: &[Observation<'_>]) -> SiteRules {
-        let mut table = Table::build(observations, &self.normalizer);
+    pub fn mine(&self, site: &str, observations: &[Observation<'_>]) -> MinedSite {
+        let mut table = Table::build(observations, &self.canonicalizer);
         let loose_paths: Vec<LoosePath> = table.paths.iter().map(|path| loosen(path)).collect();
         let mut urls = vec![0; table.paths.len()];
         for url in &table.urls {
@@ -124,10 +140,10 @@ impl Miner {
         let Written { rules, guards, traps } = found.write();
         let believed = calibration.believed();
         let share = |count: signal::Count| {
-            let (lower, upper) = count.bounds();
-            (count.pairs > 0).then_some((count.share(), lower, upper))
+            let (low, high) = count.bounds();
+            (count.pairs > 0).then_some(Share { value: count.share(), low, high })
         };
-        SiteRules {
+        MinedSite {
             site: site.to_string(),
             rules,
             guards,
@@ -138,7 +154,10 @@ impl Miner {
                 left_out: table.left_out,
                 signal: table.signal,
                 stability: share(calibration.raw),
-                confirmed_stability: calibration.confirms.then(|| share(believed)).flatten(),
+                confirmed_stability: calibration
+                    .needs_confirmation
+                    .then(|| share(believed))
+                    .flatten(),
                 hot_contents: calibration.hot.iter().filter(|hot| **hot).count() as u64,
             },
         }
@@ -175,16 +194,16 @@ mod tests {
     }
 
     /// The rules of a site whose URLs showed these contents.
-    pub(super) fn mined(rows: &[(String, String)]) -> SiteRules {
+    pub(super) fn mined(rows: &[(String, String)]) -> MinedSite {
         of(rows.iter().map(|(url, digest)| (url, None, digest)))
     }
 
     /// The same at these times, in seconds.
-    pub(super) fn mined_over_time(rows: &[(String, i64, String)]) -> SiteRules {
+    pub(super) fn mined_over_time(rows: &[(String, i64, String)]) -> MinedSite {
         of(rows.iter().map(|(url, time, digest)| (url, Some(*time), digest)))
     }
 
-    fn of<'a>(rows: impl Iterator<Item = (&'a String, Option<i64>, &'a String)>) -> SiteRules {
+    fn of<'a>(rows: impl Iterator<Item = (&'a String, Option<i64>, &'a String)>) -> MinedSite {
         let seen = rows.map(|(url, time, digest)| Observation {
             url: url.as_bytes(),
             time,

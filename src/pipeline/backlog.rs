@@ -24,13 +24,13 @@ use std::path::{Path, PathBuf};
 
 mod reader;
 
-use reader::{Reader, damaged, lent_texts, split_number, split_run};
+use reader::{Reader, damaged, pinned_texts, split_number, split_run};
 
 use super::temp;
-use super::texts::Lines;
+use super::texts::RecordTexts;
 use crate::bytes::varint;
 use crate::error::{Error, Result};
-use crate::input::Lent;
+use crate::input::PinnedMap;
 
 /// Bytes written and read at once.
 const BUFFER_BYTES: usize = 128 << 10;
@@ -43,7 +43,7 @@ const LINE_HEAD_BYTES_MAX: usize = 4 * varint::BYTES_MAX;
 
 /// Most mapped files that are held. Reason: a quarter of those that can be mapped at one time; the
 /// lines of others are copied.
-const LENT_MAX: usize = 64;
+const PINNED_MAX: usize = 64;
 
 /// The file while lines are put in.
 #[derive(Debug)]
@@ -51,7 +51,7 @@ pub(super) struct Backlog {
     folder: PathBuf,
     writer: BufWriter<File>,
     /// Mapped files with lines.
-    lent: Vec<Lent>,
+    pinned: Vec<PinnedMap>,
     /// The number of the record after the last line.
     next: u64,
     bytes: u64,
@@ -64,14 +64,14 @@ impl Backlog {
     pub(super) fn new(folder: &Path) -> Result<Backlog> {
         let writer = BufWriter::with_capacity(BUFFER_BYTES, temp::open(folder)?);
         let folder = folder.to_path_buf();
-        let (lent, heads) = (Vec::new(), Vec::new());
-        Ok(Backlog { folder, writer, lent, next: 0, bytes: 0, heads })
+        let (pinned, heads) = (Vec::new(), Vec::new());
+        Ok(Backlog { folder, writer, pinned, next: 0, bytes: 0, heads })
     }
 
     /// Puts in a record with this number, which is larger than those before.
     pub(super) fn push(&mut self, number: u64, text: &[u8]) -> Result<()> {
         let starts = &[0, text.len() as u32];
-        self.push_runs(number, &Lines::new(text, starts, None), std::iter::once(0..1))
+        self.push_runs(number, &RecordTexts::new(text, starts, None), std::iter::once(0..1))
     }
 
     /// Puts in the records of `lines` that are in `runs`, which are in order. The first one of
@@ -79,10 +79,11 @@ impl Backlog {
     pub(super) fn push_runs(
         &mut self,
         first: u64,
-        lines: &Lines,
+        lines: &RecordTexts,
         runs: impl Iterator<Item = Range<u32>>,
     ) -> Result<()> {
-        let source = lines.lent.as_ref().and_then(|(lent, at)| Some((self.number_of(lent)?, *at)));
+        let source =
+            lines.pinned.as_ref().and_then(|(pinned, at)| Some((self.number_of(pinned)?, *at)));
         let mut block = Vec::new();
         let mut count = 0;
         for mut run in runs.flat_map(|run| lines.parts(run)) {
@@ -103,21 +104,21 @@ impl Backlog {
         if count > 0 { self.push_block(first, lines, source, &block) } else { Ok(()) }
     }
 
-    /// The number of `lent` among the mapped files, from 1; `None` if there is no room for it.
-    fn number_of(&mut self, lent: &Lent) -> Option<u64> {
-        if !self.lent.last().is_some_and(|last| last.is_same(lent)) {
-            if self.lent.len() == LENT_MAX {
+    /// The number of `pinned` among the mapped files, from 1; `None` if there is no room for it.
+    fn number_of(&mut self, pinned: &PinnedMap) -> Option<u64> {
+        if !self.pinned.last().is_some_and(|last| last.is_same(pinned)) {
+            if self.pinned.len() == PINNED_MAX {
                 return None;
             }
-            self.lent.push(lent.clone());
+            self.pinned.push(pinned.clone());
         }
-        Some(self.lent.len() as u64)
+        Some(self.pinned.len() as u64)
     }
 
     fn push_block(
         &mut self,
         first: u64,
-        lines: &Lines,
+        lines: &RecordTexts,
         source: Option<(u64, u64)>,
         runs: &[Range<u32>],
     ) -> Result<()> {
@@ -212,9 +213,9 @@ impl Backlog {
             let flow = if source == 0 {
                 reader.texts(&folder, &kept, end, &mut each)?
             } else {
-                let lent = usize::try_from(source - 1).ok().and_then(|at| self.lent.get(at));
-                let lent = lent.ok_or_else(|| failed(damaged()))?;
-                let texts = lent_texts(lent, &kept, separator, &mut each)?;
+                let pinned = usize::try_from(source - 1).ok().and_then(|at| self.pinned.get(at));
+                let pinned = pinned.ok_or_else(|| failed(damaged()))?;
+                let texts = pinned_texts(pinned, &kept, separator, &mut each)?;
                 texts.ok_or_else(|| failed(damaged()))?
             };
             if flow.is_break() {
@@ -318,9 +319,9 @@ mod tests {
                 starts.push(chunk.bytes().len() as u32);
             }
             let records = starts.len() as u32 - 1;
-            let lent = chunk.lend().map(|lent| (lent, chunk.at()));
-            assert_eq!(lent.is_some(), map);
-            let lines = Lines::new(chunk.bytes(), &starts, lent);
+            let pinned = chunk.pin().map(|pinned| (pinned, chunk.at()));
+            assert_eq!(pinned.is_some(), map);
+            let lines = RecordTexts::new(chunk.bytes(), &starts, pinned);
             let waiting = |record: &u32| (first + u64::from(*record)) % 5 != 0;
             let waiting: Vec<u32> = (0..records).filter(waiting).collect();
             let runs = waiting.chunk_by(|a, b| a + 1 == *b);

@@ -3,8 +3,8 @@
 use super::layouts::Parcel;
 use super::pool::Stage;
 use super::scan::{BatchChunk, FORM_BYTES, Pass, Scan};
-use super::walk::{Hand, count_other, each_entry};
-use super::{Job, Outcome, place_in};
+use super::walk::{Worker, count_other, each_entry};
+use super::{Job, Outcome, line_place};
 use crate::bytes::show;
 use crate::error::{Error, Result};
 use crate::parts;
@@ -42,17 +42,17 @@ pub fn canon(job: &Job, on_bad: OnBad, output: &mut Output) -> Result<Outcome> {
     let mut outcome = Outcome::default();
     outcome.memory.budget_bytes = job.memory.bytes;
     let (tally, mut bad) = (&mut outcome.tally, None);
-    let known = |chunk: &Parcel, _| FORM_BYTES * chunk.bytes().len() as u64;
-    let scan = Scan::new(job, &pool, Pass::first("canonicalizing")).knowing(known);
+    let record_bytes = |chunk: &Parcel, _| FORM_BYTES * chunk.bytes().len() as u64;
+    let scan = Scan::new(job, &pool, Pass::first("canonicalizing")).with_record_bytes(record_bytes);
     let (read, end) = scan.run_to_end(
-        Hand::default,
-        |hand, chunk| {
-            let rewritten = rewrite(job, on_bad, chunk, hand);
+        Worker::default,
+        |worker, chunk| {
+            let rewritten = rewrite(job, on_bad, chunk, worker);
             (rewritten.tally.lines, rewritten)
         },
         |batch| {
             for BatchChunk { parcel, first_line, made: rewritten, .. } in batch.chunks {
-                parcel.leave();
+                parcel.release();
                 pool.time(Stage::Writing, || output.write(&rewritten.text))?;
                 if let Some((line, reject, text)) = rewritten.bad {
                     output.pass_on()?;
@@ -66,7 +66,7 @@ pub fn canon(job: &Job, on_bad: OnBad, output: &mut Output) -> Result<Outcome> {
         },
     )?;
     if let Some((line, reject, text)) = bad {
-        return Err(bad_line(&place_in(&read.files, read.files_in_all, line), reject, &text));
+        return Err(bad_line(&line_place(&read.files, read.files_in_all, line), reject, &text));
     }
     end?;
     outcome.files = read.files;
@@ -90,10 +90,10 @@ fn bad_line(place: &str, reject: Reject, text: &[u8]) -> Error {
     }
 }
 
-fn rewrite(job: &Job, on_bad: OnBad, chunk: &Parcel, hand: &mut Hand) -> Rewritten {
+fn rewrite(job: &Job, on_bad: OnBad, chunk: &Parcel, worker: &mut Worker) -> Rewritten {
     let mut text = Vec::with_capacity(chunk.bytes().len() + 64);
     let mut tally = Tally::default();
-    let Hand { scratch, workspace } = hand;
+    let Worker { scratch, workspace } = worker;
     let all = each_entry(chunk, job, workspace, |entry| {
         tally.lines += 1;
         match entry {
@@ -128,6 +128,6 @@ fn rewrite(job: &Job, on_bad: OnBad, chunk: &Parcel, hand: &mut Hand) -> Rewritt
         text.push(job.input.separator);
         Ok(())
     });
-    tally.count_clusters(tally.records);
+    tally.set_unique(tally.records);
     Rewritten { text, tally, bad: all.err() }
 }

@@ -6,8 +6,8 @@ use super::backlog::Backlog;
 use super::dedup::{MarkedChunk, Print, mark, sift};
 use super::overflow::Overflow;
 use super::scan::{Pass, Scan, changed};
-use super::walk::{Hand, each_entry_again};
-use super::{Job, Outcome, place_in};
+use super::walk::{Worker, each_entry_again};
+use super::{Job, Outcome, line_place};
 use crate::cluster::{ClusterSet, Seen};
 use crate::error::Result;
 use crate::record::{Entry, Workspace};
@@ -47,8 +47,8 @@ pub fn check(job: &Job) -> Result<Checked> {
     let mut workspace = Workspace::default();
     let mut tally = Tally::default();
     let read = Scan::new(job, &pool, Pass::first("checking")).run(
-        Hand::default,
-        |hand, chunk| sift(job, Print::Line, chunk, hand),
+        Worker::default,
+        |worker, chunk| sift(job, Print::Line, chunk, worker),
         |batch| {
             if rest.is_none() && set.may_exceed(budget.table_bytes()) {
                 let backlog = Backlog::new(&job.memory.temp_dir)?;
@@ -102,7 +102,7 @@ pub fn check(job: &Job) -> Result<Checked> {
     }
     Ok(match found {
         Some((line, text)) => {
-            let place = place_in(&read.files, read.files_in_all, line);
+            let place = line_place(&read.files, read.files_in_all, line);
             Checked::Duplicate(DuplicateLine { line, place, text })
         }
         None => {

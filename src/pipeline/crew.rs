@@ -1,28 +1,28 @@
-//! Threads beside the workers: for what other floors can do aside (unpacking what is read, packing
-//! what is written, waiting for the disk), and for reading and writing.
+//! Threads beside the workers: for what lower floors do in the background (decompressing the input,
+//! compressing the output, waiting for the disk), and for reading and writing.
 
 use std::sync::OnceLock;
 use std::thread::{self, Scope, ScopedJoinHandle};
 
-use super::workers;
+use super::threads_or_processors;
 use crate::crew::{Crew, Task};
 use crate::error::{Error, Result};
 use crate::report::{Helpers, Syncing};
 
-/// Most threads of a crew. Reason: that many unpack faster than any disk reads; each may hold some
-/// tens of megabytes.
-const HANDS_MAX: usize = 16;
+/// Most threads of a crew. Reason: that many decompress faster than any disk reads; each may hold
+/// some tens of megabytes.
+const THREADS_MAX: usize = 16;
 
-/// A crew of `threads` threads, which are started with the first task; 0: as many as the
-/// machine has processors.
+/// A crew of so many `threads`, which are started with the first task; 0: as many as the machine
+/// has processors.
 ///
 /// They are not the workers of a job: those wait for each other at the end of a batch, and a task
-/// must not wait for work that waits for the task. Without any threads to be had, each task is done
-/// by who gives it.
+/// must not wait for work that waits for the task. Where no thread can be started, each task is
+/// done by its caller.
 pub(super) fn crew(threads: usize) -> Crew {
-    let hands = workers(threads).clamp(1, HANDS_MAX);
+    let threads = threads_or_processors(threads).clamp(1, THREADS_MAX);
     let pool = OnceLock::new();
-    Crew::new(hands, move |task: Task| match pool.get_or_init(|| start(hands)) {
+    Crew::new(threads, move |task: Task| match pool.get_or_init(|| start(threads)) {
         Some(pool) => pool.spawn(task),
         None => task(),
     })
@@ -43,11 +43,11 @@ pub(super) fn spawn<'scope, T: Send + 'scope>(
     })
 }
 
-fn start(hands: usize) -> Option<rayon::ThreadPool> {
+fn start(threads: usize) -> Option<rayon::ThreadPool> {
     rayon::ThreadPoolBuilder::new()
-        .num_threads(hands)
+        .num_threads(threads)
         .thread_name(|number| format!("undust-aside-{number}"))
-        // The panic is told already; who waits for the task sees a broken promise.
+        // The panic is printed already; whoever waits for the task sees a broken promise.
         .panic_handler(|_| ())
         .build()
         .ok()
@@ -60,8 +60,8 @@ mod tests {
     #[test]
     fn tasks_are_done() {
         let crew = crew(3);
-        assert_eq!(crew.hands(), 3);
-        let promises: Vec<_> = (0..100u64).map(|number| crew.give(move || number)).collect();
+        assert_eq!(crew.threads(), 3);
+        let promises: Vec<_> = (0..100u64).map(|number| crew.spawn(move || number)).collect();
         let sum: u64 = promises.into_iter().filter_map(|promise| promise.wait()).sum();
         assert_eq!(sum, 4950);
     }
@@ -69,8 +69,8 @@ mod tests {
     #[test]
     fn a_panic_breaks_its_promise_only() {
         let crew = crew(1);
-        let broken = crew.give(|| std::panic::resume_unwind(Box::new("as asked for")));
+        let broken = crew.spawn(|| std::panic::resume_unwind(Box::new("as asked for")));
         assert_eq!(broken.wait(), None::<()>);
-        assert_eq!(crew.give(|| 7).wait(), Some(7));
+        assert_eq!(crew.spawn(|| 7).wait(), Some(7));
     }
 }

@@ -9,8 +9,8 @@ use super::layouts::Parcel;
 use super::overflow::Overflow;
 use super::pool::{Pool, Stage};
 use super::scan::{Batch, BatchChunk, FORM_BYTES, Pass, RECORD_BYTES, Scan};
-use super::texts::{Met, Texts};
-use super::walk::{Hand, walk};
+use super::texts::{Texts, TextsBuilder};
+use super::walk::{self, Worker, walk};
 use super::{Job, Outcome};
 use crate::canonical::Canonical;
 use crate::cluster::{ClusterSet, Flags, KeepBitmap, Outlook, Scattered, Seen};
@@ -75,6 +75,8 @@ pub(super) struct MarkedChunk {
 
 /// What the writer gets.
 struct MarkedBatch {
+    /// What is written before all lines.
+    header: Vec<u8>,
     chunks: Vec<MarkedChunk>,
     /// Are the marks those of candidates, which have to wait?
     waits: bool,
@@ -96,12 +98,13 @@ pub fn dedup(job: &Job, plan: &DedupPlan, output: &mut Output) -> Result<Outcome
     memory.budget_bytes = job.memory.bytes;
     let mut writer = Writer { job, output: &mut *output, backlog: None, records: 0 };
     let write = |batch| pool.time(Stage::Writing, || writer.write(batch));
-    let known = |chunk: &Parcel, records| memory_bytes(plan.print, chunk, records);
+    let record_bytes = |chunk: &Parcel, records| memory_bytes(plan.print, chunk, records);
     let (read, end) = aside(1, write, |marked| {
-        let scan = Scan::new(job, &pool, Pass::first("deduplicating")).knowing(known);
+        let scan =
+            Scan::new(job, &pool, Pass::first("deduplicating")).with_record_bytes(record_bytes);
         let read = scan.run_to_end(
-            Hand::default,
-            |hand, chunk| sift(job, plan.print, chunk, hand),
+            Worker::default,
+            |worker, chunk| sift(job, plan.print, chunk, worker),
             |batch| {
                 let set = plan.seen.set();
                 let is_full = || !plan.seen.is_in_memory() || set.may_exceed(budget.table_bytes());
@@ -109,8 +112,13 @@ pub fn dedup(job: &Job, plan: &DedupPlan, output: &mut Output) -> Result<Outcome
                     overflow = Some(Overflow::new(job, budget)?);
                     memory.spilled_after_lines = Some(batch.first_line);
                 }
+                let first = batch.chunks.first().filter(|_| batch.first_line == 0);
+                let header = match (plan.print, first) {
+                    (Print::Line, Some(first)) => walk::header(&first.parcel, job),
+                    _ => Vec::new(),
+                };
                 let chunks = mark(job, set, overflow.as_mut(), &pool, batch, tally)?;
-                marked.send(MarkedBatch { chunks, waits: overflow.is_some() })?;
+                marked.send(MarkedBatch { header, chunks, waits: overflow.is_some() })?;
                 Ok(ControlFlow::Continue(()))
             },
         );
@@ -126,7 +134,7 @@ pub fn dedup(job: &Job, plan: &DedupPlan, output: &mut Output) -> Result<Outcome
     let mut finished = Ok(());
     if let (Some(mut overflow), Some(backlog)) = (overflow, backlog) {
         memory.spilled_bytes = backlog.bytes() + overflow.spilled_bytes();
-        output.leave_writing();
+        output.rely_on_page_cache();
         finished = overflow.finish(job, &pool, plan.seen, backlog, output).and_then(|unique| {
             tally.unique += unique;
             tally.duplicate += overflow.count - unique;
@@ -168,6 +176,7 @@ struct Writer<'a> {
 impl Writer<'_> {
     fn write(&mut self, batch: MarkedBatch) -> Result<()> {
         let separator = self.job.input.separator;
+        self.output.write(&batch.header)?;
         if batch.waits && self.backlog.is_none() {
             self.backlog = Some(Backlog::new(&self.job.memory.temp_dir)?);
         }
@@ -184,7 +193,7 @@ impl Writer<'_> {
                         copy_marked(&chunk, &texts, &marks, separator, self.output)?;
                     }
                     chunk.verify()?;
-                    chunk.leave();
+                    chunk.release();
                 }
             }
         }
@@ -193,23 +202,23 @@ impl Writer<'_> {
 }
 
 /// How many lines `chunk` has, and what a worker makes of them.
-pub(super) fn sift(job: &Job, print: Print, chunk: &Parcel, hand: &mut Hand) -> (u64, Sifted) {
+pub(super) fn sift(job: &Job, print: Print, chunk: &Parcel, worker: &mut Worker) -> (u64, Sifted) {
     let bytes = chunk.bytes();
     let mut fingerprints = Vec::with_capacity(bytes.len() / 64);
     if is_in_chunk(print, chunk) {
-        let mut met = Met::new(bytes.len() / 64);
-        let tally = walk(chunk, job, hand, |_, record, canonical| {
+        let mut texts_builder = TextsBuilder::new(bytes.len() / 64);
+        let tally = walk(chunk, job, worker, |_, record, canonical| {
             fingerprints.push(job.key.fingerprint(canonical.form));
-            met.push(bytes, record.line, job.input.separator);
+            texts_builder.push(bytes, record.line, job.input.separator);
         });
-        if let Some(texts) = met.texts(chunk, tally.records == tally.lines) {
+        if let Some(texts) = texts_builder.texts(chunk, tally.records == tally.lines) {
             return (tally.lines, Sifted::new(&fingerprints, texts, tally));
         }
         fingerprints.clear();
     }
     let mut starts = Vec::with_capacity(bytes.len() / 64);
     let mut own = Vec::with_capacity(bytes.len());
-    let tally = walk(chunk, job, hand, |_, record, canonical| {
+    let tally = walk(chunk, job, worker, |_, record, canonical| {
         fingerprints.push(job.key.fingerprint(canonical.form));
         starts.push(own.len() as u32);
         own.extend_from_slice(print.text(&record, &canonical));
@@ -228,9 +237,9 @@ fn is_in_chunk(print: Print, chunk: &Parcel) -> bool {
     }
 }
 
-/// What is known of each record whose text is in a mapped file, on the average of the three batches
-/// that are on their way: one is not yet walked, one is being clustered, and of one only where its
-/// texts are is left.
+/// Bytes kept of each record whose text is in a mapped file, on average over the three batches in
+/// flight: one is not walked yet, one is being clustered, and of one only the positions of its
+/// texts are left.
 const RECORD_BYTES_MAPPED: u64 = 32;
 
 /// Records of a batch that one thread brings in line order. Reason: waking others takes as long.

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use super::scan::{BatchChunk, Pass, Scan, WasRead};
-use super::walk::{Hand, walk};
+use super::walk::{Worker, walk};
 use super::{Job, Outcome};
 use crate::error::{Error, Result};
 use crate::input::{Chunk, Containers, Input, InputPlan};
@@ -25,10 +25,10 @@ pub fn evaluate(job: &Job, learned: &Outcome, mut truth: Truth) -> Result<Evalua
     let files = learned.files.clone();
     let first = WasRead { files_in_all: files.len(), files, lines: learned.tally.lines };
     Scan::new(job, &pool, Pass::again("judging", &first)).run(
-        Hand::default,
-        |hand, chunk| {
+        Worker::default,
+        |worker, chunk| {
             let mut forms = Vec::new();
-            let tally = walk(chunk, job, hand, |_, record, canonical| {
+            let tally = walk(chunk, job, worker, |_, record, canonical| {
                 let url = job.key.fingerprint(record.url);
                 forms.push((url, job.key.fingerprint(canonical.form)));
             });

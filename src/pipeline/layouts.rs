@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::input::{Chunk, Container};
 use crate::record::formats::{self, FieldMap};
 use crate::record::{
-    BaseUrl, Layout, LineFormat, QuotedRows, Reading, RecordFilter, detect, mark_bytes,
+    BaseUrl, Layout, LineFormat, QuotedRows, ReadOptions, RecordFilter, bom_bytes, detect,
 };
 
 /// How the records of a job's files are found.
@@ -76,8 +76,8 @@ impl Parcel {
     }
 
     /// Ends the use of the chunk; see [`Chunk::leave`].
-    pub(super) fn leave(self) {
-        self.chunk.leave();
+    pub(super) fn release(self) {
+        self.chunk.release();
     }
 }
 
@@ -85,7 +85,7 @@ impl Parcel {
 #[derive(Debug)]
 pub(super) struct Layouts {
     plan: FormatPlan,
-    reading: Reading,
+    options: ReadOptions,
     /// The file that is read, and the layout from here on.
     current: Option<(usize, Layout)>,
     held: Held,
@@ -107,7 +107,7 @@ impl Layouts {
     pub(super) fn new(job: &Job) -> Layouts {
         Layouts {
             plan: job.format.clone(),
-            reading: job.reading(),
+            options: job.read_options(),
             current: None,
             held: Held::default(),
         }
@@ -146,7 +146,7 @@ impl Layouts {
             None => ready.push(self.parcel(chunk)),
             Some(rows) => {
                 let mut closed = Vec::new();
-                self.held.pass(chunk, &rows, self.reading, &mut closed)?;
+                self.held.pass(chunk, &rows, self.options, &mut closed)?;
                 ready.extend(closed.into_iter().map(|chunk| self.parcel(chunk)));
             }
         }
@@ -157,7 +157,7 @@ impl Layouts {
     fn quoted_rows(&self) -> Option<QuotedRows> {
         let (_, layout) = self.current.as_ref()?;
         let delimiter = layout.format.as_ref()?.quoted_rows()?;
-        let Reading { separator, line_bytes_max, .. } = self.reading;
+        let ReadOptions { separator, line_bytes_max, .. } = self.options;
         Some(QuotedRows::new(delimiter, separator, line_bytes_max))
     }
 
@@ -173,15 +173,22 @@ impl Layouts {
                 let rows = container.map(|container| formats::rows(container.name()));
                 Layout { format: rows, ..Layout::default() }
             }
-            None => detect::detect(bytes, self.reading)?,
-            Some(FormatChoice::Named(name)) => detect::as_told(name, bytes, self.reading)?,
+            None => detect::detect(bytes, self.options)?,
+            Some(FormatChoice::Named(name)) => detect::as_told(name, bytes, self.options)?,
             Some(FormatChoice::Fields(name, fields)) => {
-                detect::with_fields(name.as_deref(), fields, bytes, self.reading)?
+                detect::with_fields(name.as_deref(), fields, bytes, self.options)?
             }
             Some(FormatChoice::Given(format)) => {
                 Layout { format: Some(Arc::clone(format)), ..Layout::default() }
             }
         };
+        if let (None, Some(base)) = (&layout.format, &self.plan.base) {
+            layout.format = Some(formats::relative_lines(base));
+        }
+        let start = &bytes[..bytes.len().min(detect::SAMPLE_BYTES)];
+        let count = |byte: u8| memchr::memchr_iter(byte, start).count();
+        layout.has_nuls =
+            layout.is_list() && self.options.separator != 0 && count(0) > count(b'\n');
         layout.base.clone_from(&self.plan.base);
         layout.filter.clone_from(&self.plan.filter);
         Ok(layout)
@@ -197,8 +204,8 @@ impl Layouts {
             && !format.header_prefix().is_empty()
             && chunk.overlong().is_none()
         {
-            let header = last_header(chunk.bytes(), format.header_prefix(), self.reading.separator);
-            if let Some(format) = header.and_then(|header| format.after(header)) {
+            let header = last_header(chunk.bytes(), format.header_prefix(), self.options.separator);
+            if let Some(format) = header.and_then(|header| format.with_header(header)) {
                 current.format = Some(format);
             }
         }
@@ -213,7 +220,7 @@ impl Held {
         &mut self,
         chunk: Chunk,
         rows: &QuotedRows,
-        reading: Reading,
+        options: ReadOptions,
         ready: &mut Vec<Chunk>,
     ) -> Result<()> {
         let mut rest = Some(chunk);
@@ -223,7 +230,7 @@ impl Held {
             let end = rows.end_of_open(chunk.bytes());
             let inside = end.unwrap_or(chunk.bytes().len());
             // As `Entries` does: a row that does not end in time is cut at its line.
-            self.cut_rows(inside, rows, reading.line_bytes_max, ready);
+            self.cut_rows(inside, rows, options.line_bytes_max, ready);
             rest = match end {
                 // A row that begins in what is held ends in the chunk.
                 Some(end) if !self.pieces.is_empty() => {
@@ -241,7 +248,7 @@ impl Held {
             };
         }
         let Some(chunk) = rest else { return Ok(()) };
-        let mark = if chunk.starts_file() { mark_bytes(chunk.bytes(), reading) } else { 0 };
+        let mark = if chunk.starts_file() { bom_bytes(chunk.bytes(), options) } else { 0 };
         // A byte order mark is no part of the first row.
         let [mark, rest] = chunk.split(mark);
         ready.extend(mark);
@@ -347,7 +354,7 @@ mod tests {
                 format: Some(FormatChoice::Given(format.unwrap())),
                 ..FormatPlan::default()
             },
-            reading: reading(line_bytes_max),
+            options: options(line_bytes_max),
             current: None,
             held: Held::default(),
         };
@@ -362,20 +369,20 @@ mod tests {
         all
     }
 
-    fn reading(line_bytes_max: usize) -> Reading {
-        Reading { separator: b'\n', line_bytes_max, verbatim: false, fields: true }
+    fn options(line_bytes_max: usize) -> ReadOptions {
+        ReadOptions { separator: b'\n', line_bytes_max, verbatim: false, fields: true }
     }
 
     /// What every entry of `parcels` is, and its row, or how it starts.
     fn entries(parcels: &[Parcel], line_bytes_max: usize) -> Vec<(String, Vec<u8>)> {
-        let reading = reading(line_bytes_max);
+        let options = options(line_bytes_max);
         let mut workspace = Workspace::default();
         let mut all = Vec::new();
         for parcel in parcels {
             let (bytes, starts_file) = (parcel.bytes(), parcel.starts_file());
             let mut entries = match parcel.overlong() {
-                Some(_) => Entries::overlong(bytes, reading, &mut workspace),
-                None => Entries::new(bytes, starts_file, reading, &parcel.layout, &mut workspace),
+                Some(_) => Entries::overlong(bytes, options, &mut workspace),
+                None => Entries::new(bytes, starts_file, options, &parcel.layout, &mut workspace),
             };
             while let Some(entry) = entries.next() {
                 let (kind, row) = match entry {

@@ -17,12 +17,12 @@ use super::pool::{Pool, Stage};
 use super::scan::{BatchChunk, Pass, Scan};
 use super::sightings::{ChunkSightings, ChunkSite, Load, SHARES, Shares};
 use super::url_words::{WordCounter, Words};
-use super::walk::{Hand, walk_with_fields};
+use super::walk::{Worker, walk_with_fields};
 use super::{Job, MemoryUse, Outcome};
 use crate::bytes::show;
 use crate::error::{Error, Result};
 use crate::limits::URL_BYTES_MAX;
-use crate::mine::{Miner, Observation, SiteRules, site_of};
+use crate::mine::{MinedSite, Miner, Observation, site_of};
 use crate::parts;
 use crate::record::NO_HOST;
 
@@ -60,7 +60,7 @@ fn mined_bytes(records: u64, text_bytes: u64, words: Words) -> u64 {
 #[derive(Debug)]
 pub struct Learned {
     /// The sites of which something was found, in the order of their names.
-    pub sites: Vec<SiteRules>,
+    pub sites: Vec<MinedSite>,
     /// How many sites there were.
     pub sites_seen: u64,
     /// What the job has done.
@@ -75,7 +75,7 @@ pub struct Learned {
 pub fn learn(job: &Job, miner: &Miner) -> Result<Learned> {
     let pool = job.pool()?;
     let room = job.budget().sites_bytes();
-    let is_stage_0 = miner.spells_as(job.canonicalizer);
+    let is_base_profile = miner.has_profile_of(job.canonicalizer);
     let mut outcome = Outcome::default();
     let tally = &mut outcome.tally;
     let mut chunks: Vec<ChunkSightings> = Vec::new();
@@ -83,9 +83,9 @@ pub fn learn(job: &Job, miner: &Miner) -> Result<Learned> {
     let mut memory = MemoryUse { budget_bytes: job.memory.bytes, ..MemoryUse::default() };
     let mut shares: Option<Shares> = None;
     let read = Scan::new(job, &pool, Pass::first("gathering")).run(
-        Hand::default,
-        |hand, chunk| {
-            let (gathered, counts) = gather(job, chunk, hand, is_stage_0);
+        Worker::default,
+        |worker, chunk| {
+            let (gathered, counts) = gather(job, chunk, worker, is_base_profile);
             (counts.lines, (gathered, counts))
         },
         |batch| {
@@ -110,7 +110,7 @@ pub fn learn(job: &Job, miner: &Miner) -> Result<Learned> {
         },
     )?;
     outcome.files = read.files;
-    tally.count_clusters(tally.records);
+    tally.set_unique(tally.records);
     tally.check()?;
     let mining = job.begin_pass("mining", None);
     let (mut sites, mut sites_seen) = (Vec::new(), 0);
@@ -182,7 +182,7 @@ impl<'a> Sites<'a> {
     }
 
     /// Adds what is found of the sites to `found`, but for those of which nothing is.
-    fn mine(&self, miner: &Miner, pool: &Pool, found: &mut Vec<SiteRules>) {
+    fn mine(&self, miner: &Miner, pool: &Pool, found: &mut Vec<MinedSite>) {
         let mined = pool.map(
             Stage::Mining,
             self.sites.len(),
@@ -258,8 +258,8 @@ fn no_host() -> Error {
 fn gather(
     job: &Job,
     chunk: &Parcel,
-    hand: &mut Hand,
-    is_stage_0: bool,
+    worker: &mut Worker,
+    is_base_profile: bool,
 ) -> (Option<ChunkSightings>, crate::report::Tally) {
     let mut gathered = ChunkSightings::with_room(chunk.bytes().len());
     let mut numbers: HashMap<Box<[u8]>, usize, ahash::RandomState> = HashMap::default();
@@ -267,7 +267,7 @@ fn gather(
     let mut by_start: HashMap<Box<[u8]>, Option<usize>, ahash::RandomState> = HashMap::default();
     let mut words = WordCounter::default();
     let mut has_hosts = true;
-    let tally = walk_with_fields(chunk, job, hand, |_, record, canonical| {
+    let tally = walk_with_fields(chunk, job, worker, |_, record, canonical| {
         if record.url.starts_with(NO_HOST) {
             has_hosts = false;
         }
@@ -283,7 +283,7 @@ fn gather(
             number
         });
         let Some(number) = number else { return };
-        let is_known = is_stage_0 && canonical.reject.is_none();
+        let is_known = is_base_profile && canonical.reject.is_none();
         let is_known = is_known && record.url.len() <= URL_BYTES_MAX;
         gathered.sites[number].words += words.count(number, canonical.form);
         gathered.add(number, &record, is_known.then_some(canonical.form));

@@ -16,7 +16,7 @@ use super::scan::{BatchChunk, Pass, RECORD_BYTES, Scan, WasRead, changed};
 use super::select::SelectPlan;
 use super::spellings::{SpellingFiles, SpellingWriter, Spellings};
 use super::tell::text_bytes;
-use super::walk::{Hand, each_entry_again, walk};
+use super::walk::{Worker, each_entry_again, walk};
 use super::{InputFile, Job, temp};
 use crate::cluster::{
     Census, ChunkLines, Clusters, Flags, Gathered, KeepBitmap, Member, Others, PARTITIONS,
@@ -126,19 +126,19 @@ struct Gathering<'a> {
 
 /// What a worker has for it.
 struct Gatherer<'a> {
-    hand: Hand,
+    worker: Worker,
     writer: SpellingWriter<'a>,
 }
 
-/// What is known of each record of a batch: beside its fingerprint, which member it is, in a list
+/// Bytes kept of each record of a batch: beside its fingerprint, which member it is, in a list
 /// that has room to grow.
 const MEMBER_RECORD_BYTES: u64 = RECORD_BYTES + 2 * size_of::<Member>() as u64;
 
 impl<'a> Gathering<'a> {
     /// Gathers all lines; `count` is told what each chunk has.
     fn all(&self, pass: Pass, mut count: impl FnMut(&Tally) -> Result<()>) -> Result<WasRead> {
-        let known = |_: &Parcel, records| records * MEMBER_RECORD_BYTES;
-        Scan::new(self.job, self.pool, pass).knowing(known).run(
+        let record_bytes = |_: &Parcel, records| records * MEMBER_RECORD_BYTES;
+        Scan::new(self.job, self.pool, pass).with_record_bytes(record_bytes).run(
             || self.gatherer(),
             |gatherer, chunk| {
                 let (lines, counts) = self.lines_of(chunk, gatherer);
@@ -165,12 +165,12 @@ impl<'a> Gathering<'a> {
     ) -> Result<()> {
         let (job, pool) = (self.job, self.pool);
         let mut marked = 0;
-        let known = |_: &Parcel, records| records * MEMBER_RECORD_BYTES;
-        Scan::new(job, pool, Pass::again("gathering", first)).knowing(known).run(
-            Hand::default,
-            |hand, chunk| {
+        let record_bytes = |_: &Parcel, records| records * MEMBER_RECORD_BYTES;
+        Scan::new(job, pool, Pass::again("gathering", first)).with_record_bytes(record_bytes).run(
+            Worker::default,
+            |worker, chunk| {
                 let mut fingerprints = Vec::new();
-                let tally = walk(chunk, job, hand, |_, _, canonical| {
+                let tally = walk(chunk, job, worker, |_, _, canonical| {
                     fingerprints.push(job.key.fingerprint(canonical.form));
                 });
                 let scattered = Scattered::new(&fingerprints);
@@ -222,16 +222,16 @@ impl<'a> Gathering<'a> {
     }
 
     fn gatherer(&self) -> Gatherer<'a> {
-        Gatherer { hand: Hand::default(), writer: self.spellings.writer() }
+        Gatherer { worker: Worker::default(), writer: self.spellings.writer() }
     }
 
     /// All lines of `chunk` that are records; and what it has of all.
     fn lines_of(&self, chunk: &Parcel, gatherer: &mut Gatherer) -> (Result<ChunkLines>, Tally) {
-        let (job, Gatherer { hand, writer }) = (self.job, gatherer);
+        let (job, Gatherer { worker, writer }) = (self.job, gatherer);
         writer.begin();
         let (mut fingerprints, mut members) = (Vec::new(), Vec::new());
         let mut result = Ok(());
-        let tally = walk(chunk, job, hand, |line, record, canonical| {
+        let tally = walk(chunk, job, worker, |line, record, canonical| {
             if result.is_ok() {
                 fingerprints.push(job.key.fingerprint(canonical.form));
                 result = writer.push(&record, u64::from(line), &mut members);
@@ -251,7 +251,7 @@ impl<'a> Gathering<'a> {
         marks: &KeepBitmap,
         gatherer: &mut Gatherer,
     ) -> Result<ChunkLines> {
-        let Gatherer { hand: Hand { workspace, .. }, writer } = gatherer;
+        let Gatherer { worker: Worker { workspace, .. }, writer } = gatherer;
         writer.begin();
         let (mut marked, mut members) = (Vec::new(), Vec::new());
         let (mut line, mut record_at) = (0, 0);

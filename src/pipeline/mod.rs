@@ -67,7 +67,7 @@ use crate::error::Result;
 use crate::fingerprint::FingerprintKey;
 use crate::input::{FileSummary, InputPlan};
 use crate::limits::{MEMORY_BYTES_MIN, MEMORY_BYTES_PER_THREAD, PACKER_BYTES, THREADS_MAX};
-use crate::record::{Layout, Reading};
+use crate::record::{Layout, ReadOptions};
 use crate::report::{FileLines, Helpers, Output, Tally, place_of_line};
 use crew::crew;
 use pool::Pool;
@@ -115,12 +115,13 @@ pub struct InputFile {
     pub summary: FileSummary,
     /// How its lines hold URLs.
     pub layout: Layout,
-    /// How many lines of it were worked off.
+    /// How many lines of it were processed.
     pub lines: u64,
 }
 
-/// The place of `line`, counted from 1 over all of `files`, the first of so many, for people.
-pub fn place_in(files: &[InputFile], files_in_all: usize, line: u64) -> String {
+/// Where line `line` is, for messages: its file, if there are `files_in_all` and not one, and its
+/// number in that file. Lines are counted from 1 over all of `files`.
+pub fn line_place(files: &[InputFile], files_in_all: usize, line: u64) -> String {
     let names =
         files.iter().map(|file| show(file.summary.path.as_os_str().as_encoded_bytes()).to_string());
     let names: Vec<String> = names.collect();
@@ -140,8 +141,8 @@ impl<'a> Job<'a> {
     }
 
     /// How lines are read under the profile in force.
-    pub(crate) fn reading(&self) -> Reading {
-        Reading {
+    pub(crate) fn read_options(&self) -> ReadOptions {
+        ReadOptions {
             separator: self.input.separator,
             line_bytes_max: self.input.line_bytes_max,
             verbatim: !self.canonicalizer.profile().parses,
@@ -163,6 +164,20 @@ impl<'a> Job<'a> {
         Ok(())
     }
 
+    /// The same job with another `canonicalizer`, and no file for rejects.
+    pub fn with_canonicalizer<'b>(&'b self, canonicalizer: &'b Canonicalizer) -> Job<'b> {
+        Job {
+            input: self.input.clone(),
+            format: self.format.clone(),
+            rejects: None,
+            canonicalizer,
+            key: self.key.clone(),
+            threads: self.threads,
+            memory: self.memory.clone(),
+            progress: self.progress,
+        }
+    }
+
     /// How many worker threads the job has.
     pub fn workers(&self) -> usize {
         if self.threads > 0 {
@@ -174,8 +189,8 @@ impl<'a> Job<'a> {
         processors().min(room).clamp(1, THREADS_MAX)
     }
 
-    /// Threads for what can be done aside, beside the workers; none are started before the first
-    /// task.
+    /// Threads beside the workers, for what can be done in the background; none is started before
+    /// the first task.
     pub fn crew(&self) -> Crew {
         crew(self.workers())
     }
@@ -185,8 +200,8 @@ impl<'a> Job<'a> {
         Helpers { packers: self.packers(), ..helpers() }
     }
 
-    /// Those that pack output: as many as there is room for in a sixteenth of the
-    /// memory, perhaps none.
+    /// Those that compress output: as many as there is room for in a sixteenth of the memory,
+    /// perhaps none.
     fn packers(&self) -> Option<Crew> {
         let room = usize::try_from(self.memory.bytes / 16 / PACKER_BYTES).unwrap_or(usize::MAX);
         match room.min(self.workers()) {
@@ -202,7 +217,7 @@ impl<'a> Job<'a> {
 }
 
 /// How many threads are meant by `threads`; 0: as many as the machine has processors.
-fn workers(threads: usize) -> usize {
+fn threads_or_processors(threads: usize) -> usize {
     if threads == 0 { processors() } else { threads }.min(THREADS_MAX)
 }
 

@@ -31,21 +31,24 @@ pub(super) struct Scan<'a, K = fn(&Parcel, u64) -> u64> {
     job: &'a Job<'a>,
     pool: &'a Pool,
     pass: Pass<'a>,
-    known: K,
+    record_bytes: K,
 }
 
 impl<'a> Scan<'a> {
-    /// Of which little is known of each record, see [`RECORD_BYTES`].
+    /// A pass that keeps [`RECORD_BYTES`] of each record.
     pub(super) fn new(job: &'a Job, pool: &'a Pool, pass: Pass<'a>) -> Self {
-        Scan { job, pool, pass, known: |_, records| records * RECORD_BYTES }
+        Scan { job, pool, pass, record_bytes: |_, records| records * RECORD_BYTES }
     }
 }
 
 impl<'a, K: Fn(&Parcel, u64) -> u64 + Send> Scan<'a, K> {
-    /// The same where `known` says how many bytes are known of a chunk with so many records while
-    /// its batch is worked off.
-    pub(super) fn knowing<L: Fn(&Parcel, u64) -> u64 + Send>(self, known: L) -> Scan<'a, L> {
-        Scan { job: self.job, pool: self.pool, pass: self.pass, known }
+    /// As [`Scan::new`], where `record_bytes` estimates the memory in bytes that is taken by what
+    /// is kept of a chunk with so many records while its batch is processed.
+    pub(super) fn with_record_bytes<L: Fn(&Parcel, u64) -> u64 + Send>(
+        self,
+        record_bytes: L,
+    ) -> Scan<'a, L> {
+        Scan { job: self.job, pool: self.pool, pass: self.pass, record_bytes }
     }
 
     /// Reads the input: `work` tells on some worker how many lines a chunk has and what it makes of
@@ -72,7 +75,7 @@ impl<'a, K: Fn(&Parcel, u64) -> u64 + Send> Scan<'a, K> {
         work: impl Fn(&mut W, &Parcel) -> (u64, T) + Sync,
         mut done: impl FnMut(Batch<T>) -> Result<ControlFlow<()>>,
     ) -> Result<(WasRead, Result<()>)> {
-        let Scan { job, pool, pass, known } = self;
+        let Scan { job, pool, pass, record_bytes } = self;
         let budget = job.budget();
         let mut plan = plan_within(job);
         let mut input = pass.open(&plan)?;
@@ -89,7 +92,7 @@ impl<'a, K: Fn(&Parcel, u64) -> u64 + Send> Scan<'a, K> {
             let reader = spawn(scope, move || {
                 read(input, &plan, Layouts::new(job), delivery, |parcel| {
                     let lines = count_lines(parcel, plan.separator, budget) as u64;
-                    known(parcel, lines) + CHUNK_OVERHEAD_BYTES
+                    record_bytes(parcel, lines) + CHUNK_OVERHEAD_BYTES
                 })
             })?;
             let mut batches = Batches::new(&receiver, budget.batch_bytes());
@@ -153,14 +156,15 @@ impl<'a> Progress<'a> {
     }
 }
 
-/// Reads all of `input`, by `plan`, and delivers what `layouts` makes of its chunks, of which so
-/// many bytes will be `known`. Returns its files, whose lines have yet to be counted.
+/// Reads all of `input`, by `plan`, and delivers what `layouts` makes of its chunks, for each of
+/// which `bytes_kept` will be kept beside its own. Returns its files, whose lines have yet to be
+/// counted.
 fn read(
     mut input: Input,
     plan: &InputPlan,
     mut layouts: Layouts,
     mut delivery: Delivery,
-    known: impl Fn(&Parcel) -> u64,
+    bytes_kept: impl Fn(&Parcel) -> u64,
 ) -> Vec<InputFile> {
     let (bytes_read, bytes_total) = (input.progress(), bytes_of(&input));
     let mut formats: Vec<Layout> = Vec::new();
@@ -193,8 +197,8 @@ fn read(
         // Where nobody takes it any more, the job has failed and said why.
         is_over |= !parcels.into_iter().all(|mut parcel| {
             parcel.fraction_read = fraction_read;
-            let known = known(&parcel);
-            delivery.deliver(parcel, known)
+            let bytes_kept = bytes_kept(&parcel);
+            delivery.deliver(parcel, bytes_kept)
         });
         if let Some(error) = failed {
             is_over = true;
@@ -211,14 +215,14 @@ fn bytes_of(input: &Input) -> Option<u64> {
     input.bytes_total().filter(|bytes| *bytes > 0)
 }
 
-/// What is known of each record while its batch is worked off: fingerprints and places, with some
+/// Bytes kept of each record while its batch is processed: fingerprints and positions, with some
 /// room to grow.
 pub(super) const RECORD_BYTES: u64 = 64;
 
 /// Most bytes of a canonical form for each byte of its line. Reason: a byte may become an escape.
 pub(super) const FORM_BYTES: u64 = 3;
 
-/// What is known of each chunk, however short it is.
+/// Bytes kept of each chunk, however short it is.
 const CHUNK_OVERHEAD_BYTES: u64 = 4 << 10;
 
 /// How many lines `chunk` has, or may have if there is memory enough.

@@ -15,7 +15,7 @@ use super::pool::{Pool, Stage};
 use super::representatives::{Represented, Rest, Selected};
 use super::scan::{BatchChunk, Pass, RECORD_BYTES, Scan, WasRead, changed};
 use super::tell::text_bytes;
-use super::walk::{Hand, each_entry, each_entry_again, walk};
+use super::walk::{self, Worker, each_entry, each_entry_again, walk};
 use super::{Job, Outcome, Print};
 use crate::bytes::decimal::push_number_to;
 use crate::cluster::{Census, Keep, Occurrence, Scattered};
@@ -66,6 +66,12 @@ impl SelectPlan {
     /// Is one reading of the input enough? Otherwise streams have to be spooled before.
     pub fn reads_once(&self) -> bool {
         self.clusters && self.filter == ClusterFilter::All
+    }
+
+    /// Are the lines of a table to be a table again? Counts before them leave no column in its
+    /// place.
+    fn has_header(&self) -> bool {
+        self.print == Print::Line && self.shape.is_none() && !self.counts
     }
 
     /// What writes the listing of `listed` to `output`; it has begun.
@@ -129,7 +135,7 @@ pub fn select(
         outcome.files = read.files;
     }
     outcome.stages = pool.seconds();
-    outcome.tally.count_clusters(unique);
+    outcome.tally.set_unique(unique);
     outcome.tally.check()?;
     Ok(outcome)
 }
@@ -148,11 +154,11 @@ fn take_census(
     let Outcome { tally, memory, .. } = &mut outcome;
     memory.budget_bytes = job.memory.bytes;
     let read = Scan::new(job, pool, Pass::first("counting")).run(
-        Hand::default,
-        |hand, chunk| {
+        Worker::default,
+        |worker, chunk| {
             let (mut fingerprints, mut line_bytes, mut lines) = (vec![], vec![], vec![]);
             let asks_for_bytes = keep == Keep::Shortest;
-            let tally = walk(chunk, job, hand, |line, record, canonical| {
+            let tally = walk(chunk, job, worker, |line, record, canonical| {
                 fingerprints.push(job.key.fingerprint(canonical.form));
                 if asks_for_bytes {
                     line_bytes.push(u32::try_from(record.spelling.len()).unwrap_or(u32::MAX));
@@ -203,16 +209,16 @@ fn write_representatives(
     };
     let read = list(pool, &mut writer, ahead, |lister| {
         // A row has a record's URL, its form, and their names.
-        let known = |chunk: &Parcel, records: u64| {
+        let record_bytes = |chunk: &Parcel, records: u64| {
             let bytes = chunk.bytes().len() as u64;
             let texts = text_bytes(bytes / records.max(1)) * records;
             records * RECORD_BYTES + if plan.shape.is_some() { bytes + 2 * texts } else { bytes }
         };
-        Scan::new(job, pool, Pass::again("writing", read)).knowing(known).run(
-            Hand::default,
-            |hand, chunk| {
+        Scan::new(job, pool, Pass::again("writing", read)).with_record_bytes(record_bytes).run(
+            Worker::default,
+            |worker, chunk| {
                 let mut lines = 0u64;
-                let counted = each_entry::<Infallible>(chunk, job, &mut hand.workspace, |_| {
+                let counted = each_entry::<Infallible>(chunk, job, &mut worker.workspace, |_| {
                     lines += 1;
                     Ok(())
                 });
@@ -226,11 +232,19 @@ fn write_representatives(
                     let represented = selected.read(job, range.clone())?;
                     chunks.push(SelectedChunk { chunk: parcel, range, represented });
                 }
+                let first = batch.chunks.first().filter(|_| batch.first_line == 0);
+                if let Some(first) = first.filter(|_| plan.has_header()) {
+                    let mut part = lister.part();
+                    if let Listing::Lines(out, _) = &mut part {
+                        out.extend_from_slice(&walk::header(&first.parcel, job));
+                    }
+                    lister.write(part)?;
+                }
                 for chunks in chunks.chunks(PARTS_AHEAD) {
                     let stage = Stage::Canonicalizing;
-                    let parts = pool.map(stage, chunks.len(), Hand::default, |hand, at| {
+                    let parts = pool.map(stage, chunks.len(), Worker::default, |worker, at| {
                         let mut part = lister.part();
-                        chunks[at].list(job, plan, &selected, hand, &mut part).map(|()| part)
+                        chunks[at].list(job, plan, &selected, worker, &mut part).map(|()| part)
                     });
                     parts.into_iter().try_for_each(|part| lister.write(part?))?;
                 }
@@ -262,10 +276,10 @@ impl SelectedChunk<'_> {
         job: &Job,
         plan: &SelectPlan,
         selected: &Selected,
-        hand: &mut Hand,
+        worker: &mut Worker,
         listing: &mut Listing,
     ) -> Result<()> {
-        let (Hand { scratch, workspace }, canonicalizer) = (hand, job.canonicalizer);
+        let (Worker { scratch, workspace }, canonicalizer) = (worker, job.canonicalizer);
         let looked_up;
         let represented = match &self.represented {
             Some(represented) => represented,

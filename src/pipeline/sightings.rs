@@ -47,7 +47,7 @@ pub(super) struct ChunkSite {
 struct Sighting {
     /// Where the first text starts, and where each ends: digest, type, method, redirect, URL.
     ends: [u32; 6],
-    /// Is the URL as stage 0 spells it?
+    /// Is the URL spelled as under the base profile?
     is_canonical: bool,
     /// The status, or [`NO_STATUS`].
     status: u16,
@@ -104,7 +104,7 @@ impl ChunkSightings {
     }
 
     /// Adds what is seen in `record`, of the site with this number, with the `form` of its URL if
-    /// that is what stage 0 makes of it.
+    /// that is its canonical form under the base profile.
     pub(super) fn add(&mut self, site: usize, record: &Record, form: Option<&[u8]>) {
         self.sites[site].sightings.push(self.sightings.len() as u32);
         let Fields { escapes, .. } = *record.fields;

@@ -16,7 +16,7 @@ use super::facets::Sums;
 use super::layouts::Parcel;
 use super::pool::Pool;
 use super::scan::{BatchChunk, FORM_BYTES, Pass, Scan, WasRead, changed};
-use super::walk::Hand;
+use super::walk::Worker;
 use super::{InputFile, Job, MemoryUse, Outcome};
 use crate::cluster::PARTITIONS;
 use crate::error::{Error, Result};
@@ -26,12 +26,12 @@ use examples::settle_examples;
 use findings::{Findings, Surveying};
 use look::{LEVELS_BEFORE_RULES, Share, look_at};
 
-/// What is known of each record while its batch is worked off: beside fingerprints and places its
+/// Bytes kept of each record while its batch is processed: beside fingerprints and places its
 /// host, and its forms at some levels.
 const SURVEYED_BYTES: u64 = 300;
 
-/// What is known of a chunk with so many records: the names of its facets are parts of its forms.
-fn known(chunk: &Parcel, records: u64) -> u64 {
+/// Bytes kept of a chunk with so many records: the names of its facets are parts of its forms.
+fn record_bytes(chunk: &Parcel, records: u64) -> u64 {
     records * SURVEYED_BYTES + FORM_BYTES * chunk.bytes().len() as u64
 }
 
@@ -54,12 +54,12 @@ pub fn survey(job: &Job, top: usize) -> Result<(Survey, Outcome)> {
     let (mut tally, mut sums, mut lacks_host) = (Tally::default(), Sums::default(), false);
     let mut pass = Ok(Surveying::new(job, &pool));
     let is_full = AtomicBool::new(false);
-    let work = |hand: &mut Hand, chunk: &Parcel| {
+    let work = |worker: &mut Worker, chunk: &Parcel| {
         let share = if is_full.load(Ordering::Relaxed) { Share::Names } else { Share::All };
-        look_at(job, chunk, hand, share)
+        look_at(job, chunk, worker, share)
     };
-    let scan = Scan::new(job, &pool, Pass::first("surveying")).knowing(known);
-    let read = scan.run(Hand::default, work, |batch| {
+    let scan = Scan::new(job, &pool, Pass::first("surveying")).with_record_bytes(record_bytes);
+    let read = scan.run(Worker::default, work, |batch| {
         let bytes = pass.as_ref().map_or(0, Surveying::memory_bytes_ahead);
         if pass.is_ok() && !has_room(job, bytes, &sums) {
             pass = Err(Full { records: tally.records, lines: tally.lines, bytes });
@@ -94,7 +94,7 @@ pub fn survey(job: &Job, top: usize) -> Result<(Survey, Outcome)> {
         return Err(changed());
     }
     settle_examples(&mut found.levels);
-    tally.count_clusters(found.unique);
+    tally.set_unique(found.unique);
     tally.check()?;
     let clusters = match found.largest.as_slice() {
         [] => Vec::new(),
@@ -217,13 +217,13 @@ fn survey_share(
     top: usize,
 ) -> Result<Option<Findings>> {
     let mut pass = Some(Surveying::new(job, pool));
-    let work = |hand: &mut Hand, chunk: &Parcel| look_at(job, chunk, hand, share);
+    let work = |worker: &mut Worker, chunk: &Parcel| look_at(job, chunk, worker, share);
     let name = match share {
         Share::Part { number, count } => format!("surveying, part {} of {count}", number + 1),
         Share::All | Share::Names => "surveying".to_string(),
     };
-    let scan = Scan::new(job, pool, Pass::again(&name, read)).knowing(known);
-    scan.run(Hand::default, work, |batch| {
+    let scan = Scan::new(job, pool, Pass::again(&name, read)).with_record_bytes(record_bytes);
+    scan.run(Worker::default, work, |batch| {
         pass = pass.take().filter(|pass| has_room(job, pass.memory_bytes_ahead(), sums));
         let Some(pass) = &mut pass else { return Ok(ControlFlow::Break(())) };
         pass.take(&batch.chunks, sums)?;

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::layouts::Parcel;
-use crate::input::{Chunk, Lent};
+use crate::input::{Chunk, PinnedMap};
 
 /// What is written for each record of a chunk if it is kept: one text after the other, each with a
 /// separator, which the last one of a file may lack.
@@ -36,19 +36,19 @@ impl Texts {
     }
 
     /// The texts of the records of `chunk`.
-    pub(super) fn lines<'a>(&'a self, chunk: &'a Chunk) -> Lines<'a> {
-        let lent = || Some((chunk.lend()?, chunk.at()));
-        let (texts, lent) = match &self.own {
+    pub(super) fn lines<'a>(&'a self, chunk: &'a Chunk) -> RecordTexts<'a> {
+        let pinned = || Some((chunk.pin()?, chunk.at()));
+        let (texts, pinned) = match &self.own {
             Some(own) => (own.as_slice(), None),
-            None => (chunk.bytes(), lent()),
+            None => (chunk.bytes(), pinned()),
         };
-        Lines { texts, starts: &self.starts, gaps: &self.gaps, lent }
+        RecordTexts { texts, starts: &self.starts, gaps: &self.gaps, pinned }
     }
 }
 
-/// The lines of records, as they are met in a chunk.
+/// Builds [`Texts`] from the lines of records as they are texts_builder in a chunk.
 #[derive(Debug)]
-pub(super) struct Met {
+pub(super) struct TextsBuilder {
     starts: Vec<u32>,
     gaps: Vec<Gap>,
     end: u32,
@@ -56,11 +56,11 @@ pub(super) struct Met {
     is_regular: bool,
 }
 
-impl Met {
+impl TextsBuilder {
     /// None yet; there may be as many as `capacity`.
-    pub(super) fn new(capacity: usize) -> Met {
+    pub(super) fn new(capacity: usize) -> TextsBuilder {
         let starts = Vec::with_capacity(capacity);
-        Met { starts, gaps: Vec::new(), end: 0, is_regular: true }
+        TextsBuilder { starts, gaps: Vec::new(), end: 0, is_regular: true }
     }
 
     /// The next record's `line`, which is a part of `chunk`.
@@ -93,18 +93,22 @@ impl Met {
 
 /// Texts of records that follow each other in the input.
 #[derive(Debug)]
-pub(super) struct Lines<'a> {
+pub(super) struct RecordTexts<'a> {
     texts: &'a [u8],
     starts: &'a [u32],
     gaps: &'a [Gap],
     /// The mapped file that the texts are in, and where they begin there.
-    pub(super) lent: Option<(Lent, u64)>,
+    pub(super) pinned: Option<(PinnedMap, u64)>,
 }
 
-impl<'a> Lines<'a> {
+impl<'a> RecordTexts<'a> {
     /// One text after the other: record `n` has those from `starts[n]` to `starts[n + 1]`.
-    pub(super) fn new(texts: &'a [u8], starts: &'a [u32], lent: Option<(Lent, u64)>) -> Lines<'a> {
-        Lines { texts, starts, gaps: &[], lent }
+    pub(super) fn new(
+        texts: &'a [u8],
+        starts: &'a [u32],
+        pinned: Option<(PinnedMap, u64)>,
+    ) -> RecordTexts<'a> {
+        RecordTexts { texts, starts, gaps: &[], pinned }
     }
 
     /// The parts of `run` whose texts follow each other.
@@ -123,7 +127,8 @@ impl<'a> Lines<'a> {
         })
     }
 
-    /// From where to where the texts of `part` go, which is one of [`Lines::parts`], or of it.
+    /// From where to where the texts of `part` go, which is one of [`RecordTexts::parts`], or of
+    /// it.
     #[inline]
     pub(super) fn place(&self, part: &Range<u32>) -> Range<u32> {
         let end = match self.gaps.binary_search_by_key(&part.end, |gap| gap.record) {
@@ -157,14 +162,19 @@ mod tests {
     #[test]
     fn lines_with_others_between_them() {
         let chunk = b"#\na\n\n\nbb\nccc\n#\ndd\n#\n";
-        let mut met = Met::new(4);
+        let mut texts_builder = TextsBuilder::new(4);
         for line in [2..3, 6..8, 9..12, 15..17] {
-            met.push(chunk, &chunk[line], b'\n');
+            texts_builder.push(chunk, &chunk[line], b'\n');
         }
-        assert!(met.is_regular);
-        assert_eq!(met.gaps, [Gap { record: 1, end: 4 }, Gap { record: 3, end: 13 }]);
-        met.starts.push(met.end);
-        let lines = Lines { texts: chunk, starts: &met.starts, gaps: &met.gaps, lent: None };
+        assert!(texts_builder.is_regular);
+        assert_eq!(texts_builder.gaps, [Gap { record: 1, end: 4 }, Gap { record: 3, end: 13 }]);
+        texts_builder.starts.push(texts_builder.end);
+        let lines = RecordTexts {
+            texts: chunk,
+            starts: &texts_builder.starts,
+            gaps: &texts_builder.gaps,
+            pinned: None,
+        };
         let of = |run: Range<u32>| -> Vec<&[u8]> {
             lines.parts(run).map(|part| lines.of(&part)).collect()
         };
@@ -179,10 +189,10 @@ mod tests {
     #[test]
     fn lines_that_end_otherwise_are_told() {
         let chunk = b"a\r\nb";
-        let mut met = Met::new(2);
-        met.push(chunk, &chunk[3..4], b'\n');
-        assert!(met.is_regular && met.end == 4);
-        met.push(chunk, &chunk[0..1], b'\n');
-        assert!(!met.is_regular);
+        let mut texts_builder = TextsBuilder::new(2);
+        texts_builder.push(chunk, &chunk[3..4], b'\n');
+        assert!(texts_builder.is_regular && texts_builder.end == 4);
+        texts_builder.push(chunk, &chunk[0..1], b'\n');
+        assert!(!texts_builder.is_regular);
     }
 }

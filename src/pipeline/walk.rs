@@ -5,13 +5,13 @@ use super::layouts::Parcel;
 use crate::canonical::{Canonical, Scratch};
 use crate::error;
 use crate::input::Chunk;
-use crate::record::{Entries, Entry, Reading, Record, Workspace};
+use crate::record::{Entries, Entry, ReadOptions, Record, Workspace};
 use crate::reject::Reject;
 use crate::report::Tally;
 
 /// What a worker keeps from chunk to chunk.
 #[derive(Debug, Default)]
-pub(super) struct Hand {
+pub(super) struct Worker {
     pub(super) scratch: Scratch,
     pub(super) workspace: Workspace,
 }
@@ -24,8 +24,8 @@ pub(super) fn each_entry<E>(
     workspace: &mut Workspace,
     mut each: impl FnMut(Entry) -> Result<(), E>,
 ) -> Result<(), E> {
-    let reading = Reading { fields: false, ..job.reading() };
-    let mut entries = entries_of(parcel, reading, workspace);
+    let options = ReadOptions { fields: false, ..job.read_options() };
+    let mut entries = entries_of(parcel, options, workspace);
     while let Some(entry) = entries.next() {
         each(entry)?;
     }
@@ -46,16 +46,35 @@ pub(super) fn each_entry_again<E>(
     Ok(all)
 }
 
+/// The header of the file that `parcel` begins: the lines before the first record, if the format
+/// knows them as headers, each with its separator. Empty if the parcel does not begin a file.
+pub(super) fn header(parcel: &Parcel, job: &Job) -> Vec<u8> {
+    let mut header = Vec::new();
+    if !parcel.starts_file() {
+        return header;
+    }
+    // The first entry that is no header ends the walk.
+    let _ = each_entry(parcel, job, &mut Workspace::default(), |entry| match entry {
+        Entry::Comment(line) => {
+            header.extend_from_slice(line);
+            header.push(job.input.separator);
+            Ok(())
+        }
+        _ => Err(()),
+    });
+    header
+}
+
 /// The entries of `parcel`.
 fn entries_of<'a>(
     parcel: &'a Parcel,
-    reading: Reading,
+    options: ReadOptions,
     workspace: &'a mut Workspace,
 ) -> Entries<'a> {
     let (bytes, starts_file) = (parcel.bytes(), parcel.starts_file());
     match parcel.overlong() {
-        Some(_) => Entries::overlong(bytes, reading, workspace),
-        None => Entries::new(bytes, starts_file, reading, &parcel.layout, workspace),
+        Some(_) => Entries::overlong(bytes, options, workspace),
+        None => Entries::new(bytes, starts_file, options, &parcel.layout, workspace),
     }
 }
 
@@ -65,36 +84,36 @@ fn entries_of<'a>(
 pub(super) fn walk(
     parcel: &Parcel,
     job: &Job,
-    hand: &mut Hand,
+    worker: &mut Worker,
     each: impl FnMut(u32, Record, Canonical),
 ) -> Tally {
-    walk_reading(Reading { fields: false, ..job.reading() }, parcel, job, hand, each)
+    walk_with(ReadOptions { fields: false, ..job.read_options() }, parcel, job, worker, each)
 }
 
 /// The same with all that the line says.
 pub(super) fn walk_with_fields(
     parcel: &Parcel,
     job: &Job,
-    hand: &mut Hand,
+    worker: &mut Worker,
     each: impl FnMut(u32, Record, Canonical),
 ) -> Tally {
-    walk_reading(job.reading(), parcel, job, hand, each)
+    walk_with(job.read_options(), parcel, job, worker, each)
 }
 
 #[inline(always)]
-fn walk_reading(
-    reading: Reading,
+fn walk_with(
+    options: ReadOptions,
     parcel: &Parcel,
     job: &Job,
-    hand: &mut Hand,
+    worker: &mut Worker,
     mut each: impl FnMut(u32, Record, Canonical),
 ) -> Tally {
     let mut tally = Tally::default();
     // Counts of every line: locals, not fields of `tally`, so that they stay in registers.
     let (mut number, mut others, mut bytes) = (0, 0, 0);
-    let Hand { scratch, workspace } = hand;
+    let Worker { scratch, workspace } = worker;
     let mut lines = job.canonicalizer.lines_of(parcel.bytes(), scratch);
-    let mut entries = entries_of(parcel, reading, workspace);
+    let mut entries = entries_of(parcel, options, workspace);
     loop {
         // Bet: it is a list, and one more URL.
         let record = match entries.next_plain() {

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::entries::{Reading, Record};
+use super::entries::{ReadOptions, Record};
 use super::found::{Escapes, Found};
 use crate::bytes::lines::without_carriage_returns;
 use crate::error::{Error, Result};
@@ -41,6 +41,17 @@ impl BaseUrl {
             return Err(wrong("what follows is not a host alone"));
         }
         Ok(BaseUrl { scheme: scheme.into(), host: host.into() })
+    }
+
+    /// The scheme, in lower case.
+    pub(super) fn scheme(&self) -> &'static [u8] {
+        if self.scheme.eq_ignore_ascii_case(b"https") { b"https" } else { b"http" }
+    }
+
+    /// `text` with scheme and host before it, if it is a path: `/a`.
+    pub fn of_path(&self, text: &[u8]) -> Option<Vec<u8>> {
+        let is_path = text.starts_with(b"/") && !text.starts_with(b"//");
+        is_path.then(|| [&self.scheme[..], b"://", &self.host, text].concat())
     }
 }
 
@@ -194,11 +205,11 @@ impl Record<'_> {
 }
 
 /// What [`Record::url`] was for a `spelling`, where [`Record::is_path_alone`] is known and lines
-/// were read as `reading` says.
-pub fn url_of(spelling: &[u8], is_path_alone: bool, reading: Reading) -> Cow<'_, [u8]> {
+/// were read as `options` says.
+pub fn url_of(spelling: &[u8], is_path_alone: bool, options: ReadOptions) -> Cow<'_, [u8]> {
     match is_path_alone {
         true => [NO_HOST, spelling].concat().into(),
-        false if reading.verbatim => spelling.into(),
+        false if options.verbatim => spelling.into(),
         // Of a line of a list, what stands before the newline.
         false => without_carriage_returns(spelling).into(),
     }
@@ -247,12 +258,12 @@ mod tests {
             let found = assemble(&found, None, b'\n', &mut url, &mut text);
             assert_eq!(found, Err(Reject::NoUrl), "{nothing:?}");
         }
-        let reading =
-            |verbatim| Reading { separator: b'\n', line_bytes_max: 9, verbatim, fields: true };
-        assert_eq!(&*url_of(b"/a", true, reading(false)), [NO_HOST, b"/a"].concat());
-        assert_eq!(&*url_of(b"/a", false, reading(false)), b"/a");
-        assert_eq!(&*url_of(b"a.test/a\r", false, reading(false)), b"a.test/a");
-        assert_eq!(&*url_of(b"a.test/a\r", false, reading(true)), b"a.test/a\r");
+        let options =
+            |verbatim| ReadOptions { separator: b'\n', line_bytes_max: 9, verbatim, fields: true };
+        assert_eq!(&*url_of(b"/a", true, options(false)), [NO_HOST, b"/a"].concat());
+        assert_eq!(&*url_of(b"/a", false, options(false)), b"/a");
+        assert_eq!(&*url_of(b"a.test/a\r", false, options(false)), b"a.test/a");
+        assert_eq!(&*url_of(b"a.test/a\r", false, options(true)), b"a.test/a\r");
     }
 
     /// What is told of a record stays in its line.

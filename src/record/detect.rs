@@ -3,10 +3,10 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::entries::{Entries, Entry, Layout, Reading, Workspace};
+use super::entries::{Entries, Entry, Layout, ReadOptions, Workspace};
 use super::formats::{self, FieldMap};
 use super::line_format::LineFormat;
-use crate::bytes::{Lines, show};
+use crate::bytes::{Lines, show, without_bom};
 use crate::error::{Error, Result};
 use crate::parts;
 use crate::reject::Reject;
@@ -27,7 +27,7 @@ const LEAD_MIN_PERCENT: usize = 10;
 
 /// What a format says to a sample.
 #[derive(Clone, Debug)]
-pub struct Candidate {
+pub struct FormatGuess {
     /// The layout with that format.
     pub layout: Layout,
     /// Lines that are records with a URL.
@@ -38,7 +38,7 @@ pub struct Candidate {
     pub first_stranger: Option<(usize, String)>,
 }
 
-impl Candidate {
+impl FormatGuess {
     /// Are there headers of the format, or other lines that it knows to have no
     /// URL, and nothing else?
     fn is_without_rows(&self) -> bool {
@@ -53,14 +53,14 @@ impl Candidate {
 
 /// What the formats said to the first lines of a file: the share that each understands of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Votes {
+pub struct FormatVotes {
     /// How many lines they were shown, without empty ones.
     pub lines: usize,
     /// The formats that could be, the best first, each with its share in percent.
     pub shares: Vec<(&'static str, usize)>,
 }
 
-impl fmt::Display for Votes {
+impl fmt::Display for FormatVotes {
     fn fmt(&self, out: &mut fmt::Formatter) -> fmt::Result {
         for (at, (name, percent)) in self.shares.iter().enumerate() {
             write!(out, "{}{name} {percent} %", if at == 0 { "" } else { ", " })?;
@@ -72,9 +72,9 @@ impl fmt::Display for Votes {
 /// The lines by which a file is recognized: the first whole ones of `chunk`, those that end within
 /// [`SAMPLE_BYTES`] or, if none does, the first one. Lines in front of them that are longer than
 /// any may be show nothing.
-fn sample(chunk: &[u8], reading: Reading) -> Vec<&[u8]> {
-    let Reading { separator, line_bytes_max, .. } = reading;
-    let mut chunk = chunk.strip_prefix(b"\xef\xbb\xbf").unwrap_or(chunk);
+fn sample(chunk: &[u8], options: ReadOptions) -> Vec<&[u8]> {
+    let ReadOptions { separator, line_bytes_max, .. } = options;
+    let mut chunk = without_bom(chunk);
     while let Some(line) =
         Lines::new(chunk, separator).next().filter(|one| one.len() > line_bytes_max)
     {
@@ -96,8 +96,8 @@ fn sample(chunk: &[u8], reading: Reading) -> Vec<&[u8]> {
 ///
 /// Failure: an input error with the best candidates, the first line that the best one did not
 /// understand, and the flag to type.
-pub fn detect(chunk: &[u8], reading: Reading) -> Result<Layout> {
-    let lines = sample(chunk, reading);
+pub fn detect(chunk: &[u8], options: ReadOptions) -> Result<Layout> {
+    let lines = sample(chunk, options);
     if lines.is_empty() {
         return Ok(Layout::default());
     }
@@ -105,11 +105,11 @@ pub fn detect(chunk: &[u8], reading: Reading) -> Result<Layout> {
     if lines.iter().all(|line| is_url_alone(line)) {
         return Ok(Layout::default());
     }
-    let mut candidates = candidates(&lines, reading);
+    let mut candidates = candidates(&lines, options);
     rank(&mut candidates);
     if !is_sure(&candidates) {
         // Formats that want to see more of their own before they speak may understand some lines.
-        candidates.extend(reserved(&candidates, &lines, reading));
+        candidates.extend(reserved(&candidates, &lines, options));
         rank(&mut candidates);
     }
     let best = &candidates[0];
@@ -128,13 +128,13 @@ pub fn detect(chunk: &[u8], reading: Reading) -> Result<Layout> {
         false => return Err(unsure(&candidates)),
     };
     let shares = candidates.iter().map(|one| (one.layout.name(), one.percent())).collect();
-    Ok(Layout { votes: Some(Arc::new(Votes { lines: lines.len(), shares })), ..layout })
+    Ok(Layout { votes: Some(Arc::new(FormatVotes { lines: lines.len(), shares })), ..layout })
 }
 
 /// The best first; of equals the one that is first in the registry, which is the more specific one.
 /// Each format once, however many ways there are to read it.
-fn rank(candidates: &mut Vec<Candidate>) {
-    let rank = |one: &Candidate| (one.percent(), one.records > 0, one.is_without_rows());
+fn rank(candidates: &mut Vec<FormatGuess>) {
+    let rank = |one: &FormatGuess| (one.percent(), one.records > 0, one.is_without_rows());
     candidates.sort_by_key(|one| std::cmp::Reverse(rank(one)));
     let mut seen = Vec::new();
     candidates.retain(|one| {
@@ -146,20 +146,20 @@ fn rank(candidates: &mut Vec<Candidate>) {
 }
 
 /// Does the first of `candidates` understand enough?
-fn is_sure(candidates: &[Candidate]) -> bool {
+fn is_sure(candidates: &[FormatGuess]) -> bool {
     candidates.first().is_some_and(|best| {
         best.is_without_rows() || best.percent() >= SHARE_MIN_PERCENT && best.records > 0
     })
 }
 
 /// The formats that are none of `candidates`, and yet understand some of the lines.
-fn reserved(candidates: &[Candidate], lines: &[&[u8]], reading: Reading) -> Vec<Candidate> {
+fn reserved(candidates: &[FormatGuess], lines: &[&[u8]], options: ReadOptions) -> Vec<FormatGuess> {
     let is_new = |name: &str| candidates.iter().all(|one| one.layout.name() != name);
     formats::ALL
         .iter()
         .filter(|format| is_new(format.name))
         .filter_map(|format| format.plain.map(|plain| of_format(plain())))
-        .map(|layout| vote(layout, lines, reading))
+        .map(|layout| vote(layout, lines, options))
         .filter(|one| one.records > 0 && one.percent() >= LEAD_MIN_PERCENT)
         .collect()
 }
@@ -169,11 +169,11 @@ fn reserved(candidates: &[Candidate], lines: &[&[u8]], reading: Reading) -> Vec<
 ///
 /// Failure: an input error that shows the first line, if the file has to tell its columns and does
 /// not.
-pub fn as_told(name: &str, chunk: &[u8], reading: Reading) -> Result<Layout> {
+pub fn as_told(name: &str, chunk: &[u8], options: ReadOptions) -> Result<Layout> {
     if name == Layout::LINES {
         return Ok(Layout::default());
     }
-    let lines = sample(chunk, reading);
+    let lines = sample(chunk, options);
     let known = formats::find(name);
     let plain = || known.and_then(|format| format.plain).map(|plain| plain());
     if lines.is_empty() {
@@ -196,9 +196,9 @@ pub fn with_fields(
     name: Option<&str>,
     fields: &FieldMap,
     chunk: &[u8],
-    reading: Reading,
+    options: ReadOptions,
 ) -> Result<Layout> {
-    let lines = sample(chunk, reading);
+    let lines = sample(chunk, options);
     if lines.is_empty() {
         return Ok(Layout::default());
     }
@@ -210,23 +210,23 @@ fn of_format(format: Arc<dyn LineFormat>) -> Layout {
 }
 
 /// All formats that could be, in the order of the registry, lists last.
-pub fn candidates(lines: &[&[u8]], reading: Reading) -> Vec<Candidate> {
+pub fn candidates(lines: &[&[u8]], options: ReadOptions) -> Vec<FormatGuess> {
     let known = formats::ALL.iter().filter_map(|format| (format.recognize)(lines));
     known
         .map(of_format)
         .chain([Layout::default()])
-        .map(|layout| vote(layout, lines, reading))
+        .map(|layout| vote(layout, lines, options))
         .collect()
 }
 
-fn vote(layout: Layout, lines: &[&[u8]], reading: Reading) -> Candidate {
+fn vote(layout: Layout, lines: &[&[u8]], options: ReadOptions) -> FormatGuess {
     let mut workspace = Workspace::default();
-    let text = lines.join(&reading.separator);
-    let reading = Reading { verbatim: false, ..reading };
+    let text = lines.join(&options.separator);
+    let options = ReadOptions { verbatim: false, ..options };
     let is_list = layout.format.is_none();
     let mut candidate =
-        Candidate { layout: layout.clone(), records: 0, strangers: 0, first_stranger: None };
-    let mut entries = Entries::new(&text, false, reading, &layout, &mut workspace);
+        FormatGuess { layout: layout.clone(), records: 0, strangers: 0, first_stranger: None };
+    let mut entries = Entries::new(&text, false, options, &layout, &mut workspace);
     let mut number = 0;
     while let Some(entry) = entries.next() {
         number += 1;
@@ -282,7 +282,7 @@ fn start_of(line: &[u8]) -> String {
 }
 
 #[cold]
-fn unsure(candidates: &[Candidate]) -> Error {
+fn unsure(candidates: &[FormatGuess]) -> Error {
     let told: Vec<String> = candidates
         .iter()
         .take(3)
@@ -304,8 +304,8 @@ fn unsure(candidates: &[Candidate]) -> Error {
 mod tests {
     use super::*;
 
-    const READING: Reading =
-        Reading { separator: b'\n', line_bytes_max: 1 << 20, verbatim: false, fields: true };
+    const READING: ReadOptions =
+        ReadOptions { separator: b'\n', line_bytes_max: 1 << 20, verbatim: false, fields: true };
 
     #[test]
     fn formats() {

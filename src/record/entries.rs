@@ -3,16 +3,16 @@
 use std::sync::Arc;
 
 use super::assemble::{BaseUrl, Joined, assemble};
-use super::detect::Votes;
+use super::detect::FormatVotes;
 use super::filter::RecordFilter;
-use super::formats::access::Usual;
+use super::formats::access::CommonLine;
 use super::found::{Fields, Found, Parsed};
 use super::line_format::LineFormat;
 use super::marked::MarkedLines;
 use super::quoted::{QuotedRows, Row};
 use crate::bytes::lines::{STRETCH_BYTES, without_carriage_returns};
 use crate::bytes::prefetch::prefetch;
-use crate::bytes::{LineEnds, Lines};
+use crate::bytes::{BOM, LineEnds, Lines};
 use crate::reject::Reject;
 
 /// What a line is.
@@ -39,13 +39,13 @@ pub struct Record<'a> {
     pub spelling: &'a [u8],
     /// The URL in full.
     pub url: &'a [u8],
-    /// What else the line says; perhaps nothing if [`Reading::fields`] does not ask for it.
+    /// What else the line says; perhaps nothing if [`ReadOptions::fields`] does not ask for it.
     pub fields: &'a Fields<'a>,
 }
 
 /// How to read lines.
 #[derive(Clone, Copy, Debug)]
-pub struct Reading {
+pub struct ReadOptions {
     /// What ends a line: a newline, or NUL.
     pub separator: u8,
     /// Longest line in bytes.
@@ -67,7 +67,9 @@ pub struct Layout {
     /// Which records count; without one all do.
     pub filter: Option<Arc<RecordFilter>>,
     /// How the format was told by the first lines of the file; `None` if nobody had to vote.
-    pub votes: Option<Arc<Votes>>,
+    pub votes: Option<Arc<FormatVotes>>,
+    /// Is it a list that begins with more NUL bytes than lines, where lines do not end with them?
+    pub has_nuls: bool,
 }
 
 impl Layout {
@@ -78,13 +80,18 @@ impl Layout {
     pub fn name(&self) -> &'static str {
         self.format.as_ref().map_or(Self::LINES, |format| format.name())
     }
+
+    /// Is the file a list, of URLs or of paths?
+    pub fn is_list(&self) -> bool {
+        self.name() == Self::LINES
+    }
 }
 
 /// Memory for URLs that do not stand in their line as they are; used again and again.
 #[derive(Debug, Default)]
 pub struct Workspace {
-    /// What is read in place of a chunk; see [`LineFormat::plainer`].
-    plainer: Vec<u8>,
+    /// What is read in place of a chunk; see [`LineFormat::unescaped_lines`].
+    unescaped: Vec<u8>,
     tools: Tools,
 }
 
@@ -105,12 +112,12 @@ pub struct Entries<'a> {
     way: Way,
     /// Is it a list, all of whose lines count?
     is_plain: bool,
-    reading: Reading,
+    options: ReadOptions,
     layout: Layout,
     /// What has not been looked at; for lists, from the start of the stretch on.
     lines: Lines<'a>,
-    /// The same lines in a plainer spelling, if they are to be read in that.
-    plainer: Option<Lines<'a>>,
+    /// The same lines in a spelling with fewer escapes, if they are to be read in that.
+    unescaped: Option<Lines<'a>>,
     /// How the line starts that did not fit.
     overlong: Option<&'a [u8]>,
     /// Where rows end, if they may go over several lines.
@@ -129,23 +136,20 @@ pub struct Entries<'a> {
 enum Way {
     /// A URL on each line.
     List,
-    /// By marks, in the usual lines of a format.
-    Marks(Usual),
+    /// By marks, in the common_line lines of a format.
+    Marks(CommonLine),
     /// Row by row, as a format says.
     Format,
     /// There is one only: a line that did not fit.
     Overlong,
 }
 
-/// The byte order mark of UTF-8.
-const MARK: &[u8] = b"\xef\xbb\xbf";
-
 /// Bytes of the byte order mark that `text`, the start of a file, begins with. It counts towards
 /// the line limit, as it does where lines are cut; if it has no room there, it is part of its line.
-pub fn mark_bytes(text: &[u8], reading: Reading) -> usize {
-    let line = Lines::new(text, reading.separator).next().unwrap_or_default();
-    let is_mark = text.starts_with(MARK) && line.len() <= reading.line_bytes_max;
-    if is_mark { MARK.len() } else { 0 }
+pub fn bom_bytes(text: &[u8], options: ReadOptions) -> usize {
+    let line = Lines::new(text, options.separator).next().unwrap_or_default();
+    let has_bom = text.starts_with(BOM) && line.len() <= options.line_bytes_max;
+    if has_bom { BOM.len() } else { 0 }
 }
 
 /// The fields of a line of a list.
@@ -157,31 +161,31 @@ impl<'a> Entries<'a> {
     pub fn new(
         chunk: &'a [u8],
         starts_file: bool,
-        reading: Reading,
+        options: ReadOptions,
         layout: &Layout,
         workspace: &'a mut Workspace,
     ) -> Self {
-        let verbatim = reading.verbatim && layout.format.is_none();
+        let verbatim = options.verbatim && layout.format.is_none();
         let delimiter = layout.format.as_ref().and_then(|format| format.quoted_rows());
         let quoted =
-            delimiter.map(|byte| QuotedRows::new(byte, reading.separator, reading.line_bytes_max));
-        let mark = if starts_file && !verbatim { mark_bytes(chunk, reading) } else { 0 };
+            delimiter.map(|byte| QuotedRows::new(byte, options.separator, options.line_bytes_max));
+        let mark = if starts_file && !verbatim { bom_bytes(chunk, options) } else { 0 };
         let chunk = &chunk[mark..];
-        let Workspace { plainer, tools } = workspace;
-        let has_plainer = layout.format.as_ref().is_some_and(|format| {
-            plainer.clear();
-            format.plainer(chunk, reading.separator, plainer)
+        let Workspace { unescaped, tools } = workspace;
+        let has_unescaped = layout.format.as_ref().is_some_and(|format| {
+            unescaped.clear();
+            format.unescaped_lines(chunk, options.separator, unescaped)
         });
-        let lines = Lines::new(chunk, reading.separator);
-        let plainer = has_plainer.then(|| Lines::new(plainer, reading.separator));
+        let lines = Lines::new(chunk, options.separator);
+        let unescaped = has_unescaped.then(|| Lines::new(unescaped, options.separator));
         let layout = layout.clone();
-        let usual = layout.format.as_ref().and_then(|format| format.usual());
-        let usual = usual.filter(|_| reading.separator == b'\n');
-        let way = match usual {
-            Some(usual) => {
+        let common_line = layout.format.as_ref().and_then(|format| format.common_line());
+        let common_line = common_line.filter(|_| options.separator == b'\n');
+        let way = match common_line {
+            Some(common_line) => {
                 tools.marked.clear();
                 tools.joined.begin(layout.base.as_deref());
-                Way::Marks(usual)
+                Way::Marks(common_line)
             }
             None if layout.format.is_some() => Way::Format,
             None => {
@@ -194,10 +198,10 @@ impl<'a> Entries<'a> {
         Entries {
             way,
             is_plain,
-            reading,
+            options,
             layout,
             lines,
-            plainer,
+            unescaped,
             overlong: None,
             quoted,
             stretch,
@@ -208,8 +212,8 @@ impl<'a> Entries<'a> {
     }
 
     /// One reject: a line that is longer than any may be, and starts with `start`.
-    pub fn overlong(start: &'a [u8], reading: Reading, workspace: &'a mut Workspace) -> Self {
-        let entries = Self::new(&start[..0], false, reading, &Layout::default(), workspace);
+    pub fn overlong(start: &'a [u8], options: ReadOptions, workspace: &'a mut Workspace) -> Self {
+        let entries = Self::new(&start[..0], false, options, &Layout::default(), workspace);
         Entries { way: Way::Overlong, is_plain: false, overlong: Some(start), ..entries }
     }
 
@@ -222,7 +226,7 @@ impl<'a> Entries<'a> {
         }
         let end = self.tools.ends.peek()?;
         let line = &self.stretch[self.start..end];
-        if line.len() > self.reading.line_bytes_max || *line.last()? <= b' ' {
+        if line.len() > self.options.line_bytes_max || *line.last()? <= b' ' {
             return None;
         }
         prefetch_next_stretch(self.lines.rest(), self.start);
@@ -237,7 +241,7 @@ impl<'a> Entries<'a> {
     pub fn next(&mut self) -> Option<Entry<'_>> {
         match self.way {
             Way::List => self.next_of_list(),
-            Way::Marks(usual) => self.next_by_marks(usual),
+            Way::Marks(common_line) => self.next_by_marks(common_line),
             Way::Format => self.next_of_format(),
             Way::Overlong => {
                 self.overlong.take().map(|start| Entry::Reject(Reject::LineTooLong, start))
@@ -257,12 +261,12 @@ impl<'a> Entries<'a> {
             }
             None => self.first_of_stretch()?,
         };
-        if line.len() > self.reading.line_bytes_max {
+        if line.len() > self.options.line_bytes_max {
             return Some(Entry::Reject(Reject::LineTooLong, line));
         }
         let record = match line.last() {
             Some(byte) if *byte > b' ' => whole(line, line),
-            _ if self.reading.verbatim => whole(line, line),
+            _ if self.options.verbatim => whole(line, line),
             _ if line.iter().all(|byte| *byte <= b' ') => return Some(Entry::Empty(line)),
             // Such as carriage returns before a newline.
             _ => whole(line, without_carriage_returns(line)),
@@ -278,7 +282,7 @@ impl<'a> Entries<'a> {
         }
         self.start = 0;
         let ends = &mut self.tools.ends;
-        if let Some(stretch) = ends.find(self.reading.separator, self.lines.rest()) {
+        if let Some(stretch) = ends.find(self.options.separator, self.lines.rest()) {
             let end = ends.next()?;
             (self.stretch, self.start) = (stretch, end + 1);
             return Some(&stretch[..end]);
@@ -289,7 +293,7 @@ impl<'a> Entries<'a> {
 
     /// The next line of a format whose lines can be read by marks.
     #[inline]
-    fn next_by_marks(&mut self, usual: Usual) -> Option<Entry<'_>> {
+    fn next_by_marks(&mut self, common_line: CommonLine) -> Option<Entry<'_>> {
         let Some(end) = self.next_end() else {
             // The last line, without a separator, or a very long one.
             let row = self.lines.next()?;
@@ -299,15 +303,15 @@ impl<'a> Entries<'a> {
         self.start = end + 1;
         let row = self.lines.take_bytes(end - start);
         prefetch_next_stretch(self.lines.rest(), 0);
-        let line = usual
+        let line = common_line
             .find(stretch, &self.tools.marked.marks(), start, end)
-            .filter(|_| row.len() <= self.reading.line_bytes_max);
+            .filter(|_| row.len() <= self.options.line_bytes_max);
         let Some(line) = line else { return Some(self.parsed(row)) };
         let (spelling, url) = self.tools.joined.join(stretch, line.target_start, line.target);
-        if !self.reading.fields && self.layout.filter.is_none() {
+        if !self.options.fields && self.layout.filter.is_none() {
             return Some(Entry::Record(Record { line: row, spelling, url, fields: &NO_FIELDS }));
         }
-        self.fields = usual.fields(&line);
+        self.fields = common_line.fields(&line);
         let fields = &self.fields;
         Some(filtered(&self.layout, Record { line: row, spelling, url, fields }))
     }
@@ -332,7 +336,7 @@ impl<'a> Entries<'a> {
             },
             _ => self.lines.next()?,
         };
-        let text = match &mut self.plainer {
+        let text = match &mut self.unescaped {
             Some(lines) => lines.next().unwrap_or_default(),
             None => row,
         };
@@ -346,7 +350,7 @@ impl<'a> Entries<'a> {
     /// The entry of `row`, which `text` says in the spelling that is read.
     fn parsed_as(&mut self, row: &'a [u8], text: &'a [u8]) -> Entry<'_> {
         let Some(format) = &self.layout.format else { return Entry::Empty(row) };
-        if row.len() > self.reading.line_bytes_max {
+        if row.len() > self.options.line_bytes_max {
             return Entry::Reject(Reject::LineTooLong, row);
         }
         let text = text.strip_suffix(b"\r").unwrap_or(text);
@@ -356,7 +360,7 @@ impl<'a> Entries<'a> {
         let mut found = Found::default();
         match format.parse(text, &mut found) {
             Parsed::Comment => {
-                if let Some(format) = format.after(text) {
+                if let Some(format) = format.with_header(text) {
                     self.layout.format = Some(format);
                 }
                 Entry::Comment(row)
@@ -364,7 +368,7 @@ impl<'a> Entries<'a> {
             Parsed::Reject(reject) => Entry::Reject(reject, row),
             Parsed::Record => {
                 let Tools { url, text, .. } = &mut *self.tools;
-                let (base, separator) = (self.layout.base.as_deref(), self.reading.separator);
+                let (base, separator) = (self.layout.base.as_deref(), self.options.separator);
                 match assemble(&found, base, separator, url, text) {
                     Ok((spelling, url)) => {
                         self.fields = found.fields;
@@ -404,10 +408,10 @@ mod tests {
     use super::*;
 
     fn read(chunk: &[u8], verbatim: bool) -> Vec<String> {
-        let reading = Reading { separator: b'\n', line_bytes_max: 8, verbatim, fields: true };
+        let options = ReadOptions { separator: b'\n', line_bytes_max: 8, verbatim, fields: true };
         let show = |bytes: &[u8]| crate::bytes::show(bytes).to_string();
         let (layout, mut workspace) = (Layout::default(), Workspace::default());
-        let mut entries = Entries::new(chunk, true, reading, &layout, &mut workspace);
+        let mut entries = Entries::new(chunk, true, options, &layout, &mut workspace);
         let mut all = Vec::new();
         while let Some(entry) = entries.next() {
             all.push(match entry {

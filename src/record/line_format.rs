@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::formats::access::Usual;
+use super::formats::access::CommonLine;
 use super::found::{Found, Parsed};
 
 /// A format whose records are lines, with all that is known of a file of it (columns, say).
@@ -23,7 +23,7 @@ pub trait LineFormat: fmt::Debug + Send + Sync {
 
     /// How to read the lines that are written as most are, by marks; `None` if there is no such
     /// way. Whatever it reads, `parse` reads the same way.
-    fn usual(&self) -> Option<Usual> {
+    fn common_line(&self) -> Option<CommonLine> {
         None
     }
 
@@ -32,8 +32,8 @@ pub trait LineFormat: fmt::Debug + Send + Sync {
         true
     }
 
-    /// The format of the lines after `line`, if that is a header that changes it.
-    fn after(&self, _line: &[u8]) -> Option<Arc<dyn LineFormat>> {
+    /// The format of the lines that follow `line`, if that is a header that changes it.
+    fn with_header(&self, _line: &[u8]) -> Option<Arc<dyn LineFormat>> {
         None
     }
 
@@ -46,7 +46,7 @@ pub trait LineFormat: fmt::Debug + Send + Sync {
     /// Writes the lines of `chunk` to `out`, one for one, in a spelling with fewer escapes that
     /// `parse` is to get in their place. `false` if they are to be read as they are; then what is
     /// in `out` is of no use.
-    fn plainer(&self, _chunk: &[u8], _separator: u8, _out: &mut Vec<u8>) -> bool {
+    fn unescaped_lines(&self, _chunk: &[u8], _separator: u8, _out: &mut Vec<u8>) -> bool {
         false
     }
 

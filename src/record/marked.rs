@@ -1,4 +1,4 @@
-//! HOT: the lines of a chunk by marks: where each ends, and where quotes and brackets stand in it.
+//! HOT: once per line. The lines of a chunk by marks: where each ends, and its quotes and brackets.
 //!
 //! ```text
 //! chunk      line\n line\n line\n li|ne\n line\n ...

@@ -23,7 +23,7 @@ pub mod time;
 
 pub use assemble::{BaseUrl, NO_HOST, url_of, without_no_host};
 pub(crate) use cut::is_status;
-pub use entries::{Entries, Entry, Layout, Reading, Record, Workspace, mark_bytes};
+pub use entries::{Entries, Entry, Layout, ReadOptions, Record, Workspace, bom_bytes};
 pub use filter::{RecordFilter, StatusRange, UrlGlob};
 pub use found::{Escapes, Fields, Found, Parsed};
 pub use line_format::{LineFormat, Recognize};

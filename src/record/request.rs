@@ -1,4 +1,4 @@
-//! HOT: splits the first line of a request, once per line of a log.
+//! HOT: once per line of a log. Splits the first line of a request.
 //!
 //! Price: a look at each byte of the method and at the last nine of the line; a search for the last
 //! blank where these are no protocol.

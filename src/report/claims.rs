@@ -39,7 +39,7 @@ impl Claims {
     pub fn open_private(&mut self, path: &Path) -> Result<Output> {
         if Encoder::packs(path) {
             return Err(Error::config(format!(
-                "{}: such a file is not packed; name it without {}",
+                "{}: such a file is not compressed; name it without {}",
                 path.display(),
                 Encoder::SUFFIXES
             )));
@@ -62,9 +62,11 @@ impl Claims {
             true => Place { path: PathBuf::from("-"), folder: None },
             false => Place::of(place_of(path)),
         };
-        if !is_stdout && self.inputs.iter().any(|input| is_same_file(input, path)) {
+        let written = if is_stdout { Path::new("/dev/stdout") } else { path };
+        if self.inputs.iter().any(|input| is_same_file(input, written)) {
             return Err(Error::config(format!(
-                "{name}: is an input as well; write to another file and rename it"
+                "{}: is an input as well; write to another file and rename it",
+                if is_stdout { "standard output".to_string() } else { name.to_string() }
             )));
         }
         // Devices take any number of results.

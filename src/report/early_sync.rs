@@ -47,7 +47,7 @@ impl EarlySync {
         }
         if let Ok(file) = file.try_clone() {
             self.asked = written;
-            self.call = Some(syncer.give(move || file.sync_data()));
+            self.call = Some(syncer.spawn(move || file.sync_data()));
         }
         Ok(())
     }

@@ -7,7 +7,7 @@ use super::frames::FrameWriter;
 use crate::bytes::printable;
 use crate::crew::Crew;
 use crate::input::Compression;
-use crate::patient::Patient;
+use crate::retry::RetryInterrupted;
 
 type Writer = Box<dyn Write + Send>;
 
@@ -37,7 +37,7 @@ impl Encoder {
 
     /// Packs for `writer` as the name of `path` says. `crew` may help.
     pub(super) fn of(path: &Path, writer: Writer, crew: Option<Crew>) -> Encoder {
-        let writer: Writer = Box::new(Patient(writer));
+        let writer: Writer = Box::new(RetryInterrupted(writer));
         match Compression::of_name(path) {
             Compression::None => Encoder::Plain(writer),
             Compression::Zstd => Encoder::Zstd(FrameWriter::new(writer, crew)),

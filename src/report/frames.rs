@@ -81,8 +81,8 @@ impl<W: Write> FrameWriter<W> {
         let Some(crew) = &self.crew else {
             return self.writer.write_all(&pack(&frame)?);
         };
-        self.ahead.push_back(crew.give(move || pack(&frame)));
-        if self.ahead.len() > crew.hands() + SPARE_FRAMES {
+        self.ahead.push_back(crew.spawn(move || pack(&frame)));
+        if self.ahead.len() > crew.threads() + SPARE_FRAMES {
             self.write_first()?;
         }
         Ok(())
@@ -110,8 +110,8 @@ mod tests {
     use super::*;
 
     /// Threads of their own, so that tasks end in any order.
-    fn threads(hands: usize) -> Crew {
-        Crew::new(hands, |task| drop(std::thread::spawn(task)))
+    fn crew_of(threads: usize) -> Crew {
+        Crew::new(threads, |task| drop(std::thread::spawn(task)))
     }
 
     fn text() -> Vec<u8> {
@@ -139,9 +139,12 @@ mod tests {
                 _ => text.chunks(1000).flat_map(|frame| pack(frame).unwrap()).collect(),
             };
             assert_eq!(expected, frames, "{length} bytes");
-            for (hands, piece_bytes) in [(1, 7), (2, 999), (3, 1001), (8, 100_000)] {
-                let found = write(text, 1000, piece_bytes, Some(threads(hands)));
-                assert!(found == expected, "{length} bytes, {hands} hands, {piece_bytes} at once");
+            for (threads, piece_bytes) in [(1, 7), (2, 999), (3, 1001), (8, 100_000)] {
+                let found = write(text, 1000, piece_bytes, Some(crew_of(threads)));
+                assert!(
+                    found == expected,
+                    "{length} bytes, {threads} threads, {piece_bytes} at once"
+                );
             }
         }
     }
@@ -187,7 +190,7 @@ mod tests {
                 Ok(())
             }
         }
-        for crew in [None, Some(threads(2))] {
+        for crew in [None, Some(crew_of(2))] {
             let mut writer = FrameWriter::new(Full, crew);
             writer.write_all(b"a line\n").unwrap();
             let error = writer.finish().err().unwrap();

@@ -5,7 +5,7 @@ use super::tables::Table;
 use super::{Cell, Output};
 use crate::error::Result;
 
-/// There is none.
+/// Uninhabited: this build cannot write Parquet.
 pub(super) enum ColumnsFile {}
 
 impl ColumnsFile {

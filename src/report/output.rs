@@ -29,7 +29,7 @@ pub struct Output {
     /// Is it the null device? Then nothing is gathered or handed on.
     is_null: bool,
     /// Are there other things to be done while the disk writes?
-    leaves_writing: bool,
+    relies_on_page_cache: bool,
     /// Is the file made durable by the system only?
     leaves_syncing: bool,
 }
@@ -95,7 +95,7 @@ impl Output {
         };
         let encoder = Encoder::of(path, plain, helpers.packers);
         let output = Output::to(name, encoder, pending);
-        Ok(Output { leaves_writing: is_left, leaves_syncing: is_left, ..output })
+        Ok(Output { relies_on_page_cache: is_left, leaves_syncing: is_left, ..output })
     }
 
     fn to(name: String, encoder: Encoder, pending: Option<Pending>) -> Output {
@@ -106,7 +106,7 @@ impl Output {
             encoder,
             pending,
             is_null: false,
-            leaves_writing: false,
+            relies_on_page_cache: false,
             leaves_syncing: false,
         }
     }
@@ -120,7 +120,7 @@ impl Output {
                 "{what}: is nothing for a terminal; name a file with -o"
             ))),
             _ => Err(Error::config(format!(
-                "{}: {what} is packed by itself; leave {} out of the name",
+                "{}: {what} is compressed by itself; leave {} out of the name",
                 self.name,
                 Encoder::SUFFIXES
             ))),
@@ -181,13 +181,15 @@ impl Output {
 
     /// Does the file take whole buffers, cut wherever, better than whole lines?
     fn goes_by_pages(&self) -> bool {
-        !self.leaves_writing && self.pending.is_some() && matches!(self.encoder, Encoder::Plain(_))
+        !self.relies_on_page_cache
+            && self.pending.is_some()
+            && matches!(self.encoder, Encoder::Plain(_))
     }
 
-    /// Leaves it to the system to write what comes from now on: for somebody who has to read files
-    /// in between, and would wait for the disk twice.
-    pub fn leave_writing(&mut self) {
-        self.leaves_writing = true;
+    /// From now on writes through the page cache, not past it: for a job that also reads files
+    /// meanwhile, and would wait for the disk twice.
+    pub fn rely_on_page_cache(&mut self) {
+        self.relies_on_page_cache = true;
     }
 
     /// Writes `text` and `separator`.
@@ -282,7 +284,7 @@ mod tests {
         let [first, second] = [vec![b'a'; BUFFER_BYTES + 9], vec![b'b'; 2 * BUFFER_BYTES]];
         output.write(&first).unwrap();
         assert!(output.goes_by_pages());
-        output.leave_writing();
+        output.rely_on_page_cache();
         assert!(!output.goes_by_pages());
         output.line(b"a line", b'\n').unwrap();
         output.write(&second).unwrap();

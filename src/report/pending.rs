@@ -197,7 +197,7 @@ impl Published {
     /// Removes the file that had the name before.
     ///
     /// Failure: what has become of it, in words.
-    pub(super) fn settle(self) -> Result<(), String> {
+    pub(super) fn remove_old_file(self) -> Result<(), String> {
         let Old::Kept(old) = self.old else { return Ok(()) };
         let old = old.keep().map_err(|error| error.to_string())?;
         fs::remove_file(&old).map_err(|error| {

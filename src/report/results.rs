@@ -71,7 +71,7 @@ impl Results {
             Err(error) => Err(take_back(published, error)),
             Ok(()) => {
                 let left = published.into_iter().filter_map(|(name, file)| {
-                    file.settle().err().map(|why| format!("{name}: {why}"))
+                    file.remove_old_file().err().map(|why| format!("{name}: {why}"))
                 });
                 Ok(left.collect())
             }

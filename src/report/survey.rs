@@ -307,7 +307,7 @@ impl Survey {
         let _ = writeln!(out, "Duplicates in {files}{formats}, by profile {profile}");
         if self.lacks_host {
             out.push_str(
-                "Lines name no host: pages are told apart by their path alone (--base-url)\n",
+                "Lines name no host: pages are distinguished by their path alone (--base-url)\n",
             );
         }
         out.push('\n');

@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::parts;
 use crate::reject::{Reject, RejectCounts};
 
-/// Bytes of a rejected line that are told.
+/// Bytes of a rejected line that are kept for messages.
 const SHOWN_BYTES: usize = 200;
 
 /// What became of every line. `lines = unique + duplicate + empty + comments +
@@ -93,8 +93,9 @@ impl Tally {
         self.first_rejects().map(row).collect()
     }
 
-    /// All records are counted, and so many of them are the first of their cluster.
-    pub fn count_clusters(&mut self, unique: u64) {
+    /// Sets how many clusters there are, once all records are counted; the other records are
+    /// duplicates.
+    pub fn set_unique(&mut self, unique: u64) {
         self.unique = unique;
         self.duplicate = self.records.saturating_sub(unique);
     }
@@ -105,7 +106,7 @@ impl Tally {
         let told = self.unique + self.duplicate + others;
         if self.lines != told || self.records != self.unique + self.duplicate {
             return Err(Error::internal(format!(
-                "{} lines were read, {told} are told of",
+                "{} lines were read, {told} are accounted for",
                 self.lines
             )));
         }

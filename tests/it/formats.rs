@@ -10,7 +10,7 @@ use undust::fingerprint::FingerprintKey;
 use undust::input::{Containers, InputPlan};
 use undust::pipeline::{self, DedupPlan, FormatChoice, FormatPlan, Job, Memory, NoProgress, Print};
 use undust::record::{
-    Entries, Entry, Layout, Reading, Workspace, detect, formats, url_of, without_no_host,
+    Entries, Entry, Layout, ReadOptions, Workspace, detect, formats, url_of, without_no_host,
 };
 use undust::report::{Claims, Tally};
 
@@ -55,8 +55,8 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("data/samples")
 }
 
-const READING: Reading =
-    Reading { separator: b'\n', line_bytes_max: 1 << 20, verbatim: false, fields: true };
+const READING: ReadOptions =
+    ReadOptions { separator: b'\n', line_bytes_max: 1 << 20, verbatim: false, fields: true };
 
 /// What `dedup` writes for a file, its counts, and the format it had.
 fn dedup(

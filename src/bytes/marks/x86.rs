@@ -1,4 +1,4 @@
-//! HOT: the marks of wide vectors.
+//! HOT: once per block. Marks made by wide vectors (AVX2, AVX-512).
 //!
 //! Unsafe: loads of vectors, each from an array of its length or under a mask that ends with the
 //! text; and a store to an array of its length.

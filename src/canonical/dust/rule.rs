@@ -187,7 +187,8 @@ pub struct Evidence {
     pub bound: f64,
     /// What agreed: `digest`, `size`, `redirect`, `none`.
     pub signal: String,
-    /// URLs that the rule does away with in what it was learned from.
+    /// URLs that the rule changes and that became equal to another one, in what it was learned
+    /// from; with all rules of the site applied, so that one URL may count for several of them.
     pub gain_urls: u64,
     /// Pages that are expected to be lost, per million URLs.
     pub loss_per_million: f64,

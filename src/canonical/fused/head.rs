@@ -1,4 +1,4 @@
-//! HOT: the head of a URL: scheme, host and port.
+//! HOT: once per URL. The head of a URL: scheme, host and port.
 
 use super::classes::set;
 use super::hosts::Names;

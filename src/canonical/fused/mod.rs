@@ -16,7 +16,7 @@
 //!                            └ behind_head ┬ plain_rest         nothing, one parameter, a fragment
 //!                                          ├ with_short_query   few parameters, none to be spelled
 //!                                          └ with_any_query     whatever else there is
-//! answer_of_site ─ with_rules_of_site ─ settle                  again, until nothing changes
+//! answer_of_site ─ with_rules_of_site ─ site_rules_to_fixpoint    again, until nothing changes
 //! ```
 //!
 //! Price: the marks (see `bytes/marks/mod.rs`), then a step for each mark, not for each byte. A URL
@@ -88,13 +88,13 @@ pub(super) struct Scratch {
 }
 
 impl Scratch {
-    /// Forgets the text whose URLs were asked for.
-    pub(super) fn leave_text(&mut self) {
+    /// Forgets the marks of the text whose URLs were asked for.
+    pub(super) fn clear_marks(&mut self) {
         self.ahead.clear();
     }
 }
 
-/// What is kept from URL to URL, but for their marks.
+/// What is kept from URL to URL, except their marks.
 #[derive(Debug, Default)]
 struct Kept {
     names: Names,
@@ -247,7 +247,7 @@ impl Fused {
     }
 
     /// The same as [`Self::run`] for a URL `given` in `text`, which starts there at `start`.
-    /// Between two texts, the scratch [leaves](Scratch::leave_text) the first.
+    /// Between two texts, the scratch [forgets](Scratch::clear_marks) the marks of the first.
     #[inline(always)]
     pub(super) fn run_in(
         &self,
@@ -306,7 +306,7 @@ impl Fused {
             Answer::Written => {}
             Answer::Refused => return answer,
         }
-        match self.settle(dust, scratch, out) {
+        match self.site_rules_to_fixpoint(dust, scratch, out) {
             Some(true) => Answer::Written,
             Some(false) => answer,
             None => Answer::Refused,
@@ -315,7 +315,12 @@ impl Fused {
 
     /// Applies the rules of the site to the canonical URL in `out`. Says whether anything changed;
     /// `None` to refuse.
-    fn settle(&self, dust: &DustRules, scratch: &mut Scratch, out: &mut Vec<u8>) -> Option<bool> {
+    fn site_rules_to_fixpoint(
+        &self,
+        dust: &DustRules,
+        scratch: &mut Scratch,
+        out: &mut Vec<u8>,
+    ) -> Option<bool> {
         let Scratch { rows, kept, .. } = scratch;
         for round in 0..ROUNDS {
             let fragment = kept.target.read(out)?;

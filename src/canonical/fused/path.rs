@@ -1,4 +1,4 @@
-//! HOT: the path of a URL: is it canonical? If not, it is written.
+//! HOT: once per URL. Checks whether a path is canonical, and rewrites it if it is not.
 
 use super::classes::{Class, set};
 use super::{Fused, HEAD_BYTES_MIN, MarkedUrl, USUAL};
@@ -139,7 +139,7 @@ impl Fused {
             let len = length_without_index(&out[path_start..], names, self.slash);
             out.truncate(path_start + len);
         }
-        trailing_slash::settle(out, path_start, self.slash);
+        trailing_slash::set_ending(out, path_start, self.slash);
         Some(())
     }
 

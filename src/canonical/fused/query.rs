@@ -1,4 +1,4 @@
-//! HOT: the query of a URL, piece by piece: what stays, what goes, what is spelled anew.
+//! HOT: once per parameter. The query of a URL: what stays, what goes, what is spelled anew.
 
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -228,20 +228,20 @@ impl Fused {
         })
     }
 
-    /// Reads the query whose `?` is `given[mark_at]` and gathers what stays of it in
+    /// Reads the query whose `?` is `given[query_at]` and gathers what stays of it in
     /// `pieces`; `None` to refuse.
     #[inline]
     pub(super) fn read_query(
         &self,
         url: &MarkedUrl,
-        mark_at: usize,
+        query_at: usize,
         host: &[u8],
         pieces: &mut Pieces,
     ) -> Option<Query> {
         let MarkedUrl { given, marks, .. } = *url;
         let Pieces { kept: pieces, spelled } = pieces;
         if !self.takes_queries_apart
-            && let Some(end) = end_of_plain_query(url, mark_at + 1)
+            && let Some(end) = end_of_plain_query(url, query_at + 1)
         {
             return Some(Query { end, is_canonical: true, form: Form::Pieces, is_sorted: true });
         }
@@ -250,7 +250,7 @@ impl Fused {
         let (mut is_canonical, mut is_sorted) = (true, true);
         let (mut has_dropped, mut has_empty) = (false, false);
         let mut last_key = 0;
-        let mut start = mark_at + 1;
+        let mut start = query_at + 1;
         let suspects = self.unwanted.suspects(host);
         let needs_look = !marks.is_clear(set::QUERY_LOOK, start, given.len());
         let end = loop {
@@ -305,7 +305,7 @@ impl Fused {
         };
         let is_canonical = match form {
             Form::Nothing => false,
-            Form::Bare => end == mark_at + 1,
+            Form::Bare => end == query_at + 1,
             Form::Pieces => is_canonical && is_sorted,
         };
         Some(Query { end, is_canonical, form, is_sorted })

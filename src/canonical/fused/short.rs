@@ -1,5 +1,5 @@
-//! HOT: a query of a few short parameters that are spelled well: which of them
-//! stay, in which order.
+//! HOT: once per query. Short queries that need no byte rewritten: which of their parameters stay,
+//! and in which order.
 //!
 //! Most queries that are not canonical are such. How many parameters there are, which of them go
 //! and how they are to be ordered cannot be foretold, so there is a branch where the parameters
@@ -52,22 +52,22 @@ struct Order {
 }
 
 impl<'a> Short<'a> {
-    /// The query whose `?` is `given[mark_at]`, where the `window` starts, if no byte of it needs a
-    /// look, and no piece is empty or, with `drops_bare_equals`, ends with an `=`.
+    /// The query whose `?` is `given[query_at]`, where the `window` starts, if no byte of it needs
+    /// a look, and no piece is empty or, with `drops_bare_equals`, ends with an `=`.
     #[inline(always)]
     fn at(
         url: &MarkedUrl,
-        mark_at: usize,
+        query_at: usize,
         window: &'a [u8; WINDOW],
         drops_bare_equals: bool,
     ) -> Option<Short<'a>> {
         let MarkedUrl { given, marks, .. } = *url;
-        let start = mark_at + 1;
+        let start = query_at + 1;
         let cuts = marks.window_beyond(set::CUT, start);
         let looks = marks.window_beyond(set::QUERY_LOOK, start);
         // An `&` is no look.
         let length = given.len().wrapping_sub(start).min((cuts & looks).trailing_zeros() as usize);
-        let is_query = (1..=LENGTH_MAX).contains(&length) && given[mark_at] == b'?';
+        let is_query = (1..=LENGTH_MAX).contains(&length) && given[query_at] == b'?';
         if !is_query || given.get(start + length) == Some(&b'?') {
             return None;
         }

@@ -1,4 +1,4 @@
-//! HOT: names that may be public suffixes, told by two bits.
+//! HOT: once per host. Names that may be public suffixes, recognized by two bits.
 //!
 //! `www` goes where a registrable domain remains, and one remains unless the rest is itself a
 //! public suffix. The list of these is asked in some tens of nanoseconds, most of them for bets

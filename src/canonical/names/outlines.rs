@@ -1,4 +1,4 @@
-//! HOT: what names look like from afar: a number for a whole one, and for how it starts.
+//! HOT: once per parameter. Outlines of names: a number for a whole name, and for its start.
 
 use std::ops::Range;
 

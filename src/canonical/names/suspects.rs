@@ -1,4 +1,4 @@
-//! HOT: once per parameter. Which parameters may go, told from afar.
+//! HOT: once per parameter. Which parameters may go, judged by their outlines.
 //!
 //! ```text
 //! ?tag=x         a name that goes on some hosts only, and this is none of them  no suspect

@@ -1,5 +1,4 @@
-//! HOT: names of parameters with conditions, looked up once per parameter that may go
-//! (see `suspects.rs`).
+//! HOT: once per parameter that may go (see `suspects.rs`). Names of parameters, with conditions.
 
 use serde::Deserialize;
 

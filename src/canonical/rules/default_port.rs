@@ -30,7 +30,7 @@ pub(super) const NAME: &str = "default-port";
 pub(super) fn apply(draft: &mut Draft, _: &Options) -> bool {
     let Parts::Web(web) = &mut draft.parts else { return false };
     let number = web.port.as_deref().map(parts::port_number).and_then(Result::ok).flatten();
-    let port = number.filter(|number| *number != web.own_port());
+    let port = number.filter(|number| *number != web.default_port());
     let port = port.map(|number| number.to_string().into_bytes());
     replace(&mut web.port, port)
 }

@@ -35,8 +35,8 @@ pub(super) fn apply(draft: &mut Draft, options: &Options) -> bool {
     if !matches!(scheme.as_slice(), b"http" | b"https") || !options.dust.may_apply(&host) {
         return false;
     }
-    let has_own_port = web.has_own_port();
-    let port = web.port.clone().filter(|_| !has_own_port).unwrap_or_default();
+    let has_default_port = web.has_default_port();
+    let port = web.port.clone().filter(|_| !has_default_port).unwrap_or_default();
     let parts = [scheme, host, port, web.path.clone()];
     let mut target = Target::new(parts, web.query.clone());
     let before = (target.scheme.clone(), target.host.clone(), target.port.clone());

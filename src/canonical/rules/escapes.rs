@@ -34,7 +34,7 @@ pub(super) fn apply(draft: &mut Draft, _: &Options) -> bool {
             let mut changed = false;
             for part in [&mut web.path].into_iter().chain(others.into_iter().flatten()) {
                 if part.contains(&b'%') {
-                    let text = settle(part);
+                    let text = normalize_escapes(part);
                     changed |= replace(part, text);
                 }
             }
@@ -42,7 +42,7 @@ pub(super) fn apply(draft: &mut Draft, _: &Options) -> bool {
         }
         Parts::Other(text) => {
             let scheme_end = text.iter().position(|byte| *byte == b':').map_or(0, |at| at + 1);
-            let rest = settle(&text[scheme_end..]);
+            let rest = normalize_escapes(&text[scheme_end..]);
             let joined = [&text[..scheme_end], &rest].concat();
             replace(text, reparse_other(joined))
         }
@@ -55,7 +55,7 @@ pub(in crate::canonical) const fn is_unreserved(byte: u8) -> bool {
 }
 
 /// `text` with its escapes in their canonical spelling.
-fn settle(text: &[u8]) -> Vec<u8> {
+fn normalize_escapes(text: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len());
     // Where the last bare percent sign stands in `out`.
     let mut bare_at = None;

@@ -315,6 +315,9 @@ fn retain_pieces(query: &mut Option<Vec<u8>>, keep: impl Fn(&[u8], &[u8]) -> boo
     true
 }
 
+// `ALL` has every variant: the last one, and each before it.
+const _: () = assert!(RuleId::ALL.len() == RuleId::Dust as usize + 1);
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -328,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn every_rule_is_named_after_its_file() {
+    fn every_rule_is_named_after_its_variant() {
         for rule in RuleId::ALL {
             let spelled: String = format!("{rule:?}")
                 .char_indices()

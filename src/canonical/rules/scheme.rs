@@ -29,7 +29,7 @@ pub(super) fn apply(draft: &mut Draft, options: &Options) -> bool {
     let pairs = [(&b"https"[..], &b"http"[..]), (b"wss", b"ws")];
     for (secure, plain) in pairs {
         let (from, to) = if options.scheme_to_http { (secure, plain) } else { (plain, secure) };
-        if web.scheme_is(from) && web.has_own_port() {
+        if web.scheme_is(from) && web.has_default_port() {
             web.scheme = to.to_vec();
             web.port = None;
             return true;

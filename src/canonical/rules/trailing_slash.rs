@@ -31,7 +31,7 @@ pub(super) const NAME: &str = "trailing-slash";
 pub(super) fn apply(draft: &mut Draft, options: &Options) -> bool {
     let Parts::Web(web) = &mut draft.parts else { return false };
     let mut path = web.path.clone();
-    settle(&mut path, 0, options.slash);
+    set_ending(&mut path, 0, options.slash);
     replace(&mut web.path, path)
 }
 
@@ -49,7 +49,7 @@ pub(in crate::canonical) fn length_without_slashes(path: &[u8]) -> usize {
 }
 
 /// Puts the path `url[path_start..]` into its canonical ending.
-pub(in crate::canonical) fn settle(url: &mut Vec<u8>, path_start: usize, slash: Slash) {
+pub(in crate::canonical) fn set_ending(url: &mut Vec<u8>, path_start: usize, slash: Slash) {
     if url.len() == path_start {
         url.push(b'/');
     }

@@ -1,4 +1,4 @@
-//! HOT: the products of x86-64.
+//! HOT: once per canonical URL. Carry-less products by the instructions of x86-64.
 //!
 //! Unsafe: loads of vectors, each from an array of its length, or under a mask that ends with the
 //! text.

@@ -359,13 +359,13 @@ fn a_crew_that_fails_is_done_without() {
 fn little_is_under_way() {
     let packed = zstd(&[b'x'; 1000]).repeat(500);
     // By number, and by content; the one that is delivered is not among them.
-    for (hands, hand_bytes, expected) in [(1, 2000, 3), (4, 2000, 6), (4, 500, 3)] {
-        let crew = Some(Crew::new(hands, |task| task()));
+    for (threads, hand_bytes, expected) in [(1, 2000, 3), (4, 2000, 6), (4, 500, 3)] {
+        let crew = Some(Crew::new(threads, |task| task()));
         let how = Unpacking { crew, piece_bytes: 1, hand_bytes, ..Unpacking::default() };
         let (disk, head) = disk(&packed);
         let mut unpacker = Unpacker::new(head, disk, 31, how).unwrap();
         unpacker.fill(&mut Vec::new(), 1).unwrap();
-        assert_eq!(unpacker.ahead.len(), expected, "{hands} hands, {hand_bytes} bytes each");
+        assert_eq!(unpacker.ahead.len(), expected, "{threads} threads, {hand_bytes} bytes each");
     }
 }
 

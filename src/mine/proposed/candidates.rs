@@ -96,6 +96,11 @@ impl Candidate {
     pub(in crate::mine) fn within(act: Act, reach: Reach) -> Candidate {
         Candidate { act, reach, settled: false, control: false }
     }
+
+    /// The same, which is taken to hold.
+    pub(in crate::mine) fn settled(&self) -> Candidate {
+        Candidate { settled: true, ..self.clone() }
+    }
 }
 
 #[cfg(test)]

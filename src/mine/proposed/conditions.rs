@@ -11,16 +11,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::candidates::Act;
-use super::priors::{BAR, Nature};
+use super::priors::Nature;
 use super::propose::VOTES_MIN;
 use super::screen::{Screen, Seen, Slots};
-use super::splits::{Splits, is_for_choice};
 use super::votes::Votes;
+use crate::mine::seen::splits::{Splits, is_for_choice};
 use crate::mine::seen::table::{Table, Url};
-use crate::mine::selected::bounds::binomial_tail;
-use crate::mine::selected::rounds::VERSIONS_BAR;
-use crate::mine::selected::select::{CONTRADICTION, CONTRADICTION_OF_HANDLER, is_below};
-use crate::mine::validated::support::Tally;
+use crate::mine::stats::binomial_tail;
+use crate::mine::trials::{
+    BAR, CONTRADICTION, CONTRADICTION_OF_HANDLER, Trials, VERSIONS_BAR, is_below,
+};
 
 /// Fewest agreements of a slot that may be split. Reason: half of them choose.
 const GOOD_MIN: u64 = 16;
@@ -167,7 +167,7 @@ fn tell(splits: &Splits, table: &Table, seen: &[Seen], screen: &mut Screen) {
 /// The slots, by name and handler, that may be split: a rule is asked for, and some of what was
 /// seen of it agrees, but too little.
 fn mixed(natures: &[Nature], votes: &Votes, screen: &Screen) -> BTreeSet<(u32, u32)> {
-    let is_mixed = |tally: &Tally| tally.good >= GOOD_MIN && is_below(tally, BAR, CONTRADICTION);
+    let is_mixed = |tally: &Trials| tally.good >= GOOD_MIN && is_below(tally, BAR, CONTRADICTION);
     let is_open = |name: u32| {
         let nature = natures[name as usize];
         !(nature.listed || nature.guarded || nature.short) && votes.contains_key(&Act::Drop(name))
@@ -201,7 +201,7 @@ struct Way {
 type Rank = (u64, u64, u64);
 
 /// What was seen in a cell: samples, and the contents that agreed.
-type InCell = (Tally, BTreeSet<u32>);
+type InCell = (Trials, BTreeSet<u32>);
 
 impl Search<'_> {
     /// Splits a slot, and its cells once more, as long as that explains what was seen.
@@ -260,7 +260,7 @@ impl Search<'_> {
         if whole.good == 0 {
             return None;
         }
-        let fails = |tally: &Tally, urls: u64| {
+        let fails = |tally: &Trials, urls: u64| {
             let rate = BAR * tally.mean_same();
             let is_rare = binomial_tail(tally.good, tally.trials, rate) < CONTRADICTION_OF_RARE;
             match tally.good {
@@ -372,8 +372,8 @@ impl Search<'_> {
     }
 }
 
-fn sum(all: &[&Seen]) -> Tally {
-    let mut sum = Tally::default();
+fn sum(all: &[&Seen]) -> Trials {
+    let mut sum = Trials::default();
     all.iter().for_each(|one| sum.add(one.agree, one.same, one.high));
     sum
 }

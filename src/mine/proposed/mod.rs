@@ -7,6 +7,5 @@ pub(in crate::mine) mod paths;
 pub(in crate::mine) mod priors;
 pub(in crate::mine) mod propose;
 pub(in crate::mine) mod screen;
-pub(in crate::mine) mod splits;
 pub(in crate::mine) mod values;
 pub(in crate::mine) mod votes;

@@ -4,7 +4,8 @@ use super::candidates::Act;
 use super::paths::{PathAct, Shape};
 use crate::canonical::{ParamNames, SessionNames};
 use crate::mine::seen::table::{FIRST_VALUES, Table, hash};
-use crate::mine::selected::bounds::Belief;
+use crate::mine::stats::Belief;
+use crate::mine::trials::BAR;
 
 /// Parameters that decide, on most sites, which page it is. They are never dropped without somebody
 /// looking; only their first value may be a default.
@@ -44,9 +45,6 @@ impl Prior {
         self.belief == USUAL
     }
 }
-
-/// The rate that rules must have: 95 of 100 pages.
-pub(in crate::mine) const BAR: f64 = 0.95;
 
 /// The rate where a mistake would be likely and costly.
 const STRICT_BAR: f64 = 0.99;
@@ -198,7 +196,7 @@ pub(in crate::mine) fn prior(table: &Table, natures: &[Nature], act: &Act) -> Pr
 mod tests {
     use super::*;
     use crate::mine::seen::observation::Observation;
-    use crate::mine::seen::table::tests::normalizer;
+    use crate::mine::seen::table::tests::canonicalizer;
 
     #[test]
     fn names_and_values() {
@@ -214,7 +212,7 @@ mod tests {
             .iter()
             .map(|url| Observation { url: url.as_bytes(), ..Observation::default() })
             .collect();
-        let table = Table::build(&list, &normalizer());
+        let table = Table::build(&list, &canonicalizer());
         let natures = natures(&table);
         let number = |text: &[u8]| table.names.iter().position(|name| name == text).unwrap();
         let of = |text: &[u8]| natures[number(text)];

@@ -11,8 +11,7 @@ use crate::limits::MINE_CANDIDATES_MAX;
 use crate::mine::seen::table::Table;
 use crate::mine::seen::versions;
 use crate::mine::selected::folders::Folders;
-use crate::mine::selected::select::{CONTRADICTION, CONTRADICTION_OF_HANDLER, is_below};
-use crate::mine::validated::support::Tally;
+use crate::mine::trials::{CONTRADICTION, CONTRADICTION_OF_HANDLER, Trials, is_below};
 
 /// Contents that must ask for a candidate before it is proposed.
 pub(in crate::mine) const VOTES_MIN: u32 = 3;
@@ -34,7 +33,7 @@ const COPIES: [&[u8]; 14] = [
 ];
 
 /// Proposes candidates for hosts, ports, scheme and paths.
-pub(in crate::mine) fn places(
+pub(in crate::mine) fn host_and_path_candidates(
     table: &Table,
     votes: &Votes,
     screen: &Screen,
@@ -232,7 +231,7 @@ pub(in crate::mine) fn parameters(
         })
         .collect();
     let starts = |name: u32| natures[name as usize].counts && starting.contains(&name);
-    let mut seen: BTreeMap<u32, BTreeMap<u32, Tally>> = BTreeMap::new();
+    let mut seen: BTreeMap<u32, BTreeMap<u32, Trials>> = BTreeMap::new();
     for ((name, handler), tally) in &screen.params {
         seen.entry(*name).or_default().insert(*handler, *tally);
     }
@@ -269,13 +268,13 @@ pub(in crate::mine) fn parameters(
 pub(in crate::mine) fn reach(
     folders: Folders<'_>,
     name: u32,
-    handlers: &BTreeMap<u32, Tally>,
+    handlers: &BTreeMap<u32, Trials>,
     bar: f64,
 ) -> Option<Reach> {
-    let is_bad = |tally: &Tally| is_below(tally, bar, CONTRADICTION_OF_HANDLER);
+    let is_bad = |tally: &Trials| is_below(tally, bar, CONTRADICTION_OF_HANDLER);
     let bad = folders.bad(Some(name), handlers, &Reach::All, is_bad);
-    let mut all = Tally::default();
-    let mut rest = Tally::default();
+    let mut all = Trials::default();
+    let mut rest = Trials::default();
     for (handler, tally) in handlers {
         all.join(tally);
         if !bad.contains(handler) {
@@ -296,10 +295,10 @@ pub(in crate::mine) fn reach(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mine::proposed::splits::Splits;
+    use crate::mine::seen::splits::Splits;
 
-    fn tally(good: u64, trials: u64) -> Tally {
-        Tally { good, trials, same: trials as f64, high: trials as f64 }
+    fn tally(good: u64, trials: u64) -> Trials {
+        Trials { good, trials, same: trials as f64, high: trials as f64 }
     }
 
     #[test]
@@ -307,7 +306,7 @@ mod tests {
         let templates = ["/", "/a", "/b"].map(|path| path.as_bytes().to_vec());
         let splits = Splits::none(templates.len(), 1);
         let folders = Folders { templates: &templates, splits: &splits };
-        let reach = |handlers: &[(u32, Tally)]| {
+        let reach = |handlers: &[(u32, Trials)]| {
             super::reach(folders, 0, &handlers.iter().copied().collect(), 0.95)
         };
         assert_eq!(reach(&[]), Some(Reach::All));

@@ -13,10 +13,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::mine::seen::identity::{Keyed, groups};
 use crate::mine::seen::loose_path::LoosePath;
-use crate::mine::seen::signal::{Calibration, Comparison};
+use crate::mine::seen::signal::{Calibration, ContentComparison};
 use crate::mine::seen::table::{Param, Table, Url, hash, mix};
+use crate::mine::trials::Trials;
 use crate::mine::validated::forms::{sort_hashed, sort_keys};
-use crate::mine::validated::support::Tally;
 
 /// Most members of a group that are compared with the first.
 const MEMBERS_MAX: usize = 5;
@@ -25,9 +25,9 @@ const MEMBERS_MAX: usize = 5;
 #[derive(Debug, Default)]
 pub(in crate::mine) struct Screen {
     /// By name of parameter and handler.
-    pub(in crate::mine) params: BTreeMap<(u32, u32), Tally>,
+    pub(in crate::mine) params: BTreeMap<(u32, u32), Trials>,
     /// By pair of hosts, the smaller number first.
-    pub(in crate::mine) hosts: BTreeMap<(u32, u32), Tally>,
+    pub(in crate::mine) hosts: BTreeMap<(u32, u32), Trials>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -153,7 +153,7 @@ impl Slots<'_> {
                 members.sort_unstable_by_key(|(value, url)| (mix(*value), *url));
                 members.truncate(MEMBERS_MAX);
                 if let Some(comparison) = self.compared(&members) {
-                    let Comparison { agree, content, same, high, .. } = comparison;
+                    let ContentComparison { agree, content, same, high, .. } = comparison;
                     let url = members[0].1;
                     let handler = self.handlers[self.table.urls[url as usize].path as usize];
                     told(Seen { name: slot, url, handler, agree, content, same, high });
@@ -228,16 +228,16 @@ impl Slots<'_> {
     }
 
     /// What the first of some URLs says beside each of the others.
-    fn compared(self, members: &[(u64, u32)]) -> Option<Comparison> {
+    fn compared(self, members: &[(u64, u32)]) -> Option<ContentComparison> {
         let Slots { table, calibration, .. } = self;
         let url = |at: usize| -> &Url { &table.urls[members[at].1 as usize] };
-        let mut comparison: Option<Comparison> = None;
+        let mut comparison: Option<ContentComparison> = None;
         for at in 1..members.len() {
             if let Some(one) = calibration.compare(table, url(0), url(at)) {
                 comparison = match comparison {
                     None => Some(one),
                     Some(_) if one.same < 0.98 => break,
-                    Some(all) => Some(Comparison {
+                    Some(all) => Some(ContentComparison {
                         agree: all.agree && one.agree,
                         same: all.same * one.same,
                         high: all.high * one.high,
@@ -254,7 +254,7 @@ fn hosts(
     table: &Table,
     calibration: &Calibration,
     members: &[(u64, u32)],
-    hosts: &mut BTreeMap<(u32, u32), Tally>,
+    hosts: &mut BTreeMap<(u32, u32), Trials>,
 ) {
     let members = &members[..members.len().min(MEMBERS_MAX)];
     for (at, (a, one)) in members.iter().enumerate() {

@@ -15,15 +15,15 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use super::candidates::{Act, Candidate, Reach};
-use super::priors::{BAR, Nature};
+use super::priors::Nature;
 use super::propose::reach;
 use super::votes::Votes;
 use crate::mine::seen::identity::Keyed;
 use crate::mine::seen::table::{ABSENT, Param, Signal, Table, Url, map, mix};
-use crate::mine::selected::bounds::wilson;
-use crate::mine::selected::select::{CONTRADICTION, Selector, is_below};
+use crate::mine::selected::select::Selector;
+use crate::mine::stats::wilson;
+use crate::mine::trials::{BAR, CONTRADICTION, Trials, is_below};
 use crate::mine::validated::forms::{Shaper, groups_of, sort_keys};
-use crate::mine::validated::support::Tally;
 
 /// Fewest and most values of a parameter that are paired. Reason: people write few; what has more
 /// is made by a program, and pairs are quadratic in it.
@@ -54,9 +54,9 @@ type Pair = (u64, u64);
 #[derive(Debug, Default)]
 struct Seen {
     /// By handler; a content counts for two agreements at most.
-    by_handler: BTreeMap<u32, Tally>,
+    by_handler: BTreeMap<u32, Trials>,
     /// Every group.
-    all: Tally,
+    all: Trials,
     /// Where they are one; `None`: nowhere.
     reach: Option<Reach>,
 }
@@ -293,7 +293,7 @@ fn sets(seen: &BTreeMap<Pair, Seen>, is_asked: impl Fn(&Pair) -> bool) -> Vec<Ve
 
 /// Do the members of a set disagree with other values, more often than not?
 fn matters(seen: &BTreeMap<Pair, Seen>, set: &[u64]) -> bool {
-    let mut others = Tally::default();
+    let mut others = Trials::default();
     for ((a, b), seen) in seen {
         if set.contains(a) != set.contains(b) {
             others.join(&seen.all);

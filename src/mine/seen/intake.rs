@@ -13,7 +13,7 @@ use crate::canonical::{Canonicalizer, Scratch};
 use crate::limits::{
     MINE_CAPTURES_MAX, MINE_PARAMS_MAX, MINE_SEGMENTS_MAX, MINE_URLS_MAX, URL_BYTES_MAX,
 };
-use crate::mine::proposed::splits::Splits;
+use crate::mine::seen::splits::Splits;
 use crate::parts::{UrlParts, scheme_length};
 
 /// The value of a parameter without `=`.
@@ -36,12 +36,12 @@ struct Seen {
 }
 
 impl Table {
-    /// Takes in the observations of one site. The `normalizer` must preserve semantics.
+    /// Takes in the observations of one site. The `canonicalizer` must preserve semantics.
     ///
     /// The tables depend on the observations as a multiset, not on their order.
     pub(in crate::mine) fn build(
         observations: &[Observation<'_>],
-        normalizer: &Canonicalizer,
+        canonicalizer: &Canonicalizer,
     ) -> Table {
         let signal = signal_of(observations);
         let mut urls = Interner::with_room(observations);
@@ -52,12 +52,12 @@ impl Table {
             let known = if observation.is_canonical {
                 urls.number(observation.url)
             } else {
-                urls.intern(observation.url, normalizer)
+                urls.intern(observation.url, canonicalizer)
             };
             let Some(url) = known else { continue };
             let moved_to = observation.moved_to();
             if let Some(target) = moved_to
-                && let Some(target) = urls.intern(target, normalizer)
+                && let Some(target) = urls.intern(target, canonicalizer)
             {
                 moves.push((url, target));
             }
@@ -121,12 +121,12 @@ impl Interner {
     }
 
     /// The number of a URL after normalization; `None` for what is no web URL.
-    fn intern(&mut self, url: &[u8], normalizer: &Canonicalizer) -> Option<u32> {
+    fn intern(&mut self, url: &[u8], canonicalizer: &Canonicalizer) -> Option<u32> {
         if url.len() > URL_BYTES_MAX {
             return None;
         }
         let mut scratch = std::mem::take(&mut self.scratch);
-        let canonical = normalizer.canonical(url, &mut scratch);
+        let canonical = canonicalizer.canonical(url, &mut scratch);
         let is_fit = canonical.reject.is_none();
         let number = is_fit.then(|| self.number(canonical.form)).flatten();
         self.scratch = scratch;

@@ -10,6 +10,7 @@ pub(in crate::mine) mod noise;
 pub(in crate::mine) mod observation;
 pub(in crate::mine) mod signal;
 pub(in crate::mine) mod site;
+pub(in crate::mine) mod splits;
 pub(in crate::mine) mod stems;
 pub(in crate::mine) mod table;
 pub(in crate::mine) mod versions;

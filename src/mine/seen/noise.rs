@@ -1,8 +1,8 @@
 //! What is shown once and never again, and what that does to classes of URLs that are compared.
 
-use super::signal::{Calibration, Comparison, Count, NEAR, PAIRS_MIN, gap, recaptures};
+use super::signal::{Calibration, ContentComparison, Count, NEAR, PAIRS_MIN, gap, recaptures};
 use super::table::Table;
-use crate::mine::selected::bounds::wilson;
+use crate::mine::stats::wilson;
 
 /// Captures of a content after which its page is well known: a version that half of the visitors
 /// see, or a third of them, has been seen too, then.
@@ -17,8 +17,8 @@ impl Calibration {
         for (a, b) in recaptures(table).filter(|(a, b)| gap(a.time, b.time) <= NEAR) {
             for (one, other) in [(a, b), (b, a)] {
                 let content = one.content as usize;
-                if self.uses[content] >= WELL_KNOWN && !self.hot[content] {
-                    known.add(self.uses[other.content as usize] > 1);
+                if self.captures_of_content[content] >= WELL_KNOWN && !self.hot[content] {
+                    known.add(self.captures_of_content[other.content as usize] > 1);
                 }
             }
         }
@@ -35,7 +35,7 @@ impl Calibration {
     /// `fewest` captures, which all may be noise.
     pub(in crate::mine) fn of_classes(
         &self,
-        one: &Comparison,
+        one: &ContentComparison,
         looks: i32,
         fewest: i32,
     ) -> (f64, f64) {

@@ -3,7 +3,7 @@
 use super::decay::Decay;
 use super::table::{Capture, Map, Table, Url, map};
 use super::versions::Versions;
-use crate::mine::selected::bounds::wilson;
+use crate::mine::stats::wilson;
 
 /// Borders of the gaps between two captures, in seconds: the same instant, an hour, a day, three, a
 /// week, two, a month, two, and more.
@@ -16,7 +16,7 @@ pub(in crate::mine) const PAIRS_MIN: u64 = 12;
 const SAME_MIN: f64 = 0.4;
 
 /// Agreement of pages with themselves at once, below which a site may be noisy.
-const NOISE_MAX: f64 = 0.995;
+const STEADY_SHARE_MIN: f64 = 0.995;
 
 /// Gaps over which few pages change: a week, as in [`GAPS`].
 pub(in crate::mine) const NEAR: usize = 4;
@@ -68,8 +68,8 @@ impl Count {
 pub(in crate::mine) struct Calibration {
     /// Contents that many pages share: error pages, empty lists. They say nothing.
     pub(in crate::mine) hot: Vec<bool>,
-    /// Captures with each content, and on how many URLs.
-    pub(in crate::mine) uses: Vec<u32>,
+    /// How many captures show each content.
+    pub(in crate::mine) captures_of_content: Vec<u32>,
     /// Agreement of a URL with itself, by gap, as pairs are compared.
     stability: [Count; GAPS.len() + 1],
     /// The same as a curve over time, read off at every quarter of a day, with its upper bound;
@@ -78,7 +78,7 @@ pub(in crate::mine) struct Calibration {
     /// The same with every capture taken at its word.
     pub(in crate::mine) raw: Count,
     /// Are contents only believed when another capture confirms them?
-    pub(in crate::mine) confirms: bool,
+    pub(in crate::mine) needs_confirmation: bool,
     /// By path: are they believed all the same? Empty if they are nowhere.
     believed_at: Vec<bool>,
     /// The widest gap over which pages are compared.
@@ -94,7 +94,7 @@ pub(in crate::mine) struct Calibration {
 
 /// What two URLs have to say about each other.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(in crate::mine) struct Comparison {
+pub(in crate::mine) struct ContentComparison {
     /// Have they one content?
     pub(in crate::mine) agree: bool,
     /// The content of the first.
@@ -110,12 +110,12 @@ pub(in crate::mine) struct Comparison {
 impl Calibration {
     /// Measures `table`. Contents on more than `max(100, 1 %)` of the URLs are hot.
     pub(in crate::mine) fn measure(table: &Table) -> Calibration {
-        let mut uses = vec![0u32; table.contents];
+        let mut captures_of_content = vec![0u32; table.contents];
         let mut urls = vec![0u32; table.contents];
         for url in table.urls.iter().filter(|url| !url.moved) {
             let captures = table.captures_of(url);
             for (at, capture) in captures.iter().enumerate() {
-                uses[capture.content as usize] += 1;
+                captures_of_content[capture.content as usize] += 1;
                 let first = captures[..at].iter().all(|one| one.content != capture.content);
                 urls[capture.content as usize] += u32::from(first);
             }
@@ -127,14 +127,14 @@ impl Calibration {
             raw.add(pair.0.content == pair.1.content);
         }
         let counted = fitted(table, None, |a, b| a.content == b.content, |_, _, _| true);
-        let confirms = is_noisy(table, &uses, &counted);
+        let needs_confirmation = is_noisy(table, &captures_of_content, &counted);
         let mut calibration = Calibration {
             hot,
-            uses,
+            captures_of_content,
             stability: Default::default(),
             same: Vec::new(),
             raw,
-            confirms,
+            needs_confirmation,
             believed_at: Vec::new(),
             gap_max: GAPS.len(),
             steady: true,
@@ -142,7 +142,7 @@ impl Calibration {
             noise: (0.0, 0.0),
         };
         calibration.noise = calibration.measure_noise(table);
-        if confirms { calibration.fit(table, None) } else { calibration.follow(counted) }
+        if needs_confirmation { calibration.fit(table, None) } else { calibration.follow(counted) }
     }
 
     /// The same, where `handlers`, one for each path, tell pages apart that are noisy from others:
@@ -150,7 +150,7 @@ impl Calibration {
     /// spelling is another page shows each content once, as noise does, and would never speak
     /// against a rule.
     pub(in crate::mine) fn by_handlers(self, table: &Table, handlers: &[u32]) -> Calibration {
-        if !self.confirms {
+        if !self.needs_confirmation {
             return self;
         }
         let mut counts: Map<u32, Count> = map();
@@ -162,7 +162,8 @@ impl Calibration {
                 }
             }
         }
-        let is_steady = |count: &Count| count.pairs >= PAIRS_MIN && count.share() >= NOISE_MAX;
+        let is_steady =
+            |count: &Count| count.pairs >= PAIRS_MIN && count.share() >= STEADY_SHARE_MIN;
         let believed_at = handlers.iter().map(|one| counts.get(one).is_some_and(is_steady));
         Calibration { believed_at: believed_at.collect(), ..self }.fit(table, None)
     }
@@ -210,11 +211,11 @@ impl Calibration {
     /// a third capture where bodies are noisy; whether they are equal plays no part.
     fn believes(&self, (url, a): (&Url, &Capture), (other, b): (&Url, &Capture)) -> bool {
         let is_steady = |url: &Url| self.believed_at.get(url.path as usize) == Some(&true);
-        if !self.confirms || is_steady(url) && is_steady(other) {
+        if !self.needs_confirmation || is_steady(url) && is_steady(other) {
             return true;
         }
         let own = |content: u32| u32::from(a.content == content) + u32::from(b.content == content);
-        let confirmed = |content: u32| self.uses[content as usize] > own(content);
+        let confirmed = |content: u32| self.captures_of_content[content as usize] > own(content);
         confirmed(a.content) && confirmed(b.content)
     }
 
@@ -232,7 +233,12 @@ impl Calibration {
 
     /// Compares two URLs by their captures that are closest in time; `None` where nothing can be
     /// said.
-    pub(in crate::mine) fn compare(&self, table: &Table, a: &Url, b: &Url) -> Option<Comparison> {
+    pub(in crate::mine) fn compare(
+        &self,
+        table: &Table,
+        a: &Url,
+        b: &Url,
+    ) -> Option<ContentComparison> {
         let mut best: Option<(usize, u64, &Capture, &Capture)> = None;
         for one in table.captures_of(a) {
             for other in table.captures_of(b) {
@@ -255,13 +261,18 @@ impl Calibration {
             same *= self.versions.likely;
             high *= self.versions.high;
         }
-        Some(Comparison { agree, content: one.content, same, high, gap })
+        Some(ContentComparison { agree, content: one.content, same, high, gap })
     }
 
     /// Compares two classes of URLs by all that was seen of them: they agree if they share a
     /// content. Chance and gap are those of the captures that are closest in time.
-    pub(in crate::mine) fn meet(&self, table: &Table, a: &[u32], b: &[u32]) -> Option<Comparison> {
-        let mut nearest: Option<Comparison> = None;
+    pub(in crate::mine) fn meet(
+        &self,
+        table: &Table,
+        a: &[u32],
+        b: &[u32],
+    ) -> Option<ContentComparison> {
+        let mut nearest: Option<ContentComparison> = None;
         let mut shared: Option<u32> = None;
         let mut apart = u64::MAX;
         let captures = |list: &'_ [u32]| -> Vec<Capture> {
@@ -284,13 +295,18 @@ impl Calibration {
                     same *= self.versions.likely;
                     high *= self.versions.high;
                     apart = distance;
-                    nearest =
-                        Some(Comparison { agree: false, content: one.content, same, high, gap });
+                    nearest = Some(ContentComparison {
+                        agree: false,
+                        content: one.content,
+                        same,
+                        high,
+                        gap,
+                    });
                 }
             }
         }
         let content = shared.or(nearest.map(|one| one.content))?;
-        nearest.map(|one| Comparison { agree: shared.is_some(), content, ..one })
+        nearest.map(|one| ContentComparison { agree: shared.is_some(), content, ..one })
     }
 
     /// Agreement of a page with itself after so many seconds, and its upper bound.
@@ -353,15 +369,18 @@ fn fitted(
 /// Do bodies differ at every fetch, by what nobody else gets? Then pages disagree with themselves
 /// at once, and mostly by contents that never come back. Pages that change or have some versions
 /// are no noise: their contents come back.
-fn is_noisy(table: &Table, uses: &[u32], (counts, decay): &Recaptures) -> bool {
+fn is_noisy(table: &Table, captures_of_content: &[u32], (counts, decay): &Recaptures) -> bool {
     let pairs: u64 = counts.iter().map(|count| count.pairs).sum();
-    if pairs < PAIRS_MIN || decay.same(0.0) >= NOISE_MAX {
+    if pairs < PAIRS_MIN || decay.same(0.0) >= STEADY_SHARE_MIN {
         return false;
     }
     let mut alone = Count::default();
     for (a, b) in recaptures(table).filter(|(a, b)| a.content != b.content) {
         if gap(a.time, b.time) <= NEAR {
-            alone.add(uses[a.content as usize] == 1 || uses[b.content as usize] == 1);
+            alone.add(
+                captures_of_content[a.content as usize] == 1
+                    || captures_of_content[b.content as usize] == 1,
+            );
         }
     }
     alone.pairs > 0 && alone.share() >= 0.8
@@ -389,7 +408,7 @@ mod tests {
             .collect();
         let table = table_over_time(&rows);
         let calibration = Calibration::measure(&table);
-        assert!(!calibration.confirms);
+        assert!(!calibration.needs_confirmation);
         assert_eq!(calibration.raw, Count { agree: 50, pairs: 50 });
         let compared = calibration.compare(&table, &table.urls[0], &table.urls[1]).unwrap();
         assert!(!compared.agree);
@@ -413,7 +432,7 @@ mod tests {
         }
         let table = table_over_time(&rows);
         let calibration = Calibration::measure(&table);
-        assert!(calibration.confirms && calibration.raw.share() < 0.7);
+        assert!(calibration.needs_confirmation && calibration.raw.share() < 0.7);
         assert!(calibration.believed().share() > 0.99);
         let mut agreed = 0;
         for pair in table.urls.chunks(4) {

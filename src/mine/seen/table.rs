@@ -10,7 +10,7 @@
 use std::collections::HashMap;
 
 use super::identity::Secret;
-use crate::mine::proposed::splits::Splits;
+use crate::mine::seen::splits::Splits;
 
 /// Hash map with a random key: who writes a crawl cannot make it slow. Results never depend on the
 /// order of a map.
@@ -218,7 +218,7 @@ pub(in crate::mine) mod tests {
     use crate::limits::MINE_PARAMS_MAX;
     use crate::mine::seen::observation::Observation;
 
-    pub(in crate::mine) fn normalizer() -> Canonicalizer {
+    pub(in crate::mine) fn canonicalizer() -> Canonicalizer {
         Canonicalizer::new(Profile::named("rfc3986").unwrap())
     }
 
@@ -229,7 +229,7 @@ pub(in crate::mine) mod tests {
             digest: Some(digest.as_ref().as_bytes()),
             ..Observation::default()
         });
-        Table::build(&seen.collect::<Vec<_>>(), &normalizer())
+        Table::build(&seen.collect::<Vec<_>>(), &canonicalizer())
     }
 
     /// The same at these times, in seconds.
@@ -240,7 +240,7 @@ pub(in crate::mine) mod tests {
             digest: Some(digest.as_bytes()),
             ..Observation::default()
         });
-        Table::build(&seen.collect::<Vec<_>>(), &normalizer())
+        Table::build(&seen.collect::<Vec<_>>(), &canonicalizer())
     }
 
     fn seen(url: &'static str, time: i64, digest: &'static str) -> Observation<'static> {
@@ -261,7 +261,7 @@ pub(in crate::mine) mod tests {
             seen("mailto:x@a.test", 3, "one"),
             seen("http://a.test/", 3, "one"),
         ];
-        let table = Table::build(&list, &normalizer());
+        let table = Table::build(&list, &canonicalizer());
         assert_eq!(table.signal, Signal::Digest);
         assert_eq!((table.urls.len(), table.contents), (2, 2));
         let url = &table.urls[1];
@@ -288,7 +288,8 @@ pub(in crate::mine) mod tests {
                 .to_vec();
         let mut turned = list.clone();
         turned.reverse();
-        let (a, b) = (Table::build(&list, &normalizer()), Table::build(&turned, &normalizer()));
+        let (a, b) =
+            (Table::build(&list, &canonicalizer()), Table::build(&turned, &canonicalizer()));
         assert_eq!(a.captures, b.captures);
         assert_eq!(a.paths, b.paths);
     }
@@ -358,7 +359,7 @@ pub(in crate::mine) mod tests {
     fn too_many_parameters() {
         let url = format!("http://a.test/?{}", "a=1&".repeat(MINE_PARAMS_MAX + 1));
         let list = [Observation { url: url.as_bytes(), ..Observation::default() }];
-        let table = Table::build(&list, &normalizer());
+        let table = Table::build(&list, &canonicalizer());
         assert!(table.urls[0].opaque && table.params.is_empty());
         assert_eq!(table.signal, Signal::None);
     }
@@ -371,9 +372,9 @@ pub(in crate::mine) mod tests {
             redirect: Some(b"http://a.test/new"),
             ..Observation::default()
         };
-        let table = Table::build(&[moved, seen("http://a.test/new", 1, "x")], &normalizer());
+        let table = Table::build(&[moved, seen("http://a.test/new", 1, "x")], &canonicalizer());
         assert_eq!(table.moves, [(1, 0)]);
         let gone = Observation { status: Some(404), ..moved };
-        assert_eq!(Table::build(&[gone], &normalizer()).urls.len(), 0);
+        assert_eq!(Table::build(&[gone], &canonicalizer()).urls.len(), 0);
     }
 }

@@ -24,7 +24,7 @@ use super::table::{Table, mix};
 use crate::mine::proposed::candidates::Act;
 use crate::mine::proposed::paths::PathAct;
 use crate::mine::proposed::priors::{Nature, prior};
-use crate::mine::selected::bounds::{binomial_tail, wilson};
+use crate::mine::stats::{binomial_tail, wilson};
 use crate::mine::validated::forms::{Fired, Forms};
 
 /// Most members of a group that are looked at.

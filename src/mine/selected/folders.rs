@@ -6,11 +6,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::select::{CONTRADICTION_OF_HANDLER, is_below};
 use crate::mine::proposed::candidates::Reach;
-use crate::mine::proposed::priors::BAR;
-use crate::mine::proposed::splits::Splits;
-use crate::mine::validated::support::Tally;
+use crate::mine::seen::splits::Splits;
+use crate::mine::trials::{BAR, CONTRADICTION_OF_HANDLER, Trials, is_below};
 
 /// Folders deeper than this are parts of one so deep. Reason: few sites have more.
 const DEPTH_MAX: usize = 8;
@@ -36,14 +34,14 @@ fn folder(template: &[u8], depth: usize) -> Option<&[u8]> {
 #[derive(Debug, Default)]
 struct Seen<'a> {
     /// The tallies that are not bad, together.
-    sum: Tally,
+    sum: Trials,
     /// The names in the folder; is there a handler below that is not bad?
     good: BTreeMap<&'a [u8], bool>,
 }
 
 impl Seen<'_> {
     /// What is not bad together, and the names as samples.
-    fn tallies(&self) -> [Tally; 2] {
+    fn tallies(&self) -> [Trials; 2] {
         [self.sum, as_samples(self.good.values())]
     }
 }
@@ -55,8 +53,8 @@ fn name_in<'a>(folder: &[u8], template: &'a [u8]) -> &'a [u8] {
 }
 
 /// Names as samples, each good or bad.
-fn as_samples<'a>(good: impl Iterator<Item = &'a bool>) -> Tally {
-    let mut names = Tally::default();
+fn as_samples<'a>(good: impl Iterator<Item = &'a bool>) -> Trials {
+    let mut names = Trials::default();
     good.for_each(|good| names.add(*good, 1.0, 1.0));
     names
 }
@@ -129,9 +127,9 @@ impl Folders<'_> {
     pub(in crate::mine) fn bad(
         &self,
         name: Option<u32>,
-        tallies: &BTreeMap<u32, Tally>,
+        tallies: &BTreeMap<u32, Trials>,
         reach: &Reach,
-        is_bad: impl Fn(&Tally) -> bool,
+        is_bad: impl Fn(&Trials) -> bool,
     ) -> BTreeSet<u32> {
         let alone = tallies.iter().filter(|(_, tally)| is_bad(tally));
         let mut bad: BTreeSet<u32> = alone.map(|(handler, _)| *handler).collect();
@@ -176,14 +174,14 @@ mod tests {
         let templates: Vec<Vec<u8>> =
             seen.iter().map(|(path, ..)| path.as_bytes().to_vec()).collect();
         let splits = Splits::none(seen.len(), 1);
-        let tally = |(_, good, trials): &(_, u64, u64)| Tally {
+        let tally = |(_, good, trials): &(_, u64, u64)| Trials {
             good: *good,
             trials: *trials,
-            ..Tally::default()
+            ..Trials::default()
         };
         let tallies = (0..).zip(seen.iter().map(tally)).filter(|(_, tally)| tally.trials > 0);
         let folders = Folders { templates: &templates, splits: &splits };
-        let is_bad = |tally: &Tally| tally.bad() >= 3 && tally.good < tally.bad();
+        let is_bad = |tally: &Trials| tally.bad() >= 3 && tally.good < tally.bad();
         let bad = folders.bad(Some(0), &tallies.collect(), reach, is_bad);
         bad.into_iter().map(|handler| seen[handler as usize].0).collect()
     }

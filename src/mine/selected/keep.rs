@@ -19,13 +19,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::bounds::{BELIEF_ERROR, Channel, doubt, wilson};
-use super::select::{AGREEMENTS_MIN, CONTRADICTION, Selector, Validated, contradicts, is_below};
+use super::select::{AGREEMENTS_MIN, Selector, Validated};
 use crate::mine::proposed::candidates::{Act, Candidate, Reach};
-use crate::mine::proposed::priors::{BAR, CONTENTS_MIN, prior};
+use crate::mine::proposed::priors::{CONTENTS_MIN, prior};
 use crate::mine::proposed::screen::Screen;
 use crate::mine::seen::table::Url;
-use crate::mine::validated::support::{Support, Tally};
+use crate::mine::stats::{BELIEF_ERROR, Channel, doubt, wilson};
+use crate::mine::trials::{BAR, CONTRADICTION, Trials, contradicts, is_below};
+use crate::mine::validated::support::Support;
 
 /// Fewest names of a script that say nothing or matter, and the share in percent that must say
 /// nothing.
@@ -145,7 +146,7 @@ fn assess(
         && doubt((good, tried), prior.bar, clear, 0.0, prior.belief) <= BELIEF_ERROR;
     let (bound, _) = wilson(good, tried, 1.96);
     let support = Support {
-        all: Tally {
+        all: Trials {
             good: names.silent as u64,
             trials: names.tried as u64,
             same: tried,
@@ -270,7 +271,7 @@ fn standing(
     };
     let all = || cells.iter().chain([&handler]);
     // What was seen of the name beside all others, or else alone.
-    let mut here = Tally::default();
+    let mut here = Trials::default();
     for handler in all() {
         let of_drop = drop.and_then(|one| one.support.by_handler.get(handler));
         here.join(&of_drop.copied().unwrap_or_default());
@@ -282,7 +283,7 @@ fn standing(
             () => Standing::Willing,
         };
     }
-    let mut alone = Tally::default();
+    let mut alone = Trials::default();
     for handler in all() {
         alone.join(&screen.params.get(&(name, *handler)).copied().unwrap_or_default());
     }
@@ -292,7 +293,7 @@ fn standing(
     if is_ruled || is_guarded || is_below(&alone, BAR, CONTRADICTION) {
         return Standing::Relevant;
     }
-    let is_willing = |tally: &Tally| !is_below(tally, BAR, UNWILLING);
+    let is_willing = |tally: &Trials| !is_below(tally, BAR, UNWILLING);
     let agrees = here.good.max(alone.good) > here.bad().max(alone.bad());
     match agrees && is_willing(&here) && is_willing(&alone) {
         true => Standing::Willing,

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::mine::seen::handlers::Handlers;
 use crate::mine::seen::loose_path::LoosePath;
-use crate::mine::validated::support::Tally;
+use crate::mine::trials::Trials;
 
 /// The handlers of a site with the letters of its paths.
 #[derive(Clone, Copy, Debug)]
@@ -39,9 +39,9 @@ impl Sections<'_> {
     /// The `tallies` of handlers, summed up by section; each with its handlers.
     pub(in crate::mine) fn sums(
         &self,
-        tallies: &BTreeMap<u32, Tally>,
-    ) -> Vec<(Tally, BTreeSet<u32>)> {
-        let mut sums: BTreeMap<&[u8], (Tally, BTreeSet<u32>)> = BTreeMap::new();
+        tallies: &BTreeMap<u32, Trials>,
+    ) -> Vec<(Trials, BTreeSet<u32>)> {
+        let mut sums: BTreeMap<&[u8], (Trials, BTreeSet<u32>)> = BTreeMap::new();
         for (handler, tally) in tallies {
             let template = &self.handlers.templates[*handler as usize];
             let sum = sums.entry(head(template).unwrap_or(template)).or_default();

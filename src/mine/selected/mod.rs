@@ -1,10 +1,8 @@
 //! Selection: candidates that fail are taken out, round after round, until those
 //! that are left hold.
 
-pub(in crate::mine) mod bounds;
 pub(in crate::mine) mod folders;
 pub(in crate::mine) mod keep;
 pub(in crate::mine) mod letters;
 mod names;
-pub(in crate::mine) mod rounds;
 pub(in crate::mine) mod select;

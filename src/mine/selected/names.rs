@@ -7,11 +7,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::bounds::binomial_tail;
-use super::select::{CONTRADICTION, CONTRADICTION_OF_HANDLER, GROUPS_MIN, without};
+use super::select::{GROUPS_MIN, without};
 use crate::mine::proposed::candidates::Reach;
-use crate::mine::proposed::priors::BAR;
-use crate::mine::validated::support::{Support, Tally};
+use crate::mine::stats::binomial_tail;
+use crate::mine::trials::{BAR, CONTRADICTION, CONTRADICTION_OF_HANDLER, Trials};
+use crate::mine::validated::support::Support;
 use crate::mine::validated::validation::Numbers;
 
 /// Where numbers are names of pages.
@@ -75,7 +75,7 @@ fn sums(numbers: &[Numbers]) -> (u64, u64) {
 const STEMS_SHARE: usize = 20;
 
 /// Do the groups of a handler agree, half of them at least?
-fn agrees(tally: &Tally) -> bool {
+fn agrees(tally: &Trials) -> bool {
     tally.trials > 0 && 2.0 * tally.good as f64 >= tally.trials as f64 * tally.mean_same()
 }
 
@@ -192,7 +192,8 @@ mod tests {
         let numbers = |stem, again, all| Numbers { place: place(stem), again, all };
         let mut some: Vec<Numbers> = (0..20).map(|stem| numbers(stem, 4, 4)).collect();
         some.extend((20..30).map(|stem| numbers(stem, 0, 4)));
-        let tally = |good, trials| Tally { good, trials, same: trials as f64, high: trials as f64 };
+        let tally =
+            |good, trials| Trials { good, trials, same: trials as f64, high: trials as f64 };
         support.by_handler.insert(7, tally(20, 30));
         assert_eq!(find(&support, &some).stems, BTreeSet::new());
         // But for one that has more numbers than others.

@@ -2,16 +2,19 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::bounds::{BELIEF_ERROR, Channel, binomial_tail, doubt, normal_tail, score, wilson};
 use super::folders::Folders;
 use super::letters::Sections;
 use super::names;
 use crate::mine::proposed::candidates::{Act, Candidate, Reach};
 use crate::mine::proposed::paths::PathAct;
-use crate::mine::proposed::priors::{BAR, Nature, Prior, are_short, prior};
+use crate::mine::proposed::priors::{Nature, Prior, are_short, prior};
 use crate::mine::seen::signal::Calibration;
 use crate::mine::seen::table::{Param, Signal, Table};
-use crate::mine::validated::support::{Support, Tally};
+use crate::mine::stats::{BELIEF_ERROR, Channel, binomial_tail, doubt, normal_tail, score, wilson};
+use crate::mine::trials::{
+    CONTRADICTION, CONTRADICTION_OF_HANDLER, Trials, contradicts, is_below, is_below_bar,
+};
+use crate::mine::validated::support::Support;
 use crate::mine::validated::validation::Validation;
 
 /// Rounds in which candidates are narrowed; after them, what would be goes. So it comes to an end
@@ -62,32 +65,12 @@ pub(in crate::mine) struct Selector<'a> {
 }
 
 /// The channel through which the samples of a tally were seen.
-fn channel(tally: &Tally) -> Channel {
+fn channel(tally: &Trials) -> Channel {
     Channel { same: tally.mean_high(), other: 0.0 }
 }
 
-/// How unlikely failures must be under a rate at the bar before a candidate goes: for a candidate,
-/// and for one of its many handlers.
-pub(in crate::mine) const CONTRADICTION: f64 = 0.005;
-pub(in crate::mine) const CONTRADICTION_OF_HANDLER: f64 = 0.001;
-
 /// Fewest groups elsewhere with which a contradicted candidate is narrowed.
 pub(in crate::mine) const GROUPS_MIN: u64 = 4;
-
-/// Does the tally contradict a rate at the bar?
-pub(in crate::mine) fn contradicts(tally: &Tally) -> bool {
-    is_below_bar(tally, CONTRADICTION)
-}
-
-/// Are so few agreements less likely than `chance` if the rate is at the bar?
-fn is_below_bar(tally: &Tally, chance: f64) -> bool {
-    is_below(tally, BAR, chance)
-}
-
-/// Are so few agreements less likely than `chance` if the rate is `bar`?
-pub(in crate::mine) fn is_below(tally: &Tally, bar: f64, chance: f64) -> bool {
-    tally.bad() >= 2 && binomial_tail(tally.good, tally.trials, bar * tally.mean_same()) < chance
-}
 
 impl Selector<'_> {
     /// A validation of candidates.
@@ -234,7 +217,7 @@ impl Selector<'_> {
         if !candidate.act.is_scoped() {
             return Decision::Goes;
         }
-        let is_bad = |tally: &Tally| is_below_bar(tally, CONTRADICTION_OF_HANDLER);
+        let is_bad = |tally: &Trials| is_below_bar(tally, CONTRADICTION_OF_HANDLER);
         let folds = candidate.act == Act::Path(PathAct::FoldCase);
         let mut bad: BTreeSet<u32> = match folds {
             true => {
@@ -254,7 +237,7 @@ impl Selector<'_> {
             };
             bad = sections;
         }
-        let (mut rest, mut good) = (Tally::default(), BTreeSet::new());
+        let (mut rest, mut good) = (Trials::default(), BTreeSet::new());
         for (handler, tally) in support.by_handler.iter().filter(|(one, _)| !bad.contains(one)) {
             rest.join(tally);
             if tally.good > 0 {
@@ -334,7 +317,7 @@ impl Selector<'_> {
         if !candidate.act.is_scoped() || candidate.settled {
             return Some(BTreeSet::new());
         }
-        let against = |one: &Tally| one.good == 0 && is_below_bar(one, CONTRADICTION);
+        let against = |one: &Trials| one.good == 0 && is_below_bar(one, CONTRADICTION);
         if self.is_listed(candidate) {
             // What is on a list goes on, but not where all that was seen speaks against it.
             let all = support.by_handler.iter().filter(|(_, tally)| against(tally));
@@ -361,7 +344,7 @@ impl Selector<'_> {
         &self,
         candidate: &Candidate,
         support: &Support,
-        is_against: impl Fn(&Tally) -> bool,
+        is_against: impl Fn(&Trials) -> bool,
     ) -> BTreeSet<u32> {
         let Candidate { act, reach, .. } = candidate;
         let mut bad = self.folders().bad(act.param(), &support.by_handler, reach, is_against);
@@ -422,7 +405,7 @@ impl Selector<'_> {
         let passing = step_up(&validated);
         for ((one, passes), (likely, error)) in validated.iter_mut().zip(passing).zip(seen) {
             let contents = one.support.contents >= one.prior.contents_min;
-            let Tally { good, trials, .. } = one.support.all;
+            let Trials { good, trials, .. } = one.support.all;
             let counts = (good as f64, trials as f64);
             // The probability that the rate is below the bar; it takes thousands of logarithms.
             let believed =
@@ -459,7 +442,7 @@ fn usual_agreement(candidates: &[Candidate], support: &[Support]) -> f64 {
 
 /// Does a tally speak clearly against a candidate that is on a list: does it fail more often than
 /// not?
-fn speaks_against(tally: &Tally) -> bool {
+fn speaks_against(tally: &Trials) -> bool {
     tally.bad() >= 2 && binomial_tail(tally.good, tally.trials, 0.5 * tally.mean_same()) < 0.05
 }
 

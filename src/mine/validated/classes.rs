@@ -21,9 +21,9 @@ use std::collections::BTreeMap;
 
 use super::forms::Forms;
 use super::groups::{Measure, Sample, Weight};
-use crate::mine::seen::signal::{Comparison, Count};
+use crate::mine::seen::signal::{ContentComparison, Count};
 use crate::mine::seen::table::mix;
-use crate::mine::selected::bounds::binomial_tail;
+use crate::mine::stats::binomial_tail;
 
 /// Most members of a group that are looked at.
 const MEMBERS_MAX: usize = 64;
@@ -139,7 +139,7 @@ fn single(by: Measure<'_>, candidate: u16, classes: &[Class], out: &mut Vec<Samp
 fn sample(
     by: Measure<'_>,
     candidate: u16,
-    one: &Comparison,
+    one: &ContentComparison,
     ours: &[u32],
     theirs: &[u32],
 ) -> Sample {
@@ -205,7 +205,7 @@ mod tests {
     use crate::mine::proposed::candidates::{Act, Candidate};
     use crate::mine::seen::signal::Calibration;
     use crate::mine::seen::table::tests::table_of;
-    use crate::mine::validated::support::Tally;
+    use crate::mine::trials::Trials;
     use crate::mine::validated::validation::Validation;
 
     #[test]
@@ -237,7 +237,7 @@ mod tests {
     }
 
     /// What classes say of `src`, where each of 60 pages has one URL with each value.
-    fn of_values(content: impl Fn(u64, usize) -> u64) -> Tally {
+    fn of_values(content: impl Fn(u64, usize) -> u64) -> Trials {
         let values = ["en", "en-US", "de", "de-AT", "fr", "fr-CA"];
         let mut rows: Vec<(String, String)> = Vec::new();
         for page in 0..60u64 {

@@ -409,7 +409,7 @@ mod tests {
             .iter()
             .map(|url| Observation { url: url.as_bytes(), ..Observation::default() })
             .collect();
-        Table::build(&list, &crate::mine::seen::table::tests::normalizer())
+        Table::build(&list, &crate::mine::seen::table::tests::canonicalizer())
     }
 
     /// The sizes of groups of two URLs or more.

@@ -13,6 +13,7 @@
 use std::collections::BTreeMap;
 
 use super::groups::Sample;
+use crate::mine::trials::Trials;
 
 /// A value is large if so many URLs have it, and one of so many of those with any value. It must
 /// then be in some agreements. Reason: `lang=en` may be the page without `lang` where `lang=de` is
@@ -25,63 +26,17 @@ const VALUE_AGREEMENTS_MIN: u64 = 2;
 /// shown for a hundred categories is one observation, not a hundred.
 const AGREEMENTS_PER_CONTENT: u8 = 2;
 
-/// How many samples there were, and how many agreed.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(in crate::mine) struct Tally {
-    /// Groups whose comparisons all agreed.
-    pub(in crate::mine) good: u64,
-    /// All groups.
-    pub(in crate::mine) trials: u64,
-    /// Sum over groups of the chance that a page agrees with itself.
-    pub(in crate::mine) same: f64,
-    /// Sum over groups of the upper bound of that chance.
-    pub(in crate::mine) high: f64,
-}
-
-impl Tally {
-    /// Adds one group.
-    pub(in crate::mine) fn add(&mut self, agree: bool, same: f64, high: f64) {
-        self.good += u64::from(agree);
-        self.trials += 1;
-        self.same += same;
-        self.high += high;
-    }
-
-    /// Adds the groups of another tally.
-    pub(in crate::mine) fn join(&mut self, other: &Tally) {
-        self.good += other.good;
-        self.trials += other.trials;
-        self.same += other.same;
-        self.high += other.high;
-    }
-
-    /// Groups with a disagreement.
-    pub(in crate::mine) fn bad(&self) -> u64 {
-        self.trials - self.good
-    }
-
-    /// The mean chance that a page agrees with itself; 1 without samples.
-    pub(in crate::mine) fn mean_same(&self) -> f64 {
-        if self.trials == 0 { 1.0 } else { self.same / self.trials as f64 }
-    }
-
-    /// The mean upper bound of the chance that a page agrees with itself; 1 without samples.
-    pub(in crate::mine) fn mean_high(&self) -> f64 {
-        if self.trials == 0 { 1.0 } else { self.high / self.trials as f64 }
-    }
-}
-
 /// The evidence for and against one candidate.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(in crate::mine) struct Support {
     /// All groups.
-    pub(in crate::mine) all: Tally,
+    pub(in crate::mine) all: Trials,
     /// Groups whose pair differed in nothing but this candidate.
-    pub(in crate::mine) alone: Tally,
+    pub(in crate::mine) alone: Trials,
     /// Disagreements, each shared among the candidates that it counts against.
     pub(in crate::mine) bad_shares: f64,
     /// By handler.
-    pub(in crate::mine) by_handler: BTreeMap<u32, Tally>,
+    pub(in crate::mine) by_handler: BTreeMap<u32, Trials>,
     /// Distinct contents among agreements.
     pub(in crate::mine) contents: u64,
     /// URLs that the candidate changed, in groups of two keys or more.
@@ -126,7 +81,7 @@ impl Support {
 pub(in crate::mine) struct Counter {
     used: Vec<(u32, u8)>,
     slots: Vec<(u32, u32)>,
-    rows: Vec<(u32, Tally)>,
+    rows: Vec<(u32, Trials)>,
     candidates: u32,
 }
 
@@ -165,7 +120,7 @@ impl Counter {
             let slot = &mut self.slots[handler as usize];
             if slot.0 != self.candidates {
                 *slot = (self.candidates, self.rows.len() as u32);
-                self.rows.push((handler, Tally::default()));
+                self.rows.push((handler, Trials::default()));
             }
             let (agree, same, high) = (sample.agree, sample.same, sample.high);
             self.rows[slot.1 as usize].1.add(agree, same, high);

@@ -12,11 +12,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::emit::param;
 use super::spellings::{SPELLINGS_MAX, Spellings};
 use crate::canonical::{DustRule, Evidence, Kind, RuleScope, Status};
-use crate::mine::proposed::priors::{BAR, CONTENTS_MIN, PLAIN};
+use crate::mine::proposed::priors::{CONTENTS_MIN, PLAIN};
 use crate::mine::seen::handlers::Handlers;
 use crate::mine::seen::signal::Calibration;
 use crate::mine::seen::table::{Signal, Table, Url};
-use crate::mine::selected::bounds::{BELIEF_ERROR, Channel, doubt, wilson};
+use crate::mine::stats::{BELIEF_ERROR, Channel, doubt, wilson};
+use crate::mine::trials::BAR;
 
 /// Names that say where a form leads back to.
 const RETURNS: [&[u8]; 20] = [
@@ -64,7 +65,7 @@ pub(super) fn rules(
     spellings: &Spellings,
     calibration: &Calibration,
 ) -> Vec<DustRule> {
-    if table.signal != Signal::Digest || calibration.confirms {
+    if table.signal != Signal::Digest || calibration.needs_confirmation {
         return Vec::new();
     }
     let leads: Vec<bool> = table

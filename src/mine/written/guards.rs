@@ -9,9 +9,9 @@ use crate::canonical::{Guard, Trap};
 use crate::mine::proposed::candidates::Act;
 use crate::mine::proposed::screen::Screen;
 use crate::mine::seen::table::Table;
-use crate::mine::selected::bounds::wilson;
 use crate::mine::selected::select::Validated;
-use crate::mine::validated::support::Tally;
+use crate::mine::stats::wilson;
+use crate::mine::trials::Trials;
 
 /// Parameters that matter, and that no rule is about: what was seen of them alone disagrees more
 /// often than not, or all others are dropped but them.
@@ -22,7 +22,7 @@ pub(super) fn guards(
     screen: &Screen,
     validated: &[Validated],
 ) -> Vec<Guard> {
-    let mut seen: BTreeMap<u32, Tally> = BTreeMap::new();
+    let mut seen: BTreeMap<u32, Trials> = BTreeMap::new();
     for ((name, _), tally) in &screen.params {
         seen.entry(*name).or_default().join(tally);
     }

@@ -8,36 +8,36 @@ use std::path::Path;
 use super::{BLOCK_LINES_MAX, BUFFER_BYTES, LINE_HEAD_BYTES_MAX};
 use crate::bytes::varint;
 use crate::error::{Error, Result};
-use crate::input::Lent;
-use crate::patient::Patient;
+use crate::input::PinnedMap;
 use crate::pipeline::temp;
+use crate::retry::RetryInterrupted;
 
-/// Gives `each` what stands at `kept` in `lent`; `None` if that is not in it.
-pub(super) fn lent_texts(
-    lent: &Lent,
+/// Gives `each` what stands at `kept` in `pinned`; `None` if that is not in it.
+pub(super) fn pinned_texts(
+    pinned: &PinnedMap,
     kept: &[Range<u64>],
     separator: u8,
     each: &mut impl FnMut(&[u8], bool) -> Result<ControlFlow<()>>,
 ) -> Result<Option<ControlFlow<()>>> {
-    let bytes = lent.bytes();
+    let bytes = pinned.bytes();
     for text in kept {
         let (start, end) = (text.start as usize, text.end as usize);
         let Some(text) = bytes.get(start..end) else { return Ok(None) };
         let begins = start == 0 || bytes[start - 1] == separator;
         let ends = end == bytes.len() || text.last() == Some(&separator);
         if !(begins && ends) {
-            lent.verify()?;
+            pinned.verify()?;
             return Err(Error::input(format!(
                 "{}: lines are not where they were: the file has changed between the first and the \
                  second reading",
-                lent.shown()
+                pinned.shown()
             )));
         }
         if each(text, true)?.is_break() {
             return Ok(Some(ControlFlow::Break(())));
         }
     }
-    lent.verify()?;
+    pinned.verify()?;
     Ok(Some(ControlFlow::Continue(())))
 }
 
@@ -65,7 +65,7 @@ pub(super) fn split_number(bytes: &mut &[u8]) -> Option<u64> {
 
 /// The file while it is read.
 pub(super) struct Reader {
-    file: BufReader<Patient<File>>,
+    file: BufReader<RetryInterrupted<File>>,
     /// Bytes to come.
     left: u64,
     /// Memory for the runs of a block.
@@ -75,7 +75,7 @@ pub(super) struct Reader {
 impl Reader {
     /// The first `bytes` of `file`, from its position on.
     pub(super) fn new(file: File, bytes: u64) -> Reader {
-        let file = BufReader::with_capacity(BUFFER_BYTES, Patient(file));
+        let file = BufReader::with_capacity(BUFFER_BYTES, RetryInterrupted(file));
         Reader { file, left: bytes, runs: Vec::new() }
     }
 

@@ -142,7 +142,7 @@ fn work_off<W, T: Send + Sync>(
 #[derive(Default)]
 struct BatchSoFar {
     chunks: usize,
-    /// Bytes of memory that they take, with what is known of them.
+    /// Bytes of memory that they take, with what is kept of them.
     bytes: u64,
     own_bytes: usize,
 }

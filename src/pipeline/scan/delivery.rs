@@ -20,7 +20,7 @@ pub(in crate::pipeline) const AHEAD_BYTES: usize = BATCH_OWN_BYTES;
 
 /// The way of chunks from the reader to the workers, within the memory that they may take.
 pub(super) struct Delivery<'a> {
-    /// For chunks and what is known of them, until they are done with.
+    /// For chunks and what is kept of them, until they are done with.
     flow: Arc<Flow>,
     /// For chunks until the workers take them.
     queue: Arc<Flow>,
@@ -67,9 +67,9 @@ impl<'a> Delivery<'a> {
         self.pool.time(Stage::Reading, read)
     }
 
-    /// Delivers `parcel`, of which `known` bytes will be known. `false` if nobody
+    /// Delivers `parcel`, of which `bytes_kept` will be kept beside its own. `false` if nobody
     /// takes it any more.
-    pub(super) fn deliver(&mut self, mut parcel: Parcel, known: u64) -> bool {
+    pub(super) fn deliver(&mut self, mut parcel: Parcel, bytes_kept: u64) -> bool {
         let is_own = parcel.is_by_caller() && parcel.fraction_read.is_some();
         self.is_unpacking = is_own && self.was_own;
         self.was_own = is_own;
@@ -84,7 +84,7 @@ impl<'a> Delivery<'a> {
                 flow.enter(bytes)
             })
         };
-        let bytes = own_bytes + known;
+        let bytes = own_bytes + bytes_kept;
         parcel.hold(enter(&self.flow, bytes));
         let queued = enter(&self.queue, queued_bytes);
         self.send(Ok(Delivered { parcel, bytes, queued }))
@@ -105,7 +105,7 @@ impl<'a> Delivery<'a> {
 /// A chunk on its way to the workers.
 pub(super) struct Delivered {
     pub(super) parcel: Parcel,
-    /// That it takes, with what will be known of it.
+    /// That it takes, with what will be kept of it.
     pub(super) bytes: u64,
     /// Until it is taken.
     pub(super) queued: Ticket,

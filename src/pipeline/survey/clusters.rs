@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 
-use super::known;
+use super::record_bytes;
 use crate::cluster::Cluster;
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
@@ -11,7 +11,7 @@ use crate::pipeline::Job;
 use crate::pipeline::layouts::Parcel;
 use crate::pipeline::pool::Pool;
 use crate::pipeline::scan::{BatchChunk, Pass, Scan, WasRead, changed};
-use crate::pipeline::walk::{Hand, walk_with_fields};
+use crate::pipeline::walk::{Worker, walk_with_fields};
 use crate::record::without_no_host;
 use crate::report::ClusterRow;
 
@@ -44,10 +44,10 @@ pub(super) fn describe_clusters(
         .collect();
     let mut counts: Vec<Map<Vec<u8>, (u64, u64)>> = vec![Map::default(); rows.len()];
     let mut bytes = 0;
-    let work = |hand: &mut Hand, chunk: &Parcel| {
+    let work = |worker: &mut Worker, chunk: &Parcel| {
         let mut found: Vec<Spelling> = Vec::new();
         let mut has_form = vec![false; largest.len()];
-        let tally = walk_with_fields(chunk, job, hand, |line, record, canonical| {
+        let tally = walk_with_fields(chunk, job, worker, |line, record, canonical| {
             let fingerprint = job.key.fingerprint(canonical.form);
             if let Some(row) = wanted.get(&fingerprint.0) {
                 let form = (!has_form[*row]).then(|| without_no_host(canonical.form).to_vec());
@@ -58,29 +58,33 @@ pub(super) fn describe_clusters(
         (tally.lines, found)
     };
     let pass = Pass::again("describing clusters", read);
-    Scan::new(job, pool, pass).knowing(known).run(Hand::default, work, |batch| {
-        for BatchChunk { first_line, made: found, .. } in batch.chunks {
-            for (number, row, spelling, form) in found {
-                if let (true, Some(form)) = (rows[row].canonical.is_empty(), form) {
-                    // Here, in the report, and in its text.
-                    bytes += 3 * form.len() as u64;
-                    rows[row].canonical = form;
-                }
-                let first = first_line + u64::from(number);
-                let length = spelling.len() as u64;
-                let count = counts[row].entry(spelling).or_insert((0, first));
-                count.0 += 1;
-                if count.0 == 1 {
-                    // In a map that may double, and then in a list.
-                    bytes += length + 16 + 150;
+    Scan::new(job, pool, pass).with_record_bytes(record_bytes).run(
+        Worker::default,
+        work,
+        |batch| {
+            for BatchChunk { first_line, made: found, .. } in batch.chunks {
+                for (number, row, spelling, form) in found {
+                    if let (true, Some(form)) = (rows[row].canonical.is_empty(), form) {
+                        // Here, in the report, and in its text.
+                        bytes += 3 * form.len() as u64;
+                        rows[row].canonical = form;
+                    }
+                    let first = first_line + u64::from(number);
+                    let length = spelling.len() as u64;
+                    let count = counts[row].entry(spelling).or_insert((0, first));
+                    count.0 += 1;
+                    if count.0 == 1 {
+                        // In a map that may double, and then in a list.
+                        bytes += length + 16 + 150;
+                    }
                 }
             }
-        }
-        if bytes > job.budget().told_bytes() {
-            return Err(too_many(job, bytes));
-        }
-        Ok(ControlFlow::Continue(()))
-    })?;
+            if bytes > job.budget().told_bytes() {
+                return Err(too_many(job, bytes));
+            }
+            Ok(ControlFlow::Continue(()))
+        },
+    )?;
     for (row, counts) in rows.iter_mut().zip(counts) {
         let lines: u64 = counts.values().map(|(count, _)| count).sum();
         if lines != row.lines {

@@ -7,7 +7,7 @@ use crate::fingerprint::{Fingerprint, FingerprintKey};
 use crate::pipeline::Job;
 use crate::pipeline::facets::Facets;
 use crate::pipeline::layouts::Parcel;
-use crate::pipeline::walk::{Hand, walk_with_fields};
+use crate::pipeline::walk::{Worker, walk_with_fields};
 use crate::record::{NO_HOST, without_no_host};
 use crate::report::Tally;
 
@@ -50,11 +50,16 @@ pub(super) struct Surveyed {
 
 /// Reads one chunk: how many lines it has, the fingerprints of the records in `share` at every
 /// level, and their facets.
-pub(super) fn look_at(job: &Job, chunk: &Parcel, hand: &mut Hand, share: Share) -> (u64, Surveyed) {
+pub(super) fn look_at(
+    job: &Job,
+    chunk: &Parcel,
+    worker: &mut Worker,
+    share: Share,
+) -> (u64, Surveyed) {
     let (mut ladders, mut facets) = (LaddersBuilder::default(), Facets::default());
     let (mut changed, mut fired) = (vec![0; levels_of(job)], Vec::new());
     let mut lacks_host = false;
-    let tally = walk_with_fields(chunk, job, hand, |line, record, canonical| {
+    let tally = walk_with_fields(chunk, job, worker, |line, record, canonical| {
         let last = job.key.fingerprint(canonical.form);
         let has_no_host = record.url.starts_with(NO_HOST);
         lacks_host |= has_no_host;

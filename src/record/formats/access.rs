@@ -1,4 +1,4 @@
-//! HOT: access logs of Apache, nginx and others that write like them, once per line.
+//! HOT: once per line. Access logs of Apache, nginx and others that write like them.
 //!
 //! ```text
 //! client ident user [time] "request" status size                            clf
@@ -12,15 +12,15 @@
 //! Price: a search for the end of each column up to the last that is wanted. No allocation.
 //! Guard: `tests::reads_what_was_written`, and the twin of `cut.rs`.
 
+mod common_line;
 mod infer;
-mod usual;
 
 use std::sync::Arc;
 
 use memchr::memchr;
 
+pub(crate) use common_line::CommonLine;
 pub(crate) use infer::{recognize, recognize_clf, recognize_combined, recognize_vhost};
-pub(crate) use usual::Usual;
 
 use crate::record::cut::{Cut, value};
 use crate::record::found::{Escapes, Found, Parsed};
@@ -43,8 +43,8 @@ pub(crate) struct Access {
     columns: Vec<Column>,
     /// Does the status follow the request right away?
     is_status_next: bool,
-    /// What is wanted of lines that are written as most are, if the columns begin as usual.
-    usual: Option<Usual>,
+    /// What is wanted of common lines, if the columns begin as theirs do.
+    common_line: Option<CommonLine>,
     /// All columns, as nginx would be told to write them; empty if the name says it all.
     columns_shown: String,
 }
@@ -77,9 +77,10 @@ impl Access {
     ) -> Access {
         let is_status_next =
             columns.windows(2).any(|pair| pair == [Column::Request, Column::Status]);
-        let usual = (words == 3 && host_word.is_none()).then(|| usual(columns)).flatten();
+        let common_line =
+            (words == 3 && host_word.is_none()).then(|| common_line(columns)).flatten();
         let columns = columns.to_vec();
-        Access { name, words, host_word, columns, is_status_next, usual, columns_shown }
+        Access { name, words, host_word, columns, is_status_next, common_line, columns_shown }
     }
 
     /// `%h %l %u %t "%r" %>s %b`.
@@ -166,14 +167,14 @@ impl Access {
     }
 }
 
-/// What is wanted of usual lines with these columns; `None` if there is more to a URL than the
+/// What is wanted of common lines with these columns; `None` if there is more to a URL than the
 /// request, or if that is not followed by status and size.
-fn usual(columns: &[Column]) -> Option<Usual> {
+fn common_line(columns: &[Column]) -> Option<CommonLine> {
     let (first, rest) = columns.split_at_checked(CLF.len())?;
-    let is_usual =
+    let is_common =
         first == CLF && !rest.iter().any(|column| matches!(column, Column::Host | Column::Scheme));
     let place = |wanted| rest.iter().rposition(|column| *column == wanted);
-    is_usual.then(|| Usual { referrer: place(Column::Referrer), agent: place(Column::Agent) })
+    is_common.then(|| CommonLine { referrer: place(Column::Referrer), agent: place(Column::Agent) })
 }
 
 impl LineFormat for Access {
@@ -190,8 +191,8 @@ impl LineFormat for Access {
         self.find(line, found).unwrap_or(Parsed::Reject(Reject::Format))
     }
 
-    fn usual(&self) -> Option<Usual> {
-        self.usual
+    fn common_line(&self) -> Option<CommonLine> {
+        self.common_line
     }
 }
 

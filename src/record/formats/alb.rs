@@ -1,4 +1,4 @@
-//! HOT: access logs of load balancers of AWS, once per line.
+//! HOT: once per line. Access logs of load balancers of AWS.
 //!
 //! ```text
 //! type time elb client:port target:port times (3) elb_status target_status received sent

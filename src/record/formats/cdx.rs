@@ -173,7 +173,7 @@ impl LineFormat for Cdx {
         if found.target.is_empty() { Parsed::Reject(Reject::NoUrl) } else { Parsed::Record }
     }
 
-    fn after(&self, line: &[u8]) -> Option<Arc<dyn LineFormat>> {
+    fn with_header(&self, line: &[u8]) -> Option<Arc<dyn LineFormat>> {
         Cdx::new(line).map(|format| Arc::new(format) as _)
     }
 
@@ -285,8 +285,8 @@ mod tests {
     #[test]
     fn headers_change_the_columns() {
         let format = Cdx::of_line(LINE).unwrap();
-        assert!(format.after(LINE).is_none());
-        let next = format.after(b" CDX a b").unwrap();
+        assert!(format.with_header(LINE).is_none());
+        let next = format.with_header(b" CDX a b").unwrap();
         assert_eq!(parse(&*next, b"http://a.test/ 20140126200624").0, Parsed::Record);
     }
 

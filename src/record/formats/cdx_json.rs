@@ -107,11 +107,11 @@ impl LineFormat for CdxJson {
         if found.target.is_empty() { Parsed::Reject(Reject::NoUrl) } else { Parsed::Record }
     }
 
-    fn plainer(&self, chunk: &[u8], separator: u8, out: &mut Vec<u8>) -> bool {
-        json::plainer(chunk, separator, out)
+    fn unescaped_lines(&self, chunk: &[u8], separator: u8, out: &mut Vec<u8>) -> bool {
+        json::unescaped_lines(chunk, separator, out)
     }
 
-    fn after(&self, line: &[u8]) -> Option<Arc<dyn LineFormat>> {
+    fn with_header(&self, line: &[u8]) -> Option<Arc<dyn LineFormat>> {
         CdxJson::new(line).map(|format| Arc::new(format) as _)
     }
 

@@ -74,8 +74,8 @@ impl LineFormat for Cdxj {
         }
     }
 
-    fn plainer(&self, chunk: &[u8], separator: u8, out: &mut Vec<u8>) -> bool {
-        json::plainer(chunk, separator, out)
+    fn unescaped_lines(&self, chunk: &[u8], separator: u8, out: &mut Vec<u8>) -> bool {
+        json::unescaped_lines(chunk, separator, out)
     }
 }
 

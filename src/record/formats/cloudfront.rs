@@ -19,10 +19,77 @@ static CLOUDFRONT: Dialect = Dialect {
     text_escapes: Escapes::PercentText,
 };
 
+/// The columns of a standard log, to which later years have only added.
+///
+/// Source: Amazon CloudFront Developer Guide, "Standard logging reference".
+const COLUMNS: [&str; 33] = [
+    "date",
+    "time",
+    "x-edge-location",
+    "sc-bytes",
+    "c-ip",
+    "cs-method",
+    "cs(Host)",
+    "cs-uri-stem",
+    "sc-status",
+    "cs(Referer)",
+    "cs(User-Agent)",
+    "cs-uri-query",
+    "cs(Cookie)",
+    "x-edge-result-type",
+    "x-edge-request-id",
+    "x-host-header",
+    "cs-protocol",
+    "cs-bytes",
+    "time-taken",
+    "x-forwarded-for",
+    "ssl-protocol",
+    "ssl-cipher",
+    "x-edge-response-result-type",
+    "cs-protocol-version",
+    "fle-status",
+    "fle-encrypted-fields",
+    "c-port",
+    "time-to-first-byte",
+    "x-edge-detailed-result-type",
+    "sc-content-type",
+    "sc-content-len",
+    "sc-range-start",
+    "sc-range-end",
+];
+
+/// Fewest columns of a log without its header: the first that CloudFront wrote.
+const COLUMNS_MIN: usize = 12;
+
+/// The format of a log that has lost its header, as a part of a file has, if `row` is a line of a
+/// standard log.
+fn recognize_row(row: &[u8]) -> Option<Extended> {
+    let cells: Vec<&[u8]> = row.split(|byte| *byte == b'\t').collect();
+    let has_form = |cell: &[u8], form: &[u8]| {
+        cell.len() == form.len()
+            && cell.iter().zip(form).all(|(byte, of)| match of {
+                b'0' => byte.is_ascii_digit(),
+                _ => byte == of,
+            })
+    };
+    let is_row = (COLUMNS_MIN..=COLUMNS.len()).contains(&cells.len())
+        && has_form(cells[0], b"0000-00-00")
+        && has_form(cells[1], b"00:00:00")
+        && cells[3].iter().all(u8::is_ascii_digit)
+        && cells[5].iter().all(u8::is_ascii_uppercase)
+        && cells[7].starts_with(b"/")
+        && has_form(cells[8], b"000");
+    let header = || format!("#Fields: {}", COLUMNS[..cells.len()].join(" "));
+    is_row.then(|| Extended::new(header().as_bytes(), &CLOUDFRONT)).flatten()
+}
+
 /// The format of the first header in `lines`, if it names a column of CloudFront's own or tabs are
-/// in the line behind it.
+/// in the line behind it; without a header, that of the first line.
 pub(crate) fn recognize(lines: &[&[u8]]) -> Option<Arc<dyn LineFormat>> {
-    let at = lines.iter().position(|line| line.starts_with(HEADER))?;
+    let Some(at) = lines.iter().position(|line| line.starts_with(HEADER)) else {
+        let format = recognize_row(lines.iter().find(|line| !line.starts_with(b"#"))?)?;
+        return Some(Arc::new(format));
+    };
     let header = lines[at];
     let has_own = [&b"x-edge-"[..], b"x-host-header"]
         .iter()
@@ -96,6 +163,34 @@ mod tests {
         assert!(recognize(&[FIELDS, b"a b"]).is_none(), "blanks between columns");
         assert!(super::super::w3c::recognize(&[FIELDS, row]).is_none());
         assert!(super::super::w3c::recognize(&[FIELDS, b"a b"]).is_some());
+    }
+
+    #[test]
+    fn a_part_of_a_log_has_no_header() {
+        let row = |columns: usize| {
+            let cells = "2026-11-28 09:43:06 FRA2-C1 124 192.0.2.1 GET d1.cloudfront.test /a 200 \
+                http://b.test/ Mozilla c=1 - Hit id== www.a.test https 9 0.1 - TLS AES Hit HTTP/2 - - \
+                5 0.1 Hit text/html 1 - -";
+            cells.split_whitespace().take(columns).collect::<Vec<_>>().join("\t")
+        };
+        for (columns, host) in [(12, "d1.cloudfront.test"), (24, "www.a.test"), (33, "www.a.test")]
+        {
+            let row = row(columns);
+            let format = recognize(&[row.as_bytes()]).expect("a row of a standard log");
+            let (parsed, found) = parse(&*format, row.as_bytes());
+            assert_eq!(parsed, Parsed::Record);
+            assert_eq!((found.host, found.target), (host.as_bytes(), &b"/a"[..]), "{columns}");
+            assert_eq!((found.query, found.fields.status), (&b"c=1"[..], &b"200"[..]));
+        }
+        for wrong in [
+            row(11),
+            row(33) + "\tmore",
+            row(33).replace("/a\t", "a\t"),
+            row(33).replace("200", "-"),
+            row(33).replace("09:", "9:"),
+        ] {
+            assert!(recognize(&[wrong.as_bytes()]).is_none(), "{wrong}");
+        }
     }
 
     #[test]

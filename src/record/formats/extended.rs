@@ -217,7 +217,7 @@ impl LineFormat for Extended {
         self.columns(line, found)
     }
 
-    fn after(&self, line: &[u8]) -> Option<Arc<dyn LineFormat>> {
+    fn with_header(&self, line: &[u8]) -> Option<Arc<dyn LineFormat>> {
         Extended::new(line, self.dialect).map(|format| Arc::new(format) as _)
     }
 

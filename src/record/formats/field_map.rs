@@ -174,7 +174,7 @@ impl FieldMap {
                 return wrong("columns are counted from 1".to_string());
             }
             if places.iter().any(|(known, _)| *known == field) {
-                return wrong(format!("{} is told twice", field.name()));
+                return wrong(format!("{} is given twice", field.name()));
             }
             places.push((field, place.to_string()));
         }
@@ -225,7 +225,7 @@ mod tests {
             ("url=", "there is no column for url"),
             ("a,", "there is no column for url"),
             ("0", "counted from 1"),
-            ("a,b", "url is told twice"),
+            ("a,b", "url is given twice"),
             ("link=a", "\"link\" is none of url, host, digest"),
         ] {
             let error = FieldMap::parse(text).unwrap_err();

@@ -1,13 +1,13 @@
 //! JSON lines: an object on each line, with a URL in it.
 
-mod plain;
 mod scan;
+mod unescaped;
 mod usual;
 
 use std::sync::Arc;
 
-pub(super) use self::plain::plainer;
 use self::scan::{PATH_TOKENS_MAX, Places, Value, scan};
+pub(super) use self::unescaped::unescaped_lines;
 use self::usual::USUAL;
 use super::field_map::{Field, FieldMap};
 use crate::error::{Error, Result};
@@ -291,8 +291,8 @@ impl LineFormat for Json {
         self.parse_object(line, found)
     }
 
-    fn plainer(&self, chunk: &[u8], separator: u8, out: &mut Vec<u8>) -> bool {
-        plainer(chunk, separator, out)
+    fn unescaped_lines(&self, chunk: &[u8], separator: u8, out: &mut Vec<u8>) -> bool {
+        unescaped_lines(chunk, separator, out)
     }
 }
 

@@ -1,4 +1,4 @@
-//! HOT: logs of a format that the user has told, as nginx or Apache was told it, once per line.
+//! HOT: once per line. Logs of a format that the user gives in the words of nginx or Apache.
 //!
 //! ```text
 //! $remote_addr [$time_local] "$request" $status      what nginx calls log_format

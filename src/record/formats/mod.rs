@@ -11,6 +11,7 @@ pub(crate) mod csv;
 mod extended;
 mod field_map;
 pub(crate) mod json;
+mod lines;
 pub(crate) mod log_format;
 pub(crate) mod rows;
 #[cfg(test)]
@@ -61,7 +62,7 @@ pub const ALL: &[KnownFormat] = &[
     },
     KnownFormat {
         name: "access",
-        about: "access log; its columns are told by the first lines",
+        about: "access log; its columns are detected from the first lines",
         recognize: access::recognize,
         plain: None,
     },
@@ -155,6 +156,11 @@ pub fn find(name: &str) -> Option<&'static KnownFormat> {
 pub fn names() -> impl Iterator<Item = (&'static str, &'static str)> {
     let list = (super::Layout::LINES, "list: one URL on each line");
     ALL.iter().map(|format| (format.name, format.about)).chain([list])
+}
+
+/// The format of lists whose paths are on the host of `base`.
+pub fn relative_lines(base: &super::BaseUrl) -> Arc<dyn LineFormat> {
+    Arc::new(lines::RelativeLines { scheme: base.scheme() })
 }
 
 /// The format of the rows of a container of the kind `name`, which `input` makes.

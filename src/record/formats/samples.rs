@@ -21,7 +21,7 @@ pub(super) fn sample_urls(sample: &[u8], recognize: Recognize) -> Vec<String> {
     for line in lines {
         let mut found = Found::default();
         match format.parse(line, &mut found) {
-            Parsed::Comment => format = format.after(line).unwrap_or(format),
+            Parsed::Comment => format = format.with_header(line).unwrap_or(format),
             Parsed::Reject(kind) => urls.push(kind.to_string()),
             Parsed::Record => {
                 let text = |bytes: &[u8]| {

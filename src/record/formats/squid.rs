@@ -1,4 +1,4 @@
-//! HOT: the native access log of Squid, once per line.
+//! HOT: once per line. The native access log of Squid.
 //!
 //! ```text
 //! 1438854186.003      3 10.0.0.1 TCP_MISS/304 124 GET http://a.test/b - HIER_DIRECT/10.9.9.9 text/html

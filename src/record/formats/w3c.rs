@@ -117,9 +117,9 @@ mod tests {
     #[test]
     fn headers_change_the_columns() {
         let format = w3c(FIELDS).unwrap();
-        assert!(format.after(b"#Date: 2015-08-01").is_none());
+        assert!(format.with_header(b"#Date: 2015-08-01").is_none());
         assert!(FIELDS.starts_with(format.header_prefix()));
-        let next = format.after(b"#Fields: cs-uri-stem sc-status").unwrap();
+        let next = format.with_header(b"#Fields: cs-uri-stem sc-status").unwrap();
         let (parsed, found) = parse(&*next, b"/b 404");
         assert_eq!(
             (parsed, found.target, found.fields.status),

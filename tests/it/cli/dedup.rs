@@ -207,7 +207,7 @@ fn damaged_seen_files_are_refused() {
     }
     dir.run("--seen in.txt in.txt").fails("in.txt: expected a seen file");
     // Not written once, to be refused ever after.
-    dir.run("--seen seen.zst in.txt").fails("seen.zst: such a file is not packed");
+    dir.run("--seen seen.zst in.txt").fails("seen.zst: such a file is not compressed");
     assert!(!dir.path("seen.zst").exists());
 }
 

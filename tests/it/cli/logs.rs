@@ -125,7 +125,11 @@ fn how_a_format_was_told_is_said() {
     let dir = Dir::new();
     dir.put("access.log", LOG);
     let run = dir.run("-v access.log").exits(0);
-    assert!(run.words().contains("  told by 6 lines: clf 100 %, lines 0 %\n"), "{}", run.words());
+    assert!(
+        run.words().contains("  detected from 6 lines: clf 100 %, lines 0 %\n"),
+        "{}",
+        run.words()
+    );
     // A format that nobody knows: the lines pass, but not in silence.
     dir.put("in.json", "{\"site\":\"http://a.test/\"}\n".repeat(12));
     let run = dir.run("in.json").exits(0);
@@ -230,4 +234,70 @@ fn a_first_line_that_is_too_long_hides_no_format() {
             assert_eq!(out, "http://a.test/\n", "{args} {map}");
         }
     }
+}
+
+#[test]
+fn paths_of_a_list_get_the_host() {
+    let dir = Dir::new();
+    let paths = "/a?b=1&a=2\n/a?a=2&b=1\n/c\n//c.test/x\nhttp://s.test/a?b=1&a=2\n";
+    dir.put("paths", paths.repeat(3));
+    let with_base = dir.run("--base-url http://s.test paths").quiet();
+    assert_eq!(with_base.out(), "http://s.test/a?b=1&a=2\nhttp://s.test/c\nhttp://c.test/x\n");
+    let without = dir.run("paths").exits(0).says(
+        "9 of 15 records are not URLs, and were compared byte for byte (9 relative); if \
+         they are paths, --base-url says on which host\n",
+    );
+    assert_eq!(without.out(), paths);
+    dir.put("urls", "http://a.test/\n/b\n".repeat(10));
+    dir.run("urls").quiet();
+    let equal = dir.run("explain --base-url http://s.test /a?b=1&a=2 http://s.test/a?a=2&b=1");
+    assert!(equal.exits(0).out().ends_with("\nequal, by query-order\n"));
+    let path = dir.run("explain /a").exits(1).out();
+    assert!(path.contains("a path: --base-url says which host it is on"), "{path}");
+}
+
+#[test]
+fn a_table_of_kept_lines_has_its_header() {
+    let dir = Dir::new();
+    dir.put("a.csv", "url,status\nhttp://a.test/,200\nhttp://A.test/,404\nhttp://b.test/,200\n");
+    dir.put("b.csv", "url,status\nhttp://c.test/,200\n");
+    dir.put("other.csv", "status,url\n200,http://d.test/\n");
+    let kept = "url,status\nhttp://a.test/,200\nhttp://b.test/,200\nhttp://c.test/,200\n";
+    for flags in ["", "-S 12M", "--no-map", "--keep shortest"] {
+        let run = dir.run(&format!("{flags} --print line a.csv b.csv")).quiet();
+        assert_eq!(run.out(), kept, "{flags}");
+    }
+    let counted = dir.run("-d -c --print line a.csv").quiet();
+    assert_eq!(counted.out(), "      2 http://a.test/,200\n");
+    let mixed = dir.run("--print line a.csv other.csv").exits(0);
+    mixed.says("other.csv: not the columns of a.csv, whose header is written before all lines");
+    let log = "#Version: 1.0\n#Fields: date time cs-uri-stem\n2026-11-28 00:00:00 /a\n";
+    dir.put("w3c.log", format!("{log}#Date: x\n2026-11-28 00:00:01 /a\n"));
+    assert_eq!(dir.run("--print line w3c.log").quiet().out(), log);
+}
+
+#[test]
+fn filters_that_match_nothing_are_told() {
+    let dir = Dir::new();
+    dir.put("list", "http://a.test/x.jpg\nhttp://a.test/y\n");
+    dir.run("--exclude *.jpg list").exits(0).says(
+        "--exclude *.jpg: no record matches; *.jpg is a pattern for hosts, one for paths begins \
+         with a slash: /*.jpg\n",
+    );
+    dir.run("--exclude /*.jpg list").quiet();
+    dir.run("--include *.jpg list").exits(0).says(
+        "nothing is left: all 2 records were filtered out; *.jpg is a pattern for hosts, one for \
+         paths begins with a slash: /*.jpg\n",
+    );
+    dir.run("-f jsonl list").exits(0).says("nothing is left: all 2 lines with anything in them");
+}
+
+#[test]
+fn lists_with_nul_bytes_are_told() {
+    let dir = Dir::new();
+    let urls = "http://a.test/\0http://b.test/\0";
+    dir.feed("dedup", urls.as_bytes()).exits(0).says("-: has NUL bytes; if lines end with them, ");
+    dir.feed("dedup -0", urls.as_bytes()).gives(urls);
+    let wide: Vec<u8> = "http://a.test/\n".bytes().flat_map(|byte| [byte, 0]).collect();
+    dir.feed("dedup", &wide).exits(0).says("iconv -f UTF-16LE -t UTF-8\n");
 }

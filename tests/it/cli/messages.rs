@@ -162,3 +162,17 @@ fn whichever_thread_is_refused_the_run_says_so_and_writes_nothing() {
         assert!(enough.is_some() && refused == [true; 2], "{args}: {enough:?}, {refused:?}");
     }
 }
+
+#[test]
+fn counts_go_to_a_file_behind_an_equals_sign() {
+    let dir = Dir::with_list();
+    dir.run("--stats counts.json in.txt").fails(
+        "counts.json: expected a file to be read, found none of this name; if the counts are to go \
+         there, write --stats=counts.json",
+    );
+    dir.run("--stats=counts.json in.txt").quiet().gives(KEPT);
+    dir.run("--stats counts.json in.txt").fails("found the counts of another run");
+    dir.put("list.json", LIST);
+    dir.run("--stats list.json in.txt").exits(0).says("\"lines\":8");
+    dir.run("counts.json").exits(0);
+}

@@ -147,6 +147,19 @@ fn output_refuses_inputs() {
 }
 
 #[test]
+fn standard_output_is_no_input_either() {
+    let dir = Dir::with_list();
+    for args in [&["in.txt"][..], &["canon", "in.txt"], &["-o", "-", "in.txt"]] {
+        let end = fs::OpenOptions::new().append(true).open(dir.path("in.txt")).unwrap();
+        let run = dir.command(args).stdout(end).output().unwrap();
+        let said = String::from_utf8_lossy(&run.stderr);
+        assert_eq!(run.status.code(), Some(2), "{said}");
+        assert!(said.contains("standard output: is an input as well"), "{said}");
+    }
+    assert_eq!(dir.text("in.txt"), LIST);
+}
+
+#[test]
 fn output_refuses_what_standard_input_is() {
     let dir = Dir::with_list();
     for args in [&["-o", "in.txt"][..], &["canon", "-", "-o", "in.txt"]] {

@@ -174,10 +174,11 @@ fn what_does_not_go_with_parquet_is_refused() {
     let dir = Dir::with_list();
     for name in ["out.parquet.zst", "out.parquet.gz"] {
         dir.run(&format!("--to parquet -o {name} in.txt"))
-            .fails("--to parquet is packed by itself");
+            .fails("--to parquet is compressed by itself");
     }
-    dir.run("--to parquet --dropped d.gz -o out.parquet in.txt").fails("--to parquet is packed");
-    dir.run("report --to parquet -o out.zst in.txt").fails("--to parquet is packed by itself");
+    dir.run("--to parquet --dropped d.gz -o out.parquet in.txt")
+        .fails("--to parquet is compressed");
+    dir.run("report --to parquet -o out.zst in.txt").fails("--to parquet is compressed by itself");
     dir.run("--to parquet --excel in.txt").fails("--excel: guards");
     assert_eq!(dir.names(), ["in.txt"]);
 }

@@ -97,7 +97,7 @@ fn escapes_of(text: &str) -> Result<(Escapes, &str)> {
             return Err(wrong(
                 8,
                 &format!("expected default, json or none, found \"{}\"", shortened(how)),
-                "leave escape= out if nginx was not told it",
+                "leave escape= out if it is not in nginx's own",
             ));
         }
     };

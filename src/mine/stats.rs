@@ -2,7 +2,7 @@
 //!
 //! Everything is computed from integer counts in one order, so that the same counts give the same
 //! bits on every machine with IEEE arithmetic; only `exp` and `ln` may differ in the last place,
-//! and no threshold is compared more finely than to twelve digits ([`settle`]).
+//! and no threshold is compared more finely than to twelve digits ([`round_for_comparison`]).
 
 /// The lower and upper bound of a rate of which `good` of `trials` were seen, at `z` standard
 /// deviations.
@@ -132,7 +132,7 @@ pub(in crate::mine) fn doubt(
         total += mass;
         below += if rate < bar { mass } else { 0.0 };
     }
-    settle(below / total)
+    round_for_comparison(below / total)
 }
 
 /// `1 / B(0.4, 1.6)`: Γ(2) / (Γ(0.4) Γ(1.6)).
@@ -142,7 +142,7 @@ pub(in crate::mine) const BELIEF_ERROR: f64 = 0.025;
 const FAILS_SCALE: f64 = 0.504_55;
 
 /// Twelve digits of `x`: what two machines agree on.
-pub(in crate::mine) fn settle(x: f64) -> f64 {
+pub(in crate::mine) fn round_for_comparison(x: f64) -> f64 {
     (x * 1e12).round() / 1e12
 }
 
@@ -163,7 +163,7 @@ pub(in crate::mine) fn binomial_tail(good: u64, trials: u64, rate: f64) -> f64 {
         let k = k as f64;
         log += ((n - k) / (k + 1.0)).ln() + (rate / (1.0 - rate)).ln();
     }
-    settle(sum.min(1.0))
+    round_for_comparison(sum.min(1.0))
 }
 
 /// The largest number of standard deviations at which the corrected Wilson bound is still at `bar`;
@@ -173,7 +173,7 @@ pub(in crate::mine) fn score(good: f64, trials: f64, bar: f64, channel: Channel)
         return f64::NEG_INFINITY;
     }
     let expected = channel.seen(bar);
-    settle((good / trials - expected) / (expected * (1.0 - expected) / trials).sqrt())
+    round_for_comparison((good / trials - expected) / (expected * (1.0 - expected) / trials).sqrt())
 }
 
 #[cfg(test)]

@@ -1,16 +1,16 @@
-//! Calls of the system that a signal has interrupted are made again.
+//! Retries system calls that a signal has interrupted (`EINTR`).
 //!
-//! Local files do not know such calls, but those of networks and of file systems of users do, and
-//! some of the libraries that read and write for us take them for failures.
+//! Local files are never interrupted, but files of networks and of user-space file systems are, and
+//! some of the libraries that read and write for us take that for a failure.
 
 use std::io::{self, Read, Seek, SeekFrom, Write};
 
-/// A reader or a writer whose calls are made again for as long as a signal interrupts them.
+/// A reader or a writer whose calls are retried for as long as a signal interrupts them.
 #[derive(Debug)]
-pub(crate) struct Patient<T>(pub(crate) T);
+pub(crate) struct RetryInterrupted<T>(pub(crate) T);
 
 /// What `call` returns when nothing interrupts it.
-pub(crate) fn again<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+pub(crate) fn retry_interrupted<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     loop {
         match call() {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -19,23 +19,23 @@ pub(crate) fn again<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<T>
     }
 }
 
-impl<R: Read> Read for Patient<R> {
+impl<R: Read> Read for RetryInterrupted<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        again(|| self.0.read(buffer))
+        retry_interrupted(|| self.0.read(buffer))
     }
 }
 
-impl<W: Write> Write for Patient<W> {
+impl<W: Write> Write for RetryInterrupted<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        again(|| self.0.write(bytes))
+        retry_interrupted(|| self.0.write(bytes))
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        again(|| self.0.flush())
+        retry_interrupted(|| self.0.flush())
     }
 }
 
-impl<S: Seek> Seek for Patient<S> {
+impl<S: Seek> Seek for RetryInterrupted<S> {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
         self.0.seek(to)
     }
@@ -84,15 +84,15 @@ mod tests {
     }
 
     #[test]
-    fn interrupted_calls_are_made_again() {
-        let mut reader = Patient(Restless::default());
+    fn interrupted_calls_are_retried() {
+        let mut reader = RetryInterrupted(Restless::default());
         let mut buffer = [0; 4];
         assert_eq!([1, 1, 0].map(|_| reader.read(&mut buffer).unwrap()), [1, 1, 0]);
-        let mut writer = Patient(Restless::default());
+        let mut writer = RetryInterrupted(Restless::default());
         assert_eq!([(); 2].map(|()| writer.write(b"ab").unwrap()), [1, 1]);
         writer.flush().unwrap();
         assert_eq!((writer.0.written, writer.0.calls), (b"aa".to_vec(), 9));
-        let refused: io::Result<()> = again(|| Err(io::ErrorKind::NotFound.into()));
+        let refused: io::Result<()> = retry_interrupted(|| Err(io::ErrorKind::NotFound.into()));
         assert_eq!(refused.unwrap_err().kind(), io::ErrorKind::NotFound);
     }
 }

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use super::folders::Folders;
-use super::keep;
-use super::letters::Sections;
-use super::select::{self, Selector, Validated, without};
+use super::selected::folders::Folders;
+use super::selected::keep;
+use super::selected::letters::Sections;
+use super::selected::select::{Selector, Validated, without};
 use crate::mine::proposed::candidates::{Act, Candidate, Reach};
 use crate::mine::proposed::conditions;
 use crate::mine::proposed::paths::PathAct;
-use crate::mine::proposed::priors::{self, BAR, Nature};
+use crate::mine::proposed::priors::{self, Nature};
 use crate::mine::proposed::propose;
 use crate::mine::proposed::screen::{self, Screen, Seen, Slots};
 use crate::mine::proposed::values;
@@ -19,6 +19,7 @@ use crate::mine::seen::loose_path::LoosePath;
 use crate::mine::seen::signal::Calibration;
 use crate::mine::seen::table::{Signal, Table, Url};
 use crate::mine::seen::versions::{self, Versions};
+use crate::mine::trials::{BAR, CONTRADICTION, VERSIONS_BAR, is_below};
 use crate::mine::validated::forms::{self, Forms};
 use crate::mine::validated::validation::Validation;
 
@@ -77,7 +78,8 @@ impl Rounds<'_> {
     }
 
     fn proposed(&self, table: &Table, screen: &Screen, bar: f64) -> Vec<Candidate> {
-        let mut candidates: Vec<Candidate> = propose::places(table, self.votes, screen, bar);
+        let mut candidates: Vec<Candidate> =
+            propose::host_and_path_candidates(table, self.votes, screen, bar);
         candidates.extend(propose::parameters(
             self.votes,
             screen,
@@ -120,6 +122,23 @@ impl Rounds<'_> {
         if local.is_empty() { Vec::new() } else { validation.seen(&local) }
     }
 
+    /// What candidates are selected by, as pages are known by `calibration`.
+    fn selector<'b>(
+        &'b self,
+        table: &'b Table,
+        calibration: &'b Calibration,
+        by_classes: bool,
+    ) -> Selector<'b> {
+        Selector {
+            table,
+            sections: Sections { handlers: self.handlers, loose_paths: self.loose_paths },
+            handlers: &self.handlers.of_path,
+            calibration,
+            natures: self.natures,
+            by_classes,
+        }
+    }
+
     /// Validates all that is proposed; also returns what groups said about the parameters
     /// that may be dropped.
     fn run(
@@ -128,57 +147,71 @@ impl Rounds<'_> {
         screen: &Screen,
         calibration: &mut Calibration,
     ) -> (Vec<Validated>, Vec<Seen>) {
-        let sections = Sections { handlers: self.handlers, loose_paths: self.loose_paths };
-        let (handlers, natures) = (self.handlers.of_path.as_slice(), self.natures);
-        let selector = |calibration, by_classes| Selector {
-            table,
-            sections,
-            handlers,
-            calibration,
-            natures,
-            by_classes,
-        };
-        let candidates = self.proposed(table, screen, BAR);
-        let initial = forms::forms(table, handlers, &candidates);
-        // Where pages do not agree with themselves, there is a second validation.
-        let again = (!calibration.is_steady()).then(|| initial.clone());
-        let before = calibration.clone();
-        let first = selector(&before, false);
-        let mut validation = first.validation().starting_from(Some(initial));
-        let mut validated = first.select(&mut validation, candidates.clone());
-        let mut samples = self.seen(table, &validation, &validated);
-        if !calibration.is_steady() {
-            // How far they do not is measured anew, page by page, now that it is known which URLs
-            // are likely to be one.
-            let likely: Vec<Candidate> = validated.into_iter().map(|one| one.candidate).collect();
-            let pages = validation.keys(&likely).unwrap_or_else(|| keys(table, handlers, &likely));
-            recalibrate(table, Some(&pages), self.controls, calibration);
-            let second = selector(calibration, false);
-            let mut validation = second.validation().starting_from(again);
-            validated = second.select(&mut validation, candidates);
-            samples = self.seen(table, &validation, &validated);
-        }
-        if calibration.confirms || table.signal != Signal::Digest {
+        let (validated, samples) = self.validate_by_pairs(table, screen, calibration);
+        if calibration.needs_confirmation || table.signal != Signal::Digest {
             return (validated, samples);
         }
-        // What pages with versions hide from a look at two URLs is validated once more, beside what
-        // holds.
+        self.validate_by_classes(table, screen, calibration, validated, samples)
+    }
+
+    /// Validates what is proposed by pairs of URLs; a second time where pages do not agree with
+    /// themselves.
+    fn validate_by_pairs(
+        &self,
+        table: &Table,
+        screen: &Screen,
+        calibration: &mut Calibration,
+    ) -> (Vec<Validated>, Vec<Seen>) {
+        let handlers = self.handlers.of_path.as_slice();
+        let candidates = self.proposed(table, screen, BAR);
+        let initial = forms::forms(table, handlers, &candidates);
+        let again = (!calibration.is_steady()).then(|| initial.clone());
+        let before = calibration.clone();
+        let first = self.selector(table, &before, false);
+        let mut validation = first.validation().starting_from(Some(initial));
+        let validated = first.select(&mut validation, candidates.clone());
+        if again.is_none() {
+            let samples = self.seen(table, &validation, &validated);
+            return (validated, samples);
+        }
+        // How far they do not is measured anew, page by page, now that it is known which URLs
+        // are likely to be one.
+        let likely: Vec<Candidate> = validated.into_iter().map(|one| one.candidate).collect();
+        let pages = validation.keys(&likely).unwrap_or_else(|| keys(table, handlers, &likely));
+        recalibrate(table, Some(&pages), self.controls, calibration);
+        let second = self.selector(table, calibration, false);
+        let mut validation = second.validation().starting_from(again);
+        let validated = second.select(&mut validation, candidates);
+        let samples = self.seen(table, &validation, &validated);
+        (validated, samples)
+    }
+
+    /// Validates once more, by classes of URLs and beside what holds, what pages with versions hide
+    /// from a look at two URLs. Adds to what is `validated`, and to its `samples`.
+    fn validate_by_classes(
+        &self,
+        table: &Table,
+        screen: &Screen,
+        calibration: &Calibration,
+        validated: Vec<Validated>,
+        mut samples: Vec<Seen>,
+    ) -> (Vec<Validated>, Vec<Seen>) {
         let (held, failed): (Vec<Validated>, Vec<Validated>) =
             validated.into_iter().partition(Validated::is_held);
-        let settled = |one: &Validated| Candidate { settled: true, ..one.candidate.clone() };
         let mut new = self.proposed(table, screen, VERSIONS_BAR);
         // Letters come with the sections that single looks keep from folding.
         new.retain(|one| one.act != Act::Path(PathAct::FoldCase));
         new.extend(failed.iter().filter(|one| may_fold(one)).map(|one| one.candidate.clone()));
         for one in &mut new {
-            one.control = versions::is_control(table, natures, &one.act);
+            one.control = versions::is_control(table, self.natures, &one.act);
         }
-        let candidates = propose::beside(held.iter().map(settled).collect(), new);
+        let candidates =
+            propose::beside(held.iter().map(|one| one.candidate.settled()).collect(), new);
         let mut validated = held;
         if candidates.iter().any(|one| !one.settled) {
-            let third = selector(calibration, true);
-            let mut validation = third.validation();
-            let mut again = third.select(&mut validation, candidates);
+            let selector = self.selector(table, calibration, true);
+            let mut validation = selector.validation();
+            let mut again = selector.select(&mut validation, candidates);
             again.retain(|one| !one.candidate.settled && one.holds);
             samples.extend(self.seen(table, &validation, &again));
             validated.extend(again);
@@ -201,17 +234,9 @@ impl Rounds<'_> {
         calibration: &Calibration,
         validated: &mut Vec<Validated>,
     ) {
-        let selector = Selector {
-            table,
-            sections: Sections { handlers: self.handlers, loose_paths: self.loose_paths },
-            handlers: &self.handlers.of_path,
-            calibration,
-            natures: self.natures,
-            by_classes: false,
-        };
+        let selector = self.selector(table, calibration, false);
         let held = validated.iter().filter(|one| one.is_held());
-        let settled = |one: &Validated| Candidate { settled: true, ..one.candidate.clone() };
-        let held: Vec<Candidate> = held.map(settled).collect();
+        let held: Vec<Candidate> = held.map(|one| one.candidate.settled()).collect();
         let new = values::proposed(&selector, self.votes, &held);
         let candidates = propose::beside(held, new);
         if candidates.iter().any(|one| !one.settled) {
@@ -254,8 +279,5 @@ fn keys(table: &Table, handlers: &[u32], candidates: &[Candidate]) -> Vec<u64> {
 fn may_fold(one: &Validated) -> bool {
     one.candidate.act == Act::Path(PathAct::FoldCase)
         && one.everywhere
-        && !select::is_below(&one.support.all, VERSIONS_BAR, select::CONTRADICTION)
+        && !is_below(&one.support.all, VERSIONS_BAR, CONTRADICTION)
 }
-
-/// The least rate of agreement of single URLs at which pages with versions may still be one.
-pub(in crate::mine) const VERSIONS_BAR: f64 = 0.6;

@@ -1,4 +1,4 @@
-//! Turns of runs that put their results beside a file which all of them go on with.
+//! An advisory lock on the folder of a `--seen` file, held while a run publishes its results there.
 
 use std::fs::File;
 use std::path::Path;
@@ -8,14 +8,14 @@ use std::time::{Duration, Instant};
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
-/// A run publishes, and takes back if it has to, while no other run does so in that folder.
+/// While it is held, no other run publishes its results in that folder, or rolls them back.
 ///
-/// Without it three runs at a time with one seen file could take back what was not theirs. A run
-/// sees by itself that another one has been there in between; but not who of two others was there
-/// first.
+/// Without it, of three runs at a time with one seen file, one could roll back what another has
+/// published: a run sees by itself that another one has been there meanwhile, but not which of two
+/// others was the first.
 #[derive(Debug)]
-pub(super) struct Turn {
-    /// Locked until it is closed; `None`: it goes without.
+pub(super) struct PublishLock {
+    /// Locked until it is closed; `None` where the run goes on without a lock.
     _folder: Option<File>,
 }
 
@@ -26,19 +26,19 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// How long until it looks again.
 const PAUSE: Duration = Duration::from_millis(2);
 
-impl Turn {
-    /// Waits for the turn in `folder`. Goes without where the file system has no locks, or patience
-    /// is at its end.
-    pub(super) fn wait(folder: &Path) -> Turn {
+impl PublishLock {
+    /// Waits for the lock on `folder`, for [`PATIENCE`] at most. Goes on without it after that, and
+    /// where the file system has no locks.
+    pub(super) fn acquire(folder: &Path) -> PublishLock {
         let start = Instant::now();
-        let Ok(file) = File::open(folder) else { return Turn { _folder: None } };
+        let Ok(file) = File::open(folder) else { return PublishLock { _folder: None } };
         loop {
             match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-                Ok(()) => return Turn { _folder: Some(file) },
+                Ok(()) => return PublishLock { _folder: Some(file) },
                 Err(Errno::WOULDBLOCK | Errno::INTR) if start.elapsed() < PATIENCE => {
                     thread::sleep(PAUSE);
                 }
-                Err(_) => return Turn { _folder: None },
+                Err(_) => return PublishLock { _folder: None },
             }
         }
     }
@@ -51,12 +51,12 @@ mod tests {
     #[test]
     fn one_after_the_other() {
         let folder = tempfile::tempdir().unwrap();
-        let first = Turn::wait(folder.path());
+        let first = PublishLock::acquire(folder.path());
         assert!(first._folder.is_some());
         let (sender, receiver) = std::sync::mpsc::channel();
         thread::scope(|scope| {
             scope.spawn(|| {
-                let second = Turn::wait(folder.path());
+                let second = PublishLock::acquire(folder.path());
                 sender.send("second").unwrap();
                 assert!(second._folder.is_some());
             });
@@ -64,6 +64,6 @@ mod tests {
             drop(first);
         });
         assert_eq!(receiver.iter().take(2).collect::<Vec<_>>(), ["first", "second"]);
-        assert!(Turn::wait(&folder.path().join("missing"))._folder.is_none());
+        assert!(PublishLock::acquire(&folder.path().join("missing"))._folder.is_none());
     }
 }

@@ -1,4 +1,4 @@
-//! HOT: lines of access logs that are written as most are, once per line.
+//! HOT: once per line of an access log. Reads lines in the most common form by their marks.
 //!
 //! ```text
 //! client - - [10/Oct/2000:13:55:36 -0700] "GET /target HTTP/1.1" 200 2326 ...
@@ -16,16 +16,16 @@ use crate::record::cut::{Cut, value};
 use crate::record::found::{Escapes, Fields};
 use crate::record::marked::{LineMarks, set};
 
-/// Which columns behind the size are wanted of lines that begin as usual.
+/// Which columns behind the size are wanted of lines that begin as common ones do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Usual {
+pub struct CommonLine {
     pub(super) referrer: Option<usize>,
     pub(super) agent: Option<usize>,
 }
 
-/// What such a line says.
+/// The parts of a common line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct UsualLine<'a> {
+pub(crate) struct FoundLine<'a> {
     /// A path, without escapes of the log.
     pub(crate) target: &'a [u8],
     /// Where it starts in the text.
@@ -44,9 +44,9 @@ const HEAD: usize = 35;
 /// Bytes behind a request that are looked at: a blank, a status, a blank, a size.
 const TAIL: usize = 13;
 
-impl Usual {
+impl CommonLine {
     /// What the line says that stands from `start` to `end` in `text`, which has these marks;
-    /// `None` if it is not written as usual. The line may end with a carriage return.
+    /// `None` if it is no common line. The line may end with a carriage return.
     #[inline(always)]
     pub(crate) fn find<'a>(
         self,
@@ -54,7 +54,7 @@ impl Usual {
         marks: &LineMarks,
         start: usize,
         end: usize,
-    ) -> Option<UsualLine<'a>> {
+    ) -> Option<FoundLine<'a>> {
         // Bet: the client's address is shorter than a word has bits, and nobody has logged in.
         let bracket = start + marks.window(set::BRACKET, start).trailing_zeros() as usize;
         let request_start = bracket + 30;
@@ -92,7 +92,7 @@ impl Usual {
             return None;
         }
         let size = &text[size_start..size_end];
-        Some(UsualLine {
+        Some(FoundLine {
             target,
             target_start: request_start + method_length + 1,
             method: &request[..method_length],
@@ -104,8 +104,8 @@ impl Usual {
     }
 
     /// What `line` says beside its target.
-    pub(crate) fn fields<'a>(self, line: &UsualLine<'a>) -> Fields<'a> {
-        let UsualLine { method, status, size, time, rest, .. } = *line;
+    pub(crate) fn fields<'a>(self, line: &FoundLine<'a>) -> Fields<'a> {
+        let FoundLine { method, status, size, time, rest, .. } = *line;
         let escapes = Escapes::Backslash;
         let mut fields = Fields { method, status, size, time, escapes, ..Fields::NONE };
         let mut cut = Cut::new(rest.strip_suffix(b"\r").unwrap_or(rest));
@@ -157,8 +157,8 @@ mod tests {
     use crate::bytes::show;
     use crate::record::formats::samples::sample;
     use crate::record::{
-        BaseUrl, Entries, Found, Layout, LineFormat, Parsed, Reading, RecordFilter, StatusRange,
-        Workspace,
+        BaseUrl, Entries, Found, Layout, LineFormat, Parsed, ReadOptions, RecordFilter,
+        StatusRange, Workspace,
     };
 
     /// The same format without marks.
@@ -184,7 +184,7 @@ mod tests {
         line_bytes_max: usize,
     ) -> Vec<String> {
         let fields = how & 1 == 0;
-        let reading = Reading { separator: b'\n', line_bytes_max, verbatim: false, fields };
+        let options = ReadOptions { separator: b'\n', line_bytes_max, verbatim: false, fields };
         let base = BaseUrl::parse("https://a.test:8443").unwrap();
         let statuses = vec![StatusRange::parse("2xx").unwrap()];
         let filter =
@@ -196,7 +196,7 @@ mod tests {
             ..Layout::default()
         };
         let mut workspace = Workspace::default();
-        let mut entries = Entries::new(text, how & 8 != 0, reading, &layout, &mut workspace);
+        let mut entries = Entries::new(text, how & 8 != 0, options, &layout, &mut workspace);
         let mut all = Vec::new();
         while let Some(entry) = entries.next() {
             all.push(match entry {
@@ -211,7 +211,8 @@ mod tests {
         all
     }
 
-    /// Compares both ways to read `text`, in each of the ways `how`. How many lines were usual?
+    /// Compares both ways to read `text`, in each of the ways `how`. How many lines were common
+    /// ones?
     fn compare(text: &[u8], how: impl IntoIterator<Item = u8>) -> usize {
         for how in how {
             for access in [Access::clf(), Access::combined()] {
@@ -225,16 +226,16 @@ mod tests {
         }
         let (mut marked, mut start) = (crate::record::marked::MarkedLines::default(), 0);
         let Some(stretch) = marked.mark(text) else { return 0 };
-        let mut usual = 0;
+        let mut common = 0;
         while let Some(end) = marked.next_end() {
-            let found = Usual::default().find(stretch, &marked.marks(), start, end);
-            usual += usize::from(found.is_some());
+            let found = CommonLine::default().find(stretch, &marked.marks(), start, end);
+            common += usize::from(found.is_some());
             start = end + 1;
         }
-        usual
+        common
     }
 
-    /// Lines beside those of the samples: each just within what is usual, or just beyond.
+    /// Lines beside those of the samples: each just within what is common, or just beyond.
     fn lines() -> Vec<u8> {
         let mut lines = String::new();
         let line = |head: &str, request: &str, tail: &str| {
@@ -298,8 +299,8 @@ mod tests {
     #[test]
     fn agrees_with_the_parser() {
         let all = [lines(), sample("combined.log"), sample("access.log")].concat();
-        let usual = compare(&all, 0..16);
-        assert!(usual > 20, "{usual} lines are usual");
+        let common = compare(&all, 0..16);
+        assert!(common > 20, "{common} common lines");
         // The last line without its separator, cut at every place.
         let line = &all[..all.iter().position(|byte| *byte == b'\n').unwrap()];
         for end in 0..line.len() {

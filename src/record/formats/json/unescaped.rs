@@ -22,7 +22,11 @@ use crate::bytes::{Lines, hex};
 /// - Shape: only what stands in strings changes, so a line is JSON if it was. What is in front of
 ///   the first object or array of a line, as the key of an index, stays.
 /// - Source: RFC 8259 section 7.
-pub(in crate::record::formats) fn plainer(chunk: &[u8], separator: u8, out: &mut Vec<u8>) -> bool {
+pub(in crate::record::formats) fn unescaped_lines(
+    chunk: &[u8],
+    separator: u8,
+    out: &mut Vec<u8>,
+) -> bool {
     if !memchr_iter(b'\\', chunk).any(|at| is_needless(&chunk[at..])) {
         return false;
     }
@@ -85,7 +89,7 @@ mod tests {
 
     fn plain(chunk: &str) -> Option<String> {
         let mut out = Vec::new();
-        plainer(chunk.as_bytes(), b'\n', &mut out).then(|| String::from_utf8(out).unwrap())
+        unescaped_lines(chunk.as_bytes(), b'\n', &mut out).then(|| String::from_utf8(out).unwrap())
     }
 
     #[test]
