@@ -41,7 +41,7 @@ bench:
 ## undust against its rivals, on LINES lines and RUNS pairs; needs Python 3.11 and a network. PEERS: more flags.
 LINES ?= 1000000
 RUNS ?= 3
-GROWTH ?= 1M,3M
+GROWTH ?= 1M,3M,10M,30M
 peers:
 	python3 benches/peers/run.py --lines $(LINES) --runs $(RUNS) --growth=$(GROWTH) $(PEERS)
 

@@ -292,6 +292,7 @@ def grow(rivals, undust, plan):
             for arguments in ("--profile lines", "")
         }
         commands |= {rival["name"]: rival for rival in rivals if rival.get("growth")}
+        ours, lines_out = next(iter(commands)), {}
         costs, warm, failed = {name: [] for name in commands}, {}, {}
         for turn in range(plan.runs + 1):
             for at, (what, rival) in enumerate(commands.items()):
@@ -305,8 +306,11 @@ def grow(rivals, undust, plan):
                     continue
                 if turn:
                     costs[what].append(cost)
-                else:
-                    warm[what] = cost
+                    continue
+                warm[what] = cost
+                lines_out[what] = lines_in(WORK / f"out-{at}.txt")
+                if rival.get("exact") and lines_out[what] != lines_out[ours]:
+                    failed[what] = f"{lines_out[what]:,} LINES, NOT {lines_out[ours]:,}"
         rows += [growth_row(lines, what, costs[what], warm.get(what), failed.get(what)) for what in commands]
         for at in range(len(commands)):
             (WORK / f"out-{at}.txt").unlink(missing_ok=True)
@@ -430,7 +434,7 @@ def main(arguments):
     rivals = [rival for rival in rivals if rival["name"] in versions]
     result = {
         "date": plan.date,
-        "commit": commit(),
+        "commit": commit() + (" (of the scripts; the program was given by --undust)" if plan.undust else ""),
         "undust": tell([undust, "--version"]).split()[-1],
         "machine": about,
         "plan": {"lines": plan.lines, "small_lines": plan.small_lines, "runs": plan.runs, "threads": plan.threads,

@@ -55,7 +55,7 @@ impl<'a> Session<'a> {
             )));
         }
         job.check_memory()?;
-        memory::limit_allocator(job.memory.bytes);
+        memory::limit_allocator(job.memory.bytes, job.workers(), job.input.line_bytes_max);
         Ok(Session {
             claims: Claims::new(&job.input.paths).helped_by(run.sync.helpers(job.helpers())),
             job,

@@ -316,6 +316,15 @@ mod tests {
                 flipped[at] ^= 1;
                 assert!(read(&flipped, DIGEST).contains("not those that"), "byte {at}");
             }
+            // The lowest bit of two records, one of which has it and the other not.
+            let records = || (HEADER_BYTES..file.len() - 16).step_by(16);
+            let with = records().find(|at| file[*at] & 1 == 1).unwrap();
+            let without = records().find(|at| file[*at] & 1 == 0).unwrap();
+            let mut paired = file.clone();
+            for at in [with, without] {
+                paired[at] ^= 1;
+            }
+            assert!(read(&paired, DIGEST).contains("not those that"));
             // The header of one file with the records of another.
             let other = Seen::new(FingerprintKey::from_bytes([4; 16]), DIGEST);
             fingerprints().into_iter().for_each(|one| assert!(other.set.insert(one)));

@@ -10,8 +10,9 @@
 //! count   = u64                                   number of records
 //! check   = u64                                   SipHash-1-3 of the header before it, by the key
 //! record  = u128                                  a fingerprint; in ascending order
-//! sum     = u128                                  the key, as a number, and all records, added
-//!                                                 modulo 2^128
+//! sum     = u128                                  the key, as a number, and all records, mixed,
+//!                                                 added modulo 2^128
+//! mixed   = f(f(record))                          f(x) = (x ^ x >> 64) * MIXER modulo 2^128
 //! ```
 //!
 //! All numbers are little-endian.
@@ -33,7 +34,7 @@ use crate::error::{Error, Result};
 use crate::fingerprint::{Fingerprint, FingerprintKey};
 
 const MAGIC: &[u8; 12] = b"undust-seen\n";
-const VERSION: u32 = 4;
+const VERSION: u32 = 5;
 pub(super) const HEADER_BYTES: usize = 12 + 4 + 16 + 16 + 8 + 8;
 const SUM_BYTES: u64 = 16;
 
@@ -145,6 +146,16 @@ fn check_sum(bytes: &[u8], key: &FingerprintKey) -> u64 {
     hasher.finish()
 }
 
+/// An odd number whose bits look random: the fraction of the golden ratio.
+const MIXER: u128 = 0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835;
+
+/// A record as it counts in the sum. Reason: of the records themselves, what one has more and
+/// another less, as when the same bit of both flips, would leave the sum as it was.
+fn mixed(record: u128) -> u128 {
+    let mix = |x: u128| (x ^ x >> 64).wrapping_mul(MIXER);
+    mix(mix(record))
+}
+
 /// What is counted of records, to tell whether they are those that were written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Total {
@@ -159,7 +170,7 @@ impl Total {
     }
 
     pub(super) fn add(&mut self, record: Fingerprint) {
-        self.add_all(Total { records: 1, sum: record.0 });
+        self.add_all(Total { records: 1, sum: mixed(record.0) });
     }
 
     fn add_all(&mut self, others: Total) {

@@ -1,4 +1,12 @@
-//! The spellings of lines that are told together, in files that are mapped when all are there.
+//! The spellings of lines that are written with their cluster, in files that are mapped in the end.
+//!
+//! ```text
+//! files   = file{8}                     unnamed, in the folder for temporary files
+//! file    = spelling*                   bytes as they were read, without separators between them
+//! member  = place length                kept elsewhere, with the member's cluster (`gathered.rs`)
+//! place   = u64                         alone << 63 | file << 56 | where the spelling starts in it
+//! alone   = 1 bit                       is it a path whose host nobody knows?
+//! ```
 
 use std::borrow::Cow;
 use std::fs::File;
