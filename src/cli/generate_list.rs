@@ -5,8 +5,8 @@ use std::path::Path;
 use super::DONE;
 use super::args::{GenerateListArgs, SyncArgs};
 use super::session::publish;
-use crate::error::{Error, Result};
-use crate::generate::{List, ListPlan, TRUTH_HEADER, write_truth};
+use crate::error::Result;
+use crate::generate::{List, ListPlan, TRUTH_HEADER};
 use crate::pipeline;
 use crate::report::{Claims, Output, Results};
 
@@ -17,19 +17,11 @@ pub(super) fn run(args: &GenerateListArgs) -> Result<u8> {
         exact_share: args.exact,
         variant_share: args.variants,
     };
-    let mut list = List::new(&plan)?;
+    let list = List::new(&plan)?;
     let (output, truth) = (args.output.as_deref(), args.truth.as_deref());
     let (mut output, mut truth_file) =
         open_with_truth(output, truth, &args.sync, TRUTH_HEADER.trim_end())?;
-    let (mut line, mut row) = (Vec::new(), Vec::new());
-    while let Some(truth) = list.next_line(&mut line) {
-        output.line(&line, b'\n')?;
-        if let Some(file) = &mut truth_file {
-            row.clear();
-            write_truth(&mut row, &truth).map_err(|error| Error::writing("memory", error))?;
-            file.write(&row)?;
-        }
-    }
+    pipeline::generate_list(list, &mut output, truth_file.as_mut())?;
     publish_with_truth(output, truth_file)?;
     Ok(DONE)
 }

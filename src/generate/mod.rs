@@ -140,29 +140,48 @@ impl List {
     /// - Limits: a line has less than 2 KiB.
     pub fn next_line(&mut self, line: &mut Vec<u8>) -> Option<Truth> {
         line.clear();
+        let truth = self.draw(line)?;
+        if truth.is_first_spelling() {
+            self.page.fill(self.seed, truth.page);
+            self.page.spell(line);
+        }
+        Some(truth)
+    }
+
+    /// The next lines, so many at most, drawn and yet to be spelled; `None` at the end.
+    pub fn next_block(&mut self, lines_max: usize) -> Option<Block> {
+        let mut block = Block { seed: self.seed, lines: Vec::new(), variants: Vec::new() };
+        while block.lines.len() < lines_max {
+            let Some(truth) = self.draw(&mut block.variants) else { break };
+            block.lines.push((truth, block.variants.len()));
+        }
+        (!block.lines.is_empty()).then_some(block)
+    }
+
+    /// Draws what the next line is. If it is another spelling of its page than the first, that is
+    /// put behind `variants`: it takes draws of its own.
+    fn draw(&mut self, variants: &mut Vec<u8>) -> Option<Truth> {
         self.lines_left = self.lines_left.checked_sub(1)?;
         let draw = self.random.bits() >> (64 - SHARE_BITS);
         if draw >= self.variant_below || self.pages == 0 {
             let page = self.pages;
             self.pages += 1;
-            self.page.fill(self.seed, page);
-            self.page.spell(line);
             return Some(Truth { page, class: Class::First, rules: RuleNames::default() });
         }
         let page = self.earlier_page();
-        self.page.fill(self.seed, page);
         if draw >= self.exact_below {
+            self.page.fill(self.seed, page);
             self.first.clear();
             self.page.spell(&mut self.first);
-            let (class, rules) = self.speller.spell(&self.page, &mut self.random, line);
+            let start = variants.len();
+            let (class, rules) = self.speller.spell(&self.page, &mut self.random, variants);
             // Every mutation changes the spelling, so this holds; if it ever did not, the truth
             // would.
-            if *line != self.first {
+            if variants[start..] != self.first {
                 return Some(Truth { page, class, rules });
             }
-            line.clear();
+            variants.truncate(start);
         }
-        self.page.spell(line);
         Some(Truth { page, class: Class::Exact, rules: RuleNames::default() })
     }
 
@@ -181,6 +200,47 @@ impl List {
             // The list is too short to go back so far. The first page must not get all of these.
         }
         self.random.below(self.pages)
+    }
+}
+
+/// Lines of a list that are drawn: any thread may spell them.
+#[derive(Clone, Debug)]
+pub struct Block {
+    seed: u64,
+    /// The truth of each, and where in `variants` its text ends, if it has one there.
+    lines: Vec<(Truth, usize)>,
+    /// Those that are not the first spelling of their page, one after the other.
+    variants: Vec<u8>,
+}
+
+/// Lines as they are written, each with a newline, and the rows of their truth.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SpelledLines {
+    /// The lines.
+    pub lines: Vec<u8>,
+    /// A row for each, if they were asked for.
+    pub truth: Vec<u8>,
+}
+
+impl Block {
+    /// Spells the lines, and the rows of their truth if they are asked for.
+    pub fn spell(&self, with_truth: bool) -> SpelledLines {
+        let (mut lines, mut truth) = (Vec::with_capacity(128 * self.lines.len()), Vec::new());
+        let (mut page, mut start) = (Page::default(), 0);
+        for (one, end) in &self.lines {
+            if one.is_first_spelling() {
+                page.fill(self.seed, one.page);
+                page.spell(&mut lines);
+            } else {
+                lines.extend_from_slice(&self.variants[start..*end]);
+            }
+            start = *end;
+            lines.push(b'\n');
+            if with_truth {
+                write_truth(&mut truth, one).expect("memory takes what is written");
+            }
+        }
+        SpelledLines { lines, truth }
     }
 }
 
@@ -221,6 +281,28 @@ mod tests {
         // Truth files out in the world depend on these. A new number here is a breaking change.
         assert_eq!(format!("{:016x}", digest(&plan(1_000, 1))), "58c8bcdc9ac58742");
         assert_eq!(format!("{:016x}", digest(&plan(20_000, 7))), "bca08f9be9cb8a43");
+    }
+
+    #[test]
+    fn blocks_are_the_same_lines() {
+        let plan = plan(3_000, 9);
+        let (mut lines, mut truth) = (Vec::new(), Vec::new());
+        each_line(&plan, |line, one| {
+            lines.extend_from_slice(line.as_bytes());
+            lines.push(b'\n');
+            write_truth(&mut truth, &one).unwrap();
+        });
+        for lines_max in [1, 700, 5_000] {
+            let mut list = List::new(&plan).unwrap();
+            let blocks: Vec<Block> = std::iter::from_fn(|| list.next_block(lines_max)).collect();
+            assert_eq!(blocks.len(), 3_000usize.div_ceil(lines_max));
+            let spelled: Vec<SpelledLines> = blocks.iter().map(|one| one.spell(true)).collect();
+            let of = |part: fn(&SpelledLines) -> &[u8]| -> Vec<u8> {
+                spelled.iter().flat_map(part).copied().collect()
+            };
+            assert!(of(|one| &one.lines) == lines && of(|one| &one.truth) == truth, "{lines_max}");
+            assert!(blocks[0].spell(false).truth.is_empty());
+        }
     }
 
     #[test]

@@ -14,6 +14,13 @@ pub struct Truth {
     pub rules: RuleNames,
 }
 
+impl Truth {
+    /// Is the line the first spelling of its page, byte for byte?
+    pub(super) fn is_first_spelling(&self) -> bool {
+        matches!(self.class, Class::First | Class::Exact)
+    }
+}
+
 /// How a line relates to the first line of its page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Class {

@@ -1,0 +1,50 @@
+//! Makes a list: its lines are drawn one after the other, and spelled by all processors.
+
+use std::collections::VecDeque;
+
+use super::crew::crew;
+use crate::error::{Error, Result};
+use crate::generate::{List, SpelledLines};
+use crate::report::Output;
+
+/// Lines that one task spells. Reason: some hundred kilobytes, so that handing them on costs
+/// nothing beside.
+const BLOCK_LINES: usize = 4096;
+
+/// Blocks that wait beside those that are worked on. Reason: nobody waits while the first of them
+/// is written.
+const SPARE_BLOCKS: usize = 4;
+
+/// Writes all of `list` to `output`, and what is known of each line to `truth`, if that is asked
+/// for. Does not publish them.
+///
+/// - Shape: the same bytes as [`List::next_line`] gives, whatever the number of processors.
+/// - Cost: a third is drawn on one thread; memory for some blocks on each of the others.
+pub fn generate_list(
+    mut list: List,
+    output: &mut Output,
+    mut truth: Option<&mut Output>,
+) -> Result<()> {
+    let (crew, with_truth) = (crew(0), truth.is_some());
+    let mut ahead = VecDeque::new();
+    loop {
+        let block = list.next_block(BLOCK_LINES);
+        let is_over = block.is_none();
+        if let Some(block) = block {
+            ahead.push_back(crew.spawn(move || block.spell(with_truth)));
+        }
+        let room = if is_over { 0 } else { crew.threads() + SPARE_BLOCKS };
+        while ahead.len() > room {
+            let promise = ahead.pop_front().and_then(crate::crew::Promise::wait);
+            let spelled = promise.ok_or_else(|| Error::internal("a thread has panicked"))?;
+            let SpelledLines { lines, truth: rows } = spelled;
+            output.write(&lines)?;
+            if let Some(truth) = &mut truth {
+                truth.write(&rows)?;
+            }
+        }
+        if is_over {
+            return Ok(());
+        }
+    }
+}
