@@ -264,8 +264,12 @@ impl RunArgs {
 /// Does a file have the counts of a run, as JSON, and nothing else?
 fn has_counts(path: &Path) -> bool {
     let is_json = path.extension().is_some_and(|extension| extension == "json");
+    // A pipe is not opened: whoever writes to it would lose its reader.
+    if !is_json || !path.is_file() {
+        return false;
+    }
     let mut start = Vec::new();
-    let file = File::open(path).ok().filter(|_| is_json && path.is_file());
+    let file = File::open(path).ok();
     file.is_some_and(|file| file.take(COUNTS_BYTES_MAX).read_to_end(&mut start).is_ok())
         && start.starts_with(b"{")
         && memmem::find(&start, b"\"peak_resident_bytes\":").is_some()

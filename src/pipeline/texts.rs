@@ -46,7 +46,7 @@ impl Texts {
     }
 }
 
-/// Builds [`Texts`] from the lines of records as they are texts_builder in a chunk.
+/// Builds [`Texts`] from the lines of records as they are met in a chunk.
 #[derive(Debug)]
 pub(super) struct TextsBuilder {
     starts: Vec<u32>,

@@ -136,7 +136,7 @@ pub struct Entries<'a> {
 enum Way {
     /// A URL on each line.
     List,
-    /// By marks, in the common_line lines of a format.
+    /// By marks, in the common lines of a format.
     Marks(CommonLine),
     /// Row by row, as a format says.
     Format,
