@@ -1,22 +1,25 @@
 //! HOT: once per byte. Marks where one byte stands in a text: a bit for every byte of it.
 //!
 //! Price: with AVX-512, a load, a comparison and a store for 64 bytes; with AVX2, four instructions
-//! for 32; without, some twenty for eight. Guard: `benches/extract.rs`, group `lines`. Twin:
+//! for 32; with SSE4.1, as many for 16; with NEON, some twenty for 64; without any, some twenty for
+//! eight. Guard: `benches/extract.rs`, group `lines`. Twin:
 //! [`mark_byte_portable`]; the test below compares all that the machine has.
 //!
-//! Unsafe: two calls of functions that are compiled for wider vectors than every x86-64 has, where
-//! the processor was asked before.
+//! Unsafe: calls of functions that are compiled for vectors that not every processor has, where it
+//! was asked before.
 
+#[cfg(target_arch = "aarch64")]
+use super::neon;
 #[cfg(target_arch = "x86_64")]
 use super::x86;
-use super::{BLOCK, Vectors, copy_short, widest};
+use super::{BLOCK, Vectors, copy_short};
 
 /// Marks where `byte` stands in `text`: in each word of `words` a bit for every byte of a block,
 /// the first the lowest. Words beyond the text are left as they are.
 ///
 /// Limits: there are words for all of `text`.
 pub fn mark_byte(byte: u8, text: &[u8], words: &mut [u64]) {
-    mark_byte_with(widest(), byte, text, words);
+    mark_byte_with(Vectors::widest(), byte, text, words);
 }
 
 /// The same with these `vectors`, which the machine has.
@@ -31,6 +34,16 @@ fn mark_byte_with(vectors: Vectors, byte: u8, text: &[u8], words: &mut [u64]) {
         Vectors::Avx2 => {
             // SAFETY: it is said that the machine has these features.
             unsafe { x86::mark_byte_avx2(byte, text, words) }
+        }
+        #[cfg(target_arch = "x86_64")]
+        Vectors::Sse => {
+            // SAFETY: it is said that the machine has these features.
+            unsafe { x86::mark_byte_sse(byte, text, words) }
+        }
+        #[cfg(target_arch = "aarch64")]
+        Vectors::Neon => {
+            // SAFETY: it is said that the machine has these features.
+            unsafe { neon::mark_byte(byte, text, words) }
         }
         Vectors::Portable => mark_byte_portable(byte, text, words),
     }
@@ -71,11 +84,6 @@ mod tests {
     #[test]
     fn all_that_the_machine_has_agree() {
         let text: Vec<u8> = (0..700u32).map(|at| (at * at / 7 + at) as u8 & 0x8f).collect();
-        #[cfg(target_arch = "x86_64")]
-        let avx2 = is_x86_feature_detected!("avx2").then_some(Vectors::Avx2);
-        #[cfg(not(target_arch = "x86_64"))]
-        let avx2 = None;
-        let all: Vec<Vectors> = [Vectors::Portable, widest()].into_iter().chain(avx2).collect();
         for (byte, length) in
             [b'\n', 0, 0x8a].into_iter().flat_map(|b| (0..700).map(move |l| (b, l)))
         {
@@ -84,7 +92,7 @@ mod tests {
             for (at, _) in text.iter().enumerate().filter(|(_, other)| **other == byte) {
                 expected[at / 64] |= 1 << (at % 64);
             }
-            for vectors in all.iter().copied() {
+            for vectors in Vectors::all() {
                 let mut words = vec![0; 11];
                 mark_byte_with(vectors, byte, text, &mut words);
                 assert_eq!(words, expected, "{vectors:?}, {byte:#x}, {length} bytes");

@@ -9,16 +9,19 @@
 //! A row is read from any byte of it on, so a question costs a load and a shift.
 //!
 //! Price: with AVX-512 VBMI and GFNI, some fifteen instructions for eight sets and 64 bytes; with
-//! AVX2, some sixty for eight sets and 32; without, a table look-up for each byte and about four
-//! instructions for a set and eight bytes.
+//! AVX2, some sixty for eight sets and 32; with SSE4.1, as many for 16; with NEON, some hundred and
+//! twenty for 64; without any, a table look-up for each byte and about four instructions for a set
+//! and eight bytes.
 //! Guard: `benches/canonical.rs`, group `fused`. Twin: [`Marker::portable`]; the test below
 //! compares all that the machine has.
 //!
-//! Unsafe: two calls of functions that are compiled for wider vectors than every x86-64 has, where
-//! the processor was asked before; and the loads and stores of `x86.rs`.
+//! Unsafe: calls of functions that are compiled for vectors that not every processor has, where it
+//! was asked before; and the loads and stores of `x86.rs` and `neon.rs`.
 
 mod byte;
 mod escapes;
+#[cfg(target_arch = "aarch64")]
+mod neon;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
@@ -33,6 +36,18 @@ pub const BLOCK: usize = 64;
 /// Bytes of a text whose marks are put in rows together: as many as a vector has bits.
 #[cfg(target_arch = "x86_64")]
 const BATCH: usize = 8 * BLOCK;
+
+/// The first byte of every word of a block, then the second of every word, and so on.
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+const GATHERED: [u8; BLOCK] = {
+    let mut from = [0; BLOCK];
+    let mut at = 0;
+    while at < BLOCK {
+        from[at] = (8 * (at % 8) + at / 8) as u8;
+        at += 1;
+    }
+    from
+};
 
 /// Most sets of a marker: as many as a byte has bits.
 const SETS_MAX: usize = 8;
@@ -149,14 +164,58 @@ pub struct Marker<const N: usize, const NEIGHBORS: bool = false> {
     vectors: Vectors,
 }
 
-/// The widest vectors that the machine has.
+/// The vectors that marks are made by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Vectors {
     #[cfg(target_arch = "x86_64")]
     Avx512,
     #[cfg(target_arch = "x86_64")]
     Avx2,
+    #[cfg(target_arch = "x86_64")]
+    Sse,
+    #[cfg(target_arch = "aarch64")]
+    Neon,
     Portable,
+}
+
+impl Vectors {
+    /// The widest first.
+    #[cfg(target_arch = "x86_64")]
+    const ALL: [Vectors; 4] = [Vectors::Avx512, Vectors::Avx2, Vectors::Sse, Vectors::Portable];
+    #[cfg(target_arch = "aarch64")]
+    const ALL: [Vectors; 2] = [Vectors::Neon, Vectors::Portable];
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+    const ALL: [Vectors; 1] = [Vectors::Portable];
+
+    /// Has the machine what their functions are compiled for?
+    fn are_there(self) -> bool {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Vectors::Avx512 => {
+                is_x86_feature_detected!("bmi2")
+                    && is_x86_feature_detected!("avx512f")
+                    && is_x86_feature_detected!("avx512bw")
+                    && is_x86_feature_detected!("avx512vbmi")
+                    && is_x86_feature_detected!("gfni")
+            }
+            #[cfg(target_arch = "x86_64")]
+            Vectors::Avx2 => is_x86_feature_detected!("avx2"),
+            #[cfg(target_arch = "x86_64")]
+            Vectors::Sse => is_x86_feature_detected!("sse4.1"),
+            #[cfg(target_arch = "aarch64")]
+            Vectors::Neon => std::arch::is_aarch64_feature_detected!("neon"),
+            Vectors::Portable => true,
+        }
+    }
+
+    /// All that the machine has.
+    fn all() -> impl Iterator<Item = Vectors> {
+        Self::ALL.into_iter().filter(|vectors| vectors.are_there())
+    }
+
+    fn widest() -> Vectors {
+        Self::all().next().unwrap_or(Vectors::Portable)
+    }
 }
 
 /// Where the bytes of some sets stand in one text.
@@ -173,7 +232,7 @@ impl<const N: usize, const NEIGHBORS: bool> Marker<N, NEIGHBORS> {
     ///
     /// Limits: at most 8 sets; each has either all bytes from 0x80 on, or none of them.
     pub fn new(sets: [&dyn Fn(u8) -> bool; N]) -> Self {
-        Marker { vectors: widest(), ..Self::portable(sets) }
+        Marker { vectors: Vectors::widest(), ..Self::portable(sets) }
     }
 
     /// The same without vectors that not every machine has.
@@ -221,13 +280,23 @@ impl<const N: usize, const NEIGHBORS: bool> Marker<N, NEIGHBORS> {
         match self.vectors {
             #[cfg(target_arch = "x86_64")]
             Vectors::Avx512 => {
-                // SAFETY: `widest` has found these features on this machine.
+                // SAFETY: `Vectors::widest` has found these features on this machine.
                 unsafe { self.mark_avx512(text, all) }
             }
             #[cfg(target_arch = "x86_64")]
             Vectors::Avx2 => {
-                // SAFETY: `widest` has found these features on this machine.
+                // SAFETY: `Vectors::widest` has found these features on this machine.
                 unsafe { self.mark_avx2(text, all) }
+            }
+            #[cfg(target_arch = "x86_64")]
+            Vectors::Sse => {
+                // SAFETY: `Vectors::widest` has found these features on this machine.
+                unsafe { self.mark_sse(text, all) }
+            }
+            #[cfg(target_arch = "aarch64")]
+            Vectors::Neon => {
+                // SAFETY: `Vectors::widest` has found these features on this machine.
+                unsafe { self.mark_neon(text, all) }
             }
             Vectors::Portable => self.mark_portable(text, all),
         }
@@ -236,6 +305,19 @@ impl<const N: usize, const NEIGHBORS: bool> Marker<N, NEIGHBORS> {
 
     /// The same without vectors that not every machine has.
     fn mark_portable(&self, text: &[u8], rows: &mut [Row; N]) {
+        self.mark_blocks(text, rows, |block| self.block(block), escapes::percents);
+    }
+
+    /// Marks `text` block by block: `marks_of` are the marks of one, `percents_of` those of its
+    /// percent signs.
+    #[inline(always)]
+    fn mark_blocks(
+        &self,
+        text: &[u8],
+        rows: &mut [Row; N],
+        marks_of: impl Fn(&[u8; BLOCK]) -> [u64; N],
+        percents_of: impl Fn(&[u8; BLOCK]) -> u64,
+    ) {
         let (blocks, rest) = text.as_chunks();
         let mut last = [0; BLOCK];
         last[..rest.len()].copy_from_slice(rest);
@@ -244,13 +326,17 @@ impl<const N: usize, const NEIGHBORS: bool> Marker<N, NEIGHBORS> {
         for number in 0..end {
             let block = blocks.get(number).unwrap_or(&last);
             let there = u64::MAX >> BLOCK.saturating_sub(text.len() - number * BLOCK);
-            let mut marks = self.block(block).map(|marks| marks & there);
+            let mut marks = marks_of(block).map(|marks| marks & there);
             self.add_pairs(&mut marks, &mut before);
             rows.iter_mut().zip(marks).for_each(|(row, marks)| row.set(number, marks));
             if NEIGHBORS && self.escapes.are_left {
-                let left = self.escapes.of(&text[number * BLOCK..], escapes::percents(block));
-                rows[2].clear(number, left);
-                rows[3].clear(number, left);
+                let percents = percents_of(block);
+                // Bet: most blocks have none.
+                if percents != 0 {
+                    let left = self.escapes.of(&text[number * BLOCK..], percents);
+                    rows[2].clear(number, left);
+                    rows[3].clear(number, left);
+                }
             }
         }
         rows.iter_mut().for_each(|row| row.end(end));
@@ -300,27 +386,6 @@ fn copy_short(text: &[u8], block: &mut [u8; BLOCK]) {
     } else {
         block[..text.len()].copy_from_slice(text);
     }
-}
-
-#[cfg(target_arch = "x86_64")]
-fn widest() -> Vectors {
-    if is_x86_feature_detected!("bmi2")
-        && is_x86_feature_detected!("avx512f")
-        && is_x86_feature_detected!("avx512bw")
-        && is_x86_feature_detected!("avx512vbmi")
-        && is_x86_feature_detected!("gfni")
-    {
-        Vectors::Avx512
-    } else if is_x86_feature_detected!("avx2") {
-        Vectors::Avx2
-    } else {
-        Vectors::Portable
-    }
-}
-
-#[cfg(not(target_arch = "x86_64"))]
-fn widest() -> Vectors {
-    Vectors::Portable
 }
 
 impl<'a, const N: usize> Marks<'a, N> {
@@ -429,15 +494,8 @@ mod tests {
         ]
     }
 
-    fn markers() -> Vec<Marker<8>> {
-        let portable = Marker::portable(sets());
-        let mut all = vec![Marker::new(sets())];
-        #[cfg(target_arch = "x86_64")]
-        if is_x86_feature_detected!("avx2") {
-            all.push(Marker { vectors: Vectors::Avx2, ..portable.clone() });
-        }
-        all.push(portable);
-        all
+    fn markers() -> impl Iterator<Item = Marker<8>> {
+        Vectors::all().map(|vectors| Marker { vectors, ..Marker::portable(sets()) })
     }
 
     #[test]
@@ -497,7 +555,7 @@ mod tests {
             b"a",
         ];
         let mut rows = Rows::default();
-        for vectors in markers().into_iter().map(|marker| marker.vectors) {
+        for vectors in Vectors::all() {
             let marker = Marker { vectors, ..Marker::<4, true>::portable(sets) };
             let marker = marker.without_escapes(is_left);
             for number in 0..pieces.len().pow(3) {
@@ -536,8 +594,8 @@ mod tests {
             [&|byte| byte == b'/', &|byte| byte == b'a', &|byte| byte == b'c'];
         // Where a half, a block, four blocks or a batch ends between the first two slashes.
         let starts = [31, 63, 255, 511];
-        let markers = markers().into_iter().map(|marker| marker.vectors);
-        for (vectors, start) in markers.flat_map(|vectors| starts.map(|start| (vectors, start))) {
+        let all = Vectors::all().flat_map(|vectors| starts.map(|start| (vectors, start)));
+        for (vectors, start) in all {
             let text = [&b"x".repeat(start)[..], b"//a/b/c"].concat();
             let behind = |places: &[usize]| places.iter().map(|at| start + at).collect::<Vec<_>>();
             let marker = Marker { vectors, ..Marker::<3, true>::portable(sets) };

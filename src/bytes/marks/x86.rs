@@ -1,4 +1,4 @@
-//! HOT: once per block. Marks made by wide vectors (AVX2, AVX-512).
+//! HOT: once per block. Marks made by vectors of x86-64 (SSE4.1, AVX2, AVX-512).
 //!
 //! Unsafe: loads of vectors, each from an array of its length or under a mask that ends with the
 //! text; and a store to an array of its length.
@@ -7,7 +7,10 @@ use std::arch::x86_64::*;
 
 use super::byte::fill_words;
 use super::escapes::Escapes;
-use super::{BATCH, BLOCK, Marker, Row, SETS_MAX};
+use super::{BATCH, BLOCK, GATHERED, Marker, Row, SETS_MAX};
+
+/// Bytes of a vector of SSE.
+const QUARTER: usize = BLOCK / 4;
 
 /// Bytes of a vector of AVX2.
 const HALF: usize = BLOCK / 2;
@@ -50,6 +53,13 @@ const fn twice(table: [u8; 16]) -> [u8; HALF] {
 const EIGHT: usize = SETS_MAX;
 
 #[inline]
+#[target_feature(enable = "sse2")]
+fn load_128(bytes: &[u8; QUARTER]) -> __m128i {
+    // SAFETY: the reference says that there are 16 bytes to read; they need no alignment.
+    unsafe { _mm_loadu_si128(bytes.as_ptr().cast()) }
+}
+
+#[inline]
 #[target_feature(enable = "avx")]
 fn load_256(bytes: &[u8; HALF]) -> __m256i {
     // SAFETY: the reference says that there are 32 bytes to read; they need no alignment.
@@ -86,6 +96,23 @@ fn store_512(bytes: &mut [u8; BLOCK], value: __m512i) {
     unsafe { _mm512_storeu_si512(bytes.as_mut_ptr().cast(), value) }
 }
 
+#[target_feature(enable = "sse2")]
+pub(super) fn mark_byte_sse(byte: u8, text: &[u8], words: &mut [u64]) {
+    fill_words(text, words, |block| byte_in_block(byte, block));
+}
+
+/// A bit for each of the bytes of `block` that is `byte`.
+#[inline]
+#[target_feature(enable = "sse2")]
+fn byte_in_block(byte: u8, block: &[u8; BLOCK]) -> u64 {
+    let byte = _mm_set1_epi8(byte as i8);
+    let (quarters, _) = block.as_chunks::<QUARTER>();
+    quarters.iter().rev().fold(0, |marks, quarter| {
+        let found = _mm_cmpeq_epi8(load_128(quarter), byte);
+        marks << 16 | u64::from(_mm_movemask_epi8(found) as u32)
+    })
+}
+
 #[target_feature(enable = "avx2")]
 pub(super) fn mark_byte_avx2(byte: u8, text: &[u8], words: &mut [u64]) {
     let byte = _mm256_set1_epi8(byte as i8);
@@ -105,6 +132,39 @@ pub(super) fn mark_byte_avx512(byte: u8, text: &[u8], words: &mut [u64]) {
 }
 
 impl<const N: usize, const NEIGHBORS: bool> Marker<N, NEIGHBORS> {
+    #[target_feature(enable = "sse4.1")]
+    pub(super) fn mark_sse(&self, text: &[u8], rows: &mut [Row; N]) {
+        let changes: [__m128i; 8] = std::array::from_fn(|high| {
+            let (halves, _) = self.changes[high].as_chunks();
+            load_128(&halves[0])
+        });
+        let beyond = _mm_set1_epi8(self.classes[0x80] as i8);
+        let marks_of = |block: &[u8; BLOCK]| {
+            let mut marks = [0; N];
+            let (quarters, _) = block.as_chunks();
+            for (number, quarter) in quarters.iter().enumerate() {
+                let bytes = load_128(quarter);
+                // As in `mark_avx2`.
+                let (mut index, mut classes) = (bytes, _mm_setzero_si128());
+                for change in &changes {
+                    classes = _mm_xor_si128(classes, _mm_shuffle_epi8(*change, index));
+                    index = _mm_subs_epi8(index, _mm_set1_epi8(16));
+                }
+                classes = _mm_blendv_epi8(classes, beyond, bytes);
+                if N < EIGHT {
+                    classes = _mm_sll_epi16(classes, _mm_cvtsi32_si128((EIGHT - N) as i32));
+                }
+                for marks in marks.iter_mut().rev() {
+                    let found = u64::from(_mm_movemask_epi8(classes) as u32);
+                    *marks |= found << (QUARTER * number);
+                    classes = _mm_add_epi8(classes, classes);
+                }
+            }
+            marks
+        };
+        self.mark_blocks(text, rows, marks_of, |block| byte_in_block(b'%', block));
+    }
+
     #[target_feature(enable = "avx2")]
     pub(super) fn mark_avx2(&self, text: &[u8], rows: &mut [Row; N]) {
         let changes: [__m256i; 8] = std::array::from_fn(|high| load_256(&self.changes[high]));
@@ -355,17 +415,6 @@ const REVERSED: [u8; BLOCK] = {
     let mut at = 0;
     while at < BLOCK {
         from[at] = (at as u8 % 16) ^ 7;
-        at += 1;
-    }
-    from
-};
-
-/// The first byte of every word, then the second of every word, and so on.
-const GATHERED: [u8; BLOCK] = {
-    let mut from = [0; BLOCK];
-    let mut at = 0;
-    while at < BLOCK {
-        from[at] = (8 * (at % 8) + at / 8) as u8;
         at += 1;
     }
     from
