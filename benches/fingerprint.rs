@@ -5,6 +5,17 @@
 //! - `sip24-128`: the same with the full number of rounds.
 //! - `sip13-64`: what the standard library has. 64 bits are too few for an identity: 10¹⁰ URLs
 //!   would collide for certain.
+//! - `polymur-128`: two PolymurHashes of 64 bits, each under a key of its own. It has a proof: two
+//!   texts of at most `n` bytes collide in one of them with a chance of at most
+//!   (14 + n/7) · 2⁻⁵⁷·⁴ (`extras/universality-proof.md` of its author's repository, which drops
+//!   the 14 in the last step). For 80 bytes and both keys that is 2⁻¹⁰⁵.
+//! - `highway-128`: HighwayHash (Alakuijala, Cox and Wassenberg, 2016). No proof.
+//! - `polyval-128`: POLYVAL (RFC 8452), a polynomial over GF(2¹²⁸) that is evaluated at the key.
+//!   Zeros fill up the last block of 16 bytes, so without the length `a` and `a\0` would be one.
+//!   The length has a block of its own, so no two texts have the same polynomial. The difference
+//!   of two has at most as many zeros as there are blocks: a chance of at most
+//!   (⌈n/16⌉ + 1) · 2⁻¹²⁸, for 80 bytes 2⁻¹²⁵·⁴ (McGrew and Viega, 2004, for GHASH; POLYVAL is the
+//!   same but for the order of the bits: RFC 8452, appendix A).
 //! - `ahash-64`: the floor. Not secure, and not stable between versions.
 
 mod corpus;
@@ -13,6 +24,10 @@ use std::hash::{BuildHasher as _, DefaultHasher, Hasher as _};
 use std::hint::black_box;
 
 use criterion::{Criterion, Throughput};
+use highway::{HighwayHash as _, HighwayHasher, PortableHash};
+use polymur_hash::PolymurHash;
+use polyval::Polyval;
+use polyval::universal_hash::UniversalHash as _;
 use siphasher::sip::SipHasher13;
 use siphasher::sip128::{self, Hasher128 as _};
 use undust::FingerprintKey;
@@ -64,6 +79,49 @@ fn bytewise(mut hasher: impl sip128::Hasher128 + std::hash::Hasher, input: &[u8]
     u128::from(hash.h1) << 64 | u128::from(hash.h2)
 }
 
+/// What [`fold`] makes of the inputs of each of [`LENGTHS`] by [`polymur`], computed once in C with
+/// the functions of `polymur-hash.h`, by the author of PolymurHash.
+const POLYMUR_FOLDS: [u128; 3] = [
+    0x76e9_60d3_7186_d112_a7a0_8b15_9c52_f641,
+    0x994d_95e0_2c52_b038_077b_99ab_ab4c_0076,
+    0xe643_43ba_8e34_4c92_891b_1271_eb92_4bf1,
+];
+
+/// Two hashes of 64 bits under keys of their own, side by side.
+#[inline]
+fn polymur(keys: &[PolymurHash; 2], input: &[u8]) -> u128 {
+    let [low, high] = keys.each_ref().map(|key| u128::from(key.hash(input)));
+    high << 64 | low
+}
+
+/// POLYVAL of `input`, filled up with zeros, and of a block that holds its length in bytes. `key`
+/// has taken no block yet.
+#[inline]
+fn polyval(key: &Polyval, input: &[u8]) -> u128 {
+    let mut hasher = key.clone();
+    hasher.update_padded(input);
+    hasher.update(&[(input.len() as u128).to_le_bytes().into()]);
+    u128::from_le_bytes(hasher.finalize().into())
+}
+
+/// The same by the definition, bit by bit.
+fn polyval_slowly(point: u128, input: &[u8]) -> u128 {
+    // a · b · x⁻¹²⁸ modulo x¹²⁸ + x¹²⁷ + x¹²⁶ + x¹²¹ + 1 (RFC 8452, section 3), lowest bit first.
+    // Each step divides by x; where x does not divide the sum, the modulus is added before.
+    let dot = |a: u128, b: u128| {
+        (0..128).fold(0, |sum, bit| {
+            let sum = if a >> bit & 1 == 1 { sum ^ b } else { sum };
+            if sum & 1 == 1 { sum >> 1 ^ 0b1110_0001 << 120 } else { sum >> 1 }
+        })
+    };
+    let words = input.chunks(16).map(|chunk| {
+        let mut block = [0; 16];
+        block[..chunk.len()].copy_from_slice(chunk);
+        u128::from_le_bytes(block)
+    });
+    words.chain([input.len() as u128]).fold(0, |sum, word| dot(sum ^ word, point))
+}
+
 fn hashes(c: &mut Criterion) {
     let key = FingerprintKey::from_bytes(corpus::KEY);
     // Its definition, bit by bit, is checked against it in `src/fingerprint.rs`.
@@ -103,6 +161,34 @@ fn hashes(c: &mut Criterion) {
             input.iter().for_each(|byte| hasher.write(&[*byte]));
             u128::from(hasher.finish())
         },
+    );
+    let keys = [PolymurHash::from_u64x2_seed(1, 2), PolymurHash::from_u64x2_seed(3, 4)];
+    let hash = |input: &[u8]| polymur(&keys, input);
+    // The crate has no second way to the same number, so another program is its twin.
+    for (length, expected) in LENGTHS.into_iter().zip(POLYMUR_FOLDS) {
+        assert_eq!(fold(&inputs(length), length, hash), expected, "PolymurHash, {length} bytes");
+    }
+    bench(c, "polymur-128", hash, hash);
+    let key = highway::Key([1, 2, 3, 4]);
+    // What depends on the key alone is computed once, as for the others.
+    let keyed = HighwayHasher::new(key);
+    let join = |[low, high]: [u64; 2]| u128::from(high) << 64 | u128::from(low);
+    bench(
+        c,
+        "highway-128",
+        |input| join(keyed.clone().hash128(input)),
+        |input| {
+            let mut hasher = PortableHash::new(key);
+            input.iter().for_each(|byte| hasher.append(&[*byte]));
+            join(hasher.finalize128())
+        },
+    );
+    let point = Polyval::new(&corpus::KEY.into());
+    bench(
+        c,
+        "polyval-128",
+        |input| polyval(&point, input),
+        |input| polyval_slowly(u128::from_le_bytes(corpus::KEY), input),
     );
     let state = ahash::RandomState::with_seeds(1, 2, 3, 4);
     let hash = |input: &[u8]| {
