@@ -90,6 +90,7 @@ fn job<'a>(list: &Path, canonicalizer: &'a Canonicalizer, threads: usize) -> Job
         threads,
         memory: Memory::default(),
         progress: &NoProgress,
+        background: pipeline::Background::default(),
     }
 }
 

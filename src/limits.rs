@@ -138,6 +138,22 @@ pub const LOG_FORMAT_BYTES_MAX: usize = 16 << 10;
 /// Bytes of memory that a thread takes which packs zstd output: a frame of 4 MiB, and the encoder.
 pub const PACKER_BYTES: u64 = 12 << 20;
 
+/// Bytes of memory that a thread takes which decompresses frames of a zstd file: what is under way
+/// for it, packed and not, of which neither is much larger.
+pub const UNPACKER_BYTES: u64 = 2 * UNPACKING_BYTES;
+
+/// Bytes of memory that all such threads together take besides: two more pieces, and one large
+/// frame.
+pub const UNPACKERS_BYTES: u64 = 2 * (2 * UNPACKING_BYTES + UNPACKED_FRAME_BYTES_MAX);
+
+/// Decompressed bytes of a zstd file under way for each thread, about.
+pub const UNPACKING_BYTES: u64 = 16 << 20;
+
+/// Largest frame of a zstd file that is decompressed as a whole, packed or not.
+///
+/// Reason: pzstd's own frames have 8 MiB at level 3 and 32 MiB at level 19.
+pub const UNPACKED_FRAME_BYTES_MAX: u64 = 32 << 20;
+
 /// Most worker threads that are started, whatever was asked for.
 pub const THREADS_MAX: usize = 1024;
 

@@ -14,7 +14,7 @@ use super::{memory, signals, stats};
 use crate::canonical::Canonicalizer;
 use crate::error::{Error, Result};
 use crate::fingerprint::FingerprintKey;
-use crate::pipeline::{Job, Outcome};
+use crate::pipeline::{Background, Job, Outcome};
 use crate::report::{Claims, Output, Results, Shape};
 
 /// A run: its job, and the results that it has so far.
@@ -46,6 +46,7 @@ impl<'a> Session<'a> {
             threads: run.threads,
             memory: run.memory(),
             progress,
+            background: Background::default(),
         };
         if let Some(folder) = run.temp_dir.as_ref().filter(|folder| !folder.is_dir()) {
             return Err(Error::config(format!(
@@ -99,7 +100,8 @@ impl<'a> Session<'a> {
         }
         let profile = self.job.canonicalizer.profile();
         let elapsed = self.started.elapsed();
-        let counts = || stats::to_json(outcome, profile, elapsed, self.job.workers());
+        let background = self.job.background.seconds();
+        let counts = || stats::to_json(outcome, &background, profile, elapsed, self.job.workers());
         let counts_to_say = match self.stats.take() {
             None => None,
             Some(Stats::Said) => Some(counts()),

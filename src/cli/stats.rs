@@ -14,7 +14,7 @@ use crate::bytes::{printable, show};
 use crate::canonical::Profile;
 use crate::error::{Error, Result};
 use crate::input::Compression;
-use crate::pipeline::{InputFile, Outcome, line_place};
+use crate::pipeline::{InputFile, Outcome, StageSeconds, line_place};
 use crate::record::Layout;
 use crate::reject::Reject;
 use crate::report::{Claims, Output, Tally, number};
@@ -285,9 +285,10 @@ pub(super) fn say_counts(counts: &Value) -> Result<()> {
     said.map_err(|error| Error::writing("standard error", error))
 }
 
-/// The counts as JSON.
+/// The counts as JSON, with the seconds of what was done in the `background`.
 pub(super) fn to_json(
     outcome: &Outcome,
+    background: &[StageSeconds],
     profile: &Profile,
     elapsed: Duration,
     threads: usize,
@@ -311,6 +312,7 @@ pub(super) fn to_json(
     let stages: serde_json::Map<String, Value> = outcome
         .stages
         .iter()
+        .chain(background)
         .map(|one| {
             let sum: f64 = one.threads.iter().sum();
             let value = json!({ "seconds": sum, "by_thread": one.threads });

@@ -148,6 +148,11 @@ impl Chunk {
         }
     }
 
+    /// Is it a part of a mapped file?
+    pub fn is_mapped(&self) -> bool {
+        matches!(self.data, Data::Mapped(..))
+    }
+
     /// Was it read or decoded by the thread that has cut it? Not so what others have decoded for
     /// it, or what a mapped file holds.
     pub fn is_by_caller(&self) -> bool {

@@ -1,17 +1,16 @@
 //! The bytes of a file on their way from the disk or a pipe.
 
 use std::io::{self, Read};
-use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fs::{Advice, fadvise};
 use rustix::io::Errno;
 
 use super::cut::Sample;
 use super::mapped::Origin;
+use super::read_ahead::ReadAhead;
 use crate::bytes::without_bom;
 use crate::limits::SAMPLE_SILENCES_MAX;
 use crate::retry::retry_interrupted;
@@ -30,18 +29,13 @@ const STREAM_READ_BYTES: usize = 64 << 10;
 /// a second of decoding, and more than disks that answer late have under way by themselves.
 const AHEAD_BYTES: u64 = 4 << 20;
 
-/// Bytes that it is asked for at once. Reason: of more than a disk takes at once, Linux reads
-/// no more than that.
-const ASKED_BYTES: u64 = 256 << 10;
-
 /// The bytes of a file, counted, up to the size it had.
 #[derive(Debug)]
 pub(super) struct Disk {
     origin: Arc<Origin>,
     /// What is left of the size at opening, or `None` if that was not known.
     left: Option<u64>,
-    /// Up to where the system was asked for what comes next.
-    asked: u64,
+    ahead: ReadAhead,
     progress: Arc<AtomicU64>,
 }
 
@@ -55,7 +49,7 @@ impl Disk {
         Disk {
             origin: Arc::clone(origin),
             left: rest_bytes,
-            asked: 0,
+            ahead: ReadAhead::by(AHEAD_BYTES),
             progress: Arc::clone(progress),
         }
     }
@@ -153,14 +147,7 @@ impl Disk {
     /// those are decoded.
     fn ask_ahead(&mut self, bytes: u64) {
         let (Some(size), Some(left)) = (self.origin.size, self.left) else { return };
-        let end = size - left + bytes;
-        self.asked = self.asked.max(end);
-        while self.asked < size.min(end + AHEAD_BYTES) {
-            // Advice that is not taken costs speed only.
-            let length = NonZeroU64::new(ASKED_BYTES);
-            let _ = fadvise(&self.origin.file, self.asked, length, Advice::WillNeed);
-            self.asked += ASKED_BYTES;
-        }
+        self.ahead.ask(&self.origin, size - left + bytes);
     }
 
     fn count(&mut self, bytes: usize) {

@@ -31,6 +31,7 @@ mod http_head;
 mod lz4;
 #[allow(unsafe_code)]
 mod mapped;
+mod read_ahead;
 mod rows;
 #[allow(unsafe_code)]
 mod sigbus;

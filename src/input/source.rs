@@ -20,6 +20,7 @@ use super::files;
 use super::gzip::Gzip;
 use super::lz4::Lz4;
 use super::mapped::{Mapped, Origin};
+use super::read_ahead::ReadAhead;
 use super::rows::Parser;
 use super::sitemap::Sitemap;
 use super::state::{Before, FileState, changed};
@@ -35,6 +36,11 @@ const XZ_BYTES_BESIDE: u64 = 1 << 20;
 /// Least bytes of a field that are kept, whatever is asked for. Reason: lengths and kinds of
 /// records are fields, too.
 const FIELD_BYTES_MIN: usize = 1024;
+
+/// Bytes of a mapped file that the system is asked for ahead of those that are cut into chunks.
+/// Reason: only the end of a chunk is looked at where it is cut; from there on the disk has as much
+/// to do as it takes at once, and a batch can grow.
+const AHEAD_BYTES_MAPPED: u64 = 32 << 20;
 
 /// What is known of a file that was read, or is being read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,8 +79,12 @@ pub(super) struct Source {
 }
 
 enum Body {
-    /// The mapping, and how much of it was delivered.
-    Mapped(Arc<Mapped>, usize),
+    Mapped {
+        map: Arc<Mapped>,
+        /// How much of it was delivered.
+        done: usize,
+        ahead: ReadAhead,
+    },
     Stream(Stream),
 }
 
@@ -110,7 +120,8 @@ impl Source {
             Some(map) => {
                 // Every byte is counted when it is delivered, these as well.
                 progress.store(progress_start, Ordering::Relaxed);
-                (Body::Mapped(Arc::new(map), 0), None)
+                let ahead = ReadAhead::by(AHEAD_BYTES_MAPPED);
+                (Body::Mapped { map: Arc::new(map), done: 0, ahead }, None)
             }
             None => {
                 let (stream, container) =
@@ -122,7 +133,7 @@ impl Source {
             path: plan.name_of(path).to_owned(),
             compression,
             container,
-            mapped: matches!(body, Body::Mapped(..)),
+            mapped: matches!(body, Body::Mapped { .. }),
             disk_bytes: 0,
             bytes: 0,
             grew: false,
@@ -141,10 +152,11 @@ impl Source {
     /// The next chunk, or `None` when the file came to a good end.
     pub(super) fn next_chunk(&mut self, sizes: &Sizes) -> Result<Option<Chunk>> {
         let chunk = match &mut self.body {
-            Body::Mapped(mapped, done) => {
+            Body::Mapped { map, done, ahead } => {
                 // Before the bytes are touched: an error is better than the signal.
-                mapped.verify()?;
-                let rest = &mapped.bytes()[*done..];
+                map.verify()?;
+                ahead.ask(&self.origin, *done as u64);
+                let rest = &map.bytes()[*done..];
                 (!rest.is_empty()).then(|| {
                     let cut = cut(rest, sizes);
                     let range = *done..*done + cut.shown();
@@ -152,7 +164,7 @@ impl Source {
                     *done += consumed;
                     self.summary.bytes = *done as u64;
                     self.progress.fetch_add(consumed as u64, Ordering::Relaxed);
-                    Chunk::mapped(mapped, range, self.file, cut.overlong())
+                    Chunk::mapped(map, range, self.file, cut.overlong())
                 })
             }
             Body::Stream(stream) => {

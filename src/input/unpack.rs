@@ -29,6 +29,7 @@ use super::disk::Disk;
 use super::frames::{Found, FrameBounds, Header, Walk};
 use crate::crew::{Crew, Promise};
 use crate::error::Error;
+use crate::limits::{UNPACKED_FRAME_BYTES_MAX, UNPACKING_BYTES};
 use blocks::Blocks;
 
 /// By whom frames are decoded, and how much is done at once.
@@ -44,7 +45,7 @@ pub(super) struct Unpacking {
     /// Largest frame that is decoded as a whole, packed or not; also the largest piece.
     pub(super) frame_bytes_max: u64,
     /// Decoded bytes under way per thread, about.
-    pub(super) hand_bytes: u64,
+    pub(super) thread_bytes: u64,
     /// Decoded bytes that make a piece of a larger frame, at least; but for the first one, which is
     /// as short as its window lets it be, so that there is something to do soon.
     pub(super) part_bytes: usize,
@@ -59,9 +60,8 @@ impl Default for Unpacking {
             read_bytes: 1 << 20,
             // Few enough that all threads have some, enough that a task costs nothing beside them.
             piece_bytes: 4 << 20,
-            // pzstd's own frames have 8 MiB at level 3 and 32 MiB at level 19.
-            frame_bytes_max: 32 << 20,
-            hand_bytes: 16 << 20,
+            frame_bytes_max: UNPACKED_FRAME_BYTES_MAX,
+            thread_bytes: UNPACKING_BYTES,
             // Some chunks, the last of which is short; and some large pages.
             part_bytes: 8 << 20,
             dictionary: None,
@@ -348,7 +348,7 @@ impl Unpacker {
     fn plan_ahead(&mut self, is_idle: bool) {
         let Some(crew) = self.how.crew.clone() else { return };
         let pieces_max = crew.threads() + SPARE_PIECES;
-        let bytes_max = pieces_max as u64 * self.how.hand_bytes;
+        let bytes_max = pieces_max as u64 * self.how.thread_bytes;
         let mut bytes: u64 = self.ahead.iter().map(|piece| piece.content_bytes_max).sum();
         while self.ahead.len() < pieces_max && bytes < bytes_max {
             let (end, content_bytes_max) = self.find_piece();

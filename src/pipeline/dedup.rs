@@ -153,7 +153,7 @@ pub fn dedup(job: &Job, plan: &DedupPlan, output: &mut Output) -> Result<Outcome
 fn memory_bytes(print: Print, chunk: &Parcel, records: u64) -> u64 {
     match is_in_chunk(print, chunk) {
         // What reads others takes memory, too.
-        true if chunk.memory_bytes() == 0 => records * RECORD_BYTES_MAPPED,
+        true if chunk.is_mapped() => records * RECORD_BYTES_MAPPED,
         true => records * RECORD_BYTES,
         false if print == Print::Canonical => {
             records * RECORD_BYTES + FORM_BYTES * chunk.bytes().len() as u64

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::crew::crew;
+use super::crew::{BusyThreads, crew};
 use crate::error::{Error, Result};
 use crate::generate::{List, SpelledLines};
 use crate::report::Output;
@@ -25,7 +25,7 @@ pub fn generate_list(
     output: &mut Output,
     mut truth: Option<&mut Output>,
 ) -> Result<()> {
-    let (crew, with_truth) = (crew(0), truth.is_some());
+    let (crew, with_truth) = (crew(0, &BusyThreads::default()), truth.is_some());
     let mut ahead = VecDeque::new();
     loop {
         let block = list.next_block(BLOCK_LINES);

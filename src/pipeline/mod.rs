@@ -48,7 +48,7 @@ mod walk;
 pub use budget::{Memory, MemoryUse};
 pub use canon::{OnBad, canon};
 pub use check::{Checked, DuplicateLine, check};
-pub use crew::helpers;
+pub use crew::{Background, helpers};
 pub use dedup::{DedupPlan, Print, dedup};
 pub use evaluate::{Truth, evaluate};
 pub use generate::generate_list;
@@ -68,10 +68,13 @@ use crate::crew::Crew;
 use crate::error::Result;
 use crate::fingerprint::FingerprintKey;
 use crate::input::{FileSummary, InputPlan};
-use crate::limits::{MEMORY_BYTES_MIN, MEMORY_BYTES_PER_THREAD, PACKER_BYTES, THREADS_MAX};
+use crate::limits::{
+    MEMORY_BYTES_MIN, MEMORY_BYTES_PER_THREAD, PACKER_BYTES, THREADS_MAX, UNPACKER_BYTES,
+    UNPACKERS_BYTES,
+};
 use crate::record::{Layout, ReadOptions};
 use crate::report::{FileLines, Helpers, Output, Tally, place_of_line};
-use crew::crew;
+use crew::{BusyThreads, crew};
 use pool::Pool;
 use scan::PassProgress;
 
@@ -93,6 +96,8 @@ pub struct Job<'a> {
     pub memory: Memory,
     /// Who is told about progress.
     pub progress: &'a dyn ProgressListener,
+    /// What the threads in the background were busy with, by its end.
+    pub background: Background,
 }
 
 /// What a job has done.
@@ -177,6 +182,7 @@ impl<'a> Job<'a> {
             threads: self.threads,
             memory: self.memory.clone(),
             progress: self.progress,
+            background: self.background.clone(),
         }
     }
 
@@ -191,10 +197,11 @@ impl<'a> Job<'a> {
         processors().min(room).clamp(1, THREADS_MAX)
     }
 
-    /// Threads beside the workers, for what can be done in the background; none is started before
-    /// the first task.
-    pub fn crew(&self) -> Crew {
-        crew(self.workers())
+    /// Threads beside the workers that decompress input: as many as there is room for in a tenth of
+    /// the memory, perhaps none. None is started before the first task.
+    fn unpackers(&self) -> Option<Crew> {
+        let room = (self.memory.bytes / 10).saturating_sub(UNPACKERS_BYTES) / UNPACKER_BYTES;
+        self.crew_within(room, &self.background.decompressing)
     }
 
     /// Threads that help to write results beside the workers.
@@ -205,11 +212,13 @@ impl<'a> Job<'a> {
     /// Those that compress output: as many as there is room for in a sixteenth of the memory,
     /// perhaps none.
     fn packers(&self) -> Option<Crew> {
-        let room = usize::try_from(self.memory.bytes / 16 / PACKER_BYTES).unwrap_or(usize::MAX);
-        match room.min(self.workers()) {
-            0 => None,
-            packers => Some(crew(packers)),
-        }
+        self.crew_within(self.memory.bytes / 16 / PACKER_BYTES, &self.background.compressing)
+    }
+
+    /// A crew of no more threads than there is `room` for, or workers; perhaps none.
+    fn crew_within(&self, room: u64, busy: &BusyThreads) -> Option<Crew> {
+        let threads = usize::try_from(room).unwrap_or(usize::MAX).min(self.workers());
+        (threads > 0).then(|| crew(threads, busy))
     }
 
     /// The job's own threads.

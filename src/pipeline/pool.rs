@@ -24,11 +24,16 @@ pub enum Stage {
     Mining,
     /// Copying out and writing, on a thread of its own, or between batches.
     Writing,
+    /// Decompressing frames of zstd files in the background.
+    Decompressing,
+    /// Compressing frames of zstd output in the background.
+    Compressing,
 }
 
 impl Stage {
-    /// All of them, in the order in which a chunk meets them.
-    pub const ALL: [Stage; 5] =
+    /// Those of the workers, and of who reads and writes for them, in the order in which a chunk
+    /// meets them.
+    const OF_POOL: [Stage; 5] =
         [Stage::Reading, Stage::Canonicalizing, Stage::Clustering, Stage::Mining, Stage::Writing];
 
     /// The name in reports.
@@ -39,6 +44,8 @@ impl Stage {
             Stage::Clustering => "clustering",
             Stage::Mining => "mining",
             Stage::Writing => "writing",
+            Stage::Decompressing => "decompressing",
+            Stage::Compressing => "compressing",
         }
     }
 }
@@ -57,7 +64,7 @@ pub struct StageSeconds {
 pub(super) struct Pool {
     threads: rayon::ThreadPool,
     seats: Seats,
-    /// Nanoseconds by stage, then by thread.
+    /// Nanoseconds by stage, those of a pool, then by thread.
     busy: [Vec<AtomicU64>; 5],
 }
 
@@ -72,7 +79,7 @@ impl Pool {
                 }
             })
         })?;
-        let busy = Stage::ALL.map(|stage| {
+        let busy = Stage::OF_POOL.map(|stage| {
             let own = matches!(stage, Stage::Reading | Stage::Writing);
             (0..if own { 1 } else { workers }).map(|_| AtomicU64::new(0)).collect()
         });
@@ -164,7 +171,7 @@ impl Pool {
             stage,
             threads: self.busy[stage as usize].iter().map(seconds).collect(),
         };
-        Stage::ALL.map(of).to_vec()
+        Stage::OF_POOL.map(of).to_vec()
     }
 }
 

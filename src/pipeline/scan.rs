@@ -82,8 +82,8 @@ impl<'a, K: Fn(&Parcel, u64) -> u64 + Send> Scan<'a, K> {
         let files_in_all = input.files().len();
         // There may be many.
         plan.paths = Vec::new();
-        if !budget.is_tight() {
-            input.unpack_with(job.crew());
+        if let Some(crew) = job.unpackers() {
+            input.unpack_with(crew);
         }
         let progress = Progress::begin(job, pass.name, &input);
         std::thread::scope(|scope| {

@@ -182,7 +182,7 @@ mod tests {
     use crate::canonical::{Canonicalizer, Profile};
     use crate::fingerprint::FingerprintKey;
     use crate::input::{Input, InputPlan};
-    use crate::pipeline::{FormatPlan, Memory, NoProgress};
+    use crate::pipeline::{Background, FormatPlan, Memory, NoProgress};
 
     #[test]
     fn a_file_that_is_cut_short_is_told_at_another_look() {
@@ -203,6 +203,7 @@ mod tests {
             threads: 1,
             memory: Memory::default(),
             progress: &NoProgress,
+            background: Background::default(),
         };
         let mut input = Input::open(&job.input).unwrap();
         let parcel = Parcel::of_lines(input.next().unwrap().unwrap(), None);

@@ -57,6 +57,7 @@ impl Bench {
             threads: how.threads,
             memory: Memory { bytes: how.memory_bytes, temp_dir: self.folder.path().join("temp") },
             progress: &NoProgress,
+            background: pipeline::Background::default(),
         }
     }
 

@@ -164,6 +164,7 @@ fn read_twice<T>(
             temp_dir: folder.to_path_buf(),
         },
         progress: &watch,
+        background: pipeline::Background::default(),
     };
     run(&job).map_err(|error| error.to_string())
 }

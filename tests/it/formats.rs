@@ -84,6 +84,7 @@ fn dedup(
         threads: 2,
         memory: Memory::default(),
         progress: &NoProgress,
+        background: pipeline::Background::default(),
     };
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("out");

@@ -3,7 +3,7 @@
 //! Price: with AVX-512, a load, a comparison and a store for 64 bytes; with AVX2, four instructions
 //! for 32; with SSE4.1, as many for 16; with NEON, some twenty for 64; without any, some twenty for
 //! eight. Guard: `benches/extract.rs`, group `lines`. Twin:
-//! [`mark_byte_portable`]; the test below compares all that the machine has.
+//! [`mark_byte_portable`]; `tests.rs` compares all that the machine has.
 //!
 //! Unsafe: calls of functions that are compiled for vectors that not every processor has, where it
 //! was asked before.

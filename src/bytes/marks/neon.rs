@@ -1,4 +1,4 @@
-//! HOT: once per block. Marks made by vectors of aarch64 (NEON), which Rust asks of all of them.
+//! HOT: once per block. Marks made by vectors of aarch64 (NEON).
 //!
 //! Unsafe: loads of vectors, each from an array of its length.
 

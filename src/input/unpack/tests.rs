@@ -80,7 +80,7 @@ fn decode_all_ways(packed: &[u8]) -> Vec<(String, Told)> {
         let how = Unpacking { read_bytes, ..Unpacking::default() };
         all.push((format!("{read_bytes} at once"), told(decode(packed, 31, how))));
     }
-    for (piece_bytes, frame_bytes_max, hand_bytes) in [
+    for (piece_bytes, frame_bytes_max, thread_bytes) in [
         (1, 10, 1),
         (1, 40, 1),
         (1, 1 << 20, 9),
@@ -93,7 +93,7 @@ fn decode_all_ways(packed: &[u8]) -> Vec<(String, Told)> {
             read_bytes: 20,
             piece_bytes,
             frame_bytes_max,
-            hand_bytes,
+            thread_bytes,
             part_bytes: 1,
             dictionary: None,
         };
@@ -359,13 +359,13 @@ fn a_crew_that_fails_is_done_without() {
 fn little_is_under_way() {
     let packed = zstd(&[b'x'; 1000]).repeat(500);
     // By number, and by content; the one that is delivered is not among them.
-    for (threads, hand_bytes, expected) in [(1, 2000, 3), (4, 2000, 6), (4, 500, 3)] {
+    for (threads, thread_bytes, expected) in [(1, 2000, 3), (4, 2000, 6), (4, 500, 3)] {
         let crew = Some(Crew::new(threads, |task| task()));
-        let how = Unpacking { crew, piece_bytes: 1, hand_bytes, ..Unpacking::default() };
+        let how = Unpacking { crew, piece_bytes: 1, thread_bytes, ..Unpacking::default() };
         let (disk, head) = disk(&packed);
         let mut unpacker = Unpacker::new(head, disk, 31, how).unwrap();
         unpacker.fill(&mut Vec::new(), 1).unwrap();
-        assert_eq!(unpacker.ahead.len(), expected, "{threads} threads, {hand_bytes} bytes each");
+        assert_eq!(unpacker.ahead.len(), expected, "{threads} threads, {thread_bytes} bytes each");
     }
 }
 

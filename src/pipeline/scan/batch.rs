@@ -11,7 +11,7 @@ use crate::pipeline::layouts::Parcel;
 use crate::pipeline::pool::{Pool, Stage};
 
 /// How long the next chunk of a mapped file is awaited. Reason: it is there within some
-/// microseconds, unless the file ends and a slow pipe follows.
+/// microseconds, unless the disk has yet to read it, or the file ends and a slow pipe follows.
 const CUTTING_MAX: Duration = Duration::from_millis(2);
 
 /// How long the next chunk is awaited while few are there, where all input is files, some of them
@@ -97,7 +97,7 @@ impl<'a> Batches<'a> {
         let mut batch = Batch { first_line: self.lines, chunks: Vec::new() };
         let mut so_far = BatchSoFar::default();
         loop {
-            let Part { parcels, is_unpacking, is_over, reading } =
+            let Part { parcels, goes_on, is_over, reading } =
                 next_part(self.receiver, &mut so_far, self.bytes_max, self.chunks);
             self.is_over = is_over;
             let fraction_read = parcels.last().and_then(|parcel| parcel.fraction_read);
@@ -110,7 +110,7 @@ impl<'a> Batches<'a> {
                 batch.chunks.push(BatchChunk { parcel, first_line: self.lines, lines, made });
                 self.lines += lines;
             }
-            if !is_unpacking {
+            if !goes_on {
                 self.chunks += so_far.chunks;
                 return Ok((batch, reading));
             }
@@ -151,9 +151,9 @@ struct BatchSoFar {
 /// wait until the batch is complete.
 struct Part {
     parcels: Vec<Parcel>,
-    /// Is that all there is, and more is being unpacked, by the thread that reads? Then
-    /// the batch goes on.
-    is_unpacking: bool,
+    /// Is that all there is, and more is being unpacked by the thread that reads, or read from the
+    /// disk? Then the batch goes on.
+    goes_on: bool,
     /// Has the input ended?
     is_over: bool,
     reading: Result<()>,
@@ -166,15 +166,14 @@ struct Part {
 /// only to be cut, which is awaited: what is learned from a batch of one chunk says little of the
 /// rest. Of packed files some chunks are awaited, whose first half is done while more are
 /// unpacked; the second half, which takes longer for each chunk the fewer there are of them,
-/// waits for a full batch.
+/// waits for a full batch. So it is with mapped files that the disk has yet to read.
 fn next_part(
     receiver: &Receiver<Result<Delivered>>,
     gathered: &mut BatchSoFar,
     bytes_max: u64,
     before: usize,
 ) -> Part {
-    let mut part =
-        Part { parcels: Vec::new(), is_unpacking: false, is_over: false, reading: Ok(()) };
+    let mut part = Part { parcels: Vec::new(), goes_on: false, is_over: false, reading: Ok(()) };
     let mut own_bytes = 0;
     let mut next = match gathered.chunks {
         0 => receiver.recv().map_err(|_| RecvTimeoutError::Disconnected),
@@ -185,16 +184,17 @@ fn next_part(
             Ok(Ok(delivered)) => delivered,
             Ok(Err(error)) => return Part { reading: Err(error), ..part },
             Err(why) => {
-                let is_file =
-                    |chunk: &Parcel| chunk.is_by_caller() && chunk.fraction_read.is_some();
-                part.is_unpacking =
-                    why == RecvTimeoutError::Timeout && part.parcels.last().is_some_and(is_file);
+                let is_awaited = part.parcels.last().is_some_and(|chunk| {
+                    let is_by_reader = chunk.is_by_caller() || chunk.is_mapped();
+                    is_by_reader && chunk.fraction_read.is_some()
+                });
+                part.goes_on = why == RecvTimeoutError::Timeout && is_awaited;
                 part.is_over = why == RecvTimeoutError::Disconnected;
                 return part;
             }
         };
         drop(queued);
-        let is_mapped = chunk.memory_bytes() == 0;
+        let is_mapped = chunk.is_mapped();
         own_bytes += chunk.memory_bytes();
         gathered.own_bytes += chunk.memory_bytes();
         gathered.bytes += bytes;
@@ -242,10 +242,16 @@ mod tests {
 
     /// The chunks of a file that is read, not mapped.
     fn parcels(fraction_read: Option<f64>) -> Vec<Parcel> {
+        parcels_of(false, fraction_read)
+    }
+
+    /// The chunks of a file, mapped if `map` says so.
+    fn parcels_of(map: bool, fraction_read: Option<f64>) -> Vec<Parcel> {
         let mut file = tempfile::NamedTempFile::new().unwrap();
         file.write_all(b"http://a.test/\nhttp://b.test/\nhttp://c.test/\n").unwrap();
         let paths = vec![file.path().to_path_buf()];
-        let plan = InputPlan { paths, chunk_bytes: 20, map: false, ..InputPlan::default() };
+        let plan =
+            InputPlan { paths, chunk_bytes: 20, map, map_bytes_min: 0, ..InputPlan::default() };
         let mut input = Input::open(&plan).unwrap();
         let chunks = std::iter::from_fn(|| input.next().transpose().unwrap());
         chunks.map(|chunk| Parcel::of_lines(chunk, fraction_read)).collect()
@@ -257,22 +263,29 @@ mod tests {
 
     #[test]
     fn chunks_that_are_awaited_are_gathered() {
+        for map in [false, true] {
+            chunks_are_gathered(map);
+        }
+    }
+
+    fn chunks_are_gathered(map: bool) {
         let mut gathered = BatchSoFar::default();
         let (sender, receiver) = mpsc::sync_channel(9);
-        for (number, parcel) in parcels(Some(0.1)).into_iter().enumerate() {
+        for (number, parcel) in parcels_of(map, Some(0.1)).into_iter().enumerate() {
+            assert_eq!(parcel.is_mapped(), map);
             sender.send(Ok(delivered(parcel, 100))).unwrap();
             let part = next_part(&receiver, &mut gathered, u64::MAX, 0);
-            // The batch goes on: more is being unpacked.
-            assert!(part.is_unpacking && part.parcels.len() == 1);
+            // The batch goes on: more is being unpacked, or read from the disk.
+            assert!(part.goes_on && part.parcels.len() == 1);
             assert_eq!((gathered.chunks, gathered.bytes), (number + 1, 100 * (number as u64 + 1)));
         }
-        assert!(gathered.chunks == 3 && gathered.own_bytes > 0);
+        assert!(gathered.chunks == 3 && (gathered.own_bytes > 0) != map);
         sender.send(Err(Error::internal("damaged"))).unwrap();
         let part = next_part(&receiver, &mut gathered, u64::MAX, 0);
-        assert!(part.parcels.is_empty() && !part.is_unpacking && part.reading.is_err());
+        assert!(part.parcels.is_empty() && !part.goes_on && part.reading.is_err());
         // Nobody knows whether more comes in time.
         let part = next_part(&receiver, &mut gathered, u64::MAX, 0);
-        assert!(part.parcels.is_empty() && !part.is_unpacking && !part.is_over);
+        assert!(part.parcels.is_empty() && !part.goes_on && !part.is_over);
         drop(sender);
         let part = next_part(&receiver, &mut gathered, u64::MAX, 0);
         assert!(part.parcels.is_empty() && part.is_over && part.reading.is_ok());
@@ -299,14 +312,14 @@ mod tests {
             sender.send(Ok(delivered(parcel, 100))).unwrap();
         }
         let part = next_part(&receiver, &mut BatchSoFar::default(), u64::MAX, 0);
-        assert!(part.parcels.len() == 3 && !part.is_unpacking);
+        assert!(part.parcels.len() == 3 && !part.goes_on);
         // What was gathered counts.
         for parcel in parcels(Some(0.1)) {
             sender.send(Ok(delivered(parcel, 100))).unwrap();
         }
         let mut gathered = BatchSoFar { chunks: 5, bytes: 500, ..BatchSoFar::default() };
         let part = next_part(&receiver, &mut gathered, 700, 0);
-        assert!(part.parcels.len() == 2 && !part.is_unpacking);
+        assert!(part.parcels.len() == 2 && !part.goes_on);
     }
 
     #[test]

@@ -74,10 +74,9 @@ impl<'a> Delivery<'a> {
         self.is_unpacking = is_own && self.was_own;
         self.was_own = is_own;
         let own_bytes = parcel.memory_bytes() as u64;
-        let is_mapped = own_bytes == 0;
         // Many files are not to be open at once.
         let queued_bytes =
-            if is_mapped && parcel.starts_file() { CHUNK_BYTES as u64 } else { own_bytes };
+            if parcel.is_mapped() && parcel.starts_file() { CHUNK_BYTES as u64 } else { own_bytes };
         let mut enter = |flow: &Arc<Flow>, bytes| {
             flow.try_enter(bytes).unwrap_or_else(|| {
                 self.seat = None;

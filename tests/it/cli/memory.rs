@@ -254,6 +254,32 @@ fn windows_of_zstd_are_bounded_by_memory() {
 }
 
 #[test]
+fn frames_are_decompressed_beside_the_workers_where_there_is_room() {
+    let dir = Dir::new();
+    let list = generated(200_000, 3);
+    let frames: Vec<u8> = list.chunks(1 << 20).flat_map(zstd).collect();
+    assert!(list.len() > 12 << 20);
+    dir.put("in.zst", frames);
+    dir.put("in.txt", &list);
+    let expected = dir.run("-q in.txt").quiet().out;
+    for (memory, threads) in [("8G -j2", 2), ("1700M -j2", 1), ("1G -j2", 0)] {
+        let run = dir.run(&format!("-q -S {memory} --stats=stats.json in.zst")).quiet();
+        assert!(run.out == expected, "{memory}");
+        let stats = json(&dir.get("stats.json"));
+        let stage = &stats["stages"]["decompressing"];
+        assert_eq!(stage["by_thread"].as_array().unwrap().len(), threads, "{memory}");
+        assert_eq!(stage["seconds"].as_f64().unwrap() > 0.0, threads > 0, "{memory}");
+    }
+    // The same of output.
+    dir.run("-q -S 8G -j2 --stats=stats.json in.txt -o out.zst").quiet();
+    let stats = json(&dir.get("stats.json"));
+    let stage = &stats["stages"]["compressing"];
+    assert_eq!(stage["by_thread"].as_array().unwrap().len(), 2);
+    assert!(stage["seconds"].as_f64().unwrap() > 0.0);
+    assert_eq!(stats["stages"]["decompressing"]["seconds"], 0.0);
+}
+
+#[test]
 fn seen_files_that_do_not_fit() {
     let dir = Dir::new();
     let list = large();

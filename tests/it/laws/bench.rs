@@ -151,6 +151,7 @@ impl Bench {
             threads: how.threads,
             memory: Memory::default(),
             progress: &NoProgress,
+            background: pipeline::Background::default(),
         };
         let (mut bytes, mut tallies) = (BTreeMap::new(), BTreeMap::new());
         for (name, print) in [("dedup", Print::Original), ("dedup canonical", Print::Canonical)] {
@@ -211,6 +212,7 @@ impl Bench {
             threads: 2,
             memory: Memory::default(),
             progress: &NoProgress,
+            background: pipeline::Background::default(),
         };
         let (table, _, _) = self.select(&job, &SelectPlan { clusters: true, ..self.all() });
         let mut clusters: BTreeMap<Vec<u8>, BTreeSet<(Vec<u8>, u64)>> = BTreeMap::new();

@@ -118,6 +118,7 @@ fn the_whole_pipeline_finds_every_page() {
         threads: 0,
         memory: Memory::default(),
         progress: &NoProgress,
+        background: pipeline::Background::default(),
     };
     let plan = DedupPlan { print: Print::Original, seen: &Seen::default() };
     let (out, tally) = bench.written(|output| pipeline::dedup(&job, &plan, output).unwrap().tally);
