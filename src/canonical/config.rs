@@ -141,6 +141,30 @@ impl Settings {
         Ok(profile)
     }
 
+    /// Checks that rules which are asked for by name, and change nothing by themselves, have
+    /// something to work with. For the settings as a whole: one part may ask, another may give.
+    pub fn check_given(&self) -> Result<()> {
+        let (given, disabled) = (self.given(), rule_set("disable", &self.disable)?);
+        let only = self.only.as_deref().unwrap_or_default();
+        let asked_for = rule_set("enable", &self.enable)?.union(rule_set("only", only)?);
+        let needs = [
+            (RuleId::IpHost, "addresses and names", "--hosts FILE or the table [hosts]"),
+            (RuleId::DefaultParams, "values", "--default-param NAME=VALUE or [[default-params]]"),
+            (RuleId::Dust, "rules of sites", "--rules FILE"),
+        ];
+        for (rule, what, how) in needs {
+            let has_none = !given.contains(rule) && !disabled.contains(rule);
+            if asked_for.contains(rule) && has_none {
+                return Err(Error::config(format!(
+                    "{}: expected {what} for this rule to work with, found none; give them by \
+                     {how}, or do not ask for it",
+                    rule.name()
+                )));
+            }
+        }
+        Ok(())
+    }
+
     /// The rules that the settings give something to work with.
     fn given(&self) -> RuleSet {
         let rules = [
@@ -340,6 +364,27 @@ fn choice(key: &str, found: &str, expected: &str) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn rules_need_something_to_work_with() {
+        let check = |text: &str| Settings::parse(text).unwrap().check_given();
+        for (text, expected) in [
+            ("enable = ['ip-host']", "ip-host: expected addresses and names"),
+            ("only = ['case', 'dust']", "dust: expected rules of sites"),
+            ("enable = ['www', 'default-params']", "--default-param NAME=VALUE"),
+        ] {
+            let error = check(text).unwrap_err();
+            assert!(error.is_config() && error.to_string().contains(expected), "{error}");
+        }
+        for text in [
+            "enable = ['www', 'params']",
+            "enable = ['ip-host']\n[hosts]\n'127.1' = 'b.test'",
+            "[hosts]\n'127.1' = 'b.test'",
+            "enable = ['ip-host']\ndisable = ['ip-host']",
+        ] {
+            check(text).unwrap();
+        }
+    }
 
     #[test]
     fn files_and_flags() {

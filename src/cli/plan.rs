@@ -177,7 +177,9 @@ impl ProfileArgs {
                 .and_then(|settings| settings.build().map(|_| settings))
                 .map_err(|error| error.at(path.display()))?,
         };
-        Ok(file.overlay(self.settings()?))
+        let settings = file.overlay(self.settings()?);
+        settings.check_given()?;
+        Ok(settings)
     }
 
     /// A canonicalizer for it.

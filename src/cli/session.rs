@@ -125,6 +125,9 @@ impl<'a> Session<'a> {
         if self.run.quiet {
             return;
         }
+        if outcome.files.is_empty() {
+            say(format_args!("nothing was read: no file was found in what was named"));
+        }
         let profile = self.job.canonicalizer.profile();
         if profile.parses {
             stats::doubt(outcome, self.format);

@@ -52,7 +52,15 @@ pub(super) fn list(plan: &InputPlan) -> Result<List> {
             continue;
         }
         let metadata = fs::metadata(&path).map_err(|error| {
-            Error::reading(show(plan.name_of(&path).as_os_str().as_bytes()), error)
+            let name = plan.name_of(&path).as_os_str().as_bytes();
+            if error.kind() == io::ErrorKind::NotFound && is_url(name) {
+                return Error::input(format!(
+                    "{}: expected a file of URLs, found a URL; `undust explain` takes one, and \
+                     without a file they come from standard input",
+                    show(name)
+                ));
+            }
+            Error::reading(show(name), error)
         })?;
         if !metadata.is_dir() {
             list.add(path, &metadata)?;
@@ -146,6 +154,14 @@ fn leave_out_strays(paths: &mut Vec<PathBuf>) {
 
 fn is_link_to_file(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|metadata| metadata.is_file())
+}
+
+/// Does `name` begin as a URL does, with a scheme of the web?
+fn is_url(name: &[u8]) -> bool {
+    let is_scheme = |scheme: &[u8]| {
+        scheme.eq_ignore_ascii_case(b"http") || scheme.eq_ignore_ascii_case(b"https")
+    };
+    memchr::memmem::find(name, b"://").is_some_and(|at| is_scheme(&name[..at]))
 }
 
 /// Does `path` mean standard input?

@@ -2,6 +2,7 @@
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
@@ -10,9 +11,10 @@ use rustix::fs::{FileType, Stat};
 use super::disk::{DiskFile, Pages};
 use super::encoder::Encoder;
 use super::helpers::{Helpers, Syncing};
-use super::pending::Pending;
+use super::pending::{Pending, folder_of};
 use super::place::{duplicate, is_open_file, names_folder, open_number, place_of};
 use super::results::Results;
+use crate::bytes::show;
 use crate::error::{Error, Result};
 
 /// Results on their way out, in large writes.
@@ -85,7 +87,13 @@ impl Output {
             }
             existing => Pending::open(path, existing.map(|meta| meta.mode()).or(new_mode))
                 .and_then(|pending| Ok((pending.file()?, Some(pending))))
-                .map_err(|error| Error::writing(&name, error))?,
+                .map_err(|error| match error.kind() {
+                    io::ErrorKind::NotFound => Error::output(format!(
+                        "{name}: cannot write: there is no folder {}; make it first",
+                        show(folder_of(path).as_os_str().as_bytes())
+                    )),
+                    _ => Error::writing(&name, error),
+                })?,
         };
         let is_left = pending.is_some() && matches!(helpers.syncing, Syncing::LeftToSystem);
         let plain: Box<dyn Write + Send> = match (&pending, helpers.syncing) {

@@ -72,6 +72,20 @@ fn missing_inputs_are_told_before_any_output() {
     dir.put("names", "in.txt\nmissing.txt\n");
     dir.run("--files-from names").fails("missing.txt");
     dir.run("--files-from missing.txt").fails("missing.txt");
+    for url in ["http://a.test/x", "HTTPS://a.test"] {
+        dir.run(url).fails(&format!("{url}: expected a file of URLs, found a URL"));
+    }
+}
+
+#[test]
+fn no_files_at_all_are_told() {
+    let dir = Dir::new();
+    fs::create_dir(dir.path("empty")).unwrap();
+    dir.put("names", "");
+    for args in ["-r empty", "--files-from names", "-p lines -r empty", "report -r empty"] {
+        dir.run(args).exits(0).says("nothing was read: no file was found");
+        dir.run(&format!("{args} -q")).quiet();
+    }
 }
 
 #[test]
