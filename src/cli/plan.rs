@@ -164,7 +164,13 @@ impl FormatArgs {
 impl ProfileArgs {
     /// The profile that file and flags describe.
     pub(super) fn profile(&self) -> Result<Profile> {
-        self.all_settings()?.build()
+        let settings = self.all_settings()?;
+        let profile = settings.build()?;
+        // A file that was given may have nothing in it.
+        if self.hosts.is_none() && self.rules.is_none() {
+            settings.check_given()?;
+        }
+        Ok(profile)
     }
 
     /// What file and flags say together.
@@ -177,9 +183,7 @@ impl ProfileArgs {
                 .and_then(|settings| settings.build().map(|_| settings))
                 .map_err(|error| error.at(path.display()))?,
         };
-        let settings = file.overlay(self.settings()?);
-        settings.check_given()?;
-        Ok(settings)
+        Ok(file.overlay(self.settings()?))
     }
 
     /// A canonicalizer for it.

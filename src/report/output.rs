@@ -88,7 +88,7 @@ impl Output {
             existing => Pending::open(path, existing.map(|meta| meta.mode()).or(new_mode))
                 .and_then(|pending| Ok((pending.file()?, Some(pending))))
                 .map_err(|error| match error.kind() {
-                    io::ErrorKind::NotFound => Error::output(format!(
+                    io::ErrorKind::NotFound if !folder_of(path).exists() => Error::output(format!(
                         "{name}: cannot write: there is no folder {}; make it first",
                         show(folder_of(path).as_os_str().as_bytes())
                     )),
