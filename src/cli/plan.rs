@@ -168,7 +168,7 @@ impl ProfileArgs {
         let profile = settings.build()?;
         // A file that was given may have nothing in it.
         if self.hosts.is_none() && self.rules.is_none() {
-            settings.check_given()?;
+            settings.check_given(self.enable.iter().chain(self.only.iter().flatten()))?;
         }
         Ok(profile)
     }

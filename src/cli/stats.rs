@@ -314,7 +314,8 @@ pub(super) fn to_json(
         .iter()
         .chain(background)
         .map(|one| {
-            let sum: f64 = one.threads.iter().sum();
+            // The sum of no numbers would be written as -0.0.
+            let sum = one.threads.iter().fold(0.0, |sum, seconds| sum + seconds);
             let value = json!({ "seconds": sum, "by_thread": one.threads });
             (one.stage.name().to_string(), value)
         })

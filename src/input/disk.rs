@@ -25,7 +25,7 @@ const MAGIC_BYTES: usize = 10;
 /// Bytes read from a stream at once. Reason: as much as a pipe holds by default.
 const STREAM_READ_BYTES: usize = 64 << 10;
 
-/// Bytes of a file that the system is asked for at once, ahead of need. Reason: some hundredths of
+/// Bytes of a file that the system is asked for ahead of need. Reason: some hundredths of
 /// a second of decoding, and more than disks that answer late have under way by themselves.
 const AHEAD_BYTES: u64 = 4 << 20;
 

@@ -55,8 +55,8 @@ pub(super) fn list(plan: &InputPlan) -> Result<List> {
             let name = plan.name_of(&path).as_os_str().as_bytes();
             if error.kind() == io::ErrorKind::NotFound && is_url(name) {
                 return Error::input(format!(
-                    "{}: expected a file of URLs, found a URL; `undust explain` takes one, and \
-                     without a file they come from standard input",
+                    "{}: expected a file, found a URL, and nothing is fetched; `undust explain` \
+                     takes a URL, and lists of them come from files or standard input",
                     show(name)
                 ));
             }

@@ -73,8 +73,22 @@ fn missing_inputs_are_told_before_any_output() {
     dir.run("--files-from names").fails("missing.txt");
     dir.run("--files-from missing.txt").fails("missing.txt");
     for url in ["http://a.test/x", "HTTPS://a.test"] {
-        dir.run(url).fails(&format!("{url}: expected a file of URLs, found a URL"));
+        dir.run(url).fails(&format!("{url}: expected a file, found a URL"));
     }
+}
+
+#[test]
+fn rules_without_anything_to_work_with_are_told() {
+    let dir = Dir::with_list();
+    for args in
+        ["--enable ip-host in.txt", "--only case,ip-host in.txt", "explain --enable ip-host a"]
+    {
+        dir.run(args).fails("ip-host: expected addresses and names for this rule");
+    }
+    dir.put("hosts", "");
+    dir.run("--enable ip-host --hosts hosts in.txt").gives(KEPT);
+    dir.put("undust.toml", "enable = ['dust']");
+    dir.run("--config undust.toml in.txt").gives(KEPT);
 }
 
 #[test]

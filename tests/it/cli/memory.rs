@@ -277,6 +277,7 @@ fn frames_are_decompressed_beside_the_workers_where_there_is_room() {
     assert_eq!(stage["by_thread"].as_array().unwrap().len(), 2);
     assert!(stage["seconds"].as_f64().unwrap() > 0.0);
     assert_eq!(stats["stages"]["decompressing"]["seconds"], 0.0);
+    assert!(!dir.text("stats.json").contains("-0.0"));
 }
 
 #[test]

@@ -203,6 +203,8 @@ fn rules_lint() {
 fn rules_test() {
     let dir = dir();
     dir.run("rules test x.rules").gives("3 rules, 2 examples: all as they should be\n");
+    // Its rules are those that are tested.
+    dir.run("rules test x.rules --enable dust").exits(0);
     dir.put("bad.rules", RULES.replace("a?sid=2\"]", "b?sid=2\"]"));
     let out = dir.run("rules test bad.rules").exits(1).out();
     assert!(
