@@ -1,7 +1,7 @@
-//! HOT: once per record. One partition of the set: a table of fingerprints in ascending order.
+//! HOT: once per record. One partition of the set: a table of fingerprints by cache lines.
 //!
-//! Price: one probe. Memory: 16 bytes a slot, 18 to 24 for each fingerprint in it once it has
-//! grown.
+//! Price: one probe, which looks at one cache line as a rule. Memory: 16 bytes a slot, 18 to 24 for
+//! each fingerprint in it once it has grown.
 //! Guard: `benches/cluster.rs`.
 
 use super::scatter::PARTITIONS;
@@ -27,40 +27,49 @@ pub(super) const EMPTY: u128 = 0;
 /// they need says little.
 const AHEAD_TIMES_MAX: usize = 16;
 
-/// Slots that come from memory together.
-const LINE_SLOTS: usize = 4;
+/// Slots of a line, which come from memory together: a cache line of x86-64, and of most of
+/// aarch64.
+pub(super) const LINE_SLOTS: usize = 4;
 
-/// Slots by which the tail behind the last home is longer each time it is full.
-const SLACK: usize = 64;
+/// Lines that a table has at least behind the last home, for what that has no room for.
+const TAIL_LINES: usize = 16;
 
 /// Bytes of slots for which the system is asked to make all pages at once. Reason: a call takes as
 /// long as some page faults.
 const PAGES_BYTES_MIN: usize = 64 << 10;
 
-/// One partition: open addressing, linear probing, everything in ascending order.
+/// One partition: open addressing, by lines of four slots.
 ///
 /// ```text
 /// home(x) = x scaled to the number of homes, so homes are in the order of the values
-/// slots:    [ 03 | 05 | -- | 11 | 12 | 13 | -- | ... | slack ]
-///                  05 stands after its home, which 03 took; a later 04 would push it on
+/// lines:    [ 05 03 -- -- | 17 11 12 16 | 22 15 -- -- | ... | tail ]
+///                           home of 15, which is full: so 15 is in the next
 /// ```
 ///
-/// - A search starts at the home and ends at an empty slot or a larger value, so it stays short
-///   though the table is full: it grows once seven eighths of the homes are taken, by three tenths
-///   or, if the size of the input is known, to what the rest of it is likely to bring.
+/// - A search looks at all of a line at once, and ends at the first one that has an empty slot.
+///   While it is filled up to three quarters, few go on to a second line.
+/// - It grows once seven eighths of the slots are taken, by three tenths or, if the size of the
+///   input is known, to what the rest of it is likely to bring.
 /// - In the end between 67 and 87.5 % are taken: 18.3 to 23.8 bytes for each fingerprint,
 ///   21.3 if the input is as long as it seemed; more where room was made for a batch that
 ///   brought few new ones.
-/// - Growing, and listing in order, are one pass from front to back.
+/// - Growing, and listing in order, are one pass from front to back: what is in a full line and
+///   what comes behind it may be out of order, and nothing else.
 #[derive(Debug, Default)]
 pub(super) struct Table {
-    /// The homes, and a tail for what is pushed past the last; or nothing at all.
+    /// The lines, behind what is left out before the first cache line; or nothing at all.
     slots: Vec<u128>,
+    /// Where the first line begins.
+    start: usize,
+    /// Lines that are a home. What the last of them have no room for is in the tail behind.
     homes: usize,
     len: usize,
     growth: Growth,
     holds_zero: bool,
 }
+
+/// Slots that are looked at together.
+pub(super) type Line = [u128; LINE_SLOTS];
 
 /// Which share of the latest records was new: an older batch counts half as much as the next.
 #[derive(Debug, Default)]
@@ -85,17 +94,43 @@ impl Table {
     /// What is in it, sorted.
     pub(super) fn sorted(&self) -> impl Iterator<Item = u128> + Clone + '_ {
         let zero = self.holds_zero.then_some(EMPTY);
-        zero.into_iter().chain(self.slots.iter().copied().filter(|slot| *slot != EMPTY))
+        // What was not put in its home is in the lines behind, up to the first that is not full.
+        let groups = self.lines().chunk_by(|line, _| !line.contains(&EMPTY));
+        let sorted = groups.flat_map(|lines| {
+            let mut group: Vec<u128> = lines.as_flattened().to_vec();
+            group.sort_unstable();
+            group.into_iter().skip_while(|slot| *slot == EMPTY)
+        });
+        zero.into_iter().chain(sorted)
     }
 
-    /// Asks for the home of `fingerprint` and what is behind it, so that those of some are on their
-    /// way from memory at once.
+    /// Asks for the home of `fingerprint`, so that those of some are on their way from memory at
+    /// once; says which it is.
     #[inline]
-    pub(super) fn prefetch(&self, fingerprint: Fingerprint) {
-        let at = home(fingerprint.0, self.homes);
-        // Bet: what is pushed on goes past the end of the home's cache line, and not
-        // past that of the next.
-        [at, at + LINE_SLOTS].iter().filter_map(|at| self.slots.get(*at)).for_each(prefetch);
+    pub(super) fn prefetch(&self, fingerprint: Fingerprint) -> usize {
+        let home = home(fingerprint.0, self.homes);
+        self.lines().get(home).into_iter().for_each(prefetch);
+        home
+    }
+
+    /// Asks for the line behind `home`, too, if that is full; which is read, so some time after it
+    /// was asked for.
+    #[inline]
+    pub(super) fn prefetch_behind_full(&self, home: usize) {
+        let lines = self.lines();
+        // They are taken from the first slot on. No branch, since it cannot be foretold.
+        let is_full = lines.get(home).is_some_and(|line| line[LINE_SLOTS - 1] != EMPTY);
+        lines.get(home + usize::from(is_full)).into_iter().for_each(prefetch);
+    }
+
+    #[inline(always)]
+    fn lines(&self) -> &[Line] {
+        self.slots[self.start..].as_chunks().0
+    }
+
+    #[inline(always)]
+    fn lines_mut(&mut self) -> &mut [Line] {
+        self.slots[self.start..].as_chunks_mut().0
     }
 
     /// Makes room for as many of `records` fingerprints as are likely to be new, before the first
@@ -109,15 +144,16 @@ impl Table {
         let likely = |of: usize| of.saturating_mul(new).checked_div(told).unwrap_or(of);
         self.growth = Growth { records: told / 2 + records, new: new / 2, len: self.len };
         let wanted = self.len + likely(records);
-        let is_full = wanted * 8 > self.homes * 7;
+        let slots = self.homes * LINE_SLOTS;
+        let is_full = wanted * 8 > slots * 7;
         if let Some(Outlook { records: rest, bytes_max }) = outlook.filter(|_| told > 0) {
             let rest = usize::try_from(rest).unwrap_or(usize::MAX) / PARTITIONS;
             let all = wanted.saturating_add(likely(rest));
             // Three quarters full if it comes as it looks: the share of new ones is no constant.
-            let homes = all.min(wanted * AHEAD_TIMES_MAX) / 3 * 4 + 16;
-            let bytes = ((homes + SLACK) * 16 * PARTITIONS) as u64;
+            let homes = (all.min(wanted * AHEAD_TIMES_MAX) / 3 * 4 + 16).div_ceil(LINE_SLOTS);
+            let bytes = ((homes + TAIL_LINES) * size_of::<Line>() * PARTITIONS) as u64;
             let fits = bytes / 10 * 13 < bytes_max;
-            if fits && (is_full || all < self.homes / 3 * 2) {
+            if fits && (is_full || all < slots / 3 * 2) {
                 return self.spread(homes);
             }
         }
@@ -136,7 +172,8 @@ impl Table {
         self.len = sorted.len();
         // It says nothing of the records of this run.
         self.growth.len = self.len;
-        self.place(sorted.iter().map(|fingerprint| fingerprint.0), room_for(self.len, 0));
+        let values = sorted.iter().map(|fingerprint| fingerprint.0);
+        self.place(values, room_for(self.len, 0));
     }
 
     /// Forgets all, and gives the pages back.
@@ -152,53 +189,33 @@ impl Table {
     /// Puts `fingerprint` in; says whether it is new.
     #[inline(always)]
     pub(super) fn insert(&mut self, fingerprint: Fingerprint) -> bool {
+        self.insert_with(fingerprint, |line, value| {
+            let found = line.iter().position(|slot| *slot == value);
+            let place = found.or_else(|| line.iter().position(|slot| *slot == EMPTY))?;
+            line[place] = value;
+            Some(found.is_none())
+        })
+    }
+
+    /// The same. `at_once` does it in a line, and says whether the value is new; or else that the
+    /// line is full of others.
+    #[inline(always)]
+    pub(super) fn insert_with(
+        &mut self,
+        fingerprint: Fingerprint,
+        at_once: impl Fn(&mut Line, u128) -> Option<bool>,
+    ) -> bool {
         let value = fingerprint.0;
-        if self.len * 8 >= self.homes * 7 {
-            self.grow(self.len + 1);
-        }
         if value == EMPTY {
             self.len += usize::from(!self.holds_zero);
             return !std::mem::replace(&mut self.holds_zero, true);
         }
-        self.insert_from(value, home(value, self.homes))
-    }
-
-    /// Puts `value`, which is not [`EMPTY`], in where there is room for it; what stands from its
-    /// home up to the slot `at` is less. Says whether it is new.
-    #[inline(always)]
-    fn insert_from(&mut self, value: u128, mut at: usize) -> bool {
-        // One branch for each slot: an empty one is the largest by this count.
-        let mut slots = &mut self.slots[..];
-        let found = loop {
-            let Some(slot) = slots.get(at) else {
-                self.lengthen_tail();
-                slots = &mut self.slots[..];
-                continue;
-            };
-            if slot.wrapping_sub(1) >= value - 1 {
-                break *slot;
-            }
-            at += 1;
-        };
-        if found == value {
-            return false;
+        if self.len * 8 >= self.homes * LINE_SLOTS * 7 {
+            self.grow(self.len + 1);
         }
-        // What stands here is pushed on, up to the next empty slot.
-        let mut pushed = value;
-        loop {
-            let Some(slot) = slots.get_mut(at) else {
-                self.lengthen_tail();
-                slots = &mut self.slots[..];
-                continue;
-            };
-            pushed = std::mem::replace(slot, pushed);
-            if pushed == EMPTY {
-                break;
-            }
-            at += 1;
-        }
-        self.len += 1;
-        true
+        let is_new = self.put(value, at_once);
+        self.len += usize::from(is_new);
+        is_new
     }
 
     /// Is `fingerprint` in it?
@@ -208,14 +225,17 @@ impl Table {
         if value == EMPTY {
             return self.holds_zero;
         }
-        let from = home(value, self.homes).min(self.slots.len());
-        let end = self.slots[from..].iter().find(|slot| **slot == EMPTY || **slot >= value);
-        end == Some(&value)
+        let lines = self.lines();
+        let mut from_home = lines[home(value, self.homes).min(lines.len())..].iter();
+        let last = from_home.find(|line| line.contains(&value) || line.contains(&EMPTY));
+        last.is_some_and(|line| line.contains(&value))
     }
 
+    /// Bet: it hardly ever happens, so it does not matter if the lines no longer begin where cache
+    /// lines do.
     #[cold]
     fn lengthen_tail(&mut self) {
-        self.slots.resize(self.slots.len() + SLACK, EMPTY);
+        self.slots.resize(self.slots.len() + TAIL_LINES * LINE_SLOTS, EMPTY);
     }
 
     /// Makes room for `wanted` fingerprints.
@@ -227,68 +247,56 @@ impl Table {
     /// Spreads what is there over `homes` homes.
     #[cold]
     fn spread(&mut self, homes: usize) {
+        let start = std::mem::take(&mut self.start);
         let slots = std::mem::take(&mut self.slots);
-        self.place(slots.into_iter(), homes);
+        self.place(slots[start.min(slots.len())..].iter().copied(), homes);
     }
 
-    /// Places `values`, in ascending order but for empty ones, in `homes` homes, from front to
-    /// back, in new memory: in the same, it would take two passes, and the allocator would copy
-    /// tables of less than a mebibyte anyway.
+    /// Places `values`, nearly in ascending order and some of them empty, in `homes` homes, from
+    /// front to back, in new memory: in the same, it would take two passes, and the allocator would
+    /// copy tables of less than a mebibyte anyway.
     fn place(&mut self, values: impl Iterator<Item = u128>, homes: usize) {
-        let mut slots = empty_slots(homes + SLACK);
-        // No branches on whether a slot is taken, which cannot be foretold: an empty one is written
-        // to the next free one, which is empty.
-        let mut free = 0;
-        for value in values {
-            let at = home(value, homes).max(free);
-            if at >= slots.len() {
-                slots.resize(at + SLACK, EMPTY);
-            }
-            slots[at] = value;
-            free = at + usize::from(value != EMPTY);
-        }
-        self.slots = slots;
+        // Cache lines begin at most so far behind what the allocator gives.
+        let before = LINE_SLOTS - 1;
+        self.slots = empty_slots((homes + TAIL_LINES) * LINE_SLOTS + before);
+        self.start = self.slots.as_ptr().align_offset(size_of::<Line>()).min(before);
+        self.slots.truncate(self.start + (homes + TAIL_LINES) * LINE_SLOTS);
         self.homes = homes;
-    }
-}
-
-/// For those who look at some slots at once.
-#[cfg(target_arch = "x86_64")]
-impl Table {
-    /// The same as [`Table::insert`]. `at_once` may do it by looking at the slots from the home on,
-    /// if there is room: it says whether the value is new; or, if that is not settled, up to which
-    /// slot all is less, and has changed nothing then.
-    #[inline(always)]
-    pub(super) fn insert_with(
-        &mut self,
-        fingerprint: Fingerprint,
-        at_once: impl FnOnce(&mut [u128], usize, u128) -> Result<bool, usize>,
-    ) -> bool {
-        let value = fingerprint.0;
-        if value == EMPTY || self.len * 8 >= self.homes * 7 {
-            return self.insert_aside(fingerprint);
-        }
-        match at_once(&mut self.slots, home(value, self.homes), value) {
-            Ok(is_new) => {
-                self.len += usize::from(is_new);
-                is_new
+        let mut taken = vec![0u8; homes + TAIL_LINES];
+        let mut last_home = 0;
+        for value in values {
+            // No branches on whether a slot is taken, which cannot be foretold: an empty one is
+            // written to the next free one, which is empty.
+            let is_taken = value != EMPTY;
+            last_home = if is_taken { home(value, homes) } else { last_home };
+            let mut at = last_home;
+            while usize::from(taken[at]) == LINE_SLOTS {
+                at += 1;
+                if at == taken.len() {
+                    self.lengthen_tail();
+                    taken.resize(self.lines().len(), 0);
+                }
             }
-            Err(at) => self.insert_from_aside(value, at),
+            self.lines_mut()[at][usize::from(taken[at])] = value;
+            taken[at] += u8::from(is_taken);
         }
     }
 
-    /// [`Table::insert`] out of line, so that the usual way takes no room for it.
-    #[cold]
-    #[inline(never)]
-    fn insert_aside(&mut self, fingerprint: Fingerprint) -> bool {
-        self.insert(fingerprint)
-    }
-
-    /// [`Table::insert_from`] out of line.
-    #[cold]
-    #[inline(never)]
-    fn insert_from_aside(&mut self, value: u128, at: usize) -> bool {
-        self.insert_from(value, at)
+    /// Puts `value`, which is not [`EMPTY`], in the first line from its home on where `at_once`
+    /// can settle it.
+    #[inline(always)]
+    fn put(&mut self, value: u128, at_once: impl Fn(&mut Line, u128) -> Option<bool>) -> bool {
+        let mut at = home(value, self.homes);
+        loop {
+            let Some(line) = self.lines_mut().get_mut(at) else {
+                self.lengthen_tail();
+                continue;
+            };
+            if let Some(is_new) = at_once(line, value) {
+                return is_new;
+            }
+            at += 1;
+        }
     }
 }
 
@@ -296,8 +304,8 @@ impl Table {
 /// steps of three tenths at once as that takes.
 fn room_for(wanted: usize, mut homes: usize) -> usize {
     loop {
-        homes = (homes + homes / 10 * 3).max(16);
-        if wanted * 8 <= homes * 7 {
+        homes = (homes + homes * 3 / 10).max(4);
+        if wanted * 8 <= homes * LINE_SLOTS * 7 {
             return homes;
         }
     }
@@ -316,7 +324,7 @@ fn empty_slots(count: usize) -> Vec<u128> {
     slots
 }
 
-/// The slot of `homes` where `fingerprint` is looked for first. The partition's bits are the same
+/// The line of `homes` where `fingerprint` is looked for first. The partition's bits are the same
 /// for all.
 #[inline]
 fn home(fingerprint: u128, homes: usize) -> usize {
@@ -402,7 +410,7 @@ mod tests {
                 assert!(!table.insert(value(number)));
             }
         }
-        assert!(table.memory_bytes() <= loaded / 10 * 13 + 16 * SLACK as u64);
+        assert!(table.memory_bytes() <= loaded / 10 * 13 + (16 * TAIL_LINES * LINE_SLOTS) as u64);
     }
 
     #[test]
