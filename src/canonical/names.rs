@@ -4,7 +4,6 @@ mod outlines;
 mod suspects;
 mod table;
 
-use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
 
 use serde::Deserialize;
@@ -201,8 +200,9 @@ impl Unwanted {
 pub struct IndexNames {
     /// What a path with one of them ends in, by [`Self::end_of`]; all if there are short ones.
     ends: BitSet<32>,
-    /// By what they end in.
-    names: HashMap<usize, Vec<Box<[u8]>>, ahash::RandomState>,
+    /// Those of eight bytes and more, behind their last eight without regard to case, by which they
+    /// are in order.
+    long: Vec<(u64, Box<[u8]>)>,
     /// Those of less than eight bytes.
     short: Vec<Box<[u8]>>,
     /// For the digest: the names in the order they were given.
@@ -227,9 +227,8 @@ impl IndexNames {
             list.text.push_str(&format!("{name};"));
             match name.as_bytes().last_chunk() {
                 Some(end) => {
-                    let end = Self::end_of(end);
-                    list.ends.insert(end);
-                    list.names.entry(end).or_default().push(name.into_bytes().into());
+                    list.ends.insert(Self::end_of(end));
+                    list.long.push((Self::folded_end(end), name.into_bytes().into()));
                 }
                 None => {
                     list.ends = BitSet::all();
@@ -237,13 +236,20 @@ impl IndexNames {
                 }
             }
         }
+        list.long.sort_unstable();
         list
     }
 
-    /// The last eight bytes of a path in eleven bits, without regard to ASCII case.
+    /// The last eight bytes of a path, without regard to ASCII case.
+    #[inline(always)]
+    fn folded_end(end: &[u8; 8]) -> u64 {
+        folded(u64::from_le_bytes(*end))
+    }
+
+    /// The same in eleven bits.
     #[inline(always)]
     fn end_of(end: &[u8; 8]) -> usize {
-        few_bits::<11>(folded(u64::from_le_bytes(*end)))
+        few_bits::<11>(Self::folded_end(end))
     }
 
     /// Could what stands behind the last slash of `path` be one of the names? Never
@@ -262,20 +268,24 @@ impl IndexNames {
         if !self.may_end(path) {
             return None;
         }
-        let names = path.last_chunk().and_then(|end| self.names.get(&Self::end_of(end)));
-        let is_at_end = |name: &&[u8]| match path.len().checked_sub(name.len()) {
+        let is_at_end = |name: &[u8]| match path.len().checked_sub(name.len()) {
             Some(0) => path.eq_ignore_ascii_case(name),
             Some(start) => path[start - 1] == b'/' && path[start..].eq_ignore_ascii_case(name),
             None => false,
         };
-        let names = names.into_iter().flatten().chain(&self.short);
-        names.map(|name| &**name).find(is_at_end).map(<[u8]>::len)
+        if let Some(end) = path.last_chunk().map(Self::folded_end) {
+            let first = self.long.partition_point(|(other, _)| *other < end);
+            let mut same_end = self.long[first..].iter().take_while(|(other, _)| *other == end);
+            if let Some((_, name)) = same_end.find(|(_, name)| is_at_end(name)) {
+                return Some(name.len());
+            }
+        }
+        self.short.iter().find(|name| is_at_end(name)).map(|name| name.len())
     }
 
     /// The names, in lower case, in no particular order.
-    #[allow(clippy::iter_over_hash_type)] // Asked whether any of them is something.
     pub(super) fn iter(&self) -> impl Iterator<Item = &[u8]> {
-        self.names.values().flatten().chain(&self.short).map(|name| &**name)
+        self.long.iter().map(|(_, name)| name).chain(&self.short).map(|name| &**name)
     }
 
     pub(super) fn describe(&self) -> &str {
@@ -376,11 +386,14 @@ mod tests {
 
     #[test]
     fn index_names() {
-        let names = ["index.html", "Start.htm", "x.html", "home.pl", "a/b.html", ""];
+        let names =
+            ["index.html", "Start.htm", "the-index.html", "x.html", "home.pl", "a/b.html", ""];
         let names = IndexNames::new(&names.map(String::from));
         for (path, expected) in [
             (&b"/a/Index.HTML"[..], Some(10)),
             (b"/a/aindex.html", None),
+            (b"/a/The-Index.html", Some(14)),
+            (b"/a/another-index.html", None),
             (b"index.html", Some(10)),
             (b"ndex.html", None),
             (b"/start.htm", Some(9)),

@@ -36,7 +36,7 @@ pub(super) fn apply(draft: &mut Draft, options: &Options) -> bool {
 }
 
 /// The length of `path` without the slashes that it ends with; a first one stays.
-#[inline]
+#[inline(always)]
 pub(in crate::canonical) fn length_without_slashes(path: &[u8]) -> usize {
     // Whether there is one cannot be foretold, so there is no branch on it; hardly
     // ever are there two.
