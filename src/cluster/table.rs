@@ -369,6 +369,15 @@ mod tests {
     }
 
     #[test]
+    fn homes_begin_where_cache_lines_do() {
+        let mut table = Table::default();
+        for value in 1..20_000u128 {
+            table.insert(Fingerprint(value << 104));
+            assert_eq!(table.lines().as_ptr().addr() % size_of::<Line>(), 0, "{value}");
+        }
+    }
+
+    #[test]
     fn room_that_is_not_needed_is_given_back() {
         let (after, len) = memory(&[0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3], Some(u64::MAX));
         assert_eq!(len, 4 * BATCH);
