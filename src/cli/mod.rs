@@ -1,6 +1,7 @@
 //! Words for people: arguments, progress, messages, exit status. Data goes to standard output,
 //! words to standard error.
 
+mod anonymous;
 mod args;
 mod bare;
 mod commands;

@@ -5,10 +5,11 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::time::Instant;
 
+use super::anonymous::AnonymousPeak;
 use super::args::{FormatArgs, InputArgs, RunArgs};
 use super::progress::Progress;
 use super::publish_lock::PublishLock;
-use super::stats::Stats;
+use super::stats::{Stats, Taken};
 use super::words::say;
 use super::{memory, signals, stats};
 use crate::canonical::Canonicalizer;
@@ -24,6 +25,8 @@ pub(super) struct Session<'a> {
     claims: Claims,
     format: &'a FormatArgs,
     stats: Option<Stats>,
+    /// Its memory, for the counts.
+    watched: Option<AnonymousPeak>,
     run: &'a RunArgs,
     started: Instant,
 }
@@ -63,6 +66,7 @@ impl<'a> Session<'a> {
             results: Results::default(),
             format: &input.format,
             stats: None,
+            watched: run.stats.as_ref().map(|_| AnonymousPeak::watch()),
             run,
             started: progress.started(),
         })
@@ -99,9 +103,13 @@ impl<'a> Session<'a> {
             self.results.finish(file)?;
         }
         let profile = self.job.canonicalizer.profile();
-        let elapsed = self.started.elapsed();
-        let background = self.job.background.seconds();
-        let counts = || stats::to_json(outcome, &background, profile, elapsed, self.job.workers());
+        let taken = Taken {
+            elapsed: self.started.elapsed(),
+            threads: self.job.workers(),
+            background: self.job.background.seconds().to_vec(),
+            peak_anonymous_bytes: self.watched.take().and_then(AnonymousPeak::bytes),
+        };
+        let counts = || stats::to_json(outcome, profile, &taken);
         let counts_to_say = match self.stats.take() {
             None => None,
             Some(Stats::Said) => Some(counts()),

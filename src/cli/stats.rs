@@ -8,6 +8,7 @@ use std::time::Duration;
 use memchr::memmem;
 use serde_json::{Value, json};
 
+use super::anonymous::process_bytes;
 use super::args::{FormatArgs, RunArgs};
 use super::words::{is_watched, say};
 use crate::bytes::{printable, show};
@@ -285,14 +286,17 @@ pub(super) fn say_counts(counts: &Value) -> Result<()> {
     said.map_err(|error| Error::writing("standard error", error))
 }
 
-/// The counts as JSON, with the seconds of what was done in the `background`.
-pub(super) fn to_json(
-    outcome: &Outcome,
-    background: &[StageSeconds],
-    profile: &Profile,
-    elapsed: Duration,
-    threads: usize,
-) -> Value {
+/// What a run took, beside what its stages say.
+pub(super) struct Taken {
+    pub(super) elapsed: Duration,
+    pub(super) threads: usize,
+    /// The seconds of what was done in the background.
+    pub(super) background: Vec<StageSeconds>,
+    pub(super) peak_anonymous_bytes: Option<u64>,
+}
+
+/// The counts as JSON.
+pub(super) fn to_json(outcome: &Outcome, profile: &Profile, taken: &Taken) -> Value {
     let tally = &outcome.tally;
     let files: Vec<Value> = outcome
         .files
@@ -312,7 +316,7 @@ pub(super) fn to_json(
     let stages: serde_json::Map<String, Value> = outcome
         .stages
         .iter()
-        .chain(background)
+        .chain(&taken.background)
         .map(|one| {
             // The sum of no numbers would be written as -0.0.
             let sum = one.threads.iter().fold(0.0, |sum, seconds| sum + seconds);
@@ -320,7 +324,7 @@ pub(super) fn to_json(
             (one.stage.name().to_string(), value)
         })
         .collect();
-    let seconds = elapsed.as_secs_f64();
+    let seconds = taken.elapsed.as_secs_f64();
     json!({
         "undust": env!("CARGO_PKG_VERSION"),
         "profile": { "name": profile.title(), "digest": profile.digest() },
@@ -348,21 +352,13 @@ pub(super) fn to_json(
             "spilled_after_lines": outcome.memory.spilled_after_lines,
             "read_in_shares": outcome.memory.read_in_shares,
         },
-        "peak_resident_bytes": peak_resident_bytes(),
-        "threads": threads,
+        "peak_resident_bytes": process_bytes("VmHWM:"),
+        "peak_anonymous_bytes": taken.peak_anonymous_bytes,
+        "threads": taken.threads,
         "stages": stages,
         "elapsed_seconds": seconds,
         "urls_per_second": tally.records as f64 / seconds.max(1e-9),
         "lines_per_second": tally.lines as f64 / seconds.max(1e-9),
         "bytes_per_second": tally.bytes as f64 / seconds.max(1e-9),
     })
-}
-
-/// The most memory that the process has had, pages of mapped files included; `None` where the
-/// system does not tell.
-fn peak_resident_bytes() -> Option<u64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
-    let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
-    Some(kibibytes << 10)
 }

@@ -88,10 +88,13 @@ fn a_run_stays_within_its_memory() {
         for (input, stdin) in [(" in.txt", &[][..]), ("", &list)] {
             let args = format!("-S 14M -j2 {options} -o out.txt --stats=stats.json{input}");
             let peak = anonymous_peak(&dir, &args, stdin);
-            let memory = &json(&dir.get("stats.json"))["memory"];
+            let stats = json(&dir.get("stats.json"));
+            let memory = &stats["memory"];
             assert!(memory["spilled_bytes"].as_u64().unwrap() > 1 << 20, "{args}: {memory}");
             // Seen at all; and no more than there may be.
             assert!(peak > 4 << 20 && peak < BUDGET + ITSELF, "{args}: {peak} bytes");
+            let told = stats["peak_anonymous_bytes"].as_u64().unwrap();
+            assert!(told > 1 << 20 && told < BUDGET + ITSELF, "{args}: told {told} bytes");
         }
     }
 }
