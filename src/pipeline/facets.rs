@@ -238,8 +238,10 @@ impl Sum {
     }
 }
 
-/// Hours that are told one by one; more are told by day.
-const HOURS_MAX: i64 = 72;
+/// The length of `2026-11-21T09`, `2026-11-21`, `2026-11` and `2026`, and up to how many hours from
+/// first to last a report has a row for each. Reason: some hundred rows can be read.
+const PERIODS: [(usize, i64); 4] =
+    [(13, 3 * 24), (10, 100 * 24), (7, 10 * 366 * 24), (4, i64::MAX)];
 
 fn breakdown(
     facet: Facet,
@@ -267,27 +269,20 @@ fn hour_of(name: &[u8]) -> i64 {
     name.try_into().map_or(0, i64::from_be_bytes)
 }
 
-/// Hours, or days if there are many hours, in order.
+/// The rows of hours, or of days, months or years if there are many hours, in order.
 fn by_time(rows: Vec<BreakdownRow>) -> Breakdown {
     let (others, rows): (Vec<_>, Vec<_>) = rows.into_iter().partition(|row| row.name == OTHERS);
-    let hour = |row: &BreakdownRow| hour_of(&row.name);
-    let (first, last) = rows
-        .iter()
-        .map(hour)
-        .fold((i64::MAX, i64::MIN), |(first, last), hour| (first.min(hour), last.max(hour)));
-    let by_day = last.saturating_sub(first) >= HOURS_MAX;
-    let mut sums: std::collections::BTreeMap<i64, Counts> = Default::default();
+    let hours = || rows.iter().map(|row| hour_of(&row.name));
+    let span =
+        hours().max().zip(hours().min()).map_or(0, |(last, first)| last.saturating_sub(first));
+    let name_bytes = PERIODS.iter().find(|(_, hours_max)| span < *hours_max).map_or(4, |one| one.0);
+    let mut sums: std::collections::BTreeMap<Vec<u8>, Counts> = Default::default();
     for row in &rows {
-        let at = if by_day { hour(row).div_euclid(24) * 24 } else { hour(row) };
-        sums.entry(at).or_default().add(&row.counts);
+        let text = time::show(hour_of(&row.name).saturating_mul(3600));
+        sums.entry(text.as_bytes()[..name_bytes].to_vec()).or_default().add(&row.counts);
     }
     let names = sums.len() as u64;
-    let rows = sums.into_iter().map(|(hour, counts)| {
-        let text = time::show(hour.saturating_mul(3600));
-        // `2026-11-21`, or `2026-11-21T09`.
-        let name = text.as_bytes()[..if by_day { 10 } else { 13 }].to_vec();
-        BreakdownRow { name, counts }
-    });
+    let rows = sums.into_iter().map(|(name, counts)| BreakdownRow { name, counts });
     Breakdown { facet: Facet::Time, names, rows: rows.chain(others).collect() }
 }
 
@@ -319,6 +314,28 @@ mod tests {
     }
 
     #[test]
+    fn rows_of_time_are_as_fine_as_can_be_read() {
+        let rows = |hours: &[i64]| -> Vec<(String, u64)> {
+            let mut sum = Sum::default();
+            let counts = Counts { records: 1, ..Counts::default() };
+            hours.iter().for_each(|hour| sum.add(Facet::Time, &hour.to_be_bytes(), &counts));
+            let rows = breakdown(Facet::Time, sum.counts, |_| (0, 0), 1).rows;
+            let shown = |row: &BreakdownRow| String::from_utf8_lossy(&row.name).into_owned();
+            rows.iter().map(|row| (shown(row), row.counts.records)).collect()
+        };
+        let row = |name: &str, records| (name.to_string(), records);
+        assert_eq!(rows(&[]), []);
+        assert_eq!(rows(&[9, 9 + 71]), [row("1970-01-01T09", 1), row("1970-01-04T08", 1)]);
+        assert_eq!(
+            rows(&[-1, 9, 71]),
+            [row("1969-12-31", 1), row("1970-01-01", 1), row("1970-01-03", 1)]
+        );
+        assert_eq!(rows(&[0, 1, 100 * 24]), [row("1970-01", 2), row("1970-04", 1)]);
+        assert_eq!(rows(&[0, 10 * 366 * 24]), [row("1970", 1), row("1980", 1)]);
+        assert_eq!(rows(&[i64::MIN, i64::MAX]).len(), 2);
+    }
+
+    #[test]
     fn many_names() {
         let many = 2 * NAMES_MAX as i64;
         let counts = Counts { records: 1, ..Counts::default() };
@@ -331,17 +348,15 @@ mod tests {
         for day in 0..200_000i64 {
             sum.add(Facet::Time, &(24 * day).to_be_bytes(), &counts);
         }
-        let days = breakdown(Facet::Time, sum.counts, |_| (0, 0), usize::MAX).rows;
-        let last = days.last().unwrap();
-        assert_eq!(days.len(), NAMES_MAX + DAYS_MAX + 1);
+        let years = breakdown(Facet::Time, sum.counts, |_| (0, 0), usize::MAX).rows;
+        let last = years.last().unwrap();
+        assert_eq!(years.iter().map(|year| year.counts.records).sum::<u64>(), 200_000);
         assert_eq!((&last.name[..], last.counts.records), (OTHERS, 200_000 - 2 * (1 << 16)));
-        let days = rows(Facet::Time);
-        assert_eq!(days.len() as i64, many / 24 + 1);
-        assert!(days[..days.len() - 1].iter().all(|day| day.counts.records == 24));
-        assert_eq!(
-            (&days[0].name[..], days.last().unwrap().name.as_slice()),
-            (&b"1970-01-01"[..], &b"1984-12-14"[..])
-        );
+        // Hours that were counted with their days, together those of fifteen years.
+        let years = rows(Facet::Time);
+        assert_eq!(years.iter().map(|year| year.counts.records).sum::<u64>(), many as u64);
+        assert_eq!((&years[0].name[..], years[0].counts.records), (&b"1970"[..], 365 * 24));
+        assert_eq!((&years[14].name[..], years.len()), (&b"1984"[..], 15));
         let parameters = rows(Facet::Parameter);
         assert_eq!(
             (&parameters[0].name[..], parameters[0].counts.records),
