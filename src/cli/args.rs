@@ -6,6 +6,9 @@ use std::path::PathBuf;
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 
+/// Names a file of settings where `--config` does not.
+pub(super) const CONFIG_VARIABLE: &str = "UNDUST_CONFIG";
+
 /// Finds the URLs that are the same page spelled differently.
 #[derive(Debug, Parser)]
 #[command(
@@ -192,7 +195,7 @@ pub(super) struct ProfileArgs {
     #[arg(long, value_name = "SCHEME", help_heading = "Rules")]
     pub(super) default_scheme: Option<String>,
     /// Read settings from this TOML file; flags come on top
-    #[arg(long, value_name = "FILE", env = "UNDUST_CONFIG", value_parser = maybe_empty_path(),
+    #[arg(long, value_name = "FILE", env = CONFIG_VARIABLE, value_parser = maybe_empty_path(),
         help_heading = "Rules")]
     pub(super) config: Option<PathBuf>,
 }

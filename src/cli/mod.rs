@@ -20,6 +20,7 @@ mod rules;
 mod session;
 mod signals;
 mod stats;
+mod tips;
 mod words;
 
 use std::io::Write as _;
@@ -50,7 +51,7 @@ pub fn main() -> ExitCode {
             say(format_args!("undust: {command} is a command and comes first: undust {command} …"));
             return ExitCode::from(FAILED);
         }
-        Err(error) => return ExitCode::from(print_words_of(&error)),
+        Err(error) => return ExitCode::from(print_words_of(&tips::with_tip(error, &given))),
     };
     let named = args.command.named_results();
     let result = match args.command {

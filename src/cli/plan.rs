@@ -4,7 +4,7 @@ use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::args::{FormatArgs, InputArgs, ProfileArgs, RunArgs, SyncArgs};
+use super::args::{CONFIG_VARIABLE, FormatArgs, InputArgs, ProfileArgs, RunArgs, SyncArgs};
 use super::memory::{self, Amount};
 use crate::canonical::{
     Canonicalizer, DefaultRow, DustRules, KeepRow, Profile, RuleFile, Settings, read_hosts,
@@ -161,6 +161,14 @@ impl FormatArgs {
     }
 }
 
+/// The settings in the file at `path`.
+fn read_settings(path: &Path) -> Result<Settings> {
+    Settings::parse(&read_text(path)?)
+        // Built once by itself, so that its own mistakes are told with its name.
+        .and_then(|settings| settings.build().map(|_| settings))
+        .map_err(|error| error.at(path.display()))
+}
+
 impl ProfileArgs {
     /// The profile that file and flags describe.
     pub(super) fn profile(&self) -> Result<Profile> {
@@ -178,10 +186,13 @@ impl ProfileArgs {
         // An empty variable of the environment is one that is not set, by custom.
         let file = match self.config.as_deref().filter(|path| !path.as_os_str().is_empty()) {
             None => Settings::default(),
-            Some(path) => Settings::parse(&read_text(path)?)
-                // Built once by itself, so that its own mistakes are told with its name.
-                .and_then(|settings| settings.build().map(|_| settings))
-                .map_err(|error| error.at(path.display()))?,
+            Some(path) => {
+                let is_of_environment =
+                    std::env::var_os(CONFIG_VARIABLE).is_some_and(|it| it == path);
+                let settings = read_settings(path);
+                settings
+                    .map_err(|it| if is_of_environment { it.at(CONFIG_VARIABLE) } else { it })?
+            }
         };
         Ok(file.overlay(self.settings()?))
     }

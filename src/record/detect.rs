@@ -202,7 +202,15 @@ pub fn with_fields(
     if lines.is_empty() {
         return Ok(Layout::default());
     }
-    formats::with_fields(name, &lines, fields).map(of_format)
+    formats::with_fields(name, &lines, fields).map(of_format).map_err(|error| {
+        let other = || detect(chunk, options).ok()?.format.map(|format| format.name());
+        match name.map_or_else(other, |_| None).filter(|other| !formats::has_columns(other)) {
+            Some(other) => error.at(format_args!(
+                "looks like {other}, whose columns are known (leave out --field); as a table"
+            )),
+            None => error,
+        }
+    })
 }
 
 fn of_format(format: Arc<dyn LineFormat>) -> Layout {

@@ -192,15 +192,19 @@ pub fn with_fields(
         first if first.contains(&b'\t') => "tsv",
         _ => "csv",
     });
+    if !has_columns(name) {
+        return Err(crate::error::Error::config(format!(
+            "--field: {name} has no columns to choose from; leave it out, or use csv, tsv or jsonl"
+        )));
+    }
     Ok(match name {
         "csv" => Arc::new(csv::Csv::with_fields(lines, fields)?),
         "tsv" => Arc::new(tsv::Tsv::with_fields(first, fields)?),
-        "jsonl" | "caddy" | "nginx-json" => Arc::new(json::Json::with_fields(fields)?),
-        name => {
-            return Err(crate::error::Error::config(format!(
-                "--field: {name} has no columns to choose from; leave it out, or use csv, tsv or \
-                 jsonl"
-            )));
-        }
+        _ => Arc::new(json::Json::with_fields(fields)?),
     })
+}
+
+/// Has the format `name` columns that the user may choose from?
+pub(super) fn has_columns(name: &str) -> bool {
+    matches!(name, "csv" | "tsv" | "jsonl" | "caddy" | "nginx-json")
 }

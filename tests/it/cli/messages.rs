@@ -19,6 +19,11 @@ fn configuration_by_flag_and_by_environment() {
     with_env(&["dedup"]).gives("http://www.a.test/?ref=1\n");
     with_env(&["--config", "other.toml"]).gives(given);
     with_env(&["--config", ""]).gives(given);
+    dir.put("site.toml", "colour = 1\n");
+    let wrong = with_env(&["dedup"]).exits(2).says("undust: UNDUST_CONFIG: site.toml: line 1: ");
+    assert!(wrong.out.is_empty());
+    let named = dir.feed("--config site.toml", given).exits(2);
+    assert!(!named.words().contains("UNDUST_CONFIG"), "{}", named.words());
     // Nothing that merely lies here changes a result.
     for name in ["undust.toml", ".undust.toml"] {
         dir.put(name, "profile = 'aggressive'\n");
@@ -48,6 +53,38 @@ fn mistakes_in_configuration_name_the_file() {
     dir.run("--hosts bad.hosts in.txt").fails("bad.hosts: line 1: ");
     dir.put("bad.rules", "x");
     dir.run("--rules bad.rules in.txt").fails("bad.rules: ");
+}
+
+#[test]
+fn flags_of_other_programs_are_told_what_is_meant() {
+    let dir = Dir::with_list();
+    for (args, tip) in [
+        ("report --json in.txt", "'--to json'"),
+        ("--json in.txt", "'--to jsonl'"),
+        ("--csv in.txt", "'--to csv'"),
+        ("canon --jobs 2 in.txt", "'--threads'"),
+    ] {
+        dir.run(args).exits(2).says(&format!("a similar argument exists: {tip}"));
+    }
+    // No flag of the command is meant.
+    for args in ["explain --json http://a.test/", "--jsons in.txt"] {
+        let words = dir.run(args).exits(2).says("unexpected argument").words();
+        assert!(!words.contains("--to"), "{words}");
+    }
+}
+
+#[test]
+fn columns_of_what_is_no_table_are_told_as_such() {
+    let dir = Dir::new();
+    let line =
+        r#"test,a)/ 20140126200624 {"url": "http://a.test/", "digest": "X", "status": "200"}"#;
+    dir.put("in.cdxj", format!("{line}\n{line}\n"));
+    let run =
+        dir.run("--field digest in.cdxj").fails("--field url=digest: there is no such column");
+    run.says("looks like cdxj, whose columns are known (leave out --field); as a table: ");
+    dir.put("in.csv", "page,n\nhttp://a.test/,1\n");
+    let words = dir.run("--field url in.csv").fails("there is no such column").words();
+    assert!(!words.contains("looks like"), "{words}");
 }
 
 #[test]
