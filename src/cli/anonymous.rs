@@ -1,7 +1,7 @@
 //! The most anonymous memory that a run has had, by samples.
 
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
-use std::thread::JoinHandle;
+use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
 /// Time between two samples. Reason: it is shorter than a batch takes, and asking the system takes
@@ -15,17 +15,18 @@ pub(super) struct AnonymousPeak {
 }
 
 impl AnonymousPeak {
-    /// Begins to look.
-    pub(super) fn watch() -> Self {
+    /// Begins to look; `None` where there is no thread for it.
+    pub(super) fn watch() -> Option<Self> {
         let (stop, stopped) = channel();
-        let thread = std::thread::spawn(move || {
+        let look = move || {
             let mut peak = anonymous_bytes();
             while stopped.recv_timeout(SAMPLED_EVERY) == Err(RecvTimeoutError::Timeout) {
                 peak = peak.max(anonymous_bytes());
             }
             peak.max(anonymous_bytes())
-        });
-        AnonymousPeak { thread, stop }
+        };
+        let thread = Builder::new().spawn(look).ok()?;
+        Some(AnonymousPeak { thread, stop })
     }
 
     /// The most that was seen, in bytes; `None` where the system does not tell.
@@ -57,7 +58,7 @@ mod tests {
         if anonymous_bytes().is_none() {
             return;
         }
-        let watched = AnonymousPeak::watch();
+        let watched = AnonymousPeak::watch().unwrap();
         let block = std::hint::black_box(vec![1u8; 64 << 20]);
         assert!(watched.bytes() >= Some(60 << 20));
         drop(block);

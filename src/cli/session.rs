@@ -66,7 +66,7 @@ impl<'a> Session<'a> {
             results: Results::default(),
             format: &input.format,
             stats: None,
-            watched: run.stats.as_ref().map(|_| AnonymousPeak::watch()),
+            watched: run.stats.as_ref().and_then(|_| AnonymousPeak::watch()),
             run,
             started: progress.started(),
         })

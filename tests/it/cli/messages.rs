@@ -178,9 +178,12 @@ fn want_of_open_files_or_threads_says_what_to_allow() {
 #[test]
 fn whichever_thread_is_refused_the_run_says_so_and_writes_nothing() {
     const STACK: u64 = 1 << 30;
-    for args in
-        ["-j2 -o out in.txt", "-j2 --clusters -o out.zst in.txt", "report -j2 -o out in.txt"]
-    {
+    for args in [
+        "-j2 -o out in.txt",
+        "-j2 --stats -o out in.txt",
+        "-j2 --clusters -o out.zst in.txt",
+        "report -j2 -o out in.txt",
+    ] {
         let dir = Dir::with_list();
         let mut refused = [false; 2];
         let enough = (1..16).find(|threads| {
