@@ -16,7 +16,7 @@ use std::time::Duration;
 use corpus::Corpus;
 use criterion::{Criterion, SamplingMode};
 use undust::canonical::{
-    Canonical, Canonicalizer, DustRule, DustRules, Kind, Profile, RuleFile, Scratch, Settings,
+    Canonical, Canonicalizer, DustKind, DustRule, DustRules, Profile, RuleFile, Scratch, Settings,
 };
 
 /// Profiles that parse and that users choose between.
@@ -118,11 +118,11 @@ fn rules(sites: impl Iterator<Item = String>) -> DustRules {
     let text = String::from;
     let rules = sites.flat_map(|site| {
         [
-            Kind::DropParam { param: text("sid") },
-            Kind::DropParam { param: text("ref*") },
-            Kind::DefaultParam { param: text("page"), value: text("1") },
-            Kind::AliasSuffix { from: text("index.html"), to: text("") },
-            Kind::DropSegment { segment: text("(S({*}))") },
+            DustKind::DropParam { param: text("sid") },
+            DustKind::DropParam { param: text("ref*") },
+            DustKind::DefaultParam { param: text("page"), value: text("1") },
+            DustKind::AliasSuffix { from: text("index.html"), to: text("") },
+            DustKind::DropSegment { segment: text("(S({*}))") },
         ]
         .map(|kind| DustRule::new(&site, kind))
     });

@@ -35,7 +35,7 @@ use std::io::Write as _;
 use std::time::Instant;
 
 use undust::Canonicalizer;
-use undust::canonical::{DustRules, RuleFile, Scratch, Settings, Status};
+use undust::canonical::{DustRules, DustStatus, RuleFile, Scratch, Settings};
 use undust::generate::sites::{Feature, GeneratedSite, Sites, SitesPlan, SitesPreset};
 use undust::mine::{MinedSite, Miner, Observation};
 
@@ -96,14 +96,14 @@ fn say(text: &str) {
 }
 
 fn auto(rules: &MinedSite) -> usize {
-    rules.rules.iter().filter(|rule| rule.status == Status::Auto).count()
+    rules.rules.iter().filter(|rule| rule.status == DustStatus::Auto).count()
 }
 
 /// The canonicalizer with the rules in force, and how many of them it refuses.
 fn compiled(rules: Option<&MinedSite>, dictionary: bool) -> (Canonicalizer, Vec<String>) {
     let mut file = RuleFile::default();
     if let Some(site) = rules {
-        file.rules.extend(site.rules.iter().filter(|r| r.status == Status::Auto).cloned());
+        file.rules.extend(site.rules.iter().filter(|r| r.status == DustStatus::Auto).cloned());
         file.guards.extend(site.guards.iter().cloned());
     }
     let compilation = DustRules::compile(&file);

@@ -18,8 +18,8 @@ pub use comparison::Comparison;
 pub use config::{DefaultRow, KeepRow, Settings, read_hosts};
 pub(crate) use draft::canonical_host;
 pub use dust::{
-    Compilation, DustRule, DustRules, Evidence, Guard, Kind, PathPattern, Refusal, RuleFile,
-    RuleScope, Status, Trap, When,
+    Compilation, DustCondition, DustKind, DustRule, DustRules, DustStatus, Evidence, Guard,
+    PathPattern, Refusal, RuleFile, RuleScope, Trap,
 };
 pub use names::{DefaultParams, IndexNames, KeepParams, ParamNames, Scope, SessionNames};
 pub use profile::{Options, PROFILE_VERSION, PROFILES, Profile, Slash, Www};

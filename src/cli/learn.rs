@@ -11,7 +11,7 @@ use super::words::{count_of, is_watched, say};
 use super::{DONE, memory};
 use crate::bytes::show;
 use crate::canonical::{
-    Canonicalizer, DustRule, DustRules, Profile, RuleFile, Scratch, Settings, Status,
+    Canonicalizer, DustRule, DustRules, DustStatus, Profile, RuleFile, Scratch, Settings,
 };
 use crate::error::Result;
 use crate::limits::{CONFIG_BYTES_MAX, DUST_RULES_MAX};
@@ -89,7 +89,7 @@ fn rule_file(learned: &mut Learned) -> Result<(RuleFile, Canonicalizer)> {
     let compilation = DustRules::compile(&file);
     for refusal in &compilation.refused {
         if let Some(rule) = refusal.rule.and_then(|rule| file.rules.get_mut(rule)) {
-            rule.status = Status::Review;
+            rule.status = DustStatus::Review;
             rule.note = refusal.why.clone();
         }
     }
@@ -122,8 +122,8 @@ fn keep_equal_examples(file: &mut RuleFile, in_force: &Canonicalizer) -> Result<
     let mut scratch = Scratch::default();
     for rule in &mut file.rules {
         let alone;
-        let canonicalizer = if rule.status == Status::Review {
-            let rule = DustRule { status: Status::Auto, ..rule.clone() };
+        let canonicalizer = if rule.status == DustStatus::Review {
+            let rule = DustRule { status: DustStatus::Auto, ..rule.clone() };
             let file = RuleFile { rules: vec![rule], ..RuleFile::default() };
             alone = built(BASE_PROFILE, DustRules::compile(&file).rules)?;
             &alone
@@ -152,8 +152,8 @@ fn tell(learned: &Learned, file: &RuleFile) {
     say(format_args!(
         "{}: {} in force, {} to be reviewed, {}, {}",
         count_of(learned.sites_seen, "site"),
-        count_of(count(Status::Auto), "rule"),
-        number(count(Status::Review)),
+        count_of(count(DustStatus::Auto), "rule"),
+        number(count(DustStatus::Review)),
         count_of(file.guards.len() as u64, "guard"),
         count_of(file.traps.len() as u64, "trap")
     ));

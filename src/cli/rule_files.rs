@@ -11,7 +11,7 @@ use super::words::{count_of, say};
 use super::{DONE, NO};
 use crate::bytes::{printable, show};
 use crate::canonical::{
-    Canonicalizer, DustRule, DustRules, Evidence, RuleFile, Scratch, Settings, Status,
+    Canonicalizer, DustRule, DustRules, DustStatus, Evidence, RuleFile, Scratch, Settings,
 };
 use crate::error::Result;
 use crate::report::{RuleFormat, export_rules, left_out_in_words, number};
@@ -73,7 +73,7 @@ pub(super) fn lint(path: &Path) -> Result<u8> {
     // What is refused does nothing to others.
     let mut applied = file.clone();
     for number in &out {
-        applied.rules[*number].status = Status::Off;
+        applied.rules[*number].status = DustStatus::Off;
     }
     for (number, why) in DustRules::dead(&applied) {
         findings.push(format!("rule {} ({}) does nothing: {why}", number + 1, title(number)));
@@ -119,9 +119,9 @@ pub(super) fn test(path: &Path, profile: &ProfileArgs) -> Result<u8> {
         let alone;
         // A rule that is not in force is tested by itself.
         let canonicalizer = match rule.status {
-            Status::Off => continue,
-            Status::Review => {
-                let rule = DustRule { status: Status::Auto, ..rule.clone() };
+            DustStatus::Off => continue,
+            DustStatus::Review => {
+                let rule = DustRule { status: DustStatus::Auto, ..rule.clone() };
                 let file = RuleFile { rules: vec![rule], ..RuleFile::default() };
                 alone = with_rules(&settings, DustRules::compile(&file).rules)?;
                 &alone
@@ -179,7 +179,7 @@ pub(super) fn export(path: &Path, to: RuleFormatArg) -> Result<u8> {
     let compilation = DustRules::compile(&file);
     for refusal in &compilation.refused {
         if let Some(rule) = refusal.rule {
-            file.rules[rule].status = Status::Off;
+            file.rules[rule].status = DustStatus::Off;
         }
     }
     compilation.strict().map_err(|error| error.at(path.display()))?;

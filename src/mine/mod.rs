@@ -171,7 +171,7 @@ mod tests_false_rules;
 mod tests {
     use super::seen::table;
     use super::*;
-    use crate::canonical::Status;
+    use crate::canonical::DustStatus;
 
     /// 120 pages of a site in several spellings, with their bodies.
     fn site() -> Vec<(String, String)> {
@@ -220,7 +220,7 @@ mod tests {
         let auto: Vec<String> = found
             .rules
             .iter()
-            .filter(|rule| rule.status == Status::Auto)
+            .filter(|rule| rule.status == DustStatus::Auto)
             .map(|rule| rule.kind.title())
             .collect();
         for title in ["host-alias www.a.test = a.test", "default-param page=1", "drop-param sid"] {
@@ -244,15 +244,15 @@ mod tests {
         }
         let found = mined(&rows);
         let is_it = |rule: &&DustRule| rule.kind.title() == "drop-param t";
-        let told: Vec<(Status, &str)> =
+        let told: Vec<(DustStatus, &str)> =
             found.rules.iter().filter(is_it).map(|rule| (rule.status, &*rule.scope.path)).collect();
         // Short numbers under one of the handlers alone are reason enough to look.
-        assert_eq!(told, [(Status::Review, "/go"), (Status::Review, "/to")]);
+        assert_eq!(told, [(DustStatus::Review, "/go"), (DustStatus::Review, "/to")]);
         rows.retain(|(url, _)| !url.contains("/to?"));
         let found = mined(&rows);
-        let told: Vec<(Status, &str)> =
+        let told: Vec<(DustStatus, &str)> =
             found.rules.iter().filter(is_it).map(|rule| (rule.status, &*rule.scope.path)).collect();
-        assert_eq!(told, [(Status::Auto, "/go")]);
+        assert_eq!(told, [(DustStatus::Auto, "/go")]);
     }
 
     #[test]
@@ -298,7 +298,11 @@ mod tests {
         let one_page: Vec<(String, String)> =
             (0..2000).map(|n| (format!("http://a.test/?x={n}"), "same".to_string())).collect();
         let found = mined(&one_page);
-        assert!(found.rules.iter().all(|rule| rule.status != Status::Auto), "{:?}", found.rules);
+        assert!(
+            found.rules.iter().all(|rule| rule.status != DustStatus::Auto),
+            "{:?}",
+            found.rules
+        );
         let no_digests = [Observation { url: b"http://a.test/?a=1", ..Observation::default() }];
         let found = Miner::new().mine("a.test", &no_digests);
         assert_eq!((found.summary.signal, found.rules.len()), (Signal::None, 0));

@@ -6,12 +6,12 @@
 
 use super::seen::table::mix;
 use super::tests::{mined, mined_over_time};
-use crate::canonical::Status;
+use crate::canonical::DustStatus;
 
 /// The rules in force on a site: what they are, where, and where not.
 fn in_force(rows: &[(String, i64, String)]) -> Vec<(String, String, Vec<String>)> {
     let rules = mined_over_time(rows).rules.into_iter();
-    let rules = rules.filter(|rule| rule.status == Status::Auto);
+    let rules = rules.filter(|rule| rule.status == DustStatus::Auto);
     rules.map(|rule| (rule.kind.title(), rule.scope.path, rule.scope.except)).collect()
 }
 
@@ -103,8 +103,10 @@ fn some_of_many_languages_are_translated() {
         }
     }
     let rules = mined(&rows).rules.into_iter();
-    let auto: Vec<String> =
-        rules.filter(|rule| rule.status == Status::Auto).map(|rule| rule.kind.title()).collect();
+    let auto: Vec<String> = rules
+        .filter(|rule| rule.status == DustStatus::Auto)
+        .map(|rule| rule.kind.title())
+        .collect();
     assert_eq!(auto, [""; 0]);
 }
 
@@ -121,7 +123,7 @@ fn views_that_agree_are_one_page_however_many_are_seen() {
         let rules = mined(&rows).rules;
         let auto: Vec<String> = rules
             .iter()
-            .filter(|rule| rule.status == Status::Auto)
+            .filter(|rule| rule.status == DustStatus::Auto)
             .map(|rule| rule.kind.title())
             .collect();
         assert_eq!(auto, ["drop-param view"], "{views}");

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-use crate::canonical::{DustRule, Guard, Kind, RuleFile, canonical_host};
+use crate::canonical::{DustKind, DustRule, Guard, RuleFile, canonical_host};
 use crate::error::{Error, Result};
 
 /// A format of another program.
@@ -91,11 +91,11 @@ impl<'a> Guarded<'a> {
     /// Wherever on the site: what the two have in common is not asked.
     fn has_params_of(&self, rule: &DustRule) -> bool {
         let (param, is_prefix) = match &rule.kind {
-            Kind::DropParam { param } => match param.strip_suffix('*') {
+            DustKind::DropParam { param } => match param.strip_suffix('*') {
                 Some(start) => (start, true),
                 None => (param.as_str(), false),
             },
-            Kind::DefaultParam { param, .. } | Kind::AliasValue { param, .. } => {
+            DustKind::DefaultParam { param, .. } | DustKind::AliasValue { param, .. } => {
                 (param.as_str(), false)
             }
             _ => return false,
@@ -130,7 +130,7 @@ fn is_plain(rule: &DustRule) -> bool {
 /// Path and parameter of a `Clean-param` line. Its path is a prefix, in which `*` is any text;
 /// other patterns would be taken for more than they are.
 fn robots_line(rule: &DustRule) -> Option<(&str, &str)> {
-    let Kind::DropParam { param } = &rule.kind else { return None };
+    let DustKind::DropParam { param } = &rule.kind else { return None };
     let is_name = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
     let is_path = |byte: u8| is_name(byte) || b"/*".contains(&byte);
     let path = match rule.scope.path.as_str() {
@@ -241,34 +241,34 @@ fn nutch_rule(rule: &DustRule) -> Option<(String, String)> {
     let query = format!("^({site}{path}\\?(?:[^#]*&)?)");
     let put = |text: &str| text.replace('\\', "\\\\").replace('$', "\\$");
     Some(match &rule.kind {
-        Kind::DropParam { param } => {
+        DustKind::DropParam { param } => {
             let name = match param.strip_suffix('*') {
                 Some(start) => format!("{}[^=&#]*", quoted(start)),
                 None => quoted(param),
             };
             (format!("{query}{name}(?:=[^&#]*)?(?:&|(?=#)|$)"), "$1".to_string())
         }
-        Kind::DefaultParam { param, value } => {
+        DustKind::DefaultParam { param, value } => {
             (format!("{query}{}={}(?:&|(?=#)|$)", quoted(param), quoted(value)), "$1".to_string())
         }
-        Kind::AliasValue { param, from, to } => (
+        DustKind::AliasValue { param, from, to } => (
             format!("{query}({}=){}(?=[&#]|$)", quoted(param), quoted(from)),
             format!("$1$2{}", put(to)),
         ),
-        Kind::HostAlias { from, to } if !from.contains(':') && !to.contains(':') => {
+        DustKind::HostAlias { from, to } if !from.contains(':') && !to.contains(':') => {
             (format!("^(https?://){}(?=[:/?#]|$)", quoted(from)), format!("$1{}", put(to)))
         }
-        Kind::AliasPrefix { from, to } if anywhere => {
+        DustKind::AliasPrefix { from, to } if anywhere => {
             (format!("^({site}){}", quoted(from)), format!("$1{}", put(to)))
         }
-        Kind::AliasSuffix { from, to } if anywhere && from != "/" => {
+        DustKind::AliasSuffix { from, to } if anywhere && from != "/" => {
             let slash = if from.starts_with(['/', '.']) { "" } else { "/" };
             (
                 format!("^({site}/?[^?#]*{slash}){}(?=[?#]|$)", quoted(from)),
                 format!("$1{}", put(to)),
             )
         }
-        Kind::DropPathParam { param } if anywhere => {
+        DustKind::DropPathParam { param } if anywhere => {
             (format!("^({site}[^?#]*);(?i:{})=[^;/?#]*", quoted(param)), "$1".to_string())
         }
         _ => return None,
@@ -291,7 +291,7 @@ fn nutch(rules: &[&DustRule]) -> String {
         if let Some((pattern, substitution)) = nutch_rule(rule) {
             put(&pattern, &substitution);
         }
-        if matches!(rule.kind, Kind::DropParam { .. } | Kind::DefaultParam { .. }) {
+        if matches!(rule.kind, DustKind::DropParam { .. } | DustKind::DefaultParam { .. }) {
             sites.insert(&rule.site, ());
         }
     }
@@ -319,11 +319,11 @@ fn clear_urls_rule(rule: &DustRule) -> Option<(bool, String)> {
         return None;
     }
     Some(match &rule.kind {
-        Kind::DropParam { param } => match param.strip_suffix('*') {
+        DustKind::DropParam { param } => match param.strip_suffix('*') {
             Some(start) => (false, format!("{}[^=&#]*", quoted(start))),
             None => (false, quoted(param)),
         },
-        Kind::DropPathParam { param } => (true, format!(";{}=[^;/?#]*", quoted(param))),
+        DustKind::DropPathParam { param } => (true, format!(";{}=[^;/?#]*", quoted(param))),
         _ => return None,
     })
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::compile::{Act, Compiled};
 use super::glob::Glob;
 use super::order;
-use super::rule::{RuleFile, Status};
+use super::rule::{DustStatus, RuleFile};
 use super::site::SiteRules;
 use crate::limits::{DUST_SITE_RULES_MAX, DUST_SITE_RULES_TOTAL_MAX};
 
@@ -110,7 +110,7 @@ fn take(rules: &mut Vec<Compiled>, wanted: impl Fn(&Act) -> bool) -> Vec<Compile
 fn strength(file: &RuleFile, rule: u32) -> (bool, u64, std::cmp::Reverse<u32>) {
     let found = &file.rules[rule as usize];
     let weight = found.evidence.as_ref().map_or(0.0, |one| one.bound * one.gain_urls as f64);
-    (found.status == Status::Manual, weight.max(0.0).to_bits(), std::cmp::Reverse(rule))
+    (found.status == DustStatus::Manual, weight.max(0.0).to_bits(), std::cmp::Reverse(rule))
 }
 
 /// Follows host aliases to their ends. A host that is two others, or itself in the end, is an error

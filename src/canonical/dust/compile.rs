@@ -1,7 +1,7 @@
 //! Rules in force to steps: what a rule says is checked, and put into the form that is applied.
 
 use super::glob::Glob;
-use super::rule::{DustRule, Kind, RuleScope, When};
+use super::rule::{DustCondition, DustKind, DustRule, RuleScope};
 use super::template::Template;
 use crate::canonical::draft::canonical_host;
 use crate::error::{Error, Result};
@@ -135,16 +135,16 @@ impl Condition {
         let mut host_asked = None;
         for when in &scope.when {
             match when {
-                When::Has { param, value } => {
+                DustCondition::Has { param, value } => {
                     check_text("when", param, "&#=")?;
                     check_text("when", value, "&#")?;
                     condition.has.push((param.as_bytes().into(), value.as_bytes().into()));
                 }
-                When::Lacks(param) => {
+                DustCondition::Lacks(param) => {
                     check_text("when", param, "&#=")?;
                     condition.lacks.push(param.as_bytes().into());
                 }
-                When::Host(name) => {
+                DustCondition::Host(name) => {
                     let name = host("when", name)?;
                     if host_asked.replace(name).is_some() {
                         return Err(Error::config("when: one host= is enough; use hosts for more"));
@@ -194,7 +194,7 @@ pub(super) fn compile(number: usize, rule: &DustRule) -> Result<(Vec<u8>, Compil
     if let Act::Host { from, to } = &act {
         let is_address = from.starts_with(b"[")
             || std::str::from_utf8(from).is_ok_and(|t| t.parse::<std::net::Ipv4Addr>().is_ok());
-        let is_manual = rule.status == super::Status::Manual;
+        let is_manual = rule.status == super::DustStatus::Manual;
         if !is_below(to) || !(is_below(from) || is_address || is_manual) {
             return Err(Error::config(format!(
                 "host-alias: a rule of {} may not take hosts of other sites there",
@@ -215,20 +215,20 @@ pub(super) fn compile(number: usize, rule: &DustRule) -> Result<(Vec<u8>, Compil
 }
 
 /// What a rule of this kind does, once its texts are checked.
-fn act_of(kind: &Kind, scope: &RuleScope) -> Result<Act> {
+fn act_of(kind: &DustKind, scope: &RuleScope) -> Result<Act> {
     Ok(match kind {
-        Kind::HostAlias { from, to } => origin(from, to)?,
-        Kind::DropSegment { segment } => drop_segment(segment)?,
-        Kind::DropPathParam { param } => {
+        DustKind::HostAlias { from, to } => origin(from, to)?,
+        DustKind::DropSegment { segment } => drop_segment(segment)?,
+        DustKind::DropPathParam { param } => {
             check_text("param", param, "/?#;")?;
             Act::DropPathParam(name("param", param)?.to_ascii_lowercase())
         }
-        Kind::AliasPrefix { from, to } => prefix(from, to)?,
-        Kind::AliasSegment { from, to } => segment(from, to)?,
-        Kind::AliasSuffix { from, to } => suffix(from, to)?,
-        Kind::FoldCase { param: None } => Act::FoldPath,
-        Kind::FoldCase { param: Some(param) } => Act::FoldValue(name("param", param)?),
-        Kind::RewriteTemplate { from, to } => {
+        DustKind::AliasPrefix { from, to } => prefix(from, to)?,
+        DustKind::AliasSegment { from, to } => segment(from, to)?,
+        DustKind::AliasSuffix { from, to } => suffix(from, to)?,
+        DustKind::FoldCase { param: None } => Act::FoldPath,
+        DustKind::FoldCase { param: Some(param) } => Act::FoldValue(name("param", param)?),
+        DustKind::RewriteTemplate { from, to } => {
             differ(from, to)?;
             if from.len().max(to.len()) > DUST_TEXT_BYTES_MAX {
                 return Err(Error::limit(format!(
@@ -237,32 +237,32 @@ fn act_of(kind: &Kind, scope: &RuleScope) -> Result<Act> {
             }
             Act::Template(Template::parse(from, to)?)
         }
-        Kind::DropParam { param } => match param.strip_suffix('*') {
+        DustKind::DropParam { param } => match param.strip_suffix('*') {
             Some(start) => {
                 Act::DropParam(Name { text: name("param before *", start)?, is_prefix: true })
             }
             None => Act::DropParam(Name { text: name("param", param)?, is_prefix: false }),
         },
-        Kind::KeepOnly { params } => {
+        DustKind::KeepOnly { params } => {
             Act::KeepOnly(params.iter().map(|one| name("params", one)).collect::<Result<_>>()?)
         }
-        Kind::DefaultParam { param, value } => {
+        DustKind::DefaultParam { param, value } => {
             check_text("value", value, "&#")?;
             Act::DefaultParam { param: name("param", param)?, value: value.as_bytes().into() }
         }
-        Kind::ConstantPage => {
+        DustKind::ConstantPage => {
             if matches!(scope.path.as_str(), "" | "*") {
                 return Err(Error::config(
                     "constant-page needs a path: never a whole site is one page",
                 ));
             }
             let kept = scope.when.iter().filter_map(|when| match when {
-                When::Has { param, .. } => Some(param.as_bytes().to_vec()),
+                DustCondition::Has { param, .. } => Some(param.as_bytes().to_vec()),
                 _ => None,
             });
             Act::KeepOnly(kept.collect())
         }
-        Kind::AliasValue { param, from, to } => {
+        DustKind::AliasValue { param, from, to } => {
             differ(from, to)?;
             check_text("from", from, "&#")?;
             check_text("to", to, "&#")?;
@@ -272,8 +272,8 @@ fn act_of(kind: &Kind, scope: &RuleScope) -> Result<Act> {
                 to: to.as_bytes().into(),
             }
         }
-        Kind::OrderFree => Act::Order,
-        Kind::Substitute { from, to } => substitute(from, to)?,
+        DustKind::OrderFree => Act::Order,
+        DustKind::Substitute { from, to } => substitute(from, to)?,
     })
 }
 

@@ -3,7 +3,7 @@
 
 use super::DustRules;
 use super::compile;
-use super::rule::{DustRule, Kind, RuleFile, When};
+use super::rule::{DustCondition, DustKind, DustRule, RuleFile};
 
 impl DustRules {
     /// The rules in force and the guards of `file` that hold for more or for less than they look
@@ -21,8 +21,8 @@ impl DustRules {
             };
             // On hosts it is a rule for these.
             let is_for_all = rule.hosts.is_empty()
-                && !matches!(rule.kind, Kind::HostAlias { .. })
-                && !rule.scope.when.iter().any(|when| matches!(when, When::Host(_)));
+                && !matches!(rule.kind, DustKind::HostAlias { .. })
+                && !rule.scope.when.iter().any(|when| matches!(when, DustCondition::Host(_)));
             if is_for_all && is_suffix(&rule.site) {
                 say(below(&rule.site));
             }
@@ -59,17 +59,17 @@ fn star(name: &str) -> String {
 /// The names of parameters in which a star stands for itself.
 fn names(rule: &DustRule) -> Vec<&str> {
     let of_kind: Vec<&str> = match &rule.kind {
-        Kind::DropParam { param } => vec![param.strip_suffix('*').unwrap_or(param)],
-        Kind::DefaultParam { param, .. }
-        | Kind::AliasValue { param, .. }
-        | Kind::FoldCase { param: Some(param) }
-        | Kind::DropPathParam { param } => vec![param],
-        Kind::KeepOnly { params } => params.iter().map(String::as_str).collect(),
+        DustKind::DropParam { param } => vec![param.strip_suffix('*').unwrap_or(param)],
+        DustKind::DefaultParam { param, .. }
+        | DustKind::AliasValue { param, .. }
+        | DustKind::FoldCase { param: Some(param) }
+        | DustKind::DropPathParam { param } => vec![param],
+        DustKind::KeepOnly { params } => params.iter().map(String::as_str).collect(),
         _ => Vec::new(),
     };
     let of_when = rule.scope.when.iter().filter_map(|when| match when {
-        When::Has { param, .. } | When::Lacks(param) => Some(param.as_str()),
-        When::Host(_) => None,
+        DustCondition::Has { param, .. } | DustCondition::Lacks(param) => Some(param.as_str()),
+        DustCondition::Host(_) => None,
     });
     of_kind.into_iter().chain(of_when).collect()
 }

@@ -3,7 +3,9 @@
 use memchr::memmem;
 use serde::{Deserialize, Serialize};
 
-use super::rule::{DustRule, Evidence, Guard, Kind, RuleFile, RuleScope, Status, Trap, When};
+use super::rule::{
+    DustCondition, DustKind, DustRule, DustStatus, Evidence, Guard, RuleFile, RuleScope, Trap,
+};
 use crate::canonical::config::toml_error;
 use crate::error::{Error, Result};
 use crate::limits::DUST_RULES_MAX;
@@ -52,7 +54,7 @@ struct Row {
     except: Vec<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     when: Vec<String>,
-    status: Status,
+    status: DustStatus,
     #[serde(skip_serializing_if = "String::is_empty")]
     note: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -187,7 +189,7 @@ impl TryFrom<Row> for DustRule {
 }
 
 /// The kind that `row` is of; takes its fields out.
-fn kind_of(row: &mut Row) -> Result<Kind> {
+fn kind_of(row: &mut Row) -> Result<DustKind> {
     let kind = row.kind.clone();
     let missing = |field: &str| Error::config(format!("{kind} needs {field}"));
     let pair = |row: &mut Row| match (row.from.take(), row.to.take()) {
@@ -198,47 +200,47 @@ fn kind_of(row: &mut Row) -> Result<Kind> {
     Ok(match kind.as_str() {
         "host-alias" => {
             let (from, to) = pair(row)?;
-            Kind::HostAlias { from, to }
+            DustKind::HostAlias { from, to }
         }
         "drop-segment" => match (row.segment.take(), row.param.take()) {
-            (Some(segment), None) => Kind::DropSegment { segment },
-            (None, Some(param)) => Kind::DropPathParam { param },
+            (Some(segment), None) => DustKind::DropSegment { segment },
+            (None, Some(param)) => DustKind::DropPathParam { param },
             _ => return Err(missing("either segment or param")),
         },
         "alias-prefix" => {
             let (from, to) = pair(row)?;
-            Kind::AliasPrefix { from, to }
+            DustKind::AliasPrefix { from, to }
         }
         "alias-segment" => {
             let (from, to) = pair(row)?;
-            Kind::AliasSegment { from, to }
+            DustKind::AliasSegment { from, to }
         }
         "alias-suffix" => {
             let (from, to) = pair(row)?;
-            Kind::AliasSuffix { from, to }
+            DustKind::AliasSuffix { from, to }
         }
-        "fold-case" => Kind::FoldCase { param: row.param.take() },
+        "fold-case" => DustKind::FoldCase { param: row.param.take() },
         "rewrite-template" => {
             let (from, to) = pair(row)?;
-            Kind::RewriteTemplate { from, to }
+            DustKind::RewriteTemplate { from, to }
         }
-        "drop-param" => Kind::DropParam { param: param(row)? },
+        "drop-param" => DustKind::DropParam { param: param(row)? },
         "keep-only" => {
-            Kind::KeepOnly { params: row.params.take().ok_or_else(|| missing("params"))? }
+            DustKind::KeepOnly { params: row.params.take().ok_or_else(|| missing("params"))? }
         }
-        "default-param" => Kind::DefaultParam {
+        "default-param" => DustKind::DefaultParam {
             param: param(row)?,
             value: row.value.take().ok_or_else(|| missing("value"))?,
         },
-        "constant-page" => Kind::ConstantPage,
+        "constant-page" => DustKind::ConstantPage,
         "alias-value" => {
             let (from, to) = pair(row)?;
-            Kind::AliasValue { param: param(row)?, from, to }
+            DustKind::AliasValue { param: param(row)?, from, to }
         }
-        "order-free" => Kind::OrderFree,
+        "order-free" => DustKind::OrderFree,
         "substitute" => {
             let (from, to) = pair(row)?;
-            Kind::Substitute { from, to }
+            DustKind::Substitute { from, to }
         }
         other => {
             return Err(Error::config(format!(
@@ -251,14 +253,14 @@ fn kind_of(row: &mut Row) -> Result<Kind> {
     })
 }
 
-fn condition(text: &str) -> Result<When> {
+fn condition(text: &str) -> Result<DustCondition> {
     if let Some(param) = text.strip_prefix('!') {
-        return Ok(When::Lacks(param.to_string()));
+        return Ok(DustCondition::Lacks(param.to_string()));
     }
     match text.split_once('=') {
-        Some(("host", host)) => Ok(When::Host(host.to_string())),
+        Some(("host", host)) => Ok(DustCondition::Host(host.to_string())),
         Some((param, value)) if !param.is_empty() => {
-            Ok(When::Has { param: param.to_string(), value: value.to_string() })
+            Ok(DustCondition::Has { param: param.to_string(), value: value.to_string() })
         }
         _ => Err(Error::config(format!(
             "when: expected \"param=value\", \"!param\" or \"host=name\", found \"{}\"",
@@ -275,30 +277,32 @@ impl From<&DustRule> for Row {
             kind: rule.kind.name().to_string(),
             path: rule.scope.path.clone(),
             except: rule.scope.except.clone(),
-            when: rule.scope.when.iter().map(When::to_string).collect(),
+            when: rule.scope.when.iter().map(DustCondition::to_string).collect(),
             status: rule.status,
             note: rule.note.clone(),
             evidence: rule.evidence.clone(),
             ..Row::default()
         };
         match rule.kind.clone() {
-            Kind::HostAlias { from, to }
-            | Kind::AliasPrefix { from, to }
-            | Kind::AliasSegment { from, to }
-            | Kind::AliasSuffix { from, to }
-            | Kind::RewriteTemplate { from, to }
-            | Kind::Substitute { from, to } => (row.from, row.to) = (Some(from), Some(to)),
-            Kind::DropSegment { segment } => row.segment = Some(segment),
-            Kind::DropPathParam { param } | Kind::DropParam { param } => row.param = Some(param),
-            Kind::FoldCase { param } => row.param = param,
-            Kind::KeepOnly { params } => row.params = Some(params),
-            Kind::DefaultParam { param, value } => {
+            DustKind::HostAlias { from, to }
+            | DustKind::AliasPrefix { from, to }
+            | DustKind::AliasSegment { from, to }
+            | DustKind::AliasSuffix { from, to }
+            | DustKind::RewriteTemplate { from, to }
+            | DustKind::Substitute { from, to } => (row.from, row.to) = (Some(from), Some(to)),
+            DustKind::DropSegment { segment } => row.segment = Some(segment),
+            DustKind::DropPathParam { param } | DustKind::DropParam { param } => {
+                row.param = Some(param)
+            }
+            DustKind::FoldCase { param } => row.param = param,
+            DustKind::KeepOnly { params } => row.params = Some(params),
+            DustKind::DefaultParam { param, value } => {
                 (row.param, row.value) = (Some(param), Some(value));
             }
-            Kind::AliasValue { param, from, to } => {
+            DustKind::AliasValue { param, from, to } => {
                 (row.param, row.from, row.to) = (Some(param), Some(from), Some(to));
             }
-            Kind::ConstantPage | Kind::OrderFree => {}
+            DustKind::ConstantPage | DustKind::OrderFree => {}
         }
         row
     }
@@ -314,27 +318,27 @@ mod tests {
         let pair = || (s("/a\"\\"), s("ü\n"));
         let (from, to) = pair();
         let kinds = [
-            Kind::HostAlias { from: s("m.x.org"), to: s("x.org") },
-            Kind::DropSegment { segment: s("(S({*}))") },
-            Kind::DropPathParam { param: s("jsessionid") },
-            Kind::AliasPrefix { from: from.clone(), to: to.clone() },
-            Kind::AliasSegment { from: s("en-us"), to: s("") },
-            Kind::AliasSuffix { from: s("index.html"), to: s("") },
-            Kind::FoldCase { param: None },
-            Kind::FoldCase { param: Some(s("lang")) },
-            Kind::RewriteTemplate { from: s("/story?id={1}"), to: s("/story_{1}") },
-            Kind::DropParam { param: s("sid") },
-            Kind::KeepOnly { params: vec![] },
-            Kind::KeepOnly { params: vec![s("v"), s("list")] },
-            Kind::DefaultParam { param: s("page"), value: s("1") },
-            Kind::ConstantPage,
-            Kind::AliasValue { param: s("lang"), from: s("en-US"), to: s("en") },
-            Kind::OrderFree,
-            Kind::Substitute { from, to },
+            DustKind::HostAlias { from: s("m.x.org"), to: s("x.org") },
+            DustKind::DropSegment { segment: s("(S({*}))") },
+            DustKind::DropPathParam { param: s("jsessionid") },
+            DustKind::AliasPrefix { from: from.clone(), to: to.clone() },
+            DustKind::AliasSegment { from: s("en-us"), to: s("") },
+            DustKind::AliasSuffix { from: s("index.html"), to: s("") },
+            DustKind::FoldCase { param: None },
+            DustKind::FoldCase { param: Some(s("lang")) },
+            DustKind::RewriteTemplate { from: s("/story?id={1}"), to: s("/story_{1}") },
+            DustKind::DropParam { param: s("sid") },
+            DustKind::KeepOnly { params: vec![] },
+            DustKind::KeepOnly { params: vec![s("v"), s("list")] },
+            DustKind::DefaultParam { param: s("page"), value: s("1") },
+            DustKind::ConstantPage,
+            DustKind::AliasValue { param: s("lang"), from: s("en-US"), to: s("en") },
+            DustKind::OrderFree,
+            DustKind::Substitute { from, to },
         ];
-        let statuses = [Status::Auto, Status::Review, Status::Off, Status::Manual];
+        let statuses = [DustStatus::Auto, DustStatus::Review, DustStatus::Off, DustStatus::Manual];
         let rules = kinds.into_iter().zip(statuses.into_iter().cycle()).map(|(kind, status)| {
-            let plain = status == Status::Manual;
+            let plain = status == DustStatus::Manual;
             DustRule {
                 hosts: if plain { vec![] } else { vec![s("www.x.org"), s("x.org")] },
                 scope: if plain {
@@ -344,9 +348,9 @@ mod tests {
                         path: s("/shop/*"),
                         except: vec![s("/shop/{num}")],
                         when: vec![
-                            When::Has { param: s("a"), value: s("b=c") },
-                            When::Lacks(s("d")),
-                            When::Host(s("x.org")),
+                            DustCondition::Has { param: s("a"), value: s("b=c") },
+                            DustCondition::Lacks(s("d")),
+                            DustCondition::Host(s("x.org")),
                         ],
                     }
                 },
@@ -394,7 +398,8 @@ mod tests {
     #[test]
     fn long_files_are_read_as_short_ones() {
         let rule = |number: usize| {
-            let mut rule = DustRule::new("x.org", Kind::DropParam { param: format!("p{number}") });
+            let mut rule =
+                DustRule::new("x.org", DustKind::DropParam { param: format!("p{number}") });
             let examples = vec![("a".to_string(), "[[b".to_string())];
             rule.evidence = Some(Evidence { examples, ..Evidence::default() });
             rule

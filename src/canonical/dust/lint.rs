@@ -8,7 +8,7 @@ use super::assemble::names_above;
 use super::compile::{self, Act, Compiled, Condition};
 use super::glob::Glob;
 use super::letters;
-use super::rule::{DustRule, Guard, RuleFile, Status, When};
+use super::rule::{DustCondition, DustRule, DustStatus, Guard, RuleFile};
 use super::spelling::Spelling;
 use super::wildcards::{Part, parts};
 use crate::canonical::names::is_under;
@@ -107,7 +107,7 @@ impl DustRules {
             for rule in rules {
                 let DustRule { scope, status, .. } = &file.rules[rule.rule as usize];
                 // Learned ones are kept from what there is where fewer rules are in force, too.
-                if *status != Status::Manual {
+                if *status != DustStatus::Manual {
                     continue;
                 }
                 for (text, pattern) in scope.except.iter().zip(&rule.condition.except) {
@@ -266,7 +266,7 @@ fn told(spelled: Option<String>) -> String {
 
 /// Is all but the hosts of `form` as it is in `rule`?
 fn is_spelled_as(form: &DustRule, rule: &DustRule) -> bool {
-    let is_host = |when: &&When| matches!(when, When::Host(_));
+    let is_host = |when: &&DustCondition| matches!(when, DustCondition::Host(_));
     form.kind == rule.kind
         && (&form.scope.path, &form.scope.except) == (&rule.scope.path, &rule.scope.except)
         && (form.scope.when.iter().zip(&rule.scope.when))

@@ -34,7 +34,9 @@ mod wildcards;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-pub use rule::{DustRule, Evidence, Guard, Kind, RuleFile, RuleScope, Status, Trap, When};
+pub use rule::{
+    DustCondition, DustKind, DustRule, DustStatus, Evidence, Guard, RuleFile, RuleScope, Trap,
+};
 
 use super::names::Outlines;
 use super::profile::Profile;
@@ -82,7 +84,7 @@ pub struct Refusal {
     /// Its place in [`RuleFile::rules`], from 0; `None`: a guard is at fault.
     pub rule: Option<usize>,
     /// Its status.
-    pub status: Status,
+    pub status: DustStatus,
     /// What is wrong with it: a message that names it.
     pub why: String,
 }
@@ -140,7 +142,7 @@ impl DustRules {
                     }
                     Err(error) => compilation.refused.push(Refusal {
                         rule: None,
-                        status: Status::Manual,
+                        status: DustStatus::Manual,
                         why: format!("guard {}: {error}", number + 1),
                     }),
                 }
@@ -183,7 +185,7 @@ impl DustRules {
         };
         // What is measured or said of a rule does not change a URL.
         let bare =
-            |rule: &DustRule| DustRule { status: Status::Manual, ..rule.with_evidence(None) };
+            |rule: &DustRule| DustRule { status: DustStatus::Manual, ..rule.with_evidence(None) };
         let said =
             file.rules.iter().enumerate().filter(|(number, rule)| is_in_force(*number, rule));
         let said = said.map(|(_, rule)| bare(rule).to_toml());
@@ -194,7 +196,7 @@ impl DustRules {
         let source = file.rules.iter().enumerate().map(|(number, rule)| {
             // What one rule weighs against another stays.
             let evidence = rule.evidence.as_ref().map(Evidence::without_examples);
-            let status = if out.contains(&(number as u32)) { Status::Off } else { rule.status };
+            let status = if out.contains(&(number as u32)) { DustStatus::Off } else { rule.status };
             DustRule { status, ..rule.with_evidence(evidence) }
         });
         rules.source = Arc::new(RuleFile {
@@ -361,7 +363,7 @@ impl PathPattern {
 impl Compilation {
     /// The rules, or an error that names the first one by hand that was refused.
     pub fn strict(self) -> Result<DustRules> {
-        match self.refused.into_iter().find(|refusal| refusal.status == Status::Manual) {
+        match self.refused.into_iter().find(|refusal| refusal.status == DustStatus::Manual) {
             Some(refusal) => Err(Error::config(refusal.why)),
             None => Ok(self.rules),
         }

@@ -24,9 +24,9 @@ pub struct DustRule {
     /// Where on the site it holds.
     pub scope: RuleScope,
     /// What it does.
-    pub kind: Kind,
+    pub kind: DustKind,
     /// Is it in force?
-    pub status: Status,
+    pub status: DustStatus,
     /// What speaks for it. `None`: somebody says so.
     pub evidence: Option<Evidence>,
     /// For people.
@@ -42,12 +42,12 @@ pub struct RuleScope {
     /// Patterns of paths that are excepted.
     pub except: Vec<String>,
     /// All of these must hold.
-    pub when: Vec<When>,
+    pub when: Vec<DustCondition>,
 }
 
 /// A condition of a rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum When {
+pub enum DustCondition {
     /// `param=value`: a query parameter has this value.
     Has {
         /// The parameter.
@@ -63,7 +63,7 @@ pub enum When {
 
 /// What a rule does. Names and values are spelled as in a canonical URL.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum DustKind {
     /// `host-alias`: a host, a scheme or a port that is the same as another: `from` and `to` are
     /// both a host (`m.x.org`), both a scheme (`http:`) or both a port (`:8080`; `:` is the
     /// scheme's own).
@@ -163,7 +163,7 @@ pub enum Kind {
     Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize,
 )]
 #[serde(rename_all = "lowercase")]
-pub enum Status {
+pub enum DustStatus {
     /// Learned, and in force.
     Auto,
     /// Learned, and somebody should look at it first.
@@ -254,13 +254,13 @@ impl DustRule {
     }
 
     /// The rule `kind` for all of `site`, in force because somebody says so.
-    pub fn new(site: impl Into<String>, kind: Kind) -> DustRule {
+    pub fn new(site: impl Into<String>, kind: DustKind) -> DustRule {
         DustRule {
             site: site.into(),
             hosts: Vec::new(),
             scope: RuleScope::default(),
             kind,
-            status: Status::Manual,
+            status: DustStatus::Manual,
             evidence: None,
             note: String::new(),
         }
@@ -279,68 +279,68 @@ impl DustRule {
             text.push_str(&format!(" except {}", self.scope.except.join(", ")));
         }
         if !self.scope.when.is_empty() {
-            let when: Vec<String> = self.scope.when.iter().map(When::to_string).collect();
+            let when: Vec<String> = self.scope.when.iter().map(DustCondition::to_string).collect();
             text.push_str(&format!(" when {}", when.join(" and ")));
         }
         text
     }
 }
 
-impl Status {
+impl DustStatus {
     /// `auto`, `review`, `off` or `manual`.
     pub fn name(self) -> &'static str {
         match self {
-            Status::Auto => "auto",
-            Status::Review => "review",
-            Status::Off => "off",
-            Status::Manual => "manual",
+            DustStatus::Auto => "auto",
+            DustStatus::Review => "review",
+            DustStatus::Off => "off",
+            DustStatus::Manual => "manual",
         }
     }
 
     /// Are rules of this status applied?
     pub fn is_in_force(self) -> bool {
-        matches!(self, Status::Auto | Status::Manual)
+        matches!(self, DustStatus::Auto | DustStatus::Manual)
     }
 }
 
-impl Kind {
+impl DustKind {
     /// The kind's name in rule files.
     pub fn name(&self) -> &'static str {
         match self {
-            Kind::HostAlias { .. } => "host-alias",
-            Kind::DropSegment { .. } | Kind::DropPathParam { .. } => "drop-segment",
-            Kind::AliasPrefix { .. } => "alias-prefix",
-            Kind::AliasSegment { .. } => "alias-segment",
-            Kind::AliasSuffix { .. } => "alias-suffix",
-            Kind::FoldCase { .. } => "fold-case",
-            Kind::RewriteTemplate { .. } => "rewrite-template",
-            Kind::DropParam { .. } => "drop-param",
-            Kind::KeepOnly { .. } => "keep-only",
-            Kind::DefaultParam { .. } => "default-param",
-            Kind::ConstantPage => "constant-page",
-            Kind::AliasValue { .. } => "alias-value",
-            Kind::OrderFree => "order-free",
-            Kind::Substitute { .. } => "substitute",
+            DustKind::HostAlias { .. } => "host-alias",
+            DustKind::DropSegment { .. } | DustKind::DropPathParam { .. } => "drop-segment",
+            DustKind::AliasPrefix { .. } => "alias-prefix",
+            DustKind::AliasSegment { .. } => "alias-segment",
+            DustKind::AliasSuffix { .. } => "alias-suffix",
+            DustKind::FoldCase { .. } => "fold-case",
+            DustKind::RewriteTemplate { .. } => "rewrite-template",
+            DustKind::DropParam { .. } => "drop-param",
+            DustKind::KeepOnly { .. } => "keep-only",
+            DustKind::DefaultParam { .. } => "default-param",
+            DustKind::ConstantPage => "constant-page",
+            DustKind::AliasValue { .. } => "alias-value",
+            DustKind::OrderFree => "order-free",
+            DustKind::Substitute { .. } => "substitute",
         }
     }
 
     /// The stratum: rules of a lower one are applied first. From 1 (host) to 8.
     pub fn stratum(&self) -> u8 {
         match self {
-            Kind::HostAlias { .. } => 1,
-            Kind::DropSegment { .. } | Kind::DropPathParam { .. } => 2,
-            Kind::AliasPrefix { .. }
-            | Kind::AliasSegment { .. }
-            | Kind::AliasSuffix { .. }
-            | Kind::FoldCase { param: None } => 3,
-            Kind::RewriteTemplate { .. } => 4,
-            Kind::DropParam { .. }
-            | Kind::KeepOnly { .. }
-            | Kind::DefaultParam { .. }
-            | Kind::ConstantPage => 5,
-            Kind::AliasValue { .. } | Kind::FoldCase { param: Some(_) } => 6,
-            Kind::OrderFree => 7,
-            Kind::Substitute { .. } => 8,
+            DustKind::HostAlias { .. } => 1,
+            DustKind::DropSegment { .. } | DustKind::DropPathParam { .. } => 2,
+            DustKind::AliasPrefix { .. }
+            | DustKind::AliasSegment { .. }
+            | DustKind::AliasSuffix { .. }
+            | DustKind::FoldCase { param: None } => 3,
+            DustKind::RewriteTemplate { .. } => 4,
+            DustKind::DropParam { .. }
+            | DustKind::KeepOnly { .. }
+            | DustKind::DefaultParam { .. }
+            | DustKind::ConstantPage => 5,
+            DustKind::AliasValue { .. } | DustKind::FoldCase { param: Some(_) } => 6,
+            DustKind::OrderFree => 7,
+            DustKind::Substitute { .. } => 8,
         }
     }
 
@@ -352,33 +352,33 @@ impl Kind {
             text => text.to_string(),
         };
         match self {
-            Kind::HostAlias { from, to }
-            | Kind::AliasPrefix { from, to }
-            | Kind::AliasSegment { from, to }
-            | Kind::AliasSuffix { from, to }
-            | Kind::RewriteTemplate { from, to }
-            | Kind::Substitute { from, to } => format!("{name} {from} = {}", or_nothing(to)),
-            Kind::DropSegment { segment } => format!("{name} {}", or_nothing(segment)),
-            Kind::DropPathParam { param } => format!("{name} ;{param}="),
-            Kind::FoldCase { param: None } => format!("{name} of the path"),
-            Kind::FoldCase { param: Some(param) } => format!("{name} of {param}"),
-            Kind::DropParam { param } => format!("{name} {param}"),
-            Kind::KeepOnly { params } => format!("{name} {}", or_nothing(&params.join(", "))),
-            Kind::DefaultParam { param, value } => format!("{name} {param}={value}"),
-            Kind::AliasValue { param, from, to } => {
+            DustKind::HostAlias { from, to }
+            | DustKind::AliasPrefix { from, to }
+            | DustKind::AliasSegment { from, to }
+            | DustKind::AliasSuffix { from, to }
+            | DustKind::RewriteTemplate { from, to }
+            | DustKind::Substitute { from, to } => format!("{name} {from} = {}", or_nothing(to)),
+            DustKind::DropSegment { segment } => format!("{name} {}", or_nothing(segment)),
+            DustKind::DropPathParam { param } => format!("{name} ;{param}="),
+            DustKind::FoldCase { param: None } => format!("{name} of the path"),
+            DustKind::FoldCase { param: Some(param) } => format!("{name} of {param}"),
+            DustKind::DropParam { param } => format!("{name} {param}"),
+            DustKind::KeepOnly { params } => format!("{name} {}", or_nothing(&params.join(", "))),
+            DustKind::DefaultParam { param, value } => format!("{name} {param}={value}"),
+            DustKind::AliasValue { param, from, to } => {
                 format!("{name} {param}: {} = {}", or_nothing(from), or_nothing(to))
             }
-            Kind::ConstantPage | Kind::OrderFree => name.to_string(),
+            DustKind::ConstantPage | DustKind::OrderFree => name.to_string(),
         }
     }
 }
 
-impl std::fmt::Display for When {
+impl std::fmt::Display for DustCondition {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            When::Has { param, value } => write!(f, "{param}={value}"),
-            When::Lacks(param) => write!(f, "!{param}"),
-            When::Host(host) => write!(f, "host={host}"),
+            DustCondition::Has { param, value } => write!(f, "{param}={value}"),
+            DustCondition::Lacks(param) => write!(f, "!{param}"),
+            DustCondition::Host(host) => write!(f, "host={host}"),
         }
     }
 }

@@ -12,7 +12,7 @@ use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
 
 use super::forms::{forms_of, rewrites_escapes};
-use super::rule::{DustRule, Guard, Kind, RuleFile, RuleScope, When};
+use super::rule::{DustCondition, DustKind, DustRule, Guard, RuleFile, RuleScope};
 use super::target::Target;
 use super::wildcards::{Part, Words, has_no_dot, parts, stars};
 use crate::canonical::names::is_under;
@@ -137,7 +137,7 @@ impl Spelling {
     /// The site and the hosts that a rule is for. A site that is another host becomes that one
     /// host; what is below it stays.
     fn places(&self, rule: &DustRule) -> Vec<(String, Vec<String>)> {
-        if matches!(&rule.kind, Kind::HostAlias { from, .. } if !from.contains(':')) {
+        if matches!(&rule.kind, DustKind::HostAlias { from, .. } if !from.contains(':')) {
             return vec![(rule.site.clone(), rule.hosts.clone())];
         }
         let site = self.host(&rule.site);
@@ -148,7 +148,7 @@ impl Spelling {
             }
         }
         let asked = rule.scope.when.iter().find_map(|when| match when {
-            When::Host(host) => Some(self.host(host)),
+            DustCondition::Host(host) => Some(self.host(host)),
             _ => None,
         });
         let is_outside = |host: &String| !is_at(host, &rule.site);
@@ -163,13 +163,13 @@ impl Spelling {
         places
     }
 
-    fn when(&self, host: &str, when: &When) -> When {
+    fn when(&self, host: &str, when: &DustCondition) -> DustCondition {
         match when {
-            When::Has { param, value } => {
-                When::Has { param: self.name(host, param), value: self.value(host, value) }
+            DustCondition::Has { param, value } => {
+                DustCondition::Has { param: self.name(host, param), value: self.value(host, value) }
             }
-            When::Lacks(param) => When::Lacks(self.name(host, param)),
-            When::Host(name) => When::Host(self.host(name)),
+            DustCondition::Lacks(param) => DustCondition::Lacks(self.name(host, param)),
+            DustCondition::Host(name) => DustCondition::Host(self.host(name)),
         }
     }
 
@@ -393,8 +393,8 @@ mod tests {
             assert_eq!(spelling.kept_away("a.test", given), wider, "{profile} {given}");
         }
         for kind in [
-            Kind::DropParam { param: "s%2A".to_string() },
-            Kind::DropSegment { segment: "s%2A".to_string() },
+            DustKind::DropParam { param: "s%2A".to_string() },
+            DustKind::DropSegment { segment: "s%2A".to_string() },
         ] {
             let rule = DustRule::new("a.test", kind.clone());
             assert_eq!(spelling("crawl").rule(&rule), [rule]);
@@ -407,14 +407,14 @@ mod tests {
         for (given, expected) in
             [("w[]", "w%5B%5D"), ("a+b*", "a%20b*"), ("caf%c3*", "caf%C3*"), ("caf%c*", "caf%c*")]
         {
-            let kind = Kind::DropParam { param: given.to_string() };
-            let spelled = Kind::DropParam { param: expected.to_string() };
+            let kind = DustKind::DropParam { param: given.to_string() };
+            let spelled = DustKind::DropParam { param: expected.to_string() };
             assert_eq!(spelling.kinds("a.test", &kind), [spelled], "{given}");
         }
         assert_eq!(spelling.value("a.test", "a/b=%2C"), "a%2Fb=,");
         assert_eq!(spelling.segment("a.test", "(S({*}))[x]"), "(S({*}))%5Bx%5D");
         let found = spelling.templates("a.test", "/[s]/{1:num}?w[]=a/{2}&b", "/{1}.{2}");
         let from = "/%5Bs%5D/{1:num}?b&w%5B%5D=a%2F{2}".to_string();
-        assert_eq!(found, [Kind::RewriteTemplate { from, to: "/{1}.{2}".to_string() }]);
+        assert_eq!(found, [DustKind::RewriteTemplate { from, to: "/{1}.{2}".to_string() }]);
     }
 }

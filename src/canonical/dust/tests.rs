@@ -415,23 +415,23 @@ impl Dice {
         let (here, there) = (text(HOSTS), text(HOSTS));
         let segment = text(&["{hex:8}", "", "a", "{num:2}", "0{*}", "A*"]);
         let kind = match self.below(18) {
-            0 => Kind::HostAlias { from: here, to: there },
-            1 => Kind::DropSegment { segment },
-            2 => Kind::DropPathParam { param: "S".into() },
-            3 => Kind::AliasPrefix { from, to },
-            4 | 5 => Kind::AliasSegment { from, to },
-            6 | 7 => Kind::AliasSuffix { from, to },
-            8 => Kind::FoldCase { param: None },
-            9 => Kind::FoldCase { param: Some(param) },
-            10 | 11 => Kind::RewriteTemplate { from: one, to: two },
-            12 => Kind::KeepOnly { params: vec![param] },
-            13 => Kind::DefaultParam { param, value },
-            14 => Kind::AliasValue { param, from: value, to: other },
+            0 => DustKind::HostAlias { from: here, to: there },
+            1 => DustKind::DropSegment { segment },
+            2 => DustKind::DropPathParam { param: "S".into() },
+            3 => DustKind::AliasPrefix { from, to },
+            4 | 5 => DustKind::AliasSegment { from, to },
+            6 | 7 => DustKind::AliasSuffix { from, to },
+            8 => DustKind::FoldCase { param: None },
+            9 => DustKind::FoldCase { param: Some(param) },
+            10 | 11 => DustKind::RewriteTemplate { from: one, to: two },
+            12 => DustKind::KeepOnly { params: vec![param] },
+            13 => DustKind::DefaultParam { param, value },
+            14 => DustKind::AliasValue { param, from: value, to: other },
             15 => self.of(&["", "order"]).parse_kind(from, to),
-            _ => Kind::DropParam { param },
+            _ => DustKind::DropParam { param },
         };
         let mut rule = DustRule::new(self.of(&["x.org", "x.org", "m.x.org"]), kind);
-        rule.status = if self.below(2) == 0 { Status::Auto } else { Status::Manual };
+        rule.status = if self.below(2) == 0 { DustStatus::Auto } else { DustStatus::Manual };
         if self.below(3) == 0 {
             rule.scope.path =
                 self.of(&["/a/*", "/a*", "*.html", "/b/{num}", "*/s/*", "/s", "/A*"]).into();
@@ -457,8 +457,8 @@ impl Dice {
         if self.below(4) == 0 {
             let (param, value) = (self.of(PARAMS).to_string(), self.of(VALUES).to_string());
             let when = match self.below(2) {
-                0 => When::Has { param, value },
-                _ => When::Lacks(param),
+                0 => DustCondition::Has { param, value },
+                _ => DustCondition::Lacks(param),
             };
             rule.scope.when = vec![when];
         }
@@ -467,12 +467,12 @@ impl Dice {
 }
 
 trait ParseKind {
-    fn parse_kind(self, from: String, to: String) -> Kind;
+    fn parse_kind(self, from: String, to: String) -> DustKind;
 }
 
 impl ParseKind for &str {
-    fn parse_kind(self, from: String, to: String) -> Kind {
-        if self.is_empty() { Kind::Substitute { from, to } } else { Kind::OrderFree }
+    fn parse_kind(self, from: String, to: String) -> DustKind {
+        if self.is_empty() { DustKind::Substitute { from, to } } else { DustKind::OrderFree }
     }
 }
 
@@ -492,9 +492,12 @@ fn random_rules(dice: &mut Dice) -> RuleFile {
 #[test]
 fn folding_does_not_wait_for_the_digits_of_escapes() {
     let alias = |from: &str, to: &str| {
-        DustRule::new("a.test", Kind::AliasPrefix { from: from.to_string(), to: to.to_string() })
+        DustRule::new(
+            "a.test",
+            DustKind::AliasPrefix { from: from.to_string(), to: to.to_string() },
+        )
     };
-    let fold = DustRule::new("a.test", Kind::FoldCase { param: None });
+    let fold = DustRule::new("a.test", DustKind::FoldCase { param: None });
     for (rule, url, expected) in [
         (alias("/x%5By/", "/z/"), "http://a.test/X%5By/p", "http://a.test/z/p"),
         (alias("/x/", "/a%5B/"), "http://a.test/X/P", "http://a.test/a%5B/p"),

@@ -380,7 +380,7 @@ fn sum(all: &[&Seen]) -> Trials {
 
 #[cfg(test)]
 mod tests {
-    use crate::canonical::{DustRule, Status};
+    use crate::canonical::{DustRule, DustStatus};
     use crate::mine::seen::table::mix;
     use crate::mine::tests::mined;
 
@@ -400,8 +400,9 @@ mod tests {
 
     fn about_tabs(rows: &[(String, String)]) -> Vec<String> {
         let rules = mined(rows).rules;
-        let is_it =
-            |rule: &&DustRule| rule.status == Status::Auto && rule.kind.title() == "drop-param tab";
+        let is_it = |rule: &&DustRule| {
+            rule.status == DustStatus::Auto && rule.kind.title() == "drop-param tab"
+        };
         let text = |rule: &DustRule| {
             let when: Vec<String> = rule.scope.when.iter().map(ToString::to_string).collect();
             let (path, except) = (&rule.scope.path, rule.scope.except.join(" "));

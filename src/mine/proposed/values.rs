@@ -305,7 +305,7 @@ fn matters(seen: &BTreeMap<Pair, Seen>, set: &[u64]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use crate::canonical::Status;
+    use crate::canonical::DustStatus;
     use crate::mine::tests::mined;
 
     /// Pages in editions; `shown` is what an edition shows of a page.
@@ -320,7 +320,7 @@ mod tests {
         rows
     }
 
-    fn found(rows: &[(String, String)]) -> Vec<(Status, String)> {
+    fn found(rows: &[(String, String)]) -> Vec<(DustStatus, String)> {
         let rules = mined(rows).rules;
         rules.iter().map(|rule| (rule.status, rule.kind.title())).collect()
     }
@@ -334,13 +334,16 @@ mod tests {
         let mut seen = rows(&["en", "en-us", "de"], edition);
         seen.push(("http://a.test/y?edition=en-us".into(), "y".into()));
         // More URLs have `en-us`.
-        let expected = (Status::Auto, "alias-value edition: en = en-us".to_string());
+        let expected = (DustStatus::Auto, "alias-value edition: en = en-us".to_string());
         assert_eq!(found(&seen), std::slice::from_ref(&expected));
         seen.reverse();
         assert_eq!(found(&seen), [expected]);
         // As many: the shorter one.
         seen.retain(|(url, _)| !url.contains("/y?"));
-        assert_eq!(found(&seen), [(Status::Auto, "alias-value edition: en-us = en".to_string())]);
+        assert_eq!(
+            found(&seen),
+            [(DustStatus::Auto, "alias-value edition: en-us = en".to_string())]
+        );
     }
 
     #[test]

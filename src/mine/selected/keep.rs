@@ -303,7 +303,7 @@ fn standing(
 
 #[cfg(test)]
 mod tests {
-    use crate::canonical::{DustRule, Kind, Status};
+    use crate::canonical::{DustKind, DustRule, DustStatus};
     use crate::mine::seen::table::mix;
     use crate::mine::tests::{mined, mined_over_time};
 
@@ -337,9 +337,9 @@ mod tests {
         rows
     }
 
-    fn keeps(rules: &[DustRule]) -> Vec<(Status, Vec<String>)> {
+    fn keeps(rules: &[DustRule]) -> Vec<(DustStatus, Vec<String>)> {
         let keep = |rule: &DustRule| match &rule.kind {
-            Kind::KeepOnly { params } if rule.scope.path == "/x" => {
+            DustKind::KeepOnly { params } if rule.scope.path == "/x" => {
                 Some((rule.status, params.clone()))
             }
             _ => None,
@@ -351,7 +351,7 @@ mod tests {
     fn names_enough() {
         let found = mined_over_time(&rows(28, |_| false));
         let keep = keeps(&found.rules);
-        let [(Status::Auto, kept)] = &keep[..] else { panic!("{keep:?} {:#?}", found.rules) };
+        let [(DustStatus::Auto, kept)] = &keep[..] else { panic!("{keep:?} {:#?}", found.rules) };
         for name in ["doc", "part", "id", "page"] {
             assert!(kept.iter().any(|one| one == name), "{name}: {kept:?}");
         }
@@ -363,7 +363,7 @@ mod tests {
     #[test]
     fn too_few_names_are_to_be_looked_at() {
         let keep = keeps(&mined_over_time(&rows(17, |_| false)).rules);
-        assert!(keep.len() == 1 && keep[0].0 == Status::Review, "{keep:?}");
+        assert!(keep.len() == 1 && keep[0].0 == DustStatus::Review, "{keep:?}");
         assert!(keeps(&mined_over_time(&rows(8, |_| false)).rules).is_empty());
     }
 
@@ -371,7 +371,7 @@ mod tests {
     fn one_late_name_that_matters_is_enough() {
         let found = mined_over_time(&rows(28, |name| name == 27));
         let keep = keeps(&found.rules);
-        assert!(keep.iter().all(|(status, _)| *status == Status::Review), "{keep:?}");
+        assert!(keep.iter().all(|(status, _)| *status == DustStatus::Review), "{keep:?}");
         assert!(keep.iter().all(|(_, kept)| kept.contains(&word(27))), "{keep:?}");
         let found = mined_over_time(&rows(28, |name| name % 4 == 0));
         assert!(keeps(&found.rules).is_empty(), "one of four matters");
@@ -384,6 +384,6 @@ mod tests {
             rows.into_iter().map(|(url, _, shown)| (url, shown)).collect();
         let found = mined(&untimed);
         let keep = keeps(&found.rules);
-        assert!(keep.len() == 1 && keep[0].0 == Status::Review, "{keep:?}");
+        assert!(keep.len() == 1 && keep[0].0 == DustStatus::Review, "{keep:?}");
     }
 }

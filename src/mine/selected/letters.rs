@@ -77,7 +77,7 @@ impl Sections<'_> {
 
 #[cfg(test)]
 mod tests {
-    use crate::canonical::{DustRule, Kind, Status};
+    use crate::canonical::{DustKind, DustRule, DustStatus};
     use crate::mine::tests::mined;
 
     /// Pages in any letters, and short links that are told apart by them; `other` is one more URL.
@@ -97,8 +97,8 @@ mod tests {
             rows.push((format!("http://a.test/v/{name}"), format!("other link {link}")));
         }
         rows.push((format!("http://a.test{other}"), "one more".to_string()));
-        let fold = Kind::FoldCase { param: None };
-        let is_it = |rule: &DustRule| rule.kind == fold && rule.status == Status::Auto;
+        let fold = DustKind::FoldCase { param: None };
+        let is_it = |rule: &DustRule| rule.kind == fold && rule.status == DustStatus::Auto;
         mined(&rows).rules.into_iter().filter(is_it).collect()
     }
 

@@ -117,7 +117,7 @@ const FAR_FEWER: f64 = 2.0 / 3.0;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::canonical::Status;
+    use crate::canonical::DustStatus;
     use crate::mine::seen::stems::Place;
     use crate::mine::seen::table::mix;
     use crate::mine::tests::mined;
@@ -150,7 +150,7 @@ mod tests {
     fn kept_from(rows: &[(String, String)]) -> Option<Vec<String>> {
         let rules = mined(rows).rules;
         let is_it = |rule: &&crate::canonical::DustRule| {
-            rule.status == Status::Auto && rule.kind.title() == "drop-segment {hex:32}"
+            rule.status == DustStatus::Auto && rule.kind.title() == "drop-segment {hex:32}"
         };
         rules.iter().find(is_it).map(|rule| rule.scope.except.clone())
     }

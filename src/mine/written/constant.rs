@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::emit::param;
 use super::spellings::{SPELLINGS_MAX, Spellings};
-use crate::canonical::{DustRule, Evidence, Kind, RuleScope, Status};
+use crate::canonical::{DustKind, DustRule, DustStatus, Evidence, RuleScope};
 use crate::mine::proposed::priors::{CONTENTS_MIN, PLAIN};
 use crate::mine::seen::handlers::Handlers;
 use crate::mine::seen::signal::Calibration;
@@ -142,9 +142,9 @@ impl Form<'_> {
         let mean = (ok as f64 + 0.5) / (groups as f64 + 1.0);
         let rate = channel.corrected((mean, mean)).0.max(bound);
         let kind = if self.is_constant(&shown) {
-            Kind::ConstantPage
+            DustKind::ConstantPage
         } else {
-            Kind::DropParam { param: param(&table.names[self.name as usize])? }
+            DustKind::DropParam { param: param(&table.names[self.name as usize])? }
         };
         let round = |x: f64| (x * 1e4).round() / 1e4;
         let million = 1e6 / table.urls.len().max(1) as f64;
@@ -157,7 +157,7 @@ impl Form<'_> {
             hosts: Vec::new(),
             scope: RuleScope::default(),
             kind,
-            status: Status::Auto,
+            status: DustStatus::Auto,
             evidence: Some(Evidence {
                 ok,
                 groups,
@@ -225,12 +225,12 @@ impl Form<'_> {
 
 #[cfg(test)]
 mod tests {
-    use crate::canonical::Status;
+    use crate::canonical::DustStatus;
     use crate::mine::tests::mined;
 
     fn found(rows: &[(String, String)]) -> Vec<String> {
         let rules = mined(rows).rules;
-        let auto = rules.iter().filter(|rule| rule.status == Status::Auto);
+        let auto = rules.iter().filter(|rule| rule.status == DustStatus::Auto);
         auto.map(|rule| format!("{} at {}", rule.kind.title(), rule.scope.path)).collect()
     }
 

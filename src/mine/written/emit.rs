@@ -4,7 +4,7 @@ use super::moves::Moves;
 use super::patterns::{session, text};
 use super::scopes::Places;
 use super::spellings::Spellings;
-use crate::canonical::{DustRule, Evidence, Kind, RuleScope, Status};
+use crate::canonical::{DustKind, DustRule, DustStatus, Evidence, RuleScope};
 use crate::mine::proposed::candidates::Act;
 use crate::mine::proposed::paths::PathAct;
 use crate::mine::proposed::priors::{COUNTERS, GUARDED};
@@ -23,7 +23,7 @@ pub(super) fn rules(
     values: impl Fn(u32, u64) -> Option<Vec<u8>>,
 ) -> Vec<DustRule> {
     let Some(kind) = kind(table, &validated.candidate.act, &values) else { return Vec::new() };
-    let status = if is_in_force(table, validated) { Status::Auto } else { Status::Review };
+    let status = if is_in_force(table, validated) { DustStatus::Auto } else { DustStatus::Review };
     let places = Places { table, handlers, spellings, moves, values };
     let Some(scopes) = places.scopes(validated) else { return Vec::new() };
     let urls = scopes.urls().max(1) as f64;
@@ -36,7 +36,7 @@ pub(super) fn rules(
         evidence: Some(Evidence {
             // Rules in force are validated together, so one example says what all of them do.
             examples: match status {
-                Status::Auto if at > 0 => Vec::new(),
+                DustStatus::Auto if at > 0 => Vec::new(),
                 _ => examples(table, validated),
             },
             ..evidence(table, validated, urls_here as f64 / urls)
@@ -98,29 +98,35 @@ fn host(bytes: &[u8]) -> Option<String> {
 }
 
 /// What the rules of a candidate do; `None` if that cannot be written.
-fn kind(table: &Table, act: &Act, values: impl Fn(u32, u64) -> Option<Vec<u8>>) -> Option<Kind> {
+fn kind(
+    table: &Table,
+    act: &Act,
+    values: impl Fn(u32, u64) -> Option<Vec<u8>>,
+) -> Option<DustKind> {
     let name = |number: &u32| param(&table.names[*number as usize]);
     Some(match act {
-        Act::Host(from, to) => Kind::HostAlias {
+        Act::Host(from, to) => DustKind::HostAlias {
             from: host(&table.hosts[*from as usize])?,
             to: host(&table.hosts[*to as usize])?,
         },
         Act::Scheme(https) => {
             let (http, s) = ("http:".to_string(), "https:".to_string());
             let (from, to) = if *https { (http, s) } else { (s, http) };
-            Kind::HostAlias { from, to }
+            DustKind::HostAlias { from, to }
         }
-        Act::Port(port) => Kind::HostAlias { from: text(port)?, to: ":".to_string() },
+        Act::Port(port) => DustKind::HostAlias { from: text(port)?, to: ":".to_string() },
         Act::Path(act) => match act {
-            PathAct::Parameter(name) => Kind::DropPathParam { param: param(name)? },
-            PathAct::Segment(shape) => Kind::DropSegment { segment: session(shape)? },
-            PathAct::FoldCase => Kind::FoldCase { param: None },
-            PathAct::DoubleSlash => Kind::DropSegment { segment: String::new() },
-            PathAct::Prefix(from, to) => Kind::AliasPrefix { from: text(from)?, to: text(to)? },
-            PathAct::Index(name) => Kind::AliasSuffix { from: text(name)?, to: String::new() },
-            PathAct::Slash => Kind::AliasSuffix { from: "/".to_string(), to: String::new() },
-            PathAct::Extension(from, to) => Kind::AliasSuffix { from: text(from)?, to: text(to)? },
-            PathAct::Template(template) => Kind::RewriteTemplate {
+            PathAct::Parameter(name) => DustKind::DropPathParam { param: param(name)? },
+            PathAct::Segment(shape) => DustKind::DropSegment { segment: session(shape)? },
+            PathAct::FoldCase => DustKind::FoldCase { param: None },
+            PathAct::DoubleSlash => DustKind::DropSegment { segment: String::new() },
+            PathAct::Prefix(from, to) => DustKind::AliasPrefix { from: text(from)?, to: text(to)? },
+            PathAct::Index(name) => DustKind::AliasSuffix { from: text(name)?, to: String::new() },
+            PathAct::Slash => DustKind::AliasSuffix { from: "/".to_string(), to: String::new() },
+            PathAct::Extension(from, to) => {
+                DustKind::AliasSuffix { from: text(from)?, to: text(to)? }
+            }
+            PathAct::Template(template) => DustKind::RewriteTemplate {
                 from: format!(
                     "{}{{1{}}}{}",
                     text(&template.head)?,
@@ -130,17 +136,17 @@ fn kind(table: &Table, act: &Act, values: impl Fn(u32, u64) -> Option<Vec<u8>>) 
                 to: format!("{}?{}={{1}}", text(&template.path)?, text(&template.name)?),
             },
         },
-        Act::Drop(number) => Kind::DropParam { param: name(number)? },
+        Act::Drop(number) => DustKind::DropParam { param: name(number)? },
         Act::Default(number, value) => {
-            Kind::DefaultParam { param: name(number)?, value: text(&values(*number, *value)?)? }
+            DustKind::DefaultParam { param: name(number)?, value: text(&values(*number, *value)?)? }
         }
-        Act::Order => Kind::OrderFree,
-        Act::Value(number, from, to) => Kind::AliasValue {
+        Act::Order => DustKind::OrderFree,
+        Act::Value(number, from, to) => DustKind::AliasValue {
             param: name(number)?,
             from: text(&values(*number, *from)?)?,
             to: text(&values(*number, *to)?)?,
         },
-        Act::Keep(_, kept) => Kind::KeepOnly {
+        Act::Keep(_, kept) => DustKind::KeepOnly {
             params: kept_names(kept.iter().map(name).collect::<Option<Vec<String>>>()?),
         },
     })

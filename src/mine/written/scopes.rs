@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::moves::Moves;
 use super::patterns::{around, literal, pattern, text, without_sessions};
 use super::spellings::{SPELLINGS_MAX, Spellings};
-use crate::canonical::{RuleScope, When};
+use crate::canonical::{DustCondition, RuleScope};
 use crate::mine::proposed::candidates::{Act, Reach};
 use crate::mine::proposed::paths::PathAct;
 use crate::mine::seen::handlers::Handlers;
@@ -71,7 +71,7 @@ pub(super) struct Places<'a, F> {
 struct Target {
     handler: u32,
     urls: u64,
-    when: Vec<When>,
+    when: Vec<DustCondition>,
 }
 
 impl<F: Fn(u32, u64) -> Option<Vec<u8>>> Places<'_, F> {
@@ -244,7 +244,7 @@ impl<F: Fn(u32, u64) -> Option<Vec<u8>>> Places<'_, F> {
     }
 
     /// The cells of a path within `reach` that can be told, with their conditions.
-    fn told(&self, act: &Act, reach: &Reach, path: u32) -> Vec<(Option<u32>, Vec<When>)> {
+    fn told(&self, act: &Act, reach: &Reach, path: u32) -> Vec<(Option<u32>, Vec<DustCondition>)> {
         let cells = self.cells(act, path).into_iter().filter(|cell| reach.has(*cell));
         let told = cells.filter_map(|cell| {
             let when = self.when(self.table.splits.cell(cell)?)?;
@@ -254,7 +254,7 @@ impl<F: Fn(u32, u64) -> Option<Vec<u8>>> Places<'_, F> {
     }
 
     /// The conditions of a cell; `None` if they do not tell it from others, or cannot be written.
-    fn when(&self, cell: &Cell) -> Option<Vec<When>> {
+    fn when(&self, cell: &Cell) -> Option<Vec<DustCondition>> {
         let name = |number: u32| {
             let name = text(&self.table.names[number as usize])?;
             // A condition `host=…` asks for a host, `!…` for what is not there.
@@ -262,10 +262,10 @@ impl<F: Fn(u32, u64) -> Option<Vec<u8>>> Places<'_, F> {
             can_be_asked.then_some(name)
         };
         let condition = |one: &Condition| match one {
-            Condition::Lacks(by) => Some(When::Lacks(name(*by)?)),
+            Condition::Lacks(by) => Some(DustCondition::Lacks(name(*by)?)),
             Condition::Has(by, value) => {
                 let value = text(&(self.values)(*by, *value)?)?;
-                Some(When::Has { param: name(*by)?, value })
+                Some(DustCondition::Has { param: name(*by)?, value })
             }
         };
         if !cell.is_reported {

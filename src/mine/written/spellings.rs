@@ -213,7 +213,7 @@ fn forms<'a>(moves: &Moves<'a>, path: &[u8], place: Place) -> Vec<(Moved<'a>, Ch
 mod tests {
     use super::*;
     use crate::canonical::{
-        Canonicalizer, DustRule, DustRules, Kind, RuleFile, Scratch, Settings, Status,
+        Canonicalizer, DustKind, DustRule, DustRules, DustStatus, RuleFile, Scratch, Settings,
     };
     use crate::mine::seen::table::mix;
     use crate::mine::tests::mined;
@@ -264,7 +264,8 @@ mod tests {
     /// The rules in force about `t`, as text.
     fn about_t(rules: &[DustRule]) -> Vec<String> {
         let is_it = |rule: &&DustRule| {
-            rule.status == Status::Auto && rule.kind == Kind::DropParam { param: "t".to_string() }
+            rule.status == DustStatus::Auto
+                && rule.kind == DustKind::DropParam { param: "t".to_string() }
         };
         let text = |rule: &DustRule| {
             format!("{} except {}", rule.scope.path, rule.scope.except.join(" ")).trim().to_string()
@@ -383,8 +384,8 @@ mod tests {
             }
             visits(&mut rows, spelled, 60, true);
             let rules = mined(&rows).rules;
-            let alias = Kind::AliasPrefix { from: "/people/".into(), to: "/~".into() };
-            assert!(rules.iter().any(|rule| rule.kind == alias && rule.status == Status::Auto));
+            let alias = DustKind::AliasPrefix { from: "/people/".into(), to: "/~".into() };
+            assert!(rules.iter().any(|rule| rule.kind == alias && rule.status == DustStatus::Auto));
             check(&rows, &rules, "list.php", 180);
         }
     }
@@ -484,7 +485,7 @@ mod tests {
         }
         visits(&mut rows, "/list", 160, true);
         let rules = mined(&rows).rules;
-        let is_it = |rule: &&DustRule| rule.kind == Kind::DropParam { param: "t".to_string() };
+        let is_it = |rule: &&DustRule| rule.kind == DustKind::DropParam { param: "t".to_string() };
         let evidence = rules.iter().filter(is_it).filter_map(|rule| rule.evidence.as_ref());
         let gains: Vec<u64> = evidence.clone().map(|evidence| evidence.gain_urls).collect();
         assert_eq!(gains, [180; 3]);
