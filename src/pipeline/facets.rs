@@ -2,7 +2,7 @@
 
 mod names;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Mutex;
 
 use super::pool::{Pool, Stage};
@@ -85,7 +85,7 @@ impl Facets {
             let agents = &mut self.columns[Facet::Agent as usize];
             let agent = self.agents.number(fields.agent) as usize;
             if agent == self.families.len() {
-                let family = agent::family(fields.agent);
+                let family = agent::family(fields.escapes.undo(fields.agent, &mut Vec::new()));
                 self.families.push(agents.names.number(family.as_bytes()));
             }
             agents.of.push((record, self.families[agent]));
@@ -238,10 +238,16 @@ impl Sum {
     }
 }
 
-/// The length of `2026-11-21T09`, `2026-11-21`, `2026-11` and `2026`, and up to how many hours from
-/// first to last a report has a row for each. Reason: some hundred rows can be read.
-const PERIODS: [(usize, i64); 4] =
-    [(13, 3 * 24), (10, 100 * 24), (7, 10 * 366 * 24), (4, i64::MAX)];
+/// Hours from the first to the last of which each may have a row.
+const HOURS_MAX: i64 = 72;
+
+/// Rows that a period may take. Reason: so many can be read.
+const PERIODS_MAX: usize = 120;
+
+/// How long the names of periods are: those of hours, `2026-11-21T09`; those of longer ones,
+/// `2026-11-21`, `2026-11` and `2026`.
+const HOUR_BYTES: usize = 13;
+const PERIOD_BYTES: [usize; 3] = [10, 7, 4];
 
 fn breakdown(
     facet: Facet,
@@ -269,18 +275,29 @@ fn hour_of(name: &[u8]) -> i64 {
     name.try_into().map_or(0, i64::from_be_bytes)
 }
 
-/// The rows of hours, or of days, months or years if there are many hours, in order.
+/// The rows of hours if they are near to each other, in order; or of days, or else of months, if
+/// these are few; or of years.
 fn by_time(rows: Vec<BreakdownRow>) -> Breakdown {
     let (others, rows): (Vec<_>, Vec<_>) = rows.into_iter().partition(|row| row.name == OTHERS);
     let hours = || rows.iter().map(|row| hour_of(&row.name));
     let span =
         hours().max().zip(hours().min()).map_or(0, |(last, first)| last.saturating_sub(first));
-    let name_bytes = PERIODS.iter().find(|(_, hours_max)| span < *hours_max).map_or(4, |one| one.0);
-    let mut sums: std::collections::BTreeMap<Vec<u8>, Counts> = Default::default();
-    for row in &rows {
-        let text = time::show(hour_of(&row.name).saturating_mul(3600));
-        sums.entry(text.as_bytes()[..name_bytes].to_vec()).or_default().add(&row.counts);
-    }
+    let sums_of = |name_bytes: usize| {
+        let mut sums: BTreeMap<Vec<u8>, Counts> = BTreeMap::new();
+        for row in &rows {
+            let text = time::show(hour_of(&row.name).saturating_mul(3600));
+            sums.entry(text.as_bytes()[..name_bytes].to_vec()).or_default().add(&row.counts);
+        }
+        sums
+    };
+    let sums = if span < HOURS_MAX {
+        sums_of(HOUR_BYTES)
+    } else {
+        let [days, months, years] = PERIOD_BYTES;
+        let is_short = |sums: &BTreeMap<_, _>| sums.len() <= PERIODS_MAX;
+        let few = [days, months].into_iter().map(sums_of).find(is_short);
+        few.unwrap_or_else(|| sums_of(years))
+    };
     let names = sums.len() as u64;
     let rows = sums.into_iter().map(|(name, counts)| BreakdownRow { name, counts });
     Breakdown { facet: Facet::Time, names, rows: rows.chain(others).collect() }
@@ -330,8 +347,15 @@ mod tests {
             rows(&[-1, 9, 71]),
             [row("1969-12-31", 1), row("1970-01-01", 1), row("1970-01-03", 1)]
         );
-        assert_eq!(rows(&[0, 1, 100 * 24]), [row("1970-01", 2), row("1970-04", 1)]);
-        assert_eq!(rows(&[0, 10 * 366 * 24]), [row("1970", 1), row("1980", 1)]);
+        // A time that is wrong, and a few that are far from each other, take no rows away.
+        assert_eq!(rows(&[0, 500_000]), [row("1970-01-01", 1), row("2027-01-15", 1)]);
+        let days = |count: i64| (0..count).map(|day| 24 * day).collect::<Vec<_>>();
+        assert_eq!(rows(&days(120)).len(), 120);
+        let months = rows(&days(121));
+        assert_eq!((months.len(), &months[4]), (5, &row("1970-05", 1)));
+        assert_eq!(rows(&days(3652)).len(), 120);
+        let years = rows(&days(3653));
+        assert_eq!((years.len(), &years[10]), (11, &row("1980", 1)));
         assert_eq!(rows(&[i64::MIN, i64::MAX]).len(), 2);
     }
 
@@ -353,6 +377,11 @@ mod tests {
         assert_eq!(years.iter().map(|year| year.counts.records).sum::<u64>(), 200_000);
         assert_eq!((&last.name[..], last.counts.records), (OTHERS, 200_000 - 2 * (1 << 16)));
         // Hours that were counted with their days, together those of fifteen years.
+        let mut sum = Sum::default();
+        (0..many).for_each(|hour: i64| sum.add(Facet::Time, &hour.to_be_bytes(), &counts));
+        let of_days = sum.counts.iter().filter(|(_, counts)| counts.records > 1);
+        assert!(of_days.clone().count() > NAMES_MAX / 25);
+        assert!(of_days.clone().all(|(name, day)| hour_of(name) % 24 == 0 && day.records <= 24));
         let years = rows(Facet::Time);
         assert_eq!(years.iter().map(|year| year.counts.records).sum::<u64>(), many as u64);
         assert_eq!((&years[0].name[..], years[0].counts.records), (&b"1970"[..], 365 * 24));

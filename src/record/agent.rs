@@ -5,7 +5,7 @@
 ///
 /// Source: the operators' own pages on their crawlers, as of 2026-11; and the names that libraries
 /// send by default.
-const FAMILIES: [(&str, &str); 54] = [
+const FAMILIES: &[(&str, &str)] = &[
     ("googlebot", "Googlebot"),
     ("googleother", "GoogleOther"),
     ("google-extended", "Google-Extended"),
@@ -58,6 +58,8 @@ const FAMILIES: [(&str, &str); 54] = [
     ("ptst/", "WebPageTest"),
     ("pingdom", "Pingdom"),
     ("virustotal", "VirusTotal"),
+    ("appengine-google", "AppEngine-Google"),
+    ("let's encrypt", "Let's Encrypt"),
     ("wordpress/", "WordPress"),
     ("mod_pagespeed", "mod_pagespeed"),
 ];
@@ -68,88 +70,183 @@ const TRAITS: [&str; 12] = [
     "scrap", "google-",
 ];
 
-/// Words with such a part that are no names of bots, but say what one is: `Digg Feed Fetcher`.
-const KINDS: [&str; 14] = [
+/// Words with such a part that do not name a bot, but say what it is: `Digg Feed Fetcher`.
+const KINDS: &[&str] = &[
     "bot",
     "robot",
     "crawl",
     "crawler",
+    "crawling",
     "spider",
     "fetch",
     "fetcher",
     "preview",
     "scan",
     "scanner",
+    "scanning",
     "monitor",
     "monitoring",
     "check",
     "checker",
 ];
 
-/// Words with such a part that are no bots: CUBOT makes telephones.
-const NOT_BOTS: [&str; 1] = ["cubot"];
+/// How words with such a part begin that are no bots: CUBOT makes telephones.
+const NOT_BOTS: &str = "cubot";
 
-/// What browsers have behind `(compatible; `, where bots have their name.
-const COMPATIBLE_BROWSERS: [&str; 8] =
-    ["msie", "konqueror", "opera", "windows", "linux", "macintosh", "x11", "u"];
+/// Words of browsers that stand where bots have their name: behind `(compatible; `, or before the
+/// address of a page.
+const OF_BROWSERS: &[&str] = &[
+    "abrowse",
+    "android",
+    "applewebkit",
+    "chrome",
+    "compatible",
+    "firefox",
+    "galaxy",
+    "gecko",
+    "icab",
+    "ipad",
+    "iphone",
+    "khtml",
+    "konqueror",
+    "linux",
+    "mac",
+    "macintosh",
+    "mobile",
+    "mozilla",
+    "msie",
+    "netpositive",
+    "netscape",
+    "omniweb",
+    "opera",
+    "safari",
+    "u",
+    "version",
+    "win64",
+    "windows",
+    "wow64",
+    "x11",
+];
 
 /// Bytes of an agent that are looked at. Reason: names stand in front; the rest is versions.
 const LOOKED_AT_BYTES: usize = 512;
 
 /// Longest word that is taken for a name. Reason: rows of a report stay readable.
-const MAX_NAME_BYTES: usize = 40;
+const NAME_BYTES_MAX: usize = 40;
 
 /// The name of those that people use.
 pub const BROWSERS: &str = "browsers";
 
-/// The family of `agent`: a bot, a library, [`BROWSERS`], or `other`; `none` for an empty one.
+/// The family of `agent`, whose escapes are undone: a bot, a library, [`BROWSERS`], or `other`;
+/// `none` for an empty one.
+///
+/// What begins with `Mozilla/` or `Opera/` is a browser unless a word of it is a bot's, it has a
+/// name of its own behind `(compatible; `, or it gives the address of a page about itself. Of other
+/// programs, those that are bots or give the address of a page are told by their name.
 pub fn family(agent: &[u8]) -> String {
     let agent = &agent[..agent.len().min(LOOKED_AT_BYTES)];
     if agent.is_empty() || agent == b"-" {
         return "none".to_string();
     }
-    let lower = String::from_utf8_lossy(agent).to_ascii_lowercase();
+    let lower = with_blanks(String::from_utf8_lossy(agent).to_ascii_lowercase());
     if let Some((_, shown)) = FAMILIES.iter().find(|(word, _)| lower.contains(word)) {
         return (*shown).to_string();
     }
-    let page_start = ["http://", "https://"].iter().filter_map(|scheme| lower.find(scheme)).min();
-    let (agent, page) = lower.split_at(page_start.unwrap_or(lower.len()));
-    if ["mozilla/", "opera/"].iter().any(|one| agent.starts_with(one)) {
-        let telling = || compatible_name(agent).or_else(|| telling_words(agent).next());
-        telling().or_else(|| host_of_page(agent, page)).unwrap_or(BROWSERS).to_string()
+    let (text, page) = without_page(&lower);
+    let has_kind = || words(&text).any(is_kind);
+    let name = telling_words(&text).find(|word| !is_kind(word)).map(str::to_string);
+    if ["mozilla/", "opera/"].iter().any(|one| text.starts_with(one)) {
+        let compatible = || text.split_once("compatible;").and_then(|(_, rest)| own_name(rest));
+        name.or_else(|| compatible().map(str::to_string))
+            .or_else(|| kind_and_name(&text))
+            .or_else(|| page.filter(|page| page.is_about_the_agent()).map(|page| page.name()))
+            .unwrap_or_else(|| BROWSERS.to_string())
     } else {
-        let named = telling_words(agent).find(|word| !KINDS.contains(word));
-        let is_bot = !page.is_empty() || telling_words(agent).next().is_some();
-        let first = || words(agent).next().filter(|_| is_bot);
-        named.or_else(first).unwrap_or("other").to_string()
+        let is_named = page.is_some() || has_kind();
+        let first = || words(&text).find(|word| starts_with_letter(word)).filter(|_| is_named);
+        name.or_else(|| first().map(str::to_string)).unwrap_or_else(|| "other".to_string())
     }
+}
+
+/// An agent that has `+` in the place of blanks, as W3C logs have, with blanks.
+fn with_blanks(agent: String) -> String {
+    if agent.contains(' ') {
+        agent
+    } else {
+        agent.replace("++", " \u{1}").replace('+', " ").replace('\u{1}', "+")
+    }
+}
+
+/// The address of a page in an agent, `+https://a.test/about`.
+struct Page<'a> {
+    /// What stands before it.
+    before: &'a str,
+    /// What follows its scheme.
+    address: &'a str,
+}
+
+/// An agent without the address of a page, and that page.
+fn without_page(agent: &str) -> (String, Option<Page<'_>>) {
+    let start = ["http://", "https://"].iter().filter_map(|scheme| agent.find(scheme)).min();
+    let Some(start) = start else { return (agent.to_string(), None) };
+    let (before, page) = agent.split_at(start);
+    let end = page.find([' ', ';', ',', ')']).unwrap_or(page.len());
+    let (page, behind) = page.split_at(end);
+    let address = page.split_once("://").map_or("", |(_, address)| address);
+    (format!("{before} {behind}"), Some(Page { before, address }))
+}
+
+impl Page<'_> {
+    /// Is it marked by a plus sign, or has it a bot's word? Browsers have no such pages.
+    fn is_about_the_agent(&self) -> bool {
+        self.before.trim_end().ends_with('+') || telling_words(self.address).next().is_some()
+    }
+
+    /// What stands with it in brackets, or before them; or its host.
+    fn name(&self) -> String {
+        let (outside, inside) = self.before.rsplit_once('(').unwrap_or((self.before, ""));
+        let product = outside.trim_end().rsplit([' ', ';']).next().unwrap_or_default();
+        let name = own_name(inside).or_else(|| own_name(product));
+        name.or_else(|| words(self.address).next()).unwrap_or(BROWSERS).to_string()
+    }
+}
+
+/// The first word, unless browsers have it.
+fn own_name(text: &str) -> Option<&str> {
+    words(text).next().filter(|word| starts_with_letter(word) && !OF_BROWSERS.contains(word))
 }
 
 /// The words that have one of the [`TRAITS`]. They are names, mostly: `SomeBot/1.0`.
 fn telling_words(agent: &str) -> impl Iterator<Item = &str> {
     let has_trait = |word: &&str| TRAITS.iter().any(|one| word.contains(one));
-    words(agent).filter(has_trait).filter(|word| !NOT_BOTS.contains(word))
+    words(agent).filter(has_trait).filter(|word| !word.starts_with(NOT_BOTS))
 }
 
-/// The name in `Mozilla/5.0 (compatible; Name/1.0; …)`, as bots write it.
-fn compatible_name(agent: &str) -> Option<&str> {
-    let (_, rest) = agent.split_once("compatible;")?;
-    words(rest).next().filter(|name| !COMPATIBLE_BROWSERS.contains(name))
+/// The first of the [`KINDS`] with the word before it, as in `Speedy Spider`.
+fn kind_and_name(agent: &str) -> Option<String> {
+    let kind = words(agent).find(|word| is_kind(word))?;
+    let before = agent.get(..kind.as_ptr().addr() - agent.as_ptr().addr())?;
+    let name = before.strip_suffix(' ').and_then(|before| {
+        let is_of_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+        own_name(&before[before.trim_end_matches(is_of_word).len()..])
+    });
+    Some(name.map_or(kind.to_string(), |name| format!("{name} {kind}")))
 }
 
-/// The host in `… Safari/537.36 (+https://a.test/about)`, where the `page` stands behind a plus sign
-/// or has a trait: a page about the agent, which browsers do not have.
-fn host_of_page<'a>(agent: &str, page: &'a str) -> Option<&'a str> {
-    let (_, rest) = page.split_once("://")?;
-    let is_about = agent.trim_end().ends_with('+') || telling_words(rest).next().is_some();
-    words(rest).next().filter(|_| is_about)
+/// Is `word` one of the [`KINDS`], or are several of them?
+fn is_kind(word: &str) -> bool {
+    KINDS.contains(&word) || word.strip_suffix('s').is_some_and(|one| KINDS.contains(&one))
+}
+
+fn starts_with_letter(word: &str) -> bool {
+    word.starts_with(|c: char| c.is_ascii_alphabetic())
 }
 
 /// The words of `text` that may be names.
 fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.')))
         .map(|word| word.trim_matches('.'))
-        .filter(|word| (1..=MAX_NAME_BYTES).contains(&word.len()))
+        .filter(|word| (1..=NAME_BYTES_MAX).contains(&word.len()))
 }
 
 #[cfg(test)]
@@ -166,31 +263,44 @@ mod tests {
                 "Googlebot",
             ),
             ("Mozilla/5.0 (compatible; GPTBot/1.2; +https://openai.com/gptbot)", "GPTBot"),
-            ("Mozilla/5.0 (X11; Linux x86_64) Firefox/140.0", "browsers"),
-            ("Mozilla/5.0 (compatible; SomeBot/1.0; +http://x.test)", "somebot"),
+            ("Mozilla/5.0 (X11; Linux x86_64) HeadlessChrome/74.0 Safari/537.36", "HeadlessChrome"),
+            ("Feedly/1.0 (+http://www.feedly.com/fetcher.html; like FeedFetcher-Google)", "Feedly"),
             ("curl/8.5.0", "curl"),
             ("Serf/1.1.0", "other"),
-            ("\u{1b}[0m crawler", "0m"),
-            ("crawler", "crawler"),
-            ("Digg Feed Fetcher 1.0 (Mozilla/5.0 (Macintosh))", "digg"),
-            ("BarkRowler/0.7 (+http://www.exensa.com/crawling)", "barkrowler"),
-            (
-                "Mozilla/5.0 (compatible; AhrefsSiteAudit/6.1; +http://a.test/robot/)",
-                "ahrefssiteaudit",
-            ),
-            ("Mozilla/4.0 (compatible; MSIE 6.0; http://a.test/bot.html )", "a.test"),
-            ("Mozilla/4.0 (compatible; MSIE 6.0; SV1; http://a.test)", "browsers"),
-            ("Feedly/1.0 (+http://www.feedly.com/fetcher.html; like FeedFetcher-Google)", "Feedly"),
+            // Names with a trait.
+            ("Mozilla/5.0 (compatible; SomeBot/1.0; +http://x.test)", "somebot"),
+            ("Mozilla/5.0 (X11; http://x.test/about) AcmeBot/2.0", "acmebot"),
+            ("Mozilla/5.0 (compatible; Google-InspectionTool/1.0)", "google-inspectiontool"),
+            // What is behind `compatible`.
             ("Mozilla/5.0 (compatible; Embedly/0.2; +http://support.embed.ly/)", "embedly"),
             ("Mozilla/5.0 (compatible; theoldreader.com; 2 subscribers)", "theoldreader.com"),
+            ("Mozilla/5.0 (compatible; SiteAudit/6.1; +http://a.test/robot/)", "siteaudit"),
+            ("Mozilla/5.0 (compatible; MSIE 10.0; Windows NT 6.1; Trident/6.0)", BROWSERS),
+            ("Mozilla/5.0 (compatible; Konqueror/4.5; Linux) KHTML/4.5.4", BROWSERS),
+            ("Mozilla/5.0 (compatible; 5.0)", BROWSERS),
+            ("Mozilla/5.0 (compatible;", BROWSERS),
+            // Kinds.
+            ("Mozilla/5.0 (Windows NT 6.1) Speedy Spider (http://a.test/x)", "speedy spider"),
+            ("Mozilla/5.0 (Windows NT 6.1; DigExt; Spider)", "spider"),
+            ("Digg Feed Fetcher 1.0 (Mozilla/5.0 (Macintosh))", "digg"),
+            ("Expanse, a company. If you want to be left out of our scans, write", "expanse"),
+            ("\u{1b}[0m crawler", "crawler"),
+            // Pages.
+            ("BarkRowler/0.7 (+http://www.exensa.com/crawling)", "barkrowler"),
+            ("Mozilla/5.0 (X11) Firefox/28.0 (FlipProxy/1.1; +http://a.test/proxy)", "flipproxy"),
+            ("Mozilla/5.0 (X11) Chrome/1.0 Prerender (+https://github.com/x/y)", "prerender"),
             ("Mozilla/5.0 (X11) Chrome/126.0 Safari/537.36 +https://sitebulb.com", "sitebulb.com"),
-            ("Mozilla/5.0 (Windows NT 6.2; AppEngine; +http://)", "browsers"),
-            ("Mozilla/5.0 (compatible;", "browsers"),
-            ("Mozilla/5.0 (compatible; MSIE 10.0; Windows NT 6.1; Trident/6.0)", "browsers"),
-            ("Mozilla/5.0 (compatible; Konqueror/4.5; Linux) KHTML/4.5.4", "browsers"),
-            ("Mozilla/5.0 (Linux; Android 9; CUBOT X19) Chrome/83.0 Mobile Safari/5", "browsers"),
-            ("Mozilla/5.0 (X11; Linux x86_64) HeadlessChrome/74.0 Safari/537.36", "HeadlessChrome"),
-            ("Mozilla/5.0 (compatible; Google-InspectionTool/1.0)", "google-inspectiontool"),
+            ("Mozilla/4.0 (compatible; MSIE 6.0; http://a.test/bot.html )", "a.test"),
+            ("Mozilla/4.0 (compatible; MSIE 6.0; SV1; http://a.test)", BROWSERS),
+            ("Mozilla/5.0 (Windows NT 6.2; AppEngine; +http://)", BROWSERS),
+            // As in W3C logs.
+            ("Mozilla/4.0+(compatible;+MSIE+6.0;+SV1;+http://a.test)", BROWSERS),
+            ("Mozilla/5.0+(compatible;+Embedly/0.2;++http://support.embed.ly/)", "embedly"),
+            ("Mozilla/5.0+(X11)+Chrome/126.0+Safari/537.36+(++https://a.test/)", "a.test"),
+            // People.
+            ("Mozilla/5.0 (X11; Linux x86_64) Firefox/140.0", BROWSERS),
+            ("Mozilla/5.0 (Linux; Android 9; CUBOT X19) Chrome/83.0 Mobile Safari/5", BROWSERS),
+            ("Mozilla/5.0 (Linux; Android 9; CUBOT_NOTE_S) Chrome/83.0 Mobile Safari/5", BROWSERS),
         ] {
             assert_eq!(family(agent.as_bytes()), expected, "{agent}");
         }

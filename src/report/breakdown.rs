@@ -18,7 +18,7 @@ pub enum Facet {
     Parameter,
     /// The class of the status, `2xx`; a status that is none of HTTP as it is, `-5003`.
     Status,
-    /// The hour or the day, in UTC.
+    /// The hour, day, month or year, in UTC.
     Time,
     /// The family of the user agent.
     Agent,

@@ -89,6 +89,42 @@ fn spreadsheets_are_guarded() {
 }
 
 #[test]
+fn agents_are_told_alike_whatever_a_log_does_to_blanks() {
+    let dir = Dir::new();
+    let agents = [
+        "Mozilla/4.0 (compatible; MSIE 6.0; Windows NT 5.1)",
+        "Mozilla/5.0 (compatible; Embedly/0.2; +http://support.embed.ly/)",
+        "Digg Feed Fetcher 1.0",
+    ];
+    let log = |fields: &str, of: &dyn Fn(&str) -> String| {
+        let lines = agents.map(|agent| of(agent) + "\n");
+        format!("#Version: 1.0\n#Fields: {fields}\n{}", lines.concat())
+    };
+    dir.put(
+        "w3c.log",
+        log("date time cs-method cs-uri-stem sc-status cs(User-Agent)", &|agent| {
+            format!("2026-11-21 09:00:00 GET /x 200 {}", agent.replace(' ', "+"))
+        }),
+    );
+    let fields = "date time cs-method cs(Host) cs-uri-stem sc-status cs(User-Agent) cs-uri-query";
+    dir.put(
+        "cloudfront.tsv",
+        log(fields, &|agent| {
+            let agent = agent.replace(' ', "%20");
+            format!("2026-11-21\t09:00:00\tGET\ta.test\t/x\t200\t{agent}\t-")
+        }),
+    );
+    for file in ["w3c.log", "cloudfront.tsv"] {
+        let rows =
+            dir.run(&format!("report --to csv --base-url http://a.test {file}")).exits(0).out();
+        let agents = rows.lines().filter_map(|row| row.strip_prefix("agent,"));
+        let mut names: Vec<&str> = agents.filter_map(|row| row.split(',').next()).collect();
+        names.sort_unstable();
+        assert_eq!(names, ["browsers", "digg", "embedly"], "{file}: {rows}");
+    }
+}
+
+#[test]
 fn report_as_rows() {
     let dir = Dir::new();
     dir.put("in.txt", generated(20_000, 3));
