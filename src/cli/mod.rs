@@ -1,7 +1,6 @@
 //! Words for people: arguments, progress, messages, exit status. Data goes to standard output,
 //! words to standard error.
 
-mod anonymous;
 mod args;
 mod bare;
 mod commands;
@@ -11,6 +10,7 @@ mod generate_list;
 mod generate_site;
 mod learn;
 mod memory;
+mod memory_peak;
 mod plan;
 mod progress;
 mod publish_lock;

@@ -187,6 +187,7 @@ impl ProfileArgs {
         let file = match self.config.as_deref().filter(|path| !path.as_os_str().is_empty()) {
             None => Settings::default(),
             Some(path) => {
+                // Or `--config` names the same file, which is as good an answer.
                 let is_of_environment =
                     std::env::var_os(CONFIG_VARIABLE).is_some_and(|it| it == path);
                 let settings = read_settings(path);

@@ -5,11 +5,11 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::time::Instant;
 
-use super::anonymous::AnonymousPeak;
 use super::args::{FormatArgs, InputArgs, RunArgs};
+use super::memory_peak::MemoryPeak;
 use super::progress::Progress;
 use super::publish_lock::PublishLock;
-use super::stats::{Stats, Taken};
+use super::stats::{RunCosts, Stats};
 use super::words::say;
 use super::{memory, signals, stats};
 use crate::canonical::Canonicalizer;
@@ -25,8 +25,8 @@ pub(super) struct Session<'a> {
     claims: Claims,
     format: &'a FormatArgs,
     stats: Option<Stats>,
-    /// Its memory, for the counts.
-    watched: Option<AnonymousPeak>,
+    /// For the counts.
+    memory_peak: Option<MemoryPeak>,
     run: &'a RunArgs,
     started: Instant,
 }
@@ -66,7 +66,7 @@ impl<'a> Session<'a> {
             results: Results::default(),
             format: &input.format,
             stats: None,
-            watched: run.stats.as_ref().and_then(|_| AnonymousPeak::watch()),
+            memory_peak: run.stats.as_ref().and_then(|_| MemoryPeak::watch()),
             run,
             started: progress.started(),
         })
@@ -103,13 +103,13 @@ impl<'a> Session<'a> {
             self.results.finish(file)?;
         }
         let profile = self.job.canonicalizer.profile();
-        let taken = Taken {
+        let costs = RunCosts {
             elapsed: self.started.elapsed(),
             threads: self.job.workers(),
             background: self.job.background.seconds().to_vec(),
-            peak_anonymous_bytes: self.watched.take().and_then(AnonymousPeak::bytes),
+            peak_anonymous_bytes: self.memory_peak.take().and_then(MemoryPeak::bytes),
         };
-        let counts = || stats::to_json(outcome, profile, &taken);
+        let counts = || stats::to_json(outcome, profile, &costs);
         let counts_to_say = match self.stats.take() {
             None => None,
             Some(Stats::Said) => Some(counts()),

@@ -8,8 +8,8 @@ use std::time::Duration;
 use memchr::memmem;
 use serde_json::{Value, json};
 
-use super::anonymous::process_bytes;
 use super::args::{FormatArgs, RunArgs};
+use super::memory::process_bytes;
 use super::words::{is_watched, say};
 use crate::bytes::{printable, show};
 use crate::canonical::Profile;
@@ -287,7 +287,7 @@ pub(super) fn say_counts(counts: &Value) -> Result<()> {
 }
 
 /// What a run took, beside what its stages say.
-pub(super) struct Taken {
+pub(super) struct RunCosts {
     pub(super) elapsed: Duration,
     pub(super) threads: usize,
     /// The seconds of what was done in the background.
@@ -296,7 +296,7 @@ pub(super) struct Taken {
 }
 
 /// The counts as JSON.
-pub(super) fn to_json(outcome: &Outcome, profile: &Profile, taken: &Taken) -> Value {
+pub(super) fn to_json(outcome: &Outcome, profile: &Profile, costs: &RunCosts) -> Value {
     let tally = &outcome.tally;
     let files: Vec<Value> = outcome
         .files
@@ -316,7 +316,7 @@ pub(super) fn to_json(outcome: &Outcome, profile: &Profile, taken: &Taken) -> Va
     let stages: serde_json::Map<String, Value> = outcome
         .stages
         .iter()
-        .chain(&taken.background)
+        .chain(&costs.background)
         .map(|one| {
             // The sum of no numbers would be written as -0.0.
             let sum = one.threads.iter().fold(0.0, |sum, seconds| sum + seconds);
@@ -324,7 +324,7 @@ pub(super) fn to_json(outcome: &Outcome, profile: &Profile, taken: &Taken) -> Va
             (one.stage.name().to_string(), value)
         })
         .collect();
-    let seconds = taken.elapsed.as_secs_f64();
+    let seconds = costs.elapsed.as_secs_f64();
     json!({
         "undust": env!("CARGO_PKG_VERSION"),
         "profile": { "name": profile.title(), "digest": profile.digest() },
@@ -353,8 +353,8 @@ pub(super) fn to_json(outcome: &Outcome, profile: &Profile, taken: &Taken) -> Va
             "read_in_shares": outcome.memory.read_in_shares,
         },
         "peak_resident_bytes": process_bytes("VmHWM:"),
-        "peak_anonymous_bytes": taken.peak_anonymous_bytes,
-        "threads": taken.threads,
+        "peak_anonymous_bytes": costs.peak_anonymous_bytes,
+        "threads": costs.threads,
         "stages": stages,
         "elapsed_seconds": seconds,
         "urls_per_second": tally.records as f64 / seconds.max(1e-9),

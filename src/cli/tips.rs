@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 
 use clap::error::{ContextKind, ContextValue};
-use clap::{CommandFactory as _, Error};
+use clap::{Command, CommandFactory as _, Error};
 
 use super::args::Args;
 
@@ -22,9 +22,9 @@ const MEANT: [(&str, &str, Option<&str>); 7] = [
 /// The `error` of reading the `given` words, with the flag that is meant as its tip, if one is.
 pub(super) fn with_tip(mut error: Error, given: &[OsString]) -> Error {
     let Some(ContextValue::String(flag)) = error.get(ContextKind::InvalidArg) else { return error };
-    let command = given.get(1).and_then(|word| word.to_str()).unwrap_or_default();
+    let command = command_of(given);
     let meant = MEANT.into_iter().filter(|(other, ..)| other == flag);
-    let Some((_, name, value)) = meant.into_iter().find(|one| takes(command, one.1, one.2)) else {
+    let Some((_, name, value)) = meant.into_iter().find(|one| takes(&command, one.1, one.2)) else {
         return error;
     };
     error.remove(ContextKind::Suggested);
@@ -33,11 +33,20 @@ pub(super) fn with_tip(mut error: Error, given: &[OsString]) -> Error {
     error
 }
 
-/// Does the command with this name take the flag, with this value if there is one?
-fn takes(command: &str, flag: &str, value: Option<&str>) -> bool {
-    let args = Args::command();
-    let flags = args.find_subcommand(command).map(clap::Command::get_arguments);
-    flags.into_iter().flatten().filter(|one| one.get_long() == Some(flag)).any(|one| {
+/// The command that the `given` words begin with, behind the name of the program.
+fn command_of(given: &[OsString]) -> Command {
+    let words = given.iter().skip(1).map_while(|word| word.to_str());
+    let mut command = Args::command();
+    for word in words {
+        let Some(under) = command.find_subcommand(word).cloned() else { break };
+        command = under;
+    }
+    command
+}
+
+/// Does the `command` take the flag, with this value if there is one?
+fn takes(command: &Command, flag: &str, value: Option<&str>) -> bool {
+    command.get_arguments().filter(|one| one.get_long() == Some(flag)).any(|one| {
         let values = one.get_possible_values();
         value.is_none_or(|value| values.iter().any(|one| one.get_name() == value))
     })

@@ -1,4 +1,4 @@
-//! Jobs: the only place that owns threads and wires the stations together.
+//! Jobs: the only place that owns their threads and wires the stations together.
 //!
 //! ```text
 //!            reader thread            worker threads                       writer thread

@@ -94,7 +94,7 @@ fn a_run_stays_within_its_memory() {
             // Seen at all; and no more than there may be.
             assert!(peak > 4 << 20 && peak < BUDGET + ITSELF, "{args}: {peak} bytes");
             let told = stats["peak_anonymous_bytes"].as_u64().unwrap();
-            assert!(told > 1 << 20 && told < BUDGET + ITSELF, "{args}: told {told} bytes");
+            assert!(told >= peak / 2 && told < BUDGET + ITSELF, "{args}: told {told} bytes");
         }
     }
 }

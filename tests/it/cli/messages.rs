@@ -63,6 +63,7 @@ fn flags_of_other_programs_are_told_what_is_meant() {
         ("--json in.txt", "'--to jsonl'"),
         ("--csv in.txt", "'--to csv'"),
         ("canon --jobs 2 in.txt", "'--threads'"),
+        ("rules export --json in.rules", "'--to json'"),
     ] {
         dir.run(args).exits(2).says(&format!("a similar argument exists: {tip}"));
     }
@@ -186,7 +187,7 @@ fn whichever_thread_is_refused_the_run_says_so_and_writes_nothing() {
     ] {
         let dir = Dir::with_list();
         let mut refused = [false; 2];
-        let enough = (1..16).find(|threads| {
+        let enough = (0..16).find(|threads| {
             let kib = (STACK * threads + STACK / 4) >> 10;
             let mut command = dir.command_under(&format!("-v {kib}"), args);
             command.env("RUST_MIN_STACK", STACK.to_string());
