@@ -200,8 +200,7 @@ impl Unwanted {
 pub struct IndexNames {
     /// What a path with one of them ends in, by [`Self::end_of`]; all if there are short ones.
     ends: BitSet<32>,
-    /// Those of eight bytes and more, behind their last eight without regard to case, by which they
-    /// are in order.
+    /// Those of eight bytes and more, each with its last eight, [folded]; sorted by these.
     long: Vec<(u64, Box<[u8]>)>,
     /// Those of less than eight bytes.
     short: Vec<Box<[u8]>>,
