@@ -44,14 +44,6 @@ pub(super) fn default_bytes() -> u64 {
     least([meminfo("MemAvailable:"), container_limit()]).unwrap_or(UNKNOWN_BYTES) / 2
 }
 
-/// The bytes that the system says of this process in the line `name` of its status.
-pub(super) fn process_bytes(name: &str) -> Option<u64> {
-    let status = fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix(name))?;
-    let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
-    Some(kibibytes << 10)
-}
-
 /// Has blocks from a mebibyte on given back to the system as soon as they are free.
 ///
 /// Reason: the allocator of glibc raises its bound for such blocks to the largest that was
@@ -115,6 +107,12 @@ fn meminfo(name: &str) -> Option<u64> {
     field(&fs::read_to_string("/proc/meminfo").ok()?, name)
 }
 
+/// The bytes in the line `name` of what the system says of this process.
+pub(super) fn process_bytes(name: &str) -> Option<u64> {
+    field(&fs::read_to_string("/proc/self/status").ok()?, name)
+}
+
+/// The bytes in the line `name` of `text`, which has them in KiB.
 fn field(text: &str, name: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix(name))?;
     let number = line.trim().strip_suffix("kB")?.trim();

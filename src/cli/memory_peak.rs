@@ -61,6 +61,7 @@ mod tests {
         let watched = MemoryPeak::watch().unwrap();
         let block = std::hint::black_box(vec![1u8; BYTES]);
         while watched.bytes.load(Ordering::Relaxed) < BYTES as u64 {
+            assert!(!watched.thread.is_finished());
             std::thread::yield_now();
         }
         drop(block);
