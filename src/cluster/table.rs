@@ -57,7 +57,8 @@ const PAGES_BYTES_MIN: usize = 64 << 10;
 ///   what comes behind it may be out of order, and nothing else.
 #[derive(Debug, Default)]
 pub(super) struct Table {
-    /// The lines, behind what is left out before the first cache line; or nothing at all.
+    /// The lines, between what is left out before the first cache line and what that leaves for
+    /// the end; or nothing at all. So how many there are does not depend on where they are.
     slots: Vec<u128>,
     /// Where the first line begins.
     start: usize,
@@ -260,7 +261,6 @@ impl Table {
         let before = LINE_SLOTS - 1;
         self.slots = empty_slots((homes + TAIL_LINES) * LINE_SLOTS + before);
         self.start = self.slots.as_ptr().align_offset(size_of::<Line>()).min(before);
-        self.slots.truncate(self.start + (homes + TAIL_LINES) * LINE_SLOTS);
         self.homes = homes;
         let mut taken = vec![0u8; homes + TAIL_LINES];
         let mut last_home = 0;
