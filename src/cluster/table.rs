@@ -263,13 +263,16 @@ impl Table {
         self.start = self.slots.as_ptr().align_offset(size_of::<Line>()).min(before);
         self.homes = homes;
         let mut taken = vec![0u8; homes + TAIL_LINES];
-        let mut last_home = 0;
+        let (mut last_home, mut at) = (0, 0);
         for value in values {
             // No branches on whether a slot is taken, which cannot be foretold: an empty one is
             // written to the next free one, which is empty.
             let is_taken = value != EMPTY;
-            last_home = if is_taken { home(value, homes) } else { last_home };
-            let mut at = last_home;
+            let its_home = if is_taken { home(value, homes) } else { last_home };
+            // The lines from one home to where its value went are full, so the next homes need not
+            // look there again: a file that somebody made up may crowd all of its values.
+            at = if its_home < last_home { its_home } else { at.max(its_home) };
+            last_home = its_home;
             while usize::from(taken[at]) == LINE_SLOTS {
                 at += 1;
                 if at == taken.len() {
@@ -441,6 +444,20 @@ mod tests {
             assert_eq!(table.sorted().count(), 2 * values.len());
             assert!(table.sorted().is_sorted());
         }
+    }
+
+    #[test]
+    fn crowded_values_are_loaded_in_one_pass() {
+        const CROWD: u128 = 400_000;
+        // Half of them have the first home, and each of the others has one of its own behind it,
+        // which is full already: looked for from there, each would take some 100,000 steps.
+        let first = (0..CROWD).map(|low| low + 1);
+        let others = (1..CROWD).map(|high| high * ((1 << 118) / CROWD));
+        let sorted: Vec<Fingerprint> = first.chain(others).map(Fingerprint).collect();
+        assert!(sorted.is_sorted());
+        let mut table = Table::default();
+        table.load(&sorted);
+        assert!(table.sorted().eq(sorted.iter().map(|one| one.0)));
     }
 
     #[test]
