@@ -48,10 +48,11 @@ struct Full {
 /// Surveys the job's input. `top` rows of hosts and clusters are told. The input may be read more
 /// than once, so its streams have to be spooled (see `spool.rs`).
 ///
-/// Memory: within the job's budget, but for a list of all hosts that is larger: that is an error.
+/// Memory: within the job's budget. Hosts that have no room go to a temporary file; names of
+/// sections and parameters that have none are an error.
 pub fn survey(job: &Job, top: usize) -> Result<(Survey, Outcome)> {
     let pool = job.pool()?;
-    let (mut tally, mut sums, mut lacks_host) = (Tally::default(), Sums::default(), false);
+    let (mut tally, mut sums, mut lacks_host) = (Tally::default(), Sums::new(job), false);
     let mut pass = Ok(Surveying::new(job, &pool));
     let is_full = AtomicBool::new(false);
     let work = |worker: &mut Worker, chunk: &Parcel| {
@@ -73,11 +74,11 @@ pub fn survey(job: &Job, top: usize) -> Result<(Survey, Outcome)> {
             Ok(pass) => pass.take(&batch.chunks, &mut sums)?,
             Err(_) => {
                 let facets: Vec<_> = batch.chunks.iter().map(|chunk| &chunk.made.facets).collect();
-                sums.add_names(&pool, &facets);
+                sums.add_names(&pool, &facets)?;
             }
         }
         if !has_room(job, 0, &sums) {
-            return Err(too_much(job, "the names of hosts, sections and parameters"));
+            return Err(too_much(job, "the names of sections and parameters"));
         }
         Ok(ControlFlow::Continue(()))
     })?;
@@ -93,6 +94,7 @@ pub fn survey(job: &Job, top: usize) -> Result<(Survey, Outcome)> {
     if found.counts.records != tally.records {
         return Err(changed());
     }
+    memory.spilled_bytes = sums.spilled_bytes();
     settle_examples(&mut found.levels);
     tally.set_unique(found.unique);
     tally.check()?;
@@ -106,7 +108,7 @@ pub fn survey(job: &Job, top: usize) -> Result<(Survey, Outcome)> {
         input: read.files.iter().map(input_row).collect(),
         site_rules: found.top_site_rules(job, top),
         levels: found.levels,
-        breakdowns: sums.breakdowns(top),
+        breakdowns: sums.breakdowns(top)?,
         counts: found.counts,
         lacks_host,
         clusters,
@@ -185,7 +187,7 @@ fn survey_shares(
     sums: &mut Sums,
     top: usize,
 ) -> Result<std::result::Result<Findings, usize>> {
-    sums.forget_counts();
+    sums.forget_counts()?;
     let mut found = Findings::none(job);
     for number in 0..count {
         let share = Share::Part { number, count };

@@ -124,7 +124,7 @@ impl<'a> Surveying<'a> {
         );
         let facets: Vec<_> =
             batch.iter().zip(&placed).map(|(chunk, placed)| (&chunk.made.facets, placed)).collect();
-        sums.add(pool, &facets);
+        sums.add(pool, &facets)?;
         for (chunk, placed) in batch.iter().zip(&placed) {
             found.counts.add(&add_up(&chunk.made, placed, &mut found.levels));
             add_site_rules(&chunk.made, placed, found.levels.len() - 1, &mut found.site_rules);

@@ -178,10 +178,40 @@ fn little_memory_does_for_a_check() {
 }
 
 #[test]
+fn hosts_of_a_report_may_go_to_the_disk() {
+    let dir = Dir::new();
+    let host = |n: u64| n * 7919 % 180_000 / (1 + n % 3);
+    let list: String = (0..400_000u64)
+        .map(|n| format!("http://h{}.test/{}\n", host(n), ["", "#a", "?"][n as usize % 3]))
+        .collect();
+    dir.put("in.txt", list);
+    fs::create_dir(dir.path("temp")).unwrap();
+    for top in ["", "--top 0", "--top 2500"] {
+        let expected = dir.run(&format!("report --to json {top} in.txt")).out;
+        // With room for all pages, and without.
+        for memory in ["96M", "40M"] {
+            let args = format!("report --to json {top} -S {memory} -T temp in.txt");
+            let run = dir.run(&format!("{args} --stats=stats.json")).exits(0);
+            assert!(run.out == expected, "{args}");
+            let stats = json(&dir.get("stats.json"));
+            assert!(stats["memory"]["spilled_bytes"].as_u64().unwrap() > 1 << 20, "{stats}");
+            assert_eq!(stats["memory"]["read_in_shares"], memory == "40M", "{stats}");
+        }
+    }
+    // Half a megabyte or a whole one.
+    dir.run_under("-f 1000", "report -S 40M -T temp -o out in.txt")
+        .fails("temp: cannot write or read a temporary file");
+    assert_eq!(fs::read_dir(dir.path("temp")).unwrap().count(), 0);
+    assert_eq!(dir.names(), ["in.txt", "stats.json", "temp"]);
+}
+
+#[test]
 fn jobs_that_hold_much_in_memory_say_when_they_cannot() {
     let dir = Dir::new();
     dir.put("in.txt", large());
-    dir.run(&format!("report {LITTLE} -o out in.txt")).fails("the names of hosts").says("raise -S");
+    dir.run(&format!("report {LITTLE} -o out in.txt"))
+        .fails("the names of sections")
+        .says("raise -S");
     let spellings: String = (0..200_000).map(|n| format!("http://a.test/#{n}\n")).collect();
     dir.put("in.txt", spellings);
     dir.run(&format!("report {LITTLE} -o out in.txt"))

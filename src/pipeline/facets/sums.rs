@@ -1,0 +1,380 @@
+//! What is counted of each name of a facet, over all records, and the tables made of it.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::PathBuf;
+use std::sync::Mutex;
+
+use super::Facets;
+use super::spilled::Spilled;
+use crate::cluster::Placed;
+use crate::error::Result;
+use crate::pipeline::Job;
+use crate::pipeline::pool::{Pool, Stage};
+use crate::record::time;
+use crate::report::{Breakdown, BreakdownRow, Counts, Facet};
+
+type Map<K, V> = HashMap<K, V, ahash::RandomState>;
+
+/// Names of a facet that are told apart; what comes later is counted under [`OTHERS`], and hours by
+/// their days. Hosts are all told apart.
+///
+/// Reason: sections and parameters are written by strangers, who have no end of them.
+const NAMES_MAX: usize = 1 << 16;
+
+/// Days of hours beyond that which are told apart. Reason: 179 years.
+const DAYS_MAX: usize = 1 << 16;
+
+/// Where the names beyond that are counted.
+const OTHERS: &[u8] = b"(others)";
+
+/// The sums over all chunks.
+#[derive(Debug)]
+pub(in crate::pipeline) struct Sums {
+    of: [Sum; Facet::ALL.len()],
+    /// The hosts that had no room in memory.
+    hosts: Option<Spilled>,
+    /// Bytes of memory that the others may take.
+    hosts_bytes_max: u64,
+    folder: PathBuf,
+}
+
+/// The sums of one facet.
+#[derive(Debug, Default)]
+struct Sum {
+    counts: Map<Box<[u8]>, Counts>,
+    /// Bytes of memory that the texts of the names take.
+    text_bytes: u64,
+}
+
+impl Sums {
+    /// No names yet.
+    pub(in crate::pipeline) fn new(job: &Job) -> Sums {
+        Sums {
+            of: Default::default(),
+            hosts: None,
+            hosts_bytes_max: job.budget().table_bytes() / 4,
+            folder: job.memory.temp_dir.clone(),
+        }
+    }
+
+    /// Bytes of memory that the sums may take after another batch, which is small beside them.
+    pub(in crate::pipeline) fn memory_bytes_ahead(&self) -> u64 {
+        let bytes: u64 = self.of.iter().map(Sum::memory_bytes_ahead).sum();
+        let hosts = self.of[Facet::Host as usize].memory_bytes_ahead();
+        // As many as have room will come again.
+        let missing = self.hosts.as_ref().map_or(0, |_| self.hosts_bytes_max.saturating_sub(hosts));
+        bytes + missing
+    }
+
+    /// Bytes in temporary files.
+    pub(in crate::pipeline) fn spilled_bytes(&self) -> u64 {
+        self.hosts.as_ref().map_or(0, Spilled::bytes)
+    }
+
+    /// Adds the records of some `chunks`, which have been placed.
+    pub(in crate::pipeline) fn add(
+        &mut self,
+        pool: &Pool,
+        chunks: &[(&Facets, &Placed)],
+    ) -> Result<()> {
+        let count = |(): &mut (), chunk: usize| chunks[chunk].0.count(chunks[chunk].1);
+        let counts = pool.map(Stage::Clustering, chunks.len(), || (), count);
+        self.each(pool, |sum, facet| {
+            for ((facets, _), counts) in chunks.iter().zip(&counts) {
+                let names = facets.columns[facet as usize].names.iter();
+                names.zip(&counts[facet as usize]).for_each(|(name, counts)| {
+                    sum.add(facet, name, counts);
+                });
+            }
+        });
+        if self.are_hosts_full() { self.spill_hosts() } else { Ok(()) }
+    }
+
+    /// The same, but counts nothing: later records find their names, if those have room.
+    pub(in crate::pipeline) fn add_names(&mut self, pool: &Pool, chunks: &[&Facets]) -> Result<()> {
+        self.each(pool, |sum, facet| {
+            let names = chunks.iter().flat_map(|chunk| chunk.columns[facet as usize].names.iter());
+            names.for_each(|name| sum.add(facet, name, &Counts::default()));
+        });
+        if self.are_hosts_full() {
+            // They will come again, with their counts.
+            self.take_hosts()?;
+        }
+        Ok(())
+    }
+
+    /// Do hosts take more memory than they may?
+    fn are_hosts_full(&self) -> bool {
+        self.of[Facet::Host as usize].memory_bytes_ahead() > self.hosts_bytes_max
+    }
+
+    /// Puts the hosts into a temporary file.
+    fn spill_hosts(&mut self) -> Result<()> {
+        let (hosts, spilled) = self.take_hosts()?;
+        spilled.push(hosts.counts.iter().map(|(name, counts)| (&name[..], counts)))
+    }
+
+    /// Takes the hosts out of memory; they and those to come belong into the file.
+    fn take_hosts(&mut self) -> Result<(Sum, &mut Spilled)> {
+        let hosts = std::mem::take(&mut self.of[Facet::Host as usize]);
+        let spilled = match &mut self.hosts {
+            Some(spilled) => spilled,
+            none => none.insert(Spilled::new(self.folder.clone())?),
+        };
+        Ok((hosts, spilled))
+    }
+
+    /// Sets all counts to zero.
+    pub(in crate::pipeline) fn forget_counts(&mut self) -> Result<()> {
+        let sums = self.of.iter_mut().flat_map(|sum| sum.counts.values_mut());
+        sums.for_each(|counts| *counts = Counts::default());
+        self.hosts.as_mut().map_or(Ok(()), Spilled::forget)
+    }
+
+    /// Does `work` with the sums of every facet, on all workers. Those of one facet are one
+    /// worker's, so that chunks come in order.
+    fn each(&mut self, pool: &Pool, work: impl Fn(&mut Sum, Facet) + Sync) {
+        let sums = self.of.each_mut().map(Mutex::new);
+        let with = |(): &mut (), at: usize| {
+            let mut sum = sums[at].lock().expect("nobody else has this one");
+            work(&mut sum, Facet::ALL[at]);
+        };
+        pool.each(Stage::Clustering, sums.len(), || (), with);
+    }
+
+    /// The tables, with `top` rows each: by duplicates; where records are requests, by those that
+    /// asked for a page by another spelling than its first.
+    pub(in crate::pipeline) fn breakdowns(mut self, top: usize) -> Result<Vec<Breakdown>> {
+        let has_requests = !self.of[Facet::Status as usize].counts.is_empty();
+        let weight = |counts: &Counts| {
+            let first = if has_requests { counts.astray } else { counts.duplicate() };
+            (first, counts.records)
+        };
+        if self.hosts.is_some() {
+            self.spill_hosts()?;
+        }
+        let mut spilled = self.hosts;
+        let tables = Facet::ALL.into_iter().zip(self.of);
+        let table = |(facet, sum): (Facet, Sum)| match spilled.take_if(|_| facet == Facet::Host) {
+            Some(spilled) => breakdown_of_spilled(facet, spilled, weight, top),
+            None => Ok(breakdown(facet, sum.counts, weight, top)),
+        };
+        tables.map(table).collect()
+    }
+}
+
+impl Sum {
+    /// Bytes of memory that it may take after another batch.
+    fn memory_bytes_ahead(&self) -> u64 {
+        let slot_bytes = size_of::<(Box<[u8]>, Counts)>() as u64 + 1;
+        // Seven of eight slots may be used.
+        let bytes = self.counts.capacity().div_ceil(7) as u64 * 8 * slot_bytes;
+        let grows = self.counts.len() + self.counts.len() / 8 >= self.counts.capacity();
+        self.text_bytes + if grows { 2 * bytes } else { bytes }
+    }
+
+    /// Adds `counts` to those of `name`; where there are too many names, to those of the day of an
+    /// hour, or of all others.
+    fn add(&mut self, facet: Facet, name: &[u8], counts: &Counts) {
+        if let Some(sum) = self.counts.get_mut(name) {
+            return sum.add(counts);
+        }
+        let is_full = self.counts.len() >= NAMES_MAX;
+        let day;
+        let name = match facet {
+            Facet::Time if is_full && self.counts.len() < NAMES_MAX + DAYS_MAX => {
+                day = (hour_of(name).div_euclid(24) * 24).to_be_bytes();
+                &day
+            }
+            Facet::Host => name,
+            _ if is_full => OTHERS,
+            _ => name,
+        };
+        if let Some(sum) = self.counts.get_mut(name) {
+            return sum.add(counts);
+        }
+        self.text_bytes += name.len() as u64 + 16;
+        self.counts.insert(name.into(), *counts);
+    }
+}
+
+/// Rows that are sorted at once, at least. Reason: it takes some microseconds.
+const ROWS_SORTED_MIN: usize = 1 << 10;
+
+/// Hours from the first to the last of which each may have a row.
+const HOURS_MAX: i64 = 72;
+
+/// Rows that a period may take. Reason: so many can be read.
+const PERIODS_MAX: usize = 120;
+
+/// How long the names of periods are: those of hours, `2026-11-21T09`; those of longer ones,
+/// `2026-11-21`, `2026-11` and `2026`.
+const HOUR_BYTES: usize = 13;
+const PERIOD_BYTES: [usize; 3] = [10, 7, 4];
+
+fn breakdown(
+    facet: Facet,
+    sums: Map<Box<[u8]>, Counts>,
+    weight: impl Fn(&Counts) -> (u64, u64),
+    top: usize,
+) -> Breakdown {
+    let names = sums.len() as u64;
+    let mut rows: Vec<BreakdownRow> =
+        sums.into_iter().map(|(name, counts)| BreakdownRow { name: name.into(), counts }).collect();
+    match facet {
+        Facet::Time => return by_time(rows),
+        Facet::Status => rows.sort_unstable_by(|a, b| a.name.cmp(&b.name)),
+        _ => sort(&mut rows, weight),
+    }
+    rows.truncate(top);
+    Breakdown { facet, names, rows }
+}
+
+/// The same of a facet that had no room in memory.
+fn breakdown_of_spilled(
+    facet: Facet,
+    spilled: Spilled,
+    weight: impl Fn(&Counts) -> (u64, u64),
+    top: usize,
+) -> Result<Breakdown> {
+    let (mut names, mut rows) = (0, Vec::new());
+    let keep_top = |rows: &mut Vec<_>| {
+        sort(rows, &weight);
+        rows.truncate(top);
+    };
+    spilled.merge(|name, counts| {
+        names += 1;
+        rows.push(BreakdownRow { name: name.to_vec(), counts });
+        if rows.len() / 2 >= top.max(ROWS_SORTED_MIN) {
+            keep_top(&mut rows);
+        }
+    })?;
+    keep_top(&mut rows);
+    Ok(Breakdown { facet, names, rows })
+}
+
+/// By weight, the largest first; by name where that is the same.
+fn sort(rows: &mut [BreakdownRow], weight: impl Fn(&Counts) -> (u64, u64)) {
+    rows.sort_unstable_by(|a, b| {
+        let order = weight(&b.counts).cmp(&weight(&a.counts));
+        order.then_with(|| a.name.cmp(&b.name))
+    });
+}
+
+/// The hour that has this name.
+fn hour_of(name: &[u8]) -> i64 {
+    name.try_into().map_or(0, i64::from_be_bytes)
+}
+
+/// The rows of hours if they are near to each other, in order; or of days, or else of months, if
+/// these are few; or of years.
+fn by_time(rows: Vec<BreakdownRow>) -> Breakdown {
+    let (others, rows): (Vec<_>, Vec<_>) = rows.into_iter().partition(|row| row.name == OTHERS);
+    let hours = || rows.iter().map(|row| hour_of(&row.name));
+    let span =
+        hours().max().zip(hours().min()).map_or(0, |(last, first)| last.saturating_sub(first));
+    let sums_of = |name_bytes: usize| {
+        let mut sums: BTreeMap<Vec<u8>, Counts> = BTreeMap::new();
+        for row in &rows {
+            let text = time::show(hour_of(&row.name).saturating_mul(3600));
+            sums.entry(text.as_bytes()[..name_bytes].to_vec()).or_default().add(&row.counts);
+        }
+        sums
+    };
+    let sums = if span < HOURS_MAX {
+        sums_of(HOUR_BYTES)
+    } else {
+        let [days, months, years] = PERIOD_BYTES;
+        let is_short = |sums: &BTreeMap<_, _>| sums.len() <= PERIODS_MAX;
+        let few = [days, months].into_iter().map(sums_of).find(is_short);
+        few.unwrap_or_else(|| sums_of(years))
+    };
+    let names = sums.len() as u64;
+    let rows = sums.into_iter().map(|(name, counts)| BreakdownRow { name, counts });
+    Breakdown { facet: Facet::Time, names, rows: rows.chain(others).collect() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_of_time_are_as_fine_as_can_be_read() {
+        let rows = |hours: &[i64]| -> Vec<(String, u64)> {
+            let mut sum = Sum::default();
+            let counts = Counts { records: 1, ..Counts::default() };
+            hours.iter().for_each(|hour| sum.add(Facet::Time, &hour.to_be_bytes(), &counts));
+            let rows = breakdown(Facet::Time, sum.counts, |_| (0, 0), 1).rows;
+            let shown = |row: &BreakdownRow| String::from_utf8_lossy(&row.name).into_owned();
+            rows.iter().map(|row| (shown(row), row.counts.records)).collect()
+        };
+        let row = |name: &str, records| (name.to_string(), records);
+        assert_eq!(rows(&[]), []);
+        assert_eq!(rows(&[9, 9 + 71]), [row("1970-01-01T09", 1), row("1970-01-04T08", 1)]);
+        assert_eq!(
+            rows(&[-1, 9, 71]),
+            [row("1969-12-31", 1), row("1970-01-01", 1), row("1970-01-03", 1)]
+        );
+        // A time that is wrong, and a few that are far from each other, take no rows away.
+        assert_eq!(rows(&[0, 500_000]), [row("1970-01-01", 1), row("2027-01-15", 1)]);
+        let days = |count: i64| (0..count).map(|day| 24 * day).collect::<Vec<_>>();
+        assert_eq!(rows(&days(120)).len(), 120);
+        let months = rows(&days(121));
+        assert_eq!((months.len(), &months[4]), (5, &row("1970-05", 1)));
+        assert_eq!(rows(&days(3652)).len(), 120);
+        let years = rows(&days(3653));
+        assert_eq!((years.len(), &years[10]), (11, &row("1980", 1)));
+        assert_eq!(rows(&[i64::MIN, i64::MAX]).len(), 2);
+    }
+
+    #[test]
+    fn many_names() {
+        let many = 2 * NAMES_MAX as i64;
+        let counts = Counts { records: 1, ..Counts::default() };
+        let rows = |facet| {
+            let mut sum = Sum::default();
+            (0..many).for_each(|number: i64| sum.add(facet, &number.to_be_bytes(), &counts));
+            breakdown(facet, sum.counts, |counts| (0, counts.records), usize::MAX).rows
+        };
+        let mut sum = Sum::default();
+        for day in 0..200_000i64 {
+            sum.add(Facet::Time, &(24 * day).to_be_bytes(), &counts);
+        }
+        let years = breakdown(Facet::Time, sum.counts, |_| (0, 0), usize::MAX).rows;
+        let last = years.last().unwrap();
+        assert_eq!(years.iter().map(|year| year.counts.records).sum::<u64>(), 200_000);
+        assert_eq!((&last.name[..], last.counts.records), (OTHERS, 200_000 - 2 * (1 << 16)));
+        // Hours that were counted with their days, together those of fifteen years.
+        let mut sum = Sum::default();
+        (0..many).for_each(|hour: i64| sum.add(Facet::Time, &hour.to_be_bytes(), &counts));
+        let of_days = sum.counts.iter().filter(|(_, counts)| counts.records > 1);
+        assert!(of_days.clone().count() > NAMES_MAX / 25);
+        assert!(of_days.clone().all(|(name, day)| hour_of(name) % 24 == 0 && day.records <= 24));
+        let years = rows(Facet::Time);
+        assert_eq!(years.iter().map(|year| year.counts.records).sum::<u64>(), many as u64);
+        assert_eq!((&years[0].name[..], years[0].counts.records), (&b"1970"[..], 365 * 24));
+        assert_eq!((&years[14].name[..], years.len()), (&b"1984"[..], 15));
+        let parameters = rows(Facet::Parameter);
+        assert_eq!(
+            (&parameters[0].name[..], parameters[0].counts.records),
+            (OTHERS, NAMES_MAX as u64)
+        );
+        assert_eq!(parameters.len(), NAMES_MAX + 1);
+        assert_eq!(rows(Facet::Host).len() as i64, many);
+    }
+
+    #[test]
+    fn times() {
+        let row = |hour: i64| BreakdownRow {
+            name: hour.to_be_bytes().to_vec(),
+            counts: Counts { records: 1, ..Counts::default() },
+        };
+        let names = |rows: Vec<BreakdownRow>| -> Vec<String> {
+            let rows = by_time(rows).rows;
+            rows.iter().map(|row| String::from_utf8_lossy(&row.name).into_owned()).collect()
+        };
+        assert_eq!(names(vec![row(1), row(0)]), ["1970-01-01T00", "1970-01-01T01"]);
+        assert_eq!(names(vec![row(1), row(0), row(72)]), ["1970-01-01", "1970-01-04"]);
+        assert!(names(Vec::new()).is_empty());
+    }
+}
