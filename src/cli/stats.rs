@@ -15,7 +15,7 @@ use crate::bytes::{printable, show};
 use crate::canonical::Profile;
 use crate::error::{Error, Result};
 use crate::input::Compression;
-use crate::pipeline::{InputFile, Outcome, StageSeconds, line_place};
+use crate::pipeline::{InputFile, MemoryUse, Outcome, StageSeconds, line_place};
 use crate::record::Layout;
 use crate::reject::Reject;
 use crate::report::{Claims, Output, Tally, number};
@@ -142,6 +142,33 @@ fn is_like_its_format(layout: &Layout) -> bool {
     votes.shares.iter().any(|(name, share)| *name == layout.name() && *share >= 50)
 }
 
+/// Says what became of the job's memory, if it was used up.
+fn tell_memory(memory: &MemoryUse) {
+    let budget = memory.budget_bytes >> 20;
+    let spilled = memory.spilled_bytes.div_ceil(1 << 20);
+    let to_files = format!("{} MiB went to temporary files", number(spilled));
+    let Some(lines) = memory.spilled_after_lines else {
+        if spilled > 0 {
+            say(format_args!("of the memory of {budget} MiB some parts were used up; {to_files}"));
+        }
+        return;
+    };
+    let then = match (memory.read_in_shares, spilled) {
+        (true, 0) => "the input was read again for each share of the pages".to_string(),
+        (true, _) => {
+            format!("the input was read again for each share of the pages, and {to_files}")
+        }
+        (false, 0) => {
+            "nothing had to go to temporary files, since later lines were known".to_string()
+        }
+        (false, _) => to_files,
+    };
+    say(format_args!(
+        "the memory of {budget} MiB was used up after {} lines; {then}",
+        number(lines)
+    ));
+}
+
 /// Says on a terminal, when asked, or when lines were rejected, what was done.
 pub(super) fn summarize(outcome: &Outcome, profile: &Profile, elapsed: Duration, verbose: bool) {
     let tally = &outcome.tally;
@@ -182,19 +209,8 @@ pub(super) fn summarize(outcome: &Outcome, profile: &Profile, elapsed: Duration,
             say(format_args!("first {kind}: {place}: \"{}\"", show(&text)));
         }
     }
-    if let Some(lines) = outcome.memory.spilled_after_lines.filter(|_| verbose) {
-        let then = match outcome.memory.spilled_bytes.div_ceil(1 << 20) {
-            _ if outcome.memory.read_in_shares => {
-                "the input was read again for each share of the pages".to_string()
-            }
-            0 => "nothing had to go to temporary files, since later lines were known".to_string(),
-            spilled => format!("{} MiB went to temporary files", number(spilled)),
-        };
-        say(format_args!(
-            "the memory of {} MiB was used up after {} lines; {then}",
-            outcome.memory.budget_bytes >> 20,
-            number(lines),
-        ));
+    if verbose {
+        tell_memory(&outcome.memory);
     }
     let mut line = format!("{} lines: ", number(tally.lines));
     line += &match outcome.compared {

@@ -57,8 +57,8 @@ const PAGES_BYTES_MIN: usize = 64 << 10;
 ///   what comes behind it may be out of order, and nothing else.
 #[derive(Debug, Default)]
 pub(super) struct Table {
-    /// The lines, between what is left out before the first cache line and what that leaves for
-    /// the end; or nothing at all. So how many there are does not depend on where they are.
+    /// Three slots more than those of all lines: what there is of them before the first cache line
+    /// is left out, the rest is behind the last. Or nothing at all.
     slots: Vec<u128>,
     /// Where the first line begins.
     start: usize,
@@ -447,10 +447,10 @@ mod tests {
     }
 
     #[test]
-    fn crowded_values_are_loaded_in_one_pass() {
+    fn crowded_values_are_loaded() {
         const CROWD: u128 = 400_000;
-        // Half of them have the first home, and each of the others has one of its own behind it,
-        // which is full already: looked for from there, each would take some 100,000 steps.
+        // Half of them have the first home, and the others homes behind it that those have filled.
+        // If each were looked for from its home on, it would take minutes.
         let first = (0..CROWD).map(|low| low + 1);
         let others = (1..CROWD).map(|high| high * ((1 << 118) / CROWD));
         let sorted: Vec<Fingerprint> = first.chain(others).map(Fingerprint).collect();

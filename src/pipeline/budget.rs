@@ -15,7 +15,8 @@ pub struct Memory {
     pub bytes: u64,
     /// Folder for temporary files, which have no name. They take some 30 bytes for each line that
     /// cannot be decided in memory, and the room of the line unless it is in a mapped file; some 64
-    /// to 112 and the room of the line for each that is told with its cluster.
+    /// to 112 and the room of the line for each that is told with its cluster; and the names of
+    /// hosts that a report has no room for.
     pub temp_dir: PathBuf,
 }
 

@@ -48,8 +48,8 @@ struct Full {
 /// Surveys the job's input. `top` rows of hosts and clusters are told. The input may be read more
 /// than once, so its streams have to be spooled (see `spool.rs`).
 ///
-/// Memory: within the job's budget. Hosts that have no room go to a temporary file; names of
-/// sections and parameters that have none are an error.
+/// Memory: within the job's budget. Hosts that have no room go to a temporary file; if names of
+/// other facets have none, or what is shown, that is an error.
 pub fn survey(job: &Job, top: usize) -> Result<(Survey, Outcome)> {
     let pool = job.pool()?;
     let (mut tally, mut sums, mut lacks_host) = (Tally::default(), Sums::new(job), false);
@@ -78,7 +78,7 @@ pub fn survey(job: &Job, top: usize) -> Result<(Survey, Outcome)> {
             }
         }
         if !has_room(job, 0, &sums) {
-            return Err(too_much(job, "the names of sections and parameters"));
+            return Err(too_much(job, "the names of sections, parameters and agents"));
         }
         Ok(ControlFlow::Continue(()))
     })?;
@@ -94,7 +94,6 @@ pub fn survey(job: &Job, top: usize) -> Result<(Survey, Outcome)> {
     if found.counts.records != tally.records {
         return Err(changed());
     }
-    memory.spilled_bytes = sums.spilled_bytes();
     settle_examples(&mut found.levels);
     tally.set_unique(found.unique);
     tally.check()?;
@@ -102,13 +101,15 @@ pub fn survey(job: &Job, top: usize) -> Result<(Survey, Outcome)> {
         [] => Vec::new(),
         largest => describe_clusters(job, &pool, &read, largest)?,
     };
+    let (breakdowns, spilled_bytes) = sums.breakdowns(top)?;
+    memory.spilled_bytes = spilled_bytes;
     let survey = Survey {
         profile: job.canonicalizer.profile().clone(),
         tally: tally.clone(),
         input: read.files.iter().map(input_row).collect(),
         site_rules: found.top_site_rules(job, top),
         levels: found.levels,
-        breakdowns: sums.breakdowns(top)?,
+        breakdowns,
         counts: found.counts,
         lacks_host,
         clusters,
@@ -122,8 +123,8 @@ fn has_room(job: &Job, bytes: u64, sums: &Sums) -> bool {
     bytes + sums.memory_bytes_ahead() <= job.budget().table_bytes()
 }
 
-/// Reads the input once for each of as many shares of the pages as memory asks for. The names in
-/// `sums` are all there will be.
+/// Reads the input once for each of as many shares of the pages as memory asks for. But for hosts
+/// that go to a file, the names in `sums` are all there will be.
 fn in_shares(
     job: &Job,
     pool: &Pool,
@@ -166,6 +167,7 @@ fn enough_shares(
         let mut full = None;
         for half in [2 * number, 2 * number + 1] {
             let share = Share::Part { number: half, count };
+            sums.forget_counts()?;
             if count <= PARTITIONS && survey_share(job, pool, read, share, sums, 0)?.is_none() {
                 full = Some(half);
                 break;

@@ -7,7 +7,7 @@ use std::sync::Mutex;
 use super::Facets;
 use super::spilled::Spilled;
 use crate::cluster::Placed;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::pipeline::Job;
 use crate::pipeline::pool::{Pool, Stage};
 use crate::record::time;
@@ -31,9 +31,9 @@ const OTHERS: &[u8] = b"(others)";
 #[derive(Debug)]
 pub(in crate::pipeline) struct Sums {
     of: [Sum; Facet::ALL.len()],
-    /// The hosts that had no room in memory.
-    hosts: Option<Spilled>,
-    /// Bytes of memory that the others may take.
+    /// The hosts that had no room in memory; the others are with the other facets.
+    spilled_hosts: Option<Spilled>,
+    /// Bytes of memory that hosts may take before they go there.
     hosts_bytes_max: u64,
     folder: PathBuf,
 }
@@ -51,7 +51,7 @@ impl Sums {
     pub(in crate::pipeline) fn new(job: &Job) -> Sums {
         Sums {
             of: Default::default(),
-            hosts: None,
+            spilled_hosts: None,
             hosts_bytes_max: job.budget().table_bytes() / 4,
             folder: job.memory.temp_dir.clone(),
         }
@@ -61,14 +61,10 @@ impl Sums {
     pub(in crate::pipeline) fn memory_bytes_ahead(&self) -> u64 {
         let bytes: u64 = self.of.iter().map(Sum::memory_bytes_ahead).sum();
         let hosts = self.of[Facet::Host as usize].memory_bytes_ahead();
-        // As many as have room will come again.
-        let missing = self.hosts.as_ref().map_or(0, |_| self.hosts_bytes_max.saturating_sub(hosts));
+        // Room is kept for those to come, where some were spilled: pages must not take it.
+        let missing =
+            self.spilled_hosts.as_ref().map_or(0, |_| self.hosts_bytes_max.saturating_sub(hosts));
         bytes + missing
-    }
-
-    /// Bytes in temporary files.
-    pub(in crate::pipeline) fn spilled_bytes(&self) -> u64 {
-        self.hosts.as_ref().map_or(0, Spilled::bytes)
     }
 
     /// Adds the records of some `chunks`, which have been placed.
@@ -90,7 +86,8 @@ impl Sums {
         if self.are_hosts_full() { self.spill_hosts() } else { Ok(()) }
     }
 
-    /// The same, but counts nothing: later records find their names, if those have room.
+    /// The same, but counts nothing: later records find their names. Hosts that have no room are
+    /// forgotten.
     pub(in crate::pipeline) fn add_names(&mut self, pool: &Pool, chunks: &[&Facets]) -> Result<()> {
         self.each(pool, |sum, facet| {
             let names = chunks.iter().flat_map(|chunk| chunk.columns[facet as usize].names.iter());
@@ -117,7 +114,7 @@ impl Sums {
     /// Takes the hosts out of memory; they and those to come belong into the file.
     fn take_hosts(&mut self) -> Result<(Sum, &mut Spilled)> {
         let hosts = std::mem::take(&mut self.of[Facet::Host as usize]);
-        let spilled = match &mut self.hosts {
+        let spilled = match &mut self.spilled_hosts {
             Some(spilled) => spilled,
             none => none.insert(Spilled::new(self.folder.clone())?),
         };
@@ -128,7 +125,7 @@ impl Sums {
     pub(in crate::pipeline) fn forget_counts(&mut self) -> Result<()> {
         let sums = self.of.iter_mut().flat_map(|sum| sum.counts.values_mut());
         sums.for_each(|counts| *counts = Counts::default());
-        self.hosts.as_mut().map_or(Ok(()), Spilled::forget)
+        self.spilled_hosts.as_mut().map_or(Ok(()), Spilled::forget)
     }
 
     /// Does `work` with the sums of every facet, on all workers. Those of one facet are one
@@ -143,23 +140,28 @@ impl Sums {
     }
 
     /// The tables, with `top` rows each: by duplicates; where records are requests, by those that
-    /// asked for a page by another spelling than its first.
-    pub(in crate::pipeline) fn breakdowns(mut self, top: usize) -> Result<Vec<Breakdown>> {
+    /// asked for a page by another spelling than its first. And how many bytes were written to
+    /// temporary files.
+    ///
+    /// Failure: hosts that were spilled are to be shown, and take too much memory.
+    pub(in crate::pipeline) fn breakdowns(mut self, top: usize) -> Result<(Vec<Breakdown>, u64)> {
         let has_requests = !self.of[Facet::Status as usize].counts.is_empty();
         let weight = |counts: &Counts| {
             let first = if has_requests { counts.astray } else { counts.duplicate() };
             (first, counts.records)
         };
-        if self.hosts.is_some() {
+        if self.spilled_hosts.is_some() {
             self.spill_hosts()?;
         }
-        let mut spilled = self.hosts;
+        let spilled_bytes = self.spilled_hosts.as_ref().map_or(0, Spilled::written_bytes);
         let tables = Facet::ALL.into_iter().zip(self.of);
-        let table = |(facet, sum): (Facet, Sum)| match spilled.take_if(|_| facet == Facet::Host) {
-            Some(spilled) => breakdown_of_spilled(facet, spilled, weight, top),
-            None => Ok(breakdown(facet, sum.counts, weight, top)),
-        };
-        tables.map(table).collect()
+        let mut tables: Vec<Breakdown> =
+            tables.map(|(facet, sum)| breakdown(facet, sum.counts, weight, top)).collect();
+        if let Some(spilled) = self.spilled_hosts {
+            tables[Facet::Host as usize] =
+                breakdown_of_spilled(spilled, weight, top, self.hosts_bytes_max)?;
+        }
+        Ok((tables, spilled_bytes))
     }
 }
 
@@ -198,9 +200,6 @@ impl Sum {
     }
 }
 
-/// Rows that are sorted at once, at least. Reason: it takes some microseconds.
-const ROWS_SORTED_MIN: usize = 1 << 10;
-
 /// Hours from the first to the last of which each may have a row.
 const HOURS_MAX: i64 = 72;
 
@@ -230,27 +229,42 @@ fn breakdown(
     Breakdown { facet, names, rows }
 }
 
-/// The same of a facet that had no room in memory.
+/// The same of the hosts that were `spilled`. Those that are shown may take half of `bytes_max`.
 fn breakdown_of_spilled(
-    facet: Facet,
     spilled: Spilled,
     weight: impl Fn(&Counts) -> (u64, u64),
     top: usize,
+    bytes_max: u64,
 ) -> Result<Breakdown> {
-    let (mut names, mut rows) = (0, Vec::new());
-    let keep_top = |rows: &mut Vec<_>| {
-        sort(rows, &weight);
-        rows.truncate(top);
-    };
+    let bytes_of = |row: &BreakdownRow| (row.name.len() + size_of::<BreakdownRow>()) as u64;
+    let (mut names, mut rows, mut bytes) = (0, Vec::new(), 0);
     spilled.merge(|name, counts| {
         names += 1;
         rows.push(BreakdownRow { name: name.to_vec(), counts });
-        if rows.len() / 2 >= top.max(ROWS_SORTED_MIN) {
-            keep_top(&mut rows);
+        bytes += bytes_of(&rows[rows.len() - 1]);
+        if bytes > bytes_max {
+            sort(&mut rows, &weight);
+            rows.truncate(top);
+            bytes = rows.iter().map(bytes_of).sum();
+            if bytes > bytes_max / 2 {
+                return Err(too_much(bytes_max / 2));
+            }
         }
+        Ok(())
     })?;
-    keep_top(&mut rows);
-    Ok(Breakdown { facet, names, rows })
+    sort(&mut rows, &weight);
+    rows.truncate(top);
+    Ok(Breakdown { facet: Facet::Host, names, rows })
+}
+
+/// The hosts that are to be shown take more than `bytes`.
+#[cold]
+fn too_much(bytes: u64) -> Error {
+    Error::limit(format!(
+        "the hosts that are shown take more than {} KiB, which is too much where they have no room \
+         in memory; raise -S, or lower --top",
+        bytes >> 10
+    ))
 }
 
 /// By weight, the largest first; by name where that is the same.
@@ -361,6 +375,31 @@ mod tests {
         );
         assert_eq!(parameters.len(), NAMES_MAX + 1);
         assert_eq!(rows(Facet::Host).len() as i64, many);
+    }
+
+    #[test]
+    fn what_is_shown_of_spilled_hosts_is_bounded() {
+        let counts = |number: u64| Counts { records: number * 7919 % 997, ..Counts::default() };
+        let sums: Map<Box<[u8]>, Counts> = (0..5000u64)
+            .map(|number| (format!("h{number}.test").into_bytes().into(), counts(number)))
+            .collect();
+        let weight = |counts: &Counts| (0, counts.records);
+        let shown = |top| {
+            let mut spilled = Spilled::new(std::env::temp_dir())?;
+            spilled.push(sums.iter().map(|(name, counts)| (&name[..], counts)))?;
+            breakdown_of_spilled(spilled, weight, top, 20_000)
+        };
+        for top in [0, 1, 20, 100] {
+            let expected = breakdown(Facet::Host, sums.clone(), weight, top);
+            let breakdown = shown(top).unwrap();
+            assert_eq!(breakdown.names, 5000);
+            let rows = |one: Breakdown| -> Vec<(Vec<u8>, Counts)> {
+                one.rows.into_iter().map(|row| (row.name, row.counts)).collect()
+            };
+            assert_eq!(rows(breakdown), rows(expected), "{top}");
+        }
+        let error = shown(200).unwrap_err().to_string();
+        assert!(error.contains("the hosts that are shown") && error.contains("--top"), "{error}");
     }
 
     #[test]

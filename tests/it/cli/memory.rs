@@ -186,23 +186,35 @@ fn hosts_of_a_report_may_go_to_the_disk() {
         .collect();
     dir.put("in.txt", list);
     fs::create_dir(dir.path("temp")).unwrap();
+    // Few pages at first, so that it is late when there are too many: shares are tried again.
+    let late: String = (0..300_000u64)
+        .map(|n| match n {
+            0..150_000 => format!("http://a.test/{}\n", n % 100),
+            _ => format!("http://h{}.test/{}\n", n * 7919 % 100_000, ["", "#a"][n as usize % 2]),
+        })
+        .collect();
+    dir.put("late.txt", late);
+    let expected = dir.run("report --to json late.txt").out;
+    let run = dir.run("report -j2 -S 40M --to json -T temp late.txt").exits(0);
+    assert!(run.out == expected);
     for top in ["", "--top 0", "--top 2500"] {
         let expected = dir.run(&format!("report --to json {top} in.txt")).out;
         // With room for all pages, and without.
         for memory in ["96M", "40M"] {
-            let args = format!("report --to json {top} -S {memory} -T temp in.txt");
+            let args = format!("report -vj2 --to json {top} -S {memory} -T temp in.txt");
             let run = dir.run(&format!("{args} --stats=stats.json")).exits(0);
+            let run = run.says("MiB went to temporary files");
             assert!(run.out == expected, "{args}");
             let stats = json(&dir.get("stats.json"));
             assert!(stats["memory"]["spilled_bytes"].as_u64().unwrap() > 1 << 20, "{stats}");
             assert_eq!(stats["memory"]["read_in_shares"], memory == "40M", "{stats}");
         }
     }
-    // Half a megabyte or a whole one.
-    dir.run_under("-f 1000", "report -S 40M -T temp -o out in.txt")
+    // Half a megabyte or a whole one: shells count blocks of 512 or 1024 bytes.
+    dir.run_under("-f 1000", "report -j2 -S 40M -T temp -o out in.txt")
         .fails("temp: cannot write or read a temporary file");
     assert_eq!(fs::read_dir(dir.path("temp")).unwrap().count(), 0);
-    assert_eq!(dir.names(), ["in.txt", "stats.json", "temp"]);
+    assert_eq!(dir.names(), ["in.txt", "late.txt", "stats.json", "temp"]);
 }
 
 #[test]
