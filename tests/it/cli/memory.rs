@@ -187,10 +187,13 @@ fn hosts_of_a_report_may_go_to_the_disk() {
     dir.put("in.txt", list);
     fs::create_dir(dir.path("temp")).unwrap();
     // Few pages at first, so that it is late when there are too many: shares are tried again.
-    let late: String = (0..300_000u64)
+    let late: String = (0..700_000u64)
         .map(|n| match n {
-            0..150_000 => format!("http://a.test/{}\n", n % 100),
-            _ => format!("http://h{}.test/{}\n", n * 7919 % 100_000, ["", "#a"][n as usize % 2]),
+            0..300_000 => format!("http://a.test/{}\n", n % 100),
+            _ => {
+                let fragment = ["", "#a"][n as usize % 2];
+                format!("http://h{}.test/{}{fragment}\n", n * 7919 % 100_000, n / 2)
+            }
         })
         .collect();
     dir.put("late.txt", late);
