@@ -50,12 +50,10 @@ impl UrlParts {
         if u32::try_from(url.len()).is_err() {
             return Err(Reject::UrlTooLong);
         }
-        let after = |at: usize, stop: &[u8]| {
-            url[at..].iter().position(|byte| stop.contains(byte)).map_or(url.len(), |n| at + n)
-        };
         let slashes = url[scheme_end + 1..].iter().take_while(|&&byte| byte == b'/').count();
         let authority_start = scheme_end + 1 + slashes;
-        let path_start = after(authority_start, b"/?#");
+        let path_start = memchr::memchr3(b'/', b'?', b'#', &url[authority_start..])
+            .map_or(url.len(), |n| authority_start + n);
         let fragment_start =
             memchr::memchr(b'#', &url[path_start..]).map_or(url.len(), |n| path_start + n);
         let query_start = memchr::memchr(b'?', &url[path_start..fragment_start])
@@ -87,6 +85,10 @@ impl UrlParts {
 
 /// Length of the host at the start of `text`: up to the first colon outside brackets.
 pub fn host_length(text: &[u8]) -> usize {
+    // Most have neither.
+    if memchr::memchr2(b':', b'[', text).is_none() {
+        return text.len();
+    }
     let mut in_brackets = false;
     for (at, byte) in text.iter().enumerate() {
         match byte {

@@ -87,7 +87,7 @@ impl Ladder {
             return Ok(Ladder { forms: given.to_vec(), rungs: vec![(0, given.len())] });
         }
         let (mut forms, mut rungs) = (Vec::with_capacity(4 * given.len()), Vec::with_capacity(8));
-        canonicalizer.follow(given, |reached, form| {
+        canonicalizer.follow(given, &canonical, |reached, form| {
             if let Reached::Level(level) = reached {
                 forms.extend_from_slice(form);
                 rungs.push((level, forms.len()));

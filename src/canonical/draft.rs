@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use url::Url;
 
 use super::profile::Options;
+use super::rules::escapes::is_unreserved;
 use crate::bytes::hex;
 use crate::limits::IDNA_HOST_BYTES_MAX;
 use crate::parts::{self, UrlParts};
@@ -261,6 +262,9 @@ pub(crate) fn canonical_host(host: &[u8]) -> Result<Vec<u8>, Reject> {
 
 fn parse_host(host: &[u8]) -> Result<url::Host, Reject> {
     let text = std::str::from_utf8(host).map_err(|_| Reject::Host)?;
+    if is_plain_name(host) {
+        return Ok(url::Host::Domain(text.to_ascii_lowercase()));
+    }
     let needs_idna = !host.iter().all(u8::is_ascii)
         || host.contains(&b'%')
         || host.windows(4).any(|window| window.eq_ignore_ascii_case(b"xn--"));
@@ -272,6 +276,33 @@ fn parse_host(host: &[u8]) -> Result<url::Host, Reject> {
         _ => Reject::Host,
     })
 }
+
+/// Is `host` a domain name for sure, that needs lower case at most? Most are; `false` says nothing.
+///
+/// Nothing in it is escaped, or to be mapped (all of it is ASCII), or punycode to be checked (no
+/// two hyphens follow each other), and it is no address (its last label begins with a letter).
+fn is_plain_name(host: &[u8]) -> bool {
+    let host = host.strip_suffix(b".").unwrap_or(host);
+    let last = memchr::memrchr(b'.', host).map_or(0, |dot| dot + 1);
+    let mut before = b'.';
+    host.get(last).is_some_and(u8::is_ascii_alphabetic)
+        && host.iter().all(|byte| {
+            let is_second_hyphen = (before, *byte) == (b'-', b'-');
+            before = *byte;
+            PLAIN_IN_NAMES[usize::from(*byte)] && !is_second_hyphen
+        })
+}
+
+/// Letters, digits, and `-`, `.` and `_`.
+static PLAIN_IN_NAMES: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        table[byte] = is_unreserved(byte as u8) && byte as u8 != b'~';
+        byte += 1;
+    }
+    table
+};
 
 /// Is `host` a registered name that ends in a number, such as `node7.10.0.0.5`?
 ///
@@ -339,6 +370,8 @@ fn escape_non_utf8(text: &[u8]) -> Cow<'_, [u8]> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
     use crate::canonical::Profile;
 
@@ -393,6 +426,39 @@ mod tests {
             ("http://a:x/", Err(Reject::Port)),
         ] {
             assert_eq!(parsed(given), expected.map(str::to_string), "{given}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn plain_names_are_what_the_url_crate_says(
+            host in "([xX][nN]|[0-9A-Fa-fxX]|[A-Za-z_~%-]|--|[.]|\u{e9}){1,12}",
+        ) {
+            if is_plain_name(host.as_bytes()) {
+                prop_assert_eq!(parse_host(host.as_bytes()), url::Host::parse(&host).map_err(|_| Reject::Host));
+            }
+        }
+    }
+
+    #[test]
+    fn plain_names() {
+        for (host, expected) in [
+            ("www.Example.com", true),
+            ("a_b.c-d.test.", true),
+            ("a..b", true),
+            ("1.2.3.a", true),
+            ("", false),
+            (".", false),
+            ("a..", false),
+            ("1.2.3.4", false),
+            ("a.0x7f", false),
+            ("a.7z", false),
+            ("xn--bcher-kva.test", false),
+            ("a.test:80", false),
+            ("a%2etest", false),
+            ("a~.test", false),
+        ] {
+            assert_eq!(is_plain_name(host.as_bytes()), expected, "{host}");
         }
     }
 

@@ -137,17 +137,22 @@ impl Canonicalizer {
         reference::trace(given, &self.profile)
     }
 
-    /// The same without a trace that is kept: tells `on` what `given` reaches on its way, in order,
-    /// and how it is spelled then. What was told before a reject counts for nothing.
-    pub fn follow(&self, given: &[u8], mut on: impl FnMut(Reached, &[u8])) -> Result<(), Reject> {
+    /// The same without a trace that is kept: tells `on` what `given`, of which the `canonical` form
+    /// is known, reaches on its way, in order, and how it is spelled then.
+    pub fn follow(
+        &self,
+        given: &[u8],
+        canonical: &Canonical,
+        mut on: impl FnMut(Reached, &[u8]),
+    ) -> Result<(), Reject> {
+        if let Some(reject) = canonical.reject {
+            return Err(reject);
+        }
         if !self.profile.parses {
             on(Reached::Level(0), given);
             return Ok(());
         }
-        if given.len() > URL_BYTES_MAX {
-            return Err(Reject::UrlTooLong);
-        }
-        reference::follow(given, &self.profile, on).map(drop)
+        reference::follow(given, Some(canonical.form), &self.profile, on).map(drop)
     }
 
     /// Did the fast lane answer for `given`? For tests and benches.

@@ -9,6 +9,8 @@
 //! - two URLs that are equal at one level are equal at every later one, which is what lets a report
 //!   say, exactly, how many URLs merge only because of a rule and those before it.
 
+use std::ops::ControlFlow;
+
 use super::draft::{Draft, Parts, reparse_other};
 use super::profile::{Options, Profile};
 use super::rules::{RuleId, RuleSet};
@@ -69,7 +71,7 @@ pub enum Reached {
 /// Runs `given` through the rules of `profile`, one by one, and tells every step.
 pub(super) fn trace(given: &[u8], profile: &Profile) -> Result<Trace, Reject> {
     let (mut parsed, mut steps, mut levels) = (Vec::new(), Vec::new(), Vec::new());
-    let scheme_added = follow(given, profile, |reached, form| match reached {
+    let scheme_added = follow(given, None, profile, |reached, form| match reached {
         Reached::Step(rule) => steps.push(Step { rule, after: form.to_vec() }),
         Reached::Level(0) => parsed = form.to_vec(),
         Reached::Level(level) => levels.push((level, form.to_vec())),
@@ -79,8 +81,12 @@ pub(super) fn trace(given: &[u8], profile: &Profile) -> Result<Trace, Reject> {
 
 /// The same for somebody who does not keep it: tells `on` what is reached, in order, and the URL as
 /// it is then. Returns whether a scheme was added.
+///
+/// Where its `canonical` form is known, nothing is asked once that is reached: none of the rules
+/// changes it.
 pub(super) fn follow(
     given: &[u8],
+    canonical: Option<&[u8]>,
     profile: &Profile,
     mut on: impl FnMut(Reached, &[u8]),
 ) -> Result<bool, Reject> {
@@ -88,13 +94,18 @@ pub(super) fn follow(
     let scheme_added = draft.scheme_added;
     let mut form = Vec::with_capacity(given.len() + 8);
     draft.write(&mut form);
+    let is_canonical = |form: &[u8]| canonical.is_some_and(|canonical| canonical == form);
     on(Reached::Level(0), &form);
+    if is_canonical(&form) {
+        return Ok(scheme_added);
+    }
     run_all_levels(draft, profile, |reached, draft| {
         // A level has the form of its last step.
         if matches!(reached, Reached::Step(_)) {
             draft.write(&mut form);
         }
         on(reached, &form);
+        if is_canonical(&form) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     })?;
     Ok(scheme_added)
 }
@@ -107,17 +118,19 @@ pub(super) fn canonical(
 ) -> Result<bool, Reject> {
     let draft = Draft::parse(given, &profile.options)?;
     let scheme_added = draft.scheme_added;
-    run_all_levels(draft, profile, |_, _| {})?.write(out);
+    run_all_levels(draft, profile, |_, _| ControlFlow::Continue(()))?.write(out);
     Ok(scheme_added)
 }
 
-/// Runs `draft` through all levels, and tells `on` what it reaches.
+/// Runs `draft` through all levels, and tells `on` what it reaches. After a step at which `on`
+/// breaks, only its level is told.
 fn run_all_levels(
     mut draft: Draft,
     profile: &Profile,
-    mut on: impl FnMut(Reached, &Draft),
+    mut on: impl FnMut(Reached, &Draft) -> ControlFlow<()>,
 ) -> Result<Draft, Reject> {
     let mut steps = 0;
+    let go_on = |_, _: &_| ControlFlow::Continue(());
     let rules: Vec<RuleId> = profile.rules.iter().collect();
     for level in 1..=rules.len() {
         let until = &rules[..level];
@@ -127,26 +140,28 @@ fn run_all_levels(
             // steps are counted anew.
             steps = 0;
             let mut tried = draft.clone();
-            if run_to_fixpoint(&mut tried, until, &profile.options, &mut 0, |_, _| {}).is_err() {
+            if run_to_fixpoint(&mut tried, until, &profile.options, &mut 0, go_on).is_err() {
                 continue;
             }
         }
         let on_step = |rule, draft: &Draft| on(Reached::Step(rule), draft);
-        if run_to_fixpoint(&mut draft, until, &profile.options, &mut steps, on_step)? {
-            on(Reached::Level(level), &draft);
+        if run_to_fixpoint(&mut draft, until, &profile.options, &mut steps, on_step)?
+            && on(Reached::Level(level), &draft).is_break()
+        {
+            break;
         }
     }
     Ok(draft)
 }
 
 /// Applies `rules`, of which all but the last have settled, until none has anything more to change;
-/// tells `on` each change. Returns whether there was any.
+/// or `on`, which is told each change, breaks. Returns whether there was any.
 fn run_to_fixpoint(
     draft: &mut Draft,
     rules: &[RuleId],
     options: &Options,
     steps: &mut usize,
-    mut on: impl FnMut(RuleId, &Draft),
+    mut on: impl FnMut(RuleId, &Draft) -> ControlFlow<()>,
 ) -> Result<bool, Reject> {
     let mut changed = false;
     let mut next = rules.len() - 1;
@@ -159,7 +174,9 @@ fn run_to_fixpoint(
             *text = reparse_other(std::mem::take(text));
         }
         changed = true;
-        on(rule, draft);
+        if on(rule, draft).is_break() {
+            break;
+        }
         *steps += 1;
         if *steps > RULE_STEPS_MAX {
             return Err(Reject::Unstable);

@@ -7,7 +7,9 @@ use std::path::Path;
 
 use proptest::prelude::*;
 use undust::bytes::{Lines, show};
-use undust::canonical::{Canonicalizer, PROFILES, Profile, RuleId, RuleSet, Scratch, Settings};
+use undust::canonical::{
+    Canonicalizer, PROFILES, Profile, Reached, RuleId, RuleSet, Scratch, Settings, Step, Trace,
+};
 
 /// Both lanes of one profile.
 struct Lanes {
@@ -75,8 +77,24 @@ impl Lanes {
             assert_eq!(trace.canonical(), form, "{}: {}", self.name, show(line));
             let is_untouched = trace.steps.is_empty() && trace.parsed == form;
             assert!(form != line || is_untouched, "{}: {}", self.name, show(line));
+            self.check_way(line, &trace);
         }
         form
+    }
+
+    /// Who knows the canonical form, and stops there, is told of the same way as who does not.
+    fn check_way(&self, line: &[u8], trace: &Trace) {
+        let (mut parsed, mut steps, mut levels) = (Vec::new(), Vec::new(), Vec::new());
+        let mut scratch = Scratch::default();
+        let canonical = self.fast.canonical(line, &mut scratch);
+        let followed = self.fast.follow(line, &canonical, |reached, form| match reached {
+            Reached::Level(0) => parsed = form.to_vec(),
+            Reached::Level(level) => levels.push((level, form.to_vec())),
+            Reached::Step(rule) => steps.push(Step { rule, after: form.to_vec() }),
+        });
+        assert_eq!(followed, Ok(()));
+        let way = Trace { parsed, steps, levels, scheme_added: trace.scheme_added };
+        assert_eq!(way, *trace, "{}: {}", self.name, show(line));
     }
 }
 

@@ -3,7 +3,7 @@
 mod profiles;
 
 use super::*;
-use crate::canonical::{Canonicalizer, PROFILES, Scratch, Settings};
+use crate::canonical::{Canonical, Canonicalizer, PROFILES, Reached, Scratch, Settings, Step};
 
 fn rule(text: &str) -> String {
     let (kind, rest) = text.split_once(' ').unwrap_or((text, ""));
@@ -316,6 +316,20 @@ fn form(lane: &Canonicalizer, url: &str) -> String {
     String::from_utf8_lossy(found.form).into_owned()
 }
 
+/// What is told of the way to the canonical form to who knows it.
+fn steps_to(canonical: &str, lane: &Canonicalizer, url: &str) -> Vec<Step> {
+    let form = canonical.as_bytes();
+    let canonical = Canonical { form, reject: None, scheme_added: false };
+    let mut steps = Vec::new();
+    lane.follow(url.as_bytes(), &canonical, |reached, form| {
+        if let Reached::Step(rule) = reached {
+            steps.push(Step { rule, after: form.to_vec() });
+        }
+    })
+    .unwrap();
+    steps
+}
+
 /// Random choices, the same for every run.
 struct Dice(u64);
 
@@ -548,6 +562,7 @@ fn both_lanes_agree_and_are_idempotent_with_rules() {
             assert_eq!(form(&fast, &url), once, "{}", told());
             assert_eq!(form(&slow, &once), once, "{}", told());
             assert_eq!(form(&fast, &once), once, "{}", told());
+            assert_eq!(steps_to(&once, &fast, &url), slow.trace(url.as_bytes()).unwrap().steps);
             changed += usize::from(once != url);
             fused += usize::from(fast.is_fused(url.as_bytes(), &mut scratch));
         }

@@ -1,9 +1,9 @@
 //! What a worker makes of a chunk: the forms of its records at every level, and their facets.
 
 use super::levels_of;
-use crate::canonical::{Canonicalizer, Profile, Reached, RuleId};
+use crate::canonical::{Canonical, Profile, Reached, RuleId};
 use crate::cluster::{Ladders, LaddersBuilder, PARTITIONS, partition_of};
-use crate::fingerprint::{Fingerprint, FingerprintKey};
+use crate::fingerprint::Fingerprint;
 use crate::pipeline::Job;
 use crate::pipeline::facets::Facets;
 use crate::pipeline::layouts::Parcel;
@@ -76,7 +76,8 @@ pub(super) fn look_at(
             return ladders.push(line, last, |_| ());
         }
         let rules = ladders.push(line, last, |rungs| {
-            climb(job.canonicalizer, &job.key, spelling, record.url, rungs, &mut changed)
+            let climber = Climber { spelling, url: record.url, canonical, last };
+            climber.climb(job, rungs, &mut changed)
         });
         if !rules.is_empty() {
             fired.push((number, rules));
@@ -86,47 +87,59 @@ pub(super) fn look_at(
     (tally.lines, Surveyed { tally, ladders, facets, lacks_host, changed, fired })
 }
 
-/// The forms of one line at every level at which it changes. Returns the rules of its site that
-/// changed it.
-fn climb(
-    canonicalizer: &Canonicalizer,
-    key: &FingerprintKey,
-    line: &[u8],
-    url: &[u8],
-    rungs: &mut Vec<(u8, Fingerprint)>,
-    changed: &mut [u64],
-) -> Vec<usize> {
-    let first = rungs.len();
-    rungs.push((0, key.fingerprint(line)));
-    let Profile { rules: profile_rules, options, .. } = canonicalizer.profile();
-    let has_site_rules = profile_rules.contains(RuleId::Dust);
-    let (mut rules, mut before) = (Vec::new(), Vec::new());
-    let followed = canonicalizer.follow(url, |reached, form| {
-        match reached {
-            Reached::Level(0) if form == line => {}
-            Reached::Level(level) => {
-                rungs.push(((LEVELS_BEFORE_RULES - 1 + level) as u8, key.fingerprint(form)));
+/// A record whose canonical form is another than its spelling.
+struct Climber<'a> {
+    spelling: &'a [u8],
+    url: &'a [u8],
+    canonical: Canonical<'a>,
+    /// The fingerprint of the canonical form.
+    last: Fingerprint,
+}
+
+impl Climber<'_> {
+    /// The forms at every level at which there is another one. Returns the rules of its site that
+    /// changed it.
+    fn climb(
+        &self,
+        job: &Job,
+        rungs: &mut Vec<(u8, Fingerprint)>,
+        changed: &mut [u64],
+    ) -> Vec<usize> {
+        let Climber { spelling, url, canonical, last } = *self;
+        let first = rungs.len();
+        rungs.push((0, job.key.fingerprint(spelling)));
+        let Profile { rules: profile_rules, options, .. } = job.canonicalizer.profile();
+        let has_site_rules = profile_rules.contains(RuleId::Dust);
+        let (mut rules, mut before) = (Vec::new(), Vec::new());
+        let followed = job.canonicalizer.follow(url, &canonical, |reached, form| {
+            match reached {
+                Reached::Level(0) if form == spelling => {}
+                Reached::Level(level) => {
+                    let is_last = form == canonical.form;
+                    let form = if is_last { last } else { job.key.fingerprint(form) };
+                    rungs.push(((LEVELS_BEFORE_RULES - 1 + level) as u8, form));
+                }
+                Reached::Step(RuleId::Dust) => rules.extend(options.dust.fired(&before)),
+                Reached::Step(_) => {}
             }
-            Reached::Step(RuleId::Dust) => rules.extend(options.dust.fired(&before)),
-            Reached::Step(_) => {}
+            if has_site_rules {
+                before.clear();
+                before.extend_from_slice(form);
+            }
+        });
+        if followed.is_err() {
+            // Not parsed: the blanks at its end are all that can be taken away.
+            rungs.truncate(first + 1);
+            rules.clear();
+            if url != spelling {
+                rungs.push((1, job.key.fingerprint(url)));
+            }
         }
-        if has_site_rules {
-            before.clear();
-            before.extend_from_slice(form);
+        for (level, _) in &rungs[first + 1..] {
+            changed[usize::from(*level)] += 1;
         }
-    });
-    if followed.is_err() {
-        // Not parsed: the blanks at its end are all that can be taken away.
-        rungs.truncate(first + 1);
-        rules.clear();
-        if url != line {
-            rungs.push((1, key.fingerprint(url)));
-        }
+        rules.sort_unstable();
+        rules.dedup();
+        rules
     }
-    for (level, _) in &rungs[first + 1..] {
-        changed[usize::from(*level)] += 1;
-    }
-    rules.sort_unstable();
-    rules.dedup();
-    rules
 }
