@@ -1,8 +1,9 @@
 //! `canon`: the canonical form of every line, line for line.
 
+use super::aside::aside;
 use super::layouts::Parcel;
 use super::pool::Stage;
-use super::scan::{BatchChunk, FORM_BYTES, Pass, Scan};
+use super::scan::{Batch, BatchChunk, FORM_BYTES, Pass, Scan};
 use super::walk::{Worker, count_other, each_entry};
 use super::{Job, Outcome, line_place};
 use crate::bytes::show;
@@ -42,29 +43,33 @@ pub fn canon(job: &Job, on_bad: OnBad, output: &mut Output) -> Result<Outcome> {
     let mut outcome = Outcome::default();
     outcome.memory.budget_bytes = job.memory.bytes;
     let (tally, mut bad) = (&mut outcome.tally, None);
+    let write = |batch| pool.time(Stage::Writing, || write(batch, output));
     let record_bytes = |chunk: &Parcel, _| FORM_BYTES * chunk.bytes().len() as u64;
-    let scan = Scan::new(job, &pool, Pass::first("canonicalizing")).with_record_bytes(record_bytes);
-    let (read, end) = scan.run_to_end(
-        Worker::default,
-        |worker, chunk| {
-            let rewritten = rewrite(job, on_bad, chunk, worker);
-            (rewritten.tally.lines, rewritten)
-        },
-        |batch| {
-            for BatchChunk { parcel, first_line, made: rewritten, .. } in batch.chunks {
-                parcel.release();
-                pool.time(Stage::Writing, || output.write(&rewritten.text))?;
-                if let Some((line, reject, text)) = rewritten.bad {
-                    output.pass_on()?;
-                    bad = Some((first_line + line + 1, reject, text));
-                    return Ok(ControlFlow::Break(()));
+    let (read, end) = aside(1, write, |rewritten| {
+        let scan =
+            Scan::new(job, &pool, Pass::first("canonicalizing")).with_record_bytes(record_bytes);
+        scan.run_to_end(
+            Worker::default,
+            |worker, chunk| {
+                let rewritten = rewrite(job, on_bad, chunk, worker);
+                (rewritten.tally.lines, rewritten)
+            },
+            |mut batch| {
+                let end = batch.chunks.iter().position(|chunk| chunk.made.bad.is_some());
+                batch.chunks.truncate(end.map_or(usize::MAX, |at| at + 1));
+                for BatchChunk { first_line, made, .. } in &mut batch.chunks {
+                    match made.bad.take() {
+                        Some((line, reject, text)) => {
+                            bad = Some((*first_line + line + 1, reject, text));
+                        }
+                        None => job.add(tally, &made.tally)?,
+                    }
                 }
-                job.add(tally, &rewritten.tally)?;
-            }
-            output.pass_on()?;
-            Ok(ControlFlow::Continue(()))
-        },
-    )?;
+                rewritten.send(batch)?;
+                Ok(if bad.is_none() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
+            },
+        )
+    })?;
     if let Some((line, reject, text)) = bad {
         return Err(bad_line(&line_place(&read.files, read.files_in_all, line), reject, &text));
     }
@@ -73,6 +78,15 @@ pub fn canon(job: &Job, on_bad: OnBad, output: &mut Output) -> Result<Outcome> {
     outcome.stages = pool.seconds();
     outcome.tally.check()?;
     Ok(outcome)
+}
+
+/// Writes what was made of a `batch`, while the next one is worked on.
+fn write(batch: Batch<Rewritten>, output: &mut Output) -> Result<()> {
+    for BatchChunk { parcel, made, .. } in batch.chunks {
+        output.write_large(&made.text)?;
+        parcel.release();
+    }
+    output.pass_on()
 }
 
 fn bad_line(place: &str, reject: Reject, text: &[u8]) -> Error {
@@ -94,13 +108,14 @@ fn rewrite(job: &Job, on_bad: OnBad, chunk: &Parcel, worker: &mut Worker) -> Rew
     let mut text = Vec::with_capacity(chunk.bytes().len() + 64);
     let mut tally = Tally::default();
     let Worker { scratch, workspace } = worker;
+    let mut urls = job.canonicalizer.lines_of(chunk.bytes(), scratch);
     let all = each_entry(chunk, job, workspace, |entry| {
         tally.lines += 1;
         match entry {
             Entry::Record(record) => {
                 tally.records += 1;
                 tally.bytes += record.line.len() as u64;
-                let canonical = job.canonicalizer.canonical(record.url, scratch);
+                let canonical = urls.canonical(record.url);
                 tally.scheme_added += u64::from(canonical.scheme_added);
                 if let Some(reject) = canonical.reject {
                     if on_bad == OnBad::Fail {

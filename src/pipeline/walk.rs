@@ -26,10 +26,16 @@ pub(super) fn each_entry<E>(
 ) -> Result<(), E> {
     let options = ReadOptions { fields: false, ..job.read_options() };
     let mut entries = entries_of(parcel, options, workspace);
-    while let Some(entry) = entries.next() {
-        each(entry)?;
+    loop {
+        // Bet: it is a list, and one more URL.
+        match entries.next_plain() {
+            Some(record) => each(Entry::Record(record))?,
+            None => match entries.next() {
+                Some(entry) => each(entry)?,
+                None => return Ok(()),
+            },
+        }
     }
-    Ok(())
 }
 
 /// The same for lines that were looked at, and checked, before. `Err` if a mapped file was

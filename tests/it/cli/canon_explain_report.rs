@@ -30,6 +30,18 @@ fn canon_writes_what_comes_before_a_bad_line() {
     let run = dir.feed("canon --on-bad fail", b"http://a.test\nhttp://b.test\nhttp://[bad\n");
     let run = run.exits(2).says("line 3: ");
     assert_eq!(run.out(), "http://a.test/\nhttp://b.test/\n");
+    // In a later batch of chunks, behind which there are more, with more bad lines.
+    let lines = |count| generated(count, 3);
+    let (before, after) = (lines(40_000), [b"http://[x\n", &lines(20_000)[..]].concat().repeat(2));
+    let forms = dir.feed("canon", &before).quiet().out;
+    dir.put("in.txt", [&before[..], &after].concat());
+    for options in ["", "-S 8M -j1", "-S 8M -j2 --no-map"] {
+        let run = dir.run(&format!("canon --on-bad fail {options} in.txt"));
+        let run = run.exits(2).says("line 40001: ");
+        assert!(run.out == forms, "{options}: {} bytes", run.out.len());
+    }
+    // Nobody takes what is written.
+    dir.run("canon in.txt -o /dev/full").fails("/dev/full: cannot write");
 }
 
 #[test]
