@@ -135,7 +135,8 @@ pub const CONFIG_BYTES_MAX: u64 = 64 << 20;
 /// Reason: servers read theirs from one line of their configuration.
 pub const LOG_FORMAT_BYTES_MAX: usize = 16 << 10;
 
-/// Bytes of memory that a thread takes which packs zstd output: a frame of 4 MiB, and the encoder.
+/// Bytes of memory that a thread takes which packs output: a frame of zstd of 4 MiB, and the
+/// encoder. A piece of gzip takes less.
 pub const PACKER_BYTES: u64 = 12 << 20;
 
 /// Bytes of memory that a thread takes which decompresses frames of a zstd file: what is under way

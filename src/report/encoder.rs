@@ -3,7 +3,8 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-use super::frames::FrameWriter;
+use super::frames::{FrameWriter, Zstd};
+use super::gzip::Gzip;
 use crate::bytes::printable;
 use crate::crew::Crew;
 use crate::input::Compression;
@@ -19,8 +20,8 @@ pub(super) enum Encoder {
     Plain(Writer),
     /// A terminal, which must not be steered by what is shown on it.
     Terminal(io::Stdout),
-    Zstd(FrameWriter<Writer>),
-    Gzip(Blocks<flate2::write::GzEncoder<Writer>>),
+    Zstd(FrameWriter<Writer, Zstd>),
+    Gzip(FrameWriter<Writer, Gzip>),
     Bzip2(bzip2::write::BzEncoder<Writer>),
     Xz(liblzma::write::XzEncoder<Writer>),
     Lz4(Box<lz4_flex::frame::FrameEncoder<Writer>>),
@@ -41,10 +42,7 @@ impl Encoder {
         match Compression::of_name(path) {
             Compression::None => Encoder::Plain(writer),
             Compression::Zstd => Encoder::Zstd(FrameWriter::new(writer, crew)),
-            Compression::Gzip => {
-                let level = flate2::Compression::default();
-                Encoder::Gzip(Blocks::of(flate2::write::GzEncoder::new(writer, level)))
-            }
+            Compression::Gzip => Encoder::Gzip(FrameWriter::new(writer, crew)),
             Compression::Bzip2 => {
                 Encoder::Bzip2(bzip2::write::BzEncoder::new(writer, bzip2::Compression::best()))
             }
@@ -90,73 +88,11 @@ impl Encoder {
             Encoder::Plain(writer) => writer,
             Encoder::Terminal(writer) => Box::new(writer),
             Encoder::Zstd(writer) => writer.finish()?,
-            Encoder::Gzip(blocks) => blocks.finish()?.finish()?,
+            Encoder::Gzip(writer) => writer.finish()?,
             Encoder::Bzip2(writer) => writer.finish()?,
             Encoder::Xz(writer) => writer.finish()?,
             Encoder::Lz4(writer) => writer.finish()?,
         };
         writer.flush()
-    }
-}
-
-/// How much a packer gets at once whose result depends on that.
-const BLOCK_BYTES: usize = 128 << 10;
-
-/// Hands bytes on in blocks of one length, however they come: then the same bytes are
-/// packed in one way.
-pub(super) struct Blocks<W> {
-    writer: W,
-    block: Vec<u8>,
-}
-
-impl<W: Write> Blocks<W> {
-    fn of(writer: W) -> Self {
-        Blocks { writer, block: Vec::with_capacity(BLOCK_BYTES) }
-    }
-
-    fn write_all(&mut self, mut bytes: &[u8]) -> io::Result<()> {
-        while !bytes.is_empty() {
-            let (more, rest) = bytes.split_at(bytes.len().min(BLOCK_BYTES - self.block.len()));
-            self.block.extend_from_slice(more);
-            bytes = rest;
-            if self.block.len() == BLOCK_BYTES {
-                self.writer.write_all(&self.block)?;
-                self.block.clear();
-            }
-        }
-        Ok(())
-    }
-
-    /// Hands on the rest; returns the writer.
-    fn finish(mut self) -> io::Result<W> {
-        self.writer.write_all(&self.block)?;
-        Ok(self.writer)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn blocks_do_not_depend_on_how_bytes_come() {
-        #[derive(Default)]
-        struct Lengths(Vec<usize>);
-        impl Write for Lengths {
-            fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-                self.0.push(bytes.len());
-                Ok(bytes.len())
-            }
-            fn flush(&mut self) -> io::Result<()> {
-                Ok(())
-            }
-        }
-        let bytes = vec![7; 3 * BLOCK_BYTES + 5];
-        for length in [1000, BLOCK_BYTES, BLOCK_BYTES + 1, bytes.len()] {
-            let mut blocks = Blocks::of(Lengths::default());
-            bytes.chunks(length).try_for_each(|part| blocks.write_all(part)).unwrap();
-            let lengths = blocks.finish().unwrap().0;
-            assert_eq!(lengths, [BLOCK_BYTES, BLOCK_BYTES, BLOCK_BYTES, 5], "by {length}");
-        }
     }
 }

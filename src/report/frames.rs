@@ -1,14 +1,15 @@
-//! Zstd output: frames of one size, packed side by side where there is a crew for it, written in
+//! Packed output: frames of one size, packed side by side where there is a crew for it, written in
 //! order.
 //!
 //! ```text
 //! written bytes  | 4 MiB | 4 MiB | 4 MiB | the rest |     cut by number alone, not by line or time
 //! crew              |       |       |        |
-//! file           | frame | frame | frame |  frame   |     each with content size and checksum
+//! file           | frame | frame | frame |  frame   |     each packed by itself
 //! ```
 //!
 //! So the file is the same for any number of threads; and readers that look for it, ours among
-//! them, can unpack the frames side by side.
+//! them, can unpack the frames of zstd side by side. Those of gzip are parts of one member
+//! (`gzip.rs`).
 
 use std::collections::VecDeque;
 use std::io::{self, Write};
@@ -16,33 +17,75 @@ use std::mem;
 
 use crate::crew::{Crew, Promise};
 
-/// Bytes of a frame before packing. Reason: twice the window of the default level, so that little
-/// is lost by starting anew; some of them fit in memory for every thread.
-const FRAME_BYTES: usize = 4 << 20;
+/// What frames are packed as.
+pub(super) trait Format {
+    /// Bytes of a frame before packing.
+    const FRAME_BYTES: usize;
+
+    /// A frame that is packed.
+    type Packed: Send + 'static;
+
+    /// Packs a frame, on any thread.
+    fn pack(frame: &[u8]) -> io::Result<Self::Packed>;
+
+    /// Writes the frame that comes next.
+    fn write(&mut self, frame: Self::Packed, writer: &mut impl Write) -> io::Result<()>;
+
+    /// Writes what comes behind the last one.
+    fn end(&mut self, writer: &mut impl Write) -> io::Result<()>;
+}
+
+/// Frames of zstd, each with the size of its content and a checksum.
+#[derive(Debug, Default)]
+pub(super) struct Zstd;
+
+impl Format for Zstd {
+    /// Reason: twice the window of the default level, so that little is lost by starting anew; some
+    /// of them fit in memory for every thread.
+    const FRAME_BYTES: usize = 4 << 20;
+
+    type Packed = Vec<u8>;
+
+    fn pack(frame: &[u8]) -> io::Result<Vec<u8>> {
+        let mut compressor = zstd::bulk::Compressor::new(zstd::DEFAULT_COMPRESSION_LEVEL)?;
+        compressor.include_checksum(true)?;
+        compressor.compress(frame)
+    }
+
+    fn write(&mut self, frame: Vec<u8>, writer: &mut impl Write) -> io::Result<()> {
+        writer.write_all(&frame)
+    }
+
+    fn end(&mut self, _: &mut impl Write) -> io::Result<()> {
+        Ok(())
+    }
+}
 
 /// Frames under way beyond one for each thread: one that is waited for, one that waits.
 const SPARE_FRAMES: usize = 2;
 
 /// Packs what is written to it. Without [`FrameWriter::finish`] the last frames are lost.
-pub(super) struct FrameWriter<W: Write> {
+pub(super) struct FrameWriter<W, F: Format> {
     writer: W,
+    format: F,
     crew: Option<Crew>,
     frame_bytes: usize,
     /// The frame that is being filled.
     frame: Vec<u8>,
     /// Frames under way, in order.
-    ahead: VecDeque<Promise<io::Result<Vec<u8>>>>,
+    ahead: VecDeque<Promise<io::Result<F::Packed>>>,
     /// Has any frame been given away?
     has_frames: bool,
 }
 
-impl<W: Write> FrameWriter<W> {
+impl<W: Write, F: Format + Default> FrameWriter<W, F> {
     /// Frames go to `writer`. Without a `crew`, each is packed by who writes its last byte.
     pub(super) fn new(writer: W, crew: Option<Crew>) -> Self {
         FrameWriter {
             writer,
+            format: F::default(),
             crew,
-            frame_bytes: FRAME_BYTES,
+            frame_bytes: F::FRAME_BYTES,
             frame: Vec::new(),
             ahead: VecDeque::new(),
             has_frames: false,
@@ -72,6 +115,7 @@ impl<W: Write> FrameWriter<W> {
             self.end_frame()?;
         }
         while self.write_first()? {}
+        self.format.end(&mut self.writer)?;
         Ok(self.writer)
     }
 
@@ -79,9 +123,9 @@ impl<W: Write> FrameWriter<W> {
         self.has_frames = true;
         let frame = mem::take(&mut self.frame);
         let Some(crew) = &self.crew else {
-            return self.writer.write_all(&pack(&frame)?);
+            return self.format.write(F::pack(&frame)?, &mut self.writer);
         };
-        self.ahead.push_back(crew.spawn(move || pack(&frame)));
+        self.ahead.push_back(crew.spawn(move || F::pack(&frame)));
         if self.ahead.len() > crew.threads() + SPARE_FRAMES {
             self.write_first()?;
         }
@@ -92,15 +136,9 @@ impl<W: Write> FrameWriter<W> {
     fn write_first(&mut self) -> io::Result<bool> {
         let Some(promise) = self.ahead.pop_front() else { return Ok(false) };
         let packed = promise.wait().ok_or_else(|| io::Error::other("packing has panicked"))?;
-        self.writer.write_all(&packed?)?;
+        self.format.write(packed?, &mut self.writer)?;
         Ok(true)
     }
-}
-
-fn pack(frame: &[u8]) -> io::Result<Vec<u8>> {
-    let mut compressor = zstd::bulk::Compressor::new(zstd::DEFAULT_COMPRESSION_LEVEL)?;
-    compressor.include_checksum(true)?;
-    compressor.compress(frame)
 }
 
 #[cfg(test)]
@@ -108,6 +146,8 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use super::*;
+
+    type Frames = FrameWriter<Vec<u8>, Zstd>;
 
     /// Threads of their own, so that tasks end in any order.
     fn crew_of(threads: usize) -> Crew {
@@ -120,7 +160,7 @@ mod tests {
 
     /// What is written when `bytes` come in pieces of `piece_bytes`.
     fn write(bytes: &[u8], frame_bytes: usize, piece_bytes: usize, crew: Option<Crew>) -> Vec<u8> {
-        let mut writer = FrameWriter { frame_bytes, ..FrameWriter::new(Vec::new(), crew) };
+        let mut writer = Frames { frame_bytes, ..Frames::new(Vec::new(), crew) };
         for piece in bytes.chunks(piece_bytes) {
             writer.write_all(piece).unwrap();
         }
@@ -135,8 +175,8 @@ mod tests {
             let expected = write(text, 1000, 1000, None);
             assert_eq!(zstd::decode_all(&expected[..]).unwrap(), text);
             let frames: Vec<u8> = match length {
-                0 => pack(b"").unwrap(),
-                _ => text.chunks(1000).flat_map(|frame| pack(frame).unwrap()).collect(),
+                0 => Zstd::pack(b"").unwrap(),
+                _ => text.chunks(1000).flat_map(|frame| Zstd::pack(frame).unwrap()).collect(),
             };
             assert_eq!(expected, frames, "{length} bytes");
             for (threads, piece_bytes) in [(1, 7), (2, 999), (3, 1001), (8, 100_000)] {
@@ -164,8 +204,7 @@ mod tests {
         // Keeps all tasks until the writer has to wait.
         let (sender, receiver) = std::sync::mpsc::channel();
         let crew = Crew::new(3, move |task| sender.send(task).unwrap());
-        let mut writer =
-            FrameWriter { frame_bytes: 10, ..FrameWriter::new(Vec::new(), Some(crew)) };
+        let mut writer = Frames { frame_bytes: 10, ..Frames::new(Vec::new(), Some(crew)) };
         writer.write_all(&[b'x'; 50]).unwrap();
         assert_eq!(writer.ahead.len(), 5);
         receiver.try_iter().for_each(|task| task());
@@ -191,7 +230,7 @@ mod tests {
             }
         }
         for crew in [None, Some(crew_of(2))] {
-            let mut writer = FrameWriter::new(Full, crew);
+            let mut writer = FrameWriter::<_, Zstd>::new(Full, crew);
             writer.write_all(b"a line\n").unwrap();
             let error = writer.finish().err().unwrap();
             assert_eq!(error.kind(), io::ErrorKind::StorageFull);
@@ -203,7 +242,7 @@ mod tests {
             }
         });
         let crew = Some(drops_the_second);
-        let mut writer = FrameWriter { frame_bytes: 10, ..FrameWriter::new(Vec::new(), crew) };
+        let mut writer = Frames { frame_bytes: 10, ..Frames::new(Vec::new(), crew) };
         writer.write_all(&[b'x'; 30]).unwrap();
         assert!(writer.finish().err().unwrap().to_string().contains("panicked"));
     }

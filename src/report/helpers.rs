@@ -6,7 +6,7 @@ use crate::crew::Crew;
 /// writes, or left to the system: the same bytes.
 #[derive(Clone, Debug, Default)]
 pub struct Helpers {
-    /// They pack zstd output.
+    /// They pack zstd and gzip output.
     pub packers: Option<Crew>,
     /// When files are made durable.
     pub syncing: Syncing,

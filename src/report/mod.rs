@@ -12,6 +12,7 @@ mod encoder;
 mod evaluation;
 mod export;
 mod frames;
+mod gzip;
 mod helpers;
 mod listing;
 mod output;

@@ -1,0 +1,126 @@
+//! Gzip output: one member, whose pieces are packed each by itself.
+//!
+//! ```text
+//! file   = header piece* final crc length
+//! header = 1f 8b 08 00 00 00 00 00 00 ff   no name, no time, no system
+//! piece  = blocks of deflate that refer to none before them; an empty stored one at the end, so that
+//!          the next piece starts with a byte
+//! final  = 03 00                           an empty last block
+//! ```
+//!
+//! Any program can read it: some stop at the end of the first member. Source: RFC 1952 2.2 and 2.3,
+//! RFC 1951 3.2; pigz makes such files, too.
+
+use std::io::{self, Write};
+use std::mem;
+
+use flate2::{Compress, Compression, Crc, FlushCompress};
+
+use super::frames::Format;
+
+const HEADER: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff];
+
+const FINAL_BLOCK: [u8; 2] = [3, 0];
+
+/// Room for what ends a piece, and more.
+const FLUSH_BYTES: usize = 64;
+
+/// A member while it is written.
+#[derive(Debug, Default)]
+pub(super) struct Gzip {
+    is_begun: bool,
+    crc: Crc,
+}
+
+/// A piece that is packed, and the sum of what it was.
+#[derive(Debug)]
+pub(super) struct Piece {
+    packed: Vec<u8>,
+    crc: Crc,
+}
+
+impl Format for Gzip {
+    /// Reason: 32 times the window, so that little is lost by starting anew.
+    const FRAME_BYTES: usize = 1 << 20;
+
+    type Packed = Piece;
+
+    fn pack(piece: &[u8]) -> io::Result<Piece> {
+        let mut crc = Crc::new();
+        crc.update(piece);
+        let mut deflate = Compress::new(Compression::default(), false);
+        let mut packed = Vec::with_capacity(piece.len() / 4 + FLUSH_BYTES);
+        loop {
+            let rest = &piece[deflate.total_in() as usize..];
+            deflate.compress_vec(rest, &mut packed, FlushCompress::Sync)?;
+            // Where there is room left, nothing waits for it.
+            if packed.len() < packed.capacity() {
+                break;
+            }
+            packed.reserve(packed.len() / 2 + FLUSH_BYTES);
+        }
+        Ok(Piece { packed, crc })
+    }
+
+    fn write(&mut self, Piece { packed, crc }: Piece, writer: &mut impl Write) -> io::Result<()> {
+        if !mem::replace(&mut self.is_begun, true) {
+            writer.write_all(&HEADER)?;
+        }
+        self.crc.combine(&crc);
+        writer.write_all(&packed)
+    }
+
+    fn end(&mut self, writer: &mut impl Write) -> io::Result<()> {
+        writer.write_all(&FINAL_BLOCK)?;
+        writer.write_all(&self.crc.sum().to_le_bytes())?;
+        // The length as RFC 1952 has it: its lowest 32 bits.
+        writer.write_all(&self.crc.amount().to_le_bytes())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read as _;
+
+    use super::super::frames::FrameWriter;
+    use super::*;
+    use crate::crew::Crew;
+
+    fn written(bytes: &[u8], piece_bytes: usize, crew: Option<Crew>) -> Vec<u8> {
+        let mut writer = FrameWriter::<Vec<u8>, Gzip>::new(Vec::new(), crew);
+        bytes.chunks(piece_bytes).try_for_each(|part| writer.write_all(part)).unwrap();
+        writer.finish().unwrap()
+    }
+
+    #[test]
+    fn all_is_one_member() {
+        let mut noise = 1u32;
+        let noise = std::iter::repeat_with(|| {
+            noise = noise.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (noise >> 24) as u8
+        });
+        let noise: Vec<u8> = noise.take(2 * Gzip::FRAME_BYTES).collect();
+        let text = b"http://a.test/\n".repeat(3 * Gzip::FRAME_BYTES / 15);
+        for bytes in [b"", &b"a line\n"[..], &text[..Gzip::FRAME_BYTES], &text, &noise] {
+            let packed = written(bytes, 100_000, None);
+            let crew = Crew::new(3, |task| drop(std::thread::spawn(task)));
+            assert!(packed == written(bytes, 1 << 20, Some(crew)), "{} bytes", bytes.len());
+            let mut reader = flate2::bufread::GzDecoder::new(&packed[..]);
+            let mut all = Vec::new();
+            reader.read_to_end(&mut all).unwrap();
+            assert!(all == bytes, "{} bytes", bytes.len());
+            assert!(reader.into_inner().is_empty(), "one member");
+        }
+    }
+
+    #[test]
+    fn damage_is_found() {
+        let packed = written(b"http://a.test/\n", 99, None);
+        for at in [packed.len() - 8, packed.len() - 4] {
+            let mut damaged = packed.clone();
+            damaged[at] ^= 1;
+            let read = io::read_to_string(flate2::bufread::GzDecoder::new(&damaged[..]));
+            assert!(read.is_err(), "{at}");
+        }
+    }
+}
