@@ -137,8 +137,11 @@ impl Canonicalizer {
         reference::trace(given, &self.profile)
     }
 
-    /// The same without a trace that is kept: tells `on` what `given`, of which the `canonical` form
-    /// is known, reaches on its way, in order, and how it is spelled then.
+    /// The same without a trace that is kept, where the `canonical` form is known: tells `on` what
+    /// `given` reaches on its way, in order, and how it is spelled then.
+    ///
+    /// - Shape: `canonical` is what [`Canonicalizer::canonical`] says of `given`.
+    /// - Failure: its reject, before anything is told.
     pub fn follow(
         &self,
         given: &[u8],

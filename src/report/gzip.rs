@@ -3,13 +3,13 @@
 //! ```text
 //! file   = header piece* final crc length
 //! header = 1f 8b 08 00 00 00 00 00 00 ff   no name, no time, no system
-//! piece  = blocks of deflate that refer to none before them; an empty stored one at the end, so that
-//!          the next piece starts with a byte
+//! piece  = blocks of deflate that refer to none before them; an empty stored one at the end,
+//!          so that the next piece starts with a byte
 //! final  = 03 00                           an empty last block
 //! ```
 //!
 //! Any program can read it: some stop at the end of the first member. Source: RFC 1952 2.2 and 2.3,
-//! RFC 1951 3.2; pigz makes such files, too.
+//! RFC 1951 3.2; `pigz -i` makes such files, too.
 
 use std::io::{self, Write};
 use std::mem;
@@ -22,7 +22,8 @@ const HEADER: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff];
 
 const FINAL_BLOCK: [u8; 2] = [3, 0];
 
-/// Room for what ends a piece, and more.
+/// Room for what ends a piece, and more. Beside it and the piece itself there is a 128th: what does
+/// not get shorter is stored, with 5 bytes for each block (RFC 1951 3.2.4), of 16 KiB or more.
 const FLUSH_BYTES: usize = 64;
 
 /// A member while it is written.
@@ -49,15 +50,11 @@ impl Format for Gzip {
         let mut crc = Crc::new();
         crc.update(piece);
         let mut deflate = Compress::new(Compression::default(), false);
-        let mut packed = Vec::with_capacity(piece.len() / 4 + FLUSH_BYTES);
-        loop {
-            let rest = &piece[deflate.total_in() as usize..];
-            deflate.compress_vec(rest, &mut packed, FlushCompress::Sync)?;
-            // Where there is room left, nothing waits for it.
-            if packed.len() < packed.capacity() {
-                break;
-            }
-            packed.reserve(packed.len() / 2 + FLUSH_BYTES);
+        let mut packed = Vec::with_capacity(piece.len() + piece.len() / 128 + FLUSH_BYTES);
+        deflate.compress_vec(piece, &mut packed, FlushCompress::Sync)?;
+        // Where there is room left, nothing waits for it.
+        if packed.len() == packed.capacity() {
+            return Err(io::Error::other("a piece has become longer than deflate makes it"));
         }
         Ok(Piece { packed, crc })
     }
@@ -110,6 +107,15 @@ mod tests {
             reader.read_to_end(&mut all).unwrap();
             assert!(all == bytes, "{} bytes", bytes.len());
             assert!(reader.into_inner().is_empty(), "one member");
+        }
+        // Short ones, too, end with one mark.
+        for length in 1..400 {
+            let packed = written(&noise[..length], 400, None);
+            let mut text = Vec::new();
+            flate2::bufread::GzDecoder::new(&packed[..]).read_to_end(&mut text).unwrap();
+            assert!(text == noise[..length], "{length} bytes");
+            let marks = packed.windows(4).filter(|bytes| *bytes == [0, 0, 0xff, 0xff]).count();
+            assert_eq!(marks, 1, "{length} bytes");
         }
     }
 

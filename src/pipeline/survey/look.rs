@@ -127,13 +127,9 @@ impl Climber<'_> {
                 before.extend_from_slice(form);
             }
         });
-        if followed.is_err() {
+        if followed.is_err() && url != spelling {
             // Not parsed: the blanks at its end are all that can be taken away.
-            rungs.truncate(first + 1);
-            rules.clear();
-            if url != spelling {
-                rungs.push((1, job.key.fingerprint(url)));
-            }
+            rungs.push((1, job.key.fingerprint(url)));
         }
         for (level, _) in &rungs[first + 1..] {
             changed[usize::from(*level)] += 1;
