@@ -432,7 +432,7 @@ mod tests {
     proptest! {
         #[test]
         fn plain_names_are_what_the_url_crate_says(
-            host in "([xX][nN]|[0-9A-Fa-fxX]|[A-Za-z_~%-]|--|[.]|\u{e9}){1,12}",
+            host in "([xX][nN]|[0-9A-Fa-fxX]|[A-Za-z_-]|--|[.]){1,12}",
         ) {
             if is_plain_name(host.as_bytes()) {
                 let expected = url::Host::parse(&host).map_err(|_| Reject::Host);
@@ -457,6 +457,7 @@ mod tests {
             ("xn--bcher-kva.test", false),
             ("a.test:80", false),
             ("a%2etest", false),
+            ("b\u{fc}cher.test", false),
             ("a~.test", false),
         ] {
             assert_eq!(is_plain_name(host.as_bytes()), expected, "{host}");

@@ -8,8 +8,8 @@
 //! ```
 //!
 //! So the file is the same for any number of threads; and readers that look for it, ours among
-//! them, can unpack the frames of zstd side by side. Those of gzip are parts of one member
-//! (`gzip.rs`).
+//! them, can unpack the frames of zstd side by side. Those of gzip are shorter, and parts of one
+//! member (`gzip.rs`).
 
 use std::collections::VecDeque;
 use std::io::{self, Write};
