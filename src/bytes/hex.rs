@@ -41,7 +41,7 @@ pub fn pair(high: u8, low: u8) -> Option<u8> {
 
 /// The two upper-case digits of `byte`.
 #[inline]
-pub fn digits(byte: u8) -> [u8; 2] {
+pub const fn digits(byte: u8) -> [u8; 2] {
     [UPPER[(byte >> 4) as usize], UPPER[(byte & 15) as usize]]
 }
 

@@ -3,7 +3,8 @@
 //! Each takes one part of a URL in the form that `page.rs` promises, maybe with other edits done;
 //! the order in which they get along is that of `variant.rs`.
 
-use super::page::push_escaped;
+use memchr::{memchr, memchr_iter};
+
 use super::random::Random;
 use super::site::Site;
 use super::vocabulary::{FRAGMENTS, UTM_CAMPAIGNS, UTM_MEDIUMS, UTM_SOURCES};
@@ -32,11 +33,11 @@ pub(super) fn push_origin(
     if www {
         line.extend_from_slice(b"www.");
     }
-    if !site.host_other.is_empty() {
-        line.extend_from_slice(&site.host_other);
+    if site.host_other.len() > 0 {
+        site.host_other.push_to(line);
         return;
     }
-    line.extend_from_slice(&site.host);
+    line.extend_from_slice(site.host());
     match random.below(5) {
         0 => line[start..host_start].make_ascii_uppercase(),
         1 => line[start..].make_ascii_uppercase(),
@@ -306,12 +307,15 @@ struct Choices {
 impl Choices {
     fn new(path: &[u8], query: &[u8]) -> Self {
         let mut this = Choices { items: [Spelled::Path; 4], len: 0 };
-        let holds = |wanted: &[u8]| query.windows(wanted.len()).any(|window| window == wanted);
+        let holds = |raw: u8, escaped: &[u8]| {
+            let is_escaped = |at: usize| query[at..].starts_with(escaped);
+            memchr(raw, query).is_some() || memchr_iter(b'%', query).any(is_escaped)
+        };
         for (spelled, found) in [
             (Spelled::Path, has_foreign(path)),
             (Spelled::Query, has_foreign(query)),
-            (Spelled::Space, holds(b"+") || holds(b"%20")),
-            (Spelled::Slash, holds(b"/") || holds(b"%2F")),
+            (Spelled::Space, holds(b'+', b"%20")),
+            (Spelled::Slash, holds(b'/', b"%2F")),
         ] {
             if found {
                 this.items[this.len] = spelled;
@@ -324,7 +328,8 @@ impl Choices {
 
 /// Does `part` hold a byte outside ASCII, raw or escaped in upper case?
 fn has_foreign(part: &[u8]) -> bool {
-    !part.is_ascii() || part.windows(2).any(|pair| pair[0] == b'%' && is_high(pair[1]))
+    !part.is_ascii()
+        || memchr_iter(b'%', part).any(|at| part.get(at + 1).copied().is_some_and(is_high))
 }
 
 /// Is `digit` the first of an escaped byte outside ASCII?
@@ -350,6 +355,18 @@ fn toggle_escapes(part: &mut Vec<u8>, spare: &mut Vec<u8>) {
     std::mem::swap(part, spare);
 }
 
+/// Writes `text` with every byte outside ASCII escaped in upper-case hexadecimal digits.
+fn push_escaped(out: &mut Vec<u8>, text: &[u8]) {
+    for &byte in text {
+        if byte.is_ascii() {
+            out.push(byte);
+        } else {
+            let [high, low] = hex::digits(byte);
+            out.extend_from_slice(&[b'%', high, low]);
+        }
+    }
+}
+
 /// Replaces every `raw` by `escaped`, or the other way if there is no `raw`.
 fn toggle_text(part: &mut Vec<u8>, raw: u8, escaped: &[u8], spare: &mut Vec<u8>) {
     spare.clear();
@@ -372,6 +389,7 @@ fn toggle_text(part: &mut Vec<u8>, raw: u8, escaped: &[u8], spare: &mut Vec<u8>)
 
 #[cfg(test)]
 mod tests {
+    use super::super::short::Short;
     use super::*;
 
     /// What `edit` makes of `given` with a few hundred different draws: sorted, each once.
@@ -458,7 +476,7 @@ mod tests {
 
     #[test]
     fn origins() {
-        let mut site = Site { host: b"ab.test".to_vec(), ..Site::default() };
+        let mut site = Site::of_host("ab.test");
         let spell =
             |site: &Site| all("", |line, random| push_origin(line, false, site.bare, site, random));
         assert_eq!(
@@ -473,15 +491,13 @@ mod tests {
         );
         site.bare = true;
         assert!(spell(&site).contains(&"http://WWW.AB.TEST".to_owned()));
-        site = Site { address: Some([192, 0, 2, 7]), ..Site::default() };
+        site.address = Some([192, 0, 2, 7]);
         assert_eq!(
             spell(&site),
             ["http://0xc0000207", "http://192.0.519", "http://192.519", "http://3221225991"]
         );
-        site =
-            Site {
-                host: "é.test".into(), host_other: b"xn--9ca.test".to_vec(), ..Site::default()
-            };
+        site = Site::of_host("é.test");
+        site.host_other = Short::new("xn--9ca.test");
         assert_eq!(spell(&site), ["http://xn--9ca.test"]);
     }
 }

@@ -11,6 +11,7 @@
 mod edit;
 mod page;
 mod random;
+mod short;
 mod site;
 pub mod sites;
 mod token;
@@ -20,8 +21,10 @@ mod vocabulary;
 
 pub use truth::{Class, RuleNames, TRUTH_HEADER, Truth, write_truth};
 
+use std::sync::Arc;
+
 use crate::error::{Error, Result};
-use page::Page;
+use page::{Page, Pages};
 use random::Random;
 use variant::Speller;
 
@@ -73,7 +76,7 @@ impl Default for ListPlan {
 /// ```
 #[derive(Clone, Debug)]
 pub struct List {
-    seed: u64,
+    of_seed: Arc<Pages>,
     lines_left: u64,
     pages: u64,
     /// A draw of 53 bits below this is an exact repetition.
@@ -83,7 +86,6 @@ pub struct List {
     random: Random,
     page: Page,
     speller: Speller,
-    first: Vec<u8>,
 }
 
 /// Bits of the draw that decides what a line is: as many as an `f64` holds exactly.
@@ -120,7 +122,7 @@ impl List {
             )));
         }
         Ok(List {
-            seed: plan.seed,
+            of_seed: Arc::new(Pages::new(plan.seed)),
             lines_left: plan.lines,
             pages: 0,
             exact_below,
@@ -128,7 +130,6 @@ impl List {
             random: Random::derived(plan.seed, SEQUENCE, 0),
             page: Page::default(),
             speller: Speller::default(),
-            first: Vec::new(),
         })
     }
 
@@ -142,15 +143,17 @@ impl List {
         line.clear();
         let truth = self.draw(line)?;
         if truth.is_first_spelling() {
-            self.page.fill(self.seed, truth.page);
-            self.page.spell(line);
+            self.page.text.clear();
+            self.page.fill(&self.of_seed, truth.page);
+            line.extend_from_slice(self.page.spelling());
         }
         Some(truth)
     }
 
     /// The next lines, so many at most, drawn and yet to be spelled; `None` at the end.
     pub fn next_block(&mut self, lines_max: usize) -> Option<Block> {
-        let mut block = Block { seed: self.seed, lines: Vec::new(), variants: Vec::new() };
+        let of_seed = Arc::clone(&self.of_seed);
+        let mut block = Block { of_seed, lines: Vec::new(), variants: Vec::new() };
         while block.lines.len() < lines_max {
             let Some(truth) = self.draw(&mut block.variants) else { break };
             block.lines.push((truth, block.variants.len()));
@@ -170,14 +173,16 @@ impl List {
         }
         let page = self.earlier_page();
         if draw >= self.exact_below {
-            self.page.fill(self.seed, page);
-            self.first.clear();
-            self.page.spell(&mut self.first);
+            self.page.text.clear();
+            self.page.fill(&self.of_seed, page);
             let start = variants.len();
-            let (class, rules) = self.speller.spell(&self.page, &mut self.random, variants);
+            let (class, rules) = {
+                let of_page = (&*self.of_seed, &self.page);
+                self.speller.spell(of_page, &mut self.random, variants)
+            };
             // Every mutation changes the spelling, so this holds; if it ever did not, the truth
             // would.
-            if variants[start..] != self.first {
+            if variants[start..] != *self.page.spelling() {
                 return Some(Truth { page, class, rules });
             }
             variants.truncate(start);
@@ -206,7 +211,7 @@ impl List {
 /// Lines of a list that are drawn: any thread may spell them.
 #[derive(Clone, Debug)]
 pub struct Block {
-    seed: u64,
+    of_seed: Arc<Pages>,
     /// The truth of each, and where in `variants` its text ends, if it has one there.
     lines: Vec<(Truth, usize)>,
     /// Those that are not the first spelling of their page, one after the other.
@@ -225,22 +230,21 @@ pub struct SpelledLines {
 impl Block {
     /// Spells the lines, and the rows of their truth if they are asked for.
     pub fn spell(&self, with_truth: bool) -> SpelledLines {
-        let (mut lines, mut truth) = (Vec::with_capacity(128 * self.lines.len()), Vec::new());
-        let (mut page, mut start) = (Page::default(), 0);
+        let (mut page, mut truth, mut start) = (Page::default(), Vec::new(), 0);
+        page.text.reserve(128 * self.lines.len());
         for (one, end) in &self.lines {
             if one.is_first_spelling() {
-                page.fill(self.seed, one.page);
-                page.spell(&mut lines);
+                page.fill(&self.of_seed, one.page);
             } else {
-                lines.extend_from_slice(&self.variants[start..*end]);
+                page.text.extend_from_slice(&self.variants[start..*end]);
             }
             start = *end;
-            lines.push(b'\n');
+            page.text.push(b'\n');
             if with_truth {
                 write_truth(&mut truth, one).expect("memory takes what is written");
             }
         }
-        SpelledLines { lines, truth }
+        SpelledLines { lines: page.text, truth }
     }
 }
 
@@ -438,7 +442,7 @@ mod tests {
             longest = longest.max(line.len());
         }
         assert!(longest < 2 << 10 && line.capacity() < 4 << 10);
-        assert!(list.first.capacity() + list.page.path.capacity() < 8 << 10);
+        assert!(list.page.text.capacity() < 4 << 10);
     }
 
     #[test]

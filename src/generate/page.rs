@@ -1,11 +1,11 @@
 //! The pages of a list, each spelled for the first time.
 
 use super::random::Random;
-use super::site::{Kind, Site};
+use super::short::Short;
+use super::site::{Kind, Site, Sites};
 use super::token::Token;
 use super::vocabulary::{ENGLISH, PARAM_NAMES, SECTIONS};
 use crate::bytes::decimal::push_number;
-use crate::bytes::hex;
 
 /// Most parameters in a first spelling: four of a shape and three more.
 const PARAMS_MAX: usize = 8;
@@ -16,391 +16,441 @@ const SEQUENCE: u64 = 2;
 /// Which value of the sequences keys the tokens.
 const TOKENS: u64 = 3;
 
-/// One page in the parts of its first spelling. Filled again and again, so that its buffers are
-/// reused.
+static ENGLISH_SHORT: [Short<16>; ENGLISH.len()] = Short::all(&ENGLISH);
+static SECTIONS_SHORT: [Short<16>; SECTIONS.len()] = Short::all(&SECTIONS);
+static PARAM_NAMES_SHORT: [Short<16>; PARAM_NAMES.len()] = Short::all(&PARAM_NAMES);
+
+/// Pages of a list: what they all depend on.
+#[derive(Debug)]
+pub(super) struct Pages {
+    seed: u64,
+    sites: Sites,
+    token_key: u64,
+}
+
+impl Pages {
+    pub(super) fn new(seed: u64) -> Pages {
+        let token_key = Random::derived(seed, TOKENS, 0).bits();
+        Pages { seed, sites: Sites::new(seed), token_key }
+    }
+}
+
+/// One page in its first spelling. Filled again and again, so that its buffer is reused.
 ///
 /// Promise: scheme and host are lower case, escapes upper case, no dot segment, no doubled slash,
-/// no fragment, no tracking, no session, no port of the scheme's own. The [`Token`] is in `path` or
-/// `query` and unlike anything beside it, so no rule can make two pages equal.
+/// no fragment, no tracking, no session, no port of the scheme's own. The [`Token`] is in path or
+/// query and unlike anything beside it, so no rule can make two pages equal.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Page {
+    /// The first spelling, behind what was there before.
+    pub(super) text: Vec<u8>,
+    parts: Parts,
     /// Where the page is.
-    pub(super) site: Site,
-    /// The path. Starts with `/`.
-    pub(super) path: Vec<u8>,
-    /// The query without its `?`; empty if there is none. No two parameters have the same name.
-    pub(super) query: Vec<u8>,
-    /// Where each parameter starts in `query`.
-    starts: [usize; PARAMS_MAX],
+    rank: u64,
+    /// The site of this rank, if it is none of the popular ones.
+    rare: Site,
+}
+
+/// Where the parts of a spelling are in its text.
+#[derive(Clone, Copy, Debug, Default)]
+struct Parts {
+    start: usize,
+    path_start: usize,
+    path_end: usize,
+    /// Where each parameter starts. No two have the same name.
+    param_starts: [usize; PARAMS_MAX],
     params: usize,
 }
 
 impl Page {
-    /// Becomes page `number`, which is below `2^PAGE_BITS`: always the same one for a seed.
-    pub(super) fn fill(&mut self, seed: u64, number: u64) {
-        let random = &mut Random::derived(seed, SEQUENCE, number);
-        let rank = Site::popular_rank(random);
-        self.site.fill(seed, rank);
-        let key = Random::derived(seed, TOKENS, 0).bits();
-        let token = Token::new(key, number, self.site.decimal);
-        self.path.clear();
-        self.path.push(b'/');
-        self.query.clear();
-        self.params = 0;
-        match self.site.kind {
-            Kind::News => self.fill_news(token, random),
-            Kind::Shop => self.fill_shop(token, random),
-            Kind::Forum => self.fill_forum(token, random),
-            Kind::Wiki => self.fill_wiki(token, random),
-            Kind::Portal => self.fill_portal(token, random),
-            Kind::Script => self.fill_script(token, random),
-            Kind::Files => self.fill_files(token, random),
-        }
+    /// Becomes page `number`, which is below `2^PAGE_BITS`: always the same one for a seed. Its
+    /// first spelling is put behind what `text` holds.
+    pub(super) fn fill(&mut self, pages: &Pages, number: u64) {
+        let mut random = Random::derived(pages.seed, SEQUENCE, number);
+        self.rank = Site::popular_rank(&mut random);
+        let site = pages.sites.site(self.rank, &mut self.rare);
+        let token = Token::new(pages.token_key, number, site.decimal);
+        let text = &mut self.text;
+        let mut spelling = Spelling { site, token, random, text, parts: Parts::default() };
+        spelling.write();
+        self.parts = spelling.parts;
     }
 
-    /// Writes the first spelling behind what `line` holds.
-    pub(super) fn spell(&self, line: &mut Vec<u8>) {
-        line.extend_from_slice(if self.site.https { b"https://" } else { b"http://" });
-        if self.site.www {
-            line.extend_from_slice(b"www.");
-        }
-        line.extend_from_slice(&self.site.host);
-        if let Some(port) = self.site.port {
-            line.push(b':');
-            push_number(line, u64::from(port));
-        }
-        line.extend_from_slice(&self.path);
-        if !self.query.is_empty() {
-            line.push(b'?');
-            line.extend_from_slice(&self.query);
-        }
+    /// The site where it is.
+    pub(super) fn site<'a>(&'a self, pages: &'a Pages) -> &'a Site {
+        pages.sites.popular(self.rank).unwrap_or(&self.rare)
+    }
+
+    /// The first spelling.
+    pub(super) fn spelling(&self) -> &[u8] {
+        &self.text[self.parts.start..]
+    }
+
+    /// Its path. Starts with `/`.
+    pub(super) fn path(&self) -> &[u8] {
+        &self.text[self.parts.path_start..self.parts.path_end]
+    }
+
+    /// Its query without the `?`; empty if there is none.
+    pub(super) fn query(&self) -> &[u8] {
+        self.text.get(self.parts.path_end + 1..).unwrap_or_default()
     }
 
     /// How many parameters the query has.
     pub(super) fn params(&self) -> usize {
-        self.params
+        self.parts.params
     }
 
     /// Parameter `place` as `name=value`, without the `&` around it.
     pub(super) fn param(&self, place: usize) -> &[u8] {
-        let end = match self.starts[..self.params].get(place + 1) {
-            Some(next) => next - 1,
-            None => self.query.len(),
-        };
-        &self.query[self.starts[place]..end]
+        let starts = &self.parts.param_starts[..self.parts.params];
+        let end = starts.get(place + 1).map_or(self.text.len(), |next| next - 1);
+        &self.text[starts[place]..end]
+    }
+}
+
+/// A first spelling that is being drawn and written.
+struct Spelling<'a> {
+    site: &'a Site,
+    token: Token,
+    random: Random,
+    text: &'a mut Vec<u8>,
+    parts: Parts,
+}
+
+impl Spelling<'_> {
+    fn write(&mut self) {
+        self.parts.start = self.text.len();
+        self.short(&self.site.origin);
+        self.parts.path_start = self.text.len();
+        self.push("/");
+        match self.site.kind {
+            Kind::News => self.news(),
+            Kind::Shop => self.shop(),
+            Kind::Forum => self.forum(),
+            Kind::Wiki => self.wiki(),
+            Kind::Portal => self.portal(),
+            Kind::Script => self.script(),
+            Kind::Files => self.files(),
+        }
+        if self.parts.params == 0 {
+            self.parts.path_end = self.text.len();
+        }
     }
 
-    fn fill_news(&mut self, token: Token, random: &mut Random) {
+    fn news(&mut self) {
         match self.site.shape {
             0 => {
-                self.date(b'/', random);
-                self.push("/").slug(3, b'-', random).push("-").token(token).push("/");
+                self.date(b'/');
+                self.push("/").slug(3, b'-').push("-").token().push("/");
             }
             1 => {
-                self.push(random.pick(&SECTIONS)).push("/");
-                self.slug(4, b'-', random).push("-").token(token).push(".html");
+                self.section().push("/");
+                self.slug(4, b'-').push("-").token().push(".html");
             }
             2 => {
-                self.push(random.pick(&SECTIONS)).push("/").date(b'/', random);
-                self.push("/").token(token).push("/").slug(3, b'-', random);
+                self.section().push("/").date(b'/');
+                self.push("/").token().push("/").slug(3, b'-');
             }
             _ => {
-                self.date(b'-', random);
-                self.push("/").slug(3, b'-', random).push("-").token(token);
+                self.date(b'-');
+                self.push("/").slug(3, b'-').push("-").token();
             }
         }
-        self.more_params(12, random);
+        self.more_params(12);
     }
 
-    fn fill_shop(&mut self, token: Token, random: &mut Random) {
+    fn shop(&mut self) {
         match self.site.shape {
             0 => {
-                self.push("products/").slug(3, b'-', random).push("-").token(token);
+                self.push("products/").slug(3, b'-').push("-").token();
             }
             1 => {
-                self.push("c/").slug(1, b'-', random).push("/").slug(2, b'-', random);
-                self.push("/p/").token(token);
+                self.push("c/").slug(1, b'-').push("/").slug(2, b'-');
+                self.push("/p/").token();
             }
             2 => {
-                self.push("catalog/").slug(1, b'-', random).push("/").slug(2, b'-', random);
-                self.push("/").begin_param("product_id").token_value(token);
+                self.push("catalog/").slug(1, b'-').push("/").slug(2, b'-');
+                self.push("/").begin_param("product_id").token();
             }
             _ => {
-                self.push("shop/").slug(1, b'-', random).push("/").slug(2, b'-', random);
-                self.push("-").token(token).push(".html");
+                self.push("shop/").slug(1, b'-').push("/").slug(2, b'-');
+                self.push("-").token().push(".html");
             }
         }
-        self.more_params(35, random);
+        self.more_params(35);
     }
 
-    fn fill_forum(&mut self, token: Token, random: &mut Random) {
+    fn forum(&mut self) {
         match self.site.shape {
             0 => {
-                self.push("threads/").slug(4, b'-', random).push(".").token(token).push("/");
+                self.push("threads/").slug(4, b'-').push(".").token().push("/");
             }
             1 => {
-                self.push("forum/viewtopic.php")
-                    .begin_param("f")
-                    .number_value(random.below(99) + 1);
-                self.begin_param("tid").token_value(token);
+                self.push("forum/viewtopic.php").begin_param("f").number(1, 99);
+                self.begin_param("tid").token();
             }
             2 => {
-                self.push("index.php").begin_param("topic").token_value(token);
+                self.push("index.php").begin_param("topic").token();
             }
             _ => {
-                self.push("forum/").slug(1, b'-', random).push("/").token(token);
-                self.push("-").slug(3, b'-', random).push("/");
+                self.push("forum/").slug(1, b'-').push("/").token();
+                self.push("-").slug(3, b'-').push("/");
             }
         }
-        self.more_params(25, random);
+        self.more_params(25);
     }
 
-    fn fill_wiki(&mut self, token: Token, random: &mut Random) {
+    fn wiki(&mut self) {
         match self.site.shape {
             0 => {
-                self.push("wiki/").title(2, random).push("_").token(token);
+                self.push("wiki/").title(2).push("_").token();
             }
             1 => {
                 self.push("w/index.php").begin_param("title");
-                let value_at = self.query.len();
-                self.words(2, b"_", false, random);
-                self.query[value_at].make_ascii_uppercase();
-                self.begin_param("oldid").token_value(token);
+                self.title(2).begin_param("oldid").token();
             }
             2 => {
-                self.push("wiki/Category:").title(1, random).push("/").token(token);
+                self.push("wiki/Category:").title(1).push("/").token();
             }
             _ => {
-                self.push("docs/").slug(1, b'-', random).push("/").slug(2, b'-', random);
-                self.push("/").token(token).push("/");
+                self.push("docs/").slug(1, b'-').push("/").slug(2, b'-');
+                self.push("/").token().push("/");
             }
         }
-        self.more_params(8, random);
+        self.more_params(8);
     }
 
-    fn fill_portal(&mut self, token: Token, random: &mut Random) {
+    fn portal(&mut self) {
         match self.site.shape {
             0 => {
-                self.slug(1, b'-', random).push("/").slug(1, b'-', random);
-                self.push("/").token(token).push("/");
+                self.slug(1, b'-').push("/").slug(1, b'-');
+                self.push("/").token().push("/");
             }
             1 => {
-                self.slug(1, b'-', random).push("/").token(token);
-                self.push("/").slug(2, b'-', random).push("/");
+                self.slug(1, b'-').push("/").token();
+                self.push("/").slug(2, b'-').push("/");
             }
             2 => {
-                self.token(token).push("/");
+                self.token().push("/");
             }
             _ => {
-                self.push("~").push(random.pick(&ENGLISH)).push("/").token(token).push("/");
+                self.push("~").english().push("/").token().push("/");
             }
         }
-        self.more_params(10, random);
+        self.more_params(10);
     }
 
-    fn fill_script(&mut self, token: Token, random: &mut Random) {
+    fn script(&mut self) {
         match self.site.shape {
             0 => {
-                self.begin_param("p").token_value(token);
+                self.begin_param("p").token();
             }
             1 => {
-                self.push("index.php").begin_param("id").token_value(token);
+                self.push("index.php").begin_param("id").token();
             }
             2 => {
                 self.push("search").begin_param("q");
-                let space: &[u8] = if random.percent(50) { b"+" } else { b"%20" };
-                let count = 2 + random.position(2);
-                self.words(count, space, true, random);
-                self.begin_param("item").token_value(token);
+                let space = if self.random.percent(50) { "+" } else { "%20" };
+                let count = 2 + self.random.position(2);
+                self.mixed(count, space).begin_param("item").token();
             }
             _ => {
                 self.push("list.aspx").begin_param("dir");
-                let slash: &[u8] = if random.percent(50) { b"/" } else { b"%2F" };
-                self.words(2, slash, true, random);
-                self.begin_param("doc").token_value(token);
+                let slash = if self.random.percent(50) { "/" } else { "%2F" };
+                self.mixed(2, slash).begin_param("doc").token();
             }
         }
-        self.more_params(40, random);
+        self.more_params(40);
     }
 
-    fn fill_files(&mut self, token: Token, random: &mut Random) {
+    fn files(&mut self) {
         match self.site.shape {
             0 => {
-                self.push("files/").push(random.pick(&ENGLISH)).push("%20");
-                self.push(random.pick(&ENGLISH)).push("-").token(token).push(".pdf");
+                self.push("files/").english().push("%20");
+                self.english().push("-").token().push(".pdf");
             }
             1 => {
-                self.push("wp-content/uploads/");
-                self.year(random);
-                self.push("/").two_digits(random.below(12) + 1);
-                self.push("/").slug(2, b'-', random).push("-").token(token).push(".jpg");
+                self.push("wp-content/uploads/").year().push("/").two_digits(1, 12);
+                self.push("/").slug(2, b'-').push("-").token().push(".jpg");
             }
             2 => {
-                self.push("download/").push(random.pick(&ENGLISH)).push("%2C");
-                self.push(random.pick(&ENGLISH)).push("/").token(token).push(".zip");
+                self.push("download/").english().push("%2C");
+                self.english().push("/").token().push(".zip");
             }
             _ => {
-                self.push("images/").token(token).push("/").slug(1, b'-', random).push(".png");
+                self.push("images/").token().push("/").slug(1, b'-').push(".png");
             }
         }
-        self.more_params(4, random);
+        self.more_params(4);
     }
 
+    #[inline(always)]
     fn push(&mut self, text: &str) -> &mut Self {
-        self.path.extend_from_slice(text.as_bytes());
+        self.text.extend_from_slice(text.as_bytes());
         self
     }
 
-    fn token(&mut self, token: Token) -> &mut Self {
-        self.path.extend_from_slice(token.as_bytes());
+    fn short<const ROOM: usize>(&mut self, text: &Short<ROOM>) -> &mut Self {
+        text.push_to(self.text);
         self
     }
 
-    fn year(&mut self, random: &mut Random) {
-        push_number(&mut self.path, 2008 + random.below(18));
+    fn token(&mut self) -> &mut Self {
+        let token = self.token;
+        self.short(token.text())
     }
 
-    fn two_digits(&mut self, number: u64) -> &mut Self {
-        self.path.extend_from_slice(&[b'0' + (number / 10) as u8, b'0' + (number % 10) as u8]);
+    /// Writes one of `numbers` numbers from `least` on.
+    fn number(&mut self, least: u64, numbers: u64) -> &mut Self {
+        let number = least + self.random.below(numbers);
+        push_number(self.text, number);
         self
     }
 
-    fn date(&mut self, separator: u8, random: &mut Random) {
-        self.year(random);
-        self.path.push(separator);
-        self.two_digits(random.below(12) + 1);
-        self.path.push(separator);
-        self.two_digits(random.below(28) + 1);
+    fn year(&mut self) -> &mut Self {
+        self.push("20").two_digits(8, 18)
     }
 
-    /// Writes `count` words of the site's language to the path.
-    fn slug(&mut self, count: usize, separator: u8, random: &mut Random) -> &mut Self {
+    /// Writes one of `numbers` numbers from `least` on, below 100.
+    fn two_digits(&mut self, least: u64, numbers: u64) -> &mut Self {
+        let number = least + self.random.below(numbers);
+        self.text.extend_from_slice(&[b'0' + (number / 10) as u8, b'0' + (number % 10) as u8]);
+        self
+    }
+
+    fn date(&mut self, separator: u8) -> &mut Self {
+        self.year().text.push(separator);
+        self.two_digits(1, 12).text.push(separator);
+        self.two_digits(1, 28)
+    }
+
+    fn one_of<const ROOM: usize>(&mut self, texts: &[Short<ROOM>]) -> &mut Self {
+        texts[self.random.position(texts.len())].push_to(self.text);
+        self
+    }
+
+    fn section(&mut self) -> &mut Self {
+        self.one_of(&SECTIONS_SHORT)
+    }
+
+    fn english(&mut self) -> &mut Self {
+        self.one_of(&ENGLISH_SHORT)
+    }
+
+    /// Writes one word of the site's language as the site spells it.
+    fn word(&mut self) -> &mut Self {
+        match self.site.words {
+            Some(words) => self.one_of(words),
+            None => self.english(),
+        }
+    }
+
+    /// Writes `count` words of the site's language.
+    fn slug(&mut self, count: usize, separator: u8) -> &mut Self {
         for place in 0..count {
             if place > 0 {
-                self.path.push(separator);
+                self.text.push(separator);
             }
-            push_word(&mut self.path, &self.site, random);
+            self.word();
         }
         self
     }
 
-    /// Writes words to the path as the title of an entry: first letter in upper case if it is
-    /// ASCII.
-    fn title(&mut self, count: usize, random: &mut Random) -> &mut Self {
-        let start = self.path.len();
-        self.slug(count, b'_', random);
-        self.path[start].make_ascii_uppercase();
+    /// Writes words as the title of an entry: first letter in upper case if it is ASCII.
+    fn title(&mut self, count: usize) -> &mut Self {
+        let start = self.text.len();
+        self.slug(count, b'_');
+        self.text[start].make_ascii_uppercase();
         self
     }
 
-    /// Writes `count` words to the value of the last parameter.
-    ///
-    /// With `mixed` every other word is English, so that the separator stands between ASCII too.
-    fn words(&mut self, count: usize, separator: &[u8], mixed: bool, random: &mut Random) {
+    /// Writes `count` words, every other one English, so that the separator stands between ASCII
+    /// too.
+    fn mixed(&mut self, count: usize, separator: &str) -> &mut Self {
         for place in 0..count {
             if place > 0 {
-                self.query.extend_from_slice(separator);
+                self.push(separator);
             }
-            if mixed && place % 2 == 1 {
-                self.query.extend_from_slice(random.pick(&ENGLISH).as_bytes());
+            if place % 2 == 1 {
+                self.english();
             } else {
-                push_word(&mut self.query, &self.site, random);
+                self.word();
             }
         }
+        self
     }
 
-    /// Starts a parameter. `name` must not be in the query.
+    /// Starts a parameter, or the query with it. `name` must not be in there.
+    #[inline(always)]
     fn begin_param(&mut self, name: &str) -> &mut Self {
-        if self.params > 0 {
-            self.query.push(b'&');
+        self.begin_any_param().push(name).push("=")
+    }
+
+    fn begin_any_param(&mut self) -> &mut Self {
+        if self.parts.params == 0 {
+            self.parts.path_end = self.text.len();
         }
-        self.starts[self.params] = self.query.len();
-        self.params += 1;
-        self.query.extend_from_slice(name.as_bytes());
-        self.query.push(b'=');
-        self
-    }
-
-    fn token_value(&mut self, token: Token) -> &mut Self {
-        self.query.extend_from_slice(token.as_bytes());
-        self
-    }
-
-    fn number_value(&mut self, number: u64) -> &mut Self {
-        push_number(&mut self.query, number);
+        self.text.push(if self.parts.params == 0 { b'?' } else { b'&' });
+        self.parts.param_starts[self.parts.params] = self.text.len();
+        self.parts.params += 1;
         self
     }
 
     /// Adds one to three parameters, which no shape has, in `percent` of 100 cases.
-    fn more_params(&mut self, percent: u64, random: &mut Random) {
-        if !random.percent(percent) {
+    #[inline]
+    fn more_params(&mut self, percent: u64) {
+        if !self.random.percent(percent) {
             return;
         }
         // An odd step walks through all sixteen names before it meets one twice.
-        let (first, step) = (random.position(16), 1 + 2 * random.position(8));
-        for place in 0..1 + random.position(3) {
-            self.begin_param(PARAM_NAMES[(first + place * step) % PARAM_NAMES.len()]);
-            if random.percent(50) {
-                self.number_value(random.below(1_000));
+        let (first, step) = (self.random.position(16), 1 + 2 * self.random.position(8));
+        for place in 0..1 + self.random.position(3) {
+            let name = &PARAM_NAMES_SHORT[(first + place * step) % PARAM_NAMES.len()];
+            self.begin_any_param().short(name).push("=");
+            if self.random.percent(50) {
+                self.number(0, 1_000);
             } else {
-                self.words(1, b"", true, random);
+                self.word();
             }
-        }
-    }
-}
-
-/// Writes one word of the site's language as the site spells it.
-fn push_word(out: &mut Vec<u8>, site: &Site, random: &mut Random) {
-    match site.words {
-        Some(words) if site.escaped => push_escaped(out, random.pick(words).as_bytes()),
-        Some(words) => out.extend_from_slice(random.pick(words).as_bytes()),
-        None => out.extend_from_slice(random.pick(&ENGLISH).as_bytes()),
-    }
-}
-
-/// Writes `text` with every byte outside ASCII escaped in upper-case hexadecimal digits.
-pub(super) fn push_escaped(out: &mut Vec<u8>, text: &[u8]) {
-    for &byte in text {
-        if byte.is_ascii() {
-            out.push(byte);
-        } else {
-            let [high, low] = hex::digits(byte);
-            out.extend_from_slice(&[b'%', high, low]);
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use std::collections::HashSet;
 
+    use super::*;
+    use crate::bytes::hex;
+
     /// Pages of every kind and shape on the way.
-    fn each_page(seed: u64, pages: u64, mut check: impl FnMut(&Page, &str)) {
-        let (mut page, mut line) = (Page::default(), Vec::new());
+    fn each_page(seed: u64, pages: u64, mut check: impl FnMut(&Page, &Site, &str)) {
+        let (of_seed, mut page) = (Pages::new(seed), Page::default());
         for number in 0..pages {
-            page.fill(seed, number);
-            line.clear();
-            page.spell(&mut line);
-            let line = std::str::from_utf8(&line).unwrap();
-            check(&page, line);
+            // Some pages behind each other.
+            if number % 7 == 0 {
+                page.text.clear();
+            }
+            page.fill(&of_seed, number);
+            check(&page, page.site(&of_seed), std::str::from_utf8(page.spelling()).unwrap());
         }
     }
 
     #[test]
     fn every_kind_and_shape_appears() {
         let mut seen = HashSet::new();
-        each_page(1, 20_000, |page, line| {
+        each_page(1, 20_000, |_, site, line| {
             assert!(line.len() < 600, "{line}");
-            seen.insert((page.site.kind as u8, page.site.shape));
+            seen.insert((site.kind as u8, site.shape));
         });
         assert_eq!(seen.len(), 7 * 4);
     }
 
     #[test]
     fn first_spellings_are_canonical() {
-        each_page(2, 20_000, |page, line| {
-            let path = std::str::from_utf8(&page.path).unwrap();
+        each_page(2, 20_000, |page, _, line| {
+            let path = std::str::from_utf8(page.path()).unwrap();
             assert!(path.starts_with('/') && !path.contains("//"), "{line}");
             assert!(!path.split('/').any(|segment| segment == "." || segment == ".."), "{line}");
             assert!(!path.contains([';', '?', '#', '+']), "{line}");
@@ -420,9 +470,9 @@ mod tests {
         for seed in [1, 9] {
             let key = Random::derived(seed, TOKENS, 0).bits();
             let mut number = 0;
-            each_page(seed, 10_000, |page, line| {
-                let token = Token::new(key, number, page.site.decimal);
-                let token = std::str::from_utf8(token.as_bytes()).unwrap();
+            each_page(seed, 10_000, |_, site, line| {
+                let token = Token::new(key, number, site.decimal);
+                let token = std::str::from_utf8(token.text().as_bytes()).unwrap();
                 let rest = line.splitn(4, '/').nth(3).unwrap();
                 assert_eq!(rest.matches(token).count(), 1, "{line}");
                 let runs = rest.split(|letter: char| !letter.is_ascii_alphanumeric());
@@ -440,9 +490,9 @@ mod tests {
 
     #[test]
     fn params_are_the_query() {
-        each_page(3, 20_000, |page, line| {
+        each_page(3, 20_000, |page, _, line| {
             let params: Vec<_> = (0..page.params()).map(|place| page.param(place)).collect();
-            assert_eq!(params.join(&b'&'), page.query, "{line}");
+            assert_eq!(params.join(&b'&'), page.query(), "{line}");
             let name = |param: &[u8]| param.iter().position(|&byte| byte == b'=').unwrap();
             let names: HashSet<_> = params.iter().map(|param| &param[..name(param)]).collect();
             assert_eq!(names.len(), params.len(), "{line}");
@@ -451,9 +501,8 @@ mod tests {
 
     #[test]
     fn far_pages_are_spelled() {
-        let (mut page, mut line) = (Page::default(), Vec::new());
-        page.fill(1, (1 << super::super::token::PAGE_BITS) - 1);
-        page.spell(&mut line);
-        assert!(line.starts_with(b"http"));
+        let mut page = Page::default();
+        page.fill(&Pages::new(1), (1 << super::super::token::PAGE_BITS) - 1);
+        assert!(page.spelling().starts_with(b"http"));
     }
 }

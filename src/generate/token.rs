@@ -1,6 +1,7 @@
 //! The mark that makes every page of a list one of a kind.
 
 use super::random::scramble;
+use super::short::Short;
 
 /// Bits of a page number. A list has at most `2^44` lines, so at most as many pages.
 ///
@@ -11,6 +12,11 @@ pub(super) const PAGE_BITS: u32 = 44;
 /// Pages that can have a decimal token of ten digits.
 const DECIMAL_PAGES: u64 = 10_000_000_000;
 
+const FACTOR: u64 = 7_046_029_253;
+
+/// Ten times the digit `0`.
+const ZEROS: u128 = 0x3030_3030_3030_3030_3030;
+
 /// The token of one page in text: ten decimal digits, or nine lower-case letters and digits.
 ///
 /// A promise the truth rests on: two pages of one seed never have the same token, and neither form
@@ -19,10 +25,7 @@ const DECIMAL_PAGES: u64 = 10_000_000_000;
 /// vocabulary does. Folding case, or dropping any part of the URL without the token, cannot make
 /// two pages equal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Token {
-    text: [u8; 10],
-    len: u8,
-}
+pub(super) struct Token(Short<16>);
 
 impl Token {
     /// The token of `page`, which is below `2^PAGE_BITS`.
@@ -37,37 +40,45 @@ impl Token {
     }
 
     fn decimal(key: u64, page: u64) -> Self {
+        const HALF: u64 = 100_000;
         // A factor without 2 and 5 permutes the numbers below 10^10, and so does adding the key.
-        let product = u128::from(page) * 7_046_029_253 + u128::from(key);
-        let mut rest = (product % u128::from(DECIMAL_PAGES)) as u64;
-        let mut text = [0; 10];
-        for digit in text.iter_mut().rev() {
-            *digit = b'0' + (rest % 10) as u8;
-            rest /= 10;
+        // In two steps, since the product may have more than 64 bits.
+        let (high, low) = (page / HALF, page % HALF);
+        let shifted = high * FACTOR % DECIMAL_PAGES * HALF;
+        let number = (shifted + low * FACTOR + key % DECIMAL_PAGES) % DECIMAL_PAGES;
+        // Both halves at once.
+        let (mut high, mut low, mut text) = (number / HALF, number % HALF, [0; 2]);
+        for _ in 0..5 {
+            text = [text[0] << 8 | (high % 10), text[1] << 8 | (low % 10)];
+            (high, low) = (high / 10, low / 10);
         }
-        Token { text, len: 10 }
+        let text = (u128::from(text[1]) << 40 | u128::from(text[0])) + ZEROS;
+        Token(Short::of_word(text, 10))
     }
 
     fn mixed(key: u64, page: u64) -> Self {
         const DIGITS: &[u8; 36] = b"0123456789abcdefghijklmnopqrstuvwxyz";
-        let mut rest = scramble(page, PAGE_BITS, key);
-        let mut text = [0; 10];
-        text[0] = b'a' + (rest % 26) as u8;
-        rest /= 26;
-        text[8] = b'0' + (rest % 10) as u8;
-        rest /= 10;
-        for digit in &mut text[1..8] {
-            *digit = DIGITS[(rest % 36) as usize];
-            rest /= 36;
+        const HALF: u64 = 36 * 36 * 36 * 36;
+        let number = scramble(page, PAGE_BITS, key);
+        let (first, number) = (number % 26, number / 26);
+        let (last, number) = (number % 10, number / 10);
+        // Both halves at once; the second has three digits.
+        let (mut low, mut high) = (number % HALF, number / HALF);
+        let mut text = u128::from(b'a') + u128::from(first);
+        for place in 1..5 {
+            text |= u128::from(DIGITS[(low % 36) as usize]) << (8 * place);
+            text |= u128::from(DIGITS[(high % 36) as usize]) << (8 * (place + 4));
+            (low, high) = (low / 36, high / 36);
         }
-        debug_assert!(rest == 0, "a page number has at most PAGE_BITS bits");
-        Token { text, len: 9 }
+        // Where the fourth digit of the second half would be, the last one comes.
+        text = text & u128::MAX >> 64 | u128::from(b'0' as u64 + last) << 64;
+        Token(Short::of_word(text, 9))
     }
 
     /// The token as it stands in a URL.
     #[inline]
-    pub(super) fn as_bytes(&self) -> &[u8] {
-        &self.text[..usize::from(self.len)]
+    pub(super) fn text(&self) -> &Short<16> {
+        &self.0
     }
 }
 
@@ -91,11 +102,11 @@ mod tests {
     fn the_two_forms_differ() {
         for page in 0..1_000 {
             let decimal = Token::new(9, page, true);
-            assert!(decimal.as_bytes().len() == 10);
-            assert!(decimal.as_bytes().iter().all(u8::is_ascii_digit));
+            assert!(decimal.text().as_bytes().len() == 10);
+            assert!(decimal.text().as_bytes().iter().all(u8::is_ascii_digit));
             let mixed = Token::new(9, page, false);
-            let &[first, .., last] = mixed.as_bytes() else { panic!("nine bytes") };
-            assert!(mixed.as_bytes().len() == 9);
+            let &[first, .., last] = mixed.text().as_bytes() else { panic!("nine bytes") };
+            assert!(mixed.text().as_bytes().len() == 9);
             assert!(first.is_ascii_lowercase() && last.is_ascii_digit());
         }
     }

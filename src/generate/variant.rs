@@ -1,8 +1,11 @@
 //! Other spellings of a page: which changes one gets, in an order in which they get along.
 
+use memchr::{memchr, memrchr};
+
 use super::edit;
-use super::page::Page;
+use super::page::{Page, Pages};
 use super::random::Random;
+use super::site::Site;
 use super::truth::{Class, RuleNames};
 use crate::bytes::decimal::push_number;
 
@@ -84,6 +87,21 @@ const TABLE: [Row; 16] = [
     row(DuplicateSlashes, "duplicate-slashes", 3, true, &[EmptyPath]),
 ];
 
+/// The sum of the weights of each set of eight rows: the first eight, and the others.
+static WEIGHTS: [[u64; 256]; 2] = {
+    let (mut sums, mut set) = ([[0; 256]; 2], 0);
+    while set < 512 {
+        let (half, bits) = (set >> 8, set & 255);
+        let mut row = 0;
+        while row < 8 {
+            sums[half][bits] += (bits as u64 >> row & 1) * TABLE[8 * half + row].weight;
+            row += 1;
+        }
+        set += 1;
+    }
+    sums
+};
+
 /// A set of mutations; bit `n` is row `n` of [`TABLE`].
 #[derive(Clone, Copy, Debug, Default)]
 struct Mutations {
@@ -109,23 +127,34 @@ impl Mutations {
     }
 
     fn rows(self) -> impl Iterator<Item = &'static Row> {
-        TABLE
-            .iter()
-            .enumerate()
-            .filter(move |(row, _)| self.bits >> row & 1 == 1)
-            .map(|(_, row)| row)
+        let mut bits = self.bits;
+        std::iter::from_fn(move || {
+            let row = TABLE.get(bits.trailing_zeros() as usize)?;
+            bits &= bits - 1;
+            Some(row)
+        })
+    }
+
+    /// The sum of the weights.
+    fn weights(self) -> u64 {
+        let [low, high] = self.bits.to_le_bytes();
+        WEIGHTS[0][usize::from(low)] + WEIGHTS[1][usize::from(high)]
     }
 
     /// The mutations that change this page.
-    fn admitted(page: &Page) -> Self {
+    fn admitted(page: &Page, site: &Site) -> Self {
         let mut this = Self::of(&[Case, Escapes, Fragment, Params, SessionIds]);
-        let is_root = page.path == b"/";
-        let last = page.path.rsplit(|&byte| byte == b'/').find(|segment| !segment.is_empty());
-        let is_name = last.is_some_and(|segment| segment.contains(&b'.'));
-        let is_directory = page.path.ends_with(b"/") || page.path.ends_with(b"/index.php");
-        this.insert_if(DefaultPort, page.site.port.is_none());
-        this.insert_if(Scheme, page.site.port.is_none());
-        this.insert_if(Www, page.site.bare);
+        let path = page.path();
+        let is_root = path == b"/";
+        // The last segment that is not empty, or none: a slash is the last byte of some paths, and
+        // never of two.
+        let trimmed = path.strip_suffix(b"/").unwrap_or(path);
+        let last = &trimmed[memrchr(b'/', trimmed).map_or(0, |slash| slash + 1)..];
+        let is_name = memchr(b'.', last).is_some();
+        let is_directory = path.ends_with(b"/") || path.ends_with(b"/index.php");
+        this.insert_if(DefaultPort, site.port.is_none());
+        this.insert_if(Scheme, site.port.is_none());
+        this.insert_if(Www, site.bare);
         this.insert_if(EmptyPath, is_root);
         this.insert_if(DotSegments, true);
         this.insert_if(DuplicateSlashes, true);
@@ -133,21 +162,20 @@ impl Mutations {
         this.insert_if(DirectoryIndex, is_directory);
         this.insert_if(QueryOrder, page.params() > 0);
         this.insert_if(EmptyQuery, page.params() == 0);
-        this.insert_if(Encoding, edit::has_two_spellings(&page.path, &page.query));
+        this.insert_if(Encoding, edit::has_two_spellings(path, page.query()));
         this
     }
 
     /// One to three mutations that the page admits and that get along.
-    fn choose(page: &Page, random: &mut Random) -> Self {
+    fn choose(page: &Page, site: &Site, random: &mut Random) -> Self {
         let count = match random.below(100) {
             0..70 => 1,
             70..92 => 2,
             _ => 3,
         };
-        let (mut free, mut chosen) = (Self::admitted(page), Self::default());
+        let (mut free, mut chosen) = (Self::admitted(page, site), Self::default());
         for _ in 0..count {
-            let weights = free.rows().map(|row| row.weight).sum();
-            let mut rest = random.below(weights);
+            let mut rest = random.below(free.weights());
             for row in free.rows() {
                 if rest < row.weight {
                     chosen.insert_if(row.mutation, true);
@@ -173,13 +201,14 @@ impl Speller {
     /// Writes another spelling of `page` behind what `line` holds, and says what differs.
     pub(super) fn spell(
         &mut self,
-        page: &Page,
+        (pages, page): (&Pages, &Page),
         random: &mut Random,
         line: &mut Vec<u8>,
     ) -> (Class, RuleNames) {
-        let chosen = Mutations::choose(page, random);
+        let site = page.site(pages);
+        let chosen = Mutations::choose(page, site, random);
         self.edit(page, chosen, random);
-        self.write(page, chosen, random, line);
+        self.write(site, chosen, random, line);
         let mut truth = (Class::Safe, RuleNames::default());
         for row in chosen.rows() {
             truth.1 = truth.1.union(row.rule);
@@ -198,12 +227,12 @@ impl Speller {
     fn edit(&mut self, page: &Page, chosen: Mutations, random: &mut Random) {
         let Speller { path, query, spare } = self;
         path.clear();
-        path.extend_from_slice(&page.path);
+        path.extend_from_slice(page.path());
         query.clear();
         if chosen.has(QueryOrder) && page.params() > 1 && random.percent(70) {
             rotate(page, random, query);
         } else {
-            query.extend_from_slice(&page.query);
+            query.extend_from_slice(page.query());
             if chosen.has(QueryOrder) {
                 edit::insert_empty_pair(query, random);
             }
@@ -250,8 +279,7 @@ impl Speller {
         }
     }
 
-    fn write(&self, page: &Page, chosen: Mutations, random: &mut Random, line: &mut Vec<u8>) {
-        let site = &page.site;
+    fn write(&self, site: &Site, chosen: Mutations, random: &mut Random, line: &mut Vec<u8>) {
         let https = site.https != chosen.has(Scheme);
         let www = site.www != chosen.has(Www);
         if chosen.has(Case) {
@@ -261,7 +289,7 @@ impl Speller {
             if www {
                 line.extend_from_slice(b"www.");
             }
-            line.extend_from_slice(&site.host);
+            line.extend_from_slice(site.host());
         }
         if let Some(port) = site.port {
             line.push(b':');
@@ -299,29 +327,37 @@ mod tests {
     fn table_is_in_order() {
         for (place, row) in TABLE.iter().enumerate() {
             assert_eq!(row.mutation as usize, place);
+            assert_eq!(Mutations::of(&[row.mutation]).weights(), row.weight);
             for &foe in row.foes {
                 assert!(TABLE[foe as usize].foes.contains(&row.mutation), "{foe:?} {place}");
             }
         }
         let rules = TABLE.iter().fold(RuleNames::default(), |rules, row| rules.union(row.rule));
         assert_eq!(rules, RuleNames::ALL);
+        let all = Mutations { bits: u16::MAX };
+        assert_eq!(all.weights(), all.rows().map(|row| row.weight).sum::<u64>());
     }
 
     #[test]
     fn every_mutation_appears_alone_and_changes_the_spelling() {
-        let (mut page, mut speller) = (Page::default(), Speller::default());
-        let (mut first, mut line, mut random) = (Vec::new(), Vec::new(), Random::new(1));
+        let (pages, mut page, mut speller) = (Pages::new(1), Page::default(), Speller::default());
+        let (mut line, mut random) = (Vec::new(), Random::new(1));
         let mut times = [0; TABLE.len()];
         for number in 0..20_000 {
-            page.fill(1, number);
-            first.clear();
-            page.spell(&mut first);
-            for row in Mutations::admitted(&page).rows() {
+            page.text.clear();
+            page.fill(&pages, number);
+            let site = page.site(&pages);
+            for row in Mutations::admitted(&page, site).rows() {
                 let only = Mutations::of(&[row.mutation]);
                 line.clear();
                 speller.edit(&page, only, &mut random);
-                speller.write(&page, only, &mut random, &mut line);
-                assert!(line != first, "{:?}: {}", row.mutation, String::from_utf8_lossy(&line));
+                speller.write(site, only, &mut random, &mut line);
+                assert!(
+                    line != page.spelling(),
+                    "{:?}: {}",
+                    row.mutation,
+                    String::from_utf8_lossy(&line)
+                );
                 times[row.mutation as usize] += 1;
             }
         }
@@ -330,13 +366,14 @@ mod tests {
 
     #[test]
     fn choices_get_along() {
-        let (mut page, mut random) = (Page::default(), Random::new(2));
+        let (pages, mut page, mut random) = (Pages::new(5), Page::default(), Random::new(2));
         let mut sizes = [0; 4];
         for number in 0..30_000 {
-            page.fill(5, number);
-            let chosen = Mutations::choose(&page, &mut random);
+            page.fill(&pages, number);
+            let site = page.site(&pages);
+            let chosen = Mutations::choose(&page, site, &mut random);
             sizes[chosen.rows().count()] += 1;
-            assert_eq!(chosen.without(Mutations::admitted(&page)).bits, 0);
+            assert_eq!(chosen.without(Mutations::admitted(&page, site)).bits, 0);
             for row in chosen.rows() {
                 assert!(!row.foes.iter().any(|&foe| chosen.has(foe)), "{:?}", row.mutation);
             }

@@ -1,7 +1,7 @@
 //! One site: which features it has, how often it uses them, what it calls things.
 
 use super::super::random::{Random, scramble};
-use super::super::site::push_syllables;
+use super::super::site::syllables;
 use super::super::vocabulary::{HOST_WORDS, SUFFIXES};
 use super::SitesPlan;
 use super::catalog::Catalog;
@@ -200,9 +200,7 @@ impl Layout {
 }
 
 fn domain(seed: u64, number: u32, random: &mut Random) -> String {
-    let mut name = Vec::new();
-    push_syllables(&mut name, scramble(u64::from(number) + 1, NAME_BITS, seed));
-    let name: String = name.into_iter().map(char::from).collect();
+    let name = syllables(scramble(u64::from(number) + 1, NAME_BITS, seed));
     format!("{name}-{}.{}", random.pick(&HOST_WORDS), random.pick(&SUFFIXES))
 }
 

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::super::random::{Random, scramble};
-use super::super::site::push_syllables;
+use super::super::site::syllables;
 use super::super::vocabulary::{ENGLISH, SECTIONS};
 use super::feature::{Feature, Features};
 use super::format::civil_from_days;
@@ -428,12 +428,8 @@ impl<'a> Targets<'a> {
     }
 
     fn name(&self, number: u64) -> String {
-        let mut name = Vec::new();
-        push_syllables(
-            &mut name,
-            scramble(number & ((1 << NAME_BITS) - 1), NAME_BITS, self.layout.key),
-        );
-        let name: String = name.into_iter().map(char::from).collect();
+        let low = number & ((1 << NAME_BITS) - 1);
+        let name = syllables(scramble(low, NAME_BITS, self.layout.key)).to_string();
         match number >> NAME_BITS {
             0 => name,
             more => format!("{name}{more}"),
