@@ -1,7 +1,17 @@
 //! Names with numbers, in the order in which they came: their texts behind each other, so that a
 //! new one takes no memory of its own.
 
+use std::sync::LazyLock;
+
 use hashbrown::HashTable;
+
+/// One for all names of a run: what finds a name in its chunk finds it in the sums, too.
+static HASHER: LazyLock<ahash::RandomState> = LazyLock::new(ahash::RandomState::new);
+
+/// The hash by which `name` is found.
+pub(super) fn hash_of(name: &[u8]) -> u64 {
+    HASHER.hash_one(name)
+}
 
 /// The names that were met, numbered from 0.
 #[derive(Debug, Default)]
@@ -9,16 +19,16 @@ pub(super) struct Names {
     texts: Vec<u8>,
     /// Where the text of each name ends.
     ends: Vec<u32>,
+    hashes: Vec<u64>,
     /// The numbers, by the hashes of the texts.
     numbers: HashTable<u32>,
-    hasher: ahash::RandomState,
 }
 
 impl Names {
     /// The number of `name`, which may be a new one.
     pub(super) fn number(&mut self, name: &[u8]) -> u32 {
-        let Names { texts, ends, numbers, hasher } = self;
-        let hash = hasher.hash_one(name);
+        let Names { texts, ends, hashes, numbers } = self;
+        let hash = hash_of(name);
         if let Some(number) = numbers.find(hash, |number| is_same(text(texts, ends, *number), name))
         {
             return *number;
@@ -27,7 +37,8 @@ impl Names {
         texts.extend_from_slice(name);
         // They are parts of the forms of a chunk's lines, which holds 1 GiB at most.
         ends.push(texts.len() as u32);
-        numbers.insert_unique(hash, number, |number| hasher.hash_one(text(texts, ends, *number)));
+        hashes.push(hash);
+        numbers.insert_unique(hash, number, |number| hashes[*number as usize]);
         number
     }
 
@@ -36,9 +47,10 @@ impl Names {
         self.ends.len()
     }
 
-    /// All of them, by number.
-    pub(super) fn iter(&self) -> impl Iterator<Item = &[u8]> {
-        (0..self.ends.len() as u32).map(|number| text(&self.texts, &self.ends, number))
+    /// All of them, by number, with their hashes.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (u64, &[u8])> {
+        let texts = (0..self.ends.len() as u32).map(|number| text(&self.texts, &self.ends, number));
+        self.hashes.iter().copied().zip(texts)
     }
 }
 
@@ -69,6 +81,9 @@ mod tests {
             }
         }
         assert_eq!(names.len(), 1000);
-        assert!(names.iter().zip(0..).all(|(text, number)| text == name(number).as_bytes()));
+        let is_same = |((hash, text), number): ((u64, &[u8]), u32)| {
+            text == name(number).as_bytes() && hash == hash_of(text)
+        };
+        assert!(names.iter().zip(0..).all(is_same));
     }
 }

@@ -1,10 +1,13 @@
 //! What is counted of each name of a facet, over all records, and the tables made of it.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Mutex;
 
+use hashbrown::HashTable;
+
 use super::Facets;
+use super::names::hash_of;
 use super::spilled::Spilled;
 use crate::cluster::Placed;
 use crate::error::{Error, Result};
@@ -12,8 +15,6 @@ use crate::pipeline::Job;
 use crate::pipeline::pool::{Pool, Stage};
 use crate::record::time;
 use crate::report::{Breakdown, BreakdownRow, Counts, Facet};
-
-type Map<K, V> = HashMap<K, V, ahash::RandomState>;
 
 /// Names of a facet that are told apart; what comes later is counted under [`OTHERS`], and hours by
 /// their days. Hosts are all told apart.
@@ -41,9 +42,17 @@ pub(in crate::pipeline) struct Sums {
 /// The sums of one facet.
 #[derive(Debug, Default)]
 struct Sum {
-    counts: Map<Box<[u8]>, Counts>,
+    names: HashTable<NameCounts>,
     /// Bytes of memory that the texts of the names take.
     text_bytes: u64,
+}
+
+/// A name, and what is counted of it.
+#[derive(Clone, Debug)]
+struct NameCounts {
+    hash: u64,
+    name: Box<[u8]>,
+    counts: Counts,
 }
 
 impl Sums {
@@ -79,7 +88,7 @@ impl Sums {
             for ((facets, _), counts) in chunks.iter().zip(&counts) {
                 let names = facets.columns[facet as usize].names.iter();
                 names.zip(&counts[facet as usize]).for_each(|(name, counts)| {
-                    sum.add(facet, name, counts);
+                    sum.add_hashed(facet, name, counts);
                 });
             }
         });
@@ -91,7 +100,7 @@ impl Sums {
     pub(in crate::pipeline) fn add_names(&mut self, pool: &Pool, chunks: &[&Facets]) -> Result<()> {
         self.each(pool, |sum, facet| {
             let names = chunks.iter().flat_map(|chunk| chunk.columns[facet as usize].names.iter());
-            names.for_each(|name| sum.add(facet, name, &Counts::default()));
+            names.for_each(|name| sum.add_hashed(facet, name, &Counts::default()));
         });
         if self.are_hosts_full() {
             // They will come again, with their counts.
@@ -108,7 +117,7 @@ impl Sums {
     /// Puts the hosts into a temporary file.
     fn spill_hosts(&mut self) -> Result<()> {
         let (hosts, spilled) = self.take_hosts()?;
-        spilled.push(hosts.counts.iter().map(|(name, counts)| (&name[..], counts)))
+        spilled.push(hosts.names.iter().map(|one| (&one.name[..], &one.counts)))
     }
 
     /// Takes the hosts out of memory; they and those to come belong into the file.
@@ -123,8 +132,8 @@ impl Sums {
 
     /// Sets all counts to zero.
     pub(in crate::pipeline) fn forget_counts(&mut self) -> Result<()> {
-        let sums = self.of.iter_mut().flat_map(|sum| sum.counts.values_mut());
-        sums.for_each(|counts| *counts = Counts::default());
+        let names = self.of.iter_mut().flat_map(|sum| sum.names.iter_mut());
+        names.for_each(|one| one.counts = Counts::default());
         self.spilled_hosts.as_mut().map_or(Ok(()), Spilled::forget)
     }
 
@@ -145,7 +154,7 @@ impl Sums {
     ///
     /// Failure: hosts that were spilled are to be shown, and take too much memory.
     pub(in crate::pipeline) fn breakdowns(mut self, top: usize) -> Result<(Vec<Breakdown>, u64)> {
-        let has_requests = !self.of[Facet::Status as usize].counts.is_empty();
+        let has_requests = !self.of[Facet::Status as usize].names.is_empty();
         let weight = |counts: &Counts| {
             let first = if has_requests { counts.astray } else { counts.duplicate() };
             (first, counts.records)
@@ -156,7 +165,7 @@ impl Sums {
         let spilled_bytes = self.spilled_hosts.as_ref().map_or(0, Spilled::written_bytes);
         let tables = Facet::ALL.into_iter().zip(self.of);
         let mut tables: Vec<Breakdown> =
-            tables.map(|(facet, sum)| breakdown(facet, sum.counts, weight, top)).collect();
+            tables.map(|(facet, sum)| breakdown(facet, sum.rows(), weight, top)).collect();
         if let Some(spilled) = self.spilled_hosts {
             tables[Facet::Host as usize] =
                 breakdown_of_spilled(spilled, weight, top, self.hosts_bytes_max)?;
@@ -168,35 +177,53 @@ impl Sums {
 impl Sum {
     /// Bytes of memory that it may take after another batch.
     fn memory_bytes_ahead(&self) -> u64 {
-        let slot_bytes = size_of::<(Box<[u8]>, Counts)>() as u64 + 1;
+        let slot_bytes = size_of::<NameCounts>() as u64 + 1;
         // Seven of eight slots may be used.
-        let bytes = self.counts.capacity().div_ceil(7) as u64 * 8 * slot_bytes;
-        let grows = self.counts.len() + self.counts.len() / 8 >= self.counts.capacity();
+        let bytes = self.names.capacity().div_ceil(7) as u64 * 8 * slot_bytes;
+        let grows = self.names.len() + self.names.len() / 8 >= self.names.capacity();
         self.text_bytes + if grows { 2 * bytes } else { bytes }
     }
 
-    /// Adds `counts` to those of `name`; where there are too many names, to those of the day of an
-    /// hour, or of all others.
-    fn add(&mut self, facet: Facet, name: &[u8], counts: &Counts) {
-        if let Some(sum) = self.counts.get_mut(name) {
+    /// Adds `counts` to those of `name`, which comes with its hash; where there are too many names,
+    /// to those of the day of an hour, or of all others.
+    fn add_hashed(&mut self, facet: Facet, (hash, name): (u64, &[u8]), counts: &Counts) {
+        if let Some(sum) = self.counts_of(hash, name) {
             return sum.add(counts);
         }
-        let is_full = self.counts.len() >= NAMES_MAX;
-        let day;
-        let name = match facet {
-            Facet::Time if is_full && self.counts.len() < NAMES_MAX + DAYS_MAX => {
-                day = (hour_of(name).div_euclid(24) * 24).to_be_bytes();
-                &day
+        let is_full = self.names.len() >= NAMES_MAX;
+        match facet {
+            Facet::Time if is_full && self.names.len() < NAMES_MAX + DAYS_MAX => {
+                let day = (hour_of(name).div_euclid(24) * 24).to_be_bytes();
+                self.add_new_or_known(hash_of(&day), &day, counts);
             }
-            Facet::Host => name,
-            _ if is_full => OTHERS,
-            _ => name,
-        };
-        if let Some(sum) = self.counts.get_mut(name) {
-            return sum.add(counts);
+            Facet::Host => self.add_new(hash, name, counts),
+            _ if is_full => self.add_new_or_known(hash_of(OTHERS), OTHERS, counts),
+            _ => self.add_new(hash, name, counts),
         }
+    }
+
+    fn add_new_or_known(&mut self, hash: u64, name: &[u8], counts: &Counts) {
+        match self.counts_of(hash, name) {
+            Some(sum) => sum.add(counts),
+            None => self.add_new(hash, name, counts),
+        }
+    }
+
+    fn add_new(&mut self, hash: u64, name: &[u8], counts: &Counts) {
         self.text_bytes += name.len() as u64 + 16;
-        self.counts.insert(name.into(), *counts);
+        let one = NameCounts { hash, name: name.into(), counts: *counts };
+        self.names.insert_unique(hash, one, |one| one.hash);
+    }
+
+    fn counts_of(&mut self, hash: u64, name: &[u8]) -> Option<&mut Counts> {
+        let one = self.names.find_mut(hash, |one| one.hash == hash && *one.name == *name)?;
+        Some(&mut one.counts)
+    }
+
+    /// A row for each name, in no order.
+    fn rows(self) -> Vec<BreakdownRow> {
+        let row = |one: NameCounts| BreakdownRow { name: one.name.into(), counts: one.counts };
+        self.names.into_iter().map(row).collect()
     }
 }
 
@@ -213,13 +240,11 @@ const PERIOD_BYTES: [usize; 3] = [10, 7, 4];
 
 fn breakdown(
     facet: Facet,
-    sums: Map<Box<[u8]>, Counts>,
+    mut rows: Vec<BreakdownRow>,
     weight: impl Fn(&Counts) -> (u64, u64),
     top: usize,
 ) -> Breakdown {
-    let names = sums.len() as u64;
-    let mut rows: Vec<BreakdownRow> =
-        sums.into_iter().map(|(name, counts)| BreakdownRow { name: name.into(), counts }).collect();
+    let names = rows.len() as u64;
     match facet {
         Facet::Time => return by_time(rows),
         Facet::Status => rows.sort_unstable_by(|a, b| a.name.cmp(&b.name)),
@@ -312,13 +337,17 @@ fn by_time(rows: Vec<BreakdownRow>) -> Breakdown {
 mod tests {
     use super::*;
 
+    fn add(sum: &mut Sum, facet: Facet, name: &[u8], counts: &Counts) {
+        sum.add_hashed(facet, (hash_of(name), name), counts);
+    }
+
     #[test]
     fn rows_of_time_are_as_fine_as_can_be_read() {
         let rows = |hours: &[i64]| -> Vec<(String, u64)> {
             let mut sum = Sum::default();
             let counts = Counts { records: 1, ..Counts::default() };
-            hours.iter().for_each(|hour| sum.add(Facet::Time, &hour.to_be_bytes(), &counts));
-            let rows = breakdown(Facet::Time, sum.counts, |_| (0, 0), 1).rows;
+            hours.iter().for_each(|hour| add(&mut sum, Facet::Time, &hour.to_be_bytes(), &counts));
+            let rows = breakdown(Facet::Time, sum.rows(), |_| (0, 0), 1).rows;
             let shown = |row: &BreakdownRow| String::from_utf8_lossy(&row.name).into_owned();
             rows.iter().map(|row| (shown(row), row.counts.records)).collect()
         };
@@ -347,23 +376,25 @@ mod tests {
         let counts = Counts { records: 1, ..Counts::default() };
         let rows = |facet| {
             let mut sum = Sum::default();
-            (0..many).for_each(|number: i64| sum.add(facet, &number.to_be_bytes(), &counts));
-            breakdown(facet, sum.counts, |counts| (0, counts.records), usize::MAX).rows
+            (0..many).for_each(|number: i64| add(&mut sum, facet, &number.to_be_bytes(), &counts));
+            breakdown(facet, sum.rows(), |counts| (0, counts.records), usize::MAX).rows
         };
         let mut sum = Sum::default();
         for day in 0..200_000i64 {
-            sum.add(Facet::Time, &(24 * day).to_be_bytes(), &counts);
+            add(&mut sum, Facet::Time, &(24 * day).to_be_bytes(), &counts);
         }
-        let years = breakdown(Facet::Time, sum.counts, |_| (0, 0), usize::MAX).rows;
+        let years = breakdown(Facet::Time, sum.rows(), |_| (0, 0), usize::MAX).rows;
         let last = years.last().unwrap();
         assert_eq!(years.iter().map(|year| year.counts.records).sum::<u64>(), 200_000);
         assert_eq!((&last.name[..], last.counts.records), (OTHERS, 200_000 - 2 * (1 << 16)));
         // Hours that were counted with their days, together those of fifteen years.
         let mut sum = Sum::default();
-        (0..many).for_each(|hour: i64| sum.add(Facet::Time, &hour.to_be_bytes(), &counts));
-        let of_days = sum.counts.iter().filter(|(_, counts)| counts.records > 1);
+        (0..many).for_each(|hour: i64| add(&mut sum, Facet::Time, &hour.to_be_bytes(), &counts));
+        let of_days = sum.names.iter().filter(|day| day.counts.records > 1);
         assert!(of_days.clone().count() > NAMES_MAX / 25);
-        assert!(of_days.clone().all(|(name, day)| hour_of(name) % 24 == 0 && day.records <= 24));
+        assert!(
+            of_days.clone().all(|day| hour_of(&day.name) % 24 == 0 && day.counts.records <= 24)
+        );
         let years = rows(Facet::Time);
         assert_eq!(years.iter().map(|year| year.counts.records).sum::<u64>(), many as u64);
         assert_eq!((&years[0].name[..], years[0].counts.records), (&b"1970"[..], 365 * 24));
@@ -380,23 +411,26 @@ mod tests {
     #[test]
     fn what_is_shown_of_spilled_hosts_is_bounded() {
         let counts = |number: u64| Counts { records: number * 7919 % 997, ..Counts::default() };
-        let sums: Map<Box<[u8]>, Counts> = (0..5000u64)
-            .map(|number| (format!("h{number}.test").into_bytes().into(), counts(number)))
+        let rows: Vec<BreakdownRow> = (0..5000u64)
+            .map(|number| BreakdownRow {
+                name: format!("h{number}.test").into_bytes(),
+                counts: counts(number),
+            })
             .collect();
         let weight = |counts: &Counts| (0, counts.records);
         let shown = |top| {
             let mut spilled = Spilled::new(std::env::temp_dir())?;
-            spilled.push(sums.iter().map(|(name, counts)| (&name[..], counts)))?;
+            spilled.push(rows.iter().map(|row| (&row.name[..], &row.counts)))?;
             breakdown_of_spilled(spilled, weight, top, 20_000)
         };
         for top in [0, 1, 20, 100] {
-            let expected = breakdown(Facet::Host, sums.clone(), weight, top);
+            let expected = breakdown(Facet::Host, rows.clone(), weight, top);
             let breakdown = shown(top).unwrap();
             assert_eq!(breakdown.names, 5000);
-            let rows = |one: Breakdown| -> Vec<(Vec<u8>, Counts)> {
+            let shown = |one: Breakdown| -> Vec<(Vec<u8>, Counts)> {
                 one.rows.into_iter().map(|row| (row.name, row.counts)).collect()
             };
-            assert_eq!(rows(breakdown), rows(expected), "{top}");
+            assert_eq!(shown(breakdown), shown(expected), "{top}");
         }
         let error = shown(200).unwrap_err().to_string();
         assert!(error.contains("the hosts that are shown") && error.contains("--top"), "{error}");
