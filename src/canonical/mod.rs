@@ -17,6 +17,7 @@ mod rules;
 pub use comparison::Comparison;
 pub use config::{DefaultRow, KeepRow, Settings, read_hosts};
 pub(crate) use draft::canonical_host;
+pub(crate) use dust::letters;
 pub use dust::{
     Compilation, DustCondition, DustKind, DustRule, DustRules, DustStatus, Evidence, Guard,
     PathPattern, Refusal, RuleFile, RuleScope, Trap,

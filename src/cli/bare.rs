@@ -23,10 +23,33 @@ pub(super) fn with_command(mut given: Vec<OsString>) -> (Vec<OsString>, bool) {
     (given, true)
 }
 
-/// The command that stands after the flags, if one does.
+/// The command that stands behind flags, if one does.
 pub(super) fn late_command(given: &[OsString]) -> Option<&str> {
     // The first two are the program and the `dedup` put in.
-    given.iter().skip(2).filter_map(|word| word.to_str()).find(|word| is_command(word))
+    let mut words = given.iter().skip(2).filter_map(|word| word.to_str());
+    while let Some(word) = words.next() {
+        if is_command(word) {
+            return Some(word);
+        }
+        if takes_next(word) {
+            words.next();
+        }
+    }
+    None
+}
+
+/// Is `word` a flag of `dedup` whose value is the next word?
+fn takes_next(word: &str) -> bool {
+    let command = Args::command();
+    let dedup = command.find_subcommand("dedup");
+    let mut flags = dedup.into_iter().flat_map(|dedup| dedup.get_arguments());
+    let is_it = |flag: &&clap::Arg| match word.strip_prefix("--") {
+        Some(long) => flag.get_long() == Some(long),
+        None => flag.get_short().is_some_and(|short| *word == format!("-{short}")),
+    };
+    flags
+        .find(is_it)
+        .is_some_and(|flag| flag.get_action().takes_values() && !flag.is_require_equals_set())
 }
 
 fn is_command(word: &str) -> bool {
@@ -107,6 +130,23 @@ mod tests {
         ] {
             let given = given.iter().map(OsString::from).collect();
             assert_eq!(with_command(given).1, bare);
+        }
+    }
+
+    #[test]
+    fn values_of_flags_are_no_late_commands() {
+        for (given, expected) in [
+            (&["--top", "5", "report", "x"][..], Some("report")),
+            (&["-j2", "report"], Some("report")),
+            (&["--bogus", "learn"], Some("learn")),
+            (&["-q", "canon", "x"], Some("canon")),
+            (&["--stats", "report", "x"], Some("report")),
+            (&["-S", "1X", "-o", "report", "x"], None),
+            (&["--profile", "canon", "x"], None),
+            (&["x", "y"], None),
+        ] {
+            let given = ["undust", "dedup"].iter().chain(given).map(OsString::from);
+            assert_eq!(late_command(&given.collect::<Vec<_>>()), expected);
         }
     }
 

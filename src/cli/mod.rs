@@ -46,12 +46,14 @@ pub fn main() -> ExitCode {
     let (given, is_bare) = bare::with_command(given);
     let args = match Args::try_parse_from(&given) {
         Ok(args) => args,
-        Err(error) if is_bare && error.use_stderr() && bare::late_command(&given).is_some() => {
-            let command = bare::late_command(&given).unwrap_or_default();
-            say(format_args!("undust: {command} is a command and comes first: undust {command} …"));
-            return ExitCode::from(FAILED);
+        Err(error) => {
+            let late = bare::late_command(&given).filter(|_| is_bare && error.use_stderr());
+            let status = print_words_of(&tips::with_tip(error, &given));
+            if let Some(name) = late {
+                say(format_args!("undust: {name} is a command and comes first: undust {name} …"));
+            }
+            return ExitCode::from(status);
         }
-        Err(error) => return ExitCode::from(print_words_of(&tips::with_tip(error, &given))),
     };
     let named = args.command.named_results();
     let result = match args.command {

@@ -3,12 +3,12 @@
 /// A number of bytes with an optional suffix K, M, G or T (powers of 1,024).
 pub(super) fn bytes(text: &str) -> Result<u64, String> {
     let (digits, suffix) = split_suffix(text);
-    let factor: u64 = match suffix.to_ascii_lowercase().trim_end_matches("ib") {
+    let factor: u64 = match &suffix.to_ascii_lowercase()[..] {
         "" | "b" => 1,
-        "k" | "kb" => 1 << 10,
-        "m" | "mb" => 1 << 20,
-        "g" | "gb" => 1 << 30,
-        "t" | "tb" => 1 << 40,
+        "k" | "kb" | "kib" => 1 << 10,
+        "m" | "mb" | "mib" => 1 << 20,
+        "g" | "gb" | "gib" => 1 << 30,
+        "t" | "tb" | "tib" => 1 << 40,
         _ => return Err(format!("unknown suffix \"{suffix}\"; use K, M, G or T")),
     };
     let number: u64 = digits.parse().map_err(|_| format!("\"{text}\" is no number of bytes"))?;
@@ -48,6 +48,8 @@ mod tests {
             ("1T", Some(1 << 40)),
             ("x", None),
             ("1X", None),
+            ("1ib", None),
+            ("1MiBiB", None),
         ] {
             assert_eq!(bytes(given).ok(), expected, "{given}");
         }

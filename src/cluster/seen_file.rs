@@ -221,7 +221,7 @@ impl SeenFile {
                 "a seen file that is not a regular file has to fit in memory; raise -S",
             ));
         }
-        let rest = (meta.len() - HEADER_BYTES as u64).checked_sub(SUM_BYTES);
+        let rest = meta.len().checked_sub(HEADER_BYTES as u64 + SUM_BYTES);
         match (header.count.checked_mul(RECORD_BYTES), rest) {
             (Some(expected), Some(records)) if expected == records => {}
             (Some(expected), Some(records)) if expected < records => return Err(too_long()),

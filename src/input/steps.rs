@@ -58,7 +58,10 @@ impl<R: BufRead, D: Decoder> Read for Steps<R, D> {
             let Step { used, made, end } = decoder.step(input, buffer);
             self.reader.consume(used);
             match end {
-                Ok(true) => self.decoder = decoder.next_stream(&mut self.reader)?,
+                Ok(true) => match decoder.next_stream(&mut self.reader) {
+                    Ok(next) => self.decoder = next,
+                    Err(error) => self.error = Some(error),
+                },
                 Ok(false) if at_end && made == 0 => {
                     self.error = Some(io::ErrorKind::UnexpectedEof.into());
                 }
@@ -213,6 +216,25 @@ mod tests {
             assert!(bytes.len() > text.len() / 2, "{} of {}", bytes.len(), text.len());
             assert!(bytes.len() <= text.len() && bytes[..text.len() / 2] == text[..text.len() / 2]);
         }
+    }
+
+    #[test]
+    fn an_error_behind_a_stream_comes_after_it() {
+        /// Fails when all is read.
+        struct Failing<'a>(&'a [u8]);
+        impl Read for Failing<'_> {
+            fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+                match self.0.read(buffer)? {
+                    0 => Err(io::ErrorKind::ConnectionReset.into()),
+                    read => Ok(read),
+                }
+            }
+        }
+        let packed = pack_bzip2(b"one\n");
+        let mut bytes = Vec::new();
+        let result = bzip2(BufReader::new(Failing(&packed))).read_to_end(&mut bytes);
+        assert_eq!(bytes, b"one\n");
+        assert_eq!(result.unwrap_err().kind(), io::ErrorKind::ConnectionReset);
     }
 
     #[test]

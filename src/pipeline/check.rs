@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 use super::backlog::Backlog;
 use super::dedup::{MarkedChunk, Print, mark, sift};
 use super::overflow::Overflow;
+use super::pool::Pool;
 use super::scan::{Pass, Scan, changed};
 use super::walk::{Worker, each_entry_again};
 use super::{Job, Outcome, line_place};
@@ -41,9 +42,8 @@ pub fn check(job: &Job) -> Result<Checked> {
     let pool = job.pool()?;
     let set = ClusterSet::default();
     let mut found = None;
-    // Once the set is full: the lines that it does not know.
-    let mut rest: Option<(Overflow, Backlog)> = None;
-    let mut records_before = 0;
+    // Once the set is full.
+    let mut rest: Option<Rest> = None;
     let mut workspace = Workspace::default();
     let mut tally = Tally::default();
     let read = Scan::new(job, &pool, Pass::first("checking")).run(
@@ -52,53 +52,24 @@ pub fn check(job: &Job) -> Result<Checked> {
         |batch| {
             if rest.is_none() && set.may_exceed(budget.table_bytes()) {
                 let backlog = Backlog::new(&job.memory.temp_dir)?;
-                rest = Some((Overflow::new(job, budget)?, backlog));
+                rest = Some(Rest { overflow: Overflow::new(job, budget)?, backlog, records: 0 });
             }
-            let overflow = rest.as_mut().map(|(overflow, _)| overflow);
+            let overflow = rest.as_mut().map(|rest| &mut rest.overflow);
             let mut line_number = batch.first_line;
-            let kept = mark(job, &set, overflow, &pool, batch, &mut tally)?;
-            for MarkedChunk { chunk, texts, marks } in kept {
-                let mut record = 0u32;
-                let mut stopped = Ok(());
-                let walked = each_entry_again(&chunk, job, &mut workspace, |entry| {
-                    line_number += 1;
-                    let Entry::Record(line) = entry else { return Ok(()) };
-                    record += 1;
-                    if u64::from(record) > texts.len() {
-                        stopped = Err(changed());
-                    } else if !marks.contains(record - 1) {
-                        found = Some((line_number, line.line.to_vec()));
-                        return Err(());
-                    }
-                    if let Some((_, backlog)) = &mut rest {
-                        let text = [&u64::to_le_bytes(line_number), line.line].concat();
-                        stopped = backlog.push(records_before, &text);
-                        records_before += 1;
-                    }
-                    if stopped.is_ok() { Ok(()) } else { Err(()) }
-                })?;
-                stopped?;
-                if walked.is_err() {
+            for marked in mark(job, &set, overflow, &pool, batch, &mut tally)? {
+                let rest = rest.as_mut();
+                found = first_unmarked(job, &marked, &mut workspace, &mut line_number, rest)?;
+                if found.is_some() {
                     return Ok(ControlFlow::Break(()));
                 }
             }
             Ok(ControlFlow::Continue(()))
         },
     )?;
-    if let Some((mut overflow, backlog)) = rest {
+    if let Some(rest) = rest {
         // A line before the one that was found may be a duplicate of another that the
         // set does not know.
-        let (mut first, _) = overflow.first_of_each(job, &pool, &set, &Seen::default())?;
-        let mut text = Vec::new();
-        let keeps = |number| Ok(!overflow.is_next(&mut first, number)?);
-        backlog.read(job.input.separator, keeps, |piece, is_end| {
-            text.extend_from_slice(piece);
-            Ok(if is_end { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
-        })?;
-        if !text.is_empty() {
-            let (line, text) = text.split_first_chunk().expect("its number was put in front of it");
-            found = Some((u64::from_le_bytes(*line), text.to_vec()));
-        }
+        found = rest.first_duplicate(job, &pool, &set)?.or(found);
     }
     Ok(match found {
         Some((line, text)) => {
@@ -111,4 +82,71 @@ pub fn check(job: &Job) -> Result<Checked> {
             Checked::Unique(Box::new(Outcome { tally, ..outcome }))
         }
     })
+}
+
+/// A line and its number, from 1 over all inputs.
+type NumberedLine = (u64, Vec<u8>);
+
+/// The first line of a chunk that is not marked. Those before it go to the `rest`, if there is one.
+///
+/// `line_number` is that of the line before the chunk, and then of the last one that was looked at.
+fn first_unmarked(
+    job: &Job,
+    MarkedChunk { chunk, texts, marks }: &MarkedChunk,
+    workspace: &mut Workspace,
+    line_number: &mut u64,
+    mut rest: Option<&mut Rest>,
+) -> Result<Option<NumberedLine>> {
+    let (mut records, mut found) = (0u32, Ok(None));
+    let _is_cut_short = each_entry_again(chunk, job, workspace, |entry| {
+        *line_number += 1;
+        let Entry::Record(line) = entry else { return Ok(()) };
+        let record = records;
+        records += 1;
+        found = if u64::from(record) >= texts.len() {
+            Err(changed())
+        } else if !marks.contains(record) {
+            Ok(Some((*line_number, line.line.to_vec())))
+        } else {
+            rest.as_mut().map_or(Ok(()), |rest| rest.push(*line_number, line.line)).map(|()| None)
+        };
+        if matches!(found, Ok(None)) { Ok(()) } else { Err(()) }
+    })?;
+    found
+}
+
+/// What is decided at the end: the lines that the set did not know once it was full.
+struct Rest {
+    overflow: Overflow,
+    /// The lines, with their numbers in front of them.
+    backlog: Backlog,
+    /// How many there are.
+    records: u64,
+}
+
+impl Rest {
+    fn push(&mut self, line_number: u64, line: &[u8]) -> Result<()> {
+        let text = [&u64::to_le_bytes(line_number), line].concat();
+        let record = self.records;
+        self.records += 1;
+        self.backlog.push(record, &text)
+    }
+
+    /// The first of the lines that is a duplicate.
+    fn first_duplicate(
+        mut self,
+        job: &Job,
+        pool: &Pool,
+        set: &ClusterSet,
+    ) -> Result<Option<NumberedLine>> {
+        let (mut first, _) = self.overflow.first_of_each(job, pool, set, &Seen::default())?;
+        let mut text = Vec::new();
+        let keeps = |number| Ok(!self.overflow.is_next(&mut first, number)?);
+        self.backlog.read(job.input.separator, keeps, |piece, is_end| {
+            text.extend_from_slice(piece);
+            Ok(if is_end { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+        })?;
+        let numbered = text.split_first_chunk();
+        Ok(numbered.map(|(line, text)| (u64::from_le_bytes(*line), text.to_vec())))
+    }
 }

@@ -41,7 +41,12 @@ impl Facets {
         let host = parts::host_of(canonical).unwrap_or(b"");
         let mut add = |facet: Facet, name: &[u8]| {
             let Column { names, of } = &mut self.columns[facet as usize];
-            of.push((record, names.number(name)));
+            let name = names.number(name);
+            // Once for each of them, however often its URL has the parameter.
+            let mut of_record = of.iter().rev().take_while(|(other, _)| *other == record);
+            if !of_record.any(|(_, other)| *other == name) {
+                of.push((record, name));
+            }
         };
         add(Facet::Host, host);
         let host_at = host.as_ptr().addr().wrapping_sub(canonical.as_ptr().addr());
@@ -136,6 +141,17 @@ mod tests {
         ] {
             assert_eq!(section(given.as_bytes()), expected.as_bytes(), "{given}");
         }
+    }
+
+    #[test]
+    fn a_record_counts_once_for_each_of_its_parameters() {
+        let (mut facets, fields) = (Facets::default(), Default::default());
+        for (record, url) in (0..).zip(["http://a.test/?a=1&b&a=2", "http://a.test/?a=3"]) {
+            let text = url.as_bytes();
+            let line = Record { line: text, spelling: text, url: text, fields: &fields };
+            facets.add(record, &line, text);
+        }
+        assert_eq!(facets.columns[Facet::Parameter as usize].of, [(0, 0), (0, 1), (1, 0)]);
     }
 
     #[test]

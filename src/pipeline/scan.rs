@@ -190,7 +190,8 @@ fn read(
         }
         let (parcels, failed) = match parcels {
             Ok(parcels) => (parcels, error),
-            Err(wrong) => (Vec::new(), Some(wrong)),
+            // What could not be read is why it could not be laid out.
+            Err(wrong) => (Vec::new(), error.or(Some(wrong))),
         };
         let fraction_read =
             bytes_total.map(|total| bytes_read.load(Ordering::Relaxed) as f64 / total as f64);

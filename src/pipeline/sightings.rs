@@ -15,7 +15,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{self, BufReader, Read, Seek, Write as _};
+use std::io::{self, BufRead, BufReader, Read, Seek, Write as _};
 use std::path::PathBuf;
 
 use super::temp;
@@ -325,7 +325,7 @@ struct Head {
 
 impl Head {
     /// The one that comes next; `None` at the end.
-    fn read(file: &mut impl Read) -> io::Result<Option<Head>> {
+    fn read(file: &mut impl BufRead) -> io::Result<Option<Head>> {
         let Some(site_bytes) = read_length(file)? else { return Ok(None) };
         let mut site = vec![0; site_bytes];
         file.read_exact(&mut site)?;
@@ -352,14 +352,14 @@ fn number_of(bytes: &[u8]) -> u64 {
     bytes.iter().rev().fold(0, |sum, byte| sum << 8 | u64::from(*byte))
 }
 
-/// The length that comes next; `None` at the end.
-fn read_length(file: &mut impl Read) -> io::Result<Option<usize>> {
-    let mut bytes = [0; 4];
-    match file.read_exact(&mut bytes) {
-        Ok(()) => Ok(Some(u32::from_le_bytes(bytes) as usize)),
-        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(None),
-        Err(error) => Err(error),
+/// The length that comes next; `None` at the end, which must not be inside of one.
+fn read_length(file: &mut impl BufRead) -> io::Result<Option<usize>> {
+    if file.fill_buf()?.is_empty() {
+        return Ok(None);
     }
+    let mut bytes = [0; 4];
+    file.read_exact(&mut bytes)?;
+    Ok(Some(u32::from_le_bytes(bytes) as usize))
 }
 
 /// Bytes of a sighting in a file, beside its texts.

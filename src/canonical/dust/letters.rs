@@ -17,7 +17,7 @@ fn outside_escapes(text: &[u8]) -> impl Iterator<Item = u8> {
 }
 
 /// Would folding change `text`?
-pub(super) fn has_upper(text: &[u8]) -> bool {
+pub(crate) fn has_upper(text: &[u8]) -> bool {
     outside_escapes(text).any(|byte| byte.is_ascii_uppercase())
 }
 
@@ -28,7 +28,7 @@ pub(super) fn has_lower_only(text: &[u8]) -> bool {
 
 /// Writes ASCII letters in lower case, but not those of escapes; returns whether any was in upper
 /// case.
-pub(super) fn fold(text: &mut [u8]) -> bool {
+pub(crate) fn fold(text: &mut [u8]) -> bool {
     let mut any = false;
     let mut at = 0;
     while at < text.len() {

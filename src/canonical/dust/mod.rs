@@ -17,7 +17,7 @@ mod file;
 mod forms;
 mod glob;
 mod leave;
-mod letters;
+pub(crate) mod letters;
 mod lint;
 mod order;
 mod rule;

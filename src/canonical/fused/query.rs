@@ -1,7 +1,6 @@
 //! HOT: once per parameter. The query of a URL: what stays, what goes, what is spelled anew.
 
 use std::cmp::Ordering;
-use std::ops::Range;
 
 use super::classes::{Class, set};
 use super::order::{FEW, is_unclear, number_of, numbered, sort};
@@ -50,6 +49,31 @@ impl Piece {
             0 => Ordering::Equal,
             _ => self.name(given, spelled).cmp(other.name(given, spelled)),
         })
+    }
+}
+
+/// How far a value has been looked through for a `;`, behind which some servers read another name.
+struct ReadValue {
+    /// Where its `=` is.
+    start: usize,
+    read: usize,
+    has_semicolon: bool,
+}
+
+impl ReadValue {
+    fn from(start: usize) -> ReadValue {
+        ReadValue { start, read: start, has_semicolon: false }
+    }
+
+    /// Is `at` behind the `=` of the value, and no `;` between them? Asked in ascending order, it
+    /// looks at each byte once.
+    fn takes_equals(&mut self, given: &[u8], at: usize) -> bool {
+        if at <= self.start {
+            return false;
+        }
+        self.has_semicolon |= memchr::memchr(b';', &given[self.read..at]).is_some();
+        self.read = at;
+        !self.has_semicolon
     }
 }
 
@@ -353,10 +377,11 @@ impl Fused {
     #[inline(never)]
     fn is_spelled_well(&self, url: &MarkedUrl, start: usize, name_end: usize, end: usize) -> bool {
         let MarkedUrl { given, marks, .. } = *url;
+        let mut value = ReadValue::from(name_end);
         let mut at = marks.next_before(set::QUERY_LOOK, start, end);
         while at < end {
             match canonical_escape(&given[at..]) {
-                Some(byte) if !self.is_raw_in_query(byte, given, name_end..at) => at += 3,
+                Some(byte) if !self.is_raw_in_query(byte, given, at, &mut value) => at += 3,
                 None if self.query[usize::from(given[at])] == Class::Question => at += 1,
                 _ => return false,
             }
@@ -365,12 +390,11 @@ impl Fused {
         true
     }
 
-    /// Is `byte` spelled without an escape in a query, whichever way it came? `value` is what of
-    /// the value stands before it, empty in a name; behind a `;` some servers read another name.
+    /// Is `byte`, whose escape is at `at`, spelled without one in a query, whichever way it came?
     #[inline]
-    fn is_raw_in_query(&self, byte: u8, given: &[u8], value: Range<usize>) -> bool {
+    fn is_raw_in_query(&self, byte: u8, given: &[u8], at: usize, value: &mut ReadValue) -> bool {
         self.raw_in_query[usize::from(byte)]
-            || byte == b'=' && self.form && !value.is_empty() && !given[value].contains(&b';')
+            || byte == b'=' && self.form && value.takes_equals(given, at)
     }
 
     /// Spells the piece `given[start..end]` canonically, at the end of `spelled`. Returns where its
@@ -403,8 +427,8 @@ impl Fused {
         out: &mut Vec<u8>,
     ) -> Option<()> {
         let MarkedUrl { given, text, marks } = *url;
-        // Where the value begins, with its `=`; a name has none.
-        let value = if in_value { at - 1 } else { end };
+        // The value begins with its `=`; a name has none.
+        let mut value = ReadValue::from(if in_value { at - 1 } else { end });
         loop {
             let look = marks.next_before(set::QUERY_LOOK, at, end);
             push_short(out, text, at, look);
@@ -425,7 +449,7 @@ impl Fused {
                         if let [high, low, ..] = given[at + 1..]
                             && let Some(byte) = hex::pair(high, low)
                         {
-                            if self.is_raw_in_query(byte, given, value..at) {
+                            if self.is_raw_in_query(byte, given, at, &mut value) {
                                 out.push(byte);
                             } else {
                                 push_escape(out, byte);

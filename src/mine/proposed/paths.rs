@@ -1,5 +1,6 @@
 //! What rules do to paths: one pass in the order of their strata.
 
+use crate::canonical::letters;
 use crate::mine::seen::handlers::extension;
 use crate::mine::seen::table::hash;
 
@@ -18,7 +19,7 @@ pub(in crate::mine) enum PathAct {
     Prefix(Vec<u8>, Vec<u8>),
     /// A last segment of this name is left out.
     Index(Vec<u8>),
-    /// A slash at the end is left out.
+    /// Slashes at the end are left out.
     Slash,
     /// A last segment that ends in the first ends in the second instead.
     Extension(Vec<u8>, Vec<u8>),
@@ -187,10 +188,7 @@ pub(in crate::mine) fn apply<'a>(
                     1
                 })
             }
-            PathAct::Slash => (path.len() > 1 && path.ends_with(b"/")).then(|| {
-                path.pop();
-                1
-            }),
+            PathAct::Slash => drop_slashes(path),
             PathAct::Extension(from, to) => {
                 let start = last_start(path);
                 (extension(&path[start..]) == from.as_slice()).then(|| {
@@ -219,21 +217,11 @@ pub(in crate::mine) fn last_start(path: &[u8]) -> usize {
 /// Puts letters in lower case, but not those of escapes; returns a hash of what was
 /// there, if any was not.
 pub(in crate::mine) fn fold(path: &mut [u8]) -> Option<u64> {
-    if !path.iter().any(u8::is_ascii_uppercase) {
-        return None;
-    }
-    let signature = hash(path);
-    // Escapes stay as they are normalized: in capitals.
-    let mut at = 0;
-    while at < path.len() {
-        if path[at] == b'%' {
-            at += 3;
-        } else {
-            path[at] = path[at].to_ascii_lowercase();
-            at += 1;
-        }
-    }
-    Some(signature)
+    letters::has_upper(path).then(|| {
+        let signature = hash(path);
+        letters::fold(path);
+        signature
+    })
 }
 
 /// Writes one slash for several in a row; returns a hash of what was there, if there were any.
@@ -248,6 +236,14 @@ pub(in crate::mine) fn collapse(path: &mut Vec<u8>) -> Option<u64> {
     (path.len() < before).then_some((before - path.len()) as u64)
 }
 
+fn drop_slashes(path: &mut Vec<u8>) -> Option<u64> {
+    let before = path.len();
+    while path.len() > 1 && path.ends_with(b"/") {
+        path.pop();
+    }
+    (path.len() < before).then_some(1)
+}
+
 fn drop_parameter(path: &mut Vec<u8>, name: &[u8]) -> Option<u64> {
     memchr::memchr(b';', path)?;
     let mut out = Vec::with_capacity(path.len());
@@ -255,8 +251,9 @@ fn drop_parameter(path: &mut Vec<u8>, name: &[u8]) -> Option<u64> {
     for segment in path[1..].split(|byte| *byte == b'/') {
         out.push(b'/');
         for (at, piece) in segment.split(|byte| *byte == b';').enumerate() {
-            let length = memchr::memchr(b'=', piece).unwrap_or(piece.len());
-            if at > 0 && piece[..length].eq_ignore_ascii_case(name) {
+            // Without a value it is none, as rules have it.
+            let length = memchr::memchr(b'=', piece);
+            if at > 0 && length.is_some_and(|length| piece[..length].eq_ignore_ascii_case(name)) {
                 signature ^= hash(piece);
                 continue;
             }
@@ -337,6 +334,7 @@ mod tests {
             (PathAct::Index(b"index.html".to_vec()), "/a/index.html", "/a/"),
             (PathAct::Index(b"index.html".to_vec()), "/a/xindex.html", "/a/xindex.html"),
             (PathAct::Slash, "/a/", "/a"),
+            (PathAct::Slash, "/a//", "/a"),
             (PathAct::Slash, "/", "/"),
             (PathAct::Extension(b".htm".to_vec(), b".html".to_vec()), "/a.htm", "/a.html"),
             (PathAct::Extension(b".htm".to_vec(), b".html".to_vec()), "/a.html", "/a.html"),
@@ -369,11 +367,14 @@ mod tests {
             PathAct::Slash,
             PathAct::Index(b"index.html".to_vec()),
         ];
-        for path in ["/", "//", "/A;s=1/;s/b/", "/a/index.html/", "/;s;s", "/%2F%", "/%"] {
+        for path in
+            ["/", "//", "/A;s=1/;s/b/", "/a/index.html/", "/;s;s", "/%2F%", "/%", "/caf%C3%A9"]
+        {
             for act in &acts {
                 let once = after(act.clone(), path);
                 let twice = after(act.clone(), &once);
-                assert!(once == twice || *act == PathAct::Slash, "{act:?} {path}");
+                assert_eq!(once, twice, "{act:?} {path}");
+                assert_eq!(act.changes(path.as_bytes()), once != path, "{act:?} {path}");
             }
         }
     }

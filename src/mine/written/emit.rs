@@ -115,27 +115,7 @@ fn kind(
             DustKind::HostAlias { from, to }
         }
         Act::Port(port) => DustKind::HostAlias { from: text(port)?, to: ":".to_string() },
-        Act::Path(act) => match act {
-            PathAct::Parameter(name) => DustKind::DropPathParam { param: param(name)? },
-            PathAct::Segment(shape) => DustKind::DropSegment { segment: session(shape)? },
-            PathAct::FoldCase => DustKind::FoldCase { param: None },
-            PathAct::DoubleSlash => DustKind::DropSegment { segment: String::new() },
-            PathAct::Prefix(from, to) => DustKind::AliasPrefix { from: text(from)?, to: text(to)? },
-            PathAct::Index(name) => DustKind::AliasSuffix { from: text(name)?, to: String::new() },
-            PathAct::Slash => DustKind::AliasSuffix { from: "/".to_string(), to: String::new() },
-            PathAct::Extension(from, to) => {
-                DustKind::AliasSuffix { from: text(from)?, to: text(to)? }
-            }
-            PathAct::Template(template) => DustKind::RewriteTemplate {
-                from: format!(
-                    "{}{{1{}}}{}",
-                    text(&template.head)?,
-                    if template.number { ":num" } else { "" },
-                    text(&template.tail)?
-                ),
-                to: format!("{}?{}={{1}}", text(&template.path)?, text(&template.name)?),
-            },
-        },
+        Act::Path(act) => path_kind(act)?,
         Act::Drop(number) => DustKind::DropParam { param: name(number)? },
         Act::Default(number, value) => {
             DustKind::DefaultParam { param: name(number)?, value: text(&values(*number, *value)?)? }
@@ -148,6 +128,29 @@ fn kind(
         },
         Act::Keep(_, kept) => DustKind::KeepOnly {
             params: kept_names(kept.iter().map(name).collect::<Option<Vec<String>>>()?),
+        },
+    })
+}
+
+/// What the rule of a change of paths does.
+fn path_kind(act: &PathAct) -> Option<DustKind> {
+    Some(match act {
+        PathAct::Parameter(name) => DustKind::DropPathParam { param: param(name)? },
+        PathAct::Segment(shape) => DustKind::DropSegment { segment: session(shape)? },
+        PathAct::FoldCase => DustKind::FoldCase { param: None },
+        PathAct::DoubleSlash => DustKind::DropSegment { segment: String::new() },
+        PathAct::Prefix(from, to) => DustKind::AliasPrefix { from: text(from)?, to: text(to)? },
+        PathAct::Index(name) => DustKind::AliasSuffix { from: text(name)?, to: String::new() },
+        PathAct::Slash => DustKind::AliasSuffix { from: "/".to_string(), to: String::new() },
+        PathAct::Extension(from, to) => DustKind::AliasSuffix { from: text(from)?, to: text(to)? },
+        PathAct::Template(template) => DustKind::RewriteTemplate {
+            from: format!(
+                "{}{{1{}}}{}",
+                text(&template.head)?,
+                if template.number { ":num" } else { "" },
+                text(&template.tail)?
+            ),
+            to: format!("{}?{}={{1}}", text(&template.path)?, text(&template.name)?),
         },
     })
 }
@@ -171,4 +174,91 @@ fn note(validated: &Validated, left_out: usize) -> String {
         notes.push(format!("not written for {left_out} more patterns of paths"));
     }
     notes.join("; ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::canonical::{Canonicalizer, DustRules, RuleFile, Scratch, Settings};
+    use crate::mine::proposed::paths::{self, Shape, Template};
+
+    fn acts() -> Vec<PathAct> {
+        let text = |text: &str| text.as_bytes().to_vec();
+        let template = |number| Template {
+            head: text("/item_"),
+            tail: text(".htm"),
+            path: text("/item.php"),
+            name: text("id"),
+            number,
+        };
+        vec![
+            PathAct::Parameter(text("sid")),
+            PathAct::Segment(Shape::of(b"(S(abc123def456ghi789))").unwrap()),
+            PathAct::Segment(Shape::of(b"x-0123456789abcdef").unwrap()),
+            PathAct::FoldCase,
+            PathAct::DoubleSlash,
+            PathAct::Prefix(text("/people/"), text("/~")),
+            PathAct::Index(text("index.html")),
+            PathAct::Slash,
+            PathAct::Extension(text(".htm"), text(".html")),
+            PathAct::Template(template(true)),
+            PathAct::Template(template(false)),
+        ]
+    }
+
+    #[test]
+    fn rules_do_what_was_found_to_hold() {
+        let segments = [
+            "",
+            "a",
+            "B%2Fb",
+            "%C3%A9",
+            "a;sid",
+            "a;SID=1;v=2",
+            ";sid=",
+            "(S(000aaa111bbb222ccc))",
+            "x-fedcba9876543210",
+            "index.html",
+            "people",
+            "item_5.htm",
+            "item_x.htm",
+            "c.htm",
+        ];
+        let mut paths: Vec<String> = Vec::new();
+        for one in segments {
+            paths.push(format!("/{one}"));
+            for other in segments {
+                paths.extend([format!("/{one}/{other}"), format!("/{one}/{other}/")]);
+            }
+        }
+        for act in acts() {
+            let rule = DustRule {
+                site: "x.test".to_string(),
+                hosts: Vec::new(),
+                scope: RuleScope::default(),
+                kind: path_kind(&act).unwrap(),
+                status: DustStatus::Auto,
+                evidence: None,
+                note: String::new(),
+            };
+            let dust = DustRules::compile(&RuleFile { rules: vec![rule], ..RuleFile::default() });
+            assert!(dust.refused.is_empty(), "{act:?}");
+            let profile = Some("rfc3986".to_string());
+            let settings = Settings { profile, dust: dust.rules, ..Settings::default() };
+            let canonicalizer = Canonicalizer::new(settings.build().unwrap());
+            let (mut scratch, mut changed) = (Scratch::default(), 0);
+            for path in &paths {
+                let mut found = path.clone().into_bytes();
+                let taken = paths::apply([(0, &act)].into_iter(), &mut found, |_, _| changed += 1);
+                let found = String::from_utf8(found).unwrap();
+                let query = taken.map(|taken| String::from_utf8(taken.value).unwrap());
+                let query = query.map_or(String::new(), |value| format!("?id={value}"));
+                let url = format!("http://x.test{path}");
+                let form = canonicalizer.canonical(url.as_bytes(), &mut scratch).form;
+                let form = String::from_utf8(form.to_vec()).unwrap();
+                assert_eq!(form, format!("http://x.test{found}{query}"), "{act:?} {path}");
+            }
+            assert!(changed > 0, "{act:?}");
+        }
+    }
 }

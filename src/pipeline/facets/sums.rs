@@ -25,7 +25,7 @@ const NAMES_MAX: usize = 1 << 16;
 /// Days of hours beyond that which are told apart. Reason: 179 years.
 const DAYS_MAX: usize = 1 << 16;
 
-/// Where the names beyond that are counted.
+/// How the names beyond that are called, which are counted together.
 const OTHERS: &[u8] = b"(others)";
 
 /// The sums over all chunks.
@@ -43,6 +43,8 @@ pub(in crate::pipeline) struct Sums {
 #[derive(Debug, Default)]
 struct Sum {
     names: HashTable<NameCounts>,
+    /// Of all names beyond those that are told apart.
+    others: Counts,
     /// Bytes of memory that the texts of the names take.
     text_bytes: u64,
 }
@@ -132,8 +134,10 @@ impl Sums {
 
     /// Sets all counts to zero.
     pub(in crate::pipeline) fn forget_counts(&mut self) -> Result<()> {
-        let names = self.of.iter_mut().flat_map(|sum| sum.names.iter_mut());
-        names.for_each(|one| one.counts = Counts::default());
+        for sum in &mut self.of {
+            sum.names.iter_mut().for_each(|one| one.counts = Counts::default());
+            sum.others = Counts::default();
+        }
         self.spilled_hosts.as_mut().map_or(Ok(()), Spilled::forget)
     }
 
@@ -194,18 +198,15 @@ impl Sum {
         match facet {
             Facet::Time if is_full && self.names.len() < NAMES_MAX + DAYS_MAX => {
                 let day = (hour_of(name).div_euclid(24) * 24).to_be_bytes();
-                self.add_new_or_known(hash_of(&day), &day, counts);
+                let hash = hash_of(&day);
+                match self.counts_of(hash, &day) {
+                    Some(sum) => sum.add(counts),
+                    None => self.add_new(hash, &day, counts),
+                }
             }
             Facet::Host => self.add_new(hash, name, counts),
-            _ if is_full => self.add_new_or_known(hash_of(OTHERS), OTHERS, counts),
+            _ if is_full => self.others.add(counts),
             _ => self.add_new(hash, name, counts),
-        }
-    }
-
-    fn add_new_or_known(&mut self, hash: u64, name: &[u8], counts: &Counts) {
-        match self.counts_of(hash, name) {
-            Some(sum) => sum.add(counts),
-            None => self.add_new(hash, name, counts),
         }
     }
 
@@ -220,10 +221,12 @@ impl Sum {
         Some(&mut one.counts)
     }
 
-    /// A row for each name, in no order.
-    fn rows(self) -> Vec<BreakdownRow> {
+    /// A row for each name, in no order, and one for all others, if there are any.
+    fn rows(self) -> (Vec<BreakdownRow>, Option<BreakdownRow>) {
         let row = |one: NameCounts| BreakdownRow { name: one.name.into(), counts: one.counts };
-        self.names.into_iter().map(row).collect()
+        let others = BreakdownRow { name: OTHERS.to_vec(), counts: self.others };
+        let has_others = self.others.records > 0;
+        (self.names.into_iter().map(row).collect(), has_others.then_some(others))
     }
 }
 
@@ -240,13 +243,16 @@ const PERIOD_BYTES: [usize; 3] = [10, 7, 4];
 
 fn breakdown(
     facet: Facet,
-    mut rows: Vec<BreakdownRow>,
+    (mut rows, others): (Vec<BreakdownRow>, Option<BreakdownRow>),
     weight: impl Fn(&Counts) -> (u64, u64),
     top: usize,
 ) -> Breakdown {
+    if facet == Facet::Time {
+        return by_time(rows, others);
+    }
+    rows.extend(others);
     let names = rows.len() as u64;
     match facet {
-        Facet::Time => return by_time(rows),
         Facet::Status => rows.sort_unstable_by(|a, b| a.name.cmp(&b.name)),
         _ => sort(&mut rows, weight),
     }
@@ -307,8 +313,7 @@ fn hour_of(name: &[u8]) -> i64 {
 
 /// The rows of hours if they are near to each other, in order; or of days, or else of months, if
 /// these are few; or of years.
-fn by_time(rows: Vec<BreakdownRow>) -> Breakdown {
-    let (others, rows): (Vec<_>, Vec<_>) = rows.into_iter().partition(|row| row.name == OTHERS);
+fn by_time(rows: Vec<BreakdownRow>, others: Option<BreakdownRow>) -> Breakdown {
     let hours = || rows.iter().map(|row| hour_of(&row.name));
     let span =
         hours().max().zip(hours().min()).map_or(0, |(last, first)| last.saturating_sub(first));
@@ -424,7 +429,7 @@ mod tests {
             breakdown_of_spilled(spilled, weight, top, 20_000)
         };
         for top in [0, 1, 20, 100] {
-            let expected = breakdown(Facet::Host, rows.clone(), weight, top);
+            let expected = breakdown(Facet::Host, (rows.clone(), None), weight, top);
             let breakdown = shown(top).unwrap();
             assert_eq!(breakdown.names, 5000);
             let shown = |one: Breakdown| -> Vec<(Vec<u8>, Counts)> {
@@ -443,7 +448,7 @@ mod tests {
             counts: Counts { records: 1, ..Counts::default() },
         };
         let names = |rows: Vec<BreakdownRow>| -> Vec<String> {
-            let rows = by_time(rows).rows;
+            let rows = by_time(rows, None).rows;
             rows.iter().map(|row| String::from_utf8_lossy(&row.name).into_owned()).collect()
         };
         assert_eq!(names(vec![row(1), row(0)]), ["1970-01-01T00", "1970-01-01T01"]);

@@ -58,14 +58,15 @@ pub(super) fn look_at(
 ) -> (u64, Surveyed) {
     let (mut ladders, mut facets) = (LaddersBuilder::default(), Facets::default());
     let (mut changed, mut fired) = (vec![0; levels_of(job)], Vec::new());
-    let mut lacks_host = false;
+    let (mut lacks_host, mut named) = (false, 0);
     let tally = walk_with_fields(chunk, job, worker, |line, record, canonical| {
         let last = job.key.fingerprint(canonical.form);
         let has_no_host = record.url.starts_with(NO_HOST);
         lacks_host |= has_no_host;
         if !share.has(last) {
             if share == Share::Names {
-                facets.add(0, &record, without_no_host(canonical.form));
+                facets.add(named, &record, without_no_host(canonical.form));
+                named += 1;
             }
             return;
         }
