@@ -92,7 +92,8 @@ impl Reject {
                 "the target is *, which stands for the server and for no page of it"
             }
             Reject::Relative => {
-                "there is no scheme, and no host in front that a scheme could be added to"
+                "there is no scheme, and none is added: there is no host in front, or the profile adds \
+                 none (--default-scheme)"
             }
             Reject::NoHost => "the host is missing",
             Reject::Host => "the host is neither a valid name nor a valid address",

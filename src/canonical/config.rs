@@ -122,7 +122,8 @@ impl Settings {
             }
         }
         let given = self.given();
-        let asks_for_rules = !given.is_empty() || !self.enable.is_empty();
+        let asks_for_scheme = self.default_scheme.as_ref().is_some_and(|scheme| scheme != "none");
+        let asks_for_rules = !given.is_empty() || !self.enable.is_empty() || asks_for_scheme;
         if !profile.parses && asks_for_rules {
             return Err(Error::config(
                 "profile lines takes lines as they are and has no rules; choose another profile",
@@ -174,6 +175,7 @@ impl Settings {
             (RuleId::Case, self.trailing_dot.is_some()),
             (RuleId::Encoding, !self.latin1_hosts.is_empty() || self.form_spelling.is_some()),
             (RuleId::DirectoryIndex, self.index_names.is_some()),
+            (RuleId::Fragment, self.keep_routes.is_some()),
             (RuleId::Params, !self.strip_params.is_empty() || !self.keep_params.is_empty()),
             (RuleId::DefaultParams, !self.default_params.is_empty()),
             (RuleId::IpHost, !self.hosts.is_empty()),
@@ -419,6 +421,22 @@ mod tests {
             let settings = Settings { default_scheme: scheme, ..Settings::default() };
             let profile = settings.build().unwrap();
             assert_eq!(profile.options.default_scheme.as_deref(), expected, "{given}");
+        }
+    }
+
+    #[test]
+    fn settings_turn_their_rules_on() {
+        let routes = Settings { keep_routes: Some(false), ..Settings::default() };
+        let whatwg = Settings { profile: Some("whatwg".into()), ..routes.clone() };
+        assert!(whatwg.build().unwrap().rules.contains(RuleId::Fragment));
+        let only = Settings { only: Some(vec!["case".into()]), ..routes };
+        assert!(only.build().unwrap().rules.contains(RuleId::Fragment));
+        let profile = Some("lines".to_string());
+        for (scheme, is_fine) in [("https", false), ("none", true)] {
+            let default_scheme = Some(scheme.to_string());
+            let settings =
+                Settings { profile: profile.clone(), default_scheme, ..Settings::default() };
+            assert_eq!(settings.build().is_ok(), is_fine, "{scheme}");
         }
     }
 

@@ -438,6 +438,7 @@ mod tests {
             (&b"utm_source"[..], true),
             (b"UTM_SOURCE", true),
             (b"utm_", true),
+            (b"utm_source;id", false),
             (b"utm", false),
             (b"gclid", true),
             (b"gclid2", false),

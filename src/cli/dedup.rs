@@ -53,7 +53,7 @@ pub(super) fn run(args: &DedupArgs) -> Result<u8> {
 }
 
 /// Says where the header of the first file, which is written before all lines, is not that of
-/// another one.
+/// lines behind it, or of another one.
 fn doubt_headers(outcome: &Outcome) {
     let shown =
         |file: &InputFile| show(file.summary.path.as_os_str().as_encoded_bytes()).to_string();
@@ -62,6 +62,14 @@ fn doubt_headers(outcome: &Outcome) {
         format.map(|format| (format.name(), format.describe()))
     };
     let Some(first) = outcome.files.first().filter(|_| outcome.tally.comments > 0) else { return };
+    if let Some(file) = outcome.files.iter().find(|file| file.columns_change) {
+        say(format_args!(
+            "{}: the columns change; the header that is written before all lines, of {}, is not that of all of them",
+            shown(file),
+            shown(first)
+        ));
+        return;
+    }
     if let Some(other) = outcome.files.iter().find(|file| columns(file) != columns(first)) {
         say(format_args!(
             "{}: not the columns of {}, whose header is written before all lines",

@@ -317,7 +317,7 @@ pub(super) fn to_json(outcome: &Outcome, profile: &Profile, costs: &RunCosts) ->
     let files: Vec<Value> = outcome
         .files
         .iter()
-        .map(|InputFile { summary: file, layout, lines }| {
+        .map(|InputFile { summary: file, layout, lines, .. }| {
             json!({
                 "path": file.path.display().to_string(),
                 "format": layout.name(),

@@ -223,11 +223,11 @@ pub(super) fn append_session(
 ) {
     if path_allowed && random.percent(50) {
         path.extend_from_slice(b";jsessionid=");
-        push_hex(path, 32, b"0123456789ABCDEF", random);
+        push_session(path, 32, b"0123456789ABCDEF", random);
     } else {
         append_name(query, b"PHPSESSID=");
         let len = if random.percent(50) { 26 } else { 32 };
-        push_hex(query, len, b"0123456789abcdef", random);
+        push_session(query, len, b"0123456789abcdef", random);
     }
 }
 
@@ -246,6 +246,18 @@ fn push_hex(out: &mut Vec<u8>, len: usize, digits: &[u8; 16], random: &mut Rando
         }
         out.push(digits[(bits & 15) as usize]);
         bits >>= 4;
+    }
+}
+
+/// The same, with a letter among them at least: a number alone is taken for no session.
+fn push_session(out: &mut Vec<u8>, len: usize, digits: &[u8; 16], random: &mut Random) {
+    let start = out.len();
+    push_hex(out, len, digits, random);
+    if let [id @ .., last] = &mut out[start..]
+        && id.iter().all(u8::is_ascii_digit)
+        && last.is_ascii_digit()
+    {
+        *last = digits[10];
     }
 }
 
@@ -472,6 +484,21 @@ mod tests {
             }
             assert_eq!(seen.len(), shapes, "{seen:?}");
         }
+    }
+
+    #[test]
+    fn a_session_has_a_letter() {
+        let mut numbers = 0;
+        for seed in 0..5_000 {
+            let (mut hex, mut session) = (Vec::new(), Vec::new());
+            push_hex(&mut hex, 6, b"0123456789abcdef", &mut Random::new(seed));
+            push_session(&mut session, 6, b"0123456789abcdef", &mut Random::new(seed));
+            let is_number = hex.iter().all(u8::is_ascii_digit);
+            numbers += u32::from(is_number);
+            assert_eq!(is_number, hex != session);
+            assert!(session.iter().any(u8::is_ascii_alphabetic) && session[..5] == hex[..5]);
+        }
+        assert!(numbers > 100, "{numbers}");
     }
 
     #[test]

@@ -88,6 +88,8 @@ pub(super) struct Layouts {
     options: ReadOptions,
     /// The file that is read, and the layout from here on.
     current: Option<(usize, Layout)>,
+    /// Do its lines have other columns from some place on?
+    columns_change: bool,
     held: Held,
 }
 
@@ -109,6 +111,7 @@ impl Layouts {
             plan: job.format.clone(),
             options: job.read_options(),
             current: None,
+            columns_change: false,
             held: Held::default(),
         }
     }
@@ -141,6 +144,7 @@ impl Layouts {
             let shows = chunk.overlong().is_none() || container.is_some();
             let layout = shows.then(|| self.layout_of_file(&chunk, container)).transpose()?;
             self.current = layout.map(|layout| (chunk.file(), layout));
+            self.columns_change = false;
         }
         match self.quoted_rows().filter(|_| chunk.overlong().is_none()) {
             None => ready.push(self.parcel(chunk)),
@@ -161,9 +165,10 @@ impl Layouts {
         Some(QuotedRows::new(delimiter, separator, line_bytes_max))
     }
 
-    /// The number of the file that is read, and how its lines hold URLs.
-    pub(super) fn current(&self) -> Option<(usize, &Layout)> {
-        self.current.as_ref().map(|(file, layout)| (*file, layout))
+    /// The number of the file that is read, how its lines hold URLs, and whether they have had
+    /// other columns.
+    pub(super) fn current(&self) -> Option<(usize, &Layout, bool)> {
+        self.current.as_ref().map(|(file, layout)| (*file, layout, self.columns_change))
     }
 
     fn layout_of_file(&self, chunk: &Chunk, container: Option<Container>) -> Result<Layout> {
@@ -204,9 +209,13 @@ impl Layouts {
             && !format.header_prefix().is_empty()
             && chunk.overlong().is_none()
         {
-            let header = last_header(chunk.bytes(), format.header_prefix(), self.options.separator);
-            if let Some(format) = header.and_then(|header| format.with_header(header)) {
-                current.format = Some(format);
+            let headers = headers(chunk.bytes(), format.header_prefix(), self.options.separator);
+            for format in headers.filter_map(|header| format.with_header(header)) {
+                let before = current.format.replace(format);
+                let describe = |format: &Option<Arc<dyn LineFormat>>| {
+                    format.as_ref().map(|format| format.describe())
+                };
+                self.columns_change |= describe(&before) != describe(&current.format);
             }
         }
         Parcel { chunk, layout, fraction_read: None }
@@ -311,19 +320,14 @@ fn chunk_of_rows(chunk: Chunk, rows: &QuotedRows) -> [Option<Chunk>; 2] {
     chunk.split(closed)
 }
 
-/// The last line of `chunk` that starts with `prefix`.
-fn last_header<'a>(chunk: &'a [u8], prefix: &[u8], separator: u8) -> Option<&'a [u8]> {
-    let finder = memchr::memmem::FinderRev::new(prefix);
-    let mut end = chunk.len();
-    while let Some(at) = finder.rfind(&chunk[..end]) {
-        if at == 0 || chunk[at - 1] == separator {
-            let line = &chunk[at..];
-            let line = &line[..memchr::memchr(separator, line).unwrap_or(line.len())];
-            return Some(line.strip_suffix(b"\r").unwrap_or(line));
-        }
-        end = at;
-    }
-    None
+/// The lines of `chunk` that start with `prefix`.
+fn headers<'a>(chunk: &'a [u8], prefix: &'a [u8], separator: u8) -> impl Iterator<Item = &'a [u8]> {
+    let starts = memchr::memmem::find_iter(chunk, prefix);
+    starts.filter(move |at| *at == 0 || chunk[at - 1] == separator).map(move |at| {
+        let line = &chunk[at..];
+        let line = &line[..memchr::memchr(separator, line).unwrap_or(line.len())];
+        line.strip_suffix(b"\r").unwrap_or(line)
+    })
 }
 
 #[cfg(test)]
@@ -356,6 +360,7 @@ mod tests {
             },
             options: options(line_bytes_max),
             current: None,
+            columns_change: false,
             held: Held::default(),
         };
         let mut all = Vec::new();

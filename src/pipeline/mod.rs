@@ -122,6 +122,8 @@ pub struct InputFile {
     pub summary: FileSummary,
     /// How its lines hold URLs.
     pub layout: Layout,
+    /// Do they have other columns from some place on?
+    pub columns_change: bool,
     /// How many lines of it were processed.
     pub lines: u64,
 }

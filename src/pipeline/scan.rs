@@ -167,7 +167,7 @@ fn read(
     bytes_kept: impl Fn(&Parcel) -> u64,
 ) -> Vec<InputFile> {
     let (bytes_read, bytes_total) = (input.progress(), bytes_of(&input));
-    let mut formats: Vec<Layout> = Vec::new();
+    let mut formats: Vec<(Layout, bool)> = Vec::new();
     let mut is_over = false;
     while !is_over {
         delivery.take_seat();
@@ -184,9 +184,10 @@ fn read(
             Some(name) => error.at(show(name.as_os_str().as_encoded_bytes())),
             None => error,
         });
-        if let Some((file, layout)) = layouts.current() {
-            formats.resize(formats.len().max(file + 1), Layout::default());
-            formats[file].clone_from(layout);
+        if let Some((file, layout, columns_change)) = layouts.current() {
+            formats.resize(formats.len().max(file + 1), Default::default());
+            formats[file].0.clone_from(layout);
+            formats[file].1 = columns_change;
         }
         let (parcels, failed) = match parcels {
             Ok(parcels) => (parcels, error),
@@ -206,9 +207,15 @@ fn read(
             delivery.send(Err(error));
         }
     }
-    let formats = formats.into_iter().chain(std::iter::repeat(Layout::default()));
+    let formats = formats.into_iter().chain(std::iter::repeat(Default::default()));
     let files = input.into_summaries().into_iter().zip(formats);
-    files.map(|(summary, layout)| InputFile { summary, layout, lines: 0 }).collect()
+    let file = |(summary, (layout, columns_change))| InputFile {
+        summary,
+        layout,
+        columns_change,
+        lines: 0,
+    };
+    files.map(file).collect()
 }
 
 /// How many bytes all of `input` has, if that is known.

@@ -240,7 +240,7 @@ fn levels_of(job: &Job) -> usize {
     LEVELS_BEFORE_RULES + job.canonicalizer.profile().rules.len()
 }
 
-fn input_row(InputFile { summary, layout, lines }: &InputFile) -> InputRow {
+fn input_row(InputFile { summary, layout, lines, .. }: &InputFile) -> InputRow {
     InputRow {
         path: summary.path.display().to_string(),
         format: layout.name().to_string(),

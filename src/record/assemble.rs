@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 
 use super::entries::{ReadOptions, Record};
-use super::found::{Escapes, Found};
+use super::found::{Escapes, Found, PathKind};
+use crate::bytes::hex;
 use crate::bytes::lines::without_carriage_returns;
 use crate::error::{Error, Result};
 use crate::parts;
@@ -61,6 +62,7 @@ impl BaseUrl {
 /// - A target that is a path gets the host of its line, of `base`, or [`NO_HOST`]; with the last it
 ///   is shown as a path.
 /// - Any other target stays as it is.
+/// - In a path that stands alone, what would begin something else is escaped.
 /// - What ends a line is left out, since written as it is it would make a line of its own. Of a
 ///   line break the URL standard (4.4) says so, too.
 pub(super) fn assemble<'a>(
@@ -77,13 +79,13 @@ pub(super) fn assemble<'a>(
         Escapes::PercentText => Escapes::None,
         escapes => escapes,
     };
-    let is_break = |byte: &u8| *byte == separator;
     let is_path = found.target[0] == b'/';
     if !is_path && found.query.is_empty() {
         let mut target = escapes.undo(found.target, text);
-        if target.iter().any(is_break) {
+        if target.contains(&separator) {
             url.clear();
-            url.extend(target.iter().filter(|byte| !is_break(byte)));
+            url.extend_from_slice(target);
+            drop_breaks(url, separator);
             target = url;
         }
         return if target.is_empty() { Err(Reject::NoUrl) } else { Ok((target, target)) };
@@ -123,15 +125,58 @@ pub(super) fn assemble<'a>(
             }
         }
     }
+    let path_start = url.len();
     add(found.target, url);
+    if is_path {
+        escape_marks(found, path_start, url);
+    }
     if !found.query.is_empty() {
         url.push(b'?');
         add(found.query, url);
     }
-    if url.iter().any(is_break) {
-        url.retain(|byte| !is_break(byte));
+    if url.contains(&separator) {
+        drop_breaks(url, separator);
     }
     Ok((&url[shown_from..], url))
+}
+
+/// Drops what ends lines, with the carriage return that belongs to a newline.
+fn drop_breaks(url: &mut Vec<u8>, separator: u8) {
+    let mut kept = 0;
+    for at in 0..url.len() {
+        if url[at] != separator {
+            url[kept] = url[at];
+            kept += 1;
+        } else if separator == b'\n' && url[..kept].ends_with(b"\r") {
+            kept -= 1;
+        }
+    }
+    url.truncate(kept);
+}
+
+/// Escapes what would not be read as a part of the path, which is in `url` from `start` on.
+fn escape_marks(found: &Found, start: usize, url: &mut Vec<u8>) {
+    let (is_question, is_percent) = match found.path {
+        PathKind::Requested => return,
+        PathKind::Alone => (!found.query.is_empty(), false),
+        PathKind::Decoded => (true, true),
+    };
+    let is_mark = |byte: &u8| match byte {
+        b'#' => true,
+        b'?' => is_question,
+        b'%' => is_percent,
+        _ => false,
+    };
+    if !url[start..].iter().any(is_mark) {
+        return;
+    }
+    for byte in url.split_off(start) {
+        if is_mark(&byte) {
+            url.extend_from_slice(&hex::ESCAPES[usize::from(byte)][..3]);
+        } else {
+            url.push(byte);
+        }
+    }
 }
 
 /// Paths behind a host that is the same for all of a chunk.
@@ -220,6 +265,24 @@ mod tests {
     use super::*;
 
     #[test]
+    fn marks_in_paths_that_stand_alone() {
+        for (path, target, query, expected) in [
+            (PathKind::Requested, "/a#b?%41", "", "http://a.test/a#b?%41"),
+            (PathKind::Alone, "/a#b?%41", "", "http://a.test/a%23b?%41"),
+            (PathKind::Alone, "/a#b?%41", "c#d", "http://a.test/a%23b%3F%41?c#d"),
+            (PathKind::Decoded, "/a#b?%41", "", "http://a.test/a%23b%3F%2541"),
+            (PathKind::Decoded, "/a", "b=%41", "http://a.test/a?b=%41"),
+            (PathKind::Decoded, "http://b.test/#%", "", "http://b.test/#%"),
+        ] {
+            let (target, query) = (target.as_bytes(), query.as_bytes());
+            let found = Found { target, path, query, host: b"a.test", ..Found::default() };
+            let (mut url, mut text) = (Vec::new(), Vec::new());
+            let (_, full) = assemble(&found, None, b'\n', &mut url, &mut text).unwrap();
+            assert_eq!(std::str::from_utf8(full).unwrap(), expected, "{path:?}");
+        }
+    }
+
+    #[test]
     fn urls() {
         let base = BaseUrl::parse("https://a.test/").unwrap();
         let no_host = String::from_utf8_lossy(NO_HOST).into_owned();
@@ -271,7 +334,8 @@ mod tests {
     fn line_breaks() {
         for (target, query, separator, expected) in [
             ("/a\nhttp://b.test/", "", b'\n', "/ahttp://b.test/"),
-            ("http://a.test\r\n/b", "", b'\n', "http://a.test\r/b"),
+            ("http://a.test\r\n/b", "", b'\n', "http://a.test/b"),
+            ("/a\rb\r\n\n\r", "", b'\n', "/a\rb\r"),
             ("/a", "b\nc\0", b'\n', "/a?bc\0"),
             ("http://a.test\0/b\n", "", b'\0', "http://a.test/b\n"),
         ] {

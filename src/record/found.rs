@@ -8,6 +8,8 @@ use crate::reject::Reject;
 pub struct Found<'a> {
     /// The URL, or the target of a request: absolute (`http://a.test/b`) or a path (`/b?c`).
     pub target: &'a [u8],
+    /// What a target is that is a path.
+    pub path: PathKind,
     /// The query without its `?`, where it stands apart from the target.
     pub query: &'a [u8],
     /// `http` or `https`, where a path needs one.
@@ -20,6 +22,19 @@ pub struct Found<'a> {
     pub escapes: Escapes,
     /// What is known beside the URL.
     pub fields: Fields<'a>,
+}
+
+/// What stands where the path of a request is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PathKind {
+    /// The path as it was requested, maybe with its query.
+    #[default]
+    Requested,
+    /// The path alone: no `#` in it begins a fragment.
+    Alone,
+    /// The path alone, as a server has decoded it: nor does a `?` begin a query, or a percent sign
+    /// an escape.
+    Decoded,
 }
 
 /// What a record says beside its URL; empty where it says nothing.

@@ -25,6 +25,6 @@ pub use assemble::{BaseUrl, NO_HOST, url_of, without_no_host};
 pub(crate) use cut::is_status;
 pub use entries::{Entries, Entry, Layout, ReadOptions, Record, Workspace, bom_bytes};
 pub use filter::{RecordFilter, StatusRange, UrlGlob};
-pub use found::{Escapes, Fields, Found, Parsed};
+pub use found::{Escapes, Fields, Found, Parsed, PathKind};
 pub use line_format::{LineFormat, Recognize};
 pub use quoted::{QuotedRows, Row};

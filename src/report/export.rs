@@ -227,7 +227,7 @@ fn path_regex(path: &str) -> Option<String> {
 
 /// The start of a URL of the rule's site, up to its path, as a regular expression.
 fn site_regex(site: &str) -> String {
-    format!("https?://(?:[^/?#]*\\.)?{}(?::[0-9]*)?", quoted(site))
+    format!("https?://(?:[^/?#]*\\.)?{}(?::[0-9]*)?(?=[/?#]|$)", quoted(site))
 }
 
 /// Pattern and substitution for Nutch: Java's regular expressions over the whole URL.
@@ -249,7 +249,11 @@ fn nutch_rule(rule: &DustRule) -> Option<(String, String)> {
             (format!("{query}{name}(?:=[^&#]*)?(?:&|(?=#)|$)"), "$1".to_string())
         }
         DustKind::DefaultParam { param, value } => {
-            (format!("{query}{}={}(?:&|(?=#)|$)", quoted(param), quoted(value)), "$1".to_string())
+            let (name, value) = (quoted(param), quoted(value));
+            // Not where it is there with another value as well, or without one.
+            let has_other = format!("[^#]*[?&]{name}(?:[&#]|$|=(?!{value}(?:[&#]|$)))");
+            let query = query.replacen('^', &format!("^(?!{has_other})"), 1);
+            (format!("{query}{name}={value}(?:&|(?=#)|$)"), "$1".to_string())
         }
         DustKind::AliasValue { param, from, to } => (
             format!("{query}({}=){}(?=[&#]|$)", quoted(param), quoted(from)),
@@ -410,10 +414,12 @@ mod tests {
     fn for_nutch() {
         let found = export_rules(&file(), RuleFormat::Nutch).unwrap();
         for part in [
-            "<pattern>^(https?://(?:[^/?#]*\\.)?x\\.org(?::[0-9]*)?[^?#]*\\?(?:[^#]*&amp;)?)\
+            "<pattern>^(https?://(?:[^/?#]*\\.)?x\\.org(?::[0-9]*)?(?=[/?#]|$)[^?#]*\\?\
+             (?:[^#]*&amp;)?)\
              sid(?:=[^&amp;#]*)?(?:&amp;|(?=#)|$)</pattern>\n    <substitution>$1</substitution>",
             "/shop/[^?#]*\\?",
             "utm_[^=&amp;#]*",
+            "^(?![^#]*[?&amp;]p(?:[&amp;#]|$|=(?!\\$1(?:[&amp;#]|$))))(https",
             "p=\\$1(?:",
             "^(https?://)m\\.x\\.org(?=[:/?#]|$)",
             "(?i:jsessionid)",

@@ -129,7 +129,8 @@ pub enum DustKind {
         /// Their names.
         params: Vec<String>,
     },
-    /// `default-param`: a query parameter with this value is the same as none.
+    /// `default-param`: a query parameter with this value is the same as none, unless it is there
+    /// with another value as well.
     DefaultParam {
         /// Its name.
         param: String,

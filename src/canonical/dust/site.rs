@@ -33,6 +33,8 @@ enum Step {
 struct Drops {
     names: HashMap<Box<[u8]>, Vec<Drop>, ahash::RandomState>,
     prefixes: Vec<(Name, Drop)>,
+    /// Do some of them go with one value only?
+    has_defaults: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -175,7 +177,8 @@ impl SiteRules {
             Act::Template(template) => rewrite(template, target),
             Act::DropParam(dropped) => self.drop_where(target, |name, _| dropped.is(name)),
             Act::DefaultParam { param, value: default } => {
-                self.drop_where(target, |name, value| name == param && value == default)
+                let is_other = |(name, value): (&[u8], &[u8])| name == param && value != default;
+                !target.named().any(is_other) && self.drop_where(target, |name, _| name == param)
             }
             Act::KeepOnly(kept) => {
                 self.drop_where(target, |name, _| !kept.iter().any(|one| one == name))
@@ -219,9 +222,19 @@ impl SiteRules {
         let path = std::mem::take(&mut target.path);
         let host = std::mem::take(&mut target.host);
         let mut fired = std::mem::take(&mut target.fired);
+        // What is there with another value than its default stays: their order may matter.
+        let stays = |(name, value): &(&[u8], &[u8])| {
+            drops.names.contains_key(*name) && drops.rule_for(&host, &path, name, value).is_none()
+        };
+        let others: Vec<Vec<u8>> = if drops.has_defaults {
+            target.named().filter(stays).map(|(name, _)| name.to_vec()).collect()
+        } else {
+            Vec::new()
+        };
         target.drop_pieces(|name, value| {
             let Some(rule) = drops.rule_for(&host, &path, name, value) else { return false };
-            let drops = !self.is_guarded(name, &path);
+            let stays = others.iter().any(|other| other == name) || self.is_guarded(name, &path);
+            let drops = !stays;
             if drops && fired.last() != Some(&rule) {
                 fired.push(rule);
             }
@@ -301,6 +314,7 @@ impl Drops {
             }
             _ => return,
         };
+        self.has_defaults |= value.is_some();
         let drop = Drop { rule: number, condition, value };
         if name.is_prefix {
             self.prefixes.push((name, drop));

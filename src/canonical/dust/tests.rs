@@ -93,8 +93,23 @@ fn every_kind() {
         ("keep-only params=['v']", "http://x.org/?a=1&v=2&&b", "http://x.org/?v=2&"),
         (
             "default-param param='page'; value='1'",
+            "http://x.org/?page=1&a&page=1",
+            "http://x.org/?a",
+        ),
+        (
+            "default-param param='page'; value='1'",
             "http://x.org/?page=1&page=2",
-            "http://x.org/?page=2",
+            "http://x.org/?page=1&page=2",
+        ),
+        (
+            "default-param param='page'; value='1'; when=['b=1']",
+            "http://x.org/?page=1&page&b=1",
+            "http://x.org/?page=1&page&b=1",
+        ),
+        (
+            "default-param param='page'; value='1'; when=['b=1']",
+            "http://x.org/?page=1&b=1",
+            "http://x.org/?b=1",
         ),
         (
             "constant-page path='/i'; when=['t=login']",

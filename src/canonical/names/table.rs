@@ -208,11 +208,10 @@ impl Name {
         }
     }
 
-    /// Does one of its conditions hold? None does for a value with a raw `;`: some servers read
-    /// what follows it as another parameter (HTML 4.01 B.2.2), which may matter.
+    /// Does one of its conditions hold? None does for a value that [`has_semicolon`].
     #[inline(always)]
     fn holds(&self, host: &[u8], value: &[u8]) -> bool {
-        if memchr::memchr(b';', value).is_some() {
+        if has_semicolon(value) {
             return false;
         }
         if self.always {
@@ -226,6 +225,13 @@ impl Name {
         }
         false
     }
+}
+
+/// Is a raw `;` in a name or a value? Some servers read what follows it as another parameter
+/// (HTML 4.01 B.2.2), which may matter.
+#[inline(always)]
+fn has_semicolon(text: &[u8]) -> bool {
+    memchr::memchr(b';', text).is_some()
 }
 
 /// Names by a number that tells most of them apart.
@@ -322,7 +328,7 @@ impl Table {
             }
         }
         for known in self.prefixes.get(start(word)) {
-            if known.starts(word, name) && known.holds(host, value) {
+            if known.starts(word, name) && !has_semicolon(name) && known.holds(host, value) {
                 return true;
             }
         }

@@ -9,8 +9,8 @@
 //!
 //! Usually, for the tracking list: every entry has its source, and generic names count only on the
 //! hosts, or with the values, for which they are known. A parameter stays where its value has a
-//! `;`: some servers read `?utm_source=x;id=9` as two. An allow-list changes semantics where it is
-//! wrong.
+//! `;`, or its name behind the known beginning: some servers read `?utm_source=x;id=9` as two. An
+//! allow-list changes semantics where it is wrong.
 //!
 //! # Example
 //!

@@ -5,7 +5,8 @@
 //!
 //! # When it is safe
 //!
-//! Usually: nearly every server reads parameters by name.
+//! Usually: nearly every server reads parameters by name. A `;` does not end one here; a server for
+//! which it does may see `a=1&b=1;a=2` in another order.
 //!
 //! # Example
 //!

@@ -1,7 +1,8 @@
 //! # What it does
 //!
 //! Drops a first label `www`, or as many as there are, where a registrable domain remains. With
-//! `--www add` the reverse: a host that is a registrable domain gets the label.
+//! `--www add` the reverse: a host that is a registrable domain below a suffix of the list gets the
+//! label; of `b.intranet` nobody knows whether it is a domain or one machine.
 //!
 //! # When it is safe
 //!

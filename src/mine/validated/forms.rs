@@ -273,7 +273,12 @@ impl<'a> Shaper<'a> {
             let reaches = |number: &&u16| candidates[**number as usize].reach.has(refined);
             let default = |value: u64| {
                 let defaults = plan.has_defaults[name as usize].then_some(&plan.defaults)?;
-                defaults.get(&(name, value))?.iter().find(reaches)
+                let default = defaults.get(&(name, value))?.iter().find(reaches)?;
+                // With another value as well it stays.
+                let mut params = self.table.params_of(url).iter();
+                let has_other =
+                    params.any(|other| other.name == name && other.value != param.value);
+                (!has_other).then_some(default)
             };
             let mut taken = plan.drops[name as usize].iter().find(reaches);
             taken = taken.or_else(|| default(value));

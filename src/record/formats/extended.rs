@@ -5,7 +5,7 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use crate::record::{Escapes, Found, LineFormat, Parsed};
+use crate::record::{Escapes, Found, LineFormat, Parsed, PathKind};
 use crate::reject::Reject;
 
 /// How the line starts that names the columns of those that follow.
@@ -177,6 +177,7 @@ impl Extended {
     fn finish<'a>(&self, stem: &'a [u8], inner_host: &'a [u8], found: &mut Found<'a>) -> Parsed {
         if found.target.is_empty() {
             found.target = stem;
+            found.path = PathKind::Alone;
         } else {
             // The whole URL has its query.
             found.query = b"";

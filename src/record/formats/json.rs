@@ -11,7 +11,7 @@ pub(super) use self::unescaped::unescaped_lines;
 use self::usual::USUAL;
 use super::field_map::{Field, FieldMap};
 use crate::error::{Error, Result};
-use crate::record::{Escapes, Found, LineFormat, Parsed, request};
+use crate::record::{Escapes, Found, LineFormat, Parsed, PathKind, request};
 use crate::reject::Reject;
 
 /// Objects on lines, such as logs of Caddy and of nginx, or the answers of an index.
@@ -204,6 +204,10 @@ fn finish<'a>(values: &[&'a [u8]; SLOTS], found: &mut Found<'a>) -> Parsed {
         found.target = path;
         if !path.contains(&b'?') {
             found.query = value(Part::Query);
+            // Without one it may be a path as a browser has it, with its fragment.
+            if !found.query.is_empty() {
+                found.path = PathKind::Alone;
+            }
         }
     }
     if found.target.is_empty() {
@@ -277,6 +281,9 @@ fn first_object<'a>(json: &Json, lines: &[&'a [u8]]) -> Option<&'a [u8]> {
     objects.find(is_known).copied()
 }
 
+/// How the first line of undust's own output begins (`report/rows.rs`), which tells its origin.
+const ORIGIN: &[u8] = b"{\"undust\":";
+
 impl LineFormat for Json {
     fn name(&self) -> &'static str {
         self.name
@@ -288,6 +295,9 @@ impl LineFormat for Json {
 
     #[inline]
     fn parse<'a>(&self, line: &'a [u8], found: &mut Found<'a>) -> Parsed {
+        if line.starts_with(ORIGIN) {
+            return Parsed::Comment;
+        }
         self.parse_object(line, found)
     }
 

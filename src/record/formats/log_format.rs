@@ -22,7 +22,7 @@ use memchr::{memchr, memmem};
 
 use crate::error::Result;
 use crate::record::cut::{is_escaped, is_number, is_status, value};
-use crate::record::found::{Escapes, Found, Parsed};
+use crate::record::found::{Escapes, Found, Parsed, PathKind};
 use crate::record::line_format::LineFormat;
 use crate::record::request;
 use crate::reject::Reject;
@@ -243,7 +243,11 @@ impl Role {
                 }
                 Err(reject) => return Some(ControlFlow::Break(reject)),
             },
-            Role::Target | Role::Path => found.target = text,
+            Role::Target => found.target = text,
+            Role::Path => {
+                found.target = text;
+                found.path = PathKind::Decoded;
+            }
             Role::Query => found.query = text.strip_prefix(b"?").unwrap_or(text),
             Role::Method if text.is_empty() => {
                 return Some(ControlFlow::Break(Reject::NoRequest));

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use super::field_map::{Field, FieldMap};
 use crate::bytes::show;
 use crate::error::{Error, Result};
+use crate::parts;
 use crate::record::Found;
 
 /// How many lines may stand above the header of a table.
@@ -13,6 +14,9 @@ const HEADER_LINES_MAX: usize = 5;
 /// Share of the lines that have to have one width, in percent, and of the rows whose cell has to be
 /// a URL for a column to be one of URLs.
 const SHARE_MIN_PERCENT: usize = 90;
+
+/// How the first line of a table of undust's own begins (`report/rows.rs`), which tells its origin.
+const ORIGIN: &[u8] = b"# undust ";
 
 /// The columns of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,6 +56,10 @@ impl Table {
         lines: &[&[u8]],
         split: impl Fn(&[u8]) -> Option<Vec<Vec<u8>>>,
     ) -> Option<Table> {
+        let lines = match lines {
+            [origin, lines @ ..] if origin.starts_with(ORIGIN) => lines,
+            lines => lines,
+        };
         for line in lines.iter().take(HEADER_LINES_MAX) {
             let cells = split(line).unwrap_or_default();
             // What holds a URL is no header.
@@ -67,14 +75,15 @@ impl Table {
         if width < 2 || 100 * rows.len() < SHARE_MIN_PERCENT * lines.len() {
             return None;
         }
-        let is_header = !rows[0].iter().any(|cell| is_url(cell)) && rows.len() > 1;
-        let body = &rows[usize::from(is_header)..];
+        let may_be_header = !rows[0].iter().any(|cell| is_url(cell)) && rows.len() > 1;
+        let body = &rows[usize::from(may_be_header)..];
         let mut columns = (0..width).filter(|column| {
             let urls = body.iter().filter(|row| is_url(&row[*column])).count();
             100 * urls >= SHARE_MIN_PERCENT * body.len()
         });
         let (column, None) = (columns.next()?, columns.next()) else { return None };
-        let mut table = if is_header {
+        // A URL without a scheme is no name of a column.
+        let mut table = if may_be_header && !is_short_url(&rows[0][column]) {
             let header = lines.iter().find(|line| split(line).as_ref() == Some(rows[0]));
             Table { header: header.map(|line| line.to_vec()), ..Table::by_names(rows[0]) }
         } else {
@@ -132,6 +141,9 @@ impl Table {
     /// Is `line` the header, or a comment in a table whose header starts like one?
     #[inline]
     pub(super) fn is_comment(&self, line: &[u8]) -> bool {
+        if line.starts_with(ORIGIN) {
+            return true;
+        }
         let Some(header) = &self.header else { return false };
         line == &header[..]
             || header[0] == b'#' && line.first() == Some(&b'#')
@@ -250,6 +262,16 @@ pub(super) fn is_url(cell: &[u8]) -> bool {
     })
 }
 
+/// Could `cell` be a URL though it does not look like an absolute one: a path, a host, another
+/// scheme?
+fn is_short_url(cell: &[u8]) -> bool {
+    let cell = cell.trim_ascii();
+    let is_host = || psl::suffix(cell).is_some_and(|suffix| suffix.is_known() && suffix != cell);
+    !cell.is_empty()
+        && !cell.iter().any(u8::is_ascii_whitespace)
+        && (cell.contains(&b'/') || parts::scheme_length(cell).is_some() || is_host())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -289,11 +311,32 @@ mod tests {
         for (lines, expected) in [
             (&[row, row][..], Some("url 2")),
             (&["id,where,status", row, row], Some("url 2, status 3")),
+            (&["id,request.url,status", row, row], Some("url 2, status 3")),
+            (&["1,example.com,x", row, row], Some("url 2")),
             (&["1,http://a.test/,http://b.test/"], None),
             (&["http://a.test/", "http://b.test/"], None),
             (&["a,b,c", "a,b,c"], None),
         ] {
             assert_eq!(recognized(lines).as_deref(), expected, "{lines:?}");
+        }
+    }
+
+    #[test]
+    fn a_first_row_is_no_header_if_it_has_a_short_url() {
+        let row = "1,http://a.test/,x";
+        for (first, is_header) in [
+            ("id,where,status", true),
+            ("id,Landing page,status", true),
+            ("0,www.example.com/start,x", false),
+            ("0,example.com,x", false),
+            ("0,dns:www.example.com,x", false),
+            ("0,//a.test/,x", false),
+            ("0,/a,x", false),
+        ] {
+            let lines = [first.as_bytes(), row.as_bytes(), row.as_bytes()];
+            let split = |line: &[u8]| Some(cells(std::str::from_utf8(line).unwrap()));
+            let table = Table::recognize(&lines, split).unwrap();
+            assert_eq!(table.is_comment(first.as_bytes()), is_header, "{first}");
         }
     }
 

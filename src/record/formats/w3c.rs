@@ -31,7 +31,7 @@ mod tests {
     use super::*;
     use crate::bytes::show;
     use crate::record::formats::samples;
-    use crate::record::{Found, Parsed};
+    use crate::record::{Found, Parsed, PathKind};
     use crate::reject::Reject;
 
     const FIELDS: &[u8] = b"#Fields: date time s-ip cs-method cs-uri-stem cs-uri-query s-port \
@@ -72,6 +72,7 @@ mod tests {
         let (parsed, found) = parse(&format, b"- 09:43:06 - GET / - - - - - - -");
         let expected = Found {
             target: b"/",
+            path: PathKind::Alone,
             fields: crate::record::Fields { method: b"GET", ..Default::default() },
             ..Default::default()
         };

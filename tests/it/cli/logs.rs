@@ -271,6 +271,13 @@ fn a_table_of_kept_lines_has_its_header() {
     assert_eq!(counted.out(), "      2 http://a.test/,200\n");
     let mixed = dir.run("--print line a.csv other.csv").exits(0);
     mixed.says("other.csv: not the columns of a.csv, whose header is written before all lines");
+    let one = "#Fields: cs-uri-stem cs-uri-query sc-status\n/a x=1 200\n";
+    let other = "#Fields: cs-uri-query cs-uri-stem sc-status\ny=2 /b 200\n";
+    dir.put("moved.log", format!("{one}{other}{one}"));
+    let moved = dir.run("--print line moved.log").exits(0);
+    moved.says("moved.log: the columns change; the header that is written before all lines");
+    dir.put("same.log", format!("{one}{one}"));
+    dir.run("--print line same.log").quiet();
     let log = "#Version: 1.0\n#Fields: date time cs-uri-stem\n2026-11-28 00:00:00 /a\n";
     dir.put("w3c.log", format!("{log}#Date: x\n2026-11-28 00:00:01 /a\n"));
     assert_eq!(dir.run("--print line w3c.log").quiet().out(), log);
