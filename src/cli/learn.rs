@@ -11,7 +11,7 @@ use super::words::{count_of, is_watched, say};
 use super::{DONE, memory};
 use crate::bytes::show;
 use crate::canonical::{
-    Canonicalizer, DustRule, DustRules, DustStatus, Profile, RuleFile, Scratch, Settings,
+    Canonicalizer, DustRules, DustStatus, Profile, RuleFile, Scratch, Settings,
 };
 use crate::error::Result;
 use crate::limits::{CONFIG_BYTES_MAX, DUST_RULES_MAX};
@@ -123,9 +123,7 @@ fn keep_equal_examples(file: &mut RuleFile, in_force: &Canonicalizer) -> Result<
     for rule in &mut file.rules {
         let alone;
         let canonicalizer = if rule.status == DustStatus::Review {
-            let rule = DustRule { status: DustStatus::Auto, ..rule.clone() };
-            let file = RuleFile { rules: vec![rule], ..RuleFile::default() };
-            alone = built(BASE_PROFILE, DustRules::compile(&file).rules)?;
+            alone = built(BASE_PROFILE, DustRules::alone(rule))?;
             &alone
         } else {
             in_force

@@ -11,7 +11,7 @@ use super::words::{count_of, say};
 use super::{DONE, NO};
 use crate::bytes::{printable, show};
 use crate::canonical::{
-    Canonicalizer, DustRule, DustRules, DustStatus, Evidence, RuleFile, Scratch, Settings,
+    Canonicalizer, DustRule, DustRules, DustStatus, Evidence, Scratch, Settings,
 };
 use crate::error::Result;
 use crate::report::{RuleFormat, export_rules, left_out_in_words, number};
@@ -69,14 +69,14 @@ pub(super) fn lint(path: &Path) -> Result<u8> {
     let refused = DustRules::compile(&file).refused;
     let out: BTreeSet<usize> = refused.iter().filter_map(|refusal| refusal.rule).collect();
     let mut findings: Vec<String> = refused.into_iter().map(|refusal| refusal.why).collect();
-    let title = |number: usize| file.rules.get(number).map(DustRule::title).unwrap_or_default();
+    let title_of = |at: usize| file.rules.get(at).map(DustRule::title).unwrap_or_default();
     // What is refused does nothing to others.
     let mut applied = file.clone();
-    for number in &out {
-        applied.rules[*number].status = DustStatus::Off;
+    for at in &out {
+        applied.rules[*at].status = DustStatus::Off;
     }
-    for (number, why) in DustRules::dead(&applied) {
-        findings.push(format!("rule {} ({}) does nothing: {why}", number + 1, title(number)));
+    for (at, why) in DustRules::dead(&applied) {
+        findings.push(format!("rule {} ({}) does nothing: {why}", at + 1, title_of(at)));
     }
     findings.extend(DustRules::never_met(&applied));
     findings.extend(DustRules::misspelled(&file));
@@ -121,9 +121,7 @@ pub(super) fn test(path: &Path, profile: &ProfileArgs) -> Result<u8> {
         let canonicalizer = match rule.status {
             DustStatus::Off => continue,
             DustStatus::Review => {
-                let rule = DustRule { status: DustStatus::Auto, ..rule.clone() };
-                let file = RuleFile { rules: vec![rule], ..RuleFile::default() };
-                alone = with_rules(&settings, DustRules::compile(&file).rules)?;
+                alone = with_rules(&settings, DustRules::alone(rule))?;
                 &alone
             }
             _ => &in_force,

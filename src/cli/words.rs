@@ -5,8 +5,8 @@ use std::io::Write as _;
 
 use crate::report::number;
 
-/// Says one line on standard error, with control characters escaped. That nobody listens is no
-/// failure.
+/// Says a line, or some, on standard error, with control characters but newlines escaped. That
+/// nobody listens is no failure.
 pub(super) fn say(line: fmt::Arguments<'_>) {
     let line = crate::bytes::printable(&line.to_string());
     let _ = writeln!(std::io::stderr().lock(), "{line}");

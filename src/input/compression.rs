@@ -110,7 +110,7 @@ impl Compression {
 
     fn of(head: &[u8]) -> Self {
         match head {
-            // The last of each are whole files, which end within their magic.
+            // A file that ends within its magic is a cut one, and no list.
             [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x28, 0xb5] | [0x28, 0xb5, 0x2f] => Compression::Zstd,
             [0x1f, 0x8b, ..] => Compression::Gzip,
             // "BZh" could begin an innocent line, so the marker of the first block, or of the end

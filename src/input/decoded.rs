@@ -87,7 +87,7 @@ impl Decoded {
     /// allowed to grow to `bytes_max` bytes and one: what is beyond is lost. `false` if there is no
     /// `mark` any more.
     pub(super) fn take_until(&mut self, mark: &[u8], out: &mut Vec<u8>, bytes_max: usize) -> bool {
-        let mut wanted = mark.len();
+        let wanted = mark.len();
         loop {
             let ahead = self.ahead(wanted);
             let found = match mark {
@@ -112,7 +112,6 @@ impl Decoded {
                 }
                 None => self.consume(before),
             }
-            wanted = mark.len();
         }
     }
 

@@ -24,9 +24,9 @@ use std::path::{Path, PathBuf};
 
 mod reader;
 
-use reader::{Reader, damaged, pinned_texts, split_number, split_run};
+use reader::{Reader, pinned_texts, split_number, split_run};
 
-use super::temp;
+use super::temp::{self, damaged};
 use super::texts::RecordTexts;
 use crate::bytes::varint;
 use crate::error::{Error, Result};

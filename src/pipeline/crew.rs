@@ -14,7 +14,7 @@ use crate::report::{Helpers, Syncing};
 
 /// Most threads of a crew. Reason: that many decompress faster than any disk reads; each may hold
 /// some tens of megabytes.
-const THREADS_MAX: usize = 16;
+const CREW_THREADS_MAX: usize = 16;
 
 /// How long the threads in the background of a job were busy with what. All clones count together.
 #[derive(Clone, Debug, Default)]
@@ -33,7 +33,7 @@ impl Background {
 
 /// Nanoseconds that each thread of a crew was busy, and how many threads were started.
 #[derive(Clone, Debug, Default)]
-pub(super) struct BusyThreads(Arc<([AtomicU64; THREADS_MAX], AtomicUsize)>);
+pub(super) struct BusyThreads(Arc<([AtomicU64; CREW_THREADS_MAX], AtomicUsize)>);
 
 impl BusyThreads {
     /// Does `task`, and counts its time for this thread of a crew.
@@ -60,7 +60,7 @@ impl BusyThreads {
 /// must not wait for work that waits for the task. Where no thread can be started, each task is
 /// done by its caller, whose time it is.
 pub(super) fn crew(threads: usize, busy: &BusyThreads) -> Crew {
-    let threads = threads_or_processors(threads).clamp(1, THREADS_MAX);
+    let threads = threads_or_processors(threads).clamp(1, CREW_THREADS_MAX);
     let (pool, busy) = (OnceLock::new(), busy.clone());
     Crew::new(threads, move |task: Task| {
         match pool.get_or_init(|| {

@@ -10,7 +10,6 @@
 
 use std::borrow::Cow;
 use std::fs::File;
-use std::io;
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -173,8 +172,7 @@ impl Spellings {
 
     #[cold]
     fn damaged(&self) -> Error {
-        let error = io::Error::new(io::ErrorKind::InvalidData, "it is not as it was written");
-        temp::failed(&self.folder, error)
+        temp::failed(&self.folder, temp::damaged())
     }
 }
 

@@ -52,6 +52,12 @@ pub(super) fn failed(folder: &Path, error: io::Error) -> Error {
     ))
 }
 
+/// What is in a temporary file is not what was put there.
+#[cold]
+pub(super) fn damaged() -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, "it is not as it was written")
+}
+
 /// The name of `folder` in messages, safe to print.
 fn shown(folder: &Path) -> impl std::fmt::Display {
     show(folder.as_os_str().as_encoded_bytes())

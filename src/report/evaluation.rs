@@ -5,13 +5,12 @@
 //! ```text
 //! redundancy coverage = Σ over pages (|urls(p)| - |c(urls(p))|) / Σ over pages (|urls(p)| - 1)
 //! lost per million    = 10⁶ · Σ over canonical forms (pages merged into it - 1) / N
-//! compression         = 1 - |c(all URLs)| / N
 //! ```
 //!
 //! Coverage is the share of the redundant URLs that disappear; a page is lost when it shares its
 //! canonical form with another. Errors come one wrong rule at a time, so URLs are not independent:
-//! intervals are drawn over sites, never over URLs, and zero losses say little (see
-//! [`wrong_rules_max`]).
+//! intervals are drawn over sites, never over URLs, and zero losses say little: with `n` rules and
+//! no wrong one, up to a share of `3 / n` may be wrong (95 %).
 
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
@@ -99,11 +98,6 @@ impl SiteScore {
     pub fn lost_per_million(&self) -> f64 {
         1e6 * share(self.lost, self.urls)
     }
-
-    /// Share of the URLs that disappear, rightly or wrongly, 0 to 1; 0 without URLs.
-    pub fn compression(&self) -> f64 {
-        share(self.urls - self.canonicals, self.urls)
-    }
 }
 
 fn count_changes<K: PartialEq>(rows: &[Judged], key: impl Fn(&Judged) -> K) -> u64 {
@@ -138,8 +132,6 @@ pub struct EvaluationResult {
     pub coverage: Interval,
     /// Lost pages for each million of URLs.
     pub lost_per_million: Interval,
-    /// Share of the URLs that disappear.
-    pub compression: Interval,
 }
 
 impl Evaluation {
@@ -187,7 +179,6 @@ impl Evaluation {
         EvaluationResult {
             coverage: interval(SiteScore::coverage),
             lost_per_million: interval(SiteScore::lost_per_million),
-            compression: interval(SiteScore::compression),
         }
     }
 }
@@ -206,15 +197,6 @@ fn next(state: &mut u64) -> u64 {
     let bits = (*state ^ *state >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     let bits = (bits ^ bits >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
     bits ^ bits >> 31
-}
-
-/// The largest share of wrong rules that `accepted` rules without a wrong one
-/// leave possible (95 %).
-///
-/// Three divided by the number of rules, at most 1: what zero losses may be quoted as. URLs are not
-/// the unit, since one wrong rule can lose thousands of pages.
-pub fn wrong_rules_max(accepted: u64) -> f64 {
-    if accepted <= 3 { 1.0 } else { 3.0 / accepted as f64 }
 }
 
 #[cfg(test)]
@@ -257,9 +239,8 @@ mod tests {
         let score = score(&[(1, 1), (1, 1), (2, 1), (2, 2)]);
         assert_eq!(score.coverage(), 0.5);
         assert_eq!(score.lost_per_million(), 250_000.0);
-        assert_eq!(score.compression(), 0.5);
         let none = SiteScore::default();
-        assert_eq!([none.coverage(), none.lost_per_million(), none.compression()], [0.0; 3]);
+        assert_eq!([none.coverage(), none.lost_per_million()], [0.0; 2]);
     }
 
     #[test]
@@ -298,12 +279,5 @@ mod tests {
         assert!(mixed.result(2).lost_per_million.high > 0.0 && mixed.sites_with_loss() == 1);
         let nothing = Evaluation::default().result(3);
         assert_eq!(nothing.coverage, Interval { value: 0.0, low: 0.0, high: 0.0 });
-    }
-
-    #[test]
-    fn zero_losses_are_not_zero_risk() {
-        assert_eq!(wrong_rules_max(0), 1.0);
-        assert_eq!(wrong_rules_max(2), 1.0);
-        assert_eq!(wrong_rules_max(150), 0.02);
     }
 }

@@ -290,17 +290,17 @@ fn nutch(rules: &[&DustRule]) -> String {
             xml(substitution)
         );
     };
-    let mut sites: BTreeMap<&str, ()> = BTreeMap::new();
+    let mut sites: BTreeSet<&str> = BTreeSet::new();
     for rule in rules {
         if let Some((pattern, substitution)) = nutch_rule(rule) {
             put(&pattern, &substitution);
         }
         if matches!(rule.kind, DustKind::DropParam { .. } | DustKind::DefaultParam { .. }) {
-            sites.insert(&rule.site, ());
+            sites.insert(&rule.site);
         }
     }
     // What is left behind a parameter that was the last.
-    for (site, ()) in sites {
+    for site in sites {
         put(&format!("^({}[^#]*?)[?&](?=#|$)", site_regex(site)), "$1");
     }
     text.push_str("</regex-normalize>\n");

@@ -29,9 +29,7 @@ mod tally;
 pub use breakdown::{Breakdown, BreakdownRow, Counts, Facet};
 pub use cells::Cell;
 pub use claims::Claims;
-pub use evaluation::{
-    Evaluation, EvaluationResult, Interval, Judged, RESAMPLES, SiteScore, wrong_rules_max,
-};
+pub use evaluation::{Evaluation, EvaluationResult, Interval, Judged, RESAMPLES, SiteScore};
 pub use export::{Exported, RuleFormat, export_rules, left_out_in_words};
 pub use helpers::{Helpers, Syncing};
 pub use listing::{Listed, ListedCluster, Listing, ListingWriter};

@@ -443,7 +443,8 @@ pub(super) fn percent(part: u64, whole: u64) -> String {
     format!("{:.1} %", 100.0 * ratio(part, whole))
 }
 
-/// A URL for a table: safe for a terminal, and cut in the middle if it is long.
+/// A URL for a table: safe for a terminal, and cut in the middle if it is long; what is beyond its
+/// first 4,096 bytes is not shown.
 pub(super) fn short(url: &[u8]) -> String {
     const CHARACTERS: usize = 110;
     let text: Vec<char> = show(&url[..url.len().min(4096)]).to_string().chars().collect();

@@ -23,15 +23,7 @@ impl DustRules {
     /// Limits: sites with more rules than [`DUST_SITE_RULES_MAX`] are not looked at.
     pub fn dead(file: &RuleFile) -> Vec<(usize, String)> {
         let by_site = rules_by_site(file);
-        let mut guards: BTreeMap<Vec<u8>, Vec<(&[u8], Glob)>> = BTreeMap::new();
-        for guard in &file.guards {
-            if let (Ok(site), Ok(path)) =
-                (compile::host("site", &guard.site), compile::path_pattern(&guard.path))
-            {
-                guards.entry(site).or_default().push((guard.param.as_bytes(), path));
-            }
-        }
-        let aliased = aliased(&by_site);
+        let (guards, aliased) = (guards_by_site(file), aliased(&by_site));
         let mut dead = Vec::new();
         for (site, rules) in &by_site {
             let above = rules_above(&by_site, site);
@@ -39,54 +31,12 @@ impl DustRules {
                 continue;
             }
             for rule in rules {
-                let Condition { path, except, .. } = &rule.condition;
-                if except.iter().any(|one| path.is_within(one)) {
-                    let text = "it is excepted wherever its path matches".to_string();
-                    dead.push((rule.rule as usize, text));
-                    continue;
-                }
-                if let Some(name) = asked_not_to_be(rule) {
-                    let name = String::from_utf8_lossy(name);
-                    dead.push((rule.rule as usize, format!("it asks for URLs without {name}")));
-                    continue;
-                }
-                let fold = folds_all(&above, path).filter(|fold| rule.stratum > fold.stratum);
-                if let Some(fold) = fold {
-                    let text = format!("rule {} folds the paths that it is for", fold.rule + 1);
-                    dead.push((rule.rule as usize, text));
-                    continue;
-                }
-                let hosts = rule.condition.hosts.iter();
-                let taken: Option<Vec<_>> = hosts.map(|host| aliased.get(&**host)).collect();
-                if let Some((_, alias)) = taken.and_then(|taken| taken.first().copied()) {
-                    let text = format!("its hosts are others, by rule {}", alias + 1);
-                    dead.push((rule.rule as usize, text));
-                    continue;
-                }
-                let guard = names_above(site).filter_map(|name| guards.get(name)).flatten().find(
-                    |(param, path)| {
-                        writes_only(&rule.act, param)
-                            && (path.is_all() || *path == rule.condition.path)
-                    },
-                );
-                if let Some((param, _)) = guard {
-                    let param = String::from_utf8_lossy(param);
-                    dead.push((rule.rule as usize, format!("a guard keeps {param}")));
-                    continue;
-                }
-                let stronger = above.iter().find(|other| {
-                    other.rule != rule.rule
-                        && is_done_by(&rule.act, &other.act)
-                        && is_within(&rule.condition, &other.condition)
-                        // Of two that are the same, the later one is dead.
-                        && (other.rule < rule.rule
-                            || !(is_done_by(&other.act, &rule.act)
-                                && is_within(&other.condition, &rule.condition)))
-                });
-                if let Some(other) = stronger {
-                    let text = format!("rule {} does the same already", other.rule + 1);
-                    dead.push((rule.rule as usize, text));
-                }
+                let why = is_kept_away(rule)
+                    .or_else(|| is_folded_before(rule, &above))
+                    .or_else(|| has_no_host(rule, &aliased))
+                    .or_else(|| is_guarded(rule, site, &guards))
+                    .or_else(|| is_done_already(rule, &above));
+                dead.extend(why.map(|why| (rule.rule as usize, why)));
             }
         }
         dead.sort();
@@ -198,6 +148,68 @@ fn rules_by_site(file: &RuleFile) -> BTreeMap<Vec<u8>, Vec<Compiled>> {
     by_site
 }
 
+/// The guards of each site: their parameters, and where.
+type Guards<'a> = BTreeMap<Vec<u8>, Vec<(&'a [u8], Glob)>>;
+
+fn guards_by_site(file: &RuleFile) -> Guards<'_> {
+    let mut guards = Guards::new();
+    for guard in &file.guards {
+        if let (Ok(site), Ok(path)) =
+            (compile::host("site", &guard.site), compile::path_pattern(&guard.path))
+        {
+            guards.entry(site).or_default().push((guard.param.as_bytes(), path));
+        }
+    }
+    guards
+}
+
+/// Why `rule` is dead, if its own conditions keep it away wherever it would hold.
+fn is_kept_away(rule: &Compiled) -> Option<String> {
+    let Condition { path, except, .. } = &rule.condition;
+    if except.iter().any(|one| path.is_within(one)) {
+        return Some("it is excepted wherever its path matches".to_string());
+    }
+    let name = asked_not_to_be(rule)?;
+    Some(format!("it asks for URLs without {}", String::from_utf8_lossy(name)))
+}
+
+/// The same if another rule folds all its paths before.
+fn is_folded_before(rule: &Compiled, above: &[&Compiled]) -> Option<String> {
+    let fold = folds_all(above, &rule.condition.path).filter(|fold| rule.stratum > fold.stratum)?;
+    Some(format!("rule {} folds the paths that it is for", fold.rule + 1))
+}
+
+/// The same if all its hosts are others by then.
+fn has_no_host(rule: &Compiled, aliased: &Aliased) -> Option<String> {
+    let hosts = rule.condition.hosts.iter();
+    let taken: Vec<_> = hosts.map(|host| aliased.get(&**host)).collect::<Option<_>>()?;
+    let (_, alias) = taken.first()?;
+    Some(format!("its hosts are others, by rule {}", alias + 1))
+}
+
+/// The same if a guard keeps the parameter that it changes.
+fn is_guarded(rule: &Compiled, site: &[u8], guards: &Guards) -> Option<String> {
+    let mut guards = names_above(site).filter_map(|name| guards.get(name)).flatten();
+    let (param, _) = guards.find(|(param, path)| {
+        writes_only(&rule.act, param) && (path.is_all() || *path == rule.condition.path)
+    })?;
+    Some(format!("a guard keeps {}", String::from_utf8_lossy(param)))
+}
+
+/// The same if another rule does it, too.
+fn is_done_already(rule: &Compiled, above: &[&Compiled]) -> Option<String> {
+    let does = |one: &Compiled, other: &Compiled| {
+        is_done_by(&other.act, &one.act) && is_within(&other.condition, &one.condition)
+    };
+    let other = above.iter().find(|other| {
+        other.rule != rule.rule
+            && does(other, rule)
+            // Of two that are the same, the later one is dead.
+            && (other.rule < rule.rule || !does(rule, other))
+    })?;
+    Some(format!("rule {} does the same already", other.rule + 1))
+}
+
 /// The rule among `rules` that folds every path that `pattern` matches, none of
 /// which matches it then.
 fn folds_all<'a>(rules: &[&'a Compiled], pattern: &Glob) -> Option<&'a Compiled> {
@@ -213,9 +225,9 @@ fn folds_all<'a>(rules: &[&'a Compiled], pattern: &Glob) -> Option<&'a Compiled>
 }
 
 /// The hosts that are others, each with what stands for it and the number of a rule that says so.
-fn aliased<'a>(
-    by_site: &'a BTreeMap<Vec<u8>, Vec<Compiled>>,
-) -> HashMap<&'a [u8], (&'a [u8], u32)> {
+type Aliased<'a> = HashMap<&'a [u8], (&'a [u8], u32)>;
+
+fn aliased<'a>(by_site: &'a BTreeMap<Vec<u8>, Vec<Compiled>>) -> Aliased<'a> {
     let alias = |rule: &'a Compiled| match &rule.act {
         Act::Host { from, to } => Some((from.as_slice(), (to.as_slice(), rule.rule))),
         _ => None,

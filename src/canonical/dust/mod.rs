@@ -109,6 +109,12 @@ impl DustRules {
         DustRules::compile_as(file, &Spelled::default())
     }
 
+    /// Just this rule, as if it were in force and there were no guards; none if it is refused.
+    pub fn alone(rule: &DustRule) -> DustRules {
+        let rule = DustRule { status: DustStatus::Auto, ..rule.clone() };
+        DustRules::compile(&RuleFile { rules: vec![rule], ..RuleFile::default() }).rules
+    }
+
     /// The same for rules and guards as they are `spelled`.
     fn compile_as(file: &RuleFile, spelled: &Spelled) -> Compilation {
         let mut compilation = Compilation::default();

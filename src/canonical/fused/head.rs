@@ -233,7 +233,7 @@ impl Look {
 }
 
 /// Is it https, where does the host start, and is the scheme in lower case? `None` for other
-/// schemes; if `LOWER` for this one in upper case, too.
+/// schemes; where `LOWER` is asked for, also for http and https in upper case.
 #[inline(always)]
 fn scheme<const LOWER: bool>(given: &[u8]) -> Option<(bool, usize, bool)> {
     const SCHEMES: [u64; 2] =

@@ -9,7 +9,7 @@ use super::{BLOCK_LINES_MAX, BUFFER_BYTES, LINE_HEAD_BYTES_MAX};
 use crate::bytes::varint;
 use crate::error::{Error, Result};
 use crate::input::PinnedMap;
-use crate::pipeline::temp;
+use crate::pipeline::temp::{self, damaged};
 use crate::retry::RetryInterrupted;
 
 /// Gives `each` what stands at `kept` in `pinned`; `None` if that is not in it.
@@ -164,9 +164,4 @@ impl Reader {
         }
         self.file.seek_relative(i64::try_from(bytes).map_err(|_| damaged())?)
     }
-}
-
-#[cold]
-pub(super) fn damaged() -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, "it is not as it was written")
 }

@@ -14,7 +14,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
 use std::fs::File;
-use std::io::{self, Seek as _, Write as _};
+use std::io::{Seek as _, Write as _};
 use std::path::PathBuf;
 
 use crate::bytes::varint;
@@ -177,8 +177,7 @@ fn take<'a>(run: &mut &'a [u8]) -> Option<(&'a [u8], Counts)> {
 
 #[cold]
 fn damaged(folder: &std::path::Path) -> Error {
-    let error = io::Error::new(io::ErrorKind::InvalidData, "it is not as it was written");
-    temp::failed(folder, error)
+    temp::failed(folder, temp::damaged())
 }
 
 #[cfg(test)]
