@@ -1,11 +1,11 @@
 //! Records of which a full set cannot say whether they are the first of their cluster.
 
 use std::io;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::firsts::{Firsts, Numbered};
 use super::numbers::Numbers;
+use super::partitions::Partitions;
 use super::records::{Fingerprinted, Halves};
 use super::scatter::{Flags, PARTITIONS, Scattered};
 use super::seen::Seen;
@@ -27,8 +27,8 @@ use crate::fingerprint::Fingerprint;
 pub struct Candidates {
     spill: Spill<Numbered>,
     /// The latest candidate in each slot: a URL that comes again and again is spilled once, or now
-    /// and then. A mutex each, as in [`ClusterSet`].
-    recent: Box<[Mutex<Box<[u128]>>]>,
+    /// and then.
+    recent: Partitions<Box<[u128]>>,
     looks: Looks,
 }
 
@@ -123,10 +123,9 @@ impl Candidates {
     /// of them take `recent_bytes`.
     pub fn new(files: SpillFiles, buffer_bytes: usize, recent_bytes: usize) -> Self {
         let slots = (recent_bytes / 16 / PARTITIONS).max(1);
-        let table = || Mutex::new(vec![EMPTY; slots].into_boxed_slice());
         Candidates {
             spill: Spill::new(files, buffer_bytes),
-            recent: (0..PARTITIONS).map(|_| table()).collect(),
+            recent: Partitions::new(|| vec![EMPTY; slots].into_boxed_slice()),
             looks: Looks::default(),
         }
     }
@@ -161,8 +160,7 @@ impl Candidates {
             }
             return Ok(());
         }
-        let mut recent =
-            self.recent[partition].lock().expect("no thread panics while it holds a partition");
+        let mut recent = self.recent.lock(partition);
         let table = set.partition(partition);
         let mut spill = self.spill.appender(partition);
         gathered.gather(partition, chunks, numbers);
@@ -200,7 +198,7 @@ impl Candidates {
 
     /// No more will come: writes what is still in the buffers.
     pub fn finish(&mut self) -> io::Result<()> {
-        self.recent = Box::default();
+        self.recent = Partitions::default();
         self.spill.finish()
     }
 

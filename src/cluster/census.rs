@@ -1,8 +1,7 @@
 //! Whole clusters: how many lines each has, and which line stands for it.
 
-use std::sync::Mutex;
-
 use super::known::Known;
+use super::partitions::Partitions;
 use super::records::{Keyed, Record};
 use super::scatter::{Flags, PARTITIONS, Scattered};
 use crate::fingerprint::Fingerprint;
@@ -127,13 +126,13 @@ pub(super) struct Line {
 #[derive(Debug)]
 pub struct Census {
     keep: Keep,
-    partitions: Box<[Mutex<Known<Group>>]>,
+    partitions: Partitions<Known<Group>>,
 }
 
 impl Census {
     /// An empty census whose clusters are represented as `keep` says.
     pub fn new(keep: Keep) -> Self {
-        Census { keep, partitions: (0..PARTITIONS).map(|_| Mutex::default()).collect() }
+        Census { keep, partitions: Partitions::default() }
     }
 
     /// Counts the records of `partition` over the chunks of a batch. Batches and chunks in order.
@@ -198,9 +197,7 @@ impl Census {
 
     /// To be asked, from any thread, now that it has been taken.
     pub fn settled(&mut self) -> Settled<'_> {
-        let partitions = self.partitions.iter_mut().map(Mutex::get_mut);
-        let why = "no thread panics while it holds a partition";
-        Settled(partitions.map(|groups| &*groups.expect(why)).collect())
+        Settled(self.partitions.all_mut().map(|groups| &*groups).collect())
     }
 
     /// How many clusters.
@@ -214,7 +211,7 @@ impl Census {
     }
 
     fn partition(&self, partition: usize) -> std::sync::MutexGuard<'_, Known<Group>> {
-        self.partitions[partition].lock().expect("no thread panics while it holds a partition")
+        self.partitions.lock(partition)
     }
 }
 

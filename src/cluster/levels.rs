@@ -2,11 +2,11 @@
 //! the canonical form.
 
 use std::cmp::Reverse;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use super::census::Cluster;
 use super::known::Known;
+use super::partitions::Partitions;
 use super::scatter::{PARTITIONS, Scattered};
 use crate::fingerprint::Fingerprint;
 
@@ -139,7 +139,7 @@ impl Ladders {
 #[derive(Debug)]
 pub struct Levels {
     count: u8,
-    partitions: Box<[Mutex<Forms>]>,
+    partitions: Partitions<Forms>,
 }
 
 #[derive(Debug, Default)]
@@ -164,7 +164,7 @@ impl Levels {
     /// For forms at the levels 0 to `count - 1`, at most 32 of them.
     pub fn new(count: usize) -> Self {
         let count = u8::try_from(count).expect("there are fewer rules than 32");
-        Levels { count, partitions: (0..PARTITIONS).map(|_| Mutex::default()).collect() }
+        Levels { count, partitions: Partitions::default() }
     }
 
     /// Bytes of memory that the forms may take after another batch, which is small beside them.
@@ -242,7 +242,7 @@ impl Levels {
     }
 
     fn partition(&self, partition: usize) -> std::sync::MutexGuard<'_, Forms> {
-        self.partitions[partition].lock().expect("no thread panics while it holds a partition")
+        self.partitions.lock(partition)
     }
 }
 

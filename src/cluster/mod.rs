@@ -16,6 +16,7 @@ mod gathered;
 mod known;
 mod levels;
 mod numbers;
+mod partitions;
 #[allow(unsafe_code)]
 mod probe;
 mod records;

@@ -2,8 +2,7 @@
 //!
 //! Price: one probe of a [`Table`] that is in the cache or nearly. Guard: `benches/cluster.rs`.
 
-use std::sync::Mutex;
-
+use super::partitions::Partitions;
 use super::probe::Probe;
 use super::scatter::{Flags, PARTITIONS, Scattered, partition_of};
 use super::table::{Outlook, Table};
@@ -20,16 +19,14 @@ use crate::fingerprint::Fingerprint;
 /// ```
 #[derive(Debug)]
 pub struct ClusterSet {
-    /// A mutex each, so that threads can share the set; never contended, since a partition is one
-    /// thread's at a time.
-    partitions: Box<[Mutex<Table>]>,
+    /// Never contended, since a partition is one thread's at a time.
+    partitions: Partitions<Table>,
     probe: Probe,
 }
 
 impl Default for ClusterSet {
     fn default() -> Self {
-        let partitions = (0..PARTITIONS).map(|_| Mutex::default()).collect();
-        ClusterSet { partitions, probe: Probe::fastest() }
+        ClusterSet { partitions: Partitions::default(), probe: Probe::fastest() }
     }
 }
 
@@ -102,7 +99,7 @@ impl ClusterSet {
 
     /// The table of `partition`, which is one thread's at a time.
     pub(super) fn partition(&self, partition: usize) -> std::sync::MutexGuard<'_, Table> {
-        self.partitions[partition].lock().expect("no thread panics while it holds a partition")
+        self.partitions.lock(partition)
     }
 }
 

@@ -7,10 +7,9 @@
 
 use std::fs::File;
 use std::io;
-use std::sync::Mutex;
 
 use super::extents::{Extent, Extents, damaged};
-use super::scatter::PARTITIONS;
+use super::partitions::Partitions;
 use crate::fingerprint::Fingerprint;
 
 /// Bytes of a fingerprint in a file.
@@ -24,14 +23,13 @@ const BUFFER_BYTES: usize = 64 << 10;
 pub struct Sorted {
     file: Extents,
     /// The pieces of each partition, which follow each other in order.
-    pieces: Box<[Mutex<Vec<Extent>>]>,
+    pieces: Partitions<Vec<Extent>>,
 }
 
 impl Sorted {
     /// Nothing yet; `file` is empty.
     pub fn new(file: File) -> Self {
-        let pieces = (0..PARTITIONS).map(|_| Mutex::default()).collect();
-        Sorted { file: Extents::new(file), pieces }
+        Sorted { file: Extents::new(file), pieces: Partitions::default() }
     }
 
     /// Puts fingerprints behind those that `partition` has, all of them larger and ascending.
@@ -48,7 +46,7 @@ impl Sorted {
             buffer.extend_from_slice(&fingerprint.0.to_le_bytes());
         }
         let piece = writer.finish()?;
-        self.pieces_of(partition).push(piece);
+        self.pieces.lock(partition).push(piece);
         Ok(())
     }
 
@@ -59,11 +57,7 @@ impl Sorted {
 
     /// Those of `partition`, ascending.
     pub(super) fn of(&self, partition: usize) -> Ascending<'_> {
-        Ascending::new(self.file.file(), self.pieces_of(partition).clone())
-    }
-
-    fn pieces_of(&self, partition: usize) -> std::sync::MutexGuard<'_, Vec<Extent>> {
-        self.pieces[partition].lock().expect("no thread panics while it holds a partition")
+        Ascending::new(self.file.file(), self.pieces.lock(partition).clone())
     }
 }
 

@@ -18,10 +18,11 @@ use std::fs::File;
 use std::io;
 use std::marker::PhantomData;
 use std::os::unix::fs::FileExt as _;
+use std::sync::MutexGuard;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard};
 
 use super::extents::{damaged, read_up_to};
+use super::partitions::Partitions;
 use super::records::{Record, words_of};
 use super::scatter::PARTITIONS;
 
@@ -44,9 +45,8 @@ pub type SpillFiles = [File; SPILL_FILES];
 pub(super) struct Spill<R> {
     files: [Slots; SPILL_FILES],
     slot_bytes: usize,
-    /// A mutex each, so that threads can share the files; never contended, since a partition is one
-    /// thread's at a time.
-    partitions: Box<[Mutex<Tail>]>,
+    /// Never contended, since a partition is one thread's at a time.
+    partitions: Partitions<Tail>,
     records: PhantomData<R>,
 }
 
@@ -115,9 +115,8 @@ impl<R: Record> Spill<R> {
         let bytes = buffer_bytes / PARTITIONS;
         let bytes = if bytes < PAGE_BYTES { bytes } else { bytes / PAGE_BYTES * PAGE_BYTES };
         let slot_bytes = bytes.max(HEAD_BYTES + 16 * R::BYTES);
-        let partitions = (0..PARTITIONS).map(|_| Mutex::default()).collect();
         let files = files.map(|file| Slots { file, count: AtomicU64::new(0) });
-        Spill { files, slot_bytes, partitions, records: PhantomData }
+        Spill { files, slot_bytes, partitions: Partitions::default(), records: PhantomData }
     }
 
     /// Puts `records` behind those that `partition` has.
@@ -208,7 +207,7 @@ impl<R: Record> Spill<R> {
     }
 
     fn tail(&self, partition: usize) -> MutexGuard<'_, Tail> {
-        self.partitions[partition].lock().expect("no thread panics while it holds a partition")
+        self.partitions.lock(partition)
     }
 }
 

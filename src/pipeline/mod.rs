@@ -62,7 +62,6 @@ pub use survey::survey;
 
 use std::sync::{Mutex, OnceLock};
 
-use crate::bytes::show;
 use crate::canonical::Canonicalizer;
 use crate::crew::Crew;
 use crate::error::Result;
@@ -131,15 +130,11 @@ pub struct InputFile {
 /// Where line `line` is, for messages: its file, if there are `files_in_all` and not one, and its
 /// number in that file. Lines are counted from 1 over all of `files`.
 pub fn line_place(files: &[InputFile], files_in_all: usize, line: u64) -> String {
-    let names =
-        files.iter().map(|file| show(file.summary.path.as_os_str().as_encoded_bytes()).to_string());
-    let names: Vec<String> = names.collect();
-    let rows = files.iter().zip(&names);
-    place_of_line(
-        line,
-        files_in_all > 1,
-        rows.map(|(file, name)| FileLines { name, lines: file.lines }),
-    )
+    let files = files.iter().map(|file| FileLines {
+        name: file.summary.path.as_os_str().as_encoded_bytes(),
+        lines: file.lines,
+    });
+    place_of_line(line, files_in_all > 1, files)
 }
 
 impl<'a> Job<'a> {

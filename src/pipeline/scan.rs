@@ -13,11 +13,11 @@ use super::crew::spawn;
 use super::layouts::{Layouts, Parcel};
 use super::pool::Pool;
 use super::{InputFile, Job};
-use crate::bytes::show;
 use crate::error::{Error, Result};
 use crate::input::{Input, InputPlan};
 use crate::limits::BATCH_CHUNKS;
 use crate::record::Layout;
+use crate::report::shown_file;
 use batch::Batches;
 use delivery::Delivery;
 
@@ -180,8 +180,7 @@ fn read(
         let file = input.summaries().last().map(|file| plan.name_of(&file.path));
         let container = input.summaries().last().and_then(|file| file.container);
         let parcels = layouts.lay_out(chunk, container).map_err(|error| match file {
-            Some(name) if name.as_os_str() == "-" => error.at("standard input"),
-            Some(name) => error.at(show(name.as_os_str().as_encoded_bytes())),
+            Some(name) => error.at(shown_file(name.as_os_str().as_encoded_bytes())),
             None => error,
         });
         if let Some((file, layout, columns_change)) = layouts.current() {

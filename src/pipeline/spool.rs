@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use super::temp;
 use crate::error::{Error, Result};
 use crate::input::InputPlan;
+use crate::report::shown_file;
 
 /// Copies of the streams among a job's inputs. They have no name and vanish with this value.
 #[derive(Debug, Default)]
@@ -53,8 +54,8 @@ fn copy(stream: &mut dyn io::Read, file: &mut File, path: &Path, folder: &Path) 
             Ok(length) => length,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
             Err(error) => {
-                let name = if path.as_os_str() == "-" { Path::new("standard input") } else { path };
-                return Err(Error::reading(name.display(), error));
+                let name = shown_file(path.as_os_str().as_encoded_bytes());
+                return Err(Error::reading(name, error));
             }
         };
         file.write_all(&buffer[..length]).map_err(|error| temp::failed(folder, error))?;

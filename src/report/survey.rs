@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::breakdown::{Breakdown, Counts, Facet};
 use super::cells::readable;
-use super::place_of_line::{FileLines, place_of_line};
+use super::place_of_line::{FileLines, place_of_line, shown_file};
 use super::tables::REPORT;
 use super::{Cell, Output, Provenance, RowWriter, Shape, Tally};
 use crate::bytes::show;
@@ -274,14 +274,9 @@ impl Survey {
 
     /// The place of `line`, counted from 1 over all the input.
     fn place_of(&self, line: u64) -> String {
-        let names = self.input.iter().map(|row| show(row.path.as_bytes()).to_string());
-        let names: Vec<String> = names.collect();
-        let rows = self.input.iter().zip(&names);
-        place_of_line(
-            line,
-            self.input.len() > 1,
-            rows.map(|(row, name)| FileLines { name, lines: row.lines }),
-        )
+        let files = self.input.iter();
+        let files = files.map(|row| FileLines { name: row.path.as_bytes(), lines: row.lines });
+        place_of_line(line, self.input.len() > 1, files)
     }
 
     /// Are the records requests, and not lines of a list?
@@ -293,8 +288,7 @@ impl Survey {
     fn write_totals(&self, out: &mut String) {
         let tally = &self.tally;
         let files = match self.input.as_slice() {
-            [only] if only.path == "-" => "standard input".to_string(),
-            [only] => show(only.path.as_bytes()).to_string(),
+            [only] => shown_file(only.path.as_bytes()),
             more => format!("{} files", more.len()),
         };
         let mut formats: Vec<&str> = self.input.iter().map(|row| row.format.as_str()).collect();

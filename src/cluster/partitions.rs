@@ -1,0 +1,34 @@
+//! Something for each partition, which is one thread's at a time.
+
+use std::sync::{Mutex, MutexGuard};
+
+use super::scatter::PARTITIONS;
+
+const NO_PANIC: &str = "no thread panics while it holds a partition";
+
+/// One `T` for each of the [`PARTITIONS`].
+#[derive(Debug)]
+pub(super) struct Partitions<T>(Box<[Mutex<T>]>);
+
+impl<T: Default> Default for Partitions<T> {
+    fn default() -> Self {
+        Partitions::new(T::default)
+    }
+}
+
+impl<T> Partitions<T> {
+    /// What `make` makes, for each of them.
+    pub(super) fn new(mut make: impl FnMut() -> T) -> Self {
+        Partitions((0..PARTITIONS).map(|_| Mutex::new(make())).collect())
+    }
+
+    /// That of `partition`, which no other thread gets meanwhile.
+    pub(super) fn lock(&self, partition: usize) -> MutexGuard<'_, T> {
+        self.0[partition].lock().expect(NO_PANIC)
+    }
+
+    /// All of them, in order.
+    pub(super) fn all_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        self.0.iter_mut().map(|one| one.get_mut().expect(NO_PANIC))
+    }
+}
