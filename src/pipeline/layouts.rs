@@ -88,7 +88,8 @@ pub(super) struct Layouts {
     options: ReadOptions,
     /// The file that is read, and the layout from here on.
     current: Option<(usize, Layout)>,
-    /// Do its lines have other columns from some place on?
+    /// The latest header of its lines, and whether there was another one before.
+    header: Vec<u8>,
     columns_change: bool,
     held: Held,
 }
@@ -111,6 +112,7 @@ impl Layouts {
             plan: job.format.clone(),
             options: job.read_options(),
             current: None,
+            header: Vec::new(),
             columns_change: false,
             held: Held::default(),
         }
@@ -144,6 +146,7 @@ impl Layouts {
             let shows = chunk.overlong().is_none() || container.is_some();
             let layout = shows.then(|| self.layout_of_file(&chunk, container)).transpose()?;
             self.current = layout.map(|layout| (chunk.file(), layout));
+            self.header.clear();
             self.columns_change = false;
         }
         match self.quoted_rows().filter(|_| chunk.overlong().is_none()) {
@@ -209,13 +212,16 @@ impl Layouts {
             && !format.header_prefix().is_empty()
             && chunk.overlong().is_none()
         {
-            let headers = headers(chunk.bytes(), format.header_prefix(), self.options.separator);
-            for format in headers.filter_map(|header| format.with_header(header)) {
-                let before = current.format.replace(format);
-                let describe = |format: &Option<Arc<dyn LineFormat>>| {
-                    format.as_ref().map(|format| format.describe())
-                };
-                self.columns_change |= describe(&before) != describe(&current.format);
+            for header in headers(chunk.bytes(), format.header_prefix(), self.options.separator) {
+                // Servers write it again and again.
+                if header == self.header {
+                    continue;
+                }
+                let Some(format) = format.with_header(header) else { continue };
+                current.format = Some(format);
+                self.columns_change |= !self.header.is_empty();
+                self.header.clear();
+                self.header.extend_from_slice(header);
             }
         }
         Parcel { chunk, layout, fraction_read: None }
@@ -360,6 +366,7 @@ mod tests {
             },
             options: options(line_bytes_max),
             current: None,
+            header: Vec::new(),
             columns_change: false,
             held: Held::default(),
         };

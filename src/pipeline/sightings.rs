@@ -354,7 +354,13 @@ fn number_of(bytes: &[u8]) -> u64 {
 
 /// The length that comes next; `None` at the end, which must not be inside of one.
 fn read_length(file: &mut impl BufRead) -> io::Result<Option<usize>> {
-    if file.fill_buf()?.is_empty() {
+    let is_over = loop {
+        match file.fill_buf() {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            buffer => break buffer?.is_empty(),
+        }
+    };
+    if is_over {
         return Ok(None);
     }
     let mut bytes = [0; 4];

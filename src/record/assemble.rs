@@ -128,7 +128,7 @@ pub(super) fn assemble<'a>(
     let path_start = url.len();
     add(found.target, url);
     if is_path {
-        escape_marks(found, path_start, url);
+        escape_marks(found.path, path_start, url);
     }
     if !found.query.is_empty() {
         url.push(b'?');
@@ -155,18 +155,13 @@ fn drop_breaks(url: &mut Vec<u8>, separator: u8) {
 }
 
 /// Escapes what would not be read as a part of the path, which is in `url` from `start` on.
-fn escape_marks(found: &Found, start: usize, url: &mut Vec<u8>) {
-    let (is_question, is_percent) = match found.path {
+fn escape_marks(path: PathKind, start: usize, url: &mut Vec<u8>) {
+    let is_decoded = match path {
         PathKind::Requested => return,
-        PathKind::Alone => (!found.query.is_empty(), false),
-        PathKind::Decoded => (true, true),
+        PathKind::Alone => false,
+        PathKind::Decoded => true,
     };
-    let is_mark = |byte: &u8| match byte {
-        b'#' => true,
-        b'?' => is_question,
-        b'%' => is_percent,
-        _ => false,
-    };
+    let is_mark = |byte: &u8| matches!(byte, b'#' | b'?') || is_decoded && *byte == b'%';
     if !url[start..].iter().any(is_mark) {
         return;
     }
@@ -268,7 +263,7 @@ mod tests {
     fn marks_in_paths_that_stand_alone() {
         for (path, target, query, expected) in [
             (PathKind::Requested, "/a#b?%41", "", "http://a.test/a#b?%41"),
-            (PathKind::Alone, "/a#b?%41", "", "http://a.test/a%23b?%41"),
+            (PathKind::Alone, "/a#b?%41", "", "http://a.test/a%23b%3F%41"),
             (PathKind::Alone, "/a#b?%41", "c#d", "http://a.test/a%23b%3F%41?c#d"),
             (PathKind::Decoded, "/a#b?%41", "", "http://a.test/a%23b%3F%2541"),
             (PathKind::Decoded, "/a", "b=%41", "http://a.test/a?b=%41"),

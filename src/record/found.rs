@@ -30,10 +30,9 @@ pub enum PathKind {
     /// The path as it was requested, maybe with its query.
     #[default]
     Requested,
-    /// The path alone: no `#` in it begins a fragment.
+    /// The path alone: no `?` in it begins a query, and no `#` a fragment.
     Alone,
-    /// The path alone, as a server has decoded it: nor does a `?` begin a query, or a percent sign
-    /// an escape.
+    /// The path alone, as a server has decoded it: nor does a percent sign begin an escape.
     Decoded,
 }
 

@@ -345,7 +345,7 @@ fn clear_urls(rules: &[&DustRule]) -> String {
     let mut found = serde_json::Map::new();
     for (number, ((site, path, except), (params, raw))) in (1..).zip(providers) {
         let url = |path: &str| match path {
-            "" => format!("^{}(?:[/?#]|$)", site_regex(site)),
+            "" => format!("^{}", site_regex(site)),
             path => {
                 format!("^{}{}(?:[?#]|$)", site_regex(site), path_regex(path).unwrap_or_default())
             }

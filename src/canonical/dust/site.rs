@@ -222,19 +222,20 @@ impl SiteRules {
         let path = std::mem::take(&mut target.path);
         let host = std::mem::take(&mut target.host);
         let mut fired = std::mem::take(&mut target.fired);
-        // What is there with another value than its default stays: their order may matter.
-        let stays = |(name, value): &(&[u8], &[u8])| {
-            drops.names.contains_key(*name) && drops.rule_for(&host, &path, name, value).is_none()
-        };
-        let others: Vec<Vec<u8>> = if drops.has_defaults {
-            target.named().filter(stays).map(|(name, _)| name.to_vec()).collect()
-        } else {
-            Vec::new()
-        };
+        // What goes with its default stays where it is there with another value as well: their
+        // order may matter.
+        let mut values: HashMap<Vec<u8>, Option<Vec<u8>>> = HashMap::new();
+        if drops.has_defaults {
+            for (name, value) in target.named().filter(|(name, _)| drops.names.contains_key(*name))
+            {
+                let only = values.entry(name.to_vec()).or_insert_with(|| Some(value.to_vec()));
+                only.take_if(|only| only != value);
+            }
+        }
         target.drop_pieces(|name, value| {
-            let Some(rule) = drops.rule_for(&host, &path, name, value) else { return false };
-            let stays = others.iter().any(|other| other == name) || self.is_guarded(name, &path);
-            let drops = !stays;
+            let Some(drop) = drops.drop_for(&host, &path, name, value) else { return false };
+            let has_others = drop.value.is_some() && values.get(name).is_some_and(Option::is_none);
+            let (rule, drops) = (drop.rule, !has_others && !self.is_guarded(name, &path));
             if drops && fired.last() != Some(&rule) {
                 fired.push(rule);
             }
@@ -323,18 +324,17 @@ impl Drops {
         }
     }
 
-    /// The rule that drops the parameter `name=value`.
-    fn rule_for(&self, host: &[u8], path: &[u8], name: &[u8], value: &[u8]) -> Option<u32> {
+    /// What drops the parameter `name=value`.
+    fn drop_for(&self, host: &[u8], path: &[u8], name: &[u8], value: &[u8]) -> Option<&Drop> {
         let holds = |drop: &&Drop| {
             drop.value.as_ref().is_none_or(|default| default == value)
                 && drop.condition.holds_at(host, path)
         };
-        let exact = self.names.get(name).and_then(|drops| drops.iter().find(holds));
-        let found = exact.or_else(|| {
-            let fitting = self.prefixes.iter().filter(|(prefix, _)| prefix.is(name));
-            fitting.map(|(_, drop)| drop).find(holds)
-        });
-        found.map(|drop| drop.rule)
+        let exact = self.names.get(name).into_iter().flatten();
+        let fitting = self.prefixes.iter().filter(|(prefix, _)| prefix.is(name));
+        let all = || exact.clone().chain(fitting.clone().map(|(_, drop)| drop)).filter(holds);
+        // One that drops it whatever its value, if there is one.
+        all().find(|drop| drop.value.is_none()).or_else(|| all().next())
     }
 }
 

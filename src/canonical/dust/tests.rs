@@ -152,6 +152,18 @@ fn rules_work_together() {
             "?l=EN",
             "",
         ),
+        // Of two defaults neither is dropped beside the other: their order may matter.
+        (
+            &["default-param param='l'; value='en'", "default-param param='l'; value=''"],
+            "?l=en&l=",
+            "?l=en&l=",
+        ),
+        (
+            &["default-param param='l'; value='en'", "default-param param='l'; value=''"],
+            "?l=&a&l=",
+            "?a",
+        ),
+        (&["default-param param='l'; value='en'", "drop-param param='l'"], "?l=en&l=", ""),
         (
             &[
                 "alias-suffix from='/'; to=''",

@@ -5,7 +5,7 @@
 //! # When it is safe
 //!
 //! Where the defaults are right. Changes semantics. A parameter that is there with another value as
-//! well stays, since the order of the two may matter: `?sort=name&sort=ascending`.
+//! well, default or not, stays, since the order of the two may matter: `?sort=name&sort=ascending`.
 //!
 //! # Example
 //!
@@ -21,6 +21,8 @@
 //! "Removing default query parameters" in the list of URL normalizations (Wikipedia, "URI
 //! normalization").
 
+use std::collections::HashMap;
+
 use super::{pieces, retain_pieces};
 use crate::canonical::draft::{Draft, Parts};
 use crate::canonical::profile::Options;
@@ -35,17 +37,12 @@ pub(super) fn apply(draft: &mut Draft, options: &Options) -> bool {
     }
     let (host, path) = (&web.host, &web.path);
     let query = web.query.clone().unwrap_or_default();
-    // The names that have another value than their default.
-    let mut others: Vec<&[u8]> = Vec::new();
-    for (_, name, value) in pieces(&query) {
-        let has_other = defaults.know(host, path, name)
-            && !defaults.matches(host, path, name, value)
-            && !others.contains(&name);
-        if has_other {
-            others.push(name);
-        }
+    // The names that have defaults, each with its value; `None` if there are several.
+    let mut values: HashMap<&[u8], Option<&[u8]>> = HashMap::new();
+    for (_, name, value) in pieces(&query).filter(|(_, name, _)| defaults.know(host, path, name)) {
+        values.entry(name).or_insert(Some(value)).take_if(|only| *only != value);
     }
     retain_pieces(&mut web.query, |name, value| {
-        others.contains(&name) || !defaults.matches(host, path, name, value)
+        values.get(name).is_none_or(Option::is_none) || !defaults.matches(host, path, name, value)
     })
 }

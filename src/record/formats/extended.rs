@@ -86,6 +86,8 @@ pub(super) struct Dialect {
 pub(super) struct Extended {
     dialect: &'static Dialect,
     slots: Vec<Slot>,
+    /// What a stem is.
+    stem: PathKind,
     /// The names of the columns that are read, and their numbers, for people.
     description: String,
 }
@@ -107,7 +109,9 @@ impl Extended {
             }
             slots.push(known.map_or(Slot::Skip, |(_, slot)| *slot));
         }
-        Some(Extended { dialect, slots, description })
+        let has_query = slots.contains(&Slot::Query);
+        let stem = if has_query { PathKind::Alone } else { PathKind::Requested };
+        Some(Extended { dialect, slots, stem, description })
     }
 
     /// Does a column have URLs?
@@ -177,7 +181,7 @@ impl Extended {
     fn finish<'a>(&self, stem: &'a [u8], inner_host: &'a [u8], found: &mut Found<'a>) -> Parsed {
         if found.target.is_empty() {
             found.target = stem;
-            found.path = PathKind::Alone;
+            found.path = self.stem;
         } else {
             // The whole URL has its query.
             found.query = b"";

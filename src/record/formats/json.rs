@@ -139,9 +139,10 @@ impl Json {
     pub(super) fn parse_object<'a>(&self, text: &'a [u8], found: &mut Found<'a>) -> Parsed {
         let mut values: [&[u8]; SLOTS] = [b""; SLOTS];
         let mut best = [u16::MAX; SLOTS];
-        let (mut has_escapes, mut is_empty_request) = (false, false);
+        let (mut has_escapes, mut is_empty_request, mut has_query) = (false, false, false);
         let is_json = scan(text, &self.places, |number, value| {
             let part = self.parts[usize::from(number)];
+            has_query |= part == Part::Query;
             let (value, is_escaped) = match value {
                 Value::Text(b"-" | b"", _) => {
                     is_empty_request |= part == Part::RequestLine;
@@ -172,16 +173,16 @@ impl Json {
         for field in Field::ALL {
             field.put(values[Part::Field(field).slot()], found);
         }
-        match finish(&values, found) {
+        match finish(&values, has_query, found) {
             Parsed::Reject(Reject::NoUrl) if is_empty_request => Parsed::Reject(Reject::NoRequest),
             parsed => parsed,
         }
     }
 }
 
-/// What follows from all values together.
+/// What follows from all values together, of which a query may be an empty one.
 #[inline]
-fn finish<'a>(values: &[&'a [u8]; SLOTS], found: &mut Found<'a>) -> Parsed {
+fn finish<'a>(values: &[&'a [u8]; SLOTS], has_query: bool, found: &mut Found<'a>) -> Parsed {
     let value = |part: Part| values[part.slot()];
     let (target, line, path) = (value(Part::Target), value(Part::RequestLine), value(Part::Path));
     found.target = target;
@@ -204,8 +205,8 @@ fn finish<'a>(values: &[&'a [u8]; SLOTS], found: &mut Found<'a>) -> Parsed {
         found.target = path;
         if !path.contains(&b'?') {
             found.query = value(Part::Query);
-            // Without one it may be a path as a browser has it, with its fragment.
-            if !found.query.is_empty() {
+            // Where none is named it may be a path as a browser has it, with its fragment.
+            if has_query {
                 found.path = PathKind::Alone;
             }
         }
@@ -238,8 +239,8 @@ fn finish<'a>(values: &[&'a [u8]; SLOTS], found: &mut Found<'a>) -> Parsed {
 /// Objects, if there is a URL in one of the first lines.
 pub(crate) fn recognize(lines: &[&[u8]]) -> Option<Arc<dyn LineFormat>> {
     let json = Json::usual("jsonl");
-    first_object(&json, lines)?;
-    Some(Arc::new(json))
+    let is_own = lines.first().is_some_and(|line| is_origin(line));
+    (is_own || first_object(&json, lines).is_some()).then(|| Arc::new(json) as _)
 }
 
 /// The same if the first of them has an object `request` with a `uri` in it, as those of Caddy.
@@ -281,8 +282,11 @@ fn first_object<'a>(json: &Json, lines: &[&'a [u8]]) -> Option<&'a [u8]> {
     objects.find(is_known).copied()
 }
 
-/// How the first line of undust's own output begins (`report/rows.rs`), which tells its origin.
-const ORIGIN: &[u8] = b"{\"undust\":";
+/// Is `line` the first of undust's own output (`report/rows.rs`), which tells its origin?
+#[inline]
+fn is_origin(line: &[u8]) -> bool {
+    line.starts_with(b"{\"undust\":\"") && memchr::memmem::find(line, b"\",\"table\":\"").is_some()
+}
 
 impl LineFormat for Json {
     fn name(&self) -> &'static str {
@@ -295,7 +299,7 @@ impl LineFormat for Json {
 
     #[inline]
     fn parse<'a>(&self, line: &'a [u8], found: &mut Found<'a>) -> Parsed {
-        if line.starts_with(ORIGIN) {
+        if is_origin(line) {
             return Parsed::Comment;
         }
         self.parse_object(line, found)

@@ -185,6 +185,10 @@ pub fn with_fields(
     lines: &[&[u8]],
     fields: &FieldMap,
 ) -> crate::error::Result<Arc<dyn LineFormat>> {
+    let lines = match lines {
+        [origin, lines @ ..] if table::is_origin(origin) => lines,
+        lines => lines,
+    };
     let first = lines.first().copied().unwrap_or_default();
     let name = name.unwrap_or_else(|| match first {
         [b'"', ..] => "csv",

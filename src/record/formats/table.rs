@@ -2,10 +2,11 @@
 
 use std::fmt::Write as _;
 
+use memchr::memmem;
+
 use super::field_map::{Field, FieldMap};
 use crate::bytes::show;
 use crate::error::{Error, Result};
-use crate::parts;
 use crate::record::Found;
 
 /// How many lines may stand above the header of a table.
@@ -15,8 +16,12 @@ const HEADER_LINES_MAX: usize = 5;
 /// a URL for a column to be one of URLs.
 const SHARE_MIN_PERCENT: usize = 90;
 
-/// How the first line of a table of undust's own begins (`report/rows.rs`), which tells its origin.
-const ORIGIN: &[u8] = b"# undust ";
+/// Is `line` the first of a table of undust's own (`report/rows.rs`), which tells its origin?
+#[inline]
+pub(super) fn is_origin(line: &[u8]) -> bool {
+    line.starts_with(b"# undust ")
+        && [&b" table="[..], b" profile="].iter().all(|part| memmem::find(line, part).is_some())
+}
 
 /// The columns of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,7 +62,7 @@ impl Table {
         split: impl Fn(&[u8]) -> Option<Vec<Vec<u8>>>,
     ) -> Option<Table> {
         let lines = match lines {
-            [origin, lines @ ..] if origin.starts_with(ORIGIN) => lines,
+            [origin, lines @ ..] if is_origin(origin) => lines,
             lines => lines,
         };
         for line in lines.iter().take(HEADER_LINES_MAX) {
@@ -82,10 +87,14 @@ impl Table {
             100 * urls >= SHARE_MIN_PERCENT * body.len()
         });
         let (column, None) = (columns.next()?, columns.next()) else { return None };
-        // A URL without a scheme is no name of a column.
-        let mut table = if may_be_header && !is_short_url(&rows[0][column]) {
+        let mut named = Table::by_names(rows[0]);
+        named.slots[column] = None;
+        // A URL without a scheme is no name of a column, unless the others have usual names.
+        let has_names = || named.slots.iter().any(Option::is_some);
+        let is_header = may_be_header && (!is_short_url(&rows[0][column]) || has_names());
+        let mut table = if is_header {
             let header = lines.iter().find(|line| split(line).as_ref() == Some(rows[0]));
-            Table { header: header.map(|line| line.to_vec()), ..Table::by_names(rows[0]) }
+            Table { header: header.map(|line| line.to_vec()), ..named }
         } else {
             Table { slots: vec![None; width], header: None, columns: None }
         };
@@ -141,7 +150,7 @@ impl Table {
     /// Is `line` the header, or a comment in a table whose header starts like one?
     #[inline]
     pub(super) fn is_comment(&self, line: &[u8]) -> bool {
-        if line.starts_with(ORIGIN) {
+        if is_origin(line) {
             return true;
         }
         let Some(header) = &self.header else { return false };
@@ -257,19 +266,37 @@ fn plain_name(cell: &[u8]) -> String {
 /// Does `cell` look like an absolute URL?
 pub(super) fn is_url(cell: &[u8]) -> bool {
     let cell = cell.trim_ascii();
-    memchr::memmem::find(&cell[..cell.len().min(24)], b"://").is_some_and(|end| {
+    memmem::find(&cell[..cell.len().min(24)], b"://").is_some_and(|end| {
         end > 0 && cell[..end].iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'+')
     })
 }
 
 /// Could `cell` be a URL though it does not look like an absolute one: a path, a host, another
-/// scheme?
+/// scheme? Names of columns such as `og:url`, `item.link` and `Landing/page` are none.
 fn is_short_url(cell: &[u8]) -> bool {
+    /// Schemes that are not followed by slashes.
+    const SCHEMES: [&[u8]; 6] = [b"dns", b"mailto", b"tel", b"urn", b"whois", b"data"];
+    /// Suffixes that end the names of columns as well.
+    const NAMES: [&str; 5] = ["link", "page", "name", "info", "site"];
     let cell = cell.trim_ascii();
-    let is_host = || psl::suffix(cell).is_some_and(|suffix| suffix.is_known() && suffix != cell);
-    !cell.is_empty()
-        && !cell.iter().any(u8::is_ascii_whitespace)
-        && (cell.contains(&b'/') || parts::scheme_length(cell).is_some() || is_host())
+    if cell.starts_with(b"/") {
+        return true;
+    }
+    let end = cell.iter().position(|byte| b"/?#:".contains(byte)).unwrap_or(cell.len());
+    let (start, rest) = cell.split_at(end);
+    let start = start.to_ascii_lowercase();
+    if rest.starts_with(b":") && SCHEMES.contains(&&start[..]) {
+        return true;
+    }
+    let is_name = |suffix: &[u8]| NAMES.iter().any(|name| name.as_bytes() == suffix);
+    let is_host = psl::suffix(&start).is_some_and(|suffix| {
+        suffix.is_known() && suffix != &start[..] && !is_name(suffix.as_bytes())
+    });
+    let is_address = std::str::from_utf8(cell).is_ok_and(|cell| {
+        let address = cell.trim_matches(['[', ']']);
+        address.parse::<std::net::IpAddr>().is_ok() || cell.parse::<std::net::SocketAddr>().is_ok()
+    });
+    !start.iter().any(u8::is_ascii_whitespace) && is_host || is_address
 }
 
 #[cfg(test)]
@@ -327,6 +354,13 @@ mod tests {
         for (first, is_header) in [
             ("id,where,status", true),
             ("id,Landing page,status", true),
+            ("id,Landing/page,x", true),
+            ("id,og:url,x", true),
+            ("id,item.link,x", true),
+            ("id,example.com,status", true),
+            ("0,EXAMPLE.com?x=1,x", false),
+            ("0,192.168.0.1,x", false),
+            ("0,[::1],x", false),
             ("0,www.example.com/start,x", false),
             ("0,example.com,x", false),
             ("0,dns:www.example.com,x", false),
