@@ -50,19 +50,18 @@ impl<const ROOM: usize> Short<ROOM> {
 
     /// A table of `texts`.
     pub(super) const fn all<const TEXTS: usize>(texts: &[&str; TEXTS]) -> [Self; TEXTS] {
-        let (mut table, mut at) = ([Self::EMPTY; TEXTS], 0);
-        while at < TEXTS {
-            table[at] = Self::new(texts[at]);
-            at += 1;
-        }
-        table
+        Self::table(texts, false)
     }
 
     /// A table of `texts`, [escaped](Self::escaped).
     pub(super) const fn all_escaped<const TEXTS: usize>(texts: &[&str; TEXTS]) -> [Self; TEXTS] {
+        Self::table(texts, true)
+    }
+
+    const fn table<const TEXTS: usize>(texts: &[&str; TEXTS], escapes: bool) -> [Self; TEXTS] {
         let (mut table, mut at) = ([Self::EMPTY; TEXTS], 0);
         while at < TEXTS {
-            table[at] = Self::escaped(texts[at]);
+            table[at] = if escapes { Self::escaped(texts[at]) } else { Self::new(texts[at]) };
             at += 1;
         }
         table

@@ -115,7 +115,7 @@ impl DustRules {
         DustRules::compile(&RuleFile { rules: vec![rule], ..RuleFile::default() }).rules
     }
 
-    /// The same for rules and guards as they are `spelled`.
+    /// What [`DustRules::compile`] does, for rules and guards as they are `spelled`.
     fn compile_as(file: &RuleFile, spelled: &Spelled) -> Compilation {
         let mut compilation = Compilation::default();
         let refuse = |number: usize, why: &str| {

@@ -18,9 +18,17 @@ const SHARE_MIN_PERCENT: usize = 90;
 
 /// Is `line` the first of a table of undust's own (`report/rows.rs`), which tells its origin?
 #[inline]
-pub(super) fn is_origin(line: &[u8]) -> bool {
+fn is_origin(line: &[u8]) -> bool {
     line.starts_with(b"# undust ")
         && [&b" table="[..], b" profile="].iter().all(|part| memmem::find(line, part).is_some())
+}
+
+/// The `lines` of a table behind that one.
+pub(super) fn without_origin<'a, 'b>(lines: &'a [&'b [u8]]) -> &'a [&'b [u8]] {
+    match lines {
+        [origin, lines @ ..] if is_origin(origin) => lines,
+        lines => lines,
+    }
 }
 
 /// The columns of a table.
@@ -61,10 +69,7 @@ impl Table {
         lines: &[&[u8]],
         split: impl Fn(&[u8]) -> Option<Vec<Vec<u8>>>,
     ) -> Option<Table> {
-        let lines = match lines {
-            [origin, lines @ ..] if is_origin(origin) => lines,
-            lines => lines,
-        };
+        let lines = without_origin(lines);
         for line in lines.iter().take(HEADER_LINES_MAX) {
             let cells = split(line).unwrap_or_default();
             // What holds a URL is no header.
