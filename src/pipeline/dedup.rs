@@ -1,7 +1,9 @@
 //! `dedup`, streaming: the first spelling of every cluster, in input order, while the input is
 //! read. What the memory cannot hold is decided at the end (see `overflow.rs`).
 
+use std::convert::Infallible;
 use std::ops::ControlFlow;
+use std::sync::Mutex;
 
 use super::aside::aside;
 use super::backlog::Backlog;
@@ -77,9 +79,17 @@ pub(super) struct MarkedChunk {
 struct MarkedBatch {
     /// What is written before all lines.
     header: Vec<u8>,
-    chunks: Vec<MarkedChunk>,
-    /// Are the marks those of candidates, which have to wait?
-    waits: bool,
+    lines: BatchLines,
+}
+
+/// Lines on their way to the writer.
+enum BatchLines {
+    /// Those that are marked are written.
+    Kept(Vec<MarkedChunk>),
+    /// The same of every chunk, put together already.
+    Copied(Vec<Result<Vec<u8>>>),
+    /// Those that are marked are candidates, which have to wait.
+    Candidates(Vec<MarkedChunk>),
 }
 
 /// Writes the first line of every cluster to `output`, in input order. Does not publish it.
@@ -96,9 +106,13 @@ pub fn dedup(job: &Job, plan: &DedupPlan, output: &mut Output) -> Result<Outcome
     let mut overflow: Option<Overflow> = None;
     let Outcome { tally, memory, .. } = &mut outcome;
     memory.budget_bytes = job.memory.bytes;
+    let workers_copy = job.workers() >= COPYING_WORKERS && !output.is_null();
     let mut writer = Writer { job, output: &mut *output, backlog: None, records: 0 };
     let write = |batch| pool.time(Stage::Writing, || writer.write(batch));
-    let record_bytes = |chunk: &Parcel, records| memory_bytes(plan.print, chunk, records);
+    let record_bytes = |chunk: &Parcel, records| {
+        let copied = if workers_copy { chunk.bytes().len() as u64 } else { 0 };
+        memory_bytes(plan.print, chunk, records) + copied
+    };
     let (read, end) = aside(1, write, |marked| {
         let scan =
             Scan::new(job, &pool, Pass::first("deduplicating")).with_record_bytes(record_bytes);
@@ -118,7 +132,15 @@ pub fn dedup(job: &Job, plan: &DedupPlan, output: &mut Output) -> Result<Outcome
                     _ => Vec::new(),
                 };
                 let chunks = mark(job, set, overflow.as_mut(), &pool, batch, tally)?;
-                marked.send(MarkedBatch { header, chunks, waits: overflow.is_some() })?;
+                let records = chunks.iter().map(|marked| marked.texts.len()).sum::<u64>();
+                let lines = match overflow {
+                    Some(_) => BatchLines::Candidates(chunks),
+                    None if workers_copy && records >= RECORDS_ALONE => {
+                        BatchLines::Copied(copy_kept(job, &pool, chunks))
+                    }
+                    None => BatchLines::Kept(chunks),
+                };
+                marked.send(MarkedBatch { header, lines })?;
                 Ok(ControlFlow::Continue(()))
             },
         );
@@ -174,30 +196,40 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    fn write(&mut self, batch: MarkedBatch) -> Result<()> {
-        let separator = self.job.input.separator;
-        self.output.write(&batch.header)?;
-        if batch.waits && self.backlog.is_none() {
-            self.backlog = Some(Backlog::new(&self.job.memory.temp_dir)?);
-        }
-        for MarkedChunk { chunk, texts, marks } in batch.chunks {
-            match &mut self.backlog {
-                Some(backlog) => {
-                    let lines = texts.lines(&chunk);
-                    backlog.push_runs(self.records, &lines, marks.runs())?;
-                    self.records += texts.len();
-                    chunk.verify()?;
-                }
-                None => {
+    fn write(&mut self, MarkedBatch { header, lines }: MarkedBatch) -> Result<()> {
+        self.output.write(&header)?;
+        match lines {
+            BatchLines::Kept(chunks) => {
+                let separator = self.job.input.separator;
+                for marked in chunks {
                     if !self.output.is_null() {
-                        copy_marked(&chunk, &texts, &marks, separator, self.output)?;
+                        marked.each_kept(separator, |text| self.output.write(text))?;
                     }
-                    chunk.verify()?;
-                    chunk.release();
+                    marked.done()?;
                 }
             }
+            BatchLines::Copied(kept) => {
+                for kept in kept {
+                    self.output.write_large(&kept?)?;
+                }
+            }
+            BatchLines::Candidates(chunks) => return self.put_back(&chunks),
         }
-        if self.backlog.is_none() { self.output.pass_on() } else { Ok(()) }
+        self.output.pass_on()
+    }
+
+    /// Lets the marked lines wait.
+    fn put_back(&mut self, chunks: &[MarkedChunk]) -> Result<()> {
+        let backlog = match &mut self.backlog {
+            Some(backlog) => backlog,
+            backlog => backlog.insert(Backlog::new(&self.job.memory.temp_dir)?),
+        };
+        for MarkedChunk { chunk, texts, marks } in chunks {
+            backlog.push_runs(self.records, &texts.lines(chunk), marks.runs())?;
+            self.records += texts.len();
+            chunk.verify()?;
+        }
+        Ok(())
     }
 }
 
@@ -242,8 +274,13 @@ fn is_in_chunk(print: Print, chunk: &Parcel) -> bool {
 /// texts are left.
 const RECORD_BYTES_MAPPED: u64 = 32;
 
-/// Records of a batch that one thread brings in line order. Reason: waking others takes as long.
+/// Records of a batch that one thread brings in line order, and puts together if they are kept.
+/// Reason: waking others takes as long.
 const RECORDS_ALONE: u64 = 1 << 16;
+
+/// So many workers put together what is kept. Fewer leave it to the writer, which is done with it
+/// while they work on the next batch, and need not do it twice (docs/performance.md).
+const COPYING_WORKERS: usize = 6;
 
 /// Marks the first records of a batch, or those that may be, and counts.
 pub(super) fn mark(
@@ -294,22 +331,51 @@ pub(super) fn mark(
     Ok(marked.collect())
 }
 
-/// Writes the marked records of `chunk`, whole runs of them at once.
-fn copy_marked(
-    chunk: &Parcel,
-    texts: &Texts,
-    marks: &KeepBitmap,
-    separator: u8,
-    output: &mut Output,
-) -> Result<()> {
-    let lines = texts.lines(chunk);
-    for part in marks.runs().flat_map(|run| lines.parts(run)) {
-        let text = lines.of(&part);
-        output.write(text)?;
-        // The last line of a file may lack its separator.
-        if text.last() != Some(&separator) {
-            output.write(&[separator])?;
+impl MarkedChunk {
+    /// Hands `write` what is written for the marked records, whole runs of them at once.
+    fn each_kept<E>(
+        &self,
+        separator: u8,
+        mut write: impl FnMut(&[u8]) -> std::result::Result<(), E>,
+    ) -> std::result::Result<(), E> {
+        let lines = self.texts.lines(&self.chunk);
+        for part in self.marks.runs().flat_map(|run| lines.parts(run)) {
+            let text = lines.of(&part);
+            write(text)?;
+            // The last line of a file may lack its separator.
+            if text.last() != Some(&separator) {
+                write(&[separator])?;
+            }
         }
+        Ok(())
     }
-    Ok(())
+
+    /// Nobody reads it any more.
+    ///
+    /// Failure: it was not what it seemed to be.
+    fn done(self) -> Result<()> {
+        self.chunk.verify()?;
+        self.chunk.release();
+        Ok(())
+    }
+}
+
+/// What is written for each of the `chunks`, put together by the workers.
+fn copy_kept(job: &Job, pool: &Pool, chunks: Vec<MarkedChunk>) -> Vec<Result<Vec<u8>>> {
+    let chunks: Vec<_> = chunks.into_iter().map(|chunk| Mutex::new(Some(chunk))).collect();
+    pool.map(
+        Stage::Clustering,
+        chunks.len(),
+        || (),
+        |(), number| {
+            let mut chunk = chunks[number].lock().expect("each is taken once");
+            let marked = chunk.take().expect("each is taken once");
+            let mut kept = Vec::with_capacity(marked.chunk.bytes().len());
+            let Ok(()) = marked.each_kept(job.input.separator, |text| {
+                kept.extend_from_slice(text);
+                Ok::<_, Infallible>(())
+            });
+            marked.done().map(|()| kept)
+        },
+    )
 }

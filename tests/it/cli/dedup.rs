@@ -41,6 +41,29 @@ fn dedup_writes_first_spellings_byte_for_byte() {
 }
 
 #[test]
+fn many_workers_put_the_same_together() {
+    let dir = Dir::new();
+    // Enough for batches that are not left to one thread; the last lines lack their newlines.
+    let line =
+        |n: usize| format!("http://{}.test/a{}?b={}&utm_source=c", n / 3 % 7, n / 3, n % 6 / 5);
+    let list = |lines: std::ops::Range<usize>| lines.map(line).collect::<Vec<_>>().join("\n");
+    dir.put("one", list(0..100_000));
+    dir.put("two", list(60_000..400_000).replace("?b=", "?c=1&b="));
+    for args in
+        ["one two", "one two --print canonical", "--no-map two one", "-u one", "-S 12M one two"]
+    {
+        let few = dir.run(&format!("-j1 {args}")).exits(0);
+        assert!(few.out.ends_with(b"\n") && few.out.len() > 1 << 19);
+        for threads in [5, 6, 9] {
+            let run = dir.run(&format!("-j{threads} {args}")).exits(0);
+            assert!(run.out == few.out, "{args} -j{threads}");
+            dir.run(&format!("-q -j{threads} {args} -o out.txt")).quiet();
+            assert!(dir.get("out.txt") == few.out, "{args} -j{threads} -o");
+        }
+    }
+}
+
+#[test]
 fn lines_may_end_with_nul() {
     let dir = Dir::new();
     let given = b"http://a.test/\0HTTP://a.test\0http://b.test/x\ny\0\0http://c.test/";
