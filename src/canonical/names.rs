@@ -23,8 +23,9 @@ const SESSIONS: &str = include_str!("../../data/session_ids.toml");
 /// Text of the built-in list of directory index names.
 const INDEX_NAMES: &str = include_str!("../../data/index_names.toml");
 
-/// Is `host` the host `name`, or below it? Case is ignored.
+/// Is `host` the host `name`, or below it? Case is ignored, and the dot of an absolute name.
 pub(super) fn is_under(host: &[u8], name: &[u8]) -> bool {
+    let host = host.strip_suffix(b".").unwrap_or(host);
     let Some(before) = host.len().checked_sub(name.len()) else { return false };
     (before == 0 || host[before - 1] == b'.') && host[before..].eq_ignore_ascii_case(name)
 }

@@ -49,10 +49,15 @@ impl BaseUrl {
         if self.scheme.eq_ignore_ascii_case(b"https") { b"https" } else { b"http" }
     }
 
-    /// `text` with scheme and host before it, if it is a path: `/a`.
-    pub fn of_path(&self, text: &[u8]) -> Option<Vec<u8>> {
-        let is_path = text.starts_with(b"/") && !text.starts_with(b"//");
-        is_path.then(|| [&self.scheme[..], b"://", &self.host, text].concat())
+    /// `text` as a list has it, with what it lacks before it: scheme and host of a path (`/a`), the
+    /// scheme of what has a host (`//b.test/a`). `None` if it is neither.
+    pub fn resolve(&self, text: &[u8]) -> Option<Vec<u8>> {
+        let text = text.trim_ascii();
+        match text {
+            [b'/', b'/', ..] => Some([self.scheme(), b":", text].concat()),
+            [b'/', ..] => Some([&self.scheme[..], b"://", &self.host, text].concat()),
+            _ => None,
+        }
     }
 }
 
@@ -98,7 +103,9 @@ pub(super) fn assemble<'a>(
     if is_path {
         let has_host = !found.host.is_empty();
         let scheme = match (found.scheme, base) {
-            (b"", Some(base)) if !has_host || base.host == found.host => &base.scheme[..],
+            (b"", Some(base)) if !has_host || base.host.eq_ignore_ascii_case(found.host) => {
+                &base.scheme[..]
+            }
             (b"", _) if found.port == b"443" || found.host.ends_with(b":443") => b"https",
             (b"", _) => b"http",
             (scheme, _) => scheme,
@@ -161,7 +168,13 @@ fn escape_marks(path: PathKind, start: usize, url: &mut Vec<u8>) {
         PathKind::Alone => false,
         PathKind::Decoded => true,
     };
-    let is_mark = |byte: &u8| matches!(byte, b'#' | b'?') || is_decoded && *byte == b'%';
+    // Nobody has asked for a blank or a control as it is: the URL standard (4.4) drops some of
+    // them, and takes a backslash for a slash.
+    let is_mark = |byte: &u8| match byte {
+        b'#' | b'?' => true,
+        b'%' | b'\\' | 0..=b' ' | 0x7f => is_decoded,
+        _ => false,
+    };
     if !url[start..].iter().any(is_mark) {
         return;
     }
@@ -266,6 +279,8 @@ mod tests {
             (PathKind::Alone, "/a#b?%41", "", "http://a.test/a%23b%3F%41"),
             (PathKind::Alone, "/a#b?%41", "c#d", "http://a.test/a%23b%3F%41?c#d"),
             (PathKind::Decoded, "/a#b?%41", "", "http://a.test/a%23b%3F%2541"),
+            (PathKind::Decoded, "/a \t\r\nb\\ ", "", "http://a.test/a%20%09%0D%0Ab%5C%20"),
+            (PathKind::Alone, "/a \\b", "", "http://a.test/a \\b"),
             (PathKind::Decoded, "/a", "b=%41", "http://a.test/a?b=%41"),
             (PathKind::Decoded, "http://b.test/#%", "", "http://b.test/#%"),
         ] {
@@ -287,6 +302,7 @@ mod tests {
             ("//x", "", "", "", Some(&base), "https://a.test//x".into(), ""),
             ("/x", "q=1", "b.test", "", Some(&base), "http://b.test/x?q=1".into(), ""),
             ("/x", "", "a.test", "", Some(&base), "https://a.test/x".into(), ""),
+            ("/x", "", "A.Test", "", Some(&base), "https://A.Test/x".into(), ""),
             ("/x", "", "b.test", "443", None, "https://b.test:443/x".into(), ""),
             ("/x", "", "b.test:8080", "", None, "http://b.test:8080/x".into(), ""),
             ("/x", "", "b.test:8080", "8080", None, "http://b.test:8080/x".into(), ""),
@@ -345,6 +361,17 @@ mod tests {
 
     #[test]
     fn bases() {
+        let base = BaseUrl::parse("HTTPS://a.test").unwrap();
+        for (text, expected) in [
+            ("/b?c", Some("HTTPS://a.test/b?c")),
+            (" /b ", Some("HTTPS://a.test/b")),
+            ("//b.test/c", Some("https://b.test/c")),
+            ("http://b.test/", None),
+            ("b/c", None),
+        ] {
+            let expected = expected.map(|url| url.as_bytes().to_vec());
+            assert_eq!(base.resolve(text.as_bytes()), expected, "{text}");
+        }
         for wrong in ["a.test", "ftp://a.test", "http://", "http://a.test/x", "http://u@a.test"] {
             assert!(BaseUrl::parse(wrong).unwrap_err().is_config(), "{wrong}");
         }

@@ -224,10 +224,22 @@ impl Places<'_> {
         let target = &rest[..memchr::memchr(b'#', rest).unwrap_or(rest.len())];
         let target = match target {
             [] | [b'?', ..] if !host.is_empty() => Cow::Owned([b"/", target].concat()),
+            _ if is_web || scheme.is_empty() => with_slashes(target),
             _ => Cow::Borrowed(target),
         };
         Places { scheme, host, target }
     }
+}
+
+/// `target` with slashes in its path where it has backslashes.
+fn with_slashes(target: &[u8]) -> Cow<'_, [u8]> {
+    let path = &target[..end_of_path(target)];
+    if memchr::memchr(b'\\', path).is_none() {
+        return Cow::Borrowed(target);
+    }
+    let mut target = target.to_vec();
+    target[..path.len()].iter_mut().filter(|byte| **byte == b'\\').for_each(|byte| *byte = b'/');
+    Cow::Owned(target)
 }
 
 /// Where the path ends in `target`, a path and perhaps a query.
@@ -320,6 +332,10 @@ mod tests {
             ("a.test.", "http://a.test/x", true),
             ("a.test", "http://u:p@b.test@a.test/x", true),
             ("a.test", "mailto:x@a.test", false),
+            ("/wp-admin/*", "http:\\\\a.test\\wp-admin\\x", true),
+            ("/a?b\\c", "http://a.test\\a?b\\c", true),
+            ("/x/y", "/x\\y", true),
+            ("/x/y", "other:/x\\y", false),
         ] {
             let glob = UrlGlob::parse(pattern).unwrap();
             let include = RecordFilter { include: vec![glob.clone()], ..RecordFilter::default() };

@@ -26,9 +26,9 @@ pub(crate) struct Request<'a> {
 /// - Limits: linear in `request.len()`; no allocation.
 /// - Failure: [`Reject::NoRequest`] if it is empty, `-`, or has `-` for its method;
 ///   [`Reject::NoPage`] for the method `CONNECT`; [`Reject::BadRequest`] for everything else that
-///   does not have the shape, such as bytes of TLS (`\x16\x03`, raw or as the escape). Without a
-///   protocol the target has to be a path, an absolute URL, or `*`.
-/// - Source: RFC 9112 section 3; RFC 9110 section 5.6.2 for the bytes of a method; RFC 1945
+///   does not have the shape, such as bytes of TLS (`\x16\x03`, raw or as the escape), or a target
+///   that is neither a path nor an absolute URL nor `*`.
+/// - Source: RFC 9112 sections 3 and 3.2; RFC 9110 section 5.6.2 for the bytes of a method; RFC 1945
 ///   section 4.1 for requests without a protocol.
 #[inline]
 pub(crate) fn split(request: &[u8]) -> Result<Request<'_>, Reject> {
@@ -56,7 +56,7 @@ pub(crate) fn split(request: &[u8]) -> Result<Request<'_>, Reject> {
     if method == b"-" {
         return Err(Reject::NoRequest);
     }
-    if target.is_empty() || protocol.is_empty() && !is_path_or_url(target) {
+    if target.is_empty() || !is_path_or_url(target) {
         return Err(Reject::BadRequest);
     }
     Ok(Request { method, target, protocol })
@@ -92,7 +92,8 @@ fn is_path_or_url(target: &[u8]) -> bool {
     target[0] == b'/'
         || target == b"*"
         || memchr(b':', target).is_some_and(|colon| {
-            target[colon..].starts_with(b"://")
+            colon > 0
+                && target[colon..].starts_with(b"://")
                 && target[..colon].iter().all(u8::is_ascii_alphanumeric)
         })
 }
@@ -148,7 +149,8 @@ mod tests {
             (b"GET /a b", "GET|/a b|", "HTTP/0.9 with a blank"),
             (b"GET http://a.test/", "GET|http://a.test/|", "HTTP/0.9 by a proxy"),
             (b"GET http://a.test/b HTTP/1.1", "GET|http://a.test/b|HTTP/1.1", "absolute form"),
-            (b"GET index.html HTTP/1.0", "GET|index.html|HTTP/1.0", "no slash, but a protocol"),
+            (b"GET index.html HTTP/1.0", "bad-request", "neither a path nor a host"),
+            (b"GET a.test:80 HTTP/1.0", "bad-request", "a host, and no tunnel"),
             (b"PROPFIND /dav/ HTTP/1.1", "PROPFIND|/dav/|HTTP/1.1", "any method"),
             (b"M-SEARCH /x HTTP/1.1", "M-SEARCH|/x|HTTP/1.1", "a hyphen is part of a token"),
             (b"", "no-request", "a client that hung up, by nginx"),
@@ -190,14 +192,21 @@ mod tests {
         #[test]
         fn agrees_with_words(
             method in "[A-Z]{1,9}",
-            target in "[/a-z:?%*H]{1,4}( [/a-zHTP.1]{1,9}){0,3}",
+            target in "(a://|[/*])?[/a-z:?%*H]{0,4}( [/a-zHTP.1]{1,9}){0,3}",
             protocol in "(HTTP/[0-9.]{1,4}|http/1.1|[a-z]{1,5})",
         ) {
             let request = format!("{method} {target} {protocol}");
             let found = split(request.as_bytes());
             if let Some((method, target, protocol)) = by_words(request.as_bytes()) {
+                let is_form = target.starts_with(b"/") || target == b"*" || {
+                    let text = String::from_utf8_lossy(&target);
+                    let scheme = text.split_once("://").map_or("", |(scheme, _)| scheme);
+                    !scheme.is_empty() && scheme.chars().all(char::is_alphanumeric)
+                };
                 if method == b"CONNECT" {
                     prop_assert_eq!(found, Err(Reject::NoPage));
+                } else if !is_form {
+                    prop_assert_eq!(found, Err(Reject::BadRequest));
                 } else {
                     let expected =
                         Request { method: &method, target: &target, protocol: &protocol };

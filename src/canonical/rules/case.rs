@@ -2,8 +2,8 @@
 //!
 //! Puts the scheme and the host in lower case. An internationalized host name becomes punycode (UTS
 //! 46, non-transitional); an IPv4 address in any of its forms (`0x7f.1`, `2130706433`) becomes four
-//! decimal numbers, an IPv6 address its compressed form. The host part of a `mailto:` address is a
-//! host, too.
+//! decimal numbers, an IPv6 address its compressed form. The host part of a `mailto:` address is put
+//! in lower case, too.
 //!
 //! # When it is safe
 //!
@@ -24,6 +24,7 @@
 //! RFC 3986 6.2.2.1; WHATWG URL standard 3.5 and 3.6; UTS 46; RFC 1034 3.1 for the dot.
 
 use super::replace;
+use crate::bytes::hex;
 use crate::canonical::draft::{Draft, Parts, canonical_host};
 use crate::canonical::profile::Options;
 
@@ -57,7 +58,7 @@ fn drop_trailing_dot(host: &mut Vec<u8>) {
 
 /// Lower-cases what follows the last `@` of each address of a `mailto:` URL. What stands before it
 /// is a name that the host reads (RFC 5321 2.4); a comma parts addresses, or a semicolon, as some
-/// programs have it.
+/// programs have it. Escapes stay: those have a case of their own.
 fn lower_mail_hosts(text: &mut [u8]) -> bool {
     if !text.starts_with(b"mailto:") {
         return false;
@@ -66,9 +67,14 @@ fn lower_mail_hosts(text: &mut [u8]) -> bool {
     let mut changed = false;
     for address in text[7..end].split_mut(|byte| matches!(byte, b',' | b';')) {
         let host = memchr::memrchr(b'@', address).map_or(address.len(), |at| at + 1);
-        let host = &mut address[host..];
-        changed |= host.iter().any(u8::is_ascii_uppercase);
-        host.make_ascii_lowercase();
+        let mut rest = &mut address[host..];
+        while let Some((first, behind)) = rest.split_first_mut() {
+            changed |= first.is_ascii_uppercase();
+            first.make_ascii_lowercase();
+            let is_escape = *first == b'%'
+                && matches!(behind, [high, low, ..] if hex::pair(*high, *low).is_some());
+            rest = &mut behind[if is_escape { 2 } else { 0 }..];
+        }
     }
     changed
 }

@@ -83,8 +83,9 @@ fn recognize_row(row: &[u8]) -> Option<Extended> {
     is_row.then(|| Extended::new(header().as_bytes(), &CLOUDFRONT)).flatten()
 }
 
-/// The format of the first header in `lines`, if it names a column of CloudFront's own or tabs are
-/// in the line behind it; without a header, that of the first line.
+/// The format of the first header in `lines`, if it names a column of CloudFront's own, or none but
+/// those of a standard log, and tabs are in the line behind it, if there is one; without a header,
+/// that of the first line.
 pub(crate) fn recognize(lines: &[&[u8]]) -> Option<Arc<dyn LineFormat>> {
     let Some(at) = lines.iter().position(|line| line.starts_with(HEADER)) else {
         let format = recognize_row(lines.iter().find(|line| !line.starts_with(b"#"))?)?;
@@ -94,12 +95,13 @@ pub(crate) fn recognize(lines: &[&[u8]]) -> Option<Arc<dyn LineFormat>> {
     let has_own = [&b"x-edge-"[..], b"x-host-header"]
         .iter()
         .any(|name| memchr::memmem::find(header, name).is_some());
-    let is_tabbed = match lines[at + 1..].iter().find(|line| !line.starts_with(b"#")) {
-        Some(line) => line.contains(&b'\t'),
-        None => has_own,
-    };
+    let is_known = |name: &[u8]| COLUMNS.iter().any(|known| known.as_bytes() == name);
+    let mut names = header[HEADER.len()..].split(u8::is_ascii_whitespace);
+    let has_own = has_own || names.all(|name| name.is_empty() || is_known(name));
+    let row = lines[at + 1..].iter().find(|line| !line.starts_with(b"#"));
+    let is_tabbed = row.is_none_or(|row| row.contains(&b'\t'));
     let format = Extended::new(header, &CLOUDFRONT)?;
-    (is_tabbed && format.has_target()).then(|| Arc::new(format) as _)
+    (has_own && is_tabbed && format.has_target()).then(|| Arc::new(format) as _)
 }
 
 #[cfg(test)]
@@ -163,6 +165,14 @@ mod tests {
         assert!(recognize(&[FIELDS, b"a b"]).is_none(), "blanks between columns");
         assert!(super::super::w3c::recognize(&[FIELDS, row]).is_none());
         assert!(super::super::w3c::recognize(&[FIELDS, b"a b"]).is_some());
+        let some: &[&[u8]] = &[b"#Fields: cs-uri-stem\tsc-status", b"/a%2520b\t200"];
+        assert!(recognize(some).is_some(), "some of its columns");
+        let other: &[&[u8]] = &[b"#Fields: cs-uri\tsc-status", b"/a%2520b\t200"];
+        assert!(recognize(other).is_none(), "columns of others");
+        let tabbed = super::super::w3c::recognize(other).unwrap();
+        let (parsed, found) = parse(&*tabbed, other[1]);
+        assert_eq!((parsed, found.target), (Parsed::Record, &b"/a%2520b"[..]));
+        assert_eq!((found.escapes, found.fields.status), (Escapes::None, &b"200"[..]));
     }
 
     #[test]

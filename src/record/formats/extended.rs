@@ -119,9 +119,9 @@ impl Extended {
         self.slots.iter().any(|slot| matches!(slot, Slot::Uri | Slot::Stem))
     }
 
-    /// The parts of `line`, in one pass.
+    /// The parts of `line`, in one pass. Separators between quotes are text if it is `QUOTED`.
     #[inline]
-    fn columns<'a>(&self, line: &'a [u8], found: &mut Found<'a>) -> Parsed {
+    fn columns<'a, const QUOTED: bool>(&self, line: &'a [u8], found: &mut Found<'a>) -> Parsed {
         if line.first() == Some(&b'#') {
             return Parsed::Comment;
         }
@@ -139,7 +139,8 @@ impl Extended {
                 // text (WD-logfile, "string").
                 match rest {
                     [inner @ .., b'"'] if !ends_with_half_a_pair(inner) => value = inner,
-                    _ => continue,
+                    _ if QUOTED => continue,
+                    _ => {}
                 }
             }
             start = end + 1;
@@ -152,7 +153,8 @@ impl Extended {
                 Slot::Skip => continue,
                 Slot::Uri => found.target = value,
                 Slot::Stem => stem = value,
-                Slot::Query => found.query = value,
+                // Some proxies log it with its question mark.
+                Slot::Query => found.query = value.strip_prefix(b"?").unwrap_or(value),
                 Slot::Scheme => found.scheme = scheme(value),
                 Slot::Host => found.host = value,
                 Slot::InnerHost => inner_host = value,
@@ -219,7 +221,14 @@ impl LineFormat for Extended {
 
     #[inline]
     fn parse<'a>(&self, line: &'a [u8], found: &mut Found<'a>) -> Parsed {
-        self.columns(line, found)
+        match self.columns::<true>(line, found) {
+            // IIS puts nothing in quotes, so a value may begin with one that nothing closes.
+            Parsed::Reject(Reject::Format) if line.contains(&b'"') => {
+                *found = Found::default();
+                self.columns::<false>(line, found)
+            }
+            parsed => parsed,
+        }
     }
 
     fn with_header(&self, line: &[u8]) -> Option<Arc<dyn LineFormat>> {

@@ -204,7 +204,8 @@ fn finish<'a>(values: &[&'a [u8]; SLOTS], has_query: bool, found: &mut Found<'a>
     if found.target.is_empty() && !path.is_empty() {
         found.target = path;
         if !path.contains(&b'?') {
-            found.query = value(Part::Query);
+            let query = value(Part::Query);
+            found.query = query.strip_prefix(b"?").unwrap_or(query);
             // Where none is named it may be a path as a browser has it, with its fragment.
             if has_query {
                 found.path = PathKind::Alone;
@@ -340,6 +341,7 @@ mod tests {
             (r#"{"link":"http://b.test/","uri":"/c","url":"/d"}"#, "/d"),
             (r#"{"uri":"/c","args":"x=1","host":"a.test"}"#, "a.test||/c|x=1"),
             (r#"{"uri":"/c?x=1","args":"x=1","host":"a.test"}"#, "a.test||/c?x=1"),
+            (r#"{"uri":"/c","query":"?x=1","host":"a.test"}"#, "a.test||/c|x=1"),
             (
                 r#"{"request":"GET /a?b HTTP/1.1","uri":"/i.php","scheme":"https","host":"h"}"#,
                 "https|h||/a?b",

@@ -105,6 +105,8 @@ enum Role {
     Status,
     Size,
     Host,
+    /// The host where there is no better one.
+    NextHost,
     Port,
     Scheme,
     Time,
@@ -257,8 +259,10 @@ impl Role {
             Role::Size if text.is_empty() || is_number(text) => fields.size = text,
             Role::Status | Role::Size => return None,
             // nginx's name for a server that answers to any name.
-            Role::Host if text == b"_" => {}
+            Role::Host | Role::NextHost if matches!(text, b"" | b"_") => {}
             Role::Host => found.host = text,
+            Role::NextHost if found.host.is_empty() => found.host = text,
+            Role::NextHost => {}
             Role::Port if text.is_empty() || is_number(text) => found.port = text,
             Role::Port => return None,
             // What a header says may be anything.

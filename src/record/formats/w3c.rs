@@ -8,7 +8,8 @@ use crate::record::{Escapes, LineFormat};
 /// W3C extended logs.
 ///
 /// - Shape: columns are parted by one blank; a value with blanks is in quotes, where two quotes are
-///   one that is text. `-` is nothing. In values of IIS a `+` is a blank; it stays.
+///   one that is text, unless the columns come out even only without. `-` is nothing. In values of
+///   IIS a `+` is a blank; it stays.
 /// - Source: W3C working draft "Extended Log File Format" (WD-logfile); the manual of IIS.
 static W3C: Dialect = Dialect {
     name: "w3c",
@@ -17,11 +18,16 @@ static W3C: Dialect = Dialect {
     text_escapes: Escapes::None,
 };
 
+/// The same with tabs between columns, as some proxies have it.
+static TABBED: Dialect = Dialect { separator: b'\t', ..W3C };
+
 /// The format of the first header in `lines` that names a column with a URL, if it is one of these
 /// logs.
 pub(crate) fn recognize(lines: &[&[u8]]) -> Option<Arc<dyn LineFormat>> {
-    let header = lines.iter().find(|line| line.starts_with(HEADER))?;
-    let format = Extended::new(header, &W3C)?;
+    let at = lines.iter().position(|line| line.starts_with(HEADER))?;
+    let row = lines[at + 1..].iter().find(|line| !line.starts_with(b"#"));
+    let is_tabbed = row.is_some_and(|row| row.contains(&b'\t'));
+    let format = Extended::new(lines[at], if is_tabbed { &TABBED } else { &W3C })?;
     let is_cloudfront = super::cloudfront::recognize(lines).is_some();
     (format.has_target() && !is_cloudfront).then(|| Arc::new(format) as _)
 }
@@ -95,7 +101,9 @@ mod tests {
             (b"GET \"/a \"\"b\"\"\" - 200", Parsed::Record, "quotes at the end of quotes"),
             (b"GET \"/a \"\"b\"\" - 200", Parsed::Reject(Reject::Format), "a pair closes nothing"),
             (b"GET \"/a b - 200", Parsed::Reject(Reject::Format), "quotes that stay open"),
-            (b"GET / - \"200", Parsed::Reject(Reject::Format), "quotes that stay open, at the end"),
+            (b"GET / - \"200", Parsed::Record, "a quote that nothing closes"),
+            (b"GET /a \"q=1 200", Parsed::Record, "the same before others"),
+            (b"GET \"/a b\" \"c 200", Parsed::Reject(Reject::Format), "one of both"),
             (b"- - - 400", Parsed::Reject(Reject::NoRequest), "no request"),
             (b"GET - - 400", Parsed::Reject(Reject::NoUrl), "no stem"),
             (b"OPTIONS * - 200", Parsed::Record, "the server as a whole"),
@@ -104,6 +112,10 @@ mod tests {
             assert_eq!(parse(&format, line).0, expected, "{why}: {}", show(line));
         }
         assert_eq!(parse(&format, b"GET \"/a b\" - 200").1.target, b"/a b");
+        let found = parse(&format, b"GET \"/a\" \"q=1 200").1;
+        assert_eq!((found.target, found.query), (&b"/a"[..], &b"\"q=1"[..]));
+        assert_eq!(found.fields.status, b"200");
+        assert_eq!(parse(&format, b"GET /a ?q=1 200").1.query, b"q=1");
     }
 
     #[test]

@@ -153,11 +153,23 @@ fn keep_best(format: &mut LogFormat, variables: &[Variable]) -> Result<()> {
         Role::Port => best(Role::Host) == Some(RANK_OF_HOST_WITH_PORT),
         _ => false,
     };
+    // HTTP/1.0 asks for no host, so a line may lack the best one.
+    let next_host = variables
+        .iter()
+        .filter(|one| one.role == Role::Host && Some(one.rank) != best(Role::Host))
+        .map(|one| one.rank)
+        .min();
     let mut taken = Vec::new();
     let parts = format.groups.iter_mut().flat_map(|group| &mut group.parts);
     for (part, variable) in parts.zip(variables) {
         let is_best = best(part.role) == Some(variable.rank) && !taken.contains(&part.role);
         if part.role != Role::Skipped && is_best && !is_known_better(part.role) {
+            taken.push(part.role);
+        } else if part.role == Role::Host
+            && Some(variable.rank) == next_host
+            && !taken.contains(&Role::NextHost)
+        {
+            part.role = Role::NextHost;
             taken.push(part.role);
         } else {
             part.role = Role::Skipped;

@@ -107,6 +107,18 @@ fn strings_of_nginx() {
             "host=b.test:8 target=/",
             "of several hosts the best",
         ),
+        (
+            "$server_name $host $http_host $request_uri",
+            "c.test a.test - /",
+            "host=a.test target=/",
+            "the next one where the best is missing",
+        ),
+        (
+            "$http_host $server_name $request_uri",
+            "- _ /",
+            "target=/",
+            "a server of any name is none",
+        ),
         ("$server_name $request_uri", "_ /", "target=/", "a server of any name"),
         (
             "\"$request\" $request_uri $uri?$args",
