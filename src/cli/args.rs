@@ -60,7 +60,7 @@ pub(super) enum Command {
 }
 
 impl Command {
-    /// Results in files, which are written when all is done.
+    /// Results in files, which are written when all is done; devices and pipes take them at once.
     pub(super) fn named_results(&self) -> Vec<PathBuf> {
         let none = &None;
         let (job, others) = match self {
@@ -76,7 +76,8 @@ impl Command {
         };
         let of_job = job.map(|(input, run)| [&run.output, &input.format.rejects, &run.stats]);
         let all = of_job.into_iter().flatten().chain(others);
-        all.flatten().filter(|path| path.as_os_str() != "-").cloned().collect()
+        let is_file = |path: &&PathBuf| std::fs::metadata(path).map_or(true, |meta| meta.is_file());
+        all.flatten().filter(|path| path.as_os_str() != "-").filter(is_file).cloned().collect()
     }
 }
 

@@ -38,6 +38,7 @@ pub(super) fn canon(args: &CanonArgs) -> Result<u8> {
     let progress = Progress::new(args.run.quiet);
     let canonicalizer = args.profile.canonicalizer()?;
     let mut session = Session::begin(&args.input, &canonicalizer, &args.run, &progress)?;
+    session.protect(args.profile.files());
     let on_bad = match args.on_bad {
         OnBadArg::Keep => OnBad::Keep,
         OnBadArg::Empty => OnBad::Empty,
@@ -55,6 +56,7 @@ pub(super) fn report(args: &ReportArgs) -> Result<u8> {
     let shape = shape(args.to.format(), args.excel)?;
     let canonicalizer = args.profile.canonicalizer()?;
     let mut session = Session::begin(&args.input, &canonicalizer, &args.run, &progress)?;
+    session.protect(args.profile.files());
     let mut output = session.open_output(shape)?;
     let job = &mut session.job;
     let _spooled = Spooled::replace(&mut job.input, &job.memory.temp_dir)?;
@@ -101,7 +103,7 @@ pub(super) fn man(folder: Option<&Path>) -> Result<u8> {
 
 /// Writes `text` to standard output.
 pub(super) fn print(text: &[u8]) -> Result<u8> {
-    let mut output = Output::stdout();
+    let mut output = Output::stdout()?;
     output.write(text)?;
     output.publish()?;
     Ok(DONE)

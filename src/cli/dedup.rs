@@ -31,6 +31,7 @@ pub(super) fn run(args: &DedupArgs) -> Result<u8> {
     }
     let canonicalizer = args.profile.canonicalizer()?;
     let mut session = Session::begin(&args.input, &canonicalizer, &args.run, &progress)?;
+    session.protect(args.profile.files());
     if args.check {
         return check(&session);
     }

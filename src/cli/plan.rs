@@ -170,6 +170,11 @@ fn read_settings(path: &Path) -> Result<Settings> {
 }
 
 impl ProfileArgs {
+    /// The files that say more.
+    pub(super) fn files(&self) -> impl Iterator<Item = PathBuf> {
+        [&self.hosts, &self.rules, &self.config].into_iter().flatten().cloned()
+    }
+
     /// The profile that file and flags describe.
     pub(super) fn profile(&self) -> Result<Profile> {
         let settings = self.all_settings()?;

@@ -1,7 +1,7 @@
 //! A run of a command that has a job: from the arguments to the job and its files, and to the end
 //! of all of them.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::Instant;
 
@@ -60,8 +60,10 @@ impl<'a> Session<'a> {
         }
         job.check_memory()?;
         memory::limit_allocator(job.memory.bytes, job.workers(), job.input.line_bytes_max);
+        let mut claims = Claims::new(&job.input.paths).helped_by(run.sync.helpers(job.helpers()));
+        claims.protect(input.files_from.clone());
         Ok(Session {
-            claims: Claims::new(&job.input.paths).helped_by(run.sync.helpers(job.helpers())),
+            claims,
             job,
             results: Results::default(),
             format: &input.format,
@@ -70,6 +72,11 @@ impl<'a> Session<'a> {
             run,
             started: progress.started(),
         })
+    }
+
+    /// Takes `files` for inputs as well, which no result may replace.
+    pub(super) fn protect(&mut self, files: impl IntoIterator<Item = PathBuf>) {
+        self.claims.protect(files);
     }
 
     /// Opens what every job writes: its output, for rows of `shape` if it writes rows, and the

@@ -11,6 +11,7 @@ use rustix::io::Errno;
 use super::cut::Sample;
 use super::mapped::Origin;
 use super::read_ahead::ReadAhead;
+use super::stop::Stop;
 use crate::bytes::without_bom;
 use crate::limits::SAMPLE_SILENCES_MAX;
 use crate::retry::retry_interrupted;
@@ -29,6 +30,9 @@ const STREAM_READ_BYTES: usize = 64 << 10;
 /// a second of decoding, and more than disks that answer late have under way by themselves.
 const AHEAD_BYTES: u64 = 4 << 20;
 
+/// How long a silent stream is awaited before it is asked for whether anybody still wants it.
+const STOP_POLL: Duration = Duration::from_millis(50);
+
 /// The bytes of a file, counted, up to the size it had.
 #[derive(Debug)]
 pub(super) struct Disk {
@@ -37,20 +41,24 @@ pub(super) struct Disk {
     left: Option<u64>,
     ahead: ReadAhead,
     progress: Arc<AtomicU64>,
+    stop: Stop,
 }
 
 impl Disk {
-    /// Reads `rest_bytes` from where the file stands, or to its end.
+    /// Reads `rest_bytes` from where the file stands, or to its end. A stream is no longer awaited
+    /// after `stop`.
     pub(super) fn new(
         origin: &Arc<Origin>,
         rest_bytes: Option<u64>,
         progress: &Arc<AtomicU64>,
+        stop: &Stop,
     ) -> Self {
         Disk {
             origin: Arc::clone(origin),
             left: rest_bytes,
             ahead: ReadAhead::by(AHEAD_BYTES),
             progress: Arc::clone(progress),
+            stop: stop.clone(),
         }
     }
 
@@ -77,6 +85,10 @@ impl Disk {
     /// Appends `bytes` bytes to `buffer`, or fewer at the end. What comes before an error is kept.
     pub(super) fn fill(&mut self, buffer: &mut Vec<u8>, bytes: usize) -> io::Result<()> {
         let before = buffer.len();
+        if self.is_stream() {
+            while buffer.len() < before + bytes && self.read_some(buffer, before + bytes)? > 0 {}
+            return Ok(());
+        }
         let bytes = self.left.map_or(bytes as u64, |left| left.min(bytes as u64));
         // Whoever looks at the beginning alone may not want the rest.
         if bytes > HEAD_BYTES as u64 {
@@ -108,21 +120,35 @@ impl Disk {
                 || is_ready(&self.origin.file, Duration::ZERO)
                 || buffer.len() < sample.bytes && patience.waits_for(&self.origin.file))
         {
-            let before = buffer.len();
-            let most = (start + bytes - before).min(STREAM_READ_BYTES);
-            buffer.resize(before + most, 0);
-            let read = (&self.origin.file).read(&mut buffer[before..]);
-            buffer.truncate(before + *read.as_ref().unwrap_or(&0));
-            match read {
-                Ok(0) => return Ok(true),
-                Ok(read) => self.count(read),
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Err(error) => return Err(error),
+            if self.read_some(buffer, start + bytes)? == 0 {
+                return Ok(true);
             }
             has_line |= memchr::memchr(separator, &buffer[scanned..]).is_some();
             scanned = buffer.len();
         }
         Ok(false)
+    }
+
+    /// Appends what is there of a stream to `buffer`, up to a length of `most`, and says how much
+    /// that is: nothing at its end.
+    fn read_some(&mut self, buffer: &mut Vec<u8>, most: usize) -> io::Result<usize> {
+        let before = buffer.len();
+        buffer.resize(most.min(before + STREAM_READ_BYTES), 0);
+        let read = self.read(&mut buffer[before..]);
+        buffer.truncate(before + *read.as_ref().unwrap_or(&0));
+        read
+    }
+
+    /// Waits until reading a stream would give something, or its end.
+    ///
+    /// Failure: if nobody wants it any more.
+    fn await_stream(&self) -> io::Result<()> {
+        while !is_ready(&self.origin.file, STOP_POLL) {
+            if self.stop.is_asked() {
+                return Err(io::Error::other("nobody reads it any more"));
+            }
+        }
+        Ok(())
     }
 
     /// How many bytes are left, if that is known.
@@ -205,6 +231,9 @@ impl Read for Disk {
         let left = self.left.and_then(|left| usize::try_from(left).ok()).unwrap_or(usize::MAX);
         let bytes = buffer.len().min(left);
         self.ask_ahead(bytes as u64);
+        if self.is_stream() {
+            self.await_stream()?;
+        }
         let read = retry_interrupted(|| (&self.origin.file).read(&mut buffer[..bytes]))?;
         self.count(read);
         Ok(read)

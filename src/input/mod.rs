@@ -39,6 +39,7 @@ mod sitemap;
 mod source;
 mod state;
 mod steps;
+mod stop;
 mod stream;
 #[cfg(test)]
 mod tests;
@@ -58,6 +59,7 @@ pub use compression::Compression;
 pub use container::{Container, Containers};
 pub(crate) use mapped::Mapped;
 pub use source::FileSummary;
+pub use stop::Stop;
 
 use crate::crew::Crew;
 use crate::error::Result;
@@ -115,6 +117,8 @@ pub struct InputPlan {
     pub sample_silence: Duration,
     /// Names by which some of the paths are told to people: the path, and its name.
     pub names: Vec<(PathBuf, PathBuf)>,
+    /// Ends the waiting for streams.
+    pub stop: Stop,
 }
 
 impl InputPlan {
@@ -152,6 +156,7 @@ impl Default for InputPlan {
             sample_bytes: 0,
             sample_silence: limits::SAMPLE_SILENCE,
             names: Vec::new(),
+            stop: Stop::default(),
         }
     }
 }

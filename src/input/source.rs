@@ -109,7 +109,7 @@ impl Source {
         let Opened { origin, rest_bytes, .. } = &opened;
         let at_origin = |error: Error| error.at(&origin.shown);
         let progress_start = progress.load(Ordering::Relaxed);
-        let mut disk = Disk::new(origin, *rest_bytes, progress);
+        let mut disk = Disk::new(origin, *rest_bytes, progress, &plan.stop);
         let head = disk.head().map_err(|error| Error::reading(&origin.shown, error))?;
         let compression = Compression::sniff(&head).map_err(at_origin)?;
         let is_plain = compression == Compression::None;

@@ -4,6 +4,7 @@ use std::sync::mpsc::{self, SyncSender};
 
 use super::crew::spawn;
 use crate::error::{Error, Result};
+use crate::input::Stop;
 
 /// Where the work goes.
 pub(super) struct Aside<W>(SyncSender<W>);
@@ -23,15 +24,23 @@ pub(super) fn gone() -> Error {
 /// Does with `each` what `fill` sends, in order, on a thread of its own. So many pieces of work may
 /// wait as `ahead` says.
 ///
-/// Failure: the first error of `each`, or else of `fill`.
+/// Failure: the first error of `each`, or else of `fill`. After one of `each`, the reader that `fill`
+/// waits for is asked to `stop`.
 pub(super) fn aside<W: Send, T>(
     ahead: usize,
+    stop: &Stop,
     mut each: impl FnMut(W) -> Result<()> + Send,
     fill: impl FnOnce(Aside<W>) -> Result<T>,
 ) -> Result<T> {
     std::thread::scope(|scope| {
         let (sender, work) = mpsc::sync_channel(ahead);
-        let writer = spawn(scope, move || work.into_iter().try_for_each(&mut each))?;
+        let writer = spawn(scope, move || {
+            let done = work.into_iter().try_for_each(&mut each);
+            if done.is_err() {
+                stop.ask();
+            }
+            done
+        })?;
         let result = fill(Aside(sender));
         writer.join().map_err(|_| Error::internal("the writer has panicked"))??;
         result
@@ -50,7 +59,7 @@ mod tests {
                 done.push(number);
                 Ok(())
             };
-            let given = aside(ahead, each, |work| {
+            let given = aside(ahead, &Stop::default(), each, |work| {
                 (0..50).try_for_each(|number| work.send(number))?;
                 Ok(7)
             });
@@ -62,9 +71,12 @@ mod tests {
     #[test]
     fn errors_are_told() {
         let each = |number| if number < 3 { Ok(()) } else { Err(Error::input("theirs")) };
-        let error = aside(1, each, |work| (0..50).try_for_each(|number| work.send(number)));
-        assert_eq!(error.unwrap_err().to_string(), "theirs");
-        let error = aside(1, |()| Ok(()), |_| -> Result<()> { Err(Error::input("mine")) });
+        let stop = Stop::default();
+        let error = aside(1, &stop, |()| Ok(()), |_| -> Result<()> { Err(Error::input("mine")) });
         assert_eq!(error.unwrap_err().to_string(), "mine");
+        assert!(!stop.is_asked());
+        let error = aside(1, &stop, each, |work| (0..50).try_for_each(|number| work.send(number)));
+        assert_eq!(error.unwrap_err().to_string(), "theirs");
+        assert!(stop.is_asked());
     }
 }

@@ -8,6 +8,7 @@ use super::walk::{Worker, count_other, each_entry};
 use super::{Job, Outcome, line_place};
 use crate::bytes::show;
 use crate::error::{Error, Result};
+use crate::input::Stop;
 use crate::parts;
 use crate::record::{Entry, without_no_host};
 use crate::reject::Reject;
@@ -45,10 +46,10 @@ pub fn canon(job: &Job, on_bad: OnBad, output: &mut Output) -> Result<Outcome> {
     let (tally, mut bad) = (&mut outcome.tally, None);
     let write = |batch| pool.time(Stage::Writing, || write(batch, output));
     let record_bytes = |chunk: &Parcel, _| FORM_BYTES * chunk.bytes().len() as u64;
-    let (read, end) = aside(1, write, |rewritten| {
-        let scan =
-            Scan::new(job, &pool, Pass::first("canonicalizing")).with_record_bytes(record_bytes);
-        scan.run_to_end(
+    let stop = Stop::default();
+    let (read, end) = aside(1, &stop, write, |rewritten| {
+        let scan = Scan::new(job, &pool, Pass::first("canonicalizing")).with_stop(&stop);
+        scan.with_record_bytes(record_bytes).run_to_end(
             Worker::default,
             |worker, chunk| {
                 let rewritten = rewrite(job, on_bad, chunk, worker);

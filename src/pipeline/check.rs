@@ -46,7 +46,7 @@ pub fn check(job: &Job) -> Result<Checked> {
     let mut rest: Option<Rest> = None;
     let mut workspace = Workspace::default();
     let mut tally = Tally::default();
-    let read = Scan::new(job, &pool, Pass::first("checking")).run(
+    let (read, end) = Scan::new(job, &pool, Pass::first("checking")).run_to_end(
         Worker::default,
         |worker, chunk| sift(job, Print::Line, chunk, worker),
         |batch| {
@@ -70,6 +70,10 @@ pub fn check(job: &Job) -> Result<Checked> {
         // A line before the one that was found may be a duplicate of another that the
         // set does not know.
         found = rest.first_duplicate(job, &pool, &set)?.or(found);
+    }
+    // A duplicate before a damaged place is an answer.
+    if found.is_none() {
+        end?;
     }
     Ok(match found {
         Some((line, text)) => {

@@ -18,6 +18,7 @@ use crate::canonical::Canonical;
 use crate::cluster::{ClusterSet, Flags, KeepBitmap, Outlook, Scattered, Seen};
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
+use crate::input::Stop;
 use crate::record::{Record, without_no_host};
 use crate::report::{Output, Tally};
 
@@ -113,10 +114,10 @@ pub fn dedup(job: &Job, plan: &DedupPlan, output: &mut Output) -> Result<Outcome
         let copied = if workers_copy { chunk.bytes().len() as u64 } else { 0 };
         memory_bytes(plan.print, chunk, records) + copied
     };
-    let (read, end) = aside(1, write, |marked| {
-        let scan =
-            Scan::new(job, &pool, Pass::first("deduplicating")).with_record_bytes(record_bytes);
-        let read = scan.run_to_end(
+    let stop = Stop::default();
+    let (read, end) = aside(1, &stop, write, |marked| {
+        let scan = Scan::new(job, &pool, Pass::first("deduplicating")).with_stop(&stop);
+        let read = scan.with_record_bytes(record_bytes).run_to_end(
             Worker::default,
             |worker, chunk| sift(job, plan.print, chunk, worker),
             |batch| {

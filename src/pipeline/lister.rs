@@ -7,6 +7,7 @@ use super::aside::{Aside, aside};
 use super::flow::{Flow, Ticket};
 use super::pool::{Pool, Stage};
 use crate::error::Result;
+use crate::input::Stop;
 use crate::report::{Listing, ListingWriter};
 
 /// Where parts of a listing go.
@@ -51,7 +52,7 @@ pub(super) fn list<T>(
         }
         Ok(())
     };
-    aside(ahead.parts, write, |full| {
+    aside(ahead.parts, &Stop::default(), write, |full| {
         fill(&Lister { full, flow: Flow::new(ahead.bytes), empty, blank })
     })
 }

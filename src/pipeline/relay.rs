@@ -5,6 +5,7 @@ use std::sync::mpsc::{self, Receiver};
 use super::aside::{Aside, aside, gone};
 use super::pool::{Pool, Stage};
 use crate::error::Result;
+use crate::input::Stop;
 use crate::report::Output;
 
 /// Bytes of a piece. Reason: long writes; three of them take little beside the
@@ -41,7 +42,7 @@ pub(super) fn relay<T>(
         let _ = back.send(piece);
         Ok(())
     };
-    aside(1, write, |full| {
+    aside(1, &Stop::default(), write, |full| {
         let mut relay = Relay { piece: Vec::with_capacity(PIECE_BYTES), full, empty };
         let result = fill(&mut relay)?;
         relay.pass_on()?;

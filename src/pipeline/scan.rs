@@ -14,7 +14,7 @@ use super::layouts::{Layouts, Parcel};
 use super::pool::Pool;
 use super::{InputFile, Job};
 use crate::error::{Error, Result};
-use crate::input::{Input, InputPlan};
+use crate::input::{Input, InputPlan, Stop};
 use crate::limits::BATCH_CHUNKS;
 use crate::record::Layout;
 use crate::report::shown_file;
@@ -32,12 +32,19 @@ pub(super) struct Scan<'a, K = fn(&Parcel, u64) -> u64> {
     pool: &'a Pool,
     pass: Pass<'a>,
     record_bytes: K,
+    stop: Stop,
 }
 
 impl<'a> Scan<'a> {
     /// A pass that keeps [`RECORD_BYTES`] of each record.
     pub(super) fn new(job: &'a Job, pool: &'a Pool, pass: Pass<'a>) -> Self {
-        Scan { job, pool, pass, record_bytes: |_, records| records * RECORD_BYTES }
+        let record_bytes: fn(&Parcel, u64) -> u64 = |_, records| records * RECORD_BYTES;
+        Scan { job, pool, pass, record_bytes, stop: Stop::default() }
+    }
+
+    /// The same; after `stop` no stream is awaited any more.
+    pub(super) fn with_stop(self, stop: &Stop) -> Self {
+        Scan { stop: stop.clone(), ..self }
     }
 }
 
@@ -48,7 +55,8 @@ impl<'a, K: Fn(&Parcel, u64) -> u64 + Send> Scan<'a, K> {
         self,
         record_bytes: L,
     ) -> Scan<'a, L> {
-        Scan { job: self.job, pool: self.pool, pass: self.pass, record_bytes }
+        let Scan { job, pool, pass, stop, .. } = self;
+        Scan { job, pool, pass, record_bytes, stop }
     }
 
     /// Reads the input: `work` tells on some worker how many lines a chunk has and what it makes of
@@ -75,9 +83,9 @@ impl<'a, K: Fn(&Parcel, u64) -> u64 + Send> Scan<'a, K> {
         work: impl Fn(&mut W, &Parcel) -> (u64, T) + Sync,
         mut done: impl FnMut(Batch<T>) -> Result<ControlFlow<()>>,
     ) -> Result<(WasRead, Result<()>)> {
-        let Scan { job, pool, pass, record_bytes } = self;
+        let Scan { job, pool, pass, record_bytes, stop } = self;
         let budget = job.budget();
-        let mut plan = plan_within(job);
+        let mut plan = InputPlan { stop: stop.clone(), ..plan_within(job) };
         let mut input = pass.open(&plan)?;
         let files_in_all = input.files().len();
         // There may be many.
@@ -87,6 +95,8 @@ impl<'a, K: Fn(&Parcel, u64) -> u64 + Send> Scan<'a, K> {
         }
         let progress = Progress::begin(job, pass.name, &input);
         std::thread::scope(|scope| {
+            // The reader need not wait for what nobody takes.
+            let at_end = stop.at_end();
             let (sender, receiver) = mpsc::sync_channel(BATCH_CHUNKS);
             let delivery = Delivery::new(budget.flow_bytes(), sender, pool);
             let reader = spawn(scope, move || {
@@ -106,7 +116,7 @@ impl<'a, K: Fn(&Parcel, u64) -> u64 + Send> Scan<'a, K> {
                 }
             }
             let (lines, lines_by_file) = (batches.lines(), batches.into_lines_by_file());
-            drop(receiver);
+            drop((receiver, at_end));
             let mut files: Vec<InputFile> =
                 reader.join().map_err(|_| Error::internal("the reader has panicked"))?;
             for (file, lines) in files.iter_mut().zip(lines_by_file) {

@@ -1,7 +1,8 @@
 //! Streams made readable twice, for jobs that need a second look.
 
 use std::fs::File;
-use std::io::{self, Write as _};
+use std::io::{self, Read as _, Write as _};
+use std::os::fd::AsFd as _;
 use std::path::{Path, PathBuf};
 
 use super::temp;
@@ -24,14 +25,16 @@ impl Spooled {
         plan.resolve()?;
         let mut spooled = Spooled::default();
         for path in &mut plan.paths {
-            let mut stream: Box<dyn io::Read> = if path.as_os_str() == "-" {
-                Box::new(io::stdin().lock())
+            let reading = |error| Error::reading(path.display(), error);
+            let mut stream = if path.as_os_str() == "-" {
+                // Not by `std`, for which what cannot be read is at its end.
+                let stdin = io::stdin().as_fd().try_clone_to_owned();
+                File::from(stdin.map_err(|error| Error::reading("standard input", error))?)
             } else {
                 match std::fs::metadata(&*path) {
-                    Ok(meta) if !meta.is_file() && !meta.is_dir() => Box::new(
-                        File::open(&*path)
-                            .map_err(|error| Error::reading(path.display(), error))?,
-                    ),
+                    Ok(meta) if !meta.is_file() && !meta.is_dir() => {
+                        File::open(&*path).map_err(reading)?
+                    }
                     _ => continue,
                 }
             };
@@ -46,7 +49,7 @@ impl Spooled {
     }
 }
 
-fn copy(stream: &mut dyn io::Read, file: &mut File, path: &Path, folder: &Path) -> Result<()> {
+fn copy(stream: &mut File, file: &mut File, path: &Path, folder: &Path) -> Result<()> {
     let mut buffer = vec![0; 1 << 18];
     loop {
         let length = match stream.read(&mut buffer) {

@@ -28,8 +28,8 @@ pub(crate) struct Request<'a> {
 ///   [`Reject::NoPage`] for the method `CONNECT`; [`Reject::BadRequest`] for everything else that
 ///   does not have the shape, such as bytes of TLS (`\x16\x03`, raw or as the escape), or a target
 ///   that is neither a path nor an absolute URL nor `*`.
-/// - Source: RFC 9112 sections 3 and 3.2; RFC 9110 section 5.6.2 for the bytes of a method; RFC 1945
-///   section 4.1 for requests without a protocol.
+/// - Source: RFC 9112 sections 3 and 3.2; RFC 9110 section 5.6.2 for the bytes of a method; RFC
+///   1945 section 4.1 for requests without a protocol.
 #[inline]
 pub(crate) fn split(request: &[u8]) -> Result<Request<'_>, Reject> {
     let Some(method_end) = request.iter().position(|byte| !IS_TOKEN[usize::from(*byte)]) else {

@@ -2,8 +2,12 @@
 //! them to one place.
 
 use std::fs;
+use std::io;
+use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
+
+use rustix::fs::FileType;
 
 use super::encoder::Encoder;
 use super::helpers::Helpers;
@@ -24,6 +28,11 @@ impl Claims {
     /// No results yet; `inputs` are all the files that are read.
     pub fn new(inputs: &[PathBuf]) -> Claims {
         Claims { inputs: inputs.to_vec(), outputs: Vec::new(), helpers: Helpers::default() }
+    }
+
+    /// Takes `files` for inputs, too.
+    pub fn protect(&mut self, files: impl IntoIterator<Item = PathBuf>) {
+        self.inputs.extend(files);
     }
 
     /// Writes with the help of others: the same bytes, sooner.
@@ -58,10 +67,7 @@ impl Claims {
     fn open_with(&mut self, path: &Path, new_mode: Option<u32>) -> Result<Output> {
         let name = path.display();
         let is_stdout = path == "-" || open_number(path) == Some(1);
-        let place = match is_stdout {
-            true => Place { path: PathBuf::from("-"), folder: None },
-            false => Place::of(place_of(path)),
-        };
+        let place = if is_stdout { Place::stdout() } else { Place::of(place_of(path)) };
         let written = if is_stdout { Path::new("/dev/stdout") } else { path };
         if self.inputs.iter().any(|input| is_same_file(input, written)) {
             return Err(Error::config(format!(
@@ -77,9 +83,16 @@ impl Claims {
                 if is_stdout { "standard output".to_string() } else { name.to_string() }
             )));
         }
+        let is_stderr = open_number(path) == Some(2);
+        if !is_stderr && place.file.is_some() && place.file == regular_file(io::stderr()) {
+            return Err(Error::config(format!(
+                "{}: standard error goes there as well; name another file for one of them",
+                if is_stdout { "standard output".to_string() } else { name.to_string() }
+            )));
+        }
         self.outputs.push(place);
         match is_stdout {
-            true => Ok(Output::stdout()),
+            true => Output::stdout(),
             false => Output::file(path, new_mode, self.helpers.clone()),
         }
     }
@@ -91,19 +104,41 @@ struct Place {
     path: PathBuf,
     /// Device and number of its folder.
     folder: Option<(u64, u64)>,
+    /// Those of the regular file that is there.
+    file: Option<(u64, u64)>,
 }
 
 impl Place {
     fn of(path: PathBuf) -> Place {
         let folder = fs::metadata(folder_of(&path)).ok().map(|meta| (meta.dev(), meta.ino()));
-        Place { path, folder }
+        let file = fs::metadata(&path).ok().filter(fs::Metadata::is_file);
+        Place { path, folder, file: file.map(|meta| (meta.dev(), meta.ino())) }
     }
+
+    fn stdout() -> Place {
+        Place { path: PathBuf::from("-"), folder: None, file: regular_file(io::stdout()) }
+    }
+
+    fn is_stdout(&self) -> bool {
+        self.path.as_os_str() == "-"
+    }
+}
+
+/// Device and number of the open `file`, if it is a regular one.
+fn regular_file(file: impl AsFd) -> Option<(u64, u64)> {
+    let stat = rustix::fs::fstat(file).ok()?;
+    (FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile)
+        .then_some((stat.st_dev, stat.st_ino))
 }
 
 impl PartialEq for Place {
     fn eq(&self, other: &Place) -> bool {
         let is_same_folder = self.folder.is_some() && self.folder == other.folder;
-        self.path == other.path || is_same_folder && self.path.file_name() == other.path.file_name()
+        // Standard output is what it was sent to, by whatever name.
+        let is_same_file = self.file.is_some() && self.file == other.file;
+        self.path == other.path
+            || is_same_folder && self.path.file_name() == other.path.file_name()
+            || is_same_file && (self.is_stdout() || other.is_stdout())
     }
 }
 

@@ -1,6 +1,7 @@
 //! What results are packed with on their way out, as the suffix of the file's name says.
 
-use std::io::{self, Write};
+use std::fs::File;
+use std::io::{self, IsTerminal as _, Write};
 use std::path::Path;
 
 use super::frames::{FrameWriter, Zstd};
@@ -18,8 +19,7 @@ const XZ_LEVEL: u32 = 6;
 /// A file or a stream, and how its bytes are packed.
 pub(super) enum Encoder {
     Plain(Writer),
-    /// A terminal, which must not be steered by what is shown on it.
-    Terminal(io::Stdout),
+    Terminal(Terminal),
     Zstd(FrameWriter<Writer, Zstd>),
     Gzip(FrameWriter<Writer, Gzip>),
     Bzip2(bzip2::write::BzEncoder<Writer>),
@@ -34,6 +34,15 @@ impl Encoder {
     /// Does the name of `path` ask for a packed file?
     pub(super) fn packs(path: &Path) -> bool {
         Compression::of_name(path) != Compression::None
+    }
+
+    /// Writes to `file` as it is.
+    pub(super) fn plain(file: File) -> Encoder {
+        if file.is_terminal() {
+            Encoder::Terminal(Terminal { file, character: Vec::new() })
+        } else {
+            Encoder::Plain(Box::new(file))
+        }
     }
 
     /// Packs for `writer` as the name of `path` says. `crew` may help.
@@ -60,10 +69,7 @@ impl Encoder {
     pub(super) fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
         match self {
             Encoder::Plain(writer) => writer.write_all(bytes),
-            Encoder::Terminal(writer) => {
-                let text = printable(&String::from_utf8_lossy(bytes));
-                writer.write_all(text.as_bytes())
-            }
+            Encoder::Terminal(terminal) => terminal.show(bytes),
             Encoder::Zstd(writer) => writer.write_all(bytes),
             Encoder::Gzip(writer) => writer.write_all(bytes),
             Encoder::Bzip2(writer) => writer.write_all(bytes),
@@ -77,7 +83,6 @@ impl Encoder {
     pub(super) fn pass_on(&mut self) -> io::Result<()> {
         match self {
             Encoder::Plain(writer) => writer.flush(),
-            Encoder::Terminal(writer) => writer.flush(),
             _ => Ok(()),
         }
     }
@@ -86,7 +91,7 @@ impl Encoder {
     pub(super) fn finish(self) -> io::Result<()> {
         let mut writer: Writer = match self {
             Encoder::Plain(writer) => writer,
-            Encoder::Terminal(writer) => Box::new(writer),
+            Encoder::Terminal(terminal) => return terminal.finish(),
             Encoder::Zstd(writer) => writer.finish()?,
             Encoder::Gzip(writer) => writer.finish()?,
             Encoder::Bzip2(writer) => writer.finish()?,
@@ -94,5 +99,58 @@ impl Encoder {
             Encoder::Lz4(writer) => writer.finish()?,
         };
         writer.flush()
+    }
+}
+
+/// A terminal, which must not be steered by what is shown on it.
+pub(super) struct Terminal {
+    file: File,
+    /// The bytes of a character whose last ones have yet to come.
+    character: Vec<u8>,
+}
+
+impl Terminal {
+    /// Shows `bytes`, which may end amid a character.
+    fn show(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let bytes = [&std::mem::take(&mut self.character)[..], bytes].concat();
+        let (whole, rest) = bytes.split_at(bytes.len() - begun_character(&bytes));
+        self.character = rest.to_vec();
+        self.file.write_all(printable(&String::from_utf8_lossy(whole)).as_bytes())
+    }
+
+    /// Shows what is left.
+    fn finish(mut self) -> io::Result<()> {
+        self.file.write_all(printable(&String::from_utf8_lossy(&self.character)).as_bytes())
+    }
+}
+
+/// How many bytes at the end of `bytes` are a character that more may complete.
+fn begun_character(bytes: &[u8]) -> usize {
+    let is_begun = |length: &usize| {
+        let end = &bytes[bytes.len() - length..];
+        std::str::from_utf8(end)
+            .is_err_and(|error| error.valid_up_to() == 0 && error.error_len().is_none())
+    };
+    (1..=3.min(bytes.len())).find(is_begun).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn characters_that_have_begun() {
+        for (text, expected) in [
+            (&b""[..], 0),
+            (b"a", 0),
+            ("a\u{65e5}".as_bytes(), 0),
+            (b"a\xe6", 1),
+            (b"a\xe6\x97", 2),
+            (b"\xf0\x9f\x98", 3),
+            (b"a\x97", 0),
+            (b"\xe6a", 0),
+        ] {
+            assert_eq!(begun_character(text), expected, "{text:?}");
+        }
     }
 }

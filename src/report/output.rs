@@ -1,7 +1,8 @@
 //! Where results go: standard output, or a file that is there whole or not at all.
 
-use std::fs::{self, OpenOptions};
-use std::io::{self, Write};
+use std::fs::{self, File, Metadata, OpenOptions};
+use std::io::{self, IsTerminal as _, Write};
+use std::os::fd::{AsFd as _, BorrowedFd};
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
@@ -41,15 +42,16 @@ const BUFFER_BYTES: usize = 1 << 20;
 
 impl Output {
     /// Standard output.
-    pub fn stdout() -> Output {
-        let stdout = io::stdout();
-        let encoder = if io::IsTerminal::is_terminal(&stdout) {
-            Encoder::Terminal(stdout)
-        } else {
-            Encoder::Plain(Box::new(stdout))
-        };
-        let is_null = rustix::fs::fstat(io::stdout()).is_ok_and(|stat| is_null(&stat));
-        Output { is_null, ..Output::to("standard output".to_string(), encoder, None) }
+    pub fn stdout() -> Result<Output> {
+        Output::stream("standard output", io::stdout().as_fd())
+    }
+
+    /// What is open already, in `file`. Not by `std`: what cannot be written takes all there.
+    fn stream(name: &str, file: BorrowedFd) -> Result<Output> {
+        let file = file.try_clone_to_owned().map_err(|error| Error::writing(name, error))?;
+        let is_null = rustix::fs::fstat(&file).is_ok_and(|stat| is_null(&stat));
+        let encoder = Encoder::plain(File::from(file));
+        Ok(Output { is_null, ..Output::to(name.to_string(), encoder, None) })
     }
 
     /// The file `path`, with the permissions `new_mode` if it is new and there are any.
@@ -57,7 +59,7 @@ impl Output {
     pub(super) fn file(path: &Path, new_mode: Option<u32>, helpers: Helpers) -> Result<Output> {
         let name = path.display().to_string();
         if open_number(path) == Some(2) {
-            return Ok(Output::to(name, Encoder::Plain(Box::new(io::stderr())), None));
+            return Output::stream(&name, io::stderr().as_fd());
         }
         // A link stays a link: what it leads to is replaced.
         let given = path;
@@ -73,20 +75,26 @@ impl Output {
         }
         let (file, pending) = match existing {
             // A device or a pipe has no content to protect, and an open file is gone on with.
-            Some(existing) if is_open_file(&name) || !existing.is_file() => {
+            Some(existing) if is_open_file(given) || !existing.is_file() => {
                 let file = match open_number(given).and_then(duplicate) {
                     Some(file) => Ok(file),
                     None => OpenOptions::new().append(true).open(given),
                 };
                 let file = file.map_err(|error| Error::writing(&name, error))?;
                 if rustix::fs::fstat(&file).is_ok_and(|stat| is_null(&stat)) {
-                    let output = Output::to(name, Encoder::Plain(Box::new(file)), None);
+                    let output = Output::to(name, Encoder::plain(file), None);
                     return Ok(Output { is_null: true, ..output });
+                }
+                if file.is_terminal() {
+                    return Ok(Output::to(name, Encoder::plain(file), None));
                 }
                 (file, None)
             }
-            existing => Pending::open(path, existing.map(|meta| meta.mode()).or(new_mode))
-                .and_then(|pending| Ok((pending.file()?, Some(pending))))
+            existing => Pending::open(path, existing.as_ref().map(Metadata::mode).or(new_mode))
+                .and_then(|pending| {
+                    existing.inspect(|old| pending.keep_owner(old));
+                    Ok((pending.file()?, Some(pending)))
+                })
                 .map_err(|error| match error.kind() {
                     io::ErrorKind::NotFound if !folder_of(path).exists() => Error::output(format!(
                         "{name}: cannot write: there is no folder {}; make it first",

@@ -6,7 +6,7 @@ use std::os::fd::AsRawFd as _;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, CWD, Mode, OFlags, RenameFlags};
+use rustix::fs::{AtFlags, CWD, Gid, Mode, OFlags, RenameFlags, Uid};
 use rustix::io::Errno;
 use tempfile::TempPath;
 
@@ -57,6 +57,12 @@ impl Pending {
     /// The file, to be written.
     pub(super) fn file(&self) -> io::Result<File> {
         self.file.try_clone()
+    }
+
+    /// Gives the file to who has the `old` one, if this process may.
+    pub(super) fn keep_owner(&self, old: &fs::Metadata) {
+        let (user, group) = (Uid::from_raw(old.uid()), Gid::from_raw(old.gid()));
+        let _ = rustix::fs::fchown(&self.file, Some(user), Some(group));
     }
 
     /// The name it is to get.

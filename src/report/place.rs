@@ -15,15 +15,13 @@ pub(super) fn place_of(path: &Path) -> PathBuf {
     if let Ok(there) = fs::canonicalize(path) {
         return there;
     }
+    // The link of an open pipe leads to no name, and yet to something.
     let mut path = path.to_path_buf();
-    // As many as the system follows. The link of an open pipe leads to no name,
-    // and yet to something.
-    for _ in 0..40 {
+    for next in followed(&path.clone()) {
+        path = next;
         if fs::metadata(&path).is_ok() {
             break;
         }
-        let Ok(target) = fs::read_link(&path) else { break };
-        path = folder_of(&path).join(target);
     }
     let folder = fs::canonicalize(folder_of(&path)).unwrap_or_else(|_| folder_of(&path).into());
     path.file_name().map_or(folder.clone(), |name| folder.join(name))
@@ -35,25 +33,34 @@ pub(super) fn names_folder(path: &Path) -> bool {
     matches!(text.rsplit(|byte| *byte == b'/').next(), Some(b"" | b"." | b".."))
 }
 
-/// Is `name` one that the system has for a file that is open already?
-pub(super) fn is_open_file(name: &str) -> bool {
-    let parts: Vec<&str> = name.split('/').collect();
-    matches!(
-        parts[..],
-        ["", "dev", "stdout" | "stderr"] | ["", "dev", "fd", _] | ["", "proc", _, "fd", _]
-    )
+/// `path`, and what it leads to link by link: as many as the system follows.
+fn followed(path: &Path) -> impl Iterator<Item = PathBuf> {
+    let next = |path: &PathBuf| Some(folder_of(path).join(fs::read_link(path).ok()?));
+    std::iter::successors(Some(path.to_path_buf()), next).take(40)
 }
 
-/// The number by which this process has the file open, if `path` is a name for that.
+/// Is `path` a name that the system has for a file that is open already, or a link to one?
+pub(super) fn is_open_file(path: &Path) -> bool {
+    followed(path).any(|path| {
+        let parts: Vec<&str> = path.to_str().unwrap_or_default().split('/').collect();
+        matches!(
+            parts[..],
+            ["", "dev", "stdout" | "stderr"] | ["", "dev", "fd", _] | ["", "proc", _, "fd", _]
+        )
+    })
+}
+
+/// The number by which this process has the file open, if `path` is a name for that, or a link to
+/// one.
 pub(super) fn open_number(path: &Path) -> Option<u32> {
-    match path.to_str()? {
+    followed(path).find_map(|path| match path.to_str()? {
         "/dev/stdout" => Some(1),
         "/dev/stderr" => Some(2),
         name => {
             let number = name.strip_prefix("/dev/fd/").or(name.strip_prefix("/proc/self/fd/"))?;
             number.parse().ok()
         }
-    }
+    })
 }
 
 /// Another handle to the open file of this `number`, if it can be written to: opened again by

@@ -6,6 +6,7 @@ use proptest::prelude::*;
 use super::super::chunk::Chunk;
 use super::super::cut::Sizes;
 use super::super::mapped::Origin;
+use super::super::stop::Stop;
 use super::super::stream::{Reader, Stream};
 use super::*;
 use crate::bytes::show;
@@ -41,7 +42,7 @@ fn disk(packed: &[u8]) -> (Disk, Vec<u8>) {
     io::Seek::rewind(&mut file).unwrap();
     let size = Some(packed.len() as u64);
     let origin = Arc::new(Origin { file, shown: "a".to_string(), size });
-    let mut disk = Disk::new(&origin, size, &Arc::default());
+    let mut disk = Disk::new(&origin, size, &Arc::default(), &Stop::default());
     let mut head = Vec::new();
     disk.fill(&mut head, 10).unwrap();
     (disk, head)

@@ -6,7 +6,7 @@ use std::ops::{ControlFlow, Range};
 use std::path::Path;
 
 use super::{BLOCK_LINES_MAX, BUFFER_BYTES, LINE_HEAD_BYTES_MAX};
-use crate::bytes::varint;
+use crate::bytes::{BOM, varint};
 use crate::error::{Error, Result};
 use crate::input::PinnedMap;
 use crate::pipeline::temp::{self, damaged};
@@ -23,7 +23,9 @@ pub(super) fn pinned_texts(
     for text in kept {
         let (start, end) = (text.start as usize, text.end as usize);
         let Some(text) = bytes.get(start..end) else { return Ok(None) };
-        let begins = start == 0 || bytes[start - 1] == separator;
+        let begins = start == 0
+            || bytes[start - 1] == separator
+            || start == BOM.len() && bytes.starts_with(BOM);
         let ends = end == bytes.len() || text.last() == Some(&separator);
         if !(begins && ends) {
             pinned.verify()?;

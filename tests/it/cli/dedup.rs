@@ -275,6 +275,16 @@ fn check_answers_by_exit_status() {
     dir.feed("--check -v --disable fragment", b"http://a.test/\n").exits(0).says("1 unique, 0 dup");
     dir.feed("--check -q -f combined", twice).exits(0).quiet();
     dir.feed("--check", b"http://a.test/\n\n\nhttp://a.test/\n").exits(1).says("line 4");
+    // It stands before the damage, and less memory finds it sooner.
+    let packed = zstd(&[b"http://a.test/\nhttp://a.test\n", &generated(60_000, 3)[..]].concat());
+    dir.put("cut.zst", &packed[..packed.len() / 2]);
+    for options in ["", "-S 8M -j1"] {
+        dir.run(&format!("--check {options} cut.zst")).exits(1).says("line 2");
+    }
+    let unique: String = (0..60_000).map(|n| format!("http://a.test/{n}\n")).collect();
+    let packed = zstd(unique.as_bytes());
+    dir.put("cut.zst", &packed[..packed.len() / 2]);
+    dir.run("--check cut.zst").exits(2).says("cut.zst");
     dir.run("--check -p lines in.txt").gives("");
     for flags in ["--rejects x", "--to tsv", "--excel", "--to csv --excel"] {
         dir.run(&format!("--check {flags} in.txt")).fails("cannot be used with");

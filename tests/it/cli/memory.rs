@@ -36,6 +36,20 @@ fn little_memory_shows_in_nothing() {
 }
 
 #[test]
+fn a_byte_order_mark_is_no_part_of_what_waits() {
+    let dir = Dir::new();
+    dir.put("in.txt", large());
+    // Long enough to be mapped; the first line is kept.
+    let marked = ["\u{feff}http://mark.test/\n".as_bytes(), &generated(20_000, 12)].concat();
+    dir.put("marked.txt", marked);
+    for options in ["", "--print line"] {
+        let args = format!("{options} in.txt marked.txt");
+        let expected = dir.run(&args).quiet().out;
+        assert!(dir.run(&format!("{LITTLE} {args}")).quiet().out == expected, "{options}");
+    }
+}
+
+#[test]
 fn what_waits_is_written_before_damage_is_told() {
     let dir = Dir::new();
     let packed = gzip(&large());

@@ -1,5 +1,7 @@
 //! Where results go.
 
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+
 use super::*;
 
 #[test]
@@ -161,6 +163,79 @@ fn standard_output_is_no_input_either() {
 }
 
 #[test]
+fn standard_output_that_cannot_be_written_is_told() {
+    let dir = Dir::with_list();
+    dir.put("other.txt", "");
+    for args in [&["in.txt", "--seen", "seen"][..], &["canon", "in.txt"], &["rules", "list"]] {
+        let for_reading = fs::File::open(dir.path("other.txt")).unwrap();
+        let run = dir.command(args).stdout(for_reading).output().unwrap();
+        let said = String::from_utf8_lossy(&run.stderr);
+        assert_eq!(run.status.code(), Some(2), "{args:?}: {said}");
+        assert!(said.contains("standard output: cannot write"), "{args:?}: {said}");
+    }
+    assert_eq!(dir.names(), ["in.txt", "other.txt"]);
+}
+
+#[test]
+fn results_are_not_written_where_standard_streams_go() {
+    let dir = Dir::with_list();
+    for args in ["in.txt --rejects r", "in.txt --dropped r", "--stats=r in.txt"] {
+        let args: Vec<&str> = args.split(' ').collect();
+        let stdout = fs::File::create(dir.path("r")).unwrap();
+        let run = dir.command(&args).stdout(stdout).output().unwrap();
+        let said = String::from_utf8_lossy(&run.stderr);
+        assert_eq!(run.status.code(), Some(2), "{args:?}: {said}");
+        assert!(said.contains("two results would go there"), "{args:?}: {said}");
+    }
+    let stderr = fs::File::create(dir.path("r")).unwrap();
+    let run = dir.command(&["-o", "r", "--stats", "in.txt"]).stderr(stderr).output().unwrap();
+    assert_eq!(run.status.code(), Some(2));
+    assert!(dir.text("r").contains("standard error goes there as well"));
+    // Where one of them is used alone, all is well; a link to one is what it leads to.
+    let stdout = fs::File::create(dir.path("r")).unwrap();
+    let run = dir.command(&["-o", "r", "in.txt"]).stdout(stdout).output().unwrap();
+    assert!(run.status.success() && dir.text("r") == KEPT);
+    std::os::unix::fs::symlink("/dev/stdout", dir.path("link")).unwrap();
+    dir.put("r", "before\n");
+    let stdout = fs::OpenOptions::new().append(true).open(dir.path("r")).unwrap();
+    let run = dir.command(&["-o", "link", "in.txt"]).stdout(stdout).output().unwrap();
+    assert!(run.status.success() && dir.text("r") == format!("before\n{KEPT}"));
+}
+
+#[test]
+fn a_replaced_file_keeps_its_owner() {
+    let dir = Dir::with_list();
+    dir.put("out.txt", "old");
+    let own = fs::metadata(dir.path("out.txt")).unwrap();
+    // Only the superuser may give files away.
+    let other = if rustix::process::geteuid().is_root() { 12_345 } else { own.uid() };
+    std::os::unix::fs::chown(dir.path("out.txt"), Some(other), None).unwrap();
+    fs::set_permissions(dir.path("out.txt"), fs::Permissions::from_mode(0o640)).unwrap();
+    dir.run("-q in.txt -o out.txt").quiet();
+    let new = fs::metadata(dir.path("out.txt")).unwrap();
+    assert_eq!((new.uid(), new.gid(), new.mode() & 0o777), (other, own.gid(), 0o640));
+    assert_eq!(dir.text("out.txt"), KEPT);
+}
+
+/// Standard input is still open, and says nothing.
+#[test]
+fn a_run_with_an_answer_does_not_wait_for_more() {
+    let dir = Dir::new();
+    for (args, lines, status) in [
+        ("-o /dev/full", LIST, 2),
+        ("canon -o /dev/full", LIST, 2),
+        ("--check", LIST, 1),
+        ("canon --on-bad fail", "http://[bad\n", 2),
+    ] {
+        let mut child = dir.command(&args.split(' ').collect::<Vec<_>>()).spawn().unwrap();
+        let mut stdin = child.stdin.take().unwrap();
+        stdin.write_all(lines.as_bytes()).unwrap();
+        Run::end(args.to_string(), child).exits(status);
+        drop(stdin);
+    }
+}
+
+#[test]
 fn output_refuses_what_standard_input_is() {
     let dir = Dir::with_list();
     for args in [&["-o", "in.txt"][..], &["canon", "-", "-o", "in.txt"]] {
@@ -180,6 +255,11 @@ fn output_refuses_inputs_that_lists_and_folders_name() {
     dir.put("names", "folder/in.txt\n");
     dir.run("-r folder -o folder/in.txt").fails("is an input as well");
     dir.run("--files-from names -o folder/in.txt").fails("is an input as well");
+    dir.run("--files-from names -o names").fails("is an input as well");
+    dir.put("rules.toml", "");
+    for flag in ["--rules", "--config", "--hosts"] {
+        dir.run(&format!("{flag} rules.toml folder/in.txt -o rules.toml")).fails("is an input");
+    }
     assert_eq!(dir.text("folder/in.txt"), LIST);
 }
 
