@@ -63,7 +63,8 @@ pub struct DefaultRow {
     pub host: String,
     pub path: String,
     pub name: String,
-    pub value: String,
+    /// `""` is a value, too.
+    pub value: Option<String>,
 }
 
 impl Settings {
@@ -278,7 +279,14 @@ impl Settings {
             for row in &self.default_params {
                 let scope = spelling.scope("default-params", &row.host, &row.path)?;
                 let name = spelling.name("default-params", &row.name)?;
-                defaults.add(scope, name, spelling.value("default-params", &row.value)?);
+                let value = row.value.as_ref().ok_or_else(|| {
+                    Error::config(format!(
+                        "default-params: expected a value for {}, found none; say value = \"\" for \
+                         the empty one",
+                        row.name
+                    ))
+                })?;
+                defaults.add(scope, name, spelling.value("default-params", value)?);
             }
             options.default_params = Arc::new(defaults);
         }

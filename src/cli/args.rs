@@ -19,6 +19,7 @@ pub(super) const CONFIG_VARIABLE: &str = "UNDUST_CONFIG";
                   other tools, and says how it knows.\n\n`undust [OPTIONS] [FILE]...` without a command \
                   is the same as `undust dedup`.",
     after_help = "Exit status: 0 done, 1 a question was answered no, 2 not done.",
+    override_usage = "undust [OPTIONS] [FILE]...\n       undust <COMMAND>",
     max_term_width = 100,
     propagate_version = true,
     subcommand_required = true,
@@ -91,7 +92,7 @@ pub(super) struct InputArgs {
     /// Read all files below a folder
     #[arg(short, long, help_heading = "Input")]
     pub(super) recursive: bool,
-    /// Read more file names from this file, one on each line (NUL-separated with -0)
+    /// Read more file names from this file, one on each line, or with NUL behind each
     #[arg(long, value_name = "FILE", help_heading = "Input")]
     pub(super) files_from: Option<PathBuf>,
     /// Lines end with NUL instead of a newline, in and out
@@ -326,7 +327,8 @@ pub(super) struct LearnArgs {
 pub(super) struct CanonArgs {
     #[command(flatten)]
     pub(super) input: InputArgs,
-    /// What to write for a line that does not parse: the line, an empty line, or an error
+    /// What to write for a URL that does not parse: the line, an empty line, or an error; lines
+    /// without a URL become empty ones, or an error
     #[arg(long, value_enum, default_value_t = OnBadArg::Keep)]
     pub(super) on_bad: OnBadArg,
     #[command(flatten)]
@@ -412,14 +414,14 @@ pub(super) enum RulesCommand {
     },
     /// Check a rule file: mistakes, loops, rules that do nothing; exit with 1 if there are any
     Lint {
-        /// The rule file
+        /// The rule file; - is standard input
         file: PathBuf,
     },
     /// Check that the examples of a rule file become equal; exit with 1 if any does not
     Test(Box<RulesTestArgs>),
     /// Write the rules of a rule file in the format of another program
     Export {
-        /// The rule file
+        /// The rule file; - is standard input
         file: PathBuf,
         /// robots: Clean-param lines; nutch: urlnormalizer-regex; clearurls: its
         /// data; json: all of it
@@ -433,7 +435,7 @@ pub(super) enum RulesCommand {
 
 #[derive(ClapArgs, Debug)]
 pub(super) struct RulesListArgs {
-    /// A rule file; without one, the built-in rules are listed
+    /// A rule file (- is standard input); without one, the built-in rules are listed
     pub(super) file: Option<PathBuf>,
     #[command(flatten)]
     pub(super) profile: ProfileArgs,
@@ -441,7 +443,7 @@ pub(super) struct RulesListArgs {
 
 #[derive(ClapArgs, Debug)]
 pub(super) struct RulesTestArgs {
-    /// The rule file
+    /// The rule file; - is standard input
     pub(super) file: PathBuf,
     #[command(flatten)]
     pub(super) profile: ProfileArgs,

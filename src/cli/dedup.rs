@@ -168,6 +168,7 @@ fn select_plan(args: &DedupArgs, shape: Option<Shape>) -> SelectPlan {
 fn check(session: &Session) -> Result<u8> {
     match pipeline::check(&session.job)? {
         Checked::Unique(outcome) => {
+            session.check_format(&outcome)?;
             session.tell(&outcome);
             Ok(DONE)
         }

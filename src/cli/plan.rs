@@ -241,7 +241,7 @@ impl ProfileArgs {
                 )));
             };
             let (name, value) = (name.to_string(), value.to_string());
-            settings.default_params.push(DefaultRow { host, path, name, value });
+            settings.default_params.push(DefaultRow { host, path, name, value: Some(value) });
         }
         if let Some(path) = &self.hosts {
             settings.hosts = read_hosts(&read_text(path)?).map_err(|e| e.at(path.display()))?;
@@ -303,7 +303,7 @@ impl RunArgs {
 /// The rules of the rule file `path`. Learned rules that do not get along are left out, which is
 /// said.
 fn rules_in_force(path: &Path) -> Result<DustRules> {
-    let compilation = DustRules::compile(&rule_file(path)?);
+    let compilation = DustRules::compile(&parse_rules(&read_text(path)?, path)?);
     let refused = compilation.refused.len();
     let rules = compilation.strict().map_err(|error| error.at(path.display()))?;
     if refused > 0 {
@@ -315,13 +315,27 @@ fn rules_in_force(path: &Path) -> Result<DustRules> {
     Ok(rules)
 }
 
-/// The rule file `path`, parsed.
+/// The rule file `path` of a command that reads nothing else: `-` is standard input.
 pub(super) fn rule_file(path: &Path) -> Result<RuleFile> {
-    RuleFile::parse(&read_text(path)?).map_err(|error| error.at(path.display()))
+    let text = match path.as_os_str() == "-" {
+        true => read_text_at(path.to_path_buf(), path)?,
+        false => read_text(path)?,
+    };
+    parse_rules(&text, path)
 }
 
-/// The text of a small file of the user's, packed or not.
+fn parse_rules(text: &str, path: &Path) -> Result<RuleFile> {
+    RuleFile::parse(text).map_err(|error| error.at(path.display()))
+}
+
+/// The text of a small file of the user's, packed or not. `-` is a file of that name, and not the
+/// lines that are to be read.
 fn read_text(path: &Path) -> Result<String> {
+    read_text_at(Path::new(".").join(path), path)
+}
+
+/// The same of a file that is at `place`, and called `path`.
+fn read_text_at(place: PathBuf, path: &Path) -> Result<String> {
     let too_long = || {
         Error::limit(format!(
             "{}: longer than {CONFIG_BYTES_MAX} bytes, which is too much for such a file",
@@ -334,9 +348,8 @@ fn read_text(path: &Path) -> Result<String> {
     }
     let bytes_max = CONFIG_BYTES_MAX as usize;
     let plan = InputPlan {
-        // A file of the name "-", and not the lines that are to be read.
-        paths: vec![Path::new(".").join(path)],
-        names: vec![(Path::new(".").join(path), path.to_path_buf())],
+        paths: vec![place.clone()],
+        names: vec![(place, path.to_path_buf())],
         containers: Containers::None,
         line_bytes_max: bytes_max,
         map: false,

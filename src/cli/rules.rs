@@ -60,7 +60,7 @@ fn page(rule: RuleId, deeper: &str) -> String {
     let mut text = format!("{deeper}# {}\n\n{}. ", info.name, capital(info.summary));
     let _ = writeln!(
         text,
-        "Number {} of the field's list; {}. {}",
+        "Number {} of the list; {}. {}",
         info.number,
         info.class.explain(),
         match info.profiles {
@@ -86,7 +86,8 @@ fn page(rule: RuleId, deeper: &str) -> String {
 fn pages() -> String {
     let mut text =
         "# The rules\n\nPrinted by `undust rules pages` from the rules' source files, in the \
-                    order of application; a test fails when\nthis file is stale.\n"
+                    order of application; a test fails when\nthis file is stale. \
+                    Their numbers are those of the list in Wikipedia, \"URI normalization\".\n"
             .to_string();
     for rule in RuleId::ALL {
         text.push('\n');

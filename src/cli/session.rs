@@ -104,6 +104,7 @@ impl<'a> Session<'a> {
     /// The end of a job that is done: finishes what there is beside the results, publishes all of
     /// them, and says the closing words.
     pub(super) fn close(mut self, outcome: &Outcome) -> Result<()> {
+        self.check_format(outcome)?;
         if let Some(rejects) = self.job.rejects.take() {
             let file = rejects.into_inner();
             let file = file.map_err(|_| Error::internal("a thread has panicked while it wrote"))?;
@@ -133,6 +134,11 @@ impl<'a> Session<'a> {
         publish(std::mem::take(&mut self.results))?;
         self.tell(outcome);
         Ok(())
+    }
+
+    /// Checks that the files were what the flags say.
+    pub(super) fn check_format(&self, outcome: &Outcome) -> Result<()> {
+        stats::refuse_format(outcome, self.format)
     }
 
     /// Tells people what the run has seen.

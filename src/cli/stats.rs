@@ -27,7 +27,7 @@ const LIST_SHARE_MIN_PERCENT: usize = 50;
 const LIST_SHARE_MIN_WITH_RIVAL_PERCENT: usize = 90;
 const RIVAL_SHARE_MIN_PERCENT: usize = 10;
 
-/// Fewest lines that say anything of that.
+/// Fewest lines that say anything of that where there are URLs.
 const LIST_LINES_MIN: usize = 10;
 
 /// Says what looks wrong: filters that let nothing through or that match nothing; records of which
@@ -54,16 +54,19 @@ pub(super) fn doubt(outcome: &Outcome, given: &FormatArgs) {
             show(file.summary.path.as_os_str().as_encoded_bytes())
         ));
     }
-    let doubted = outcome.files.iter().filter(|file| doubt_list(file)).count();
+    let has_urls = tally.unparsed.total() < tally.records;
+    let doubted = outcome.files.iter().filter(|file| doubt_list(file, has_urls)).count();
     if doubted == 0 && given.format.is_none() {
         doubt_urls(outcome, given);
     }
 }
 
 /// Says of a file that was taken for a list, for want of anything better, that it was. Did it?
-fn doubt_list(file: &InputFile) -> bool {
-    let votes = file.layout.votes.as_ref().filter(|votes| votes.lines >= LIST_LINES_MIN);
-    let Some(votes) = votes.filter(|_| file.layout.is_list()) else { return false };
+/// `has_urls`: are there URLs at all?
+fn doubt_list(file: &InputFile, has_urls: bool) -> bool {
+    let Some(votes) = file.layout.votes.as_ref().filter(|_| file.layout.is_list()) else {
+        return false;
+    };
     let is_list = |name: &str| name == file.layout.name();
     let has_rival = votes
         .shares
@@ -75,6 +78,9 @@ fn doubt_list(file: &InputFile) -> bool {
     };
     let share = votes.shares.iter().find(|(name, _)| is_list(name));
     let Some((_, share)) = share.filter(|(_, share)| *share < share_min) else { return false };
+    if votes.lines < LIST_LINES_MIN && has_urls {
+        return false;
+    }
     say(format_args!(
         "{}: taken for a list, though {share} % of its first {} lines look like URLs; --format or \
          --log-format say what it is",
@@ -133,6 +139,33 @@ fn doubt_filters(tally: &Tally, given: &FormatArgs) {
             number(tally.rejected.total())
         ));
     }
+}
+
+/// Fails where no line at all is what the flags say the files are: the results are not those that
+/// were asked for, and must not replace others.
+pub(super) fn refuse_format(outcome: &Outcome, given: &FormatArgs) -> Result<()> {
+    let Tally { records, filtered, rejected, .. } = &outcome.tally;
+    let flags = [
+        ("--format", &given.format),
+        ("--field", &given.field),
+        ("--log-format", &given.log_format),
+    ];
+    let flag = flags.iter().find_map(|(flag, value)| Some((flag, value.as_ref()?)));
+    let speaks_of_it = |(kind, _)| matches!(kind, Reject::Format | Reject::NoUrl);
+    let (Some((flag, value)), 0) = (flag, *records + *filtered) else { return Ok(()) };
+    if rejected.total() == 0 || !rejected.seen().all(speaks_of_it) {
+        return Ok(());
+    }
+    let first = outcome.tally.first_rejects().into_iter().next();
+    let first = first.map_or(String::new(), |(kind, line, text)| {
+        let place = line_place(&outcome.files, outcome.files.len(), line);
+        format!("; the first: {place}: {}: \"{}\"", kind.explain(), show(&text))
+    });
+    Err(Error::input(format!(
+        "{flag} {value}: expected records of that kind, found none in {} lines, so nothing was \
+         written{first}",
+        number(rejected.total())
+    )))
 }
 
 /// Have most of the first lines the shape that all were taken for? Where nobody had to vote, they

@@ -30,7 +30,7 @@ pub(super) struct List {
 
 /// Finds the files of `plan` and checks each of them.
 ///
-/// - Shape: `paths` in order, then the entries of `files_from`. In the place of a directory come
+/// - Shape: `paths` in order, then the entries of `files_from`, ended by NUL if there is one. In the place of a directory come
 ///   the files below it, each level sorted by name.
 /// - Failure: a path that is missing or may not be read, a directory without `recursive`, standard
 ///   input named twice, a list of files beyond [`limits::CONFIG_BYTES_MAX`].
@@ -219,6 +219,8 @@ fn read_list(from: &Path, separator: u8) -> Result<Vec<PathBuf>> {
             limits::CONFIG_BYTES_MAX
         )));
     }
+    // No name has a NUL, so one ends a name, whoever says so.
+    let separator = if bytes.contains(&0) { 0 } else { separator };
     // As in lists of URLs, a line may end as on Windows.
     let carriage_return = if separator == b'\n' { &b"\r"[..] } else { b"" };
     let entries = Lines::new(&bytes, separator)

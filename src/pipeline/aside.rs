@@ -24,8 +24,8 @@ pub(super) fn gone() -> Error {
 /// Does with `each` what `fill` sends, in order, on a thread of its own. So many pieces of work may
 /// wait as `ahead` says.
 ///
-/// Failure: the first error of `each`, or else of `fill`. After one of `each`, the reader that `fill`
-/// waits for is asked to `stop`.
+/// Failure: the first error of `each`, or else of `fill`. After one of `each`, who reads for `fill`
+/// is asked to `stop`.
 pub(super) fn aside<W: Send, T>(
     ahead: usize,
     stop: &Stop,

@@ -98,6 +98,15 @@ fn bad_line(place: &str, reject: Reject, text: &[u8]) -> Error {
             "{place}: longer than the line limit: \"{start}…\"; raise --line-limit, or write an \
              empty line for it with --on-bad empty"
         )),
+        Reject::Format
+        | Reject::NoRequest
+        | Reject::BadRequest
+        | Reject::NoPage
+        | Reject::NoUrl => Error::input(format!(
+            "{place}: {}: \"{start}\"; --on-bad keep and --on-bad empty write an empty line for \
+                 lines without a URL",
+            reject.explain()
+        )),
         _ => Error::input(format!(
             "{place}: {}: \"{start}\"; keep such lines with --on-bad keep",
             reject.explain()

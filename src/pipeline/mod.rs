@@ -162,7 +162,11 @@ impl<'a> Job<'a> {
             for (kind, line) in &more.kept_rejects {
                 file.write(kind.name().as_bytes())?;
                 file.write(b"\t")?;
-                file.line(line, self.input.separator)?;
+                // A row may go over several lines.
+                let separator = self.input.separator;
+                let escape: &[u8] = if separator == 0 { b"\\0" } else { b"\\n" };
+                let lines: Vec<&[u8]> = line.split(|byte| *byte == separator).collect();
+                file.line(&lines.join(escape), separator)?;
             }
         }
         Ok(())

@@ -8,7 +8,8 @@
 //!
 //! # Example
 //!
-//! `http://example.com/a/index.html` becomes `http://example.com/a/`.
+//! `http://example.com/a/index.html` becomes `http://example.com/a/`; in the profile `aggressive`,
+//! which removes slashes at the end, `http://example.com/a`.
 //!
 //! # Options
 //!

@@ -200,7 +200,7 @@ impl RuleId {
             RuleId::DirectoryIndex => info!(directory_index, "3", Changes, AGGRESSIVE,
                 "drops index.html and its kin"),
             RuleId::TrailingSlash => info!(trailing_slash, "2", Preserves, ALL_PROFILES,
-                "the empty path is /; adds or removes a trailing slash if asked"),
+                "the empty path is /; a slash at the end is added or removed, if asked or in aggressive"),
             RuleId::Dust => info!(dust, "17", Measured, &[],
                 "applies rules of a site, from a rule file"),
         }

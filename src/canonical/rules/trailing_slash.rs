@@ -1,7 +1,7 @@
 //! # What it does
 //!
 //! Writes the empty path as `/`. If asked, also adds a slash to a path whose last segment has no
-//! dot, or removes the slash at the end.
+//! dot, or removes the slash at the end, as the profile `aggressive` does.
 //!
 //! # When it is safe
 //!
@@ -15,7 +15,8 @@
 //!
 //! # Options
 //!
-//! `slash = "keep" | "add" | "remove"`, `--slash keep|add|remove`
+//! `slash = "keep" | "add" | "remove"`, `--slash keep|add|remove`; `remove` in the profile
+//! `aggressive`, `keep` in the others.
 //!
 //! # Source
 //!

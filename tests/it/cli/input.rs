@@ -20,6 +20,8 @@ fn several_inputs_are_one() {
     dir.run("--files-from names").gives(format!("{c}{KEPT}"));
     dir.run("folder/a.zst --files-from names").gives(format!("{d}{c}{KEPT}"));
     dir.feed("--files-from -", b"in.txt\n").gives(KEPT);
+    // As `find -print0` writes them.
+    dir.feed("--files-from -", b"in.txt\0").gives(KEPT);
     dir.feed("folder/b/c.txt -", LIST.as_bytes()).gives(format!("{c}{KEPT}"));
     dir.feed("- folder/b/c.txt", LIST.as_bytes()).gives(format!("{KEPT}{c}"));
     dir.feed("- -", LIST.as_bytes()).fails("standard input once");

@@ -46,6 +46,10 @@ fn rejected_lines_are_kept() {
         dir.run(&format!("{command} --rejects rejects.txt access.log")).exits(0);
         assert_eq!(dir.text("rejects.txt"), expected, "{command}");
     }
+    // A row over two lines is one line there.
+    dir.put("in.csv", "url,n\nhttp://a.test/,1\n,\"x\ny\"\n");
+    dir.run("-q -f csv --rejects rejects.txt in.csv").gives("http://a.test/\n");
+    assert_eq!(dir.text("rejects.txt"), "no-url\t,\"x\\ny\"\n");
 }
 
 /// Whatever a log or a table says: one line is written for each page, or for each line.
@@ -296,7 +300,8 @@ fn filters_that_match_nothing_are_told() {
         "nothing is left: all 2 records were filtered out; *.jpg is a pattern for hosts, one for \
          paths begins with a slash: /*.jpg\n",
     );
-    dir.run("-f jsonl list").exits(0).says("nothing is left: all 2 lines with anything in them");
+    let empty = b"h - - [1/Oct/2000:01:02:03 +0000] \"-\" 408 0\n";
+    dir.feed("-f clf", empty).exits(0).says("nothing is left: all 1 lines with anything in them");
 }
 
 #[test]

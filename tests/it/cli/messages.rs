@@ -56,6 +56,15 @@ fn mistakes_in_configuration_name_the_file() {
 }
 
 #[test]
+fn values_that_are_missing_in_a_configuration_are_told() {
+    let dir = Dir::with_list();
+    dir.put("c.toml", "[[default-params]]\nname = \"x\"\n");
+    dir.run("--config c.toml in.txt").fails("expected a value for x, found none");
+    dir.put("c.toml", "[[default-params]]\nname = \"x\"\nvalue = \"\"\n");
+    dir.feed("canon --config c.toml", b"http://a.test/?x=&y=1\n").gives("http://a.test/?y=1\n");
+}
+
+#[test]
 fn flags_of_other_programs_are_told_what_is_meant() {
     let dir = Dir::with_list();
     for (args, tip) in [
@@ -86,6 +95,38 @@ fn columns_of_what_is_no_table_are_told_as_such() {
     dir.put("in.csv", "page,n\nhttp://a.test/,1\n");
     let words = dir.run("--field url in.csv").fails("there is no such column").words();
     assert!(!words.contains("looks like"), "{words}");
+}
+
+/// What was there before is worth more than results of a mistake.
+#[test]
+fn files_that_are_not_what_flags_say_give_no_results() {
+    let dir = Dir::with_list();
+    dir.put("in.jsonl", "{\"url\":\"http://a.test/\"}\n");
+    dir.put("out", "old");
+    for (args, flag) in [
+        ("-f combined in.txt", "--format combined"),
+        ("--field /nope in.jsonl", "--field /nope"),
+        ("--log-format $uri|$status in.txt", "--log-format $uri|$status"),
+    ] {
+        for command in ["", "canon", "report", "-c"] {
+            let run = dir.run(&format!("{command} {args} -o out")).fails(flag);
+            assert!(run.words().contains("; the first: "), "{}", run.told());
+        }
+    }
+    assert_eq!(dir.text("out"), "old");
+    // Filters are no mistake, nor are lines that the format knows to be no pages.
+    dir.put("in.log", "h - - [1/Oct/2000:01:02:03 +0000] \"-\" 408 0\n");
+    dir.run("-f clf in.log").exits(0).says("nothing is left");
+    dir.run("--field url --include b.test in.jsonl").exits(0).says("nothing is left");
+}
+
+#[test]
+fn lists_without_a_url_are_doubted() {
+    let dir = Dir::new();
+    let words = "taken for a list, though 0 % of its first";
+    dir.feed("dedup", b"date,clicks\n2026-01-01,3\n").exits(0).says(words);
+    dir.feed("dedup -p lines", b"date,clicks\n2026-01-01,3\n").quiet();
+    dir.feed("dedup", b"x\nhttp://a.test/\n").quiet();
 }
 
 #[test]

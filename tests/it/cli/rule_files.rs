@@ -200,6 +200,18 @@ fn rules_lint() {
 }
 
 #[test]
+fn rule_files_come_from_standard_input() {
+    let dir = dir();
+    let text = dir.get("x.rules");
+    for command in ["list", "lint", "test", "export --to json"] {
+        let expected = dir.run(&format!("rules {command} x.rules"));
+        let given = dir.feed(&format!("rules {command} -"), &text);
+        let told = (given.status, given.out(), given.words().replace("-:", "x.rules:"));
+        assert_eq!(told, (expected.status, expected.out(), expected.words()), "{command}");
+    }
+}
+
+#[test]
 fn rules_test() {
     let dir = dir();
     dir.run("rules test x.rules").gives("3 rules, 2 examples: all as they should be\n");
