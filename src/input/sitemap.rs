@@ -21,10 +21,15 @@ use crate::bytes::{BOM, show};
 /// Longest name of an element in bytes that is told from others.
 const NAME_BYTES_MAX: usize = 256;
 
+/// Longest XML declaration in bytes that is looked at.
+const DECLARATION_BYTES_MAX: usize = 256;
+
 /// Takes sitemaps apart: a row for each `url` or `sitemap`. Several may follow each other.
 pub(super) struct Sitemap {
     /// Longest text in bytes, as written, that is kept whole.
     text_bytes_max: usize,
+    /// The encoding that the document says it has, if that is not UTF-8.
+    encoding: Option<Vec<u8>>,
     depth: u64,
     /// Where the outermost element begins.
     root_at: u64,
@@ -37,6 +42,8 @@ pub(super) struct Sitemap {
     wanted: Option<Wanted>,
     /// That text, with entities undone.
     value: Vec<u8>,
+    /// Are there letters beyond ASCII in it, as bytes?
+    has_letters: bool,
     /// What is between two pieces of markup.
     text: Vec<u8>,
     name: Vec<u8>,
@@ -53,6 +60,7 @@ impl Sitemap {
     pub(super) fn new(text_bytes_max: usize) -> Self {
         Sitemap {
             text_bytes_max,
+            encoding: None,
             depth: 0,
             root_at: 0,
             loc: Vec::new(),
@@ -60,6 +68,7 @@ impl Sitemap {
             in_entry: false,
             wanted: None,
             value: Vec::new(),
+            has_letters: false,
             text: Vec::new(),
             name: Vec::new(),
         }
@@ -81,7 +90,15 @@ impl Parser for Sitemap {
                 from.take_until(mark, &mut nothing, 0)
             };
             let is_whole = match start {
-                [b'?', ..] => skip(from, 1, b"?>"),
+                [b'?', ..] => {
+                    from.consume(1);
+                    self.text.clear();
+                    let is_whole = from.take_until(b"?>", &mut self.text, DECLARATION_BYTES_MAX);
+                    if self.text.starts_with(b"xml") {
+                        self.encoding = encoding(&self.text).filter(|name| !is_utf8(name));
+                    }
+                    is_whole
+                }
                 [b'!', b'-', b'-', ..] => skip(from, 3, b"-->"),
                 _ if start.starts_with(b"![CDATA[") => {
                     from.consume(8);
@@ -145,6 +162,7 @@ impl Sitemap {
                 self.push(None);
             } else {
                 let text = std::mem::take(&mut self.text);
+                self.has_letters |= !text.is_ascii();
                 let undone = undo_entities(&text);
                 self.push(Some(&undone));
                 self.text = text;
@@ -161,6 +179,7 @@ impl Sitemap {
         let is_whole = from.take_until(b"]]>", &mut self.text, bytes_max);
         if is_wanted {
             let text = std::mem::take(&mut self.text);
+            self.has_letters |= !text.is_ascii();
             self.push(Some(&text));
             self.text = text;
         }
@@ -201,6 +220,7 @@ impl Sitemap {
                     None
                 };
                 self.value.clear();
+                self.has_letters = false;
             }
             _ => {}
         }
@@ -218,6 +238,13 @@ impl Sitemap {
         self.depth = depth;
         if depth == 2 {
             let value = self.value.trim_ascii();
+            if let (Some(encoding), true) = (&self.encoding, self.has_letters) {
+                let encoding = show(encoding).to_string();
+                return Err(Flaw::Shape(not_a_sitemap(&format!(
+                    "letters in the encoding {encoding} at byte {at}; convert it: iconv -f \
+                     {encoding} -t UTF-8"
+                ))));
+            }
             match self.wanted.take() {
                 Some(Wanted::Loc) if row.url.is_empty() => row.url.extend_from_slice(value),
                 Some(Wanted::Lastmod) if row.time.is_empty() => row.time.extend_from_slice(value),
@@ -226,6 +253,22 @@ impl Sitemap {
         }
         Ok(depth == 1 && std::mem::take(&mut self.in_entry))
     }
+}
+
+/// The encoding that an XML declaration names.
+fn encoding(declaration: &[u8]) -> Option<Vec<u8>> {
+    let at = memchr::memmem::find(declaration, b"encoding")? + b"encoding".len();
+    let value = declaration[at..].trim_ascii_start().strip_prefix(b"=")?.trim_ascii_start();
+    let (quote, text) = value.split_first()?;
+    let end = memchr::memchr(*quote, text)?;
+    matches!(quote, b'"' | b'\'').then(|| text[..end].to_vec())
+}
+
+/// Is every text in this encoding the same in UTF-8?
+fn is_utf8(encoding: &[u8]) -> bool {
+    ["utf-8", "utf8", "us-ascii", "ascii"]
+        .iter()
+        .any(|name| name.as_bytes().eq_ignore_ascii_case(encoding))
 }
 
 /// Uses up a start tag behind its `<` and puts the name into `name`. Says whether the element is
@@ -365,6 +408,25 @@ mod tests {
         check("<urlset></urlset>", &[], None);
         check("<urlset/>", &[], None);
         check("<urlset><url/><url><loc/></url></urlset>", &["", ""], None);
+    }
+
+    #[test]
+    fn encodings() {
+        let of = |declaration: &str, loc: &str| {
+            format!(
+                "<?xml version='1.0' {declaration}?><urlset><url><loc>{loc}</loc></url></urlset>"
+            )
+        };
+        for declaration in ["", "encoding=\"UTF-8\"", "encoding = 'utf-8'", "encoding=us-ascii"] {
+            check(&of(declaration, "/\u{e9}"), &["/\u{e9}"], None);
+        }
+        let latin = "encoding='ISO-8859-1' standalone='yes'";
+        check(&of(latin, "/a\u{e9}"), &[], Some("encoding ISO-8859-1 at byte"));
+        check(&of(latin, "<![CDATA[/a\u{e9}]]>"), &[], Some("encoding ISO-8859-1 at byte"));
+        check(&of(latin, "/a&#233;"), &["/a\u{e9}"], None);
+        // A document says it for itself.
+        let both = format!("{}{}", of(latin, "/a"), of("encoding='utf-8'", "/\u{e9}"));
+        check(&both, &["/a", "/\u{e9}"], None);
     }
 
     #[test]

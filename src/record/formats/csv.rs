@@ -282,6 +282,15 @@ mod tests {
     }
 
     #[test]
+    fn what_spreadsheets_write_first() {
+        let lines = [&b"sep=;"[..], b"url;n", b"http://a.test/,b;1", b"http://a.test/c;2"];
+        let format = recognize(&lines).expect("a table");
+        assert_eq!(format.describe(), "parted by semicolons; url 1");
+        let shown = lines.map(|line| url(&*format, line));
+        assert_eq!(shown, ["comment", "comment", "http://a.test/,b", "http://a.test/c"]);
+    }
+
+    #[test]
     fn told_columns() {
         let fields = |text: &str| FieldMap::parse(text).unwrap();
         let format = Csv::with_fields(&[b"a;\"b,c\";d"], &fields("url=2,digest=d")).unwrap();

@@ -185,7 +185,7 @@ pub fn with_fields(
     lines: &[&[u8]],
     fields: &FieldMap,
 ) -> crate::error::Result<Arc<dyn LineFormat>> {
-    let lines = table::without_origin(lines);
+    let lines = table::without_preamble(lines);
     let first = lines.first().copied().unwrap_or_default();
     let name = name.unwrap_or_else(|| match first {
         [b'"', ..] => "csv",

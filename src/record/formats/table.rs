@@ -16,17 +16,24 @@ const HEADER_LINES_MAX: usize = 5;
 /// a URL for a column to be one of URLs.
 const SHARE_MIN_PERCENT: usize = 90;
 
-/// Is `line` the first of a table of undust's own (`report/rows.rs`), which tells its origin?
+/// Is `line` one that may stand before the header: the origin of a table of undust's own
+/// (`report/rows.rs`), or `sep=;`, by which spreadsheets tell what is between cells?
 #[inline]
-fn is_origin(line: &[u8]) -> bool {
-    line.starts_with(b"# undust ")
-        && [&b" table="[..], b" profile="].iter().all(|part| memmem::find(line, part).is_some())
+fn is_preamble(line: &[u8]) -> bool {
+    match line {
+        [b's' | b'S', rest @ ..] => matches!(rest, [b'e' | b'E', b'p' | b'P', b'=', _]),
+        [b'#', ..] => {
+            let has = |part: &[u8]| memmem::find(line, part).is_some();
+            line.starts_with(b"# undust ") && has(b" table=") && has(b" profile=")
+        }
+        _ => false,
+    }
 }
 
 /// The `lines` of a table behind that one.
-pub(super) fn without_origin<'a, 'b>(lines: &'a [&'b [u8]]) -> &'a [&'b [u8]] {
+pub(super) fn without_preamble<'a, 'b>(lines: &'a [&'b [u8]]) -> &'a [&'b [u8]] {
     match lines {
-        [origin, lines @ ..] if is_origin(origin) => lines,
+        [first, lines @ ..] if is_preamble(first) => lines,
         lines => lines,
     }
 }
@@ -69,7 +76,7 @@ impl Table {
         lines: &[&[u8]],
         split: impl Fn(&[u8]) -> Option<Vec<Vec<u8>>>,
     ) -> Option<Table> {
-        let lines = without_origin(lines);
+        let lines = without_preamble(lines);
         for line in lines.iter().take(HEADER_LINES_MAX) {
             let cells = split(line).unwrap_or_default();
             // What holds a URL is no header.
@@ -155,7 +162,7 @@ impl Table {
     /// Is `line` the header, or a comment in a table whose header starts like one?
     #[inline]
     pub(super) fn is_comment(&self, line: &[u8]) -> bool {
-        if is_origin(line) {
+        if is_preamble(line) {
             return true;
         }
         let Some(header) = &self.header else { return false };
