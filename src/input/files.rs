@@ -30,8 +30,8 @@ pub(super) struct List {
 
 /// Finds the files of `plan` and checks each of them.
 ///
-/// - Shape: `paths` in order, then the entries of `files_from`, ended by NUL if there is one. In the
-///   place of a directory come the files below it, each level sorted by name.
+/// - Shape: `paths` in order, then the entries of `files_from`, ended by NUL if there is one. In
+///   the place of a directory come the files below it, each level sorted by name.
 /// - Failure: a path that is missing or may not be read, a directory without `recursive`, standard
 ///   input named twice, a list of files beyond [`limits::CONFIG_BYTES_MAX`].
 pub(super) fn list(plan: &InputPlan) -> Result<List> {
