@@ -2,8 +2,8 @@
 //!
 //! Puts the scheme and the host in lower case. An internationalized host name becomes punycode (UTS
 //! 46, non-transitional); an IPv4 address in any of its forms (`0x7f.1`, `2130706433`) becomes four
-//! decimal numbers, an IPv6 address its compressed form. The host part of a `mailto:` address is put
-//! in lower case, too.
+//! decimal numbers, an IPv6 address its compressed form. The host part of a `mailto:` address is
+//! put in lower case, too.
 //!
 //! # When it is safe
 //!
