@@ -35,7 +35,7 @@ const LIST_LINES_MIN: usize = 10;
 /// are not compressed though their names say so.
 pub(super) fn doubt(outcome: &Outcome, given: &FormatArgs) {
     let tally = &outcome.tally;
-    doubt_filters(tally, given);
+    doubt_filters(outcome, given);
     for InputFile { summary, layout, .. } in &outcome.files {
         let packing = Compression::of_name(&summary.path);
         let is_packed = summary.compression != Compression::None;
@@ -114,17 +114,25 @@ fn doubt_urls(outcome: &Outcome, given: &FormatArgs) {
 }
 
 /// Says where filters have let nothing through, or everything.
-fn doubt_filters(tally: &Tally, given: &FormatArgs) {
+fn doubt_filters(outcome: &Outcome, given: &FormatArgs) {
+    let tally = &outcome.tally;
     let is_for_hosts = |pattern: &&String| !pattern.contains(['/', '?']);
     let host_pattern = given.include.iter().chain(&given.exclude).find(is_for_hosts);
     let advice = host_pattern.map_or(String::new(), |pattern| {
         format!("; {pattern} is a pattern for hosts, one for paths begins with a slash: /{pattern}")
     });
+    let asks_for_fields = !(given.status.is_empty() && given.method.is_empty())
+        || given.since.is_some()
+        || given.until.is_some();
+    let are_lists = outcome.files.iter().all(|file| file.layout.is_list());
     if tally.filtered > 0 && tally.records == 0 {
         say(format_args!(
             "nothing is left: all {} records were filtered out{}",
             number(tally.filtered),
             match advice.is_empty() || given.include.is_empty() {
+                true if asks_for_fields && are_lists => {
+                    "; they are lines of a list, which has no status, method or time"
+                }
                 true => "; -v says how the files were read",
                 false => &advice,
             }

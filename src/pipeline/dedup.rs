@@ -1,12 +1,11 @@
 //! `dedup`, streaming: the first spelling of every cluster, in input order, while the input is
 //! read. What the memory cannot hold is decided at the end (see `overflow.rs`).
 
-use std::convert::Infallible;
 use std::ops::ControlFlow;
-use std::sync::Mutex;
 
 use super::aside::aside;
 use super::backlog::Backlog;
+use super::copies::{COPYING_WORKERS, Copies};
 use super::layouts::Parcel;
 use super::overflow::Overflow;
 use super::pool::{Pool, Stage};
@@ -107,8 +106,10 @@ pub fn dedup(job: &Job, plan: &DedupPlan, output: &mut Output) -> Result<Outcome
     let mut overflow: Option<Overflow> = None;
     let Outcome { tally, memory, .. } = &mut outcome;
     memory.budget_bytes = job.memory.bytes;
+    let copies = Copies::default();
     let workers_copy = job.workers() >= COPYING_WORKERS && !output.is_null();
-    let mut writer = Writer { job, output: &mut *output, backlog: None, records: 0 };
+    let mut writer =
+        Writer { job, output: &mut *output, copies: &copies, backlog: None, records: 0 };
     let write = |batch| pool.time(Stage::Writing, || writer.write(batch));
     let record_bytes = |chunk: &Parcel, records| {
         let copied = if workers_copy { chunk.bytes().len() as u64 } else { 0 };
@@ -137,7 +138,7 @@ pub fn dedup(job: &Job, plan: &DedupPlan, output: &mut Output) -> Result<Outcome
                 let lines = match overflow {
                     Some(_) => BatchLines::Candidates(chunks),
                     None if workers_copy && records >= RECORDS_ALONE => {
-                        BatchLines::Copied(copy_kept(job, &pool, chunks))
+                        BatchLines::Copied(copies.make(job, &pool, chunks))
                     }
                     None => BatchLines::Kept(chunks),
                 };
@@ -190,6 +191,7 @@ fn memory_bytes(print: Print, chunk: &Parcel, records: u64) -> u64 {
 struct Writer<'a> {
     job: &'a Job<'a>,
     output: &'a mut Output,
+    copies: &'a Copies,
     /// Where the lines of candidates wait, once there are any.
     backlog: Option<Backlog>,
     /// The records that have come since then, candidates or not.
@@ -211,7 +213,9 @@ impl Writer<'_> {
             }
             BatchLines::Copied(kept) => {
                 for kept in kept {
-                    self.output.write_large(&kept?)?;
+                    let kept = kept?;
+                    self.output.write_large(&kept)?;
+                    self.copies.give_back(kept);
                 }
             }
             BatchLines::Candidates(chunks) => return self.put_back(&chunks),
@@ -223,7 +227,10 @@ impl Writer<'_> {
     fn put_back(&mut self, chunks: &[MarkedChunk]) -> Result<()> {
         let backlog = match &mut self.backlog {
             Some(backlog) => backlog,
-            backlog => backlog.insert(Backlog::new(&self.job.memory.temp_dir)?),
+            backlog => {
+                self.copies.forget();
+                backlog.insert(Backlog::new(&self.job.memory.temp_dir)?)
+            }
         };
         for MarkedChunk { chunk, texts, marks } in chunks {
             backlog.push_runs(self.records, &texts.lines(chunk), marks.runs())?;
@@ -279,10 +286,6 @@ const RECORD_BYTES_MAPPED: u64 = 32;
 /// Reason: waking others takes as long.
 const RECORDS_ALONE: u64 = 1 << 16;
 
-/// So many workers put together what is kept. Fewer leave it to the writer, which is done with it
-/// while they work on the next batch, and need not do it twice (docs/performance.md).
-const COPYING_WORKERS: usize = 6;
-
 /// Marks the first records of a batch, or those that may be, and counts.
 pub(super) fn mark(
     job: &Job,
@@ -334,7 +337,7 @@ pub(super) fn mark(
 
 impl MarkedChunk {
     /// Hands `write` what is written for the marked records, whole runs of them at once.
-    fn each_kept<E>(
+    pub(super) fn each_kept<E>(
         &self,
         separator: u8,
         mut write: impl FnMut(&[u8]) -> std::result::Result<(), E>,
@@ -354,29 +357,9 @@ impl MarkedChunk {
     /// Nobody reads it any more.
     ///
     /// Failure: it was not what it seemed to be.
-    fn done(self) -> Result<()> {
+    pub(super) fn done(self) -> Result<()> {
         self.chunk.verify()?;
         self.chunk.release();
         Ok(())
     }
-}
-
-/// What is written for each of the `chunks`, put together by the workers.
-fn copy_kept(job: &Job, pool: &Pool, chunks: Vec<MarkedChunk>) -> Vec<Result<Vec<u8>>> {
-    let chunks: Vec<_> = chunks.into_iter().map(|chunk| Mutex::new(Some(chunk))).collect();
-    pool.map(
-        Stage::Clustering,
-        chunks.len(),
-        || (),
-        |(), number| {
-            let mut chunk = chunks[number].lock().expect("each is taken once");
-            let marked = chunk.take().expect("each is taken once");
-            let mut kept = Vec::with_capacity(marked.chunk.bytes().len());
-            let Ok(()) = marked.each_kept(job.input.separator, |text| {
-                kept.extend_from_slice(text);
-                Ok::<_, Infallible>(())
-            });
-            marked.done().map(|()| kept)
-        },
-    )
 }

@@ -18,6 +18,7 @@ mod backlog;
 mod budget;
 mod canon;
 mod check;
+mod copies;
 mod crew;
 mod dedup;
 mod evaluate;

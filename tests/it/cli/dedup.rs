@@ -54,7 +54,7 @@ fn many_workers_put_the_same_together() {
     {
         let few = dir.run(&format!("-j1 {args}")).exits(0);
         assert!(few.out.ends_with(b"\n") && few.out.len() > 1 << 19);
-        for threads in [5, 6, 9] {
+        for threads in [7, 8, 9] {
             let run = dir.run(&format!("-j{threads} {args}")).exits(0);
             assert!(run.out == few.out, "{args} -j{threads}");
             dir.run(&format!("-q -j{threads} {args} -o out.txt")).quiet();

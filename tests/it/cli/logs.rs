@@ -300,6 +300,7 @@ fn filters_that_match_nothing_are_told() {
         "nothing is left: all 2 records were filtered out; *.jpg is a pattern for hosts, one for \
          paths begins with a slash: /*.jpg\n",
     );
+    dir.run("--status 200 list").exits(0).says("lines of a list, which has no status, method or");
     let empty = b"h - - [1/Oct/2000:01:02:03 +0000] \"-\" 408 0\n";
     dir.feed("-f clf", empty).exits(0).says("nothing is left: all 1 lines with anything in them");
 }
