@@ -9,7 +9,7 @@ use super::selected::select::{Selector, Validated, without};
 use crate::mine::proposed::candidates::{Act, Candidate, Reach};
 use crate::mine::proposed::conditions;
 use crate::mine::proposed::paths::PathAct;
-use crate::mine::proposed::priors::{self, Nature};
+use crate::mine::proposed::priors::{self, Natures};
 use crate::mine::proposed::propose;
 use crate::mine::proposed::screen::{self, Screen, Seen, Slots};
 use crate::mine::proposed::values;
@@ -31,8 +31,8 @@ pub(in crate::mine) fn run(
     handlers: &Handlers,
     calibration: &mut Calibration,
 ) -> (Vec<Validated>, Screen) {
-    let natures = priors::natures(table);
-    let votes = votes::collect(table, loose_paths, calibration, &values::few(table, &natures));
+    let natures = priors::natures(table, &handlers.of_path);
+    let votes = votes::collect(table, loose_paths, calibration, &values::few(table, &natures.of_names));
     let controls = propose::controls(table, &votes, &natures);
     let controls = forms::forms(table, &handlers.of_path, &controls);
     recalibrate(table, None, &controls, calibration);
@@ -42,7 +42,7 @@ pub(in crate::mine) fn run(
     if may_split {
         let templates = handlers.templates.len();
         let slots = Slots { table, loose_paths, handlers: &handlers.of_path, calibration: &before };
-        table.splits = conditions::find(slots, &natures, &votes, &mut screen, templates);
+        table.splits = conditions::find(slots, &natures.of_names, &votes, &mut screen, templates);
     }
     let rounds =
         Rounds { loose_paths, handlers, votes: &votes, natures: &natures, controls: &controls };
@@ -52,7 +52,7 @@ pub(in crate::mine) fn run(
         for _ in 0..conditions::DEPTH_MAX {
             let slots =
                 Slots { table, loose_paths, handlers: &handlers.of_path, calibration: &before };
-            let more = conditions::leave_out(slots, &natures, &votes, &mut screen, samples);
+            let more = conditions::leave_out(slots, &natures.of_names, &votes, &mut screen, samples);
             let Some(splits) = more else { break };
             table.splits = splits;
             *calibration = before.clone();
@@ -68,7 +68,7 @@ struct Rounds<'a> {
     loose_paths: &'a [LoosePath],
     handlers: &'a Handlers,
     votes: &'a Votes,
-    natures: &'a [Nature],
+    natures: &'a Natures,
     controls: &'a Forms,
 }
 
@@ -83,7 +83,7 @@ impl Rounds<'_> {
         candidates.extend(propose::parameters(
             self.votes,
             screen,
-            self.natures,
+            &self.natures.of_names,
             self.folders(table),
             bar,
         ));
@@ -203,7 +203,7 @@ impl Rounds<'_> {
         new.retain(|one| one.act != Act::Path(PathAct::FoldCase));
         new.extend(failed.iter().filter(|one| may_fold(one)).map(|one| one.candidate.clone()));
         for one in &mut new {
-            one.control = versions::is_control(table, self.natures, &one.act);
+            one.control = versions::is_control(table, &self.natures.of_names, &one.act);
         }
         let candidates =
             propose::beside(held.iter().map(|one| one.candidate.settled()).collect(), new);

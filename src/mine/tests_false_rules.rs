@@ -6,6 +6,7 @@
 
 use super::seen::table::mix;
 use super::tests::{mined, mined_over_time};
+use super::{Miner, Observation};
 use crate::canonical::DustStatus;
 
 /// The rules in force on a site: what they are, where, and where not.
@@ -194,4 +195,61 @@ fn a_listed_name_may_matter_to_one_script() {
     }
     let on_pages = (format!("drop-param {listed}"), "/page/{num}".to_string(), vec![]);
     assert_eq!(in_force(&rows), [on_pages]);
+}
+
+/// A number of 32 digits, as sessions have.
+fn session(of: usize) -> String {
+    format!("{:016x}{:016x}", mix(of as u64), mix(!of as u64))
+}
+
+#[test]
+fn a_name_that_is_a_session_here_is_a_story_there() {
+    for first in ["a", "z"] {
+        let mut rows = Vec::new();
+        for page in 0..40 {
+            for visit in 0..3 {
+                let sid = session(page * 3 + visit);
+                rows.push(row(format!("{first}?doc={page}x&sid={sid}"), page, format!("{page}")));
+            }
+        }
+        for story in 0..1000 {
+            rows.push(row(format!("story?sid={story}"), story, format!("story {story}")));
+        }
+        let auto = in_force(&rows);
+        let is_kept = |path: &String, except: &[String]| match path.is_empty() {
+            true => except == ["/story"],
+            false => *path == format!("/{first}"),
+        };
+        assert!(auto.iter().all(|(_, path, except)| is_kept(path, except)), "{auto:?}");
+        assert_eq!(auto.len(), 1, "{first}");
+    }
+}
+
+#[test]
+fn sizes_do_not_say_that_a_listed_name_is_one_everywhere() {
+    let mut rows: Vec<(String, u64)> = Vec::new();
+    for story in 0..200usize {
+        rows.push((format!("http://a.test/modules.php?sid={story}"), mix(story as u64) % 90_000));
+    }
+    // Many handlers, each with its sessions.
+    for script in 0..40usize {
+        let name: String = [b'a' + (script / 8) as u8, b'k' + (script % 8) as u8].map(char::from).iter().collect();
+        for visit in 0..66 {
+            let sid = session(script * 100 + visit);
+            rows.push((format!("http://a.test/{name}?doc=d{}&sid={sid}", visit % 22), 5000 + (script * 22 + visit % 22) as u64));
+        }
+    }
+    let seen: Vec<Observation<'_>> = rows
+        .iter()
+        .map(|(url, size)| Observation {
+            url: url.as_bytes(),
+            status: Some(200),
+            size: Some(*size),
+            ..Observation::default()
+        })
+        .collect();
+    let rules = Miner::new().mine("a.test", &seen).rules;
+    let auto: Vec<_> = rules.iter().filter(|rule| rule.status == DustStatus::Auto).collect();
+    assert_eq!(auto.len(), 1, "{rules:?}");
+    assert_eq!((auto[0].kind.title(), &*auto[0].scope.except), ("drop-param sid".to_string(), &["/modules.php".to_string()][..]));
 }

@@ -1,9 +1,11 @@
 //! What is known of a candidate before its site is looked at: names, values, and kinds of rules.
 
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
+
 use super::candidates::Act;
 use super::paths::{PathAct, Shape};
 use crate::canonical::{ParamNames, SessionNames};
-use crate::mine::seen::table::{FIRST_VALUES, Table, hash};
+use crate::mine::seen::table::{FIRST_VALUES, Map, Table, hash, map, mix};
 use crate::mine::stats::Belief;
 use crate::mine::trials::BAR;
 
@@ -66,7 +68,7 @@ const KNOWN: Belief = Belief { holds: 0.93, depends: 0.02, fails: 0.05 };
 pub(in crate::mine) const CONTENTS_MIN: u64 = 20;
 const CONTENTS_MIN_KNOWN: u64 = 8;
 
-/// What the parameters of a site are like, by number of the name.
+/// What a parameter of a site is like.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::mine) struct Nature {
     /// Is it on the list of tracking parameters, or of session numbers?
@@ -99,36 +101,110 @@ pub(in crate::mine) fn are_short<'a>(values: impl Iterator<Item = &'a [u8]>) -> 
     all > 0 && short * 10 >= all * 9
 }
 
-/// Values of a name that are looked at.
-const VALUES: u32 = 64;
+/// Values of a name that are looked at under each handler.
+const VALUES: usize = 64;
 
-/// Looks at the names and values of a site.
-pub(in crate::mine) fn natures(table: &Table) -> Vec<Nature> {
-    let (params, sessions) = (ParamNames::built_in(), SessionNames::built_in());
-    let mut seen = vec![[0u32; 4]; table.names.len()];
-    for url in &table.urls {
-        for param in table.params_of(url) {
-            let counts = &mut seen[param.name as usize];
-            if counts[0] == VALUES {
-                continue;
-            }
-            let (name, value) = (&table.names[param.name as usize], table.bytes(param.text));
-            let listed = params.matches(b"", name, value) || sessions.matches_query(name, value);
-            counts[0] += 1;
-            counts[1] += u32::from(listed);
-            counts[2] += u32::from(Shape::of(value).is_some());
-            counts[3] += u32::from(is_short(value));
+/// Fewest values of a handler that make it one whose values are not like those on a list. Reason:
+/// one may be a session number that was cut off.
+const UNLIKE_MIN: u64 = 2;
+
+/// What the parameters of a site are like.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(in crate::mine) struct Natures {
+    /// By number of the name.
+    pub(in crate::mine) of_names: Vec<Nature>,
+    /// Names that are listed, each with the handlers under which its values are not those that the
+    /// list is about: `sid` may be the number of a session, and that of a story.
+    unlike: BTreeMap<u32, BTreeSet<u32>>,
+}
+
+impl Natures {
+    /// The handlers under which the values of a name, which is listed, are not those of the list.
+    /// Handlers are those of paths, whatever they are split into.
+    pub(in crate::mine) fn unlike(&self, name: u32) -> impl Iterator<Item = u32> {
+        self.unlike.get(&name).into_iter().flatten().copied()
+    }
+}
+
+/// Some values of a name under a handler, drawn from all of them.
+#[derive(Default)]
+struct Drawn(BinaryHeap<(u64, u32)>);
+
+impl Drawn {
+    /// Takes in the parameter of this number, in the place of another if there are enough.
+    fn add(&mut self, param: u32) {
+        let drawn = (mix(u64::from(param)), param);
+        if self.0.len() < VALUES {
+            self.0.push(drawn);
+        } else if let Some(mut last) = self.0.peek_mut()
+            && drawn < *last
+        {
+            *last = drawn;
         }
     }
+}
+
+/// How many values there are, and how many of them are of some kind.
+#[derive(Clone, Copy, Default)]
+struct Kinds {
+    all: u64,
+    listed: u64,
+    session: u64,
+    short: u64,
+}
+
+impl Kinds {
+    fn is_most(self, some: u64) -> bool {
+        self.all > 0 && some * 10 >= self.all * 9
+    }
+}
+
+/// Looks at the names and values of a site; `handlers` has one for each path. As many values are
+/// drawn under each handler, so that none of them decides for the whole site.
+pub(in crate::mine) fn natures(table: &Table, handlers: &[u32]) -> Natures {
+    let (params, sessions) = (ParamNames::built_in(), SessionNames::built_in());
+    let mut drawn: Map<(u32, u32), Drawn> = map();
+    for url in &table.urls {
+        let handler = handlers[url.path as usize];
+        for (number, param) in (url.params.start..).zip(table.params_of(url)) {
+            drawn.entry((param.name, handler)).or_default().add(number);
+        }
+    }
+    let mut drawn: Vec<((u32, u32), Drawn)> = drawn.into_iter().collect();
+    drawn.sort_unstable_by_key(|(place, _)| *place);
+    let mut of_names = vec![Kinds::default(); table.names.len()];
+    let mut unlike: BTreeMap<u32, BTreeSet<u32>> = BTreeMap::new();
+    for ((number, handler), Drawn(values)) in drawn {
+        let name = &table.names[number as usize];
+        let mut here = Kinds::default();
+        for (_, param) in values {
+            let value = table.bytes(table.params[param as usize].text);
+            let listed = params.matches(b"", name, value) || sessions.matches_query(name, value);
+            here.all += 1;
+            here.listed += u64::from(listed);
+            here.session += u64::from(Shape::of(value).is_some());
+            here.short += u64::from(is_short(value));
+        }
+        if !here.is_most(here.listed) && here.all - here.listed >= UNLIKE_MIN {
+            unlike.entry(number).or_default().insert(handler);
+        }
+        let sum = &mut of_names[number as usize];
+        sum.all += here.all;
+        sum.listed += here.listed;
+        sum.session += here.session;
+        sum.short += here.short;
+    }
     let is_in = |list: &[&[u8]], name: &[u8]| list.iter().any(|one| name.eq_ignore_ascii_case(one));
-    let nature = |(name, [all, listed, session, short]): (&Vec<u8>, &[u32; 4])| Nature {
-        listed: *all > 0 && listed * 10 >= all * 9,
-        session: *all >= 8 && session * 10 >= all * 9,
+    let nature = |(name, kinds): (&Vec<u8>, &Kinds)| Nature {
+        listed: kinds.is_most(kinds.listed),
+        session: kinds.all >= 8 && kinds.is_most(kinds.session),
         guarded: is_in(&GUARDED, name),
         counts: is_in(&COUNTERS, name),
-        short: *all > 0 && short * 10 >= all * 9,
+        short: kinds.is_most(kinds.short),
     };
-    table.names.iter().zip(&seen).map(nature).collect()
+    let of_names: Vec<Nature> = table.names.iter().zip(&of_names).map(nature).collect();
+    unlike.retain(|name, _| of_names[*name as usize].listed);
+    Natures { of_names, unlike }
 }
 
 /// Is it the number where a list begins?
@@ -213,7 +289,7 @@ mod tests {
             .map(|url| Observation { url: url.as_bytes(), ..Observation::default() })
             .collect();
         let table = Table::build(&list, &canonicalizer());
-        let natures = natures(&table);
+        let natures = natures(&table, &vec![0; table.paths.len()]).of_names;
         let number = |text: &[u8]| table.names.iter().position(|name| name == text).unwrap();
         let of = |text: &[u8]| natures[number(text)];
         assert!(of(b"utm_source").listed && of(b"id").guarded && !of(b"id").listed);

@@ -4,13 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::candidates::{Act, Candidate, Reach};
 use super::paths::{PathAct, Template};
-use super::priors::{Nature, is_first};
+use super::priors::{Nature, Natures, is_first};
 use super::screen::Screen;
 use super::votes::Votes;
 use crate::limits::MINE_CANDIDATES_MAX;
 use crate::mine::seen::table::Table;
 use crate::mine::seen::versions;
 use crate::mine::selected::folders::Folders;
+use crate::mine::selected::select::without;
 use crate::mine::trials::{CONTRADICTION, CONTRADICTION_OF_HANDLER, Trials, is_below};
 
 /// Contents that must ask for a candidate before it is proposed.
@@ -79,16 +80,22 @@ pub(in crate::mine) fn host_and_path_candidates(
 pub(in crate::mine) fn controls(
     table: &Table,
     votes: &Votes,
-    natures: &[Nature],
+    natures: &Natures,
 ) -> Vec<Candidate> {
+    let of_names = &natures.of_names;
     let asked = votes.iter().filter(|(_, count)| **count >= VOTES_MIN).map(|(act, _)| act);
-    let listed = (0..natures.len() as u32).filter(|name| natures[*name as usize].listed);
+    let listed = (0..of_names.len() as u32).filter(|name| of_names[*name as usize].listed);
     let mut out: Vec<Act> = asked.cloned().chain(listed.map(Act::Drop)).collect();
-    out.retain(|act| versions::is_control(table, natures, act));
+    out.retain(|act| versions::is_control(table, of_names, act));
     out.sort();
     out.dedup();
     out.truncate(MINE_CANDIDATES_MAX / 4);
-    out.into_iter().map(Candidate::new).collect()
+    // Where the values of a listed name are others, pages may well know of it.
+    let within = |act: Act| {
+        let unlike = act.param().into_iter().flat_map(|name| natures.unlike(name)).collect();
+        Candidate::within(act, without(Reach::All, &unlike))
+    };
+    out.into_iter().map(within).collect()
 }
 
 /// An extension becomes the one that more paths have.

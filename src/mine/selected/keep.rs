@@ -138,7 +138,7 @@ fn assess(
     example: Option<(u32, u32)>,
 ) -> Validated {
     let (good, tried) = (names.silent as f64, names.tried as f64);
-    let prior = prior(selector.table, selector.natures, &candidate.act);
+    let prior = prior(selector.table, &selector.natures.of_names, &candidate.act);
     let clear = Channel { same: 1.0, other: 0.0 };
     let holds = names.silent as u64 >= CONTENTS_MIN
         && names.late >= LATE_MIN
@@ -175,7 +175,7 @@ fn scripts(selector: &Selector<'_>, screen: &Screen, held: &[&Validated]) -> BTr
         }
     }
     tried.retain(|_, names| {
-        names.retain(|name| !selector.natures[*name as usize].listed);
+        names.retain(|name| !selector.natures.of_names[*name as usize].listed);
         names.len() >= NAMES_MIN
     });
     let mut scripts: BTreeMap<u32, Script> = BTreeMap::new();
@@ -261,7 +261,7 @@ fn standing(
     handler: u32,
     name: u32,
 ) -> Standing {
-    let nature = selector.natures[name as usize];
+    let nature = selector.natures.of_names[name as usize];
     let drop = validated.iter().find(|one| one.candidate.act == Act::Drop(name));
     // What says nothing under some conditions only, matters.
     let cells = selector.table.splits.cells_of(name, handler);

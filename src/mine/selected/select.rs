@@ -7,7 +7,7 @@ use super::letters::Sections;
 use super::names;
 use crate::mine::proposed::candidates::{Act, Candidate, Reach};
 use crate::mine::proposed::paths::PathAct;
-use crate::mine::proposed::priors::{Nature, Prior, are_short, prior};
+use crate::mine::proposed::priors::{Natures, Prior, are_short, prior};
 use crate::mine::seen::signal::Calibration;
 use crate::mine::seen::table::{Param, Signal, Table};
 use crate::mine::stats::{BELIEF_ERROR, Channel, binomial_tail, doubt, normal_tail, score, wilson};
@@ -59,7 +59,7 @@ pub(in crate::mine) struct Selector<'a> {
     pub(in crate::mine) sections: Sections<'a>,
     pub(in crate::mine) handlers: &'a [u32],
     pub(in crate::mine) calibration: &'a Calibration,
-    pub(in crate::mine) natures: &'a [Nature],
+    pub(in crate::mine) natures: &'a Natures,
     /// Are classes of URLs compared, for pages that have versions?
     pub(in crate::mine) by_classes: bool,
 }
@@ -151,7 +151,7 @@ impl Selector<'_> {
         let here: Vec<&Param> =
             self.params(*name).filter(|(one, _)| *one == handler).map(|(_, param)| param).collect();
         let texts = here.iter().map(|param| self.table.bytes(param.text));
-        if self.natures[*name as usize].guarded || are_short(texts) {
+        if self.natures.of_names[*name as usize].guarded || are_short(texts) {
             return false;
         }
         let mut values: Vec<u64> = here.iter().map(|param| param.value).collect();
@@ -183,10 +183,10 @@ impl Selector<'_> {
     /// What is believed of a candidate where it reaches: one name may be the number of a page under
     /// one handler, and something else under another.
     fn prior(&self, candidate: &Candidate) -> Prior {
-        let prior = prior(self.table, self.natures, &candidate.act);
+        let prior = prior(self.table, &self.natures.of_names, &candidate.act);
         match (&candidate.act, &candidate.reach) {
             (Act::Drop(name), Reach::Only(only)) if !prior.listed => {
-                let is_named = self.natures[*name as usize].guarded;
+                let is_named = self.natures.of_names[*name as usize].guarded;
                 let guarded = is_named || !self.short_under(*name).is_disjoint(only);
                 Prior { guarded, ..prior }
             }
@@ -196,7 +196,7 @@ impl Selector<'_> {
 
     /// Is the candidate on a list of what never matters?
     fn is_listed(&self, candidate: &Candidate) -> bool {
-        prior(self.table, self.natures, &candidate.act).listed
+        prior(self.table, &self.natures.of_names, &candidate.act).listed
     }
 
     /// What becomes of a candidate by what was seen of it alone.
@@ -321,7 +321,8 @@ impl Selector<'_> {
         if self.is_listed(candidate) {
             // What is on a list goes on, but not where all that was seen speaks against it.
             let all = support.by_handler.iter().filter(|(_, tally)| against(tally));
-            return Some(all.map(|(handler, _)| *handler).collect());
+            let all = all.map(|(handler, _)| *handler);
+            return Some(all.chain(self.unlisted(candidate, support)).collect());
         }
         let mut unknown = unknown(support);
         unknown.retain(|handler| !self.is_new_each_time(&candidate.act, *handler, support));
@@ -330,6 +331,28 @@ impl Selector<'_> {
         }
         unknown.extend(self.against(candidate, support, against));
         Some(unknown)
+    }
+
+    /// The handlers under which the values of a listed parameter are not those of the list, so that
+    /// what is seen there has to speak for dropping it.
+    fn unlisted(&self, candidate: &Candidate, support: &Support) -> BTreeSet<u32> {
+        let Act::Drop(name) = candidate.act else { return BTreeSet::new() };
+        let unlike: Vec<u32> = self.natures.unlike(name).collect();
+        if unlike.is_empty() {
+            return BTreeSet::new();
+        }
+        let short = self.short_under(name);
+        let agrees = |handler: &u32| {
+            let here = support.by_handler.get(handler);
+            here.is_some_and(|here| here.good >= AGREEMENTS_MIN && !contradicts(here))
+        };
+        let is_silent = |handler: &u32| {
+            self.table.signal == Signal::Digest && !short.contains(handler) && agrees(handler)
+        };
+        let splits = &self.table.splits;
+        let cells = unlike.iter().flat_map(|path| splits.cells_of(name, *path));
+        let handlers = unlike.iter().copied().chain(cells);
+        handlers.filter(|one| candidate.reach.has(*one) && !is_silent(one)).collect()
     }
 
     /// The folders of the site.
