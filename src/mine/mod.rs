@@ -256,6 +256,27 @@ mod tests {
     }
 
     #[test]
+    fn an_empty_value_is_no_default_where_the_bare_name_is_another_page() {
+        let mut rows = Vec::new();
+        for page in 0..80 {
+            for (query, shown) in [("", "read"), ("&edit=", "read"), ("&edit", "edited")] {
+                let url = format!("http://a.test/x?doc=d{page}{query}");
+                rows.push((url, format!("{page} {shown}")));
+            }
+        }
+        let titles = |rows: &[(String, String)]| -> Vec<String> {
+            mined(rows).rules.iter().map(|rule| rule.kind.title()).collect()
+        };
+        assert_eq!(titles(&rows), [""; 0]);
+        rows.retain(|(url, _)| !url.ends_with("&edit"));
+        assert_eq!(titles(&rows).len(), 1, "{:?}", titles(&rows));
+        // What stands without `=` is told by no rule of its own.
+        rows.iter_mut().for_each(|(url, _)| *url = url.replace("edit=", "edit"));
+        rows.push(("http://a.test/x?doc=d0&edit=".into(), "0 edited".into()));
+        assert!(!titles(&rows).contains(&"default-param edit=".to_string()));
+    }
+
+    #[test]
     fn neither_order_of_input_nor_keys_matter() {
         let mut rows = site();
         // Pages that somebody has made, so that they come at one place in every order.

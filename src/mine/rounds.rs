@@ -32,7 +32,8 @@ pub(in crate::mine) fn run(
     calibration: &mut Calibration,
 ) -> (Vec<Validated>, Screen) {
     let natures = priors::natures(table, &handlers.of_path);
-    let votes = votes::collect(table, loose_paths, calibration, &values::few(table, &natures.of_names));
+    let votes =
+        votes::collect(table, loose_paths, calibration, &values::few(table, &natures.of_names));
     let controls = propose::controls(table, &votes, &natures);
     let controls = forms::forms(table, &handlers.of_path, &controls);
     recalibrate(table, None, &controls, calibration);
@@ -52,7 +53,8 @@ pub(in crate::mine) fn run(
         for _ in 0..conditions::DEPTH_MAX {
             let slots =
                 Slots { table, loose_paths, handlers: &handlers.of_path, calibration: &before };
-            let more = conditions::leave_out(slots, &natures.of_names, &votes, &mut screen, samples);
+            let more =
+                conditions::leave_out(slots, &natures.of_names, &votes, &mut screen, samples);
             let Some(splits) = more else { break };
             table.splits = splits;
             *calibration = before.clone();

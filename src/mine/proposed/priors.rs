@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use super::candidates::Act;
 use super::paths::{PathAct, Shape};
 use crate::canonical::{ParamNames, SessionNames};
-use crate::mine::seen::table::{FIRST_VALUES, Map, Table, hash, map, mix};
+use crate::mine::seen::table::{FIRST_VALUES, Map, NO_VALUE, Table, hash, map, mix};
 use crate::mine::stats::Belief;
 use crate::mine::trials::BAR;
 
@@ -81,6 +81,8 @@ pub(in crate::mine) struct Nature {
     pub(in crate::mine) counts: bool,
     /// Are its values short numbers: page numbers, page sizes, versions?
     pub(in crate::mine) short: bool,
+    /// Does it stand somewhere without `=`?
+    pub(in crate::mine) bare: bool,
 }
 
 /// Most digits of a number that may be that of a page, of a version, or a number of lines. Such a
@@ -164,10 +166,12 @@ impl Kinds {
 pub(in crate::mine) fn natures(table: &Table, handlers: &[u32]) -> Natures {
     let (params, sessions) = (ParamNames::built_in(), SessionNames::built_in());
     let mut drawn: Map<(u32, u32), Drawn> = map();
+    let mut bare = vec![false; table.names.len()];
     for url in &table.urls {
         let handler = handlers[url.path as usize];
         for (number, param) in (url.params.start..).zip(table.params_of(url)) {
             drawn.entry((param.name, handler)).or_default().add(number);
+            bare[param.name as usize] |= param.value == NO_VALUE;
         }
     }
     let mut drawn: Vec<((u32, u32), Drawn)> = drawn.into_iter().collect();
@@ -195,14 +199,16 @@ pub(in crate::mine) fn natures(table: &Table, handlers: &[u32]) -> Natures {
         sum.short += here.short;
     }
     let is_in = |list: &[&[u8]], name: &[u8]| list.iter().any(|one| name.eq_ignore_ascii_case(one));
-    let nature = |(name, kinds): (&Vec<u8>, &Kinds)| Nature {
+    let nature = |((name, kinds), bare): ((&Vec<u8>, &Kinds), bool)| Nature {
         listed: kinds.is_most(kinds.listed),
         session: kinds.all >= 8 && kinds.is_most(kinds.session),
         guarded: is_in(&GUARDED, name),
         counts: is_in(&COUNTERS, name),
         short: kinds.is_most(kinds.short),
+        bare,
     };
-    let of_names: Vec<Nature> = table.names.iter().zip(&of_names).map(nature).collect();
+    let names = table.names.iter().zip(&of_names).zip(bare);
+    let of_names: Vec<Nature> = names.map(nature).collect();
     unlike.retain(|name, _| of_names[*name as usize].listed);
     Natures { of_names, unlike }
 }
@@ -210,6 +216,12 @@ pub(in crate::mine) fn natures(table: &Table, handlers: &[u32]) -> Natures {
 /// Is it the number where a list begins?
 pub(in crate::mine) fn is_first(value: u64) -> bool {
     FIRST_VALUES.iter().any(|first| hash(first) == value)
+}
+
+/// Can a rule say that the parameter with this value is the same as none? It takes one without `=`
+/// for an empty one, so it must not be seen in both ways.
+pub(in crate::mine) fn is_told_as_default(nature: Nature, value: u64) -> bool {
+    value != NO_VALUE && !(nature.bare && value == hash(b""))
 }
 
 /// What is believed of `act`.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::candidates::{Act, Candidate, Reach};
 use super::paths::{PathAct, Template};
-use super::priors::{Nature, Natures, is_first};
+use super::priors::{Nature, Natures, is_first, is_told_as_default};
 use super::screen::Screen;
 use super::votes::Votes;
 use crate::limits::MINE_CANDIDATES_MAX;
@@ -77,11 +77,7 @@ pub(in crate::mine) fn host_and_path_candidates(
 }
 
 /// The candidates that pages cannot know of, as far as contents or redirects ask for them.
-pub(in crate::mine) fn controls(
-    table: &Table,
-    votes: &Votes,
-    natures: &Natures,
-) -> Vec<Candidate> {
+pub(in crate::mine) fn controls(table: &Table, votes: &Votes, natures: &Natures) -> Vec<Candidate> {
     let of_names = &natures.of_names;
     let asked = votes.iter().filter(|(_, count)| **count >= VOTES_MIN).map(|(act, _)| act);
     let listed = (0..of_names.len() as u32).filter(|name| of_names[*name as usize].listed);
@@ -253,7 +249,7 @@ pub(in crate::mine) fn parameters(
                     out.push(Candidate::within(act.clone(), reach));
                 }
             }
-            Act::Default(name, value) => {
+            Act::Default(name, value) if is_told_as_default(natures[*name as usize], *value) => {
                 defaults.entry(*name).or_default().push((*count, *value));
             }
             _ => {}

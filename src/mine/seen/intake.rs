@@ -2,12 +2,15 @@
 //!
 //! HOT: once per observation, then once per distinct URL and per parameter.
 
+use std::cmp::Ordering;
+use std::collections::HashSet;
+
 use super::identity::{Lookup, Numbers, Secret, Values};
 use super::observation::Observation;
 use super::stems;
 use super::table::{
-    ABSENT, Capture, FIRST_VALUES, Map, Origin, Param, Rows, Signal, Span, Table, Url, hash, map,
-    mix,
+    ABSENT, Capture, FIRST_VALUES, Map, NO_VALUE, Origin, Param, Rows, Signal, Span, Table, Url,
+    hash, map, mix,
 };
 use crate::canonical::{Canonicalizer, Scratch};
 use crate::limits::{
@@ -15,9 +18,6 @@ use crate::limits::{
 };
 use crate::mine::seen::splits::Splits;
 use crate::parts::{UrlParts, scheme_length};
-
-/// The value of a parameter without `=`.
-const NO_VALUE: u64 = 0x6E6F_7661_6C75_6500;
 
 /// The number of no content.
 const NO_CONTENT: u32 = u32::MAX;
@@ -203,7 +203,7 @@ fn finish(
     signal: Signal,
 ) -> Table {
     drop((lookup, scratch));
-    let (kept, left_out) = kept(&text, &spans, seen);
+    let (kept, left_out) = kept(&text, &spans, seen, MINE_URLS_MAX);
     let mut number_of = vec![NOT_KEPT; spans.len()];
     for (number, row) in (0..).zip(&kept) {
         number_of[row.url as usize] = number;
@@ -227,7 +227,7 @@ fn finish(
         secret: Secret::random(),
     };
     let mut numbers = [Numbers::new(), Numbers::new(), Numbers::new()];
-    let mut values = Values::new(&[ABSENT, NO_VALUE], &FIRST_VALUES);
+    let mut values = Values::new(&[ABSENT, NO_VALUE], &[FIRST_VALUES.as_slice(), &[b""]].concat());
     for row in &kept {
         let url = split(&text, row, &mut numbers, &mut values, &mut table.params);
         table.urls.push(url);
@@ -300,8 +300,10 @@ impl Parts {
 }
 
 /// The URLs that were seen, in byte order, and how many were left out. A site of more URLs than
-/// fit is sampled by hash: by path, so that whole groups stay.
-fn kept(text: &[u8], spans: &[Span], seen: &[Seen]) -> (Vec<Row>, u64) {
+/// `urls_max` is sampled by hash: by path, so that whole groups stay. Of the one path that has room
+/// in part its URLs are sampled, whatever they show: so as many groups are torn that agree as
+/// others.
+fn kept(text: &[u8], spans: &[Span], seen: &[Seen], urls_max: usize) -> (Vec<Row>, u64) {
     let mut is_seen = vec![false; spans.len()];
     for one in seen {
         is_seen[one.url as usize] = true;
@@ -328,12 +330,24 @@ fn kept(text: &[u8], spans: &[Span], seen: &[Seen]) -> (Vec<Row>, u64) {
         })
         .collect();
     let before = rows.len();
-    if rows.len() > MINE_URLS_MAX {
+    if rows.len() > urls_max {
         let key = |row: &Row| mix(hash(row.parts.path(bytes(row.span))));
         let mut keys: Vec<u64> = rows.iter().map(key).collect();
-        keys.sort_unstable();
-        let limit = keys[MINE_URLS_MAX];
-        rows.retain(|row| key(row) < limit);
+        let (_, limit, _) = keys.select_nth_unstable(urls_max);
+        let limit = *limit;
+        let mut torn: Vec<(u64, Span)> = Vec::new();
+        rows.retain(|row| match key(row).cmp(&limit) {
+            Ordering::Equal => {
+                torn.push((mix(hash(bytes(row.span))), row.span));
+                true
+            }
+            order => order == Ordering::Less,
+        });
+        // Texts with one hash, which somebody has made, are in byte order.
+        torn.sort_unstable_by(|a, b| a.0.cmp(&b.0).then_with(|| bytes(a.1).cmp(bytes(b.1))));
+        let room = urls_max + torn.len() - rows.len();
+        let out: HashSet<u32> = torn.split_off(room).iter().map(|(_, span)| span.start).collect();
+        rows.retain(|row| !out.contains(&row.span.start));
     }
     let left_out = (before - rows.len()) as u64;
     let mut order: Vec<u32> = (0..origins.texts.len() as u32).collect();
@@ -465,5 +479,54 @@ fn split<'a>(
         is_static: false,
         opaque,
         moved: false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mine::seen::table::tests::canonicalizer;
+
+    /// The URLs that are kept of these, if there is room for so many.
+    fn kept_of(urls: &[String], urls_max: usize) -> Vec<String> {
+        let mut interner = Interner::with_room(&[]);
+        let seen: Vec<Seen> = urls
+            .iter()
+            .filter_map(|url| interner.intern(url.as_bytes(), &canonicalizer()))
+            .map(|url| Seen { url, time: 0, content: NO_CONTENT, is_static: false })
+            .collect();
+        let (rows, left_out) = kept(&interner.text, &interner.spans, &seen, urls_max);
+        assert_eq!(rows.len() + left_out as usize, interner.spans.len());
+        let text = |row: &Row| {
+            let bytes = &interner.text[row.span.start as usize..row.span.end as usize];
+            String::from_utf8(bytes.to_vec()).unwrap()
+        };
+        rows.iter().map(text).collect()
+    }
+
+    #[test]
+    fn a_site_of_one_script_is_sampled_by_url() {
+        let mut urls: Vec<String> =
+            (0..100).map(|page| format!("http://a.test/index.php?id={page}")).collect();
+        let first = kept_of(&urls, 60);
+        assert_eq!(first.len(), 60);
+        urls.reverse();
+        assert_eq!(kept_of(&urls, 60), first, "whatever the order of input");
+        assert_eq!(kept_of(&urls, 100).len(), 100);
+    }
+
+    #[test]
+    fn whole_paths_stay_but_for_one() {
+        let urls: Vec<String> =
+            (0..300).map(|number| format!("http://a.test/{}?id={number}", number % 20)).collect();
+        let kept = kept_of(&urls, 100);
+        assert_eq!(kept.len(), 100);
+        let mut of_path = [0; 20];
+        for url in &kept {
+            let path = url["http://a.test/".len()..].split('?').next().unwrap();
+            of_path[path.parse::<usize>().unwrap()] += 1;
+        }
+        let torn = of_path.iter().filter(|urls| ![0, 15].contains(*urls)).count();
+        assert_eq!(torn, 1, "{of_path:?}");
     }
 }

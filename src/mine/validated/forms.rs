@@ -209,17 +209,14 @@ impl<'a> Shaper<'a> {
         self.query(url, candidates);
         self.kept.extend(taken);
         if let Some(order) = self.plan.order
-            && self.kept.len() > 1
-            && !self.kept.is_sorted()
+            && !self.kept.is_sorted_by_key(|(name, _)| *name)
         {
             let fold = |kept: &[(u32, u64)]| {
                 kept.iter().fold(1, |mark, (name, _)| mix(mark ^ u64::from(*name)))
             };
-            let mark = fold(&self.kept);
-            self.kept.sort_unstable();
-            if mark != fold(&self.kept) {
-                self.fired.push(Fired { candidate: order, mark: mark | 1 });
-            }
+            self.fired.push(Fired { candidate: order, mark: fold(&self.kept) | 1 });
+            // Parameters of one name stay in their order, as under the rule.
+            self.kept.sort_by_key(|(name, _)| *name);
         }
         for (name, value) in &self.kept {
             draw = mix(draw ^ mix(*value ^ u64::from(*name)));
@@ -421,6 +418,19 @@ mod tests {
     fn groups(forms: &Forms) -> Vec<usize> {
         let groups = groups_of(&forms.keys);
         groups.map(<[_]>::len).filter(|urls| *urls > 1).collect()
+    }
+
+    #[test]
+    fn parameters_of_one_name_stay_in_their_order() {
+        let table = table(&[
+            "http://a.test/x?b=1&a=2&a=1",
+            "http://a.test/x?b=1&a=1&a=2",
+            "http://a.test/x?a=1&a=2&b=1",
+            "http://a.test/x?a=1&b=1&a=2",
+        ]);
+        let handlers = vec![0; table.paths.len()];
+        let found = forms(&table, &handlers, &[Candidate::new(Act::Order)]);
+        assert_eq!(groups(&found), [3]);
     }
 
     #[test]
