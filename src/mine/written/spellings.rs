@@ -5,6 +5,7 @@
 //! they are spelled, after the rules for paths have done their work. So what is said of a handler
 //! is written for each spelling that was seen of its paths, as a pattern: `/Forum/{slug}.php`.
 
+use std::cell::OnceCell;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -39,8 +40,10 @@ pub(super) struct Spellings {
     of_handler: Vec<Spelled>,
     /// The handlers that have paths of a pattern with the rules in force, by its text.
     sharing: BTreeMap<String, BTreeSet<u32>>,
-    /// The handlers that have paths of a pattern under some profile, by its text.
-    under_profiles: BTreeMap<String, (PathPattern, Vec<u32>)>,
+    /// The handlers that have paths of a pattern under some profile, by its text. Made when it is
+    /// first asked for: no rule may hold under some handlers only. Patterns are texts here, since
+    /// each of their steps takes 32 times as much.
+    under_profiles: OnceCell<BTreeMap<String, Vec<u32>>>,
 }
 
 /// The patterns of the paths of one handler.
@@ -96,20 +99,26 @@ impl Spellings {
                 spelled.possible.insert(pattern);
             }
         }
-        let mut spellings = Spellings { of_handler, sharing, under_profiles: BTreeMap::new() };
-        for ((handler, spelled), targets) in (0..).zip(&mut spellings.of_handler).zip(targets) {
+        for (spelled, targets) in of_handler.iter_mut().zip(targets) {
             spelled.targets = targets.into_iter().collect();
             spelled.targets.sort_by(|a, b| (Reverse(a.1), &a.0).cmp(&(Reverse(b.1), &b.0)));
-            for pattern in spelled.possible.iter().chain(&spelled.others) {
-                for pattern in BTreeSet::from([pattern.clone(), pruned(pattern)]) {
-                    let Some(parsed) = PathPattern::parse(&pattern) else { continue };
-                    let (_, handlers) =
-                        spellings.under_profiles.entry(pattern).or_insert((parsed, Vec::new()));
-                    handlers.push(handler);
+        }
+        Spellings { of_handler, sharing, under_profiles: OnceCell::new() }
+    }
+
+    /// The patterns of all handlers, by their text.
+    fn under_profiles(&self) -> &BTreeMap<String, Vec<u32>> {
+        self.under_profiles.get_or_init(|| {
+            let mut out: BTreeMap<String, Vec<u32>> = BTreeMap::new();
+            for (handler, spelled) in (0..).zip(&self.of_handler) {
+                for pattern in spelled.possible.iter().chain(&spelled.others) {
+                    for pattern in BTreeSet::from([pattern.clone(), pruned(pattern)]) {
+                        out.entry(pattern).or_default().push(handler);
+                    }
                 }
             }
-        }
-        spellings
+            out
+        })
     }
 
     /// The handlers with paths that `pattern` may match, too, under some profile. One may
@@ -129,11 +138,15 @@ impl Spellings {
         let starts: Vec<String> = starts.chain([text.to_string()]).collect();
         let parsed = PathPattern::parse(&pattern);
         let near = starts.into_iter().flat_map(|start| {
-            let from = self.under_profiles.range(start.clone()..);
+            let from = self.under_profiles().range(start.clone()..);
             from.take_while(move |(other, _)| other.starts_with(&start))
         });
-        near.filter(move |(_, (other, _))| parsed.as_ref().is_none_or(|one| one.meets(other)))
-            .flat_map(|(_, (_, handlers))| handlers.iter().copied())
+        let meets = move |other: &str| {
+            let other = PathPattern::parse(other);
+            other.is_some_and(|other| parsed.as_ref().is_none_or(|one| one.meets(&other)))
+        };
+        near.filter(move |(other, _)| meets(other))
+            .flat_map(|(_, handlers)| handlers.iter().copied())
     }
 
     /// The patterns that a rule for `handler` is written for, from most to fewest URLs, which come
@@ -317,12 +330,14 @@ mod tests {
             "*",
         ];
         let parsed = all.map(|pattern| PathPattern::parse(pattern).unwrap());
-        let under_profiles = all.iter().zip(&parsed).zip(0..);
-        let under_profiles = under_profiles
-            .map(|((text, parsed), handler)| (text.to_string(), (parsed.clone(), vec![handler])))
-            .collect();
-        let spellings =
-            Spellings { of_handler: Vec::new(), sharing: BTreeMap::new(), under_profiles };
+        let under_profiles = all.iter().zip(0..);
+        let under_profiles: BTreeMap<String, Vec<u32>> =
+            under_profiles.map(|(text, handler)| (text.to_string(), vec![handler])).collect();
+        let spellings = Spellings {
+            of_handler: Vec::new(),
+            sharing: BTreeMap::new(),
+            under_profiles: under_profiles.into(),
+        };
         for (pattern, one) in all.iter().zip(&parsed) {
             let found: BTreeSet<u32> = spellings.meeting(pattern.to_string()).collect();
             let others = (0..).zip(&parsed).filter(|(_, other)| one.meets(other));
