@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-use crate::canonical::{DustKind, DustRule, Guard, RuleFile, canonical_host};
+use crate::canonical::{DustKind, DustRule, DustRules, Guard, RuleFile, canonical_host};
 use crate::error::{Error, Result};
 
 /// A format of another program.
@@ -37,9 +37,18 @@ pub struct Exported {
 /// but JSON has guards: rules for parameters that a guard names are left out as well.
 pub fn export_rules(file: &RuleFile, to: RuleFormat) -> Result<Exported> {
     let mut exported = Exported::default();
-    let mut said: Vec<&DustRule> = Vec::new();
+    let mut said: Vec<(usize, &DustRule)> = Vec::new();
     let guarded = Guarded::new(&file.guards);
-    for rule in file.rules.iter().filter(|rule| rule.status.is_in_force()) {
+    // Nutch applies one after the other, in the order of its file.
+    let in_order: Option<Vec<usize>> =
+        (to == RuleFormat::Nutch).then(|| DustRules::compile(file).rules.in_order());
+    let places: Option<BTreeMap<usize, usize>> =
+        in_order.map(|order| order.into_iter().zip(0..).collect());
+    for (number, rule) in
+        file.rules.iter().enumerate().filter(|(_, rule)| rule.status.is_in_force())
+    {
+        // What does not hold together has no place.
+        let place = places.as_ref().map_or(Some(number), |places| places.get(&number).copied());
         let is_sayable = match to {
             RuleFormat::Json => true,
             _ if guarded.has_params_of(rule) => false,
@@ -47,13 +56,14 @@ pub fn export_rules(file: &RuleFile, to: RuleFormat) -> Result<Exported> {
             RuleFormat::Nutch => nutch_rule(rule).is_some(),
             RuleFormat::ClearUrls => clear_urls_rule(rule).is_some(),
         };
-        if is_sayable {
-            said.push(rule);
-        } else {
-            *exported.left_out.entry(rule.kind.name()).or_default() += 1;
+        match place.filter(|_| is_sayable) {
+            Some(place) => said.push((place, rule)),
+            None => *exported.left_out.entry(rule.kind.name()).or_default() += 1,
         }
     }
     exported.rules = said.len();
+    said.sort_by_key(|(place, _)| *place);
+    let said: Vec<&DustRule> = said.into_iter().map(|(_, rule)| rule).collect();
     exported.text = match to {
         RuleFormat::Robots => robots(&said),
         RuleFormat::Nutch => nutch(&said),
@@ -323,13 +333,31 @@ fn clear_urls_rule(rule: &DustRule) -> Option<(bool, String)> {
         return None;
     }
     Some(match &rule.kind {
+        // Names are compared without their escapes.
         DustKind::DropParam { param } => match param.strip_suffix('*') {
-            Some(start) => (false, format!("{}[^=&#]*", quoted(start))),
-            None => (false, quoted(param)),
+            Some(start) => (false, format!("{}.*", quoted(&decoded(start)?))),
+            None => (false, quoted(&decoded(param)?)),
         },
-        DustKind::DropPathParam { param } => (true, format!(";{}=[^;/?#]*", quoted(param))),
+        // Raw rules see the whole URL.
+        DustKind::DropPathParam { param } => {
+            (true, format!("(?<=^[^?#]*);{}=[^;/?#]*", quoted(param)))
+        }
         _ => return None,
     })
+}
+
+/// The name of a parameter without its escapes, as a form has it; `None` if that is no text.
+fn decoded(name: &str) -> Option<String> {
+    let mut out = Vec::with_capacity(name.len());
+    let mut rest = name.as_bytes();
+    while let [byte, behind @ ..] = rest {
+        let digits = behind.get(..2).filter(|_| *byte == b'%');
+        let digits = digits.and_then(|two| std::str::from_utf8(two).ok());
+        let escaped = digits.and_then(|two| u8::from_str_radix(two, 16).ok());
+        out.push(escaped.unwrap_or(if *byte == b'+' { b' ' } else { *byte }));
+        rest = if escaped.is_some() { &behind[2..] } else { behind };
+    }
+    String::from_utf8(out).ok()
 }
 
 fn clear_urls(rules: &[&DustRule]) -> String {
@@ -435,14 +463,53 @@ mod tests {
         let found = export_rules(&file(), RuleFormat::ClearUrls).unwrap();
         let value: Value = serde_json::from_str(&found.text).unwrap();
         let first = &value["providers"]["x.org 1"];
-        assert_eq!(first["rules"], json!(["sid", "utm_[^=&#]*"]));
-        assert_eq!(first["rawRules"], json!([";jsessionid=[^;/?#]*"]));
+        assert_eq!(first["rules"], json!(["sid", "utm_.*"]));
+        assert_eq!(first["rawRules"], json!(["(?<=^[^?#]*);jsessionid=[^;/?#]*"]));
         assert_eq!(value["providers"].as_object().unwrap().len(), 3);
         assert_eq!(found.rules, 5);
         let found = export_rules(&file(), RuleFormat::Json).unwrap();
         let value: Value = serde_json::from_str(&found.text).unwrap();
         assert_eq!(value["rule"].as_array().unwrap().len(), 10);
         assert_eq!(value["rule"][3]["when"], json!(["b=1"]));
+    }
+
+    #[test]
+    fn nutch_has_the_order_in_which_rules_are_applied() {
+        let rows = [
+            "kind='alias-prefix',from='/b/',to='/c/'",
+            "kind='alias-prefix',from='/a/',to='/b/'",
+            "kind='host-alias',from='m.x.org',to='x.org'",
+            "kind='host-alias',from='w.x.org',to='m.x.org'",
+            "kind='alias-value',param='v',from='2',to='3'",
+            "kind='alias-value',param='v',from='1',to='2'",
+            // They undo each other's work, so the weaker one holds nowhere.
+            "kind='alias-prefix',from='/y/',to='/z/'",
+            "kind='alias-prefix',from='/z/',to='/y/'",
+        ];
+        let rows = rows.map(|row| format!("{{site='x.org',{row}}}"));
+        let file = RuleFile::parse(&format!("rule=[{}]", rows.join(","))).unwrap();
+        let found = export_rules(&file, RuleFormat::Nutch).unwrap();
+        let at = |part: &str| found.text.find(part).unwrap_or_else(|| panic!("{part}"));
+        assert!(at(")w\\.x\\.org") < at(")m\\.x\\.org"), "{}", found.text);
+        assert!(at(")/a/<") < at(")/b/<"), "{}", found.text);
+        assert!(at("=)1(") < at("=)2("), "{}", found.text);
+        assert_eq!((found.rules, found.left_out["alias-prefix"]), (7, 1));
+    }
+
+    #[test]
+    fn clear_urls_compares_names_without_escapes() {
+        for (name, expected) in [
+            ("w%5B%5D", Some("w[]")),
+            ("a+b", Some("a b")),
+            ("50%", Some("50%")),
+            ("%C3%A9", Some("\u{e9}")),
+            ("%E9", None),
+        ] {
+            assert_eq!(decoded(name).as_deref(), expected, "{name}");
+        }
+        let file = "rule=[{site='x.org',kind='drop-param',param='w%5B%5D'}]";
+        let found = export_rules(&RuleFile::parse(file).unwrap(), RuleFormat::ClearUrls).unwrap();
+        assert!(found.text.contains(r#""w\\[\\]""#), "{}", found.text);
     }
 
     #[test]

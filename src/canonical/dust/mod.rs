@@ -289,6 +289,71 @@ impl DustRules {
         }
     }
 
+    /// The rules of the file that hold together and are in force, by number from 0, in an order in
+    /// which each may be applied to all URLs before the next: hosts first, then what each site asks
+    /// for. Where a site and one below it ask for different orders, that of the first is taken.
+    pub fn in_order(&self) -> Vec<usize> {
+        let mut sites: Vec<(&[u8], &SiteRules)> =
+            self.sites.iter().map(|(name, site)| (&**name, site)).collect();
+        sites.sort_unstable_by_key(|(name, _)| *name);
+        let mut after: BTreeMap<u32, BTreeSet<u32>> = BTreeMap::new();
+        let mut waits: BTreeMap<u32, usize> = BTreeMap::new();
+        for (_, site) in sites {
+            let rules = site.in_order();
+            for rule in &rules {
+                waits.entry(*rule).or_insert(0);
+            }
+            for pair in rules.windows(2).filter(|pair| pair[0] != pair[1]) {
+                if after.entry(pair[0]).or_default().insert(pair[1]) {
+                    *waits.entry(pair[1]).or_insert(0) += 1;
+                }
+            }
+        }
+        let mut out: Vec<usize> = self.aliases_in_order();
+        let mut ready: BTreeSet<u32> = BTreeSet::new();
+        ready.extend(waits.iter().filter(|(_, before)| **before == 0).map(|(rule, _)| *rule));
+        while let Some(rule) = ready.pop_first().or_else(|| waits.keys().next().copied()) {
+            if waits.remove(&rule).is_none() {
+                continue;
+            }
+            out.push(rule as usize);
+            for next in after.remove(&rule).unwrap_or_default() {
+                if let Some(before) = waits.get_mut(&next) {
+                    *before -= 1;
+                    if *before == 0 {
+                        ready.insert(next);
+                    }
+                }
+            }
+        }
+        out
+    }
+
+    /// The rules for hosts, each before those for the host that it leads to.
+    fn aliases_in_order(&self) -> Vec<usize> {
+        let mut next: BTreeMap<&str, (&str, usize)> = BTreeMap::new();
+        let mut rules: BTreeSet<usize> = BTreeSet::new();
+        #[allow(clippy::iter_over_hash_type)] // Into a set, so the order does not matter.
+        for (_, rule) in self.hosts.values() {
+            rules.insert(*rule as usize);
+        }
+        for rule in &rules {
+            if let DustKind::HostAlias { from, to } = &self.source.rules[*rule].kind {
+                next.insert(from, (to, *rule));
+            }
+        }
+        let steps = |rule: &usize| match &self.source.rules[*rule].kind {
+            DustKind::HostAlias { to, .. } => {
+                let way = std::iter::successors(next.get(to.as_str()), |(to, _)| next.get(to));
+                way.take(next.len()).count()
+            }
+            _ => 0,
+        };
+        let mut out: Vec<usize> = rules.iter().copied().collect();
+        out.sort_by_key(|rule| (std::cmp::Reverse(steps(rule)), *rule));
+        out
+    }
+
     /// The rules that change `url`, a URL that is canonical but for them, by number from 0, in the
     /// order in which they do.
     pub fn fired(&self, url: &[u8]) -> Vec<usize> {

@@ -1,6 +1,6 @@
 //! The rules of one site, applied: one pass in the order that `order.rs` found.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use super::compile::{Act, Compiled, Condition, Name};
 use super::glob::Glob;
@@ -85,6 +85,22 @@ impl SiteRules {
             }
         }
         site
+    }
+
+    /// The numbers of its rules, in the order in which they are applied.
+    pub(super) fn in_order(&self) -> Vec<u32> {
+        let mut out: Vec<u32> = self.origins.iter().map(|rule| rule.rule).collect();
+        for step in &self.steps {
+            match step {
+                Step::One(rule) => out.push(rule.rule),
+                Step::Suffixes(rules) => out.extend(rules.iter().map(|rule| rule.rule)),
+                Step::Drops(drops) => out.extend(drops.rules()),
+            }
+        }
+        out.extend(self.substitutions.iter().map(|rule| rule.rule));
+        let mut seen = BTreeSet::new();
+        out.retain(|rule| seen.insert(*rule));
+        out
     }
 
     /// Applies all rules but those of hosts; returns whether anything changed.
@@ -306,6 +322,12 @@ impl Condition {
 }
 
 impl Drops {
+    /// The numbers of its rules; none of them enables another.
+    fn rules(&self) -> BTreeSet<u32> {
+        let prefixes = self.prefixes.iter().map(|(_, drop)| drop.rule);
+        self.names.values().flatten().map(|drop| drop.rule).chain(prefixes).collect()
+    }
+
     fn add(&mut self, rule: Compiled) {
         let Compiled { rule: number, condition, act, .. } = rule;
         let (name, value) = match act {
