@@ -82,12 +82,31 @@ fn a_number_that_is_a_visit_here_is_a_file_there() {
     let except =
         |folder: &str| vec![("drop-param h".to_string(), String::new(), vec![folder.to_string()])];
     assert_eq!(in_force(&rows), except("/download.php"));
-    // A start page that is one page for everybody says nothing, and needs no exception.
+    // What shows one page to everybody may be a start page, or a wall before files.
     let starts = (0..200usize).map(|visit| {
         row(format!("start?h={:016x}", mix(5000 + visit as u64)), visit, "start".to_string())
     });
-    let rows: Vec<_> = visits.into_iter().chain(starts).collect();
-    assert_eq!(in_force(&rows), [("drop-param h".to_string(), String::new(), vec![])]);
+    let rows: Vec<_> = visits.iter().cloned().chain(starts).collect();
+    assert_eq!(in_force(&rows), except("/start"));
+    // So may what shows nothing.
+    let unseen: Vec<String> =
+        (0..400).map(|file| format!("http://a.test/topic?h={:016x}", mix(9000 + file))).collect();
+    let seen =
+        visits.iter().map(|(url, time, shown)| (url.as_bytes(), *time, Some(shown.as_bytes())));
+    let seen = seen.chain(unseen.iter().map(|url| (url.as_bytes(), 0, None)));
+    let seen: Vec<Observation<'_>> = seen
+        .map(|(url, time, digest)| Observation {
+            url,
+            time: Some(time),
+            status: Some(200),
+            digest,
+            ..Observation::default()
+        })
+        .collect();
+    let rules = Miner::new().mine("a.test", &seen).rules;
+    let told: Vec<_> =
+        rules.iter().map(|rule| (rule.kind.title(), rule.scope.except.as_slice())).collect();
+    assert_eq!(told, [("drop-param h".to_string(), &["/topic".to_string()][..])]);
 }
 
 #[test]
@@ -233,10 +252,14 @@ fn sizes_do_not_say_that_a_listed_name_is_one_everywhere() {
     }
     // Many handlers, each with its sessions.
     for script in 0..40usize {
-        let name: String = [b'a' + (script / 8) as u8, b'k' + (script % 8) as u8].map(char::from).iter().collect();
+        let name: String =
+            [b'a' + (script / 8) as u8, b'k' + (script % 8) as u8].map(char::from).iter().collect();
         for visit in 0..66 {
             let sid = session(script * 100 + visit);
-            rows.push((format!("http://a.test/{name}?doc=d{}&sid={sid}", visit % 22), 5000 + (script * 22 + visit % 22) as u64));
+            rows.push((
+                format!("http://a.test/{name}?doc=d{}&sid={sid}", visit % 22),
+                5000 + (script * 22 + visit % 22) as u64,
+            ));
         }
     }
     let seen: Vec<Observation<'_>> = rows
@@ -251,5 +274,77 @@ fn sizes_do_not_say_that_a_listed_name_is_one_everywhere() {
     let rules = Miner::new().mine("a.test", &seen).rules;
     let auto: Vec<_> = rules.iter().filter(|rule| rule.status == DustStatus::Auto).collect();
     assert_eq!(auto.len(), 1, "{rules:?}");
-    assert_eq!((auto[0].kind.title(), &*auto[0].scope.except), ("drop-param sid".to_string(), &["/modules.php".to_string()][..]));
+    assert_eq!(
+        (auto[0].kind.title(), &*auto[0].scope.except),
+        ("drop-param sid".to_string(), &["/modules.php".to_string()][..])
+    );
+}
+
+/// Pages under one script, each seen by three visitors with tags of their own.
+fn tagged() -> Vec<(String, i64, String)> {
+    let each = (0..60usize).flat_map(|page| {
+        (0..3).map(move |visit| {
+            let tag = mix((page * 3 + visit) as u64) % 900_000 + 100_000;
+            row(format!("index.php?mod=k{page}&tag={tag}"), page, format!("page {page}"))
+        })
+    });
+    each.collect()
+}
+
+/// Pages of a gallery, which a tag tells apart where the query goes on with this.
+fn gallery(rest: &str, pages: usize) -> Vec<(String, i64, String)> {
+    let each = (0..pages).map(|page| {
+        let tag = mix(1 << 32 | page as u64) % 900_000 + 100_000;
+        row(format!("index.php?{rest}tag={tag}"), page, format!("picture {page}"))
+    });
+    each.collect()
+}
+
+#[test]
+fn many_pages_that_would_be_one_are_not_one_sample() {
+    assert_eq!(in_force(&tagged()), [("drop-param tag".to_string(), String::new(), vec![])]);
+    for (rest, pages) in [("mod=gallery&", 2000), ("", 2000), ("mod=gallery&", 100), ("", 20)] {
+        let rows = [tagged(), gallery(rest, pages)].concat();
+        assert_eq!(in_force(&rows), [], "{rest} {pages}");
+    }
+    let twice = (0..80).map(|page| {
+        let tags = format!("tag=t{}&tag=u{page}", mix(1 << 33 | page as u64));
+        row(format!("index.php?mod=m&{tags}"), page, format!("picture {page}"))
+    });
+    assert_eq!(in_force(&tagged().into_iter().chain(twice).collect::<Vec<_>>()), []);
+}
+
+#[test]
+fn a_page_that_changes_is_one_of_many_visits() {
+    let mut rows = tagged();
+    // Nobody sees the same twice, but those who come on one day.
+    rows.extend((0..40usize).map(|visit| {
+        let tag = mix(1 << 34 | visit as u64) % 900_000 + 100_000;
+        let day = visit / 4;
+        row(format!("index.php?mod=home&tag={tag}"), day * 86_400 + visit, format!("home {day}"))
+    }));
+    assert_eq!(in_force(&rows), [("drop-param tag".to_string(), String::new(), vec![])]);
+}
+
+#[test]
+fn scripts_that_name_pages_are_kept_out_however_many() {
+    let mut rows = Vec::new();
+    for page in 0..700usize {
+        for visit in 0..3 {
+            let mark = mix((page * 3 + visit) as u64) % 900_000 + 100_000;
+            rows.push(row(format!("doc?n=x{page}y&h={mark}"), page, format!("page {page}")));
+        }
+    }
+    for script in 0..20usize {
+        let name = [b'a' + (script / 5) as u8, b'k' + (script % 5) as u8].map(char::from);
+        for file in 0..90usize {
+            let mark = mix((9000 + script * 90 + file) as u64) % 900_000 + 100_000;
+            let url = format!("{}{}o?h={mark}", name[0], name[1]);
+            rows.push(row(url, file, format!("file {script} {file}")));
+        }
+    }
+    let found = in_force(&rows);
+    let [(title, path, except)] = &found[..] else { panic!("{found:?}") };
+    assert_eq!(title, "drop-param h");
+    assert!(path == "/doc" || except.len() == 20, "{path} {except:?}");
 }

@@ -309,6 +309,24 @@ impl Calibration {
         nearest.map(|one| ContentComparison { agree: shared.is_some(), content, ..one })
     }
 
+    /// Does a capture of this URL show something that tells pages apart?
+    pub(in crate::mine) fn tells(&self, url: &Url, capture: &Capture) -> bool {
+        let content = capture.content as usize;
+        let is_believed = !self.needs_confirmation
+            || self.believed_at.get(url.path as usize) == Some(&true)
+            || self.captures_of_content[content] > 1;
+        is_believed && !self.hot[content]
+    }
+
+    /// How often two URLs of one page agree after so many seconds, and the upper bound of that;
+    /// `None` where that is too long to say.
+    pub(in crate::mine) fn again(&self, apart: u64) -> Option<(f64, f64)> {
+        let gap = GAPS.iter().position(|border| apart <= *border).unwrap_or(GAPS.len());
+        let (same, high) = self.same(apart);
+        let Versions { likely, high: highest } = self.versions;
+        (gap <= self.gap_max).then_some((same * likely, high * highest))
+    }
+
     /// Agreement of a page with itself after so many seconds, and its upper bound.
     fn same(&self, apart: u64) -> (f64, f64) {
         let quarter = (apart / 21_600).min(QUARTERS as u64 - 1) as usize;

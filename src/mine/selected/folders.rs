@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::select::without;
 use crate::mine::proposed::candidates::Reach;
 use crate::mine::seen::splits::Splits;
 use crate::mine::trials::{BAR, CONTRADICTION_OF_HANDLER, Trials, is_below};
@@ -100,17 +101,37 @@ impl Folders<'_> {
         };
         let whole = self.whole(&bad);
         let within: usize = whole.iter().map(|folder| self.within(folder).len()).sum();
+        let few = good.len() >= 4 * (bad.len() + whole.len()).saturating_sub(within);
+        match few && self.may_others_stay(&good, &bad) {
+            true => Reach::Except(bad),
+            false => Reach::Only(good),
+        }
+    }
+
+    /// A reach without `bad` handlers. Those that were not seen stay in, unless the names at the top
+    /// of the site are worse than samples of a rule may be.
+    pub(in crate::mine) fn but(
+        &self,
+        reach: &Reach,
+        good: BTreeSet<u32>,
+        bad: &BTreeSet<u32>,
+    ) -> Reach {
+        match without(reach.clone(), bad) {
+            Reach::Except(all) if !self.may_others_stay(&good, &all) => Reach::Only(good),
+            left => left,
+        }
+    }
+
+    /// May handlers that were not seen be like the good ones, as far as the names at the top of the
+    /// site tell?
+    fn may_others_stay(&self, good: &BTreeSet<u32>, bad: &BTreeSet<u32>) -> bool {
         let mut top: BTreeMap<&[u8], bool> = BTreeMap::new();
         for (handler, is_good) in
             bad.iter().map(|one| (one, false)).chain(good.iter().map(|one| (one, true)))
         {
             *top.entry(name_in(b"/", self.template(*handler))).or_default() |= is_good;
         }
-        let few = good.len() >= 4 * (bad.len() + whole.len()).saturating_sub(within);
-        match few && !is_below(&as_samples(top.values()), BAR, CONTRADICTION_OF_HANDLER) {
-            true => Reach::Except(bad),
-            false => Reach::Only(good),
-        }
+        !is_below(&as_samples(top.values()), BAR, CONTRADICTION_OF_HANDLER)
     }
 
     /// The template of a handler, which may be a cell.

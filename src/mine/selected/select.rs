@@ -1,5 +1,6 @@
 //! Which candidates are selected: those that fail are taken out until the rest explain the site.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::folders::Folders;
@@ -106,6 +107,7 @@ impl Selector<'_> {
                 }
             }
             self.leave_names(validation, &candidates, &support, &mut decisions);
+            self.leave_pages(validation, &candidates, &support, &mut decisions);
             if decisions.iter().all(|decision| *decision == Decision::Stays) {
                 let support = validation.finish();
                 let each = candidates.iter().zip(&support);
@@ -138,14 +140,13 @@ impl Selector<'_> {
     }
 
     /// Has a parameter under `handler` a value of its own on nearly every URL? Then it is made up
-    /// for each visit, and says nothing under a handler that shows one content to everybody either.
-    /// The number of a page comes back with every other spelling of the page; that of a file may
-    /// not, but then each value has its own content, and nothing agrees.
+    /// for each visit. The number of a page comes back with every other spelling of the page; that
+    /// of a file may not, but then each value has its own content, and nothing agrees. Where nothing
+    /// is compared, as all show one content or none, either may be.
     fn is_new_each_time(&self, act: &Act, handler: u32, support: &Support) -> bool {
         let Act::Drop(name) = act else { return false };
-        let here = support.by_handler.get(&handler);
-        if here.is_some_and(|here| here.good == 0 && here.bad() > 0 && here.mean_same() >= SAME_MIN)
-        {
+        let Some(here) = support.by_handler.get(&handler) else { return false };
+        if here.good == 0 && here.mean_same() >= SAME_MIN {
             return false;
         }
         let here: Vec<&Param> =
@@ -226,9 +227,6 @@ impl Selector<'_> {
             }
             false => self.against(candidate, support, is_bad),
         };
-        if bad.is_empty() {
-            return Decision::Goes;
-        }
         if folds {
             // What cannot be kept from it stays in, and counts at the end.
             bad.retain(|one| self.sections.around(&[*one].into()).is_some());
@@ -237,20 +235,39 @@ impl Selector<'_> {
             };
             bad = sections;
         }
-        let (mut rest, mut good) = (Trials::default(), BTreeSet::new());
-        for (handler, tally) in support.by_handler.iter().filter(|(one, _)| !bad.contains(one)) {
-            rest.join(tally);
-            if tally.good > 0 {
-                good.insert(*handler);
-            }
+        match rest_of(support, &bad) {
+            None => Decision::Goes,
+            Some(_) if folds => Decision::Reaches(without(candidate.reach.clone(), &bad)),
+            Some(good) => Decision::Reaches(self.folders().exceptions(&candidate.reach, good, bad)),
         }
-        if rest.trials < GROUPS_MIN || contradicts(&rest) {
-            return Decision::Goes;
+    }
+
+    /// Keeps a candidate from the handlers under which the values that it drops are pages. One
+    /// candidate at a time, the one that loses most: what it does counts against others as well.
+    /// That comes after all else.
+    fn leave_pages(
+        &self,
+        validation: &Validation<'_>,
+        candidates: &[Candidate],
+        support: &[Support],
+        decisions: &mut [Decision],
+    ) {
+        if decisions.iter().any(|decision| *decision != Decision::Stays) {
+            return;
         }
-        Decision::Reaches(match folds {
-            true => without(candidate.reach.clone(), &bad),
-            false => self.folders().exceptions(&candidate.reach, good, bad),
-        })
+        let pages = validation.pages();
+        let lost = |at: &usize| -> u64 {
+            let here = pages[*at].values().filter(|here| here.are_too_many());
+            here.map(|here| here.lost).sum()
+        };
+        let asked = (0..candidates.len()).filter(|at| !self.is_listed(&candidates[*at]));
+        let worst = asked.max_by_key(|at| (lost(at), Reverse(*at)));
+        let Some(at) = worst.filter(|at| lost(at) > 0) else { return };
+        let bad = pages[at].iter().filter(|(_, here)| here.are_too_many());
+        let bad: BTreeSet<u32> = bad.map(|(handler, _)| *handler).collect();
+        let reach = |good| self.folders().but(&candidates[at].reach, good, &bad);
+        let left = rest_of(&support[at], &bad).map(reach);
+        decisions[at] = left.map_or(Decision::Goes, Decision::Reaches);
     }
 
     /// Keeps those that take numbers out of paths from names of pages, also if they were to go.
@@ -492,6 +509,20 @@ pub(in crate::mine) fn without(reach: Reach, handlers: &BTreeSet<u32>) -> Reach 
         Reach::Except(before) => Reach::Except(before.union(handlers).copied().collect()),
         Reach::Only(only) => Reach::Only(only.difference(handlers).copied().collect()),
     }
+}
+
+/// The handlers that speak for a candidate beside `bad` ones; `None` if there are none, or if the
+/// others do not hold without them.
+fn rest_of(support: &Support, bad: &BTreeSet<u32>) -> Option<BTreeSet<u32>> {
+    let (mut rest, mut good) = (Trials::default(), BTreeSet::new());
+    for (handler, tally) in support.by_handler.iter().filter(|(one, _)| !bad.contains(one)) {
+        rest.join(tally);
+        if tally.good > 0 {
+            good.insert(*handler);
+        }
+    }
+    let holds = !bad.is_empty() && rest.trials >= GROUPS_MIN && !contradicts(&rest);
+    holds.then_some(good)
 }
 
 /// The share of agreements, where a disagreement counts for its share: low is bad.

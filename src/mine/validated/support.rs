@@ -41,6 +41,8 @@ pub(in crate::mine) struct Support {
     pub(in crate::mine) contents: u64,
     /// URLs that the candidate changed, in groups of two keys or more.
     pub(in crate::mine) gain: u64,
+    /// Those of them in groups that disagree; known at the end.
+    pub(in crate::mine) unsound: u64,
     /// URLs that the candidate changed.
     pub(in crate::mine) fired: u64,
     /// The same by handler, for parameters; known at the end.

@@ -8,6 +8,7 @@
 
 mod count;
 mod numbers;
+mod pages;
 
 pub(in crate::mine) use numbers::Numbers;
 
@@ -331,6 +332,12 @@ impl<'a> Validation<'a> {
             groups[first..=last].sort_by_key(|group| group.first);
         }
         groups
+    }
+
+    /// The groups, each with its URLs.
+    fn groups_with_keys(&self) -> impl Iterator<Item = (&Group, &[Keyed])> {
+        let keys = self.forms.keys.chunk_by(|a, b| a.key() == b.key());
+        self.groups.iter().zip(keys.filter(|group| group.len() > 1))
     }
 
     /// Gives room back when most of the samples belong to no group any more.

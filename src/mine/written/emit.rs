@@ -66,6 +66,11 @@ pub(super) fn signal_name(signal: Signal) -> &'static str {
 fn evidence(table: &Table, validated: &Validated, share: f64) -> Evidence {
     let support = &validated.support;
     let gain = support.gain as f64 * share;
+    // Groups are samples of the rate, and the pages that are lost are in URLs: one group that
+    // disagrees may have most of them.
+    let sound = 1.0 - support.unsound as f64 / support.gain.max(1) as f64;
+    let rate = validated.rate.min(sound / support.all.mean_same());
+    let bound = validated.bound.min(sound / support.all.mean_high());
     let million = 1e6 / table.urls.len().max(1) as f64;
     let round = |x: f64| (x * 1e4).round() / 1e4;
     Evidence {
@@ -74,8 +79,8 @@ fn evidence(table: &Table, validated: &Validated, share: f64) -> Evidence {
         bound: round(validated.bound),
         signal: signal_name(table.signal).to_string(),
         gain_urls: gain.round() as u64,
-        loss_per_million: round((1.0 - validated.rate) * gain * million),
-        loss_bound_per_million: round((1.0 - validated.bound) * gain * million),
+        loss_per_million: round((1.0 - rate) * gain * million),
+        loss_bound_per_million: round((1.0 - bound) * gain * million),
         examples: Vec::new(),
     }
 }

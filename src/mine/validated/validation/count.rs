@@ -11,6 +11,7 @@ use super::super::support::{Support, large_values, unproven};
 use super::Validation;
 use crate::mine::proposed::candidates::{Act, Candidate};
 use crate::mine::proposed::screen::Seen;
+use crate::mine::seen::identity::Keyed;
 
 impl Validation<'_> {
     /// The support of the candidates that were validated last, with what is known at the end only.
@@ -26,10 +27,13 @@ impl Validation<'_> {
                 *support.fired_by_handler.entry(*handler).or_insert(0) += 1;
             }
         }
+        for (number, urls) in self.unsound() {
+            self.support[number].unsound += urls;
+        }
         let finished = self.support_of_active();
         for support in &mut self.support {
             support.fired_by_handler.clear();
-            support.unproven = 0;
+            (support.unproven, support.unsound) = (0, 0);
         }
         finished
     }
@@ -167,6 +171,22 @@ impl Validation<'_> {
             support.unproven = unproven(&asked);
         }
         self.stale.fill(false);
+    }
+
+    /// Candidates that groups disagree about, with the URLs there that they changed.
+    fn unsound(&self) -> Vec<(usize, u64)> {
+        let mut out = Vec::new();
+        for (group, keys) in self.groups_with_keys() {
+            let samples = self.samples[group.samples.range()].iter();
+            for sample in samples.filter(|one| !one.agree && one.weight != Weight::Look) {
+                let fires = |one: &&Keyed| {
+                    let mut fired = self.forms.fired_on(one.url).iter();
+                    fired.any(|fired| fired.candidate == sample.candidate)
+                };
+                out.push((sample.candidate as usize, keys.iter().filter(fires).count() as u64));
+            }
+        }
+        out
     }
 
     /// For each candidate that is active and may be narrowed to handlers, what it took away from
