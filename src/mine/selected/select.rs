@@ -96,14 +96,15 @@ impl Selector<'_> {
                 .collect();
             if decisions.iter().all(|decision| *decision == Decision::Stays) {
                 // Nothing fails alone. If something fails together with others, the
-                // worst of them goes.
-                let worst = (0..support.len())
+                // worst of them goes; and the worst of those that share no group with it.
+                let mut failing: Vec<usize> = (0..support.len())
                     .filter(|at| !candidates[*at].settled && contradicts(&support[*at].all))
-                    .min_by(|a, b| {
-                        standing(&support[*a]).total_cmp(&standing(&support[*b])).then(a.cmp(b))
-                    });
-                if let Some(worst) = worst {
-                    decisions[worst] = self.narrowed(&candidates[worst], &support[worst]);
+                    .collect();
+                failing.sort_by(|a, b| {
+                    standing(&support[*a]).total_cmp(&standing(&support[*b])).then(a.cmp(b))
+                });
+                for at in validation.first_in_groups(failing) {
+                    decisions[at] = self.narrowed(&candidates[at], &support[at]);
                 }
             }
             self.leave_names(validation, &candidates, &support, &mut decisions);

@@ -340,6 +340,35 @@ impl<'a> Validation<'a> {
         self.groups.iter().zip(keys.filter(|group| group.len() > 1))
     }
 
+    /// Those of some candidates, by their places among those that were validated last, that share no
+    /// group with one before them. The first of all is always among them.
+    pub(in crate::mine) fn first_in_groups(&self, mut places: Vec<usize>) -> Vec<usize> {
+        if places.len() <= 1 {
+            return places;
+        }
+        let numbers: Vec<usize> =
+            (0..self.candidates.len()).filter(|number| self.active[*number]).collect();
+        let mut ranks = vec![usize::MAX; self.candidates.len()];
+        for (rank, place) in places.iter().enumerate() {
+            ranks[numbers[*place]] = rank;
+        }
+        let mut is_first = vec![true; places.len()];
+        let mut here: Vec<usize> = Vec::new();
+        for group in self.forms.groups() {
+            here.clear();
+            let fired = group.iter().flat_map(|keyed| self.forms.fired_on(keyed.url));
+            let ranks = fired.map(|fired| ranks[fired.candidate as usize]);
+            here.extend(ranks.filter(|rank| *rank != usize::MAX));
+            let first = here.iter().copied().min();
+            for rank in here.iter().filter(|rank| Some(**rank) != first) {
+                is_first[*rank] = false;
+            }
+        }
+        let mut ranks = 0..;
+        places.retain(|_| ranks.next().is_some_and(|rank: usize| is_first[rank]));
+        places
+    }
+
     /// Gives room back when most of the samples belong to no group any more.
     fn drop_old_samples(&mut self) {
         let used: usize = self.groups.iter().map(|group| group.samples.len()).sum();
@@ -427,6 +456,26 @@ mod tests {
                 Validation::new(&table, &handlers, &calibration).by_classes(by_classes)
             });
         }
+    }
+
+    #[test]
+    fn candidates_without_a_common_group_are_told() {
+        let table = table_over_time(&rows());
+        let calibration = Calibration::measure(&table);
+        let handlers = vec![0; table.paths.len()];
+        let name = |text: &[u8]| table.names.iter().position(|name| name == text).unwrap() as u32;
+        let path = PathAct::Prefix(b"/m/".to_vec(), b"/n/".to_vec());
+        let drops = [b"t".as_slice(), b"lang"].map(|text| Act::Drop(name(text)));
+        let acts = [vec![Act::Path(path)], drops.to_vec()].concat();
+        let candidates: Vec<Candidate> = acts.into_iter().map(Candidate::new).collect();
+        let mut validation = Validation::new(&table, &handlers, &calibration);
+        validation.validate(&candidates);
+        assert_eq!(validation.first_in_groups(vec![2, 1, 0]), [2, 0]);
+        assert_eq!(validation.first_in_groups(vec![0, 1, 2]), [0, 1]);
+        // The numbers of those that are left are others.
+        validation.validate(&candidates[1..]);
+        assert_eq!(validation.first_in_groups(vec![1, 0]), [1]);
+        assert_eq!(validation.first_in_groups(Vec::new()), [0; 0]);
     }
 
     /// Validates candidates while they change, and each time as if nothing were known of them.
