@@ -6,7 +6,8 @@
 //! ```text
 //! file     group after group, in the order in which they were gathered
 //! group    length of the site (u32) | site | number of sightings (u32) | their bytes (u64)
-//!          | their parameters (u64) | their different words (u64) | sightings
+//!          | their parameters (u64) | their different words (u64)
+//!          | bytes of their different paths (u64) | sightings
 //! sighting ends of its five texts (5 x u32) | canonical (u8) | status (u16) | time (i64)
 //!          | size (u64) | texts
 //! ```
@@ -199,7 +200,8 @@ impl Shares {
                     buffer.extend_from_slice(site);
                     push_u32(&mut buffer, numbers.len());
                     let bytes: usize = numbers.iter().map(|number| chunk.written(*number)).sum();
-                    for number in [bytes as u64, words.params, words.distinct] {
+                    let Words { params, distinct, path_bytes } = *words;
+                    for number in [bytes as u64, params, distinct, path_bytes] {
                         buffer.extend_from_slice(&number.to_le_bytes());
                     }
                     self.counts[share] += numbers.len() as u64;
@@ -329,15 +331,16 @@ impl Head {
         let Some(site_bytes) = read_length(file)? else { return Ok(None) };
         let mut site = vec![0; site_bytes];
         file.read_exact(&mut site)?;
-        let mut numbers = [0; 28];
+        let mut numbers = [0; 36];
         file.read_exact(&mut numbers)?;
         let (count, numbers) = numbers.split_at(4);
-        let [bytes, params, distinct] = [0, 8, 16].map(|at| number_of(&numbers[at..at + 8]));
+        let [bytes, params, distinct, path_bytes] =
+            [0, 8, 16, 24].map(|at| number_of(&numbers[at..at + 8]));
         Ok(Some(Head {
             site: site.into(),
             count: number_of(count) as u32,
             bytes,
-            words: Words { params, distinct },
+            words: Words { params, distinct, path_bytes },
         }))
     }
 

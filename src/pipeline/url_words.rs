@@ -10,12 +10,15 @@ pub(super) struct Words {
     pub(super) params: u64,
     /// Words that are different; those of several chunks may be the same.
     pub(super) distinct: u64,
+    /// Bytes of URLs up to their query, of those whose folder or last segment is new.
+    pub(super) path_bytes: u64,
 }
 
 impl AddAssign for Words {
     fn add_assign(&mut self, more: Words) {
         self.params += more.params;
         self.distinct += more.distinct;
+        self.path_bytes += more.path_bytes;
     }
 }
 
@@ -43,8 +46,13 @@ impl WordCounter {
         let end = memchr::memrchr(b'/', before_query).unwrap_or(before_query.len());
         let (folder, last) = before_query.split_at(end);
         let last = last.strip_prefix(b"/").unwrap_or(last);
-        words.distinct += u64::from(self.is_new(&(site, b'/', last)));
-        if self.is_new(&(site, b':', folder)) {
+        let (is_folder_new, is_last_new) =
+            (self.is_new(&(site, b':', folder)), self.is_new(&(site, b'/', last)));
+        words.distinct += u64::from(is_last_new);
+        if is_folder_new || is_last_new {
+            words.path_bytes += before_query.len() as u64;
+        }
+        if is_folder_new {
             // The scheme, the empty text between the slashes behind it, and the host are no words.
             for segment in folder.split(|byte| *byte == b'/').skip(3) {
                 words.distinct += u64::from(self.is_new(&(site, b'/', segment)));
@@ -76,7 +84,7 @@ mod tests {
     fn words_are_counted_once_for_each_site() {
         let mut counter = WordCounter::default();
         let mut count = |site, url: &str| {
-            let Words { params, distinct } = counter.count(site, url.as_bytes());
+            let Words { params, distinct, .. } = counter.count(site, url.as_bytes());
             (params, distinct)
         };
         assert_eq!(count(0, "http://a.test/shop/x?id=1&id=2&sort=up#/y?z=1"), (3, 4));
@@ -86,5 +94,15 @@ mod tests {
         assert_eq!(count(1, "http://b.test/shop/y?sort=down"), (1, 3));
         let many = (0..2 * KNOWN_MAX).map(|number| count(2, &format!("http://c.test/{number}")).1);
         assert_eq!(many.sum::<u64>(), 2 * KNOWN_MAX as u64);
+    }
+
+    #[test]
+    fn paths_are_counted_where_they_are_new() {
+        let mut counter = WordCounter::default();
+        let mut count = |url: &str| counter.count(0, url.as_bytes()).path_bytes;
+        assert_eq!(count("http://a.test/shop/x?id=1"), 20);
+        assert_eq!(count("http://a.test/shop/x?id=2"), 0);
+        assert_eq!(count("http://a.test/shop/y"), 20);
+        assert_eq!(count("http://a.test/shops/y"), 21);
     }
 }

@@ -84,7 +84,8 @@ pub(in crate::mine) const ABSENT: u64 = 0;
 /// The value of a parameter without `=`. No rule tells it from an empty one.
 pub(in crate::mine) const NO_VALUE: u64 = 0x6E6F_7661_6C75_6500;
 
-/// The numbers where a list begins. Their hashes, and that of the empty value, stand for no other value.
+/// The numbers where a list begins. Their hashes, and that of the empty value, stand for no other
+/// value.
 pub(in crate::mine) const FIRST_VALUES: [&[u8]; 2] = [b"0", b"1"];
 
 /// One content of a URL at one time.

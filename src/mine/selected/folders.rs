@@ -108,8 +108,8 @@ impl Folders<'_> {
         }
     }
 
-    /// A reach without `bad` handlers. Those that were not seen stay in, unless the names at the top
-    /// of the site are worse than samples of a rule may be.
+    /// A reach without `bad` handlers. Those that were not seen stay in, unless names at the top of
+    /// the site are worse than samples of a rule may be.
     pub(in crate::mine) fn but(
         &self,
         reach: &Reach,

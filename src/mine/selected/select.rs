@@ -142,8 +142,8 @@ impl Selector<'_> {
 
     /// Has a parameter under `handler` a value of its own on nearly every URL? Then it is made up
     /// for each visit. The number of a page comes back with every other spelling of the page; that
-    /// of a file may not, but then each value has its own content, and nothing agrees. Where nothing
-    /// is compared, as all show one content or none, either may be.
+    /// of a file may not, but then each value has its own content, and nothing agrees. Where all
+    /// show one content or none, so that nothing is compared, either may be.
     fn is_new_each_time(&self, act: &Act, handler: u32, support: &Support) -> bool {
         let Act::Drop(name) = act else { return false };
         let Some(here) = support.by_handler.get(&handler) else { return false };

@@ -340,8 +340,8 @@ impl<'a> Validation<'a> {
         self.groups.iter().zip(keys.filter(|group| group.len() > 1))
     }
 
-    /// Those of some candidates, by their places among those that were validated last, that share no
-    /// group with one before them. The first of all is always among them.
+    /// Those of some candidates that share no group with one before them. They are told by their
+    /// places among those that were validated last.
     pub(in crate::mine) fn first_in_groups(&self, mut places: Vec<usize>) -> Vec<usize> {
         if places.len() <= 1 {
             return places;

@@ -10,7 +10,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::emit::param;
-use super::spellings::{SPELLINGS_MAX, Spellings};
+use super::spellings::{LazySpellings, SPELLINGS_MAX};
 use crate::canonical::{DustKind, DustRule, DustStatus, Evidence, RuleScope};
 use crate::mine::proposed::priors::{CONTENTS_MIN, PLAIN};
 use crate::mine::seen::handlers::Handlers;
@@ -62,7 +62,7 @@ pub(super) fn rules(
     site: &str,
     table: &Table,
     handlers: &Handlers,
-    spellings: &Spellings,
+    spellings: &LazySpellings<'_>,
     calibration: &Calibration,
 ) -> Vec<DustRule> {
     if table.signal != Signal::Digest || calibration.needs_confirmation {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::emit::param;
 use super::is_reported;
-use super::spellings::Spellings;
+use super::spellings::LazySpellings;
 use crate::canonical::{Guard, Trap};
 use crate::mine::proposed::candidates::Act;
 use crate::mine::proposed::screen::Screen;
@@ -18,7 +18,7 @@ use crate::mine::trials::Trials;
 pub(super) fn guards(
     site: &str,
     table: &Table,
-    spellings: &Spellings,
+    spellings: &LazySpellings<'_>,
     screen: &Screen,
     validated: &[Validated],
 ) -> Vec<Guard> {
@@ -53,7 +53,7 @@ pub(super) fn guards(
             };
             out.extend(paths.iter().map(|path| Guard {
                 site: site.to_string(),
-                path: path.clone(),
+                path: path.to_string(),
                 param: param.clone(),
                 note: "kept where all others are dropped".to_string(),
             }));

@@ -9,6 +9,8 @@ mod patterns;
 mod scopes;
 mod spellings;
 
+use std::cell::LazyCell;
+
 use super::proposed::screen::Screen;
 use super::seen::handlers::Handlers;
 use super::seen::loose_path::LoosePath;
@@ -18,7 +20,7 @@ use super::seen::table::Table;
 use super::selected::select::Validated;
 use crate::canonical::{DustRule, Guard, Trap};
 use moves::Moves;
-use spellings::Spellings;
+use spellings::{LazySpellings, Spellings};
 
 /// What was found out about a site.
 pub(super) struct Findings<'a> {
@@ -51,7 +53,9 @@ impl Findings<'_> {
         let reported = || validated.iter().filter(|one| is_reported(one));
         let in_force = reported().map(|one| (one, emit::is_in_force(table, one)));
         let moves = Moves::of(self.loose_paths, handlers, in_force);
-        let spellings = Spellings::find(table, self.loose_paths, self.urls, handlers, &moves);
+        let spellings: LazySpellings<'_> = LazyCell::new(Box::new(|| {
+            Spellings::find(table, self.loose_paths, self.urls, handlers, &moves)
+        }));
         let mut rules: Vec<DustRule> = Vec::new();
         for one in reported() {
             rules.extend(emit::rules(site, table, handlers, &spellings, &moves, one, text_of));

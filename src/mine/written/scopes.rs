@@ -292,14 +292,14 @@ impl<F: Fn(u32, u64) -> Option<Vec<u8>>> Places<'_, F> {
         handlers: impl Iterator<Item = u32>,
         most: usize,
     ) -> Option<Vec<String>> {
-        let mut out: BTreeSet<&String> = BTreeSet::new();
+        let mut out: BTreeSet<&str> = BTreeSet::new();
         for handler in handlers {
-            out.extend(self.spellings.possible(handler)?);
+            out.extend(self.spellings.possible(handler)?.iter().map(|pattern| &**pattern));
             if out.len() > most {
                 return None;
             }
         }
-        Some(out.into_iter().cloned().collect())
+        Some(out.into_iter().map(str::to_string).collect())
     }
 }
 

@@ -5,9 +5,11 @@
 //! they are spelled, after the rules for paths have done their work. So what is said of a handler
 //! is written for each spelling that was seen of its paths, as a pattern: `/Forum/{slug}.php`.
 
-use std::cell::OnceCell;
+use std::cell::{LazyCell, OnceCell};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
+use std::rc::Rc;
 
 use super::moves::{Moved, Moves};
 use super::patterns::{around, other_slashes, pattern, pruned, without_sessions};
@@ -39,12 +41,16 @@ pub(super) struct Spellings {
     /// By handler.
     of_handler: Vec<Spelled>,
     /// The handlers that have paths of a pattern with the rules in force, by its text.
-    sharing: BTreeMap<String, BTreeSet<u32>>,
+    sharing: BTreeMap<Rc<str>, BTreeSet<u32>>,
     /// The handlers that have paths of a pattern under some profile, by its text. Made when it is
     /// first asked for: no rule may hold under some handlers only. Patterns are texts here, since
     /// each of their steps takes 32 times as much.
-    under_profiles: OnceCell<BTreeMap<String, Vec<u32>>>,
+    under_profiles: OnceCell<BTreeMap<Rc<str>, Vec<u32>>>,
 }
+
+/// The patterns of a site, which are made when they are first asked for: most sites have no rule
+/// and no guard.
+pub(super) type LazySpellings<'a> = LazyCell<Spellings, Box<dyn FnOnce() -> Spellings + 'a>>;
 
 /// The patterns of the paths of one handler.
 #[derive(Clone, Debug, Default)]
@@ -53,11 +59,11 @@ struct Spelled {
     urls: u64,
     /// Those that rules are written for: of paths once the rules for paths in force have done their
     /// work, with session numbers and without. With their URLs, from most to fewest.
-    targets: Vec<(String, u64)>,
+    targets: Vec<(Rc<str>, u64)>,
     /// These, and what there is where fewer rules are in force, or those to be reviewed, too.
-    possible: BTreeSet<String>,
+    possible: BTreeSet<Rc<str>>,
     /// Patterns around paths that none can be written for.
-    others: BTreeSet<String>,
+    others: BTreeSet<Rc<str>>,
 }
 
 impl Spellings {
@@ -74,7 +80,7 @@ impl Spellings {
     ) -> Spellings {
         let mut of_handler = vec![Spelled::default(); handlers.templates.len()];
         let mut targets = vec![BTreeMap::new(); handlers.templates.len()];
-        let mut sharing: BTreeMap<String, BTreeSet<u32>> = BTreeMap::new();
+        let mut sharing: BTreeMap<Rc<str>, BTreeSet<u32>> = BTreeMap::new();
         let mut shapes = vec![BTreeSet::new(); handlers.templates.len()];
         for (loose, handler) in loose_paths.iter().zip(&handlers.of_path) {
             shapes[*handler as usize].extend(loose.sessions.iter().map(|(shape, _)| shape));
@@ -87,9 +93,10 @@ impl Spellings {
             spelled.urls += urls;
             for (moved, chance) in forms(moves, path, place) {
                 let Some(pattern) = pattern(&moved.path, &moved.template, names_sessions) else {
-                    spelled.others.insert(around(&moved.path));
+                    spelled.others.insert(around(&moved.path).into());
                     continue;
                 };
+                let pattern: Rc<str> = pattern.into();
                 if chance == Chance::Target {
                     *targets[*handler as usize].entry(pattern.clone()).or_insert(0) += urls;
                 }
@@ -107,12 +114,12 @@ impl Spellings {
     }
 
     /// The patterns of all handlers, by their text.
-    fn under_profiles(&self) -> &BTreeMap<String, Vec<u32>> {
+    fn under_profiles(&self) -> &BTreeMap<Rc<str>, Vec<u32>> {
         self.under_profiles.get_or_init(|| {
-            let mut out: BTreeMap<String, Vec<u32>> = BTreeMap::new();
+            let mut out: BTreeMap<Rc<str>, Vec<u32>> = BTreeMap::new();
             for (handler, spelled) in (0..).zip(&self.of_handler) {
                 for pattern in spelled.possible.iter().chain(&spelled.others) {
-                    for pattern in BTreeSet::from([pattern.clone(), pruned(pattern)]) {
+                    for pattern in BTreeSet::from([pattern.clone(), pruned(pattern).into()]) {
                         out.entry(pattern).or_default().push(handler);
                     }
                 }
@@ -138,7 +145,8 @@ impl Spellings {
         let starts: Vec<String> = starts.chain([text.to_string()]).collect();
         let parsed = PathPattern::parse(&pattern);
         let near = starts.into_iter().flat_map(|start| {
-            let from = self.under_profiles().range(start.clone()..);
+            let from = (Bound::Included(start.as_str()), Bound::Unbounded);
+            let from = self.under_profiles().range::<str, _>(from);
             from.take_while(move |(other, _)| other.starts_with(&start))
         });
         let meets = move |other: &str| {
@@ -158,12 +166,12 @@ impl Spellings {
     ) -> impl Iterator<Item = (&'a str, u64)> {
         let targets = self.of_handler[handler as usize].targets.iter();
         let own = targets.filter(|(pattern, _)| self.sharing[pattern].is_subset(only));
-        own.map(|(pattern, urls)| (pattern.as_str(), *urls))
+        own.map(|(pattern, urls)| (&**pattern, *urls))
     }
 
     /// All patterns of the paths of `handler`; `None` if one cannot be written, or
     /// they are too many.
-    pub(super) fn possible(&self, handler: u32) -> Option<&BTreeSet<String>> {
+    pub(super) fn possible(&self, handler: u32) -> Option<&BTreeSet<Rc<str>>> {
         let Spelled { possible, others, .. } = &self.of_handler[handler as usize];
         (others.is_empty() && possible.len() <= POSSIBLE_MAX).then_some(possible)
     }
@@ -331,8 +339,8 @@ mod tests {
         ];
         let parsed = all.map(|pattern| PathPattern::parse(pattern).unwrap());
         let under_profiles = all.iter().zip(0..);
-        let under_profiles: BTreeMap<String, Vec<u32>> =
-            under_profiles.map(|(text, handler)| (text.to_string(), vec![handler])).collect();
+        let under_profiles: BTreeMap<Rc<str>, Vec<u32>> =
+            under_profiles.map(|(text, handler)| (Rc::from(*text), vec![handler])).collect();
         let spellings = Spellings {
             of_handler: Vec::new(),
             sharing: BTreeMap::new(),
