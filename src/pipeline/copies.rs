@@ -16,10 +16,10 @@ use crate::error::Result;
 
 /// So many workers put together what is kept. Fewer leave it to the writer, which is done with it
 /// while they work on the next batch, and need not do it twice (docs/performance.md).
-pub(super) const COPYING_WORKERS: usize = 8;
+pub(super) const COPYING_WORKERS: usize = 10;
 
-/// Makes copies of what is kept, in memory that is used again: as much of it as is on its way at one
-/// time.
+/// Makes copies of what is kept, in memory that is used again: as much of it as is on its way at
+/// one time.
 #[derive(Debug, Default)]
 pub(super) struct Copies {
     free: Mutex<Vec<Vec<u8>>>,

@@ -50,11 +50,11 @@ fn many_workers_put_the_same_together() {
     dir.put("one", list(0..100_000));
     dir.put("two", list(60_000..400_000).replace("?b=", "?c=1&b="));
     for args in
-        ["one two", "one two --print canonical", "--no-map two one", "-u one", "-S 12M one two"]
+        ["one two", "one two --print canonical", "--no-map two one", "-u one", "-S 13M one two"]
     {
         let few = dir.run(&format!("-j1 {args}")).exits(0);
         assert!(few.out.ends_with(b"\n") && few.out.len() > 1 << 19);
-        for threads in [7, 8, 9] {
+        for threads in [9, 10, 12] {
             let run = dir.run(&format!("-j{threads} {args}")).exits(0);
             assert!(run.out == few.out, "{args} -j{threads}");
             dir.run(&format!("-q -j{threads} {args} -o out.txt")).quiet();
