@@ -120,6 +120,9 @@ fn check_examples(page: &str) -> usize {
             .chain(std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default())),
     );
     let path = path.unwrap();
+    // What they write is no part of the project.
+    let folder = tempfile::tempdir().unwrap();
+    std::os::unix::fs::symlink(root().join("data"), folder.path().join("data")).unwrap();
     let mut commands = 0;
     for (command, expected) in examples(&text) {
         if !command.starts_with("undust ") && !command.contains("| undust ") {
@@ -127,7 +130,7 @@ fn check_examples(page: &str) -> usize {
         }
         commands += 1;
         let mut shell = Command::new("sh");
-        shell.args(["-c", &command]).current_dir(root());
+        shell.args(["-c", &command]).current_dir(folder.path());
         shell.env("PATH", &path).env_remove("UNDUST_CONFIG").stdin(Stdio::null());
         let output = shell.output().unwrap();
         let out = String::from_utf8_lossy(&output.stdout);
