@@ -10,7 +10,7 @@ pub(super) struct Words {
     pub(super) params: u64,
     /// Words that are different; those of several chunks may be the same.
     pub(super) distinct: u64,
-    /// Bytes of URLs up to their query, of those whose folder or last segment is new.
+    /// Bytes of paths whose folder or last segment is new.
     pub(super) path_bytes: u64,
 }
 
@@ -50,7 +50,9 @@ impl WordCounter {
             (self.is_new(&(site, b':', folder)), self.is_new(&(site, b'/', last)));
         words.distinct += u64::from(is_last_new);
         if is_folder_new || is_last_new {
-            words.path_bytes += before_query.len() as u64;
+            let path_start = memchr::memchr_iter(b'/', before_query).nth(2);
+            let path_bytes = before_query.len() - path_start.unwrap_or(before_query.len());
+            words.path_bytes += path_bytes as u64;
         }
         if is_folder_new {
             // The scheme, the empty text between the slashes behind it, and the host are no words.
@@ -100,9 +102,9 @@ mod tests {
     fn paths_are_counted_where_they_are_new() {
         let mut counter = WordCounter::default();
         let mut count = |url: &str| counter.count(0, url.as_bytes()).path_bytes;
-        assert_eq!(count("http://a.test/shop/x?id=1"), 20);
+        assert_eq!(count("http://a.test/shop/x?id=1"), 7);
         assert_eq!(count("http://a.test/shop/x?id=2"), 0);
-        assert_eq!(count("http://a.test/shop/y"), 20);
-        assert_eq!(count("http://a.test/shops/y"), 21);
+        assert_eq!(count("http://a.test/shop/y"), 7);
+        assert_eq!(count("http://a.test/shops/y"), 8);
     }
 }
