@@ -53,10 +53,17 @@ pub(super) fn each_entry_again<E>(
 }
 
 /// The header of the file that `parcel` begins: the lines before the first record, if the format
-/// knows them as headers, each with its separator. Empty if the parcel does not begin a file.
+/// knows them as headers, each with its separator; or that of the format. Empty if the parcel does
+/// not begin a file.
 pub(super) fn header(parcel: &Parcel, job: &Job) -> Vec<u8> {
     let mut header = Vec::new();
     if !parcel.starts_file() {
+        return header;
+    }
+    if let Some(line) = parcel.layout.format.as_ref().and_then(|format| format.header_of_its_own())
+    {
+        header.extend_from_slice(line);
+        header.push(job.input.separator);
         return header;
     }
     // The first entry that is no header ends the walk.

@@ -43,6 +43,11 @@ pub trait LineFormat: fmt::Debug + Send + Sync {
         b""
     }
 
+    /// The header by which its lines are read again as they are, where files have none in them.
+    fn header_of_its_own(&self) -> Option<&'static [u8]> {
+        None
+    }
+
     /// Writes the lines of `chunk` to `out`, one for one, in a spelling with fewer escapes that
     /// `parse` is to get in their place. `false` if they are to be read as they are; then what is
     /// in `out` is of no use.

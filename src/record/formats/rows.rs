@@ -8,13 +8,17 @@
 //! - Escapes: a tab, a newline, a carriage return and a backslash inside a field are `\t`, `\n`,
 //!   `\r` and `\\`; NUL is `\x00`. [`Escapes::Backslash`] undoes them all. So a row holds neither a
 //!   tab nor a separator that is not one.
-//! - Not a format of files: nobody but `input/rows.rs` writes it, and it is never guessed.
+//! - Not a format of files: nobody but `input/rows.rs` writes it, and it is never guessed. Behind
+//!   its header it is a table (TSV), as which `--print line` writes it.
 
 use crate::record::{Escapes, Found, LineFormat, Parsed};
 use crate::reject::Reject;
 
 /// How many fields a row has.
 const FIELDS: usize = 10;
+
+/// The names of the fields, as tables have them.
+const HEADER: &[u8] = b"url\ttime\tstatus\tmethod\tmime\tsize\tdigest\tredirect\treferrer\tagent";
 
 /// The rows of one container.
 #[derive(Clone, Copy, Debug)]
@@ -32,6 +36,10 @@ impl Rows {
 impl LineFormat for Rows {
     fn name(&self) -> &'static str {
         self.container
+    }
+
+    fn header_of_its_own(&self) -> Option<&'static [u8]> {
+        Some(HEADER)
     }
 
     // Of tabs alone is a record of which nothing is known.

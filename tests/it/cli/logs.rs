@@ -52,6 +52,21 @@ fn rejected_lines_are_kept() {
     assert_eq!(dir.text("rejects.txt"), "no-url\t,\"x\\ny\"\n");
 }
 
+#[test]
+fn lines_of_containers_are_a_table() {
+    let dir = Dir::new();
+    let entry = |page: &str| format!("<url><loc>http://a.test/{page}</loc></url>");
+    let pages = ["x&amp;y", "b?utm_source=c", "b"].map(entry).concat();
+    dir.put("in.xml", format!("<urlset>{pages}</urlset>"));
+    let table = dir.run("--print line in.xml").quiet().out();
+    let header = "url\ttime\tstatus\tmethod\tmime\tsize\tdigest\tredirect\treferrer\tagent\n";
+    assert!(table.starts_with(header) && table.lines().count() == 3, "{table}");
+    for args in ["dedup", "dedup --print line", "-c"] {
+        let read = dir.run(&format!("{args} in.xml")).quiet().out();
+        assert_eq!(dir.feed(args, table.as_bytes()).quiet().out(), read.replace("2 ", "1 "));
+    }
+}
+
 /// Whatever a log or a table says: one line is written for each page, or for each line.
 #[test]
 fn what_is_written_stays_in_its_line() {
