@@ -44,6 +44,7 @@ pub(super) fn canon(args: &CanonArgs) -> Result<u8> {
         OnBadArg::Empty => OnBad::Empty,
         OnBadArg::Fail => OnBad::Fail,
     };
+    session.takes_rejects = on_bad == OnBad::Empty;
     let mut output = session.open_output(None)?;
     let outcome = pipeline::canon(&session.job, on_bad, &mut output)?;
     session.results.finish(output)?;

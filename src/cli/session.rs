@@ -22,6 +22,8 @@ use crate::report::{Claims, Output, Results, Shape};
 pub(super) struct Session<'a> {
     pub(super) job: Job<'a>,
     pub(super) results: Results,
+    /// Is a result of rejects alone what was asked for?
+    pub(super) takes_rejects: bool,
     claims: Claims,
     format: &'a FormatArgs,
     stats: Option<Stats>,
@@ -66,6 +68,7 @@ impl<'a> Session<'a> {
             claims,
             job,
             results: Results::default(),
+            takes_rejects: false,
             format: &input.format,
             stats: None,
             memory_peak: run.stats.as_ref().and_then(|_| MemoryPeak::watch()),
@@ -104,7 +107,9 @@ impl<'a> Session<'a> {
     /// The end of a job that is done: finishes what there is beside the results, publishes all of
     /// them, and says the closing words.
     pub(super) fn close(mut self, outcome: &Outcome) -> Result<()> {
-        self.check_format(outcome)?;
+        if !self.takes_rejects {
+            self.check_format(outcome)?;
+        }
         if let Some(rejects) = self.job.rejects.take() {
             let file = rejects.into_inner();
             let file = file.map_err(|_| Error::internal("a thread has panicked while it wrote"))?;

@@ -164,13 +164,13 @@ pub(super) fn refuse_format(outcome: &Outcome, given: &FormatArgs) -> Result<()>
     if rejected.total() == 0 || !rejected.seen().all(speaks_of_it) {
         return Ok(());
     }
-    let first = outcome.tally.first_rejects().into_iter().next();
+    let first = outcome.tally.first_rejects().next();
     let first = first.map_or(String::new(), |(kind, line, text)| {
         let place = line_place(&outcome.files, outcome.files.len(), line);
         format!("; the first: {place}: {}: \"{}\"", kind.explain(), show(&text))
     });
     Err(Error::input(format!(
-        "{flag} {value}: expected records of that kind, found none in {} lines, so nothing was \
+        "{flag} {value}: expected records of that kind, found none in {} lines; no file is \
          written{first}",
         number(rejected.total())
     )))

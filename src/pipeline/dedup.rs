@@ -218,13 +218,13 @@ impl Writer<'_> {
                     self.copies.give_back(kept);
                 }
             }
-            BatchLines::Candidates(chunks) => return self.put_back(&chunks),
+            BatchLines::Candidates(chunks) => return self.let_wait(&chunks),
         }
         self.output.pass_on()
     }
 
     /// Lets the marked lines wait.
-    fn put_back(&mut self, chunks: &[MarkedChunk]) -> Result<()> {
+    fn let_wait(&mut self, chunks: &[MarkedChunk]) -> Result<()> {
         let backlog = match &mut self.backlog {
             Some(backlog) => backlog,
             backlog => {

@@ -18,7 +18,8 @@ pub enum Stage {
     Reading,
     /// Walking lines, canonical forms, fingerprints: the first half of a batch, on the workers.
     Canonicalizing,
-    /// Finding who was first, or counting: the second half of a batch, on the workers.
+    /// Finding who was first, or counting, and with many workers putting together what is kept: the
+    /// second half of a batch, on the workers.
     Clustering,
     /// Mining the rules of sites, on the workers.
     Mining,

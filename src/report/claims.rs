@@ -13,7 +13,7 @@ use super::encoder::Encoder;
 use super::helpers::Helpers;
 use super::output::Output;
 use super::pending::folder_of;
-use super::place::{open_number, place_of};
+use super::place::{is_open_file, open_number, place_of};
 use crate::error::{Error, Result};
 
 /// The files of one run: nothing is written over an input, and no two results go to one place.
@@ -83,11 +83,11 @@ impl Claims {
                 if is_stdout { "standard output".to_string() } else { name.to_string() }
             )));
         }
-        let is_stderr = open_number(path) == Some(2);
-        if !is_stderr && place.file.is_some() && place.file == regular_file(io::stderr()) {
+        // What is open already is gone on with, side by side (`> log 2>&1`).
+        let is_replaced = !is_stdout && !is_open_file(path);
+        if is_replaced && place.file.is_some() && place.file == regular_file(io::stderr()) {
             return Err(Error::config(format!(
-                "{}: standard error goes there as well; name another file for one of them",
-                if is_stdout { "standard output".to_string() } else { name.to_string() }
+                "{name}: standard error goes there as well; name another file for one of them"
             )));
         }
         self.outputs.push(place);

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
+use crate::bytes::hex;
 use crate::canonical::{DustKind, DustRule, DustRules, Guard, RuleFile, canonical_host};
 use crate::error::{Error, Result};
 
@@ -351,9 +352,10 @@ fn decoded(name: &str) -> Option<String> {
     let mut out = Vec::with_capacity(name.len());
     let mut rest = name.as_bytes();
     while let [byte, behind @ ..] = rest {
-        let digits = behind.get(..2).filter(|_| *byte == b'%');
-        let digits = digits.and_then(|two| std::str::from_utf8(two).ok());
-        let escaped = digits.and_then(|two| u8::from_str_radix(two, 16).ok());
+        let escaped = match (byte, behind) {
+            (b'%', [high, low, ..]) => hex::pair(*high, *low),
+            _ => None,
+        };
         out.push(escaped.unwrap_or(if *byte == b'+' { b' ' } else { *byte }));
         rest = if escaped.is_some() { &behind[2..] } else { behind };
     }

@@ -91,7 +91,7 @@ impl Output {
                 (file, None)
             }
             existing => Pending::open(path, existing.as_ref().map(Metadata::mode).or(new_mode))
-                .and_then(|pending| {
+                .and_then(|mut pending| {
                     existing.inspect(|old| pending.keep_owner(old));
                     Ok((pending.file()?, Some(pending)))
                 })

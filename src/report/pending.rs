@@ -22,6 +22,8 @@ pub(super) struct Pending {
     /// The name it has meanwhile, `.undust-….tmp`: where the file system has no unnamed files, and
     /// while it is published.
     temporary: Option<TempPath>,
+    /// Who is to have it in the end, user and group.
+    owner: Option<(Uid, Gid)>,
 }
 
 impl Pending {
@@ -32,7 +34,7 @@ impl Pending {
             Ok(file) => {
                 let file = File::from(file);
                 keep_mode(&file, mode)?;
-                Ok(Pending { file, path: path.to_path_buf(), temporary: None })
+                Ok(Pending { file, path: path.to_path_buf(), temporary: None, owner: None })
             }
             // Some file systems have no unnamed files.
             Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL) => Pending::open_named(path, mode),
@@ -51,7 +53,8 @@ impl Pending {
             .tempfile_in(folder_of(path))?;
         let (file, temporary) = file.into_parts();
         keep_mode(&file, mode)?;
-        Ok(Pending { file, path: path.to_path_buf(), temporary: Some(temporary) })
+        let path = path.to_path_buf();
+        Ok(Pending { file, path, temporary: Some(temporary), owner: None })
     }
 
     /// The file, to be written.
@@ -59,10 +62,10 @@ impl Pending {
         self.file.try_clone()
     }
 
-    /// Gives the file to who has the `old` one, if this process may.
-    pub(super) fn keep_owner(&self, old: &fs::Metadata) {
-        let (user, group) = (Uid::from_raw(old.uid()), Gid::from_raw(old.gid()));
-        let _ = rustix::fs::fchown(&self.file, Some(user), Some(group));
+    /// When it has its name, the file is to be that of who has the `old` one, if this process may
+    /// give it away.
+    pub(super) fn keep_owner(&mut self, old: &fs::Metadata) {
+        self.owner = Some((Uid::from_raw(old.uid()), Gid::from_raw(old.gid())));
     }
 
     /// The name it is to get.
@@ -100,12 +103,16 @@ impl Pending {
     /// Puts its name on a file that is [named](Pending::name) and, if it is to be durable,
     /// [finished](Pending::finish).
     pub(super) fn publish(self) -> io::Result<Published> {
-        let Pending { path, temporary, file } = self;
+        let Pending { path, temporary, file, owner } = self;
         let meta = file.metadata()?;
         let own = (meta.dev(), meta.ino());
         let temporary = temporary.expect("it was named before");
         let own_name = temporary.to_path_buf();
         let published = publish(path, temporary, own);
+        if let (Ok(_), Some((user, group))) = (&published, owner) {
+            // Not before: it may be linked and renamed by its owner only.
+            let _ = rustix::fs::fchown(&file, Some(user), Some(group));
+        }
         // Where nothing can be renamed nothing can be removed either, perhaps.
         published.map_err(|error| match fs::symlink_metadata(&own_name) {
             Ok(_) => io::Error::new(

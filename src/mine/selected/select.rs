@@ -243,9 +243,9 @@ impl Selector<'_> {
         }
     }
 
-    /// Keeps a candidate from the handlers under which the values that it drops are pages. One
-    /// candidate at a time, the one that loses most: what it does counts against others as well.
-    /// That comes after all else.
+    /// Keeps candidates from the handlers under which the values that they drop are pages: the one
+    /// that loses most, since what it does counts against others as well, and those that share no
+    /// group with one that loses more. That comes after all else.
     fn leave_pages(
         &self,
         validation: &Validation<'_>,
@@ -262,13 +262,15 @@ impl Selector<'_> {
             here.map(|here| here.lost).sum()
         };
         let asked = (0..candidates.len()).filter(|at| !self.is_listed(&candidates[*at]));
-        let worst = asked.max_by_key(|at| (lost(at), Reverse(*at)));
-        let Some(at) = worst.filter(|at| lost(at) > 0) else { return };
-        let bad = pages[at].iter().filter(|(_, here)| here.are_too_many());
-        let bad: BTreeSet<u32> = bad.map(|(handler, _)| *handler).collect();
-        let reach = |good| self.folders().but(&candidates[at].reach, good, &bad);
-        let left = rest_of(&support[at], &bad).map(reach);
-        decisions[at] = left.map_or(Decision::Goes, Decision::Reaches);
+        let mut losing: Vec<usize> = asked.filter(|at| lost(at) > 0).collect();
+        losing.sort_by_key(|at| (Reverse(lost(at)), *at));
+        for at in validation.first_in_groups(losing) {
+            let bad = pages[at].iter().filter(|(_, here)| here.are_too_many());
+            let bad: BTreeSet<u32> = bad.map(|(handler, _)| *handler).collect();
+            let reach = |good| self.folders().but(&candidates[at].reach, good, &bad);
+            let left = rest_of(&support[at], &bad).map(reach);
+            decisions[at] = left.map_or(Decision::Goes, Decision::Reaches);
+        }
     }
 
     /// Keeps those that take numbers out of paths from names of pages, also if they were to go.

@@ -83,9 +83,9 @@ fn recognize_row(row: &[u8]) -> Option<Extended> {
     is_row.then(|| Extended::new(header().as_bytes(), &CLOUDFRONT)).flatten()
 }
 
-/// The format of the first header in `lines`, if it names a column of CloudFront's own, or none but
-/// those of a standard log, and tabs are in the line behind it, if there is one; without a header,
-/// that of the first line.
+/// The format of the first header in `lines`, if it names a column of CloudFront's own, or tabs are
+/// in the line behind it and it names none but those of a standard log; without a header, that of
+/// the first line.
 pub(crate) fn recognize(lines: &[&[u8]]) -> Option<Arc<dyn LineFormat>> {
     let Some(at) = lines.iter().position(|line| line.starts_with(HEADER)) else {
         let format = recognize_row(lines.iter().find(|line| !line.starts_with(b"#"))?)?;
@@ -97,11 +97,13 @@ pub(crate) fn recognize(lines: &[&[u8]]) -> Option<Arc<dyn LineFormat>> {
         .any(|name| memchr::memmem::find(header, name).is_some());
     let is_known = |name: &[u8]| COLUMNS.iter().any(|known| known.as_bytes() == name);
     let mut names = header[HEADER.len()..].split(u8::is_ascii_whitespace);
-    let has_own = has_own || names.all(|name| name.is_empty() || is_known(name));
-    let row = lines[at + 1..].iter().find(|line| !line.starts_with(b"#"));
-    let is_tabbed = row.is_none_or(|row| row.contains(&b'\t'));
+    let has_no_other = names.all(|name| name.is_empty() || is_known(name));
+    let is_cloudfront = match lines[at + 1..].iter().find(|line| !line.starts_with(b"#")) {
+        Some(row) => row.contains(&b'\t') && (has_own || has_no_other),
+        None => has_own,
+    };
     let format = Extended::new(header, &CLOUDFRONT)?;
-    (has_own && is_tabbed && format.has_target()).then(|| Arc::new(format) as _)
+    (is_cloudfront && format.has_target()).then(|| Arc::new(format) as _)
 }
 
 #[cfg(test)]
@@ -165,6 +167,8 @@ mod tests {
         assert!(recognize(&[FIELDS, b"a b"]).is_none(), "blanks between columns");
         assert!(super::super::w3c::recognize(&[FIELDS, row]).is_none());
         assert!(super::super::w3c::recognize(&[FIELDS, b"a b"]).is_some());
+        let short: &[&[u8]] = &[b"#Fields: date time cs-method cs-uri-stem sc-status"];
+        assert!(recognize(short).is_none() && super::super::w3c::recognize(short).is_some());
         let some: &[&[u8]] = &[b"#Fields: cs-uri-stem\tsc-status", b"/a%2520b\t200"];
         assert!(recognize(some).is_some(), "some of its columns");
         let other: &[&[u8]] = &[b"#Fields: cs-uri\tsc-status", b"/a%2520b\t200"];

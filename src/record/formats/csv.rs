@@ -7,7 +7,7 @@ use std::sync::Arc;
 use memchr::memchr;
 
 use super::field_map::{Field, FieldMap};
-use super::table::{Table, put};
+use super::table::{Table, put, without_preamble};
 use crate::bytes::Lines;
 use crate::error::Result;
 use crate::record::quoted::{QuotedRows, Row};
@@ -57,6 +57,7 @@ impl Csv {
 /// The table of `lines`, if a header names a column of URLs or one column has nothing else. With
 /// tabs only if cells are quoted: otherwise it is a TSV file.
 pub(crate) fn recognize(lines: &[&[u8]]) -> Option<Arc<dyn LineFormat>> {
+    let lines = without_preamble(lines);
     let (is_quoted, text) = (quotes_tabs(lines), Text::of(lines));
     for delimiter in DELIMITERS.into_iter().filter(|byte| *byte != b'\t' || is_quoted) {
         let table = Table::recognize(&text.rows(delimiter), |row| split(row, delimiter));
@@ -288,6 +289,10 @@ mod tests {
         assert_eq!(format.describe(), "parted by semicolons; url 1");
         let shown = lines.map(|line| url(&*format, line));
         assert_eq!(shown, ["comment", "comment", "http://a.test/,b", "http://a.test/c"]);
+        let lines = [&b"sep=,"[..], b"url", b"http://a.test/,b"];
+        let format = recognize(&lines).expect("a table of one column");
+        let shown = lines.map(|line| url(&*format, line));
+        assert_eq!(shown, ["comment", "comment", "http://a.test/,b"]);
     }
 
     #[test]

@@ -119,9 +119,9 @@ impl Extended {
         self.slots.iter().any(|slot| matches!(slot, Slot::Uri | Slot::Stem))
     }
 
-    /// The parts of `line`, in one pass. Separators between quotes are text if it is `QUOTED`.
+    /// The parts of `line`, in one pass. A quote that nothing closes, at `open`, is text.
     #[inline]
-    fn columns<'a, const QUOTED: bool>(&self, line: &'a [u8], found: &mut Found<'a>) -> Parsed {
+    fn columns<'a>(&self, line: &'a [u8], open: Option<usize>, found: &mut Found<'a>) -> Parsed {
         if line.first() == Some(&b'#') {
             return Parsed::Comment;
         }
@@ -134,13 +134,16 @@ impl Extended {
             memchr::memchr_iter(self.dialect.separator, line).chain(std::iter::once(line.len()));
         for end in ends {
             let mut value = &line[start..end];
-            if let [b'"', rest @ ..] = value {
+            if let [b'"', rest @ ..] = value
+                && Some(start) != open
+            {
                 // Quotes end where a separator follows, or the line; two of them are one that is
                 // text (WD-logfile, "string").
                 match rest {
                     [inner @ .., b'"'] if !ends_with_half_a_pair(inner) => value = inner,
-                    _ if QUOTED => continue,
-                    _ => {}
+                    // Nothing closes those behind it either.
+                    _ if open.is_some_and(|open| open < start) => {}
+                    _ => continue,
                 }
             }
             start = end + 1;
@@ -169,6 +172,10 @@ impl Extended {
                 Slot::Referrer => fields.referrer = value,
                 Slot::Agent => fields.agent = value,
             }
+        }
+        if start <= line.len() && open.is_none() {
+            *found = Found::default();
+            return self.columns(line, Some(start), found);
         }
         if slots.next().is_some() || start <= line.len() {
             return Parsed::Reject(Reject::Format);
@@ -221,14 +228,7 @@ impl LineFormat for Extended {
 
     #[inline]
     fn parse<'a>(&self, line: &'a [u8], found: &mut Found<'a>) -> Parsed {
-        match self.columns::<true>(line, found) {
-            // IIS puts nothing in quotes, so a value may begin with one that nothing closes.
-            Parsed::Reject(Reject::Format) if line.contains(&b'"') => {
-                *found = Found::default();
-                self.columns::<false>(line, found)
-            }
-            parsed => parsed,
-        }
+        self.columns(line, None, found)
     }
 
     fn with_header(&self, line: &[u8]) -> Option<Arc<dyn LineFormat>> {

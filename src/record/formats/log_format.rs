@@ -108,6 +108,8 @@ enum Role {
     /// The host where there is no better one.
     NextHost,
     Port,
+    /// The port of the next host: the best one has its own, if one is needed.
+    NextPort,
     Scheme,
     Time,
     Redirect,
@@ -134,21 +136,27 @@ impl LogFormat {
     /// The parts of `line`; `None` if it does not have the shape.
     fn find<'a>(&self, line: &'a [u8], found: &mut Found<'a>) -> Option<Parsed> {
         let mut rest = line.strip_prefix(self.prefix.as_slice())?;
-        let mut reject = None;
+        let (mut reject, mut has_best_host, mut has_next_port) = (None, false, false);
         for group in &self.groups {
             let end = group.end_in(rest)?;
             let mut text = &rest[..end];
             rest = &rest[end + group.literal.len()..];
             for (at, part) in group.parts.iter().enumerate() {
                 let end = group.parts.get(at + 1).map_or(text.len(), |next| next.start_in(text));
-                if let ControlFlow::Break(why) = part.role.put(value(&text[..end]), found)? {
+                let value = value(&text[..end]);
+                if let ControlFlow::Break(why) = part.role.put(value, found)? {
                     reject.get_or_insert(why);
                 }
+                has_best_host |= part.role == Role::Host && !value.is_empty();
+                has_next_port |= part.role == Role::NextPort;
                 text = &text[end..];
             }
         }
         if !rest.is_empty() {
             return None;
+        }
+        if has_best_host && has_next_port {
+            found.port = b"";
         }
         found.escapes = self.escapes;
         found.fields.escapes = self.escapes;
@@ -263,8 +271,8 @@ impl Role {
             Role::Host => found.host = text,
             Role::NextHost if found.host.is_empty() => found.host = text,
             Role::NextHost => {}
-            Role::Port if text.is_empty() || is_number(text) => found.port = text,
-            Role::Port => return None,
+            Role::Port | Role::NextPort if text.is_empty() || is_number(text) => found.port = text,
+            Role::Port | Role::NextPort => return None,
             // What a header says may be anything.
             Role::Scheme if matches!(text, b"http" | b"https") => found.scheme = text,
             Role::Scheme => {}

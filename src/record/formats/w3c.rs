@@ -8,8 +8,8 @@ use crate::record::{Escapes, LineFormat};
 /// W3C extended logs.
 ///
 /// - Shape: columns are parted by one blank; a value with blanks is in quotes, where two quotes are
-///   one that is text, unless the columns come out even only without. `-` is nothing. In values of
-///   IIS a `+` is a blank; it stays.
+///   one that is text, as is one that nothing closes. `-` is nothing. In values of IIS a `+` is a
+///   blank; it stays.
 /// - Source: W3C working draft "Extended Log File Format" (WD-logfile); the manual of IIS.
 static W3C: Dialect = Dialect {
     name: "w3c",
@@ -103,7 +103,10 @@ mod tests {
             (b"GET \"/a b - 200", Parsed::Reject(Reject::Format), "quotes that stay open"),
             (b"GET / - \"200", Parsed::Record, "a quote that nothing closes"),
             (b"GET /a \"q=1 200", Parsed::Record, "the same before others"),
-            (b"GET \"/a b\" \"c 200", Parsed::Reject(Reject::Format), "one of both"),
+            (b"GET \"/a b\" \"c 200", Parsed::Record, "one of both"),
+            (b"GET \"/a b\" \"c d 200", Parsed::Reject(Reject::Format), "a column more"),
+            (b"GET /a \"b 200\"", Parsed::Reject(Reject::Format), "a line that is cut short"),
+            (b"GET \"/a \"b \"c", Parsed::Record, "several"),
             (b"- - - 400", Parsed::Reject(Reject::NoRequest), "no request"),
             (b"GET - - 400", Parsed::Reject(Reject::NoUrl), "no stem"),
             (b"OPTIONS * - 200", Parsed::Record, "the server as a whole"),

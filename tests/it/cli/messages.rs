@@ -114,6 +114,7 @@ fn files_that_are_not_what_flags_say_give_no_results() {
         }
     }
     assert_eq!(dir.text("out"), "old");
+    dir.run("canon -q --on-bad empty -f combined in.txt").gives("\n\n\n\n");
     // Filters are no mistake, nor are lines that the format knows to be no pages.
     dir.put("in.log", "h - - [1/Oct/2000:01:02:03 +0000] \"-\" 408 0\n");
     dir.run("-f clf in.log").exits(0).says("nothing is left");

@@ -191,6 +191,12 @@ fn results_are_not_written_where_standard_streams_go() {
     let run = dir.command(&["-o", "r", "--stats", "in.txt"]).stderr(stderr).output().unwrap();
     assert_eq!(run.status.code(), Some(2));
     assert!(dir.text("r").contains("standard error goes there as well"));
+    // Both of them in one file is what many logs are.
+    let log = fs::File::create(dir.path("r")).unwrap();
+    let both = [log.try_clone().unwrap(), log];
+    let [stdout, stderr] = both;
+    let run = dir.command(&["-v", "in.txt"]).stdout(stdout).stderr(stderr).output().unwrap();
+    assert!(run.status.success() && dir.text("r").contains(KEPT), "{}", dir.text("r"));
     // Where one of them is used alone, all is well; a link to one is what it leads to.
     let stdout = fs::File::create(dir.path("r")).unwrap();
     let run = dir.command(&["-o", "r", "in.txt"]).stdout(stdout).output().unwrap();

@@ -146,11 +146,12 @@ fn keep_best(format: &mut LogFormat, variables: &[Variable]) -> Result<()> {
             shortened(&format.text)
         )));
     }
+    let has_port = best(Role::Host) == Some(RANK_OF_HOST_WITH_PORT);
     let is_known_better = |role: Role| match role {
         Role::Target | Role::Method => has(Role::Request),
         Role::Path | Role::Query => has(Role::Request) || has(Role::Target),
         // The header has the port, if one is needed.
-        Role::Port => best(Role::Host) == Some(RANK_OF_HOST_WITH_PORT),
+        Role::Port => has_port,
         _ => false,
     };
     // HTTP/1.0 asks for no host, so a line may lack the best one.
@@ -164,6 +165,9 @@ fn keep_best(format: &mut LogFormat, variables: &[Variable]) -> Result<()> {
     for (part, variable) in parts.zip(variables) {
         let is_best = best(part.role) == Some(variable.rank) && !taken.contains(&part.role);
         if part.role != Role::Skipped && is_best && !is_known_better(part.role) {
+            taken.push(part.role);
+        } else if part.role == Role::Port && is_best && next_host.is_some() {
+            part.role = Role::NextPort;
             taken.push(part.role);
         } else if part.role == Role::Host
             && Some(variable.rank) == next_host

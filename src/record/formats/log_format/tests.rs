@@ -114,6 +114,18 @@ fn strings_of_nginx() {
             "the next one where the best is missing",
         ),
         (
+            "$http_host $server_name $server_port $request_uri",
+            "- a.test 8080 /",
+            "host=a.test port=8080 target=/",
+            "the next one with its port",
+        ),
+        (
+            "$server_port $server_name $http_host $request_uri",
+            "8080 a.test b.test /",
+            "host=b.test target=/",
+            "a header has its port, if it needs one",
+        ),
+        (
             "$http_host $server_name $request_uri",
             "- _ /",
             "target=/",
