@@ -178,12 +178,14 @@ impl Validation<'_> {
         let mut out = Vec::new();
         for (group, keys) in self.groups_with_keys() {
             let samples = self.samples[group.samples.range()].iter();
-            for sample in samples.filter(|one| !one.agree && one.weight != Weight::Look) {
+            let disagree = samples.filter(|one| !one.agree && one.weight != Weight::Look);
+            // A group may say more than once that it disagrees.
+            for candidate in disagree.map(|one| one.candidate).collect::<BTreeSet<_>>() {
                 let fires = |one: &&Keyed| {
                     let mut fired = self.forms.fired_on(one.url).iter();
-                    fired.any(|fired| fired.candidate == sample.candidate)
+                    fired.any(|fired| fired.candidate == candidate)
                 };
-                out.push((sample.candidate as usize, keys.iter().filter(fires).count() as u64));
+                out.push((candidate as usize, keys.iter().filter(fires).count() as u64));
             }
         }
         out
