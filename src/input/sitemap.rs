@@ -44,7 +44,7 @@ pub(super) struct Sitemap {
     /// That text, with entities undone.
     value: Vec<u8>,
     /// Are there bytes in it that are no UTF-8?
-    has_letters: bool,
+    has_foreign_bytes: bool,
     /// What is between two pieces of markup.
     text: Vec<u8>,
     name: Vec<u8>,
@@ -69,7 +69,7 @@ impl Sitemap {
             in_entry: false,
             wanted: None,
             value: Vec::new(),
-            has_letters: false,
+            has_foreign_bytes: false,
             text: Vec::new(),
             name: Vec::new(),
         }
@@ -164,7 +164,7 @@ impl Sitemap {
                 self.push(None);
             } else {
                 let text = std::mem::take(&mut self.text);
-                self.has_letters |= std::str::from_utf8(&text).is_err();
+                self.has_foreign_bytes |= std::str::from_utf8(&text).is_err();
                 let undone = undo_entities(&text);
                 self.push(Some(&undone));
                 self.text = text;
@@ -181,7 +181,7 @@ impl Sitemap {
         let is_whole = from.take_until(b"]]>", &mut self.text, bytes_max);
         if is_wanted {
             let text = std::mem::take(&mut self.text);
-            self.has_letters |= std::str::from_utf8(&text).is_err();
+            self.has_foreign_bytes |= std::str::from_utf8(&text).is_err();
             self.push(Some(&text));
             self.text = text;
         }
@@ -222,7 +222,7 @@ impl Sitemap {
                     None
                 };
                 self.value.clear();
-                self.has_letters = false;
+                self.has_foreign_bytes = false;
             }
             _ => {}
         }
@@ -240,7 +240,7 @@ impl Sitemap {
         self.depth = depth;
         if depth == 2 {
             let value = self.value.trim_ascii();
-            if let (Some(encoding), true) = (&self.encoding, self.has_letters) {
+            if let (Some(encoding), true) = (&self.encoding, self.has_foreign_bytes) {
                 let encoding = show(encoding).to_string();
                 return Err(Flaw::Shape(Error::input(format!(
                     "expected UTF-8, found bytes of the declared encoding {encoding} in the element \
