@@ -282,6 +282,12 @@ pub(super) struct DedupArgs {
           conflicts_with_all = ["count", "repeated", "unique", "clusters", "dropped", "check",
                                "no_sync"])]
     pub(super) seen: Option<PathBuf>,
+    /// Drop what is in this list, log or index, too, or in a file of --seen, which stays as it is;
+    /// filters are not meant for it
+    #[arg(long, value_name = "FILE",
+          conflicts_with_all = ["count", "repeated", "unique", "clusters", "dropped", "check",
+                               "seen"])]
+    pub(super) not_in: Vec<PathBuf>,
     /// Write nothing; exit with 1 if there is a duplicate
     #[arg(long, conflicts_with_all = ["count", "repeated", "unique", "clusters", "dropped", "output",
                                "keep", "print", "excel", "rejects", "stats"])]

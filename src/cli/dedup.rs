@@ -1,7 +1,8 @@
 //! `undust dedup`: one spelling of each page.
 
 use std::fs::File;
-use std::path::Path;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
 
 use super::args::{DedupArgs, KeepArg, PrintArg, ToArg};
 use super::commands::shape;
@@ -13,10 +14,11 @@ use crate::bytes::show;
 use crate::cluster::{Keep, Seen};
 use crate::error::{Error, Result};
 use crate::fingerprint::FingerprintKey;
+use crate::input::InputPlan;
 use crate::parts;
 use crate::pipeline::{
-    self, Checked, ClusterFilter, DedupPlan, DuplicateLine, InputFile, Job, Outcome, Print,
-    SelectPlan, Spooled,
+    self, Checked, ClusterFilter, DedupPlan, DuplicateLine, FormatPlan, InputFile, Job, Outcome,
+    Print, SelectPlan, Spooled,
 };
 use crate::report::{Output, Predecessor, RowFormat, Shape};
 
@@ -32,13 +34,17 @@ pub(super) fn run(args: &DedupArgs) -> Result<u8> {
     let canonicalizer = args.profile.canonicalizer()?;
     let mut session = Session::begin(&args.input, &canonicalizer, &args.run, &progress)?;
     session.protect(args.profile.files());
+    session.protect(args.not_in.iter().cloned());
     if args.check {
         return check(&session);
     }
-    if args.needs_all_lines() && args.seen.is_some() {
-        return Err(Error::config(
-            "--seen works with the first spelling only: leave out --keep and --to, or run undust twice",
-        ));
+    let of_first_only = [("--seen", args.seen.is_some()), ("--not-in", !args.not_in.is_empty())];
+    for (flag, _) in of_first_only.into_iter().filter(|(_, is_given)| *is_given) {
+        if args.needs_all_lines() {
+            return Err(Error::config(format!(
+                "{flag} works with the first spelling only: leave out --keep and --to, or run undust twice",
+            )));
+        }
     }
     let output = session.open_output(shape)?;
     let outcome = if args.needs_all_lines() {
@@ -93,8 +99,19 @@ fn keep_first(args: &DedupArgs, session: &mut Session, mut output: Output) -> Re
     if let Some(key) = seen.key() {
         session.job.key = key;
     }
+    let (seen, known) = match args.not_in.as_slice() {
+        [] => (seen, None),
+        [path] if is_seen_file(path)? => (known_by_seen_file(path, session)?, None),
+        paths => {
+            let job = known_job(paths, args, &session.job)?;
+            let (seen, known) = pipeline::known(&job)?;
+            session.check_format(&known).map_err(|error| error.at("--not-in"))?;
+            (seen, Some(Box::new(known)))
+        }
+    };
     let plan = DedupPlan { print: args.print.into(), seen: &seen };
     let outcome = pipeline::dedup(&session.job, &plan, &mut output)?;
+    let outcome = Outcome { known, ..outcome };
     session.results.finish(output)?;
     if let Some((mut file, predecessor)) = seen_file {
         seen.write(|bytes| file.write(bytes))?;
@@ -119,6 +136,53 @@ fn open_seen(path: &Path, job: &Job) -> Result<(Seen, Predecessor)> {
         }
         Err(error) => Err(reading(error)),
     }
+}
+
+/// The job that reads what is known, from `paths`, for the `job` that leaves it out.
+fn known_job<'a>(paths: &[PathBuf], args: &DedupArgs, job: &'a Job) -> Result<Job<'a>> {
+    let is_stdin = |path: &PathBuf| path.as_os_str() == "-";
+    if paths.iter().any(is_stdin) && job.input.paths.iter().any(is_stdin) {
+        return Err(Error::config(
+            "--not-in -: standard input is what is to be read; name a FILE for one of both",
+        ));
+    }
+    for path in paths {
+        if is_seen_file(path)? {
+            return Err(Error::config(format!(
+                "--not-in {}: a file of --seen has to be the only one; let its runs see the other \
+                 lists, too",
+                path.display()
+            )));
+        }
+    }
+    let mut input = InputPlan {
+        paths: paths.to_vec(),
+        recursive: args.input.recursive,
+        names: Vec::new(),
+        ..job.input.clone()
+    };
+    input.resolve()?;
+    let format = FormatPlan { filter: None, ..job.format.clone() };
+    Ok(Job { input, format, ..job.with_canonicalizer(job.canonicalizer) })
+}
+
+/// The clusters in the seen file at `path`, for a run that does not write it.
+fn known_by_seen_file(path: &Path, session: &mut Session) -> Result<Seen> {
+    let (seen, _) = open_seen(path, &session.job)?;
+    session.job.key = seen.key().ok_or_else(|| Error::internal("a seen file without a key"))?;
+    Ok(seen.read_only())
+}
+
+/// Is there a seen file at `path`? A stream is none, since to look would be to read.
+fn is_seen_file(path: &Path) -> Result<bool> {
+    let reading = |error| Error::reading(path.display(), error);
+    if !std::fs::metadata(path).is_ok_and(|meta| meta.is_file()) {
+        return Ok(false);
+    }
+    let mut start = Vec::new();
+    let file = File::open(path).map_err(reading)?;
+    file.take(64).read_to_end(&mut start).map_err(reading)?;
+    Ok(Seen::is_announced_by(&start))
 }
 
 /// Where the first spellings alone are not enough. The results of `session` are finished, not

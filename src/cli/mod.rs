@@ -5,6 +5,7 @@ mod args;
 mod bare;
 mod commands;
 mod dedup;
+mod doubts;
 mod explain;
 mod generate_list;
 mod generate_site;
@@ -20,6 +21,7 @@ mod rules;
 mod session;
 mod signals;
 mod stats;
+mod summary;
 mod tips;
 mod words;
 

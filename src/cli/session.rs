@@ -11,7 +11,7 @@ use super::progress::Progress;
 use super::publish_lock::PublishLock;
 use super::stats::{RunCosts, Stats};
 use super::words::say;
-use super::{memory, signals, stats};
+use super::{doubts, memory, signals, stats, summary};
 use crate::canonical::Canonicalizer;
 use crate::error::{Error, Result};
 use crate::fingerprint::FingerprintKey;
@@ -143,7 +143,7 @@ impl<'a> Session<'a> {
 
     /// Checks that the files were what the flags say.
     pub(super) fn check_format(&self, outcome: &Outcome) -> Result<()> {
-        stats::refuse_format(outcome, self.format)
+        doubts::refuse_format(outcome, self.format)
     }
 
     /// Tells people what the run has seen.
@@ -156,9 +156,9 @@ impl<'a> Session<'a> {
         }
         let profile = self.job.canonicalizer.profile();
         if profile.parses {
-            stats::doubt(outcome, self.format);
+            doubts::doubt(outcome, self.format);
         }
-        stats::summarize(outcome, profile, self.started.elapsed(), self.run.verbose);
+        summary::summarize(outcome, profile, self.started.elapsed(), self.run.verbose);
     }
 
     /// Is the run to say nothing but why it failed?

@@ -41,7 +41,7 @@ pub struct Ledger<'a> {
     pub seen: &'a Seen,
     /// Takes the numbers of the records.
     pub kept: &'a Numbers,
-    /// Takes their fingerprints, if there is a seen file.
+    /// Takes their fingerprints, if a seen file is to be written.
     pub fresh: Option<&'a Sorted>,
 }
 
@@ -216,10 +216,12 @@ impl Candidates {
         // What was looked for is not in the set.
         let known = table.sorted().take(if self.looks.was_off { usize::MAX } else { 0 });
         firsts.of_partition(&self.spill, partition, capacity, known, |records, range| {
-            if let Some(fresh) = fresh {
+            if fresh.is_some() || !seen.is_in_memory() {
                 records.sort_unstable();
                 seen.retain_new(partition, range, records)?;
-                fresh.append(partition, records.iter().map(Numbered::fingerprint))?;
+                if let Some(fresh) = fresh {
+                    fresh.append(partition, records.iter().map(Numbered::fingerprint))?;
+                }
                 records.sort_unstable_by_key(|record| record.number);
             }
             kept.add(records.iter().map(|record| record.number))

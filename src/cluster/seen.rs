@@ -8,7 +8,7 @@ use super::firsts::Numbered;
 use super::records::Fingerprinted as _;
 use super::resolve::Range;
 use super::scatter::PARTITIONS;
-use super::seen_file::{SeenFile, SeenHeader, Total, damaged};
+use super::seen_file::{MAGIC, SeenFile, SeenHeader, Total, damaged};
 use super::set::ClusterSet;
 use super::sorted::{Ascending, Sorted};
 use crate::error::{Error, Result};
@@ -52,6 +52,16 @@ impl Seen {
             seen.old = Some(SeenFile::new(file, name, header)?);
         }
         Ok(seen)
+    }
+
+    /// The same clusters for a run that leaves them out, and is not to write them.
+    pub fn read_only(self) -> Seen {
+        Seen { remembers: None, ..self }
+    }
+
+    /// Does `bytes`, the start of a file, say that it is a seen file?
+    pub fn is_announced_by(bytes: &[u8]) -> bool {
+        bytes.starts_with(MAGIC)
     }
 
     /// The key of all fingerprints, if they are to be written.

@@ -33,7 +33,7 @@ use super::sorted::{Ascending, RECORD_BYTES};
 use crate::error::{Error, Result};
 use crate::fingerprint::{Fingerprint, FingerprintKey};
 
-const MAGIC: &[u8; 12] = b"undust-seen\n";
+pub(super) const MAGIC: &[u8; 12] = b"undust-seen\n";
 const VERSION: u32 = 5;
 pub(super) const HEADER_BYTES: usize = 12 + 4 + 16 + 16 + 8 + 8;
 const SUM_BYTES: u64 = 16;

@@ -25,6 +25,7 @@ mod evaluate;
 mod facets;
 mod flow;
 mod generate;
+mod known;
 mod layouts;
 mod learn;
 mod lister;
@@ -53,6 +54,7 @@ pub use crew::{Background, helpers};
 pub use dedup::{DedupPlan, Print, dedup};
 pub use evaluate::{Truth, evaluate};
 pub use generate::generate_list;
+pub use known::known;
 pub use layouts::{FormatChoice, FormatPlan};
 pub use learn::{Learned, learn};
 pub use pool::{Stage, StageSeconds};
@@ -109,6 +111,8 @@ pub struct Outcome {
     pub compared: bool,
     /// The files that were read.
     pub files: Vec<InputFile>,
+    /// What was read before, to be left out.
+    pub known: Option<Box<Outcome>>,
     /// What became of its memory.
     pub memory: MemoryUse,
     /// What its threads were busy with.

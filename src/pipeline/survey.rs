@@ -115,7 +115,8 @@ pub fn survey(job: &Job, top: usize) -> Result<(Survey, Outcome)> {
         clusters,
     };
     let stages = pool.seconds();
-    Ok((survey, Outcome { tally, compared: true, files: read.files, memory, stages }))
+    let outcome = Outcome { tally, compared: true, files: read.files, memory, stages, known: None };
+    Ok((survey, outcome))
 }
 
 /// Is there memory for pages that take `bytes`, beside the sums?

@@ -234,6 +234,102 @@ fn damaged_seen_files_are_refused() {
     assert!(!dir.path("seen.zst").exists());
 }
 
+#[test]
+fn what_is_in_another_list_is_left_out() {
+    let dir = Dir::with_list();
+    let new = "http://c.test/\nhttp://A.test/\nhttp://c.test\nhttp://B.test:80/x?utm_source=1\n";
+    dir.put("new", new);
+    dir.put("known", "http://a.test\nhttp://b.test/x\nhttp://b.test/x#y\n");
+    dir.run("new --not-in known").gives("http://c.test/\n");
+    dir.run("--print canonical new --not-in known").gives("http://c.test/\n");
+    dir.run("-p lines new --not-in known").gives(new);
+    dir.run("new --not-in new").gives("");
+    dir.run("new --not-in /dev/null").quiet();
+    // Other formats, packed, several, and as a stream; filters are for the input.
+    dir.put("table.csv", "id,url\n7,http://a.test/\n8,http://b.test/x\n");
+    dir.run("-q known -o known.zst").quiet();
+    dir.put("c", "http://c.test/\n");
+    for known in ["table.csv", "known.zst", "-"] {
+        let args = format!("--include c.test new --not-in {known}");
+        dir.feed(&args, b"http://a.test\nhttp://b.test/x\n").gives("http://c.test/\n");
+    }
+    dir.run("new --not-in c --not-in table.csv").gives("");
+    dir.feed("--not-in table.csv", new.as_bytes()).gives("http://c.test/\n");
+    dir.put("paths", "{\"path\":\"/x\"}\n{\"path\":\"/y\"}\n");
+    dir.put("log.jsonl", "{\"path\":\"/x\"}\n{\"path\":\"/z\"}\n");
+    dir.run("--field path --base-url http://b.test log.jsonl --not-in paths")
+        .gives("http://b.test/z\n");
+    dir.put("log.jsonl", "{\"url\":\"http://a.test/\"}\n");
+    let run = dir.run("-f jsonl log.jsonl --not-in new");
+    run.fails("--not-in: --format jsonl: expected records of that kind, found none in 4 lines");
+    // A folder.
+    fs::create_dir(dir.path("old")).unwrap();
+    dir.put("old/c", "http://c.test/\n");
+    dir.run("new --not-in old").fails("old");
+    let left = "http://A.test/\nhttp://B.test:80/x?utm_source=1\n";
+    dir.run("-r new --not-in old").gives(left);
+}
+
+#[test]
+fn what_is_left_out_is_counted_apart() {
+    let dir = Dir::new();
+    dir.put("new.csv", "id,url\n1,http://c.test/\n2,http://A.test/\n");
+    dir.put("known.csv", "id,url\n7,http://a.test/\n8,http://A.test\n9,http://A.test:80\n10\n");
+    let run = dir.run("-f csv new.csv --not-in known.csv --stats=stats.json").exits(0);
+    assert_eq!(run.out(), "http://c.test/\n");
+    run.says("known: 5 lines: 1 unique, 2 duplicate (66.7 %), 1 headers");
+    let stats = json(&dir.get("stats.json"));
+    assert_eq!(stats["totals"]["lines"], 3);
+    assert_eq!(stats["totals"]["duplicate"], 1);
+    assert_eq!(stats["known"]["totals"]["unique"], 1);
+    assert_eq!(stats["known"]["totals"]["rejected"], 1);
+    assert_eq!(stats["known"]["input"][0]["format"], "csv");
+    dir.run("new.csv --stats=stats.json").quiet();
+    assert!(json(&dir.get("stats.json"))["known"].is_null());
+}
+
+#[test]
+fn a_seen_file_may_be_left_out_as_it_is() {
+    let dir = Dir::with_list();
+    dir.run("--seen seen in.txt").gives(KEPT);
+    let seen = dir.get("seen");
+    dir.put("new", [KEPT, "http://new.test/\n"].concat());
+    dir.run("new --not-in seen").gives("http://new.test/\n");
+    assert!(dir.get("seen") == seen);
+    dir.run("new -p aggressive --not-in seen").fails("seen: ").says("another profile");
+    dir.run("new --not-in seen --not-in in.txt").fails("has to be the only one");
+    dir.put("seen", &seen[..seen.len() - 1]);
+    dir.run("new --not-in seen").fails("seen: the seen file ends too early");
+}
+
+#[test]
+fn what_is_known_is_read_whole_or_the_run_fails() {
+    let dir = Dir::with_list();
+    dir.put("out", "before");
+    dir.run("-q in.txt -o known.zst").quiet();
+    let whole = dir.get("known.zst");
+    dir.put("known.zst", &whole[..whole.len() - 9]);
+    dir.run("in.txt -o out --not-in known.zst").fails("known.zst");
+    dir.run("in.txt -o out --not-in missing").fails("missing");
+    dir.run("--not-in - -o out").fails("--not-in -: standard input is what is to be read");
+    dir.run("in.txt -o known.zst --not-in known.zst").fails("known.zst");
+    for args in [
+        "-c",
+        "-d",
+        "-u",
+        "--clusters",
+        "--dropped x",
+        "--check",
+        "--keep last",
+        "--to tsv",
+        "--seen s",
+    ] {
+        dir.run(&format!("--not-in in.txt {args} in.txt")).fails("--not-in");
+    }
+    assert_eq!(dir.text("out"), "before");
+    assert_eq!(dir.names(), ["in.txt", "known.zst", "out"]);
+}
+
 /// In a list a path is what it is, and two slashes begin a host; in a log both are paths of a host
 /// that nobody knows.
 #[test]

@@ -343,6 +343,36 @@ fn frames_are_decompressed_beside_the_workers_where_there_is_room() {
 }
 
 #[test]
+fn what_is_known_and_does_not_fit() {
+    let dir = Dir::new();
+    let list = large();
+    let half =
+        list.len() / 2 + list[list.len() / 2..].iter().position(|b| *b == b'\n').unwrap() + 1;
+    dir.put("a", &list[..half]);
+    dir.put("b", &list[half / 2..]);
+    dir.put("c", generated(100_000, 12));
+    dir.run("--seen seen a c").quiet();
+    let expected = dir.run("b --not-in a --not-in c").quiet().out;
+    assert!(!expected.is_empty());
+    assert!(dir.run("b --seen seen").quiet().out == expected);
+    for known in ["--not-in a --not-in c", "--not-in c --not-in a"] {
+        let run = dir.run(&format!("{LITTLE} b {known} --stats=stats.json")).quiet();
+        assert!(run.out == expected, "{known}");
+        let stats = json(&dir.get("stats.json"));
+        assert!(stats["memory"]["spilled_bytes"].as_u64().unwrap() > 0);
+        assert_eq!(
+            stats["totals"]["unique"],
+            expected.iter().filter(|byte| **byte == b'\n').count()
+        );
+    }
+    // Little that is known, and much that is new.
+    dir.put("few", &list[..1 << 10]);
+    let expected = dir.run("b --not-in few").quiet().out;
+    assert!(dir.run(&format!("{LITTLE} b --not-in few")).quiet().out == expected);
+    assert_eq!(dir.names(), ["a", "b", "c", "few", "seen", "stats.json"]);
+}
+
+#[test]
 fn seen_files_that_do_not_fit() {
     let dir = Dir::new();
     let list = large();

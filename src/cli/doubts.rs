@@ -1,0 +1,175 @@
+//! What looks wrong in a run: files that are not what they were taken for, and filters that match
+//! nothing.
+
+use super::args::FormatArgs;
+use super::words::say;
+use crate::bytes::show;
+use crate::error::{Error, Result};
+use crate::input::Compression;
+use crate::pipeline::{InputFile, Outcome, line_place};
+use crate::record::Layout;
+use crate::reject::Reject;
+use crate::report::{Tally, number};
+
+/// Share of the first lines, in percent, below which a list may be something else.
+const LIST_SHARE_MIN_PERCENT: usize = 50;
+
+/// The same where another format understands [a part of them](RIVAL_SHARE_MIN_PERCENT).
+const LIST_SHARE_MIN_WITH_RIVAL_PERCENT: usize = 90;
+const RIVAL_SHARE_MIN_PERCENT: usize = 10;
+
+/// Fewest lines that say anything of that where there are URLs.
+const LIST_LINES_MIN: usize = 10;
+
+/// Says what looks wrong: filters that let nothing through or that match nothing; records of which
+/// most are no URLs; files that were taken for lists for want of anything better; and files that
+/// are not compressed though their names say so.
+pub(super) fn doubt(outcome: &Outcome, given: &FormatArgs) {
+    let tally = &outcome.tally;
+    doubt_filters(outcome, given);
+    for InputFile { summary, layout, .. } in &outcome.files {
+        let packing = Compression::of_name(&summary.path);
+        let is_packed = summary.compression != Compression::None;
+        if packing != Compression::None && !is_packed && !is_like_its_format(layout) {
+            say(format_args!(
+                "{}: named as {packing} files are, though it does not begin as they do: read as it is; \
+                 get it again if it is cut short or damaged",
+                show(summary.path.as_os_str().as_encoded_bytes())
+            ));
+        }
+    }
+    for file in outcome.files.iter().filter(|file| file.layout.has_nuls) {
+        say(format_args!(
+            "{}: has NUL bytes; if lines end with them, say so by -0; if it is UTF-16, convert it: \
+             iconv -f UTF-16LE -t UTF-8",
+            show(file.summary.path.as_os_str().as_encoded_bytes())
+        ));
+    }
+    let has_urls = tally.unparsed.total() < tally.records;
+    let doubted = outcome.files.iter().filter(|file| doubt_list(file, has_urls)).count();
+    if doubted == 0 && given.format.is_none() {
+        doubt_urls(outcome, given);
+    }
+}
+
+/// Says of a file that was taken for a list, for want of anything better, that it was. Did it?
+/// `has_urls`: are there URLs at all?
+fn doubt_list(file: &InputFile, has_urls: bool) -> bool {
+    let Some(votes) = file.layout.votes.as_ref().filter(|_| file.layout.is_list()) else {
+        return false;
+    };
+    let is_list = |name: &str| name == file.layout.name();
+    let has_rival = votes
+        .shares
+        .iter()
+        .any(|(name, share)| !is_list(name) && *share >= RIVAL_SHARE_MIN_PERCENT);
+    let share_min = match has_rival {
+        true => LIST_SHARE_MIN_WITH_RIVAL_PERCENT,
+        false => LIST_SHARE_MIN_PERCENT,
+    };
+    let share = votes.shares.iter().find(|(name, _)| is_list(name));
+    let Some((_, share)) = share.filter(|(_, share)| *share < share_min) else { return false };
+    if votes.lines < LIST_LINES_MIN && has_urls {
+        return false;
+    }
+    say(format_args!(
+        "{}: taken for a list, though {share} % of its first {} lines look like URLs; --format or \
+         --log-format say what it is",
+        show(file.summary.path.as_os_str().as_encoded_bytes()),
+        number(votes.lines as u64)
+    ));
+    true
+}
+
+/// Says where most of the records are not URLs.
+fn doubt_urls(outcome: &Outcome, given: &FormatArgs) {
+    let Tally { unparsed, records, .. } = &outcome.tally;
+    if *records < LIST_LINES_MIN as u64 || unparsed.total() * 2 <= *records {
+        return;
+    }
+    let kinds: Vec<String> =
+        unparsed.seen().map(|(kind, count)| format!("{} {kind}", number(count))).collect();
+    let are_relative =
+        unparsed.seen().any(|(kind, count)| kind == Reject::Relative && count * 2 > *records);
+    let is_list = outcome.files.iter().any(|file| file.layout.is_list());
+    let advice = match are_relative && is_list && given.base_url.is_none() {
+        true => "; if they are paths, --base-url says on which host",
+        false => "",
+    };
+    say(format_args!(
+        "{} of {} records are not URLs, and were compared byte for byte ({}){advice}",
+        number(unparsed.total()),
+        number(*records),
+        kinds.join(", ")
+    ));
+}
+
+/// Says where filters have let nothing through, or everything.
+fn doubt_filters(outcome: &Outcome, given: &FormatArgs) {
+    let tally = &outcome.tally;
+    let is_for_hosts = |pattern: &&String| !pattern.contains(['/', '?']);
+    let host_pattern = given.include.iter().chain(&given.exclude).find(is_for_hosts);
+    let advice = host_pattern.map_or(String::new(), |pattern| {
+        format!("; {pattern} is a pattern for hosts, one for paths begins with a slash: /{pattern}")
+    });
+    let asks_for_fields = !(given.status.is_empty() && given.method.is_empty())
+        || given.since.is_some()
+        || given.until.is_some();
+    let are_lists = outcome.files.iter().all(|file| file.layout.is_list());
+    if tally.filtered > 0 && tally.records == 0 {
+        say(format_args!(
+            "nothing is left: all {} records were filtered out{}",
+            number(tally.filtered),
+            match advice.is_empty() || given.include.is_empty() {
+                true if asks_for_fields && are_lists => {
+                    "; they are lines of a list, which has no status, method or time"
+                }
+                true => "; -v says how the files were read",
+                false => &advice,
+            }
+        ));
+    }
+    if tally.filtered == 0 && tally.records > 0 && !given.exclude.is_empty() {
+        say(format_args!("--exclude {}: no record matches{advice}", given.exclude.join(", ")));
+    }
+    if tally.rejected.total() > 0 && tally.records + tally.filtered == 0 {
+        say(format_args!(
+            "nothing is left: all {} lines with anything in them were rejected",
+            number(tally.rejected.total())
+        ));
+    }
+}
+
+/// Fails where no line at all is what the flags say the files are: the results are not those that
+/// were asked for, and must not replace others.
+pub(super) fn refuse_format(outcome: &Outcome, given: &FormatArgs) -> Result<()> {
+    let Tally { records, filtered, rejected, .. } = &outcome.tally;
+    let flags = [
+        ("--format", &given.format),
+        ("--field", &given.field),
+        ("--log-format", &given.log_format),
+    ];
+    let flag = flags.iter().find_map(|(flag, value)| Some((flag, value.as_ref()?)));
+    let speaks_of_it = |(kind, _)| matches!(kind, Reject::Format | Reject::NoUrl);
+    let (Some((flag, value)), 0) = (flag, *records + *filtered) else { return Ok(()) };
+    if rejected.total() == 0 || !rejected.seen().all(speaks_of_it) {
+        return Ok(());
+    }
+    let first = outcome.tally.first_rejects().next();
+    let first = first.map_or(String::new(), |(kind, line, text)| {
+        let place = line_place(&outcome.files, outcome.files.len(), line);
+        format!("; the first: {place}: {}: \"{}\"", kind.explain(), show(&text))
+    });
+    Err(Error::input(format!(
+        "{flag} {value}: expected records of that kind, found none in {} lines; no file is \
+         written{first}",
+        number(rejected.total())
+    )))
+}
+
+/// Have most of the first lines the shape that all were taken for? Where nobody had to vote, they
+/// have.
+fn is_like_its_format(layout: &Layout) -> bool {
+    let Some(votes) = &layout.votes else { return true };
+    votes.shares.iter().any(|(name, share)| *name == layout.name() && *share >= 50)
+}

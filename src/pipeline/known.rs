@@ -1,0 +1,75 @@
+//! `dedup --not-in`: the clusters of what is known, before the input is read.
+//!
+//! ```text
+//! reading    fingerprints --> the set of a Seen, and Candidates once that is full
+//! at the end the set, and if there are candidates a seen file without a name --> dedup
+//! ```
+
+use std::io::{self, Seek as _, Write as _};
+use std::ops::ControlFlow;
+
+use super::dedup::{Print, mark, sift};
+use super::overflow::Overflow;
+use super::scan::{Pass, Scan};
+use super::walk::Worker;
+use super::{Job, Outcome, temp};
+use crate::cluster::Seen;
+use crate::error::Result;
+
+/// The clusters of all that `job` reads, for a run with the same key and profile that is to leave
+/// them out; and what was read.
+///
+/// Memory: within the job's budget. Fingerprints that have no room go to a file in its folder for
+/// temporary files.
+///
+/// Failure: an error if any of it is damaged: what is known would be more than what was read.
+pub fn known(job: &Job) -> Result<(Seen, Outcome)> {
+    let pool = job.pool()?;
+    let budget = job.budget();
+    let seen = Seen::new(job.key.clone(), &job.canonicalizer.profile().digest());
+    let mut overflow: Option<Overflow> = None;
+    let mut outcome = Outcome { compared: true, ..Outcome::default() };
+    let Outcome { tally, memory, .. } = &mut outcome;
+    memory.budget_bytes = job.memory.bytes;
+    let read = Scan::new(job, &pool, Pass::first("reading what is known")).run(
+        Worker::default,
+        |worker, chunk| sift(job, Print::Line, chunk, worker),
+        |batch| {
+            if overflow.is_none() && seen.set().may_exceed(budget.table_bytes()) {
+                overflow = Some(Overflow::new(job, budget)?);
+                memory.spilled_after_lines = Some(batch.first_line);
+            }
+            for marked in mark(job, seen.set(), overflow.as_mut(), &pool, batch, tally)? {
+                marked.done()?;
+            }
+            Ok(ControlFlow::Continue(()))
+        },
+    )?;
+    memory.table_bytes = seen.set().memory_bytes();
+    let seen = match overflow {
+        None => seen,
+        Some(mut overflow) => {
+            memory.spilled_bytes = overflow.spilled_bytes();
+            let (_, unique) = overflow.first_of_each(job, &pool, seen.set(), &seen)?;
+            tally.unique += unique;
+            tally.duplicate += overflow.count - unique;
+            on_disk(job, &seen)?
+        }
+    };
+    outcome.files = read.files;
+    outcome.tally.check()?;
+    Ok((seen.read_only(), outcome))
+}
+
+/// The same clusters, in a temporary file.
+fn on_disk(job: &Job, seen: &Seen) -> Result<Seen> {
+    let folder = &job.memory.temp_dir;
+    let failed = |error: io::Error| temp::failed(folder, error);
+    let mut file = io::BufWriter::with_capacity(256 << 10, temp::open(folder)?);
+    seen.write(|bytes| file.write_all(bytes).map_err(failed))?;
+    let mut file = file.into_inner().map_err(|error| failed(error.into_error()))?;
+    file.rewind().map_err(failed)?;
+    let digest = job.canonicalizer.profile().digest();
+    let name = format!("a temporary file in {}", folder.display());
+    Seen::open(file, &name, &digest, job.table_bytes())
+}
