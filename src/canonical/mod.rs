@@ -10,6 +10,7 @@ mod draft;
 mod dust;
 mod fused;
 mod names;
+mod notation;
 mod profile;
 mod reference;
 mod rules;
@@ -23,6 +24,7 @@ pub use dust::{
     PathPattern, Refusal, RuleFile, RuleScope, Trap,
 };
 pub use names::{DefaultParams, IndexNames, KeepParams, ParamNames, Scope, SessionNames};
+pub use notation::Notation;
 pub use profile::{Options, PROFILE_VERSION, PROFILES, Profile, Slash, Www};
 pub use reference::{Reached, Step, Trace};
 pub use rules::{Class, RuleId, RuleInfo, RuleSet, remove_dot_segments};

@@ -266,7 +266,8 @@ pub(super) struct DedupArgs {
     /// Which spelling stands for its cluster
     #[arg(long, value_enum, default_value_t = KeepArg::First)]
     pub(super) keep: KeepArg,
-    /// Write the URL as it was read, its canonical form, or the whole line of a log or a table
+    /// Write the URL as it was read, its canonical form, that as a key for sorting (SURT:
+    /// com,example)/path), or the whole line of a log or a table
     #[arg(long, value_enum, default_value_t = PrintArg::Original, conflicts_with = "clusters")]
     pub(super) print: PrintArg,
     /// Lines for people, or rows for programs, with canonical forms and counts, in all that is
@@ -314,6 +315,7 @@ pub(super) enum KeepArg {
 pub(super) enum PrintArg {
     Original,
     Canonical,
+    Surt,
     Line,
 }
 
@@ -337,10 +339,27 @@ pub(super) struct CanonArgs {
     /// without a URL become empty ones, or an error
     #[arg(long, value_enum, default_value_t = OnBadArg::Keep)]
     pub(super) on_bad: OnBadArg,
+    /// Write the canonical form as a URL, or as a key for sorting (SURT: com,example)/path)
+    #[arg(long, value_enum, default_value_t = NotationArg::Canonical)]
+    pub(super) print: NotationArg,
+    /// Lines, or rows for programs: the URL, its canonical form and its SURT of each record; see
+    /// docs/outputs.md
+    #[arg(long, value_enum, default_value_t = ToArg::Text)]
+    pub(super) to: ToArg,
+    /// Put an apostrophe before text that a spreadsheet would take for a formula;
+    /// with --to tsv or csv
+    #[arg(long)]
+    pub(super) excel: bool,
     #[command(flatten)]
     pub(super) profile: ProfileArgs,
     #[command(flatten)]
     pub(super) run: RunArgs,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum NotationArg {
+    Canonical,
+    Surt,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -3,14 +3,27 @@
 use std::path::Path;
 
 use super::DONE;
-use super::args::{CanonArgs, OnBadArg, ReportArgs, ReportToArg};
+use super::args::{CanonArgs, NotationArg, OnBadArg, ReportArgs, ReportToArg, ToArg};
 use super::progress::Progress;
 use super::session::Session;
+use crate::canonical::Notation;
 use crate::error::{Error, Result};
 use crate::input::Container;
-use crate::pipeline::{self, OnBad, Spooled};
+use crate::pipeline::{self, CanonPlan, OnBad, Spooled};
 use crate::record::formats;
 use crate::report::{Output, RowFormat, Shape};
+
+impl ToArg {
+    pub(super) fn format(self) -> Option<RowFormat> {
+        match self {
+            ToArg::Text => None,
+            ToArg::Tsv => Some(RowFormat::Tsv),
+            ToArg::Csv => Some(RowFormat::Csv),
+            ToArg::Jsonl => Some(RowFormat::Jsonl),
+            ToArg::Parquet => Some(RowFormat::Parquet),
+        }
+    }
+}
 
 impl ReportToArg {
     fn format(self) -> Option<RowFormat> {
@@ -36,17 +49,30 @@ pub(super) fn shape(format: Option<RowFormat>, excel: bool) -> Result<Option<Sha
 
 pub(super) fn canon(args: &CanonArgs) -> Result<u8> {
     let progress = Progress::new(args.run.quiet);
+    let shape = shape(args.to.format(), args.excel)?;
+    if shape.is_some() && args.print != NotationArg::Canonical {
+        return Err(Error::config(
+            "--print: chooses what a line of text is, and a row has all forms: leave out --print or --to",
+        ));
+    }
     let canonicalizer = args.profile.canonicalizer()?;
     let mut session = Session::begin(&args.input, &canonicalizer, &args.run, &progress)?;
     session.protect(args.profile.files());
-    let on_bad = match args.on_bad {
-        OnBadArg::Keep => OnBad::Keep,
-        OnBadArg::Empty => OnBad::Empty,
-        OnBadArg::Fail => OnBad::Fail,
+    let plan = CanonPlan {
+        on_bad: match args.on_bad {
+            OnBadArg::Keep => OnBad::Keep,
+            OnBadArg::Empty => OnBad::Empty,
+            OnBadArg::Fail => OnBad::Fail,
+        },
+        notation: match args.print {
+            NotationArg::Canonical => Notation::Url,
+            NotationArg::Surt => Notation::Surt,
+        },
+        shape,
     };
-    session.takes_rejects = on_bad == OnBad::Empty;
-    let mut output = session.open_output(None)?;
-    let outcome = pipeline::canon(&session.job, on_bad, &mut output)?;
+    session.takes_rejects = plan.on_bad == OnBad::Empty;
+    let mut output = session.open_output(shape)?;
+    let outcome = pipeline::canon(&session.job, &plan, &mut output)?;
     session.results.finish(output)?;
     session.close(&outcome)?;
     Ok(DONE)

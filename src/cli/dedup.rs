@@ -11,6 +11,7 @@ use super::session::Session;
 use super::words::say;
 use super::{DONE, NO};
 use crate::bytes::show;
+use crate::canonical::Notation;
 use crate::cluster::{Keep, Seen};
 use crate::error::{Error, Result};
 use crate::fingerprint::FingerprintKey;
@@ -20,7 +21,7 @@ use crate::pipeline::{
     self, Checked, ClusterFilter, DedupPlan, DuplicateLine, FormatPlan, InputFile, Job, Outcome,
     Print, SelectPlan, Spooled,
 };
-use crate::report::{Output, Predecessor, RowFormat, Shape};
+use crate::report::{Output, Predecessor, Shape};
 
 pub(super) fn run(args: &DedupArgs) -> Result<u8> {
     let progress = Progress::new(args.run.quiet);
@@ -260,23 +261,12 @@ impl DedupArgs {
     }
 }
 
-impl ToArg {
-    fn format(self) -> Option<RowFormat> {
-        match self {
-            ToArg::Text => None,
-            ToArg::Tsv => Some(RowFormat::Tsv),
-            ToArg::Csv => Some(RowFormat::Csv),
-            ToArg::Jsonl => Some(RowFormat::Jsonl),
-            ToArg::Parquet => Some(RowFormat::Parquet),
-        }
-    }
-}
-
 impl From<PrintArg> for Print {
     fn from(print: PrintArg) -> Self {
         match print {
             PrintArg::Original => Print::Original,
-            PrintArg::Canonical => Print::Canonical,
+            PrintArg::Canonical => Print::Canonical(Notation::Url),
+            PrintArg::Surt => Print::Canonical(Notation::Surt),
             PrintArg::Line => Print::Line,
         }
     }

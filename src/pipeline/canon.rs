@@ -3,17 +3,18 @@
 use super::aside::aside;
 use super::layouts::Parcel;
 use super::pool::Stage;
-use super::scan::{Batch, BatchChunk, FORM_BYTES, Pass, Scan};
-use super::walk::{Worker, count_other, each_entry};
+use super::scan::{Batch, BatchChunk, FORM_BYTES, Pass, Scan, changed};
+use super::walk::{Worker, count_other, each_entry, push_form};
 use super::{Job, Outcome, line_place};
 use crate::bytes::show;
+use crate::canonical::Notation;
 use crate::error::{Error, Result};
 use crate::input::Stop;
 use crate::parts;
 use crate::record::{Entry, without_no_host};
 use crate::reject::Reject;
-use crate::report::Output;
-use crate::report::Tally;
+use crate::report::{Cell, Listed, Listing, ListingWriter, Output, Provenance, Shape, Tally};
+use std::convert::Infallible;
 use std::ops::ControlFlow;
 
 /// What to write for a line whose URL does not parse.
@@ -27,9 +28,20 @@ pub enum OnBad {
     Fail,
 }
 
+/// What to write for every line.
+#[derive(Clone, Copy, Debug)]
+pub struct CanonPlan {
+    /// For a URL that does not parse.
+    pub on_bad: OnBad,
+    /// For one that does.
+    pub notation: Notation,
+    /// Rows of this shape, one for each record, in place of lines.
+    pub shape: Option<Shape>,
+}
+
 /// What a worker makes of a chunk.
 struct Rewritten {
-    text: Vec<u8>,
+    listing: Listing,
     tally: Tally,
     /// The first line that cannot be written: its number in the chunk from 0, why, how it starts.
     bad: Option<(u64, Reject, Vec<u8>)>,
@@ -37,36 +49,54 @@ struct Rewritten {
 
 /// Writes the canonical form of every line to `output`: as many lines as were read, in order.
 ///
-/// Empty lines stay empty, and so do lines of a format that have no URL. All URLs count as unique:
-/// nothing is compared.
-pub fn canon(job: &Job, on_bad: OnBad, output: &mut Output) -> Result<Outcome> {
+/// Empty lines stay empty, and so do lines of a format that have no URL; there is no row for
+/// either. All URLs count as unique: nothing is compared.
+pub fn canon(job: &Job, plan: &CanonPlan, output: &mut Output) -> Result<Outcome> {
     let pool = job.pool()?;
     let mut outcome = Outcome::default();
     outcome.memory.budget_bytes = job.memory.bytes;
     let (tally, mut bad) = (&mut outcome.tally, None);
-    let write = |batch| pool.time(Stage::Writing, || write(batch, output));
-    let record_bytes = |chunk: &Parcel, _| FORM_BYTES * chunk.bytes().len() as u64;
+    let made_by = Provenance::of(job.canonicalizer.profile());
+    let separator = job.input.separator;
+    let mut writer =
+        ListingWriter::new(output, Listed::Canonical, separator, plan.shape, &made_by)?;
+    let blank = writer.part();
+    let rewrite = |first_line, chunk: &Parcel, worker: &mut Worker| {
+        rewrite(job, plan, first_line, chunk, blank.clone(), worker)
+    };
+    let write = |parts| pool.time(Stage::Writing, || write(parts, &mut writer));
+    let copies = if plan.shape.is_some() { COPIES_OF_ROWS } else { 1 };
+    let record_bytes = |chunk: &Parcel, _| copies * FORM_BYTES * chunk.bytes().len() as u64;
     let stop = Stop::default();
     let (read, end) = aside(1, &stop, write, |rewritten| {
         let scan = Scan::new(job, &pool, Pass::first("canonicalizing")).with_stop(&stop);
         scan.with_record_bytes(record_bytes).run_to_end(
             Worker::default,
-            |worker, chunk| {
-                let rewritten = rewrite(job, on_bad, chunk, worker);
-                (rewritten.tally.lines, rewritten)
-            },
-            |mut batch| {
-                let end = batch.chunks.iter().position(|chunk| chunk.made.bad.is_some());
-                batch.chunks.truncate(end.map_or(usize::MAX, |at| at + 1));
-                for BatchChunk { first_line, made, .. } in &mut batch.chunks {
-                    match made.bad.take() {
-                        Some((line, reject, text)) => {
-                            bad = Some((*first_line + line + 1, reject, text));
-                        }
-                        None => job.add(tally, &made.tally)?,
-                    }
+            |worker, chunk| match plan.shape {
+                None => {
+                    let rewritten = rewrite(0, chunk, worker);
+                    (rewritten.tally.lines, Some(rewritten))
                 }
-                rewritten.send(batch)?;
+                // Rows have the numbers of lines, which are not known yet.
+                Some(_) => (count_lines(job, chunk, worker), None),
+            },
+            |Batch { chunks, .. }| {
+                let count = if plan.shape.is_some() { chunks.len() } else { 0 };
+                let rows = pool.map(Stage::Canonicalizing, count, Worker::default, |worker, at| {
+                    rewrite(chunks[at].first_line, &chunks[at].parcel, worker)
+                });
+                let mut rows = rows.into_iter();
+                let mut parts = Vec::with_capacity(chunks.len());
+                for BatchChunk { parcel, first_line, made, .. } in chunks {
+                    let made = made.or_else(|| rows.next()).ok_or_else(changed)?;
+                    parts.push((parcel, made.listing));
+                    if let Some((line, reject, text)) = made.bad {
+                        bad = Some((first_line + line + 1, reject, text));
+                        break;
+                    }
+                    job.add(tally, &made.tally)?;
+                }
+                rewritten.send(parts)?;
                 Ok(if bad.is_none() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
             },
         )
@@ -74,6 +104,7 @@ pub fn canon(job: &Job, on_bad: OnBad, output: &mut Output) -> Result<Outcome> {
     if let Some((line, reject, text)) = bad {
         return Err(bad_line(&line_place(&read.files, read.files_in_all, line), reject, &text));
     }
+    writer.finish()?;
     end?;
     outcome.files = read.files;
     outcome.stages = pool.seconds();
@@ -81,13 +112,28 @@ pub fn canon(job: &Job, on_bad: OnBad, output: &mut Output) -> Result<Outcome> {
     Ok(outcome)
 }
 
-/// Writes what was made of a `batch`, while the next one is worked on.
-fn write(batch: Batch<Rewritten>, output: &mut Output) -> Result<()> {
-    for BatchChunk { parcel, made, .. } in batch.chunks {
-        output.write_large(&made.text)?;
+/// How many texts of a row may be as long as a canonical form: the URL, the form and its SURT, with
+/// what escapes and names of members add.
+const COPIES_OF_ROWS: u64 = 4;
+
+/// How many lines `chunk` has.
+fn count_lines(job: &Job, chunk: &Parcel, worker: &mut Worker) -> u64 {
+    let mut lines = 0;
+    let counted = each_entry::<Infallible>(chunk, job, &mut worker.workspace, |_| {
+        lines += 1;
+        Ok(())
+    });
+    let Ok(()) = counted;
+    lines
+}
+
+/// Writes what was made of some chunks, while the next ones are worked on.
+fn write(parts: Vec<(Parcel, Listing)>, writer: &mut ListingWriter) -> Result<()> {
+    for (parcel, listing) in parts {
+        writer.write(&listing)?;
         parcel.release();
     }
-    output.pass_on()
+    writer.pass_on()
 }
 
 fn bad_line(place: &str, reject: Reject, text: &[u8]) -> Error {
@@ -114,8 +160,21 @@ fn bad_line(place: &str, reject: Reject, text: &[u8]) -> Error {
     }
 }
 
-fn rewrite(job: &Job, on_bad: OnBad, chunk: &Parcel, worker: &mut Worker) -> Rewritten {
-    let mut text = Vec::with_capacity(chunk.bytes().len() + 64);
+/// What is written for `chunk`, whose first line has the number `first_line`, from 0 over all
+/// inputs.
+fn rewrite(
+    job: &Job,
+    plan: &CanonPlan,
+    first_line: u64,
+    chunk: &Parcel,
+    mut listing: Listing,
+    worker: &mut Worker,
+) -> Rewritten {
+    let CanonPlan { on_bad, notation, .. } = *plan;
+    if let Listing::Lines(text, _) = &mut listing {
+        text.reserve(chunk.bytes().len() + 64);
+    }
+    let mut surt = Vec::new();
     let mut tally = Tally::default();
     let Worker { scratch, workspace } = worker;
     let mut urls = job.canonicalizer.lines_of(chunk.bytes(), scratch);
@@ -133,8 +192,26 @@ fn rewrite(job: &Job, on_bad: OnBad, chunk: &Parcel, worker: &mut Worker) -> Rew
                     }
                     tally.unparsed.add(reject);
                 }
-                if canonical.reject.is_none() || on_bad == OnBad::Keep {
-                    text.extend_from_slice(without_no_host(canonical.form));
+                let is_told = canonical.reject.is_none() || on_bad == OnBad::Keep;
+                match &mut listing {
+                    Listing::Lines(text, _) if is_told => push_form(notation, &canonical, text),
+                    Listing::Lines(..) => {}
+                    Listing::Rows(rows) => {
+                        let form = without_no_host(canonical.form);
+                        surt.clear();
+                        Notation::Surt.push(form, &mut surt);
+                        let known =
+                            |text, is_known| if is_known { Cell::Text(text) } else { Cell::Null };
+                        rows.row(&[
+                            Cell::Number(first_line + tally.lines),
+                            Cell::Text(record.spelling),
+                            known(form, is_told),
+                            known(&surt, canonical.reject.is_none()),
+                            canonical
+                                .reject
+                                .map_or(Cell::Null, |it| Cell::Text(it.name().as_bytes())),
+                        ]);
+                    }
                 }
             }
             other => {
@@ -150,9 +227,11 @@ fn rewrite(job: &Job, on_bad: OnBad, chunk: &Parcel, worker: &mut Worker) -> Rew
                 }
             }
         }
-        text.push(job.input.separator);
+        if let Listing::Lines(text, separator) = &mut listing {
+            text.push(*separator);
+        }
         Ok(())
     });
     tally.set_unique(tally.records);
-    Rewritten { text, tally, bad: all.err() }
+    Rewritten { listing, tally, bad: all.err() }
 }

@@ -13,12 +13,12 @@ use super::scan::{Batch, BatchChunk, FORM_BYTES, Pass, RECORD_BYTES, Scan};
 use super::texts::{Texts, TextsBuilder};
 use super::walk::{self, Worker, walk};
 use super::{Job, Outcome};
-use crate::canonical::Canonical;
+use crate::canonical::{Canonical, Notation};
 use crate::cluster::{ClusterSet, Flags, KeepBitmap, Outlook, Scattered, Seen};
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 use crate::input::Stop;
-use crate::record::{Record, without_no_host};
+use crate::record::Record;
 use crate::report::{Output, Tally};
 
 /// What is written for a cluster.
@@ -27,18 +27,23 @@ pub enum Print {
     /// The URL as it was read.
     Original,
     /// The canonical form.
-    Canonical,
+    Canonical(Notation),
     /// The whole line, as it was read.
     Line,
 }
 
 impl Print {
-    /// What is written for `record`.
-    pub(super) fn text<'a>(self, record: &Record<'a>, canonical: &Canonical<'a>) -> &'a [u8] {
+    /// Appends what is written for `record`, whose canonical form is asked for if it is needed.
+    pub(super) fn push<'a>(
+        self,
+        record: &Record<'a>,
+        canonical: impl FnOnce() -> Canonical<'a>,
+        out: &mut Vec<u8>,
+    ) {
         match self {
-            Print::Original => record.spelling,
-            Print::Canonical => without_no_host(canonical.form),
-            Print::Line => record.line,
+            Print::Original => out.extend_from_slice(record.spelling),
+            Print::Canonical(notation) => walk::push_form(notation, &canonical(), out),
+            Print::Line => out.extend_from_slice(record.line),
         }
     }
 }
@@ -179,7 +184,7 @@ fn memory_bytes(print: Print, chunk: &Parcel, records: u64) -> u64 {
         // What reads others takes memory, too.
         true if chunk.is_mapped() => records * RECORD_BYTES_MAPPED,
         true => records * RECORD_BYTES,
-        false if print == Print::Canonical => {
+        false if matches!(print, Print::Canonical(_)) => {
             records * RECORD_BYTES + FORM_BYTES * chunk.bytes().len() as u64
         }
         // Texts of their own are about as long as the lines.
@@ -261,7 +266,7 @@ pub(super) fn sift(job: &Job, print: Print, chunk: &Parcel, worker: &mut Worker)
     let tally = walk(chunk, job, worker, |_, record, canonical| {
         fingerprints.push(job.key.fingerprint(canonical.form));
         starts.push(own.len() as u32);
-        own.extend_from_slice(print.text(&record, &canonical));
+        print.push(&record, || canonical, &mut own);
         own.push(job.input.separator);
     });
     let texts = Texts::own(own, starts);
@@ -273,7 +278,7 @@ fn is_in_chunk(print: Print, chunk: &Parcel) -> bool {
     match print {
         Print::Line => true,
         Print::Original => chunk.layout.format.is_none(),
-        Print::Canonical => false,
+        Print::Canonical(_) => false,
     }
 }
 

@@ -48,7 +48,7 @@ mod url_words;
 mod walk;
 
 pub use budget::{Memory, MemoryUse};
-pub use canon::{OnBad, canon};
+pub use canon::{CanonPlan, OnBad, canon};
 pub use check::{Checked, DuplicateLine, check};
 pub use crew::{Background, helpers};
 pub use dedup::{DedupPlan, Print, dedup};

@@ -311,13 +311,7 @@ impl SelectedChunk<'_> {
                         push_number_to(out, *lines, 7);
                         out.push(b' ');
                     }
-                    out.extend_from_slice(match plan.print {
-                        Print::Original => record.spelling,
-                        Print::Line => record.line,
-                        Print::Canonical => {
-                            without_no_host(canonicalizer.canonical(record.url, scratch).form)
-                        }
-                    });
+                    plan.print.push(&record, || canonicalizer.canonical(record.url, scratch), out);
                     out.push(*separator);
                 }
             }

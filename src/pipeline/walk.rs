@@ -2,10 +2,10 @@
 
 use super::Job;
 use super::layouts::Parcel;
-use crate::canonical::{Canonical, Scratch};
+use crate::canonical::{Canonical, Notation, Scratch};
 use crate::error;
 use crate::input::Chunk;
-use crate::record::{Entries, Entry, ReadOptions, Record, Workspace};
+use crate::record::{Entries, Entry, ReadOptions, Record, Workspace, without_no_host};
 use crate::reject::Reject;
 use crate::report::Tally;
 
@@ -101,6 +101,15 @@ pub(super) fn walk(
     each: impl FnMut(u32, Record, Canonical),
 ) -> Tally {
     walk_with(ReadOptions { fields: false, ..job.read_options() }, parcel, job, worker, each)
+}
+
+/// Appends the canonical form to `out`, in this `notation`; the URL itself where it was not parsed.
+pub(super) fn push_form(notation: Notation, canonical: &Canonical, out: &mut Vec<u8>) {
+    let form = without_no_host(canonical.form);
+    match canonical.reject {
+        None => notation.push(form, out),
+        Some(_) => out.extend_from_slice(form),
+    }
 }
 
 /// The same with all that the line says.

@@ -1,15 +1,15 @@
-//! What `dedup` lists: kept lines, clusters, dropped lines; as lines for people or as
-//! rows for programs.
+//! What `canon` and `dedup` list: canonical forms, kept lines, clusters, dropped lines; as lines
+//! for people or as rows for programs.
 
 use super::cells::push_tsv;
-use super::tables::{CLUSTERS, DROPPED, KEPT, Table};
+use super::tables::{CANONICAL, CLUSTERS, DROPPED, KEPT, Table};
 use super::{Cell, Output, Provenance, RowWriter, Rows, Shape};
 use crate::bytes::decimal::push_number;
 use crate::error::Result;
 
 /// Writes a listing.
 ///
-/// - For people: lines that end with a separator, below a header but for kept lines.
+/// - For people: lines that end with a separator, below a header for clusters and dropped lines.
 /// - For programs: the rows of a table.
 pub struct ListingWriter<'a>(To<'a>);
 
@@ -23,6 +23,8 @@ enum To<'a> {
 /// What is listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Listed {
+    /// The canonical form of each record; as lines, of each line.
+    Canonical,
     /// The line that stands for each cluster.
     Kept,
     /// Every spelling of each cluster.
@@ -35,6 +37,7 @@ impl Listed {
     /// The table of its rows.
     fn table(self) -> &'static Table {
         match self {
+            Listed::Canonical => &CANONICAL,
             Listed::Kept => &KEPT,
             Listed::Clusters => &CLUSTERS,
             Listed::Dropped => &DROPPED,
@@ -44,7 +47,7 @@ impl Listed {
     /// What stands above the lines for people.
     fn header(self) -> Option<&'static [u8]> {
         match self {
-            Listed::Kept => None,
+            Listed::Canonical | Listed::Kept => None,
             Listed::Clusters => Some(b"cluster\tcount\turl"),
             Listed::Dropped => Some(b"line\tkept_line\trules\tdropped\tkept"),
         }
@@ -92,7 +95,7 @@ impl<'a> ListingWriter<'a> {
     pub fn pass_on(&mut self) -> Result<()> {
         match &mut self.0 {
             To::Lines(output, _) => output.pass_on(),
-            To::Rows(_) => Ok(()),
+            To::Rows(writer) => writer.pass_on(),
         }
     }
 

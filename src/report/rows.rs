@@ -184,6 +184,11 @@ impl<'a> RowWriter<'a> {
         Ok(())
     }
 
+    /// Hands on the rows that have been written so far, if somebody may be waiting for them.
+    pub fn pass_on(&mut self) -> Result<()> {
+        self.output.pass_on()
+    }
+
     /// Writes what has to come behind the last row. Does not publish the output.
     pub fn finish(self) -> Result<()> {
         self.columns.map_or(Ok(()), |columns| columns.finish(self.output))

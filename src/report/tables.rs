@@ -57,6 +57,27 @@ pub static KEPT: Table = Table {
     ],
 };
 
+/// What `canon` writes: a row for each record, in input order.
+pub static CANONICAL: Table = Table {
+    name: "canonical",
+    columns: &[
+        number(
+            "line",
+            "the number of the line, from 1 over all inputs; of tables, the number of the row",
+        ),
+        text("url", "the URL as it was read"),
+        text(
+            "canonical",
+            "the canonical form; where the URL does not parse, the URL itself, or nothing with `--on-bad empty`",
+        ),
+        text(
+            "surt",
+            "the canonical form as a key for sorting, `com,example)/path`; unknown where the URL does not parse",
+        ),
+        word("unparsed", "why the URL does not parse, if it does not: a kind of reject"),
+    ],
+};
+
 /// What `dedup --clusters` writes: a row for each spelling, cluster after cluster.
 pub static CLUSTERS: Table = Table {
     name: "clusters",
@@ -117,7 +138,7 @@ mod tests {
     #[test]
     fn every_column_is_documented() {
         let page = include_str!("../../docs/outputs.md");
-        for table in [&KEPT, &CLUSTERS, &DROPPED, &REPORT] {
+        for table in [&CANONICAL, &KEPT, &CLUSTERS, &DROPPED, &REPORT] {
             assert!(page.contains(&format!("## Table `{}`", table.name)), "{}", table.name);
             for column in table.columns {
                 let kind = if column.kind == Kind::Number { "number" } else { "text" };

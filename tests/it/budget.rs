@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Mutex;
 
 use proptest::prelude::*;
-use undust::canonical::{Canonicalizer, Profile};
+use undust::canonical::{Canonicalizer, Notation, Profile};
 use undust::cluster::{Keep, Seen};
 use undust::fingerprint::FingerprintKey;
 use undust::input::InputPlan;
@@ -142,7 +142,7 @@ proptest! {
         list in list(),
         how in how(),
         profile in prop::sample::select(vec!["lines", "crawl"]),
-        print in prop::sample::select(vec![Print::Original, Print::Canonical]),
+        print in prop::sample::select(vec![Print::Original, Print::Canonical(Notation::Url)]),
     ) {
         let bench = Bench::new(profile, &list);
         let (expected, ample) = bench.dedup(AMPLE, print, &Seen::default());
@@ -162,7 +162,7 @@ proptest! {
         profile in prop::sample::select(vec!["lines", "crawl"]),
         keep in prop::sample::select(vec![Keep::First, Keep::Last, Keep::Shortest]),
         filter in prop::sample::select(vec![ClusterFilter::All, ClusterFilter::Duplicated, ClusterFilter::Single]),
-        print in prop::sample::select(vec![Print::Original, Print::Canonical]),
+        print in prop::sample::select(vec![Print::Original, Print::Canonical(Notation::Url)]),
         counts in any::<bool>(),
     ) {
         let bench = Bench::new(profile, &list);

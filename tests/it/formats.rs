@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use undust::canonical::{Canonicalizer, Profile};
+use undust::canonical::{Canonicalizer, Notation, Profile};
 use undust::cluster::Seen;
 use undust::fingerprint::FingerprintKey;
 use undust::input::{Containers, InputPlan};
@@ -126,7 +126,7 @@ fn how_a_file_is_cut_does_not_show() {
     fs::write(&columns, logs.repeat(1_000)).unwrap();
     let samples: Vec<PathBuf> = readable().map(|(sample, _)| folder().join(sample)).collect();
     for path in samples.iter().chain([&quoted, &columns]) {
-        for print in [Print::Original, Print::Canonical, Print::Line] {
+        for print in [Print::Original, Print::Canonical(Notation::Url), Print::Line] {
             let (text, tally, format) = dedup(path, None, print, 1 << 20);
             for chunk_bytes in [16 << 10, 40_009] {
                 let cut = dedup(path, None, print, chunk_bytes);

@@ -235,6 +235,16 @@ fn damaged_seen_files_are_refused() {
 }
 
 #[test]
+fn keys_for_sorting() {
+    let dir = Dir::with_list();
+    let keys = "test,a)/\ntest,b)/?x=1\n";
+    dir.run("--print surt in.txt").gives(keys);
+    dir.run("canon --print surt in.txt").gives("test,a)/\ntest,a)/\ntest,b)/?x=1\ntest,b)/?x=1\n");
+    dir.run("-c --print surt in.txt").gives("      2 test,a)/\n      2 test,b)/?x=1\n");
+    dir.feed("--print surt", b"http://[bad.x\n/a.b\n").gives("http://[bad.x\n/a.b\n");
+}
+
+#[test]
 fn what_is_in_another_list_is_left_out() {
     let dir = Dir::with_list();
     let new = "http://c.test/\nhttp://A.test/\nhttp://c.test\nhttp://B.test:80/x?utm_source=1\n";

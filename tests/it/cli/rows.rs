@@ -1,5 +1,7 @@
 //! Rows for programs, the schema of the report, and what containers become.
 
+use std::io::{BufRead as _, BufReader, Write as _};
+
 use super::*;
 
 /// The files of `data/samples` and the like.
@@ -50,6 +52,68 @@ fn kept_lines_as_rows() {
     let found = rows(&dir.run("--to jsonl --keep last -d in.txt").quiet().out(), "kept");
     assert_eq!((&found[0]["line"], &found[1]["line"]), (&2.into(), &4.into()));
     dir.run("--to csv --seen s in.txt").exits(2).says("--seen works with the first spelling only");
+}
+
+#[test]
+fn canonical_forms_as_rows() {
+    let dir = Dir::new();
+    dir.put("in.txt", "HTTP://A.test:81/x?b&a\n\nhttp://[bad\t\nmailto:a@b.test\n");
+    let text = dir.run("canon --to tsv in.txt").quiet().out();
+    let (comment, rest) = text.split_once('\n').unwrap();
+    assert!(comment.contains(" table=canonical profile=crawl@1 rules="), "{comment}");
+    let [header, first, bad, last] = [
+        "line\turl\tcanonical\tsurt\tunparsed\n",
+        "1\tHTTP://A.test:81/x?b&a\thttp://a.test:81/x?a&b\ttest,a:81)/x?a&b\t\n",
+        "3\thttp://[bad\\t\thttp://[bad\\t\t\tbad-host\n",
+        "4\tmailto:a@b.test\tmailto:a@b.test\tmailto:a@b.test\t\n",
+    ];
+    assert_eq!(rest, [header, first, bad, last].concat());
+    let empty = dir.run("canon --to tsv --on-bad empty in.txt").quiet().out();
+    assert!(empty.ends_with(&["3\thttp://[bad\\t\t\t\tbad-host\n", last].concat()), "{empty}");
+    let run = dir.run("canon --to tsv --on-bad fail in.txt").exits(2).says("line 3: ");
+    assert!(run.out().ends_with(&[header, first].concat()));
+    let found = rows(&dir.run("canon --to jsonl in.txt").quiet().out(), "canonical");
+    assert_eq!((&found[1]["line"], &found[1]["surt"]), (&3.into(), &Value::Null));
+    dir.run("canon --to csv --print surt in.txt").fails("--print: chooses");
+    // Lines of a log are counted as they are, with those that have no URL.
+    let log = "# a\n1.2.3.4 - - [21/Nov/2026:09:00:00 +0000] \"GET /x#y HTTP/1.1\" 200 7\n";
+    dir.put("access.log", log);
+    let found = rows(&dir.run("canon -f clf --to jsonl access.log").exits(0).out(), "canonical");
+    assert_eq!((&found[0]["line"], &found[0]["canonical"]), (&2.into(), &"/x".into()));
+}
+
+#[test]
+fn rows_come_while_more_lines_are_awaited() {
+    let dir = Dir::new();
+    let mut child = dir.command(&["canon", "--to", "jsonl"]).spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    stdin.write_all(b"http://A.test\n").unwrap();
+    let out = BufReader::new(child.stdout.take().unwrap());
+    let row = out.lines().nth(1).unwrap().unwrap();
+    assert_eq!(json(row.as_bytes())["canonical"], "http://a.test/");
+    drop(stdin);
+    assert!(child.wait().unwrap().success());
+}
+
+#[test]
+fn canonical_forms_are_the_same_by_lines_and_by_rows() {
+    let dir = Dir::new();
+    dir.put("in.txt", generated(40_000, 5));
+    let lines = dir.run("canon in.txt").quiet().out();
+    let surts = dir.run("canon --print surt in.txt").quiet().out();
+    let expected = dir.run("canon --to tsv in.txt").quiet().out();
+    for options in ["-j1 -S 8M", "-j3 --no-map"] {
+        assert!(dir.run(&format!("canon --to tsv {options} in.txt")).quiet().out() == expected);
+    }
+    let text = dir.text("in.txt");
+    let lines = text.lines().zip(lines.lines()).zip(surts.lines());
+    let mut rows = expected.lines().skip(2).map(|row| row.split('\t').collect::<Vec<_>>());
+    for (number, ((url, form), surt)) in (1..).zip(lines) {
+        let row = rows.next().unwrap();
+        assert_eq!(row[..3], [&number.to_string(), url, form]);
+        assert!(row[3] == surt || row[3].is_empty() && !row[4].is_empty(), "{row:?}");
+    }
+    assert!(rows.next().is_none());
 }
 
 #[test]

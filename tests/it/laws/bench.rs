@@ -6,14 +6,14 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use undust::bytes::{Lines, show};
-use undust::canonical::{Canonicalizer, Profile};
+use undust::canonical::{Canonicalizer, Notation, Profile};
 use undust::cluster::{Keep, Seen};
 use undust::fingerprint::FingerprintKey;
 use undust::generate::{List, ListPlan};
 use undust::input::InputPlan;
 use undust::pipeline::{
-    self, ClusterFilter, DedupPlan, FormatChoice, FormatPlan, Job, Memory, NoProgress, OnBad,
-    Print, SelectPlan,
+    self, CanonPlan, ClusterFilter, DedupPlan, FormatChoice, FormatPlan, Job, Memory, NoProgress,
+    OnBad, Print, SelectPlan,
 };
 use undust::report::{Claims, Output, Tally};
 
@@ -154,15 +154,18 @@ impl Bench {
             background: pipeline::Background::default(),
         };
         let (mut bytes, mut tallies) = (BTreeMap::new(), BTreeMap::new());
-        for (name, print) in [("dedup", Print::Original), ("dedup canonical", Print::Canonical)] {
+        for (name, print) in
+            [("dedup", Print::Original), ("dedup canonical", Print::Canonical(Notation::Url))]
+        {
             let plan = DedupPlan { print, seen: &Seen::default() };
             let (out, tally) =
                 self.written(|output| pipeline::dedup(&job, &plan, output).unwrap().tally);
             bytes.insert(name, out);
             tallies.insert(name, tally);
         }
+        let plan = CanonPlan { on_bad: OnBad::Empty, notation: Notation::Url, shape: None };
         let (out, tally) =
-            self.written(|output| pipeline::canon(&job, OnBad::Empty, output).unwrap().tally);
+            self.written(|output| pipeline::canon(&job, &plan, output).unwrap().tally);
         bytes.insert("canon", out);
         tallies.insert("canon", tally);
         for (name, dropped_name, keep, clusters) in [
