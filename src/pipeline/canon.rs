@@ -7,11 +7,11 @@ use super::scan::{Batch, BatchChunk, FORM_BYTES, Pass, Scan, changed};
 use super::walk::{Worker, count_other, each_entry, push_form};
 use super::{Job, Outcome, line_place};
 use crate::bytes::show;
-use crate::canonical::Notation;
+use crate::canonical::{Canonical, Notation};
 use crate::error::{Error, Result};
 use crate::input::Stop;
 use crate::parts;
-use crate::record::{Entry, without_no_host};
+use crate::record::{Entry, Record, without_no_host};
 use crate::reject::Reject;
 use crate::report::{Cell, Listed, Listing, ListingWriter, Output, Provenance, Shape, Tally};
 use std::convert::Infallible;
@@ -37,6 +37,38 @@ pub struct CanonPlan {
     pub notation: Notation,
     /// Rows of this shape, one for each record, in place of lines.
     pub shape: Option<Shape>,
+}
+
+impl CanonPlan {
+    /// Adds what is written for the `record` in line `line`, counted from 1 over all inputs, to
+    /// `listing`. `surt` is memory for a row.
+    fn push(
+        &self,
+        line: u64,
+        record: &Record,
+        canonical: &Canonical,
+        surt: &mut Vec<u8>,
+        listing: &mut Listing,
+    ) {
+        let is_told = canonical.reject.is_none() || self.on_bad == OnBad::Keep;
+        match listing {
+            Listing::Lines(text, _) if is_told => push_form(self.notation, canonical, text),
+            Listing::Lines(..) => {}
+            Listing::Rows(rows) => {
+                let form = without_no_host(canonical.form);
+                surt.clear();
+                Notation::Surt.push(form, surt);
+                let known = |text, is_known| if is_known { Cell::Text(text) } else { Cell::Null };
+                rows.row(&[
+                    Cell::Number(line),
+                    Cell::Text(record.spelling),
+                    known(form, is_told),
+                    known(surt, canonical.reject.is_none()),
+                    canonical.reject.map_or(Cell::Null, |kind| Cell::Text(kind.name().as_bytes())),
+                ]);
+            }
+        }
+    }
 }
 
 /// What a worker makes of a chunk.
@@ -170,7 +202,7 @@ fn rewrite(
     mut listing: Listing,
     worker: &mut Worker,
 ) -> Rewritten {
-    let CanonPlan { on_bad, notation, .. } = *plan;
+    let on_bad = plan.on_bad;
     if let Listing::Lines(text, _) = &mut listing {
         text.reserve(chunk.bytes().len() + 64);
     }
@@ -192,27 +224,7 @@ fn rewrite(
                     }
                     tally.unparsed.add(reject);
                 }
-                let is_told = canonical.reject.is_none() || on_bad == OnBad::Keep;
-                match &mut listing {
-                    Listing::Lines(text, _) if is_told => push_form(notation, &canonical, text),
-                    Listing::Lines(..) => {}
-                    Listing::Rows(rows) => {
-                        let form = without_no_host(canonical.form);
-                        surt.clear();
-                        Notation::Surt.push(form, &mut surt);
-                        let known =
-                            |text, is_known| if is_known { Cell::Text(text) } else { Cell::Null };
-                        rows.row(&[
-                            Cell::Number(first_line + tally.lines),
-                            Cell::Text(record.spelling),
-                            known(form, is_told),
-                            known(&surt, canonical.reject.is_none()),
-                            canonical
-                                .reject
-                                .map_or(Cell::Null, |it| Cell::Text(it.name().as_bytes())),
-                        ]);
-                    }
-                }
+                plan.push(first_line + tally.lines, &record, &canonical, &mut surt, &mut listing);
             }
             other => {
                 count_other(&mut tally, &other, chunk, job);
