@@ -27,6 +27,7 @@ pub enum Notation {
 
 impl Notation {
     /// Appends the canonical URL `form` to `out`. What has no host is written as it is.
+    #[inline]
     pub fn push(self, form: &[u8], out: &mut Vec<u8>) {
         match self {
             Notation::Url => out.extend_from_slice(form),
@@ -35,6 +36,7 @@ impl Notation {
     }
 }
 
+#[inline(never)]
 fn push_surt(form: &[u8], out: &mut Vec<u8>) {
     let scheme_end = host_of(form).and_then(|_| scheme_length(form));
     let parts = scheme_end.and_then(|scheme_end| UrlParts::split(form, scheme_end).ok());

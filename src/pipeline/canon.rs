@@ -4,16 +4,16 @@ use super::aside::aside;
 use super::layouts::Parcel;
 use super::pool::Stage;
 use super::scan::{Batch, BatchChunk, FORM_BYTES, Pass, Scan, changed};
-use super::walk::{Worker, count_other, each_entry, push_form};
+use super::walk::{LineVisitor, Worker, each_entry, push_form, walk_lines};
 use super::{Job, Outcome, line_place};
 use crate::bytes::show;
 use crate::canonical::{Canonical, Notation};
 use crate::error::{Error, Result};
 use crate::input::Stop;
 use crate::parts;
-use crate::record::{Entry, Record, without_no_host};
+use crate::record::{Entry, ReadOptions, Record, without_no_host};
 use crate::reject::Reject;
-use crate::report::{Cell, Listed, Listing, ListingWriter, Output, Provenance, Shape, Tally};
+use crate::report::{Cell, Listed, Listing, ListingWriter, Output, Provenance, Rows, Shape, Tally};
 use std::convert::Infallible;
 use std::ops::ControlFlow;
 
@@ -39,45 +39,15 @@ pub struct CanonPlan {
     pub shape: Option<Shape>,
 }
 
-impl CanonPlan {
-    /// Adds what is written for the `record` in line `line`, counted from 1 over all inputs, to
-    /// `listing`. `surt` is memory for a row.
-    fn push(
-        &self,
-        line: u64,
-        record: &Record,
-        canonical: &Canonical,
-        surt: &mut Vec<u8>,
-        listing: &mut Listing,
-    ) {
-        let is_told = canonical.reject.is_none() || self.on_bad == OnBad::Keep;
-        match listing {
-            Listing::Lines(text, _) if is_told => push_form(self.notation, canonical, text),
-            Listing::Lines(..) => {}
-            Listing::Rows(rows) => {
-                let form = without_no_host(canonical.form);
-                surt.clear();
-                Notation::Surt.push(form, surt);
-                let known = |text, is_known| if is_known { Cell::Text(text) } else { Cell::Null };
-                rows.row(&[
-                    Cell::Number(line),
-                    Cell::Text(record.spelling),
-                    known(form, is_told),
-                    known(surt, canonical.reject.is_none()),
-                    canonical.reject.map_or(Cell::Null, |kind| Cell::Text(kind.name().as_bytes())),
-                ]);
-            }
-        }
-    }
-}
-
 /// What a worker makes of a chunk.
 struct Rewritten {
     listing: Listing,
     tally: Tally,
-    /// The first line that cannot be written: its number in the chunk from 0, why, how it starts.
-    bad: Option<(u64, Reject, Vec<u8>)>,
+    bad: Option<BadLine>,
 }
+
+/// The first line that cannot be written: its number in the chunk from 0, why, how it starts.
+type BadLine = (u64, Reject, Vec<u8>);
 
 /// Writes the canonical form of every line to `output`: as many lines as were read, in order.
 ///
@@ -199,51 +169,109 @@ fn rewrite(
     plan: &CanonPlan,
     first_line: u64,
     chunk: &Parcel,
-    mut listing: Listing,
+    listing: Listing,
     worker: &mut Worker,
 ) -> Rewritten {
-    let on_bad = plan.on_bad;
-    if let Listing::Lines(text, _) = &mut listing {
-        text.reserve(chunk.bytes().len() + 64);
-    }
-    let mut surt = Vec::new();
-    let mut tally = Tally::default();
-    let Worker { scratch, workspace } = worker;
-    let mut urls = job.canonicalizer.lines_of(chunk.bytes(), scratch);
-    let all = each_entry(chunk, job, workspace, |entry| {
-        tally.lines += 1;
-        match entry {
-            Entry::Record(record) => {
-                tally.records += 1;
-                tally.bytes += record.line.len() as u64;
-                let canonical = urls.canonical(record.url);
-                tally.scheme_added += u64::from(canonical.scheme_added);
-                if let Some(reject) = canonical.reject {
-                    if on_bad == OnBad::Fail {
-                        return Err((tally.lines - 1, reject, record.line.to_vec()));
-                    }
-                    tally.unparsed.add(reject);
-                }
-                plan.push(first_line + tally.lines, &record, &canonical, &mut surt, &mut listing);
-            }
-            other => {
-                count_other(&mut tally, &other, chunk, job);
-                // A line that is too long cannot be kept, so this is an error unless an empty one
-                // will do.
-                if let Entry::Reject(reject, line) = other
-                    && (on_bad == OnBad::Fail
-                        || on_bad == OnBad::Keep && reject == Reject::LineTooLong)
-                {
-                    let start = &line[..line.len().min(200)];
-                    return Err((tally.lines - 1, reject, start.to_vec()));
-                }
-            }
+    let options = ReadOptions { fields: false, ..job.read_options() };
+    let (listing, mut tally, end) = match listing {
+        Listing::Lines(mut text, separator) => {
+            text.reserve(chunk.bytes().len() + 64);
+            let mut lines = Lines { plan, text, separator };
+            let (tally, end) = walk_lines(options, chunk, job, worker, &mut lines);
+            (Listing::Lines(lines.text, separator), tally, end)
         }
-        if let Listing::Lines(text, separator) = &mut listing {
-            text.push(*separator);
+        Listing::Rows(rows) => {
+            let mut table = Table { plan, first_line, rows, surt: Vec::new() };
+            let (tally, end) = walk_lines(options, chunk, job, worker, &mut table);
+            (Listing::Rows(table.rows), tally, end)
         }
-        Ok(())
-    });
+    };
     tally.set_unique(tally.records);
-    Rewritten { listing, tally, bad: all.err() }
+    Rewritten { listing, tally, bad: end.err() }
+}
+
+/// Canonical forms, line for line.
+struct Lines<'a> {
+    plan: &'a CanonPlan,
+    text: Vec<u8>,
+    separator: u8,
+}
+
+impl LineVisitor for Lines<'_> {
+    type Error = BadLine;
+
+    #[inline(always)]
+    fn record(&mut self, number: u32, record: Record, canonical: Canonical) -> Result<(), BadLine> {
+        if self.plan.tells(number, &record, &canonical)? {
+            push_form(self.plan.notation, &canonical, &mut self.text);
+        }
+        self.text.push(self.separator);
+        Ok(())
+    }
+
+    fn other(&mut self, number: u32, entry: Entry) -> Result<(), BadLine> {
+        self.plan.check(number, &entry)?;
+        self.text.push(self.separator);
+        Ok(())
+    }
+}
+
+/// A row for each record.
+struct Table<'a> {
+    plan: &'a CanonPlan,
+    first_line: u64,
+    rows: Rows,
+    surt: Vec<u8>,
+}
+
+impl LineVisitor for Table<'_> {
+    type Error = BadLine;
+
+    fn record(&mut self, number: u32, record: Record, canonical: Canonical) -> Result<(), BadLine> {
+        let is_told = self.plan.tells(number, &record, &canonical)?;
+        let form = without_no_host(canonical.form);
+        self.surt.clear();
+        Notation::Surt.push(form, &mut self.surt);
+        let unparsed = canonical.reject.map(|kind| Cell::Text(kind.name().as_bytes()));
+        self.rows.row(&[
+            Cell::Number(self.first_line + u64::from(number) + 1),
+            Cell::Text(record.spelling),
+            if is_told { Cell::Text(form) } else { Cell::Null },
+            if unparsed.is_none() { Cell::Text(&self.surt) } else { Cell::Null },
+            unparsed.unwrap_or(Cell::Null),
+        ]);
+        Ok(())
+    }
+
+    fn other(&mut self, number: u32, entry: Entry) -> Result<(), BadLine> {
+        self.plan.check(number, &entry)
+    }
+}
+
+impl CanonPlan {
+    /// Is the canonical form, or the URL in its place, to be written?
+    ///
+    /// Failure: nothing can be written for this line.
+    #[inline(always)]
+    fn tells(&self, number: u32, record: &Record, canonical: &Canonical) -> Result<bool, BadLine> {
+        match (canonical.reject, self.on_bad) {
+            (None, _) | (Some(_), OnBad::Keep) => Ok(true),
+            (Some(_), OnBad::Empty) => Ok(false),
+            (Some(reject), OnBad::Fail) => Err((u64::from(number), reject, record.line.to_vec())),
+        }
+    }
+
+    /// Checks that something can be written for a line without a URL.
+    fn check(&self, number: u32, entry: &Entry) -> Result<(), BadLine> {
+        match (self.on_bad, entry) {
+            // A line that is too long cannot be kept, so this is an error unless an empty one will
+            // do.
+            (OnBad::Fail, Entry::Reject(reject, text))
+            | (OnBad::Keep, Entry::Reject(reject @ Reject::LineTooLong, text)) => {
+                let start = &text[..text.len().min(200)];
+                Err((u64::from(number), *reject, start.to_vec()))
+            }
+            _ => Ok(()),
+        }
+    }
 }

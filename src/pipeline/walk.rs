@@ -1,5 +1,7 @@
 //! The records of one chunk with their canonical forms: what every worker does first.
 
+use std::convert::Infallible;
+
 use super::Job;
 use super::layouts::Parcel;
 use crate::canonical::{Canonical, Notation, Scratch};
@@ -104,6 +106,7 @@ pub(super) fn walk(
 }
 
 /// Appends the canonical form to `out`, in this `notation`; the URL itself where it was not parsed.
+#[inline(always)]
 pub(super) fn push_form(notation: Notation, canonical: &Canonical, out: &mut Vec<u8>) {
     let form = without_no_host(canonical.form);
     match canonical.reject {
@@ -128,27 +131,83 @@ fn walk_with(
     parcel: &Parcel,
     job: &Job,
     worker: &mut Worker,
-    mut each: impl FnMut(u32, Record, Canonical),
+    each: impl FnMut(u32, Record, Canonical),
 ) -> Tally {
+    let (tally, end) = walk_lines(options, parcel, job, worker, &mut RecordsOnly(each));
+    let Ok(()) = end;
+    tally
+}
+
+/// Who looks at the lines of a chunk, which come with their numbers there, from 0, until it fails.
+pub(super) trait LineVisitor {
+    type Error;
+
+    /// A line with a URL.
+    fn record(
+        &mut self,
+        number: u32,
+        record: Record,
+        canonical: Canonical,
+    ) -> Result<(), Self::Error>;
+
+    /// Any other line.
+    fn other(&mut self, number: u32, entry: Entry) -> Result<(), Self::Error>;
+}
+
+/// Who looks at records alone, and never fails.
+struct RecordsOnly<F>(F);
+
+impl<F: FnMut(u32, Record, Canonical)> LineVisitor for RecordsOnly<F> {
+    type Error = Infallible;
+
+    #[inline(always)]
+    fn record(
+        &mut self,
+        number: u32,
+        record: Record,
+        canonical: Canonical,
+    ) -> Result<(), Infallible> {
+        self.0(number, record, canonical);
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn other(&mut self, _: u32, _: Entry) -> Result<(), Infallible> {
+        Ok(())
+    }
+}
+
+/// Shows every line of `parcel` to `visitor`. Counts what it has seen.
+#[inline(always)]
+pub(super) fn walk_lines<V: LineVisitor>(
+    options: ReadOptions,
+    parcel: &Parcel,
+    job: &Job,
+    worker: &mut Worker,
+    visitor: &mut V,
+) -> (Tally, Result<(), V::Error>) {
     let mut tally = Tally::default();
     // Counts of every line: locals, not fields of `tally`, so that they stay in registers.
     let (mut number, mut others, mut bytes) = (0, 0, 0);
     let Worker { scratch, workspace } = worker;
     let mut lines = job.canonicalizer.lines_of(parcel.bytes(), scratch);
     let mut entries = entries_of(parcel, options, workspace);
-    loop {
+    let end = loop {
         // Bet: it is a list, and one more URL.
         let record = match entries.next_plain() {
             Some(record) => record,
             None => match entries.next() {
-                None => break,
+                None => break Ok(()),
                 Some(Entry::Record(record)) => record,
                 Some(entry) => {
                     number += 1;
                     others += 1;
                     tally.lines = u64::from(number);
                     count_other(&mut tally, &entry, parcel, job);
-                    continue;
+                    match visitor.other(number - 1, entry) {
+                        Ok(()) => continue,
+                        Err(error) => break Err(error),
+                    }
                 }
             },
         };
@@ -158,13 +217,16 @@ fn walk_with(
             canonical.reject.into_iter().for_each(|reject| tally.unparsed.add(reject));
             tally.scheme_added += u64::from(canonical.scheme_added);
         }
-        each(number, record, canonical);
+        let seen = visitor.record(number, record, canonical);
         number += 1;
-    }
+        if let Err(error) = seen {
+            break Err(error);
+        }
+    };
     tally.lines = u64::from(number);
     tally.records = u64::from(number - others);
     tally.bytes += bytes;
-    tally
+    (tally, end)
 }
 
 /// Counts an `entry` that is no record, the latest of the lines of `tally`.

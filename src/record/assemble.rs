@@ -242,11 +242,16 @@ impl Joined {
 }
 
 /// `canonical` without [`NO_HOST`], whatever rules have made of its scheme and host.
+#[inline]
 pub fn without_no_host(canonical: &[u8]) -> &[u8] {
-    let rest = canonical.strip_prefix(b"http").unwrap_or(canonical);
+    let Some(rest) = canonical.strip_prefix(b"http") else { return canonical };
     let rest = rest.strip_prefix(b"s").unwrap_or(rest);
     let Some(rest) = rest.strip_prefix(b"://") else { return canonical };
     let rest = rest.strip_prefix(b"www.").unwrap_or(rest);
+    // Bet: another host, as that of every URL.
+    if !rest.starts_with(b"no-") {
+        return canonical;
+    }
     rest.strip_prefix(&NO_HOST[b"http://".len()..]).unwrap_or(canonical)
 }
 

@@ -218,41 +218,8 @@ impl Fused {
                 _ => {}
             }
             let segment_end = marks.next_before(set::SLASH, at, end);
-            let mut has_parameters = false;
-            while at < segment_end {
-                let look = marks.next_before(set::PATH_LOOK, at, segment_end);
-                push_short(out, text, at, look);
-                at = look;
-                // Bet: bytes that need a look come in rows.
-                while at < segment_end {
-                    match self.path[usize::from(given[at])] {
-                        Class::Escape => {
-                            at += push_escapes(out, url, set::PATH_LOOK, at, segment_end);
-                        }
-                        Class::Percent => at += self.spell_escape(&given[at..], out)?,
-                        Class::Parenthesis => {
-                            out.push(b'(');
-                            at += 1;
-                        }
-                        Class::Semicolon => {
-                            has_parameters = true;
-                            out.push(b';');
-                            at += 1;
-                        }
-                        Class::Space => {
-                            push_space(given, out)?;
-                            at += 1;
-                        }
-                        Class::Plain => {
-                            // A dot behind a slash is marked, or the row is over.
-                            out.push(given[at]);
-                            at += 1;
-                            break;
-                        }
-                        _ => return None,
-                    }
-                }
-            }
+            let has_parameters = self.write_segment(url, at, segment_end, out)?;
+            at = segment_end;
             let is_last = at == end;
             if has_parameters && self.drop_sessions(out, segment) {
                 match out[segment..] {
@@ -280,6 +247,46 @@ impl Fused {
             collapse_slashes(out, path_start)?;
         }
         Some(())
+    }
+
+    /// Writes the segment `given[start..end]`, whatever it is. Says whether it has parameters.
+    #[inline(always)]
+    fn write_segment(
+        &self,
+        url: &MarkedUrl,
+        start: usize,
+        end: usize,
+        out: &mut Vec<u8>,
+    ) -> Option<bool> {
+        let MarkedUrl { given, text, marks } = *url;
+        let mut has_parameters = false;
+        let mut at = start;
+        while at < end {
+            let look = marks.next_before(set::PATH_LOOK, at, end);
+            push_short(out, text, at, look);
+            at = look;
+            // Bet: bytes that need a look come in rows.
+            while at < end {
+                at += match self.path[usize::from(given[at])] {
+                    Class::Escape => push_escapes(out, url, set::PATH_LOOK, at, end),
+                    Class::Percent => self.spell_escape(&given[at..], out)?,
+                    Class::Space => push_space(given, out).map(|()| 1)?,
+                    Class::Parenthesis | Class::Semicolon => {
+                        has_parameters |= given[at] == b';';
+                        out.push(given[at]);
+                        1
+                    }
+                    Class::Plain => {
+                        // A dot behind a slash is marked, or the row is over.
+                        out.push(given[at]);
+                        at += 1;
+                        break;
+                    }
+                    _ => return None,
+                }
+            }
+        }
+        Some(has_parameters)
     }
 
     /// Takes session ids among the parameters of the segment `out[segment..]` away. Says whether

@@ -149,109 +149,189 @@ pub(super) fn scan<'a>(
     places: &Places,
     mut found: impl FnMut(u16, Value<'a>),
 ) -> bool {
-    read(text, places, &mut found).is_some()
+    Reader::new(text, places).read(&mut found).is_some()
 }
 
-#[inline]
-fn read<'a>(text: &'a [u8], places: &Places, found: &mut impl FnMut(u16, Value<'a>)) -> Option<()> {
-    // One bit for each open bracket: is it an object's?
-    let mut is_object: u128 = 0;
-    let mut depth = 0;
-    let mut nodes = [NOWHERE; PATH_TOKENS_MAX];
-    let mut indexes = [0u32; PATH_TOKENS_MAX];
-    let mut name_buffer = Vec::new();
-    // The node of the value that comes next.
-    let mut node = ROOT;
-    let mut at = skip_blanks(text, 0);
-    loop {
-        let mut opened = false;
+/// A reading on its way: `at` is the next byte.
+struct Reader<'a, 'p> {
+    text: &'a [u8],
+    places: &'p Places,
+    at: usize,
+    /// The node of the value that comes next.
+    node: u16,
+    depth: usize,
+    /// One bit for each open bracket: is it an object's?
+    is_object: u128,
+    /// The node of each open bracket, and of an array how many elements there were.
+    nodes: [u16; PATH_TOKENS_MAX],
+    indexes: [u32; PATH_TOKENS_MAX],
+    name_buffer: Vec<u8>,
+}
+
+impl<'a, 'p> Reader<'a, 'p> {
+    #[inline]
+    fn new(text: &'a [u8], places: &'p Places) -> Self {
+        Reader {
+            text,
+            places,
+            at: 0,
+            node: ROOT,
+            depth: 0,
+            is_object: 0,
+            nodes: [NOWHERE; PATH_TOKENS_MAX],
+            indexes: [0; PATH_TOKENS_MAX],
+            name_buffer: Vec::new(),
+        }
+    }
+
+    /// Reads all of the text; `None` if it is no JSON.
+    #[inline]
+    fn read(mut self, found: &mut impl FnMut(u16, Value<'a>)) -> Option<()> {
+        self.skip_blanks();
+        loop {
+            let has_opened = self.read_value(found)?;
+            if !self.go_on(has_opened)? {
+                return (self.at == self.text.len()).then_some(());
+            }
+        }
+    }
+
+    /// Reads a value, or the bracket that opens one. Says whether it was a bracket.
+    #[inline(always)]
+    fn read_value(&mut self, found: &mut impl FnMut(u16, Value<'a>)) -> Option<bool> {
+        let (text, at) = (self.text, self.at);
+        let place = self.places.number(self.node);
         match *text.get(at)? {
-            bracket @ (b'{' | b'[') => {
-                if depth == JSON_DEPTH_MAX {
-                    return None;
-                }
-                if bracket == b'{'
-                    && let Some(number) = places.number(node)
-                {
+            b'{' => {
+                if let Some(number) = place {
                     found(number, Value::Object);
                 }
-                is_object = is_object << 1 | u128::from(bracket == b'{');
-                if depth < PATH_TOKENS_MAX {
-                    nodes[depth] = node;
-                    indexes[depth] = 0;
-                }
-                depth += 1;
-                opened = true;
-                at += 1;
+                self.open(true)?;
+                return Some(true);
+            }
+            b'[' => {
+                self.open(false)?;
+                return Some(true);
             }
             b'"' => {
-                let start = at + 1;
-                let (end, is_escaped) = string_end(text, start)?;
-                if let Some(number) = places.number(node) {
-                    found(number, Value::Text(&text[start..end], is_escaped));
+                let (end, is_escaped) = string_end(text, at + 1)?;
+                if let Some(number) = place {
+                    found(number, Value::Text(&text[at + 1..end], is_escaped));
                 }
-                at = end + 1;
+                self.at = end + 1;
             }
             b'-' | b'0'..=b'9' => {
-                let end = number_end(text, at)?;
-                if let Some(number) = places.number(node) {
-                    found(number, Value::Number(&text[at..end]));
+                self.at = number_end(text, at)?;
+                if let Some(number) = place {
+                    found(number, Value::Number(&text[at..self.at]));
                 }
-                at = end;
             }
             _ => {
                 let words = [&b"true"[..], b"false", b"null"];
-                at += words.into_iter().find(|word| text[at..].starts_with(word))?.len();
+                self.at += words.into_iter().find(|word| text[at..].starts_with(word))?.len();
             }
         }
-        // What closes, and then the next member or element, or the end.
+        Some(false)
+    }
+
+    /// Reads a bracket that opens.
+    #[inline(always)]
+    fn open(&mut self, is_object: bool) -> Option<()> {
+        if self.depth == JSON_DEPTH_MAX {
+            return None;
+        }
+        if self.depth < PATH_TOKENS_MAX {
+            self.nodes[self.depth] = self.node;
+            self.indexes[self.depth] = 0;
+        }
+        self.is_object = self.is_object << 1 | u128::from(is_object);
+        self.depth += 1;
+        self.at += 1;
+        Some(())
+    }
+
+    /// Reads what closes, and then up to the next member or element, if the text is not over. Says
+    /// whether it is not. Right behind a bracket that has opened there is no comma.
+    #[inline(always)]
+    fn go_on(&mut self, mut has_opened: bool) -> Option<bool> {
         loop {
-            at = skip_blanks(text, at);
-            if depth == 0 {
-                return (at == text.len()).then_some(());
+            self.skip_blanks();
+            if self.depth == 0 {
+                return Some(false);
             }
-            let in_object = is_object & 1 == 1;
-            let byte = *text.get(at)?;
-            if byte == if in_object { b'}' } else { b']' } {
-                is_object >>= 1;
-                depth -= 1;
-                at += 1;
-                opened = false;
-                continue;
-            }
-            if !opened {
-                if byte != b',' {
-                    return None;
+            let in_object = self.is_object & 1 == 1;
+            let byte = *self.text.get(self.at)?;
+            if byte != if in_object { b'}' } else { b']' } {
+                if !has_opened {
+                    self.expect(b',')?;
                 }
-                at = skip_blanks(text, at + 1);
-            }
-            let parent = if depth <= PATH_TOKENS_MAX { nodes[depth - 1] } else { NOWHERE };
-            if in_object {
-                if text.get(at) != Some(&b'"') {
-                    return None;
-                }
-                let (end, is_escaped) = string_end(text, at + 1)?;
-                let name = &text[at + 1..end];
-                node = if is_escaped && parent != NOWHERE {
-                    places.child(parent, Escapes::Json.undo(name, &mut name_buffer))
+                if in_object {
+                    self.read_name()?;
                 } else {
-                    places.child(parent, name)
-                };
-                at = skip_blanks(text, end + 1);
-                if text.get(at) != Some(&b':') {
-                    return None;
+                    self.node = self.next_element();
                 }
-                at = skip_blanks(text, at + 1);
-            } else {
-                node = NOWHERE;
-                if parent != NOWHERE {
-                    let index = &mut indexes[depth - 1];
-                    node = places.element(parent, *index);
-                    *index = index.saturating_add(1);
-                }
+                return Some(true);
             }
-            break;
+            self.is_object >>= 1;
+            self.depth -= 1;
+            self.at += 1;
+            has_opened = false;
         }
+    }
+
+    /// The node of the innermost bracket that is open.
+    #[inline(always)]
+    fn parent(&self) -> u16 {
+        if self.depth <= PATH_TOKENS_MAX { self.nodes[self.depth - 1] } else { NOWHERE }
+    }
+
+    /// Reads the name of a member and its colon.
+    #[inline(always)]
+    fn read_name(&mut self) -> Option<()> {
+        let (text, parent) = (self.text, self.parent());
+        let start = self.at + 1;
+        if text.get(self.at) != Some(&b'"') {
+            return None;
+        }
+        let (end, is_escaped) = string_end(text, start)?;
+        let name = &text[start..end];
+        self.node = if is_escaped && parent != NOWHERE {
+            self.places.child(parent, Escapes::Json.undo(name, &mut self.name_buffer))
+        } else {
+            self.places.child(parent, name)
+        };
+        self.at = end + 1;
+        self.skip_blanks();
+        self.expect(b':')
+    }
+
+    /// The node of the element that comes next.
+    #[inline(always)]
+    fn next_element(&mut self) -> u16 {
+        let parent = self.parent();
+        if parent == NOWHERE {
+            return NOWHERE;
+        }
+        let index = &mut self.indexes[self.depth - 1];
+        let node = self.places.element(parent, *index);
+        *index = index.saturating_add(1);
+        node
+    }
+
+    /// Reads `byte` and the blanks behind it.
+    #[inline(always)]
+    fn expect(&mut self, byte: u8) -> Option<()> {
+        if self.text.get(self.at) != Some(&byte) {
+            return None;
+        }
+        self.at += 1;
+        self.skip_blanks();
+        Some(())
+    }
+
+    #[inline(always)]
+    fn skip_blanks(&mut self) {
+        self.at = skip_blanks(self.text, self.at);
     }
 }
 
