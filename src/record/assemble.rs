@@ -96,55 +96,59 @@ pub(super) fn assemble<'a>(
         return if target.is_empty() { Err(Reject::NoUrl) } else { Ok((target, target)) };
     }
     url.clear();
-    let mut add = |part: &[u8], url: &mut Vec<u8>| {
-        url.extend_from_slice(escapes.undo(part, text));
-    };
-    let mut shown_from = 0;
-    if is_path {
-        let has_host = !found.host.is_empty();
-        let scheme = match (found.scheme, base) {
-            (b"", Some(base)) if !has_host || base.host.eq_ignore_ascii_case(found.host) => {
-                &base.scheme[..]
-            }
-            (b"", _) if found.port == b"443" || found.host.ends_with(b":443") => b"https",
-            (b"", _) => b"http",
-            (scheme, _) => scheme,
-        };
-        match base {
-            None if !has_host => {
-                url.extend_from_slice(NO_HOST);
-                shown_from = NO_HOST.len();
-            }
-            Some(base) if !has_host => {
-                url.extend_from_slice(scheme);
-                url.extend_from_slice(b"://");
-                url.extend_from_slice(&base.host);
-            }
-            _ => {
-                url.extend_from_slice(scheme);
-                url.extend_from_slice(b"://");
-                add(found.host, url);
-                let has_port = parts::host_length(found.host) < found.host.len();
-                if !found.port.is_empty() && !has_port {
-                    url.push(b':');
-                    url.extend_from_slice(found.port);
-                }
-            }
-        }
-    }
+    let shown_from = if is_path { push_origin(found, escapes, base, url, text) } else { 0 };
     let path_start = url.len();
-    add(found.target, url);
+    url.extend_from_slice(escapes.undo(found.target, text));
     if is_path {
         escape_marks(found.path, path_start, url);
     }
     if !found.query.is_empty() {
         url.push(b'?');
-        add(found.query, url);
+        url.extend_from_slice(escapes.undo(found.query, text));
     }
     if url.contains(&separator) {
         drop_breaks(url, separator);
     }
     Ok((&url[shown_from..], url))
+}
+
+/// Begins the URL of a path with the scheme and the host of its line, of `base`, or with
+/// [`NO_HOST`]. Returns from where on it is shown.
+#[inline]
+fn push_origin(
+    found: &Found,
+    escapes: Escapes,
+    base: Option<&BaseUrl>,
+    url: &mut Vec<u8>,
+    text: &mut Vec<u8>,
+) -> usize {
+    let has_host = !found.host.is_empty();
+    let scheme = match (found.scheme, base) {
+        (b"", Some(base)) if !has_host || base.host.eq_ignore_ascii_case(found.host) => {
+            &base.scheme[..]
+        }
+        (b"", _) if found.port == b"443" || found.host.ends_with(b":443") => b"https",
+        (b"", _) => b"http",
+        (scheme, _) => scheme,
+    };
+    if !has_host && base.is_none() {
+        url.extend_from_slice(NO_HOST);
+        return NO_HOST.len();
+    }
+    url.extend_from_slice(scheme);
+    url.extend_from_slice(b"://");
+    match base {
+        Some(base) if !has_host => url.extend_from_slice(&base.host),
+        _ => {
+            url.extend_from_slice(escapes.undo(found.host, text));
+            let has_port = parts::host_length(found.host) < found.host.len();
+            if !found.port.is_empty() && !has_port {
+                url.push(b':');
+                url.extend_from_slice(found.port);
+            }
+        }
+    }
+    0
 }
 
 /// Drops what ends lines, with the carriage return that belongs to a newline.
