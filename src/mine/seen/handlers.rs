@@ -72,92 +72,146 @@ impl Handlers {
     /// but for those that have a large share of the URLs: scripts. `urls` is how many each path
     /// has. Linear in the bytes of the paths.
     pub(in crate::mine) fn find(paths: &[Vec<u8>], urls: &[u64]) -> Handlers {
-        let secret = Secret::random();
-        // Prefixes of templates: the prefix before, and the last segment. Each path is at one of
-        // them, and some bytes into itself.
-        let mut prefixes: Vec<(u32, Vec<u8>)> = vec![(0, Vec::new())];
-        let mut level_start = 0;
-        let mut prefix = vec![0u32; paths.len()];
-        let mut rest: Vec<(u32, usize)> = (0..).zip(paths.iter().map(|_| 1)).collect();
-        let mut token = Vec::new();
-        let mut hashes: Vec<u128> = Vec::new();
+        let mut prefixes = Prefixes::new(paths, urls);
+        let mut rest: Vec<Rest> = (0..).zip(paths.iter().map(|_| 1)).collect();
         while !rest.is_empty() {
-            let mut below = vec![Below::default(); prefixes.len() - level_start];
-            let mut names: Map<(u32, u128), u64> = map();
-            let segment_of = |path: &[u8], at: usize| -> usize {
-                memchr::memchr(b'/', &path[at.min(path.len())..]).map_or(path.len(), |n| at + n)
-            };
-            hashes.clear();
-            for (path, at) in &rest {
-                let text = &paths[*path as usize];
-                token.clear();
-                outline(&text[(*at).min(text.len())..segment_of(text, *at)], &mut token);
-                let (before, hash) = (prefix[*path as usize], secret.fingerprint(&token));
-                hashes.push(hash);
-                let below = &mut below[before as usize - level_start];
-                below.urls += urls[*path as usize];
-                let name = names.entry((before, hash)).or_insert_with(|| {
-                    below.names += 1;
-                    0
-                });
-                *name += urls[*path as usize];
-            }
-            let level_end = prefixes.len();
-            let mut numbers: Map<(u32, u128), u32> = map();
-            let mut next = Vec::with_capacity(rest.len());
-            for ((path, at), hash_of_name) in rest.iter().zip(&hashes) {
-                let text = &paths[*path as usize];
-                let end = segment_of(text, *at);
-                let segment = &text[(*at).min(text.len())..end];
-                token.clear();
-                let before = prefix[*path as usize];
-                let Below { urls, names: many } = below[before as usize - level_start];
-                let is_name = names[&(before, *hash_of_name)] * NAME_SHARE >= urls;
-                if many > CHILDREN_MAX && !is_name && !segment.is_empty() {
-                    token.extend_from_slice(b"{slug}");
-                    token.extend_from_slice(extension(segment));
-                } else {
-                    outline(segment, &mut token);
-                }
-                prefix[*path as usize] =
-                    *numbers.entry((before, secret.fingerprint(&token))).or_insert_with(|| {
-                        prefixes.push((before, token.clone()));
-                        prefixes.len() as u32 - 1
-                    });
-                if end < text.len() {
-                    next.push((*path, end + 1));
-                }
-            }
-            (rest, level_start) = (next, level_end);
+            let level = prefixes.look(&rest);
+            rest = prefixes.descend(&rest, &level);
         }
-        // A template is where a path ends; no two prefixes have one text.
-        let mut ends = prefix.clone();
+        prefixes.into_handlers()
+    }
+}
+
+/// A path, and where the segment begins that comes next.
+type Rest = (u32, usize);
+
+/// Prefixes of templates, level by level.
+struct Prefixes<'a> {
+    paths: &'a [Vec<u8>],
+    /// How many each path has.
+    urls: &'a [u64],
+    secret: Secret,
+    /// The prefix before, and the last segment. Number 0 has none.
+    all: Vec<(u32, Vec<u8>)>,
+    /// The first one of the latest level.
+    level_start: usize,
+    /// The one that each path is at.
+    of_path: Vec<u32>,
+}
+
+/// What comes behind the prefixes of a level.
+#[derive(Default)]
+struct Level {
+    below: Vec<Below>,
+    /// The URLs of each name: by prefix and hash.
+    names: Map<(u32, u128), u64>,
+    /// The hash of each path's name.
+    hashes: Vec<u128>,
+}
+
+impl<'a> Prefixes<'a> {
+    fn new(paths: &'a [Vec<u8>], urls: &'a [u64]) -> Self {
+        Prefixes {
+            paths,
+            urls,
+            secret: Secret::random(),
+            all: vec![(0, Vec::new())],
+            level_start: 0,
+            of_path: vec![0; paths.len()],
+        }
+    }
+
+    /// The segment that comes next.
+    fn segment(&self, (path, at): Rest) -> &'a [u8] {
+        let text = &self.paths[path as usize];
+        let rest = &text[at.min(text.len())..];
+        &rest[..memchr::memchr(b'/', rest).unwrap_or(rest.len())]
+    }
+
+    /// Looks at the segments that come next.
+    fn look(&self, rest: &[Rest]) -> Level {
+        let below = vec![Below::default(); self.all.len() - self.level_start];
+        let mut level = Level { below, ..Level::default() };
+        let mut token = Vec::new();
+        for one in rest {
+            token.clear();
+            outline(self.segment(*one), &mut token);
+            let path = one.0 as usize;
+            let (before, hash) = (self.of_path[path], self.secret.fingerprint(&token));
+            level.hashes.push(hash);
+            let below = &mut level.below[before as usize - self.level_start];
+            below.urls += self.urls[path];
+            let name = level.names.entry((before, hash)).or_insert_with(|| {
+                below.names += 1;
+                0
+            });
+            *name += self.urls[path];
+        }
+        level
+    }
+
+    /// Takes each path to the prefix with its next segment, which may stand for all. Returns those
+    /// that go on.
+    fn descend(&mut self, rest: &[Rest], level: &Level) -> Vec<Rest> {
+        let next_level = self.all.len();
+        let mut numbers: Map<(u32, u128), u32> = map();
+        let mut next = Vec::with_capacity(rest.len());
+        let mut token = Vec::new();
+        for (one @ (path, at), hash) in rest.iter().zip(&level.hashes) {
+            let segment = self.segment(*one);
+            let before = self.of_path[*path as usize];
+            let Below { urls, names } = level.below[before as usize - self.level_start];
+            let is_name = level.names[&(before, *hash)] * NAME_SHARE >= urls;
+            token.clear();
+            if names > CHILDREN_MAX && !is_name && !segment.is_empty() {
+                token.extend_from_slice(b"{slug}");
+                token.extend_from_slice(extension(segment));
+            } else {
+                outline(segment, &mut token);
+            }
+            let number = numbers.entry((before, self.secret.fingerprint(&token)));
+            self.of_path[*path as usize] = *number.or_insert_with(|| {
+                self.all.push((before, token.clone()));
+                self.all.len() as u32 - 1
+            });
+            let end = at + segment.len();
+            if end < self.paths[*path as usize].len() {
+                next.push((*path, end + 1));
+            }
+        }
+        self.level_start = next_level;
+        next
+    }
+
+    /// A template is where a path ends; no two prefixes have one text.
+    fn into_handlers(self) -> Handlers {
+        let mut ends = self.of_path.clone();
         ends.sort_unstable();
         ends.dedup();
         let mut templates: Vec<(Vec<u8>, u32)> =
-            ends.iter().map(|end| (text_of(&prefixes, *end), *end)).collect();
+            ends.iter().map(|end| (self.text_of(*end), *end)).collect();
         templates.sort_unstable();
-        let mut ranks = vec![0; prefixes.len()];
+        let mut ranks = vec![0; self.all.len()];
         for (rank, (_, end)) in (0..).zip(&templates) {
             ranks[*end as usize] = rank;
         }
         Handlers {
-            of_path: prefix.iter().map(|end| ranks[*end as usize]).collect(),
+            of_path: self.of_path.iter().map(|end| ranks[*end as usize]).collect(),
             templates: templates.into_iter().map(|(text, _)| text).collect(),
         }
     }
-}
 
-/// The text of a prefix: its segments, each after a slash. Number 0 has none.
-fn text_of(prefixes: &[(u32, Vec<u8>)], number: u32) -> Vec<u8> {
-    let mut segments: Vec<&[u8]> = Vec::new();
-    let mut at = number;
-    while at != 0 {
-        let (before, segment) = &prefixes[at as usize];
-        segments.push(segment);
-        at = *before;
+    /// The text of a prefix: its segments, each after a slash.
+    fn text_of(&self, number: u32) -> Vec<u8> {
+        let mut segments: Vec<&[u8]> = Vec::new();
+        let mut at = number;
+        while at != 0 {
+            let (before, segment) = &self.all[at as usize];
+            segments.push(segment);
+            at = *before;
+        }
+        segments.iter().rev().flat_map(|segment| [b"/", *segment].concat()).collect()
     }
-    segments.iter().rev().flat_map(|segment| [b"/", *segment].concat()).collect()
 }
 
 /// What is below a prefix: URLs, and distinct names.
