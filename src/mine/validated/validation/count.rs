@@ -101,7 +101,19 @@ impl Validation<'_> {
     /// Counts the samples of all candidates whose support is stale, and the agreements about those
     /// values of each that `large` names.
     pub(super) fn count(&mut self, large: impl Fn(usize) -> Vec<u64>) {
-        // The samples by candidate, in the order of the groups.
+        let (starts, places) = self.samples_by_candidate();
+        for number in 0..self.candidates.len() {
+            if self.stale[number] {
+                let places = &places[starts[number] as usize..starts[number + 1] as usize];
+                self.count_one(number, places, &large(number));
+            }
+        }
+        self.stale.fill(false);
+    }
+
+    /// The places of all samples by candidate, in the order of the groups; and where those of each
+    /// begin.
+    fn samples_by_candidate(&self) -> (Vec<u32>, Vec<u32>) {
         let mut starts = vec![0u32; self.candidates.len() + 1];
         let groups = self.in_order();
         let samples = || groups.iter().flat_map(|group| group.samples.range());
@@ -119,58 +131,58 @@ impl Validation<'_> {
             places[*next as usize] = place as u32;
             *next += 1;
         }
-        for (number, support) in self.support.iter_mut().enumerate() {
-            if !self.stale[number] {
-                continue;
+        (starts, places)
+    }
+
+    /// Counts the samples of the candidate `number`, which are at `places`, and the agreements
+    /// about its `large` values.
+    fn count_one(&mut self, number: usize, places: &[u32], large: &[u64]) {
+        let said = |weight: Weight| {
+            let all = places.iter().map(|place| &self.samples[*place as usize]);
+            all.filter(move |sample| sample.weight == weight)
+        };
+        let (table, handlers) = (self.table, self.handlers);
+        let (splits, param) = (&table.splits, self.candidates[number].act.param());
+        let handler_of = |url: u32| {
+            let url = &table.urls[url as usize];
+            match param {
+                Some(name) => table.handler_for(url, name, handlers),
+                None => handlers[url.path as usize],
             }
-            support.clear();
-            let mut asked: Vec<(u64, u64)> = large(number).iter().map(|mark| (*mark, 0)).collect();
-            let places = &places[starts[number] as usize..starts[number + 1] as usize];
-            let said = |weight: Weight| {
-                let all = places.iter().map(|place| &self.samples[*place as usize]);
-                all.filter(move |sample| sample.weight == weight)
-            };
-            let (table, handlers) = (self.table, self.handlers);
-            let (splits, param) = (&table.splits, self.candidates[number].act.param());
-            let handler_of = |url: u32| {
-                let url = &table.urls[url as usize];
-                match param {
-                    Some(name) => table.handler_for(url, name, handlers),
-                    None => handlers[url.path as usize],
+        };
+        let mark = |url: u32| {
+            let mut fired = self.forms.fired_on(url).iter();
+            let of = fired.find(|fired| fired.candidate as usize == number);
+            of.map_or(0, |fired| fired.mark)
+        };
+        let looks =
+            said(Weight::Look).map(|look| ((mark(look.pair.0), mark(look.pair.1)), look.agree));
+        let counts = self.candidates[number].control || !in_blocks(looks);
+        let unless_in_blocks = counts.then(|| said(Weight::UnlessInBlocks));
+        let full = said(Weight::Full).chain(unless_in_blocks.into_iter().flatten());
+        let with_handlers = full.filter_map(|sample| {
+            let handler = handler_of(sample.pair.0);
+            let is_spent = splits.is_spent(handler, sample.content);
+            (!is_spent).then_some((sample, handler))
+        });
+        let mut asked: Vec<(u64, u64)> = large.iter().map(|mark| (*mark, 0)).collect();
+        let support = &mut self.support[number];
+        support.clear();
+        self.counter.count(support, with_handlers, |sample| {
+            if asked.is_empty() {
+                return;
+            }
+            // All others together are no value.
+            let is_pair = sample.weight == Weight::Full;
+            let other = is_pair.then_some(sample.pair.1);
+            for url in [sample.pair.0].into_iter().chain(other).chain(sample.third) {
+                let mark = mark(url);
+                if let Some(value) = asked.iter_mut().find(|(value, _)| *value == mark) {
+                    value.1 += 1;
                 }
-            };
-            let mark = |url: u32| {
-                let mut fired = self.forms.fired_on(url).iter();
-                let of = fired.find(|fired| fired.candidate as usize == number);
-                of.map_or(0, |fired| fired.mark)
-            };
-            let looks =
-                said(Weight::Look).map(|look| ((mark(look.pair.0), mark(look.pair.1)), look.agree));
-            let counts = self.candidates[number].control || !in_blocks(looks);
-            let unless_in_blocks = counts.then(|| said(Weight::UnlessInBlocks));
-            let full = said(Weight::Full).chain(unless_in_blocks.into_iter().flatten());
-            let with_handlers = full.filter_map(|sample| {
-                let handler = handler_of(sample.pair.0);
-                let is_spent = splits.is_spent(handler, sample.content);
-                (!is_spent).then_some((sample, handler))
-            });
-            self.counter.count(support, with_handlers, |sample| {
-                if asked.is_empty() {
-                    return;
-                }
-                // All others together are no value.
-                let is_pair = sample.weight == Weight::Full;
-                let other = is_pair.then_some(sample.pair.1);
-                for url in [sample.pair.0].into_iter().chain(other).chain(sample.third) {
-                    let mark = mark(url);
-                    if let Some(value) = asked.iter_mut().find(|(value, _)| *value == mark) {
-                        value.1 += 1;
-                    }
-                }
-            });
-            support.unproven = unproven(&asked);
-        }
-        self.stale.fill(false);
+            }
+        });
+        support.unproven = unproven(&asked);
     }
 
     /// Candidates that groups disagree about, with the URLs there that they changed.
