@@ -8,8 +8,9 @@ pub enum Notation {
     /// As a URL.
     #[default]
     Url,
-    /// As a sort-friendly URI (SURT), so that the pages of a domain and of its subdomains sort
-    /// side by side: the labels of the host from the last to the first, a parenthesis, the rest.
+    /// As a key of the Sort-friendly URI Reordering Transform (SURT): the labels of the host from
+    /// the last to the first, a parenthesis, the rest. Sorted by bytes, the pages of one origin are
+    /// side by side, and domains come before their subdomains.
     ///
     /// ```text
     /// http://www.example.com:8080/a?b   com,example,www:8080)/a?b
@@ -20,8 +21,9 @@ pub enum Notation {
     /// ```
     ///
     /// Two pages that differ by their scheme alone have one key. Source: `org.archive.util.SURT` of
-    /// Heritrix, without the scheme and the comma behind the last label, as the keys of CDX files
-    /// have it; these are made of another canonical form (without `www`, in lower case).
+    /// Heritrix; without the scheme and the comma behind the last label, and with addresses
+    /// reversed, as the Python library `surt` makes the keys of CDX files. These are made of another
+    /// canonical form (without `www` and users, in lower case).
     Surt,
 }
 

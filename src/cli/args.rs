@@ -111,7 +111,7 @@ pub(super) struct InputArgs {
 }
 
 /// How records are found, and which of them count.
-#[derive(ClapArgs, Debug)]
+#[derive(ClapArgs, Clone, Debug)]
 pub(super) struct FormatArgs {
     /// Format of all files, instead of what their content says; `undust formats` lists them
     #[arg(short, long, value_name = "NAME", help_heading = "Format")]
@@ -283,8 +283,8 @@ pub(super) struct DedupArgs {
           conflicts_with_all = ["count", "repeated", "unique", "clusters", "dropped", "check",
                                "no_sync"])]
     pub(super) seen: Option<PathBuf>,
-    /// Drop what is in this list, log or index, too, or in a file of --seen, which stays as it is;
-    /// filters are not meant for it
+    /// Drop what is in this list, log or index, or in a file of --seen, which stays as it is; may
+    /// be given several times. Filters do not apply to it
     #[arg(long, value_name = "FILE",
           conflicts_with_all = ["count", "repeated", "unique", "clusters", "dropped", "check",
                                "seen"])]
@@ -336,7 +336,7 @@ pub(super) struct CanonArgs {
     #[command(flatten)]
     pub(super) input: InputArgs,
     /// What to write for a URL that does not parse: the line, an empty line, or an error; lines
-    /// without a URL become empty ones, or an error
+    /// without a URL become empty ones (no rows), or an error
     #[arg(long, value_enum, default_value_t = OnBadArg::Keep)]
     pub(super) on_bad: OnBadArg,
     /// Write the canonical form as a URL, or as a key for sorting (SURT: com,example)/path)

@@ -1,11 +1,11 @@
 //! `undust dedup`: one spelling of each page.
 
 use std::fs::File;
-use std::io::Read as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::args::{DedupArgs, KeepArg, PrintArg, ToArg};
 use super::commands::shape;
+use super::known::Known;
 use super::progress::Progress;
 use super::session::Session;
 use super::words::say;
@@ -15,11 +15,10 @@ use crate::canonical::Notation;
 use crate::cluster::{Keep, Seen};
 use crate::error::{Error, Result};
 use crate::fingerprint::FingerprintKey;
-use crate::input::InputPlan;
 use crate::parts;
 use crate::pipeline::{
-    self, Checked, ClusterFilter, DedupPlan, DuplicateLine, FormatPlan, InputFile, Job, Outcome,
-    Print, SelectPlan, Spooled,
+    self, Checked, ClusterFilter, DedupPlan, DuplicateLine, InputFile, Job, Outcome, Print,
+    SelectPlan, Spooled,
 };
 use crate::report::{Output, Predecessor, Shape};
 
@@ -28,14 +27,13 @@ pub(super) fn run(args: &DedupArgs) -> Result<u8> {
     let shape = shape(args.to.format(), args.excel)?;
     if shape.is_some() && Print::from(args.print) != Print::Original {
         return Err(Error::config(
-            "--print: chooses what a line of text is, and a row has both the URL and its canonical form: leave \
-             out --print or --to",
+            "--print: chooses what a line of text is; rows of --to have the URL as it was read and its canonical \
+             form (those of canon --to its SURT, too): leave out --print or --to",
         ));
     }
     let canonicalizer = args.profile.canonicalizer()?;
     let mut session = Session::begin(&args.input, &canonicalizer, &args.run, &progress)?;
     session.protect(args.profile.files());
-    session.protect(args.not_in.iter().cloned());
     if args.check {
         return check(&session);
     }
@@ -47,11 +45,13 @@ pub(super) fn run(args: &DedupArgs) -> Result<u8> {
             )));
         }
     }
+    let known = Known::of(args, &session.job.input)?;
+    session.protect(known.files());
     let output = session.open_output(shape)?;
     let outcome = if args.needs_all_lines() {
         select(args, shape, &mut session, output)?
     } else {
-        keep_first(args, &mut session, output)?
+        keep_first(args, known, &mut session, output)?
     };
     if args.print == PrintArg::Line && !session.is_quiet() {
         doubt_headers(&outcome);
@@ -87,27 +87,25 @@ fn doubt_headers(outcome: &Outcome) {
     }
 }
 
-/// Keeps the first spelling of each page, which needs no more than one look at the lines. The
-/// results of `session` are finished, not published.
-fn keep_first(args: &DedupArgs, session: &mut Session, mut output: Output) -> Result<Outcome> {
-    let (seen, seen_file) = match &args.seen {
+/// Keeps the first spelling of each page that is not `known`, which needs no more than one look at
+/// the lines. The results of `session` are finished, not published.
+fn keep_first(
+    args: &DedupArgs,
+    known: Known,
+    session: &mut Session,
+    mut output: Output,
+) -> Result<Outcome> {
+    let (seen, known, seen_file) = match &args.seen {
         Some(path) => {
             let (seen, predecessor) = open_seen(path, &session.job)?;
-            (seen, Some((session.open_private(path)?, predecessor)))
+            if let Some(key) = seen.key() {
+                session.job.key = key;
+            }
+            (seen, None, Some((session.open_private(path)?, predecessor)))
         }
-        None => (Seen::default(), None),
-    };
-    if let Some(key) = seen.key() {
-        session.job.key = key;
-    }
-    let (seen, known) = match args.not_in.as_slice() {
-        [] => (seen, None),
-        [path] if is_seen_file(path)? => (known_by_seen_file(path, session)?, None),
-        paths => {
-            let job = known_job(paths, args, &session.job)?;
-            let (seen, known) = pipeline::known(&job)?;
-            session.check_format(&known).map_err(|error| error.at("--not-in"))?;
-            (seen, Some(Box::new(known)))
+        None => {
+            let (seen, known) = known.read(session)?;
+            (seen, known, None)
         }
     };
     let plan = DedupPlan { print: args.print.into(), seen: &seen };
@@ -123,7 +121,7 @@ fn keep_first(args: &DedupArgs, session: &mut Session, mut output: Output) -> Re
 }
 
 /// The clusters in a seen file, or none if it is not there yet; and what was there.
-fn open_seen(path: &Path, job: &Job) -> Result<(Seen, Predecessor)> {
+pub(super) fn open_seen(path: &Path, job: &Job) -> Result<(Seen, Predecessor)> {
     let digest = job.canonicalizer.profile().digest();
     let reading = |error| Error::reading(path.display(), error);
     match File::open(path) {
@@ -137,53 +135,6 @@ fn open_seen(path: &Path, job: &Job) -> Result<(Seen, Predecessor)> {
         }
         Err(error) => Err(reading(error)),
     }
-}
-
-/// The job that reads what is known, from `paths`, for the `job` that leaves it out.
-fn known_job<'a>(paths: &[PathBuf], args: &DedupArgs, job: &'a Job) -> Result<Job<'a>> {
-    let is_stdin = |path: &PathBuf| path.as_os_str() == "-";
-    if paths.iter().any(is_stdin) && job.input.paths.iter().any(is_stdin) {
-        return Err(Error::config(
-            "--not-in -: standard input is what is to be read; name a FILE for one of both",
-        ));
-    }
-    for path in paths {
-        if is_seen_file(path)? {
-            return Err(Error::config(format!(
-                "--not-in {}: a file of --seen has to be the only one; let its runs see the other \
-                 lists, too",
-                path.display()
-            )));
-        }
-    }
-    let mut input = InputPlan {
-        paths: paths.to_vec(),
-        recursive: args.input.recursive,
-        names: Vec::new(),
-        ..job.input.clone()
-    };
-    input.resolve()?;
-    let format = FormatPlan { filter: None, ..job.format.clone() };
-    Ok(Job { input, format, ..job.with_canonicalizer(job.canonicalizer) })
-}
-
-/// The clusters in the seen file at `path`, for a run that does not write it.
-fn known_by_seen_file(path: &Path, session: &mut Session) -> Result<Seen> {
-    let (seen, _) = open_seen(path, &session.job)?;
-    session.job.key = seen.key().ok_or_else(|| Error::internal("a seen file without a key"))?;
-    Ok(seen.read_only())
-}
-
-/// Is there a seen file at `path`? A stream is none, since to look would be to read.
-fn is_seen_file(path: &Path) -> Result<bool> {
-    let reading = |error| Error::reading(path.display(), error);
-    if !std::fs::metadata(path).is_ok_and(|meta| meta.is_file()) {
-        return Ok(false);
-    }
-    let mut start = Vec::new();
-    let file = File::open(path).map_err(reading)?;
-    file.take(64).read_to_end(&mut start).map_err(reading)?;
-    Ok(Seen::is_announced_by(&start))
 }
 
 /// Where the first spellings alone are not enough. The results of `session` are finished, not

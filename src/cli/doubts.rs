@@ -25,8 +25,31 @@ const LIST_LINES_MIN: usize = 10;
 /// most are no URLs; files that were taken for lists for want of anything better; and files that
 /// are not compressed though their names say so.
 pub(super) fn doubt(outcome: &Outcome, given: &FormatArgs) {
-    let tally = &outcome.tally;
     doubt_filters(outcome, given);
+    doubt_files(outcome, given);
+    if let Some(known) = &outcome.known {
+        doubt_known(known, given);
+    }
+}
+
+/// The same of what is left out by `--not-in`, where it may be that all or most of it is not known,
+/// and passes for new.
+fn doubt_known(known: &Outcome, given: &FormatArgs) {
+    doubt_files(known, &FormatArgs { format: None, ..given.clone() });
+    if known.tally.records == 0 {
+        let names: Vec<String> = known.files.iter().map(shown).collect();
+        let names = if names.is_empty() { "no file".to_string() } else { names.join(", ") };
+        say(format_args!("--not-in: no URL was found in {names}, so nothing is left out"));
+    }
+}
+
+fn shown(file: &InputFile) -> String {
+    show(file.summary.path.as_os_str().as_encoded_bytes()).to_string()
+}
+
+/// Says what looks wrong about the files of `outcome`.
+fn doubt_files(outcome: &Outcome, given: &FormatArgs) {
+    let tally = &outcome.tally;
     for InputFile { summary, layout, .. } in &outcome.files {
         let packing = Compression::of_name(&summary.path);
         let is_packed = summary.compression != Compression::None;

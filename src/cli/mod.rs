@@ -9,6 +9,7 @@ mod doubts;
 mod explain;
 mod generate_list;
 mod generate_site;
+mod known;
 mod learn;
 mod memory;
 mod memory_peak;

@@ -60,6 +60,7 @@ impl FormatArgs {
             format: self.choice()?,
             base: base.map(Arc::new),
             filter: (!filter.is_empty()).then(|| Arc::new(filter)),
+            content_first: false,
         })
     }
 

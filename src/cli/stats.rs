@@ -13,7 +13,7 @@ use super::memory::process_bytes;
 use crate::bytes::{printable, show};
 use crate::canonical::Profile;
 use crate::error::{Error, Result};
-use crate::pipeline::{InputFile, Outcome, StageSeconds};
+use crate::pipeline::{InputFile, MemoryUse, Outcome, StageSeconds};
 use crate::report::{Claims, Output, Tally};
 
 /// Where the counts go.
@@ -122,20 +122,30 @@ fn totals_json(tally: &Tally) -> Value {
     })
 }
 
+/// What became of a job's memory, as JSON.
+fn memory_json(memory: &MemoryUse) -> Value {
+    json!({
+        "budget_bytes": memory.budget_bytes,
+        "table_bytes": memory.table_bytes,
+        "spilled_bytes": memory.spilled_bytes,
+        "spilled_after_lines": memory.spilled_after_lines,
+        "read_in_shares": memory.read_in_shares,
+    })
+}
+
+/// The seconds of stages as JSON.
+fn stages_json<'a>(stages: impl Iterator<Item = &'a StageSeconds>) -> Value {
+    let stages = stages.map(|one| {
+        // The sum of no numbers would be written as -0.0.
+        let sum = one.threads.iter().fold(0.0, |sum, seconds| sum + seconds);
+        (one.stage.name().to_string(), json!({ "seconds": sum, "by_thread": one.threads }))
+    });
+    stages.collect()
+}
+
 /// The counts as JSON.
 pub(super) fn to_json(outcome: &Outcome, profile: &Profile, costs: &RunCosts) -> Value {
     let tally = &outcome.tally;
-    let stages: serde_json::Map<String, Value> = outcome
-        .stages
-        .iter()
-        .chain(&costs.background)
-        .map(|one| {
-            // The sum of no numbers would be written as -0.0.
-            let sum = one.threads.iter().fold(0.0, |sum, seconds| sum + seconds);
-            let value = json!({ "seconds": sum, "by_thread": one.threads });
-            (one.stage.name().to_string(), value)
-        })
-        .collect();
     let seconds = costs.elapsed.as_secs_f64();
     json!({
         "undust": env!("CARGO_PKG_VERSION"),
@@ -146,19 +156,19 @@ pub(super) fn to_json(outcome: &Outcome, profile: &Profile, costs: &RunCosts) ->
         "unparsed_by_kind": tally.unparsed,
         "input": files_json(outcome),
         "known": outcome.known.as_ref().map(|known| {
-            json!({ "totals": totals_json(&known.tally), "input": files_json(known) })
+            json!({
+                "totals": totals_json(&known.tally),
+                "rejected_by_kind": known.tally.rejected,
+                "input": files_json(known),
+                "memory": memory_json(&known.memory),
+                "stages": stages_json(known.stages.iter()),
+            })
         }),
-        "memory": {
-            "budget_bytes": outcome.memory.budget_bytes,
-            "table_bytes": outcome.memory.table_bytes,
-            "spilled_bytes": outcome.memory.spilled_bytes,
-            "spilled_after_lines": outcome.memory.spilled_after_lines,
-            "read_in_shares": outcome.memory.read_in_shares,
-        },
+        "memory": memory_json(&outcome.memory),
         "peak_resident_bytes": process_bytes("VmHWM:"),
         "peak_anonymous_bytes": costs.peak_anonymous_bytes,
         "threads": costs.threads,
-        "stages": stages,
+        "stages": stages_json(outcome.stages.iter().chain(&costs.background)),
         "elapsed_seconds": seconds,
         "urls_per_second": tally.records as f64 / seconds.max(1e-9),
         "lines_per_second": tally.lines as f64 / seconds.max(1e-9),

@@ -57,15 +57,15 @@ fn tell_files(outcome: &Outcome) {
     }
 }
 
-/// Says where the first lines of each kind are that were rejected.
-fn tell_rejects(outcome: &Outcome, verbose: bool) {
+/// Says where the first lines of each kind are that were rejected, after `whose` they are.
+fn tell_rejects(outcome: &Outcome, whose: &str, verbose: bool) {
     // The others are usual in logs.
     let speaks_of_format =
         |kind| matches!(kind, Reject::Format | Reject::NoUrl | Reject::LineTooLong);
     for (kind, line, text) in outcome.tally.first_rejects() {
         if verbose || speaks_of_format(kind) {
             let place = line_place(&outcome.files, outcome.files.len(), line);
-            say(format_args!("first {kind}: {place}: \"{}\"", show(&text)));
+            say(format_args!("{whose}first {kind}: {place}: \"{}\"", show(&text)));
         }
     }
 }
@@ -115,13 +115,13 @@ pub(super) fn summarize(outcome: &Outcome, profile: &Profile, elapsed: Duration,
         if verbose {
             tell_files(known);
         }
-        tell_rejects(known, verbose);
+        tell_rejects(known, "known: ", verbose);
         if verbose {
             tell_memory(&known.memory);
         }
         say(format_args!("known: {}", counts(known)));
     }
-    tell_rejects(outcome, verbose);
+    tell_rejects(outcome, "", verbose);
     if verbose {
         tell_memory(&outcome.memory);
     }

@@ -67,7 +67,8 @@ impl Container {
             )),
             _ if head.starts_with(b"undust-seen\n") => Err(Error::input(
                 "expected URLs, found a file that --seen keeps, which holds only their fingerprints; name other \
-                 files, and keep it outside of folders that are read",
+                 files, and keep it outside of folders that are read (--not-in takes one such file, alone and not \
+                 compressed)",
             )),
             _ if head.starts_with(b"filedesc://") => Ok(Some(Container::Arc)),
             [0xff, 0xfe, 0, 0, ..] | [0, 0, 0xfe, 0xff, ..] => Err(not_utf8("UTF-32")),

@@ -1,4 +1,4 @@
-//! `canon`: the canonical form of every line, line for line.
+//! `canon`: the canonical form of every line, line for line, or of every record, row by row.
 
 use super::aside::aside;
 use super::layouts::Parcel;
@@ -28,7 +28,7 @@ pub enum OnBad {
     Fail,
 }
 
-/// What to write for every line.
+/// What to write for every line, or for every record.
 #[derive(Clone, Copy, Debug)]
 pub struct CanonPlan {
     /// For a URL that does not parse.
@@ -46,8 +46,20 @@ struct Rewritten {
     bad: Option<BadLine>,
 }
 
-/// The first line that cannot be written: its number in the chunk from 0, why, how it starts.
-type BadLine = (u64, Reject, Vec<u8>);
+/// The first line that cannot be written.
+struct BadLine {
+    /// Its number in the chunk, from 0.
+    number: u32,
+    reject: Reject,
+    /// How it starts.
+    start: Vec<u8>,
+}
+
+impl BadLine {
+    fn new(number: u32, reject: Reject, line: &[u8]) -> BadLine {
+        BadLine { number, reject, start: line[..line.len().min(200)].to_vec() }
+    }
+}
 
 /// Writes the canonical form of every line to `output`: as many lines as were read, in order.
 ///
@@ -67,8 +79,16 @@ pub fn canon(job: &Job, plan: &CanonPlan, output: &mut Output) -> Result<Outcome
         rewrite(job, plan, first_line, chunk, blank.clone(), worker)
     };
     let write = |parts| pool.time(Stage::Writing, || write(parts, &mut writer));
-    let copies = if plan.shape.is_some() { COPIES_OF_ROWS } else { 1 };
-    let record_bytes = |chunk: &Parcel, _| copies * FORM_BYTES * chunk.bytes().len() as u64;
+    let record_bytes = |chunk: &Parcel, _| {
+        let form_bytes = FORM_BYTES * chunk.bytes().len() as u64;
+        match plan.shape {
+            None => form_bytes,
+            Some(_) => {
+                let rows = 1 + memchr::memchr_iter(separator, chunk.bytes()).count() as u64;
+                rows * ROW_BYTES + COPIES_OF_ROWS * form_bytes
+            }
+        }
+    };
     let stop = Stop::default();
     let (read, end) = aside(1, &stop, write, |rewritten| {
         let scan = Scan::new(job, &pool, Pass::first("canonicalizing")).with_stop(&stop);
@@ -92,8 +112,8 @@ pub fn canon(job: &Job, plan: &CanonPlan, output: &mut Output) -> Result<Outcome
                 for BatchChunk { parcel, first_line, made, .. } in chunks {
                     let made = made.or_else(|| rows.next()).ok_or_else(changed)?;
                     parts.push((parcel, made.listing));
-                    if let Some((line, reject, text)) = made.bad {
-                        bad = Some((first_line + line + 1, reject, text));
+                    if let Some(line) = made.bad {
+                        bad = Some((first_line + u64::from(line.number) + 1, line));
                         break;
                     }
                     job.add(tally, &made.tally)?;
@@ -103,8 +123,8 @@ pub fn canon(job: &Job, plan: &CanonPlan, output: &mut Output) -> Result<Outcome
             },
         )
     })?;
-    if let Some((line, reject, text)) = bad {
-        return Err(bad_line(&line_place(&read.files, read.files_in_all, line), reject, &text));
+    if let Some((number, line)) = bad {
+        return Err(line.error(&line_place(&read.files, read.files_in_all, number), plan));
     }
     writer.finish()?;
     end?;
@@ -114,9 +134,12 @@ pub fn canon(job: &Job, plan: &CanonPlan, output: &mut Output) -> Result<Outcome
     Ok(outcome)
 }
 
-/// How many texts of a row may be as long as a canonical form: the URL, the form and its SURT, with
-/// what escapes and names of members add.
+/// How many texts of a row may be as long as a canonical form: the URL, the form and its SURT, and
+/// what escapes add.
 const COPIES_OF_ROWS: u64 = 4;
+
+/// Bytes of a row beside its texts, at most: the names of its members, the number, the kind.
+const ROW_BYTES: u64 = 192;
 
 /// How many lines `chunk` has.
 fn count_lines(job: &Job, chunk: &Parcel, worker: &mut Worker) -> u64 {
@@ -138,27 +161,38 @@ fn write(parts: Vec<(Parcel, Listing)>, writer: &mut ListingWriter) -> Result<()
     writer.pass_on()
 }
 
-fn bad_line(place: &str, reject: Reject, text: &[u8]) -> Error {
-    let text = parts::without_userinfo(text);
-    let start = show(&text[..text.len().min(200)]);
-    match reject {
-        Reject::LineTooLong => Error::limit(format!(
-            "{place}: longer than the line limit: \"{start}…\"; raise --line-limit, or write an \
-             empty line for it with --on-bad empty"
-        )),
-        Reject::Format
-        | Reject::NoRequest
-        | Reject::BadRequest
-        | Reject::NoPage
-        | Reject::NoUrl => Error::input(format!(
-            "{place}: {}: \"{start}\"; --on-bad keep and --on-bad empty write an empty line for \
-                 lines without a URL",
-            reject.explain()
-        )),
-        _ => Error::input(format!(
-            "{place}: {}: \"{start}\"; keep such lines with --on-bad keep",
-            reject.explain()
-        )),
+impl BadLine {
+    /// The error for this line, which is at `place`.
+    #[cold]
+    fn error(&self, place: &str, plan: &CanonPlan) -> Error {
+        let text = parts::without_userinfo(&self.start);
+        let start = show(&text);
+        match self.reject {
+            Reject::LineTooLong if plan.shape.is_none() => Error::limit(format!(
+                "{place}: longer than the line limit: \"{start}…\"; raise --line-limit, or write an \
+                 empty line for it with --on-bad empty"
+            )),
+            Reject::LineTooLong => Error::limit(format!(
+                "{place}: longer than the line limit: \"{start}…\"; raise --line-limit, or leave it out \
+                 with --on-bad keep or --on-bad empty"
+            )),
+            Reject::Format
+            | Reject::NoRequest
+            | Reject::BadRequest
+            | Reject::NoPage
+            | Reject::NoUrl => Error::input(format!(
+                "{place}: {}: \"{start}\"; --on-bad keep and --on-bad empty {} lines without a URL",
+                self.reject.explain(),
+                match plan.shape {
+                    None => "write an empty line for",
+                    Some(_) => "leave out",
+                }
+            )),
+            _ => Error::input(format!(
+                "{place}: {}: \"{start}\"; keep such lines with --on-bad keep",
+                self.reject.explain()
+            )),
+        }
     }
 }
 
@@ -202,7 +236,7 @@ impl LineVisitor for Lines<'_> {
 
     #[inline(always)]
     fn record(&mut self, number: u32, record: Record, canonical: Canonical) -> Result<(), BadLine> {
-        if self.plan.tells(number, &record, &canonical)? {
+        if self.plan.has_form(number, &record, &canonical)? {
             push_form(self.plan.notation, &canonical, &mut self.text);
         }
         self.text.push(self.separator);
@@ -210,7 +244,7 @@ impl LineVisitor for Lines<'_> {
     }
 
     fn other(&mut self, number: u32, entry: Entry) -> Result<(), BadLine> {
-        self.plan.check(number, &entry)?;
+        self.plan.allow(number, &entry)?;
         self.text.push(self.separator);
         Ok(())
     }
@@ -228,15 +262,15 @@ impl LineVisitor for Table<'_> {
     type Error = BadLine;
 
     fn record(&mut self, number: u32, record: Record, canonical: Canonical) -> Result<(), BadLine> {
-        let is_told = self.plan.tells(number, &record, &canonical)?;
+        let has_form = self.plan.has_form(number, &record, &canonical)?;
         let form = without_no_host(canonical.form);
         self.surt.clear();
         Notation::Surt.push(form, &mut self.surt);
         let unparsed = canonical.reject.map(|kind| Cell::Text(kind.name().as_bytes()));
         self.rows.row(&[
             Cell::Number(self.first_line + u64::from(number) + 1),
-            Cell::Text(record.spelling),
-            if is_told { Cell::Text(form) } else { Cell::Null },
+            Cell::line(record.spelling),
+            if has_form { Cell::Text(form) } else { Cell::Null },
             if unparsed.is_none() { Cell::Text(&self.surt) } else { Cell::Null },
             unparsed.unwrap_or(Cell::Null),
         ]);
@@ -244,33 +278,39 @@ impl LineVisitor for Table<'_> {
     }
 
     fn other(&mut self, number: u32, entry: Entry) -> Result<(), BadLine> {
-        self.plan.check(number, &entry)
+        self.plan.allow(number, &entry)
     }
 }
 
 impl CanonPlan {
-    /// Is the canonical form, or the URL in its place, to be written?
+    /// Has the record a form to be written: the canonical one, or the URL in its place?
     ///
-    /// Failure: nothing can be written for this line.
+    /// Failure: such lines are an error.
     #[inline(always)]
-    fn tells(&self, number: u32, record: &Record, canonical: &Canonical) -> Result<bool, BadLine> {
+    fn has_form(
+        &self,
+        number: u32,
+        record: &Record,
+        canonical: &Canonical,
+    ) -> Result<bool, BadLine> {
         match (canonical.reject, self.on_bad) {
             (None, _) | (Some(_), OnBad::Keep) => Ok(true),
             (Some(_), OnBad::Empty) => Ok(false),
-            (Some(reject), OnBad::Fail) => Err((u64::from(number), reject, record.line.to_vec())),
+            (Some(reject), OnBad::Fail) => Err(BadLine::new(number, reject, record.line)),
         }
     }
 
-    /// Checks that something can be written for a line without a URL.
-    fn check(&self, number: u32, entry: &Entry) -> Result<(), BadLine> {
+    /// Checks that a line without a URL is no error.
+    fn allow(&self, number: u32, entry: &Entry) -> Result<(), BadLine> {
         match (self.on_bad, entry) {
-            // A line that is too long cannot be kept, so this is an error unless an empty one will
-            // do.
-            (OnBad::Fail, Entry::Reject(reject, text))
-            | (OnBad::Keep, Entry::Reject(reject @ Reject::LineTooLong, text)) => {
-                let start = &text[..text.len().min(200)];
-                Err((u64::from(number), *reject, start.to_vec()))
+            // A line that is too long cannot be kept, so this is an error unless an empty one, or
+            // no row, will do.
+            (OnBad::Keep, Entry::Reject(reject @ Reject::LineTooLong, text))
+                if self.shape.is_none() =>
+            {
+                Err(BadLine::new(number, *reject, text))
             }
+            (OnBad::Fail, Entry::Reject(reject, text)) => Err(BadLine::new(number, *reject, text)),
             _ => Ok(()),
         }
     }

@@ -67,7 +67,7 @@ pub(super) struct Sifted {
 }
 
 impl Sifted {
-    fn new(fingerprints: &[Fingerprint], texts: Texts, tally: Tally) -> Sifted {
+    pub(super) fn new(fingerprints: &[Fingerprint], texts: Texts, tally: Tally) -> Sifted {
         let scattered = Scattered::new(fingerprints);
         Sifted { flags: Flags::new(&scattered), scattered, texts, tally }
     }

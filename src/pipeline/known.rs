@@ -8,10 +8,12 @@
 use std::io::{self, Seek as _, Write as _};
 use std::ops::ControlFlow;
 
-use super::dedup::{Print, mark, sift};
+use super::dedup::{Sifted, mark};
+use super::layouts::Parcel;
 use super::overflow::Overflow;
 use super::scan::{Pass, Scan};
-use super::walk::Worker;
+use super::texts::Texts;
+use super::walk::{Worker, walk};
 use super::{Job, Outcome, temp};
 use crate::cluster::Seen;
 use crate::error::Result;
@@ -33,7 +35,7 @@ pub fn known(job: &Job) -> Result<(Seen, Outcome)> {
     memory.budget_bytes = job.memory.bytes;
     let read = Scan::new(job, &pool, Pass::first("reading what is known")).run(
         Worker::default,
-        |worker, chunk| sift(job, Print::Line, chunk, worker),
+        |worker, chunk| fingerprints(job, chunk, worker),
         |batch| {
             if overflow.is_none() && seen.set().may_exceed(budget.table_bytes()) {
                 overflow = Some(Overflow::new(job, budget)?);
@@ -46,23 +48,35 @@ pub fn known(job: &Job) -> Result<(Seen, Outcome)> {
         },
     )?;
     memory.table_bytes = seen.set().memory_bytes();
-    let seen = match overflow {
+    let seen = match overflow.filter(|overflow| overflow.count > 0) {
         None => seen,
         Some(mut overflow) => {
             memory.spilled_bytes = overflow.spilled_bytes();
             let (_, unique) = overflow.first_of_each(job, &pool, seen.set(), &seen)?;
             tally.unique += unique;
             tally.duplicate += overflow.count - unique;
-            on_disk(job, &seen)?
+            drop(overflow);
+            on_disk(job, seen)?
         }
     };
     outcome.files = read.files;
+    outcome.stages = pool.seconds();
     outcome.tally.check()?;
     Ok((seen.read_only(), outcome))
 }
 
-/// The same clusters, in a temporary file.
-fn on_disk(job: &Job, seen: &Seen) -> Result<Seen> {
+/// How many lines `chunk` has, and their fingerprints alone: nothing is written.
+fn fingerprints(job: &Job, chunk: &Parcel, worker: &mut Worker) -> (u64, Sifted) {
+    let mut fingerprints = Vec::with_capacity(chunk.bytes().len() / 64);
+    let tally = walk(chunk, job, worker, |_, _, canonical| {
+        fingerprints.push(job.key.fingerprint(canonical.form));
+    });
+    let texts = Texts::own(Vec::new(), Vec::new());
+    (tally.lines, Sifted::new(&fingerprints, texts, tally))
+}
+
+/// The same clusters, in a temporary file, where they stay.
+fn on_disk(job: &Job, seen: Seen) -> Result<Seen> {
     let folder = &job.memory.temp_dir;
     let failed = |error: io::Error| temp::failed(folder, error);
     let mut file = io::BufWriter::with_capacity(256 << 10, temp::open(folder)?);
@@ -71,5 +85,5 @@ fn on_disk(job: &Job, seen: &Seen) -> Result<Seen> {
     file.rewind().map_err(failed)?;
     let digest = job.canonicalizer.profile().digest();
     let name = format!("a temporary file in {}", folder.display());
-    Seen::open(file, &name, &digest, job.table_bytes())
+    Seen::open(file, &name, &digest, 0)
 }

@@ -17,6 +17,8 @@ use crate::record::{
 pub struct FormatPlan {
     /// The format of all files; each is recognized by its content if it is not given.
     pub format: Option<FormatChoice>,
+    /// Is it for files alone that their content does not tell, or that have its columns?
+    pub content_first: bool,
     /// The host of paths that have none in their line.
     pub base: Option<Arc<BaseUrl>>,
     /// Which records count; without one all do.
@@ -28,6 +30,7 @@ impl FormatPlan {
     /// where the user has said it.
     pub(super) fn sample_bytes(&self) -> usize {
         match &self.format {
+            _ if self.content_first => detect::SAMPLE_BYTES,
             Some(FormatChoice::Given(_)) => 0,
             Some(FormatChoice::Named(name)) if name == Layout::LINES => 0,
             _ => detect::SAMPLE_BYTES,
@@ -182,13 +185,8 @@ impl Layouts {
                 Layout { format: rows, ..Layout::default() }
             }
             None => detect::detect(bytes, self.options)?,
-            Some(FormatChoice::Named(name)) => detect::as_told(name, bytes, self.options)?,
-            Some(FormatChoice::Fields(name, fields)) => {
-                detect::with_fields(name.as_deref(), fields, bytes, self.options)?
-            }
-            Some(FormatChoice::Given(format)) => {
-                Layout { format: Some(Arc::clone(format)), ..Layout::default() }
-            }
+            Some(choice) if self.plan.content_first => self.by_content(choice, bytes)?,
+            Some(choice) => self.as_told(choice, bytes)?,
         };
         if let (None, Some(base)) = (&layout.format, &self.plan.base) {
             layout.format = Some(formats::relative_lines(base));
@@ -200,6 +198,32 @@ impl Layouts {
         layout.base.clone_from(&self.plan.base);
         layout.filter.clone_from(&self.plan.filter);
         Ok(layout)
+    }
+
+    /// The layout of a file that starts with `bytes`, as somebody has said.
+    fn as_told(&self, choice: &FormatChoice, bytes: &[u8]) -> Result<Layout> {
+        match choice {
+            FormatChoice::Named(name) => detect::as_told(name, bytes, self.options),
+            FormatChoice::Fields(name, fields) => {
+                detect::with_fields(name.as_deref(), fields, bytes, self.options)
+            }
+            FormatChoice::Given(format) => {
+                Ok(Layout { format: Some(Arc::clone(format)), ..Layout::default() })
+            }
+        }
+    }
+
+    /// The same, where columns that are asked for are there, or where the content says nothing.
+    fn by_content(&self, choice: &FormatChoice, bytes: &[u8]) -> Result<Layout> {
+        if matches!(choice, FormatChoice::Fields(..))
+            && let Ok(layout) = self.as_told(choice, bytes)
+        {
+            return Ok(layout);
+        }
+        match detect::detect(bytes, self.options) {
+            Ok(layout) if !layout.is_last_resort() => Ok(layout),
+            unsure => self.as_told(choice, bytes).or(unsure),
+        }
     }
 
     /// The chunk with the layout at its start; the lines in it may change it for the next.

@@ -300,7 +300,7 @@ impl SelectedChunk<'_> {
                     let canonical = canonicalizer.canonical(record.url, scratch);
                     rows.row(&[
                         Cell::Number(number),
-                        Cell::Text(record.spelling),
+                        Cell::line(record.spelling),
                         Cell::Text(without_no_host(canonical.form)),
                         Cell::Number(*lines),
                     ]);

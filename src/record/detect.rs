@@ -32,7 +32,8 @@ pub struct FormatGuess {
     pub layout: Layout,
     /// Lines that are records with a URL.
     pub records: usize,
-    /// Lines that are neither that nor a header nor a line the format knows to have no URL.
+    /// Lines that are neither that nor a header nor a line the format knows to have no URL; rows
+    /// whose URL is missing, too, as far as there are more of them than records.
     pub strangers: usize,
     /// The first of those: its number from 1, and how it starts.
     pub first_stranger: Option<(usize, String)>,
@@ -236,6 +237,7 @@ fn vote(layout: Layout, lines: &[&[u8]], options: ReadOptions) -> FormatGuess {
         FormatGuess { layout: layout.clone(), records: 0, strangers: 0, first_stranger: None };
     let mut entries = Entries::new(&text, false, options, &layout, &mut workspace);
     let mut number = 0;
+    let mut without_url: Vec<(usize, String)> = Vec::new();
     while let Some(entry) = entries.next() {
         number += 1;
         let line = match entry {
@@ -247,11 +249,20 @@ fn vote(layout: Layout, lines: &[&[u8]], options: ReadOptions) -> FormatGuess {
             Entry::Record(record) if record.url == b"*" && !is_list => continue,
             Entry::Record(record) => record.line,
             Entry::Empty(_) | Entry::Comment(_) | Entry::Filtered(_) => continue,
-            Entry::Reject(kind, _) if kind != Reject::Format && kind != Reject::NoUrl => continue,
-            Entry::Reject(_, line) => line,
+            Entry::Reject(Reject::Format, line) => line,
+            Entry::Reject(Reject::NoUrl, line) => {
+                without_url.push((number, start_of(line)));
+                continue;
+            }
+            Entry::Reject(..) => continue,
         };
         candidate.strangers += 1;
         candidate.first_stranger.get_or_insert_with(|| (number, start_of(line)));
+    }
+    // A table may lack some URLs. Where it lacks more than it has, that is hardly their column.
+    if let Some(first) = without_url.get(candidate.records) {
+        candidate.strangers += without_url.len() - candidate.records;
+        candidate.first_stranger.get_or_insert_with(|| first.clone());
     }
     candidate
 }
@@ -342,6 +353,25 @@ mod tests {
             ("links\n", "lines"),
         ] {
             assert_eq!(detect(text.as_bytes(), READING).unwrap().name(), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn rows_may_lack_their_url() {
+        let rows = |with: usize, without: usize, is_json: bool| {
+            let row = |url: &str| match is_json {
+                true => format!("{{\"id\": 7, \"url\": {url:?}}}\n"),
+                false => format!("7,{url}\n"),
+            };
+            let header = if is_json { "" } else { "id,url\n" };
+            format!("{header}{}{}", row("").repeat(without), row("http://a.test/").repeat(with))
+        };
+        for (is_json, name) in [(false, "csv"), (true, "jsonl")] {
+            let detect = |with, without| detect(rows(with, without, is_json).as_bytes(), READING);
+            for (with, without) in [(10, 0), (10, 3), (10, 10)] {
+                assert_eq!(detect(with, without).unwrap().name(), name, "{with} and {without}");
+            }
+            assert!(detect(10, 20).unwrap_err().to_string().contains("line 1"));
         }
     }
 

@@ -81,6 +81,14 @@ impl Layout {
         self.format.as_ref().map_or(Self::LINES, |format| format.name())
     }
 
+    /// Is the file taken for a list for want of anything better: do less than half of its first
+    /// lines look like URLs?
+    pub fn is_last_resort(&self) -> bool {
+        let Some(votes) = self.votes.as_ref().filter(|_| self.is_list()) else { return false };
+        let share = votes.shares.iter().find(|(name, _)| *name == self.name());
+        share.is_some_and(|(_, percent)| *percent < 50)
+    }
+
     /// Is the file a list, of URLs or of paths?
     pub fn is_list(&self) -> bool {
         self.name() == Self::LINES

@@ -98,7 +98,9 @@ fn a_run_stays_within_its_memory() {
     let dir = Dir::new();
     let list = generated(800_000, 13);
     dir.put("in.txt", &list);
-    for options in ["-p lines", "-p crawl", "-p aggressive", "-p crawl --print canonical"] {
+    dir.put("known.txt", generated(400_000, 14));
+    let print = "-p crawl --print canonical";
+    for options in ["-p lines", "-p crawl", "-p aggressive", print, "--not-in known.txt"] {
         for (input, stdin) in [(" in.txt", &[][..]), ("", &list)] {
             let args = format!("-S 14M -j2 {options} -o out.txt --stats=stats.json{input}");
             let peak = anonymous_peak(&dir, &args, stdin);
@@ -110,6 +112,26 @@ fn a_run_stays_within_its_memory() {
             let told = stats["peak_anonymous_bytes"].as_u64().unwrap();
             assert!(told >= peak / 2 && told < BUDGET + ITSELF, "{args}: told {told} bytes");
         }
+    }
+}
+
+/// Rows are longer than their lines, most of all where these are short and no UTF-8.
+#[cfg(target_os = "linux")]
+#[test]
+fn rows_that_wait_stay_within_the_memory() {
+    const BUDGET: u64 = 16 << 20;
+    let dir = Dir::new();
+    dir.put("in.txt", b"\xff\n".repeat(1 << 21));
+    for to in ["jsonl", "csv"] {
+        let args = format!("canon -q -j8 -S 16M --to {to} --stats=stats.json in.txt");
+        let mut child = dir.command(&args.split(' ').collect::<Vec<_>>()).spawn().unwrap();
+        // As much is put together as may be, until somebody reads.
+        std::thread::sleep(Duration::from_millis(1_500));
+        let mut out = child.stdout.take().unwrap();
+        let length = std::io::copy(&mut out, &mut std::io::sink()).unwrap();
+        assert!(child.wait().unwrap().success() && length > 10 << 20, "{to}: {length}");
+        let peak = json(&dir.get("stats.json"))["peak_anonymous_bytes"].as_u64().unwrap();
+        assert!(peak > 1 << 20 && peak < BUDGET + (1 << 20), "{to}: {peak} bytes");
     }
 }
 

@@ -75,6 +75,30 @@ fn canonical_forms_as_rows() {
     let found = rows(&dir.run("canon --to jsonl in.txt").quiet().out(), "canonical");
     assert_eq!((&found[1]["line"], &found[1]["surt"]), (&3.into(), &Value::Null));
     dir.run("canon --to csv --print surt in.txt").fails("--print: chooses");
+    // Of CR LF, nothing is part of a value.
+    dir.put("dos.txt", "http://a.test/\r\nhttp://A.test/\r\n");
+    for command in ["canon --to tsv", "--to tsv", "--to tsv --clusters", "--dropped d --to tsv"] {
+        let run = dir.run(&format!("{command} dos.txt")).quiet();
+        assert!(!run.out().contains("\\r"), "{command}: {}", run.out());
+    }
+    assert!(dir.text("d").ends_with("\thttp://A.test/\thttp://a.test/\n"));
+    // There is no row for what has no URL; lines that are too long are counted.
+    let long = format!("http://a.test/\nhttp://b.test/{}\nhttp://c.test/\n", "x".repeat(2_000));
+    dir.put("long.txt", long);
+    let run = dir.run("canon --line-limit 1K --to csv long.txt").exits(0);
+    assert_eq!(run.out().lines().skip(2).count(), 2);
+    run.says("1 rejected (line-too-long)");
+    let run = dir.run("canon --line-limit 1K --on-bad fail --to csv long.txt").exits(2);
+    run.says("raise --line-limit, or leave it out with --on-bad keep");
+    dir.put("some.csv", "id,url\n1,http://a.test/\n2,\n3,http://b.test/\n");
+    let found = rows(&dir.run("canon --to jsonl some.csv").exits(0).out(), "canonical");
+    assert_eq!(found.iter().map(|row| row["line"].as_u64().unwrap()).collect::<Vec<_>>(), [2, 4]);
+    dir.run("canon --on-bad fail --to jsonl some.csv").exits(2).says("--on-bad empty leave out");
+    dir.put("cells.csv", "url,n\n\"http://a.test/\",\"1\n2\"\nhttp://b.test/,3\n");
+    let found = rows(&dir.run("canon --to jsonl cells.csv").quiet().out(), "canonical");
+    assert_eq!((&found[1]["line"], &found[1]["url"]), (&3.into(), &"http://b.test/".into()));
+    let nul = dir.feed("canon -0 --to tsv", b"http://A.test\0http://b.test/\0").quiet().out();
+    assert!(nul.ends_with("2\thttp://b.test/\thttp://b.test/\ttest,b)/\t\n"), "{nul:?}");
     // Lines of a log are counted as they are, with those that have no URL.
     let log = "# a\n1.2.3.4 - - [21/Nov/2026:09:00:00 +0000] \"GET /x#y HTTP/1.1\" 200 7\n";
     dir.put("access.log", log);
