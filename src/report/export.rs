@@ -35,36 +35,38 @@ pub struct Exported {
 
 /// Writes the rules in force of `file` in the format `to`. What the format cannot say is left out,
 /// so that what is there is right; rules that need another spelling of it are counted. No format
-/// but JSON has guards: rules for parameters that a guard names are left out as well.
+/// but JSON has guards: rules for parameters that a guard names are left out as well. JSON is the
+/// file as it is; elsewhere hosts are canonical, as they are in the URLs that they are compared
+/// with.
 pub fn export_rules(file: &RuleFile, to: RuleFormat) -> Result<Exported> {
     let mut exported = Exported::default();
-    let mut said: Vec<(usize, &DustRule)> = Vec::new();
+    let mut said: Vec<(usize, DustRule)> = Vec::new();
     let guarded = Guarded::new(&file.guards);
     // Nutch applies one after the other, in the order of its file.
     let in_order: Option<Vec<usize>> =
         (to == RuleFormat::Nutch).then(|| DustRules::compile(file).rules.in_order());
     let places: Option<BTreeMap<usize, usize>> =
         in_order.map(|order| order.into_iter().zip(0..).collect());
-    for (number, rule) in
-        file.rules.iter().enumerate().filter(|(_, rule)| rule.status.is_in_force())
-    {
+    // All of the file is JSON, in force or not.
+    let rules: &[DustRule] = if to == RuleFormat::Json { &[] } else { &file.rules };
+    for (number, rule) in rules.iter().enumerate().filter(|(_, rule)| rule.status.is_in_force()) {
         // What does not hold together has no place.
         let place = places.as_ref().map_or(Some(number), |places| places.get(&number).copied());
-        let is_sayable = match to {
-            RuleFormat::Json => true,
+        let sayable = with_canonical_hosts(rule).filter(|rule| match to {
             _ if guarded.has_params_of(rule) => false,
             RuleFormat::Robots => robots_line(rule).is_some(),
             RuleFormat::Nutch => nutch_rule(rule).is_some(),
             RuleFormat::ClearUrls => clear_urls_rule(rule).is_some(),
-        };
-        match place.filter(|_| is_sayable) {
-            Some(place) => said.push((place, rule)),
-            None => *exported.left_out.entry(rule.kind.name()).or_default() += 1,
+            RuleFormat::Json => false,
+        });
+        match (place, sayable) {
+            (Some(place), Some(rule)) => said.push((place, rule)),
+            _ => *exported.left_out.entry(rule.kind.name()).or_default() += 1,
         }
     }
     exported.rules = said.len();
     said.sort_by_key(|(place, _)| *place);
-    let said: Vec<&DustRule> = said.into_iter().map(|(_, rule)| rule).collect();
+    let said: Vec<&DustRule> = said.iter().map(|(_, rule)| rule).collect();
     exported.text = match to {
         RuleFormat::Robots => robots(&said),
         RuleFormat::Nutch => nutch(&said),
@@ -122,10 +124,35 @@ impl<'a> Guarded<'a> {
     }
 }
 
-/// The canonical spelling of a site.
+/// The canonical spelling of a site, or the site as it is if it is none.
 fn site_of(text: &str) -> String {
-    let host = canonical_host(text.as_bytes()).ok();
-    host.and_then(|host| String::from_utf8(host).ok()).unwrap_or_else(|| text.to_string())
+    host_of(text).unwrap_or_else(|| text.to_string())
+}
+
+/// The canonical spelling of a host, without the dot of an absolute name; `None` if it is none.
+fn host_of(text: &str) -> Option<String> {
+    let mut host = String::from_utf8(canonical_host(text.as_bytes()).ok()?).ok()?;
+    if host.ends_with('.') {
+        host.pop();
+    }
+    (!host.is_empty() && !host.contains('*')).then_some(host)
+}
+
+/// `rule` with its site in canonical spelling, and the hosts that it replaces; `None` if one of
+/// them is no host.
+fn with_canonical_hosts(rule: &DustRule) -> Option<DustRule> {
+    let mut rule = DustRule { site: host_of(&rule.site)?, ..rule.with_evidence(None) };
+    if let DustKind::HostAlias { from, to } = &mut rule.kind
+        && !is_scheme_or_port(from)
+    {
+        (*from, *to) = (host_of(from)?, host_of(to)?);
+    }
+    Some(rule)
+}
+
+/// Is it a scheme or a port that `host-alias` replaces, and no host?
+fn is_scheme_or_port(text: &str) -> bool {
+    text.starts_with(':') || matches!(text, "http:" | "https:")
 }
 
 /// `site` and the domains above it.
@@ -191,11 +218,11 @@ fn clean_param(line: &str, path: &str) -> String {
     format!("{line} {path}").trim_end().to_string()
 }
 
-/// `text` as a regular expression that matches just it.
+/// `text` as a regular expression that matches just it. Only ASCII has characters that mean more.
 fn quoted(text: &str) -> String {
     let mut out = String::new();
     for letter in text.chars() {
-        if !letter.is_ascii_alphanumeric() && !"-_~/=&%".contains(letter) {
+        if letter.is_ascii() && !letter.is_ascii_alphanumeric() && !"-_~/=&%".contains(letter) {
             out.push('\\');
         }
         out.push(letter);
@@ -203,8 +230,12 @@ fn quoted(text: &str) -> String {
     out
 }
 
-/// The pattern of a path as a regular expression.
+/// The pattern of a path as a regular expression; `None` if it is no pattern, or holds what no
+/// canonical URL does.
 fn path_regex(path: &str) -> Option<String> {
+    if !path.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return None;
+    }
     let mut out = String::new();
     let mut rest = path;
     while let Some(at) = rest.find(['*', '{']) {
@@ -473,6 +504,64 @@ mod tests {
         let value: Value = serde_json::from_str(&found.text).unwrap();
         assert_eq!(value["rule"].as_array().unwrap().len(), 10);
         assert_eq!(value["rule"][3]["when"], json!(["b=1"]));
+    }
+
+    #[test]
+    fn hosts_are_canonical() {
+        let export = |rows: &[&str], to| {
+            let rows: Vec<String> = rows.iter().map(|row| format!("{{{row}}}")).collect();
+            let file = RuleFile::parse(&format!("rule=[{}]", rows.join(","))).unwrap();
+            export_rules(&file, to).unwrap()
+        };
+        for (site, expected) in [
+            ("FOO.org", "foo.org"),
+            ("foo.org.", "foo.org"),
+            ("b\u{fc}cher.example", "xn--bcher-kva.example"),
+            ("0x7f.1", "127.0.0.1"),
+        ] {
+            let rows = |site: &str| {
+                ["kind='drop-param',param='sid'", "kind='drop-segment',param='x'"]
+                    .map(|row| format!("site='{site}',{row}"))
+            };
+            let [given, canonical] = [rows(site), rows(expected)];
+            let given = [given[0].as_str(), &given[1]];
+            let canonical = [canonical[0].as_str(), &canonical[1]];
+            for to in [RuleFormat::Robots, RuleFormat::Nutch, RuleFormat::ClearUrls] {
+                let found = export(&given, to);
+                assert_eq!(found.text, export(&canonical, to).text, "{site}, {to:?}");
+            }
+            let text = export(&given, RuleFormat::Json).text;
+            assert!(text.contains(&format!("\"{site}\"")), "{text}");
+        }
+        let row = |from: &str, to: &str| {
+            format!("site='Foo.org',kind='host-alias',from='{from}',to='{to}',status='manual'")
+        };
+        let found = export(&[&row("M.b\u{fc}cher.example", "FOO.org.")], RuleFormat::Nutch).text;
+        let part = "^(https?://)m\\.xn--bcher-kva\\.example(?=[:/?#]|$)</pattern>\n    \
+                    <substitution>$1foo.org</substitution>";
+        assert!(found.contains(part), "{found}");
+        // Spellings of one site are one, and what is no host is left out.
+        let drop = |site: &str| format!("site='{site}',kind='drop-param',param='s'");
+        let rows = [drop("Foo.org"), drop("foo.org"), drop("a b")];
+        let rows = [rows[0].as_str(), &rows[1], &rows[2]];
+        let found = export(&rows, RuleFormat::Robots);
+        assert_eq!(found.text, "# robots.txt of foo.org\nUser-agent: *\nClean-param: s\n\n");
+        assert_eq!((found.rules, found.left_out["drop-param"]), (2, 1));
+        assert_eq!(export(&rows, RuleFormat::Json).rules, 3);
+    }
+
+    #[test]
+    fn letters_beyond_ascii() {
+        assert_eq!(quoted("\u{e9}.a"), "\u{e9}\\.a");
+        // Canonical URLs have escapes there.
+        assert_eq!(path_regex("/\u{fc}/*"), None);
+        assert_eq!(path_regex("/a b/*"), None);
+        let file = "rule=[{site='x.org',kind='drop-param',param='%C3%A9',path='/%C3%BC/*'}]";
+        let file = RuleFile::parse(file).unwrap();
+        let found = export_rules(&file, RuleFormat::ClearUrls).unwrap();
+        assert!(found.text.contains("/%C3%BC/[^?#]*") && found.text.contains("\"\u{e9}\""));
+        let found = export_rules(&file, RuleFormat::Nutch).unwrap();
+        assert!(found.text.contains(")%C3%A9(?:=[^&amp;#]*)?"), "{}", found.text);
     }
 
     #[test]

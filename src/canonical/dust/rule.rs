@@ -242,7 +242,7 @@ impl Evidence {
 
 impl DustRule {
     /// What it does, and where, with this `evidence` and without a note.
-    pub(super) fn with_evidence(&self, evidence: Option<Evidence>) -> DustRule {
+    pub(crate) fn with_evidence(&self, evidence: Option<Evidence>) -> DustRule {
         DustRule {
             site: self.site.clone(),
             hosts: self.hosts.clone(),
