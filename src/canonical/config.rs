@@ -229,7 +229,6 @@ impl Settings {
         options.form_spelling = self.form_spelling.unwrap_or(options.form_spelling);
         options.empty_values = self.empty_values.unwrap_or(options.empty_values);
         options.keep_routes = self.keep_routes.unwrap_or(options.keep_routes);
-        options.latin1_hosts.extend(self.latin1_hosts.iter().cloned());
         if !self.hosts.is_empty() {
             let mut hosts = BTreeMap::new();
             for (address, name) in &self.hosts {
@@ -237,6 +236,10 @@ impl Settings {
                 hosts.insert(address, name);
             }
             options.hosts = Arc::new(hosts);
+        }
+        let spelling = Spelling::of(profile);
+        for host in &self.latin1_hosts {
+            profile.options.latin1_hosts.push(spelling.host("latin1-hosts", host)?);
         }
         self.set_names(profile)?;
         let dust = self.dust.clone().under(profile);
@@ -445,6 +448,38 @@ mod tests {
             let settings =
                 Settings { profile: profile.clone(), default_scheme, ..Settings::default() };
             assert_eq!(settings.build().is_ok(), is_fine, "{scheme}");
+        }
+    }
+
+    #[test]
+    fn hosts_with_latin1_are_canonical() {
+        for (profile, host, expected) in [
+            ("crawl", "bücher.example", Ok("xn--bcher-kva.example")),
+            ("crawl", "A.example.", Ok("a.example")),
+            // Where the dot is kept it is not compared either.
+            ("rfc3986", "A.example.", Ok("a.example")),
+            ("crawl", "[0::1]", Ok("[::1]")),
+            ("crawl", "www.a.example", Ok("www.a.example")),
+            ("aggressive", "www.a.example", Err("no URL has the host www.a.example")),
+            ("crawl", "*.example", Err("expected the name of a host, found \"*.example\"")),
+            ("crawl", "", Err("expected the name of a host, found \"\"")),
+            ("crawl", ".", Err("expected the name of a host")),
+            ("crawl", "a b", Err("expected the name of a host")),
+            ("crawl", "a.example/x", Err("expected the name of a host")),
+            ("crawl", "http://a.example", Err("expected the name of a host")),
+            ("crawl", "a.example:80", Err("expected the name of a host")),
+        ] {
+            let text = format!("profile = '{profile}'\nlatin1-hosts = ['{host}']");
+            match (Settings::parse(&text).unwrap().build(), expected) {
+                (Ok(profile), Ok(expected)) => {
+                    assert_eq!(profile.options.latin1_hosts, [expected], "{text}");
+                }
+                (Err(error), Err(why)) => {
+                    let error = error.to_string();
+                    assert!(error.contains("latin1-hosts: ") && error.contains(why), "{error}");
+                }
+                (found, _) => panic!("{text}: {:?}", found.map(|profile| profile.title())),
+            }
         }
     }
 

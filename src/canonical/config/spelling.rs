@@ -43,12 +43,7 @@ impl Spelling {
         let name = name.trim();
         let is_name = !name.is_empty() && !name.contains(['*', '&', '=', '#']);
         let spelled = is_name.then(|| self.between("http://a.test/?", name, "=1")).flatten();
-        spelled.ok_or_else(|| {
-            Error::config(format!(
-                "{key}: expected the name of a parameter, found \"{}\"",
-                show(name.as_bytes())
-            ))
-        })
+        spelled.ok_or_else(|| unexpected(key, "the name of a parameter", name))
     }
 
     /// The name of a parameter, or its first part with a `*` behind it.
@@ -67,39 +62,38 @@ impl Spelling {
         }
         let is_value = !value.contains(['&', '#']);
         let spelled = is_value.then(|| self.between("http://a.test/?a=", value, "")).flatten();
-        spelled.ok_or_else(|| {
-            Error::config(format!(
-                "{key}: expected the value of a parameter, found \"{}\"",
-                show(value.as_bytes())
-            ))
-        })
+        spelled.ok_or_else(|| unexpected(key, "the value of a parameter", value))
+    }
+
+    /// A host, with its subdomains. The dot of an absolute name goes: it is not compared.
+    pub(super) fn host(&self, key: &str, host: &str) -> Result<String> {
+        let canonical = canonical_host(host.as_bytes()).ok().map(String::from_utf8);
+        let canonical = canonical.and_then(|host| host.ok()).filter(|host| !host.contains('*'));
+        let mut canonical = canonical.ok_or_else(|| unexpected(key, "the name of a host", host))?;
+        if canonical.ends_with('.') {
+            canonical.pop();
+        }
+        if canonical.is_empty() {
+            return Err(unexpected(key, "the name of a host", host));
+        }
+        let reached = self.host_reached(&canonical);
+        if !is_under(reached.as_bytes(), canonical.as_bytes()) {
+            return Err(no_url_has(key, "host", &canonical, &reached));
+        }
+        Ok(canonical)
     }
 
     /// A host, with its subdomains, and a path, with what is below it; either may be empty.
     pub(super) fn scope(&self, key: &str, host: &str, path: &str) -> Result<Scope> {
-        let wrong = |what: &str, text: &str| {
-            Error::config(format!("{key}: expected {what}, found \"{}\"", show(text.as_bytes())))
-        };
         let mut scope = Scope::default();
         if !host.is_empty() {
-            let canonical = canonical_host(host.as_bytes()).ok().map(String::from_utf8);
-            let canonical = canonical.and_then(|host| host.ok()).filter(|host| !host.contains('*'));
-            scope.host = canonical.ok_or_else(|| wrong("the name of a host", host))?;
-            if self.texts.options.drop_trailing_dot && scope.host.ends_with('.') {
-                scope.host.pop();
-            }
-            let reached = self.host(&scope.host);
-            if !is_under(reached.as_bytes(), scope.host.as_bytes()) {
-                return Err(Error::config(format!(
-                    "{key}: no URL has the host {} under this profile, which makes it {reached}: name that",
-                    scope.host
-                )));
-            }
+            scope.host = self.host(key, host)?;
         }
         if !path.is_empty() {
             let is_path = path.starts_with('/') && !path.contains(['?', '#']);
             let spelled = is_path.then(|| self.between("http://a.test", path, "")).flatten();
-            scope.path = spelled.ok_or_else(|| wrong("a path that starts with a slash", path))?;
+            scope.path =
+                spelled.ok_or_else(|| unexpected(key, "a path that starts with a slash", path))?;
         }
         Ok(scope)
     }
@@ -108,16 +102,11 @@ impl Spelling {
     pub(super) fn file_name(&self, key: &str, name: &str) -> Result<String> {
         let is_name = !name.contains(['/', '?', '#']);
         let spelled = is_name.then(|| self.between("http://a.test/", name, "")).flatten();
-        spelled.ok_or_else(|| {
-            Error::config(format!(
-                "{key}: expected the name of a file, found \"{}\"",
-                show(name.as_bytes())
-            ))
-        })
+        spelled.ok_or_else(|| unexpected(key, "the name of a file", name))
     }
 
     /// What becomes of `host` in a URL.
-    fn host(&self, host: &str) -> String {
+    fn host_reached(&self, host: &str) -> String {
         spelled_between(&self.hosts, "http://", host, "/").unwrap_or_else(|| host.to_string())
     }
 
@@ -125,6 +114,18 @@ impl Spelling {
     fn between(&self, before: &str, text: &str, behind: &str) -> Option<String> {
         spelled_between(&self.texts, before, text, behind)
     }
+}
+
+fn unexpected(key: &str, expected: &str, found: &str) -> Error {
+    Error::config(format!("{key}: expected {expected}, found \"{}\"", show(found.as_bytes())))
+}
+
+/// The profile has `reached` where the setting `key` has `given`, a host or a path, as `what` says.
+fn no_url_has(key: &str, what: &str, given: &str, reached: &str) -> Error {
+    Error::config(format!(
+        "{key}: no URL has the {what} {given} under this profile, which makes it {reached}: name \
+         that"
+    ))
 }
 
 fn spelled_between(profile: &Profile, before: &str, text: &str, behind: &str) -> Option<String> {
