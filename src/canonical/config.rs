@@ -73,7 +73,8 @@ impl Settings {
         toml::from_str(text).map_err(|error| toml_error(text, &error))
     }
 
-    /// These settings with those of `over` on top: single values are replaced, lists grow.
+    /// These settings with those of `over` on top: single values are replaced, and so are `only`
+    /// and `index-names`, which are whole choices; other lists grow.
     #[must_use]
     pub fn overlay(mut self, over: Settings) -> Settings {
         fn put<T>(under: &mut Option<T>, over: Option<T>) {
