@@ -111,7 +111,14 @@ pub(super) fn formats() -> Result<u8> {
 
 pub(super) fn completions(shell: clap_complete::Shell) -> Result<u8> {
     let mut text = Vec::new();
-    clap_complete::generate(shell, &mut super::command(), "undust", &mut text);
+    // Completions would offer what is hidden.
+    let mut command = super::command().mut_subcommand("rules", |rules| {
+        let shown = rules.get_subcommands().filter(|one| !one.is_hide_set()).cloned();
+        clap::Command::new("rules")
+            .about(rules.get_about().cloned().unwrap_or_default())
+            .subcommands(shown)
+    });
+    clap_complete::generate(shell, &mut command, "undust", &mut text);
     print(&text)
 }
 

@@ -32,6 +32,9 @@ fn completions_for_every_shell() {
         for word in ["undust", "dedup", "canon", "report", "profile"] {
             assert!(text.contains(word), "{shell}: {word}");
         }
+        // The hidden command.
+        assert!(!text.contains("Print the pages of all rules"), "{shell}");
+        assert!(!text.contains("rules__subcmd__pages"), "{shell}");
     }
     dir.run("completions csh").fails("csh");
 }
