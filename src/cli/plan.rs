@@ -308,9 +308,11 @@ fn rules_in_force(path: &Path) -> Result<DustRules> {
     let refused = compilation.refused.len();
     let rules = compilation.strict().map_err(|error| error.at(path.display()))?;
     if refused > 0 {
+        let are = if refused == 1 { "is" } else { "are" };
         super::words::say(format_args!(
-            "undust: {}: {refused} learned rules are left out; undust rules lint says why",
-            path.display()
+            "undust: {}: {} {are} left out; undust rules lint says why",
+            path.display(),
+            super::words::count_of(refused as u64, "learned rule")
         ));
     }
     Ok(rules)

@@ -191,7 +191,9 @@ fn rules_lint() {
         assert!(out.contains(part), "{part}: {out}");
     }
     // Learned rules that do not get along are left out where they are applied.
-    dir.run("canon in.txt --rules bad.rules").exits(0).says("bad.rules: 1 learned rules");
+    dir.run("canon in.txt --rules bad.rules")
+        .exits(0)
+        .says("bad.rules: 1 learned rule is left out");
     // Those by hand are an error.
     dir.put("worse.rules", loops.replace("auto", "manual"));
     dir.run("canon in.txt --rules worse.rules").fails("worse.rules: rule 2 (x.org: alias-segment");
