@@ -31,7 +31,7 @@ pub(super) fn is_under(host: &[u8], name: &[u8]) -> bool {
 }
 
 /// Is `path` the path `prefix`, or below it?
-fn is_below(path: &[u8], prefix: &[u8]) -> bool {
+pub(super) fn is_below(path: &[u8], prefix: &[u8]) -> bool {
     let prefix = prefix.strip_suffix(b"/").unwrap_or(prefix);
     path.strip_prefix(prefix).is_some_and(|rest| rest.is_empty() || rest[0] == b'/')
 }

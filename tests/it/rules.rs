@@ -1,7 +1,7 @@
 //! The tables of cases: every rule alone, through both lanes and twice; and pairs that profiles
 //! must merge, or must not.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
@@ -59,6 +59,47 @@ fn every_rule_has_its_table_and_does_what_it_says() {
         assert!(rows >= 3, "{} has {rows} cases", rule.name());
     }
     assert!(rows_of.is_empty(), "no such rules: {rows_of:?}");
+}
+
+/// What is equal stays equal where a setting holds on a path: the rules of parameters see paths
+/// before those of index files and slashes do.
+#[test]
+fn equal_paths_are_equal_under_settings_for_a_path() {
+    let forms_of = |lane: &Canonicalizer, urls: &[&str]| -> BTreeSet<String> {
+        urls.iter().map(|url| form(lane, url)).collect()
+    };
+    let urls = ["http://a.test/a/index.html?x=1", "http://a.test/a/?x=1", "http://a.test/a?x=1"];
+    for options in [
+        "profile = 'aggressive'",
+        "profile = 'aggressive'\nslash = 'add'",
+        "profile = 'aggressive'\ndisable = ['duplicate-slashes']",
+        "enable = ['directory-index']\nslash = 'remove'",
+        "only = ['params', 'default-params', 'directory-index', 'trailing-slash']\nslash = 'add'",
+    ] {
+        let mut fine = 0;
+        for path in ["/a/index.html", "/a/index.html/", "/a/", "/a//", "/a", "/", "/b"] {
+            for setting in [
+                "[[keep-params]]\nhost = 'a.test'\nnames = ['id']",
+                "[[default-params]]\nhost = 'a.test'\nname = 'x'\nvalue = '1'",
+            ] {
+                let text = format!("{options}\n{setting}\npath = '{path}'");
+                match Settings::parse(&text).unwrap().build() {
+                    Err(error) => {
+                        let error = error.to_string();
+                        assert!(error.contains("no URL has the path /a/"), "{text}: {error}");
+                    }
+                    Ok(profile) => {
+                        fine += 1;
+                        for lane in lanes(profile) {
+                            let forms = forms_of(&lane, &urls);
+                            assert_eq!(forms.len(), 1, "{text}: {forms:?}");
+                        }
+                    }
+                }
+            }
+        }
+        assert!(fine >= 8, "{options}");
+    }
 }
 
 #[test]

@@ -5,7 +5,7 @@
 //! the parameter `a[]` is `a%5B%5D`, and the path `/ü` is `/%C3%BC`.
 
 use super::super::draft::canonical_host;
-use super::super::names::{Scope, is_under};
+use super::super::names::{Scope, is_below, is_under};
 use super::super::profile::Profile;
 use super::super::reference;
 use super::super::rules::RuleId;
@@ -18,10 +18,16 @@ pub(super) struct Spelling {
     texts: Profile,
     /// Those that put another host in the place of one.
     hosts: Profile,
+    /// Those that put another path in the place of one, and those that spell it.
+    paths: Profile,
 }
 
 /// The rules that put another host in the place of one.
 const HOST_RULES: [RuleId; 2] = [RuleId::Www, RuleId::IpHost];
+
+/// The rules that put another path in the place of one. Some are applied after the rules that a
+/// scope is for, which then see both.
+const PATH_RULES: [RuleId; 3] = [RuleId::SessionIds, RuleId::DirectoryIndex, RuleId::TrailingSlash];
 
 /// The rules that decide how a text is spelled, whatever it says.
 const SPELLING_RULES: [RuleId; 4] =
@@ -35,7 +41,11 @@ impl Spelling {
             let rules = rules.iter().copied().filter(has).collect();
             Profile { rules, ..profile.clone() }
         };
-        Spelling { texts: of(&SPELLING_RULES), hosts: of(&HOST_RULES) }
+        Spelling {
+            texts: of(&SPELLING_RULES),
+            hosts: of(&HOST_RULES),
+            paths: of(&[&SPELLING_RULES[..], &PATH_RULES].concat()),
+        }
     }
 
     /// The name of a parameter, for the setting `key`.
@@ -90,12 +100,26 @@ impl Spelling {
             scope.host = self.host(key, host)?;
         }
         if !path.is_empty() {
-            let is_path = path.starts_with('/') && !path.contains(['?', '#']);
-            let spelled = is_path.then(|| self.between("http://a.test", path, "")).flatten();
-            scope.path =
-                spelled.ok_or_else(|| unexpected(key, "a path that starts with a slash", path))?;
+            scope.path = self.path(key, path)?;
         }
         Ok(scope)
+    }
+
+    /// A path, with what is below it. One that the profile makes another is an error: what goes
+    /// from its URLs would stay on those that have the other path, which are equal to them.
+    fn path(&self, key: &str, path: &str) -> Result<String> {
+        let is_path = path.starts_with('/') && !path.contains(['?', '#']);
+        let spelled = is_path.then(|| self.between("http://a.test", path, "")).flatten();
+        let spelled =
+            spelled.ok_or_else(|| unexpected(key, "a path that starts with a slash", path))?;
+        // A slash at its end is not compared.
+        let given = spelled.strip_suffix('/').unwrap_or(&spelled);
+        match spelled_between(&self.paths, "http://a.test", given, "") {
+            Some(reached) if !is_below(reached.as_bytes(), spelled.as_bytes()) => {
+                Err(no_url_has(key, "path", given, &reached))
+            }
+            _ => Ok(spelled),
+        }
     }
 
     /// The name of a file, at the end of a path. The empty one stays.
@@ -194,6 +218,23 @@ mod tests {
         assert!(
             error.contains("no URL has the host www.a.test") && error.contains(" a.test: name")
         );
+        for (path, reached) in [
+            ("/a/index.html", "/a"),
+            ("/a/Index.HTML/", "/a"),
+            ("/index.php", "/"),
+            ("/a;jsessionid=0123456789ABCDEF0123456789ABCDEF/b", "/a/b"),
+        ] {
+            let error = aggressive.scope("k", "", path).unwrap_err().to_string();
+            assert!(
+                error.contains("no URL has the path /")
+                    && error.contains(&format!(" {reached}: name")),
+                "{path}: {error}"
+            );
+        }
+        for path in ["/", "/a", "/a/", "/a//", "/a/b.html", "/a/index.html/b", "/index.htmlx"] {
+            aggressive.scope("k", "", path).unwrap();
+        }
+        crawl.scope("k", "", "/a/index.html").unwrap();
         for name in ["a/b", "a?b", "a#b"] {
             assert!(crawl.file_name("k", name).unwrap_err().is_config(), "{name}");
         }
