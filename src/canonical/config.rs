@@ -254,6 +254,9 @@ impl Settings {
         let options = &mut profile.options;
         if let Some(names) = &self.index_names {
             let name = |name: &String| spelling.file_name("index-names", name);
+            // A flag says that there are none by `--index-names ''`.
+            let is_none = |names: &[String]| matches!(names, [only] if only.is_empty());
+            let names = if is_none(names) { &[][..] } else { names };
             let names: Vec<String> = names.iter().map(name).collect::<Result<_>>()?;
             options.index_names = Arc::new(IndexNames::new(&names));
         }
@@ -485,6 +488,14 @@ mod tests {
     }
 
     #[test]
+    fn names_of_index_files_may_be_none() {
+        for text in ["index-names = []", "index-names = ['']"] {
+            let profile = Settings::parse(text).unwrap().build().unwrap();
+            assert_eq!(profile.options.index_names.describe(), "", "{text}");
+        }
+    }
+
+    #[test]
     fn only_means_only() {
         let settings = Settings { only: Some(vec!["www".into()]), ..Settings::default() };
         let profile = settings.build().unwrap();
@@ -503,6 +514,8 @@ mod tests {
             ("profile = 'lines'\nslash = 'add'", "lines"),
             ("[hosts]\n'a.test' = 'b.test'", "address"),
             ("[[keep-params]]\nnames = []\npath = 'x'", "slash"),
+            ("index-names = ['a.htm', '']", "index-names: expected the name of a file, found \"\""),
+            ("index-names = ['index.*']", "index-names: expected the name of a file"),
             ("[[keep-params]]\npath = '/x'", "expected `names`"),
         ] {
             let error = Settings::parse(text).and_then(|settings| settings.build()).unwrap_err();

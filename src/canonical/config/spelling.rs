@@ -122,11 +122,13 @@ impl Spelling {
         }
     }
 
-    /// The name of a file, at the end of a path. The empty one stays.
+    /// The name of a file, at the end of a path.
     pub(super) fn file_name(&self, key: &str, name: &str) -> Result<String> {
-        let is_name = !name.contains(['/', '?', '#']);
+        let is_name = !name.contains(['/', '?', '#', '*']);
         let spelled = is_name.then(|| self.between("http://a.test/", name, "")).flatten();
-        spelled.ok_or_else(|| unexpected(key, "the name of a file", name))
+        spelled
+            .filter(|name| !matches!(&**name, "" | "." | "..") && !name.contains('/'))
+            .ok_or_else(|| unexpected(key, "the name of a file", name))
     }
 
     /// What becomes of `host` in a URL.
@@ -235,7 +237,7 @@ mod tests {
             aggressive.scope("k", "", path).unwrap();
         }
         crawl.scope("k", "", "/a/index.html").unwrap();
-        for name in ["a/b", "a?b", "a#b"] {
+        for name in ["a/b", "a\\b", "a?b", "a#b", "", " ", ".", "..", "%2e", "index.*", "*"] {
             assert!(crawl.file_name("k", name).unwrap_err().is_config(), "{name}");
         }
     }
