@@ -6,6 +6,7 @@ mod sums;
 
 use crate::cluster::{Placed, UNMERGED};
 use crate::parts;
+use crate::record::formats::crawllog;
 use crate::record::{Record, agent, is_status, time};
 use crate::report::{Counts, Facet};
 use names::Names;
@@ -17,6 +18,8 @@ const PARAMETERS_MAX: usize = 64;
 /// The facets of the records of a chunk.
 #[derive(Debug, Default)]
 pub(super) struct Facets {
+    /// Are they of a crawler, which has statuses of its own? Heritrix has -5003 and 1.
+    are_of_crawler: bool,
     columns: [Column; Facet::ALL.len()],
     /// The agents that were seen, and the numbers of their families.
     agents: Names,
@@ -35,9 +38,15 @@ struct Column {
 type FacetCounts = [Vec<Counts>; Facet::ALL.len()];
 
 impl Facets {
+    /// None yet. `format` is that of the chunk.
+    pub(super) fn new(format: &str) -> Facets {
+        Facets { are_of_crawler: format == crawllog::NAME, ..Facets::default() }
+    }
+
     /// Adds the record with the number `record`, whose canonical form is to be shown as
     /// `canonical`.
     pub(super) fn add(&mut self, record: u32, line: &Record, canonical: &[u8]) {
+        let are_of_crawler = self.are_of_crawler;
         let host = parts::host_of(canonical).unwrap_or(b"");
         let mut add = |facet: Facet, name: &[u8]| {
             let Column { names, of } = &mut self.columns[facet as usize];
@@ -52,7 +61,7 @@ impl Facets {
         let host_at = host.as_ptr().addr().wrapping_sub(canonical.as_ptr().addr());
         // From the host on, or from the path where there is none.
         let rest = if host.is_empty() { canonical } else { &canonical[host_at..] };
-        add(Facet::Section, section(rest));
+        add(Facet::Section, section(rest, !host.is_empty()));
         let mut pairs = 0;
         for name in parameters(rest).take(PARAMETERS_MAX) {
             add(Facet::Parameter, name);
@@ -62,11 +71,14 @@ impl Facets {
             add(Facet::Parameter, b"");
         }
         let fields = line.fields;
-        if let Some(first) = fields.status.first() {
-            // Crawlers have statuses of their own: Heritrix has -5003 and 1.
-            let is_http = is_status(fields.status) && *first != b'0';
-            let class = [*first, b'x', b'x'];
-            add(Facet::Status, if is_http { &class } else { fields.status });
+        match fields.status {
+            // Those that `--status` can name.
+            [first @ b'1'..=b'9', ..] if is_status(fields.status) => {
+                add(Facet::Status, &[*first, b'x', b'x']);
+            }
+            [_, ..] if are_of_crawler => add(Facet::Status, fields.status),
+            // What is in the column of a table that was taken for one of statuses.
+            _ => {}
         }
         if let Some(seconds) = time::parse(fields.time, fields.clock) {
             add(Facet::Time, &seconds.div_euclid(3600).to_be_bytes());
@@ -103,11 +115,14 @@ pub(super) fn count(counts: &mut Counts, placed: &Placed, record: u32) {
     counts.astray += u64::from(placed.is_astray(record));
 }
 
-/// Host and first segment of the path, as in `a.test/shop/`, of what follows a scheme.
-fn section(rest: &[u8]) -> &[u8] {
+/// Host and first segment of the path, as in `a.test/shop/`, of what follows a scheme. Nothing
+/// where there is neither: of `mailto:` URLs, and of lines that are no URLs.
+fn section(rest: &[u8], has_host: bool) -> &[u8] {
     let path_end = memchr::memchr2(b'?', b'#', rest).unwrap_or(rest.len());
     let path = &rest[..path_end];
-    let Some(first) = memchr::memchr(b'/', path) else { return path };
+    let Some(first) = memchr::memchr(b'/', path) else {
+        return if has_host { path } else { b"" };
+    };
     match memchr::memchr(b'/', &path[first + 1..]) {
         Some(second) => &path[..first + second + 2],
         None => &path[..=first],
@@ -128,29 +143,70 @@ fn parameters(url: &[u8]) -> impl Iterator<Item = &[u8]> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::record::Fields;
+
+    /// Of URLs with their statuses.
+    fn facets_of(format: &str, records: &[(&str, &str)]) -> Facets {
+        let mut facets = Facets::new(format);
+        for (record, (url, status)) in (0..).zip(records) {
+            let text = url.as_bytes();
+            let fields = Fields { status: status.as_bytes(), ..Fields::default() };
+            let line = Record { line: text, spelling: text, url: text, fields: &fields };
+            facets.add(record, &line, text);
+        }
+        facets
+    }
+
+    fn names(facets: &Facets, facet: Facet) -> Vec<&str> {
+        let names = facets.columns[facet as usize].names.iter();
+        names.map(|(_, name)| std::str::from_utf8(name).unwrap()).collect()
+    }
 
     #[test]
     fn sections() {
         for (given, expected) in [
-            ("a.test/shop/x?y=/z/", "a.test/shop/"),
-            ("a.test/x", "a.test/"),
-            ("a.test/", "a.test/"),
+            ("http://a.test/shop/x?y=/z/", "a.test/shop/"),
+            ("http://a.test/x", "a.test/"),
+            ("http://a.test/", "a.test/"),
+            ("http://a.test", "a.test"),
             ("/shop/x", "/shop/"),
             ("/", "/"),
-            ("urn:x", "urn:x"),
+            ("urn:x", ""),
+            ("mailto:u@b.test", ""),
+            ("u@b.test", ""),
+            ("word?a=/b/", ""),
         ] {
-            assert_eq!(section(given.as_bytes()), expected.as_bytes(), "{given}");
+            let facets = facets_of("lines", &[(given, "")]);
+            assert_eq!(names(&facets, Facet::Section), [expected], "{given}");
+        }
+    }
+
+    #[test]
+    fn statuses_are_those_of_http_but_for_crawlers() {
+        for (given, expected, of_crawler) in [
+            ("100", "1xx", "1xx"),
+            ("204", "2xx", "2xx"),
+            // Not of HTTP, but answered by some servers, and taken by `--status`.
+            ("999", "9xx", "9xx"),
+            ("099", "", "099"),
+            ("-5003", "", "-5003"),
+            ("1", "", "1"),
+            ("2000", "", "2000"),
+            ("#BeginTemplate", "", "#BeginTemplate"),
+            ("20090101002210", "", "20090101002210"),
+            ("", "", ""),
+        ] {
+            for (format, expected) in [("cdx", expected), ("crawllog", of_crawler)] {
+                let facets = facets_of(format, &[("http://a.test/", given)]);
+                assert_eq!(names(&facets, Facet::Status).concat(), expected, "{format}: {given}");
+            }
         }
     }
 
     #[test]
     fn a_record_counts_once_for_each_of_its_parameters() {
-        let (mut facets, fields) = (Facets::default(), Default::default());
-        for (record, url) in (0..).zip(["http://a.test/?a=1&b&a=2", "http://a.test/?a=3"]) {
-            let text = url.as_bytes();
-            let line = Record { line: text, spelling: text, url: text, fields: &fields };
-            facets.add(record, &line, text);
-        }
+        let urls = ["http://a.test/?a=1&b&a=2", "http://a.test/?a=3"];
+        let facets = facets_of("lines", &urls.map(|url| (url, "")));
         assert_eq!(facets.columns[Facet::Parameter as usize].of, [(0, 0), (0, 1), (1, 0)]);
     }
 

@@ -16,7 +16,8 @@ pub enum Facet {
     Section,
     /// The name of a parameter. A record counts for each of its parameters.
     Parameter,
-    /// The class of the status, `2xx`; a status that is none of HTTP as it is, `-5003`.
+    /// The class of the status, `2xx`; in crawl logs a status that is none of HTTP as it is,
+    /// `-5003`. What is no status has no row.
     Status,
     /// The hour, day, month or year, in UTC.
     Time,

@@ -56,7 +56,7 @@ pub(super) fn look_at(
     worker: &mut Worker,
     share: Share,
 ) -> (u64, Surveyed) {
-    let (mut ladders, mut facets) = (LaddersBuilder::default(), Facets::default());
+    let (mut ladders, mut facets) = (LaddersBuilder::default(), Facets::new(chunk.layout.name()));
     let (mut changed, mut fired) = (vec![0; levels_of(job)], Vec::new());
     let (mut lacks_host, mut named) = (false, 0);
     let tally = walk_with_fields(chunk, job, worker, |line, record, canonical| {

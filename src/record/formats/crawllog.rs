@@ -8,6 +8,9 @@ use crate::record::cut::{Cut, is_number, value};
 use crate::record::{Found, LineFormat, Parsed};
 use crate::reject::Reject;
 
+/// The format's name.
+pub(crate) const NAME: &str = "crawllog";
+
 /// A crawl log of Heritrix 1 to 3.
 ///
 /// - Shape: time, status, bytes, URL, how it was found, the page with the link, media type, thread,
@@ -26,7 +29,7 @@ pub(crate) fn recognize(lines: &[&[u8]]) -> Option<Arc<dyn LineFormat>> {
 
 impl LineFormat for CrawlLog {
     fn name(&self) -> &'static str {
-        "crawllog"
+        NAME
     }
 
     #[inline]

@@ -115,7 +115,7 @@ pub const ALL: &[KnownFormat] = &[
         plain: None,
     },
     KnownFormat {
-        name: "crawllog",
+        name: crawllog::NAME,
         about: "crawl log of Heritrix",
         recognize: crawllog::recognize,
         plain: Some(|| Arc::new(crawllog::CrawlLog)),
