@@ -505,7 +505,7 @@ pub(super) struct GenerateListArgs {
     /// The same seed gives the same list, on every machine
     #[arg(long, value_name = "S", default_value_t = 1)]
     pub(super) seed: u64,
-    /// Share of lines that repeat an earlier one byte for byte
+    /// Share of lines that repeat the first spelling of an earlier page, byte for byte
     #[arg(long, value_name = "SHARE", default_value_t = 0.175)]
     pub(super) exact: f64,
     /// Share of lines that spell an earlier page another way

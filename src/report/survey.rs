@@ -294,7 +294,8 @@ impl Survey {
         let mut formats: Vec<&str> = self.input.iter().map(|row| row.format.as_str()).collect();
         formats.dedup();
         let formats = match formats.as_slice() {
-            ["lines"] => String::new(),
+            // Of a folder without files there are none.
+            [] | ["lines"] => String::new(),
             more => format!(" ({})", more.join(", ")),
         };
         let profile = self.profile.title();

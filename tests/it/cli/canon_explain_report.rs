@@ -178,6 +178,14 @@ fn report_of_a_log_is_one_without_rows() {
 }
 
 #[test]
+fn report_of_a_folder_without_files() {
+    let dir = Dir::new();
+    fs::create_dir(dir.path("empty")).unwrap();
+    let run = dir.run("report -r empty").exits(0);
+    assert!(run.out().starts_with("Duplicates in 0 files, by profile crawl@1\n"), "{}", run.out());
+}
+
+#[test]
 fn report_knows_the_flags_it_takes() {
     let dir = Dir::with_list();
     dir.run("report --stats=stats.json in.txt").quiet();
