@@ -167,11 +167,20 @@ impl Levels {
         Levels { count, partitions: Partitions::default() }
     }
 
-    /// Bytes of memory that the forms may take after another batch, which is small beside them.
+    /// Bytes of memory that the forms take.
+    pub fn memory_bytes(&self) -> u64 {
+        self.bytes(false)
+    }
+
+    /// Bytes of memory that they may take after another batch, which is small beside them.
     pub fn memory_bytes_ahead(&self) -> u64 {
+        self.bytes(true)
+    }
+
+    fn bytes(&self, ahead: bool) -> u64 {
         let bytes = |partition| {
             let forms = self.partition(partition);
-            forms.pages.memory_bytes(true) + forms.others.memory_bytes(true)
+            forms.pages.memory_bytes(ahead) + forms.others.memory_bytes(ahead)
         };
         (0..PARTITIONS).map(bytes).sum()
     }

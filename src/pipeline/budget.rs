@@ -32,7 +32,8 @@ impl Default for Memory {
 pub struct MemoryUse {
     /// The bytes that the job was given.
     pub budget_bytes: u64,
-    /// The bytes that its clusters took in memory at the end of the input.
+    /// The bytes that its clusters took in memory at the end of the input; those of pages that
+    /// were looked at in shares: the most that one share took.
     pub table_bytes: u64,
     /// The bytes written to temporary files because memory was used up.
     pub spilled_bytes: u64,

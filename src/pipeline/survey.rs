@@ -91,6 +91,7 @@ pub fn survey(job: &Job, top: usize) -> Result<(Survey, Outcome)> {
             in_shares(job, &pool, &read, &full, tally.records, &mut sums, top)?
         }
     };
+    memory.table_bytes = found.pages_bytes;
     if found.counts.records != tally.records {
         return Err(changed());
     }

@@ -27,6 +27,8 @@ pub(super) struct Findings {
     pub(super) unique: u64,
     /// The largest of them.
     pub(super) largest: Vec<(Fingerprint, Cluster)>,
+    /// Bytes of memory that the pages took at the end; of shares, those of the largest.
+    pub(super) pages_bytes: u64,
 }
 
 impl Findings {
@@ -44,6 +46,7 @@ impl Findings {
             site_rules: BTreeMap::new(),
             unique: 0,
             largest: Vec::new(),
+            pages_bytes: 0,
         }
     }
 
@@ -60,6 +63,7 @@ impl Findings {
             *sum = (sum.0 + changed, sum.1 + merged);
         }
         self.unique += more.unique;
+        self.pages_bytes = self.pages_bytes.max(more.pages_bytes);
         self.largest.extend(more.largest);
         self.largest.sort_unstable_by_key(|(_, one)| (Reverse(one.lines), one.representative));
         self.largest.truncate(top);
@@ -136,7 +140,8 @@ impl<'a> Surveying<'a> {
     /// All batches were taken in; the `top` largest clusters are told.
     pub(super) fn finish(self, top: usize) -> Findings {
         let (unique, largest) = (self.pages.len(), self.pages.largest(top));
-        Findings { unique, largest, ..self.found }
+        let pages_bytes = self.pages.memory_bytes();
+        Findings { unique, largest, pages_bytes, ..self.found }
     }
 }
 

@@ -124,8 +124,8 @@ fn report_as_json() {
     dir.put("in.gz", gzip(&given));
     dir.put("more.txt", LIST);
     for profile in PROFILES {
-        let run = dir.run(&format!("report --to json --top 3 -p {profile} in.gz more.txt")).quiet();
-        let report = json(&run.out);
+        let args = format!("report --to json --top 3 --stats=own.json -p {profile} in.gz more.txt");
+        let report = json(&dir.run(&args).quiet().out);
         let total = |name: &str| report["totals"][name].as_u64().unwrap();
         assert_eq!(total("lines"), 20_008, "{profile}");
         assert_eq!(total("records"), total("unique") + total("duplicate"), "{profile}");
@@ -154,6 +154,9 @@ fn report_as_json() {
         assert!(hosts["names"].as_u64().unwrap() > 3, "{profile}");
         assert!(report["clusters"].as_array().unwrap().len() <= 3, "{profile}");
         assert_eq!(report["profile"]["name"], format!("{profile}@1"));
+        let own = json(&dir.get("own.json"));
+        let table_bytes = own["memory"]["table_bytes"].as_u64().unwrap();
+        assert!(table_bytes >= 40 * total("unique"), "{profile}: {table_bytes}");
         // dedup agrees.
         dir.run(&format!("-p {profile} --stats=stats.json in.gz more.txt")).quiet();
         let stats = json(&dir.get("stats.json"));
