@@ -30,8 +30,21 @@ pub(super) struct Facets {
 #[derive(Debug, Default)]
 struct Column {
     names: Names,
-    /// A record, and the number of its name.
+    /// A record, and the number of its name; those of one record are side by side.
     of: Vec<(u32, u32)>,
+}
+
+impl Column {
+    /// The counts of the records with a name for which `has` is true, each of them once.
+    fn count_any(&self, placed: &Placed, has: &[bool]) -> Counts {
+        let mut counts = Counts::default();
+        for names in self.of.chunk_by(|(one, _), (other, _)| one == other) {
+            if names.iter().any(|(_, name)| has[*name as usize]) {
+                count(&mut counts, placed, names[0].0);
+            }
+        }
+        counts
+    }
 }
 
 /// The counts of each name, by facet and by number.

@@ -101,11 +101,16 @@ impl Counts {
 pub struct Breakdown {
     /// What the rows are.
     pub facet: Facet,
-    /// How many rows there are in all.
+    /// How many names are told apart; if there are `others`, not all.
     pub names: u64,
     /// The first of them.
     pub rows: Vec<BreakdownRow>,
+    /// The records with other names, each counted once.
+    pub others: Option<Counts>,
 }
+
+/// How the row of other names is called in tables.
+pub(super) const OTHERS: &str = "(others)";
 
 /// One row.
 #[derive(Clone, Debug)]
@@ -116,31 +121,42 @@ pub struct BreakdownRow {
     pub counts: Counts,
 }
 
+impl Counts {
+    /// Puts them into a JSON object.
+    fn put_into(self, value: &mut Value) {
+        for (name, count) in [
+            ("records", self.records),
+            ("urls", self.urls),
+            ("unique", self.pages),
+            ("duplicate", self.duplicate()),
+            ("other_spelling", self.astray),
+        ] {
+            value[name] = count.into();
+        }
+        value["ratio"] = ratio(self.duplicate(), self.records).into();
+    }
+}
+
 impl Breakdown {
     pub(super) fn to_json(&self) -> Value {
         let row = |row: &BreakdownRow| {
-            let counts = &row.counts;
-            json!({
-                "name": readable(&row.name),
-                "records": counts.records,
-                "urls": counts.urls,
-                "unique": counts.pages,
-                "duplicate": counts.duplicate(),
-                "other_spelling": counts.astray,
-                "ratio": ratio(counts.duplicate(), counts.records),
-            })
+            let mut value = json!({ "name": readable(&row.name) });
+            row.counts.put_into(&mut value);
+            value
         };
-        json!({
-            "names": self.names,
-            "rows": self.rows.iter().map(row).collect::<Vec<_>>(),
-        })
+        let rows: Vec<Value> = self.rows.iter().map(row).collect();
+        let mut value = json!({ "names": self.names, "rows": rows });
+        if let Some(others) = self.others {
+            others.put_into(&mut value["others"]);
+        }
+        value
     }
 
     /// Writes the table, if it says something: not for one name alone, unless the records are
     /// `requests`.
     pub(super) fn write(&self, out: &mut String, requests: bool) {
-        let says = |row: &&BreakdownRow| requests || row.counts.duplicate() > 0;
-        let rows: Vec<&BreakdownRow> = self.rows.iter().filter(says).collect();
+        let says = |counts: &Counts| requests || counts.duplicate() > 0;
+        let rows: Vec<&BreakdownRow> = self.rows.iter().filter(|row| says(&row.counts)).collect();
         let is_trivial = match self.facet {
             Facet::Host => false,
             Facet::Parameter => rows.iter().all(|row| row.name.is_empty()),
@@ -151,6 +167,7 @@ impl Breakdown {
         }
         let of = match self.facet {
             Facet::Status | Facet::Time => String::new(),
+            _ if self.others.is_some() => format!(", of more than {}", number(self.names)),
             _ => format!(", of {}", number(self.names)),
         };
         let _ = writeln!(
@@ -164,13 +181,13 @@ impl Breakdown {
             "other sp.",
             self.facet.name()
         );
-        for row in rows {
-            let counts = &row.counts;
-            let name = if row.name.is_empty() {
-                self.facet.nameless().to_string()
-            } else {
-                short(&row.name)
-            };
+        let named = rows.into_iter().map(|row| {
+            let is_nameless = row.name.is_empty();
+            let nameless = || self.facet.nameless().to_string();
+            (if is_nameless { nameless() } else { short(&row.name) }, &row.counts)
+        });
+        let others = self.others.as_ref().filter(|counts| says(counts));
+        for (name, counts) in named.chain(others.map(|counts| (OTHERS.to_string(), counts))) {
             let share = if requests {
                 percent(counts.urls - counts.pages, counts.urls)
             } else {

@@ -6,9 +6,9 @@ use std::sync::Mutex;
 
 use hashbrown::HashTable;
 
-use super::Facets;
 use super::names::hash_of;
 use super::spilled::Spilled;
+use super::{Column, FacetCounts, Facets};
 use crate::cluster::Placed;
 use crate::error::{Error, Result};
 use crate::pipeline::Job;
@@ -16,17 +16,14 @@ use crate::pipeline::pool::{Pool, Stage};
 use crate::record::time;
 use crate::report::{Breakdown, BreakdownRow, Counts, Facet};
 
-/// Names of a facet that are told apart; what comes later is counted under [`OTHERS`], and hours by
-/// their days. Hosts are all told apart.
+/// Names of a facet that are told apart; records with one that comes later are counted together,
+/// and hours by their days. Hosts are all told apart.
 ///
 /// Reason: sections and parameters are written by strangers, who have no end of them.
 const NAMES_MAX: usize = 1 << 16;
 
 /// Days of hours beyond that which are told apart. Reason: 179 years.
 const DAYS_MAX: usize = 1 << 16;
-
-/// How the names beyond that are called, which are counted together.
-const OTHERS: &[u8] = b"(others)";
 
 /// The sums over all chunks.
 #[derive(Debug)]
@@ -43,7 +40,7 @@ pub(in crate::pipeline) struct Sums {
 #[derive(Debug, Default)]
 struct Sum {
     names: HashTable<NameCounts>,
-    /// Of all names beyond those that are told apart.
+    /// Of the records with a name beyond those that are told apart, each of them once.
     others: Counts,
     /// Bytes of memory that the texts of the names take.
     text_bytes: u64,
@@ -87,11 +84,8 @@ impl Sums {
         let count = |(): &mut (), chunk: usize| chunks[chunk].0.count(chunks[chunk].1);
         let counts = pool.map(Stage::Clustering, chunks.len(), || (), count);
         self.each(pool, |sum, facet| {
-            for ((facets, _), counts) in chunks.iter().zip(&counts) {
-                let names = facets.columns[facet as usize].names.iter();
-                names.zip(&counts[facet as usize]).for_each(|(name, counts)| {
-                    sum.add_hashed(facet, name, counts);
-                });
+            for ((facets, placed), counts) in chunks.iter().zip(&counts) {
+                sum.add_column(facet, &facets.columns[facet as usize], placed, counts);
             }
         });
         if self.are_hosts_full() { self.spill_hosts() } else { Ok(()) }
@@ -102,7 +96,9 @@ impl Sums {
     pub(in crate::pipeline) fn add_names(&mut self, pool: &Pool, chunks: &[&Facets]) -> Result<()> {
         self.each(pool, |sum, facet| {
             let names = chunks.iter().flat_map(|chunk| chunk.columns[facet as usize].names.iter());
-            names.for_each(|name| sum.add_hashed(facet, name, &Counts::default()));
+            names.for_each(|name| {
+                sum.add_hashed(facet, name, &Counts::default());
+            });
         });
         if self.are_hosts_full() {
             // They will come again, with their counts.
@@ -188,11 +184,30 @@ impl Sum {
         self.text_bytes + if grows { 2 * bytes } else { bytes }
     }
 
+    /// Adds the records of a chunk, which have been `placed`: its `column` of this facet, whose
+    /// names have the counts of `facet` in `counts`.
+    fn add_column(&mut self, facet: Facet, column: &Column, placed: &Placed, counts: &FacetCounts) {
+        let (mut others, mut has_others) = (Vec::new(), false);
+        for ((name, counts), number) in column.names.iter().zip(&counts[facet as usize]).zip(0..) {
+            if !self.add_hashed(facet, name, counts) {
+                if !has_others {
+                    (others, has_others) = (vec![false; column.names.len()], true);
+                }
+                others[number] = true;
+            }
+        }
+        // A record with several of these names is one record still.
+        if has_others {
+            self.others.add(&column.count_any(placed, &others));
+        }
+    }
+
     /// Adds `counts` to those of `name`, which comes with its hash; where there are too many names,
-    /// to those of the day of an hour, or of all others.
-    fn add_hashed(&mut self, facet: Facet, (hash, name): (u64, &[u8]), counts: &Counts) {
+    /// to those of the day of an hour. Returns false where `name` is one of those beyond that.
+    fn add_hashed(&mut self, facet: Facet, (hash, name): (u64, &[u8]), counts: &Counts) -> bool {
         if let Some(sum) = self.counts_of(hash, name) {
-            return sum.add(counts);
+            sum.add(counts);
+            return true;
         }
         let is_full = self.names.len() >= NAMES_MAX;
         match facet {
@@ -205,9 +220,10 @@ impl Sum {
                 }
             }
             Facet::Host => self.add_new(hash, name, counts),
-            _ if is_full => self.others.add(counts),
+            _ if is_full => return false,
             _ => self.add_new(hash, name, counts),
         }
+        true
     }
 
     fn add_new(&mut self, hash: u64, name: &[u8], counts: &Counts) {
@@ -221,12 +237,11 @@ impl Sum {
         Some(&mut one.counts)
     }
 
-    /// A row for each name, in no order, and one for all others, if there are any.
-    fn rows(self) -> (Vec<BreakdownRow>, Option<BreakdownRow>) {
+    /// A row for each name, in no order, and the counts of all others, if there are any.
+    fn rows(self) -> (Vec<BreakdownRow>, Option<Counts>) {
         let row = |one: NameCounts| BreakdownRow { name: one.name.into(), counts: one.counts };
-        let others = BreakdownRow { name: OTHERS.to_vec(), counts: self.others };
         let has_others = self.others.records > 0;
-        (self.names.into_iter().map(row).collect(), has_others.then_some(others))
+        (self.names.into_iter().map(row).collect(), has_others.then_some(self.others))
     }
 }
 
@@ -243,21 +258,20 @@ const PERIOD_BYTES: [usize; 3] = [10, 7, 4];
 
 fn breakdown(
     facet: Facet,
-    (mut rows, others): (Vec<BreakdownRow>, Option<BreakdownRow>),
+    (mut rows, others): (Vec<BreakdownRow>, Option<Counts>),
     weight: impl Fn(&Counts) -> (u64, u64),
     top: usize,
 ) -> Breakdown {
     if facet == Facet::Time {
         return by_time(rows, others);
     }
-    rows.extend(others);
     let names = rows.len() as u64;
     match facet {
         Facet::Status => rows.sort_unstable_by(|a, b| a.name.cmp(&b.name)),
         _ => sort(&mut rows, weight),
     }
     rows.truncate(top);
-    Breakdown { facet, names, rows }
+    Breakdown { facet, names, rows, others }
 }
 
 /// The same of the hosts that were `spilled`. Those that are shown may take half of `bytes_max`.
@@ -285,7 +299,7 @@ fn breakdown_of_spilled(
     })?;
     sort(&mut rows, &weight);
     rows.truncate(top);
-    Ok(Breakdown { facet: Facet::Host, names, rows })
+    Ok(Breakdown { facet: Facet::Host, names, rows, others: None })
 }
 
 /// The hosts that are to be shown take more than `bytes`.
@@ -313,7 +327,7 @@ fn hour_of(name: &[u8]) -> i64 {
 
 /// The rows of hours if they are near to each other, in order; or of days, or else of months, if
 /// these are few; or of years.
-fn by_time(rows: Vec<BreakdownRow>, others: Option<BreakdownRow>) -> Breakdown {
+fn by_time(rows: Vec<BreakdownRow>, others: Option<Counts>) -> Breakdown {
     let hours = || rows.iter().map(|row| hour_of(&row.name));
     let span =
         hours().max().zip(hours().min()).map_or(0, |(last, first)| last.saturating_sub(first));
@@ -335,15 +349,18 @@ fn by_time(rows: Vec<BreakdownRow>, others: Option<BreakdownRow>) -> Breakdown {
     };
     let names = sums.len() as u64;
     let rows = sums.into_iter().map(|(name, counts)| BreakdownRow { name, counts });
-    Breakdown { facet: Facet::Time, names, rows: rows.chain(others).collect() }
+    Breakdown { facet: Facet::Time, names, rows: rows.collect(), others }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// Adds the counts of a record that has this name alone.
     fn add(sum: &mut Sum, facet: Facet, name: &[u8], counts: &Counts) {
-        sum.add_hashed(facet, (hash_of(name), name), counts);
+        if !sum.add_hashed(facet, (hash_of(name), name), counts) {
+            sum.others.add(counts);
+        }
     }
 
     #[test]
@@ -379,19 +396,19 @@ mod tests {
     fn many_names() {
         let many = 2 * NAMES_MAX as i64;
         let counts = Counts { records: 1, ..Counts::default() };
-        let rows = |facet| {
+        let table = |facet| {
             let mut sum = Sum::default();
             (0..many).for_each(|number: i64| add(&mut sum, facet, &number.to_be_bytes(), &counts));
-            breakdown(facet, sum.rows(), |counts| (0, counts.records), usize::MAX).rows
+            breakdown(facet, sum.rows(), |counts| (0, counts.records), usize::MAX)
         };
         let mut sum = Sum::default();
         for day in 0..200_000i64 {
             add(&mut sum, Facet::Time, &(24 * day).to_be_bytes(), &counts);
         }
-        let years = breakdown(Facet::Time, sum.rows(), |_| (0, 0), usize::MAX).rows;
-        let last = years.last().unwrap();
-        assert_eq!(years.iter().map(|year| year.counts.records).sum::<u64>(), 200_000);
-        assert_eq!((&last.name[..], last.counts.records), (OTHERS, 200_000 - 2 * (1 << 16)));
+        let years = breakdown(Facet::Time, sum.rows(), |_| (0, 0), usize::MAX);
+        let told: u64 = years.rows.iter().map(|year| year.counts.records).sum();
+        assert_eq!((told, years.names), (2 * (1 << 16), years.rows.len() as u64));
+        assert_eq!(years.others.unwrap().records, 200_000 - told);
         // Hours that were counted with their days, together those of fifteen years.
         let mut sum = Sum::default();
         (0..many).for_each(|hour: i64| add(&mut sum, Facet::Time, &hour.to_be_bytes(), &counts));
@@ -400,17 +417,15 @@ mod tests {
         assert!(
             of_days.clone().all(|day| hour_of(&day.name) % 24 == 0 && day.counts.records <= 24)
         );
-        let years = rows(Facet::Time);
+        let years = table(Facet::Time).rows;
         assert_eq!(years.iter().map(|year| year.counts.records).sum::<u64>(), many as u64);
         assert_eq!((&years[0].name[..], years[0].counts.records), (&b"1970"[..], 365 * 24));
         assert_eq!((&years[14].name[..], years.len()), (&b"1984"[..], 15));
-        let parameters = rows(Facet::Parameter);
-        assert_eq!(
-            (&parameters[0].name[..], parameters[0].counts.records),
-            (OTHERS, NAMES_MAX as u64)
-        );
-        assert_eq!(parameters.len(), NAMES_MAX + 1);
-        assert_eq!(rows(Facet::Host).len() as i64, many);
+        let parameters = table(Facet::Parameter);
+        assert_eq!(parameters.others.unwrap().records, NAMES_MAX as u64);
+        assert_eq!((parameters.names, parameters.rows.len()), (NAMES_MAX as u64, NAMES_MAX));
+        let hosts = table(Facet::Host);
+        assert_eq!((hosts.rows.len() as i64, hosts.others), (many, None));
     }
 
     #[test]

@@ -325,6 +325,50 @@ fn the_report_is_as_its_schema_says() {
     assert!(wrong.is_err());
 }
 
+/// Names beyond those that are told apart: their records count once each, in a row that no name can
+/// be taken for.
+#[test]
+fn other_names_are_told_from_all_names() {
+    let dir = Dir::new();
+    let mut list = String::from("http://a.test/?(others)=1\nhttp://a.test/?(others)=2\n");
+    for url in 0..11_000 {
+        list.push_str("http://a.test/?");
+        let names = (8 * url..8 * url + 8).map(|name| format!("p{name}=&"));
+        list.extend(names);
+        list.push('\n');
+    }
+    // All of their names are others, and they are duplicates.
+    let last: Vec<&str> = list.lines().rev().take(5).collect();
+    let list = format!("{list}{}\n", last.join("\n"));
+    dir.put("in.txt", &list);
+    let report = json(&dir.run("report --to json --top 70000 in.txt").exits(0).out);
+    let schema = json(&fs::read(data("schema/report.schema.json")).unwrap());
+    check(&report, &schema, &schema, "others");
+    let table = &report["by"]["parameter"];
+    let rows = table["rows"].as_array().unwrap();
+    assert_eq!((&table["names"], rows.len()), (&65_536.into(), 65_536));
+    let own: Vec<_> = rows.iter().filter(|row| row["name"] == "(others)").collect();
+    assert_eq!((own.len(), &own[0]["records"]), (1, &2.into()));
+    // 65,535 names are those of 8,191 URLs, and seven of the next.
+    let others = 11_000 - 8191;
+    assert_eq!(table["others"]["records"], others + 5);
+    assert_eq!(table["others"]["urls"], others);
+    assert_eq!(table["others"]["duplicate"], 5);
+    let found = rows_of_report(&dir, "report --to jsonl --top 3 in.txt");
+    let last: Vec<_> = found.iter().filter(|row| row["part"] == "parameter-others").collect();
+    assert_eq!((last.len(), &last[0]["of"]), (1, &(others + 5).into()));
+    let text = dir.run("report --top 3 in.txt").exits(0).out();
+    assert!(text.contains("Parameters with the most duplicates, of more than 65,536\n"), "{text}");
+    assert!(text.contains("  (others)\n"), "{text}");
+    // The same where pages have no room.
+    let little = json(&dir.run("report --to json --top 70000 -S 32M in.txt").exits(0).out);
+    assert_eq!(little["by"], report["by"]);
+}
+
+fn rows_of_report(dir: &Dir, args: &str) -> Vec<Value> {
+    rows(&dir.run(args).exits(0).out(), "report")
+}
+
 #[test]
 fn containers_become_records() {
     let dir = Dir::new();
