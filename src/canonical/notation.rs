@@ -22,8 +22,8 @@ pub enum Notation {
     ///
     /// Two pages that differ by their scheme alone have one key. Source: `org.archive.util.SURT` of
     /// Heritrix; without the scheme and the comma behind the last label, and with addresses
-    /// reversed, as the Python library `surt` makes the keys of CDX files. These are made of another
-    /// canonical form (without `www` and users, in lower case).
+    /// reversed, as the Python library `surt` makes the keys of CDX files. These are made of
+    /// another canonical form (without `www` and users, in lower case).
     Surt,
 }
 
