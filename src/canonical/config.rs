@@ -250,16 +250,17 @@ impl Settings {
 
     /// Sets which parameters and names of files go and which stay, in the spelling of `profile`.
     fn set_names(&self, profile: &mut Profile) -> Result<()> {
-        let spelling = Spelling::of(profile);
-        let options = &mut profile.options;
         if let Some(names) = &self.index_names {
+            let spelling = Spelling::of(profile);
             let name = |name: &String| spelling.file_name("index-names", name);
             // A flag says that there are none by `--index-names ''`.
             let is_none = |names: &[String]| matches!(names, [only] if only.is_empty());
             let names = if is_none(names) { &[][..] } else { names };
             let names: Vec<String> = names.iter().map(name).collect::<Result<_>>()?;
-            options.index_names = Arc::new(IndexNames::new(&names));
+            profile.options.index_names = Arc::new(IndexNames::new(&names));
         }
+        let spelling = Spelling::of(profile);
+        let options = &mut profile.options;
         if !self.strip_params.is_empty() {
             let mut names = ParamNames::clone(&options.drop_params);
             for name in &self.strip_params {
@@ -492,6 +493,19 @@ mod tests {
         for text in ["index-names = []", "index-names = ['']"] {
             let profile = Settings::parse(text).unwrap().build().unwrap();
             assert_eq!(profile.options.index_names.describe(), "", "{text}");
+        }
+    }
+
+    #[test]
+    fn paths_are_checked_with_the_names_of_index_files_that_are_given() {
+        for (path, is_refused) in [("/a/index.html", false), ("/a/foo.htm", true)] {
+            let text = format!(
+                "profile = 'aggressive'\nindex-names = ['foo.htm']\n\
+                 [[keep-params]]\nnames = ['id']\npath = '{path}'"
+            );
+            let built = Settings::parse(&text).unwrap().build();
+            let told = built.map_or_else(|error| error.to_string(), |_| String::new());
+            assert_eq!(told.contains("no URL has the path /a/foo.htm"), is_refused, "{told}");
         }
     }
 

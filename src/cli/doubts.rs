@@ -35,16 +35,31 @@ pub(super) fn doubt(outcome: &Outcome, given: &FormatArgs) {
 /// The same of what is left out by `--not-in`, where it may be that all or most of it is not known,
 /// and passes for new.
 fn doubt_known(known: &Outcome, given: &FormatArgs) {
+    let shown =
+        |file: &InputFile| show(file.summary.path.as_os_str().as_encoded_bytes()).to_string();
     doubt_files(known, &FormatArgs { format: None, ..given.clone() });
-    if known.tally.records == 0 {
-        let names: Vec<String> = known.files.iter().map(shown).collect();
-        let names = if names.is_empty() { "no file".to_string() } else { names.join(", ") };
-        say(format_args!("--not-in: no URL was found in {names}, so nothing is left out"));
+    let is_other = |file: &&InputFile| {
+        let name = given.format.as_ref().map(|name| name.to_ascii_lowercase());
+        name.is_some_and(|name| name != file.layout.name())
+    };
+    if let (Some(format), Some(file)) = (&given.format, known.files.iter().find(is_other)) {
+        say(format_args!(
+            "--not-in: {}: read as {}, which it looks like, though --format says {format}",
+            shown(file),
+            file.layout.name()
+        ));
     }
-}
-
-fn shown(file: &InputFile) -> String {
-    show(file.summary.path.as_os_str().as_encoded_bytes()).to_string()
+    if known.tally.records > 0 {
+        return;
+    }
+    match known.files.as_slice() {
+        [] => say(format_args!("--not-in: no file was found in what was named")),
+        [first, more @ ..] => say(format_args!(
+            "--not-in: no URL was found in {}{}, so nothing is left out",
+            shown(first),
+            if more.is_empty() { "" } else { " and the other files" }
+        )),
+    }
 }
 
 /// Says what looks wrong about the files of `outcome`.

@@ -74,7 +74,9 @@ impl Known {
                 let format = FormatPlan { filter: None, content_first: true, ..job.format.clone() };
                 let job = Job { input, format, ..job.with_canonicalizer(job.canonicalizer) };
                 let (seen, known) = pipeline::known(&job).map_err(of_flag)?;
-                session.check_format(&known).map_err(of_flag)?;
+                let first = known.files.first().map(|file| file.summary.path.clone());
+                let checked = session.check_format(&known);
+                checked.map_err(|error| of_flag(error.at(first.unwrap_or_default().display())))?;
                 Ok((seen, Some(Box::new(known))))
             }
         }

@@ -51,13 +51,14 @@ struct BadLine {
     /// Its number in the chunk, from 0.
     number: u32,
     reject: Reject,
-    /// How it starts.
+    /// How it starts, without user and password.
     start: Vec<u8>,
 }
 
 impl BadLine {
     fn new(number: u32, reject: Reject, line: &[u8]) -> BadLine {
-        BadLine { number, reject, start: line[..line.len().min(200)].to_vec() }
+        let text = parts::without_userinfo(line);
+        BadLine { number, reject, start: text[..text.len().min(200)].to_vec() }
     }
 }
 
@@ -165,8 +166,7 @@ impl BadLine {
     /// The error for this line, which is at `place`.
     #[cold]
     fn error(&self, place: &str, plan: &CanonPlan) -> Error {
-        let text = parts::without_userinfo(&self.start);
-        let start = show(&text);
+        let start = show(&self.start);
         match self.reject {
             Reject::LineTooLong if plan.shape.is_none() => Error::limit(format!(
                 "{place}: longer than the line limit: \"{start}…\"; raise --line-limit, or write an \

@@ -217,6 +217,7 @@ impl Layouts {
     fn by_content(&self, choice: &FormatChoice, bytes: &[u8]) -> Result<Layout> {
         if matches!(choice, FormatChoice::Fields(..))
             && let Ok(layout) = self.as_told(choice, bytes)
+            && detect::understands(&layout, bytes, self.options)
         {
             return Ok(layout);
         }

@@ -214,6 +214,12 @@ pub fn with_fields(
     })
 }
 
+/// Does `layout` find more records than other lines in a file that starts with `chunk`?
+pub fn understands(layout: &Layout, chunk: &[u8], options: ReadOptions) -> bool {
+    let guess = vote(layout.clone(), &sample(chunk, options), options);
+    guess.records > guess.strangers
+}
+
 fn of_format(format: Arc<dyn LineFormat>) -> Layout {
     Layout { format: Some(format), ..Layout::default() }
 }
@@ -237,7 +243,7 @@ fn vote(layout: Layout, lines: &[&[u8]], options: ReadOptions) -> FormatGuess {
         FormatGuess { layout: layout.clone(), records: 0, strangers: 0, first_stranger: None };
     let mut entries = Entries::new(&text, false, options, &layout, &mut workspace);
     let mut number = 0;
-    let mut without_url: Vec<(usize, String)> = Vec::new();
+    let (mut without_url, mut first_without_url) = (0, None);
     while let Some(entry) = entries.next() {
         number += 1;
         let line = match entry {
@@ -251,7 +257,8 @@ fn vote(layout: Layout, lines: &[&[u8]], options: ReadOptions) -> FormatGuess {
             Entry::Empty(_) | Entry::Comment(_) | Entry::Filtered(_) => continue,
             Entry::Reject(Reject::Format, line) => line,
             Entry::Reject(Reject::NoUrl, line) => {
-                without_url.push((number, start_of(line)));
+                without_url += 1;
+                first_without_url.get_or_insert_with(|| (number, start_of(line)));
                 continue;
             }
             Entry::Reject(..) => continue,
@@ -260,9 +267,10 @@ fn vote(layout: Layout, lines: &[&[u8]], options: ReadOptions) -> FormatGuess {
         candidate.first_stranger.get_or_insert_with(|| (number, start_of(line)));
     }
     // A table may lack some URLs. Where it lacks more than it has, that is hardly their column.
-    if let Some(first) = without_url.get(candidate.records) {
-        candidate.strangers += without_url.len() - candidate.records;
-        candidate.first_stranger.get_or_insert_with(|| first.clone());
+    if without_url > candidate.records {
+        candidate.strangers += without_url - candidate.records;
+        let firsts = [candidate.first_stranger.take(), first_without_url];
+        candidate.first_stranger = firsts.into_iter().flatten().min();
     }
     candidate
 }
@@ -371,7 +379,8 @@ mod tests {
             for (with, without) in [(10, 0), (10, 3), (10, 10)] {
                 assert_eq!(detect(with, without).unwrap().name(), name, "{with} and {without}");
             }
-            assert!(detect(10, 20).unwrap_err().to_string().contains("line 1"));
+            let told = detect(10, 20).unwrap_err().to_string();
+            assert!(told.contains(if is_json { "line 1 " } else { "line 2 " }), "{told}");
         }
     }
 

@@ -157,12 +157,13 @@ impl Breakdown {
     pub(super) fn write(&self, out: &mut String, requests: bool) {
         let says = |counts: &Counts| requests || counts.duplicate() > 0;
         let rows: Vec<&BreakdownRow> = self.rows.iter().filter(|row| says(&row.counts)).collect();
+        let others = self.others.as_ref().filter(|counts| says(counts));
         let is_trivial = match self.facet {
-            Facet::Host => false,
+            Facet::Host => rows.is_empty(),
             Facet::Parameter => rows.iter().all(|row| row.name.is_empty()),
-            _ => self.names < 2,
+            _ => rows.is_empty() || self.names < 2,
         };
-        if rows.is_empty() || is_trivial {
+        if is_trivial && others.is_none() {
             return;
         }
         let of = match self.facet {
@@ -186,7 +187,6 @@ impl Breakdown {
             let nameless = || self.facet.nameless().to_string();
             (if is_nameless { nameless() } else { short(&row.name) }, &row.counts)
         });
-        let others = self.others.as_ref().filter(|counts| says(counts));
         for (name, counts) in named.chain(others.map(|counts| (OTHERS.to_string(), counts))) {
             let share = if requests {
                 percent(counts.urls - counts.pages, counts.urls)

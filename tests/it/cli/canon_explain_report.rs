@@ -30,6 +30,10 @@ fn canon_writes_what_comes_before_a_bad_line() {
     let run = dir.feed("canon --on-bad fail", b"http://a.test\nhttp://b.test\nhttp://[bad\n");
     let run = run.exits(2).says("line 3: ");
     assert_eq!(run.out(), "http://a.test/\nhttp://b.test/\n");
+    // However long a password is.
+    let secret = format!("http://me:{}@a b:99999999/x\n", "S".repeat(240));
+    let run = dir.feed("canon --on-bad fail", secret.as_bytes()).exits(2).says("line 1: ");
+    assert!(!run.words().contains("SSS"), "{}", run.words());
     // In a later batch of chunks, behind which there are more, with more bad lines.
     let lines = |count| generated(count, 3);
     let (before, after) = (lines(40_000), [b"http://[x\n", &lines(20_000)[..]].concat().repeat(2));

@@ -293,14 +293,23 @@ fn formats_of_what_is_left_out() {
     dir.put("rows.csv", "seed,via\nhttp://a.test/,http://b.test/\nhttp://c.test/,http://d.test/\n");
     dir.put("url.csv", "n,url\n1,http://a.test/\n2,http://b.test/\n");
     for (args, left) in [
-        ("-f lines list --not-in url.csv", "http://c.test/\n"),
         ("--field seed rows.csv --not-in url.csv", "http://c.test/\n"),
         ("--field via rows.csv --not-in list", "http://d.test/\n"),
         // The same columns there.
         ("--field via rows.csv --not-in rows.csv", ""),
-        ("-f csv url.csv --not-in list", ""),
     ] {
         dir.run(args).gives(left);
+    }
+    dir.put("rows.jsonl", "{\"x\":\"http://a.test/\"}\n{\"x\":\"http://d.test/\"}\n");
+    for (args, left, as_what) in [
+        ("-f lines list --not-in url.csv", "http://c.test/\n", "url.csv: read as csv"),
+        ("-f csv url.csv --not-in list", "", "list: read as lines"),
+        ("-f jsonl --field x rows.jsonl --not-in list", "http://d.test/\n", "list: read as lines"),
+    ] {
+        let run = dir.run(args).exits(0);
+        assert_eq!(run.out(), left, "{args}");
+        run.says(&format!("--not-in: {as_what}, which it looks like, though --format says "));
+        dir.run(&format!("-q {args}")).gives(left);
     }
     // Where the content does not tell.
     dir.put("odd", "GET http://a.test/ 1\nGET http://b.test/ 2\n");
@@ -322,7 +331,7 @@ fn what_is_not_understood_is_not_known_and_told() {
     fs::create_dir(dir.path("folder")).unwrap();
     for (args, told) in [
         ("in.txt --not-in empty", "--not-in: no URL was found in empty, so nothing is left out"),
-        ("-r in.txt --not-in folder", "--not-in: no URL was found in no file"),
+        ("-r in.txt --not-in folder", "--not-in: no file was found in what was named"),
     ] {
         let run = dir.run(args).exits(0);
         assert_eq!(run.out(), KEPT);

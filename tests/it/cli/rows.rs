@@ -360,6 +360,10 @@ fn other_names_are_told_from_all_names() {
     let text = dir.run("report --top 3 in.txt").exits(0).out();
     assert!(text.contains("Parameters with the most duplicates, of more than 65,536\n"), "{text}");
     assert!(text.contains("  (others)\n"), "{text}");
+    // Where they alone have duplicates.
+    dir.put("others.txt", list.replacen("http://a.test/?(others)=1\n", "", 1));
+    let text = dir.run("report --top 3 others.txt").exits(0).out();
+    assert!(text.contains("  (others)\n"), "{text}");
     // The same where pages have no room.
     let little = json(&dir.run("report --to json --top 70000 -S 32M in.txt").exits(0).out);
     assert_eq!(little["by"], report["by"]);
