@@ -1,13 +1,21 @@
 //! Rules of sites in the formats of other programs, as far as those can say them.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write as _;
+mod clear_urls;
+mod guarded;
+mod nutch;
+mod regex;
+mod robots;
 
-use serde_json::{Value, json};
+use std::collections::BTreeMap;
 
-use crate::bytes::hex;
-use crate::canonical::{DustKind, DustRule, DustRules, Guard, RuleFile, canonical_host};
+use serde_json::Value;
+
+use crate::canonical::{DustKind, DustRule, DustRules, RuleFile, canonical_host};
 use crate::error::{Error, Result};
+use clear_urls::{clear_urls, clear_urls_rule};
+use guarded::Guarded;
+use nutch::{nutch, nutch_rule};
+use robots::{robots, robots_line};
 
 /// A format of another program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,49 +89,6 @@ pub fn export_rules(file: &RuleFile, to: RuleFormat) -> Result<Exported> {
     Ok(exported)
 }
 
-/// The parameters that guards name, each with a site.
-struct Guarded<'a> {
-    /// The site of the guard.
-    sites: BTreeSet<(String, &'a str)>,
-    /// The same, and all domains above it.
-    above: BTreeSet<(String, &'a str)>,
-}
-
-impl<'a> Guarded<'a> {
-    fn new(guards: &'a [Guard]) -> Guarded<'a> {
-        let (mut sites, mut above) = (BTreeSet::new(), BTreeSet::new());
-        for guard in guards {
-            let site = site_of(&guard.site);
-            above.extend(names_above(&site).map(|name| (name.to_string(), guard.param.as_str())));
-            sites.insert((site, guard.param.as_str()));
-        }
-        Guarded { sites, above }
-    }
-
-    /// Is there a guard for a parameter that `rule` is about, on its site, above or below it?
-    /// Wherever on the site: what the two have in common is not asked.
-    fn has_params_of(&self, rule: &DustRule) -> bool {
-        let (param, is_prefix) = match &rule.kind {
-            DustKind::DropParam { param } => match param.strip_suffix('*') {
-                Some(start) => (start, true),
-                None => (param.as_str(), false),
-            },
-            DustKind::DefaultParam { param, .. } | DustKind::AliasValue { param, .. } => {
-                (param.as_str(), false)
-            }
-            _ => return false,
-        };
-        let has = |guards: &BTreeSet<(String, &str)>, site: &str| {
-            let next = guards.range((site.to_string(), param)..).next();
-            next.is_some_and(|(name, guarded)| {
-                name == site && (*guarded == param || is_prefix && guarded.starts_with(param))
-            })
-        };
-        let site = site_of(&rule.site);
-        has(&self.above, &site) || names_above(&site).any(|name| has(&self.sites, name))
-    }
-}
-
 /// The canonical spelling of a site, or the site as it is if it is none.
 fn site_of(text: &str) -> String {
     host_of(text).unwrap_or_else(|| text.to_string())
@@ -155,278 +120,9 @@ fn is_scheme_or_port(text: &str) -> bool {
     text.starts_with(':') || matches!(text, "http:" | "https:")
 }
 
-/// `site` and the domains above it.
-fn names_above(site: &str) -> impl Iterator<Item = &str> {
-    std::iter::successors(Some(site), |name| name.split_once('.').map(|(_, rest)| rest))
-}
-
 /// Is the rule for all hosts of its site, whatever the query?
 fn is_plain(rule: &DustRule) -> bool {
     rule.hosts.is_empty() && rule.scope.except.is_empty() && rule.scope.when.is_empty()
-}
-
-/// Path and parameter of a `Clean-param` line. Its path is a prefix, in which `*` is any text;
-/// other patterns would be taken for more than they are.
-fn robots_line(rule: &DustRule) -> Option<(&str, &str)> {
-    let DustKind::DropParam { param } = &rule.kind else { return None };
-    let is_name = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
-    let is_path = |byte: u8| is_name(byte) || b"/*".contains(&byte);
-    let path = match rule.scope.path.as_str() {
-        "" | "*" => "",
-        path => path.strip_suffix('*')?,
-    };
-    let is_fine = is_plain(rule) && param.bytes().all(is_name) && path.bytes().all(is_path);
-    is_fine.then_some((path, param))
-}
-
-fn robots(rules: &[&DustRule]) -> String {
-    /// Longest line that its readers take, in characters. Source: Yandex, "Clean-param".
-    const LINE: usize = 500;
-    let mut sites: BTreeMap<&str, BTreeMap<&str, Vec<&str>>> = BTreeMap::new();
-    for rule in rules {
-        if let Some((path, param)) = robots_line(rule) {
-            sites.entry(&rule.site).or_default().entry(path).or_default().push(param);
-        }
-    }
-    let mut text = String::new();
-    for (site, paths) in sites {
-        let _ = writeln!(text, "# robots.txt of {site}\nUser-agent: *");
-        for (path, mut params) in paths {
-            params.sort_unstable();
-            params.dedup();
-            let mut line = String::new();
-            for param in params {
-                if !line.is_empty() && line.len() + param.len() + path.len() + 2 > LINE {
-                    let _ = writeln!(text, "{}", clean_param(&line, path));
-                    line.clear();
-                }
-                if line.is_empty() {
-                    line.push_str("Clean-param: ");
-                } else {
-                    line.push('&');
-                }
-                line.push_str(param);
-            }
-            let _ = writeln!(text, "{}", clean_param(&line, path));
-        }
-        text.push('\n');
-    }
-    text
-}
-
-fn clean_param(line: &str, path: &str) -> String {
-    format!("{line} {path}").trim_end().to_string()
-}
-
-/// `text` as a regular expression that matches just it. Only ASCII has characters that mean more.
-fn quoted(text: &str) -> String {
-    let mut out = String::new();
-    for letter in text.chars() {
-        if letter.is_ascii() && !letter.is_ascii_alphanumeric() && !"-_~/=&%".contains(letter) {
-            out.push('\\');
-        }
-        out.push(letter);
-    }
-    out
-}
-
-/// The pattern of a path as a regular expression; `None` if it is no pattern, or holds what no
-/// canonical URL does.
-fn path_regex(path: &str) -> Option<String> {
-    if !path.bytes().all(|byte| byte.is_ascii_graphic()) {
-        return None;
-    }
-    let mut out = String::new();
-    let mut rest = path;
-    while let Some(at) = rest.find(['*', '{']) {
-        out.push_str(&quoted(&rest[..at]));
-        if rest[at..].starts_with('*') {
-            out.push_str("[^?#]*");
-            rest = &rest[at + 1..];
-            continue;
-        }
-        let end = at + rest[at..].find('}')?;
-        let (name, length) = match rest[at + 1..end].split_once(':') {
-            Some((name, length)) => (name, format!("{{{length}}}")),
-            None => (&rest[at + 1..end], "+".to_string()),
-        };
-        out.push_str(&match name {
-            "num" => format!("[0-9]{length}"),
-            "hex" if length == "+" => "[0-9A-Fa-f]{8,}".to_string(),
-            "hex" => format!("[0-9A-Fa-f]{length}"),
-            "slug" => format!("[0-9A-Za-z_-]{length}"),
-            "base64" => format!("[0-9A-Za-z+_=-]{length}"),
-            "date" => "[0-9]{4}-[0-9]{2}-[0-9]{2}".to_string(),
-            "uuid" => "[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}".to_string(),
-            "*" => format!("[^/?#]{length}"),
-            _ => return None,
-        });
-        rest = &rest[end + 1..];
-    }
-    out.push_str(&quoted(rest));
-    Some(out)
-}
-
-/// The start of a URL of the rule's site, up to its path, as a regular expression.
-fn site_regex(site: &str) -> String {
-    format!("https?://(?:[^/?#]*\\.)?{}(?::[0-9]*)?(?=[/?#]|$)", quoted(site))
-}
-
-/// Pattern and substitution for Nutch: Java's regular expressions over the whole URL.
-fn nutch_rule(rule: &DustRule) -> Option<(String, String)> {
-    if !is_plain(rule) {
-        return None;
-    }
-    let site = site_regex(&rule.site);
-    let anywhere = matches!(rule.scope.path.as_str(), "" | "*");
-    let path = if anywhere { "[^?#]*".to_string() } else { path_regex(&rule.scope.path)? };
-    let query = format!("^({site}{path}\\?(?:[^#]*&)?)");
-    let put = |text: &str| text.replace('\\', "\\\\").replace('$', "\\$");
-    Some(match &rule.kind {
-        DustKind::DropParam { param } => {
-            let name = match param.strip_suffix('*') {
-                Some(start) => format!("{}[^=&#]*", quoted(start)),
-                None => quoted(param),
-            };
-            (format!("{query}{name}(?:=[^&#]*)?(?:&|(?=#)|$)"), "$1".to_string())
-        }
-        DustKind::DefaultParam { param, value } => {
-            let (name, value) = (quoted(param), quoted(value));
-            // Not where it is there with another value as well, or without one.
-            let has_other = format!("[^#]*[?&]{name}(?:[&#]|$|=(?!{value}(?:[&#]|$)))");
-            let query = query.replacen('^', &format!("^(?!{has_other})"), 1);
-            (format!("{query}{name}={value}(?:&|(?=#)|$)"), "$1".to_string())
-        }
-        DustKind::AliasValue { param, from, to } => (
-            format!("{query}({}=){}(?=[&#]|$)", quoted(param), quoted(from)),
-            format!("$1$2{}", put(to)),
-        ),
-        DustKind::HostAlias { from, to } if !from.contains(':') && !to.contains(':') => {
-            (format!("^(https?://){}(?=[:/?#]|$)", quoted(from)), format!("$1{}", put(to)))
-        }
-        DustKind::AliasPrefix { from, to } if anywhere => {
-            (format!("^({site}){}", quoted(from)), format!("$1{}", put(to)))
-        }
-        DustKind::AliasSuffix { from, to } if anywhere && from != "/" => {
-            let slash = if from.starts_with(['/', '.']) { "" } else { "/" };
-            (
-                format!("^({site}/?[^?#]*{slash}){}(?=[?#]|$)", quoted(from)),
-                format!("$1{}", put(to)),
-            )
-        }
-        DustKind::DropPathParam { param } if anywhere => {
-            (format!("^({site}[^?#]*);(?i:{})=[^;/?#]*", quoted(param)), "$1".to_string())
-        }
-        _ => return None,
-    })
-}
-
-fn nutch(rules: &[&DustRule]) -> String {
-    let mut text =
-        "<?xml version=\"1.0\"?>\n<!-- Written by undust. -->\n<regex-normalize>\n".to_string();
-    let mut put = |pattern: &str, substitution: &str| {
-        let _ = writeln!(
-            text,
-            "  <regex>\n    <pattern>{}</pattern>\n    <substitution>{}</substitution>\n  </regex>",
-            xml(pattern),
-            xml(substitution)
-        );
-    };
-    let mut sites: BTreeSet<&str> = BTreeSet::new();
-    for rule in rules {
-        if let Some((pattern, substitution)) = nutch_rule(rule) {
-            put(&pattern, &substitution);
-        }
-        if matches!(rule.kind, DustKind::DropParam { .. } | DustKind::DefaultParam { .. }) {
-            sites.insert(&rule.site);
-        }
-    }
-    // What is left behind a parameter that was the last.
-    for site in sites {
-        put(&format!("^({}[^#]*?)[?&](?=#|$)", site_regex(site)), "$1");
-    }
-    text.push_str("</regex-normalize>\n");
-    text
-}
-
-fn xml(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
-}
-
-/// Is it a parameter, or a raw pattern, and which? ClearURLs knows providers, which are sites with
-/// paths, and what to drop there.
-fn clear_urls_rule(rule: &DustRule) -> Option<(bool, String)> {
-    let is_plain = rule.hosts.is_empty() && rule.scope.when.is_empty();
-    let has_regex = |path: &str| matches!(path, "" | "*") || path_regex(path).is_some();
-    if !is_plain
-        || !has_regex(&rule.scope.path)
-        || !rule.scope.except.iter().all(|one| has_regex(one))
-    {
-        return None;
-    }
-    Some(match &rule.kind {
-        // Names are compared without their escapes.
-        DustKind::DropParam { param } => match param.strip_suffix('*') {
-            Some(start) => (false, format!("{}.*", quoted(&decoded(start)?))),
-            None => (false, quoted(&decoded(param)?)),
-        },
-        // Raw rules see the whole URL.
-        DustKind::DropPathParam { param } => {
-            (true, format!("(?<=^[^?#]*);{}=[^;/?#]*", quoted(param)))
-        }
-        _ => return None,
-    })
-}
-
-/// The name of a parameter without its escapes, as a form has it; `None` if that is no text.
-fn decoded(name: &str) -> Option<String> {
-    let mut out = Vec::with_capacity(name.len());
-    let mut rest = name.as_bytes();
-    while let [byte, behind @ ..] = rest {
-        let escaped = match (byte, behind) {
-            (b'%', [high, low, ..]) => hex::pair(*high, *low),
-            _ => None,
-        };
-        out.push(escaped.unwrap_or(if *byte == b'+' { b' ' } else { *byte }));
-        rest = if escaped.is_some() { &behind[2..] } else { behind };
-    }
-    String::from_utf8(out).ok()
-}
-
-fn clear_urls(rules: &[&DustRule]) -> String {
-    type Provider<'a> = (&'a str, &'a str, &'a [String]);
-    let mut providers: BTreeMap<Provider, (Vec<String>, Vec<String>)> = BTreeMap::new();
-    for rule in rules {
-        let Some((is_raw, pattern)) = clear_urls_rule(rule) else { continue };
-        let path = if rule.scope.path == "*" { "" } else { rule.scope.path.as_str() };
-        let key = (rule.site.as_str(), path, rule.scope.except.as_slice());
-        let (params, raw) = providers.entry(key).or_default();
-        if is_raw { raw } else { params }.push(pattern);
-    }
-    let mut found = serde_json::Map::new();
-    for (number, ((site, path, except), (params, raw))) in (1..).zip(providers) {
-        let url = |path: &str| match path {
-            "" => format!("^{}", site_regex(site)),
-            path => {
-                format!("^{}{}(?:[?#]|$)", site_regex(site), path_regex(path).unwrap_or_default())
-            }
-        };
-        let exceptions: Vec<String> = except.iter().map(|path| url(path)).collect();
-        found.insert(
-            format!("{site} {number}"),
-            json!({
-                "urlPattern": url(path),
-                "completeProvider": false,
-                "rules": params,
-                "referralMarketing": [],
-                "rawRules": raw,
-                "exceptions": exceptions,
-                "redirections": [],
-                "forceRedirection": false,
-            }),
-        );
-    }
-    format!("{:#}\n", json!({ "providers": found }))
 }
 
 /// Words for rules that were left out: `3 drop-param, 1 fold-case`. Empty if there are none.
@@ -438,6 +134,9 @@ pub fn left_out_in_words(exported: &Exported) -> String {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
+    use super::regex::{path_regex, quoted};
     use super::*;
 
     fn file() -> RuleFile {
@@ -586,23 +285,6 @@ mod tests {
         assert!(at("=)1(") < at("=)2("), "{}", found.text);
         assert_eq!((found.rules, found.left_out["alias-prefix"]), (7, 1));
     }
-
-    #[test]
-    fn clear_urls_compares_names_without_escapes() {
-        for (name, expected) in [
-            ("w%5B%5D", Some("w[]")),
-            ("a+b", Some("a b")),
-            ("50%", Some("50%")),
-            ("%C3%A9", Some("\u{e9}")),
-            ("%E9", None),
-        ] {
-            assert_eq!(decoded(name).as_deref(), expected, "{name}");
-        }
-        let file = "rule=[{site='x.org',kind='drop-param',param='w%5B%5D'}]";
-        let found = export_rules(&RuleFile::parse(file).unwrap(), RuleFormat::ClearUrls).unwrap();
-        assert!(found.text.contains(r#""w\\[\\]""#), "{}", found.text);
-    }
-
     #[test]
     fn what_is_guarded_is_left_out() {
         let guarded = |site: &str, param: &str, rule: &str| {

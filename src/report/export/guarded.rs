@@ -1,0 +1,54 @@
+//! Which rules the guards of a file speak against, since no other format has guards.
+
+use std::collections::BTreeSet;
+
+use super::site_of;
+use crate::canonical::{DustKind, DustRule, Guard};
+
+/// The parameters that guards name, each with a site.
+pub(super) struct Guarded<'a> {
+    /// The site of the guard.
+    sites: BTreeSet<(String, &'a str)>,
+    /// The same, and all domains above it.
+    above: BTreeSet<(String, &'a str)>,
+}
+
+impl<'a> Guarded<'a> {
+    pub(super) fn new(guards: &'a [Guard]) -> Guarded<'a> {
+        let (mut sites, mut above) = (BTreeSet::new(), BTreeSet::new());
+        for guard in guards {
+            let site = site_of(&guard.site);
+            above.extend(names_above(&site).map(|name| (name.to_string(), guard.param.as_str())));
+            sites.insert((site, guard.param.as_str()));
+        }
+        Guarded { sites, above }
+    }
+
+    /// Is there a guard for a parameter that `rule` is about, on its site, above or below it?
+    /// Wherever on the site: what the two have in common is not asked.
+    pub(super) fn has_params_of(&self, rule: &DustRule) -> bool {
+        let (param, is_prefix) = match &rule.kind {
+            DustKind::DropParam { param } => match param.strip_suffix('*') {
+                Some(start) => (start, true),
+                None => (param.as_str(), false),
+            },
+            DustKind::DefaultParam { param, .. } | DustKind::AliasValue { param, .. } => {
+                (param.as_str(), false)
+            }
+            _ => return false,
+        };
+        let has = |guards: &BTreeSet<(String, &str)>, site: &str| {
+            let next = guards.range((site.to_string(), param)..).next();
+            next.is_some_and(|(name, guarded)| {
+                name == site && (*guarded == param || is_prefix && guarded.starts_with(param))
+            })
+        };
+        let site = site_of(&rule.site);
+        has(&self.above, &site) || names_above(&site).any(|name| has(&self.sites, name))
+    }
+}
+
+/// `site` and the domains above it.
+fn names_above(site: &str) -> impl Iterator<Item = &str> {
+    std::iter::successors(Some(site), |name| name.split_once('.').map(|(_, rest)| rest))
+}
