@@ -129,7 +129,6 @@ fn memory_json(memory: &MemoryUse) -> Value {
         "table_bytes": memory.table_bytes,
         "spilled_bytes": memory.spilled_bytes,
         "spilled_after_lines": memory.spilled_after_lines,
-        "read_in_shares": memory.read_in_shares,
     })
 }
 

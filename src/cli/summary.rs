@@ -20,15 +20,9 @@ fn tell_memory(memory: &MemoryUse) {
         }
         return;
     };
-    let then = match (memory.read_in_shares, spilled) {
-        (true, 0) => "the input was read again for each share of the pages".to_string(),
-        (true, _) => {
-            format!("the input was read again for each share of the pages, and {to_files}")
-        }
-        (false, 0) => {
-            "nothing had to go to temporary files, since later lines were known".to_string()
-        }
-        (false, _) => to_files,
+    let then = match spilled {
+        0 => "nothing had to go to temporary files, since later lines were known".to_string(),
+        _ => to_files,
     };
     say(format_args!(
         "the memory of {budget} MiB was used up after {} lines; {then}",

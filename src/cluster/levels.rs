@@ -1,135 +1,13 @@
-//! At which level of a profile records merge: the way of every record's form from its spelling to
-//! the canonical form.
+//! At which level of a profile records merge, and the clusters that they are of.
 
 use std::cmp::Reverse;
-use std::sync::atomic::{AtomicU8, Ordering};
 
 use super::census::Cluster;
 use super::known::Known;
+use super::ladders::{ASTRAY, Ladder, Ladders, UNMERGED};
 use super::partitions::Partitions;
-use super::scatter::{PARTITIONS, Scattered};
+use super::scatter::PARTITIONS;
 use crate::fingerprint::Fingerprint;
-
-/// The forms of a chunk's records at each level of a profile (see `canonical/reference.rs`), as
-/// fingerprints, and what became of them.
-#[derive(Debug)]
-pub struct Ladders {
-    /// The forms at the last level.
-    scattered: Scattered,
-    /// From which level on, and which form, for all records in line order.
-    rungs: Vec<(u8, Fingerprint)>,
-    /// Where each record starts in `rungs`, and the end.
-    starts: Vec<u32>,
-    /// The number of each record's line in the chunk.
-    lines: Vec<u32>,
-    /// What became of each record, in the order of `scattered`: threads write to it at once (see
-    /// [`Flags`](super::Flags)).
-    placed: Box<[AtomicU8]>,
-}
-
-/// A record that merges with no earlier one.
-pub const UNMERGED: u8 = ASTRAY - 1;
-
-/// The bit of a record whose first form is another than that of its cluster's first record.
-const ASTRAY: u8 = 1 << 7;
-
-/// What became of a chunk's records, in line order.
-#[derive(Debug)]
-pub struct Placed(Vec<u8>);
-
-impl Placed {
-    /// The level at which `record` merges with an earlier one, or [`UNMERGED`].
-    pub fn merged(&self, record: u32) -> u8 {
-        self.0[record as usize] & !ASTRAY
-    }
-
-    /// Is the first form of `record` another than that of the first record of its cluster?
-    pub fn is_astray(&self, record: u32) -> bool {
-        self.0[record as usize] & ASTRAY != 0
-    }
-
-    /// How many records.
-    pub fn len(&self) -> u32 {
-        self.0.len() as u32
-    }
-
-    /// No record?
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-}
-
-/// Collects the [`Ladders`] of a chunk, record by record.
-#[derive(Debug)]
-pub struct LaddersBuilder {
-    last: Vec<Fingerprint>,
-    rungs: Vec<(u8, Fingerprint)>,
-    starts: Vec<u32>,
-    lines: Vec<u32>,
-}
-
-impl Default for LaddersBuilder {
-    fn default() -> Self {
-        LaddersBuilder { last: vec![], rungs: vec![], starts: vec![0], lines: vec![] }
-    }
-}
-
-impl LaddersBuilder {
-    /// How many records there are: the number of the next one.
-    pub fn len(&self) -> u32 {
-        self.last.len() as u32
-    }
-
-    /// No record?
-    pub fn is_empty(&self) -> bool {
-        self.last.is_empty()
-    }
-
-    /// Adds the record of line `line` of the chunk, with its form at the `last` level. `rungs` puts
-    /// the forms at all levels behind those that are there: from which level on, and which one.
-    /// None of them: it is the same at all.
-    pub fn push<T>(
-        &mut self,
-        line: u32,
-        last: Fingerprint,
-        rungs: impl FnOnce(&mut Vec<(u8, Fingerprint)>) -> T,
-    ) -> T {
-        let result = rungs(&mut self.rungs);
-        self.last.push(last);
-        self.starts.push(u32::try_from(self.rungs.len()).unwrap_or(u32::MAX));
-        self.lines.push(line);
-        result
-    }
-
-    /// The ladders, to be placed.
-    pub fn finish(self) -> Ladders {
-        let LaddersBuilder { last, rungs, starts, lines } = self;
-        let placed = last.iter().map(|_| AtomicU8::new(UNMERGED)).collect();
-        Ladders { scattered: Scattered::new(&last), rungs, starts, lines, placed }
-    }
-}
-
-impl Ladders {
-    /// What became of the records, which have been placed.
-    pub fn placed(&self) -> Placed {
-        let mut in_line_order = vec![0; self.placed.len()];
-        for (place, placed) in (0..).zip(&self.placed) {
-            let record = self.scattered.record(place) as usize;
-            in_line_order[record] = placed.load(Ordering::Relaxed);
-        }
-        Placed(in_line_order)
-    }
-
-    /// The number of the line of `record` in the chunk, if there is such a record.
-    pub fn line(&self, record: u32) -> Option<u32> {
-        self.lines.get(record as usize).copied()
-    }
-
-    fn rungs(&self, record: u32) -> &[(u8, Fingerprint)] {
-        let record = record as usize;
-        &self.rungs[self.starts[record] as usize..self.starts[record + 1] as usize]
-    }
-}
 
 /// Every form that was seen, with the levels at which it was some record's form.
 ///
@@ -142,8 +20,9 @@ pub struct Levels {
     partitions: Partitions<Forms>,
 }
 
+/// Forms of some pages.
 #[derive(Debug, Default)]
-struct Forms {
+pub(super) struct Forms {
     /// By the form at the last level.
     pages: Known<Page>,
     /// The levels at which other forms were seen.
@@ -151,13 +30,108 @@ struct Forms {
 }
 
 /// What is known of a cluster.
-#[derive(Debug)]
-struct Page {
-    cluster: Cluster,
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Page {
+    pub(super) cluster: Cluster,
     /// The first form of the first record; half of its fingerprint.
-    first: u64,
+    pub(super) first: u64,
     /// The levels at which the form at the last level was seen.
-    levels: u32,
+    pub(super) levels: u32,
+}
+
+impl Forms {
+    /// Finds out what became of a record; there are `count` levels. Of its forms only those count
+    /// that this `has`: what several say of a record, of other forms each, is
+    /// [put together](together).
+    #[inline(always)]
+    pub(super) fn place(
+        &mut self,
+        Ladder { line, last, rungs }: Ladder,
+        count: u8,
+        has: impl Fn(Fingerprint) -> bool,
+    ) -> u8 {
+        let Forms { pages, others } = self;
+        let range = |from: u8, to: u8| (u32::MAX >> (32 - u32::from(to))) & (u32::MAX << from);
+        let rungs = if rungs.is_empty() { &[(0, last)] } else { rungs };
+        let first = rungs[0].1.0 as u64;
+        let new = || {
+            let cluster = Cluster { lines: 0, representative: line };
+            Page { cluster, first, levels: 0 }
+        };
+        let mut page = has(last).then(|| pages.entry(last, new));
+        let mut astray = 0;
+        if let Some(page) = &mut page {
+            page.cluster.lines += 1;
+            astray = if first == page.first { 0 } else { ASTRAY };
+        }
+        let mut merged = UNMERGED;
+        let tops = rungs[1..].iter().map(|(from, _)| *from).chain([count]);
+        for ((from, form), to) in rungs.iter().zip(tops) {
+            let levels = range(*from, to);
+            let seen = match &mut page {
+                _ if !has(*form) => continue,
+                Some(page) if *form == last => &mut page.levels,
+                _ => others.entry(*form, || 0),
+            };
+            let common = *seen & levels;
+            if common != 0 {
+                merged = merged.min(common.trailing_zeros() as u8);
+            }
+            *seen |= levels;
+        }
+        merged | astray
+    }
+
+    /// Takes in what others know of a page, whose form at the last level is `last`.
+    pub(super) fn add_page(&mut self, last: Fingerprint, page: Page) {
+        self.pages.entry(last, || page);
+    }
+
+    /// Takes in at which `levels` others have seen a form that is not the last one of its page.
+    pub(super) fn add_other(&mut self, form: Fingerprint, levels: u32) {
+        *self.others.entry(form, || 0) |= levels;
+    }
+
+    /// The pages.
+    pub(super) fn pages(&self) -> impl Iterator<Item = (Fingerprint, &Page)> {
+        self.pages.iter()
+    }
+
+    /// Forms that are not the last one of their page, and the levels at which they were seen.
+    pub(super) fn others(&self) -> impl Iterator<Item = (Fingerprint, u32)> {
+        self.others.iter().map(|(form, levels)| (form, *levels))
+    }
+
+    /// How many pages.
+    pub(super) fn len(&self) -> u64 {
+        self.pages.len() as u64
+    }
+
+    /// Bytes of memory that it takes; `ahead` once there is an eighth more.
+    pub(super) fn memory_bytes(&self, ahead: bool) -> u64 {
+        self.pages.memory_bytes(ahead) + self.others.memory_bytes(ahead)
+    }
+
+    /// Adds its clusters to the `count` largest ones.
+    pub(super) fn add_largest(&self, count: usize, largest: &mut Largest) {
+        let clusters = self.pages().map(|(fingerprint, page)| (fingerprint, page.cluster));
+        largest.extend(clusters.filter(|(_, cluster)| cluster.lines > 1));
+        keep_largest(count, largest);
+    }
+}
+
+/// Clusters, largest first; among equals the one whose representative is first.
+pub type Largest = Vec<(Fingerprint, Cluster)>;
+
+/// Sorts clusters, and keeps the first `count` of them.
+pub(super) fn keep_largest(count: usize, clusters: &mut Largest) {
+    clusters.sort_unstable_by_key(|(_, one)| (Reverse(one.lines), one.representative));
+    clusters.truncate(count);
+}
+
+/// What `one` and `other` say of a record, of other forms each.
+pub(super) fn together(one: u8, other: u8) -> u8 {
+    (one & !ASTRAY).min(other & !ASTRAY) | (one | other) & ASTRAY
 }
 
 impl Levels {
@@ -178,56 +152,28 @@ impl Levels {
     }
 
     fn bytes(&self, ahead: bool) -> u64 {
-        let bytes = |partition| {
-            let forms = self.partition(partition);
-            forms.pages.memory_bytes(ahead) + forms.others.memory_bytes(ahead)
-        };
-        (0..PARTITIONS).map(bytes).sum()
+        (0..PARTITIONS).map(|partition| self.partition(partition).memory_bytes(ahead)).sum()
+    }
+
+    /// How many levels there are.
+    pub(super) fn count(&self) -> u8 {
+        self.count
     }
 
     /// Finds out at which level the records of `partition` merge. Batches and chunks in order, each
     /// with the number of its first line, from 0 over all inputs.
     pub fn place<'a>(&self, partition: usize, chunks: impl Iterator<Item = (&'a Ladders, u64)>) {
-        let Forms { pages, others } = &mut *self.partition(partition);
-        let range = |from: u8, to: u8| (u32::MAX >> (32 - u32::from(to))) & (u32::MAX << from);
+        let forms = &mut *self.partition(partition);
         for (ladders, first_line) in chunks {
-            for (place, last) in ladders.scattered.places(partition) {
-                let record = ladders.scattered.record(place);
-                let line = first_line + u64::from(ladders.lines[record as usize]);
-                let rungs = match ladders.rungs(record) {
-                    [] => &[(0, last)],
-                    rungs => rungs,
-                };
-                let first = rungs[0].1.0 as u64;
-                let page = pages.entry(last, || Page {
-                    cluster: Cluster { lines: 0, representative: line },
-                    first,
-                    levels: 0,
-                });
-                page.cluster.lines += 1;
-                let mut merged = UNMERGED;
-                let tops = rungs[1..].iter().map(|(from, _)| *from).chain([self.count]);
-                for ((from, form), to) in rungs.iter().zip(tops) {
-                    let levels = range(*from, to);
-                    let seen = match *form == last {
-                        true => &mut page.levels,
-                        false => others.entry(*form, || 0),
-                    };
-                    let common = *seen & levels;
-                    if common != 0 {
-                        merged = merged.min(common.trailing_zeros() as u8);
-                    }
-                    *seen |= levels;
-                }
-                let astray = if first == page.first { 0 } else { ASTRAY };
-                ladders.placed[place as usize].store(merged | astray, Ordering::Relaxed);
+            for (place, ladder) in ladders.of(partition, first_line) {
+                ladders.set(place, forms.place(ladder, self.count, |_| true));
             }
         }
     }
 
     /// How many clusters.
     pub fn len(&self) -> u64 {
-        (0..PARTITIONS).map(|partition| self.partition(partition).pages.len() as u64).sum()
+        (0..PARTITIONS).map(|partition| self.partition(partition).len()).sum()
     }
 
     /// No cluster?
@@ -235,19 +181,18 @@ impl Levels {
         self.len() == 0
     }
 
-    /// The `count` largest clusters, largest first; among equals the one whose representative is
-    /// first.
-    pub fn largest(&self, count: usize) -> Vec<(Fingerprint, Cluster)> {
-        let mut all: Vec<(Fingerprint, Cluster)> = Vec::new();
+    /// The `count` largest clusters.
+    pub fn largest(&self, count: usize) -> Largest {
+        let mut all = Vec::new();
         for partition in 0..PARTITIONS {
-            let forms = self.partition(partition);
-            let clusters =
-                forms.pages.iter().map(|(fingerprint, page)| (fingerprint, page.cluster));
-            all.extend(clusters.filter(|(_, cluster)| cluster.lines > 1));
-            all.sort_unstable_by_key(|(_, one)| (Reverse(one.lines), one.representative));
-            all.truncate(count);
+            self.partition(partition).add_largest(count, &mut all);
         }
         all
+    }
+
+    /// Takes the forms of `partition` out.
+    pub(super) fn take(&self, partition: usize) -> Forms {
+        std::mem::take(&mut *self.partition(partition))
     }
 
     fn partition(&self, partition: usize) -> std::sync::MutexGuard<'_, Forms> {
@@ -258,6 +203,7 @@ impl Levels {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cluster::LaddersBuilder;
 
     fn fingerprint(of: &str) -> Fingerprint {
         crate::fingerprint::FingerprintKey::from_bytes([0; 16]).fingerprint(of.as_bytes())

@@ -6,7 +6,7 @@
 //!
 //! Past its part of a job's memory the set takes no more: what it does not know is spilled by
 //! partition (`candidates`, `spill`), and sorted out when all is read (`firsts`, `numbers`;
-//! `resolve`, `runs`).
+//! `resolve`, `runs`). So do a census (`uncounted`) and the levels of a report (`unplaced`).
 
 mod candidates;
 mod census;
@@ -14,6 +14,7 @@ mod extents;
 mod firsts;
 mod gathered;
 mod known;
+mod ladders;
 mod levels;
 mod numbers;
 mod partitions;
@@ -30,12 +31,14 @@ mod sorted;
 mod spill;
 mod table;
 mod uncounted;
+mod unplaced;
 
 pub use candidates::{Candidates, Ledger, PartitionRecords};
 pub use census::{Census, Cluster, Keep, Occurrence, Settled};
 pub use firsts::Firsts;
 pub use gathered::{ChunkLines, Clusters, Gathered, Member, OtherLine, Others, Wanted, Whole};
-pub use levels::{Ladders, LaddersBuilder, Levels, Placed, UNMERGED};
+pub use ladders::{Ladders, LaddersBuilder, Placed, UNMERGED};
+pub use levels::{Largest, Levels};
 pub use numbers::{Asked, Numbers};
 pub use runs::{Merged, Runs};
 pub use scatter::{Flags, KeepBitmap, PARTITIONS, Scattered, partition_of};
@@ -45,3 +48,4 @@ pub use sorted::Sorted;
 pub use spill::SpillFiles;
 pub use table::Outlook;
 pub use uncounted::Uncounted;
+pub use unplaced::{Found, Places, Unplaced};

@@ -32,15 +32,13 @@ impl Default for Memory {
 pub struct MemoryUse {
     /// The bytes that the job was given.
     pub budget_bytes: u64,
-    /// The bytes that its clusters took in memory at the end of the input; those of pages that
-    /// were looked at in shares: the most that one share took.
+    /// The bytes that its clusters took in memory at the end of the input, or when memory was used
+    /// up.
     pub table_bytes: u64,
     /// The bytes written to temporary files because memory was used up.
     pub spilled_bytes: u64,
     /// The lines that were read before memory was used up.
     pub spilled_after_lines: Option<u64>,
-    /// Was the input read again for each share of the pages because of that?
-    pub read_in_shares: bool,
 }
 
 /// The parts of a job's memory. Results do not depend on them.

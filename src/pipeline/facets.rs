@@ -119,8 +119,11 @@ impl Facets {
     }
 }
 
-/// Counts `record`, which has been `placed`.
+/// Counts `record`, which has been `placed`; not if that was in an earlier reading.
 pub(super) fn count(counts: &mut Counts, placed: &Placed, record: u32) {
+    if placed.is_earlier(record) {
+        return;
+    }
     let merged = placed.merged(record);
     counts.records += 1;
     counts.pages += u64::from(merged == UNMERGED);

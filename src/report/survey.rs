@@ -66,8 +66,8 @@ pub struct LevelRow {
     pub changed: u64,
     /// Records that merge here, those first that the step changed.
     pub examples: Vec<Example>,
-    /// The lines that were looked at for examples, numbered alike.
-    pub looks: Vec<u64>,
+    /// How many records were looked at for examples.
+    pub looks: u32,
 }
 
 impl LevelRow {

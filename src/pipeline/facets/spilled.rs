@@ -14,7 +14,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
 use std::fs::File;
-use std::io::{Seek as _, Write as _};
+use std::io::Write as _;
 use std::path::PathBuf;
 
 use crate::bytes::varint;
@@ -33,24 +33,17 @@ pub(super) struct Spilled {
     file: File,
     /// Where each run ends.
     ends: Vec<u64>,
-    /// Bytes of all runs, and of those that were forgotten.
-    written: u64,
 }
 
 impl Spilled {
     /// A file in `folder`, without runs.
     pub(super) fn new(folder: PathBuf) -> Result<Spilled> {
         let file = temp::open(&folder)?;
-        Ok(Spilled { folder, file, ends: Vec::new(), written: 0 })
-    }
-
-    /// Bytes of all runs, and of those that were forgotten.
-    pub(super) fn written_bytes(&self) -> u64 {
-        self.written
+        Ok(Spilled { folder, file, ends: Vec::new() })
     }
 
     /// Bytes of all runs.
-    fn bytes(&self) -> u64 {
+    pub(super) fn bytes(&self) -> u64 {
         self.ends.last().copied().unwrap_or(0)
     }
 
@@ -83,17 +76,8 @@ impl Spilled {
     fn write(&mut self, piece: &mut Vec<u8>) -> Result<u64> {
         self.file.write_all(piece).map_err(|error| temp::failed(&self.folder, error))?;
         let bytes = piece.len() as u64;
-        self.written += bytes;
         piece.clear();
         Ok(bytes)
-    }
-
-    /// Forgets all runs, and gives their room back.
-    pub(super) fn forget(&mut self) -> Result<()> {
-        self.ends.clear();
-        let file = &mut self.file;
-        let emptied = file.set_len(0).and_then(|()| file.rewind());
-        emptied.map_err(|error| temp::failed(&self.folder, error))
     }
 
     /// Gives `each` all names in ascending order, each once with the sum of its counts.
@@ -189,11 +173,6 @@ mod tests {
     #[test]
     fn runs_merge_into_one_sequence() {
         let mut spilled = Spilled::new(std::env::temp_dir()).unwrap();
-        // What is forgotten is not merged.
-        spilled.push([(&b"forgotten"[..], &Counts::default())].into_iter()).unwrap();
-        assert!(spilled.bytes() > 9);
-        spilled.forget().unwrap();
-        assert!(spilled.bytes() == 0 && spilled.written_bytes() > 9);
         let mut twin: BTreeMap<Vec<u8>, Counts> = BTreeMap::new();
         for run in 0..40u64 {
             // Some of them empty, one of several pieces.

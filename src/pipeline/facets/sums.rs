@@ -91,22 +91,6 @@ impl Sums {
         if self.are_hosts_full() { self.spill_hosts() } else { Ok(()) }
     }
 
-    /// The same, but counts nothing: later records find their names. Hosts that have no room are
-    /// forgotten.
-    pub(in crate::pipeline) fn add_names(&mut self, pool: &Pool, chunks: &[&Facets]) -> Result<()> {
-        self.each(pool, |sum, facet| {
-            let names = chunks.iter().flat_map(|chunk| chunk.columns[facet as usize].names.iter());
-            names.for_each(|name| {
-                sum.add_hashed(facet, name, &Counts::default());
-            });
-        });
-        if self.are_hosts_full() {
-            // They will come again, with their counts.
-            self.take_hosts()?;
-        }
-        Ok(())
-    }
-
     /// Do hosts take more memory than they may?
     fn are_hosts_full(&self) -> bool {
         self.of[Facet::Host as usize].memory_bytes_ahead() > self.hosts_bytes_max
@@ -114,27 +98,12 @@ impl Sums {
 
     /// Puts the hosts into a temporary file.
     fn spill_hosts(&mut self) -> Result<()> {
-        let (hosts, spilled) = self.take_hosts()?;
-        spilled.push(hosts.names.iter().map(|one| (&one.name[..], &one.counts)))
-    }
-
-    /// Takes the hosts out of memory; they and those to come belong into the file.
-    fn take_hosts(&mut self) -> Result<(Sum, &mut Spilled)> {
         let hosts = std::mem::take(&mut self.of[Facet::Host as usize]);
         let spilled = match &mut self.spilled_hosts {
             Some(spilled) => spilled,
             none => none.insert(Spilled::new(self.folder.clone())?),
         };
-        Ok((hosts, spilled))
-    }
-
-    /// Sets all counts to zero.
-    pub(in crate::pipeline) fn forget_counts(&mut self) -> Result<()> {
-        for sum in &mut self.of {
-            sum.names.iter_mut().for_each(|one| one.counts = Counts::default());
-            sum.others = Counts::default();
-        }
-        self.spilled_hosts.as_mut().map_or(Ok(()), Spilled::forget)
+        spilled.push(hosts.names.iter().map(|one| (&one.name[..], &one.counts)))
     }
 
     /// Does `work` with the sums of every facet, on all workers. Those of one facet are one
@@ -162,7 +131,7 @@ impl Sums {
         if self.spilled_hosts.is_some() {
             self.spill_hosts()?;
         }
-        let spilled_bytes = self.spilled_hosts.as_ref().map_or(0, Spilled::written_bytes);
+        let spilled_bytes = self.spilled_hosts.as_ref().map_or(0, Spilled::bytes);
         let tables = Facet::ALL.into_iter().zip(self.of);
         let mut tables: Vec<Breakdown> =
             tables.map(|(facet, sum)| breakdown(facet, sum.rows(), weight, top)).collect();

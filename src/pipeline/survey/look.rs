@@ -2,7 +2,7 @@
 
 use super::levels_of;
 use crate::canonical::{Canonical, Profile, Reached, RuleId};
-use crate::cluster::{Ladders, LaddersBuilder, PARTITIONS, partition_of};
+use crate::cluster::{Ladders, LaddersBuilder};
 use crate::fingerprint::Fingerprint;
 use crate::pipeline::Job;
 use crate::pipeline::facets::Facets;
@@ -14,29 +14,19 @@ use crate::report::Tally;
 /// Levels before the first rule: the line as it is, and parsed.
 pub(super) const LEVELS_BEFORE_RULES: usize = 2;
 
-/// Which pages are looked at in a reading of the input.
+/// What is looked for in a reading of the input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Share {
-    /// All.
+pub(super) enum Look {
+    /// All that there is to be known of a record.
     All,
-    /// Those of part `number` of `count`, which are about equally large; `count` is a power of two
-    /// up to that of the partitions.
-    Part { number: usize, count: usize },
-    /// None; but the names of the facets are, of all records.
-    Names,
+    /// Its forms at every level, which wait for the end of the input; no facets.
+    Forms,
+    /// Facets, and the rules of its site that changed it. Its forms are known from another reading,
+    /// but for the last one.
+    Facets,
 }
 
-impl Share {
-    fn has(self, page: Fingerprint) -> bool {
-        match self {
-            Share::All => true,
-            Share::Part { number, count } => partition_of(page) * count / PARTITIONS == number,
-            Share::Names => false,
-        }
-    }
-}
-
-/// What a worker makes of a chunk. Records are numbered among those that are in the share.
+/// What a worker makes of a chunk.
 pub(super) struct Surveyed {
     pub(super) tally: Tally,
     pub(super) ladders: Ladders,
@@ -48,32 +38,29 @@ pub(super) struct Surveyed {
     pub(super) fired: Vec<(u32, Vec<usize>)>,
 }
 
-/// Reads one chunk: how many lines it has, the fingerprints of the records in `share` at every
-/// level, and their facets.
+/// Reads one chunk: how many lines it has, the fingerprints of its records at every level, and
+/// their facets, or what `look` says of that.
 pub(super) fn look_at(
     job: &Job,
     chunk: &Parcel,
     worker: &mut Worker,
-    share: Share,
+    look: Look,
 ) -> (u64, Surveyed) {
     let (mut ladders, mut facets) = (LaddersBuilder::default(), Facets::new(chunk.layout.name()));
     let (mut changed, mut fired) = (vec![0; levels_of(job)], Vec::new());
-    let (mut lacks_host, mut named) = (false, 0);
+    let mut lacks_host = false;
+    let has_site_rules = job.canonicalizer.profile().rules.contains(RuleId::Dust);
     let tally = walk_with_fields(chunk, job, worker, |line, record, canonical| {
         let last = job.key.fingerprint(canonical.form);
         let has_no_host = record.url.starts_with(NO_HOST);
         lacks_host |= has_no_host;
-        if !share.has(last) {
-            if share == Share::Names {
-                facets.add(named, &record, without_no_host(canonical.form));
-                named += 1;
-            }
-            return;
-        }
         let number = ladders.len();
-        facets.add(number, &record, without_no_host(canonical.form));
+        if look != Look::Forms {
+            facets.add(number, &record, without_no_host(canonical.form));
+        }
         let spelling = if has_no_host { record.url } else { record.spelling };
-        if canonical.form == spelling {
+        let is_known = look == Look::Facets && !has_site_rules;
+        if canonical.form == spelling || is_known {
             return ladders.push(line, last, |_| ());
         }
         let rules = ladders.push(line, last, |rungs| {

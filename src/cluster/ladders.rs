@@ -1,0 +1,158 @@
+//! The way of every record's form from its spelling to the canonical form: a ladder, whose rungs are
+//! the levels of a profile (see `canonical/reference.rs`).
+
+use std::sync::atomic::{AtomicU8, Ordering};
+
+use super::scatter::Scattered;
+use crate::fingerprint::Fingerprint;
+
+/// The forms of a chunk's records at each level of a profile, as fingerprints, and what became of
+/// them.
+#[derive(Debug)]
+pub struct Ladders {
+    /// The forms at the last level.
+    scattered: Scattered,
+    /// From which level on, and which form, for all records in line order.
+    rungs: Vec<(u8, Fingerprint)>,
+    /// Where each record starts in `rungs`, and the end.
+    starts: Vec<u32>,
+    /// The number of each record's line in the chunk.
+    lines: Vec<u32>,
+    /// What became of each record, in the order of `scattered`: threads write to it at once (see
+    /// [`Flags`](super::Flags)).
+    placed: Box<[AtomicU8]>,
+}
+
+/// A record that merges with no earlier one.
+pub const UNMERGED: u8 = ASTRAY - 1;
+
+/// The bit of a record whose first form is another than that of its cluster's first record.
+pub(super) const ASTRAY: u8 = 1 << 7;
+
+/// A record that was placed in an earlier reading.
+pub(super) const EARLIER: u8 = UNMERGED - 1;
+
+/// What became of a chunk's records, in line order.
+#[derive(Debug)]
+pub struct Placed(Vec<u8>);
+
+impl Placed {
+    /// The level at which `record` merges with an earlier one, or [`UNMERGED`].
+    pub fn merged(&self, record: u32) -> u8 {
+        self.0[record as usize] & !ASTRAY
+    }
+
+    /// Is the first form of `record` another than that of the first record of its cluster?
+    pub fn is_astray(&self, record: u32) -> bool {
+        self.0[record as usize] & ASTRAY != 0
+    }
+
+    /// Was `record` placed in an earlier reading, so that nothing is told of it here?
+    pub fn is_earlier(&self, record: u32) -> bool {
+        self.0[record as usize] == EARLIER
+    }
+
+    /// How many records.
+    pub fn len(&self) -> u32 {
+        self.0.len() as u32
+    }
+
+    /// No record?
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+/// Collects the [`Ladders`] of a chunk, record by record.
+#[derive(Debug)]
+pub struct LaddersBuilder {
+    last: Vec<Fingerprint>,
+    rungs: Vec<(u8, Fingerprint)>,
+    starts: Vec<u32>,
+    lines: Vec<u32>,
+}
+
+impl Default for LaddersBuilder {
+    fn default() -> Self {
+        LaddersBuilder { last: vec![], rungs: vec![], starts: vec![0], lines: vec![] }
+    }
+}
+
+impl LaddersBuilder {
+    /// How many records there are: the number of the next one.
+    pub fn len(&self) -> u32 {
+        self.last.len() as u32
+    }
+
+    /// No record?
+    pub fn is_empty(&self) -> bool {
+        self.last.is_empty()
+    }
+
+    /// Adds the record of line `line` of the chunk, with its form at the `last` level. `rungs` puts
+    /// the forms at all levels behind those that are there: from which level on, and which one.
+    /// None of them: it is the same at all.
+    pub fn push<T>(
+        &mut self,
+        line: u32,
+        last: Fingerprint,
+        rungs: impl FnOnce(&mut Vec<(u8, Fingerprint)>) -> T,
+    ) -> T {
+        let result = rungs(&mut self.rungs);
+        self.last.push(last);
+        self.starts.push(u32::try_from(self.rungs.len()).unwrap_or(u32::MAX));
+        self.lines.push(line);
+        result
+    }
+
+    /// The ladders, to be placed.
+    pub fn finish(self) -> Ladders {
+        let LaddersBuilder { last, rungs, starts, lines } = self;
+        let placed = last.iter().map(|_| AtomicU8::new(UNMERGED)).collect();
+        Ladders { scattered: Scattered::new(&last), rungs, starts, lines, placed }
+    }
+}
+
+impl Ladders {
+    /// What became of the records, which have been placed.
+    pub fn placed(&self) -> Placed {
+        let mut in_line_order = vec![0; self.placed.len()];
+        for (place, placed) in (0..).zip(&self.placed) {
+            let record = self.scattered.record(place) as usize;
+            in_line_order[record] = placed.load(Ordering::Relaxed);
+        }
+        Placed(in_line_order)
+    }
+
+    /// Those of `partition` in line order, each with its place. `first_line` is the number of the
+    /// chunk's first line, from 0 over all inputs.
+    pub(super) fn of(
+        &self,
+        partition: usize,
+        first_line: u64,
+    ) -> impl Iterator<Item = (u32, Ladder<'_>)> {
+        self.scattered.places(partition).map(move |(place, last)| {
+            let record = self.scattered.record(place) as usize;
+            let line = first_line + u64::from(self.lines[record]);
+            let rungs = &self.rungs[self.starts[record] as usize..self.starts[record + 1] as usize];
+            (place, Ladder { line, last, rungs })
+        })
+    }
+
+    /// Says what became of the record at `place`, which is `placed`.
+    #[inline]
+    pub(super) fn set(&self, place: u32, placed: u8) {
+        self.placed[place as usize].store(placed, Ordering::Relaxed);
+    }
+}
+
+/// The forms of one record.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Ladder<'a> {
+    /// The number of its line, from 0 over all inputs.
+    pub(super) line: u64,
+    /// Its form at the last level.
+    pub(super) last: Fingerprint,
+    /// From which level on, and which form. None of them: it is the same at all.
+    pub(super) rungs: &'a [(u8, Fingerprint)],
+}

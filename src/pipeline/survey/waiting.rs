@@ -1,0 +1,109 @@
+//! Records of a report that wait for the end of the input, because forms have no room in memory.
+
+use std::sync::Mutex;
+
+use super::ladders_of;
+use super::look::Surveyed;
+use crate::cluster::{Found, Levels, Places, Unplaced};
+use crate::error::{Error, Result};
+use crate::input::Mapped;
+use crate::pipeline::pool::{Pool, try_each_partition};
+use crate::pipeline::scan::BatchChunk;
+use crate::pipeline::{Job, temp};
+
+/// The records.
+pub(super) struct Waiting<'a> {
+    job: &'a Job<'a>,
+    pool: &'a Pool,
+    unplaced: Unplaced,
+    /// The line with which they begin.
+    pub(super) first_line: u64,
+    /// Bytes that the forms took in memory by then.
+    pub(super) forms_bytes: u64,
+}
+
+impl<'a> Waiting<'a> {
+    /// None yet; takes the `forms` out of memory. Records from `first_line` on will wait.
+    pub(super) fn begin(
+        job: &'a Job,
+        pool: &'a Pool,
+        forms: &Levels,
+        first_line: u64,
+    ) -> Result<Waiting<'a>> {
+        let folder = &job.memory.temp_dir;
+        let (files, places) = (temp::open_some(folder)?, temp::open(folder)?);
+        let forms_bytes = forms.memory_bytes();
+        let buffer_bytes = job.budget().spill_buffer_bytes();
+        let unplaced = Unplaced::new(forms, files, places, buffer_bytes);
+        try_each_partition(folder, pool, |partition| unplaced.take(partition, forms))?;
+        Ok(Waiting { job, pool, unplaced, first_line, forms_bytes })
+    }
+
+    /// Adds the records of a batch. Batches have to come in order.
+    pub(super) fn add(&self, batch: &[BatchChunk<Surveyed>]) -> Result<()> {
+        try_each_partition(&self.job.memory.temp_dir, self.pool, |partition| {
+            self.unplaced.add(partition, ladders_of(batch))
+        })
+    }
+
+    /// All records were added: finds out what became of each of them, in `bytes_max` of memory, and
+    /// which clusters there are. The `top` largest are told.
+    pub(super) fn settle(self, bytes_max: u64, top: usize) -> Result<(Found, Settled)> {
+        let Waiting { job, pool, unplaced, first_line, .. } = self;
+        let folder = &job.memory.temp_dir;
+        unplaced.finish().map_err(|error| temp::failed(folder, error))?;
+        let found = Mutex::new(Some(Found::default()));
+        let bytes_each = bytes_max / job.workers() as u64;
+        let sorting = job.begin_pass("sorting out", None);
+        try_each_partition(folder, pool, |partition| {
+            let more = unplaced.resolve(partition, bytes_each, top)?;
+            let mut found = found.lock().expect("no thread panics while it holds the lock");
+            match (&mut *found, more) {
+                (Some(found), Some(more)) => found.add(more, top),
+                (found, _) => *found = None,
+            }
+            Ok(())
+        })?;
+        drop(sorting);
+        let found = found.into_inner().expect("no thread panics while it holds the lock");
+        let found = found.ok_or_else(|| too_many(job))?;
+        let spilled_bytes = unplaced.spilled_bytes();
+        let (file, places) = unplaced.into_places();
+        let map = temp::map(folder, file)?;
+        Ok((found, Settled { map, places, first_line, spilled_bytes }))
+    }
+}
+
+/// What became of the records.
+pub(super) struct Settled {
+    map: Option<Mapped>,
+    places: Places,
+    first_line: u64,
+    /// Bytes that went to files.
+    pub(super) spilled_bytes: u64,
+}
+
+impl Settled {
+    /// Says what became of the records of a batch of another reading. Batches have to come in
+    /// order.
+    pub(super) fn place(&self, pool: &Pool, batch: &[BatchChunk<Surveyed>]) {
+        let file = self.map.as_ref().map_or(&[][..], Mapped::bytes);
+        pool.each_partition(
+            || (),
+            |(), partition| {
+                self.places.place(partition, file, self.first_line, ladders_of(batch));
+            },
+        );
+    }
+}
+
+/// The error of a report whose records have no room in the job's memory, even by partition.
+#[cold]
+fn too_many(job: &Job) -> Error {
+    Error::limit(format!(
+        "the records of the report take more memory, partition by partition, than clusters may, {} of \
+         {} MiB; raise -S, or lower -j",
+        job.budget().table_bytes() >> 20,
+        job.memory.bytes >> 20
+    ))
+}
