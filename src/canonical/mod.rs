@@ -14,6 +14,7 @@ mod notation;
 mod profile;
 mod reference;
 mod rules;
+mod urlkey;
 
 pub use comparison::Comparison;
 pub use config::{DefaultRow, KeepRow, Settings, read_hosts};

@@ -1,14 +1,15 @@
-//! Canonical URLs in another notation: the keys by which web archives sort them.
+//! URLs in another notation: the keys by which web archives sort them.
 
+use super::urlkey::push_urlkey;
 use crate::parts::{UrlParts, host_of, scheme_length};
 
-/// How a canonical URL is written.
+/// What is written for a URL.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Notation {
-    /// As a URL.
+    /// Its canonical form, as a URL.
     #[default]
     Url,
-    /// As a key of the Sort-friendly URI Reordering Transform (SURT): the labels of the host from
+    /// Its canonical form, as a key of the Sort-friendly URI Reordering Transform (SURT): the labels of the host from
     /// the last to the first, a parenthesis, the rest. Sorted by bytes, the pages of one origin are
     /// side by side, and domains come before their subdomains.
     ///
@@ -22,18 +23,26 @@ pub enum Notation {
     ///
     /// Two pages that differ by their scheme alone have one key. Source: `org.archive.util.SURT` of
     /// Heritrix; without the scheme and the comma behind the last label, and with addresses
-    /// reversed, as the Python library `surt` makes the keys of CDX files. These are made of
-    /// another canonical form (without `www` and users, in lower case).
+    /// reversed, as in the keys of CDX files. These are made of another canonical form:
+    /// [`Notation::Urlkey`].
     Surt,
+    /// The key that it has in the indexes of web archives (CDX, CDXJ), whatever the profile.
+    ///
+    /// ```text
+    /// http://www.Example.com:80/A/?Z=1&a=2   com,example)/a?a=2&z=1
+    /// ```
+    Urlkey,
 }
 
 impl Notation {
-    /// Appends the canonical URL `form` to `out`. What has no host is written as it is.
+    /// Appends to `out` what is written for `url`, whose canonical form is `form`. What has no host
+    /// is written as it is.
     #[inline]
-    pub fn push(self, form: &[u8], out: &mut Vec<u8>) {
+    pub fn push(self, url: &[u8], form: &[u8], out: &mut Vec<u8>) {
         match self {
             Notation::Url => out.extend_from_slice(form),
             Notation::Surt => push_surt(form, out),
+            Notation::Urlkey => push_urlkey(url, host_of(form).is_some(), out),
         }
     }
 }
@@ -72,7 +81,7 @@ mod tests {
 
     fn surt(form: &str) -> String {
         let mut out = b"# ".to_vec();
-        Notation::Surt.push(form.as_bytes(), &mut out);
+        Notation::Surt.push(b"", form.as_bytes(), &mut out);
         String::from_utf8(out.split_off(2)).unwrap()
     }
 

@@ -267,7 +267,7 @@ pub(super) struct DedupArgs {
     #[arg(long, value_enum, default_value_t = KeepArg::First)]
     pub(super) keep: KeepArg,
     /// Write the URL as it was read, its canonical form, that as a key for sorting (SURT:
-    /// com,example)/path), or the whole line of a log or a table
+    /// com,example)/path), the key of CDX files, or the whole line of a log or a table
     #[arg(long, value_enum, default_value_t = PrintArg::Original, conflicts_with = "clusters")]
     pub(super) print: PrintArg,
     /// Lines for people, or rows for programs, with canonical forms and counts, in all that is
@@ -316,6 +316,7 @@ pub(super) enum PrintArg {
     Original,
     Canonical,
     Surt,
+    Urlkey,
     Line,
 }
 
@@ -339,7 +340,8 @@ pub(super) struct CanonArgs {
     /// without a URL become empty ones (no rows), or an error
     #[arg(long, value_enum, default_value_t = OnBadArg::Keep)]
     pub(super) on_bad: OnBadArg,
-    /// Write the canonical form as a URL, or as a key for sorting (SURT: com,example)/path)
+    /// Write the canonical form as a URL, or as a key for sorting (SURT: com,example)/path); or the
+    /// key that the URL has in CDX files, whatever the profile
     #[arg(long, value_enum, default_value_t = NotationArg::Canonical)]
     pub(super) print: NotationArg,
     /// Lines, or rows for programs: the URL, its canonical form and its SURT of each record; see
@@ -360,6 +362,7 @@ pub(super) struct CanonArgs {
 pub(super) enum NotationArg {
     Canonical,
     Surt,
+    Urlkey,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -67,6 +67,7 @@ pub(super) fn canon(args: &CanonArgs) -> Result<u8> {
         notation: match args.print {
             NotationArg::Canonical => Notation::Url,
             NotationArg::Surt => Notation::Surt,
+            NotationArg::Urlkey => Notation::Urlkey,
         },
         shape,
     };

@@ -218,6 +218,7 @@ impl From<PrintArg> for Print {
             PrintArg::Original => Print::Original,
             PrintArg::Canonical => Print::Canonical(Notation::Url),
             PrintArg::Surt => Print::Canonical(Notation::Surt),
+            PrintArg::Urlkey => Print::Canonical(Notation::Urlkey),
             PrintArg::Line => Print::Line,
         }
     }

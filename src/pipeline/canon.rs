@@ -237,7 +237,7 @@ impl LineVisitor for Lines<'_> {
     #[inline(always)]
     fn record(&mut self, number: u32, record: Record, canonical: Canonical) -> Result<(), BadLine> {
         if self.plan.has_form(number, &record, &canonical)? {
-            push_form(self.plan.notation, &canonical, &mut self.text);
+            push_form(self.plan.notation, record.url, &canonical, &mut self.text);
         }
         self.text.push(self.separator);
         Ok(())
@@ -265,7 +265,7 @@ impl LineVisitor for Table<'_> {
         let has_form = self.plan.has_form(number, &record, &canonical)?;
         let form = without_no_host(canonical.form);
         self.surt.clear();
-        Notation::Surt.push(form, &mut self.surt);
+        Notation::Surt.push(record.url, form, &mut self.surt);
         let unparsed = canonical.reject.map(|kind| Cell::Text(kind.name().as_bytes()));
         self.rows.row(&[
             Cell::Number(self.first_line + u64::from(number) + 1),

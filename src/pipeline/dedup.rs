@@ -26,7 +26,7 @@ use crate::report::{Output, Tally};
 pub enum Print {
     /// The URL as it was read.
     Original,
-    /// The canonical form.
+    /// The canonical form, or a key.
     Canonical(Notation),
     /// The whole line, as it was read.
     Line,
@@ -42,7 +42,9 @@ impl Print {
     ) {
         match self {
             Print::Original => out.extend_from_slice(record.spelling),
-            Print::Canonical(notation) => walk::push_form(notation, &canonical(), out),
+            Print::Canonical(notation) => {
+                walk::push_form(notation, record.url, &canonical(), out);
+            }
             Print::Line => out.extend_from_slice(record.line),
         }
     }

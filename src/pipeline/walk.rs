@@ -105,12 +105,13 @@ pub(super) fn walk(
     walk_with(ReadOptions { fields: false, ..job.read_options() }, parcel, job, worker, each)
 }
 
-/// Appends the canonical form to `out`, in this `notation`; the URL itself where it was not parsed.
+/// Appends to `out` what is written for `url` in this `notation`; the URL itself where it was not
+/// parsed.
 #[inline(always)]
-pub(super) fn push_form(notation: Notation, canonical: &Canonical, out: &mut Vec<u8>) {
+pub(super) fn push_form(notation: Notation, url: &[u8], canonical: &Canonical, out: &mut Vec<u8>) {
     let form = without_no_host(canonical.form);
     match canonical.reject {
-        None => notation.push(form, out),
+        None => notation.push(without_no_host(url), form, out),
         Some(_) => out.extend_from_slice(form),
     }
 }
