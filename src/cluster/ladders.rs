@@ -6,6 +6,15 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use super::scatter::Scattered;
 use crate::fingerprint::Fingerprint;
 
+/// A record that merges with no earlier one.
+pub const UNMERGED: u8 = ASTRAY - 1;
+
+/// The bit of a record whose first form is another than that of its cluster's first record.
+pub(super) const ASTRAY: u8 = 1 << 7;
+
+/// A record that was placed in an earlier reading.
+pub(super) const EARLIER: u8 = UNMERGED - 1;
+
 /// The forms of a chunk's records at each level of a profile, as fingerprints, and what became of
 /// them.
 #[derive(Debug)]
@@ -22,15 +31,6 @@ pub struct Ladders {
     /// [`Flags`](super::Flags)).
     placed: Box<[AtomicU8]>,
 }
-
-/// A record that merges with no earlier one.
-pub const UNMERGED: u8 = ASTRAY - 1;
-
-/// The bit of a record whose first form is another than that of its cluster's first record.
-pub(super) const ASTRAY: u8 = 1 << 7;
-
-/// A record that was placed in an earlier reading.
-pub(super) const EARLIER: u8 = UNMERGED - 1;
 
 /// What became of a chunk's records, in line order.
 #[derive(Debug)]

@@ -114,8 +114,13 @@ impl Forms {
 
     /// Adds its clusters to the `count` largest ones.
     pub(super) fn add_largest(&self, count: usize, largest: &mut Largest) {
-        let clusters = self.pages().map(|(fingerprint, page)| (fingerprint, page.cluster));
-        largest.extend(clusters.filter(|(_, cluster)| cluster.lines > 1));
+        for (fingerprint, page) in self.pages().filter(|(_, page)| page.cluster.lines > 1) {
+            // Not all of them at once, of which there may be many.
+            if largest.len() >= 2 * count + 64 {
+                keep_largest(count, largest);
+            }
+            largest.push((fingerprint, page.cluster));
+        }
         keep_largest(count, largest);
     }
 }

@@ -17,6 +17,7 @@
 use std::fs::File;
 use std::io;
 use std::marker::PhantomData;
+use std::ops::ControlFlow;
 use std::os::unix::fs::FileExt as _;
 use std::sync::MutexGuard;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -164,6 +165,19 @@ impl<R: Record> Spill<R> {
     ///
     /// Failure: besides those of reading, an error if a file is not as it was written.
     pub(super) fn read(&self, partition: usize, mut each: impl FnMut(R)) -> io::Result<()> {
+        let all = self.read_while(partition, |record| {
+            each(record);
+            Ok(ControlFlow::Continue(()))
+        });
+        all.map(|_: ControlFlow<()>| ())
+    }
+
+    /// The same, until `each` has seen enough, or fails.
+    pub(super) fn read_while<B>(
+        &self,
+        partition: usize,
+        mut each: impl FnMut(R) -> io::Result<ControlFlow<B>>,
+    ) -> io::Result<ControlFlow<B>> {
         let (mut slot, records) = {
             let tail = self.tail(partition);
             (tail.first, tail.records)
@@ -182,12 +196,14 @@ impl<R: Record> Spill<R> {
                 return Err(damaged());
             }
             for record in buffer[HEAD_BYTES..HEAD_BYTES + bytes as usize].chunks_exact(R::BYTES) {
-                each(R::from_bytes(record));
+                if let ControlFlow::Break(enough) = each(R::from_bytes(record))? {
+                    return Ok(ControlFlow::Break(enough));
+                }
             }
             left -= count;
             slot = next;
         }
-        Ok(())
+        Ok(ControlFlow::Continue(()))
     }
 
     /// How many records `partition` has.

@@ -14,12 +14,14 @@
 //! ```
 //!
 //! A partition whose forms have no room is worked off in parts, by the forms' fingerprints, each of
-//! which goes through all of its steps. So there is no limit to the forms of a partition, nor to
-//! those of one page.
+//! which goes through all of its steps, and through all places. So there is no limit to the records
+//! and forms of a partition, nor to those of one page.
 
 use std::fs::File;
 use std::io;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::ops::ControlFlow;
+use std::os::unix::fs::FileExt as _;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use super::census::Cluster;
 use super::extents::{Extent, Extents, damaged};
@@ -31,11 +33,14 @@ use super::scatter::PARTITION_BITS;
 use super::spill::{Spill, SpillFiles};
 use crate::fingerprint::Fingerprint;
 
-/// Records after which it is asked whether forms still have room: some kilobytes of them.
-const RECORDS_BETWEEN: u64 = 128;
+/// Steps after which it is asked whether forms still have room: some kilobytes of them.
+const STEPS_BETWEEN: u64 = 128;
 
 /// Parts that a partition is worked off in at most. Reason: each takes a reading of its steps.
-const PARTS_MAX: usize = 1 << 12;
+const PARTS_MAX: u64 = 1 << 16;
+
+/// Places that are read and written at once.
+const PLACES_BYTES: usize = 64 << 10;
 
 /// Records that wait for the end of the input.
 #[derive(Debug)]
@@ -45,8 +50,8 @@ pub struct Unplaced {
     records: Partitions<u64>,
     /// How many levels there are.
     levels: u8,
-    /// How many parts were enough for the partitions so far, which are about equally large.
-    parts: AtomicUsize,
+    /// How many steps of a partition had room the last time that not all of them had.
+    steps: AtomicU64,
     places: Extents,
     /// Where those of each partition are.
     extents: Partitions<Option<Extent>>,
@@ -78,7 +83,7 @@ impl Unplaced {
             spill: Spill::new(files, buffer_bytes),
             records: Partitions::default(),
             levels: levels.count(),
-            parts: AtomicUsize::new(1),
+            steps: AtomicU64::new(u64::MAX),
             places: Extents::new(places),
             extents: Partitions::default(),
         }
@@ -115,9 +120,9 @@ impl Unplaced {
         self.spill.finish()
     }
 
-    /// Finds out what became of the records of `partition`. Takes `bytes_max` of memory; a byte for
-    /// each record has to fit in half of that, and their forms in [`PARTS_MAX`] times the rest,
-    /// otherwise it returns `None`. The `count` largest clusters are told.
+    /// Finds out what became of the records of `partition`. Its forms take `bytes_max` of memory;
+    /// they have to fit in [`PARTS_MAX`] times that, otherwise it returns `None`. The `count`
+    /// largest clusters are told.
     pub fn resolve(
         &self,
         partition: usize,
@@ -125,106 +130,101 @@ impl Unplaced {
         count: usize,
     ) -> io::Result<Option<Found>> {
         let records = *self.records.lock(partition);
-        if records > bytes_max / 2 {
-            return Ok(None);
+        let at = self.places.set_aside(records).next_at();
+        let extent = Extent { at, end: at + records };
+        *self.extents.lock(partition) = Some(extent);
+        // A guess by what the others needed. Not by how many parts: partitions are equally large
+        // only as long as no page has many records.
+        let steps = self.spill.records(partition);
+        let mut parts = steps.div_ceil(self.steps.load(Ordering::Relaxed)).max(1);
+        while parts <= PARTS_MAX {
+            let had_room = match self.resolve_in(parts, partition, extent, bytes_max, count)? {
+                ControlFlow::Continue(found) => return Ok(Some(found)),
+                ControlFlow::Break(steps) => steps,
+            };
+            self.steps.store((had_room / parts / 8 * 7).max(1), Ordering::Relaxed);
+            parts = (2 * parts).max(parts * steps.div_ceil(had_room.max(1)));
         }
-        let mut parts = self.parts.load(Ordering::Relaxed);
-        let (found, places) = loop {
-            let all = self.resolve_in(parts, partition, bytes_max - records, count)?;
-            if let Some(all) = all {
-                break all;
-            }
-            parts *= 2;
-            if parts > PARTS_MAX {
-                return Ok(None);
-            }
-            self.parts.fetch_max(parts, Ordering::Relaxed);
-        };
-        let mut writer = self.places.set_aside(records);
-        for piece in places.chunks(4096) {
-            writer.room_for(piece.len())?.extend_from_slice(piece);
-        }
-        *self.extents.lock(partition) = Some(writer.finish()?);
-        Ok(Some(found))
+        Ok(None)
     }
 
-    /// The same in so many parts; `None` if one of them takes more than `bytes_max`.
+    /// The same in so many parts, where places are in `extent`. Or after how many steps forms had
+    /// no room in `bytes_max`.
     fn resolve_in(
         &self,
-        parts: usize,
+        parts: u64,
         partition: usize,
+        extent: Extent,
         bytes_max: u64,
         count: usize,
-    ) -> io::Result<Option<(Found, Vec<u8>)>> {
-        let records = *self.records.lock(partition);
-        let records = usize::try_from(records).map_err(io::Error::other)?;
-        let mut places = vec![UNMERGED; records];
+    ) -> io::Result<ControlFlow<u64, Found>> {
         let mut found = Found::default();
         for part in 0..parts {
-            let forms = self.part_of(partition, (part, parts), bytes_max, &mut places)?;
-            let Some(forms) = forms else { return Ok(None) };
+            let places = PlaceWriter::new(self.places.file(), extent, part > 0);
+            let forms = match self.part_of(partition, (part, parts), bytes_max, places)? {
+                ControlFlow::Continue(forms) => forms,
+                ControlFlow::Break(steps) => return Ok(ControlFlow::Break(steps)),
+            };
             found.pages += forms.len();
             forms.add_largest(count, &mut found.largest);
         }
-        Ok(Some((found, places)))
+        Ok(ControlFlow::Continue(found))
     }
 
-    /// The forms of part `part` of so many parts, when all steps were gone through; `places` of the
-    /// records are put together with what they say.
+    /// The forms of part `part` of so many parts, when all steps were gone through; what they say
+    /// of the records goes to `places`.
     fn part_of(
         &self,
         partition: usize,
-        (part, parts): (usize, usize),
+        (part, parts): (u64, u64),
         bytes_max: u64,
-        places: &mut [u8],
-    ) -> io::Result<Option<Forms>> {
+        mut places: PlaceWriter,
+    ) -> io::Result<ControlFlow<u64, Forms>> {
         let has = |form: Fingerprint| {
-            let bits = (form.0 << PARTITION_BITS >> 64) * parts as u128;
-            (bits >> 64) as usize == part
+            let bits = (form.0 << PARTITION_BITS >> 64) * u128::from(parts);
+            (bits >> 64) as u64 == part
         };
-        let mut forms = Forms::default();
+        let (mut forms, mut steps) = (Forms::default(), 0u64);
         let (mut rungs, mut page): (Vec<(u8, Fingerprint)>, _) = (Vec::new(), None);
-        let (mut places, mut step_number, mut is_whole, mut has_room) =
-            (places.iter_mut(), 0u64, true, true);
-        self.spill.read(partition, |step| {
-            step_number += 1;
-            if step_number.is_multiple_of(RECORDS_BETWEEN) {
-                has_room &= forms.memory_bytes(true) <= bytes_max;
-            }
-            if !has_room || !is_whole {
-                return;
+        let is_above = |rungs: &[(u8, Fingerprint)], from: u8| {
+            from < self.levels && rungs.last().is_none_or(|(before, _)| *before < from)
+        };
+        let all = self.spill.read_while(partition, |step| {
+            steps += 1;
+            if steps.is_multiple_of(STEPS_BETWEEN) && forms.memory_bytes(true) > bytes_max {
+                return Ok(ControlFlow::Break(steps));
             }
             match step {
-                Step::Page { last, lines } => page = Some((last, lines)),
-                Step::PageEnd { representative, first, levels } => match page.take() {
-                    Some((last, lines)) if has(last) => {
+                Step::Page { last, lines } if page.is_none() => page = Some((last, lines)),
+                Step::PageEnd { representative, first, levels } => {
+                    let (last, lines) = page.take().ok_or_else(damaged)?;
+                    if has(last) {
                         let cluster = Cluster { lines, representative };
                         forms.add_page(last, Page { cluster, first, levels });
                     }
-                    Some(_) => {}
-                    None => is_whole = false,
-                },
+                }
                 Step::Other { form, levels } if has(form) => forms.add_other(form, levels),
                 Step::Other { .. } => {}
-                Step::Rung { form, from } => rungs.push((from, form)),
+                Step::Rung { form, from } if is_above(&rungs, from) => rungs.push((from, form)),
                 Step::Last { form, from, line } => {
+                    if !from.is_none_or(|from| is_above(&rungs, from)) {
+                        return Err(damaged());
+                    }
                     rungs.extend(from.map(|from| (from, form)));
                     let ladder = Ladder { line, last: form, rungs: &rungs };
-                    let placed = forms.place(ladder, self.levels, has);
+                    places.push(forms.place(ladder, self.levels, has))?;
                     rungs.clear();
-                    match places.next() {
-                        Some(place) => *place = together(*place, placed),
-                        None => is_whole = false,
-                    }
                 }
-                Step::Unknown => is_whole = false,
+                Step::Page { .. } | Step::Rung { .. } | Step::Unknown => return Err(damaged()),
             }
+            Ok(ControlFlow::Continue(()))
         })?;
-        if !has_room {
-            return Ok(None);
+        if let ControlFlow::Break(steps) = all {
+            return Ok(ControlFlow::Break(steps));
         }
-        let is_whole = is_whole && page.is_none() && rungs.is_empty() && places.next().is_none();
-        if is_whole { Ok(Some(forms)) } else { Err(damaged()) }
+        places.finish()?;
+        let is_whole = page.is_none() && rungs.is_empty();
+        if is_whole { Ok(ControlFlow::Continue(forms)) } else { Err(damaged()) }
     }
 
     /// Bytes of the files.
@@ -238,7 +238,58 @@ impl Unplaced {
         let left = extents.all_mut().map(|extent| extent.take()).collect::<Vec<_>>();
         let mut left = left.into_iter();
         let left = Partitions::new(|| left.next().flatten());
-        (places.into_file(), Places { left })
+        (places.into_file(), Places { left, has_more: AtomicBool::new(false) })
+    }
+}
+
+/// Writes places, one after the other.
+struct PlaceWriter<'a> {
+    file: &'a File,
+    /// Where the buffer goes.
+    at: u64,
+    end: u64,
+    buffer: Vec<u8>,
+    /// How many places of the buffer were told of.
+    told: usize,
+    /// Have others said something of the records before?
+    has_others: bool,
+}
+
+impl<'a> PlaceWriter<'a> {
+    fn new(file: &'a File, Extent { at, end }: Extent, has_others: bool) -> Self {
+        PlaceWriter { file, at, end, buffer: Vec::new(), told: 0, has_others }
+    }
+
+    /// Puts what is said of the next record together with what others have said of it.
+    #[inline]
+    fn push(&mut self, placed: u8) -> io::Result<()> {
+        if self.told == self.buffer.len() {
+            self.next_buffer()?;
+        }
+        let place = &mut self.buffer[self.told];
+        *place = together(*place, placed);
+        self.told += 1;
+        Ok(())
+    }
+
+    /// Failure: besides those of reading and writing, an error if there are more records.
+    fn next_buffer(&mut self) -> io::Result<()> {
+        self.file.write_all_at(&self.buffer, self.at)?;
+        self.at += self.buffer.len() as u64;
+        let bytes = (self.end - self.at).min(PLACES_BYTES as u64) as usize;
+        if bytes == 0 {
+            return Err(damaged());
+        }
+        self.told = 0;
+        self.buffer.clear();
+        self.buffer.resize(bytes, UNMERGED);
+        if self.has_others { self.file.read_exact_at(&mut self.buffer, self.at) } else { Ok(()) }
+    }
+
+    /// Failure: besides those of writing, an error if there are fewer records.
+    fn finish(self) -> io::Result<()> {
+        let is_whole = self.told == self.buffer.len() && self.at + self.told as u64 == self.end;
+        if is_whole { self.file.write_all_at(&self.buffer, self.at) } else { Err(damaged()) }
     }
 }
 
@@ -247,6 +298,8 @@ impl Unplaced {
 pub struct Places {
     /// What has not been told yet.
     left: Partitions<Option<Extent>>,
+    /// Were there more records than it knows?
+    has_more: AtomicBool,
 }
 
 impl Places {
@@ -278,7 +331,16 @@ impl Places {
                 ladders.set(place, placed);
             }
         }
+        if told > places.len() {
+            self.has_more.store(true, Ordering::Relaxed);
+        }
         *left = Some(Extent { at: at + told.min(places.len()) as u64, end });
+    }
+
+    /// Were all records told of, and no others?
+    pub fn are_over(&mut self) -> bool {
+        let is_over = |left: &mut Option<Extent>| left.is_none_or(|left| left.is_over());
+        !*self.has_more.get_mut() && self.left.all_mut().all(is_over)
     }
 }
 
@@ -445,17 +507,17 @@ mod tests {
         let kinds: std::collections::BTreeSet<_> = told(&expected).into_iter().collect();
         assert!(kinds.len() >= 6, "{kinds:?}");
         for known in [0, 1, 3, 5, 6] {
-            for (bytes_max, has_parts) in [(4100, true), (u64::MAX, false)] {
+            for (bytes_max, has_parts) in [(2000, true), (u64::MAX, false)] {
                 let some = chunks(&cuts);
-                let unplaced = unplaced(&Levels::new(LEVELS), &some, known);
+                let mut unplaced = unplaced(&Levels::new(LEVELS), &some, known);
                 let mut found = Found::default();
                 for partition in 0..PARTITIONS {
                     found.add(unplaced.resolve(partition, bytes_max, 7).unwrap().unwrap(), 7);
                 }
-                assert_eq!(unplaced.parts.load(Ordering::Relaxed) > 1, has_parts, "{known}");
+                assert_eq!(*unplaced.steps.get_mut() < u64::MAX, has_parts, "{known}");
                 assert_eq!((found.pages, found.largest), (levels.len(), levels.largest(7)));
                 let mut map = Vec::new();
-                let (mut file, places) = unplaced.into_places();
+                let (mut file, mut places) = unplaced.into_places();
                 io::Read::read_to_end(&mut file, &mut map).unwrap();
                 // The other reading may cut the lines into other chunks.
                 let again = chunks(&[0, 500, 2000, 2000, 5900, 6000]);
@@ -466,6 +528,7 @@ mod tests {
                         places.place(partition, &map, first_line, of(batch));
                     }
                 }
+                assert!(places.are_over());
                 let is_earlier: Vec<bool> = again
                     .iter()
                     .flat_map(|(ladders, _)| {
@@ -482,24 +545,38 @@ mod tests {
     }
 
     #[test]
-    fn records_that_have_no_room_are_told() {
+    fn forms_that_have_no_room_are_told() {
         let some = chunks(&[0, 60_000]);
         let unplaced = unplaced(&Levels::new(LEVELS), &some, 0);
         let partition = partition_of(fingerprint((0, "")));
-        let records = *unplaced.records.lock(partition);
-        assert!(records > 17_000);
-        assert!(unplaced.resolve(partition, 2 * records - 1, 1).unwrap().is_none());
-        assert!(unplaced.resolve(partition, 2 * records, 1).unwrap().is_some());
-        // Room for records, and none for the forms of a single one.
-        let other = (0..PARTITIONS).find(|at| (1..9).contains(&*unplaced.records.lock(*at)));
-        let other = other.unwrap_or(partition);
-        assert!(unplaced.resolve_in(1, other, 10, 1).unwrap().is_none());
+        assert!(*unplaced.records.lock(partition) > 17_000);
+        // Room for one form; for none.
+        assert!(unplaced.resolve(partition, 600, 1).unwrap().is_some());
+        assert!(unplaced.resolve(partition, 10, 1).unwrap().is_none());
+    }
+
+    #[test]
+    fn another_input_is_told() {
+        let cuts = [0, 700, 900];
+        for (again, is_same) in [(&cuts[..], true), (&[0, 899], false), (&[0, 901], false)] {
+            let some = chunks(&cuts);
+            let unplaced = unplaced(&Levels::new(LEVELS), &some, 1);
+            for partition in 0..PARTITIONS {
+                unplaced.resolve(partition, u64::MAX, 1).unwrap().unwrap();
+            }
+            let bytes = vec![UNMERGED; unplaced.places.bytes() as usize];
+            let (_, mut places) = unplaced.into_places();
+            let again = chunks(again);
+            (0..PARTITIONS).for_each(|partition| places.place(partition, &bytes, 700, of(&again)));
+            assert_eq!(places.are_over(), is_same);
+        }
     }
 
     #[test]
     fn damage_is_told() {
         let some = chunks(&[0, 600]);
-        let unplaced = unplaced(&Levels::new(LEVELS), &some, 0);
+        let levels = Levels::new(LEVELS);
+        let unplaced = unplaced(&levels, &some, 0);
         let partition = partition_of(fingerprint((0, "")));
         assert!(unplaced.resolve(partition, u64::MAX, 1).unwrap().is_some());
         // One record fewer than was added, and one more.
@@ -509,6 +586,24 @@ mod tests {
             drop(records);
             let error = unplaced.resolve(partition, u64::MAX, 1).unwrap_err();
             assert_eq!(error.kind(), io::ErrorKind::InvalidData);
+        }
+        let form = Fingerprint(7);
+        let last = Step::Last { form, from: Some(1), line: 0 };
+        for (steps, is_whole) in [
+            (vec![last], true),
+            (vec![Step::Rung { form, from: 0 }, last], true),
+            (vec![Step::Rung { form, from: 1 }, last], false),
+            (vec![Step::Rung { form, from: LEVELS as u8 }], false),
+            (vec![Step::Rung { form, from: 0 }], false),
+            (vec![Step::Page { last: form, lines: 1 }], false),
+            (vec![Step::PageEnd { representative: 0, first: 0, levels: 1 }], false),
+            (vec![Step::Unknown], false),
+        ] {
+            let unplaced = Unplaced::new(&levels, temporary(), tempfile::tempfile().unwrap(), 0);
+            *unplaced.records.lock(0) = steps.contains(&last).into();
+            unplaced.spill.append(0, steps.iter().copied()).unwrap();
+            unplaced.finish().unwrap();
+            assert_eq!(unplaced.resolve(0, u64::MAX, 1).is_ok(), is_whole, "{steps:?}");
         }
     }
 

@@ -15,8 +15,9 @@ pub struct Memory {
     pub bytes: u64,
     /// Folder for temporary files, which have no name. They take some 30 bytes for each line that
     /// cannot be decided in memory, and the room of the line unless it is in a mapped file; some 64
-    /// to 112 and the room of the line for each that is told with its cluster; and the names of
-    /// hosts that a report has no room for.
+    /// to 112 and the room of the line for each that is told with its cluster; 25 for each record
+    /// of a report whose forms have no room, and 24 for each of its other forms; and the names of
+    /// hosts that it has no room for.
     pub temp_dir: PathBuf,
 }
 
@@ -47,6 +48,7 @@ pub struct MemoryUse {
 /// while reading   | clusters 9/20 | chunks 1/4 | spill 1/12 | recent 1/16 | left to malloc: 3/20
 /// when all read   | clusters 9/20 | records being sorted out 2/5, then a window of 1/16 |
 /// when written    | census 9/20, of representatives only | windows 1/8 | listings, spellings 1/4 |
+/// of a report     | forms and names 9/20, when all is read too | chunks 1/4 | spill 1/12 |
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Budget {

@@ -76,7 +76,8 @@ impl Facets {
         let rest = if host.is_empty() { canonical } else { &canonical[host_at..] };
         add(Facet::Section, section(rest, !host.is_empty()));
         let mut pairs = 0;
-        for name in parameters(rest).take(PARAMETERS_MAX) {
+        // Of the URL as it was read: in canonical ones those are missing that make duplicates.
+        for name in parameters(line.url).take(PARAMETERS_MAX) {
             add(Facet::Parameter, name);
             pairs += 1;
         }

@@ -158,6 +158,9 @@ impl<'a> Surveying<'a> {
             self.add(&batch.chunks)?;
             Ok(ControlFlow::Continue(()))
         })?;
+        if !settled.are_over() {
+            return Err(changed());
+        }
         Ok((self.findings, self.sums, found, memory))
     }
 }

@@ -66,8 +66,6 @@ pub struct LevelRow {
     pub changed: u64,
     /// Records that merge here, those first that the step changed.
     pub examples: Vec<Example>,
-    /// How many records were looked at for examples.
-    pub looks: u32,
 }
 
 impl LevelRow {

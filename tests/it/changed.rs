@@ -292,7 +292,7 @@ fn survey(
     })
 }
 
-/// In shares of the pages, too, and from a packed file, to which another member is added.
+/// By records that wait in files, too, and from a packed file, to which another member is added.
 #[test]
 fn a_report_reads_again_what_it_has_read() {
     let folder = tempfile::tempdir().unwrap();

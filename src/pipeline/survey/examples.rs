@@ -25,7 +25,7 @@ fn keep_first(examples: &mut Vec<Example>) {
 
 /// Keeps the first records that merge at a step. Those that the step changed show more than those
 /// that an earlier record was changed to, so they go first; after `LOOKS` records nothing better is
-/// looked for.
+/// looked for. `looks` has how many there were for each step.
 ///
 /// Failure: a mapped file was cut short.
 pub(super) fn find_examples(
@@ -33,15 +33,16 @@ pub(super) fn find_examples(
     chunk: &BatchChunk<Surveyed>,
     placed: &Placed,
     levels: &mut [LevelRow],
+    looks: &mut [u32],
 ) -> Result<()> {
-    let wanted = |levels: &[LevelRow], record: u32| {
+    let wanted = |levels: &[LevelRow], looks: &[u32], record: u32| {
         let level = usize::from(placed.merged(record));
         let row = levels.get(level)?;
         let changed = row.examples.iter().filter(|one| one.before != one.after).count();
         let enough = if level == 0 { row.examples.len() } else { changed };
-        (enough < EXAMPLES && row.looks < LOOKS).then_some(level)
+        (enough < EXAMPLES && looks[level] < LOOKS).then_some(level)
     };
-    if !(0..placed.len()).any(|record| wanted(levels, record).is_some()) {
+    if !(0..placed.len()).any(|record| wanted(levels, looks, record).is_some()) {
         return Ok(());
     }
     let BatchChunk { parcel, first_line, .. } = chunk;
@@ -51,11 +52,11 @@ pub(super) fn find_examples(
         each_entry_again(parcel, job, &mut workspace, |entry| {
             line += 1;
             let Entry::Record(found) = entry else { return Ok(()) };
-            if let Some(level) = wanted(levels, record) {
+            if let Some(level) = wanted(levels, looks, record) {
                 let (before, after) =
                     forms_around(job.canonicalizer, found.spelling, found.url, level);
                 let row = &mut levels[level];
-                row.looks += 1;
+                looks[level] += 1;
                 row.examples.push(Example { line, before, after });
                 keep_first(&mut row.examples);
             }

@@ -17,6 +17,8 @@ use crate::report::{Counts, LevelRow, SiteRuleRow};
 pub(super) struct Findings {
     /// The steps, by level.
     pub(super) levels: Vec<LevelRow>,
+    /// How many records were looked at for the examples of each.
+    looks: Vec<u32>,
     pub(super) counts: Counts,
     /// By rule: how many records it changed, and how many of them merge by rules of sites.
     site_rules: BTreeMap<usize, (u64, u64)>,
@@ -26,12 +28,13 @@ impl Findings {
     /// Nothing yet.
     pub(super) fn none(job: &Job) -> Findings {
         let rules = &job.canonicalizer.profile().rules;
-        let levels = ["identical", "parse"]
+        let levels: Vec<_> = ["identical", "parse"]
             .into_iter()
             .chain(rules.iter().map(|rule| rule.name()))
             .map(|name| LevelRow { name: name.to_string(), ..LevelRow::default() })
             .collect();
-        Findings { levels, counts: Counts::default(), site_rules: BTreeMap::new() }
+        let (looks, counts) = (vec![0; levels.len()], Counts::default());
+        Findings { levels, looks, counts, site_rules: BTreeMap::new() }
     }
 
     /// Adds what the levels changed in a batch.
@@ -65,7 +68,7 @@ impl Findings {
         for (chunk, placed) in batch.iter().zip(&placed) {
             self.counts.add(&add_up(placed, &mut self.levels));
             add_site_rules(&chunk.made, placed, self.levels.len() - 1, &mut self.site_rules);
-            find_examples(job, chunk, placed, &mut self.levels)?;
+            find_examples(job, chunk, placed, &mut self.levels, &mut self.looks)?;
         }
         Ok(())
     }

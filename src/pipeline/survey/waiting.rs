@@ -1,5 +1,6 @@
 //! Records of a report that wait for the end of the input, because forms have no room in memory.
 
+use std::io;
 use std::sync::Mutex;
 
 use super::ladders_of;
@@ -52,21 +53,18 @@ impl<'a> Waiting<'a> {
         let Waiting { job, pool, unplaced, first_line, .. } = self;
         let folder = &job.memory.temp_dir;
         unplaced.finish().map_err(|error| temp::failed(folder, error))?;
-        let found = Mutex::new(Some(Found::default()));
-        let bytes_each = bytes_max / job.workers() as u64;
+        let found = Mutex::new(Found::default());
+        // Forms that grow are in memory twice for a while.
+        let bytes_each = bytes_max / 3 * 2 / job.workers() as u64;
         let sorting = job.begin_pass("sorting out", None);
         try_each_partition(folder, pool, |partition| {
             let more = unplaced.resolve(partition, bytes_each, top)?;
-            let mut found = found.lock().expect("no thread panics while it holds the lock");
-            match (&mut *found, more) {
-                (Some(found), Some(more)) => found.add(more, top),
-                (found, _) => *found = None,
-            }
+            let more = more.ok_or_else(|| io::Error::other(too_little(job)))?;
+            found.lock().expect("no thread panics while it holds the lock").add(more, top);
             Ok(())
         })?;
         drop(sorting);
         let found = found.into_inner().expect("no thread panics while it holds the lock");
-        let found = found.ok_or_else(|| too_many(job))?;
         let spilled_bytes = unplaced.spilled_bytes();
         let (file, places) = unplaced.into_places();
         let map = temp::map(folder, file)?;
@@ -95,14 +93,19 @@ impl Settled {
             },
         );
     }
+
+    /// Were all records told of, and no others?
+    pub(super) fn are_over(mut self) -> bool {
+        self.places.are_over()
+    }
 }
 
-/// The error of a report whose records have no room in the job's memory, even by partition.
+/// The error of a report for whose forms there is hardly any memory.
 #[cold]
-fn too_many(job: &Job) -> Error {
+fn too_little(job: &Job) -> Error {
     Error::limit(format!(
-        "the records of the report take more memory, partition by partition, than clusters may, {} of \
-         {} MiB; raise -S, or lower -j",
+        "the names of sections, parameters and agents leave too little of the memory that clusters may \
+         take, {} of {} MiB; raise -S, or lower -j",
         job.budget().table_bytes() >> 20,
         job.memory.bytes >> 20
     ))
