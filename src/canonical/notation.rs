@@ -9,9 +9,9 @@ pub enum Notation {
     /// Its canonical form, as a URL.
     #[default]
     Url,
-    /// Its canonical form, as a key of the Sort-friendly URI Reordering Transform (SURT): the labels of the host from
-    /// the last to the first, a parenthesis, the rest. Sorted by bytes, the pages of one origin are
-    /// side by side, and domains come before their subdomains.
+    /// Its canonical form, as a key of the Sort-friendly URI Reordering Transform (SURT): the
+    /// labels of the host from the last to the first, a parenthesis, the rest. Sorted by bytes, the
+    /// pages of one origin are side by side, and domains come before their subdomains.
     ///
     /// ```text
     /// http://www.example.com:8080/a?b   com,example,www:8080)/a?b

@@ -4,9 +4,9 @@
 //! profile: without scheme, user, `www`, fragment, slash at the end and session id, in lower case,
 //! with escapes undone as often as there are any, and parameters in order.
 //!
-//! Source: `IAURLCanonicalizer` of IIPC's webarchive-commons. Where the Python library `surt`, which
-//! makes most of today's indexes, does otherwise, its way: one `www` goes, IPv6 addresses have no
-//! brackets, URLs without a host stay as they are, but for `dns:`.
+//! Source: `IAURLCanonicalizer` of IIPC's webarchive-commons. Where the Python library `surt`,
+//! which makes most of today's indexes, does otherwise, its way: one `www` goes, IPv6 addresses
+//! have no brackets, URLs without a host stay as they are, but for `dns:`.
 
 use std::borrow::Cow;
 

@@ -1,5 +1,5 @@
-//! The way of every record's form from its spelling to the canonical form: a ladder, whose rungs are
-//! the levels of a profile (see `canonical/reference.rs`).
+//! The way of every record's form from its spelling to the canonical form: a ladder, whose rungs
+//! are the levels of a profile (see `canonical/reference.rs`).
 
 use std::sync::atomic::{AtomicU8, Ordering};
 

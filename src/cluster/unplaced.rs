@@ -76,8 +76,8 @@ impl Found {
 }
 
 impl Unplaced {
-    /// None yet. What `levels` knows goes to `files`, by way of buffers of `buffer_bytes`, and so do
-    /// records; `places` is for what becomes of them. All files are empty.
+    /// None yet. What `levels` knows goes to `files`, by way of buffers of `buffer_bytes`, and so
+    /// do records; `places` is for what becomes of them. All files are empty.
     pub fn new(levels: &Levels, files: SpillFiles, places: File, buffer_bytes: usize) -> Self {
         Unplaced {
             spill: Spill::new(files, buffer_bytes),
@@ -442,8 +442,8 @@ mod tests {
         key.fingerprint(format!("{}{}", of.0, of.1).as_bytes())
     }
 
-    /// A chunk of the lines `from` to `to`, some of which are no records: numbers in some spellings,
-    /// of which the last level leaves the number.
+    /// A chunk of the lines `from` to `to`, some of which are no records: numbers in some
+    /// spellings, of which the last level leaves the number.
     fn chunk(from: u64, to: u64) -> (Ladders, u64) {
         let mut builder = LaddersBuilder::default();
         for line in (from..to).filter(|line| line % 9 != 5) {
