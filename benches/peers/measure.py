@@ -42,12 +42,13 @@ def measure(command, stdin, stdout, watch):
         if not ended:
             _, status, usage = os.wait4(child.pid, 0)
         wall = time.perf_counter() - started
+    child.returncode = os.waitstatus_to_exitcode(status)  # it is not known to have ended otherwise
     return {
         "wall_seconds": wall,
         "cpu_seconds": usage.ru_utime + usage.ru_stime,
         "rss_bytes": usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024),
         "anonymous_bytes": anonymous,
-        "status": os.waitstatus_to_exitcode(status),
+        "status": child.returncode,
     }
 
 

@@ -10,6 +10,7 @@ The rivals are rows of `peers.toml`; `README.md` has the rules.
 import argparse
 import datetime
 import filecmp
+import itertools
 import json
 import os
 import platform
@@ -57,7 +58,7 @@ def plan_of(arguments):
                              "until the disk has it")
     parser.add_argument("--only", action="append", default=[], metavar="TEXT",
                         help="only rivals whose name has this in it; may be repeated")
-    parser.add_argument("--record", type=Path, metavar="DIR", help="write DATE-peers.md and .json there")
+    parser.add_argument("--record", type=Path, metavar="DIR", help="write DATE-peers-COMMIT.md and .json there")
     parser.add_argument("--date", default=datetime.date.today().isoformat(), help="of the record; default: today")
     parser.add_argument("--note", default="", help="a sentence about the machine for the record")
     plan = parser.parse_args(arguments)
@@ -134,6 +135,8 @@ def run(command, out, to_stdout, watch=False, stdin=None, env=None):
     cost = json.loads(done.stdout)
     if cost["status"]:
         raise Failure(f"exit status {cost['status']}: {said}")
+    if not (WORK / out).exists():
+        raise Failure("exit status 0, but it wrote no file")
     return cost
 
 
@@ -281,42 +284,55 @@ class Judged:
 
 
 def grow(rivals, undust, plan):
-    """What commands cost over lists of growing size, all in turn."""
-    rows = []
+    """What commands cost over lists of growing size, all in turn: the rows of one size after the other."""
     for lines in plan.growth:
-        name = make_list(undust, lines)
-        values = {"list": name, "threads": str(plan.threads)}
-        commands = {
-            f"undust {arguments}".strip(): {
-                "command": [undust, f"-j{plan.threads}", *plan.ways, *shlex.split(arguments), name, "-o", "{out}"]}
-            for arguments in ("--profile lines", "")
-        }
-        commands |= {rival["name"]: rival for rival in rivals if rival.get("growth")}
-        ours, lines_out = next(iter(commands)), {}
-        costs, warm, failed = {name: [] for name in commands}, {}, {}
-        for turn in range(plan.runs + 1):
-            for at, (what, rival) in enumerate(commands.items()):
-                if what in failed:
-                    continue
-                say(f"growth: {what} over {lines:,} lines, run {turn} of {plan.runs}")
-                try:
-                    cost = run_rival(rival, values | {"out": f"out-{at}.txt"}, watch=turn == 0)
-                except Failure as failure:
-                    failed[what] = str(failure)
-                    continue
-                if turn:
-                    costs[what].append(cost)
-                    continue
-                warm[what] = cost
-                lines_out[what] = lines_in(WORK / f"out-{at}.txt")
-                if rival.get("exact") and lines_out[what] != lines_out[ours]:
-                    failed[what] = f"{lines_out[what]:,} LINES, NOT {lines_out[ours]:,}"
-        rows += [growth_row(lines, what, costs[what], warm.get(what), failed.get(what)) for what in commands]
-        for at in range(len(commands)):
-            (WORK / f"out-{at}.txt").unlink(missing_ok=True)
-        if lines > plan.lines:
-            (WORK / name).unlink()  # gigabytes, and made in seconds
-    return rows
+        try:
+            yield from grow_to(lines, rivals, undust, plan)
+        except Failure as failure:
+            say(f"growth: {lines:,} lines: {failure}")
+            yield growth_row(lines, "all commands", [], None, str(failure))
+
+
+def grow_to(lines, rivals, undust, plan):
+    """The rows of a list of this size; a `Failure` if there is no list."""
+    name = make_list(undust, lines)
+    values = {"list": name, "threads": str(plan.threads)}
+    commands = {
+        f"undust {arguments}".strip(): {
+            "command": [undust, f"-j{plan.threads}", *plan.ways, *shlex.split(arguments), name, "-o", "{out}"]}
+        for arguments in ("--profile lines", "")
+    }
+    commands |= {rival["name"]: rival for rival in rivals if rival.get("growth")}
+    ours, lines_out, unchecked = next(iter(commands)), {}, set()
+    costs, warm, failed = {what: [] for what in commands}, {}, {}
+    for turn in range(plan.runs + 1):
+        for at, (what, rival) in enumerate(commands.items()):
+            if what in failed:
+                continue
+            say(f"growth: {what} over {lines:,} lines, run {turn} of {plan.runs}")
+            try:
+                cost = run_rival(rival, values | {"out": f"out-{at}.txt"}, watch=turn == 0)
+            except Failure as failure:
+                say(f"{what}: {failure}")
+                failed[what] = str(failure)
+                continue
+            if turn:
+                costs[what].append(cost)
+                continue
+            warm[what] = cost
+            lines_out[what] = lines_in(WORK / f"out-{at}.txt")
+            if not rival.get("exact"):
+                continue
+            if ours not in lines_out:
+                unchecked.add(what)
+            elif lines_out[what] != lines_out[ours]:
+                failed[what] = f"{lines_out[what]:,} LINES, NOT {lines_out[ours]:,}"
+    for at in range(len(commands)):
+        (WORK / f"out-{at}.txt").unlink(missing_ok=True)
+    if lines > plan.lines:
+        (WORK / name).unlink(missing_ok=True)  # gigabytes, and made in seconds
+    return [growth_row(lines, f"{what} (lines not checked)" if what in unchecked else what,
+                       costs[what], warm.get(what), failed.get(what)) for what in commands]
 
 
 def growth_row(lines, name, runs, warm, failed):
@@ -409,9 +425,15 @@ def peers(rivals, versions, undust, plan):
     return {"pages": sum(row[1] == "first" for row in truth_rows(lists)), "peers": rows}
 
 
-def record(result, folder):
-    folder.mkdir(parents=True, exist_ok=True)
-    stem = folder / f"{result['date']}-peers"
+def stem_of(folder, date, commit):
+    """Where a record of this day and commit goes, without its ending: a place where no other record is."""
+    name = f"{date}-peers-{commit.split()[0][:7]}"
+    stems = (folder / (name if number == 1 else f"{name}-{number}") for number in itertools.count(1))
+    return next(stem for stem in stems if not any(stem.with_suffix(end).exists() for end in (".md", ".json")))
+
+
+def record(result, stem):
+    """Writes the page and its JSON, over what this run wrote there before."""
     stem.with_suffix(".md").write_text(report.page(result), encoding="utf-8")
     stem.with_suffix(".json").write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     say(f"written: {stem.name}.md and {stem.name}.json")
@@ -420,6 +442,8 @@ def record(result, folder):
 def main(arguments):
     plan = plan_of(arguments)
     WORK.mkdir(parents=True, exist_ok=True)
+    if plan.record:
+        plan.record.mkdir(parents=True, exist_ok=True)
     about = machine()
     undust = undust_of(plan)
     rivals = tomllib.loads((HERE / "peers.toml").read_text(encoding="utf-8"))["rival"]
@@ -441,11 +465,19 @@ def main(arguments):
                  "seed": SEED, "note": plan.note},
         "missing": missing,
         **peers(rivals, versions, undust, plan),
-        "growth": grow(rivals, undust, plan),
+        "growth": [],
     }
-    print(report.page(result), end="")
-    if plan.record:
-        record(result, plan.record)
+    stem = plan.record and stem_of(plan.record, plan.date, result["commit"])
+    if stem and plan.growth:
+        record(result, stem)
+    try:
+        # One by one, so that an interrupt leaves the rows before it.
+        for row in grow(rivals, undust, plan):
+            result["growth"].append(row)
+    finally:
+        print(report.page(result), end="")
+        if stem:
+            record(result, stem)
 
 
 if __name__ == "__main__":
