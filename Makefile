@@ -20,8 +20,10 @@ test:
 	$(CARGO) test --locked --features parquet
 	$(MAKE) differential
 
-## URLs and rows against other readers (warcio, DuckDB, Arrow, ...). Needs Python 3.11 with venv; a network for the first run.
+## URLs and rows against other readers (warcio, DuckDB, Arrow, ...), and the tests of benches/peers. Needs Python 3.11
+## with venv; a network for the first run.
 differential:
+	python3 -m unittest discover -q benches/peers
 	$(CARGO) test --locked --features parquet --no-run
 	python3 tests/differential/run.py --undust $(TARGET)/debug/undust
 
