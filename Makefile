@@ -47,11 +47,20 @@ GROWTH ?= 1M,3M,10M,30M
 peers:
 	python3 benches/peers/run.py --lines $(LINES) --runs $(RUNS) --growth=$(GROWTH) $(PEERS)
 
-## Two minutes of each fuzz target; needs cargo-fuzz.
+## Two minutes of each fuzz target; needs cargo-fuzz. Those of single URLs begin with lines, the others with fuzz/seeds.
+fuzz: export RUSTC_BOOTSTRAP = 1
+fuzz: CORPUS = fuzz/corpus
+fuzz: LIMIT = -max_total_time=120
 fuzz:
-	cd fuzz && for target in lanes whatwg input config records containers; do \
-		mkdir -p corpus/$$target seeds/$$target && \
-		RUSTC_BOOTSTRAP=1 cargo fuzz run $$target corpus/$$target seeds/$$target -- -max_total_time=120 || exit 1; done
+	mkdir -p $(addprefix $(CORPUS)/,lanes whatwg input config records containers)
+	sed 's/^/x/' data/hostile/wpt_inputs.txt data/samples/messy.txt | split -l 1 -a 4 - $(CORPUS)/lanes/
+	split -l 1 -a 4 data/hostile/wpt_inputs.txt $(CORPUS)/whatwg/
+	cargo fuzz run lanes $(CORPUS)/lanes -- -dict=fuzz/url.dict $(LIMIT)
+	cargo fuzz run whatwg $(CORPUS)/whatwg -- -dict=fuzz/url.dict $(LIMIT)
+	cargo fuzz run input $(CORPUS)/input fuzz/seeds/input -- $(LIMIT)
+	cargo fuzz run config $(CORPUS)/config fuzz/seeds/config -- -dict=fuzz/config.dict $(LIMIT)
+	cargo fuzz run records $(CORPUS)/records fuzz/seeds/records -- $(LIMIT)
+	cargo fuzz run containers $(CORPUS)/containers fuzz/seeds/containers -- $(LIMIT)
 
 ## Lints and unit tests for aarch64, under emulation. Needs `rustup target add aarch64-unknown-linux-gnu`, and on Debian
 ## gcc-aarch64-linux-gnu, libc6-dev-arm64-cross and qemu-user-static. Tests that start themselves once more are left out.

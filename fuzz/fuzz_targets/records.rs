@@ -5,7 +5,7 @@
 //! kind  = a format of the registry by its number; behind those: as recognized; columns as told by
 //!         the first line (--field); a log format as told by the first line (--log-format)
 //! how   = 0x01: lines end at NUL          0x02: a base URL           0x04: a filter
-//!         0x08: lines of 64 bytes at most
+//!         0x08: lines of 64 bytes at most 0x10: nothing but the URL is asked for
 //! ```
 #![no_main]
 
