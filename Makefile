@@ -36,7 +36,7 @@ docs:
 fmt:
 	$(CARGO) fmt --all
 
-## All benches, with their checks; takes some minutes.
+## All benches, with their checks, and the tables of benches/learn; takes some minutes.
 bench:
 	$(CARGO) bench --locked
 
