@@ -1,3 +1,5 @@
+//! Compressed files are unpacked as plain decoders do it, or refused.
+
 use std::io::Write;
 use std::sync::atomic::{AtomicUsize, Ordering};
 

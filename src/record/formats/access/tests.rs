@@ -1,3 +1,5 @@
+//! What is found in lines of access logs.
+
 use proptest::prelude::*;
 
 use super::*;

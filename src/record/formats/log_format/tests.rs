@@ -1,3 +1,5 @@
+//! What is found in lines by formats of nginx and Apache.
+
 use proptest::prelude::*;
 
 use super::*;
