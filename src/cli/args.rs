@@ -545,11 +545,11 @@ pub(super) struct GenerateSiteArgs {
     /// Switch features off, by name, separated by commas; docs/generator.md lists them
     #[arg(long, value_name = "FEATURES", value_delimiter = ',', conflicts_with = "only")]
     pub(super) without: Vec<String>,
-    /// Give every site these features, and no others
+    /// Give every site these features, and no others; '' is none
     #[arg(long, value_name = "FEATURES", value_delimiter = ',')]
     pub(super) only: Option<Vec<String>>,
-    /// What to write. A server's log has the host first (vhost_combined) unless there is one site
-    /// of one host
+    /// What to write. A server's log has the host first (vhost_combined) unless the plan can give
+    /// one host only
     #[arg(long, value_enum, default_value_t = SiteToArg::Cdxj)]
     pub(super) to: SiteToArg,
     /// Write the captures to this file; .zst, .gz, .bz2, .xz and .lz4 are compressed

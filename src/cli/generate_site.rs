@@ -119,7 +119,7 @@ fn tell(plan: &SitesPlan, summary: &SitesSummary, written: u64) {
     ));
     if written < summary.captures {
         say(format_args!(
-            "undust: {} captures are written; the format has none that another method than GET made",
+            "undust: {} captures are written; requests by HEAD have no row in this format",
             number(written)
         ));
     }
@@ -130,7 +130,7 @@ fn tell(plan: &SitesPlan, summary: &SitesSummary, written: u64) {
         percent(summary.redirect_ceiling()),
     ));
     say(format_args!(
-        "undust: pages with the digest of another page: {}",
+        "undust: equal digests on different pages: {} pairs of digest and page, beyond the first of each digest",
         number(summary.coincidences)
     ));
     for kind in [FeatureKind::Spelling, FeatureKind::Trap, FeatureKind::Signal] {

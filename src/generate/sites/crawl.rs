@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::super::random::Random;
 use super::body::{self, Body, Circumstances, EPOCHS};
 use super::capture::{Capture, Digest, Method};
-use super::feature::{Feature, Features};
+use super::feature::{Feature, FeatureKind, Features};
 use super::layout::Layout;
 use super::spelling::spell;
 use super::targets::{Handler, Target, Targets};
@@ -33,7 +33,8 @@ const BLOCKED: u64 = 3;
 const TRIES: u32 = 8;
 
 /// Visits in a row without a new URL after which the site gets another page. Reason: a site whose
-/// features give few spellings would never reach its number of URLs.
+/// features give few spellings would never reach its number of URLs. A site whose features give
+/// none does not wait.
 const STUCK: u32 = 32;
 
 /// The first pages are not infinitely popular: this is added to their rank.
@@ -114,6 +115,10 @@ struct Walk<'a> {
 impl<'a> Walk<'a> {
     /// Walks until the site has its URLs. What only the walk needs is freed.
     fn go(mut self) -> (Targets<'a>, Vec<Visit>) {
+        // Another order of a list is a trap, and of a short list a spelling.
+        let respells =
+            |feature: Feature| feature.kind() == FeatureKind::Spelling || feature == Feature::Sort;
+        let stuck_max = if self.layout.features.iter().any(respells) { STUCK } else { 0 };
         let mut stuck = 0;
         while self.met.len() < self.layout.urls {
             if self.reached > 0 && self.random.percent(AGAIN) {
@@ -124,7 +129,7 @@ impl<'a> Walk<'a> {
             let unreached = (self.targets.all.len() - self.reached) as u64;
             let target = if self.random.below(room) < unreached {
                 self.reach()
-            } else if self.reached == 0 || stuck >= STUCK {
+            } else if self.reached == 0 || stuck >= stuck_max {
                 stuck = 0;
                 self.targets.grow(&mut self.random);
                 self.reach()

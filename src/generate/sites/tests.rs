@@ -155,6 +155,8 @@ fn without_features_a_page_has_one_url() {
     let plan = only(&[], 3, 800, 9);
     let summary = summary(&plan);
     assert_eq!((summary.urls, summary.pages, summary.coincidences), (2_400, 2_400, 0));
+    // One visit in twelve goes to a URL that was met before, as on any site.
+    assert!((2_520..2_700).contains(&summary.captures), "{}", summary.captures);
     for site in sites(&plan) {
         for capture in &site.captures {
             assert!(capture.features.is_empty() && capture.status == 200, "{capture:?}");

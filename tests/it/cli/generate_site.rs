@@ -111,12 +111,16 @@ fn what_was_made_is_told_when_asked() {
         "captures of 800 URLs of ",
         "redundant 7",
         "digests can show ",
+        "equal digests on different pages: ",
         "spelling session-query    100 % of sites:    2 sites",
         "trap     calendar         100 % of sites:    2 sites",
     ] {
         assert!(told.contains(words), "{told}\n  expected {words}");
     }
     assert!(!told.contains("utm"), "{told}");
+    let log = "generate site --sites 1 --urls 200 --only partial --to crawllog -o crawl.log -v";
+    let told = dir.run(log).exits(0).words();
+    assert!(told.contains("requests by HEAD have no row in this format"), "{told}");
     let packed = zstd::decode_all(&dir.get("out.zst")[..]).unwrap();
     assert!(packed == dir.run(&args.replace(" -o out.zst", "")).quiet().out);
 }
@@ -135,6 +139,7 @@ fn plans_that_make_no_sites() {
         ("--noise NaN", "--noise NaN: expected a share from 0 to 1"),
         ("--without sids", "no feature \"sids\"; the features are session-query, "),
         ("--only utm,sids", "no feature \"sids\""),
+        ("--without=", "no feature \"\""),
         ("--only utm --without ref", "cannot be used with"),
         ("--preset dirty", "dirty"),
         ("--to warc", "warc"),
