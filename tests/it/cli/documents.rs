@@ -48,7 +48,7 @@ fn the_examples_of_the_readme_hold() {
 
 #[test]
 fn the_examples_of_the_pages_hold() {
-    for page in ["docs/outputs.md", "docs/formats.md"] {
+    for page in ["docs/outputs.md", "docs/formats.md", "docs/generator.md"] {
         assert!(check_examples(page) > 0, "{page}: no command was run");
     }
     for page in fs::read_dir(root().join("docs/formats")).unwrap() {
