@@ -110,6 +110,54 @@ fn every_member_of_the_statistics_is_documented() {
     }
 }
 
+/// The numbers at the end of the rows of `data/README.md` are those of the files. A number with a
+/// word behind it counts something else than lines.
+#[test]
+fn the_page_of_the_data_counts_its_files() {
+    let page = fs::read_to_string(root().join("data/README.md")).unwrap();
+    let (mut folder, mut counted) = ("", 0);
+    for line in page.lines() {
+        if let Some(heading) = line.strip_prefix("## ") {
+            folder = heading.split('`').nth(1).unwrap_or("");
+        }
+        let Some(row) = line.strip_prefix("| `") else { continue };
+        let (name, _) = row.split_once('`').unwrap();
+        let told = row.trim_end_matches(" |").rsplit("| ").next().unwrap().replace(',', "");
+        let Ok(told) = told.parse::<usize>() else { continue };
+        let path = root().join("data").join(folder).join(name);
+        let Some(found) = count(&path) else { continue };
+        assert_eq!(told, found, "data/README.md: {name}");
+        counted += 1;
+    }
+    assert!(counted >= 30, "only {counted} files were counted");
+}
+
+/// Entries of a list that is compiled in, rows of a table of cases, lines of another file; `None`
+/// if it has none of these.
+fn count(path: &Path) -> Option<usize> {
+    let mut bytes = fs::read(path).unwrap();
+    let kind = path.extension().unwrap().to_str().unwrap();
+    match kind {
+        "gz" => {
+            let packed = std::mem::take(&mut bytes);
+            let mut file = flate2::read::MultiGzDecoder::new(&packed[..]);
+            file.read_to_end(&mut bytes).unwrap();
+        }
+        "zst" => bytes = zstd::decode_all(&*bytes).unwrap(),
+        "bits" | "parquet" => return None,
+        _ => {}
+    }
+    let is_case = path.parent().unwrap().ends_with("cases");
+    let lines = || undust::bytes::Lines::new(&bytes, b'\n');
+    let beginning = |start: &[u8]| lines().filter(|line| line.starts_with(start)).count();
+    Some(match kind {
+        "toml" if beginning(b"[[") > 0 => beginning(b"[["),
+        "toml" => beginning(b"    \""),
+        "tsv" if is_case => lines().count() - beginning(b"#"),
+        _ => lines().count(),
+    })
+}
+
 /// Runs the commands of a page and compares what they print. Returns how many there were.
 fn check_examples(page: &str) -> usize {
     let text = fs::read_to_string(root().join(page)).unwrap();
