@@ -123,6 +123,16 @@ pub(crate) fn value(text: &[u8]) -> &[u8] {
     if text == b"-" { b"" } else { text }
 }
 
+/// The host `text`, or nothing for what stands for no host: `-`, and `_`, which is nginx's name for
+/// a server that answers to any name; with a port or without.
+#[inline]
+pub(crate) fn host_value(text: &[u8]) -> &[u8] {
+    match text {
+        [b'-' | b'_'] | [b'-' | b'_', b':', ..] => b"",
+        _ => text,
+    }
+}
+
 /// Is `text` the status of an answer: three digits?
 #[inline]
 pub(crate) fn is_status(text: &[u8]) -> bool {

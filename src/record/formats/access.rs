@@ -13,6 +13,7 @@
 //! Guard: `tests::reads_what_was_written`, and the twin of `cut.rs`.
 
 mod common_line;
+mod hosts;
 mod infer;
 
 use std::sync::Arc;
@@ -22,7 +23,7 @@ use memchr::memchr;
 pub(crate) use common_line::CommonLine;
 pub(crate) use infer::{recognize, recognize_clf, recognize_combined, recognize_vhost};
 
-use crate::record::cut::{Cut, value};
+use crate::record::cut::{Cut, host_value, value};
 use crate::record::found::{Escapes, Found, Parsed};
 use crate::record::line_format::LineFormat;
 use crate::record::request;
@@ -120,7 +121,7 @@ impl Access {
                     }
                 }
                 Column::Size => found.fields.size = cut.number()?,
-                Column::Host => found.host = value(cut.field()?),
+                Column::Host => found.host = host_value(cut.field()?),
                 // A line may end early, but not before what its URL is made of.
                 other => {
                     let Some(text) = cut.field().map(value) else { continue };
@@ -160,7 +161,7 @@ impl Access {
                 return None;
             }
             if self.host_word == Some(number) {
-                host = value(word);
+                host = host_value(word);
             }
         }
         Some(host)

@@ -21,7 +21,7 @@ use std::sync::Arc;
 use memchr::{memchr, memmem};
 
 use crate::error::Result;
-use crate::record::cut::{is_escaped, is_number, is_status, value};
+use crate::record::cut::{host_value, is_escaped, is_number, is_status, value};
 use crate::record::found::{Escapes, Found, Parsed, PathKind};
 use crate::record::line_format::LineFormat;
 use crate::record::request;
@@ -147,7 +147,7 @@ impl LogFormat {
                 if let ControlFlow::Break(why) = part.role.put(value, found)? {
                     reject.get_or_insert(why);
                 }
-                has_best_host |= part.role == Role::Host && !value.is_empty();
+                has_best_host |= part.role == Role::Host && !host_value(value).is_empty();
                 has_next_port |= part.role == Role::NextPort;
                 text = &text[end..];
             }
@@ -266,8 +266,7 @@ impl Role {
             Role::Status if text.is_empty() || is_status(text) => fields.status = text,
             Role::Size if text.is_empty() || is_number(text) => fields.size = text,
             Role::Status | Role::Size => return None,
-            // nginx's name for a server that answers to any name.
-            Role::Host | Role::NextHost if matches!(text, b"" | b"_") => {}
+            Role::Host | Role::NextHost if host_value(text).is_empty() => {}
             Role::Host => found.host = text,
             Role::NextHost if found.host.is_empty() => found.host = text,
             Role::NextHost => {}

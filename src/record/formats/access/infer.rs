@@ -2,8 +2,9 @@
 //!
 //! A column is what nine tenths of the lines say it is. What is nothing known is skipped.
 
+use super::hosts::HostShare;
 use super::{Access, Arc, CLF, COMBINED, Column, Time, value};
-use crate::record::cut::{Cut, is_number, is_status};
+use crate::record::cut::{Cut, is_status};
 use crate::record::line_format::LineFormat;
 use crate::record::request;
 use crate::reject::Reject;
@@ -115,10 +116,14 @@ impl<'a> Sample<'a> {
             return None;
         }
         let [first, second] = [0, 1].map(|at| HostShare::of(self.word(at, words)));
+        // Nothing else stands before a client and the two words of its user, with a port.
+        if first.is_host && first.has_port && (second.is_host || words >= 4 && first.has_labels) {
+            return Some(0);
+        }
         if !first.is_host || !second.is_host {
             return None;
         }
-        if first.has_port || first.has_names && !second.has_names {
+        if first.has_names && !second.has_names {
             return Some(0);
         }
         if second.has_names && !first.has_names {
@@ -251,33 +256,6 @@ impl<'a> Sample<'a> {
     }
 }
 
-/// What the texts of a column say of hosts.
-struct HostShare {
-    /// Half of them say something, and nine tenths of those are names or addresses, with or without
-    /// a port.
-    is_host: bool,
-    /// There is a name among them, not addresses alone.
-    has_names: bool,
-    /// Nine tenths have a port.
-    has_port: bool,
-}
-
-impl HostShare {
-    fn of<'a>(texts: impl Iterator<Item = &'a [u8]> + Clone) -> HostShare {
-        // Scanners name no host, and may come in crowds; nginx has `_` for what has no name.
-        let says = |text: &&[u8]| !matches!(value(text), b"" | b"_");
-        let (all, texts) = (texts.clone().count(), texts.filter(says));
-        HostShare {
-            is_host: 2 * texts.clone().count() >= all
-                && most(texts.clone(), |text| is_name(text) || is_address(text)),
-            has_names: texts.clone().any(is_name),
-            has_port: most(texts, |text| {
-                without_port(text).len() < text.len() && (is_name(text) || is_address(text))
-            }),
-        }
-    }
-}
-
 /// The value that comes most often; of several the smallest.
 fn most_frequent(values: impl Iterator<Item = usize>) -> Option<usize> {
     let mut counts = [0; COLUMNS_MAX + 1];
@@ -289,7 +267,7 @@ fn most_frequent(values: impl Iterator<Item = usize>) -> Option<usize> {
 }
 
 /// Is `is` true of nine tenths of `items`, and of one at least?
-fn most<T>(items: impl Iterator<Item = T>, is: impl Fn(T) -> bool) -> bool {
+pub(super) fn most<T>(items: impl Iterator<Item = T>, is: impl Fn(T) -> bool) -> bool {
     most_of(items, 90, is)
 }
 
@@ -318,41 +296,4 @@ fn is_url(text: &[u8]) -> bool {
 fn is_agent(text: &[u8]) -> bool {
     let Some(slash) = text.iter().position(|byte| *byte == b'/') else { return false };
     slash > 0 && text[slash..].get(1).is_some_and(u8::is_ascii_digit) && !text.starts_with(b"HTTP/")
-}
-
-fn without_port(text: &[u8]) -> &[u8] {
-    match text.iter().rposition(|byte| *byte == b':') {
-        Some(colon) if is_number(&text[colon + 1..]) && text.len() - colon <= 6 => &text[..colon],
-        _ => text,
-    }
-}
-
-/// Is `text` a host name with a dot, the last label of which starts with a letter, or `localhost`;
-/// with or without a port? Names in capitals alone are others: S3 writes `REST.GET.OBJECT`.
-fn is_name(text: &[u8]) -> bool {
-    let name = without_port(text);
-    let is_label = |label: &[u8]| {
-        !label.is_empty()
-            && label.iter().all(|byte| {
-                byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_') || *byte >= 0x80
-            })
-    };
-    let mut labels = name.split(|byte| *byte == b'.');
-    let last = labels.clone().next_back().unwrap_or_default();
-    name == b"localhost"
-        || labels.all(is_label)
-            && last.len() < name.len()
-            && last.len() >= 2
-            && (name.iter().any(u8::is_ascii_lowercase) || !name.iter().any(u8::is_ascii_uppercase))
-            && (last.starts_with(b"xn--") || !last.iter().any(u8::is_ascii_digit))
-}
-
-/// Is `text` an address, with or without a port?
-fn is_address(text: &[u8]) -> bool {
-    let parses = |text: &[u8]| {
-        std::str::from_utf8(text).is_ok_and(|text| text.parse::<std::net::IpAddr>().is_ok())
-    };
-    let bare = without_port(text);
-    let within = bare.strip_prefix(b"[").and_then(|text| text.strip_suffix(b"]"));
-    parses(text) || parses(bare) || within.is_some_and(parses)
 }

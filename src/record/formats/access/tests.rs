@@ -99,6 +99,9 @@ fn lines() {
             "no port",
         ),
         ("vhost", r#"- h - - [T] "GET /a HTTP/1.1" 200 1"#, "GET|/a|200|1|T", "no host"),
+        ("vhost", r#"_ h - - [T] "GET /a HTTP/1.1" 200 1"#, "GET|/a|200|1|T", "a catch-all"),
+        ("vhost", r#"_:80 h - - [T] "GET /a HTTP/1.1" 200 1"#, "GET|/a|200|1|T", "with a port"),
+        ("vhost", r#"-:443 h - - [T] "GET /a HTTP/1.1" 200 1"#, "GET|/a|200|1|T", "the same"),
         ("vhost", r#"h - - [T] "GET /a HTTP/1.1" 200 1"#, "not-format", "the host is missing"),
     ] {
         let access = &named.iter().find(|(one, _)| *one == name).unwrap().1;
@@ -268,6 +271,9 @@ fn nine_tenths_decide() {
         (&["a.test", "-", "b.test", "-", "_"][..], false, "most say nothing"),
         (&["a.test", "-", "b.test", "_"], true, "half of them say nothing"),
         (&["a.test", "-", "miss", "c.test", "d.test"], false, "and one of the others is no host"),
+        (&["a.test", "B.TEST", "intranet:8080"], true, "one label, and capitals, are not alone"),
+        (&["app:8080", "app:8081"], false, "a server behind has a port, too"),
+        (&["B.TEST", "C.TEST:80"], false, "capitals alone"),
     ] {
         let lines: Vec<String> = hosts.iter().map(|host| line(host)).collect();
         let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
@@ -280,6 +286,52 @@ fn nine_tenths_decide() {
     let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
     assert!(sample_of(&lines).unwrap().columns.contains(&Column::Host), "addresses are hosts, too");
     assert!(!sample_of(&lines[1..]).unwrap().columns.contains(&Column::Host), "but not alone");
+}
+
+/// What stands in front of clients, one line for each.
+#[test]
+fn hosts_in_front() {
+    for (hosts, expected, why) in [
+        (&["_:80", "www.a.test:80", "www.b.test:80"][..], "vhost", "a catch-all with a port"),
+        (&["-:80", "www.a.test:80", "www.b.test:80"], "vhost", "nothing with a port"),
+        (&["_:80", "-:80", "www.b.test:80"], "clf", "most name no host"),
+        (&["_", "www.a.test", "www.b.test"], "vhost", "a catch-all"),
+        (&["intranet:8080", "www.a.test:80"], "vhost", "one label"),
+        (&["intranet:8080", "wiki:8080"], "vhost", "one label on every line"),
+        (&["intranet:8080", "www.a.test"], "vhost", "one label, and names without a port"),
+        (&["intranet:8080", "192.0.2.7"], "vhost", "one label, and addresses"),
+        (&["WWW.A.TEST:80", "www.b.test:80"], "vhost", "capitals with a port"),
+        (&["WWW.A.TEST:80"], "vhost", "capitals with a port on every line"),
+        (&["WWW.A.TEST", "www.b.test"], "vhost", "capitals among others"),
+        (&["www.a.test.:443", "www.b.test:443"], "vhost", "a dot in front of the port"),
+        (&["www.a.test.", "www.b.test"], "vhost", "a dot behind"),
+        (&["www.a.test:", "www.b.test"], "vhost", "an empty port"),
+        (&["REST.GET.OBJECT", "REST.PUT.OBJECT"], "clf", "capitals alone"),
+        (&["nginx:"], "clf", "a program in front of its message"),
+        (&["nginx.service:"], "clf", "the same"),
+        (&["web-1", "web-2"], "clf", "names of machines"),
+        (&["08:00:01", "08:00:02"], "clf", "a time of day"),
+        (&["12:80", "4711:80"], "clf", "numbers"),
+    ] {
+        for client in ["192.0.2.1", "2001:db8::1"] {
+            let lines: Vec<String> = hosts
+                .iter()
+                .map(|host| format!(r#"{host} {client} - - [T] "GET / HTTP/1.0" 200 8"#))
+                .collect();
+            let access = sample_of(&lines.iter().map(String::as_str).collect::<Vec<_>>());
+            assert_eq!(access.unwrap().name(), expected, "{hosts:?}: {why}");
+        }
+    }
+    for (line, expected, why) in [
+        (r#"intranet:80 pc17 - - [T] "GET / HTTP/1.0" 200 8"#, "vhost", "a client with a name"),
+        (r#"pc17:4000 - - [T] "GET / HTTP/1.0" 200 8"#, "clf", "the port of a client"),
+        (r#"192.0.2.1:4000 bob - - [T] "GET / HTTP/1.0" 200 8"#, "clf", "the same"),
+        (r#"h - - [T] "GET / HTTP/1.0" 200 8 app:8080"#, "clf", "a server behind"),
+    ] {
+        assert_eq!(sample_of(&[line]).unwrap().name(), expected, "{line}: {why}");
+    }
+    let access = sample_of(&[r#"2001:db8::1 a.test bob [T] "GET / HTTP/1.0" 200 8"#]).unwrap();
+    assert_eq!(access.host_word, Some(1), "the end of an address is no port");
 }
 
 /// `text` as Apache writes it between quotes.

@@ -122,6 +122,12 @@ fn strings_of_nginx() {
             "the next one with its port",
         ),
         (
+            "$http_host $server_name $server_port $request_uri",
+            "_ a.test 8080 /",
+            "host=a.test port=8080 target=/",
+            "the same where the best is a server of any name",
+        ),
+        (
             "$server_port $server_name $http_host $request_uri",
             "8080 a.test b.test /",
             "host=b.test target=/",
@@ -134,6 +140,7 @@ fn strings_of_nginx() {
             "a server of any name is none",
         ),
         ("$server_name $request_uri", "_ /", "target=/", "a server of any name"),
+        ("$http_host $request_uri", "_:80 /", "target=/", "the same with a port"),
         (
             "\"$request\" $request_uri $uri?$args",
             "\"GET /a?b HTTP/1.1\" /a?b /a?b",
