@@ -183,11 +183,21 @@ pub fn as_told(name: &str, chunk: &[u8], options: ReadOptions) -> Result<Layout>
     let shown = known.and_then(|format| (format.recognize)(&lines));
     shown.or_else(plain).map(of_format).ok_or_else(|| {
         Error::input(format!(
-            "no line looks like {name}, which has to tell its columns; the first is \"{}\"; leave out \
-             --format to have it recognized",
-            start_of(lines[0])
+            "no line looks like {name}, which has to tell its columns; the first is \"{}\"; {}",
+            start_of(lines[0]),
+            way_out(name)
         ))
     })
+}
+
+/// What to do with a file of the format `name` that does not tell its columns.
+fn way_out(name: &str) -> &'static str {
+    match name {
+        "w3c" | "cloudfront" => {
+            "put the #Fields: line of the log in front of it, or name its columns by --log-format"
+        }
+        _ => "leave out --format to have it recognized",
+    }
 }
 
 /// The layout of a file that starts with `chunk`, with the columns of `fields`.
@@ -455,6 +465,14 @@ mod tests {
                 (None, Err(error)) => assert!(error.is_input(), "{error}"),
                 (_, told) => panic!("{}: {told:?}", format.name),
             }
+        }
+        // A part of a W3C log is recognized by no other flag either.
+        let row = b"2024-03-05 09:00:03 GET /cart.aspx - 200\n";
+        for (name, expected) in
+            [("w3c", "put the #Fields: line"), ("cloudfront", "--log-format"), ("cdx", "leave out")]
+        {
+            let told = as_told(name, row, READING).unwrap_err().to_string();
+            assert!(told.contains(expected), "{told}");
         }
         assert_eq!(as_told("clf", b"\n\n", READING).unwrap().name(), "clf");
         assert_eq!(as_told("csv", b"\n\n", READING).unwrap().name(), "lines");
