@@ -17,7 +17,7 @@ pub enum Reject {
     Format,
     /// The request is empty, as a server writes it when a client hangs up.
     NoRequest,
-    /// The request is no `METHOD target PROTOCOL`: bytes of TLS, say.
+    /// The request is no `METHOD target PROTOCOL`: bytes of TLS, say, or the preface of HTTP/2.
     BadRequest,
     /// The request is for a tunnel, not for a page: `CONNECT`.
     NoPage,

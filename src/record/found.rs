@@ -1,5 +1,6 @@
 //! What the parser of a format finds in a line.
 
+use super::request;
 use crate::reject::Reject;
 
 /// The parts of a record, as they stand in its line: slices of it, escapes and all. What is empty
@@ -109,4 +110,12 @@ pub enum Parsed {
     Comment,
     /// No record, and why.
     Reject(Reject),
+}
+
+impl Parsed {
+    /// What a line is whose `method` and `target`, which is not empty, stand apart.
+    #[inline]
+    pub(crate) fn of_request(method: &[u8], target: &[u8]) -> Parsed {
+        request::refusal(method, target).map_or(Parsed::Record, Parsed::Reject)
+    }
 }

@@ -27,7 +27,7 @@ pub(crate) struct Request<'a> {
 /// - Failure: [`Reject::NoRequest`] if it is empty, `-`, or has `-` for its method;
 ///   [`Reject::NoPage`] for the method `CONNECT`; [`Reject::BadRequest`] for everything else that
 ///   does not have the shape, such as bytes of TLS (`\x16\x03`, raw or as the escape), or a target
-///   that is neither a path nor an absolute URL nor `*`.
+///   that is neither a path nor an absolute URL nor `*`; and for the preface of HTTP/2, `PRI *`.
 /// - Source: RFC 9112 sections 3 and 3.2; RFC 9110 section 5.6.2 for the bytes of a method; RFC
 ///   1945 section 4.1 for requests without a protocol.
 #[inline]
@@ -50,8 +50,8 @@ pub(crate) fn split(request: &[u8]) -> Result<Request<'_>, Reject> {
         }
         _ => split_slowly(rest),
     };
-    if method == b"CONNECT" {
-        return Err(Reject::NoPage);
+    if let Some(reject) = refusal(method, target) {
+        return Err(reject);
     }
     if method == b"-" {
         return Err(Reject::NoRequest);
@@ -60,6 +60,18 @@ pub(crate) fn split(request: &[u8]) -> Result<Request<'_>, Reject> {
         return Err(Reject::BadRequest);
     }
     Ok(Request { method, target, protocol })
+}
+
+/// Why what has this `method` and `target` asks for no page; `None` if it may. `OPTIONS *` is a
+/// request all the same; `PRI *` is none, but what a client of HTTP/2 begins with (RFC 9113 section
+/// 3.4), as it is logged by servers that do not speak that.
+#[inline]
+pub(crate) fn refusal(method: &[u8], target: &[u8]) -> Option<Reject> {
+    match method {
+        b"CONNECT" => Some(Reject::NoPage),
+        b"PRI" if target == b"*" => Some(Reject::BadRequest),
+        _ => None,
+    }
 }
 
 /// Does `target` neither begin nor end with a blank?
@@ -160,7 +172,6 @@ mod tests {
             (b"- http://a.test:80- -", "no-request", "what a load balancer could not read"),
             (b"OPTIONS * HTTP/1.0", "OPTIONS|*|HTTP/1.0", "the server as a whole"),
             (b"OPTIONS *", "OPTIONS|*|", "the server, without a protocol"),
-            (b"PRI * HTTP/2.0", "PRI|*|HTTP/2.0", "the preface of HTTP/2"),
             (b"CONNECT a.test:443 HTTP/1.1", "no-page", "a tunnel"),
             (b"CONNECT a.test:443", "no-page", "a tunnel without a protocol"),
             (b"\x16\x03\x01\x02", "bad-request", "TLS, raw"),
@@ -171,6 +182,8 @@ mod tests {
             (b"GET HTTP/1.1", "bad-request", "no target, one blank"),
             (b" /a HTTP/1.1", "bad-request", "no method"),
             (b"t3 12.2.1", "bad-request", "another protocol"),
+            (b"PRI * HTTP/2.0", "bad-request", "the preface of HTTP/2"),
+            (b"PRI /a HTTP/1.1", "PRI|/a|HTTP/1.1", "a method, and nothing more"),
             (b"Gh0st\xad\x00", "bad-request", "another protocol, in bytes"),
             (b"http://a.test/ HTTP/1.1", "bad-request", "no method, but a URL"),
         ] {
@@ -204,8 +217,8 @@ mod tests {
                     let scheme = text.split_once("://").map_or("", |(scheme, _)| scheme);
                     !scheme.is_empty() && scheme.chars().all(char::is_alphanumeric)
                 };
-                if method == b"CONNECT" {
-                    prop_assert_eq!(found, Err(Reject::NoPage));
+                if let Some(reject) = refusal(&method, &target) {
+                    prop_assert_eq!(found, Err(reject));
                 } else if !is_form {
                     prop_assert_eq!(found, Err(Reject::BadRequest));
                 } else {

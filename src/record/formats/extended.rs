@@ -211,8 +211,7 @@ impl Extended {
         match (found.target, found.fields.method) {
             (b"", b"") => Parsed::Reject(Reject::NoRequest),
             (b"", _) => Parsed::Reject(Reject::NoUrl),
-            (_, b"CONNECT") => Parsed::Reject(Reject::NoPage),
-            _ => Parsed::Record,
+            (target, method) => Parsed::of_request(method, target),
         }
     }
 }

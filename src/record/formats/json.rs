@@ -232,8 +232,7 @@ fn finish<'a>(values: &[&'a [u8]; SLOTS], has_query: bool, found: &mut Found<'a>
     }
     match (found.target, found.fields.method) {
         (b"", _) => Parsed::Reject(Reject::NoUrl),
-        (_, b"CONNECT") => Parsed::Reject(Reject::NoPage),
-        _ => Parsed::Record,
+        (target, method) => Parsed::of_request(method, target),
     }
 }
 
@@ -371,6 +370,7 @@ mod tests {
             (r#"{"request":"\u0016\u0003\u0001"}"#, "bad-request"),
             (r#"{"request":"OPTIONS * HTTP/1.0"}"#, "*"),
             (r#"{"request":{"method":"CONNECT","uri":"a.test:443"}}"#, "no-page"),
+            (r#"{"request":{"method":"PRI","uri":"*"}}"#, "bad-request"),
             ("http://a.test/", "not-format"),
             (r#"{"url":"http://a.test/""#, "not-format"),
             ("", "not-format"),

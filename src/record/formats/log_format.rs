@@ -160,11 +160,10 @@ impl LogFormat {
         }
         found.escapes = self.escapes;
         found.fields.escapes = self.escapes;
-        Some(match (reject, found.target, found.fields.method) {
-            (Some(why), _, _) => Parsed::Reject(why),
-            (None, b"", _) => Parsed::Reject(Reject::NoUrl),
-            (None, _, b"CONNECT") => Parsed::Reject(Reject::NoPage),
-            _ => Parsed::Record,
+        Some(match (reject, found.target) {
+            (Some(why), _) => Parsed::Reject(why),
+            (None, b"") => Parsed::Reject(Reject::NoUrl),
+            (None, target) => Parsed::of_request(found.fields.method, target),
         })
     }
 }

@@ -111,6 +111,7 @@ mod tests {
             (b"GET - - 400", Parsed::Reject(Reject::NoUrl), "no stem"),
             (b"OPTIONS * - 200", Parsed::Record, "the server as a whole"),
             (b"CONNECT a.test:443 - 200", Parsed::Reject(Reject::NoPage), "a tunnel"),
+            (b"PRI * - 400", Parsed::Reject(Reject::BadRequest), "the preface of HTTP/2"),
         ] {
             assert_eq!(parse(&format, line).0, expected, "{why}: {}", show(line));
         }

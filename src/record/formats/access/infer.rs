@@ -283,7 +283,11 @@ fn most_of<T>(items: impl Iterator<Item = T>, percent: usize, is: impl Fn(T) -> 
 fn is_request(text: &[u8]) -> bool {
     match request::split(text) {
         Ok(request) => !request.protocol.is_empty() || request.target.starts_with(b"/"),
-        Err(reject) => reject == Reject::NoPage || text.starts_with(b"\\x") || text[0] < b' ',
+        Err(reject) => {
+            let is_other_protocol =
+                text.starts_with(b"\\x") || text.starts_with(b"PRI * ") || text[0] < b' ';
+            reject == Reject::NoPage || is_other_protocol
+        }
     }
 }
 

@@ -194,6 +194,7 @@ fn strings_of_nginx() {
         ("$request_method|$request_uri", "-|-", "no-request", "no method"),
         ("$request_method|$request_uri", "OPTIONS|*", "method=OPTIONS target=*", "the server"),
         ("$request_method|$request_uri", "CONNECT|a.test:443", "no-page", "a tunnel"),
+        ("$request_method|$request_uri", "PRI|*", "bad-request", "the preface of HTTP/2"),
         ("\"$request\"", "\"\\x16\\x03\"", "bad-request", "TLS"),
         ("\"$request\" $status", "\"GET / HTTP/1.1 200", "not-format", "quotes without an end"),
     ] {
