@@ -56,6 +56,8 @@ const FAMILIES: &[(&str, &str)] = &[
     ("headlesschrome", "HeadlessChrome"),
     ("chrome-lighthouse", "Lighthouse"),
     ("ptst/", "WebPageTest"),
+    ("screaming frog", "Screaming Frog"),
+    ("zgrab", "zgrab"),
     ("pingdom", "Pingdom"),
     ("virustotal", "VirusTotal"),
     ("appengine-google", "AppEngine-Google"),
@@ -266,6 +268,9 @@ mod tests {
             ("Mozilla/5.0 (X11; Linux x86_64) HeadlessChrome/74.0 Safari/537.36", "HeadlessChrome"),
             ("Feedly/1.0 (+http://www.feedly.com/fetcher.html; like FeedFetcher-Google)", "Feedly"),
             ("curl/8.5.0", "curl"),
+            ("Mozilla/5.0 zgrab/0.x", "zgrab"),
+            ("Screaming Frog SEO Spider/19.8", "Screaming Frog"),
+            ("Screaming+Frog+SEO+Spider/19.8", "Screaming Frog"),
             ("Serf/1.1.0", "other"),
             // Names with a trait.
             ("Mozilla/5.0 (compatible; SomeBot/1.0; +http://x.test)", "somebot"),
