@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::assemble::without_no_host;
 use super::found::Fields;
 use super::time;
 use crate::error::{Error, Result};
@@ -204,8 +205,13 @@ impl Places<'_> {
     /// Those of `url`. Of a line without a scheme the host is what looks like one, as it does to
     /// profiles that take such lines. After `http:` and the like any number of slashes stands for
     /// two, a backslash for a slash, and an empty path is `/`, as browsers and profiles see it.
+    /// A path whose host nobody knows has neither host nor scheme.
     fn of(url: &[u8]) -> Places<'_> {
         let url = url.trim_ascii_start();
+        let path = without_no_host(url);
+        if path.len() < url.len() {
+            return Places::without_host(path);
+        }
         let (scheme, behind) = match parts::scheme_length(url) {
             Some(length) => (&url[..length], &url[length + 1..]),
             None => (&url[..0], url),
@@ -228,6 +234,12 @@ impl Places<'_> {
             _ => Cow::Borrowed(target),
         };
         Places { scheme, host, target }
+    }
+
+    /// Those of a path that stands alone, even if it begins as a host does (`//a`).
+    fn without_host(path: &[u8]) -> Places<'_> {
+        let target = &path[..memchr::memchr(b'#', path).unwrap_or(path.len())];
+        Places { scheme: b"", host: Vec::new(), target: with_slashes(target) }
     }
 }
 
@@ -348,6 +360,26 @@ mod tests {
             assert!(UrlGlob::parse(wrong).unwrap_err().is_config(), "{wrong}");
         }
         assert!(UrlGlob::parse("[::1]/a,b:c@d").is_ok());
+    }
+
+    #[test]
+    fn paths_without_a_host_have_no_scheme() {
+        for (pattern, path, expected) in [
+            ("http://*", "/a", false),
+            ("http:///a", "/a", false),
+            ("*.invalid", "/a", false),
+            ("*://*", "/a", true),
+            ("*", "/a", true),
+            ("/a", "/a?q", true),
+            ("/a/*", "/a\\b", true),
+            ("//b/*", "//b/c", true),
+            ("b", "//b/c", false),
+        ] {
+            let include = vec![UrlGlob::parse(pattern).unwrap()];
+            let filter = RecordFilter { include, ..RecordFilter::default() };
+            let url = [crate::record::NO_HOST, path.as_bytes()].concat();
+            assert_eq!(filter.admits(&url, &Fields::default()), expected, "{pattern} {path}");
+        }
     }
 
     #[test]
