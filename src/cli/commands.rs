@@ -55,7 +55,7 @@ pub(super) fn canon(args: &CanonArgs) -> Result<u8> {
             "--print: chooses what a line of text is, and a row has all forms: leave out --print or --to",
         ));
     }
-    let canonicalizer = args.profile.canonicalizer()?;
+    let canonicalizer = args.profile.canonicalizer(args.run.quiet)?;
     let mut session = Session::begin(&args.input, &canonicalizer, &args.run, &progress)?;
     session.protect(args.profile.files());
     let plan = CanonPlan {
@@ -82,7 +82,7 @@ pub(super) fn canon(args: &CanonArgs) -> Result<u8> {
 pub(super) fn report(args: &ReportArgs) -> Result<u8> {
     let progress = Progress::new(args.run.quiet);
     let shape = shape(args.to.format(), args.excel)?;
-    let canonicalizer = args.profile.canonicalizer()?;
+    let canonicalizer = args.profile.canonicalizer(args.run.quiet)?;
     let mut session = Session::begin(&args.input, &canonicalizer, &args.run, &progress)?;
     session.protect(args.profile.files());
     let mut output = session.open_output(shape)?;

@@ -31,7 +31,7 @@ pub(super) fn run(args: &DedupArgs) -> Result<u8> {
              form (those of canon --to its SURT, too): leave out --print or --to",
         ));
     }
-    let canonicalizer = args.profile.canonicalizer()?;
+    let canonicalizer = args.profile.canonicalizer(args.run.quiet)?;
     let mut session = Session::begin(&args.input, &canonicalizer, &args.run, &progress)?;
     session.protect(args.profile.files());
     if args.check {

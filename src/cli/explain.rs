@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::record::BaseUrl;
 
 pub(super) fn run(args: &ExplainArgs) -> Result<u8> {
-    let canonicalizer = args.profile.canonicalizer()?;
+    let canonicalizer = args.profile.canonicalizer(false)?;
     let base = args.base_url.as_deref().map(BaseUrl::parse).transpose()?;
     let in_full = |text| base.as_ref().and_then(|base| base.resolve(text)).map(Cow::Owned);
     let given: Vec<Cow<[u8]>> = args

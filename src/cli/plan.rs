@@ -204,9 +204,19 @@ impl ProfileArgs {
         Ok(file.overlay(self.settings()?))
     }
 
-    /// A canonicalizer for it.
-    pub(super) fn canonicalizer(&self) -> Result<Canonicalizer> {
-        Ok(Canonicalizer::new(self.profile()?))
+    /// A canonicalizer for it. Unless it `is_quiet`, a file of rules none of which is in force is
+    /// told.
+    pub(super) fn canonicalizer(&self, is_quiet: bool) -> Result<Canonicalizer> {
+        let profile = self.profile()?;
+        if let Some(path) = self.rules.as_ref().filter(|_| !is_quiet)
+            && profile.options.dust.is_empty()
+        {
+            super::words::say(format_args!(
+                "undust: {}: no rule in it is in force, so it changes nothing",
+                path.display()
+            ));
+        }
+        Ok(Canonicalizer::new(profile))
     }
 
     fn settings(&self) -> Result<Settings> {

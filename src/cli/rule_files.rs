@@ -1,6 +1,6 @@
 //! `rules` on a rule file: its table, its check, its examples, and other programs' formats.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use super::words::{count_of, say};
 use super::{DONE, NO};
 use crate::bytes::{printable, show};
 use crate::canonical::{
-    Canonicalizer, DustRule, DustRules, DustStatus, Evidence, Scratch, Settings,
+    Canonicalizer, DustRule, DustRules, DustStatus, Evidence, RuleFile, Scratch, Settings,
 };
 use crate::error::Result;
 use crate::report::{RuleFormat, export_rules, left_out_in_words, number};
@@ -175,12 +175,12 @@ pub(super) fn export(path: &Path, to: RuleFormatArg) -> Result<u8> {
     let mut file = rule_file(path)?;
     // What does not hold together is not passed on.
     let compilation = DustRules::compile(&file);
-    for refusal in &compilation.refused {
-        if let Some(rule) = refusal.rule {
-            file.rules[rule].status = DustStatus::Off;
-        }
-    }
+    let refused: Vec<usize> = compilation.refused.iter().filter_map(|one| one.rule).collect();
     compilation.strict().map_err(|error| error.at(path.display()))?;
+    let idle = not_in_force(&file, &refused);
+    for rule in refused {
+        file.rules[rule].status = DustStatus::Off;
+    }
     let exported = export_rules(
         &file,
         match to {
@@ -190,6 +190,17 @@ pub(super) fn export(path: &Path, to: RuleFormatArg) -> Result<u8> {
             RuleFormatArg::Json => RuleFormat::Json,
         },
     )?;
+    if to != RuleFormatArg::Json && !idle.is_empty() {
+        let many = idle.values().sum::<u64>();
+        let kinds: Vec<String> =
+            idle.iter().map(|(kind, count)| format!("{} {kind}", number(*count))).collect();
+        say(format_args!(
+            "undust: {} {} not in force and left out: {}",
+            count_of(many, "rule"),
+            if many == 1 { "is" } else { "are" },
+            kinds.join(", ")
+        ));
+    }
     if !exported.left_out.is_empty() {
         say(format_args!(
             "undust: {} of the rules in force cannot be said in this format and are left out: {}",
@@ -198,4 +209,19 @@ pub(super) fn export(path: &Path, to: RuleFormatArg) -> Result<u8> {
         ));
     }
     print(exported.text.as_bytes())
+}
+
+/// How many rules of `file` are not in force, by status; and those of which that is so because they
+/// are `refused`.
+fn not_in_force(file: &RuleFile, refused: &[usize]) -> BTreeMap<&'static str, u64> {
+    let mut idle = BTreeMap::new();
+    for (at, rule) in file.rules.iter().enumerate() {
+        let kind = match rule.status {
+            status if !status.is_in_force() => status.name(),
+            _ if refused.contains(&at) => "refused by undust rules lint",
+            _ => continue,
+        };
+        *idle.entry(kind).or_default() += 1;
+    }
+    idle
 }

@@ -236,7 +236,7 @@ fn rules_export() {
     let dir = dir();
     let run = dir.run("rules export x.rules --to robots").exits(0).says("1 of the rules in force");
     assert_eq!(run.out(), "# robots.txt of x.org\nUser-agent: *\nClean-param: sid\n\n");
-    let run = dir.run("rules export x.rules --to nutch").quiet();
+    let run = dir.run("rules export x.rules --to nutch").exits(0).says("out: 1 review");
     assert!(run.out().contains("m\\.x\\.org"), "{}", run.told());
     let run = dir.run("rules export x.rules --to clearurls").exits(0).says("1 host-alias");
     assert_eq!(json(&run.out)["providers"]["x.org 1"]["rules"][0], "sid");
@@ -310,4 +310,29 @@ fn parameters_that_are_kept_are_named() {
     dir.put("config.toml", "[[keep-params]]\nhost = 'b.test'\nnames = []\n");
     dir.run("canon --config config.toml in.txt")
         .gives("http://a.test/\nhttp://a.test/\nhttp://b.test/\nhttp://b.test/\n");
+}
+
+#[test]
+fn rules_that_are_not_in_force_are_told() {
+    let dir = dir();
+    let rule = |status: &str| {
+        format!("[[rule]]\nsite = 'x.org'\nkind = 'drop-param'\nparam = 'sid'\nstatus = '{status}'\n")
+    };
+    dir.put("idle", rule("review") + &rule("off") + &rule("review"));
+    for to in ["robots", "nutch", "clearurls"] {
+        let run = dir.run(&format!("rules export --to {to} idle")).exits(0);
+        run.says("undust: 3 rules are not in force and left out: 1 off, 2 review");
+    }
+    dir.run("rules export --to json idle").quiet();
+    dir.put("one", rule("review") + &rule("manual"));
+    let run = dir.run("rules export --to robots one").exits(0);
+    let run = run.says("undust: 1 rule is not in force and left out: 1 review");
+    assert!(run.out().contains("Clean-param: sid\n"));
+    dir.run("in.txt --rules one").quiet();
+    for command in ["", "canon", "report", "explain"] {
+        let input = if command == "explain" { "http://x.org/" } else { "in.txt" };
+        let run = dir.run(&format!("{command} {input} --rules idle")).exits(0);
+        run.says("undust: idle: no rule in it is in force, so it changes nothing");
+    }
+    assert_eq!(dir.run("-q in.txt --rules idle").quiet().out(), URLS);
 }
