@@ -82,6 +82,9 @@ pub const MEMORY_BYTES_PER_THREAD: u64 = 512 << 10;
 /// machines.
 pub const ZSTD_WINDOW_LOG_MAX: u32 = 31;
 
+/// Of this many parts of a job's memory, a zstd window may take one.
+pub const ZSTD_WINDOW_PARTS: u64 = 4;
+
 /// Longest head of an HTTP answer in a web archive that is looked at, in bytes.
 ///
 /// Reason: servers refuse, and browsers give up on, heads much longer; what is missed beyond is a

@@ -29,7 +29,7 @@ fuzz_target!(|data: &[u8]| {
         separator: if how & 4 != 0 { 0 } else { b'\n' },
         line_bytes_max: 16 * usize::from(*chunk),
         chunk_bytes: 16 * usize::from(*chunk),
-        zstd_window_log_max: 22,
+        zstd_window_bytes_max: 1 << 22,
         containers,
         ..InputPlan::default()
     };

@@ -57,7 +57,7 @@ fuzz_target!(|data: &[u8]| {
         separator: if how & 4 != 0 { 0 } else { b'\n' },
         line_bytes_max: usize::from(*line),
         chunk_bytes: usize::from(*chunk),
-        zstd_window_log_max: WINDOW_LOG_MAX,
+        zstd_window_bytes_max: 1 << WINDOW_LOG_MAX,
         containers: Containers::None,
         ..InputPlan::default()
     };

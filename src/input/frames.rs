@@ -133,13 +133,30 @@ impl Header {
         is_frame.then(|| Header::parse(packed))??
     }
 
+    /// The same, where a dictionary is no matter. `None` if more has to be seen; `Some(None)` if
+    /// `packed` begins with no such frame.
+    pub(super) fn of_any(packed: &[u8]) -> Option<Option<Header>> {
+        let magic = [0x28, 0xb5, 0x2f, 0xfd];
+        let seen = packed.len().min(magic.len());
+        match packed[..seen] == magic[..seen] {
+            true => Header::read(packed),
+            false => Some(None),
+        }
+    }
+
     /// `None` if more has to be seen; `Some(None)` if such a frame is not for us.
     fn parse(packed: &[u8]) -> Option<Option<Header>> {
+        let (descriptor, _) = packed.get(4..)?.split_first()?;
+        // Not for us, however long the header is.
+        if descriptor & 0x03 != 0 { Some(None) } else { Header::read(packed) }
+    }
+
+    /// `None` if more has to be seen; `Some(None)` if there is no such header.
+    fn read(packed: &[u8]) -> Option<Option<Header>> {
         let (descriptor, mut rest) = packed.get(4..)?.split_first()?;
         let is_single = descriptor & 0x20 != 0;
         let is_reserved = descriptor & 0x08 != 0;
-        let has_dictionary = descriptor & 0x03 != 0;
-        if is_reserved || has_dictionary {
+        if is_reserved {
             return Some(None);
         }
         let mut window_bytes = 0;
@@ -149,6 +166,8 @@ impl Header {
             window_bytes = base + base / 8 * u64::from(window & 7);
             rest = behind;
         }
+        let dictionary_width = [0, 1, 2, 4][usize::from(descriptor & 0x03)];
+        rest = rest.get(dictionary_width..)?;
         let content_width = match descriptor >> 6 {
             0 => usize::from(is_single),
             1 => 2,

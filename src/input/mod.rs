@@ -93,9 +93,8 @@ pub struct InputPlan {
     pub line_bytes_max: usize,
     /// About how many bytes a chunk holds. Zero counts as one.
     pub chunk_bytes: usize,
-    /// Largest zstd window, or xz dictionary, that is accepted, as a power of two, in bytes.
-    /// Clamped to 10..=31.
-    pub zstd_window_log_max: u32,
+    /// Largest zstd window, or xz dictionary, that is accepted, in bytes. Clamped to 1 KiB to 2 GiB.
+    pub zstd_window_bytes_max: u64,
     /// Which files are taken apart into records, because their records are no lines.
     pub containers: Containers,
     /// Fields of records (`url`, `status`, …), and the columns of Parquet files that they are in,
@@ -148,7 +147,7 @@ impl Default for InputPlan {
             separator: b'\n',
             line_bytes_max: limits::LINE_BYTES_MAX,
             chunk_bytes: limits::CHUNK_BYTES,
-            zstd_window_log_max: limits::ZSTD_WINDOW_LOG_MAX,
+            zstd_window_bytes_max: 1 << limits::ZSTD_WINDOW_LOG_MAX,
             containers: Containers::Detect,
             columns: Vec::new(),
             map: true,

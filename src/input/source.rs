@@ -26,7 +26,7 @@ use super::sitemap::Sitemap;
 use super::state::{Before, FileState, changed};
 use super::steps;
 use super::stream::{Reader, Stream, packed};
-use super::unpack::{Unpacker, Unpacking};
+use super::unpack::{Unpacker, Unpacking, window_bytes_within};
 use super::warc::Warc;
 use crate::error::{Error, Result};
 
@@ -298,13 +298,13 @@ fn unpack(
     let reader = match compression {
         Compression::None => return Ok(Stream::new(Reader::Plain(disk), head)),
         Compression::Zstd => {
-            Reader::Zstd(Box::new(Unpacker::new(head, disk, plan.zstd_window_log_max, how)?))
+            Reader::Zstd(Box::new(Unpacker::new(head, disk, plan.zstd_window_bytes_max, how)?))
         }
         Compression::Gzip => Reader::Gzip(Box::new(Gzip::new(packed(head, disk)))),
         Compression::Bzip2 => Reader::Bzip2(Box::new(steps::bzip2(packed(head, disk)))),
         Compression::Xz => {
             // What is for the window, and what the decoder takes beside it.
-            let bytes_max = (1 << plan.zstd_window_log_max.clamp(10, 31)) + XZ_BYTES_BESIDE;
+            let bytes_max = window_bytes_within(plan.zstd_window_bytes_max) + XZ_BYTES_BESIDE;
             Reader::Xz(Box::new(steps::xz(packed(head, disk), bytes_max)?), bytes_max)
         }
         Compression::Lz4 => Reader::Lz4(Box::new(Lz4::new(packed(head, disk)))),

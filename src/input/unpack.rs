@@ -29,7 +29,9 @@ use super::disk::Disk;
 use super::frames::{Found, FrameBounds, Header, Walk};
 use crate::crew::{Crew, Promise};
 use crate::error::Error;
-use crate::limits::{UNPACKED_FRAME_BYTES_MAX, UNPACKING_BYTES};
+use crate::limits::{
+    UNPACKED_FRAME_BYTES_MAX, UNPACKING_BYTES, ZSTD_WINDOW_LOG_MAX, ZSTD_WINDOW_PARTS,
+};
 use blocks::Blocks;
 
 /// By whom frames are decoded, and how much is done at once.
@@ -111,6 +113,11 @@ pub(super) struct Unpacker {
     decoder: Decoder<'static>,
     /// Has the decoder seen a part of a frame?
     in_frame: bool,
+    /// What the decoder has seen of the header of a frame, until that tells how large the window
+    /// is.
+    header: Option<Vec<u8>>,
+    /// The window that is too large.
+    refused_window_bytes: Option<u64>,
     /// How many packed bytes the decoder asks for: what is left of a block.
     wanted: usize,
     /// Has the decoder something left to give?
@@ -141,25 +148,23 @@ struct Piece {
 
 impl Unpacker {
     /// Goes on after `head`, the first bytes of the file. Frames may have windows of at most
-    /// `2^window_log_max` bytes; the log is clamped to 10..=31.
+    /// `window_bytes_max` bytes, or what of that is [within](window_bytes_within) zstd's bounds.
     pub(super) fn new(
         head: Vec<u8>,
         disk: Disk,
-        window_log_max: u32,
+        window_bytes_max: u64,
         mut how: Unpacking,
     ) -> io::Result<Self> {
-        // The bounds that zstd itself accepts on 64-bit machines: ZSTD_WINDOWLOG_MIN and _MAX.
-        let window_log_max = window_log_max.clamp(10, 31);
+        let window_bytes_max = window_bytes_within(window_bytes_max);
         let dictionary = how.dictionary.take();
         if dictionary.is_some() {
             how.crew = None;
         }
         let mut decoder = Decoder::with_dictionary(&dictionary.unwrap_or_default())?;
+        // The decoder knows powers of two alone; what is between them is up to us.
+        let window_log_max = window_bytes_max.next_power_of_two().ilog2();
         decoder.set_parameter(DParameter::WindowLogMax(window_log_max))?;
-        let bounds = FrameBounds {
-            window_bytes_max: 1 << window_log_max,
-            frame_bytes_max: how.frame_bytes_max,
-        };
+        let bounds = FrameBounds { window_bytes_max, frame_bytes_max: how.frame_bytes_max };
         Ok(Unpacker {
             disk,
             packed: head,
@@ -168,6 +173,8 @@ impl Unpacker {
             disk_error: None,
             decoder,
             in_frame: false,
+            header: Some(Vec::new()),
+            refused_window_bytes: None,
             wanted: FRAME_START_BYTES,
             is_full: false,
             blocks: None,
@@ -240,13 +247,19 @@ impl Unpacker {
 
     /// What `error`, returned by [`Unpacker::fill`] after `decoded` bytes, means to a person.
     pub(super) fn explain(&self, error: io::Error, shown: &str, decoded: u64) -> Error {
-        // 2026-11-20: zstd 1.5.7 has a code for this, but the crate hands on its text alone.
-        if error.raw_os_error().is_none() && error.to_string().contains("too much memory") {
+        if let Some(window_bytes) = self.refused_window_bytes {
+            let memory = match window_bytes <= 1 << ZSTD_WINDOW_LOG_MAX {
+                true => {
+                    let least = window_bytes * ZSTD_WINDOW_PARTS;
+                    format!("give it a memory of -S {}M or more, or ", least.div_ceil(1 << 20))
+                }
+                false => String::new(),
+            };
             return Error::limit(format!(
                 "{shown}: expected a zstd window of at most {} KiB, found a frame after {decoded} \
-                 decoded bytes that wants a larger one; give it more memory with -S, or decompress \
-                 the file first",
+                 decoded bytes that wants {} KiB; {memory}decompress the file first",
                 self.bounds.window_bytes_max >> 10,
+                window_bytes.div_ceil(1 << 10)
             ));
         }
         explain(Compression::Zstd, error, shown, decoded)
@@ -422,6 +435,8 @@ impl Unpacker {
         let rest = &self.packed[self.used..];
         let block = self.wanted.checked_sub(BLOCK_HEADER_BYTES).filter(|block| *block > 0);
         let given = rest.len().min(block.unwrap_or(self.wanted));
+        self.check_window(given)?;
+        let rest = &self.packed[self.used..];
         let mut input = InBuffer::around(&rest[..given]);
         let start = buffer.len();
         let mut output = OutBuffer::around_pos(buffer, start);
@@ -433,9 +448,25 @@ impl Unpacker {
         self.wanted = if wanted > 0 { wanted.min(WANTED_BYTES_MAX) } else { FRAME_START_BYTES };
         if !self.in_frame {
             self.is_full = false;
+            self.header = Some(Vec::new());
             self.decoder.reinit()?;
         }
         Ok(true)
+    }
+
+    /// Refuses a window that is too large, if the `given` bytes that the decoder gets next tell of
+    /// one. It takes all of what it is given of a header.
+    fn check_window(&mut self, given: usize) -> io::Result<()> {
+        let Some(seen) = &mut self.header else { return Ok(()) };
+        seen.extend_from_slice(&self.packed[self.used..self.used + given]);
+        let Some(header) = Header::of_any(seen) else { return Ok(()) };
+        let window_bytes = header.map_or(0, |header| header.window_bytes);
+        if window_bytes <= self.bounds.window_bytes_max {
+            self.header = None;
+            return Ok(());
+        }
+        self.refused_window_bytes = Some(window_bytes);
+        Err(io::Error::other("the window is too large"))
     }
 
     /// Reads more packed bytes, at most `bytes_max` of them. `false` if there are none.
@@ -471,6 +502,12 @@ impl Unpacker {
         self.here_until = self.here_until.saturating_sub(self.used);
         self.used = 0;
     }
+}
+
+/// `bytes` within the bounds that zstd itself accepts on 64-bit machines: ZSTD_WINDOWLOG_MIN and
+/// _MAX.
+pub(super) fn window_bytes_within(bytes: u64) -> u64 {
+    bytes.clamp(1 << 10, 1 << ZSTD_WINDOW_LOG_MAX)
 }
 
 /// What the `packed` frames hold: at most `content_bytes_max` bytes, or they are no good.

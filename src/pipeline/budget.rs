@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use super::Job;
 use super::scan::AHEAD_BYTES;
 use crate::error::{Error, Result};
-use crate::limits::{BATCH_OWN_BYTES, CHUNK_BYTES, MEMORY_BYTES_MIN, MEMORY_BYTES_PER_THREAD};
+use crate::limits::{
+    BATCH_OWN_BYTES, CHUNK_BYTES, MEMORY_BYTES_MIN, MEMORY_BYTES_PER_THREAD, ZSTD_WINDOW_PARTS,
+};
 
 /// The most memory that a job takes, and where it goes on when that is used up.
 #[derive(Clone, Debug)]
@@ -113,9 +115,9 @@ impl Budget {
         usize::try_from(part).unwrap_or(CHUNK_BYTES).clamp(16 << 10, CHUNK_BYTES)
     }
 
-    /// Largest zstd window, as a power of two: a quarter of the memory, which comes on top of it.
-    pub(super) fn zstd_window_log_max(self) -> u32 {
-        (self.bytes / 4).max(1).ilog2()
+    /// Largest zstd window: a quarter of the memory, which comes on top of it.
+    pub(super) fn zstd_window_bytes_max(self) -> u64 {
+        self.bytes / ZSTD_WINDOW_PARTS
     }
 
     /// Bytes that the chunks of a batch may take in memory: one is read while one is worked off and

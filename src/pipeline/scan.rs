@@ -135,7 +135,7 @@ fn plan_within(job: &Job) -> InputPlan {
     let budget = job.budget();
     let mut plan = job.input.clone();
     plan.chunk_bytes = plan.chunk_bytes.min(budget.chunk_bytes());
-    plan.zstd_window_log_max = plan.zstd_window_log_max.min(budget.zstd_window_log_max());
+    plan.zstd_window_bytes_max = plan.zstd_window_bytes_max.min(budget.zstd_window_bytes_max());
     plan.sample_bytes = plan.sample_bytes.max(job.format.sample_bytes());
     plan
 }

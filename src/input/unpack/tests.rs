@@ -51,9 +51,9 @@ fn disk(packed: &[u8]) -> (Disk, Vec<u8>) {
 }
 
 /// What came out before the end or the error.
-fn decode(packed: &[u8], window_log_max: u32, how: Unpacking) -> (Vec<u8>, Option<Error>) {
+fn decode(packed: &[u8], window_bytes_max: u64, how: Unpacking) -> (Vec<u8>, Option<Error>) {
     let (disk, head) = disk(packed);
-    let mut unpacker = Unpacker::new(head, disk, window_log_max, how).unwrap();
+    let mut unpacker = Unpacker::new(head, disk, window_bytes_max, how).unwrap();
     let mut bytes = Vec::new();
     loop {
         let before = bytes.len();
@@ -81,7 +81,7 @@ fn decode_all_ways(packed: &[u8]) -> Vec<(String, Told)> {
     let mut all = Vec::new();
     for read_bytes in [1 << 20, 1, 2, 3, 7, 64] {
         let how = Unpacking { read_bytes, ..Unpacking::default() };
-        all.push((format!("{read_bytes} at once"), told(decode(packed, 31, how))));
+        all.push((format!("{read_bytes} at once"), told(decode(packed, 1 << 31, how))));
     }
     for (piece_bytes, frame_bytes_max, thread_bytes) in [
         (1, 10, 1),
@@ -100,7 +100,7 @@ fn decode_all_ways(packed: &[u8]) -> Vec<(String, Told)> {
             part_bytes: 1,
             dictionary: None,
         };
-        all.push((format!("pieces of {piece_bytes}"), told(decode(packed, 31, how))));
+        all.push((format!("pieces of {piece_bytes}"), told(decode(packed, 1 << 31, how))));
     }
     all
 }
@@ -205,9 +205,9 @@ fn whole_blocks_before_the_damage_are_kept() {
     let mut damaged = packed.clone();
     damaged[blocks[10]] |= 6;
     for how in [Unpacking::default(), in_parts(1), in_parts(8 << 20)] {
-        let (bytes, error) = decode(&damaged, 31, how.clone());
+        let (bytes, error) = decode(&damaged, 1 << 31, how.clone());
         assert!(error.is_some() && text.starts_with(&bytes));
-        let (cut, _) = decode(&packed[..blocks[10]], 31, how);
+        let (cut, _) = decode(&packed[..blocks[10]], 1 << 31, how);
         assert!(bytes.len() > 500_000 && bytes == cut, "{} and {} bytes", bytes.len(), cut.len());
     }
 }
@@ -230,7 +230,7 @@ fn a_frame_in_pieces() {
         encoder.write_all(&text).unwrap();
         let packed = encoder.finish().unwrap();
         let (disk, head) = disk(&packed);
-        let mut unpacker = Unpacker::new(head, disk, 31, in_parts(1)).unwrap();
+        let mut unpacker = Unpacker::new(head, disk, 1 << 31, in_parts(1)).unwrap();
         let (mut bytes, mut pieces) = (Vec::new(), 0);
         let most = (1 << window_log) + (128 << 10) + BEGUN_BYTES_MAX;
         loop {
@@ -248,7 +248,7 @@ fn a_frame_in_pieces() {
         // The checksum is looked at.
         let mut wrong = packed.clone();
         *wrong.last_mut().unwrap() ^= 1;
-        let (bytes, error) = decode(&wrong, 31, in_parts(1));
+        let (bytes, error) = decode(&wrong, 1 << 31, in_parts(1));
         assert!(error.is_some() && (bytes == text || !checksum));
     }
 }
@@ -267,12 +267,12 @@ fn lines_across_pieces() {
     encoder.write_all(&text).unwrap();
     let packed = encoder.finish().unwrap();
     for end in [packed.len(), packed.len() - 1, packed.len() / 2] {
-        let (decoded, error) = decode(&packed[..end], 31, Unpacking::default());
+        let (decoded, error) = decode(&packed[..end], 1 << 31, Unpacking::default());
         let told = |error: Error| error.to_string().split(" (").next().unwrap().to_owned();
         let error = error.map(told);
         for (chunk_bytes, part_bytes) in [(4000, 1), (50_000, 1), (350_000, 1), (50_000, 1 << 20)] {
             let (disk, head) = disk(&packed[..end]);
-            let unpacker = Unpacker::new(head, disk, 31, in_parts(part_bytes)).unwrap();
+            let unpacker = Unpacker::new(head, disk, 1 << 31, in_parts(part_bytes)).unwrap();
             let mut stream = Stream::new(Reader::Zstd(Box::new(unpacker)), Vec::new());
             let sizes = Sizes::new(b'\n', chunk_bytes, 1 << 20);
             let (mut at, mut shared) = (0, 0);
@@ -317,8 +317,8 @@ fn damage_in_a_frame_in_pieces() {
         let mut damaged = packed.clone();
         let at = 20 + number * 0x9e37_79b9_7f4a % (packed.len() - 20);
         damaged[at] ^= 1 << (number % 8);
-        let (expected, error) = decode(&damaged, 31, Unpacking::default());
-        let (bytes, error_in_pieces) = decode(&damaged, 31, in_parts(1));
+        let (expected, error) = decode(&damaged, 1 << 31, Unpacking::default());
+        let (bytes, error_in_pieces) = decode(&damaged, 1 << 31, in_parts(1));
         assert!(bytes == expected, "byte {at}: {} and {} bytes", bytes.len(), expected.len());
         assert_eq!(error_in_pieces.is_some(), error.is_some(), "byte {at}");
     }
@@ -334,11 +334,37 @@ fn windows_are_bounded() {
     let packed = encoder.finish().unwrap().repeat(2);
     for crew in [None, Some(threads())] {
         let how = Unpacking { crew, piece_bytes: 1, ..Unpacking::default() };
-        let (bytes, error) = decode(&packed, 19, how.clone());
+        let (bytes, error) = decode(&packed, 1 << 19, how.clone());
         let error = error.unwrap();
         assert!(error.is_limit() && error.to_string().contains("at most 512 KiB"), "{error}");
         assert!(bytes.is_empty());
-        assert_eq!(decode(&packed, 20, how).0, b"a line\na line\n");
+        assert!(
+            error.to_string().contains("wants 1024 KiB; give it a memory of -S 4M or"),
+            "{error}"
+        );
+        assert_eq!(decode(&packed, 1 << 20, how).0, b"a line\na line\n");
+    }
+}
+
+#[test]
+fn windows_between_powers_of_two() {
+    // A window of 11 KiB, without a dictionary and with one that nobody has.
+    let frame = |descriptor: u8, dictionary: &[u8]| {
+        let start = [0x28, 0xb5, 0x2f, 0xfd, descriptor, 3 << 3 | 3];
+        let block = (b"a line\n".len() as u32) << 3 | 1;
+        [&start, dictionary, &block.to_le_bytes()[..3], b"a line\n"].concat()
+    };
+    let window_bytes = (8 << 10) + 3 * (1 << 10);
+    let packed = [skippable(b"anything"), frame(0, b"")].concat();
+    for crew in [None, Some(threads())] {
+        let how = Unpacking { crew, piece_bytes: 1, ..Unpacking::default() };
+        let (bytes, error) = decode(&packed, window_bytes - 1, how.clone());
+        let error = error.unwrap().to_string();
+        assert!(bytes.is_empty() && error.contains("at most 10 KiB"), "{error}");
+        assert!(error.contains("wants 11 KiB; give it a memory of -S 1M or more"), "{error}");
+        assert_eq!(decode(&packed, window_bytes, how.clone()).0, b"a line\n");
+        let error = decode(&frame(1, b"\x07"), window_bytes - 1, how).1.unwrap();
+        assert!(error.is_limit(), "{error}");
     }
 }
 
@@ -353,7 +379,7 @@ fn a_crew_that_fails_is_done_without() {
         }
     });
     let how = Unpacking { crew: Some(crew), piece_bytes: 1, ..Unpacking::default() };
-    let (bytes, error) = decode(&packed, 31, how);
+    let (bytes, error) = decode(&packed, 1 << 31, how);
     assert!(error.is_none());
     assert_eq!(bytes, b"a line\n".repeat(50));
 }
@@ -366,7 +392,7 @@ fn little_is_under_way() {
         let crew = Some(Crew::new(threads, |task| task()));
         let how = Unpacking { crew, piece_bytes: 1, thread_bytes, ..Unpacking::default() };
         let (disk, head) = disk(&packed);
-        let mut unpacker = Unpacker::new(head, disk, 31, how).unwrap();
+        let mut unpacker = Unpacker::new(head, disk, 1 << 31, how).unwrap();
         unpacker.fill(&mut Vec::new(), 1).unwrap();
         assert_eq!(unpacker.ahead.len(), expected, "{threads} threads, {thread_bytes} bytes each");
     }

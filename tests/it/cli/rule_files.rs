@@ -316,7 +316,9 @@ fn parameters_that_are_kept_are_named() {
 fn rules_that_are_not_in_force_are_told() {
     let dir = dir();
     let rule = |status: &str| {
-        format!("[[rule]]\nsite = 'x.org'\nkind = 'drop-param'\nparam = 'sid'\nstatus = '{status}'\n")
+        format!(
+            "[[rule]]\nsite = 'x.org'\nkind = 'drop-param'\nparam = 'sid'\nstatus = '{status}'\n"
+        )
     };
     dir.put("idle", rule("review") + &rule("off") + &rule("review"));
     for to in ["robots", "nutch", "clearurls"] {
