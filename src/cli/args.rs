@@ -128,7 +128,8 @@ pub(super) struct FormatArgs {
     #[arg(long, value_name = "URL", help_heading = "Format")]
     pub(super) base_url: Option<String>,
     /// Only records with such a status: 200, 3xx, 200-299
-    #[arg(long, value_name = "STATUS", value_delimiter = ',', help_heading = "Filter")]
+    #[arg(long, value_name = "STATUS", value_delimiter = ',', value_parser = trimmed,
+          help_heading = "Filter")]
     pub(super) status: Vec<String>,
     /// Only records with such a method
     #[arg(long, value_name = "METHOD", value_delimiter = ',', help_heading = "Filter")]
@@ -158,13 +159,16 @@ pub(super) struct ProfileArgs {
     #[arg(short, long, value_name = "NAME", help_heading = "Rules")]
     pub(super) profile: Option<String>,
     /// Turn rules on, by name, separated by commas
-    #[arg(long, value_name = "RULES", value_delimiter = ',', help_heading = "Rules")]
+    #[arg(long, value_name = "RULES", value_delimiter = ',', value_parser = trimmed,
+          help_heading = "Rules")]
     pub(super) enable: Vec<String>,
     /// Turn rules off
-    #[arg(long, value_name = "RULES", value_delimiter = ',', help_heading = "Rules")]
+    #[arg(long, value_name = "RULES", value_delimiter = ',', value_parser = trimmed,
+          help_heading = "Rules")]
     pub(super) disable: Vec<String>,
     /// Apply only these rules, plus any that other flags configure; lines are still parsed
-    #[arg(long, value_name = "RULES", value_delimiter = ',', help_heading = "Rules")]
+    #[arg(long, value_name = "RULES", value_delimiter = ',', value_parser = trimmed,
+          help_heading = "Rules")]
     pub(super) only: Option<Vec<String>>,
     /// Drop this query parameter everywhere; a `*` at the end matches any rest
     #[arg(long, value_name = "NAME", value_delimiter = ',', help_heading = "Rules")]
@@ -299,6 +303,11 @@ pub(super) struct DedupArgs {
     pub(super) run: RunArgs,
 }
 
+/// One of several values, without the blanks around it.
+fn trimmed(text: &str) -> Result<String, std::convert::Infallible> {
+    Ok(text.trim().to_string())
+}
+
 /// A path that may be empty, as a variable of the environment is that somebody has cleared.
 fn maybe_empty_path() -> impl TypedValueParser<Value = PathBuf> {
     OsStringValueParser::new().map(PathBuf::from)
@@ -374,7 +383,7 @@ pub(super) enum OnBadArg {
 
 #[derive(ClapArgs, Debug)]
 pub(super) struct ExplainArgs {
-    /// One URL, or two to be compared
+    /// One URL, or two to be compared; exit with 1 if it does not parse, or they are not equal
     #[arg(value_name = "URL", required = true, num_args = 1..=2)]
     pub(super) urls: Vec<std::ffi::OsString>,
     /// Scheme and host of paths, such as https://example.com
@@ -395,7 +404,7 @@ pub(super) struct ReportArgs {
     /// with --to tsv or csv
     #[arg(long)]
     pub(super) excel: bool,
-    /// How many hosts and clusters to tell of
+    /// How many rows a table has: hosts, sections, parameters and so on, and clusters
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub(super) top: usize,
     #[command(flatten)]
@@ -506,13 +515,13 @@ pub(super) struct GenerateListArgs {
     #[arg(short = 'n', long, value_name = "N", default_value = "1M", value_parser = super::quantity::count)]
     pub(super) lines: u64,
     /// The same seed gives the same list, on every machine
-    #[arg(long, value_name = "S", default_value_t = 1)]
+    #[arg(long, value_name = "S", default_value_t = 1, value_parser = super::quantity::seed)]
     pub(super) seed: u64,
     /// Share of lines that repeat the first spelling of an earlier page, byte for byte
-    #[arg(long, value_name = "SHARE", default_value_t = 0.175)]
+    #[arg(long, value_name = "SHARE", default_value_t = 0.175, value_parser = super::quantity::share)]
     pub(super) exact: f64,
     /// Share of lines that spell an earlier page another way
-    #[arg(long, value_name = "SHARE", default_value_t = 0.175)]
+    #[arg(long, value_name = "SHARE", default_value_t = 0.175, value_parser = super::quantity::share)]
     pub(super) variants: f64,
     /// Write the list to this file; .zst, .gz, .bz2, .xz and .lz4 are compressed
     #[arg(short, long, value_name = "FILE")]
@@ -531,22 +540,24 @@ pub(super) struct GenerateSiteArgs {
     #[arg(long, value_enum, default_value_t = SitePresetArg::Clean)]
     pub(super) preset: SitePresetArg,
     /// How many sites
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = super::quantity::small_count)]
     pub(super) sites: Option<u32>,
     /// Distinct URLs of each site: a number, or fewest and most
     #[arg(long, value_name = "N|N-M", value_parser = super::generate_site::urls)]
     pub(super) urls: Option<(u32, u32)>,
     /// The same seed gives the same sites, on every machine
-    #[arg(long, value_name = "S", default_value_t = 1)]
+    #[arg(long, value_name = "S", default_value_t = 1, value_parser = super::quantity::seed)]
     pub(super) seed: u64,
-    /// Share of the fetches that give other bytes although nothing has changed, on every site
-    #[arg(long, value_name = "SHARE")]
-    pub(super) noise: Option<f64>,
+    /// Share of the fetches that give other bytes although nothing has changed, on every site; in
+    /// thousandths, as in 0.003
+    #[arg(long, value_name = "SHARE", value_parser = super::quantity::thousandths)]
+    pub(super) noise: Option<u16>,
     /// Switch features off, by name, separated by commas; docs/generator.md lists them
-    #[arg(long, value_name = "FEATURES", value_delimiter = ',', conflicts_with = "only")]
+    #[arg(long, value_name = "FEATURES", value_delimiter = ',', value_parser = trimmed,
+          conflicts_with = "only")]
     pub(super) without: Vec<String>,
     /// Give every site these features, and no others; '' is none
-    #[arg(long, value_name = "FEATURES", value_delimiter = ',')]
+    #[arg(long, value_name = "FEATURES", value_delimiter = ',', value_parser = trimmed)]
     pub(super) only: Option<Vec<String>>,
     /// What to write. A server's log has the host first (vhost_combined) unless the plan can give
     /// one host only

@@ -23,7 +23,11 @@ pub(super) fn urls(text: &str) -> Result<(u32, u32), String> {
         text.parse()
             .map_err(|_| format!("expected a number or a range as 3000-4000, found {text:?}"))
     };
-    Ok((number(fewest)?, number(most)?))
+    let (fewest, most) = (number(fewest)?, number(most)?);
+    if fewest > most {
+        return Err(format!("{fewest} is more than {most}; fewest come first, as in 3000-4000"));
+    }
+    Ok((fewest, most))
 }
 
 pub(super) fn run(args: &GenerateSiteArgs) -> Result<u8> {
@@ -73,13 +77,8 @@ fn plan(args: &GenerateSiteArgs) -> Result<SitesPlan> {
     plan.seed = args.seed;
     plan.sites = args.sites.unwrap_or(plan.sites);
     plan.urls_per_site = args.urls.unwrap_or(plan.urls_per_site);
-    if let Some(share) = args.noise {
-        if !(0.0..=1.0).contains(&share) {
-            return Err(Error::config(format!(
-                "--noise {share}: expected a share from 0 to 1, as in 0.3"
-            )));
-        }
-        plan.noise = Noise::fixed((share * 1_000.0).round() as u16);
+    if let Some(thousandths) = args.noise {
+        plan.noise = Noise::fixed(thousandths);
     }
     for name in &args.without {
         plan.chances.set(Feature::named(name)?, 0);

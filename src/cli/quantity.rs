@@ -1,9 +1,11 @@
-//! Numbers as people write them, with a suffix: `64K`, `3M`.
+//! Numbers as people write them: with a suffix (`64K`, `3M`), and shares.
 
 /// A number of bytes with an optional suffix K, M, G or T (powers of 1,024).
 pub(super) fn bytes(text: &str) -> Result<u64, String> {
     let (digits, suffix) = split_suffix(text);
+    let is_none = || format!("\"{text}\" is no number of bytes");
     let factor: u64 = match &suffix.to_ascii_lowercase()[..] {
+        _ if digits.is_empty() => return Err(is_none()),
         "" | "b" => 1,
         "k" | "kb" | "kib" => 1 << 10,
         "m" | "mb" | "mib" => 1 << 20,
@@ -11,22 +13,51 @@ pub(super) fn bytes(text: &str) -> Result<u64, String> {
         "t" | "tb" | "tib" => 1 << 40,
         _ => return Err(format!("unknown suffix \"{suffix}\"; use K, M, G or T")),
     };
-    let number: u64 = digits.parse().map_err(|_| format!("\"{text}\" is no number of bytes"))?;
+    let number: u64 = digits.parse().map_err(|_| is_none())?;
     number.checked_mul(factor).ok_or_else(|| format!("\"{text}\" is too large"))
 }
 
 /// A number of things with an optional suffix K, M or G (powers of 1,000).
 pub(super) fn count(text: &str) -> Result<u64, String> {
     let (digits, suffix) = split_suffix(text);
+    let is_none = || format!("\"{text}\" is no number");
     let factor: u64 = match &suffix.to_ascii_lowercase()[..] {
+        _ if digits.is_empty() => return Err(is_none()),
         "" => 1,
         "k" => 1_000,
         "m" => 1_000_000,
         "g" => 1_000_000_000,
         _ => return Err(format!("unknown suffix \"{suffix}\"; use K, M or G")),
     };
-    let number: u64 = digits.parse().map_err(|_| format!("\"{text}\" is no number"))?;
+    let number: u64 = digits.parse().map_err(|_| is_none())?;
     number.checked_mul(factor).ok_or_else(|| format!("\"{text}\" is too large"))
+}
+
+/// The same for what there are few of.
+pub(super) fn small_count(text: &str) -> Result<u32, String> {
+    u32::try_from(count(text)?).map_err(|_| format!("\"{text}\" is too large"))
+}
+
+/// A number that chooses what is made.
+pub(super) fn seed(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| format!("expected a whole number from 0 to {}", u64::MAX))
+}
+
+/// A share from 0 to 1.
+pub(super) fn share(text: &str) -> Result<f64, String> {
+    let share: Option<f64> = text.parse().ok();
+    share
+        .filter(|share| (0.0..=1.0).contains(share))
+        .ok_or_else(|| "expected a share from 0 to 1, as in 0.3".to_string())
+}
+
+/// A share from 0 to 1, in thousandths.
+pub(super) fn thousandths(text: &str) -> Result<u16, String> {
+    let thousandths = 1_000.0 * share(text)?;
+    match (thousandths - thousandths.round()).abs() < 1e-6 {
+        true => Ok(thousandths.round() as u16),
+        false => Err("expected whole thousandths, as in 0.003".to_string()),
+    }
 }
 
 /// A number, and the letters behind it.
@@ -54,6 +85,26 @@ mod tests {
             assert_eq!(bytes(given).ok(), expected, "{given}");
         }
         assert!(bytes("99999999999999999999").is_err() && bytes("18446744073709551615G").is_err());
+    }
+
+    #[test]
+    fn what_has_no_digits_is_no_number() {
+        assert_eq!(bytes("abc").unwrap_err(), "\"abc\" is no number of bytes");
+        assert_eq!(count("abc").unwrap_err(), "\"abc\" is no number");
+        assert_eq!(small_count("1K"), Ok(1_000));
+        assert!(small_count("5G").is_err());
+    }
+
+    #[test]
+    fn shares() {
+        for (given, expected) in
+            [("0", Some(0)), ("0.003", Some(3)), ("0.057", Some(57)), ("1", Some(1_000))]
+                .into_iter()
+                .chain(["0.0004", "0.0015", "1.1", "-0.1", "NaN", "x", ""].map(|text| (text, None)))
+        {
+            assert_eq!(thousandths(given).ok(), expected, "{given}");
+        }
+        assert_eq!(share("0.0004"), Ok(0.0004));
     }
 
     #[test]

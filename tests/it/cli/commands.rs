@@ -81,6 +81,11 @@ fn generated_lists_are_known_line_by_line() {
     dir.run("generate list -n 10 --exact 0 --variants 0 --truth truth.tsv").quiet();
     assert!(dir.text("truth.tsv").lines().skip(1).all(|row| row.ends_with("\tfirst\t-")));
     dir.run("generate list -n 10 --exact 0.9 --variants 0.9").fails("share");
+    for wrong in ["1.1", "abc"] {
+        let words = "'--exact <SHARE>': expected a share from 0 to 1";
+        dir.run(&format!("generate list --exact {wrong}")).fails(words);
+    }
+    dir.run("generate list -n abc").fails("\"abc\" is no number");
     dir.run("generate list -n 10 -o list.zst").quiet();
     assert_eq!(zstd::decode_all(&dir.get("list.zst")[..]).unwrap().len(), generated(10, 1).len());
 }

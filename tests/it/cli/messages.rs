@@ -259,3 +259,18 @@ fn counts_go_to_a_file_behind_an_equals_sign() {
     dir.run("--stats list.json in.txt").exits(0).says("\"lines\":8");
     dir.run("counts.json").exits(0);
 }
+
+#[test]
+fn values_in_a_list_may_have_blanks_around_them() {
+    let dir = Dir::with_list();
+    for flag in ["--only", "--enable", "--disable"] {
+        let plain = dir.run(&format!("{flag} www,scheme in.txt")).quiet();
+        dir.run_args(&[flag, "www, scheme ", "in.txt"]).gives(&plain.out);
+    }
+    dir.put(
+        "m.log",
+        "1.1.1.1 - - [02/Mar/2026:08:00:01 +0000] \"GET /a HTTP/1.1\" 404 5 \"-\" \"c\"\n",
+    );
+    dir.run_args(&["canon", "--status", "200, 404", "m.log"]).gives("/a\n");
+    dir.run_args(&["--only", "www, shceme", "in.txt"]).fails("no rule \"shceme\"");
+}
