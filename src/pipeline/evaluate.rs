@@ -47,7 +47,13 @@ pub fn evaluate(job: &Job, learned: &Outcome, mut truth: Truth) -> Result<Evalua
         },
     )?;
     if truth.next()?.is_some() {
-        return Err(truth.wrong("has a row, but the input has no record"));
+        return Err(truth.wrong(match job.format.filter {
+            Some(_) => {
+                "has a row, but the input has no record; the truth is that of all records, so leave \
+                 out what filters them, as --status and --include do"
+            }
+            None => "has a row, but the input has no record; is the truth that of this input?",
+        }));
     }
     let mut evaluation = Evaluation::default();
     for (_, mut rows) in sites {
@@ -73,7 +79,12 @@ impl Truth {
     /// Opens a table, packed or not, and reads its header. It is opened once for each set of rules
     /// that is judged, so a pipe is an error.
     pub fn open(path: &Path) -> Result<Truth> {
-        if std::fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
+        let is_file = match std::fs::metadata(path) {
+            Ok(metadata) => metadata.is_file(),
+            // Standard input, if there is no file of this name; else one that is missing.
+            Err(_) => path.as_os_str() != "-",
+        };
+        if !is_file {
             return Err(Error::input(format!(
                 "{}: the truth is read several times, so it has to be a file; write it to one first",
                 path.display()

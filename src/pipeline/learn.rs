@@ -18,7 +18,7 @@ use super::scan::{BatchChunk, Pass, Scan};
 use super::sightings::{ChunkSightings, ChunkSite, Load, SHARES, Shares};
 use super::url_words::{WordCounter, Words};
 use super::walk::{Worker, walk_with_fields};
-use super::{Job, MemoryUse, Outcome};
+use super::{Job, MemoryUse, Outcome, line_place};
 use crate::bytes::show;
 use crate::error::{Error, Result};
 use crate::limits::URL_BYTES_MAX;
@@ -88,6 +88,7 @@ pub fn learn(job: &Job, miner: &Miner) -> Result<Learned> {
     let mut bytes = 0;
     let mut memory = MemoryUse { budget_bytes: job.memory.bytes, ..MemoryUse::default() };
     let mut shares: Option<Shares> = None;
+    let mut hostless_line = None;
     let read = Scan::new(job, &pool, Pass::first("gathering")).run(
         Worker::default,
         |worker, chunk| {
@@ -95,8 +96,14 @@ pub fn learn(job: &Job, miner: &Miner) -> Result<Learned> {
             (counts.lines, (gathered, counts))
         },
         |batch| {
-            for BatchChunk { made: (gathered, counts), .. } in batch.chunks {
-                let gathered = gathered.ok_or_else(no_host)?;
+            for BatchChunk { first_line, made: (gathered, counts), .. } in batch.chunks {
+                let gathered = match gathered {
+                    Ok(gathered) => gathered,
+                    Err(number) => {
+                        hostless_line = Some(first_line + u64::from(number) + 1);
+                        return Ok(ControlFlow::Break(()));
+                    }
+                };
                 job.add(tally, &counts)?;
                 bytes += gathered.memory_bytes();
                 memory.table_bytes = memory.table_bytes.max(bytes);
@@ -115,6 +122,9 @@ pub fn learn(job: &Job, miner: &Miner) -> Result<Learned> {
             Ok(ControlFlow::Continue(()))
         },
     )?;
+    if let Some(line) = hostless_line {
+        return Err(no_host(&line_place(&read.files, read.files_in_all, line)));
+    }
     outcome.files = read.files;
     tally.set_unique(tally.records);
     tally.check()?;
@@ -252,30 +262,30 @@ fn too_large(site: &Load, job: &Job) -> Error {
 }
 
 #[cold]
-fn no_host() -> Error {
-    Error::config(
-        "some lines name no host, and rules belong to a site; say which it is, as in --base-url \
-         https://example.com",
-    )
+fn no_host(place: &str) -> Error {
+    Error::config(format!(
+        "{place}: names no host, and rules belong to a site; say which it is, as in --base-url \
+         https://example.com"
+    ))
 }
 
-/// What is seen in `chunk`; nothing if a record has no host. URLs are kept as the job spells them
-/// if that is how the miner does.
+/// What is seen in `chunk`; if a record has no host, the number of its line there, from 0. URLs are
+/// kept as the job spells them if that is how the miner does.
 fn gather(
     job: &Job,
     chunk: &Parcel,
     worker: &mut Worker,
     is_base_profile: bool,
-) -> (Option<ChunkSightings>, crate::report::Tally) {
+) -> (Result<ChunkSightings, u32>, crate::report::Tally) {
     let mut gathered = ChunkSightings::with_room(chunk.bytes().len());
     let mut numbers: HashMap<Box<[u8]>, usize, ahash::RandomState> = HashMap::default();
     // The same by what a URL starts with: it is cheaper to know that than to find the site.
     let mut by_start: HashMap<Box<[u8]>, Option<usize>, ahash::RandomState> = HashMap::default();
     let mut words = WordCounter::default();
-    let mut has_hosts = true;
-    let tally = walk_with_fields(chunk, job, worker, |_, record, canonical| {
+    let mut hostless = None;
+    let tally = walk_with_fields(chunk, job, worker, |line, record, canonical| {
         if record.url.starts_with(NO_HOST) {
-            has_hosts = false;
+            hostless.get_or_insert(line);
         }
         let start = start_of(canonical.form);
         let number = by_start.get(start).copied().unwrap_or_else(|| {
@@ -295,7 +305,7 @@ fn gather(
         gathered.add(number, &record, is_known.then_some(canonical.form));
     });
     gathered.trim();
-    (has_hosts.then_some(gathered), tally)
+    (hostless.map_or(Ok(gathered), Err), tally)
 }
 
 /// A URL up to the slash after its host, which tells the host; the whole of it if there is none.

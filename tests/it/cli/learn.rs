@@ -96,15 +96,25 @@ fn learned_rules_are_applied_and_judged() {
     dir.put("bad.tsv", "a\tb\n");
     dir.run("learn --evaluate bad.tsv crawl.log").exits(2).says("\"site\" and \"page\"");
     // It is read several times.
-    dir.run("learn --evaluate /dev/stdin crawl.log").exits(2).says("it has to be a file");
+    for truth in ["/dev/stdin", "-"] {
+        let run = dir.run(&format!("learn --evaluate {truth} crawl.log")).exits(2);
+        run.says("it has to be a file");
+    }
+    let run = dir.run("learn --evaluate truth.tsv --until 1980-01-01 crawl.log").exits(2);
+    run.says("record 1: has a row, but the input has no record; the truth is that of all records");
 }
 
 #[test]
 fn rules_want_hosts() {
     let dir = Dir::new();
-    let line = "h - - [10/Oct/2000:13:55:36 -0700] \"GET /a?b HTTP/1.0\" 200 23\n";
+    let line = "1.1.1.1 - - [10/Oct/2000:13:55:36 -0700] \"GET /a?b HTTP/1.0\" 200 23\n";
     dir.put("access.log", line.repeat(3));
-    dir.run("learn access.log").fails("--base-url");
+    dir.run("learn access.log").fails("undust: line 1: names no host").says("--base-url");
+    let host = "a.test ".to_string() + line;
+    dir.put("vhost.log", host.repeat(5));
+    dir.put("mixed.log", host.repeat(8) + "- " + line);
+    dir.run("learn vhost.log access.log").fails("undust: access.log, line 1: names no host");
+    dir.run("learn vhost.log mixed.log").fails("undust: mixed.log, line 9: names no host");
     let learned = dir.run("learn --base-url http://a.test access.log").exits(0);
     let rules = learned.says("1 site: 0 rules in force, 0 to be reviewed, 0 guards, 0 traps").out();
     assert!(rules.contains("sites = \"1\""), "{rules}");
