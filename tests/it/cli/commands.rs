@@ -40,9 +40,33 @@ fn completions_for_every_shell() {
 }
 
 #[test]
+fn completions_of_the_bare_form() {
+    let dir = Dir::new();
+    let text = dir.run("completions bash").quiet().out();
+    let root = text.split("\n        undust)\n").nth(1).unwrap();
+    let root = root.split("\n            return 0\n").next().unwrap();
+    for part in [
+        "--clusters",
+        "--profile",
+        " canon ",
+        "-W \"lines whatwg rfc3986 crawl aggressive\"",
+        "--only)",
+        "session-ids",
+        "cdx-json",
+    ] {
+        assert!(root.contains(part), "{part}\n{root}");
+    }
+    // Features of sites, which are no rules.
+    let site = text.split("undust__subcmd__generate__subcmd__site)\n").nth(1).unwrap();
+    let site = site.split("\n            return 0\n").next().unwrap();
+    assert!(site.contains("--only)") && !site.contains("session-ids"), "{site}");
+}
+
+#[test]
 fn manual_pages() {
     let dir = Dir::new();
-    assert!(dir.run("man").quiet().out().contains(".TH undust 1"));
+    let page = dir.run("man").quiet().out();
+    assert!(page.contains(".TH undust 1"));
     fs::create_dir(dir.path("man")).unwrap();
     dir.run("man man").gives("");
     for page in [
@@ -54,7 +78,9 @@ fn manual_pages() {
     ] {
         assert!(dir.text(&format!("man/{page}")).contains(".SH NAME"), "{page}");
     }
-    dir.run("man missing").fails("missing: cannot write");
+    assert!(dir.text("man/undust.1") == page);
+    dir.run("man missing")
+        .fails("missing: cannot write: there is no folder missing; make it first");
 }
 
 #[test]
