@@ -85,7 +85,9 @@ impl Reject {
             Reject::LineTooLong => "the line is longer than the line limit",
             Reject::Format => "the line does not have the shape of its format",
             Reject::NoRequest => "the request is empty",
-            Reject::BadRequest => "the request is not a method, a target and a protocol",
+            Reject::BadRequest => {
+                "the request is not one for a page: a method, a target and a protocol"
+            }
             Reject::NoPage => "the request is for a tunnel, not for a page, as in CONNECT",
             Reject::NoUrl => "the field of the URL is missing or empty",
             Reject::Asterisk => {

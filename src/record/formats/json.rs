@@ -11,6 +11,7 @@ pub(super) use self::unescaped::unescaped_lines;
 use self::usual::USUAL;
 use super::field_map::{Field, FieldMap};
 use crate::error::{Error, Result};
+use crate::record::cut::host_value;
 use crate::record::{Escapes, Found, LineFormat, Parsed, PathKind, request};
 use crate::reject::Reject;
 
@@ -18,7 +19,7 @@ use crate::reject::Reject;
 ///
 /// - Shape: any JSON value on each line. The URL is at the first of the [`USUAL`] places that has
 ///   one, or where the user tells. Of equal names in an object the last counts. `-`, `""` and
-///   `null` are nothing.
+///   `null` are nothing, nor is a host `_`.
 /// - Failure: a line that is no JSON is [`Reject::Format`], one without a URL [`Reject::NoUrl`], or
 ///   [`Reject::NoRequest`] if it has an empty request.
 /// - Source: RFC 8259; JSON Lines; RFC 6901 for pointers.
@@ -226,6 +227,7 @@ fn finish<'a>(values: &[&'a [u8]; SLOTS], has_query: bool, found: &mut Found<'a>
         found.fields.clock = found.fields.time;
         found.fields.time = day;
     }
+    found.host = host_value(found.host);
     // A host that has its port needs no other.
     if !found.host.contains(&b':') {
         found.port = value(Part::Port);
@@ -351,6 +353,8 @@ mod tests {
                 "h:81||/a",
             ),
             (r#"{"request_uri":"/a","server_name":"s","server_port":8080}"#, "s|8080|/a"),
+            // nginx's name for a server that answers to any.
+            (r#"{"request_uri":"/a","server_name":"_"}"#, "/a"),
             (r#"{"request":{"host":"h","uri":"/a","tls":{"version":771}}}"#, "https|h||/a"),
             (r#"{"request":{"host":"h","uri":"/a","tls":null}}"#, "h||/a"),
             (r#"{"href":"http://a.test/"}"#, "http://a.test/"),
