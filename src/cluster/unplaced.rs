@@ -121,8 +121,8 @@ impl Unplaced {
     }
 
     /// Finds out what became of the records of `partition`. Its forms take `bytes_max` of memory;
-    /// they have to fit in [`PARTS_MAX`] times that, otherwise it returns `None`. The `count`
-    /// largest clusters are told.
+    /// they have to fit in 65,536 times that, otherwise it returns `None`. The `count` largest
+    /// clusters are told.
     pub fn resolve(
         &self,
         partition: usize,
