@@ -93,7 +93,8 @@ pub struct InputPlan {
     pub line_bytes_max: usize,
     /// About how many bytes a chunk holds. Zero counts as one.
     pub chunk_bytes: usize,
-    /// Largest zstd window, or xz dictionary, that is accepted, in bytes. Clamped to 1 KiB to 2 GiB.
+    /// Largest zstd window, or xz dictionary, that is accepted, in bytes. Clamped to 1 KiB to
+    /// 2 GiB.
     pub zstd_window_bytes_max: u64,
     /// Which files are taken apart into records, because their records are no lines.
     pub containers: Containers,

@@ -332,7 +332,8 @@ fn too_little_memory_is_refused() {
     dir.run("-S 32M -j100 in.txt").fails("100 threads need 57 MiB");
     dir.run("-S 64M --line-limit 9M in.txt").fails("raise -S or lower --line-limit");
     dir.run("-S 0% in.txt").fails("no share");
-    dir.run("-S lots in.txt").fails("unknown suffix");
+    dir.run("-S lots in.txt").fails("is no number of bytes");
+    dir.run("-S 1X in.txt").fails("unknown suffix");
     // As many threads as there is memory for.
     dir.run("-S 8M in.txt").gives(KEPT);
 }
@@ -344,7 +345,9 @@ fn windows_of_zstd_are_bounded_by_memory() {
     encoder.window_log(23).unwrap();
     encoder.write_all(LIST.as_bytes()).unwrap();
     dir.put("in.zst", encoder.finish().unwrap());
-    dir.run("-S 16M in.zst").fails("at most 4096 KiB").says("give it more memory with -S");
+    dir.run("-S 16M in.zst")
+        .fails("at most 4096 KiB")
+        .says("wants 8192 KiB; give it a memory of -S 32M or more");
     dir.run("-S 32M in.zst").gives(KEPT);
 }
 
