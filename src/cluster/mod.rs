@@ -18,6 +18,7 @@ mod ladders;
 mod levels;
 mod numbers;
 mod partitions;
+mod places;
 #[allow(unsafe_code)]
 mod probe;
 mod records;
@@ -40,6 +41,7 @@ pub use gathered::{ChunkLines, Clusters, Gathered, Member, OtherLine, Others, Wa
 pub use ladders::{Ladders, LaddersBuilder, Placed, UNMERGED};
 pub use levels::{Largest, Levels};
 pub use numbers::{Asked, Numbers};
+pub use places::Places;
 pub use runs::{Merged, Runs};
 pub use scatter::{Flags, KeepBitmap, PARTITIONS, Scattered, partition_of};
 pub use seen::Seen;
@@ -48,4 +50,4 @@ pub use sorted::Sorted;
 pub use spill::SpillFiles;
 pub use table::Outlook;
 pub use uncounted::Uncounted;
-pub use unplaced::{Found, Places, Unplaced};
+pub use unplaced::{Found, Unplaced};

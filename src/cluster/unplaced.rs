@@ -3,14 +3,12 @@
 //! ```text
 //! reading     what Levels knew, then ladders --> Spill of steps, by partition
 //! at the end  partition by partition: the steps --> what became of each record
-//! reading     that, record by record in the same order --> Ladders
+//! reading     that, record by record in the same order --> Ladders (`places.rs`)
 //!
 //! steps  = page* other* ladder*   of one partition; what each is: `Step`
 //! page   = Page PageEnd
 //! other  = Other
 //! ladder = Rung* Last
-//!
-//! places = place{records}*        the partitions in any order; a byte for each record, in order
 //! ```
 //!
 //! A partition whose forms have no room is worked off in parts, by the forms' fingerprints, each of
@@ -20,14 +18,14 @@
 use std::fs::File;
 use std::io;
 use std::ops::ControlFlow;
-use std::os::unix::fs::FileExt as _;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::census::Cluster;
 use super::extents::{Extent, Extents, damaged};
-use super::ladders::{EARLIER, Ladder, Ladders, UNMERGED};
-use super::levels::{Forms, Largest, Levels, Page, keep_largest, together};
+use super::ladders::{Ladder, Ladders};
+use super::levels::{Forms, Largest, Levels, Page, keep_largest};
 use super::partitions::Partitions;
+use super::places::{PlaceWriter, Places};
 use super::records::{Halves, Record};
 use super::scatter::PARTITION_BITS;
 use super::spill::{Spill, SpillFiles};
@@ -38,9 +36,6 @@ const STEPS_BETWEEN: u64 = 128;
 
 /// Parts that a partition is worked off in at most. Reason: each takes a reading of its steps.
 const PARTS_MAX: u64 = 1 << 16;
-
-/// Places that are read and written at once.
-const PLACES_BYTES: usize = 64 << 10;
 
 /// Records that wait for the end of the input.
 #[derive(Debug)]
@@ -238,109 +233,7 @@ impl Unplaced {
         let left = extents.all_mut().map(|extent| extent.take()).collect::<Vec<_>>();
         let mut left = left.into_iter();
         let left = Partitions::new(|| left.next().flatten());
-        (places.into_file(), Places { left, has_more: AtomicBool::new(false) })
-    }
-}
-
-/// Writes places, one after the other.
-struct PlaceWriter<'a> {
-    file: &'a File,
-    /// Where the buffer goes.
-    at: u64,
-    end: u64,
-    buffer: Vec<u8>,
-    /// How many places of the buffer were told of.
-    told: usize,
-    /// Have others said something of the records before?
-    has_others: bool,
-}
-
-impl<'a> PlaceWriter<'a> {
-    fn new(file: &'a File, Extent { at, end }: Extent, has_others: bool) -> Self {
-        PlaceWriter { file, at, end, buffer: Vec::new(), told: 0, has_others }
-    }
-
-    /// Puts what is said of the next record together with what others have said of it.
-    #[inline]
-    fn push(&mut self, placed: u8) -> io::Result<()> {
-        if self.told == self.buffer.len() {
-            self.next_buffer()?;
-        }
-        let place = &mut self.buffer[self.told];
-        *place = together(*place, placed);
-        self.told += 1;
-        Ok(())
-    }
-
-    /// Failure: besides those of reading and writing, an error if there are more records.
-    fn next_buffer(&mut self) -> io::Result<()> {
-        self.file.write_all_at(&self.buffer, self.at)?;
-        self.at += self.buffer.len() as u64;
-        let bytes = (self.end - self.at).min(PLACES_BYTES as u64) as usize;
-        if bytes == 0 {
-            return Err(damaged());
-        }
-        self.told = 0;
-        self.buffer.clear();
-        self.buffer.resize(bytes, UNMERGED);
-        if self.has_others { self.file.read_exact_at(&mut self.buffer, self.at) } else { Ok(()) }
-    }
-
-    /// Failure: besides those of writing, an error if there are fewer records.
-    fn finish(self) -> io::Result<()> {
-        let is_whole = self.told == self.buffer.len() && self.at + self.told as u64 == self.end;
-        if is_whole { self.file.write_all_at(&self.buffer, self.at) } else { Err(damaged()) }
-    }
-}
-
-/// Where it says what became of the records of each partition.
-#[derive(Debug)]
-pub struct Places {
-    /// What has not been told yet.
-    left: Partitions<Option<Extent>>,
-    /// Were there more records than it knows?
-    has_more: AtomicBool,
-}
-
-impl Places {
-    /// Says what became of the records of `partition`: of chunks, each with the number of its first
-    /// line. They are those that were added, in the same order, and others before `first_line`.
-    /// `file` is what the file holds.
-    ///
-    /// Of other records, which there are if the input has changed, it says the same as of those
-    /// before: that they were placed earlier.
-    pub fn place<'a>(
-        &self,
-        partition: usize,
-        file: &[u8],
-        first_line: u64,
-        chunks: impl Iterator<Item = (&'a Ladders, u64)>,
-    ) {
-        let left = &mut *self.left.lock(partition);
-        let Extent { at, end } = left.unwrap_or(Extent { at: 0, end: 0 });
-        let range = usize::try_from(at).ok().zip(usize::try_from(end).ok());
-        let places = range.and_then(|(at, end)| file.get(at..end)).unwrap_or_default();
-        let mut told = 0;
-        for (ladders, first_of_chunk) in chunks {
-            for (place, ladder) in ladders.of(partition, first_of_chunk) {
-                let mut placed = EARLIER;
-                if ladder.line >= first_line {
-                    placed = places.get(told).copied().unwrap_or(EARLIER);
-                    told += 1;
-                }
-                ladders.set(place, placed);
-            }
-        }
-        if told > places.len() {
-            self.has_more.store(true, Ordering::Relaxed);
-        }
-        *left = Some(Extent { at: at + told.min(places.len()) as u64, end });
-    }
-
-    /// Were all records told of, and no others?
-    pub fn are_over(&mut self) -> bool {
-        let is_over = |left: &mut Option<Extent>| left.is_none_or(|left| left.is_over());
-        !*self.has_more.get_mut() && self.left.all_mut().all(is_over)
+        (places.into_file(), Places::new(left))
     }
 }
 
@@ -431,6 +324,7 @@ const UNKNOWN: u8 = u8::MAX;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cluster::ladders::UNMERGED;
     use crate::cluster::spill::temporary;
     use crate::cluster::{LaddersBuilder, PARTITIONS, partition_of};
     use crate::fingerprint::FingerprintKey;
