@@ -1,6 +1,7 @@
 //! The sides from which a report looks at records: host, section, parameter, status, time, agent.
 
 mod names;
+mod periods;
 mod spilled;
 mod sums;
 
@@ -32,19 +33,6 @@ struct Column {
     names: Names,
     /// A record, and the number of its name; those of one record are side by side.
     of: Vec<(u32, u32)>,
-}
-
-impl Column {
-    /// The counts of the records with a name for which `has` is true, each of them once.
-    fn count_any(&self, placed: &Placed, has: &[bool]) -> Counts {
-        let mut counts = Counts::default();
-        for names in self.of.chunk_by(|(one, _), (other, _)| one == other) {
-            if names.iter().any(|(_, name)| has[*name as usize]) {
-                count(&mut counts, placed, names[0].0);
-            }
-        }
-        counts
-    }
 }
 
 /// The counts of each name, by facet and by number.
@@ -95,7 +83,7 @@ impl Facets {
             _ => {}
         }
         if let Some(seconds) = time::parse(fields.time, fields.clock) {
-            add(Facet::Time, &seconds.div_euclid(3600).to_be_bytes());
+            add(Facet::Time, &periods::name_of(seconds.div_euclid(3600)));
         }
         if !fields.agent.is_empty() {
             let agents = &mut self.columns[Facet::Agent as usize];

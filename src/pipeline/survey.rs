@@ -28,7 +28,7 @@ use super::scan::{BatchChunk, FORM_BYTES, Pass, Scan, WasRead, changed};
 use super::walk::Worker;
 use super::{InputFile, Job, MemoryUse, Outcome};
 use crate::cluster::{Found, Ladders, Levels};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::report::{InputRow, Survey, Tally};
 use clusters::describe_clusters;
 use findings::Findings;
@@ -47,8 +47,8 @@ fn record_bytes(chunk: &Parcel, records: u64) -> u64 {
 /// Surveys the job's input. `top` rows of hosts and clusters are told. The input is read more than
 /// once, so its streams have to be spooled (see `spool.rs`).
 ///
-/// Memory: within the job's budget. Forms and hosts that have no room go to temporary files; if
-/// names of other facets have none, or what is shown, that is an error.
+/// Memory: within the job's budget. Forms and names that have no room go to temporary files; if
+/// what is shown has none, that is an error.
 pub fn survey(job: &Job, top: usize) -> Result<(Survey, Outcome)> {
     let pool = job.pool()?;
     let (mut tally, mut lacks_host) = (Tally::default(), false);
@@ -132,8 +132,7 @@ impl<'a> Surveying<'a> {
     /// Adds a batch whose records have been placed.
     fn add(&mut self, batch: &[BatchChunk<Surveyed>]) -> Result<()> {
         let Surveying { job, pool, findings, sums, .. } = self;
-        findings.add(job, pool, batch, sums)?;
-        if has_room(job, 0, sums) { Ok(()) } else { Err(too_much(job)) }
+        findings.add(job, pool, batch, sums)
     }
 
     /// All was `read`: reads it again for records that wait. The `top` largest clusters are told.
@@ -173,17 +172,6 @@ fn ladders_of(batch: &[BatchChunk<Surveyed>]) -> impl Iterator<Item = (&Ladders,
 /// Is there memory for forms that take `bytes`, beside the sums?
 fn has_room(job: &Job, bytes: u64, sums: &Sums) -> bool {
     bytes + sums.memory_bytes_ahead() <= job.budget().table_bytes()
-}
-
-/// The error of a report whose names have no room in the job's memory.
-#[cold]
-fn too_much(job: &Job) -> Error {
-    Error::limit(format!(
-        "the names of sections, parameters and agents take more memory than clusters may, {} of {} \
-         MiB; raise -S",
-        job.budget().table_bytes() >> 20,
-        job.memory.bytes >> 20
-    ))
 }
 
 fn levels_of(job: &Job) -> usize {

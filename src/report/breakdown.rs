@@ -101,16 +101,11 @@ impl Counts {
 pub struct Breakdown {
     /// What the rows are.
     pub facet: Facet,
-    /// How many names are told apart; if there are `others`, not all.
+    /// How many names there are.
     pub names: u64,
     /// The first of them.
     pub rows: Vec<BreakdownRow>,
-    /// The records with other names, each counted once.
-    pub others: Option<Counts>,
 }
-
-/// How the row of other names is called in tables.
-pub(super) const OTHERS: &str = "(others)";
 
 /// One row.
 #[derive(Clone, Debug)]
@@ -121,35 +116,21 @@ pub struct BreakdownRow {
     pub counts: Counts,
 }
 
-impl Counts {
-    /// Puts them into a JSON object.
-    fn put_into(self, value: &mut Value) {
-        for (name, count) in [
-            ("records", self.records),
-            ("urls", self.urls),
-            ("unique", self.pages),
-            ("duplicate", self.duplicate()),
-            ("other_spelling", self.astray),
-        ] {
-            value[name] = count.into();
-        }
-        value["ratio"] = ratio(self.duplicate(), self.records).into();
-    }
-}
-
 impl Breakdown {
     pub(super) fn to_json(&self) -> Value {
-        let row = |row: &BreakdownRow| {
-            let mut value = json!({ "name": readable(&row.name) });
-            row.counts.put_into(&mut value);
-            value
+        let row = |BreakdownRow { name, counts }: &BreakdownRow| {
+            json!({
+                "name": readable(name),
+                "records": counts.records,
+                "urls": counts.urls,
+                "unique": counts.pages,
+                "duplicate": counts.duplicate(),
+                "other_spelling": counts.astray,
+                "ratio": ratio(counts.duplicate(), counts.records),
+            })
         };
         let rows: Vec<Value> = self.rows.iter().map(row).collect();
-        let mut value = json!({ "names": self.names, "rows": rows });
-        if let Some(others) = self.others {
-            others.put_into(&mut value["others"]);
-        }
-        value
+        json!({ "names": self.names, "rows": rows })
     }
 
     /// Writes the table, if it says something: not for one name alone, unless the records are
@@ -157,18 +138,16 @@ impl Breakdown {
     pub(super) fn write(&self, out: &mut String, requests: bool) {
         let says = |counts: &Counts| requests || counts.duplicate() > 0;
         let rows: Vec<&BreakdownRow> = self.rows.iter().filter(|row| says(&row.counts)).collect();
-        let others = self.others.as_ref().filter(|counts| says(counts));
         let is_trivial = match self.facet {
             Facet::Host => rows.is_empty(),
             Facet::Parameter => rows.iter().all(|row| row.name.is_empty()),
             _ => rows.is_empty() || self.names < 2,
         };
-        if is_trivial && others.is_none() {
+        if is_trivial {
             return;
         }
         let of = match self.facet {
             Facet::Status | Facet::Time => String::new(),
-            _ if self.others.is_some() => format!(", of more than {}", number(self.names)),
             _ => format!(", of {}", number(self.names)),
         };
         let _ = writeln!(
@@ -182,12 +161,9 @@ impl Breakdown {
             "other sp.",
             self.facet.name()
         );
-        let named = rows.into_iter().map(|row| {
-            let is_nameless = row.name.is_empty();
-            let nameless = || self.facet.nameless().to_string();
-            (if is_nameless { nameless() } else { short(&row.name) }, &row.counts)
-        });
-        for (name, counts) in named.chain(others.map(|counts| (OTHERS.to_string(), counts))) {
+        for BreakdownRow { name, counts } in rows {
+            let is_nameless = name.is_empty();
+            let name = if is_nameless { self.facet.nameless().to_string() } else { short(name) };
             let share = if requests {
                 percent(counts.urls - counts.pages, counts.urls)
             } else {

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::breakdown::{Breakdown, Counts, Facet, OTHERS};
+use super::breakdown::{Breakdown, BreakdownRow, Counts, Facet};
 use super::cells::readable;
 use super::place_of_line::{FileLines, place_of_line, shown_file};
 use super::tables::REPORT;
@@ -243,16 +243,10 @@ impl Survey {
         }
         for breakdown in &self.breakdowns {
             let part = breakdown.facet.name();
-            let mut counted = |part: &str, name: &[u8], counts: &Counts| {
+            for BreakdownRow { name, counts } in &breakdown.rows {
                 let Counts { records, urls, pages, astray } = *counts;
                 let more = [Some(records), None, Some(urls), Some(pages), Some(astray)];
-                row(part, name, counts.duplicate(), &more)
-            };
-            for one in &breakdown.rows {
-                counted(part, &one.name, &one.counts)?;
-            }
-            if let Some(others) = &breakdown.others {
-                counted(&format!("{part}-others"), OTHERS.as_bytes(), others)?;
+                row(part, name, counts.duplicate(), &more)?;
             }
         }
         writer.finish()

@@ -113,8 +113,7 @@ pub static REPORT: Table = Table {
         word(
             "part",
             "`total`, `rejected`, `unparsed`, `rule`, `site-rule`, `cluster`, `host`, `section`, `parameter`, \
-             `status`, `time` or `agent`; `section-others`, `parameter-others`, `time-others` or \
-             `agent-others` for all names of a table that are not told apart",
+             `status`, `time` or `agent`",
         ),
         text("name", "of the total, the kind, the rule; the canonical form; the host and so on"),
         number(
