@@ -11,7 +11,8 @@ use super::steps::{Bytes, Step};
 /// May a rule have something to do again once it was applied?
 pub(super) fn enables_itself(rule: &Compiled) -> bool {
     match &rule.act {
-        Act::Prefix { from, to } => to.starts_with(from) || from.starts_with(to),
+        // One that gets shorter is replaced until it is not there any more.
+        Act::Prefix { from, to } => to.starts_with(from),
         Act::Template(template) => {
             template.to.path.glob().meets(&template.from.path.glob())
                 && !template.from.params.iter().any(|(name, _)| template.consumes(name))

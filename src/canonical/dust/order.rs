@@ -4,8 +4,8 @@
 //! once `a` was applied. The rules of a site are put in an order in which none enables itself or an
 //! earlier one. Then one pass is enough:
 //!
-//! 1. Each rule by itself is done after one application (it does not enable itself; suffixes are
-//!    taken off until none is left, see [`super::site`]).
+//! 1. Each rule by itself is done after one application (it does not enable itself; prefixes and
+//!    suffixes are taken off until none is left, see [`super::site`]).
 //! 2. What a rule has settled stays settled, as no later rule enables it.
 //! 3. So after the pass no rule changes anything, and a second pass is the first one's result: the
 //!    rules are idempotent, and they end because the pass is finite.

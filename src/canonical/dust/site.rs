@@ -179,16 +179,7 @@ impl SiteRules {
             }
             Act::Segment { from, to } => rename_segments(target, from, to),
             Act::DropPathParam(name) => drop_path_params(target, name),
-            Act::Prefix { from, to } => match target.path.strip_prefix(from.as_slice()) {
-                None => false,
-                Some(rest) => {
-                    target.spare.clear();
-                    target.spare.extend_from_slice(to);
-                    target.spare.extend_from_slice(rest);
-                    std::mem::swap(&mut target.path, &mut target.spare);
-                    true
-                }
-            },
+            Act::Prefix { from, to } => replace_prefix(&rule.condition, from, to, target),
             Act::FoldPath => fold(&mut target.path),
             Act::Template(template) => rewrite(template, target),
             Act::DropParam(dropped) => self.drop_where(target, |name, _| dropped.is(name)),
@@ -358,6 +349,26 @@ impl Drops {
         // One that drops it whatever its value, if there is one.
         all().find(|drop| drop.value.is_none()).or_else(|| all().next())
     }
+}
+
+/// Replaces what a path starts with, until it does not start so: of `/en/` that is nothing, `/en/en/`
+/// goes, too. A path that is crafted to take long stays as it was.
+fn replace_prefix(condition: &Condition, from: &[u8], to: &[u8], target: &mut Target) -> bool {
+    let mut before = None;
+    for _ in 0..=DUST_PASSES_MAX {
+        // Asked for the first time before.
+        let holds = before.is_none() || condition.holds(target);
+        let Some(rest) = target.path.strip_prefix(from).filter(|_| holds) else {
+            return before.is_some();
+        };
+        target.spare.clear();
+        target.spare.extend_from_slice(to);
+        target.spare.extend_from_slice(rest);
+        std::mem::swap(&mut target.path, &mut target.spare);
+        before.get_or_insert_with(|| target.spare.clone());
+    }
+    target.path = before.unwrap_or_default();
+    false
 }
 
 /// Takes suffixes off, the longest first, until none is left. A path that is crafted to take long

@@ -239,6 +239,30 @@ fn guards_win() {
 }
 
 #[test]
+fn prefixes_that_get_shorter_go_until_none_is_left() {
+    let rules = DustRules::parse(&rule("alias-prefix from='/en/'; to='/'")).unwrap();
+    let except = "alias-prefix from='/en/'; to='/'; except=['/en/shop/*']";
+    let but_for_the_shop = DustRules::parse(&rule(except)).unwrap();
+    for (given, expected) in [
+        ("http://x.org/en/a", "http://x.org/a"),
+        ("http://x.org/en/", "http://x.org/"),
+        ("http://x.org/en", "http://x.org/en"),
+        ("http://x.org/english/en/", "http://x.org/english/en/"),
+        ("http://x.org/en/en/en/a?b=1", "http://x.org/a?b=1"),
+    ] {
+        assert_eq!(applied(&rules, given), expected);
+        assert_eq!(applied(&but_for_the_shop, given), expected);
+    }
+    assert_eq!(applied(&rules, "http://x.org/en/en/shop/a"), "http://x.org/shop/a");
+    // The exception counts whenever it is there.
+    let expected = "http://x.org/en/shop/a";
+    assert_eq!(applied(&but_for_the_shop, "http://x.org/en/en/shop/a"), expected);
+    // What is crafted to take long stays as it is.
+    let long = format!("http://x.org{}/a", "/en".repeat(500));
+    assert_eq!(applied(&rules, &long), long);
+}
+
+#[test]
 fn refused() {
     for (rules, why) in [
         (&["substitute from='a'; to='a'"][..], "need not end"),
@@ -254,7 +278,7 @@ fn refused() {
         (&["drop-segment segment='{slug}'"], "any segment"),
         (&["alias-suffix from=''; to='/'"], "turn the rule around"),
         (&["alias-suffix from='.htm'; to='.x.htm'"], "rewritten by it again"),
-        (&["alias-prefix from='/a/'; to='/'"], "rewritten by it again"),
+        (&["alias-prefix from='/a/'; to='/a/b/'"], "rewritten by it again"),
         (&["alias-prefix from='/a/'; to='/b'", "alias-prefix from='/b'; to='/a/'"], "undo"),
         (&["alias-segment from='a'; to='b'", "alias-segment from='b'; to='a'"], "undo"),
         (&["alias-suffix from='.html'; to=''", "drop-segment segment='{hex:8}'"], "undo"),

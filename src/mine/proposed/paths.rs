@@ -38,6 +38,11 @@ impl PathAct {
         }
     }
 
+    /// Does it change the last segment only, so that pages stay in their section?
+    pub(in crate::mine) fn keeps_section(&self) -> bool {
+        matches!(self, PathAct::Index(_) | PathAct::Slash | PathAct::Extension(..))
+    }
+
     /// Does it change `path`?
     pub(in crate::mine) fn changes(&self, path: &[u8]) -> bool {
         let mut changes = false;
@@ -174,12 +179,13 @@ pub(in crate::mine) fn apply<'a>(
             PathAct::FoldCase => fold(path),
             PathAct::DoubleSlash => collapse(path),
             PathAct::Prefix(from, to) => {
-                path.strip_prefix(from.as_slice()).map(<[u8]>::to_vec).map(|rest| {
-                    path.clear();
-                    path.extend_from_slice(to);
-                    path.extend_from_slice(&rest);
-                    1
-                })
+                // Where it gets shorter, until it is not there any more, as rules do.
+                let mut mark = None;
+                while path.starts_with(from) && !(mark.is_some() && to.starts_with(from)) {
+                    path.splice(..from.len(), to.iter().copied());
+                    mark = Some(1);
+                }
+                mark
             }
             PathAct::Index(name) => {
                 let start = last_start(path);
@@ -331,6 +337,8 @@ mod tests {
             (PathAct::FoldCase, "/A%2Fb/C", "/a%2Fb/c"),
             (PathAct::DoubleSlash, "//a///b/", "/a/b/"),
             (PathAct::Prefix(b"/~".to_vec(), b"/people/".to_vec()), "/~x/y", "/people/x/y"),
+            (PathAct::Prefix(b"/en/".to_vec(), b"/".to_vec()), "/en/en/x/en/", "/x/en/"),
+            (PathAct::Prefix(b"/en/".to_vec(), b"/en/u/".to_vec()), "/en/x", "/en/u/x"),
             (PathAct::Index(b"index.html".to_vec()), "/a/index.html", "/a/"),
             (PathAct::Index(b"index.html".to_vec()), "/a/xindex.html", "/a/xindex.html"),
             (PathAct::Slash, "/a/", "/a"),

@@ -40,7 +40,12 @@ pub(super) fn nutch_rule(rule: &DustRule) -> Option<(String, String)> {
             (format!("^(https?://){}(?=[:/?#]|$)", quoted(from)), format!("$1{}", put(to)))
         }
         DustKind::AliasPrefix { from, to } if anywhere => {
-            (format!("^({site}){}", quoted(from)), format!("$1{}", put(to)))
+            // What gets shorter is replaced until it is not there any more.
+            let from = match from.strip_prefix(to.as_str()) {
+                Some(more) => format!("{}(?:{})+", quoted(to), quoted(more)),
+                None => quoted(from),
+            };
+            (format!("^({site}){from}"), format!("$1{}", put(to)))
         }
         DustKind::AliasSuffix { from, to } if anywhere && from != "/" => {
             let slash = if from.starts_with(['/', '.']) { "" } else { "/" };
