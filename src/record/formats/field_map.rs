@@ -95,10 +95,28 @@ impl Field {
                 "content_hash",
             ],
             Field::Size => &["size", "bytes", "length", "content_length", "size_(bytes)"],
-            Field::Status => &["status", "status_code", "statuscode", "http_status", "code"],
-            Field::Time => {
-                &["time", "timestamp", "datetime", "date", "fetched_at", "crawled_at", "lastmod"]
-            }
+            // Codes first: beside one, `status` is its text (`OK`).
+            Field::Status => &[
+                "status_code",
+                "statuscode",
+                "http_status_code",
+                "http_status",
+                "http_code",
+                "response_code",
+                "status",
+                "code",
+            ],
+            Field::Time => &[
+                "time",
+                "timestamp",
+                "datetime",
+                "date",
+                "fetched_at",
+                "crawled_at",
+                "crawl_timestamp",
+                "crawl_date",
+                "lastmod",
+            ],
             Field::Redirect => {
                 &["redirect", "redirect_url", "redirect_to", "new_url", "location", "final_url"]
             }

@@ -336,6 +336,12 @@ mod tests {
                 "Address,Content Type,Status Code,Size (bytes),Redirect URL",
                 Some("url 1, mime 2, status 3, size 4, redirect 5"),
             ),
+            // The text beside the code is no status.
+            (
+                "Address,Content Type,Status Code,Status,Crawl Timestamp",
+                Some("url 1, mime 2, status 3, time 5"),
+            ),
+            ("URL,Status,HTTP Status Code", Some("url 1, status 3")),
             ("#old_url,new_url,status,file", Some("url 1, redirect 2, status 3")),
             ("site,host", None),
         ] {

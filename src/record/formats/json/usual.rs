@@ -88,15 +88,16 @@ pub(super) const USUAL: &[(Part, &[&str])] = &[
     (
         Part::Field(Field::Status),
         &[
-            "/status",
+            // Codes first: beside one, `status` is its text (`OK`).
             "/status_code",
             "/statusCode",
+            "/status",
             "/DownstreamStatus",
             "/EdgeResponseStatus",
             "/httpRequest/status",
             "/http/response/status_code",
-            "/response/status",
             "/response/status_code",
+            "/response/status",
             "/sc-status",
         ],
     ),
