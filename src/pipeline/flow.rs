@@ -30,12 +30,27 @@ impl Flow {
 
     /// Waits until there is room for `bytes` more.
     pub(super) fn enter(self: &Arc<Flow>, bytes: u64) -> Ticket {
-        let mut inside = self.lock();
+        self.enter_telling(bytes, |_| ())
+    }
+
+    /// The same. Before it waits, and whenever others have left and there is still no room, `tell`
+    /// gets to know how much is inside.
+    pub(super) fn enter_telling(self: &Arc<Flow>, bytes: u64, mut tell: impl FnMut(u64)) -> Ticket {
+        let mut told = None;
         loop {
+            let mut inside = self.lock();
             if let Some(ticket) = self.let_in(&mut inside, bytes) {
                 return ticket;
             }
-            inside = self.left.wait(inside).expect("no thread panics while it counts");
+            if told == Some(*inside) {
+                let left = self.left.wait(inside);
+                drop(left.expect("no thread panics while it counts"));
+                continue;
+            }
+            // Not under the lock: who is told may take time, in which others leave.
+            told = Some(*inside);
+            drop(inside);
+            told.into_iter().for_each(&mut tell);
         }
     }
 
@@ -86,6 +101,19 @@ mod tests {
                 drop(ticket);
             }
         });
+        assert_eq!(*flow.lock(), 0);
+    }
+
+    #[test]
+    fn who_waits_tells_how_much_is_inside() {
+        let flow = Flow::new(10);
+        let mut inside: Vec<Ticket> = [3, 3, 4].map(|bytes| flow.try_enter(bytes).unwrap()).into();
+        let mut told = Vec::new();
+        drop(flow.enter_telling(8, |bytes| {
+            told.push(bytes);
+            inside.pop();
+        }));
+        assert_eq!(told, [10, 6, 3]);
         assert_eq!(*flow.lock(), 0);
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
-use super::delivery::Delivered;
+use super::delivery::{Delivered, Word};
 use crate::error::Result;
 use crate::limits::{BATCH_CHUNKS, BATCH_CHUNKS_LAST, BATCH_OWN_BYTES, BATCH_OWN_BYTES_MIN};
 use crate::pipeline::layouts::Parcel;
@@ -19,8 +19,8 @@ const CUTTING_MAX: Duration = Duration::from_millis(2);
 /// up by working on few at once.
 const UNPACKING_MAX: Duration = Duration::from_millis(20);
 
-/// How long those that were gathered wait for more. Reason: a long line may be waiting for the room
-/// that they take.
+/// How long those that were gathered wait for more. Reason: a disk that takes longer is not made up
+/// for by a full batch.
 const GATHERING_MAX: Duration = Duration::from_millis(200);
 
 /// Some chunks in a row, all of them worked off.
@@ -41,7 +41,7 @@ pub(in crate::pipeline) struct BatchChunk<T> {
 
 /// The batches of a pass.
 pub(super) struct Batches<'a> {
-    receiver: &'a Receiver<Result<Delivered>>,
+    receiver: &'a Receiver<Result<Word>>,
     /// Most bytes of memory for one of them.
     bytes_max: u64,
     chunks: usize,
@@ -54,7 +54,7 @@ pub(super) struct Batches<'a> {
 
 impl<'a> Batches<'a> {
     /// Of the chunks that come by `receiver`, with `bytes_max` bytes of memory for each batch.
-    pub(super) fn new(receiver: &'a Receiver<Result<Delivered>>, bytes_max: u64) -> Self {
+    pub(super) fn new(receiver: &'a Receiver<Result<Word>>, bytes_max: u64) -> Self {
         Batches {
             receiver,
             bytes_max,
@@ -168,20 +168,24 @@ struct Part {
 /// unpacked; the second half, which takes longer for each chunk the fewer there are of them,
 /// waits for a full batch. So it is with mapped files that the disk has yet to read.
 fn next_part(
-    receiver: &Receiver<Result<Delivered>>,
+    receiver: &Receiver<Result<Word>>,
     gathered: &mut BatchSoFar,
     bytes_max: u64,
     before: usize,
 ) -> Part {
     let mut part = Part { parcels: Vec::new(), goes_on: false, is_over: false, reading: Ok(()) };
     let mut own_bytes = 0;
-    let mut next = match gathered.chunks {
-        0 => receiver.recv().map_err(|_| RecvTimeoutError::Disconnected),
-        _ => receiver.recv_timeout(GATHERING_MAX),
-    };
+    let mut wait = (gathered.chunks > 0).then_some(GATHERING_MAX);
     loop {
+        let next = match wait {
+            None => receiver.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            Some(most) => receiver.recv_timeout(most),
+        };
         let Delivered { parcel: chunk, bytes, queued } = match next {
-            Ok(Ok(delivered)) => delivered,
+            Ok(Ok(Word::Chunk(delivered))) => delivered,
+            // It waits for the room that these take.
+            Ok(Ok(Word::NoRoom { bytes_inside })) if bytes_inside <= gathered.bytes => return part,
+            Ok(Ok(Word::NoRoom { .. })) => continue,
             Ok(Err(error)) => return Part { reading: Err(error), ..part },
             Err(why) => {
                 let is_awaited = part.parcels.last().is_some_and(|chunk| {
@@ -206,7 +210,7 @@ fn next_part(
             return part;
         }
         let is_packed = fraction_read.is_some() && !is_mapped;
-        next = receiver.recv_timeout(patience(is_mapped, is_packed, own_bytes, before));
+        wait = Some(patience(is_mapped, is_packed, own_bytes, before));
     }
 }
 
@@ -257,8 +261,9 @@ mod tests {
         chunks.map(|chunk| Parcel::of_lines(chunk, fraction_read)).collect()
     }
 
-    fn delivered(parcel: Parcel, bytes: u64) -> Delivered {
-        Delivered { parcel, bytes, queued: Flow::new(0).enter(0) }
+    fn delivered(parcel: Parcel, bytes: u64) -> Word {
+        let queued = Flow::new(0).try_enter(0).unwrap();
+        Word::Chunk(Delivered { parcel, bytes, queued })
     }
 
     #[test]
@@ -289,6 +294,34 @@ mod tests {
         drop(sender);
         let part = next_part(&receiver, &mut gathered, u64::MAX, 0);
         assert!(part.parcels.is_empty() && part.is_over && part.reading.is_ok());
+    }
+
+    #[test]
+    fn a_batch_ends_when_the_next_chunk_waits_for_its_room() {
+        let no_room = |bytes_inside| Ok(Word::NoRoom { bytes_inside });
+        let mut gathered = BatchSoFar::default();
+        let (sender, receiver) = mpsc::sync_channel(9);
+        let mut parcels = parcels_of(true, Some(0.1)).into_iter();
+        let mut send_chunk = || sender.send(Ok(delivered(parcels.next().unwrap(), 100))).unwrap();
+        // Those of an earlier batch take all of it.
+        sender.send(no_room(500)).unwrap();
+        send_chunk();
+        // They take some of it.
+        sender.send(no_room(101)).unwrap();
+        let part = next_part(&receiver, &mut gathered, u64::MAX, 0);
+        assert!(part.goes_on && part.parcels.len() == 1);
+        send_chunk();
+        sender.send(no_room(200)).unwrap();
+        send_chunk();
+        let part = next_part(&receiver, &mut gathered, u64::MAX, 0);
+        assert!(!part.goes_on && !part.is_over && part.parcels.len() == 1);
+        // Nor is any time lost when all was worked off before it is told.
+        let mut gathered = BatchSoFar { chunks: 1, bytes: 100, ..BatchSoFar::default() };
+        let part = next_part(&receiver, &mut gathered, u64::MAX, 0);
+        assert!(part.goes_on && part.parcels.len() == 1);
+        sender.send(no_room(200)).unwrap();
+        let part = next_part(&receiver, &mut gathered, u64::MAX, 0);
+        assert!(!part.goes_on && !part.is_over && part.parcels.is_empty());
     }
 
     #[test]

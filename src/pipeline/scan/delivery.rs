@@ -24,7 +24,7 @@ pub(super) struct Delivery<'a> {
     flow: Arc<Flow>,
     /// For chunks until the workers take them.
     queue: Arc<Flow>,
-    sender: SyncSender<Result<Delivered>>,
+    sender: SyncSender<Result<Word>>,
     pool: &'a Pool,
     /// Was the last chunk that of a file, read or unpacked by the reader itself?
     was_own: bool,
@@ -36,11 +36,7 @@ pub(super) struct Delivery<'a> {
 
 impl<'a> Delivery<'a> {
     /// By `sender`. What is on its way takes `flow_bytes` at most.
-    pub(super) fn new(
-        flow_bytes: u64,
-        sender: SyncSender<Result<Delivered>>,
-        pool: &'a Pool,
-    ) -> Self {
+    pub(super) fn new(flow_bytes: u64, sender: SyncSender<Result<Word>>, pool: &'a Pool) -> Self {
         Delivery {
             flow: Flow::new(flow_bytes),
             queue: Flow::new(AHEAD_BYTES as u64),
@@ -77,20 +73,25 @@ impl<'a> Delivery<'a> {
         // Many files are not to be open at once.
         let queued_bytes =
             if parcel.is_mapped() && parcel.starts_file() { CHUNK_BYTES as u64 } else { own_bytes };
-        let mut enter = |flow: &Arc<Flow>, bytes| {
-            flow.try_enter(bytes).unwrap_or_else(|| {
-                self.seat = None;
-                flow.enter(bytes)
-            })
-        };
         let bytes = own_bytes + bytes_kept;
-        parcel.hold(enter(&self.flow, bytes));
-        let queued = enter(&self.queue, queued_bytes);
-        self.send(Ok(Delivered { parcel, bytes, queued }))
+        let ticket = self.flow.try_enter(bytes).unwrap_or_else(|| {
+            self.seat = None;
+            let flow = Arc::clone(&self.flow);
+            flow.enter_telling(bytes, |bytes_inside| {
+                // If nobody takes it any more, nor will the chunk be taken.
+                let _ = self.send(Ok(Word::NoRoom { bytes_inside }));
+            })
+        });
+        parcel.hold(ticket);
+        let queued = self.queue.try_enter(queued_bytes).unwrap_or_else(|| {
+            self.seat = None;
+            self.queue.enter(queued_bytes)
+        });
+        self.send(Ok(Word::Chunk(Delivered { parcel, bytes, queued })))
     }
 
     /// Sends `one`. `false` if nobody takes it any more.
-    pub(super) fn send(&mut self, one: Result<Delivered>) -> bool {
+    pub(super) fn send(&mut self, one: Result<Word>) -> bool {
         match self.sender.try_send(one) {
             Err(TrySendError::Full(one)) => {
                 self.seat = None;
@@ -99,6 +100,14 @@ impl<'a> Delivery<'a> {
             sent => sent.is_ok(),
         }
     }
+}
+
+/// What the thread that reads has to say.
+pub(super) enum Word {
+    /// Here is a chunk.
+    Chunk(Delivered),
+    /// There is one more, which has no room beside those that are on their way, which take so much.
+    NoRoom { bytes_inside: u64 },
 }
 
 /// A chunk on its way to the workers.
