@@ -85,6 +85,7 @@ pub fn survey(job: &Job, top: usize) -> Result<(Survey, Outcome)> {
         tally: tally.clone(),
         input: read.files.iter().map(input_row).collect(),
         site_rules: findings.top_site_rules(job, top),
+        idle_site_rules: findings.idle_site_rules(job),
         levels: findings.levels,
         breakdowns,
         counts: findings.counts,

@@ -28,6 +28,8 @@ pub struct Survey {
     pub levels: Vec<LevelRow>,
     /// Rules of single sites that changed something, by the number of records, most first.
     pub site_rules: Vec<SiteRuleRow>,
+    /// The rules of sites that are in force and changed nothing, by number from 1, in order.
+    pub idle_site_rules: Vec<usize>,
     /// The counts by host, section and so on.
     pub breakdowns: Vec<Breakdown>,
     /// Records, different URLs, different pages.
@@ -37,6 +39,10 @@ pub struct Survey {
     /// The largest clusters, largest first.
     pub clusters: Vec<ClusterRow>,
 }
+
+/// Rules that changed nothing and are named. Reason: a file of rules may be for many more sites
+/// than the lines are of.
+const IDLE_SHOWN: usize = 10;
 
 /// One input.
 #[derive(Clone, Debug, Serialize)]
@@ -184,6 +190,7 @@ impl Survey {
             "input": self.input,
             "rules": self.levels.iter().map(LevelRow::to_json).collect::<Vec<_>>(),
             "site_rules": self.site_rules.iter().map(SiteRuleRow::to_json).collect::<Vec<_>>(),
+            "idle_site_rules": self.idle_site_rules,
             "by": self.by(),
             "clusters": self.clusters.iter().map(ClusterRow::to_json).collect::<Vec<_>>(),
         })
@@ -367,13 +374,15 @@ impl Survey {
     }
 
     fn write_site_rules(&self, out: &mut String) {
-        if self.site_rules.is_empty() {
+        if self.site_rules.is_empty() && self.idle_site_rules.is_empty() {
             return;
         }
         out.push_str(
-            "\nRules of sites: lines that each changed, and duplicates among them that no other rule finds\n\n  \
-             \x20   changed   duplicates  rule\n",
+            "\nRules of sites: lines that each changed, and duplicates among them that no other rule finds\n\n",
         );
+        if !self.site_rules.is_empty() {
+            out.push_str("      changed   duplicates  rule\n");
+        }
         for row in &self.site_rules {
             let _ = writeln!(
                 out,
@@ -383,6 +392,14 @@ impl Survey {
                 row.rule,
                 short(row.title.as_bytes())
             );
+        }
+        let idle = &self.idle_site_rules;
+        if !idle.is_empty() {
+            let shown: Vec<_> = idle.iter().take(IDLE_SHOWN).map(ToString::to_string).collect();
+            let more = if idle.len() > shown.len() { ", …" } else { "" };
+            let (count, shown) = (number(idle.len() as u64), shown.join(", "));
+            let _ =
+                writeln!(out, "{count:>13} of the rules in force changed nothing: {shown}{more}");
         }
     }
 

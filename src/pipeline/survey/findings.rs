@@ -73,6 +73,14 @@ impl Findings {
         Ok(())
     }
 
+    /// The rules of sites that are in force and changed nothing, by number from 1, in order.
+    pub(super) fn idle_site_rules(&self, job: &Job) -> Vec<usize> {
+        let mut idle = job.canonicalizer.profile().options.dust.in_order();
+        idle.retain(|rule| !self.site_rules.contains_key(rule));
+        idle.sort_unstable();
+        idle.into_iter().map(|rule| rule + 1).collect()
+    }
+
     /// The rules of sites that merge the most, `top` of them.
     pub(super) fn top_site_rules(&self, job: &Job, top: usize) -> Vec<SiteRuleRow> {
         let dust = &job.canonicalizer.profile().options.dust;

@@ -82,6 +82,30 @@ fn every_command_takes_rules() {
 }
 
 #[test]
+fn reports_tell_which_rules_changed_nothing() {
+    let dir = dir();
+    let mut rules = RULES.to_string();
+    for _ in 0..12 {
+        rules += "[[rule]]\nsite = \"y.orgg\"\nkind = \"drop-param\"\nparam = \"sid\"\n";
+    }
+    rules += "[[rule]]\nsite = \"y.org\"\nkind = \"drop-param\"\nparam = \"a\"\nstatus = \"off\"\n";
+    dir.put("more.rules", rules);
+    let report = json(&dir.run("report --to json --rules more.rules in.txt").exits(0).out);
+    let site_rules = report["site_rules"].as_array().unwrap().len();
+    let idle = report["idle_site_rules"].as_array().unwrap();
+    // Not those that are off.
+    assert_eq!((site_rules, idle.len()), (2, 12), "{idle:?}");
+    let text = dir.run("report --rules more.rules in.txt").exits(0).out();
+    let line = text.lines().find(|line| line.contains("changed nothing")).unwrap();
+    assert!(line.starts_with("           12 of the rules in force changed nothing: "), "{line}");
+    assert!(line.ends_with(", …") && line.matches(", ").count() == 10, "{line}");
+    // All of them.
+    dir.put("other.txt", "http://other.test/\n");
+    let text = dir.run("report --rules x.rules other.txt").exits(0).out();
+    assert!(text.contains("of the rules in force changed nothing: 1, 2"), "{text}");
+}
+
+#[test]
 fn reports_tell_what_rules_find_beyond_the_profile() {
     let dir = dir();
     let run = dir.run("report --to json --rules x.rules in.txt").quiet();
@@ -97,7 +121,9 @@ fn reports_tell_what_rules_find_beyond_the_profile() {
     assert_eq!(report["site_rules"].as_array().unwrap().len(), 2);
     assert_eq!([row(0), row(1)], [[1, 2, 1], [2, 1, 1]]);
     assert_eq!(report["site_rules"][0]["title"], "x.org: drop-param sid");
+    assert_eq!(report["idle_site_rules"], Value::Array(Vec::new()));
     let text = dir.run("report --rules x.rules in.txt").quiet().out();
+    assert!(!text.contains("changed nothing"), "{text}");
     for line in [
         "            2            1     1  x.org: drop-param sid",
         "            1            1     2  x.org: host-alias m.x.org = x.org",
