@@ -42,6 +42,22 @@ impl Act {
         matches!(self, Act::Path(act) if act.takes_numbers())
     }
 
+    /// What speaks against it section by section: acts that are no more the business of one handler
+    /// than of another, but of which a part of the site may be an exception. Not those that move
+    /// pages from one section to another.
+    pub(in crate::mine) fn is_told_by_sections(&self) -> bool {
+        match self {
+            Act::Path(act) => act.keeps_section(),
+            Act::Order => true,
+            _ => self.is_of_origin(),
+        }
+    }
+
+    /// Is it about hosts, schemes and ports? Such a rule holds for the whole site or not at all.
+    pub(in crate::mine) fn is_of_origin(&self) -> bool {
+        matches!(self, Act::Host(..) | Act::Scheme(_) | Act::Port(_))
+    }
+
     /// May it be narrowed to handlers?
     pub(in crate::mine) fn is_scoped(&self) -> bool {
         matches!(

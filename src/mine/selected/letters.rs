@@ -6,11 +6,10 @@
 //! way. A section is what a handler's template begins with, up to the last slash before what
 //! varies.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use crate::mine::seen::handlers::Handlers;
 use crate::mine::seen::loose_path::LoosePath;
-use crate::mine::trials::Trials;
 
 /// The handlers of a site with the letters of its paths.
 #[derive(Clone, Copy, Debug)]
@@ -21,7 +20,7 @@ pub(in crate::mine) struct Sections<'a> {
 
 /// What the paths of a template begin with; `None` if that is all of the site, or if nothing
 /// varies.
-fn head(template: &[u8]) -> Option<&[u8]> {
+pub(super) fn head(template: &[u8]) -> Option<&[u8]> {
     let varies = memchr::memchr(b'{', template)?;
     let end = memchr::memrchr(b'/', &template[..varies])? + 1;
     (end > 1).then(|| &template[..end])
@@ -36,21 +35,6 @@ pub(in crate::mine) fn heads<'a>(
 }
 
 impl Sections<'_> {
-    /// The `tallies` of handlers, summed up by section; each with its handlers.
-    pub(in crate::mine) fn sums(
-        &self,
-        tallies: &BTreeMap<u32, Trials>,
-    ) -> Vec<(Trials, BTreeSet<u32>)> {
-        let mut sums: BTreeMap<&[u8], (Trials, BTreeSet<u32>)> = BTreeMap::new();
-        for (handler, tally) in tallies {
-            let template = &self.handlers.templates[*handler as usize];
-            let sum = sums.entry(head(template).unwrap_or(template)).or_default();
-            sum.0.join(tally);
-            sum.1.insert(*handler);
-        }
-        sums.into_values().collect()
-    }
-
     /// The `bad` handlers with all others of their sections; `None` if one of them has no section
     /// of its own, or one whose name is spelled in several ways.
     ///

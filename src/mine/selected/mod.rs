@@ -5,4 +5,5 @@ pub(in crate::mine) mod folders;
 pub(in crate::mine) mod keep;
 pub(in crate::mine) mod letters;
 mod names;
+pub(super) mod sections;
 pub(in crate::mine) mod select;

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::folders::Folders;
 use super::letters::Sections;
 use super::names;
+use super::sections::sums;
 use crate::mine::proposed::candidates::{Act, Candidate, Reach};
 use crate::mine::proposed::paths::PathAct;
 use crate::mine::proposed::priors::{Natures, Prior, are_short, prior};
@@ -43,7 +44,8 @@ pub(in crate::mine) struct Validated {
     pub(in crate::mine) holds: bool,
     /// Good enough to be shown?
     pub(in crate::mine) plausible: bool,
-    /// Does nothing speak against it where it reaches? Asked of the case of paths only.
+    /// Does nothing speak against it where it reaches? Asked of the case of paths, and of what is
+    /// told by sections.
     pub(in crate::mine) everywhere: bool,
 }
 
@@ -216,6 +218,9 @@ impl Selector<'_> {
     /// What is left of a contradicted candidate: the handlers that do not contradict it, if any
     /// does.
     fn narrowed(&self, candidate: &Candidate, support: &Support) -> Decision {
+        if candidate.act.is_told_by_sections() {
+            return self.without_sections(candidate, support);
+        }
         if !candidate.act.is_scoped() {
             return Decision::Goes;
         }
@@ -322,7 +327,9 @@ impl Selector<'_> {
         };
         let by_handler =
             support.by_handler.iter().map(|(handler, tally)| (*tally, [*handler].into()));
-        for (tally, handlers) in by_handler.chain(self.sections.sums(&support.by_handler)) {
+        let sections = sums(self.sections.handlers, &support.by_handler).into_iter();
+        let sections = sections.map(|one| (one.tally, one.handlers));
+        for (tally, handlers) in by_handler.chain(sections) {
             if is_below(&tally, 0.75, 0.05) {
                 all.extend(handlers);
             }
@@ -334,7 +341,13 @@ impl Selector<'_> {
     /// The handlers that a candidate is kept from at the end, though it stays: those that nothing
     /// is known of, and those that speak against it. `None` if it cannot be kept from one.
     fn kept_from(&self, candidate: &Candidate, support: &Support) -> Option<BTreeSet<u32>> {
-        if !candidate.act.is_scoped() || candidate.settled {
+        if candidate.settled {
+            return Some(BTreeSet::new());
+        }
+        if candidate.act.is_told_by_sections() {
+            return self.sections_against(candidate, support);
+        }
+        if !candidate.act.is_scoped() {
             return Some(BTreeSet::new());
         }
         let against = |one: &Trials| one.good == 0 && is_below_bar(one, CONTRADICTION);
@@ -416,6 +429,7 @@ impl Selector<'_> {
             .zip(kept)
             .map(|((mut candidate, support), kept)| {
                 let folds = candidate.act == Act::Path(PathAct::FoldCase);
+                let by_sections = candidate.act.is_told_by_sections();
                 if let Some(against) = kept.as_ref().filter(|_| folds) {
                     candidate.reach = without(candidate.reach, against);
                 }
@@ -441,7 +455,8 @@ impl Selector<'_> {
                     rate,
                     holds: false,
                     plausible,
-                    everywhere: kept.is_some(),
+                    // Of what was narrowed once, nothing more may speak against it.
+                    everywhere: kept.as_ref().is_some_and(|kept| kept.is_empty() || !by_sections),
                 }
             })
             .collect();
@@ -516,7 +531,7 @@ pub(in crate::mine) fn without(reach: Reach, handlers: &BTreeSet<u32>) -> Reach 
 
 /// The handlers that speak for a candidate beside `bad` ones; `None` if there are none, or if the
 /// others do not hold without them.
-fn rest_of(support: &Support, bad: &BTreeSet<u32>) -> Option<BTreeSet<u32>> {
+pub(super) fn rest_of(support: &Support, bad: &BTreeSet<u32>) -> Option<BTreeSet<u32>> {
     let (mut rest, mut good) = (Trials::default(), BTreeSet::new());
     for (handler, tally) in support.by_handler.iter().filter(|(one, _)| !bad.contains(one)) {
         rest.join(tally);
@@ -558,8 +573,9 @@ fn step_up(validated: &[Validated]) -> Vec<bool> {
     passes
 }
 
+/// What becomes of a candidate.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Decision {
+pub(super) enum Decision {
     Stays,
     Goes,
     Reaches(Reach),

@@ -209,6 +209,7 @@ impl<'a> Shaper<'a> {
         self.query(url, candidates);
         self.kept.extend(taken);
         if let Some(order) = self.plan.order
+            && candidates[order as usize].reach.has(self.handlers[url.path as usize])
             && !self.kept.is_sorted_by_key(|(name, _)| *name)
         {
             let fold = |kept: &[(u32, u64)]| {

@@ -10,7 +10,12 @@ use crate::mine::proposed::paths::PathAct;
 use crate::mine::proposed::priors::{COUNTERS, GUARDED};
 use crate::mine::seen::handlers::Handlers;
 use crate::mine::seen::table::{Signal, Table};
+use crate::mine::selected::sections::{Section, sums};
 use crate::mine::selected::select::Validated;
+use crate::mine::trials::Trials;
+
+/// Sections that the note of a rule names. Reason: so many can be read.
+const SECTIONS_SHOWN: usize = 3;
 
 /// The rules of one validated candidate, for `site`. Text that is not UTF-8 makes no rule.
 pub(super) fn rules(
@@ -41,7 +46,7 @@ pub(super) fn rules(
             },
             ..evidence(table, validated, urls_here as f64 / urls)
         }),
-        note: note(validated, scopes.left_out),
+        note: note(handlers, validated, scopes.left_out),
     };
     scopes.written.into_iter().enumerate().map(rule).collect()
 }
@@ -170,10 +175,19 @@ fn kept_names(mut names: Vec<String>) -> Vec<String> {
 }
 
 /// What is to be known of a rule beside its figures.
-fn note(validated: &Validated, left_out: usize) -> String {
+fn note(handlers: &Handlers, validated: &Validated, left_out: usize) -> String {
     let mut notes = Vec::new();
     if matches!(validated.candidate.act, Act::Keep(..)) {
         notes.push("the groups are names of parameters".to_string());
+    }
+    if !validated.everywhere && validated.candidate.act.is_told_by_sections() {
+        let sections = sums(handlers, &validated.support.by_handler).into_iter();
+        let against = sections.filter(Section::is_against).take(SECTIONS_SHOWN);
+        notes.extend(against.map(
+            |Section { head, tally: Trials { good, trials, .. }, .. }| {
+                format!("only {good} of {trials} agree under {}", String::from_utf8_lossy(head))
+            },
+        ));
     }
     if left_out > 0 {
         notes.push(format!("not written for {left_out} more patterns of paths"));

@@ -80,7 +80,9 @@ impl<F: Fn(u32, u64) -> Option<Vec<u8>>> Places<'_, F> {
         let (act, reach) = (&validated.candidate.act, &validated.candidate.reach);
         match reach {
             Reach::All => Some(Scopes::everywhere(Vec::new(), self.table.urls.len() as u64)),
-            Reach::Except(except) if *act == Act::Path(PathAct::FoldCase) => {
+            Reach::Except(except)
+                if *act == Act::Path(PathAct::FoldCase) || act.is_told_by_sections() =>
+            {
                 let heads = heads(self.handlers, except).into_iter();
                 let except = heads.map(|head| Some(format!("{}*", literal(head)?)));
                 let except = except.collect::<Option<Vec<String>>>()?;

@@ -1,0 +1,165 @@
+//! Sections of a site that are exceptions of its rules: `/x/` is `/x` but in `/forum/`.
+//!
+//! Rules for hosts, for the ends of paths and for the order of parameters hold for a site. What
+//! speaks against one is seldom spread over all pages: it is a part of the site that another
+//! program answers for.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::letters::head;
+use super::select::{AGREEMENTS_MIN, Decision, Selector, rest_of, without};
+use crate::mine::proposed::candidates::Candidate;
+use crate::mine::seen::handlers::Handlers;
+use crate::mine::trials::{CONTRADICTION_OF_HANDLER, Trials, contradicts, is_below};
+use crate::mine::validated::support::Support;
+
+/// Fewest sections that speak for a contradicted candidate for each that speaks against it, so that
+/// it holds but for these. Reason: what is not seen yet is like the most.
+const SECTIONS_FOR_EACH: usize = 4;
+
+/// What was seen in a section.
+#[derive(Debug)]
+pub(in crate::mine) struct Section<'a> {
+    /// What its paths begin with; all of the template where that is all of the site.
+    pub(in crate::mine) head: &'a [u8],
+    pub(in crate::mine) tally: Trials,
+    /// Those of its handlers that were seen.
+    pub(in crate::mine) handlers: BTreeSet<u32>,
+}
+
+impl Section<'_> {
+    /// Does it speak against a candidate: does that fail here more often than not? Ten groups that
+    /// all disagree are enough.
+    pub(in crate::mine) fn is_against(&self) -> bool {
+        is_below(&self.tally, 0.5, CONTRADICTION_OF_HANDLER)
+    }
+}
+
+/// The `tallies` of handlers by section.
+pub(in crate::mine) fn sums<'a>(
+    handlers: &'a Handlers,
+    tallies: &BTreeMap<u32, Trials>,
+) -> Vec<Section<'a>> {
+    let mut sums: BTreeMap<&[u8], (Trials, BTreeSet<u32>)> = BTreeMap::new();
+    for (handler, tally) in tallies {
+        let template = &handlers.templates[*handler as usize];
+        let sum = sums.entry(head(template).unwrap_or(template)).or_default();
+        sum.0.join(tally);
+        sum.1.insert(*handler);
+    }
+    let section = |(head, (tally, handlers))| Section { head, tally, handlers };
+    sums.into_iter().map(section).collect()
+}
+
+impl Selector<'_> {
+    /// What is left of a contradicted candidate that is told by sections: all but those that speak
+    /// against it, if it can be kept from them, and they are few beside those that speak for it.
+    pub(super) fn without_sections(&self, candidate: &Candidate, support: &Support) -> Decision {
+        let sections = sums(self.sections.handlers, &support.by_handler);
+        let agrees = |one: &&Section| one.tally.good >= AGREEMENTS_MIN && !contradicts(&one.tally);
+        let against = sections.iter().filter(|one| one.is_against()).count();
+        let are_few = against * SECTIONS_FOR_EACH <= sections.iter().filter(agrees).count();
+        match self.sections_against(candidate, support) {
+            Some(bad) if are_few && rest_of(support, &bad).is_some() => {
+                Decision::Reaches(without(candidate.reach.clone(), &bad))
+            }
+            _ => Decision::Goes,
+        }
+    }
+
+    /// The handlers of the sections within reach that speak against a candidate: all of each,
+    /// whether seen or not. `None` if it cannot be kept from one.
+    pub(super) fn sections_against(
+        &self,
+        candidate: &Candidate,
+        support: &Support,
+    ) -> Option<BTreeSet<u32>> {
+        let sections = sums(self.sections.handlers, &support.by_handler).into_iter();
+        let against = sections.filter(Section::is_against);
+        let bad: BTreeSet<u32> = against.flat_map(|one| one.handlers).collect();
+        let can_be_kept = bad.is_empty() || !candidate.act.is_of_origin();
+        can_be_kept.then(|| self.sections.around(&bad)).flatten()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::canonical::{DustKind, DustRule, DustStatus};
+    use crate::mine::tests::mined;
+
+    /// The rules of a site whose `folders` have so many pages each, in two spellings of one content;
+    /// those in `/forum/` have two contents.
+    fn rules(
+        folders: &[(&str, usize)],
+        spelled: impl Fn(&str, usize) -> [String; 2],
+    ) -> Vec<DustRule> {
+        let mut rows = Vec::new();
+        for (folder, pages) in folders {
+            for page in 0..*pages {
+                for (at, url) in spelled(folder, page).into_iter().enumerate() {
+                    let version = if *folder == "forum" { at } else { 0 };
+                    rows.push((url, format!("{folder} {page} {version}")));
+                }
+            }
+        }
+        mined(&rows).rules
+    }
+
+    const FOLDERS: [(&str, usize); 5] =
+        [("t", 300), ("u", 300), ("w", 300), ("z", 300), ("forum", 60)];
+
+    /// The rules of the kind that `is_it` says.
+    fn only(rules: Vec<DustRule>, is_it: impl Fn(&DustKind) -> bool) -> Vec<DustRule> {
+        rules.into_iter().filter(|rule| is_it(&rule.kind)).collect()
+    }
+
+    #[test]
+    fn a_section_that_disagrees_is_an_exception_of_what_is_told_by_sections() {
+        let suffix = |kind: &DustKind| matches!(kind, DustKind::AliasSuffix { .. });
+        let slash = |folder: &str, page| {
+            let url = format!("http://a.test/{folder}/page-{page}");
+            [format!("{url}/"), url]
+        };
+        let html = |folder: &str, page| {
+            let url = format!("http://a.test/{folder}/page-{page}");
+            [format!("{url}.html"), url]
+        };
+        let order = |folder: &str, page| {
+            let url = format!("http://a.test/{folder}/page-{page}?");
+            [format!("{url}size=9x9&by=date"), format!("{url}by=date&size=9x9")]
+        };
+        // Of so many that the rule as a whole would be contradicted.
+        let many: Vec<_> = FOLDERS.map(|(folder, pages)| (folder, pages.max(200))).into();
+        for folders in [&FOLDERS[..], &many] {
+            for found in [
+                only(rules(folders, slash), suffix),
+                only(rules(folders, html), suffix),
+                only(rules(folders, order), |kind| *kind == DustKind::OrderFree),
+            ] {
+                assert_eq!(found.len(), 1, "{found:?}");
+                assert_eq!(found[0].status, DustStatus::Auto, "{found:?}");
+                assert_eq!(found[0].scope.except, ["/forum/*"], "{found:?}");
+                let evidence = found[0].evidence.as_ref().unwrap();
+                assert_eq!(evidence.ok, evidence.groups, "{found:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn rules_of_origins_that_a_section_contradicts_are_for_review() {
+        for [from, to] in
+            [["http://a.test", "https://a.test"], ["http://m.a.test", "http://a.test"]]
+        {
+            let spelled = |folder: &str, page| {
+                [from, to].map(|origin| format!("{origin}/{folder}/page-{page}"))
+            };
+            let alias = |kind: &DustKind| matches!(kind, DustKind::HostAlias { .. });
+            let found = only(rules(&FOLDERS, spelled), alias);
+            assert_eq!(found.len(), 1, "{found:?}");
+            assert_eq!(found[0].status, DustStatus::Review, "{found:?}");
+            assert!(found[0].note.starts_with("only 0 of 60 agree under /forum/"), "{found:?}");
+            let without = only(rules(&FOLDERS[..4], spelled), alias);
+            assert_eq!((without.len(), without[0].status), (1, DustStatus::Auto), "{without:?}");
+        }
+    }
+}
