@@ -351,8 +351,8 @@ impl Drops {
     }
 }
 
-/// Replaces what a path starts with, until it does not start so: of `/en/` that is nothing, `/en/en/`
-/// goes, too. A path that is crafted to take long stays as it was.
+/// Replaces what a path starts with, until it does not start so: if `/en/` is `/`, `/en/en/` is, too.
+/// A path that is crafted to take long stays as it was.
 fn replace_prefix(condition: &Condition, from: &[u8], to: &[u8], target: &mut Target) -> bool {
     let mut before = None;
     for _ in 0..=DUST_PASSES_MAX {

@@ -87,8 +87,8 @@ mod tests {
     use crate::canonical::{DustKind, DustRule, DustStatus};
     use crate::mine::tests::mined;
 
-    /// The rules of a site whose `folders` have so many pages each, in two spellings of one content;
-    /// those in `/forum/` have two contents.
+    /// The rules of a site whose `folders` have so many pages each, in two spellings of one
+    /// content; those in `/forum/` have two contents.
     fn rules(
         folders: &[(&str, usize)],
         spelled: impl Fn(&str, usize) -> [String; 2],
