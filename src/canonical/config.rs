@@ -13,7 +13,7 @@ use super::names::{DefaultParams, IndexNames, KeepParams, ParamNames};
 use super::profile::{Profile, Slash, Www};
 use super::rules::{RuleId, RuleSet};
 use crate::error::{Error, Result};
-use spelling::Spelling;
+use spelling::{Letters, Spelling};
 
 /// What a user may set. A file gives some of it, flags give more; see [`Settings::overlay`].
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -252,49 +252,71 @@ impl Settings {
     fn set_names(&self, profile: &mut Profile) -> Result<()> {
         if let Some(names) = &self.index_names {
             let spelling = Spelling::of(profile);
-            let name = |name: &String| spelling.file_name("index-names", name);
             // A flag says that there are none by `--index-names ''`.
             let is_none = |names: &[String]| matches!(names, [only] if only.is_empty());
-            let names = if is_none(names) { &[][..] } else { names };
-            let names: Vec<String> = names.iter().map(name).collect::<Result<_>>()?;
-            profile.options.index_names = Arc::new(IndexNames::new(&names));
+            let mut spelled: Vec<String> = Vec::new();
+            for name in if is_none(names) { &[][..] } else { names } {
+                let names =
+                    spelling.on("", "", |letters| letters.file_name("index-names", name))?;
+                for (_, name) in names {
+                    if !spelled.contains(&name) {
+                        spelled.push(name);
+                    }
+                }
+            }
+            profile.options.index_names = Arc::new(IndexNames::new(&spelled));
         }
         let spelling = Spelling::of(profile);
         let options = &mut profile.options;
         if !self.strip_params.is_empty() {
             let mut names = ParamNames::clone(&options.drop_params);
             for name in &self.strip_params {
-                names.add(&spelling.name_or_prefix("strip-params", name)?);
+                let spell = |letters: &Letters| letters.name_or_prefix("strip-params", name);
+                for (host, name) in spelling.on("", "", spell)? {
+                    names.add_on(&host, &name);
+                }
             }
             options.drop_params = Arc::new(names);
         }
         if profile.rules.contains(RuleId::Params) && !self.keep_params.is_empty() {
             let mut keep = KeepParams::default();
             for row in &self.keep_params {
-                let names = row.names.clone().ok_or_else(|| {
+                let names = row.names.as_ref().ok_or_else(|| {
                     Error::config(
                         "keep-params: expected `names`, as in names = [\"id\"], found none",
                     )
                 })?;
-                let name = |name: &String| spelling.name("keep-params", name);
-                let names = names.iter().map(name).collect::<Result<_>>()?;
-                keep.add(spelling.scope("keep-params", &row.host, &row.path)?, names);
+                let spell = |letters: &Letters| -> Result<Vec<String>> {
+                    names.iter().map(|name| letters.name("keep-params", name)).collect()
+                };
+                for (scope, names) in
+                    spelling.scopes("keep-params", (&row.host, &row.path), spell)?
+                {
+                    keep.add(scope, names);
+                }
             }
             options.keep_params = Arc::new(keep);
         }
         if !self.default_params.is_empty() {
             let mut defaults = DefaultParams::default();
             for row in &self.default_params {
-                let scope = spelling.scope("default-params", &row.host, &row.path)?;
-                let name = spelling.name("default-params", &row.name)?;
-                let value = row.value.as_ref().ok_or_else(|| {
-                    Error::config(format!(
-                        "default-params: expected a value for {}, found none; say value = \"\" for \
-                         the empty one",
-                        row.name
-                    ))
-                })?;
-                defaults.add(scope, name, spelling.value("default-params", value)?);
+                let value = row.value.as_ref();
+                let spell = |letters: &Letters| {
+                    let name = letters.name("default-params", &row.name)?;
+                    let value = value.ok_or_else(|| {
+                        Error::config(format!(
+                            "default-params: expected a value for {}, found none; say value = \"\" \
+                             for the empty one",
+                            row.name
+                        ))
+                    })?;
+                    Ok((name, letters.value("default-params", value)?))
+                };
+                for (scope, (name, value)) in
+                    spelling.scopes("default-params", (&row.host, &row.path), spell)?
+                {
+                    defaults.add(scope, name, value);
+                }
             }
             options.default_params = Arc::new(defaults);
         }

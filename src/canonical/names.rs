@@ -115,6 +115,13 @@ impl ParamNames {
         self.0.add(name, Condition::default());
     }
 
+    /// Adds `name` for `host` and its subdomains, or for every host if that is empty.
+    pub(super) fn add_on(&mut self, host: &str, name: &str) {
+        let hosts = [host].into_iter().filter(|host| !host.is_empty()).map(String::from);
+        let hosts = Hosts::new(hosts.collect());
+        self.0.add(name, Condition { hosts, ..Condition::default() });
+    }
+
     /// Is the parameter `name=value` on `host` one that does not matter?
     pub fn matches(&self, host: &[u8], name: &[u8], value: &[u8]) -> bool {
         self.0.matches(first_word(name, 0, name.len()), host, name, value)

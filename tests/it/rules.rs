@@ -102,6 +102,53 @@ fn equal_paths_are_equal_under_settings_for_a_path() {
     }
 }
 
+/// Settings know the letters of hosts whose escapes are Latin-1, and of others.
+#[test]
+fn settings_match_in_latin1_and_beside_it() {
+    let latin1 = "latin1-hosts = ['l.test', 'l.b.test']\n";
+    for (setting, given, expected) in [
+        ("strip-params = ['caf%E9']", "l.test/x?caf%e9=1&b", "l.test/x?b"),
+        ("strip-params = ['caf%E9']", "l.test/x?caf%C3%A9=1&b", "l.test/x?b"),
+        ("strip-params = ['caf%E9']", "b.test/x?caf%e9=1&b", "b.test/x?b"),
+        ("strip-params = ['caf%E9']", "b.test/x?b&caf%C3%A9=1", "b.test/x?b&caf%C3%A9=1"),
+        ("strip-params = ['%E9*']", "www.l.test/x?%e9b=1&b", "www.l.test/x?b"),
+        ("index-names = ['caf%E9.html']", "l.test/x/caf%e9.html", "l.test/x/"),
+        ("index-names = ['caf%E9.html']", "b.test/x/caf%e9.html", "b.test/x/"),
+        ("[[keep-params]]\nnames = ['caf%E9']", "l.test/x?caf%e9=1&b", "l.test/x?caf%C3%A9=1"),
+        ("[[keep-params]]\nnames = ['caf%E9']", "b.test/x?caf%e9=1&b", "b.test/x?caf%E9=1"),
+        ("[[keep-params]]\nnames = ['a']\npath = '/%E9'", "l.test/%e9?a&b", "l.test/%C3%A9?a"),
+        ("[[keep-params]]\nnames = ['a']\npath = '/%E9'", "b.test/%e9?a&b", "b.test/%E9?a"),
+        (
+            "[[keep-params]]\nnames = ['a']\nhost = 'b.test'\npath = '/%E9'",
+            "l.b.test/%e9?a&b",
+            "l.b.test/%C3%A9?a",
+        ),
+        (
+            "[[keep-params]]\nnames = ['a']\nhost = 'x.l.test'\npath = '/%E9'",
+            "x.l.test/%e9?a&b",
+            "x.l.test/%C3%A9?a",
+        ),
+        (
+            "[[keep-params]]\nnames = ['a']\nhost = 'b.test'\npath = '/%E9'",
+            "b.test/%C3%A9?a&b",
+            "b.test/%C3%A9?a&b",
+        ),
+        ("[[default-params]]\nname = '%E9'\nvalue = '%E8'", "l.test/?%e9=%e8&b", "l.test/?b"),
+        ("[[default-params]]\nname = '%E9'\nvalue = '%E8'", "b.test/?%e9=%e8&b", "b.test/?b"),
+    ] {
+        let profile = Settings::parse(&format!("{latin1}{setting}")).unwrap().build().unwrap();
+        for lane in lanes(profile) {
+            let found = form(&lane, &format!("http://{given}"));
+            assert_eq!(found, format!("http://{expected}"), "{setting}: {given}");
+        }
+    }
+    // Where letters are plain, one row is enough.
+    let plain = "[[keep-params]]\nnames = ['a']\npath = '/b'";
+    let profile = Settings::parse(&format!("{latin1}{plain}")).unwrap().build().unwrap();
+    let keep = format!("{:?}", profile.options.keep_params);
+    assert_eq!(keep.matches("Scope").count(), 1, "{keep}");
+}
+
 #[test]
 fn profiles_merge_what_they_promise_and_nothing_else() {
     for row in table("pairs.tsv", 5) {

@@ -12,15 +12,29 @@ use super::super::rules::RuleId;
 use crate::bytes::show;
 use crate::error::{Error, Result};
 
-/// Spells texts as a profile does.
+/// Spells settings as a profile does, host by host.
 pub(super) struct Spelling {
+    /// The rules of the profile that put another host in the place of one.
+    hosts: Profile,
+    /// The letters where no escape is Latin-1.
+    plain: Letters,
+    /// Those of hosts where escapes may be, if there are such hosts.
+    latin1: Option<Letters>,
+    latin1_hosts: Vec<String>,
+}
+
+/// Spells texts in one way.
+pub(super) struct Letters {
     /// The rules of the profile that decide how a text is spelled.
     texts: Profile,
-    /// Those that put another host in the place of one.
-    hosts: Profile,
     /// Those that put another path in the place of one, and those that spell it.
     paths: Profile,
 }
+
+/// The host of the URLs that are spelled.
+const HOST: &str = "a.test";
+/// What they begin with.
+const START: &str = "http://a.test";
 
 /// The rules that put another host in the place of one.
 const HOST_RULES: [RuleId; 2] = [RuleId::Www, RuleId::IpHost];
@@ -33,46 +47,60 @@ const PATH_RULES: [RuleId; 3] = [RuleId::SessionIds, RuleId::DirectoryIndex, Rul
 const SPELLING_RULES: [RuleId; 4] =
     [RuleId::Escapes, RuleId::Encoding, RuleId::DotSegments, RuleId::DuplicateSlashes];
 
+/// `profile` with those of its rules that are among `rules`.
+fn only(profile: &Profile, rules: &[RuleId]) -> Profile {
+    let has = |rule: &RuleId| profile.rules.contains(*rule);
+    let rules = rules.iter().copied().filter(has).collect();
+    Profile { rules, ..profile.clone() }
+}
+
 impl Spelling {
     /// The spelling of `profile`.
     pub(super) fn of(profile: &Profile) -> Spelling {
-        let of = |rules: &[RuleId]| {
-            let has = |rule: &RuleId| profile.rules.contains(*rule);
-            let rules = rules.iter().copied().filter(has).collect();
-            Profile { rules, ..profile.clone() }
-        };
+        let latin1_hosts = profile.options.latin1_hosts.clone();
         Spelling {
-            texts: of(&SPELLING_RULES),
-            hosts: of(&HOST_RULES),
-            paths: of(&[&SPELLING_RULES[..], &PATH_RULES].concat()),
+            hosts: only(profile, &HOST_RULES),
+            plain: Letters::of(profile, &[]),
+            latin1: (!latin1_hosts.is_empty()).then(|| Letters::of(profile, &[HOST])),
+            latin1_hosts,
         }
     }
 
-    /// The name of a parameter, for the setting `key`.
-    pub(super) fn name(&self, key: &str, name: &str) -> Result<String> {
-        let name = name.trim();
-        let is_name = !name.is_empty() && !name.contains(['*', '&', '=', '#']);
-        let spelled = is_name.then(|| self.between("http://a.test/?", name, "=1")).flatten();
-        spelled.ok_or_else(|| unexpected(key, "the name of a parameter", name))
+    /// What `spell` makes of a setting, each with the host where it is so: first the `host` that
+    /// the setting is for, with its subdomains, which is empty for all hosts; then those below it
+    /// where letters are spelled in another way, if that is one for this setting.
+    pub(super) fn on<T: Clone + PartialEq>(
+        &self,
+        key: &str,
+        host: &str,
+        spell: impl Fn(&Letters) -> Result<T>,
+    ) -> Result<Vec<(String, T)>> {
+        let host = if host.is_empty() { String::new() } else { self.host(key, host)? };
+        let is_within =
+            |site: &String| !host.is_empty() && is_under(host.as_bytes(), site.as_bytes());
+        let Some(latin1) = &self.latin1 else { return Ok(vec![(host, spell(&self.plain)?)]) };
+        if self.latin1_hosts.iter().any(is_within) {
+            return Ok(vec![(host, spell(latin1)?)]);
+        }
+        let (text, other) = (spell(&self.plain)?, spell(latin1)?);
+        let is_below = |one: &&String| host.is_empty() || is_under(one.as_bytes(), host.as_bytes());
+        let below = self.latin1_hosts.iter().filter(|_| other != text).filter(is_below);
+        let below: Vec<_> = below.map(|one| (one.clone(), other.clone())).collect();
+        Ok([(host, text)].into_iter().chain(below).collect())
     }
 
-    /// The name of a parameter, or its first part with a `*` behind it.
-    pub(super) fn name_or_prefix(&self, key: &str, name: &str) -> Result<String> {
-        match name.trim().strip_suffix('*') {
-            Some("") => Ok("*".to_string()),
-            Some(prefix) => self.name(key, prefix).map(|prefix| prefix + "*"),
-            None => self.name(key, name),
-        }
-    }
-
-    /// The value of a parameter.
-    pub(super) fn value(&self, key: &str, value: &str) -> Result<String> {
-        if value.is_empty() {
-            return Ok(String::new());
-        }
-        let is_value = !value.contains(['&', '#']);
-        let spelled = is_value.then(|| self.between("http://a.test/?a=", value, "")).flatten();
-        spelled.ok_or_else(|| unexpected(key, "the value of a parameter", value))
+    /// The same for a setting that also has a path, with what is below it, which may be empty.
+    pub(super) fn scopes<T: Clone + PartialEq>(
+        &self,
+        key: &str,
+        (host, path): (&str, &str),
+        spell: impl Fn(&Letters) -> Result<T>,
+    ) -> Result<Vec<(Scope, T)>> {
+        let spelled = self.on(key, host, |letters| {
+            let path = if path.is_empty() { String::new() } else { letters.path(key, path)? };
+            Ok((path, spell(letters)?))
+        })?;
+        Ok(spelled.into_iter().map(|(host, (path, text))| (Scope { host, path }, text)).collect())
     }
 
     /// A host, with its subdomains. The dot of an absolute name goes: it is not compared.
@@ -93,28 +121,60 @@ impl Spelling {
         Ok(canonical)
     }
 
-    /// A host, with its subdomains, and a path, with what is below it; either may be empty.
-    pub(super) fn scope(&self, key: &str, host: &str, path: &str) -> Result<Scope> {
-        let mut scope = Scope::default();
-        if !host.is_empty() {
-            scope.host = self.host(key, host)?;
+    /// What becomes of `host` in a URL.
+    fn host_reached(&self, host: &str) -> String {
+        spelled_between(&self.hosts, "http://", host, "/").unwrap_or_else(|| host.to_string())
+    }
+}
+
+impl Letters {
+    /// Those of `profile`, where these are the hosts with Latin-1.
+    fn of(profile: &Profile, latin1_hosts: &[&str]) -> Letters {
+        let mut profile = profile.clone();
+        profile.options.latin1_hosts = latin1_hosts.iter().map(|host| host.to_string()).collect();
+        Letters {
+            texts: only(&profile, &SPELLING_RULES),
+            paths: only(&profile, &[&SPELLING_RULES[..], &PATH_RULES].concat()),
         }
-        if !path.is_empty() {
-            scope.path = self.path(key, path)?;
+    }
+
+    /// The name of a parameter, for the setting `key`.
+    pub(super) fn name(&self, key: &str, name: &str) -> Result<String> {
+        let name = name.trim();
+        let is_name = !name.is_empty() && !name.contains(['*', '&', '=', '#']);
+        let spelled = is_name.then(|| self.between("/?", name, "=1")).flatten();
+        spelled.ok_or_else(|| unexpected(key, "the name of a parameter", name))
+    }
+
+    /// The name of a parameter, or its first part with a `*` behind it.
+    pub(super) fn name_or_prefix(&self, key: &str, name: &str) -> Result<String> {
+        match name.trim().strip_suffix('*') {
+            Some("") => Ok("*".to_string()),
+            Some(prefix) => self.name(key, prefix).map(|prefix| prefix + "*"),
+            None => self.name(key, name),
         }
-        Ok(scope)
+    }
+
+    /// The value of a parameter.
+    pub(super) fn value(&self, key: &str, value: &str) -> Result<String> {
+        if value.is_empty() {
+            return Ok(String::new());
+        }
+        let is_value = !value.contains(['&', '#']);
+        let spelled = is_value.then(|| self.between("/?a=", value, "")).flatten();
+        spelled.ok_or_else(|| unexpected(key, "the value of a parameter", value))
     }
 
     /// A path, with what is below it. One that the profile makes another is an error: what goes
     /// from its URLs would stay on those that have the other path, which are equal to them.
     fn path(&self, key: &str, path: &str) -> Result<String> {
         let is_path = path.starts_with('/') && !path.contains(['?', '#']);
-        let spelled = is_path.then(|| self.between("http://a.test", path, "")).flatten();
+        let spelled = is_path.then(|| self.between("", path, "")).flatten();
         let spelled =
             spelled.ok_or_else(|| unexpected(key, "a path that starts with a slash", path))?;
         // A slash at its end is not compared.
         let given = spelled.strip_suffix('/').unwrap_or(&spelled);
-        match spelled_between(&self.paths, "http://a.test", given, "") {
+        match spelled_between(&self.paths, START, given, "") {
             Some(reached) if !is_below(reached.as_bytes(), spelled.as_bytes()) => {
                 Err(no_url_has(key, "path", given, &reached))
             }
@@ -125,20 +185,15 @@ impl Spelling {
     /// The name of a file, at the end of a path.
     pub(super) fn file_name(&self, key: &str, name: &str) -> Result<String> {
         let is_name = !name.contains(['/', '?', '#', '*']);
-        let spelled = is_name.then(|| self.between("http://a.test/", name, "")).flatten();
+        let spelled = is_name.then(|| self.between("/", name, "")).flatten();
         spelled
             .filter(|name| !matches!(&**name, "" | "." | "..") && !name.contains('/'))
             .ok_or_else(|| unexpected(key, "the name of a file", name))
     }
 
-    /// What becomes of `host` in a URL.
-    fn host_reached(&self, host: &str) -> String {
-        spelled_between(&self.hosts, "http://", host, "/").unwrap_or_else(|| host.to_string())
-    }
-
     /// What becomes of `text` in a URL, between what stands `before` and `behind` it.
     fn between(&self, before: &str, text: &str, behind: &str) -> Option<String> {
-        spelled_between(&self.texts, before, text, behind)
+        spelled_between(&self.texts, &format!("{START}{before}"), text, behind)
     }
 }
 
@@ -171,9 +226,17 @@ mod tests {
         Spelling::of(&Profile::named(profile).unwrap())
     }
 
+    fn letters(profile: &str) -> Letters {
+        spelling(profile).plain
+    }
+
+    fn scope(spelling: &Spelling, host: &str, path: &str) -> Result<Scope> {
+        spelling.scopes("k", (host, path), |_| Ok(())).map(|mut scopes| scopes.remove(0).0)
+    }
+
     #[test]
     fn as_the_profile_spells_them() {
-        let crawl = spelling("crawl");
+        let crawl = letters("crawl");
         for (given, expected) in [
             ("a[]", "a%5B%5D"),
             ("größe", "gr%C3%B6%C3%9Fe"),
@@ -189,19 +252,19 @@ mod tests {
         assert_eq!(crawl.name_or_prefix("k", "*").unwrap(), "*");
         assert_eq!(crawl.value("k", "1/2 3").unwrap(), "1%2F2%203");
         assert_eq!(crawl.value("k", "").unwrap(), "");
-        let scope = crawl.scope("k", "A.test.", "/%7ebob/ü b").unwrap();
-        assert_eq!((&*scope.host, &*scope.path), ("a.test", "/~bob/%C3%BC%20b"));
+        let found = scope(&spelling("crawl"), "A.test.", "/%7ebob/ü b").unwrap();
+        assert_eq!((&*found.host, &*found.path), ("a.test", "/~bob/%C3%BC%20b"));
         for host in ["www.test", "www.co.uk", "[::1]", "1.2.3.4", "x.www.a.test"] {
-            assert_eq!(spelling("aggressive").scope("k", host, "").unwrap().host, host);
+            assert_eq!(scope(&spelling("aggressive"), host, "").unwrap().host, host);
         }
         assert_eq!(crawl.file_name("k", "índex %7e.html").unwrap(), "%C3%ADndex%20~.html");
-        assert_eq!(spelling("rfc3986").name("k", "%69d").unwrap(), "id");
-        assert_eq!(spelling("rfc3986").value("k", "a/b").unwrap(), "a/b");
+        assert_eq!(letters("rfc3986").name("k", "%69d").unwrap(), "id");
+        assert_eq!(letters("rfc3986").value("k", "a/b").unwrap(), "a/b");
     }
 
     #[test]
     fn what_can_never_match_is_an_error() {
-        let crawl = spelling("crawl");
+        let crawl = letters("crawl");
         for name in ["", " ", "id*", "a=b", "a&b", "a#b"] {
             assert!(crawl.name("k", name).unwrap_err().is_config(), "{name}");
         }
@@ -213,10 +276,13 @@ mod tests {
         }
         for (host, path) in [("*.a.test", ""), ("a b", ""), ("", "x"), ("", "/a?b"), ("http:", "/")]
         {
-            assert!(crawl.scope("k", host, path).unwrap_err().is_config(), "{host} {path}");
+            assert!(
+                scope(&spelling("crawl"), host, path).unwrap_err().is_config(),
+                "{host} {path}"
+            );
         }
         let aggressive = spelling("aggressive");
-        let error = aggressive.scope("k", "WWW.a.test", "").unwrap_err().to_string();
+        let error = scope(&aggressive, "WWW.a.test", "").unwrap_err().to_string();
         assert!(
             error.contains("no URL has the host www.a.test") && error.contains(" a.test: name")
         );
@@ -226,7 +292,7 @@ mod tests {
             ("/index.php", "/"),
             ("/a;jsessionid=0123456789ABCDEF0123456789ABCDEF/b", "/a/b"),
         ] {
-            let error = aggressive.scope("k", "", path).unwrap_err().to_string();
+            let error = scope(&aggressive, "", path).unwrap_err().to_string();
             assert!(
                 error.contains("no URL has the path /")
                     && error.contains(&format!(" {reached}: name")),
@@ -234,9 +300,9 @@ mod tests {
             );
         }
         for path in ["/", "/a", "/a/", "/a//", "/a/b.html", "/a/index.html/b", "/index.htmlx"] {
-            aggressive.scope("k", "", path).unwrap();
+            scope(&aggressive, "", path).unwrap();
         }
-        crawl.scope("k", "", "/a/index.html").unwrap();
+        scope(&spelling("crawl"), "", "/a/index.html").unwrap();
         for name in ["a/b", "a\\b", "a?b", "a#b", "", " ", ".", "..", "%2e", "index.*", "*"] {
             assert!(crawl.file_name("k", name).unwrap_err().is_config(), "{name}");
         }
