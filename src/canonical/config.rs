@@ -271,7 +271,7 @@ impl Settings {
         if !self.strip_params.is_empty() {
             let mut names = ParamNames::clone(&options.drop_params);
             for name in &self.strip_params {
-                let spell = |letters: &Letters| letters.name_or_prefix("strip-params", name);
+                let spell = |letters: &Letters| letters.name_or_start("strip-params", name);
                 for (host, name) in spelling.on("", "", spell)? {
                     names.add_on(&host, &name);
                 }

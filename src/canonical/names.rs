@@ -92,6 +92,34 @@ struct IndexFile {
     names: Vec<String>,
 }
 
+/// What a list has: a name, or what names start with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Listed {
+    Name(String),
+    Start(String),
+}
+
+impl Listed {
+    /// An entry of a list, where a `*` at the end stands for the rest of the name.
+    fn read(text: &str) -> Listed {
+        match text.strip_suffix('*') {
+            Some(start) => Listed::Start(start.to_string()),
+            None => Listed::Name(text.to_string()),
+        }
+    }
+
+    /// As digests know it: an escaped `*` is a part of the name.
+    fn describe(&self) -> String {
+        match self {
+            Listed::Start(start) => format!("{start}*"),
+            Listed::Name(name) => match name.strip_suffix('*') {
+                Some(start) => format!("{start}%2A"),
+                None => name.clone(),
+            },
+        }
+    }
+}
+
 /// Parameters that do not matter: the deny-list of rule `params`.
 #[derive(Clone, Debug, Default)]
 pub struct ParamNames(Table);
@@ -115,11 +143,11 @@ impl ParamNames {
         self.0.add(name, Condition::default());
     }
 
-    /// Adds `name` for `host` and its subdomains, or for every host if that is empty.
-    pub(super) fn add_on(&mut self, host: &str, name: &str) {
+    /// Adds `listed` for `host` and its subdomains, or for every host if that is empty.
+    pub(super) fn add_on(&mut self, host: &str, listed: &Listed) {
         let hosts = [host].into_iter().filter(|host| !host.is_empty()).map(String::from);
         let hosts = Hosts::new(hosts.collect());
-        self.0.add(name, Condition { hosts, ..Condition::default() });
+        self.0.add_listed(listed, Condition { hosts, ..Condition::default() });
     }
 
     /// Is the parameter `name=value` on `host` one that does not matter?
@@ -456,6 +484,23 @@ mod tests {
         }
         let long = [b'u'; 100];
         assert!(!names.matches(b"a.test", &long, b""));
+    }
+
+    #[test]
+    fn a_star_may_be_a_part_of_a_name() {
+        let listed = |listed: Listed| {
+            let mut names = ParamNames::default();
+            names.add_on("a.test", &listed);
+            names
+        };
+        let name = listed(Listed::Name("A*".to_string()));
+        let start = listed(Listed::Start("a".to_string()));
+        for (given, is_name) in [(&b"a*"[..], true), (b"A*", true), (b"ab", false), (b"a", false)] {
+            assert_eq!(name.matches(b"www.a.test", given, b""), is_name, "{given:?}");
+            assert!(start.matches(b"a.test", given, b""), "{given:?}");
+            assert!(!start.matches(b"b.test", given, b""), "{given:?}");
+        }
+        assert_ne!(name.describe(), start.describe());
     }
 
     #[test]

@@ -5,7 +5,7 @@
 //! the parameter `a[]` is `a%5B%5D`, and the path `/ü` is `/%C3%BC`.
 
 use super::super::draft::canonical_host;
-use super::super::names::{Scope, is_below, is_under};
+use super::super::names::{Listed, Scope, is_below, is_under};
 use super::super::profile::Profile;
 use super::super::reference;
 use super::super::rules::RuleId;
@@ -146,12 +146,13 @@ impl Letters {
         spelled.ok_or_else(|| unexpected(key, "the name of a parameter", name))
     }
 
-    /// The name of a parameter, or its first part with a `*` behind it.
-    pub(super) fn name_or_prefix(&self, key: &str, name: &str) -> Result<String> {
+    /// The name of a parameter, or the first part of names, which has a `*` behind it. One that
+    /// is escaped is a part of the name.
+    pub(super) fn name_or_start(&self, key: &str, name: &str) -> Result<Listed> {
         match name.trim().strip_suffix('*') {
-            Some("") => Ok("*".to_string()),
-            Some(prefix) => self.name(key, prefix).map(|prefix| prefix + "*"),
-            None => self.name(key, name),
+            Some("") => Ok(Listed::Start(String::new())),
+            Some(start) => self.name(key, start).map(Listed::Start),
+            None => self.name(key, name).map(Listed::Name),
         }
     }
 
@@ -248,8 +249,14 @@ mod tests {
             assert_eq!(crawl.name("k", given).unwrap(), expected, "{given}");
             assert_eq!(crawl.name("k", expected).unwrap(), expected, "{given}");
         }
-        assert_eq!(crawl.name_or_prefix("k", "a[*").unwrap(), "a%5B*");
-        assert_eq!(crawl.name_or_prefix("k", "*").unwrap(), "*");
+        for (given, expected) in [
+            ("a[*", Listed::Start("a%5B".to_string())),
+            ("*", Listed::Start(String::new())),
+            ("a%2A*", Listed::Start("a*".to_string())),
+            ("a%2A", Listed::Name("a*".to_string())),
+        ] {
+            assert_eq!(crawl.name_or_start("k", given).unwrap(), expected, "{given}");
+        }
         assert_eq!(crawl.value("k", "1/2 3").unwrap(), "1%2F2%203");
         assert_eq!(crawl.value("k", "").unwrap(), "");
         let found = scope(&spelling("crawl"), "A.test.", "/%7ebob/ü b").unwrap();
@@ -269,7 +276,7 @@ mod tests {
             assert!(crawl.name("k", name).unwrap_err().is_config(), "{name}");
         }
         for name in ["a*b", "a**", ""] {
-            assert!(crawl.name_or_prefix("k", name).unwrap_err().is_config(), "{name}");
+            assert!(crawl.name_or_start("k", name).unwrap_err().is_config(), "{name}");
         }
         for value in ["a&b", "a#b"] {
             assert!(crawl.value("k", value).unwrap_err().is_config(), "{value}");

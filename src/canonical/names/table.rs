@@ -2,8 +2,8 @@
 
 use serde::Deserialize;
 
-use super::is_under;
 use super::outlines::{outline, outline_of, start, starts_of};
+use super::{Listed, is_under};
 use crate::bytes::bits::{few_bits, folded};
 use crate::bytes::first_word;
 
@@ -280,17 +280,25 @@ impl Buckets {
 }
 
 impl Table {
+    /// Adds a name; it may end in `*`.
     pub(super) fn add(&mut self, name: &str, condition: Condition) {
-        self.text.push_str(&format!("{name} {condition:?};"));
-        let lower = name.to_ascii_lowercase();
+        self.add_listed(&Listed::read(name), condition);
+    }
+
+    /// Adds a name, or all names with this start.
+    pub(super) fn add_listed(&mut self, listed: &Listed, condition: Condition) {
+        self.text.push_str(&format!("{} {condition:?};", listed.describe()));
         let conditions = std::slice::from_ref(&condition);
-        match lower.strip_suffix('*').map(str::as_bytes) {
-            Some(stem) => {
+        match listed {
+            Listed::Start(start) => {
+                let stem = start.to_ascii_lowercase();
+                let stem = stem.as_bytes();
                 starts_of(stem).for_each(|start| self.prefixes.add(start, stem, conditions));
             }
-            None => {
-                let number = outline_of(lower.as_bytes());
-                number.iter().for_each(|at| self.exact.add(*at, lower.as_bytes(), conditions));
+            Listed::Name(name) => {
+                let name = name.to_ascii_lowercase();
+                let numbers = outline_of(name.as_bytes());
+                numbers.iter().for_each(|at| self.exact.add(*at, name.as_bytes(), conditions));
             }
         }
     }

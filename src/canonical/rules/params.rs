@@ -22,9 +22,9 @@
 //!
 //! `--strip-param NAME`, `--keep-param [HOST[/PATH]:]NAME,…`; `strip-params = […]`,
 //! `[[keep-params]]`; the tracking list is `data/params.toml`. A host means its subdomains, too,
-//! and a path what is below it. Names to strip are without regard to case, and may end in `*`;
-//! names to keep mind it. All are put into the spelling of the profile first: `a[]` is the
-//! parameter `a%5B%5D` as well.
+//! and a path what is below it. Names to strip are without regard to ASCII case, and may end in
+//! `*`; names to keep mind it. All are put into the spelling of the profile first: `a[]` is the
+//! parameter `a%5B%5D` as well, and `a%2A` is the one parameter `a*`.
 //!
 //! # Source
 //!

@@ -302,6 +302,8 @@ fn parameters_are_given_in_any_spelling() {
         (&["--keep-param", "größe"], "http://a.test/?gr%C3%B6%c3%9fe=1&b=2", "?gr%C3%B6%C3%9Fe=1"),
         (&["--keep-param", "id, lang"], "http://a.test/?lang=de&id=1&b=2", "?id=1&lang=de"),
         (&["--strip-param", "a[]"], "http://a.test/?a%5b%5d=1&b=2", "?b=2"),
+        (&["--strip-param", "a%2A"], "http://a.test/?A*=1&ab=2", "?ab=2"),
+        (&["--strip-param", "a%2A*"], "http://a.test/?a*b=1&ab=2", "?ab=2"),
         (&["--strip-param", "ä*"], "http://a.test/?%C3%A4b=1&b=2", "?b=2"),
         (&["--default-param", "q=a b"], "http://a.test/?q=a+b&b=2", "?b=2"),
         (&["--default-param", "u=http://x/"], "http://a.test/?u=http://x/&b=2", "?b=2"),
