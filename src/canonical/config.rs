@@ -49,6 +49,7 @@ pub struct Settings {
 #[serde(deny_unknown_fields, default)]
 #[allow(missing_docs)]
 pub struct KeepRow {
+    #[serde(deserialize_with = "host_of_row")]
     pub host: String,
     pub path: String,
     /// `[]` keeps none.
@@ -60,11 +61,23 @@ pub struct KeepRow {
 #[serde(deny_unknown_fields, default)]
 #[allow(missing_docs)]
 pub struct DefaultRow {
+    #[serde(deserialize_with = "host_of_row")]
     pub host: String,
     pub path: String,
     pub name: String,
     /// `""` is a value, too.
     pub value: Option<String>,
+}
+
+/// The host of a row that has one: an empty one would be all hosts, which is for rows without.
+fn host_of_row<'de, D: serde::Deserializer<'de>>(row: D) -> std::result::Result<String, D::Error> {
+    let host = String::deserialize(row)?;
+    match host.trim() {
+        "" => Err(serde::de::Error::custom(
+            "expected the name of a host, found \"\"; leave `host` out for all hosts",
+        )),
+        _ => Ok(host),
+    }
 }
 
 impl Settings {
@@ -553,6 +566,8 @@ mod tests {
             ("index-names = ['a.htm', '']", "index-names: expected the name of a file, found \"\""),
             ("index-names = ['index.*']", "index-names: expected the name of a file"),
             ("[[keep-params]]\npath = '/x'", "expected `names`"),
+            ("[[keep-params]]\nhost = ''\nnames = ['a']", "line 2: expected the name of a host"),
+            ("[[default-params]]\nhost = ' '\nname = 'a'\nvalue = ''", "leave `host` out"),
         ] {
             let error = Settings::parse(text).and_then(|settings| settings.build()).unwrap_err();
             assert!(error.is_config() && error.to_string().contains(why), "{text}: {error}");

@@ -281,6 +281,12 @@ fn scoped<'a>(flag: &str, text: &'a str) -> Result<(String, String, &'a str)> {
     let Some(at) = colon else {
         return Ok((String::new(), String::new(), text));
     };
+    if at == 0 {
+        return Err(Error::config(format!(
+            "{flag} {text}: expected a host or a path before the colon, found none; leave the colon \
+             out for all hosts, or write one of a name as %3A"
+        )));
+    }
     let (scope, rest) = (&text[..at], &text[at + 1..]);
     let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
     if rest.starts_with("//") || digits > 0 && before_value[at + 1..][digits..].contains(':') {
@@ -398,7 +404,7 @@ mod tests {
             ("a[]", "", "", "a[]"),
             ("a.test:a[]", "a.test", "", "a[]"),
             ("/x/y:id", "", "/x/y", "id"),
-            (":id=a:b", "", "", "id=a:b"),
+            ("id=a:b", "", "", "id=a:b"),
         ] {
             assert_eq!(
                 scoped("--keep-param", given).unwrap(),

@@ -321,6 +321,9 @@ fn parameters_are_given_in_any_spelling() {
     for wrong in ["id*", "a=b"] {
         dir.run_args(&["--keep-param", wrong, "in.txt"]).fails("keep-params: expected");
     }
+    for (flag, wrong) in [("--keep-param", ":id"), ("--default-param", ":id=1")] {
+        dir.run_args(&[flag, wrong, "in.txt"]).fails("leave the colon out for all hosts");
+    }
     for wrong in ["http://a.test/:id", "a.test:8080:id"] {
         dir.run_args(&["--keep-param", wrong, "in.txt"]).fails("without scheme and port");
     }
