@@ -234,7 +234,7 @@ impl ProfileArgs {
             ..Settings::default()
         };
         for text in &self.keep_param {
-            let (host, path, names) = scoped("--keep-param", text)?;
+            let (host, path, names) = scoped("--keep-param", text, false)?;
             if names.is_empty() || !text.contains(':') && names.contains('/') {
                 return Err(Error::config(format!(
                     "--keep-param {text}: expected names of parameters, as in id,page or \
@@ -245,7 +245,7 @@ impl ProfileArgs {
             settings.keep_params.push(KeepRow { host, path, names: Some(names) });
         }
         for text in &self.default_param {
-            let (host, path, pair) = scoped("--default-param", text)?;
+            let (host, path, pair) = scoped("--default-param", text, true)?;
             let Some((name, value)) = pair.split_once('=') else {
                 return Err(Error::config(format!(
                     "--default-param {text}: expected NAME=VALUE, found no `=`"
@@ -266,17 +266,26 @@ impl ProfileArgs {
 
 /// `HOST/PATH:REST` in parts; host and path are empty where they are not given. A colon in a value
 /// is none; of those of a path the last one ends it, and those of an address in brackets do not
-/// count.
-fn scoped<'a>(flag: &str, text: &'a str) -> Result<(String, String, &'a str)> {
-    let before_value = text.find('=').map_or(text, |at| &text[..at]);
-    let host_end = match before_value.find(']') {
+/// count. A path may have `=`, too: the value is behind the first one that follows a colon.
+fn scoped<'a>(flag: &str, text: &'a str, has_value: bool) -> Result<(String, String, &'a str)> {
+    let value_from = |start: usize| match text[start..].find('=') {
+        Some(at) if has_value => start + at,
+        _ => text.len(),
+    };
+    let host_end = match text[..value_from(0)].find(']') {
         Some(end) if text.starts_with('[') => end,
         _ => 0,
     };
-    let end = before_value[host_end..].find([':', '/']).map(|at| host_end + at);
-    let colon = match end.map(|end| (end, text.as_bytes()[end])) {
-        Some((_, b'/')) => before_value.rfind(':'),
-        end => end.map(|(end, _)| end),
+    let end = text[host_end..].find([':', '/', '=']).map(|at| host_end + at);
+    let (value_at, colon) = match end.map(|end| (end, text.as_bytes()[end])) {
+        Some((end, b':')) => (value_from(end), Some(end)),
+        Some((path_at, b'/')) => {
+            let colon = text[path_at..].find(':').map(|at| path_at + at);
+            let colon = colon.filter(|at| text[*at..].contains('='));
+            let value_at = value_from(colon.unwrap_or(path_at));
+            (value_at, text[path_at..value_at].rfind(':').map(|at| path_at + at))
+        }
+        _ => (text.len(), None),
     };
     let Some(at) = colon else {
         return Ok((String::new(), String::new(), text));
@@ -289,7 +298,7 @@ fn scoped<'a>(flag: &str, text: &'a str) -> Result<(String, String, &'a str)> {
     }
     let (scope, rest) = (&text[..at], &text[at + 1..]);
     let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
-    if rest.starts_with("//") || digits > 0 && before_value[at + 1..][digits..].contains(':') {
+    if rest.starts_with("//") || digits > 0 && text[at + 1..value_at][digits..].contains(':') {
         return Err(Error::config(format!(
             "{flag} {text}: expected a host without scheme and port in front, as in example.com/display:id"
         )));
@@ -404,13 +413,16 @@ mod tests {
             ("a[]", "", "", "a[]"),
             ("a.test:a[]", "a.test", "", "a[]"),
             ("/x/y:id", "", "/x/y", "id"),
-            ("id=a:b", "", "", "id=a:b"),
+            ("a.test/d;v=1:id", "a.test", "/d;v=1", "id"),
+            ("/d;v=1:x:id", "", "/d;v=1:x", "id"),
         ] {
-            assert_eq!(
-                scoped("--keep-param", given).unwrap(),
-                (host.to_string(), path.to_string(), rest),
-                "{given}"
-            );
+            let expected = (host.to_string(), path.to_string(), rest);
+            assert_eq!(scoped("--keep-param", given, false).unwrap(), expected, "{given}");
+            let (given, rest) = (format!("{given}=a:b/=]"), format!("{rest}=a:b/=]"));
+            let expected = (host.to_string(), path.to_string(), &*rest);
+            assert_eq!(scoped("--default-param", &given, true).unwrap(), expected, "{given}");
         }
+        let no_scope = (String::new(), String::new(), "a/b=1:c");
+        assert_eq!(scoped("--default-param", "a/b=1:c", true).unwrap(), no_scope);
     }
 }

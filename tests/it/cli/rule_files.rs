@@ -308,6 +308,8 @@ fn parameters_are_given_in_any_spelling() {
         (&["--default-param", "q=a b"], "http://a.test/?q=a+b&b=2", "?b=2"),
         (&["--default-param", "u=http://x/"], "http://a.test/?u=http://x/&b=2", "?b=2"),
         (&["--default-param", "a.test:u=a:b"], "http://a.test/?u=a:b&b=2", "?b=2"),
+        (&["--default-param", "a.test/d;v=1:z=2"], "http://a.test/d;v=1?b=2&z=2", "d;v=1?b=2"),
+        (&["--keep-param", "a.test/d;v=1:z"], "http://a.test/d;v=1?b=2&z=2", "d;v=1?z=2"),
         // What is named stays, whatever it is known for.
         (&["--keep-param", "utm_source"], "http://a.test/?utm_source=1&b=2", "?utm_source=1"),
         (
