@@ -278,7 +278,7 @@ fn escaped(text: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len());
     for byte in text {
         match byte {
-            0..=b' ' | b'#' | b'%' | 0x80.. => push_escape(&mut out, *byte),
+            0..=b' ' | b'#' | b'%' | 0x7f.. => push_escape(&mut out, *byte),
             _ => out.push(*byte),
         }
     }
@@ -325,6 +325,7 @@ mod tests {
             ("http://fo o.com/a b", "com,fo%20o)/a%20b"),
             ("http://foo.com/a%2Fb%3Fc?d%26c%23", "com,foo)/a/b?c?c%23&d"),
             ("http://foo.com/x?a=%E9", "com,foo)/x?a=%e9"),
+            ("http://foo.com/a%7Fb", "com,foo)/a%7fb"),
             ("http://foo.com/%%34%31/%252541", "com,foo)/a/a"),
             ("http://foo.com/a/../../x/./", "com,foo)/../x"),
             ("http://foo.com/a//", "com,foo)/a"),
