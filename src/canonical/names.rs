@@ -14,7 +14,7 @@ use crate::bytes::first_word;
 pub(super) use outlines::Outlines;
 use suspects::Lookout;
 pub(super) use suspects::Suspects;
-use table::{Condition, Hosts, Shape, Table};
+use table::{Condition, Hosts, Shape, Table, has_semicolon};
 
 /// Text of the built-in list of tracking parameters; every entry names its source.
 const PARAMS: &str = include_str!("../../data/params.toml");
@@ -365,9 +365,13 @@ impl KeepParams {
         })
     }
 
-    /// Does `name` go on this host and path? Where no scope holds, everything stays.
-    pub(super) fn drops(&self, host: &[u8], path: &[u8], name: &[u8]) -> bool {
-        self.0.iter().any(|(scope, _)| scope.holds(host, path)) && !self.keeps(host, path, name)
+    /// Does `name=value` go on this host and path? Where no scope holds, everything stays; and so
+    /// does what [`has_semicolon`], behind which an expected parameter may stand.
+    pub(super) fn drops(&self, host: &[u8], path: &[u8], name: &[u8], value: &[u8]) -> bool {
+        !has_semicolon(name)
+            && !has_semicolon(value)
+            && self.0.iter().any(|(scope, _)| scope.holds(host, path))
+            && !self.keeps(host, path, name)
     }
 }
 
@@ -549,11 +553,13 @@ mod tests {
         let mut keep = KeepParams::default();
         let scope = |host: &str, path: &str| Scope { host: host.into(), path: path.into() };
         keep.add(scope("a.test", "/display"), vec!["id".into()]);
-        assert!(keep.drops(b"a.test", b"/display", b"x"));
-        assert!(keep.drops(b"www.a.test", b"/display/b", b"x"));
-        assert!(!keep.drops(b"a.test", b"/display", b"id"));
-        assert!(!keep.drops(b"a.test", b"/displays", b"x"));
-        assert!(!keep.drops(b"ba.test", b"/display", b"x"));
+        assert!(keep.drops(b"a.test", b"/display", b"x", b"1"));
+        assert!(keep.drops(b"www.a.test", b"/display/b", b"x", b"1"));
+        assert!(!keep.drops(b"a.test", b"/display", b"id", b""));
+        assert!(!keep.drops(b"a.test", b"/displays", b"x", b"1"));
+        assert!(!keep.drops(b"a.test", b"/display", b"x", b"1;id=2"));
+        assert!(!keep.drops(b"a.test", b"/display", b"x;id", b"2"));
+        assert!(!keep.drops(b"ba.test", b"/display", b"x", b"1"));
     }
 
     #[test]

@@ -230,7 +230,7 @@ impl Name {
 /// Is a raw `;` in a name or a value? Some servers read what follows it as another parameter
 /// (HTML 4.01 B.2.2), which may matter.
 #[inline(always)]
-fn has_semicolon(text: &[u8]) -> bool {
+pub(super) fn has_semicolon(text: &[u8]) -> bool {
     memchr::memchr(b';', text).is_some()
 }
 

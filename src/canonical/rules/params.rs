@@ -9,8 +9,8 @@
 //!
 //! Usually, for the tracking list: every entry has its source, and generic names count only on the
 //! hosts, or with the values, for which they are known. A parameter stays where its value has a
-//! `;`, or its name behind the known beginning: some servers read `?utm_source=x;id=9` as two. An
-//! allow-list changes semantics where it is wrong.
+//! `;`, or its name behind the known beginning: some servers read `?utm_source=x;id=9` as two. So
+//! does one with a `;` that is not expected. An allow-list changes semantics where it is wrong.
 //!
 //! # Example
 //!
@@ -43,7 +43,7 @@ pub(super) fn apply(draft: &mut Draft, options: &Options) -> bool {
     retain_pieces(&mut web.query, |name, value| {
         let is_dropped = || {
             options.drop_params.matches(host, name, value)
-                || options.keep_params.drops(host, path, name)
+                || options.keep_params.drops(host, path, name, value)
         };
         options.keep_params.keeps(host, path, name) || !is_dropped()
     })
