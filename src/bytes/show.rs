@@ -10,7 +10,7 @@ use std::fmt;
 /// - Limits: none; the caller cuts what is too long.
 /// - Source: Unicode Technical Report 36, 2.10 (bidirectional text spoofing).
 pub fn show(bytes: &[u8]) -> Show<'_> {
-    Show(bytes)
+    Show { bytes, doubles_backslash: true }
 }
 
 /// `text` with the same characters escaped, but not the backslash: for text that may have been
@@ -21,7 +21,7 @@ pub fn printable(text: &str) -> String {
         match character {
             '\n' | '\t' => out.push(character),
             character if character.is_ascii_control() || is_hidden(character) => {
-                out.push_str(&Show(character.encode_utf8(&mut [0; 4]).as_bytes()).to_string());
+                out.push_str(&show(character.encode_utf8(&mut [0; 4]).as_bytes()).to_string());
             }
             character => out.push(character),
         }
@@ -31,15 +31,27 @@ pub fn printable(text: &str) -> String {
 
 /// What [`show`] returns.
 #[derive(Clone, Copy, Debug)]
-pub struct Show<'a>(&'a [u8]);
+pub struct Show<'a> {
+    bytes: &'a [u8],
+    doubles_backslash: bool,
+}
+
+impl Show<'_> {
+    /// The same with every backslash as it is, so that a text which is readable can be copied. A
+    /// text `\n` and a newline look alike then.
+    #[must_use]
+    pub fn for_copying(self) -> Self {
+        Show { doubles_backslash: false, ..self }
+    }
+}
 
 impl fmt::Display for Show<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         use fmt::Write as _;
-        for part in self.0.utf8_chunks() {
+        for part in self.bytes.utf8_chunks() {
             for character in part.valid().chars() {
                 match character {
-                    '\\' => f.write_str("\\\\")?,
+                    '\\' if self.doubles_backslash => f.write_str("\\\\")?,
                     '\n' | '\r' | '\t' => write!(f, "{}", character.escape_default())?,
                     character if character.is_ascii_control() => {
                         write!(f, "\\x{:02x}", u32::from(character))?;
@@ -97,6 +109,8 @@ mod tests {
             (b"\x7f", "\\x7f"),
         ] {
             assert_eq!(show(given).to_string(), expected);
+            let copied = expected.replace("\\\\", "\\");
+            assert_eq!(show(given).for_copying().to_string(), copied);
         }
     }
 }

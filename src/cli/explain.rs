@@ -52,7 +52,7 @@ pub(super) fn run(args: &ExplainArgs) -> Result<u8> {
 /// Tells every step of `url`; says whether it parses.
 fn tell_steps(canonicalizer: &Canonicalizer, url: &[u8], text: &mut String) -> bool {
     let mut row = |name: &str, form: &[u8]| {
-        let _ = writeln!(text, "  {name:<18}{}", show(form));
+        let _ = writeln!(text, "  {name:<18}{}", show(form).for_copying());
     };
     row("given", url);
     match canonicalizer.trace(url) {

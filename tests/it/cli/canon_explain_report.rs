@@ -88,6 +88,9 @@ fn explain_two() {
             run.told()
         );
     }
+    // Its lines are those of `canon`, and can be given again.
+    let run = dir.run_args(&["explain", "-p", "whatwg", r"http://a.test/?a=\b"]).quiet();
+    assert!(run.out().ends_with("canonical         http://a.test/?a=\\b\n"), "{}", run.told());
     let run = dir.run_args(&["explain", "http://a.test/\x1b[31m\u{202e}"]).quiet();
     assert!(run.out().contains("\\x1b[31m\\u{202e}") && !run.out().contains('\x1b'));
 }
