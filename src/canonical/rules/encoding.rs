@@ -22,7 +22,8 @@
 //! # Options
 //!
 //! `form-spelling = true | false`, `empty-values = true | false` (is `?a=` the same as `?a`?),
-//! `latin1-hosts = ["example.com"]` (escapes that are not UTF-8 are Latin-1 on these hosts)
+//! `latin1-hosts = ["example.com"]` (on these hosts a name, a value or a segment of a path whose
+//! escapes are not UTF-8 is Latin-1)
 //!
 //! # Source
 //!
@@ -64,11 +65,12 @@ pub(super) fn apply(draft: &mut Draft, options: &Options) -> bool {
 /// The spelling of `part`.
 fn spelled(part: &[u8], place: Place, latin1: bool, options: &Options) -> Vec<u8> {
     let mut text = part.to_vec();
+    // Before `%uHHHH` becomes UTF-8, which is none of the text that is judged.
+    if latin1 {
+        text = latin1_to_utf8(&text, place);
+    }
     if options.form_spelling {
         text = spell_u_escapes(&text);
-    }
-    if latin1 {
-        text = latin1_to_utf8(text);
     }
     match place {
         Place::Query if options.form_spelling => spell_query(&text, options.empty_values),
@@ -273,10 +275,25 @@ fn u_escape(text: &[u8]) -> Option<u16> {
     }
 }
 
-/// Escapes and raw bytes beyond ASCII from Latin-1 to UTF-8, unless they are UTF-8 already.
-fn latin1_to_utf8(text: Vec<u8>) -> Vec<u8> {
-    let mut decoded = Vec::new();
-    let mut out = Vec::new();
+/// Escapes and raw bytes beyond ASCII from Latin-1 to UTF-8, unless they are UTF-8 already: each
+/// name, value and segment of a path is judged by itself.
+fn latin1_to_utf8(text: &[u8], place: Place) -> Vec<u8> {
+    let is_end = |byte: &u8| match place {
+        Place::Path => *byte == b'/',
+        Place::Query => matches!(byte, b'&' | b'='),
+        Place::Fragment => false,
+    };
+    let mut out = Vec::with_capacity(text.len());
+    for part in text.split_inclusive(is_end) {
+        push_utf8(part, &mut out);
+    }
+    out
+}
+
+/// Appends `text`, as it is if it is UTF-8, or else as the UTF-8 of what it is in Latin-1.
+fn push_utf8(text: &[u8], out: &mut Vec<u8>) {
+    let start = out.len();
+    let mut decoded = Vec::with_capacity(text.len());
     let mut at = 0;
     while at < text.len() {
         let (byte, length) = match text[at..] {
@@ -289,12 +306,15 @@ fn latin1_to_utf8(text: Vec<u8>) -> Vec<u8> {
         } else {
             let mut buffer = [0; 2];
             for byte in char::from(byte).encode_utf8(&mut buffer).bytes() {
-                push_escape(&mut out, byte);
+                push_escape(out, byte);
             }
         }
         at += length;
     }
-    if std::str::from_utf8(&decoded).is_ok() { text } else { out }
+    if std::str::from_utf8(&decoded).is_ok() {
+        out.truncate(start);
+        out.extend_from_slice(text);
+    }
 }
 
 /// User and password with what the URL standard escapes there. Source: WHATWG URL standard 1.3.
@@ -367,11 +387,21 @@ mod tests {
 
     #[test]
     fn latin1() {
-        for (given, expected) in
-            [("caf%E9", "caf%C3%A9"), ("caf%C3%A9", "caf%C3%A9"), ("%zz%e9", "%zz%C3%A9")]
-        {
-            let spelled = latin1_to_utf8(given.as_bytes().to_vec());
+        for (place, given, expected) in [
+            (Place::Path, "/caf%E9", "/caf%C3%A9"),
+            (Place::Path, "/caf%C3%A9", "/caf%C3%A9"),
+            (Place::Path, "/%zz%e9", "/%zz%C3%A9"),
+            (Place::Path, "/%e9/%c3%a9/", "/%C3%A9/%c3%a9/"),
+            (Place::Path, "/%c3%a9-%e9", "/%C3%83%C2%A9-%C3%A9"),
+            (Place::Path, "//%e9", "//%C3%A9"),
+            (Place::Query, "q=%e9&r=%c3%a9", "q=%C3%A9&r=%c3%a9"),
+            (Place::Query, "%c3%a9=%e9&", "%c3%a9=%C3%A9&"),
+            (Place::Fragment, "%c3%a9&%e9", "%C3%83%C2%A9&%C3%A9"),
+            (Place::Query, "", ""),
+        ] {
+            let spelled = latin1_to_utf8(given.as_bytes(), place);
             assert_eq!(std::str::from_utf8(&spelled).unwrap(), expected, "{given}");
+            assert_eq!(latin1_to_utf8(&spelled, place), spelled, "{given}");
         }
     }
 }
