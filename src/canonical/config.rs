@@ -1,5 +1,6 @@
 //! Settings of a user, from a TOML file and from flags, made into a profile.
 
+mod hosts;
 mod spelling;
 
 use std::collections::BTreeMap;
@@ -7,12 +8,14 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 
-use super::draft::{WEB_SCHEMES, canonical_host};
+use super::draft::WEB_SCHEMES;
 use super::dust::DustRules;
 use super::names::{DefaultParams, IndexNames, KeepParams, ParamNames};
 use super::profile::{Profile, Slash, Www};
 use super::rules::{RuleId, RuleSet};
 use crate::error::{Error, Result};
+use hosts::host_entry;
+pub use hosts::read_hosts;
 use spelling::{Letters, Spelling};
 
 /// What a user may set. A file gives some of it, flags give more; see [`Settings::overlay`].
@@ -337,54 +340,6 @@ impl Settings {
     }
 }
 
-/// Reads a map of addresses to names: an address and a name on each line, as in `/etc/hosts`;
-/// further names are ignored, `#` starts a comment.
-pub fn read_hosts(text: &str) -> Result<BTreeMap<String, String>> {
-    let mut hosts = BTreeMap::new();
-    for (number, line) in text.lines().enumerate() {
-        let line = line.split('#').next().unwrap_or("").trim();
-        if line.is_empty() {
-            continue;
-        }
-        let mut words = line.split_whitespace();
-        let (Some(address), Some(name)) = (words.next(), words.next()) else {
-            return Err(Error::config(format!(
-                "line {}: expected an address and a host name, found \"{}\"",
-                number + 1,
-                crate::bytes::show(line.as_bytes())
-            )));
-        };
-        let (address, name) =
-            host_entry(address, name).map_err(|error| error.at(format!("line {}", number + 1)))?;
-        hosts.entry(address).or_insert(name);
-    }
-    Ok(hosts)
-}
-
-/// Address and name of a host map in canonical form.
-fn host_entry(address: &str, name: &str) -> Result<(String, String)> {
-    let host = |text: &str| {
-        let text = if text.contains(':') && !text.starts_with('[') {
-            format!("[{text}]")
-        } else {
-            text.to_string()
-        };
-        canonical_host(text.as_bytes()).ok().and_then(|host| String::from_utf8(host).ok())
-    };
-    let is_address =
-        |host: &str| host.starts_with('[') || host.parse::<std::net::Ipv4Addr>().is_ok();
-    match (host(address), host(name)) {
-        (Some(address), Some(name)) if is_address(&address) && !is_address(&name) => {
-            Ok((address, name))
-        }
-        _ => Err(Error::config(format!(
-            "expected an address and a host name, found \"{}\" and \"{}\"",
-            crate::bytes::show(address.as_bytes()),
-            crate::bytes::show(name.as_bytes())
-        ))),
-    }
-}
-
 fn rule_set(key: &str, names: &[String]) -> Result<RuleSet> {
     names
         .iter()
@@ -572,7 +527,5 @@ mod tests {
             let error = Settings::parse(text).and_then(|settings| settings.build()).unwrap_err();
             assert!(error.is_config() && error.to_string().contains(why), "{text}: {error}");
         }
-        assert!(read_hosts("1.2.3.4").unwrap_err().to_string().contains("line 1"));
-        assert_eq!(read_hosts("# x\n::1 a.test b.test # y\n").unwrap()["[::1]"], "a.test");
     }
 }
