@@ -5,8 +5,10 @@ use std::collections::BTreeMap;
 use super::super::draft::canonical_host;
 use crate::error::{Error, Result};
 
-/// Reads a map of addresses to names: an address and a name on each line, as in `/etc/hosts`;
-/// further names are ignored, `#` starts a comment.
+/// Reads a map of addresses to names: an address and a name on each line, as in `/etc/hosts`.
+///
+/// Further names are ignored, and so are further lines for one address; `#` starts a comment. A
+/// line whose address has a zone (`fe80::1%lo0`) counts for nothing: no URL has one.
 pub fn read_hosts(text: &str) -> Result<BTreeMap<String, String>> {
     let mut hosts = BTreeMap::new();
     for (number, line) in text.lines().enumerate() {
@@ -22,11 +24,20 @@ pub fn read_hosts(text: &str) -> Result<BTreeMap<String, String>> {
                 crate::bytes::show(line.as_bytes())
             )));
         };
+        if has_zone(address) {
+            continue;
+        }
         let (address, name) =
             host_entry(address, name).map_err(|error| error.at(format!("line {}", number + 1)))?;
         hosts.entry(address).or_insert(name);
     }
     Ok(hosts)
+}
+
+/// Is it an IPv6 address with a zone? Source: RFC 4007 11.
+fn has_zone(address: &str) -> bool {
+    let parts = address.split_once('%');
+    parts.is_some_and(|(address, _)| address.parse::<std::net::Ipv6Addr>().is_ok())
 }
 
 /// Address and name of a host map in canonical form.
@@ -60,6 +71,10 @@ mod tests {
     #[test]
     fn lines_of_a_map() {
         assert!(read_hosts("1.2.3.4").unwrap_err().to_string().contains("line 1"));
+        assert!(read_hosts("1%lo0 a.test").is_err());
+        let stock = "127.0.0.1 localhost\n::1 localhost\nfe80::1%lo0 localhost\n127.1 b.test\n";
+        let map = read_hosts(stock).unwrap();
+        assert_eq!((map.len(), &*map["127.0.0.1"]), (2, "localhost"));
         assert_eq!(read_hosts("# x\n::1 a.test b.test # y\n").unwrap()["[::1]"], "a.test");
     }
 }

@@ -13,7 +13,9 @@
 //!
 //! # Options
 //!
-//! `--hosts FILE`, lines of an address and a name as in `/etc/hosts`; or the table `[hosts]`.
+//! `--hosts FILE`, lines of an address and a name as in `/etc/hosts`; or the table `[hosts]`. Of
+//! several names on a line the first counts, and of several lines for one address. Lines whose
+//! address has a zone (`fe80::1%lo0`) are skipped, since no URL has one.
 //!
 //! # Source
 //!
