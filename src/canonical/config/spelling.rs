@@ -105,6 +105,13 @@ impl Spelling {
 
     /// A host, with its subdomains. The dot of an absolute name goes: it is not compared.
     pub(super) fn host(&self, key: &str, host: &str) -> Result<String> {
+        if host.len() > 1 && host.starts_with('.') {
+            return Err(Error::config(format!(
+                "{key}: expected the name of a host, found \"{}\"; leave out the dot before it: its \
+                 subdomains are meant as well",
+                show(host.as_bytes())
+            )));
+        }
         let canonical = canonical_host(host.as_bytes()).ok().map(String::from_utf8);
         let canonical = canonical.and_then(|host| host.ok()).filter(|host| !host.contains('*'));
         let mut canonical = canonical.ok_or_else(|| unexpected(key, "the name of a host", host))?;
@@ -288,6 +295,8 @@ mod tests {
                 "{host} {path}"
             );
         }
+        let error = scope(&spelling("crawl"), ".a.test", "").unwrap_err().to_string();
+        assert!(error.contains("leave out the dot"), "{error}");
         let aggressive = spelling("aggressive");
         let error = scope(&aggressive, "WWW.a.test", "").unwrap_err().to_string();
         assert!(
