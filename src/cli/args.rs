@@ -383,7 +383,8 @@ pub(super) enum OnBadArg {
 
 #[derive(ClapArgs, Debug)]
 pub(super) struct ExplainArgs {
-    /// One URL, or two to be compared; exit with 1 if it does not parse, or they are not equal
+    /// One URL; exit with 1 if it does not parse. Or two to be compared; exit with 1 if they are
+    /// not equal
     #[arg(value_name = "URL", required = true, num_args = 1..=2)]
     pub(super) urls: Vec<std::ffi::OsString>,
     /// Scheme and host of paths, such as https://example.com

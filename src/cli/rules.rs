@@ -28,6 +28,26 @@ pub(super) fn run(args: &RulesArgs) -> Result<u8> {
     }
 }
 
+/// What is no rule, for the document of all pages. Source: WHATWG URL standard 4.4.
+const PARSE: &str = "
+## parse
+
+What a URL is follows the WHATWG URL standard. These differences are read away before the first rule, in every
+profile but `lines`, and nothing turns that off. Where two URLs differ by that alone, the reason that
+`explain` and `--dropped` give is `parse`:
+
+- blanks and controls around a URL, and tabs and line breaks anywhere in it, go
+- before the query, a backslash is a slash: `http:\\\\example.com\\a` is `http://example.com/a`
+- any number of slashes may stand behind the scheme: `http:example.com` and `http:////example.com` are
+  `http://example.com`
+- an empty password and an empty user go: `user:@` is `user@`, and `@` alone is nothing
+- other blanks and controls become escapes
+- with `default-scheme`, which `crawl` and `aggressive` have, a line that begins with a host gets that scheme
+
+This holds for `http`, `https`, `ws`, `wss` and `ftp`. URLs of other schemes are written as the standard has it.
+A line that does not parse is kept as it is.
+";
+
 /// All rules in the order of application; those of the profile in force are marked.
 fn list(args: &ProfileArgs) -> Result<String> {
     let profile = args.profile()?;
@@ -89,6 +109,7 @@ fn pages() -> String {
                     order of application; a test fails when\nthis file is stale. \
                     Their numbers are those of the list in Wikipedia, \"URI normalization\".\n"
             .to_string();
+    text.push_str(PARSE);
     for rule in RuleId::ALL {
         text.push('\n');
         text.push_str(&page(rule, "#"));

@@ -2,8 +2,9 @@
 //!
 //! Drops query parameters that do not matter for the page: known tracking parameters
 //! (`utm_source`, `gclid`, …) and those that you name. Or the other way round: with a list of
-//! *expected* parameters for a host and path, everything else goes, and these stay, whatever other
-//! lists say of them.
+//! *expected* parameters for a host and path, everything else goes, and these stay, even those
+//! that are to be stripped or known for tracking or sessions. But an expected parameter goes where
+//! it has a default value (`default-params`), or where a rule of its site drops it (`dust`).
 //!
 //! # When it is safe
 //!
@@ -22,9 +23,10 @@
 //!
 //! `--strip-param NAME`, `--keep-param [HOST[/PATH]:]NAME,…`; `strip-params = […]`,
 //! `[[keep-params]]`; the tracking list is `data/params.toml`. A host means its subdomains, too,
-//! and a path what is below it. Names to strip are without regard to ASCII case, and may end in
-//! `*`; names to keep mind it. All are put into the spelling of the profile first: `a[]` is the
-//! parameter `a%5B%5D` as well, and `a%2A` is the one parameter `a*`.
+//! and a path what is below it. Of several lists that fit one URL, what any expects stays. Names
+//! to strip are without regard to ASCII case, and may end in `*`; names to keep mind it. All are
+//! put into the spelling of the profile first: `a[]` is the parameter `a%5B%5D` as well, and `a%2A`
+//! is the one parameter `a*`.
 //!
 //! # Source
 //!
