@@ -351,7 +351,7 @@ impl Drops {
     }
 }
 
-/// Replaces what a path starts with, until it does not start so: if `/en/` is `/`, `/en/en/` is, too.
+/// Replaces what a path starts with, as long as it does: if `/en/` is `/`, so is `/en/en/`.
 /// A path that is crafted to take long stays as it was.
 fn replace_prefix(condition: &Condition, from: &[u8], to: &[u8], target: &mut Target) -> bool {
     let mut before = None;
