@@ -285,8 +285,8 @@ mod tests {
         assert!(at("=)1(") < at("=)2("), "{}", found.text);
         assert_eq!((found.rules, found.left_out["alias-prefix"]), (7, 1));
         // What gets shorter is replaced until it is not there any more.
-        let found =
-            export(&["site='x.org',kind='alias-prefix',from='/en/',to='/'"], RuleFormat::Nutch);
+        let file = "rule=[{site='x.org',kind='alias-prefix',from='/en/',to='/'}]";
+        let found = export_rules(&RuleFile::parse(file).unwrap(), RuleFormat::Nutch).unwrap();
         assert!(found.text.contains(")/(?:en/)+</pattern>"), "{}", found.text);
     }
 
