@@ -146,9 +146,9 @@ impl Rows {
 
 #[cfg(test)]
 pub(super) mod tests {
-    use super::super::stream::Reader;
     use super::*;
     use crate::bytes::show;
+    use crate::input::stream::Reader;
 
     /// The rows in `bytes`, shown, and the error after them.
     pub(in super::super) fn rows(

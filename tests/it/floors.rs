@@ -96,6 +96,12 @@ fn imports_go_down() {
     assert!(checked > 500, "only {checked} imports were seen");
 }
 
+/// What of `text`, a file of sources, is not the tests at its end. A `mod tests;` amid the code
+/// does not end it.
+fn code_of(text: &str) -> &str {
+    text.split("#[cfg(test)]\nmod tests {").next().unwrap()
+}
+
 /// The modules that `place` below `src` is in, itself included.
 fn modules_of(place: &Path) -> Vec<String> {
     let names = place.with_extension("");
@@ -107,7 +113,7 @@ fn modules_of(place: &Path) -> Vec<String> {
 fn nothing_climbs_out_of_its_module() {
     for (file, place, _) in all_sources() {
         let text = fs::read_to_string(&file).unwrap();
-        let code = text.split("#[cfg(test)]").next().unwrap();
+        let code = code_of(&text);
         let depth = modules_of(&place).len();
         let to_the_root = "super::".repeat(depth);
         for (number, line) in code.lines().enumerate() {
@@ -115,6 +121,9 @@ fn nothing_climbs_out_of_its_module() {
             let at = format!("{}:{}", place.display(), number + 1);
             assert!(!line.contains(&to_the_root), "{at}: name other modules by `crate::`");
         }
+        // The modules for tests in its list stand before its code.
+        let lines = code.lines().count();
+        assert!(!place.ends_with("input/mod.rs") || lines > 200, "only {lines} lines were seen");
     }
 }
 
@@ -146,7 +155,7 @@ fn low_floors_start_no_thread_read_no_clock_and_print_nothing() {
             continue;
         }
         let text = fs::read_to_string(&file).unwrap();
-        let code = text.split("#[cfg(test)]\nmod tests").next().unwrap();
+        let code = code_of(&text);
         for line in code.lines().map(|line| line.split("//").next().unwrap()) {
             let effect = EFFECTS.iter().find(|effect| line.contains(**effect));
             assert_eq!(effect, None, "{}: {line}", place.display());
