@@ -176,9 +176,10 @@ impl ProfileArgs {
         [&self.hosts, &self.rules, &self.config].into_iter().flatten().cloned()
     }
 
-    /// The profile that file and flags describe.
-    pub(super) fn profile(&self) -> Result<Profile> {
-        let settings = self.all_settings()?;
+    /// The profile that file and flags describe. Rules that are left out are told unless it
+    /// `is_quiet`.
+    pub(super) fn profile(&self, is_quiet: bool) -> Result<Profile> {
+        let settings = self.all_settings(is_quiet)?;
         let profile = settings.build()?;
         // A file that was given may have nothing in it.
         if self.hosts.is_none() && self.rules.is_none() {
@@ -187,8 +188,8 @@ impl ProfileArgs {
         Ok(profile)
     }
 
-    /// What file and flags say together.
-    pub(super) fn all_settings(&self) -> Result<Settings> {
+    /// What file and flags say together. Rules that are left out are told unless it `is_quiet`.
+    pub(super) fn all_settings(&self, is_quiet: bool) -> Result<Settings> {
         // An empty variable of the environment is one that is not set, by custom.
         let file = match self.config.as_deref().filter(|path| !path.as_os_str().is_empty()) {
             None => Settings::default(),
@@ -201,13 +202,13 @@ impl ProfileArgs {
                     .map_err(|it| if is_of_environment { it.at(CONFIG_VARIABLE) } else { it })?
             }
         };
-        Ok(file.overlay(self.settings()?))
+        Ok(file.overlay(self.settings(is_quiet)?))
     }
 
     /// A canonicalizer for it. Unless it `is_quiet`, a file of rules none of which is in force is
     /// told.
     pub(super) fn canonicalizer(&self, is_quiet: bool) -> Result<Canonicalizer> {
-        let profile = self.profile()?;
+        let profile = self.profile(is_quiet)?;
         if let Some(path) = self.rules.as_ref().filter(|_| !is_quiet)
             && profile.options.dust.is_empty()
         {
@@ -219,7 +220,7 @@ impl ProfileArgs {
         Ok(Canonicalizer::new(profile))
     }
 
-    fn settings(&self) -> Result<Settings> {
+    fn settings(&self, is_quiet: bool) -> Result<Settings> {
         let mut settings = Settings {
             profile: self.profile.clone(),
             enable: self.enable.clone(),
@@ -258,7 +259,7 @@ impl ProfileArgs {
             settings.hosts = read_hosts(&read_text(path)?).map_err(|e| e.at(path.display()))?;
         }
         if let Some(path) = &self.rules {
-            settings.dust = rules_in_force(path)?;
+            settings.dust = rules_in_force(path, is_quiet)?;
         }
         Ok(settings)
     }
@@ -327,12 +328,12 @@ impl RunArgs {
 }
 
 /// The rules of the rule file `path`. Learned rules that do not get along are left out, which is
-/// said.
-fn rules_in_force(path: &Path) -> Result<DustRules> {
+/// told unless it `is_quiet`.
+fn rules_in_force(path: &Path, is_quiet: bool) -> Result<DustRules> {
     let compilation = DustRules::compile(&parse_rules(&read_text(path)?, path)?);
     let refused = compilation.refused.len();
     let rules = compilation.strict().map_err(|error| error.at(path.display()))?;
-    if refused > 0 {
+    if refused > 0 && !is_quiet {
         let are = if refused == 1 { "is" } else { "are" };
         super::words::say(format_args!(
             "undust: {}: {} {are} left out; undust rules lint says why",

@@ -105,7 +105,7 @@ pub(super) fn lint(path: &Path) -> Result<u8> {
 /// Are the two URLs of every example equal, and is what they become canonical?
 pub(super) fn test(path: &Path, profile: &ProfileArgs) -> Result<u8> {
     let file = rule_file(path)?;
-    let settings = profile.all_settings()?;
+    let settings = profile.all_settings(false)?;
     let compilation = DustRules::compile(&file);
     let mut failures: Vec<String> = Vec::new();
     for refusal in &compilation.refused {

@@ -50,7 +50,7 @@ A line that does not parse is kept as it is.
 
 /// All rules in the order of application; those of the profile in force are marked.
 fn list(args: &ProfileArgs) -> Result<String> {
-    let profile = args.profile()?;
+    let profile = args.profile(false)?;
     let mut text = format!(
         "Profile {} (digest {}); its rules are marked. Class: P preserves semantics, U usually does,\n\
          C changes them, M is measured per site.\n\n    rule               no.  class  from profile  what it does\n",

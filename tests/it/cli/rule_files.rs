@@ -220,6 +220,7 @@ fn rules_lint() {
     dir.run("canon in.txt --rules bad.rules")
         .exits(0)
         .says("bad.rules: 1 learned rule is left out");
+    dir.run("canon -q in.txt --rules bad.rules").quiet();
     // Those by hand are an error.
     dir.put("worse.rules", loops.replace("auto", "manual"));
     dir.run("canon in.txt --rules worse.rules").fails("worse.rules: rule 2 (x.org: alias-segment");
