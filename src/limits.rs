@@ -9,8 +9,8 @@ use std::time::Duration;
 /// a broken file.
 pub const LINE_BYTES_MAX: usize = 1 << 20;
 
-/// Largest value a user may set for the line limit. Reason: positions inside a line are `u32`, and
-/// a chunk holds it whole.
+/// Largest value that a plan or a user may set for the line limit. Reason: positions inside a line,
+/// and inside what is written for a chunk that holds it whole, are `u32`.
 pub const LINE_BYTES_CEILING: usize = 1 << 30;
 
 /// Longest URL in bytes that gets the full treatment. A longer one passes as it is and is counted.

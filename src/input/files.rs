@@ -234,6 +234,8 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     use super::*;
+    use crate::input::Input;
+    use crate::limits::LINE_BYTES_CEILING;
 
     fn plan(paths: &[&Path]) -> InputPlan {
         InputPlan { paths: paths.iter().map(|&path| path.to_owned()).collect(), ..<_>::default() }
@@ -261,6 +263,17 @@ mod tests {
         assert_eq!((none.paths.len(), none.bytes_total, none.any_regular), (0, Some(0), false));
         let device = list(&plan(&[Path::new("/dev/null"), &file])).unwrap();
         assert_eq!((device.paths.len(), device.bytes_total), (2, None));
+    }
+
+    #[test]
+    fn lines_have_a_ceiling() {
+        for (line_bytes_max, is_fine) in
+            [(LINE_BYTES_CEILING, true), (LINE_BYTES_CEILING + 1, false)]
+        {
+            let opened = Input::open(&InputPlan { line_bytes_max, ..plan(&[]) });
+            assert_eq!(opened.is_ok(), is_fine);
+            assert!(opened.err().is_none_or(|error| error.is_config()));
+        }
     }
 
     #[test]

@@ -62,7 +62,7 @@ pub use source::FileSummary;
 pub use stop::Stop;
 
 use crate::crew::Crew;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::limits;
 use cut::{Sample, Sizes};
 use source::Source;
@@ -89,7 +89,8 @@ pub struct InputPlan {
     /// What ends a line: a newline, or NUL.
     pub separator: u8,
     /// Longest line in bytes, without its separator, that has to fit in a chunk.
-    /// Zero counts as one.
+    /// Zero counts as one. More than [`LINE_BYTES_CEILING`](limits::LINE_BYTES_CEILING) is an
+    /// error.
     pub line_bytes_max: usize,
     /// About how many bytes a chunk holds. Zero counts as one.
     pub chunk_bytes: usize,
@@ -189,7 +190,16 @@ impl Input {
     /// Finds all files of `plan` and checks that each is there, is no directory and may be read.
     ///
     /// Opens none of them, but reads `files_from`.
+    ///
+    /// Failure: what is wrong with a file, and a configuration error if lines may be too long.
     pub fn open(plan: &InputPlan) -> Result<Self> {
+        let ceiling = limits::LINE_BYTES_CEILING;
+        if plan.line_bytes_max > ceiling {
+            let found = plan.line_bytes_max;
+            return Err(Error::config(format!(
+                "expected a line limit of at most {ceiling} bytes, found {found}; lower it"
+            )));
+        }
         let list = files::list(plan)?;
         // Not the paths, which may be many.
         let mut plan = InputPlan { paths: Vec::new(), ..plan.clone() };

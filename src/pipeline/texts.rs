@@ -26,6 +26,7 @@ struct Gap {
 impl Texts {
     /// `own`, in which the texts start at `starts`.
     pub(super) fn own(own: Vec<u8>, mut starts: Vec<u32>) -> Texts {
+        debug_assert!(u32::try_from(own.len()).is_ok(), "positions are 32 bits");
         starts.push(own.len() as u32);
         Texts { own: Some(own), starts, gaps: Vec::new() }
     }
@@ -79,6 +80,7 @@ impl TextsBuilder {
     /// The texts, if they are lines of `parcel`, all of which are records if `is_all`; otherwise
     /// they are not told apart.
     pub(super) fn texts(mut self, parcel: &Parcel, is_all: bool) -> Option<Texts> {
+        debug_assert!(u32::try_from(parcel.bytes().len()).is_ok(), "positions are 32 bits");
         if is_all && self.starts.first().is_none_or(|first| *first == 0) {
             // Whatever stands between two of them belongs to the first.
             self.gaps.clear();
