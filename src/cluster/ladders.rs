@@ -6,6 +6,10 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use super::scatter::Scattered;
 use crate::fingerprint::Fingerprint;
 
+/// Most levels of a profile. Reason: those at which a form was seen are the bits of a `u32`, and
+/// what is spilled has one byte for a level and for what it is of.
+pub(super) const LEVELS_MAX: u8 = u32::BITS as u8;
+
 /// A record that merges with no earlier one.
 pub const UNMERGED: u8 = ASTRAY - 1;
 

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 
 use super::census::Cluster;
 use super::known::Known;
-use super::ladders::{ASTRAY, Ladder, Ladders, UNMERGED};
+use super::ladders::{ASTRAY, LEVELS_MAX, Ladder, Ladders, UNMERGED};
 use super::partitions::Partitions;
 use super::scatter::PARTITIONS;
 use crate::fingerprint::Fingerprint;
@@ -140,9 +140,10 @@ pub(super) fn together(one: u8, other: u8) -> u8 {
 }
 
 impl Levels {
-    /// For forms at the levels 0 to `count - 1`, at most 32 of them.
+    /// For forms at the levels 0 to `count - 1`, at least one and at most 32 of them.
     pub fn new(count: usize) -> Self {
-        let count = u8::try_from(count).expect("there are fewer rules than 32");
+        assert!((1..=usize::from(LEVELS_MAX)).contains(&count), "{count} levels");
+        let count = count as u8;
         Levels { count, partitions: Partitions::default() }
     }
 

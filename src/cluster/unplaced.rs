@@ -22,7 +22,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::census::Cluster;
 use super::extents::{Extent, Extents, damaged};
-use super::ladders::{Ladder, Ladders};
+use super::ladders::{LEVELS_MAX, Ladder, Ladders};
 use super::levels::{Forms, Largest, Levels, Page, keep_largest};
 use super::partitions::Partitions;
 use super::places::{PlaceWriter, Places};
@@ -313,10 +313,10 @@ impl Record for Step {
     }
 }
 
-/// Kinds of steps; below are levels, of which there are 32 at most.
-const NO_LEVEL: u8 = 32;
-const RUNG: u8 = 64;
-const PAGE: u8 = RUNG + 32;
+/// Kinds of steps; below are levels.
+const NO_LEVEL: u8 = LEVELS_MAX;
+const RUNG: u8 = 2 * LEVELS_MAX;
+const PAGE: u8 = RUNG + LEVELS_MAX;
 const PAGE_END: u8 = PAGE + 1;
 const OTHER: u8 = PAGE + 2;
 const UNKNOWN: u8 = u8::MAX;
