@@ -205,9 +205,9 @@ impl Gathered {
         (clusters, Others(self.others.merge(capacity)), self.list.into_file())
     }
 
-    /// Bytes of the files of lines.
+    /// Bytes of the files.
     pub fn spilled_bytes(&self) -> u64 {
-        self.spill.bytes()
+        self.spill.bytes() + self.list.bytes() + self.clusters.bytes() + self.others.bytes()
     }
 }
 

@@ -52,7 +52,12 @@ impl Sorted {
 
     /// How many fingerprints.
     pub(super) fn len(&self) -> u64 {
-        self.file.bytes() / RECORD_BYTES
+        self.bytes() / RECORD_BYTES
+    }
+
+    /// Bytes of the file.
+    pub fn bytes(&self) -> u64 {
+        self.file.bytes()
     }
 
     /// Those of `partition`, ascending.

@@ -164,13 +164,14 @@ pub fn dedup(job: &Job, plan: &DedupPlan, output: &mut Output) -> Result<Outcome
     let backlog = writer.backlog;
     let mut finished = Ok(());
     if let (Some(mut overflow), Some(backlog)) = (overflow, backlog) {
-        memory.spilled_bytes = backlog.bytes() + overflow.spilled_bytes();
+        memory.spilled_bytes = backlog.bytes();
         output.rely_on_page_cache();
         finished = overflow.finish(job, &pool, plan.seen, backlog, output).and_then(|unique| {
             tally.unique += unique;
             tally.duplicate += overflow.count - unique;
             if end.is_err() { output.pass_on() } else { Ok(()) }
         });
+        memory.spilled_bytes += overflow.spilled_bytes();
     }
     // What has happened first.
     end.and(finished)?;

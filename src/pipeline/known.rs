@@ -51,12 +51,14 @@ pub fn known(job: &Job) -> Result<(Seen, Outcome)> {
     let seen = match overflow.filter(|overflow| overflow.count > 0) {
         None => seen,
         Some(mut overflow) => {
-            memory.spilled_bytes = overflow.spilled_bytes();
             let (_, unique) = overflow.first_of_each(job, &pool, seen.set(), &seen)?;
+            memory.spilled_bytes = overflow.spilled_bytes();
             tally.unique += unique;
             tally.duplicate += overflow.count - unique;
             drop(overflow);
-            on_disk(job, seen)?
+            let (seen, bytes) = on_disk(job, seen)?;
+            memory.spilled_bytes += bytes;
+            seen
         }
     };
     outcome.files = read.files;
@@ -75,15 +77,19 @@ fn fingerprints(job: &Job, chunk: &Parcel, worker: &mut Worker) -> (u64, Sifted)
     (tally.lines, Sifted::new(&fingerprints, texts, tally))
 }
 
-/// The same clusters, in a temporary file, where they stay.
-fn on_disk(job: &Job, seen: Seen) -> Result<Seen> {
+/// The same clusters, in a temporary file, where they stay; and how many bytes it has.
+fn on_disk(job: &Job, seen: Seen) -> Result<(Seen, u64)> {
     let folder = &job.memory.temp_dir;
     let failed = |error: io::Error| temp::failed(folder, error);
     let mut file = io::BufWriter::with_capacity(256 << 10, temp::open(folder)?);
-    seen.write(|bytes| file.write_all(bytes).map_err(failed))?;
+    let mut written = 0;
+    seen.write(|bytes| {
+        written += bytes.len() as u64;
+        file.write_all(bytes).map_err(failed)
+    })?;
     let mut file = file.into_inner().map_err(|error| failed(error.into_error()))?;
     file.rewind().map_err(failed)?;
     let digest = job.canonicalizer.profile().digest();
     let name = format!("a temporary file in {}", folder.display());
-    Seen::open(file, &name, &digest, 0)
+    Ok((Seen::open(file, &name, &digest, 0)?, written))
 }

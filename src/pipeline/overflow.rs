@@ -31,6 +31,8 @@ pub(super) struct Overflow {
     records: u64,
     /// How many of them are candidates.
     pub(super) count: u64,
+    /// Bytes of the files of what was found out of them.
+    found_bytes: u64,
 }
 
 impl Overflow {
@@ -39,7 +41,7 @@ impl Overflow {
         let folder = job.memory.temp_dir.clone();
         let files = temp::open_some(&folder)?;
         let candidates = Candidates::new(files, budget.spill_buffer_bytes(), budget.recent_bytes());
-        Ok(Overflow { budget, folder, candidates, records: 0, count: 0 })
+        Ok(Overflow { budget, folder, candidates, records: 0, count: 0, found_bytes: 0 })
     }
 
     /// Flags the candidates of a batch.
@@ -110,6 +112,7 @@ impl Overflow {
         try_each_partition_with(&self.folder, pool, Firsts::default, |firsts, partition| {
             self.candidates.resolve(firsts, partition, capacity, ledger)
         })?;
+        self.found_bytes = kept.bytes() + fresh.as_ref().map_or(0, Sorted::bytes);
         seen.check()?;
         if let Some(fresh) = fresh {
             seen.remember(fresh);
@@ -123,8 +126,8 @@ impl Overflow {
         first.contains(number).map_err(|error| temp::failed(&self.folder, error))
     }
 
-    /// Bytes of the files of candidates.
+    /// Bytes of the files of candidates, and of what was found out of them by now.
     pub(super) fn spilled_bytes(&self) -> u64 {
-        self.candidates.spilled_bytes()
+        self.candidates.spilled_bytes() + self.found_bytes
     }
 }

@@ -13,13 +13,16 @@ use crate::error::Result;
 pub(super) struct Rest {
     budget: Budget,
     uncounted: Uncounted,
+    /// Bytes of the file of what was selected.
+    selected_bytes: u64,
 }
 
 impl Rest {
     /// None yet. From now on the census takes no new clusters in.
     pub(super) fn new(job: &Job, budget: Budget) -> Result<Rest> {
         let files = temp::open_some(&job.memory.temp_dir)?;
-        Ok(Rest { budget, uncounted: Uncounted::new(files, budget.spill_buffer_bytes()) })
+        let uncounted = Uncounted::new(files, budget.spill_buffer_bytes());
+        Ok(Rest { budget, uncounted, selected_bytes: 0 })
     }
 
     /// Counts a batch.
@@ -38,7 +41,7 @@ impl Rest {
     /// All lines were counted: the clusters whose number of lines is `wanted`, of those spilled and
     /// of those of `census`, and how many there are in all.
     pub(super) fn select(
-        &self,
+        &mut self,
         job: &Job,
         pool: &Pool,
         census: &Census,
@@ -58,13 +61,14 @@ impl Rest {
             clusters.fetch_add(count + more, Ordering::Relaxed);
             Ok(())
         })?;
+        self.selected_bytes = selected.bytes();
         let merged = selected.merge(self.budget.merge_capacity(size_of::<Cluster>()));
         Ok((Selected::Merged(merged), clusters.into_inner()))
     }
 
-    /// Bytes that went to files.
+    /// Bytes that went to files by now.
     pub(super) fn spilled_bytes(&self) -> u64 {
-        self.uncounted.spilled_bytes()
+        self.uncounted.spilled_bytes() + self.selected_bytes
     }
 }
 

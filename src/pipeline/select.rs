@@ -105,18 +105,19 @@ pub fn select(
         outcome.memory.budget_bytes = job.memory.bytes;
         told.write(job, &pool, plan, output, dropped)?;
     } else {
-        let (census, rest, read);
+        let (census, mut rest, read);
         (census, rest, read, outcome) = take_census(job, &pool, plan.keep)?;
         // Where clusters are told whole, how many there are is all that is asked for.
         let wanted = |lines| !plan.clusters && plan.filter.wants(lines);
         let selected;
-        (selected, unique) = match &rest {
+        (selected, unique) = match &mut rest {
             None => {
                 let forgets = !plan.clusters && dropped.is_none();
                 Selected::listed(&pool, &census, forgets, wanted)
             }
             Some(rest) => rest.select(job, &pool, &census, wanted)?,
         };
+        outcome.memory.spilled_bytes = rest.as_ref().map_or(0, Rest::spilled_bytes);
         drop(rest);
         if !plan.clusters {
             write_representatives(job, &pool, plan, &read, selected, output)?;
@@ -187,7 +188,6 @@ fn take_census(
         },
     )?;
     memory.table_bytes = census.memory_bytes();
-    memory.spilled_bytes = rest.as_ref().map_or(0, Rest::spilled_bytes);
     Ok((census, rest, read, outcome))
 }
 

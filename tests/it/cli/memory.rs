@@ -456,6 +456,19 @@ fn seen_files_that_do_not_fit() {
     assert_eq!(dir.names(), ["a", "b", "c", "seen", "small"]);
 }
 
+/// Beside records that wait, new fingerprints go to a file.
+#[test]
+fn all_that_is_spilled_for_a_seen_file_is_counted() {
+    let dir = Dir::new();
+    let list: String = (0..300_000).map(|n| format!("http://a.test/{n}\n")).collect();
+    dir.put("in.txt", list);
+    let spilled = ["", "--seen seen"].map(|options| {
+        dir.run(&format!("{LITTLE} {options} --stats=stats.json -o out in.txt")).quiet();
+        json(&dir.get("stats.json"))["memory"]["spilled_bytes"].as_u64().unwrap()
+    });
+    assert!(spilled[0] > 1 << 20 && spilled[1] * 5 > spilled[0] * 6, "{spilled:?}");
+}
+
 #[test]
 fn folders_for_temporary_files_have_to_be_of_use() {
     let dir = Dir::new();
