@@ -63,8 +63,6 @@ pub(super) fn run(args: &DedupArgs) -> Result<u8> {
 /// Says where the header of the first file, which is written before all lines, is not that of
 /// lines behind it, or of another one.
 fn doubt_headers(outcome: &Outcome) {
-    let shown =
-        |file: &InputFile| show(file.summary.path.as_os_str().as_encoded_bytes()).to_string();
     let columns = |file: &InputFile| {
         let format = file.layout.format.as_ref();
         format.map(|format| (format.name(), format.describe()))
@@ -73,16 +71,16 @@ fn doubt_headers(outcome: &Outcome) {
     if let Some(file) = outcome.files.iter().find(|file| file.columns_change) {
         say(format_args!(
             "{}: the columns change; the header that is written before all lines, of {}, is not that of all of them",
-            shown(file),
-            shown(first)
+            file.shown(),
+            first.shown()
         ));
         return;
     }
     if let Some(other) = outcome.files.iter().find(|file| columns(file) != columns(first)) {
         say(format_args!(
             "{}: not the columns of {}, whose header is written before all lines",
-            shown(other),
-            shown(first)
+            other.shown(),
+            first.shown()
         ));
     }
 }

@@ -35,8 +35,6 @@ pub(super) fn doubt(outcome: &Outcome, given: &FormatArgs) {
 /// The same of what is left out by `--not-in`, where it may be that all or most of it is not known,
 /// and passes for new.
 fn doubt_known(known: &Outcome, given: &FormatArgs) {
-    let shown =
-        |file: &InputFile| show(file.summary.path.as_os_str().as_encoded_bytes()).to_string();
     doubt_files(known, &FormatArgs { format: None, ..given.clone() });
     let is_other = |file: &&InputFile| {
         let name = given.format.as_ref().map(|name| name.to_ascii_lowercase());
@@ -45,7 +43,7 @@ fn doubt_known(known: &Outcome, given: &FormatArgs) {
     if let (Some(format), Some(file)) = (&given.format, known.files.iter().find(is_other)) {
         say(format_args!(
             "--not-in: {}: read as {}, which it looks like, though --format says {format}",
-            shown(file),
+            file.shown(),
             file.layout.name()
         ));
     }
@@ -56,7 +54,7 @@ fn doubt_known(known: &Outcome, given: &FormatArgs) {
         [] => say(format_args!("--not-in: no file was found in what was named")),
         [first, more @ ..] => say(format_args!(
             "--not-in: no URL was found in {}{}, so nothing is left out",
-            shown(first),
+            first.shown(),
             if more.is_empty() { "" } else { " and the other files" }
         )),
     }
@@ -65,14 +63,15 @@ fn doubt_known(known: &Outcome, given: &FormatArgs) {
 /// Says what looks wrong about the files of `outcome`.
 fn doubt_files(outcome: &Outcome, given: &FormatArgs) {
     let tally = &outcome.tally;
-    for InputFile { summary, layout, .. } in &outcome.files {
+    for file in &outcome.files {
+        let InputFile { summary, layout, .. } = file;
         let packing = Compression::of_name(&summary.path);
         let is_packed = summary.compression != Compression::None;
         if packing != Compression::None && !is_packed && !is_like_its_format(layout) {
             say(format_args!(
                 "{}: named as {packing} files are, though it does not begin as they do: read as it is; \
                  get it again if it is cut short or damaged",
-                show(summary.path.as_os_str().as_encoded_bytes())
+                file.shown()
             ));
         }
     }
@@ -80,7 +79,7 @@ fn doubt_files(outcome: &Outcome, given: &FormatArgs) {
         say(format_args!(
             "{}: has NUL bytes; if lines end with them, say so by -0; if it is UTF-16, convert it: \
              iconv -f UTF-16LE -t UTF-8",
-            show(file.summary.path.as_os_str().as_encoded_bytes())
+            file.shown()
         ));
     }
     let has_urls = tally.unparsed.total() < tally.records;
@@ -113,7 +112,7 @@ fn doubt_list(file: &InputFile, has_urls: bool) -> bool {
     say(format_args!(
         "{}: taken for a list, though {share} % of its first {} lines look like URLs; --format or \
          --log-format say what it is",
-        show(file.summary.path.as_os_str().as_encoded_bytes()),
+        file.shown(),
         number(votes.lines as u64)
     ));
     true

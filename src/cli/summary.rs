@@ -37,7 +37,7 @@ fn tell_files(outcome: &Outcome) {
         let columns = format.map_or(String::new(), |format| format.describe());
         say(format_args!(
             "{}: {}{}{}, {}{}{}",
-            show(file.summary.path.as_os_str().as_encoded_bytes()),
+            file.shown(),
             file.layout.name(),
             if columns.is_empty() { "" } else { " " },
             columns,

@@ -75,7 +75,7 @@ use crate::limits::{
     UNPACKERS_BYTES,
 };
 use crate::record::{Layout, ReadOptions};
-use crate::report::{FileLines, Helpers, Output, Tally, place_of_line};
+use crate::report::{FileLines, Helpers, Output, Tally, place_of_line, shown_file};
 use crew::{BusyThreads, crew};
 use pool::Pool;
 use scan::PassProgress;
@@ -130,6 +130,13 @@ pub struct InputFile {
     pub columns_change: bool,
     /// How many lines of it were processed.
     pub lines: u64,
+}
+
+impl InputFile {
+    /// Its name in messages, safe to print.
+    pub fn shown(&self) -> String {
+        shown_file(self.summary.path.as_os_str().as_encoded_bytes())
+    }
 }
 
 /// Where line `line` is, for messages: its file, if there are `files_in_all` and not one, and its
