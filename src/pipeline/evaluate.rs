@@ -19,8 +19,6 @@ use crate::report::{Evaluation, Judged, SiteScore};
 /// columns; it names the row. And if the input is not what it was.
 pub fn evaluate(job: &Job, learned: &Outcome, mut truth: Truth) -> Result<Evaluation> {
     let pool = job.pool()?;
-    let mut outcome = Outcome::default();
-    let tally = &mut outcome.tally;
     let mut sites: BTreeMap<u64, Vec<Judged>> = BTreeMap::new();
     let files = learned.files.clone();
     let first = WasRead { files_in_all: files.len(), files, lines: learned.tally.lines };
@@ -32,11 +30,10 @@ pub fn evaluate(job: &Job, learned: &Outcome, mut truth: Truth) -> Result<Evalua
                 let url = job.key.fingerprint(record.url);
                 forms.push((url, job.key.fingerprint(canonical.form)));
             });
-            (tally.lines, (forms, tally))
+            (tally.lines, forms)
         },
         |batch| {
-            for BatchChunk { made: (forms, counts), .. } in batch.chunks {
-                tally.merge(&counts);
+            for BatchChunk { made: forms, .. } in batch.chunks {
                 for (url, canonical) in forms {
                     let (site, page) = truth.next()?.ok_or_else(|| truth.wrong("has no row"))?;
                     truth.row += 1;
