@@ -5,7 +5,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
 use super::delivery::{Delivered, Word};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::limits::{BATCH_CHUNKS, BATCH_CHUNKS_LAST, BATCH_OWN_BYTES, BATCH_OWN_BYTES_MIN};
 use crate::pipeline::layouts::Parcel;
 use crate::pipeline::pool::{Pool, Stage};
@@ -125,18 +125,27 @@ fn work_off<W, T: Send + Sync>(
     new_worker: &(impl Fn() -> W + Sync),
     work: &(impl Fn(&mut W, &Parcel) -> T + Sync),
 ) -> Result<Vec<T>> {
-    let changed = Mutex::new(Ok(()));
+    // The error of the first of the chunks that have one.
+    let changed: Mutex<Option<(usize, Error)>> = Mutex::default();
     let results = pool.map(Stage::Canonicalizing, batch.len(), new_worker, |worker, number| {
         let result = work(worker, &batch[number]);
         // A mapped file that was cut short meanwhile shows zeros: then this chunk is void.
         if let Err(error) = batch[number].verify() {
-            *changed.lock().expect("no thread panics while it holds the lock") = Err(error);
+            let mut changed = changed.lock().expect(NO_PANIC);
+            if changed.as_ref().is_none_or(|(first, _)| number < *first) {
+                *changed = Some((number, error));
+            }
         }
         result
     });
-    changed.into_inner().expect("no thread panics while it holds the lock")?;
-    Ok(results)
+    match changed.into_inner().expect(NO_PANIC) {
+        Some((_, error)) => Err(error),
+        None => Ok(results),
+    }
 }
+
+/// Why the lock of what has changed can be had.
+const NO_PANIC: &str = "no thread panics while it holds the lock";
 
 /// The chunks of a batch so far.
 #[derive(Default)]
@@ -240,7 +249,6 @@ mod tests {
     use std::sync::mpsc;
 
     use super::*;
-    use crate::error::Error;
     use crate::input::{Input, InputPlan};
     use crate::pipeline::flow::Flow;
 
