@@ -124,7 +124,7 @@ pub(super) fn read_up_to(file: &File, buffer: &mut [u8], at: u64) -> io::Result<
 
 #[cold]
 pub(super) fn damaged() -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, "the temporary file is not as it was written")
+    io::Error::new(io::ErrorKind::InvalidData, "it is not as it was written")
 }
 
 #[cfg(test)]

@@ -191,6 +191,8 @@ impl Total {
     /// Checks that these are all records of a file that has the total `expected`.
     fn check(&self, expected: &Total) -> Result<()> {
         match self {
+            // There are as many as the header says: of those out of order some are not found where
+            // they are looked for, or are found twice.
             _ if self.records != expected.records => Err(out_of_order()),
             _ if self.sum != expected.sum => Err(altered()),
             _ => Ok(()),

@@ -45,11 +45,18 @@ pub(super) fn failed(folder: &Path, error: io::Error) -> Error {
         Ok(known) => return known,
         Err(error) => error,
     };
-    Error::output(format!(
-        "{}: cannot write or read a temporary file: {error}; make room there, name another folder with \
-         -T, or raise -S",
-        shown(folder)
-    ))
+    let folder = shown(folder);
+    Error::output(match error.kind() {
+        // Room would not help.
+        io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof => format!(
+            "{folder}: cannot read a temporary file: it is not as it was written; name another folder \
+             with -T, or raise -S"
+        ),
+        _ => format!(
+            "{folder}: cannot write or read a temporary file: {error}; make room there, name another \
+             folder with -T, or raise -S"
+        ),
+    })
 }
 
 /// What is in a temporary file is not what was put there.
@@ -61,4 +68,21 @@ pub(super) fn damaged() -> io::Error {
 /// The name of `folder` in messages, safe to print.
 fn shown(folder: &Path) -> impl std::fmt::Display {
     show(folder.as_os_str().as_encoded_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn advice_fits_what_went_wrong() {
+        let told = |error: io::Error| failed(Path::new("t"), error).to_string();
+        assert!(told(io::ErrorKind::StorageFull.into()).contains("; make room there, "));
+        for error in [damaged(), io::ErrorKind::UnexpectedEof.into()] {
+            let told = told(error);
+            assert!(told.starts_with("t: cannot read a temporary file: it is not as"), "{told}");
+            assert!(!told.contains("room"), "{told}");
+        }
+        assert_eq!(told(io::Error::other(Error::input("known"))), "known");
+    }
 }
