@@ -53,6 +53,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let first = PublishLock::acquire(folder.path());
         assert!(first._folder.is_some());
+        let other = File::open(folder.path()).unwrap();
+        let lock_other = || flock(&other, FlockOperation::NonBlockingLockExclusive);
+        assert_eq!(lock_other(), Err(Errno::WOULDBLOCK));
         let (sender, receiver) = std::sync::mpsc::channel();
         thread::scope(|scope| {
             scope.spawn(|| {
@@ -64,6 +67,7 @@ mod tests {
             drop(first);
         });
         assert_eq!(receiver.iter().take(2).collect::<Vec<_>>(), ["first", "second"]);
+        assert_eq!(lock_other(), Ok(()));
         assert!(PublishLock::acquire(&folder.path().join("missing"))._folder.is_none());
     }
 }
