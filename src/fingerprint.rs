@@ -143,7 +143,7 @@ fn mix(value: u128, mixer: u128) -> u128 {
     value ^ value >> 71
 }
 
-/// `value` modulo 2¹²⁷ - 1, but for one round of the reduction: below 2¹²⁷.
+/// `value` modulo 2¹²⁷ - 1, whatever it is; the result is below that.
 #[inline]
 fn reduce(value: u128) -> u128 {
     let value = (value & PRIME) + (value >> 127);

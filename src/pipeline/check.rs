@@ -102,7 +102,7 @@ fn first_unmarked(
     mut rest: Option<&mut Rest>,
 ) -> Result<Option<NumberedLine>> {
     let (mut records, mut found) = (0u32, Ok(None));
-    let _is_cut_short = each_entry_again(chunk, job, workspace, |entry| {
+    let _has_stopped = each_entry_again(chunk, job, workspace, |entry| {
         *line_number += 1;
         let Entry::Record(line) = entry else { return Ok(()) };
         let record = records;

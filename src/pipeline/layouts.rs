@@ -78,7 +78,7 @@ impl Parcel {
         self.chunk.hold(ticket);
     }
 
-    /// Ends the use of the chunk; see [`Chunk::leave`].
+    /// Ends the use of the chunk; see [`Chunk::release`].
     pub(super) fn release(self) {
         self.chunk.release();
     }

@@ -105,17 +105,6 @@ pub(super) fn walk(
     walk_with(ReadOptions { fields: false, ..job.read_options() }, parcel, job, worker, each)
 }
 
-/// Appends to `out` what is written for `url` in this `notation`; the URL itself where it was not
-/// parsed.
-#[inline(always)]
-pub(super) fn push_form(notation: Notation, url: &[u8], canonical: &Canonical, out: &mut Vec<u8>) {
-    let form = without_no_host(canonical.form);
-    match canonical.reject {
-        None => notation.push(without_no_host(url), form, out),
-        Some(_) => out.extend_from_slice(form),
-    }
-}
-
 /// The same with all that the line says.
 pub(super) fn walk_with_fields(
     parcel: &Parcel,
@@ -137,6 +126,17 @@ fn walk_with(
     let (tally, end) = walk_lines(options, parcel, job, worker, &mut RecordsOnly(each));
     let Ok(()) = end;
     tally
+}
+
+/// Appends to `out` what is written for `url` in this `notation`; the URL itself where it was not
+/// parsed.
+#[inline(always)]
+pub(super) fn push_form(notation: Notation, url: &[u8], canonical: &Canonical, out: &mut Vec<u8>) {
+    let form = without_no_host(canonical.form);
+    match canonical.reject {
+        None => notation.push(without_no_host(url), form, out),
+        Some(_) => out.extend_from_slice(form),
+    }
 }
 
 /// Who looks at the lines of a chunk, which come with their numbers there, from 0, until it fails.
