@@ -1,4 +1,4 @@
-//! Where the document type of an XML document ends: `<!DOCTYPE urlset [ ... ]>`.
+//! Where the document type of an XML document ends, such as `<!DOCTYPE urlset [ … ]>`.
 //!
 //! It may declare things between brackets, and anything may stand between quotes, in comments and
 //! in processing instructions. What tells a sitemap from other files and what takes it apart both

@@ -257,6 +257,8 @@ fn map() -> String {
         };
         let sentence = words.split_once(". ").map_or(words, |(sentence, _)| sentence);
         assert!(!sentence.is_empty(), "{}: no documentation", place.display());
+        let is_whole = sentence.matches('`').count() % 2 == 0;
+        assert!(is_whole, "{}: \"{sentence}\" ends amid code", place.display());
         let parent = place.parent().unwrap();
         if folder != Some(parent) {
             folder = Some(parent);
