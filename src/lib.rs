@@ -2,6 +2,9 @@
 //!
 //! The modules in reading order, from the bottom up; `ARCHITECTURE.md` has the map.
 
+#[cfg(not(target_pointer_width = "64"))]
+compile_error!("undust is for 64-bit machines: sizes and positions of what is read are `usize`");
+
 pub mod error;
 pub mod limits;
 

@@ -7,7 +7,7 @@ use std::io;
 
 use super::records::{Fingerprinted, Halves, Record};
 use super::resolve::Range;
-use super::scatter::PARTITION_BITS;
+use super::scatter::bounds_of;
 use super::spill::Spill;
 use crate::fingerprint::Fingerprint;
 
@@ -90,8 +90,7 @@ impl Firsts {
         let capacity = capacity.clamp(2, u32::MAX as usize / 2);
         let all = usize::try_from(spill.records(partition)).unwrap_or(capacity);
         self.make_room(all.saturating_add(known.clone().count()).min(capacity));
-        let lowest = (partition as u128) << (u128::BITS - PARTITION_BITS);
-        let highest = lowest | (u128::MAX >> PARTITION_BITS);
+        let (Fingerprint(lowest), Fingerprint(highest)) = bounds_of(partition);
         let (mut from, mut width) = (0, None);
         loop {
             let start = lowest.max(from);

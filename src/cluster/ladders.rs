@@ -104,7 +104,8 @@ impl LaddersBuilder {
     ) -> T {
         let result = rungs(&mut self.rungs);
         self.last.push(last);
-        self.starts.push(u32::try_from(self.rungs.len()).unwrap_or(u32::MAX));
+        let rungs = u32::try_from(self.rungs.len());
+        self.starts.push(rungs.expect("a chunk has fewer than 2^32 forms at all levels"));
         self.lines.push(line);
         result
     }

@@ -17,7 +17,13 @@ pub const PARTITIONS: usize = 1 << PARTITION_BITS;
 /// The partition that `fingerprint` belongs to.
 #[inline]
 pub fn partition_of(fingerprint: Fingerprint) -> usize {
-    (fingerprint.0 >> (128 - PARTITION_BITS)) as usize
+    (fingerprint.0 >> (u128::BITS - PARTITION_BITS)) as usize
+}
+
+/// The first and the last fingerprint of `partition`, whether they are there or not.
+pub(super) fn bounds_of(partition: usize) -> (Fingerprint, Fingerprint) {
+    let first = (partition as u128) << (u128::BITS - PARTITION_BITS);
+    (Fingerprint(first), Fingerprint(first | u128::MAX >> PARTITION_BITS))
 }
 
 /// The fingerprints of one chunk's records, by partition, and in line order within each.
@@ -33,8 +39,9 @@ pub struct Scattered {
 impl Scattered {
     /// Sorts the fingerprints of the records 0, 1, 2, … by partition, in linear time.
     ///
-    /// Limits: a chunk holds fewer than 2³² records.
+    /// Limits: a chunk holds fewer than 2³² records; it is a bug if there are more.
     pub fn new(in_line_order: &[Fingerprint]) -> Self {
+        assert!(u32::try_from(in_line_order.len()).is_ok(), "records have numbers of 32 bits");
         let mut bounds = vec![0u32; PARTITIONS + 1].into_boxed_slice();
         for fingerprint in in_line_order {
             bounds[partition_of(*fingerprint) + 1] += 1;
@@ -203,6 +210,20 @@ mod tests {
             }
         }
         assert_eq!(seen, 10_000);
+    }
+
+    #[test]
+    fn bounds_of_partitions() {
+        let mut next = 0;
+        for partition in 0..PARTITIONS {
+            let (first, last) = bounds_of(partition);
+            assert_eq!(
+                (first.0, partition_of(first), partition_of(last)),
+                (next, partition, partition)
+            );
+            next = last.0.wrapping_add(1);
+        }
+        assert_eq!(next, 0);
     }
 
     /// Marks of `records` records, of which `set` are marked; in line order and scattered.

@@ -8,7 +8,7 @@ use super::firsts::Numbered;
 use super::records::Fingerprinted as _;
 use super::resolve::Range;
 use super::scatter::PARTITIONS;
-use super::seen_file::{MAGIC, SeenFile, SeenHeader, Total, damaged};
+use super::seen_file::{DIGEST_BYTES, MAGIC, SeenFile, SeenHeader, Total, damaged};
 use super::set::ClusterSet;
 use super::sorted::{Ascending, Sorted};
 use crate::error::{Error, Result};
@@ -28,8 +28,10 @@ pub struct Seen {
 }
 
 impl Seen {
-    /// Nothing yet, to be written with this key and digest. (The default is not to be written.)
+    /// Nothing yet, to be written with this key and digest, which has 16 digits. (The default is
+    /// not to be written.)
     pub fn new(key: FingerprintKey, digest: &str) -> Seen {
+        assert_eq!(digest.len(), DIGEST_BYTES, "the digest has its place in the header");
         Seen { remembers: Some((key, digest.to_string())), ..Seen::default() }
     }
 

@@ -27,7 +27,7 @@ use siphasher::sip::SipHasher13;
 
 use super::extents::Extent;
 use super::resolve::Range;
-use super::scatter::{PARTITION_BITS, partition_of};
+use super::scatter::{bounds_of, partition_of};
 use super::set::ClusterSet;
 use super::sorted::{Ascending, RECORD_BYTES};
 use crate::error::{Error, Result};
@@ -35,7 +35,9 @@ use crate::fingerprint::{Fingerprint, FingerprintKey};
 
 pub(super) const MAGIC: &[u8; 12] = b"undust-seen\n";
 const VERSION: u32 = 5;
-pub(super) const HEADER_BYTES: usize = 12 + 4 + 16 + 16 + 8 + 8;
+/// Digits of a profile's digest.
+pub(super) const DIGEST_BYTES: usize = 16;
+pub(super) const HEADER_BYTES: usize = 12 + 4 + 16 + DIGEST_BYTES + 8 + 8;
 const SUM_BYTES: u64 = 16;
 
 /// What a seen file says of itself.
@@ -128,7 +130,8 @@ impl SeenHeader {
         bytes.extend_from_slice(MAGIC);
         bytes.extend_from_slice(&VERSION.to_le_bytes());
         bytes.extend_from_slice(&self.key.to_bytes());
-        let mut digest = [b'0'; 16];
+        // One that was read from a damaged header may have another length.
+        let mut digest = [b'0'; DIGEST_BYTES];
         let text = self.digest.as_bytes();
         let len = text.len().min(digest.len());
         digest[..len].copy_from_slice(&text[..len]);
@@ -262,13 +265,14 @@ impl SeenFile {
         partition: usize,
         (from, end): Range,
     ) -> io::Result<Ascending<'_>> {
-        let first = (partition as u128) << (128 - PARTITION_BITS);
-        let from = self.position(Fingerprint(from.0.max(first)))?;
-        let last = first | u128::MAX >> PARTITION_BITS;
+        let (first, last) = bounds_of(partition);
+        let from = self.position(from.max(first))?;
         let end = match end {
-            Some(end) if end.0 <= last => self.position(end)?,
-            _ if last == u128::MAX => self.total.records,
-            _ => self.position(Fingerprint(last + 1))?,
+            Some(end) if end <= last => self.position(end)?,
+            _ => match last.0.checked_add(1) {
+                Some(next) => self.position(Fingerprint(next))?,
+                None => self.total.records,
+            },
         };
         let at = |position| HEADER_BYTES as u64 + position * RECORD_BYTES;
         let piece = Extent { at: at(from), end: at(end.max(from)) };

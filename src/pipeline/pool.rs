@@ -51,6 +51,15 @@ impl Stage {
     }
 }
 
+// How long threads were busy is kept by the number of the stage.
+const _: () = {
+    let mut number = 0;
+    while number < Stage::OF_POOL.len() {
+        assert!(Stage::OF_POOL[number] as usize == number);
+        number += 1;
+    }
+};
+
 /// Seconds that each thread was busy with a stage.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StageSeconds {
