@@ -5,6 +5,8 @@ use std::io;
 use std::os::unix::fs::FileExt as _;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::retry::retry_interrupted;
+
 /// Bytes written at once.
 const BUFFER_BYTES: usize = 64 << 10;
 
@@ -112,11 +114,10 @@ impl Extent {
 pub(super) fn read_up_to(file: &File, buffer: &mut [u8], at: u64) -> io::Result<usize> {
     let mut filled = 0;
     while filled < buffer.len() {
-        match file.read_at(&mut buffer[filled..], at + filled as u64) {
-            Ok(0) => break,
-            Ok(read) => filled += read,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
+        let rest = &mut buffer[filled..];
+        match retry_interrupted(|| file.read_at(rest, at + filled as u64))? {
+            0 => break,
+            read => filled += read,
         }
     }
     Ok(filled)

@@ -30,11 +30,9 @@ impl<R: BufRead> Lz4<R> {
             let mut magic = [0; 4];
             let mut read = 0;
             while read < 4 {
-                match reader.read(&mut magic[read..]) {
-                    Ok(0) => break,
-                    Ok(bytes) => read += bytes,
-                    Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                    Err(error) => return Err(error),
+                match reader.read(&mut magic[read..])? {
+                    0 => break,
+                    bytes => read += bytes,
                 }
             }
             match magic {

@@ -479,12 +479,7 @@ impl Unpacker {
         let result = if self.disk.is_stream() {
             // What there is may be all for a while.
             self.packed.resize(before + PIPE_READ_BYTES.min(self.how.read_bytes), 0);
-            let read = loop {
-                match self.disk.read(&mut self.packed[before..]) {
-                    Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                    read => break read,
-                }
-            };
+            let read = self.disk.read(&mut self.packed[before..]);
             self.packed.truncate(before + *read.as_ref().unwrap_or(&0));
             read.map(drop)
         } else {

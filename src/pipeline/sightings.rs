@@ -24,6 +24,7 @@ use super::url_words::Words;
 use crate::error::{Error, Result};
 use crate::mine::Observation;
 use crate::record::{Fields, Record, time};
+use crate::retry::retry_interrupted;
 
 /// What was seen in a chunk.
 #[derive(Debug, Default)]
@@ -357,13 +358,7 @@ fn number_of(bytes: &[u8]) -> u64 {
 
 /// The length that comes next; `None` at the end, which must not be inside of one.
 fn read_length(file: &mut impl BufRead) -> io::Result<Option<usize>> {
-    let is_over = loop {
-        match file.fill_buf() {
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            buffer => break buffer?.is_empty(),
-        }
-    };
-    if is_over {
+    if retry_interrupted(|| file.fill_buf().map(<[u8]>::is_empty))? {
         return Ok(None);
     }
     let mut bytes = [0; 4];

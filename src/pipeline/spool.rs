@@ -9,6 +9,7 @@ use super::temp;
 use crate::error::{Error, Result};
 use crate::input::InputPlan;
 use crate::report::shown_file;
+use crate::retry::retry_interrupted;
 
 /// Copies of the streams among a job's inputs. They have no name and vanish with this value.
 #[derive(Debug, Default)]
@@ -52,18 +53,14 @@ impl Spooled {
 fn copy(stream: &mut File, file: &mut File, path: &Path, folder: &Path) -> Result<()> {
     let mut buffer = vec![0; 1 << 18];
     loop {
-        let length = match stream.read(&mut buffer) {
-            Ok(0) => break,
-            Ok(length) => length,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            Err(error) => {
-                let name = shown_file(path.as_os_str().as_encoded_bytes());
-                return Err(Error::reading(name, error));
-            }
-        };
+        let length = retry_interrupted(|| stream.read(&mut buffer)).map_err(|error| {
+            Error::reading(shown_file(path.as_os_str().as_encoded_bytes()), error)
+        })?;
+        if length == 0 {
+            return Ok(());
+        }
         file.write_all(&buffer[..length]).map_err(|error| temp::failed(folder, error))?;
     }
-    Ok(())
 }
 
 /// A path under which the open `file` can be opened again, though it has no name.
