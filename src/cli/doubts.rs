@@ -8,13 +8,12 @@ use crate::error::{Error, Result};
 use crate::input::Compression;
 use crate::pipeline::{InputFile, Outcome, line_place};
 use crate::record::Layout;
+use crate::record::detect::FormatVotes;
 use crate::reject::Reject;
 use crate::report::{Tally, number};
 
-/// Share of the first lines, in percent, below which a list may be something else.
-const LIST_SHARE_MIN_PERCENT: usize = 50;
-
-/// The same where another format understands [a part of them](RIVAL_SHARE_MIN_PERCENT).
+/// Share of the first lines, in percent, below which a list may be something else where another
+/// format understands [a part of them](RIVAL_SHARE_MIN_PERCENT).
 const LIST_SHARE_MIN_WITH_RIVAL_PERCENT: usize = 90;
 const RIVAL_SHARE_MIN_PERCENT: usize = 10;
 
@@ -102,10 +101,10 @@ fn doubt_list(file: &InputFile, has_urls: bool) -> bool {
         .any(|(name, share)| !is_list(name) && *share >= RIVAL_SHARE_MIN_PERCENT);
     let share_min = match has_rival {
         true => LIST_SHARE_MIN_WITH_RIVAL_PERCENT,
-        false => LIST_SHARE_MIN_PERCENT,
+        false => FormatVotes::HALF_PERCENT,
     };
-    let share = votes.shares.iter().find(|(name, _)| is_list(name));
-    let Some((_, share)) = share.filter(|(_, share)| *share < share_min) else { return false };
+    let share = votes.share_of(file.layout.name());
+    let Some(share) = share.filter(|share| *share < share_min) else { return false };
     if votes.lines < LIST_LINES_MIN && has_urls {
         return false;
     }
@@ -208,5 +207,5 @@ pub(super) fn refuse_format(outcome: &Outcome, given: &FormatArgs) -> Result<()>
 /// have.
 fn is_like_its_format(layout: &Layout) -> bool {
     let Some(votes) = &layout.votes else { return true };
-    votes.shares.iter().any(|(name, share)| *name == layout.name() && *share >= 50)
+    votes.share_of(layout.name()).is_some_and(|share| share >= FormatVotes::HALF_PERCENT)
 }

@@ -61,6 +61,16 @@ pub struct FormatVotes {
     pub shares: Vec<(&'static str, usize)>,
 }
 
+impl FormatVotes {
+    /// The share in percent from which on a format has half of the lines.
+    pub const HALF_PERCENT: usize = 50;
+
+    /// The share in percent of the format with this `name`, if it could be.
+    pub fn share_of(&self, name: &str) -> Option<usize> {
+        self.shares.iter().find(|(other, _)| *other == name).map(|(_, percent)| *percent)
+    }
+}
+
 impl fmt::Display for FormatVotes {
     fn fmt(&self, out: &mut fmt::Formatter) -> fmt::Result {
         for (at, (name, percent)) in self.shares.iter().enumerate() {

@@ -85,8 +85,7 @@ impl Layout {
     /// lines look like URLs?
     pub fn is_last_resort(&self) -> bool {
         let Some(votes) = self.votes.as_ref().filter(|_| self.is_list()) else { return false };
-        let share = votes.shares.iter().find(|(name, _)| *name == self.name());
-        share.is_some_and(|(_, percent)| *percent < 50)
+        votes.share_of(self.name()).is_some_and(|percent| percent < FormatVotes::HALF_PERCENT)
     }
 
     /// Is the file a list, of URLs or of paths?
