@@ -178,6 +178,10 @@ fn select_plan(args: &DedupArgs, shape: Option<Shape>) -> SelectPlan {
     }
 }
 
+/// Bytes of a duplicate that are shown. Reason: it is the answer, so all of it, but for the
+/// longest.
+const DUPLICATE_BYTES_SHOWN: usize = 2000;
+
 /// `--check`: is any line a duplicate?
 fn check(session: &Session) -> Result<u8> {
     match pipeline::check(&session.job)? {
@@ -189,7 +193,7 @@ fn check(session: &Session) -> Result<u8> {
         Checked::Duplicate(DuplicateLine { place, text, .. }) => {
             if !session.is_quiet() {
                 let text = parts::without_userinfo(&text);
-                let text = show(&text[..text.len().min(2000)]);
+                let text = show(&text[..text.len().min(DUPLICATE_BYTES_SHOWN)]);
                 say(format_args!("undust: {place} is a duplicate: {text}"));
             }
             Ok(NO)

@@ -19,6 +19,7 @@ pub enum Keep {
 
 impl Keep {
     /// Which line of a cluster stands for it: the one with the least rank, and of those the first.
+    /// Its twin, for lines that come in order, is `Group::add`.
     pub(super) fn rank(self, line: Line) -> u64 {
         match self {
             Keep::First => 0,
@@ -73,7 +74,8 @@ impl Group {
         Group { cluster, line_bytes: line.bytes }
     }
 
-    /// Counts one more line, which comes after all others.
+    /// Counts one more line, which comes after all others: what [`Keep::rank`] says of lines in any
+    /// order.
     fn add(&mut self, keep: Keep, line: Line) {
         self.cluster.lines += 1;
         let replaces = match keep {
@@ -93,8 +95,8 @@ impl Group {
 pub struct Occurrence {
     /// The fingerprints.
     pub scattered: Scattered,
-    /// The length of each record's line in bytes, where the shortest represents a
-    /// cluster; or nothing.
+    /// The [length](line_length) of each record's line, where the shortest represents a cluster; or
+    /// nothing.
     pub line_bytes: Vec<u32>,
     /// The number of each record's line in the chunk.
     pub lines: Vec<u32>,
@@ -118,8 +120,14 @@ impl Occurrence {
 pub(super) struct Line {
     /// From 0 over all inputs.
     pub(super) number: u64,
-    /// Its length, or 0 where nobody asks for it.
+    /// Its [length](line_length), or 0 where nobody asks for it.
     pub(super) bytes: u32,
+}
+
+/// The length of a line of so many bytes, as lines are compared by it. Lines that are longer than
+/// `u32` can say, of which there are none in a job, are as long as each other.
+pub fn line_length(bytes: u64) -> u32 {
+    u32::try_from(bytes).unwrap_or(u32::MAX)
 }
 
 /// Every cluster of a job.

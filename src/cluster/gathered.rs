@@ -12,7 +12,7 @@
 use std::fs::File;
 use std::io;
 
-use super::census::{Keep, Line};
+use super::census::{Keep, Line, line_length};
 use super::extents::{Extents, damaged};
 use super::records::{Fingerprinted, Halves, Keyed, Record};
 use super::resolve::groups;
@@ -103,6 +103,13 @@ impl Gathered {
     pub const LINE_BYTES: usize =
         size_of::<Waiting>() + size_of::<Whole>() + size_of::<OtherLine>();
 
+    /// Bytes of memory that a row takes in what [`Gathered::merge`] gives: a cluster, or another
+    /// line.
+    pub const ROW_BYTES: usize = {
+        let (cluster, other) = (size_of::<Whole>(), size_of::<OtherLine>());
+        if cluster > other { cluster } else { other }
+    };
+
     /// No lines yet. They go to `lines`; `files` are for the list, the clusters, and the others.
     /// All are empty; buffers take `buffer_bytes`.
     pub fn new(lines: SpillFiles, files: [File; 3], buffer_bytes: usize) -> Self {
@@ -159,7 +166,7 @@ impl Gathered {
             group.read(|&Waiting { member, .. }| {
                 count += 1;
                 room_of_all += room(member.bytes);
-                let line = Line { number: member.line, bytes: member.bytes as u32 };
+                let line = Line { number: member.line, bytes: line_length(member.bytes) };
                 let ranked = (keep.rank(line), member);
                 if least.is_none_or(|least| ranked < least) {
                     least = Some(ranked);

@@ -35,7 +35,7 @@ mod uncounted;
 mod unplaced;
 
 pub use candidates::{Candidates, Ledger, PartitionRecords};
-pub use census::{Census, Cluster, Keep, Occurrence, Settled};
+pub use census::{Census, Cluster, Keep, Occurrence, Settled, line_length};
 pub use firsts::Firsts;
 pub use gathered::{ChunkLines, Clusters, Gathered, Member, OtherLine, Others, Wanted, Whole};
 pub use ladders::{Ladders, LaddersBuilder, Placed, UNMERGED};

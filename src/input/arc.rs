@@ -27,6 +27,10 @@ pub(super) struct ArcFile {
     fields: usize,
 }
 
+/// Room for the other fields of a header beside the URL. Reason: an address, a date, a media type,
+/// numbers and the name of a file take some hundred bytes.
+const OTHER_FIELDS_BYTES_MAX: usize = 1000;
+
 impl ArcFile {
     /// A field longer than `field_bytes_max` bytes makes its record damage.
     pub(super) fn new(field_bytes_max: usize) -> Self {
@@ -37,7 +41,8 @@ impl ArcFile {
 impl Heads for ArcFile {
     fn read(&mut self, from: &mut Decoded, at: u64, row: &mut Row) -> Result<Head, Flaw> {
         self.line.clear();
-        if !from.take_until(b"\n", &mut self.line, self.field_bytes_max.saturating_add(1000)) {
+        let line_bytes_max = self.field_bytes_max.saturating_add(OTHER_FIELDS_BYTES_MAX);
+        if !from.take_until(b"\n", &mut self.line, line_bytes_max) {
             return Err(Flaw::Cut(at));
         }
         let line = self.line.trim_ascii_end();

@@ -45,7 +45,8 @@ const AHEAD_BYTES_MAPPED: u64 = 32 << 20;
 /// What is known of a file that was read, or is being read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileSummary {
-    /// As in [`Input::files`](super::Input::files).
+    /// Its name for people: as in [`Input::files`](super::Input::files), or what
+    /// [`InputPlan::names`] has in place of that.
     pub path: PathBuf,
     /// Told by its first bytes.
     pub compression: Compression,

@@ -4,7 +4,7 @@ use super::aside::aside;
 use super::layouts::Parcel;
 use super::pool::Stage;
 use super::scan::{Batch, BatchChunk, FORM_BYTES, Pass, Scan, changed};
-use super::walk::{LineVisitor, Worker, each_entry, push_form, walk_lines};
+use super::walk::{LineVisitor, Worker, count_lines, push_form, walk_lines};
 use super::{Job, Outcome, line_place};
 use crate::bytes::show;
 use crate::canonical::{Canonical, Notation};
@@ -13,8 +13,9 @@ use crate::input::Stop;
 use crate::parts;
 use crate::record::{Entry, ReadOptions, Record, without_no_host};
 use crate::reject::Reject;
-use crate::report::{Cell, Listed, Listing, ListingWriter, Output, Provenance, Rows, Shape, Tally};
-use std::convert::Infallible;
+use crate::report::{
+    Cell, Listed, Listing, ListingWriter, Output, Provenance, Rows, SHOWN_BYTES, Shape, Tally,
+};
 use std::ops::ControlFlow;
 
 /// What to write for a line whose URL does not parse.
@@ -58,7 +59,7 @@ struct BadLine {
 impl BadLine {
     fn new(number: u32, reject: Reject, line: &[u8]) -> BadLine {
         let text = parts::without_userinfo(line);
-        BadLine { number, reject, start: text[..text.len().min(200)].to_vec() }
+        BadLine { number, reject, start: text[..text.len().min(SHOWN_BYTES)].to_vec() }
     }
 }
 
@@ -101,7 +102,7 @@ pub fn canon(job: &Job, plan: &CanonPlan, output: &mut Output) -> Result<Outcome
                     (rewritten.tally.lines, Some(rewritten))
                 }
                 // Rows have the numbers of lines, which are not known yet.
-                Some(_) => (count_lines(job, chunk, worker), None),
+                Some(_) => (count_lines(chunk, job, &mut worker.workspace), None),
             },
             |Batch { chunks, .. }| {
                 let count = if plan.shape.is_some() { chunks.len() } else { 0 };
@@ -141,17 +142,6 @@ const COPIES_OF_ROWS: u64 = 4;
 
 /// Bytes of a row beside its texts, at most: the names of its members, the number, the kind.
 const ROW_BYTES: u64 = 192;
-
-/// How many lines `chunk` has.
-fn count_lines(job: &Job, chunk: &Parcel, worker: &mut Worker) -> u64 {
-    let mut lines = 0;
-    let counted = each_entry::<Infallible>(chunk, job, &mut worker.workspace, |_| {
-        lines += 1;
-        Ok(())
-    });
-    let Ok(()) = counted;
-    lines
-}
 
 /// Writes what was made of some chunks, while the next ones are worked on.
 fn write(parts: Vec<(Parcel, Listing)>, writer: &mut ListingWriter) -> Result<()> {

@@ -110,7 +110,7 @@ pub(super) fn gather(
         return Err(changed());
     }
     let bytes = spellings.bytes() + gathered.spilled_bytes();
-    let (clusters, others, list) = gathered.merge(budget.merge_capacity(6 * 8));
+    let (clusters, others, list) = gathered.merge(budget.merge_capacity(Gathered::ROW_BYTES));
     let list = temp::map(folder, list)?;
     let spellings = spellings.finish()?;
     Ok(GatheredClusters { clusters, others, list, spellings, count, bytes, files })

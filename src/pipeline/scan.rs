@@ -85,11 +85,11 @@ impl<'a, K: Fn(&Parcel, u64) -> u64 + Send> Scan<'a, K> {
     ) -> Result<(WasRead, Result<()>)> {
         let Scan { job, pool, pass, record_bytes, stop } = self;
         let budget = job.budget();
-        let mut plan = InputPlan { stop: stop.clone(), ..plan_within(job) };
+        let plan = InputPlan { stop: stop.clone(), ..plan_within(job) };
         let mut input = pass.open(&plan)?;
         let files_in_all = input.files().len();
-        // There may be many.
-        plan.paths = Vec::new();
+        // It may name many files.
+        drop(plan);
         if let Some(crew) = job.unpackers() {
             input.unpack_with(crew);
         }
@@ -100,8 +100,8 @@ impl<'a, K: Fn(&Parcel, u64) -> u64 + Send> Scan<'a, K> {
             let (sender, receiver) = mpsc::sync_channel(BATCH_CHUNKS);
             let delivery = Delivery::new(budget.flow_bytes(), sender, pool);
             let reader = spawn(scope, move || {
-                read(input, &plan, Layouts::new(job), delivery, |parcel| {
-                    let lines = count_lines(parcel, plan.separator, budget) as u64;
+                read(input, Layouts::new(job), delivery, |parcel| {
+                    let lines = lines_max(parcel, job.input.separator, budget) as u64;
                     record_bytes(parcel, lines) + CHUNK_OVERHEAD_BYTES
                 })
             })?;
@@ -166,12 +166,11 @@ impl<'a> Progress<'a> {
     }
 }
 
-/// Reads all of `input`, by `plan`, and delivers what `layouts` makes of its chunks, for each of
-/// which `bytes_kept` will be kept beside its own. Returns its files, whose lines have yet to be
+/// Reads all of `input`, and delivers what `layouts` makes of its chunks, for each of which
+/// `bytes_kept` will be kept beside its own. Returns its files, whose lines have yet to be
 /// counted.
 fn read(
     mut input: Input,
-    plan: &InputPlan,
     mut layouts: Layouts,
     mut delivery: Delivery,
     bytes_kept: impl Fn(&Parcel) -> u64,
@@ -187,7 +186,7 @@ fn read(
             Some(Err(error)) => (None, Some(error)),
         };
         is_over = chunk.is_none();
-        let file = input.summaries().last().map(|file| plan.name_of(&file.path));
+        let file = input.summaries().last().map(|file| &file.path);
         let container = input.summaries().last().and_then(|file| file.container);
         let parcels = layouts.lay_out(chunk, container).map_err(|error| match file {
             Some(name) => error.at(shown_file(name.as_os_str().as_encoded_bytes())),
@@ -242,8 +241,8 @@ pub(super) const FORM_BYTES: u64 = 3;
 /// Bytes kept of each chunk, however short it is.
 const CHUNK_OVERHEAD_BYTES: u64 = 4 << 10;
 
-/// How many lines `chunk` has, or may have if there is memory enough.
-fn count_lines(chunk: &Parcel, separator: u8, budget: Budget) -> usize {
+/// How many lines `chunk` has at most; an estimate if there is memory enough.
+fn lines_max(chunk: &Parcel, separator: u8, budget: Budget) -> usize {
     if budget.is_tight() {
         1 + memchr::memchr_iter(separator, chunk.bytes()).count()
     } else {

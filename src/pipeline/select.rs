@@ -5,7 +5,6 @@
 //! (`members.rs`) to be told (`tell.rs`). Streams are spooled before (see `spool.rs`), so that they
 //! can be read twice. Where all clusters are told whole, one pass gathers everything.
 
-use std::convert::Infallible;
 use std::ops::{ControlFlow, Range};
 
 use super::layouts::Parcel;
@@ -15,10 +14,10 @@ use super::pool::{Pool, Stage};
 use super::representatives::{Represented, Rest, Selected};
 use super::scan::{BatchChunk, Pass, RECORD_BYTES, Scan, WasRead, changed};
 use super::tell::text_bytes;
-use super::walk::{self, Worker, each_entry, each_entry_again, walk};
+use super::walk::{self, Worker, count_lines, each_entry_again, walk};
 use super::{Job, Outcome, Print};
 use crate::bytes::decimal::push_number_to;
-use crate::cluster::{Census, Keep, Occurrence, Scattered};
+use crate::cluster::{Census, Keep, Occurrence, Scattered, line_length};
 use crate::error::Result;
 use crate::record::{Entry, without_no_host};
 use crate::report::{Cell, Listed, Listing, ListingWriter, Output, Provenance, Shape};
@@ -162,7 +161,7 @@ fn take_census(
             let tally = walk(chunk, job, worker, |line, record, canonical| {
                 fingerprints.push(job.key.fingerprint(canonical.form));
                 if asks_for_bytes {
-                    line_bytes.push(u32::try_from(record.spelling.len()).unwrap_or(u32::MAX));
+                    line_bytes.push(line_length(record.spelling.len() as u64));
                 }
                 lines.push(line);
             });
@@ -216,15 +215,7 @@ fn write_representatives(
         };
         Scan::new(job, pool, Pass::again("writing", read)).with_record_bytes(record_bytes).run(
             Worker::default,
-            |worker, chunk| {
-                let mut lines = 0u64;
-                let counted = each_entry::<Infallible>(chunk, job, &mut worker.workspace, |_| {
-                    lines += 1;
-                    Ok(())
-                });
-                let Ok(()) = counted;
-                (lines, ())
-            },
+            |worker, chunk| (count_lines(chunk, job, &mut worker.workspace), ()),
             |batch| {
                 let mut chunks = Vec::with_capacity(batch.chunks.len());
                 for BatchChunk { parcel, first_line, lines, .. } in &batch.chunks {

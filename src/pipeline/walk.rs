@@ -40,8 +40,19 @@ pub(super) fn each_entry<E>(
     }
 }
 
-/// The same for lines that were looked at, and checked, before. `Err` if a mapped file was
-/// cut short since: it shows zeros then, so whatever `each` has made of its lines, and
+/// How many lines `parcel` has; a row over several lines is one.
+pub(super) fn count_lines(parcel: &Parcel, job: &Job, workspace: &mut Workspace) -> u64 {
+    let mut lines = 0;
+    let counted = each_entry::<Infallible>(parcel, job, workspace, |_| {
+        lines += 1;
+        Ok(())
+    });
+    let Ok(()) = counted;
+    lines
+}
+
+/// The same as [`each_entry`] for lines that were looked at, and checked, before. `Err` if a mapped
+/// file was cut short since: it shows zeros then, so whatever `each` has made of its lines, and
 /// said of them, is void.
 pub(super) fn each_entry_again<E>(
     parcel: &Parcel,

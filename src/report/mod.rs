@@ -39,4 +39,4 @@ pub use predecessor::Predecessor;
 pub use results::Results;
 pub use rows::{Provenance, RowFormat, RowWriter, Rows, Shape};
 pub use survey::{ClusterRow, Example, InputRow, LevelRow, SiteRuleRow, Survey, number};
-pub use tally::Tally;
+pub use tally::{SHOWN_BYTES, Tally};

@@ -8,8 +8,9 @@ use crate::error::{Error, Result};
 use crate::parts;
 use crate::reject::{Reject, RejectCounts};
 
-/// Bytes of a rejected line that are kept for messages.
-const SHOWN_BYTES: usize = 200;
+/// Bytes of a rejected line that are kept for messages. Reason: two or three lines of a terminal
+/// tell what it is.
+pub const SHOWN_BYTES: usize = 200;
 
 /// What became of every line. `lines = unique + duplicate + empty + comments +
 /// filtered + rejected`, always.

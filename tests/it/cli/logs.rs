@@ -324,7 +324,9 @@ fn filters_that_match_nothing_are_told() {
 fn lists_with_nul_bytes_are_told() {
     let dir = Dir::new();
     let urls = "http://a.test/\0http://b.test/\0";
-    dir.feed("dedup", urls.as_bytes()).exits(0).says("standard input: has NUL bytes; if lines end with them, ");
+    dir.feed("dedup", urls.as_bytes())
+        .exits(0)
+        .says("standard input: has NUL bytes; if lines end with them, ");
     dir.feed("dedup -0", urls.as_bytes()).gives(urls);
     let wide: Vec<u8> = "http://a.test/\n".bytes().flat_map(|byte| [byte, 0]).collect();
     dir.feed("dedup", &wide).exits(0).says("iconv -f UTF-16LE -t UTF-8\n");
