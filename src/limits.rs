@@ -68,6 +68,8 @@ pub const MAP_BYTES_MIN: u64 = 256 << 10;
 pub const SAMPLE_SILENCE: Duration = Duration::from_millis(100);
 
 /// How often such a silence may be broken off: in all so many times as long is waited.
+///
+/// Reason: a stream that has a line every now and then goes on after two seconds.
 pub const SAMPLE_SILENCES_MAX: u32 = 20;
 
 /// Least memory of a job in bytes, beside that of its threads.
@@ -76,6 +78,8 @@ pub const SAMPLE_SILENCES_MAX: u32 = 20;
 pub const MEMORY_BYTES_MIN: u64 = 7 << 20;
 
 /// Least memory of a job in bytes for each of its threads.
+///
+/// Reason: a dozen chunks of 16 KiB are on their way for each, with what is known of their records.
 pub const MEMORY_BYTES_PER_THREAD: u64 = 512 << 10;
 
 /// Largest zstd window as a power of two, in bytes (2 GiB); the format's own ceiling on 64-bit
@@ -83,6 +87,8 @@ pub const MEMORY_BYTES_PER_THREAD: u64 = 512 << 10;
 pub const ZSTD_WINDOW_LOG_MAX: u32 = 31;
 
 /// Of this many parts of a job's memory, a zstd window may take one.
+///
+/// Reason: it comes on top of the others, so the memory is exceeded by no more than that.
 pub const ZSTD_WINDOW_PARTS: u64 = 4;
 
 /// Longest head of an HTTP answer in a web archive that is looked at, in bytes.
@@ -109,6 +115,9 @@ pub const DUST_RULES_MAX: usize = 1 << 20;
 pub const DUST_TEXT_BYTES_MAX: usize = 4 << 10;
 
 /// Most wildcards in a pattern of a rule.
+///
+/// Reason: behind each of them other steps are possible for every byte of a path, and the cost of
+/// matching grows with those.
 pub const DUST_WILDCARDS_MAX: usize = 32;
 
 /// Most rules of one site, those of the domains above it included.
@@ -117,13 +126,21 @@ pub const DUST_WILDCARDS_MAX: usize = 32;
 pub const DUST_SITE_RULES_MAX: usize = 4096;
 
 /// Most rules of all sites, counted for each site they hold for.
+///
+/// Reason: the rules of a domain are copied for every site below it, so that a short file could ask
+/// for any amount of memory.
 pub const DUST_SITE_RULES_TOTAL_MAX: usize = 4 << 20;
 
 /// Most parameters of a URL whose query rules of sites look at.
+///
+/// Reason: each parameter is compared with each rule whose name has a wildcard, so a crafted query
+/// would cost their product.
 pub const DUST_PARAMS_MAX: usize = 256;
 
 /// Most passes of a site's substitutions over one URL, and most suffixes that are taken off one
 /// path; what has not settled then stays as it was.
+///
+/// Reason: every pass makes a URL smaller, so a crafted one could ask for as many as it has bytes.
 pub const DUST_PASSES_MAX: usize = 16;
 
 /// Longest host in bytes whose labels rules look at. Source: RFC 1035 2.3.4, 255 octets on the
@@ -131,6 +148,8 @@ pub const DUST_PASSES_MAX: usize = 16;
 pub const HOST_BYTES_MAX: usize = 253;
 
 /// Largest configuration, host-map or parameter-list file in bytes.
+///
+/// Reason: such a file is read as a whole, in memory that comes on top of the job's.
 pub const CONFIG_BYTES_MAX: u64 = 64 << 20;
 
 /// Longest string in bytes that tells the format of a log.
@@ -151,6 +170,9 @@ pub const UNPACKER_BYTES: u64 = 2 * UNPACKING_BYTES;
 pub const UNPACKERS_BYTES: u64 = 2 * (2 * UNPACKING_BYTES + UNPACKED_FRAME_BYTES_MAX);
 
 /// Decompressed bytes of a zstd file under way for each thread, about.
+///
+/// Reason: a piece has some 4 to 8 MiB as a rule (`input/unpack.rs`), so that every thread has one;
+/// of the largest frames there are fewer at a time.
 pub const UNPACKING_BYTES: u64 = 16 << 20;
 
 /// Largest frame of a zstd file that is decompressed as a whole, packed or not.
@@ -159,6 +181,8 @@ pub const UNPACKING_BYTES: u64 = 16 << 20;
 pub const UNPACKED_FRAME_BYTES_MAX: u64 = 32 << 20;
 
 /// Most worker threads that are started, whatever was asked for.
+///
+/// Reason: each takes memory, and is of use only where it has a processor.
 pub const THREADS_MAX: usize = 1024;
 
 /// Most distinct URLs of one site that rules are mined from; of a larger site whole paths are left
@@ -168,9 +192,14 @@ pub const THREADS_MAX: usize = 1024;
 pub const MINE_URLS_MAX: usize = 4 << 20;
 
 /// Most parameters of one URL that the miner looks at; a URL with more is left out.
+///
+/// Reason: what is kept of a URL, and what is tried on it, grows with them; whoever crafts URLs is
+/// not to say how much that is.
 pub const MINE_PARAMS_MAX: usize = 64;
 
 /// Most path segments of one URL that the miner looks at; a URL with more is left out.
+///
+/// Reason: the same.
 pub const MINE_SEGMENTS_MAX: usize = 64;
 
 /// Most captures of one URL that the miner keeps.
