@@ -104,8 +104,7 @@ fn format(to: SiteToArg, plan: &SitesPlan) -> CrawlFormat {
     }
 }
 
-/// What was made, in words.
-/// `written`: the captures for which the format has rows.
+/// What was made, in words; `written` are the captures for which the format has rows.
 fn tell(plan: &SitesPlan, summary: &SitesSummary, written: u64) {
     let percent = |share: f64| format!("{:.1} %", 100.0 * share);
     say(format_args!(

@@ -188,7 +188,7 @@ impl<R: Record> Spill<R> {
         while left > 0 {
             let at = slot.checked_mul(self.slot_bytes as u64).ok_or_else(damaged)?;
             let filled = read_up_to(file, &mut buffer, at)?;
-            let words: &mut dyn Iterator<Item = u64> = &mut words_of(&buffer[..filled]);
+            let mut words = words_of(&buffer[..filled]);
             let (next, count) = (words.next(), words.next());
             let (Some(next), Some(count)) = (next, count) else { return Err(damaged()) };
             let bytes = count.checked_mul(R::BYTES as u64).ok_or_else(damaged)?;

@@ -18,7 +18,7 @@ const PAGE_BYTES: usize = 4096;
 
 /// How much is let go of at once. Reason: all processors that work for this program are interrupted
 /// each time.
-const LEFT_BYTES: usize = 16 << 20;
+const RELEASE_BYTES: usize = 16 << 20;
 
 /// The bytes of a file, at the size it had when it was opened.
 #[derive(Debug)]
@@ -27,8 +27,8 @@ pub(crate) struct Mapped {
     _watch: Option<GuardedMapping>,
     map: Mmap,
     origin: Arc<Origin>,
-    /// Is to be let go of, together with what follows it.
-    left: Mutex<Range<usize>>,
+    /// Bytes to let go of, together with what follows them.
+    to_release: Mutex<Range<usize>>,
 }
 
 /// An open file and the size it is expected to keep.
@@ -70,7 +70,7 @@ impl Mapped {
         let watch = GuardedMapping::new(&map, &origin.shown, Whose::Others)
             .ok_or_else(|| io::Error::other("too many mapped files"))?;
         let origin = Arc::clone(origin);
-        Ok(Mapped { _watch: Some(watch), map, origin, left: Mutex::default() })
+        Ok(Mapped { _watch: Some(watch), map, origin, to_release: Mutex::default() })
     }
 
     /// Maps the whole of a temporary file, to be read here and there; nobody writes to it any more.
@@ -91,7 +91,7 @@ impl Mapped {
         } else {
             None
         };
-        Ok(Some(Mapped { _watch: watch, map, origin, left: Mutex::default() }))
+        Ok(Some(Mapped { _watch: watch, map, origin, to_release: Mutex::default() }))
     }
 
     fn map(origin: &Origin, size: u64) -> io::Result<Mmap> {
@@ -122,14 +122,14 @@ impl Mapped {
     /// Otherwise one thread would let go of all pages of the file at the end, while nothing else is
     /// done.
     pub(super) fn release(&self, range: Range<usize>) {
-        let mut left = self.left.lock().expect("no thread panics while it holds the lock");
-        if range.start != left.end {
-            self.let_go(left.clone());
-            left.start = range.start;
+        let mut waiting = self.to_release.lock().expect("no thread panics while it holds the lock");
+        if range.start != waiting.end {
+            self.let_go(waiting.clone());
+            waiting.start = range.start;
         }
-        left.end = range.end;
-        if left.len() >= LEFT_BYTES {
-            left.start = self.let_go(left.clone());
+        waiting.end = range.end;
+        if waiting.len() >= RELEASE_BYTES {
+            waiting.start = self.let_go(waiting.clone());
         }
     }
 

@@ -184,8 +184,8 @@ pub fn dedup(job: &Job, plan: &DedupPlan, output: &mut Output) -> Result<Outcome
 /// Bytes that a chunk with so many records takes besides its own while it is on its way.
 fn memory_bytes(print: Print, chunk: &Parcel, records: u64) -> u64 {
     match is_in_chunk(print, chunk) {
-        // What reads others takes memory, too.
         true if chunk.is_mapped() => records * RECORD_BYTES_MAPPED,
+        // Reading takes memory, too, where the file is not mapped: its batches are shorter.
         true => records * RECORD_BYTES,
         false if matches!(print, Print::Canonical(_)) => {
             records * RECORD_BYTES + FORM_BYTES * chunk.bytes().len() as u64

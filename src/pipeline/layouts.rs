@@ -17,7 +17,8 @@ use crate::record::{
 pub struct FormatPlan {
     /// The format of all files; each is recognized by its content if it is not given.
     pub format: Option<FormatChoice>,
-    /// Is it for files alone that their content does not tell, or that have its columns?
+    /// Is a file recognized by its content first? Then `format` counts where that says nothing, and
+    /// its columns where the file has them.
     pub content_first: bool,
     /// The host of paths that have none in their line.
     pub base: Option<Arc<BaseUrl>>,
@@ -91,8 +92,9 @@ pub(super) struct Layouts {
     options: ReadOptions,
     /// The file that is read, and the layout from here on.
     current: Option<(usize, Layout)>,
-    /// The latest header of its lines, and whether there was another one before.
+    /// The latest header of its lines.
     header: Vec<u8>,
+    /// Was there another one before?
     columns_change: bool,
     held: Held,
 }
@@ -293,7 +295,7 @@ impl Held {
         let [mark, rest] = chunk.split(mark);
         ready.extend(mark);
         let Some(chunk) = rest else { return Ok(()) };
-        let [closed, open] = chunk_of_rows(chunk, rows);
+        let [closed, open] = split_open_row(chunk, rows);
         ready.extend(closed);
         open.into_iter().for_each(|open| self.hold(open));
         Ok(())
@@ -342,7 +344,7 @@ impl Held {
 }
 
 /// The rows of `chunk` that are over by its end, and the one that is not, if there are any.
-fn chunk_of_rows(chunk: Chunk, rows: &QuotedRows) -> [Option<Chunk>; 2] {
+fn split_open_row(chunk: Chunk, rows: &QuotedRows) -> [Option<Chunk>; 2] {
     let text = chunk.bytes();
     if memchr::memchr(b'"', text).is_none() {
         return [Some(chunk), None];

@@ -226,7 +226,8 @@ fn read(
     files.map(file).collect()
 }
 
-/// How many bytes all of `input` has, if that is known.
+/// How many bytes all of `input` has, if that is known. `None` if it has none, too: nothing is a
+/// part of them.
 fn bytes_of(input: &Input) -> Option<u64> {
     input.bytes_total().filter(|bytes| *bytes > 0)
 }
