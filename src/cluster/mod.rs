@@ -30,6 +30,7 @@ mod seen_file;
 mod set;
 mod sorted;
 mod spill;
+mod steps;
 mod table;
 mod uncounted;
 mod unplaced;
