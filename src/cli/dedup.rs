@@ -4,10 +4,10 @@ use std::fs::File;
 use std::path::Path;
 
 use super::args::{DedupArgs, KeepArg, PrintArg, ToArg};
-use super::commands::shape;
 use super::known::Known;
 use super::progress::Progress;
 use super::session::Session;
+use super::shape::shape;
 use super::words::say;
 use super::{DONE, NO};
 use crate::bytes::show;

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use super::args::ExplainArgs;
-use super::commands::print;
+use super::words::print;
 use super::{DONE, NO};
 use crate::bytes::show;
 use crate::canonical::{Canonicalizer, RuleId, Scratch};

@@ -1,9 +1,10 @@
 //! Words for people: arguments, progress, messages, exit status. Data goes to standard output,
 //! words to standard error.
 
+mod about;
 mod args;
 mod bare;
-mod commands;
+mod canon;
 mod dedup;
 mod doubts;
 mod explain;
@@ -17,9 +18,11 @@ mod plan;
 mod progress;
 mod publish_lock;
 mod quantity;
+mod report;
 mod rule_files;
 mod rules;
 mod session;
+mod shape;
 mod signals;
 mod stats;
 mod summary;
@@ -61,18 +64,18 @@ pub fn main() -> ExitCode {
     let named = args.command.named_results();
     let result = match args.command {
         Command::Dedup(args) => bare::check(is_bare, &args.input).and_then(|()| dedup::run(&args)),
-        Command::Canon(args) => commands::canon(&args),
+        Command::Canon(args) => canon::run(&args),
         Command::Explain(args) => explain::run(&args),
-        Command::Report(args) => commands::report(&args),
+        Command::Report(args) => report::run(&args),
         Command::Learn(args) => learn::run(&args),
         Command::Rules(args) => rules::run(&args),
-        Command::Formats => commands::formats(),
+        Command::Formats => about::formats(),
         Command::Generate(args) => match args.command {
             GenerateCommand::List(args) => generate_list::run(&args),
             GenerateCommand::Site(args) => generate_site::run(&args),
         },
-        Command::Completions { shell } => commands::completions(shell),
-        Command::Man { folder } => commands::man(folder.as_deref()),
+        Command::Completions { shell } => about::completions(shell),
+        Command::Man { folder } => about::man(folder.as_deref()),
     };
     ExitCode::from(match result {
         Ok(status) => status,

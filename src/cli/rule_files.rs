@@ -5,9 +5,8 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use super::args::{ProfileArgs, RuleFormatArg};
-use super::commands::print;
 use super::plan::rule_file;
-use super::words::{count_of, say};
+use super::words::{count_of, print, say};
 use super::{DONE, NO};
 use crate::bytes::{printable, show};
 use crate::canonical::{

@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use super::args::{ProfileArgs, RulesArgs, RulesCommand};
-use super::commands::print;
 use super::rule_files;
+use super::words::print;
 use crate::canonical::{PROFILES, RuleId};
 use crate::error::{Error, Result};
 

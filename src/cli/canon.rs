@@ -1,0 +1,42 @@
+//! `canon`: the canonical form of every line.
+
+use super::DONE;
+use super::args::{CanonArgs, NotationArg, OnBadArg};
+use super::progress::Progress;
+use super::session::Session;
+use super::shape::shape;
+use crate::canonical::Notation;
+use crate::error::{Error, Result};
+use crate::pipeline::{self, CanonPlan, OnBad};
+
+pub(super) fn run(args: &CanonArgs) -> Result<u8> {
+    let progress = Progress::new(args.run.quiet);
+    let shape = shape(args.to.format(), args.excel)?;
+    if shape.is_some() && args.print != NotationArg::Canonical {
+        return Err(Error::config(
+            "--print: chooses what a line of text is, and a row has all forms: leave out --print or --to",
+        ));
+    }
+    let canonicalizer = args.profile.canonicalizer(args.run.quiet)?;
+    let mut session = Session::begin(&args.input, &canonicalizer, &args.run, &progress)?;
+    session.protect(args.profile.files());
+    let plan = CanonPlan {
+        on_bad: match args.on_bad {
+            OnBadArg::Keep => OnBad::Keep,
+            OnBadArg::Empty => OnBad::Empty,
+            OnBadArg::Fail => OnBad::Fail,
+        },
+        notation: match args.print {
+            NotationArg::Canonical => Notation::Url,
+            NotationArg::Surt => Notation::Surt,
+            NotationArg::Urlkey => Notation::Urlkey,
+        },
+        shape,
+    };
+    session.takes_rejects = plan.on_bad == OnBad::Empty;
+    let mut output = session.open_output(shape)?;
+    let outcome = pipeline::canon(&session.job, &plan, &mut output)?;
+    session.results.finish(output)?;
+    session.close(&outcome)?;
+    Ok(DONE)
+}

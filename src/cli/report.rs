@@ -1,0 +1,31 @@
+//! `report`: what makes the duplicates of a list or a log.
+
+use super::DONE;
+use super::args::{ReportArgs, ReportToArg};
+use super::progress::Progress;
+use super::session::Session;
+use super::shape::shape;
+use crate::error::Result;
+use crate::pipeline::{self, Spooled};
+
+pub(super) fn run(args: &ReportArgs) -> Result<u8> {
+    let progress = Progress::new(args.run.quiet);
+    let shape = shape(args.to.format(), args.excel)?;
+    let canonicalizer = args.profile.canonicalizer(args.run.quiet)?;
+    let mut session = Session::begin(&args.input, &canonicalizer, &args.run, &progress)?;
+    session.protect(args.profile.files());
+    let mut output = session.open_output(shape)?;
+    let job = &mut session.job;
+    let _spooled = Spooled::replace(&mut job.input, &job.memory.temp_dir)?;
+    let (survey, outcome) = pipeline::survey(job, args.top)?;
+    match (shape, args.to) {
+        (Some(shape), _) => survey.write_rows(&mut output, shape)?,
+        (None, ReportToArg::Json) => {
+            output.write(format!("{:#}\n", survey.to_json()).as_bytes())?;
+        }
+        (None, _) => output.write(survey.to_text().as_bytes())?,
+    }
+    session.results.finish(output)?;
+    session.close(&outcome)?;
+    Ok(DONE)
+}
