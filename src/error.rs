@@ -128,6 +128,11 @@ pub(crate) fn is_too_many_files(error: &io::Error) -> bool {
     is_one_of(error, &[Errno::MFILE])
 }
 
+/// May the process write no larger file?
+pub(crate) fn is_file_too_large(error: &io::Error) -> bool {
+    is_one_of(error, &[Errno::FBIG])
+}
+
 fn is_one_of(error: &io::Error, errors: &[Errno]) -> bool {
     errors.iter().any(|one| error.raw_os_error() == Some(one.raw_os_error()))
 }
@@ -140,7 +145,7 @@ fn advice(error: &io::Error) -> &'static str {
         _ if is_one_of(error, &[Errno::NOSPC, Errno::DQUOT]) => {
             "; make room there, or write to another disk"
         }
-        _ if is_one_of(error, &[Errno::FBIG]) => {
+        _ if is_file_too_large(error) => {
             "; allow the process larger files (ulimit -f), or write to another disk"
         }
         _ => "",

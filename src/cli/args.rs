@@ -182,9 +182,9 @@ pub(super) struct ProfileArgs {
     /// Replace addresses by host names: a file of address and name, as /etc/hosts
     #[arg(long, value_name = "FILE", help_heading = "Rules")]
     pub(super) hosts: Option<PathBuf>,
-    /// Apply the rules of single sites in this file
+    /// Apply the rules of single sites in this file; several files are as one
     #[arg(long, value_name = "FILE", help_heading = "Rules")]
-    pub(super) rules: Option<PathBuf>,
+    pub(super) rules: Vec<PathBuf>,
     /// Remove the host label www, or add it
     #[arg(long, value_name = "remove|add", help_heading = "Rules")]
     pub(super) www: Option<String>,
@@ -452,15 +452,17 @@ pub(super) enum RulesCommand {
     },
     /// Check a rule file: mistakes, loops, rules that do nothing; exit with 1 if there are any
     Lint {
-        /// The rule file; - is standard input
-        file: PathBuf,
+        /// The rule file; - is standard input; several are as one
+        #[arg(required = true, value_name = "FILE")]
+        files: Vec<PathBuf>,
     },
     /// Check that the examples of a rule file become equal; exit with 1 if any does not
     Test(Box<RulesTestArgs>),
     /// Write the rules of a rule file in the format of another program
     Export {
-        /// The rule file; - is standard input
-        file: PathBuf,
+        /// The rule file; - is standard input; several are as one
+        #[arg(required = true, value_name = "FILE")]
+        files: Vec<PathBuf>,
         /// robots: Clean-param lines; nutch: urlnormalizer-regex; clearurls: its
         /// data; json: all of it
         #[arg(long, value_enum)]
@@ -473,16 +475,19 @@ pub(super) enum RulesCommand {
 
 #[derive(ClapArgs, Debug)]
 pub(super) struct RulesListArgs {
-    /// A rule file (- is standard input); without one, the built-in rules are listed
-    pub(super) file: Option<PathBuf>,
+    /// A rule file (- is standard input), several as one; without any, the built-in rules are
+    /// listed
+    #[arg(value_name = "FILE")]
+    pub(super) files: Vec<PathBuf>,
     #[command(flatten)]
     pub(super) profile: ProfileArgs,
 }
 
 #[derive(ClapArgs, Debug)]
 pub(super) struct RulesTestArgs {
-    /// The rule file; - is standard input
-    pub(super) file: PathBuf,
+    /// The rule file; - is standard input; several are as one
+    #[arg(required = true, value_name = "FILE")]
+    pub(super) files: Vec<PathBuf>,
     #[command(flatten)]
     pub(super) profile: ProfileArgs,
 }

@@ -173,7 +173,7 @@ fn read_settings(path: &Path) -> Result<Settings> {
 impl ProfileArgs {
     /// The files that say more.
     pub(super) fn files(&self) -> impl Iterator<Item = PathBuf> {
-        [&self.hosts, &self.rules, &self.config].into_iter().flatten().cloned()
+        [&self.hosts, &self.config].into_iter().flatten().chain(&self.rules).cloned()
     }
 
     /// The profile that file and flags describe. Rules that are left out are told unless it
@@ -182,7 +182,7 @@ impl ProfileArgs {
         let settings = self.all_settings(is_quiet)?;
         let profile = settings.build()?;
         // A file that was given may have nothing in it.
-        if self.hosts.is_none() && self.rules.is_none() {
+        if self.hosts.is_none() && self.rules.is_empty() {
             settings.check_given(self.enable.iter().chain(self.only.iter().flatten()))?;
         }
         Ok(profile)
@@ -209,12 +209,12 @@ impl ProfileArgs {
     /// told.
     pub(super) fn canonicalizer(&self, is_quiet: bool) -> Result<Canonicalizer> {
         let profile = self.profile(is_quiet)?;
-        if let Some(path) = self.rules.as_ref().filter(|_| !is_quiet)
-            && profile.options.dust.is_empty()
-        {
+        if !is_quiet && !self.rules.is_empty() && profile.options.dust.is_empty() {
             super::words::say(format_args!(
-                "undust: {}: no rule in it is in force, so it changes nothing",
-                path.display()
+                "undust: {}: no rule in {} is in force, so {} nothing",
+                names_of(&self.rules),
+                if self.rules.len() == 1 { "it" } else { "them" },
+                if self.rules.len() == 1 { "it changes" } else { "they change" }
             ));
         }
         Ok(Canonicalizer::new(profile))
@@ -258,8 +258,8 @@ impl ProfileArgs {
         if let Some(path) = &self.hosts {
             settings.hosts = read_hosts(&read_text(path)?).map_err(|e| e.at(path.display()))?;
         }
-        if let Some(path) = &self.rules {
-            settings.dust = rules_in_force(path, is_quiet)?;
+        if !self.rules.is_empty() {
+            settings.dust = rules_in_force(&self.rules, is_quiet)?;
         }
         Ok(settings)
     }
@@ -327,30 +327,44 @@ impl RunArgs {
     }
 }
 
-/// The rules of the rule file `path`. Learned rules that do not get along are left out, which is
-/// told unless it `is_quiet`.
-fn rules_in_force(path: &Path, is_quiet: bool) -> Result<DustRules> {
-    let compilation = DustRules::compile(&parse_rules(&read_text(path)?, path)?);
+/// The rules of some rule files, which are as one. Learned rules that do not get along are left out,
+/// which is told unless it `is_quiet`.
+fn rules_in_force(paths: &[PathBuf], is_quiet: bool) -> Result<DustRules> {
+    let compilation = DustRules::compile(&joined(paths, read_text)?);
     let refused = compilation.refused.len();
-    let rules = compilation.strict().map_err(|error| error.at(path.display()))?;
+    let rules = compilation.strict().map_err(|error| error.at(names_of(paths)))?;
     if refused > 0 && !is_quiet {
         let are = if refused == 1 { "is" } else { "are" };
         super::words::say(format_args!(
             "undust: {}: {} {are} left out; undust rules lint says why",
-            path.display(),
+            names_of(paths),
             super::words::count_of(refused as u64, "learned rule")
         ));
     }
     Ok(rules)
 }
 
-/// The rule file `path` of a command that reads nothing else: `-` is standard input.
-pub(super) fn rule_file(path: &Path) -> Result<RuleFile> {
-    let text = match path.as_os_str() == "-" {
-        true => read_text_at(path.to_path_buf(), path)?,
-        false => read_text(path)?,
-    };
-    parse_rules(&text, path)
+/// Some rule files as one, of a command that reads nothing else: `-` is standard input.
+pub(super) fn rule_file(paths: &[PathBuf]) -> Result<RuleFile> {
+    joined(paths, |path| match path.as_os_str() == "-" {
+        true => read_text_at(path.to_path_buf(), path),
+        false => read_text(path),
+    })
+}
+
+fn joined(paths: &[PathBuf], read: impl Fn(&Path) -> Result<String>) -> Result<RuleFile> {
+    let mut all = RuleFile::default();
+    for path in paths {
+        let file = parse_rules(&read(path)?, path)?;
+        all.append(file).map_err(|error| error.at(path.display()))?;
+    }
+    Ok(all)
+}
+
+/// The names of some files in messages.
+pub(super) fn names_of(paths: &[PathBuf]) -> String {
+    let names: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
+    names.join(", ")
 }
 
 fn parse_rules(text: &str, path: &Path) -> Result<RuleFile> {

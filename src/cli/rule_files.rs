@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
-use std::path::Path;
+use std::path::PathBuf;
 
 use super::args::{ProfileArgs, RuleFormatArg};
-use super::plan::rule_file;
+use super::plan::{names_of, rule_file};
 use super::words::{count_of, print, say};
 use super::{DONE, NO};
 use crate::bytes::{printable, show};
@@ -16,8 +16,8 @@ use crate::error::Result;
 use crate::report::{RuleFormat, export_rules, left_out_in_words, number};
 
 /// The rules of a file as a table for people.
-pub(super) fn list(path: &Path) -> Result<u8> {
-    let file = rule_file(path)?;
+pub(super) fn list(paths: &[PathBuf]) -> Result<u8> {
+    let file = rule_file(paths)?;
     let mut text = String::new();
     for (name, value) in &file.about {
         let _ = writeln!(text, "# {}: {}", printable(name), printable(value));
@@ -63,8 +63,8 @@ fn write_evidence(evidence: &Evidence, text: &mut String) {
 }
 
 /// Everything that is wrong with a file, or suspicious.
-pub(super) fn lint(path: &Path) -> Result<u8> {
-    let file = rule_file(path)?;
+pub(super) fn lint(paths: &[PathBuf]) -> Result<u8> {
+    let file = rule_file(paths)?;
     let refused = DustRules::compile(&file).refused;
     let out: BTreeSet<usize> = refused.iter().filter_map(|refusal| refusal.rule).collect();
     let mut findings: Vec<String> = refused.into_iter().map(|refusal| refusal.why).collect();
@@ -102,8 +102,8 @@ pub(super) fn lint(path: &Path) -> Result<u8> {
 }
 
 /// Are the two URLs of every example equal, and is what they become canonical?
-pub(super) fn test(path: &Path, profile: &ProfileArgs) -> Result<u8> {
-    let file = rule_file(path)?;
+pub(super) fn test(paths: &[PathBuf], profile: &ProfileArgs) -> Result<u8> {
+    let file = rule_file(paths)?;
     let settings = profile.all_settings(false)?;
     let compilation = DustRules::compile(&file);
     let mut failures: Vec<String> = Vec::new();
@@ -170,12 +170,12 @@ fn with_rules(settings: &Settings, dust: DustRules) -> Result<Canonicalizer> {
 }
 
 /// The rules in another program's format; what that cannot say is counted on standard error.
-pub(super) fn export(path: &Path, to: RuleFormatArg) -> Result<u8> {
-    let mut file = rule_file(path)?;
+pub(super) fn export(paths: &[PathBuf], to: RuleFormatArg) -> Result<u8> {
+    let mut file = rule_file(paths)?;
     // What does not hold together is not passed on.
     let compilation = DustRules::compile(&file);
     let refused: Vec<usize> = compilation.refused.iter().filter_map(|one| one.rule).collect();
-    compilation.strict().map_err(|error| error.at(path.display()))?;
+    compilation.strict().map_err(|error| error.at(names_of(paths)))?;
     let idle = not_in_force(&file, &refused);
     for rule in refused {
         file.rules[rule].status = DustStatus::Off;

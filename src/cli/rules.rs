@@ -10,13 +10,13 @@ use crate::error::{Error, Result};
 
 pub(super) fn run(args: &RulesArgs) -> Result<u8> {
     match &args.command {
-        RulesCommand::List(args) => match &args.file {
-            Some(file) => rule_files::list(file),
-            None => print(list(&args.profile)?.as_bytes()),
+        RulesCommand::List(args) => match args.files.as_slice() {
+            [] => print(list(&args.profile)?.as_bytes()),
+            files => rule_files::list(files),
         },
-        RulesCommand::Lint { file } => rule_files::lint(file),
-        RulesCommand::Test(args) => rule_files::test(&args.file, &args.profile),
-        RulesCommand::Export { file, to } => rule_files::export(file, *to),
+        RulesCommand::Lint { files } => rule_files::lint(files),
+        RulesCommand::Test(args) => rule_files::test(&args.files, &args.profile),
+        RulesCommand::Export { files, to } => rule_files::export(files, *to),
         RulesCommand::Show { rule } => match RuleId::named(rule) {
             Some(rule) => print(page(rule, "").as_bytes()),
             None => Err(Error::config(format!(

@@ -89,7 +89,9 @@ pub(super) fn spawn<'scope, T: Send + 'scope>(
     work: impl FnOnce() -> T + Send + 'scope,
 ) -> Result<ScopedJoinHandle<'scope, T>> {
     thread::Builder::new().spawn_scoped(scope, work).map_err(|error| {
-        Error::limit(format!("cannot start another thread: {error}; lower -j, or raise ulimit -u"))
+        Error::limit(format!(
+            "cannot start another thread: {error}; lower -j, or raise ulimit -u or -v"
+        ))
     })
 }
 

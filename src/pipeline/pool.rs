@@ -83,9 +83,11 @@ impl Pool {
     pub(super) fn start(workers: usize) -> Result<Pool> {
         let threads = start(workers).map_err(|error| {
             Error::limit(match workers {
-                1 => format!("cannot start a thread: {error}; raise ulimit -u"),
+                1 => format!("cannot start a thread: {error}; raise ulimit -u or -v"),
                 _ => {
-                    format!("cannot start {workers} threads: {error}; lower -j, or raise ulimit -u")
+                    format!(
+                        "cannot start {workers} threads: {error}; lower -j, or raise ulimit -u or -v"
+                    )
                 }
             })
         })?;

@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 
 use crate::bytes::show;
-use crate::error::{Error, Result, is_too_many_files};
+use crate::error::{Error, Result, is_file_too_large, is_too_many_files};
 use crate::input::Mapped;
 
 /// A new file in `folder`, to be written and read.
@@ -53,8 +53,11 @@ pub(super) fn failed(folder: &Path, error: io::Error) -> Error {
              with -T, or raise -S"
         ),
         _ => format!(
-            "{folder}: cannot write or read a temporary file: {error}; make room there, name another \
-             folder with -T, or raise -S"
+            "{folder}: cannot write or read a temporary file: {error}; {}, or raise -S",
+            match is_file_too_large(&error) {
+                true => "allow the process larger files (ulimit -f)",
+                false => "make room there, name another folder with -T",
+            }
         ),
     })
 }

@@ -72,10 +72,29 @@ impl RuleFile {
             file = RuleFile::default();
             file.add(whole)?;
         }
-        if file.rules.len().max(file.guards.len()).max(file.traps.len()) > DUST_RULES_MAX {
-            return Err(Error::limit(format!("more than {DUST_RULES_MAX} rules; split the file")));
+        file.check_size().map(|()| file)
+    }
+
+    /// Adds what `other` says, whose rules are numbered on; of what is said about both, the first
+    /// counts.
+    ///
+    /// Failure: an error of limits where they are too many together.
+    pub fn append(&mut self, other: RuleFile) -> Result<()> {
+        let RuleFile { about, rules, guards, traps } = other;
+        for (name, value) in about {
+            self.about.entry(name).or_insert(value);
         }
-        Ok(file)
+        self.rules.extend(rules);
+        self.guards.extend(guards);
+        self.traps.extend(traps);
+        self.check_size()
+    }
+
+    fn check_size(&self) -> Result<()> {
+        match self.rules.len().max(self.guards.len()).max(self.traps.len()) {
+            0..=DUST_RULES_MAX => Ok(()),
+            _ => Err(Error::limit(format!("more than {DUST_RULES_MAX} rules; split the file"))),
+        }
     }
 
     /// Adds what `text` says piece by piece: what TOML makes of it takes some 25 times its bytes,

@@ -251,7 +251,8 @@ fn names_of_a_report_may_go_to_the_disk() {
     }
     // Half a megabyte or a whole one: shells count blocks of 512 or 1024 bytes.
     dir.run_under("-f 1000", "report -j2 -S 40M -T temp -o out in.txt")
-        .fails("temp: cannot write or read a temporary file");
+        .fails("temp: cannot write or read a temporary file")
+        .says("; allow the process larger files (ulimit -f), or raise -S");
     assert_eq!(fs::read_dir(dir.path("temp")).unwrap().count(), 0);
     assert_eq!(dir.names(), ["in.txt", "late.txt", "stats.json", "temp"]);
 }
@@ -260,9 +261,9 @@ fn names_of_a_report_may_go_to_the_disk() {
 fn jobs_that_hold_much_in_memory_say_when_they_cannot() {
     let dir = Dir::new();
     dir.put("in.txt", large());
-    dir.run(&format!("report {LITTLE} -o out in.txt"))
-        .fails("the names of sections")
-        .says("raise -S");
+    dir.run(&format!("report {LITTLE} --top 100000 -o out in.txt"))
+        .fails("the names that are shown of one table")
+        .says("raise -S, or lower --top");
     let long = "x".repeat(120);
     let spellings: String = (0..12_000).map(|n| format!("http://a.test/#{long}{n}\n")).collect();
     dir.put("in.txt", spellings);

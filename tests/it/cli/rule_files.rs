@@ -82,6 +82,33 @@ fn every_command_takes_rules() {
 }
 
 #[test]
+fn several_files_are_as_one() {
+    let dir = dir();
+    dir.put(
+        "own.rules",
+        "[about]\nminer = \"another\"\n[[guard]]\nsite = \"x.org\"\nparam = \"sid\"\n\
+         [[rule]]\nsite = \"y.org\"\nkind = \"drop-param\"\nparam = \"sid\"\n",
+    );
+    // The guard of one holds for the rules of both.
+    for order in ["--rules x.rules --rules own.rules", "--rules own.rules --rules x.rules"] {
+        dir.run(&format!("canon in.txt {order}")).gives(
+            "http://x.org/a?sid=1\nhttp://x.org/a?sid=2\nhttp://x.org/a\n\
+             http://x.org/list?page=1\nhttp://x.org/list\nhttp://y.org/a\n",
+        );
+    }
+    let list = dir.run("rules list x.rules own.rules").quiet().out();
+    assert!(list.starts_with("# miner: by hand\n") && list.contains("\n   4  manual"), "{list}");
+    dir.run("rules lint x.rules own.rules").says("4 rules, 3 in force");
+    let joined = dir.run("rules export --to json x.rules own.rules").quiet().out();
+    assert_eq!(json(joined.as_bytes())["rule"].as_array().unwrap().len(), 4);
+    dir.put("none.rules", "");
+    dir.run("in.txt --rules none.rules --rules none.rules")
+        .says("none.rules, none.rules: no rule in them is in force, so they change nothing");
+    dir.run("in.txt --rules x.rules --rules missing").fails("missing: cannot read");
+    dir.run("rules lint").fails("required");
+}
+
+#[test]
 fn reports_tell_which_rules_changed_nothing() {
     let dir = dir();
     let mut rules = RULES.to_string();
