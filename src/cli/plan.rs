@@ -327,8 +327,8 @@ impl RunArgs {
     }
 }
 
-/// The rules of some rule files, which are as one. Learned rules that do not get along are left out,
-/// which is told unless it `is_quiet`.
+/// The rules of some rule files, which are as one. Learned rules that do not get along are left
+/// out, which is told unless it `is_quiet`.
 fn rules_in_force(paths: &[PathBuf], is_quiet: bool) -> Result<DustRules> {
     let compilation = DustRules::compile(&joined(paths, read_text)?);
     let refused = compilation.refused.len();
