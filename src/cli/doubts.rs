@@ -31,6 +31,19 @@ pub(super) fn doubt(outcome: &Outcome, given: &FormatArgs) {
     }
 }
 
+/// Says where rules of sites cannot hold, since nobody knows of which site a record is.
+pub(super) fn doubt_rules_of_sites(outcome: &Outcome) {
+    let Tally { hostless, records, .. } = outcome.tally;
+    if hostless > 0 {
+        say(format_args!(
+            "{} of {} records name no host, so no rule of a site holds for them; --base-url says \
+             which host they are of",
+            number(hostless),
+            number(records)
+        ));
+    }
+}
+
 /// The same of what is left out by `--not-in`, where it may be that all or most of it is not known,
 /// and passes for new.
 fn doubt_known(known: &Outcome, given: &FormatArgs) {
@@ -78,6 +91,13 @@ fn doubt_files(outcome: &Outcome, given: &FormatArgs) {
         say(format_args!(
             "{}: has NUL bytes; if lines end with them, say so by -0; if it is UTF-16, convert it: \
              iconv -f UTF-16LE -t UTF-8",
+            file.shown()
+        ));
+    }
+    for file in outcome.files.iter().filter(|file| file.layout.has_columns) {
+        say(format_args!(
+            "{}: taken for a list, though most of its first lines have several URLs; if it is a table, \
+             --field says in which column they are, as in --field 1",
             file.shown()
         ));
     }

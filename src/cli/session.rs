@@ -157,6 +157,9 @@ impl<'a> Session<'a> {
         let profile = self.job.canonicalizer.profile();
         if profile.parses {
             doubts::doubt(outcome, self.format);
+            if !profile.options.dust.is_empty() {
+                doubts::doubt_rules_of_sites(outcome);
+            }
         }
         summary::summarize(outcome, profile, self.started.elapsed(), self.run.verbose);
     }

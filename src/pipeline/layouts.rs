@@ -197,6 +197,10 @@ impl Layouts {
         let count = |byte: u8| memchr::memchr_iter(byte, start).count();
         layout.has_nuls =
             layout.is_list() && self.options.separator != 0 && count(0) > count(b'\n');
+        // Where nobody has said what it is.
+        layout.has_columns = self.plan.format.is_none()
+            && layout.is_list()
+            && detect::has_columns(bytes, self.options);
         layout.base.clone_from(&self.plan.base);
         layout.filter.clone_from(&self.plan.filter);
         Ok(layout)

@@ -51,7 +51,7 @@ fn record_bytes(chunk: &Parcel, records: u64) -> u64 {
 /// what is shown has none, that is an error.
 pub fn survey(job: &Job, top: usize) -> Result<(Survey, Outcome)> {
     let pool = job.pool()?;
-    let (mut tally, mut lacks_host) = (Tally::default(), false);
+    let mut tally = Tally::default();
     let mut surveying = Surveying::new(job, &pool);
     let is_full = AtomicBool::new(false);
     let work = |worker: &mut Worker, chunk: &Parcel| {
@@ -61,7 +61,6 @@ pub fn survey(job: &Job, top: usize) -> Result<(Survey, Outcome)> {
     let scan = Scan::new(job, &pool, Pass::first("surveying")).with_record_bytes(record_bytes);
     let read = scan.run(Worker::default, work, |batch| {
         for BatchChunk { made: surveyed, .. } in &batch.chunks {
-            lacks_host |= surveyed.lacks_host;
             job.add(&mut tally, &surveyed.tally)?;
         }
         surveying.take(batch.first_line, &batch.chunks)?;
@@ -89,7 +88,6 @@ pub fn survey(job: &Job, top: usize) -> Result<(Survey, Outcome)> {
         levels: findings.levels,
         breakdowns,
         counts: findings.counts,
-        lacks_host,
         clusters,
     };
     let stages = pool.seconds();

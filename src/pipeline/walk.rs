@@ -7,7 +7,7 @@ use super::layouts::Parcel;
 use crate::canonical::{Canonical, Notation, Scratch};
 use crate::error;
 use crate::input::Chunk;
-use crate::record::{Entries, Entry, ReadOptions, Record, Workspace, without_no_host};
+use crate::record::{Entries, Entry, NO_HOST, ReadOptions, Record, Workspace, without_no_host};
 use crate::reject::Reject;
 use crate::report::Tally;
 
@@ -210,7 +210,10 @@ pub(super) fn walk_lines<V: LineVisitor>(
             Some(record) => record,
             None => match entries.next() {
                 None => break Ok(()),
-                Some(Entry::Record(record)) => record,
+                Some(Entry::Record(record)) => {
+                    tally.hostless += u64::from(record.url.starts_with(NO_HOST));
+                    record
+                }
                 Some(entry) => {
                     number += 1;
                     others += 1;

@@ -19,6 +19,9 @@ use crate::reject::Reject;
 /// [`InputPlan`](crate::input::InputPlan).
 pub const SAMPLE_BYTES: usize = 8 << 10;
 
+/// Fewest lines that say whether a list has columns.
+const LIST_LINES_MIN: usize = 10;
+
 /// Share of the lines that a format has to understand, in percent.
 const SHARE_MIN_PERCENT: usize = 90;
 
@@ -240,6 +243,22 @@ pub fn understands(layout: &Layout, chunk: &[u8], options: ReadOptions) -> bool 
     guess.records > guess.strangers
 }
 
+/// Have most of the first lines of a list, which starts with `chunk`, several URLs, parted as
+/// columns are?
+pub fn has_columns(chunk: &[u8], options: ReadOptions) -> bool {
+    let has_several = |line: &&[u8]| {
+        let mut places = memchr::memmem::find_iter(line, b"://");
+        let is_column = |at: usize| {
+            let before = line[..at].strip_suffix(b"http").or(line[..at].strip_suffix(b"https"));
+            before.is_some_and(|before| before.ends_with(b",") || before.ends_with(b"\t"))
+        };
+        places.next().is_some() && places.any(is_column)
+    };
+    let lines = sample(chunk, options);
+    let several = lines.iter().filter(|line| has_several(line)).count();
+    lines.len() >= LIST_LINES_MIN && 2 * several > lines.len()
+}
+
 fn of_format(format: Arc<dyn LineFormat>) -> Layout {
     Layout { format: Some(format), ..Layout::default() }
 }
@@ -353,6 +372,25 @@ mod tests {
 
     const READING: ReadOptions =
         ReadOptions { separator: b'\n', line_bytes_max: 1 << 20, verbatim: false, fields: true };
+
+    #[test]
+    fn lists_with_columns() {
+        let text = |line: &str, lines: usize| format!("{line}\n").repeat(lines).into_bytes();
+        for (line, lines, expected) in [
+            ("https://a.test/1,https://b.test/2,200", 20, true),
+            ("a\thttps://a.test/1\thttp://b.test/2", 20, true),
+            // Too few say nothing.
+            ("https://a.test/1,https://b.test/2,200", 9, false),
+            ("https://a.test/1,200", 20, false),
+            ("https://a.test/?u=http://b.test/", 20, false),
+            ("", 20, false),
+        ] {
+            assert_eq!(has_columns(&text(line, lines), READING), expected, "{line}");
+        }
+        let mixed =
+            [text("https://a.test/,https://b.test/", 10), text("http://c.test/", 10)].concat();
+        assert!(!has_columns(&mixed, READING));
+    }
 
     #[test]
     fn formats() {

@@ -70,6 +70,8 @@ pub struct Layout {
     pub votes: Option<Arc<FormatVotes>>,
     /// Is it a list that begins with more NUL bytes than lines, where lines do not end with them?
     pub has_nuls: bool,
+    /// Is it a list of whose first lines most have [several URLs](super::detect::has_columns)?
+    pub has_columns: bool,
 }
 
 impl Layout {

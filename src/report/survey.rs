@@ -34,8 +34,6 @@ pub struct Survey {
     pub breakdowns: Vec<Breakdown>,
     /// Records, different URLs, different pages.
     pub counts: Counts,
-    /// Do some lines name no host, and there is none for them?
-    pub lacks_host: bool,
     /// The largest clusters, largest first.
     pub clusters: Vec<ClusterRow>,
 }
@@ -306,7 +304,7 @@ impl Survey {
         };
         let profile = self.profile.title();
         let _ = writeln!(out, "Duplicates in {files}{formats}, by profile {profile}");
-        if self.lacks_host {
+        if tally.hostless > 0 {
             out.push_str(
                 "Lines name no host: pages are distinguished by their path alone (--base-url)\n",
             );

@@ -38,6 +38,8 @@ pub struct Tally {
     pub unparsed: RejectCounts,
     /// Records that were given a scheme. Part of `records`.
     pub scheme_added: u64,
+    /// Records that are paths, whose host nobody knows. Part of `records`.
+    pub hostless: u64,
     /// First lines of their cluster.
     pub unique: u64,
     /// Lines of a cluster that was there before, in this run or in a seen file.
@@ -61,6 +63,7 @@ impl Tally {
         self.rejected.merge(&other.rejected);
         self.unparsed.merge(&other.unparsed);
         self.scheme_added += other.scheme_added;
+        self.hostless += other.hostless;
         self.unique += other.unique;
         self.duplicate += other.duplicate;
     }

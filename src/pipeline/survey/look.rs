@@ -31,7 +31,6 @@ pub(super) struct Surveyed {
     pub(super) tally: Tally,
     pub(super) ladders: Ladders,
     pub(super) facets: Facets,
-    pub(super) lacks_host: bool,
     /// How many records each level changed.
     pub(super) changed: Vec<u64>,
     /// Records that rules of sites changed, and by which of them.
@@ -48,12 +47,10 @@ pub(super) fn look_at(
 ) -> (u64, Surveyed) {
     let (mut ladders, mut facets) = (LaddersBuilder::default(), Facets::new(chunk.layout.name()));
     let (mut changed, mut fired) = (vec![0; levels_of(job)], Vec::new());
-    let mut lacks_host = false;
     let has_site_rules = job.canonicalizer.profile().rules.contains(RuleId::Dust);
     let tally = walk_with_fields(chunk, job, worker, |line, record, canonical| {
         let last = job.key.fingerprint(canonical.form);
         let has_no_host = record.url.starts_with(NO_HOST);
-        lacks_host |= has_no_host;
         let number = ladders.len();
         if look != Look::Forms {
             facets.add(number, &record, without_no_host(canonical.form));
@@ -72,7 +69,7 @@ pub(super) fn look_at(
         }
     });
     let ladders = ladders.finish();
-    (tally.lines, Surveyed { tally, ladders, facets, lacks_host, changed, fired })
+    (tally.lines, Surveyed { tally, ladders, facets, changed, fired })
 }
 
 /// A record whose canonical form is another than its spelling.

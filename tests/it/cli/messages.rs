@@ -128,6 +128,31 @@ fn lists_without_a_url_are_doubted() {
     dir.feed("dedup", b"date,clicks\n2026-01-01,3\n").exits(0).says(words);
     dir.feed("dedup -p lines", b"date,clicks\n2026-01-01,3\n").quiet();
     dir.feed("dedup", b"x\nhttp://a.test/\n").quiet();
+    // A table whose columns nobody can choose from.
+    let links: String =
+        (0..40).map(|n| format!("http://a.test/{n},http://b.test/{},200\n", n % 7)).collect();
+    dir.feed("dedup", links.as_bytes()).exits(0).says("most of its first lines have several URLs");
+    dir.feed("dedup -f lines", links.as_bytes()).quiet();
+    dir.feed("dedup --field 2", links.as_bytes()).quiet();
+}
+
+#[test]
+fn rules_that_cannot_hold_are_doubted() {
+    let dir = Dir::new();
+    dir.put("x.rules", "[[rule]]\nsite = \"x.org\"\nkind = \"drop-param\"\nparam = \"sid\"\n");
+    let log: String = (0..20)
+        .map(|n| {
+            let time = "[10/Oct/2000:13:55:36 -0700]";
+            format!("192.0.2.1 - - {time} \"GET /a?sid={n} HTTP/1.0\" 200 7\n")
+        })
+        .collect();
+    let words = "20 of 20 records name no host, so no rule of a site holds for them; --base-url";
+    for command in ["dedup", "canon", "report"] {
+        let args = format!("{command} --rules x.rules");
+        dir.feed(&args, log.as_bytes()).exits(0).says(words);
+        dir.feed(command, log.as_bytes()).quiet();
+        dir.feed(&format!("{args} --base-url http://x.org"), log.as_bytes()).quiet();
+    }
 }
 
 #[test]
