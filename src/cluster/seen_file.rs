@@ -83,7 +83,7 @@ impl SeenHeader {
         if parsed.digest != digest {
             return Err(Error::config(format!(
                 "the seen file belongs to another profile (digest {}, this run has {digest}); use the same \
-                 options as the run that wrote it",
+                 options, and files of rules that say the same, as the run that wrote it",
                 parsed.digest
             )));
         }
