@@ -70,6 +70,7 @@ impl Row {
             digest: self.digest.as_deref().map(str::as_bytes),
             mime: self.mime.as_deref().map(str::as_bytes),
             method: Some(self.method.as_bytes()),
+            redirected_from: None,
             redirect: self.redirect.as_deref().map(str::as_bytes),
         }
     }

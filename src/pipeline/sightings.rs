@@ -32,6 +32,8 @@ pub(super) struct ChunkSite {
 struct Sighting {
     /// Where the first text starts, and where each ends: digest, type, method, redirect, URL.
     ends: [u32; 6],
+    /// Is the redirect one that has led here? Else it leads on.
+    is_redirected: bool,
     /// Is the URL spelled as under the base profile?
     is_canonical: bool,
     /// The status, or [`NO_STATUS`].
@@ -96,7 +98,10 @@ impl ChunkSightings {
         let mut buffer = Vec::new();
         let fields = record.fields;
         let mut ends = [self.text.len() as u32; 6];
-        let texts = [fields.digest, fields.mime, fields.method, fields.redirect];
+        // What says where it came from does not say where it leads to.
+        let is_redirected = fields.redirect.is_empty() && !fields.redirected_from.is_empty();
+        let redirect = if is_redirected { fields.redirected_from } else { fields.redirect };
+        let texts = [fields.digest, fields.mime, fields.method, redirect];
         for (text, end) in texts.iter().zip(&mut ends[1..]) {
             self.text.extend_from_slice(escapes.undo(text, &mut buffer));
             *end = self.text.len() as u32;
@@ -105,6 +110,7 @@ impl ChunkSightings {
         ends[5] = self.text.len() as u32;
         self.sightings.push(Sighting {
             ends,
+            is_redirected,
             is_canonical: form.is_some(),
             status: number(fields.status).unwrap_or(NO_STATUS),
             time: time::parse(fields.time, fields.clock).unwrap_or(NO_TIME),
@@ -114,7 +120,7 @@ impl ChunkSightings {
 
     /// What the miner is given for a sighting.
     pub(super) fn observation(&self, sighting: u32) -> Observation<'_> {
-        let Sighting { ends, is_canonical, status, time, size } =
+        let Sighting { ends, is_redirected, is_canonical, status, time, size } =
             &self.sightings[sighting as usize];
         let text = |at: usize| &self.text[ends[at] as usize..ends[at + 1] as usize];
         let known = |at: usize| Some(text(at)).filter(|text| !text.is_empty());
@@ -127,7 +133,8 @@ impl ChunkSightings {
             digest: known(0),
             mime: known(1),
             method: known(2),
-            redirect: known(3),
+            redirect: known(3).filter(|_| !is_redirected),
+            redirected_from: known(3).filter(|_| *is_redirected),
         }
     }
 }

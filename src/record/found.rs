@@ -56,6 +56,8 @@ pub struct Fields<'a> {
     pub clock: &'a [u8],
     /// Where the answer leads to.
     pub redirect: &'a [u8],
+    /// The URL whose answer has led here, where this line is about the answer behind it.
+    pub redirected_from: &'a [u8],
     /// The page that has led here.
     pub referrer: &'a [u8],
     /// The user agent.
@@ -75,6 +77,7 @@ impl Fields<'_> {
         time: b"",
         clock: b"",
         redirect: b"",
+        redirected_from: b"",
         referrer: b"",
         agent: b"",
         escapes: Escapes::None,

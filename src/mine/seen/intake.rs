@@ -48,6 +48,8 @@ impl Table {
         let mut contents = Contents::new();
         let mut seen = Vec::with_capacity(observations.len());
         let mut moves = Vec::new();
+        // Those that say where they came from, and those that do not say where they lead to.
+        let (mut hops, mut moved) = (Vec::new(), Vec::new());
         for observation in observations {
             let known = if observation.is_canonical {
                 urls.number(observation.url)
@@ -61,6 +63,11 @@ impl Table {
             {
                 moves.push((url, target));
             }
+            if let Some(from) = observation.redirected_from
+                && let Some(from) = urls.intern(from, canonicalizer)
+            {
+                hops.push((from, url));
+            }
             let content = if observation.shows_a_page() {
                 match signal {
                     Signal::Digest => observation.telling_digest().map(|text| contents.of(text)),
@@ -70,6 +77,9 @@ impl Table {
             } else if moved_to.is_some() {
                 None
             } else {
+                if observation.has_moved() {
+                    moved.push((url, observation.time, observation.is_static()));
+                }
                 continue;
             };
             seen.push(Seen {
@@ -78,6 +88,16 @@ impl Table {
                 content: content.unwrap_or(NO_CONTENT),
                 is_static: observation.is_static(),
             });
+        }
+        hops.sort_unstable();
+        for (url, time, is_static) in moved {
+            let from_here = hops.partition_point(|(from, _)| *from < url);
+            let to = hops[from_here..].iter().take_while(|(from, _)| *from == url);
+            moves.extend(to.clone());
+            if to.count() > 0 {
+                let time = time.unwrap_or(i64::MIN);
+                seen.push(Seen { url, time, content: NO_CONTENT, is_static });
+            }
         }
         finish(urls, &seen, &contents, &moves, signal)
     }

@@ -23,6 +23,8 @@ pub struct Observation<'a> {
     pub method: Option<&'a [u8]>,
     /// Where a redirect led: an absolute URL.
     pub redirect: Option<&'a [u8]>,
+    /// Where a redirect came from that has led here: an absolute URL.
+    pub redirected_from: Option<&'a [u8]>,
 }
 
 /// Digests of the empty body: they say that nothing was sent, not that two pages are one. SHA-1 in
@@ -51,9 +53,13 @@ impl Observation<'_> {
     }
 
     /// Is this an answer that says, for good, that the page is somewhere else?
+    pub(in crate::mine) fn has_moved(&self) -> bool {
+        matches!(self.status, Some(301 | 308))
+    }
+
+    /// Where the page is, if the answer says for good that it is somewhere else.
     pub(in crate::mine) fn moved_to(&self) -> Option<&[u8]> {
-        let moved = matches!(self.status, Some(301 | 308));
-        self.redirect.filter(|target| moved && !target.is_empty())
+        self.redirect.filter(|target| self.has_moved() && !target.is_empty())
     }
 
     /// Is the body an image, a style sheet, a script, a font: a part that pages share, and that

@@ -369,6 +369,30 @@ pub(in crate::mine) mod tests {
     }
 
     #[test]
+    fn a_redirect_is_told_by_where_it_led_to_as_well() {
+        let page = seen("http://www.a.test/", 0, "one");
+        let moved = |status| Observation {
+            url: b"http://a.test/",
+            status: Some(status),
+            ..Observation::default()
+        };
+        let from = Observation { redirected_from: Some(b"http://a.test/"), ..page };
+        for (status, expected) in [(301, 1), (308, 1), (302, 0), (200, 0)] {
+            for rows in [[from, moved(status)], [moved(status), from]] {
+                let table = Table::build(&rows, &canonicalizer());
+                assert_eq!(table.moves.len(), expected, "{status}");
+                let text = |url: u32| table.bytes(table.urls[url as usize].text);
+                for (from, to) in &table.moves {
+                    let told = [text(*from), text(*to)];
+                    assert_eq!(told, [&b"http://a.test/"[..], b"http://www.a.test/"]);
+                }
+            }
+        }
+        // Nobody has said where it led to.
+        assert_eq!(Table::build(&[page, moved(301)], &canonicalizer()).moves, []);
+    }
+
+    #[test]
     fn redirects_between_urls() {
         let moved = Observation {
             url: b"http://a.test/old",

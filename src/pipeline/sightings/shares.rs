@@ -7,8 +7,8 @@
 //! group    length of the site (u32) | site | number of sightings (u32) | their bytes (u64)
 //!          | their parameters (u64) | their different words (u64)
 //!          | bytes of their different paths (u64) | sightings
-//! sighting ends of its five texts (5 x u32) | canonical (u8) | status (u16) | time (i64)
-//!          | size (u64) | texts
+//! sighting ends of its five texts (5 x u32) | canonical, and twice redirected (u8) | status (u16)
+//!          | time (i64) | size (u64) | texts
 //! ```
 //!
 //! Numbers are little-endian. Nobody but the process that wrote a file reads it.
@@ -271,12 +271,12 @@ impl ChunkSightings {
     }
 
     fn write(&self, sighting: u32, buffer: &mut Vec<u8>) {
-        let Sighting { ends, is_canonical, status, time, size } =
+        let Sighting { ends, is_redirected, is_canonical, status, time, size } =
             &self.sightings[sighting as usize];
         for end in &ends[1..] {
             push_u32(buffer, (end - ends[0]) as usize);
         }
-        buffer.push(u8::from(*is_canonical));
+        buffer.push(u8::from(*is_canonical) | u8::from(*is_redirected) << 1);
         buffer.extend_from_slice(&status.to_le_bytes());
         buffer.extend_from_slice(&time.to_le_bytes());
         buffer.extend_from_slice(&size.to_le_bytes());
@@ -295,13 +295,14 @@ impl ChunkSightings {
         }
         self.text.resize(ends[5] as usize, 0);
         file.read_exact(&mut self.text[start as usize..])?;
-        let (is_canonical, rest) = rest.split_at(1);
+        let (flags, rest) = rest.split_at(1);
         let (status, rest) = rest.split_at(size_of::<u16>());
         let (time, size) = rest.split_at(size_of::<i64>());
         self.sites[site].sightings.push(self.sightings.len() as u32);
         self.sightings.push(Sighting {
             ends,
-            is_canonical: is_canonical == [1],
+            is_redirected: flags[0] & 2 != 0,
+            is_canonical: flags[0] & 1 != 0,
             status: number_of(status) as u16,
             time: number_of(time) as i64,
             size: number_of(size),
@@ -331,6 +332,9 @@ mod tests {
             ..Fields::NONE
         });
         static NONE: Fields<'static> = Fields::NONE;
+        static ONWARD: Fields<'static> = Fields { redirect: b"http://b.test/", ..Fields::NONE };
+        static HERE: Fields<'static> =
+            Fields { redirected_from: b"http://c.test/", ..Fields::NONE };
         let mut gathered = Vec::new();
         for chunk in 0..3 {
             let mut one = ChunkSightings::with_room(100);
@@ -339,6 +343,8 @@ mod tests {
                 one.add(number, &record(b"http://a.test/x?y", &SOME), Some(b"http://a.test/x"));
                 if site % 3 == chunk {
                     one.add(number, &record(NO_HOST, &NONE), None);
+                    one.add(number, &record(b"http://a.test/", &ONWARD), None);
+                    one.add(number, &record(b"http://a.test/", &HERE), Some(b"http://a.test/"));
                 }
             }
             one.trim();
@@ -356,10 +362,14 @@ mod tests {
             lines.sort();
             lines
         };
+        let lines = shown(&gathered);
+        let are = |part: &str| lines.iter().filter(|line| line.contains(part)).count();
+        assert_eq!(are("redirect: Some"), 100);
+        assert_eq!(are("redirected_from: Some"), 100);
         let mut shares = Shares::new(std::env::temp_dir()).unwrap();
         shares.spill(&gathered[..2]).unwrap();
         shares.spill(&gathered[2..]).unwrap();
-        assert!(shares.spilled_bytes() > 400 * HEAD_BYTES as u64);
+        assert!(shares.spilled_bytes() > 600 * HEAD_BYTES as u64);
         let mut back = Vec::new();
         for share in 0..SHARES {
             let loads = shares.loads(share).unwrap();
@@ -373,7 +383,7 @@ mod tests {
             assert_eq!(back.len() - before, loads.len());
             assert_eq!(back[before..].iter().map(|one| one.text.len() as u64).sum::<u64>(), texts);
         }
-        assert_eq!(shown(&gathered).len(), 400);
+        assert_eq!(shown(&gathered).len(), 600);
         assert_eq!(shown(&back), shown(&gathered));
     }
 }

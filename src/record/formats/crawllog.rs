@@ -74,6 +74,10 @@ fn columns<'a>(line: &'a [u8], found: &mut Found<'a>) -> Option<Parsed> {
         return None;
     }
     fields.referrer = value(cut.padded_word()?);
+    // The last hop was a redirect, of the URL before.
+    if path.ends_with(b"R") {
+        fields.redirected_from = fields.referrer;
+    }
     fields.mime = value(cut.padded_word()?);
     if fields.mime == b"no-type" {
         fields.mime = b"";
@@ -111,6 +115,21 @@ mod tests {
         assert_eq!((fields.referrer, fields.mime), (&b"http://a.test/"[..], &b"text/plain"[..]));
         assert_eq!(fields.digest, b"sha1:MNK2X5P6VE42DLOQ76JJFAT5BNPTBIVK");
         assert_eq!(crate::record::time::parse(fields.time, b""), Some(1_337_785_589));
+    }
+
+    #[test]
+    fn the_last_hop_may_be_a_redirect() {
+        for (path, expected) in
+            [("R", "http://a.test/"), ("LLR", "http://a.test/"), ("LRL", ""), ("P", ""), ("-", "")]
+        {
+            let line = format!(
+                "2012-05-23T15:06:29.072Z 200 262 http://www.a.test/ {path} http://a.test/ text/html #043 \
+                 20120523150629017+51 sha1:MNK2X5P6VE42DLOQ76JJFAT5BNPTBIVK - -"
+            );
+            let fields = parse(line.as_bytes()).1.fields;
+            assert_eq!(fields.referrer, b"http://a.test/");
+            assert_eq!(fields.redirected_from, expected.as_bytes(), "{path}");
+        }
     }
 
     #[test]
