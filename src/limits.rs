@@ -137,8 +137,8 @@ pub const DUST_SITE_RULES_TOTAL_MAX: usize = 4 << 20;
 /// would cost their product.
 pub const DUST_PARAMS_MAX: usize = 256;
 
-/// Most passes of a site's substitutions over one URL, and most suffixes that are taken off one
-/// path; what has not settled then stays as it was.
+/// Most passes of a site's substitutions over one URL, and most prefixes or suffixes that are taken
+/// off one path; what has not settled then stays as it was.
 ///
 /// Reason: every pass makes a URL smaller, so a crafted one could ask for as many as it has bytes.
 pub const DUST_PASSES_MAX: usize = 16;

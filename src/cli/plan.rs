@@ -252,6 +252,13 @@ impl ProfileArgs {
                     "--default-param {text}: expected NAME=VALUE, found no `=`"
                 )));
             };
+            if name.contains('/') {
+                return Err(Error::config(format!(
+                    "--default-param {text}: expected the name of a parameter before `=`, found \
+                     \"{name}\"; behind a host or a path it follows a colon, as in \
+                     example.com/list:page=1"
+                )));
+            }
             let (name, value) = (name.to_string(), value.to_string());
             settings.default_params.push(DefaultRow { host, path, name, value: Some(value) });
         }
@@ -330,39 +337,49 @@ impl RunArgs {
 /// The rules of some rule files, which are as one. Learned rules that do not get along are left
 /// out, which is told unless it `is_quiet`.
 fn rules_in_force(paths: &[PathBuf], is_quiet: bool) -> Result<DustRules> {
-    let compilation = DustRules::compile(&joined(paths, read_text)?);
+    let (file, names) = joined(paths, read_text)?;
+    let compilation = DustRules::compile(&file);
     let refused = compilation.refused.len();
-    let rules = compilation.strict().map_err(|error| error.at(names_of(paths)))?;
+    let rules = compilation.strict().map_err(|error| error.at(&names))?;
     if refused > 0 && !is_quiet {
         let are = if refused == 1 { "is" } else { "are" };
         super::words::say(format_args!(
-            "undust: {}: {} {are} left out; undust rules lint says why",
-            names_of(paths),
+            "undust: {names}: {} {are} left out; undust rules lint says why",
             super::words::count_of(refused as u64, "learned rule")
         ));
     }
     Ok(rules)
 }
 
-/// Some rule files as one, of a command that reads nothing else: `-` is standard input.
-pub(super) fn rule_file(paths: &[PathBuf]) -> Result<RuleFile> {
+/// Some rule files as one, of a command that reads nothing else, and their names in messages: `-`
+/// is standard input.
+pub(super) fn rule_file(paths: &[PathBuf]) -> Result<(RuleFile, String)> {
     joined(paths, |path| match path.as_os_str() == "-" {
         true => read_text_at(path.to_path_buf(), path),
         false => read_text(path),
     })
 }
 
-fn joined(paths: &[PathBuf], read: impl Fn(&Path) -> Result<String>) -> Result<RuleFile> {
+/// The same as `read` gives them. Where there are several, their names come with the numbers of
+/// their rules.
+fn joined(paths: &[PathBuf], read: impl Fn(&Path) -> Result<String>) -> Result<(RuleFile, String)> {
     let mut all = RuleFile::default();
+    let mut names = Vec::new();
     for path in paths {
         let file = parse_rules(&read(path)?, path)?;
+        let (first, rules) = (all.rules.len() + 1, file.rules.len());
+        names.push(match (paths.len(), rules) {
+            (1, _) | (_, 0) => path.display().to_string(),
+            (_, 1) => format!("{} (rule {first})", path.display()),
+            _ => format!("{} (rules {first} to {})", path.display(), first + rules - 1),
+        });
         all.append(file).map_err(|error| error.at(path.display()))?;
     }
-    Ok(all)
+    Ok((all, names.join(", ")))
 }
 
 /// The names of some files in messages.
-pub(super) fn names_of(paths: &[PathBuf]) -> String {
+fn names_of(paths: &[PathBuf]) -> String {
     let names: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
     names.join(", ")
 }

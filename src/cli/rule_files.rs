@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use super::args::{ProfileArgs, RuleFormatArg};
-use super::plan::{names_of, rule_file};
+use super::plan::rule_file;
 use super::words::{count_of, print, say};
 use super::{DONE, NO};
 use crate::bytes::{printable, show};
@@ -17,8 +17,11 @@ use crate::report::{RuleFormat, export_rules, left_out_in_words, number};
 
 /// The rules of a file as a table for people.
 pub(super) fn list(paths: &[PathBuf]) -> Result<u8> {
-    let file = rule_file(paths)?;
+    let (file, names) = rule_file(paths)?;
     let mut text = String::new();
+    if paths.len() > 1 {
+        let _ = writeln!(text, "# {}", printable(&names));
+    }
     for (name, value) in &file.about {
         let _ = writeln!(text, "# {}: {}", printable(name), printable(value));
     }
@@ -64,7 +67,7 @@ fn write_evidence(evidence: &Evidence, text: &mut String) {
 
 /// Everything that is wrong with a file, or suspicious.
 pub(super) fn lint(paths: &[PathBuf]) -> Result<u8> {
-    let file = rule_file(paths)?;
+    let (file, names) = rule_file(paths)?;
     let refused = DustRules::compile(&file).refused;
     let out: BTreeSet<usize> = refused.iter().filter_map(|refusal| refusal.rule).collect();
     let mut findings: Vec<String> = refused.into_iter().map(|refusal| refusal.why).collect();
@@ -81,6 +84,9 @@ pub(super) fn lint(paths: &[PathBuf]) -> Result<u8> {
     findings.extend(DustRules::misspelled(&file));
     findings.extend(DustRules::doubtful(&file));
     let mut text = String::new();
+    if paths.len() > 1 {
+        let _ = writeln!(text, "{}", printable(&names));
+    }
     for finding in &findings {
         let _ = writeln!(text, "{}", printable(finding));
     }
@@ -103,7 +109,7 @@ pub(super) fn lint(paths: &[PathBuf]) -> Result<u8> {
 
 /// Are the two URLs of every example equal, and is what they become canonical?
 pub(super) fn test(paths: &[PathBuf], profile: &ProfileArgs) -> Result<u8> {
-    let file = rule_file(paths)?;
+    let (file, names) = rule_file(paths)?;
     let settings = profile.all_settings(false)?;
     let compilation = DustRules::compile(&file);
     let mut failures: Vec<String> = Vec::new();
@@ -147,6 +153,9 @@ pub(super) fn test(paths: &[PathBuf], profile: &ProfileArgs) -> Result<u8> {
         }
     }
     let mut text = String::new();
+    if paths.len() > 1 {
+        let _ = writeln!(text, "{}", printable(&names));
+    }
     for failure in &failures {
         let _ = writeln!(text, "{}", printable(failure));
     }
@@ -171,11 +180,11 @@ fn with_rules(settings: &Settings, dust: DustRules) -> Result<Canonicalizer> {
 
 /// The rules in another program's format; what that cannot say is counted on standard error.
 pub(super) fn export(paths: &[PathBuf], to: RuleFormatArg) -> Result<u8> {
-    let mut file = rule_file(paths)?;
+    let (mut file, names) = rule_file(paths)?;
     // What does not hold together is not passed on.
     let compilation = DustRules::compile(&file);
     let refused: Vec<usize> = compilation.refused.iter().filter_map(|one| one.rule).collect();
-    compilation.strict().map_err(|error| error.at(names_of(paths)))?;
+    compilation.strict().map_err(|error| error.at(&names))?;
     let idle = not_in_force(&file, &refused);
     for rule in refused {
         file.rules[rule].status = DustStatus::Off;

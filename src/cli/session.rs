@@ -12,7 +12,7 @@ use super::publish_lock::PublishLock;
 use super::stats::{RunCosts, Stats};
 use super::words::say;
 use super::{doubts, memory, signals, stats, summary};
-use crate::canonical::Canonicalizer;
+use crate::canonical::{Canonicalizer, RuleId};
 use crate::error::{Error, Result};
 use crate::fingerprint::FingerprintKey;
 use crate::pipeline::{Background, Job, Outcome};
@@ -157,7 +157,7 @@ impl<'a> Session<'a> {
         let profile = self.job.canonicalizer.profile();
         if profile.parses {
             doubts::doubt(outcome, self.format);
-            if !profile.options.dust.is_empty() {
+            if profile.rules.contains(RuleId::Dust) && !profile.options.dust.is_empty() {
                 doubts::doubt_rules_of_sites(outcome);
             }
         }

@@ -1,6 +1,7 @@
 //! What rules do to paths: one pass in the order of their strata.
 
 use crate::canonical::letters;
+use crate::limits::DUST_PASSES_MAX;
 use crate::mine::seen::handlers::extension;
 use crate::mine::seen::table::hash;
 
@@ -178,15 +179,7 @@ pub(in crate::mine) fn apply<'a>(
             PathAct::Segment(shape) => drop_segments(path, shape),
             PathAct::FoldCase => fold(path),
             PathAct::DoubleSlash => collapse(path),
-            PathAct::Prefix(from, to) => {
-                // Where it gets shorter, until it is not there any more, as rules do.
-                let mut mark = None;
-                while path.starts_with(from) && !(mark.is_some() && to.starts_with(from)) {
-                    path.splice(..from.len(), to.iter().copied());
-                    mark = Some(1);
-                }
-                mark
-            }
+            PathAct::Prefix(from, to) => replace_prefix(path, from, to),
             PathAct::Index(name) => {
                 let start = last_start(path);
                 (&path[start..] == name.as_slice()).then(|| {
@@ -248,6 +241,24 @@ fn drop_slashes(path: &mut Vec<u8>) -> Option<u64> {
         path.pop();
     }
     (path.len() < before).then_some(1)
+}
+
+/// Replaces what a path starts with; where that gets shorter, until it is not there any more, as
+/// rules do, and no more often than they do.
+fn replace_prefix(path: &mut Vec<u8>, from: &[u8], to: &[u8]) -> Option<u64> {
+    let mut rest = path.strip_prefix(from)?;
+    // What is left of it when it gets shorter; it may follow again and again.
+    let more = from.strip_prefix(to).filter(|more| !more.is_empty());
+    for passes in 1.. {
+        match more.and_then(|more| rest.strip_prefix(more)) {
+            Some(_) if passes >= DUST_PASSES_MAX => return None,
+            Some(shorter) => rest = shorter,
+            None => break,
+        }
+    }
+    let start = path.len() - rest.len();
+    path.splice(..start, to.iter().copied());
+    Some(1)
 }
 
 fn drop_parameter(path: &mut Vec<u8>, name: &[u8]) -> Option<u64> {
@@ -321,6 +332,16 @@ mod tests {
         let mut path = path.as_bytes().to_vec();
         let _taken = apply([(0, &act)].into_iter(), &mut path, |_, _| {});
         String::from_utf8(path).unwrap()
+    }
+
+    #[test]
+    fn prefixes_go_as_often_as_rules_take_them_off() {
+        let english = || PathAct::Prefix(b"/en/".to_vec(), b"/".to_vec());
+        let often = |times: usize| format!("/{}x", "en/".repeat(times));
+        assert_eq!(after(english(), &often(DUST_PASSES_MAX)), "/x");
+        for more in [DUST_PASSES_MAX + 1, 20_000] {
+            assert_eq!(after(english(), &often(more)), often(more));
+        }
     }
 
     #[test]

@@ -18,6 +18,15 @@ pub(in crate::mine) struct Sections<'a> {
     pub(in crate::mine) loose_paths: &'a [LoosePath],
 }
 
+/// How the name of a section has to be spelled, wherever it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::mine) enum Spelled {
+    /// In one way.
+    InOneWay,
+    /// In lower case.
+    InLowerCase,
+}
+
 /// What the paths of a template begin with; `None` if that is all of the site, or if nothing
 /// varies.
 pub(super) fn head(template: &[u8]) -> Option<&[u8]> {
@@ -36,10 +45,14 @@ pub(in crate::mine) fn heads<'a>(
 
 impl Sections<'_> {
     /// The `bad` handlers with all others of their sections; `None` if one of them has no section
-    /// of its own, or one whose name is spelled in several ways.
+    /// of its own, or one whose name is not `spelled` as it has to be, or that no pattern can say.
     ///
     /// Linear in the paths for each handler.
-    pub(in crate::mine) fn around(&self, bad: &BTreeSet<u32>) -> Option<BTreeSet<u32>> {
+    pub(in crate::mine) fn around(
+        &self,
+        bad: &BTreeSet<u32>,
+        spelled: Spelled,
+    ) -> Option<BTreeSet<u32>> {
         let templates = &self.handlers.templates;
         let mut all = BTreeSet::new();
         for handler in bad {
@@ -47,9 +60,14 @@ impl Sections<'_> {
                 continue;
             }
             let head = head(&templates[*handler as usize])?;
-            let is_spelled =
-                |loose: &LoosePath| !loose.base.starts_with(head) || loose.cased.starts_with(head);
-            if !self.loose_paths.iter().all(is_spelled) {
+            let inside = self.loose_paths.iter().filter(|loose| loose.base.starts_with(head));
+            let mut names = inside.map(|loose| loose.cased.get(..head.len()));
+            let name = match spelled {
+                Spelled::InOneWay => names.next().flatten().unwrap_or(head),
+                Spelled::InLowerCase => head,
+            };
+            let is_literal = std::str::from_utf8(head).is_ok() && !head.contains(&b'*');
+            if !is_literal || !names.all(|other| other == Some(name)) {
                 return None;
             }
             let inside = (0..).zip(templates).filter(|(_, template)| template.starts_with(head));

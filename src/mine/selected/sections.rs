@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::letters::head;
+use super::letters::{Spelled, head, heads};
 use super::select::{AGREEMENTS_MIN, Decision, Selector, rest_of, without};
 use crate::mine::proposed::candidates::Candidate;
 use crate::mine::seen::handlers::Handlers;
@@ -17,11 +17,16 @@ use crate::mine::validated::support::Support;
 /// it holds but for these. Reason: what is not seen yet is like the most.
 const SECTIONS_FOR_EACH: usize = 4;
 
+/// Most sections that a rule is kept from. Reason: each takes up to two of the patterns that a rule
+/// may be kept from.
+const SECTIONS_MAX: usize = 128;
+
 /// What was seen in a section.
 #[derive(Debug)]
 pub(in crate::mine) struct Section<'a> {
-    /// What its paths begin with; all of the template where that is all of the site.
-    pub(in crate::mine) head: &'a [u8],
+    /// What its paths begin with, in lower case; `None` at the top of the site, where each template
+    /// is a section.
+    pub(in crate::mine) head: Option<&'a [u8]>,
     pub(in crate::mine) tally: Trials,
     /// Those of its handlers that were seen.
     pub(in crate::mine) handlers: BTreeSet<u32>,
@@ -40,15 +45,17 @@ pub(in crate::mine) fn sums<'a>(
     handlers: &'a Handlers,
     tallies: &BTreeMap<u32, Trials>,
 ) -> Vec<Section<'a>> {
-    let mut sums: BTreeMap<&[u8], (Trials, BTreeSet<u32>)> = BTreeMap::new();
+    let mut sections: BTreeMap<_, Section<'_>> = BTreeMap::new();
     for (handler, tally) in tallies {
-        let template = &handlers.templates[*handler as usize];
-        let sum = sums.entry(head(template).unwrap_or(template)).or_default();
-        sum.0.join(tally);
-        sum.1.insert(*handler);
+        let template: &[u8] = &handlers.templates[*handler as usize];
+        let head = head(template);
+        let new = || Section { head, tally: Trials::default(), handlers: BTreeSet::new() };
+        let section =
+            sections.entry((head, if head.is_none() { template } else { b"" })).or_insert_with(new);
+        section.tally.join(tally);
+        section.handlers.insert(*handler);
     }
-    let section = |(head, (tally, handlers))| Section { head, tally, handlers };
-    sums.into_iter().map(section).collect()
+    sections.into_values().collect()
 }
 
 impl Selector<'_> {
@@ -78,7 +85,9 @@ impl Selector<'_> {
         let against = sections.filter(Section::is_against);
         let bad: BTreeSet<u32> = against.flat_map(|one| one.handlers).collect();
         let can_be_kept = bad.is_empty() || !candidate.act.is_of_origin();
-        can_be_kept.then(|| self.sections.around(&bad)).flatten()
+        let around = || self.sections.around(&bad, Spelled::InOneWay);
+        let all = can_be_kept.then(around).flatten()?;
+        (heads(self.sections.handlers, &all).len() <= SECTIONS_MAX).then_some(all)
     }
 }
 
@@ -143,6 +152,32 @@ mod tests {
                 assert_eq!(evidence.ok, evidence.groups, "{found:?}");
             }
         }
+    }
+
+    #[test]
+    fn a_section_in_capitals_is_an_exception_in_its_letters_and_in_small_ones() {
+        let suffix = |kind: &DustKind| matches!(kind, DustKind::AliasSuffix { .. });
+        let slash = |folder: &str, page| {
+            let folder = folder.replace("forum", "Forum");
+            let url = format!("http://a.test/{folder}/page-{page}");
+            [format!("{url}/"), url]
+        };
+        let found = only(rules(&FOLDERS, slash), suffix);
+        assert_eq!((found.len(), found[0].status), (1, DustStatus::Auto), "{found:?}");
+        assert_eq!(found[0].scope.except, ["/Forum/*", "/forum/*"], "{found:?}");
+    }
+
+    #[test]
+    fn a_section_that_cannot_be_said_is_for_review() {
+        let suffix = |kind: &DustKind| matches!(kind, DustKind::AliasSuffix { .. });
+        let slash = |folder: &str, page| {
+            let folder = folder.replace("forum", "fo*um");
+            let url = format!("http://a.test/{folder}/page-{page}");
+            [format!("{url}/"), url]
+        };
+        let found = only(rules(&FOLDERS, slash), suffix);
+        assert_eq!((found.len(), found[0].status), (1, DustStatus::Review), "{found:?}");
+        assert!(found[0].note.starts_with("only 0 of 60 agree under /fo*um/"), "{found:?}");
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::folders::Folders;
-use super::letters::Sections;
+use super::letters::{Sections, Spelled};
 use super::names;
 use super::sections::sums;
 use crate::mine::proposed::candidates::{Act, Candidate, Reach};
@@ -235,8 +235,10 @@ impl Selector<'_> {
         };
         if folds {
             // What cannot be kept from it stays in, and counts at the end.
-            bad.retain(|one| self.sections.around(&[*one].into()).is_some());
-            let Some(sections) = self.sections.around(&bad).filter(|all| !all.is_empty()) else {
+            bad.retain(|one| self.sections.around(&[*one].into(), Spelled::InLowerCase).is_some());
+            let Some(sections) =
+                self.sections.around(&bad, Spelled::InLowerCase).filter(|all| !all.is_empty())
+            else {
                 return Decision::Goes;
             };
             bad = sections;
@@ -320,7 +322,8 @@ impl Selector<'_> {
         support: &Support,
         unknown: BTreeSet<u32>,
     ) -> Option<BTreeSet<u32>> {
-        let can_be_kept = |one: &u32| self.sections.around(&[*one].into()).is_some();
+        let can_be_kept =
+            |one: &u32| self.sections.around(&[*one].into(), Spelled::InLowerCase).is_some();
         let mut all: BTreeSet<u32> = match reach {
             Reach::All => BTreeSet::new(),
             _ => unknown.into_iter().filter(can_be_kept).collect(),
@@ -335,7 +338,7 @@ impl Selector<'_> {
             }
         }
         all.retain(|handler| reach.has(*handler));
-        self.sections.around(&all)
+        self.sections.around(&all, Spelled::InLowerCase)
     }
 
     /// The handlers that a candidate is kept from at the end, though it stays: those that nothing

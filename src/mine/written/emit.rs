@@ -184,8 +184,11 @@ fn note(handlers: &Handlers, validated: &Validated, left_out: usize) -> String {
         let sections = sums(handlers, &validated.support.by_handler).into_iter();
         let against = sections.filter(Section::is_against).take(SECTIONS_SHOWN);
         notes.extend(against.map(
-            |Section { head, tally: Trials { good, trials, .. }, .. }| {
-                format!("only {good} of {trials} agree under {}", String::from_utf8_lossy(head))
+            |Section { head, tally: Trials { good, trials, .. }, .. }| match head {
+                None => format!("only {good} of {trials} agree at the top of the site"),
+                Some(head) => {
+                    format!("only {good} of {trials} agree under {}", String::from_utf8_lossy(head))
+                }
             },
         ));
     }

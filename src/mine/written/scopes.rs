@@ -84,8 +84,11 @@ impl<F: Fn(u32, u64) -> Option<Vec<u8>>> Places<'_, F> {
                 if *act == Act::Path(PathAct::FoldCase) || act.is_told_by_sections() =>
             {
                 let heads = heads(self.handlers, except).into_iter();
-                let except = heads.map(|head| Some(format!("{}*", literal(head)?)));
-                let except = except.collect::<Option<Vec<String>>>()?;
+                // As it is spelled, and in lower case, which is what other rules may make of it.
+                let spelled = heads.flat_map(|head| [Some(head), self.in_capitals(head)]);
+                let except = spelled.flatten().map(|head| Some(format!("{}*", literal(head)?)));
+                let mut except = except.collect::<Option<Vec<String>>>()?;
+                except.sort();
                 let is_short = except.len() <= EXCEPTIONS_MAX;
                 is_short.then(|| Scopes::everywhere(except, self.table.urls.len() as u64))
             }
@@ -98,6 +101,13 @@ impl<F: Fn(u32, u64) -> Option<Vec<u8>>> Places<'_, F> {
             },
             Reach::Only(only) => Some(self.only(act, only)),
         }
+    }
+
+    /// What paths of the section `head` begin with, if that has other letters.
+    fn in_capitals(&self, head: &[u8]) -> Option<&[u8]> {
+        let starts = self.table.paths.iter().filter_map(|path| path.get(..head.len()));
+        let mut spelled = starts.filter(|start| start.eq_ignore_ascii_case(head));
+        spelled.find(|start| *start != head)
     }
 
     /// The patterns of the paths of these stems that `act` would take a number from; `None` if

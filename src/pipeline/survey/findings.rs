@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::examples::find_examples;
 use super::look::Surveyed;
+use crate::canonical::RuleId;
 use crate::cluster::Placed;
 use crate::error::Result;
 use crate::pipeline::Job;
@@ -75,7 +76,11 @@ impl Findings {
 
     /// The rules of sites that are in force and changed nothing, by number from 1, in order.
     pub(super) fn idle_site_rules(&self, job: &Job) -> Vec<usize> {
-        let mut idle = job.canonicalizer.profile().options.dust.in_order();
+        let profile = job.canonicalizer.profile();
+        if !profile.rules.contains(RuleId::Dust) {
+            return Vec::new();
+        }
+        let mut idle = profile.options.dust.in_order();
         idle.retain(|rule| !self.site_rules.contains_key(rule));
         idle.sort_unstable();
         idle.into_iter().map(|rule| rule + 1).collect()

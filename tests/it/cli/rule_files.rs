@@ -97,11 +97,13 @@ fn several_files_are_as_one() {
         );
     }
     let list = dir.run("rules list x.rules own.rules").quiet().out();
-    assert!(list.starts_with("# miner: by hand\n") && list.contains("\n   4  manual"), "{list}");
+    let names = "x.rules (rules 1 to 3), own.rules (rule 4)";
+    assert!(list.starts_with(&format!("# {names}\n# miner: by hand\n")), "{list}");
+    assert!(list.contains("\n   4  manual"), "{list}");
     let lint = dir.run("rules lint x.rules own.rules").out();
     let found =
         "rule 1 (x.org: drop-param sid) does nothing: a guard keeps sid\n4 rules, 3 in force";
-    assert!(lint.starts_with(found), "{lint}");
+    assert!(lint.starts_with(&format!("{names}\n{found}")), "{lint}");
     let joined = dir.run("rules export --to json x.rules own.rules").quiet().out();
     assert_eq!(json(joined.as_bytes())["rule"].as_array().unwrap().len(), 4);
     dir.put("none.rules", "");
@@ -133,6 +135,8 @@ fn reports_tell_which_rules_changed_nothing() {
     dir.put("other.txt", "http://other.test/\n");
     let text = dir.run("report --rules x.rules other.txt").exits(0).out();
     assert!(text.contains("of the rules in force changed nothing: 1, 2"), "{text}");
+    let text = dir.run("report --rules x.rules --disable dust other.txt").exits(0).out();
+    assert!(!text.contains("changed nothing"), "{text}");
 }
 
 #[test]
