@@ -1,6 +1,5 @@
 //! `learn`: mines the rules of sites, and judges them where the truth is known.
 
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -10,17 +9,12 @@ use super::session::Session;
 use super::words::{count_of, is_watched, say};
 use super::{DONE, memory};
 use crate::bytes::show;
-use crate::canonical::{
-    Canonicalizer, DustRules, DustStatus, Profile, RuleFile, Scratch, Settings,
-};
+use crate::canonical::{Canonicalizer, DustStatus, Profile, RuleFile};
 use crate::error::Result;
 use crate::limits::{CONFIG_BYTES_MAX, DUST_RULES_MAX};
 use crate::mine::{Miner, Share, Signal};
-use crate::pipeline::{self, Job, Learned, Outcome, Spooled, Truth};
+use crate::pipeline::{self, BASE_PROFILE, Job, Learned, LearnedRules, Outcome, Spooled, Truth};
 use crate::report::number;
-
-/// The profile before rules of sites: what preserves semantics, and nothing else.
-const BASE_PROFILE: &str = "rfc3986";
 
 /// The profile with lists that hold for every site, for comparison.
 const DICTIONARY: &str = "aggressive";
@@ -31,7 +25,7 @@ const RESAMPLING_SEED: u64 = 1;
 pub(super) fn run(args: &LearnArgs) -> Result<u8> {
     let progress = Progress::new(args.run.quiet);
     memory::give_back_large_blocks();
-    let base = Canonicalizer::new(Profile::named(BASE_PROFILE)?);
+    let base = built_in(BASE_PROFILE)?;
     let mut session = Session::begin(&args.input, &base, &args.run, &progress)?;
     session.protect(args.evaluate.clone());
     let mut output = session.open_output(None)?;
@@ -46,7 +40,7 @@ pub(super) fn run(args: &LearnArgs) -> Result<u8> {
     };
     let mut learned = pipeline::learn(job, &Miner::new())?;
     let rules_of_sites: Vec<usize> = learned.sites.iter().map(|site| site.rules.len()).collect();
-    let (file, in_force) = rule_file(&mut learned)?;
+    let LearnedRules { file, in_force } = learned.take_rules()?;
     let mut bytes = 0;
     for piece in file.toml_pieces() {
         output.write(piece.as_bytes())?;
@@ -70,35 +64,6 @@ pub(super) fn run(args: &LearnArgs) -> Result<u8> {
     Ok(DONE)
 }
 
-/// The rules of all sites, which they do not keep, as one file, and what applies those of them that
-/// are in force. A rule that the compiler refuses is left to be looked at.
-fn rule_file(learned: &mut Learned) -> Result<(RuleFile, Canonicalizer)> {
-    let mut file = RuleFile {
-        about: BTreeMap::from([
-            ("miner".to_string(), format!("undust {}", env!("CARGO_PKG_VERSION"))),
-            ("records".to_string(), learned.outcome.tally.records.to_string()),
-            ("sites".to_string(), learned.sites_seen.to_string()),
-            ("stage-0".to_string(), format!("{BASE_PROFILE}@1")),
-        ]),
-        ..RuleFile::default()
-    };
-    for site in &mut learned.sites {
-        file.rules.append(&mut site.rules);
-        file.guards.append(&mut site.guards);
-        file.traps.append(&mut site.traps);
-    }
-    let compilation = DustRules::compile(&file);
-    for refusal in &compilation.refused {
-        if let Some(rule) = refusal.rule.and_then(|rule| file.rules.get_mut(rule)) {
-            rule.status = DustStatus::Review;
-            rule.note = refusal.why.clone();
-        }
-    }
-    let in_force = built(BASE_PROFILE, compilation.rules)?;
-    keep_equal_examples(&mut file, &in_force)?;
-    Ok((file, in_force))
-}
-
 /// Why no command takes a rule file of so many bytes with so many rules; `None` if they do.
 fn why_unreadable(bytes: u64, rules: usize) -> Option<String> {
     match () {
@@ -116,33 +81,8 @@ fn why_unreadable(bytes: u64, rules: usize) -> Option<String> {
     }
 }
 
-/// Leaves out examples that differ by more than the rules take away: such pairs speak for
-/// a rule, but `rules test` would find them unequal. A rule that is not in force is judged
-/// by itself, as there.
-fn keep_equal_examples(file: &mut RuleFile, in_force: &Canonicalizer) -> Result<()> {
-    let mut scratch = Scratch::default();
-    for rule in &mut file.rules {
-        let alone;
-        let canonicalizer = if rule.status == DustStatus::Review {
-            alone = built(BASE_PROFILE, DustRules::alone(rule))?;
-            &alone
-        } else {
-            in_force
-        };
-        let mut form =
-            |url: &str| canonicalizer.canonical(url.as_bytes(), &mut scratch).form.to_vec();
-        if let Some(evidence) = &mut rule.evidence {
-            evidence.examples.retain(|(a, b)| form(a) == form(b));
-        }
-    }
-    Ok(())
-}
-
-/// A built-in profile with rules of sites.
-fn built(profile: &str, rules: DustRules) -> Result<Canonicalizer> {
-    let settings =
-        Settings { profile: Some(profile.to_string()), dust: rules, ..Settings::default() };
-    Ok(Canonicalizer::new(settings.build()?))
+fn built_in(profile: &str) -> Result<Canonicalizer> {
+    Ok(Canonicalizer::new(Profile::named(profile)?))
 }
 
 /// What was found, in words.
@@ -190,8 +130,8 @@ fn evaluate(job: &Job, learned: &Outcome, in_force: Canonicalizer, truth: &Path)
         "\n                        coverage [95 % over sites]      lost pages per million     sites with loss"
     ));
     for (what, canonicalizer) in [
-        ("stage 0", built(BASE_PROFILE, DustRules::default())?),
-        ("dictionary", built(DICTIONARY, DustRules::default())?),
+        ("stage 0", built_in(BASE_PROFILE)?),
+        ("dictionary", built_in(DICTIONARY)?),
         ("learned", in_force),
     ] {
         let judged = job.with_canonicalizer(&canonicalizer);
