@@ -43,24 +43,38 @@ impl Facet {
     }
 
     /// Does the URL alone decide the row? If not, a URL counts where it is seen first.
-    fn is_of_url(self) -> bool {
+    pub(super) fn is_of_url(self) -> bool {
         matches!(self, Facet::Host | Facet::Section | Facet::Parameter)
     }
 
-    fn title(self, requests: bool) -> String {
-        let rows = match self {
+    /// What the rows are, in one word.
+    pub(super) fn rows_name(self) -> &'static str {
+        match self {
             Facet::Host => "Hosts",
             Facet::Section => "Sections",
             Facet::Parameter => "Parameters",
+            Facet::Status => "Status",
+            Facet::Time => "Time",
             Facet::Agent => "Agents",
-            Facet::Status => return "By status".to_string(),
-            Facet::Time => return "Over time, in UTC".to_string(),
-        };
-        let most = if requests { "requests for other spellings" } else { "duplicates" };
-        format!("{rows} with the most {most}")
+        }
     }
 
-    fn nameless(self) -> &'static str {
+    pub(super) fn title(self, requests: bool) -> String {
+        match self {
+            Facet::Status => return "By status".to_string(),
+            Facet::Time => return "Over time, in UTC".to_string(),
+            _ => {}
+        }
+        let most = if requests { "requests for other spellings" } else { "duplicates" };
+        format!("{} with the most {most}", self.rows_name())
+    }
+
+    /// Has the table the first rows only, if there are many?
+    pub(super) fn has_top(self) -> bool {
+        !matches!(self, Facet::Status | Facet::Time)
+    }
+
+    pub(super) fn nameless(self) -> &'static str {
         match self {
             Facet::Parameter => "(no parameter)",
             _ => "(none)",
@@ -133,9 +147,9 @@ impl Breakdown {
         json!({ "names": self.names, "rows": rows })
     }
 
-    /// Writes the table, if it says something: not for one name alone, unless the records are
-    /// `requests`.
-    pub(super) fn write(&self, out: &mut String, requests: bool) {
+    /// The rows for people; none if the table says nothing: of one name alone, unless the records
+    /// are `requests`.
+    pub(super) fn telling_rows(&self, requests: bool) -> Vec<&BreakdownRow> {
         let says = |counts: &Counts| requests || counts.duplicate() > 0;
         let rows: Vec<&BreakdownRow> = self.rows.iter().filter(|row| says(&row.counts)).collect();
         let is_trivial = match self.facet {
@@ -143,12 +157,18 @@ impl Breakdown {
             Facet::Parameter => rows.iter().all(|row| row.name.is_empty()),
             _ => rows.is_empty() || self.names < 2,
         };
-        if is_trivial {
+        if is_trivial { Vec::new() } else { rows }
+    }
+
+    /// Writes the table, if it says something.
+    pub(super) fn write(&self, out: &mut String, requests: bool) {
+        let rows = self.telling_rows(requests);
+        if rows.is_empty() {
             return;
         }
-        let of = match self.facet {
-            Facet::Status | Facet::Time => String::new(),
-            _ => format!(", of {}", number(self.names)),
+        let of = match self.facet.has_top() {
+            true => format!(", of {}", number(self.names)),
+            false => String::new(),
         };
         let _ = writeln!(
             out,

@@ -25,6 +25,7 @@ mod rows;
 mod survey;
 pub mod tables;
 mod tally;
+mod totals;
 
 pub use breakdown::{Breakdown, BreakdownRow, Counts, Facet};
 pub use cells::Cell;

@@ -5,10 +5,10 @@ use std::fmt::Write as _;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::breakdown::{Breakdown, BreakdownRow, Counts, Facet};
+use super::breakdown::{Breakdown, BreakdownRow, Counts};
 use super::cells::readable;
-use super::place_of_line::{FileLines, place_of_line, shown_file};
 use super::tables::REPORT;
+use super::totals::{HOSTLESS, Total};
 use super::{Cell, Output, Provenance, RowWriter, Shape, Tally};
 use crate::bytes::show;
 use crate::canonical::Profile;
@@ -276,75 +276,22 @@ impl Survey {
         tables.map(|one| (one.facet.name().to_string(), one.to_json())).collect()
     }
 
-    /// The place of `line`, counted from 1 over all the input.
-    fn place_of(&self, line: u64) -> String {
-        let files = self.input.iter();
-        let files = files.map(|row| FileLines { name: row.path.as_bytes(), lines: row.lines });
-        place_of_line(line, self.input.len() > 1, files)
-    }
-
-    /// Are the records requests, and not lines of a list?
-    fn has_requests(&self) -> bool {
-        let by_status = self.breakdowns.iter().find(|one| one.facet == Facet::Status);
-        by_status.is_some_and(|one| one.names > 0)
-    }
-
     fn write_totals(&self, out: &mut String) {
-        let tally = &self.tally;
-        let files = match self.input.as_slice() {
-            [only] => shown_file(only.path.as_bytes()),
-            more => format!("{} files", more.len()),
-        };
-        let mut formats: Vec<&str> = self.input.iter().map(|row| row.format.as_str()).collect();
-        formats.dedup();
-        let formats = match formats.as_slice() {
-            // Of a folder without files there are none.
-            [] | ["lines"] => String::new(),
-            more => format!(" ({})", more.join(", ")),
-        };
+        let files = self.files_in_words();
+        let formats = self.formats_in_words().map_or(String::new(), |it| format!(" ({it})"));
         let profile = self.profile.title();
         let _ = writeln!(out, "Duplicates in {files}{formats}, by profile {profile}");
-        if tally.hostless > 0 {
-            out.push_str(
-                "Lines name no host: pages are distinguished by their path alone (--base-url)\n",
-            );
+        if self.tally.hostless > 0 {
+            let _ = writeln!(out, "{HOSTLESS}");
         }
         out.push('\n');
-        row(out, "lines", tally.lines, None, "");
-        if tally.empty > 0 {
-            row(out, "empty", tally.empty, Some(tally.lines), "nothing but blanks");
-        }
-        for (kind, count) in tally.rejected.seen() {
-            row(out, "rejected", count, Some(tally.lines), kind.explain());
-            if let Some((_, line, text)) = tally.first_rejects().find(|(one, ..)| *one == kind) {
-                let _ = writeln!(out, "      {}: {}", self.place_of(line), short(&text));
+        for Total { name, count, of, note, first } in self.totals() {
+            let share = of.map_or(String::new(), |of| percent(count, of));
+            let line = format!("  {name:<12}{:>14}  {share:>7}  {note}", number(count));
+            let _ = writeln!(out, "{}", line.trim_end());
+            if let Some((place, text)) = first {
+                let _ = writeln!(out, "      {place}: {}", short(&text));
             }
-        }
-        if tally.comments > 0 {
-            row(out, "headers", tally.comments, Some(tally.lines), "and comments of the format");
-        }
-        if tally.filtered > 0 {
-            row(out, "filtered", tally.filtered, Some(tally.lines), "left out, as asked for");
-        }
-        if self.has_requests() {
-            row(out, "requests", tally.records, None, "");
-            row(out, "URLs", self.counts.urls, Some(tally.records), "different, byte for byte");
-            row(out, "pages", tally.unique, Some(tally.records), "different, by the profile");
-            row(out, "duplicate", tally.duplicate, Some(tally.records), "of a page seen before");
-        } else {
-            row(out, "unique", tally.unique, Some(tally.records), "");
-            row(out, "duplicate", tally.duplicate, Some(tally.records), "");
-        }
-        if self.counts.astray > 0 {
-            let note = "asked for a page by another spelling than its first";
-            let note = if self.has_requests() { note } else { "spell their page another way" };
-            row(out, "other sp.", self.counts.astray, Some(tally.records), note);
-        }
-        if tally.scheme_added > 0 {
-            row(out, "no scheme", tally.scheme_added, Some(tally.records), "were given one");
-        }
-        for (kind, count) in tally.unparsed.seen() {
-            row(out, "unparsed", count, Some(tally.records), kind.explain());
         }
     }
 
@@ -391,14 +338,18 @@ impl Survey {
                 short(row.title.as_bytes())
             );
         }
-        let idle = &self.idle_site_rules;
-        if !idle.is_empty() {
-            let shown: Vec<_> = idle.iter().take(IDLE_SHOWN).map(ToString::to_string).collect();
-            let more = if idle.len() > shown.len() { ", …" } else { "" };
-            let (count, shown) = (number(idle.len() as u64), shown.join(", "));
-            let _ =
-                writeln!(out, "{count:>13} of the rules in force changed nothing: {shown}{more}");
+        if let Some((count, idle)) = self.idle_in_words() {
+            let _ = writeln!(out, "{count:>13} {idle}");
         }
+    }
+
+    /// How many rules of sites are idle, if any are, and the first of them.
+    pub(super) fn idle_in_words(&self) -> Option<(String, String)> {
+        let idle = &self.idle_site_rules;
+        let shown: Vec<_> = idle.iter().take(IDLE_SHOWN).map(ToString::to_string).collect();
+        let more = if idle.len() > shown.len() { ", …" } else { "" };
+        let words = format!("of the rules in force changed nothing: {}{more}", shown.join(", "));
+        (!idle.is_empty()).then(|| (number(idle.len() as u64), words))
     }
 
     fn write_clusters(&self, out: &mut String) {
@@ -424,13 +375,6 @@ impl Survey {
     }
 }
 
-/// Writes a line of the totals.
-fn row(out: &mut String, name: &str, count: u64, share: Option<u64>, note: &str) {
-    let share = share.map_or(String::new(), |of| percent(count, of));
-    let line = format!("  {name:<12}{:>14}  {share:>7}  {note}", number(count));
-    let _ = writeln!(out, "{}", line.trim_end());
-}
-
 /// `count` with commas between the thousands.
 pub fn number(count: u64) -> String {
     let digits = count.to_string();
@@ -452,15 +396,19 @@ pub(super) fn percent(part: u64, whole: u64) -> String {
     format!("{:.1} %", 100.0 * ratio(part, whole))
 }
 
-/// A URL for a table: safe for a terminal, and cut in the middle if it is long; what is beyond its
-/// first 4,096 bytes is not shown.
+/// A URL for a table of text: as [`cut`] to 110 characters.
 pub(super) fn short(url: &[u8]) -> String {
-    const CHARACTERS: usize = 110;
+    cut(url, 110)
+}
+
+/// A URL for people: safe to print, and cut in the middle if it has more `characters`; what is
+/// beyond its first 4,096 bytes is not shown.
+pub(super) fn cut(url: &[u8], characters: usize) -> String {
     let text: Vec<char> = show(&url[..url.len().min(4096)]).to_string().chars().collect();
-    if text.len() <= CHARACTERS {
+    if text.len() <= characters {
         return text.into_iter().collect();
     }
-    let (head, tail) = (CHARACTERS * 2 / 3, CHARACTERS / 3 - 1);
+    let (head, tail) = (characters * 2 / 3, characters / 3 - 1);
     text[..head].iter().chain(&['…']).chain(&text[text.len() - tail..]).collect()
 }
 
