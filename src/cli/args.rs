@@ -398,7 +398,7 @@ pub(super) struct ExplainArgs {
 pub(super) struct ReportArgs {
     #[command(flatten)]
     pub(super) input: InputArgs,
-    /// Tables for people, one JSON document, or rows for programs, one figure each
+    /// Tables for people as text or HTML, one JSON document, or rows for programs, one figure each
     #[arg(long, value_enum, default_value_t = ReportToArg::Text)]
     pub(super) to: ReportToArg,
     /// Put an apostrophe before text that a spreadsheet would take for a formula;
@@ -426,6 +426,7 @@ pub(super) enum ToArg {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum ReportToArg {
     Text,
+    Html,
     Json,
     Tsv,
     Csv,

@@ -23,6 +23,7 @@ pub(super) fn run(args: &ReportArgs) -> Result<u8> {
         (None, ReportToArg::Json) => {
             output.write(format!("{:#}\n", survey.to_json()).as_bytes())?;
         }
+        (None, ReportToArg::Html) => output.write(survey.to_html().as_bytes())?,
         (None, _) => output.write(survey.to_text().as_bytes())?,
     }
     session.results.finish(output)?;

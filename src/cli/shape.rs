@@ -29,7 +29,7 @@ impl ToArg {
 impl ReportToArg {
     pub(super) fn format(self) -> Option<RowFormat> {
         match self {
-            ReportToArg::Text | ReportToArg::Json => None,
+            ReportToArg::Text | ReportToArg::Json | ReportToArg::Html => None,
             ReportToArg::Tsv => Some(RowFormat::Tsv),
             ReportToArg::Csv => Some(RowFormat::Csv),
             ReportToArg::Jsonl => Some(RowFormat::Jsonl),

@@ -9,9 +9,10 @@ use super::args::Args;
 
 /// A flag of other programs, the flag that is meant, and its value. Where a command does not take
 /// it, the next one counts.
-const MEANT: [(&str, &str, Option<&str>); 8] = [
+const MEANT: [(&str, &str, Option<&str>); 9] = [
     ("--csv", "to", Some("csv")),
     ("--exclude-from", "not-in", None),
+    ("--html", "to", Some("html")),
     ("--jobs", "threads", None),
     ("--json", "to", Some("json")),
     ("--json", "to", Some("jsonl")),

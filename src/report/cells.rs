@@ -193,7 +193,7 @@ fn base64_bytes(bytes: &[u8]) -> usize {
 }
 
 /// Appends `bytes` in Base64, with padding (RFC 4648 section 4).
-fn push_base64(out: &mut Vec<u8>, bytes: &[u8]) {
+pub(super) fn push_base64(out: &mut Vec<u8>, bytes: &[u8]) {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     for three in bytes.chunks(3) {
         let byte = |at: usize| u32::from(three.get(at).copied().unwrap_or(0));

@@ -14,6 +14,7 @@ mod export;
 mod frames;
 mod gzip;
 mod helpers;
+mod html;
 mod listing;
 mod output;
 mod pending;

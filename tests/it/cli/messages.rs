@@ -69,6 +69,7 @@ fn flags_of_other_programs_are_told_what_is_meant() {
     let dir = Dir::with_list();
     for (args, tip) in [
         ("report --json in.txt", "'--to json'"),
+        ("report --html in.txt", "'--to html'"),
         ("--json in.txt", "'--to jsonl'"),
         ("--csv in.txt", "'--to csv'"),
         ("canon --jobs 2 in.txt", "'--threads'"),
@@ -77,7 +78,7 @@ fn flags_of_other_programs_are_told_what_is_meant() {
         dir.run(args).exits(2).says(&format!("a similar argument exists: {tip}"));
     }
     // No flag of the command is meant.
-    for args in ["explain --json http://a.test/", "--jsons in.txt"] {
+    for args in ["explain --json http://a.test/", "--jsons in.txt", "--html in.txt"] {
         let words = dir.run(args).exits(2).says("unexpected argument").words();
         assert!(!words.contains("--to"), "{words}");
     }

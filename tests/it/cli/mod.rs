@@ -6,6 +6,7 @@ mod commands;
 mod dedup;
 mod documents;
 mod generate_site;
+mod html;
 mod input;
 mod learn;
 mod logs;

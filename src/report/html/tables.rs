@@ -1,0 +1,295 @@
+//! The tables of the HTML report: rules, rules of sites, hosts and the like, clusters.
+
+use std::fmt::Write as _;
+
+use super::chart::write_chart;
+use super::markup::{Escaped, bar, foreign, url, url_beside};
+use crate::canonical::RuleId;
+use crate::report::survey::{number, percent};
+use crate::report::{Breakdown, BreakdownRow, ClusterRow, Example, Facet, LevelRow, Survey};
+
+/// A column: its heading, and whether it holds numbers.
+struct Column<'a>(&'a str, Kind);
+
+/// What a column holds; the script sorts by texts and by numbers.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Text,
+    Number,
+    /// Nothing that has an order.
+    Plain,
+}
+
+/// Begins a table whose rows can be sorted and filtered.
+fn begin_rows(out: &mut String, class: &str, columns: &[Column]) {
+    let _ = write!(out, "<div class=\"wide\"><table class=\"rows {class}\">\n<thead><tr>");
+    for Column(heading, kind) in columns {
+        let class = match kind {
+            Kind::Text => "",
+            Kind::Number => " class=\"n\"",
+            Kind::Plain => " class=\"plain\"",
+        };
+        let _ = write!(out, "<th scope=\"col\"{class}>{heading}</th>");
+    }
+    out.push_str("</tr></thead>\n<tbody>\n");
+}
+
+const ROWS_END: &str = "</tbody></table></div>\n";
+const SECTION_END: &str = "</section>\n";
+
+/// Rows over time beyond which their table is folded. Reason: the chart above it says most of it.
+const PERIODS_SHOWN: usize = 31;
+
+/// Begins a section; `more` is said behind its heading.
+fn begin_section(out: &mut String, id: &str, heading: &str, more: &str) {
+    let more = match more {
+        "" => String::new(),
+        more => format!(" <small>{more}</small>"),
+    };
+    let _ = writeln!(out, "<section id=\"{id}\">\n<h2>{heading}{more}</h2>");
+}
+
+/// What a step of the waterfall does, in words.
+fn summary_of(step: &str) -> &'static str {
+    match step {
+        "identical" => "the same URL, byte for byte",
+        "parse" => {
+            "blanks around it, a missing scheme, backslashes: read away before the first rule"
+        }
+        rule => RuleId::named(rule).map_or("", |rule| rule.info().summary),
+    }
+}
+
+impl Survey {
+    /// The waterfall. Returns whether there is one.
+    pub(super) fn write_rules_html(&self, out: &mut String) -> bool {
+        let levels: Vec<&LevelRow> = self.levels.iter().filter(|level| level.merged > 0).collect();
+        if levels.is_empty() {
+            return false;
+        }
+        begin_section(out, "rules", "What makes them equal", "");
+        out.push_str(
+            "<p>Each duplicate counts once, at the first rule that makes it equal to an earlier line. \
+             What a rule changes is marked.</p>\n",
+        );
+        let columns = [
+            Column("rule", Kind::Text),
+            Column("duplicates", Kind::Number),
+            Column("share", Kind::Number),
+            Column("changed", Kind::Number),
+            Column("examples", Kind::Plain),
+        ];
+        begin_rows(out, "cards", &columns);
+        for level in levels {
+            let (name, duplicate) = (level.name.as_str(), self.tally.duplicate);
+            let _ = write!(
+                out,
+                "<tr><th scope=\"row\">{}<small>{}</small></th><td class=\"n\" data-unit=\"duplicates\">{}\
+                 </td><td class=\"n share\">{}{}</td><td class=\"n\" data-unit=\"changed\">{}</td><td>",
+                Escaped(name),
+                Escaped(summary_of(name)),
+                number(level.merged),
+                bar(level.merged, duplicate),
+                percent(level.merged, duplicate),
+                number(level.changed),
+            );
+            self.write_examples(out, &level.examples);
+            out.push_str("</td></tr>\n");
+        }
+        out.push_str(ROWS_END);
+        let idle = |level: &&LevelRow| level.merged == 0 && level.changed > 0;
+        let idle: Vec<String> = self.levels.iter().filter(idle).map(changed_in_words).collect();
+        if !idle.is_empty() {
+            let _ = writeln!(
+                out,
+                "<p>Changed lines, but made none equal to an earlier one: {}.</p>",
+                idle.join(", ")
+            );
+        }
+        out.push_str(SECTION_END);
+        true
+    }
+
+    /// The first example, and behind a click the others.
+    fn write_examples(&self, out: &mut String, examples: &[Example]) {
+        let Some((first, more)) = examples.split_first() else { return };
+        self.write_example(out, first);
+        if more.is_empty() {
+            return;
+        }
+        let _ = write!(out, "<details><summary>{} more</summary>", more.len());
+        more.iter().for_each(|example| self.write_example(out, example));
+        out.push_str("</details>");
+    }
+
+    fn write_example(&self, out: &mut String, example: &Example) {
+        let Example { line, before, after } = example;
+        let place = Escaped(&self.place_of(*line)).to_string();
+        let _ = if before == after {
+            write!(out, "<div class=\"pair\">{} <small>{place}</small></div>", url(after))
+        } else {
+            write!(
+                out,
+                "<div class=\"pair\">{} <small>{place}</small><br><span class=\"to\">→&#160;</span>{}</div>",
+                url_beside(before, after),
+                url_beside(after, before),
+            )
+        };
+    }
+
+    /// What the rules of a rule file did. Returns whether there are any.
+    pub(super) fn write_site_rules_html(&self, out: &mut String) -> bool {
+        if self.site_rules.is_empty() && self.idle_site_rules.is_empty() {
+            return false;
+        }
+        begin_section(out, "site-rules", "Rules of sites", "");
+        out.push_str(
+            "<p>Lines that each rule changed, and duplicates among them that no other rule finds.</p>\n",
+        );
+        if !self.site_rules.is_empty() {
+            let columns = [
+                Column("no.", Kind::Number),
+                Column("rule", Kind::Text),
+                Column("changed", Kind::Number),
+                Column("duplicates", Kind::Number),
+            ];
+            begin_rows(out, "", &columns);
+            for row in &self.site_rules {
+                let _ = writeln!(
+                    out,
+                    "<tr><td class=\"n\">{}</td><th scope=\"row\" class=\"u\">{}</th>\
+                     <td class=\"n\">{}</td><td class=\"n\">{}</td></tr>",
+                    row.rule,
+                    foreign(row.title.as_bytes()),
+                    number(row.changed),
+                    number(row.merged),
+                );
+            }
+            out.push_str(ROWS_END);
+        }
+        if let Some((count, idle)) = self.idle_in_words() {
+            let _ = writeln!(out, "<p>{count} {idle}</p>");
+        }
+        out.push_str(SECTION_END);
+        true
+    }
+
+    /// The largest clusters. Returns whether there are any.
+    pub(super) fn write_clusters_html(&self, out: &mut String) -> bool {
+        if self.clusters.is_empty() {
+            return false;
+        }
+        begin_section(out, "clusters", "Largest clusters", "");
+        out.push_str(
+            "<p>A cluster is all lines of one page: its canonical form, then the most common spellings \
+             with their lines.</p>\n",
+        );
+        let columns = [
+            Column("lines", Kind::Number),
+            Column("spellings", Kind::Number),
+            Column("page", Kind::Text),
+        ];
+        begin_rows(out, "cards", &columns);
+        for row in &self.clusters {
+            let _ = write!(
+                out,
+                "<tr><td class=\"n\" data-unit=\"lines\">{}</td>\
+                 <td class=\"n\" data-unit=\"spellings\">{}</td><td>{}",
+                number(row.lines),
+                number(row.spellings_total),
+                url(&row.canonical)
+            );
+            write_spellings(out, row);
+            out.push_str("</td></tr>\n");
+        }
+        out.push_str(ROWS_END);
+        out.push_str(SECTION_END);
+        true
+    }
+}
+
+fn changed_in_words(level: &LevelRow) -> String {
+    format!("{} ({})", Escaped(&level.name), number(level.changed))
+}
+
+fn write_spellings(out: &mut String, row: &ClusterRow) {
+    if let [(only, _)] = row.spellings.as_slice()
+        && *only == row.canonical
+    {
+        return;
+    }
+    out.push_str("<ul>");
+    for (spelling, count) in &row.spellings {
+        let spelling = url_beside(spelling, &row.canonical);
+        let _ = write!(out, "<li><span class=\"n\">{}</span> {spelling}</li>", number(*count));
+    }
+    let more = row.spellings_total.saturating_sub(row.spellings.len() as u64);
+    if more > 0 {
+        let _ = write!(out, "<li><span></span> and {} more spellings</li>", number(more));
+    }
+    out.push_str("</ul>");
+}
+
+/// A table of hosts, sections and so on; over time with a chart. Returns whether it says something.
+pub(super) fn write_breakdown_html(
+    out: &mut String,
+    breakdown: &Breakdown,
+    requests: bool,
+) -> bool {
+    let rows = breakdown.telling_rows(requests);
+    if rows.is_empty() {
+        return false;
+    }
+    let facet = breakdown.facet;
+    let of = match facet.has_top() {
+        true => format!("{} of {}", number(rows.len() as u64), number(breakdown.names)),
+        false => String::new(),
+    };
+    begin_section(out, facet.name(), &facet.title(requests), &of);
+    let records = if requests { "requests" } else { "lines" };
+    if facet == Facet::Time {
+        write_chart(out, &breakdown.rows, records);
+    }
+    let is_folded = facet == Facet::Time && rows.len() > PERIODS_SHOWN;
+    if is_folded {
+        let _ = writeln!(out, "<details><summary>Table of {} rows</summary>", rows.len());
+    }
+    let is_of_url = facet.is_of_url();
+    let columns = [
+        Column(facet.name(), Kind::Text),
+        Column(records, Kind::Number),
+        Column(if is_of_url { "URLs" } else { "new URLs" }, Kind::Number),
+        Column(if is_of_url { "pages" } else { "new pages" }, Kind::Number),
+        Column(if requests { "spare URLs" } else { "duplicates" }, Kind::Number),
+        Column(if requests { "of URLs" } else { "of lines" }, Kind::Number),
+        Column("other spelling", Kind::Number),
+        Column(if requests { "of requests" } else { "of lines" }, Kind::Number),
+    ];
+    begin_rows(out, "", &columns);
+    for BreakdownRow { name, counts } in rows {
+        let name = match name.as_slice() {
+            b"" => format!("<i>{}</i>", facet.nameless()),
+            name => foreign(name),
+        };
+        let (spare, of) = match requests {
+            true => (counts.urls - counts.pages, counts.urls),
+            false => (counts.duplicate(), counts.records),
+        };
+        let _ = write!(out, "<tr><th scope=\"row\" class=\"u\">{name}</th>");
+        for count in [counts.records, counts.urls, counts.pages, spare] {
+            let _ = write!(out, "<td class=\"n\">{}</td>", number(count));
+        }
+        let _ = writeln!(
+            out,
+            "<td class=\"n share\">{}{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td></tr>",
+            bar(spare, of),
+            percent(spare, of),
+            number(counts.astray),
+            percent(counts.astray, counts.records),
+        );
+    }
+    out.push_str(ROWS_END);
+    out.push_str(if is_folded { "</details>\n" } else { "" });
+    out.push_str(SECTION_END);
+    true
+}
