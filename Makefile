@@ -4,7 +4,7 @@ CARGO ?= cargo
 export RUST_BACKTRACE ?= 0
 TARGET = $(or $(CARGO_TARGET_DIR),target)
 
-.PHONY: all check test differential docs fmt bench peers fuzz aarch64
+.PHONY: all check test differential browser docs fmt bench peers fuzz aarch64
 
 all: check test
 
@@ -15,10 +15,11 @@ check:
 	$(CARGO) clippy --locked --lib --no-default-features -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --no-deps
 
-## All tests, with the feature parquet, and the readers by other hands.
+## All tests, with the feature parquet, the readers by other hands, and a browser.
 test:
 	$(CARGO) test --locked --features parquet
 	$(MAKE) differential
+	$(MAKE) browser
 
 ## URLs and rows against other readers (warcio, DuckDB, Arrow, ...), and the tests of benches/peers. Needs Python 3.11
 ## with venv; a network for the first run.
@@ -26,6 +27,11 @@ differential:
 	python3 -m unittest discover -q benches/peers
 	$(CARGO) test --locked --features parquet --no-run
 	python3 tests/differential/run.py --undust $(TARGET)/debug/undust
+
+## HTML reports in a browser. Needs Python 3.11 and Chromium; root on Debian gets Chromium by apt-get.
+browser:
+	$(CARGO) test --locked --features parquet --no-run
+	python3 tests/browser/run.py --undust $(TARGET)/debug/undust
 
 ## Prints the pages that are printed from code.
 docs:
