@@ -61,5 +61,5 @@
     }
     found.textContent = wanted === "" ? "" : count === 1 ? "1 row" : `${count} rows`;
   });
-  if (tables.length > 0) document.querySelector("nav").append(field, found);
+  if (tables.length > 0) document.querySelector("nav").append(found, field);
 })();
