@@ -4,7 +4,7 @@ CARGO ?= cargo
 export RUST_BACKTRACE ?= 0
 TARGET = $(or $(CARGO_TARGET_DIR),target)
 
-.PHONY: all check test differential browser docs fmt bench peers fuzz aarch64
+.PHONY: all check test differential browser python wheel docs fmt bench peers fuzz aarch64
 
 all: check test
 
@@ -13,13 +13,16 @@ check:
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --locked --all-targets --features parquet -- -D warnings
 	$(CARGO) clippy --locked --lib --no-default-features -- -D warnings
+	cd python && $(CARGO) fmt --check
+	cd python && CARGO_TARGET_DIR=$(abspath $(TARGET))/python $(CARGO) clippy --locked -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --no-deps
 
-## All tests, with the feature parquet, the readers by other hands, and a browser.
+## All tests, with the feature parquet, the readers by other hands, a browser, the wheel and Spark.
 test:
 	$(CARGO) test --locked --features parquet
 	$(MAKE) differential
 	$(MAKE) browser
+	$(MAKE) python
 
 ## URLs and rows against other readers (warcio, DuckDB, Arrow, ...), and the tests of benches/peers. Needs Python 3.11
 ## with venv; a network for the first run.
@@ -32,6 +35,16 @@ differential:
 browser:
 	$(CARGO) test --locked --features parquet --no-run
 	python3 tests/browser/run.py --undust $(TARGET)/debug/undust
+
+## The wheel for Python and the jobs on Spark, against the program. Needs Python 3.11 with venv, Java 17 (installed by
+## apt-get where that is there and we are root), and a network for the first run.
+python:
+	$(CARGO) test --locked --features parquet --no-run
+	python3 python/tests/run.py --undust $(TARGET)/debug/undust
+
+## The wheel itself, into $(TARGET)/wheels; needs maturin (pip install maturin).
+wheel:
+	cd python && CARGO_TARGET_DIR=$(abspath $(TARGET))/python maturin build --release --out $(abspath $(TARGET))/wheels
 
 ## Prints the pages that are printed from code.
 docs:

@@ -1,0 +1,93 @@
+//! Files to the rules of their sites.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use pyo3::prelude::*;
+use undust::canonical::{Profile, RuleFile};
+use undust::input::{Containers, InputPlan};
+use undust::mine::Miner;
+use undust::pipeline::{
+    self, BASE_PROFILE, Background, FormatChoice, FormatPlan, Job, Memory, NoProgress,
+};
+use undust::record::Layout;
+use undust::record::formats::{self, FieldMap};
+
+use crate::error::{UndustError, raised};
+
+/// The rules of the sites in crawl logs, indexes or tables, as the text of a rule file.
+#[pyfunction]
+pub(crate) fn learn(
+    py: Python,
+    paths: Vec<PathBuf>,
+    format: Option<String>,
+    fields: Option<String>,
+    memory: u64,
+    temp_dir: Option<PathBuf>,
+    threads: usize,
+) -> PyResult<String> {
+    let fields = fields.map(|fields| FieldMap::parse(&fields)).transpose().map_err(raised)?;
+    if let Some(name) = &format
+        && name != Layout::LINES
+        && formats::find(name).is_none()
+    {
+        return Err(UndustError::new_err(format!("format {name:?}: no such format")));
+    }
+    let columns = fields.iter().flat_map(|fields| fields.names());
+    let columns = columns.map(|(field, place)| (field.to_string(), place.to_string())).collect();
+    let detects = format.is_none() && fields.is_none();
+    let mut input = InputPlan {
+        paths,
+        // A signal handler is not for a library to install.
+        map: false,
+        containers: if detects { Containers::Detect } else { Containers::None },
+        columns,
+        ..InputPlan::default()
+    };
+    let format = match (format, fields) {
+        (name, Some(fields)) => Some(FormatChoice::Fields(name, fields)),
+        (name, None) => name.map(FormatChoice::Named),
+    };
+    py.detach(|| {
+        input.resolve()?;
+        let canonicalizer = undust::Canonicalizer::new(Profile::named(BASE_PROFILE)?);
+        let job = Job {
+            input,
+            format: FormatPlan { format, ..FormatPlan::default() },
+            rejects: None,
+            canonicalizer: &canonicalizer,
+            key: undust::FingerprintKey::random(),
+            threads,
+            memory: Memory { bytes: memory, temp_dir: temp_dir.unwrap_or_else(std::env::temp_dir) },
+            progress: &NoProgress,
+            background: Background::default(),
+        };
+        job.check_memory()?;
+        let mut learned = pipeline::learn(&job, &Miner::new())?;
+        Ok(learned.take_rules()?.file.to_toml())
+    })
+    .map_err(raised)
+}
+
+/// The text of one rule file with what `texts` say, which were learned of different sites: that of
+/// all of them together.
+#[pyfunction]
+pub(crate) fn join_rules(texts: Vec<String>) -> PyResult<String> {
+    let mut all = RuleFile::default();
+    let mut counts = BTreeMap::new();
+    for text in &texts {
+        let file = RuleFile::parse(text).map_err(raised)?;
+        for counted in ["records", "sites"] {
+            let count = file.about.get(counted).and_then(|count| count.parse().ok());
+            *counts.entry(counted).or_insert(0_u64) += count.unwrap_or(0);
+        }
+        all.append(file).map_err(raised)?;
+    }
+    for (counted, count) in counts {
+        all.about.insert(counted.to_string(), count.to_string());
+    }
+    all.rules.sort_by(|a, b| a.site.cmp(&b.site));
+    all.guards.sort_by(|a, b| a.site.cmp(&b.site));
+    all.traps.sort_by(|a, b| a.site.cmp(&b.site));
+    Ok(all.to_toml())
+}

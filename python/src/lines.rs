@@ -1,0 +1,180 @@
+//! Lines of a list, a log or an index to URLs and what else they say.
+
+use std::sync::Arc;
+
+use pyo3::buffer::PyBuffer;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use undust::limits::LINE_BYTES_MAX;
+use undust::record::{
+    BaseUrl, Entries, Entry, Layout, ReadOptions, Record, Workspace, detect, formats,
+};
+
+use crate::column::{Column, Made};
+use crate::error::{UndustError, raised};
+
+const OPTIONS: ReadOptions =
+    ReadOptions { separator: b'\n', line_bytes_max: LINE_BYTES_MAX, verbatim: false, fields: true };
+
+/// How the lines of some files hold URLs.
+#[pyclass(frozen, module = "undust._native")]
+pub(crate) struct Lines(Layout);
+
+/// One column, as `ends` and `bytes`.
+type Texts<'py> = (Bound<'py, PyBytes>, Bound<'py, PyBytes>);
+
+#[pymethods]
+impl Lines {
+    /// The lines of a `format`, or of the one that the first lines, a `sample`, are of. A format
+    /// whose columns are told by the file needs the sample as well.
+    #[new]
+    fn new(format: Option<&str>, sample: &[u8], base_url: Option<&str>) -> PyResult<Self> {
+        let mut layout = match format {
+            None => detect::detect(sample, OPTIONS).map_err(raised)?,
+            Some(Layout::LINES) => Layout::default(),
+            Some(name) => {
+                let Some(known) = formats::find(name) else {
+                    let names: Vec<&str> = formats::names().map(|(name, _)| name).collect();
+                    return Err(UndustError::new_err(format!(
+                        "format {name:?}: no such format; expected one of {}",
+                        names.join(", ")
+                    )));
+                };
+                match known.plain {
+                    Some(plain) if sample.is_empty() => {
+                        Layout { format: Some(plain()), ..Layout::default() }
+                    }
+                    _ => detect::as_told(name, sample, OPTIONS).map_err(raised)?,
+                }
+            }
+        };
+        if let Some(base) = base_url {
+            let base = BaseUrl::parse(base).map_err(|error| raised(error.at("base_url")))?;
+            if layout.format.is_none() {
+                layout.format = Some(formats::relative_lines(&base));
+            }
+            layout.base = Some(Arc::new(base));
+        }
+        if layout.format.as_ref().is_some_and(|format| format.quoted_rows().is_some()) {
+            return Err(UndustError::new_err(format!(
+                "format {}: its rows may be longer than a line; read it as a table, and take the \
+                 column with the URLs",
+                layout.name()
+            )));
+        }
+        Ok(Lines(layout))
+    }
+
+    /// The name of the format.
+    #[getter]
+    fn format(&self) -> &'static str {
+        self.0.name()
+    }
+
+    /// What the lines of a column say: a column of URLs, one of reasons why there is none (empty
+    /// where there is one; `empty` and `comment` are no rejects), and one for each field.
+    fn read<'py>(
+        &self,
+        py: Python<'py>,
+        ends: PyBuffer<i64>,
+        bytes: PyBuffer<u8>,
+        fields: Vec<String>,
+        threads: usize,
+    ) -> PyResult<Vec<Texts<'py>>> {
+        let fields: Vec<Field> =
+            fields.iter().map(|name| field_of(name)).collect::<PyResult<_>>()?;
+        let column = Column::read(py, &ends, &bytes)?;
+        let pieces = py.detach(|| {
+            column.by_pieces(threads, |rows| {
+                let mut reader = Reader::new(&self.0, &fields, rows.len());
+                for row in rows {
+                    reader.read(column.row(row));
+                }
+                reader.made
+            })
+        })?;
+        let mut columns: Vec<Vec<Made>> = (0..2 + fields.len()).map(|_| Vec::new()).collect();
+        for piece in pieces {
+            for (column, made) in columns.iter_mut().zip(piece) {
+                column.push(made);
+            }
+        }
+        columns.iter().map(|pieces| Made::joined(py, pieces)).collect()
+    }
+}
+
+/// Something that a record says.
+struct Field {
+    of: for<'a> fn(&Record<'a>) -> &'a [u8],
+    /// May it be escaped as texts are in this format?
+    is_text: bool,
+}
+
+fn field_of(name: &str) -> PyResult<Field> {
+    let of: for<'a> fn(&Record<'a>) -> &'a [u8] = match name {
+        "spelling" => |record| record.spelling,
+        "method" => |record| record.fields.method,
+        "status" => |record| record.fields.status,
+        "size" => |record| record.fields.size,
+        "digest" => |record| record.fields.digest,
+        "mime" => |record| record.fields.mime,
+        "time" => |record| record.fields.time,
+        "redirect" => |record| record.fields.redirect,
+        "referrer" => |record| record.fields.referrer,
+        "agent" => |record| record.fields.agent,
+        other => {
+            return Err(PyValueError::new_err(format!(
+                "field {other:?}: expected spelling, method, status, size, digest, mime, time, \
+                 redirect, referrer or agent"
+            )));
+        }
+    };
+    Ok(Field { of, is_text: matches!(name, "mime" | "redirect" | "referrer" | "agent") })
+}
+
+/// What reads lines one by one, and what it has made so far: URLs, reasons, fields.
+struct Reader<'a> {
+    layout: &'a Layout,
+    fields: &'a [Field],
+    workspace: Workspace,
+    text: Vec<u8>,
+    made: Vec<Made>,
+}
+
+impl<'a> Reader<'a> {
+    fn new(layout: &'a Layout, fields: &'a [Field], rows: usize) -> Self {
+        let made = (0..2 + fields.len()).map(|_| Made::with_room(rows, 0)).collect();
+        Reader { layout, fields, workspace: Workspace::default(), text: Vec::new(), made }
+    }
+
+    fn read(&mut self, line: &[u8]) {
+        let (urls, rest) = self.made.split_at_mut(1);
+        let (reasons, values) = rest.split_at_mut(1);
+        let mut without = |reason: &str, values: &mut [Made]| {
+            urls[0].push(b"");
+            reasons[0].push(reason.as_bytes());
+            values.iter_mut().for_each(|value| value.push(b""));
+        };
+        if line.len() > OPTIONS.line_bytes_max {
+            return without(undust::Reject::LineTooLong.name(), values);
+        }
+        let mut entries = Entries::new(line, false, OPTIONS, self.layout, &mut self.workspace);
+        match entries.next() {
+            Some(Entry::Record(record)) => {
+                urls[0].push(record.url);
+                reasons[0].push(b"");
+                for (field, value) in self.fields.iter().zip(values) {
+                    let text = (field.of)(&record);
+                    value.push(match field.is_text {
+                        true => record.fields.escapes.undo(text, &mut self.text),
+                        false => text,
+                    });
+                }
+            }
+            Some(Entry::Reject(reject, _)) => without(reject.name(), values),
+            Some(Entry::Comment(_)) => without("comment", values),
+            Some(Entry::Empty(_) | Entry::Filtered(_)) | None => without("empty", values),
+        }
+    }
+}

@@ -1,0 +1,93 @@
+"""Columns of Arrow, to and from the ends and bytes that the native module takes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+# Rows that are worked on at once, so that no copy of a long column is made.
+_ROWS_MAX = 1 << 20
+
+
+def arrow() -> Any:
+    """pyarrow, which only columns need."""
+    try:
+        import pyarrow
+    except ImportError as error:
+        raise ImportError("columns need pyarrow: pip install 'undust[arrow]'") from error
+    return pyarrow
+
+
+class Texts(NamedTuple):
+    """A stretch of a column: where its first row starts in ``bytes``, and where each ends."""
+
+    ends: memoryview
+    bytes: memoryview
+    nulls: pa.Array | None
+
+
+def is_text(kind: pa.DataType) -> bool:
+    """Has a column of this type texts or bytes?"""
+    types = arrow().types
+    return any(
+        check(kind)
+        for check in (
+            types.is_string,
+            types.is_large_string,
+            types.is_binary,
+            types.is_large_binary,
+            types.is_string_view,
+            types.is_binary_view,
+        )
+    )
+
+
+def stretches(column: Any) -> tuple[list[pa.Array], pa.DataType]:
+    """A column as arrays of a bounded length, and its type."""
+    pa = arrow()
+    if not isinstance(column, (pa.Array, pa.ChunkedArray)):
+        has_arrow = hasattr(column, "__arrow_c_stream__") or hasattr(column, "__arrow_c_array__")
+        if has_arrow and hasattr(pa, "chunked_array"):
+            column = pa.chunked_array(column)
+        else:
+            column = pa.array(column)
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    kind = pa.string() if pa.types.is_null(column.type) else column.type
+    if not is_text(kind):
+        raise TypeError(f"a column of URLs: expected text or bytes, found {column.type}")
+    chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
+    arrays = [
+        chunk.slice(start, _ROWS_MAX)
+        for chunk in chunks
+        for start in range(0, len(chunk), _ROWS_MAX)
+    ]
+    return arrays, kind
+
+
+def texts(array: pa.Array) -> Texts:
+    """The texts of ``array``; a null is an empty one."""
+    pa = arrow()
+    large = array.cast(pa.large_string() if pa.types.is_null(array.type) else pa.large_binary())
+    nulls = large.is_null() if large.null_count else None
+    _, ends, values = large.buffers()
+    ends = memoryview(ends).cast("B").cast("q")[large.offset : large.offset + len(large) + 1]
+    return Texts(ends, memoryview(values or b"").cast("B"), nulls)
+
+
+def array_of(
+    kind: pa.DataType, rows: int, made: tuple[bytes, bytes], nulls: pa.Array | None
+) -> pa.Array:
+    """An array of ``kind``, of ends and bytes; null where ``nulls`` is true."""
+    pa = arrow()
+    ends, values = made
+    validity = None
+    if nulls is not None:
+        validity = pa.compute.invert(nulls).buffers()[1]
+    is_bytes = "binary" in str(kind)
+    large = pa.large_binary() if is_bytes else pa.large_string()
+    buffers = [validity, pa.py_buffer(ends), pa.py_buffer(values)]
+    array = pa.Array.from_buffers(large, rows, buffers)
+    return array if kind == large else array.cast(kind)

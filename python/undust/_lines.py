@@ -1,0 +1,78 @@
+"""Lines of lists, logs and indexes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from undust import _arrow, _native
+from undust._text import threads_of
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+class Lines:
+    """How the lines of some files hold URLs. Can be pickled.
+
+    Args:
+        format: the name of a format (``undust formats`` lists them); if it is not given, the one
+            that the sample is of.
+        sample: the first lines of a file. A format whose columns are told by the file, such as
+            ``cdx``, needs it.
+        base_url: the host of paths that have none in their line.
+
+    Raises:
+        UndustError: if nobody can say what the sample is, or its rows are no lines (CSV).
+    """
+
+    def __init__(
+        self, format: str | None = None, *, sample: bytes = b"", base_url: str | None = None
+    ) -> None:
+        self._made_of = (format, sample, base_url)
+        self._native = _native.Lines(*self._made_of)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        format, sample, base_url = self._made_of
+        return _made_again, (type(self), format, sample, base_url)
+
+    @property
+    def format(self) -> str:
+        """The name of the format."""
+        return self._native.format
+
+    def read_column(
+        self, column: Any, fields: Sequence[str] = (), *, threads: int | None = None
+    ) -> pa.Table:
+        """What each line says.
+
+        Returns:
+            As many rows: ``url``, which is null where there is none; ``reject``, why there is none
+            (``empty`` and ``comment`` are not wrong), or null; and the ``fields`` that were asked
+            for: method, status, size, digest, mime, redirect, referrer, agent; null where the line
+            does not say.
+        """
+        pa = _arrow.arrow()
+        threads = threads_of(threads)
+        arrays, kind = _arrow.stretches(column)
+        names = ["url", "reject", *fields]
+        types = [pa.string() if name == "reject" else kind for name in names]
+        made: list[list[pa.Array]] = [[] for _ in names]
+        for array in arrays:
+            ends, values, nulls = _arrow.texts(array)
+            columns = self._native.read(ends, values, list(fields), threads)
+            for type, into, texts in zip(types, made, columns):
+                text = _arrow.array_of(type, len(array), texts, None)
+                # Nothing is told by an empty text.
+                empty = pa.compute.equal(pa.compute.binary_length(text), 0)
+                if nulls is not None:
+                    empty = pa.compute.or_(empty, nulls)
+                into.append(pa.compute.if_else(empty, pa.scalar(None, text.type), text))
+        columns = [pa.chunked_array(chunks, type) for chunks, type in zip(made, types)]
+        return pa.table(columns, names=names)
+
+
+def _made_again(
+    kind: type[Lines], format: str | None, sample: bytes, base_url: str | None
+) -> Lines:
+    return kind(format, sample=sample, base_url=base_url)
