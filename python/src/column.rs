@@ -24,20 +24,22 @@ pub(crate) struct Column {
 }
 
 impl Column {
-    /// The column of `ends`, the first of which is where the first row starts.
+    /// The column of `ends`, the first of which is where the first row starts: at the first of
+    /// `bytes`, whatever number that has.
     ///
-    /// Failure: `ends` that do not ascend, or are beyond `bytes`.
+    /// Failure: `ends` that do not ascend, or are not those of as many bytes.
     pub(crate) fn read(py: Python, ends: &PyBuffer<i64>, bytes: &PyBuffer<u8>) -> PyResult<Column> {
-        let column = Column { ends: ends.to_vec(py)?, bytes: bytes.to_vec(py)? };
-        let ascend =
-            column.ends.is_sorted() && column.ends.first().is_some_and(|first| *first >= 0);
+        let mut column = Column { ends: ends.to_vec(py)?, bytes: bytes.to_vec(py)? };
+        let first = column.ends.first().copied().unwrap_or(-1);
         let last = column.ends.last().copied().unwrap_or_default();
-        if !ascend || last as usize > column.bytes.len() {
+        let fits = last.checked_sub(first) == Some(column.bytes.len() as i64);
+        if first < 0 || !column.ends.is_sorted() || !fits {
             return Err(PyValueError::new_err(format!(
-                "expected ends of rows that ascend up to {} bytes, found others",
+                "expected ends of rows that ascend by {} bytes, found others",
                 column.bytes.len()
             )));
         }
+        column.ends.iter_mut().for_each(|end| *end -= first);
         Ok(column)
     }
 
@@ -45,7 +47,7 @@ impl Column {
         self.ends.len() - 1
     }
 
-    /// The bytes of all rows, and those of the rows that come before and behind.
+    /// The bytes of all rows.
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.bytes
     }
@@ -72,7 +74,8 @@ impl Column {
             work(start..rows.min(start + PIECE_ROWS))
         };
         let pieces = rows.div_ceil(PIECE_ROWS);
-        if threads == 1 || pieces < 2 {
+        let threads = threads.min(pieces);
+        if threads < 2 {
             return Ok((0..pieces).map(piece).collect());
         }
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use pyo3::prelude::*;
 use undust::canonical::{Profile, RuleFile};
@@ -10,13 +11,14 @@ use undust::mine::Miner;
 use undust::pipeline::{
     self, BASE_PROFILE, Background, FormatChoice, FormatPlan, Job, Memory, NoProgress,
 };
-use undust::record::Layout;
 use undust::record::formats::{self, FieldMap};
+use undust::record::{BaseUrl, Layout};
 
 use crate::error::{UndustError, raised};
 
 /// The rules of the sites in crawl logs, indexes or tables, as the text of a rule file.
 #[pyfunction]
+#[allow(clippy::too_many_arguments)] // By name, in `undust/_learn.py`.
 pub(crate) fn learn(
     py: Python,
     paths: Vec<PathBuf>,
@@ -25,7 +27,9 @@ pub(crate) fn learn(
     memory: u64,
     temp_dir: Option<PathBuf>,
     threads: usize,
+    base_url: Option<&str>,
 ) -> PyResult<String> {
+    let base = base_url.map(BaseUrl::parse).transpose().map_err(raised)?.map(Arc::new);
     let fields = fields.map(|fields| FieldMap::parse(&fields)).transpose().map_err(raised)?;
     if let Some(name) = &format
         && name != Layout::LINES
@@ -53,7 +57,7 @@ pub(crate) fn learn(
         let canonicalizer = undust::Canonicalizer::new(Profile::named(BASE_PROFILE)?);
         let job = Job {
             input,
-            format: FormatPlan { format, ..FormatPlan::default() },
+            format: FormatPlan { format, base, ..FormatPlan::default() },
             rejects: None,
             canonicalizer: &canonicalizer,
             key: undust::FingerprintKey::random(),
@@ -75,13 +79,14 @@ pub(crate) fn learn(
 pub(crate) fn join_rules(texts: Vec<String>) -> PyResult<String> {
     let mut all = RuleFile::default();
     let mut counts = BTreeMap::new();
-    for text in &texts {
-        let file = RuleFile::parse(text).map_err(raised)?;
+    for (number, text) in (1..).zip(&texts) {
+        let at = |error: undust::Error| raised(error.at(format_args!("text {number}")));
+        let file = RuleFile::parse(text).map_err(at)?;
         for counted in ["records", "sites"] {
             let count = file.about.get(counted).and_then(|count| count.parse().ok());
             *counts.entry(counted).or_insert(0_u64) += count.unwrap_or(0);
         }
-        all.append(file).map_err(raised)?;
+        all.append(file).map_err(at)?;
     }
     for (counted, count) in counts {
         all.about.insert(counted.to_string(), count.to_string());

@@ -20,6 +20,8 @@ mod _native {
     #[pymodule_export]
     use super::learned::{join_rules, learn};
     #[pymodule_export]
+    const VERSION: &str = env!("CARGO_PKG_VERSION");
+    #[pymodule_export]
     use super::lines::Lines;
     #[pymodule_export]
     use super::pages::{FingerprintKey, Pages};

@@ -9,17 +9,18 @@ use pyo3::types::PyBytes;
 use undust::limits::LINE_BYTES_MAX;
 use undust::record::{
     BaseUrl, Entries, Entry, Layout, ReadOptions, Record, Workspace, detect, formats,
+    without_no_host,
 };
 
 use crate::column::{Column, Made};
 use crate::error::{UndustError, raised};
 
-const OPTIONS: ReadOptions =
-    ReadOptions { separator: b'\n', line_bytes_max: LINE_BYTES_MAX, verbatim: false, fields: true };
-
 /// How the lines of some files hold URLs.
 #[pyclass(frozen, module = "undust._native")]
-pub(crate) struct Lines(Layout);
+pub(crate) struct Lines {
+    layout: Layout,
+    options: ReadOptions,
+}
 
 /// One column, as `ends` and `bytes`.
 type Texts<'py> = (Bound<'py, PyBytes>, Bound<'py, PyBytes>);
@@ -27,28 +28,22 @@ type Texts<'py> = (Bound<'py, PyBytes>, Bound<'py, PyBytes>);
 #[pymethods]
 impl Lines {
     /// The lines of a `format`, or of the one that the first lines, a `sample`, are of. A format
-    /// whose columns are told by the file needs the sample as well.
+    /// whose columns are told by the file needs the sample as well. `verbatim`: every byte of a
+    /// line of a list is a part of its URL.
     #[new]
-    fn new(format: Option<&str>, sample: &[u8], base_url: Option<&str>) -> PyResult<Self> {
-        let mut layout = match format {
-            None => detect::detect(sample, OPTIONS).map_err(raised)?,
-            Some(Layout::LINES) => Layout::default(),
-            Some(name) => {
-                let Some(known) = formats::find(name) else {
-                    let names: Vec<&str> = formats::names().map(|(name, _)| name).collect();
-                    return Err(UndustError::new_err(format!(
-                        "format {name:?}: no such format; expected one of {}",
-                        names.join(", ")
-                    )));
-                };
-                match known.plain {
-                    Some(plain) if sample.is_empty() => {
-                        Layout { format: Some(plain()), ..Layout::default() }
-                    }
-                    _ => detect::as_told(name, sample, OPTIONS).map_err(raised)?,
-                }
-            }
+    fn new(
+        format: Option<&str>,
+        sample: &[u8],
+        base_url: Option<&str>,
+        verbatim: bool,
+    ) -> PyResult<Self> {
+        let options = ReadOptions {
+            separator: b'\n',
+            line_bytes_max: LINE_BYTES_MAX,
+            verbatim,
+            fields: true,
         };
+        let mut layout = layout_of(format, sample, options)?;
         if let Some(base) = base_url {
             let base = BaseUrl::parse(base).map_err(|error| raised(error.at("base_url")))?;
             if layout.format.is_none() {
@@ -56,20 +51,36 @@ impl Lines {
             }
             layout.base = Some(Arc::new(base));
         }
-        if layout.format.as_ref().is_some_and(|format| format.quoted_rows().is_some()) {
-            return Err(UndustError::new_err(format!(
-                "format {}: its rows may be longer than a line; read it as a table, and take the \
-                 column with the URLs",
-                layout.name()
-            )));
-        }
-        Ok(Lines(layout))
+        let why = match layout.name() {
+            "w3c" | "cloudfront" => "its columns may change from line to line; use the program",
+            _ if layout.format.as_ref().is_some_and(|format| format.quoted_rows().is_some()) => {
+                "its rows may go over several lines; read it as a table, and take its column of URLs"
+            }
+            _ => return Ok(Lines { layout, options }),
+        };
+        Err(UndustError::new_err(format!("format {}: {why}", layout.name())))
     }
 
     /// The name of the format.
     #[getter]
     fn format(&self) -> &'static str {
-        self.0.name()
+        self.layout.name()
+    }
+
+    /// Why a file that begins with `sample` is not read as the lines of this format, if it is so.
+    fn refuses(&self, sample: &[u8]) -> Option<String> {
+        let starts = [&b"WARC/"[..], b"filedesc:", b"PAR1", b"<?xml", b"<urlset", b"<sitemapindex"];
+        if starts.iter().any(|start| sample.trim_ascii_start().starts_with(start)) {
+            return Some("its records are no lines".to_string());
+        }
+        let other = detect::detect(sample, self.options).ok()?;
+        let is_blank = sample.trim_ascii().is_empty();
+        let is_same = other.name() == self.layout.name()
+            && (other.is_list() || format!("{:?}", other.format) == self.shown());
+        (!is_same && !is_blank).then(|| match other.name() == self.layout.name() {
+            true => format!("it has other columns of {}", other.name()),
+            false => format!("it looks like {}, not like {}", other.name(), self.layout.name()),
+        })
     }
 
     /// What the lines of a column say: a column of URLs, one of reasons why there is none (empty
@@ -87,7 +98,7 @@ impl Lines {
         let column = Column::read(py, &ends, &bytes)?;
         let pieces = py.detach(|| {
             column.by_pieces(threads, |rows| {
-                let mut reader = Reader::new(&self.0, &fields, rows.len());
+                let mut reader = Reader::new(self, &fields, rows.len());
                 for row in rows {
                     reader.read(column.row(row));
                 }
@@ -101,6 +112,37 @@ impl Lines {
             }
         }
         columns.iter().map(|pieces| Made::joined(py, pieces)).collect()
+    }
+}
+
+impl Lines {
+    /// The format with its columns; the host of paths is not the file's.
+    fn shown(&self) -> String {
+        format!("{:?}", self.layout.format)
+    }
+}
+
+fn layout_of(format: Option<&str>, sample: &[u8], options: ReadOptions) -> PyResult<Layout> {
+    let name = match format {
+        None => return detect::detect(sample, options).map_err(raised),
+        Some(Layout::LINES) => return Ok(Layout::default()),
+        Some(name) => name,
+    };
+    let Some(known) = formats::find(name) else {
+        let names: Vec<&str> = formats::names().map(|(name, _)| name).collect();
+        return Err(UndustError::new_err(format!(
+            "format {name:?}: no such format; expected one of {}",
+            names.join(", ")
+        )));
+    };
+    match known.plain {
+        Some(plain) if sample.trim_ascii().is_empty() => {
+            Ok(Layout { format: Some(plain()), ..Layout::default() })
+        }
+        None if sample.trim_ascii().is_empty() => Err(UndustError::new_err(format!(
+            "format {name}: its columns are told by the first lines of a file; give them as sample"
+        ))),
+        _ => detect::as_told(name, sample, options).map_err(raised),
     }
 }
 
@@ -135,7 +177,7 @@ fn field_of(name: &str) -> PyResult<Field> {
 
 /// What reads lines one by one, and what it has made so far: URLs, reasons, fields.
 struct Reader<'a> {
-    layout: &'a Layout,
+    lines: &'a Lines,
     fields: &'a [Field],
     workspace: Workspace,
     text: Vec<u8>,
@@ -143,12 +185,13 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    fn new(layout: &'a Layout, fields: &'a [Field], rows: usize) -> Self {
+    fn new(lines: &'a Lines, fields: &'a [Field], rows: usize) -> Self {
         let made = (0..2 + fields.len()).map(|_| Made::with_room(rows, 0)).collect();
-        Reader { layout, fields, workspace: Workspace::default(), text: Vec::new(), made }
+        Reader { lines, fields, workspace: Workspace::default(), text: Vec::new(), made }
     }
 
     fn read(&mut self, line: &[u8]) {
+        let Lines { layout, options } = self.lines;
         let (urls, rest) = self.made.split_at_mut(1);
         let (reasons, values) = rest.split_at_mut(1);
         let mut without = |reason: &str, values: &mut [Made]| {
@@ -156,11 +199,20 @@ impl<'a> Reader<'a> {
             reasons[0].push(reason.as_bytes());
             values.iter_mut().for_each(|value| value.push(b""));
         };
-        if line.len() > OPTIONS.line_bytes_max {
+        if line.len() > options.line_bytes_max {
             return without(undust::Reject::LineTooLong.name(), values);
         }
-        let mut entries = Entries::new(line, false, OPTIONS, self.layout, &mut self.workspace);
+        if line.is_empty() && options.verbatim && layout.is_list() {
+            urls[0].push(b"");
+            reasons[0].push(b"");
+            return values.iter_mut().for_each(|value| value.push(b""));
+        }
+        let mut entries = Entries::new(line, false, *options, layout, &mut self.workspace);
         match entries.next() {
+            // A path by itself is no URL, and what stands for its host is nobody's.
+            Some(Entry::Record(record)) if without_no_host(record.url).len() < record.url.len() => {
+                without("no-host", values);
+            }
             Some(Entry::Record(record)) => {
                 urls[0].push(record.url);
                 reasons[0].push(b"");

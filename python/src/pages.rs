@@ -61,25 +61,28 @@ impl Pages {
         self.seen.insert(self.key.get().0.fingerprint(form))
     }
 
-    /// The same for each row of a column, in order: a bit for each, the first the lowest.
+    /// The same for each row of a column, in order: a bit for each, the first the lowest; and the
+    /// fingerprints, 16 bytes each.
     fn add_column<'py>(
         &self,
         py: Python<'py>,
         ends: PyBuffer<i64>,
         bytes: PyBuffer<u8>,
         threads: usize,
-    ) -> PyResult<Bound<'py, PyBytes>> {
+    ) -> PyResult<(Bound<'py, PyBytes>, Bound<'py, PyBytes>)> {
         let column = Column::read(py, &ends, &bytes)?;
         let mut bits = vec![0_u8; column.rows().div_ceil(8)];
+        let mut prints = Vec::with_capacity(column.rows());
         py.detach(|| {
             let pieces =
                 self.canonicalizer.get().fingerprints_of(&column, self.key.get(), threads)?;
             for (row, fingerprint) in pieces.into_iter().flatten().enumerate() {
                 let is_new = self.seen.insert(fingerprint);
                 bits[row / 8] |= u8::from(is_new) << (row % 8);
+                prints.push(fingerprint.0.to_be_bytes());
             }
             PyResult::Ok(())
         })?;
-        Ok(PyBytes::new(py, &bits))
+        Ok((PyBytes::new(py, &bits), PyBytes::new(py, prints.as_flattened())))
     }
 }

@@ -36,14 +36,19 @@ class Forms(unittest.TestCase):
             self.assertEqual(found.to_pylist(), expected)
             self.assertEqual(found.type, pa.string() if pa.types.is_dictionary(kind) else kind)
             self.assertEqual(made.canonical_column(column.slice(1, 3)).to_pylist(), expected[1:])
-        for other in [urls, pd.Series(urls), pa.chunked_array([urls[:1], [], urls[1:]])]:
+        views = pa.array(urls, pa.string()).cast(pa.string_view())
+        for other in [urls, pd.Series(urls), pa.chunked_array([urls[:1], [], urls[1:]]), views,
+                      pd.Series(urls).astype("category")]:
             self.assertEqual(made.canonical_column(other).to_pylist(), expected)
+            self.assertEqual(Pages().add_column(other).to_pylist(), [True, None, True, True])
         self.assertEqual(made.canonical_column([]).to_pylist(), [])
         self.assertEqual(made.canonical_column([None, None]).to_pylist(), [None, None])
 
     def test_refuse_what_is_no_text(self):
         with self.assertRaisesRegex(TypeError, "expected text or bytes, found int64"):
             Canonicalizer().canonical_column([1, 2])
+        with self.assertRaisesRegex(TypeError, "expected several, found one str"):
+            Canonicalizer().canonical_column("http://a.test")
         with self.assertRaisesRegex(ValueError, "expected 1 or more, found 0"):
             Canonicalizer().canonical_column(["x"], threads=0)
 
@@ -109,9 +114,33 @@ class Records(unittest.TestCase):
             "referrer": 'http://a.test/"start', "agent": "Agent/1", "digest": None})
         self.assertEqual(table["reject"].to_pylist()[1:], ["empty", None, "not-format"])
 
+    def test_without_a_host_are_told(self):
+        lines = ['192.0.2.1 - - [10/Oct/2000:13:55:36 -0700] "GET /a HTTP/1.0" 200 2326']
+        self.assertEqual(Lines("clf").read_column(lines).to_pylist(), [{"url": None, "reject": "no-host"}])
+
+    def test_of_lists_may_be_taken_byte_by_byte(self):
+        lines = [b"http://a.test\r", b"", b" "]
+        found = Lines("lines", verbatim=True).read_column(pa.array(lines, pa.binary()))
+        self.assertEqual(found.to_pylist(), [{"url": line, "reject": None} for line in lines])
+        found = Lines("lines").read_column(pa.array(lines, pa.binary()))
+        self.assertEqual(found["url"].to_pylist(), [b"http://a.test", None, None])
+
+    def test_know_files_that_are_not_theirs(self):
+        how = Lines(sample=(SAMPLES / "captures.cdx").read_bytes())
+        self.assertIsNone(how.refuses((SAMPLES / "captures.cdx").read_bytes()))
+        self.assertIsNone(how.refuses(b"\n \n"))
+        self.assertIn("looks like lines, not like cdx", how.refuses((SAMPLES / "reddit.txt").read_bytes()))
+        other = (SAMPLES / "captures.cdx").read_bytes().replace(b" M S V g", b" M V S g")
+        self.assertIn("other columns", how.refuses(other))
+        self.assertIn("no lines", Lines("lines").refuses((SAMPLES / "sitemap.xml").read_bytes()))
+
     def test_of_tables_are_refused(self):
-        with self.assertRaisesRegex(UndustError, "read it as a table"):
-            Lines(sample=(SAMPLES / "pages.csv").read_bytes())
+        for name in ["pages.csv", "w3c.log", "cloudfront.tsv"]:
+            with self.assertRaisesRegex(UndustError, "read it as a table|may change from line to line"):
+                Lines(sample=(SAMPLES / name).read_bytes())
+        for name in ["cdx", "csv", "cdx-json", "access"]:
+            with self.assertRaisesRegex(UndustError, "told by the first lines"):
+                Lines(name)
         with self.assertRaisesRegex(UndustError, "no such format"):
             Lines("combine")
         with self.assertRaisesRegex(ValueError, 'field "colour"'):

@@ -1,8 +1,11 @@
 """On Spark: the same results as the program's on one machine."""
 
+import bz2
 import contextlib
+import csv
 import io
 import unittest
+from pathlib import Path
 
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
@@ -42,12 +45,21 @@ class Jobs(WithSession):
             found = self.run_job("dedup", *flags, *inputs)
             self.assertEqual(found, program("-q", *flags, *inputs), flags)
         # Hadoop drops the byte order mark of messy.txt, which is a part of the first line here.
-        found = self.run_job("dedup", "-p", "lines", *inputs[1:])
-        self.assertEqual(found, program("-q", "-p", "lines", *inputs[1:]))
+        other = folder(self) / "crlf.txt"
+        other.write_bytes(b"http://a.test\r\n\nhttp://a.test\n \n\nhttp://a.test\r\n")
+        found = self.run_job("dedup", "-p", "lines", other, *inputs[1:])
+        self.assertEqual(found, program("-q", "-p", "lines", other, *inputs[1:]))
+
+    def test_files_are_in_the_order_of_their_names(self):
+        place = folder(self)
+        for number, name in enumerate(["a!b.txt", "a b.txt", "\u00e9.txt", "z%20.txt", "z#.txt", "z.txt"]):
+            (place / name).write_text(f"http://a.test/#{number}\nhttp://{number}.test/\n")
+        self.assertEqual(self.run_job("dedup", "-c", place), program("-q", "-c", "-r", place))
 
     def test_dedup_reads_logs_and_indexes(self):
         for name, *flags in [("captures.cdxj",), ("captures.cdx",), ("combined.log", "--base-url", "http://a.test"),
-                             ("squid.log", "--format", "squid")]:
+                             ("squid.log", "--format", "squid"), ("captures.cdx", "--format", "cdx"),
+                             ("vhost.log",), ("crawl.log",), ("nginx.jsonl",), ("alb.log",)]:
             found = self.run_job("dedup", *flags, SAMPLES / name)
             self.assertEqual(found, program("-q", *flags, SAMPLES / name), name)
 
@@ -69,12 +81,46 @@ class Jobs(WithSession):
         expected = program("-q", SAMPLES / "index.parquet").decode().splitlines()
         self.assertEqual(sorted(row["url"] for row in kept.collect()), sorted(expected))
 
+    def test_csv_tables_may_have_line_breaks(self):
+        place = folder(self)
+        (place / "in.csv").write_text('n,url,note\n1,http://a.test,"say ""hi"", \nyes"\n2,http://A.test/,\n')
+        out = place / "out"
+        self.assertEqual(main(["dedup", "--column", "URL", "--table", "csv", "--to", "csv", "-o", str(out),
+                               str(place / "in.csv")]), 0)
+        written = b"".join(part.read_bytes() for part in out.glob("part-*"))
+        self.assertEqual(list(csv.reader(io.StringIO(written.decode()))),
+                         [["n", "url", "note"], ["1", "http://a.test", 'say "hi", \nyes']])
+
+    def test_counts_have_room(self):
+        df = self.session.range(3).select(F.lit(12_345_678).alias("count"), F.lit("x").alias("spelling"))
+        self.assertEqual(df.select(F.format_string("%7d %s", "count", "spelling")).first()[0], "12345678 x")
+
+    def test_the_path_is_that_of_the_file(self):
+        told = io.StringIO()
+        with contextlib.redirect_stdout(told), self.assertRaises(SystemExit):
+            main(["--path"])
+        self.assertTrue(Path(told.getvalue().removesuffix("\n")).is_file())
+
     def test_errors_are_one_line(self):
+        packed = folder(self) / "list.bz2"
+        packed.write_bytes(bz2.compress(b"http://a.test\n"))
+        broken = packed.with_name("cut.gz")
+        broken.write_bytes((SAMPLES / "tweetfeed.txt.gz").read_bytes()[:2000])
         for arguments, expected in [
             (["dedup", "-p", "crwl", "-o", "x", "y"], 'undust-spark: profile "crwl": no such profile'),
             (["dedup", "-o", "x", "/no/such/file"], "undust-spark: [PATH_NOT_FOUND]"),
+            (["dedup", "-o", "x", "--settings", "[1]", "y"], "undust-spark: --settings: expected keys of"),
+            (["dedup", "-o", "x", "y", "y"], "undust-spark: a path is named twice"),
+            (["dedup", "-o", "x", str(packed)], f"undust-spark: file://{packed}: Spark reads pieces of a .bz2"),
+            (["canon", "-o", "x", str(SAMPLES / "clf.log")], "undust-spark: the first lines (clf) have paths without"),
+            (["dedup", "-o", str(packed.with_name("o")), str(SAMPLES / "captures.cdxj"), str(SAMPLES / "tiny.txt")],
+             f"undust-spark: file://{SAMPLES}/captures.cdxj: it looks like cdxj, not like lines"),
+            (["dedup", "-o", str(packed.with_name("p")), str(SAMPLES / "tiny.txt"), str(SAMPLES / "archive.arc")],
+             f"undust-spark: file://{SAMPLES}/archive.arc: its records are no lines"),
+            (["dedup", "-o", str(packed.with_name("q")), str(broken)], "undust-spark: "),
+            (["learn", "-o", str(packed), str(SAMPLES / "crawl.log")], f"undust-spark: {packed}: expected nothing of"),
             (["learn", "--column", "url", "--field", "sum=x", "-o", "x", str(SAMPLES / "index.parquet")],
-             "undust-spark: --field sum: expected one of digest, size"),
+             "undust-spark: --field sum: expected NAME=COLUMN with one of digest, size"),
         ]:
             told = io.StringIO()
             with contextlib.redirect_stderr(told):
@@ -120,13 +166,18 @@ class Tables(WithSession):
             ("HTTP://a.test/#x", 3, 2), ("http://b.test/?b=1&a=2", 5, 2), ("http://[/", 7, 2)])
         kept = us.dedup(df, order_by="n", count="lines").orderBy("n").collect()
         self.assertEqual([tuple(row)[1:] for row in kept], [(1, 2), (5, 2), (7, 2)])
+        with self.assertRaisesRegex(ValueError, "for the highest say -col"):
+            us.dedup(df, order_by=F.desc("n"))
+        with self.assertRaisesRegex(ValueError, "expected one of the columns url, n, found link"):
+            us.dedup(df, "link")
+        self.assertEqual(us.dedup(df, "URL", count="row").columns, ["url", "n", "row"])
         for order_by in [-F.col("n"), ["n", "url"], F.lit(None).cast("long"), F.col("n").cast("long")]:
             for count in [None, "lines"]:
                 kept = us.dedup(df, order_by=order_by, count=count).collect()
                 self.assertEqual(sorted(made.canonical(row["url"]) for row in kept),
                                  ["http://[/", "http://a.test/", "http://b.test/?a=2&b=1"])
-        with self.assertRaisesRegex(ValueError, "has a column n already"):
-            us.dedup(df, count="n")
+        with self.assertRaisesRegex(ValueError, "has a column N already"):
+            us.dedup(df, count="N")
 
     def test_dedup_sees_where_the_order_goes_back(self):
         # In one partition: 5 6 7 | 1 2 | 0.
@@ -137,6 +188,17 @@ class Tables(WithSession):
             kept = us.dedup(df.coalesce(1), order_by="n", count=count).orderBy("n").collect()
             self.assertEqual([(row["url"], row["n"]) for row in kept],
                              [("http://b.test/#0", 0), ("http://a.test/#2", 2)])
+
+    def test_dedup_takes_any_order_of_numbers(self):
+        rows = [(f"http://{number % 50}.test/#{number}", (number * 7919) % 1009) for number in range(1000)]
+        df = self.table(rows, self.schema_of("n")).coalesce(1)
+        lowest = {}
+        for url, number in rows:
+            page = url.partition("#")[0]
+            lowest[page] = min(lowest.get(page, number), number)
+        for count in [None, "lines"]:
+            kept = us.dedup(df, order_by="n", count=count).collect()
+            self.assertEqual({row["url"].partition("#")[0]: row["n"] for row in kept}, lowest)
 
     @staticmethod
     def schema_of(number):
@@ -187,6 +249,8 @@ class Rules(WithSession):
         rules = crawl.with_name("rules.toml")
         self.assertEqual(main(["learn", "-o", str(rules), str(crawl)]), 0)
         self.assertEqual(rules.read_text(), expected)
+        none = self.table([], "url string, digest string")
+        self.assertIn('records = "0"', us.learn(none, digest="digest"))
         out = crawl.with_name("out")
         self.assertEqual(main(["dedup", "--rules", str(rules), "-o", str(out), str(crawl)]), 0)
         found = b"".join(part.read_bytes() for part in sorted(out.glob("part-*")))

@@ -69,6 +69,11 @@ class Forms(unittest.TestCase):
             Canonicalizer(rules=rules)
 
 
+class Versions(unittest.TestCase):
+    def test_are_one(self):
+        self.assertEqual(program("--version").decode().split()[1], undust.__version__)
+
+
 class Words(unittest.TestCase):
     def test_explain_tells_each_step(self):
         steps = Canonicalizer().explain("HTTP://Example.COM:80/a/../b?utm_source=x&id=7")
@@ -108,7 +113,8 @@ class Documents(unittest.TestCase):
         documents = [("README.md", examples)]
         for module in [undust, sys.modules["undust._pages"], sys.modules["undust._canonicalizer"]]:
             names = {"Pages": Pages, "Canonicalizer": Canonicalizer}
-            documents += [(test.name, test) for test in doctest.DocTestFinder().find(module, globs=names) if test.examples]
+            found = doctest.DocTestFinder().find(module, globs=names)
+            documents += [(test.name, test) for test in found if test.examples]
         self.assertGreater(len(documents), 3)
         for name, document in documents:
             if isinstance(document, str):
@@ -126,6 +132,9 @@ class Rules(unittest.TestCase):
         self.assertEqual(undust.learn([crawl], format="cdxj", threads=1), expected)
         with self.assertRaisesRegex(UndustError, "no such format"):
             undust.learn(crawl, format="cdxx")
+        with self.assertRaisesRegex(UndustError, "text 2"):
+            undust.join_rules([expected, "[[rule]]\nsite = 7\n"])
+        self.assertIn('records = "0"', undust.join_rules([undust.learn([])]))
         with self.assertRaises(UndustError):
             undust.learn(crawl.with_name("none"))
 

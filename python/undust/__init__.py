@@ -8,17 +8,17 @@ URLs are ``str`` or ``bytes``; what comes back is of the same type. A ``str`` st
 bytes; bytes that are none are the surrogates that ``os.fsdecode`` makes of them.
 
 Columns (``*_column``) are what pyarrow makes an array of: an Array or ChunkedArray of pyarrow, a
-list, a pandas or polars series. They need pyarrow, and they are some hundred times as fast as one
-URL after the other. Nulls stay null.
+list, a pandas or polars series. They need pyarrow, and they are some ten times as fast as one URL
+after the other. Nulls stay null.
 """
 
 from undust._canonicalizer import Canonicalizer, Comparison, canonical
 from undust._learn import join_rules, learn
 from undust._lines import Lines
-from undust._native import UndustError
+from undust._native import VERSION, UndustError
 from undust._pages import FingerprintKey, Pages
 
-__version__ = "0.1.0"
+__version__ = VERSION
 
 __all__ = [
     "Canonicalizer",

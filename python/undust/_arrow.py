@@ -45,36 +45,44 @@ def is_text(kind: pa.DataType) -> bool:
 
 
 def stretches(column: Any) -> tuple[list[pa.Array], pa.DataType]:
-    """A column as arrays of a bounded length, and its type."""
+    """A column as arrays of large binaries, of a bounded length, and the type that it had."""
     pa = arrow()
+    if isinstance(column, (str, bytes)):
+        raise TypeError(f"a column of URLs: expected several, found one {type(column).__name__}")
     if not isinstance(column, (pa.Array, pa.ChunkedArray)):
         has_arrow = hasattr(column, "__arrow_c_stream__") or hasattr(column, "__arrow_c_array__")
-        if has_arrow and hasattr(pa, "chunked_array"):
-            column = pa.chunked_array(column)
-        else:
-            column = pa.array(column)
-    if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
-    kind = pa.string() if pa.types.is_null(column.type) else column.type
+        column = pa.chunked_array(column) if has_arrow else pa.array(column)
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        kind = pa.string() if "string" in str(kind.value_type) else kind.value_type
+        column = column.cast(pa.large_string() if kind == pa.string() else kind)
+    if pa.types.is_null(kind):
+        kind = pa.string()
     if not is_text(kind):
-        raise TypeError(f"a column of URLs: expected text or bytes, found {column.type}")
+        raise TypeError(f"a column of URLs: expected text or bytes, found {kind}")
     chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
     arrays = [
-        chunk.slice(start, _ROWS_MAX)
+        _large(chunk.slice(start, _ROWS_MAX))
         for chunk in chunks
         for start in range(0, len(chunk), _ROWS_MAX)
     ]
     return arrays, kind
 
 
-def texts(array: pa.Array) -> Texts:
-    """The texts of ``array``; a null is an empty one."""
+def _large(array: pa.Array) -> pa.Array:
+    """The array with ends of 64 bits."""
     pa = arrow()
-    large = array.cast(pa.large_string() if pa.types.is_null(array.type) else pa.large_binary())
-    nulls = large.is_null() if large.null_count else None
-    _, ends, values = large.buffers()
-    ends = memoryview(ends).cast("B").cast("q")[large.offset : large.offset + len(large) + 1]
-    return Texts(ends, memoryview(values or b"").cast("B"), nulls)
+    return array.cast(pa.large_string() if pa.types.is_null(array.type) else pa.large_binary())
+
+
+def texts(array: pa.Array) -> Texts:
+    """The texts of an array of `stretches`; a null is an empty one."""
+    nulls = array.is_null() if array.null_count else None
+    _, ends, values = array.buffers()
+    ends = memoryview(ends or bytes(8)).cast("B").cast("q")
+    ends = ends[array.offset : array.offset + len(array) + 1]
+    # The array may be a small part of its buffers.
+    return Texts(ends, memoryview(values or b"").cast("B")[ends[0] : ends[-1]], nulls)
 
 
 def array_of(

@@ -14,6 +14,8 @@ from undust._text import Text, like, read_text, read_texts, threads_of, to_bytes
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from undust._pages import FingerprintKey
+
     Path = str | os.PathLike[str]
 
 
@@ -138,7 +140,7 @@ class Canonicalizer:
         return self._forms(column, "site", threads)
 
     def fingerprint_column(
-        self, column: Any, key: Any, *, threads: int | None = None
+        self, column: Any, key: FingerprintKey, *, threads: int | None = None
     ) -> pa.ChunkedArray:
         """128 bits for the page of each row, under a secret ``undust.FingerprintKey``."""
         pa = _arrow.arrow()

@@ -14,6 +14,7 @@ def learn(
     *,
     format: str | None = None,
     fields: str | None = None,
+    base_url: str | None = None,
     memory: int = 1 << 30,
     temp_dir: str | os.PathLike[str] | None = None,
     threads: int | None = None,
@@ -24,11 +25,13 @@ def learn(
         paths: the files; plain or compressed.
         format: their format, if it is not to be recognized by their contents.
         fields: columns of tables, as in ``url=address,digest=md5``.
+        base_url: the host of paths that have none in their line.
         memory: bytes that it may take; beyond that it goes on in ``temp_dir``.
     """
     if isinstance(paths, (str, os.PathLike)):
         paths = [paths]
-    return _native.learn(list(paths), format, fields, memory, temp_dir, threads_of(threads))
+    threads = threads_of(threads)
+    return _native.learn(list(paths), format, fields, memory, temp_dir, threads, base_url)
 
 
 def join_rules(texts: Iterable[str]) -> str:

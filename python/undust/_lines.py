@@ -20,26 +20,42 @@ class Lines:
             that the sample is of.
         sample: the first lines of a file. A format whose columns are told by the file, such as
             ``cdx``, needs it.
-        base_url: the host of paths that have none in their line.
+        base_url: the host of paths that have none in their line. Without it they are rejected
+            (``no-host``).
+        verbatim: takes every byte of a line of a list as part of its URL, as the profile ``lines``
+            does: no carriage return, no empty line is told apart.
 
     Raises:
-        UndustError: if nobody can say what the sample is, or its rows are no lines (CSV).
+        UndustError: if nobody can say what the sample is, or its records are no lines (CSV, W3C).
     """
 
     def __init__(
-        self, format: str | None = None, *, sample: bytes = b"", base_url: str | None = None
+        self,
+        format: str | None = None,
+        *,
+        sample: bytes = b"",
+        base_url: str | None = None,
+        verbatim: bool = False,
     ) -> None:
-        self._made_of = (format, sample, base_url)
+        self._made_of = (format, sample, base_url, verbatim)
         self._native = _native.Lines(*self._made_of)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        format, sample, base_url = self._made_of
-        return _made_again, (type(self), format, sample, base_url)
+        return _made_again, (type(self), self._made_of)
 
     @property
     def format(self) -> str:
         """The name of the format."""
         return self._native.format
+
+    @property
+    def base_url(self) -> str | None:
+        """The host of paths that have none in their line."""
+        return self._made_of[2]
+
+    def refuses(self, sample: bytes) -> str | None:
+        """Why a file that begins with ``sample`` is not to be read so; ``None`` if it may be."""
+        return self._native.refuses(sample)
 
     def read_column(
         self, column: Any, fields: Sequence[str] = (), *, threads: int | None = None
@@ -49,8 +65,8 @@ class Lines:
         Returns:
             As many rows: ``url``, which is null where there is none; ``reject``, why there is none
             (``empty`` and ``comment`` are not wrong), or null; and the ``fields`` that were asked
-            for: method, status, size, digest, mime, redirect, referrer, agent; null where the line
-            does not say.
+            for: method, status, size, digest, mime, time, redirect, referrer, agent, and
+            ``spelling``, which is what ``undust`` prints; null where the line does not say.
         """
         pa = _arrow.arrow()
         threads = threads_of(threads)
@@ -61,10 +77,13 @@ class Lines:
         for array in arrays:
             ends, values, nulls = _arrow.texts(array)
             columns = self._native.read(ends, values, list(fields), threads)
-            for type, into, texts in zip(types, made, columns):
+            for name, type, into, texts in zip(names, types, made, columns):
                 text = _arrow.array_of(type, len(array), texts, None)
-                # Nothing is told by an empty text.
                 empty = pa.compute.equal(pa.compute.binary_length(text), 0)
+                if name == "url":
+                    # An empty URL is one, unless there is a reason why it is none.
+                    reasons = _arrow.array_of(pa.string(), len(array), columns[1], None)
+                    empty = pa.compute.greater(pa.compute.binary_length(reasons), 0)
                 if nulls is not None:
                     empty = pa.compute.or_(empty, nulls)
                 into.append(pa.compute.if_else(empty, pa.scalar(None, text.type), text))
@@ -72,7 +91,6 @@ class Lines:
         return pa.table(columns, names=names)
 
 
-def _made_again(
-    kind: type[Lines], format: str | None, sample: bytes, base_url: str | None
-) -> Lines:
-    return kind(format, sample=sample, base_url=base_url)
+def _made_again(kind: type[Lines], made_of: tuple[str | None, bytes, str | None, bool]) -> Lines:
+    format, sample, base_url, verbatim = made_of
+    return kind(format, sample=sample, base_url=base_url, verbatim=verbatim)

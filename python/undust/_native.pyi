@@ -1,11 +1,14 @@
 """What the native module has: bytes and buffers. See the classes of the same names in undust."""
 
 from collections.abc import Sequence
+from os import PathLike
 
 from typing_extensions import Buffer
 
 Texts = tuple[bytes, bytes]
 Named = tuple[str, str]
+
+VERSION: str
 
 class UndustError(ValueError): ...
 
@@ -33,22 +36,26 @@ class Pages:
     def __new__(cls, canonicalizer: Canonicalizer, key: FingerprintKey) -> Pages: ...
     def __len__(self) -> int: ...
     def add(self, url: bytes) -> bool: ...
-    def add_column(self, ends: Buffer, bytes: Buffer, threads: int) -> bytes: ...
+    def add_column(self, ends: Buffer, bytes: Buffer, threads: int) -> Texts: ...
 
 class Lines:
-    def __new__(cls, format: str | None, sample: bytes, base_url: str | None) -> Lines: ...
+    def __new__(
+        cls, format: str | None, sample: bytes, base_url: str | None, verbatim: bool
+    ) -> Lines: ...
     @property
     def format(self) -> str: ...
+    def refuses(self, sample: bytes) -> str | None: ...
     def read(
         self, ends: Buffer, bytes: Buffer, fields: Sequence[str], threads: int
     ) -> list[Texts]: ...
 
 def learn(
-    paths: Sequence[str],
+    paths: Sequence[str | PathLike[str]],
     format: str | None,
     fields: str | None,
     memory: int,
-    temp_dir: str | None,
+    temp_dir: str | PathLike[str] | None,
     threads: int,
+    base_url: str | None,
 ) -> str: ...
 def join_rules(texts: Sequence[str]) -> str: ...

@@ -55,19 +55,27 @@ class Pages:
 
     def add_column(self, column: Any, *, threads: int | None = None) -> pa.ChunkedArray:
         """The same for each row, in order. A null is no page: it gives null."""
+        return self._add_column(column, threads)[0]
+
+    def _add_column(
+        self, column: Any, threads: int | None
+    ) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:
+        """The same, with the fingerprints of the rows."""
         pa = _arrow.arrow()
         threads = threads_of(threads)
         arrays, _ = _arrow.stretches(column)
-        made = []
+        all_new, all_prints = [], []
         for array in arrays:
-            is_null = array.is_null() if array.null_count else None
-            urls = array if is_null is None else array.drop_null()
+            urls = array.drop_null() if array.null_count else array
             ends, values, _ = _arrow.texts(urls)
-            bits = self._native.add_column(ends, values, threads)
-            new = pa.Array.from_buffers(pa.bool_(), len(urls), [None, pa.py_buffer(bits)])
-            if is_null is not None:
-                places = pa.compute.cumulative_sum(pa.compute.invert(is_null).cast(pa.int64()))
-                places = pa.compute.subtract(places, 1)
-                new = new.take(pa.compute.if_else(is_null, None, places))
-            made.append(new)
-        return pa.chunked_array(made, pa.bool_())
+            bits, prints = map(pa.py_buffer, self._native.add_column(ends, values, threads))
+            new = pa.Array.from_buffers(pa.bool_(), len(urls), [None, bits])
+            pages = pa.Array.from_buffers(pa.binary(16), len(urls), [None, prints])
+            if array.null_count:
+                is_there = array.is_valid()
+                places = pa.compute.cumulative_sum(is_there.cast(pa.int64()))
+                places = pa.compute.if_else(is_there, pa.compute.subtract(places, 1), None)
+                new, pages = new.take(places), pages.take(places)
+            all_new.append(new)
+            all_prints.append(pages)
+        return pa.chunked_array(all_new, pa.bool_()), pa.chunked_array(all_prints, pa.binary(16))

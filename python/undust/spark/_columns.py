@@ -16,31 +16,36 @@ from undust import Canonicalizer, FingerprintKey
 def canonical(url: Column | str, canonicalizer: Canonicalizer | None = None) -> Column:
     """The canonical form of a column of URLs."""
     pages = canonicalizer or Canonicalizer()
-    return _column(url, lambda urls: pages.canonical_column(urls, threads=1), StringType())
+    made = _column(url, lambda urls: pages.canonical_column(urls, threads=1), StringType())
+    return made.alias("canonical")
 
 
 def surt(url: Column | str, canonicalizer: Canonicalizer | None = None) -> Column:
     """The canonical form as a key for sorting: ``com,example)/path``."""
     pages = canonicalizer or Canonicalizer()
-    return _column(url, lambda urls: pages.surt_column(urls, threads=1), StringType())
+    made = _column(url, lambda urls: pages.surt_column(urls, threads=1), StringType())
+    return made.alias("surt")
 
 
 def urlkey(url: Column | str) -> Column:
     """The key that CDX files of web archives have for it."""
     pages = Canonicalizer()
-    return _column(url, lambda urls: pages.urlkey_column(urls, threads=1), StringType())
+    made = _column(url, lambda urls: pages.urlkey_column(urls, threads=1), StringType())
+    return made.alias("urlkey")
 
 
 def host(url: Column | str, canonicalizer: Canonicalizer | None = None) -> Column:
     """The host of the canonical form; empty if it has none."""
     pages = canonicalizer or Canonicalizer()
-    return _column(url, lambda urls: pages.host_column(urls, threads=1), StringType())
+    made = _column(url, lambda urls: pages.host_column(urls, threads=1), StringType())
+    return made.alias("host")
 
 
 def site(url: Column | str, canonicalizer: Canonicalizer | None = None) -> Column:
     """The domain of that host that somebody has registered, or the host itself."""
     pages = canonicalizer or Canonicalizer()
-    return _column(url, lambda urls: pages.site_column(urls, threads=1), StringType())
+    made = _column(url, lambda urls: pages.site_column(urls, threads=1), StringType())
+    return made.alias("site")
 
 
 def fingerprint(
@@ -52,7 +57,7 @@ def fingerprint(
     def of(urls: Any) -> pa.ChunkedArray:
         return pages.fingerprint_column(urls, key, threads=1).cast(pa.binary())
 
-    return _column(url, of, BinaryType())
+    return _column(url, of, BinaryType()).alias("fingerprint")
 
 
 def _column(

@@ -7,6 +7,7 @@ once more. So of most duplicates nothing is shuffled, and what is sorted are num
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 
 import pyarrow as pa
@@ -20,10 +21,13 @@ from undust.spark._columns import fingerprint, host
 
 # Columns of our own: the row as it was, what its place is in, its page, and whether it is the first
 # of that as far as its partition shows.
-_ROW = "row"
-_ORDER = "order"
-_PAGE = "page"
-_NEW = "new"
+_ROW = "__undust_row"
+_ORDER = "__undust_order"
+_PAGE = "__undust_page"
+_NEW = "__undust_new"
+
+# Times that the order of a batch goes back at most, for looking who is first to be worth it.
+_STRETCHES_MAX = 8
 
 
 def dedup(
@@ -36,8 +40,8 @@ def dedup(
 ) -> DataFrame:
     """One row for each page: the first, in no order.
 
-    Rows without a URL (null) are left out. A task takes 24 bytes of memory for each page of its
-    partition, beside what Spark takes.
+    Rows without a URL (null) are left out. With a count every column may be null, as far as its type
+    tells. A task takes 24 bytes of memory for each page of its partition, beside what Spark takes.
 
     Args:
         url: the column with the URLs.
@@ -48,25 +52,35 @@ def dedup(
     """
     pages = canonicalizer or Canonicalizer()
     key = FingerprintKey()
-    if count in df.columns:
+    url = column_of(df, url)
+    if count is not None and count.casefold() in (name.casefold() for name in df.columns):
         raise ValueError(f"count: the table has a column {count} already; take another name")
-    if order_by is None:
-        by = [F.monotonically_increasing_id()]
-    elif isinstance(order_by, (str, Column)):
-        by = [order_by]
-    else:
-        by = list(order_by)
+    by = _ordered_by(order_by)
     order = by[0] if len(by) == 1 else F.struct(*by)
-    order = F.col(order) if isinstance(order, str) else order
-    row = F.struct(*map(_quoted, df.columns))
-    rows = df.where(_quoted(url).isNotNull()).select(row.alias(_ROW), order.alias(_ORDER))
+    row = F.struct(*map(quoted, df.columns))
+    rows = df.where(quoted(url).isNotNull()).select(row.alias(_ROW), order.alias(_ORDER))
     if rows.schema[_ORDER] == StructField(_ORDER, LongType(), False):
-        marked = _marked(rows, df.columns.index(url), pages, key, bool(count))
+        marked = _marked(rows, df.columns.index(url), pages, key, count is not None)
     else:  # What only Spark compares.
         page = fingerprint(F.col(_ROW)[url], key, pages)
         marked = rows.select(_ROW, _ORDER, page.alias(_PAGE), F.lit(True).alias(_NEW))
-    first = _counted(marked, count) if count else _first(marked)
-    return first.select(f"{_ROW}.*", *([_quoted(count)] if count else []))
+    if count is None:
+        return _first(marked).select(f"{_ROW}.*")
+    return _counted(marked, count).select(f"{_ROW}.*", quoted(count))
+
+
+def _ordered_by(order_by: str | Column | Sequence[str | Column] | None) -> list[Column]:
+    """What the order is made of."""
+    if order_by is None:
+        return [F.monotonically_increasing_id()]
+    given = [order_by] if isinstance(order_by, (str, Column)) else list(order_by)
+    by = [quoted(one) if isinstance(one, str) else one for one in given]
+    if any(re.search(r" (ASC|DESC) NULLS (FIRST|LAST)'?>$", str(one)) for one in by):
+        raise ValueError(
+            "order_by: the lowest is the first; for the highest say -col(...) of a number, such as "
+            "-unix_timestamp(...)"
+        )
+    return by
 
 
 def summary(
@@ -76,7 +90,7 @@ def summary(
     ``pages`` and ``duplicates`` (lines but one for each page), most duplicates first."""
     pages = canonicalizer or Canonicalizer()
     key = FingerprintKey()
-    column = _quoted(url)
+    column = quoted(column_of(df, url))
     spellings = (
         df.where(column.isNotNull())
         .select(
@@ -109,36 +123,42 @@ def _marked(
         seen = Pages(pages, key)
         last = None
         for batch in batches:
-            for stretch in _in_order(batch):
+            stretches = _in_order(batch)
+            if len(stretches) > _STRETCHES_MAX:
+                # In no order: whoever is first is found out later.
+                prints = pages.fingerprint_column(batch.column(0).field(url_at), key, threads=1)
+                yield _with(batch, prints, pa.repeat(True, len(batch)))
+                continue
+            for stretch in stretches:
                 order = stretch.column(1)
                 if last is not None and order[0].as_py() < last:
                     # Goes back: what was seen before is not first any more.
                     seen = Pages(pages, key)
                 last = order[-1].as_py()
-                new = seen.add_column(stretch.column(0).field(url_at), threads=1).combine_chunks()
-                if not all_rows:
-                    stretch = stretch.filter(new)
-                    new = pa.repeat(True, len(stretch))
                 urls = stretch.column(0).field(url_at)
-                prints = pages.fingerprint_column(urls, key, threads=1).cast(pa.binary())
-                columns = [*stretch.columns, prints.combine_chunks(), new]
-                yield pa.RecordBatch.from_arrays(columns, names=[_ROW, _ORDER, _PAGE, _NEW])
+                new, prints = seen._add_column(urls, threads=1)
+                marked = _with(stretch, prints, new.combine_chunks())
+                yield marked if all_rows else marked.filter(marked.column(3))
 
     schema = StructType([*rows.schema.fields]).add(_PAGE, BinaryType()).add(_NEW, BooleanType())
     return rows.mapInArrow(of_partition, schema)
 
 
-def _in_order(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+def _with(rows: pa.RecordBatch, prints: pa.ChunkedArray, new: pa.Array) -> pa.RecordBatch:
+    """The rows with the fingerprints of their pages, and whether they are new."""
+    columns = [*rows.columns, prints.cast(pa.binary()).combine_chunks(), new]
+    return pa.RecordBatch.from_arrays(columns, names=[_ROW, _ORDER, _PAGE, _NEW])
+
+
+def _in_order(batch: pa.RecordBatch) -> list[pa.RecordBatch]:
     """The stretches of a batch whose order ascends."""
     order = batch.column(1)
-    start = 0
-    if len(order) > 1:
-        back = pc.less(order.slice(1), order.slice(0, len(order) - 1))
-        for at in pc.indices_nonzero(back).to_pylist():
-            yield batch.slice(start, at + 1 - start)
-            start = at + 1
-    if len(order) > start:
-        yield batch.slice(start)
+    if len(order) == 0:
+        return []
+    back = pc.less(order.slice(1), order.slice(0, len(order) - 1))
+    starts = [0, *(at + 1 for at in pc.indices_nonzero(back).to_pylist())]
+    ends = [*starts[1:], len(order)]
+    return [batch.slice(start, end - start) for start, end in zip(starts, ends)]
 
 
 def _first(marked: DataFrame) -> DataFrame:
@@ -164,6 +184,16 @@ def _counted(marked: DataFrame, count: str) -> DataFrame:
     )
 
 
-def _quoted(name: str) -> Column:
+def quoted(name: str) -> Column:
     """A column by its name, whatever is in that."""
     return F.col("`" + name.replace("`", "``") + "`")
+
+
+def column_of(df: DataFrame, name: str) -> str:
+    """The column that Spark means by ``name``, as the table spells it."""
+    if name in df.columns:
+        return name
+    same = [column for column in df.columns if column.casefold() == name.casefold()]
+    if len(same) != 1:
+        raise ValueError(f"expected one of the columns {', '.join(df.columns)}, found {name}")
+    return same[0]

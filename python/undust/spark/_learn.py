@@ -9,18 +9,18 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StringType, StructType
 
 import undust
 from undust import Canonicalizer, Lines
 from undust.spark._columns import site
-from undust.spark._dedup import _quoted
-from undust.spark._lines import _text, lines_of
+from undust.spark._dedup import column_of, quoted
+from undust.spark._lines import first_lines, lines_of, text_of
 
 _SITE = "site"
 _LINE = "line"
@@ -56,19 +56,20 @@ def learn(
     """
     for name in set(fields) - set(FIELDS):
         raise TypeError(f"learn: expected one of {', '.join(FIELDS)}, found {name}")
-    given = {"url": url, **fields}
+    columns = {"url": url, **fields}
+    given = {field: column_of(df, column) for field, column in columns.items()}
     if not {"digest", "size", "redirect"} & set(given):
         raise ValueError("learn: expected a column for digest, size or redirect, found none")
     texts = [
-        F.regexp_replace(F.coalesce(_quoted(column).cast("string"), F.lit("")), _PARTS, "")
+        F.regexp_replace(F.coalesce(quoted(column).cast("string"), F.lit("")), _PARTS, "")
         for column in given.values()
     ]
-    rows = df.where(_quoted(url).isNotNull()).select(
-        _site_of(_quoted(url)), F.concat_ws("\t", *texts).alias(_LINE)
+    rows = df.where(quoted(given["url"]).isNotNull()).select(
+        _site_of(quoted(given["url"])), F.concat_ws("\t", *texts).alias(_LINE)
     )
-    fields = ",".join(f"{field}={number}" for number, field in enumerate(given, 1))
-    header = "\t".join(given)
-    return _learned(rows, [header], "tsv", fields, memory)
+    places = ",".join(f"{field}={number}" for number, field in enumerate(given, 1))
+    options = {"format": "tsv", "fields": places, "memory": memory}
+    return _learned(rows, ["\t".join(given).encode()], options)
 
 
 def learn_lines(
@@ -76,15 +77,16 @@ def learn_lines(
     paths: str | Sequence[str],
     *,
     lines: Lines | None = None,
+    format: str | None = None,
+    base_url: str | None = None,
     memory: int = _MEMORY,
 ) -> str:
     """The same of crawl logs and indexes, in the formats of ``undust formats`` whose records are
-    lines. URLs need a host."""
-    text, _ = _text(session, paths)
-    how = lines or lines_of(text)
-    sample = text.select("value").limit(100).collect()
-    values = [row["value"] for row in sample]
-    said = how.read_column(pa.array(values, pa.string()), threads=1)
+    lines; see ``read_lines``. Records without a host are of no site, and are left out."""
+    text, _ = text_of(session, paths)
+    how = lines or lines_of(text, format, base_url)
+    values = first_lines(text)
+    said = how.read_column(pa.array(values, pa.binary()), threads=1)
     # Lines that tell the columns of what comes behind them.
     header = [
         line for line, reject in zip(values, said["reject"].to_pylist()) if reject == "comment"
@@ -98,21 +100,20 @@ def learn_lines(
 
     schema = StructType().add("url", StringType()).add(_LINE, StringType())
     rows = text.select("value").mapInArrow(urls_of, schema)
-    return _learned(rows.select(_site_of(F.col("url")), _LINE), header, how.format, None, memory)
+    options = {"format": how.format, "base_url": how.base_url, "memory": memory}
+    return _learned(rows.select(_site_of(F.col("url")), _LINE), header, options)
 
 
-def _site_of(url: F.Column) -> F.Column:
+def _site_of(url: Column) -> Column:
     return site(url, Canonicalizer(_BASE_PROFILE)).alias(_SITE)
 
 
-def _learned(
-    rows: DataFrame, header: list[str], format: str, fields: str | None, memory: int
-) -> str:
-    """The rules of lines of a ``format``, each with its site."""
+def _learned(rows: DataFrame, header: list[bytes], options: dict[str, Any]) -> str:
+    """The rules of lines, each with its site; ``header`` comes before them in every file."""
 
     def of_partition(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         with tempfile.NamedTemporaryFile("wb", prefix="undust-", suffix=".lines") as file:
-            file.writelines(line.encode("utf-8", "surrogateescape") + b"\n" for line in header)
+            file.writelines(line + b"\n" for line in header)
             count = 0
             for batch in batches:
                 count += len(batch)
@@ -121,12 +122,11 @@ def _learned(
             if count == 0:
                 return
             file.flush()
-            text = undust.learn(
-                Path(file.name), format=format, fields=fields, memory=memory, threads=1
-            )
+            text = undust.learn(file.name, threads=1, **options)
         yield pa.RecordBatch.from_arrays([pa.array([text], pa.string())], names=["rules"])
 
     # Records without a host are of no site.
     by_site = rows.where(F.col(_SITE) != "").repartition(_SITE).select(_LINE)
     learned = by_site.mapInArrow(of_partition, StructType().add("rules", StringType()))
-    return undust.join_rules(row["rules"] for row in learned.collect())
+    texts = [row["rules"] for row in learned.collect()]
+    return undust.join_rules(texts or [undust.learn([])])
