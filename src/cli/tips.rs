@@ -7,9 +7,11 @@ use clap::{Command, CommandFactory as _, Error};
 
 use super::args::Args;
 
-/// A flag of other programs, the flag that is meant, and its value. Where a command does not take
-/// it, the next one counts.
-const MEANT: [(&str, &str, Option<&str>); 9] = [
+/// A flag of other programs, the flag that is meant, and its value.
+type Meant = (&'static str, &'static str, Option<&'static str>);
+
+/// Where a command does not take what is meant, the next one counts.
+const MEANT: [Meant; 9] = [
     ("--csv", "to", Some("csv")),
     ("--exclude-from", "not-in", None),
     ("--html", "to", Some("html")),
@@ -25,14 +27,28 @@ const MEANT: [(&str, &str, Option<&str>); 9] = [
 pub(super) fn with_tip(mut error: Error, given: &[OsString]) -> Error {
     let Some(ContextValue::String(flag)) = error.get(ContextKind::InvalidArg) else { return error };
     let command = command_of(given);
-    let meant = MEANT.into_iter().filter(|(other, ..)| other == flag);
-    let Some((_, name, value)) = meant.into_iter().find(|one| takes(&command, one.1, one.2)) else {
-        return error;
-    };
+    let mut meant = MEANT.into_iter().filter(|(other, ..)| other == flag);
+    let own = meant.clone().find(|one| takes(&command, one.1, one.2)).map(written);
+    let other = |meant: Meant| takes(&command, meant.1, None).then(|| of_the_only_command(meant));
+    let tip = own.or_else(|| meant.find_map(|meant| other(meant).flatten()));
+    let Some(tip) = tip else { return error };
     error.remove(ContextKind::Suggested);
-    let tip = value.map_or(format!("--{name}"), |value| format!("--{name} {value}"));
     error.insert(ContextKind::SuggestedArg, ContextValue::String(tip));
     error
+}
+
+/// The flag that is meant, with its value.
+fn written((_, name, value): Meant) -> String {
+    value.map_or(format!("--{name}"), |value| format!("--{name} {value}"))
+}
+
+/// The same behind the command that takes it, if only one does: who gives a command that has the
+/// flag a value that is none of its own means that other command.
+fn of_the_only_command(meant: Meant) -> Option<String> {
+    let all = Args::command();
+    let mut takers = all.get_subcommands().filter(|command| takes(command, meant.1, meant.2));
+    let (only, None) = (takers.next()?, takers.next()) else { return None };
+    Some(format!("{} {}", only.get_name(), written(meant)))
 }
 
 /// The command that the `given` words begin with, behind the name of the program.

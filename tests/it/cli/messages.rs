@@ -70,6 +70,8 @@ fn flags_of_other_programs_are_told_what_is_meant() {
     for (args, tip) in [
         ("report --json in.txt", "'--to json'"),
         ("report --html in.txt", "'--to html'"),
+        ("dedup --html in.txt", "'report --to html'"),
+        ("--html in.txt", "'report --to html'"),
         ("--json in.txt", "'--to jsonl'"),
         ("--csv in.txt", "'--to csv'"),
         ("canon --jobs 2 in.txt", "'--threads'"),
@@ -78,7 +80,7 @@ fn flags_of_other_programs_are_told_what_is_meant() {
         dir.run(args).exits(2).says(&format!("a similar argument exists: {tip}"));
     }
     // No flag of the command is meant.
-    for args in ["explain --json http://a.test/", "--jsons in.txt", "--html in.txt"] {
+    for args in ["explain --json http://a.test/", "--jsons in.txt"] {
         let words = dir.run(args).exits(2).says("unexpected argument").words();
         assert!(!words.contains("--to"), "{words}");
     }
