@@ -70,21 +70,36 @@ impl fmt::Display for Show<'_> {
     }
 }
 
-/// Characters that a terminal does not draw as themselves: C1 controls, bidirectional controls,
-/// line separators, zero-width and other format characters, tags, private use.
+/// Characters of which nothing is drawn, or not themselves: C1 controls, bidirectional controls,
+/// line separators, all blanks but the common one, fillers, zero-width and other format characters,
+/// variation selectors, tags, private use, noncharacters.
 fn is_hidden(character: char) -> bool {
     matches!(character,
-        '\u{80}'..='\u{9f}'
+        '\u{80}'..='\u{a0}'
         | '\u{ad}'
+        | '\u{34f}'
         | '\u{61c}'
-        | '\u{180e}'
-        | '\u{200b}'..='\u{200f}'
-        | '\u{2028}'..='\u{202e}'
-        | '\u{2060}'..='\u{206f}'
-        | '\u{feff}'
-        | '\u{fff9}'..='\u{fffb}'
+        | '\u{115f}'..='\u{1160}'
+        | '\u{1680}'
+        | '\u{17b4}'..='\u{17b5}'
+        | '\u{180b}'..='\u{180f}'
+        | '\u{2000}'..='\u{200f}'
+        | '\u{2028}'..='\u{202f}'
+        | '\u{205f}'..='\u{206f}'
+        | '\u{2800}'
+        | '\u{3000}'
+        | '\u{3164}'
         | '\u{e000}'..='\u{f8ff}'
+        | '\u{fdd0}'..='\u{fdef}'
+        | '\u{fe00}'..='\u{fe0f}'
+        | '\u{feff}'
+        | '\u{ffa0}'
+        | '\u{fff0}'..='\u{fffb}'
+        | '\u{1bca0}'..='\u{1bca3}'
+        | '\u{1d173}'..='\u{1d17a}'
         | '\u{e0000}'..='\u{10ffff}')
+        // The last two of each plane.
+        || u32::from(character) & 0xfffe == 0xfffe
 }
 
 #[cfg(test)]
@@ -94,6 +109,20 @@ mod tests {
     #[test]
     fn messages() {
         assert_eq!(printable("a\\x1b\u{1b}[0m\n\u{202e}"), "a\\x1b\\x1b[0m\n\\u{202e}");
+    }
+
+    #[test]
+    fn nothing_is_hidden() {
+        let hidden = "\u{85}\u{a0}\u{34f}\u{115f}\u{1160}\u{1680}\u{180e}\u{2000}\u{200a}\u{202f}\u{205f}\
+            \u{2800}\u{3000}\u{3164}\u{fdd0}\u{fdef}\u{fe00}\u{fe0f}\u{ffa0}\u{fffe}\u{ffff}\u{1fffe}\u{e0100}";
+        for character in hidden.chars() {
+            let escaped = character.escape_unicode().to_string();
+            assert_eq!(show(character.to_string().as_bytes()).to_string(), escaped);
+            assert_eq!(printable(&character.to_string()), escaped);
+        }
+        // Drawn by most fonts, a replacement character by all.
+        let drawn = " a\u{a1}\u{301}\u{2010}\u{2027}\u{2030}\u{3001}\u{3131}\u{ac00}\u{fdf0}\u{ff21}\u{fffd}\u{1f600}";
+        assert_eq!(show(drawn.as_bytes()).to_string(), drawn);
     }
 
     #[test]

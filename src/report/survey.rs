@@ -401,15 +401,18 @@ pub(super) fn short(url: &[u8]) -> String {
     cut(url, 110)
 }
 
-/// A URL for people: safe to print, and cut in the middle if it has more `characters`; what is
-/// beyond its first 4,096 bytes is not shown.
+/// A URL for people: safe to print, and cut in the middle if it has more `characters`.
 pub(super) fn cut(url: &[u8], characters: usize) -> String {
-    let text: Vec<char> = show(&url[..url.len().min(4096)]).to_string().chars().collect();
-    if text.len() <= characters {
-        return text.into_iter().collect();
+    // A character has four bytes at most, so those that are shown are whole.
+    let bytes = url.len().min(4 * characters);
+    let shown = |part: &[u8]| show(part).to_string().chars().collect::<Vec<char>>();
+    let start = shown(&url[..bytes]);
+    if bytes == url.len() && start.len() <= characters {
+        return start.into_iter().collect();
     }
+    let end = shown(&url[url.len() - bytes..]);
     let (head, tail) = (characters * 2 / 3, characters / 3 - 1);
-    text[..head].iter().chain(&['…']).chain(&text[text.len() - tail..]).collect()
+    start[..head].iter().chain(&['…']).chain(&end[end.len() - tail..]).collect()
 }
 
 #[cfg(test)]
@@ -432,5 +435,19 @@ mod tests {
         assert_eq!(cut.chars().count(), 109);
         assert!(cut.starts_with("http://a.test/x") && cut.ends_with("/end"));
         assert_eq!(short(b"\x1b[0m"), "\\x1b[0m");
+        // However long, and whatever its bytes: the end is there.
+        for middle in ["x", "\u{1f600}", "\u{e9}", "\0"] {
+            for count in 90..130 {
+                let url = format!("http://a.test/{}/end", middle.repeat(count));
+                let cut = short(url.as_bytes());
+                let whole = show(url.as_bytes()).to_string();
+                assert_eq!(cut == whole, whole.chars().count() <= 110, "{cut}");
+                assert!(cut.chars().count() <= 110);
+                assert!(cut.ends_with("/end") && !cut.contains("\\xf0"), "{cut}");
+            }
+            let url = format!("http://a.test/{}/end", middle.repeat(100_000));
+            assert!(short(url.as_bytes()).ends_with("/end"));
+        }
+        assert!(short(&[b'\xff'; 500]).ends_with("\\xff"));
     }
 }

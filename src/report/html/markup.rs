@@ -2,15 +2,11 @@
 
 use std::fmt::{self, Write as _};
 
-use crate::bytes::show;
 use crate::report::survey::{cut, ratio};
 
 /// Characters of a URL that are shown; of longer ones the middle is left out. Reason: a page of
 /// the longest URLs that anybody reads to the end.
 const SHOWN_CHARACTERS: usize = 500;
-
-/// Longest URL that becomes a link. Reason: what all browsers and servers take.
-const LINK_BYTES_MAX: usize = 2048;
 
 /// Displays text with everything escaped that means something in HTML, in text as well as in an
 /// attribute between double quotes.
@@ -33,13 +29,13 @@ impl fmt::Display for Escaped<'_> {
     }
 }
 
-/// Foreign bytes as text: what a terminal would not show either is visible ([`show`]), what is long
-/// is cut in the middle.
+/// Foreign bytes as text: what a terminal would not show either is visible, and what is long is cut
+/// in the middle ([`cut`]).
 pub(super) fn foreign(bytes: &[u8]) -> String {
     Escaped(&cut(bytes, SHOWN_CHARACTERS)).to_string()
 }
 
-/// A URL as text; a link where it is one to a web page and the text says all of it.
+/// A URL as text; a link where it leads to a web page and the text says all of it.
 pub(super) fn url(bytes: &[u8]) -> String {
     element(bytes, &foreign(bytes))
 }
@@ -74,13 +70,17 @@ fn element(bytes: &[u8], inner: &str) -> String {
     }
 }
 
-/// `bytes` as the target of a link. Nothing but `http` and `https` is one, and nothing of which a
-/// character does not show as itself.
+/// `bytes` as the target of a link. Nothing but `http` and `https` is one, nothing of which a
+/// character is left out or does not show as itself, and nothing with a name or a password before
+/// its host: they may look like a host.
 fn link(bytes: &[u8]) -> Option<&str> {
-    let text = std::str::from_utf8(bytes).ok().filter(|text| text.len() <= LINK_BYTES_MAX)?;
-    let (scheme, _) = text.split_once("://")?;
+    let text = std::str::from_utf8(bytes).ok()?;
+    let (scheme, rest) = text.split_once("://")?;
     let is_web = ["http", "https"].iter().any(|web| scheme.eq_ignore_ascii_case(web));
-    (is_web && show(bytes).to_string() == text).then_some(text)
+    // Browsers take any number of slashes for two.
+    let authority = rest.trim_start_matches('/').split(['/', '?', '#']).next()?;
+    let is_plain = is_web && !authority.contains('@');
+    (is_plain && cut(bytes, SHOWN_CHARACTERS) == text).then_some(text)
 }
 
 /// A bar as long as `part` is of `whole`. Lengths are attributes of a drawing, since the policy of
@@ -117,10 +117,22 @@ mod tests {
 
     #[test]
     fn links_go_to_web_pages_only() {
-        for text in ["http://a.test/?a=<b>&c='\"", "HTTPS://a.test/\u{e9}", "http://a.test/a b"] {
+        let longest = format!("http://a.test/{}", "x".repeat(SHOWN_CHARACTERS - 14));
+        for text in [
+            "http://a.test/?a=<b>&c='\"",
+            "HTTPS://a.test/\u{e9}",
+            "http://a.test/a b",
+            "http://a.test/@b",
+            "http://a.test?@b",
+            "http://a.test#@b",
+            &longest,
+        ] {
             assert_eq!(link(text.as_bytes()), Some(text));
         }
-        let long = format!("http://a.test/{}", "x".repeat(LINK_BYTES_MAX));
+        let long = format!("{longest}x");
+        // The host would be in what is left out.
+        let disguised =
+            format!("http://www.paypal.com:{}@evil.test/{}", "a".repeat(400), "b".repeat(400));
         for text in [
             "javascript:alert(1)",
             "JavaScript://a.test/%0aalert(1)",
@@ -137,7 +149,13 @@ mod tests {
             "http://a.test/\u{202e}gpj.exe",
             "http://a.test/\n",
             "http://a.test\\@b.test/",
+            "http://www.paypal.com@evil.test/",
+            "http://www.paypal.com:x@evil.test?y",
+            "https:////a.test@evil.test/",
+            "http://@a.test/",
+            "http://a.test/\u{3164}",
             &long,
+            &disguised,
             "",
         ] {
             assert_eq!(link(text.as_bytes()), None, "{text:?}");
