@@ -148,9 +148,12 @@ impl Breakdown {
     }
 
     /// The rows for people; none if the table says nothing: of one name alone, unless the records
-    /// are `requests`.
+    /// are `requests`. Over time all rows are there if any says something: without those between,
+    /// it would be no course.
     pub(super) fn telling_rows(&self, requests: bool) -> Vec<&BreakdownRow> {
-        let says = |counts: &Counts| requests || counts.duplicate() > 0;
+        let any =
+            self.facet == Facet::Time && self.rows.iter().any(|row| row.counts.duplicate() > 0);
+        let says = |counts: &Counts| requests || any || counts.duplicate() > 0;
         let rows: Vec<&BreakdownRow> = self.rows.iter().filter(|row| says(&row.counts)).collect();
         let is_trivial = match self.facet {
             Facet::Host => rows.is_empty(),
@@ -198,5 +201,26 @@ impl Breakdown {
                 percent(counts.astray, counts.records),
             );
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn over_time_nothing_is_left_out() {
+        let row = |name: &str, records| BreakdownRow {
+            name: name.into(),
+            counts: Counts { records, urls: 1, pages: 1, astray: 0 },
+        };
+        let rows = vec![row("2026-11-21", 1), row("2026-11-22", 2), row("2026-11-23", 1)];
+        for (facet, expected) in [(Facet::Time, 3), (Facet::Host, 1), (Facet::Agent, 1)] {
+            let breakdown = Breakdown { facet, names: 3, rows: rows.clone() };
+            assert_eq!(breakdown.telling_rows(false).len(), expected);
+            assert_eq!(breakdown.telling_rows(true).len(), 3);
+        }
+        let breakdown = Breakdown { facet: Facet::Time, names: 3, rows: vec![row("2026", 1); 3] };
+        assert!(breakdown.telling_rows(false).is_empty());
     }
 }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::breakdown::{Breakdown, BreakdownRow, Counts};
 use super::cells::readable;
 use super::tables::REPORT;
-use super::totals::{HOSTLESS, Total};
+use super::totals::{Counted, HOSTLESS, Total};
 use super::{Cell, Output, Provenance, RowWriter, Shape, Tally};
 use crate::bytes::show;
 use crate::canonical::Profile;
@@ -285,7 +285,11 @@ impl Survey {
             let _ = writeln!(out, "{HOSTLESS}");
         }
         out.push('\n');
-        for Total { name, count, of, note, first } in self.totals() {
+        for Total { what, count, of, note, first } in self.totals() {
+            let name = match what {
+                Counted::OtherSpelling => "other sp.",
+                what => what.name(),
+            };
             let share = of.map_or(String::new(), |of| percent(count, of));
             let line = format!("  {name:<12}{:>14}  {share:>7}  {note}", number(count));
             let _ = writeln!(out, "{}", line.trim_end());
@@ -369,7 +373,8 @@ impl Survey {
             }
             let more = row.spellings_total.saturating_sub(row.spellings.len() as u64);
             if more > 0 {
-                let _ = writeln!(out, "{:>12}    and {} more spellings", "", number(more));
+                let more = counted(more, "more spelling");
+                let _ = writeln!(out, "{:>12}    and {more}", "");
             }
         }
     }
@@ -386,6 +391,11 @@ pub fn number(count: u64) -> String {
         out.push(digit);
     }
     out
+}
+
+/// `count` of what is called `one`, "1 line" or "2 lines".
+pub(super) fn counted(count: u64, one: &str) -> String {
+    format!("{} {one}{}", number(count), if count == 1 { "" } else { "s" })
 }
 
 pub(super) fn ratio(part: u64, whole: u64) -> f64 {
@@ -424,6 +434,7 @@ mod tests {
         for (given, expected) in [(0, "0"), (999, "999"), (1000, "1,000"), (1234567, "1,234,567")] {
             assert_eq!(number(given), expected);
         }
+        assert_eq!(counted(1, "line") + &counted(0, "page"), "1 line0 pages");
         assert_eq!(percent(1, 3), "33.3 %");
         assert_eq!(percent(0, 0), "0.0 %");
     }

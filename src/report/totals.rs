@@ -3,11 +3,55 @@
 use super::place_of_line::{FileLines, place_of_line, shown_file};
 use super::{Facet, Survey};
 
+/// What a total counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Counted {
+    Lines,
+    Empty,
+    Rejected,
+    Headers,
+    Filtered,
+    Requests,
+    Urls,
+    Pages,
+    Unique,
+    Duplicate,
+    OtherSpelling,
+    NoScheme,
+    Unparsed,
+}
+
+impl Counted {
+    /// The same in a word or two.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Counted::Lines => "lines",
+            Counted::Empty => "empty",
+            Counted::Rejected => "rejected",
+            Counted::Headers => "headers",
+            Counted::Filtered => "filtered",
+            Counted::Requests => "requests",
+            Counted::Urls => "URLs",
+            Counted::Pages => "pages",
+            Counted::Unique => "unique",
+            Counted::Duplicate => "duplicate",
+            Counted::OtherSpelling => "other spelling",
+            Counted::NoScheme => "no scheme",
+            Counted::Unparsed => "unparsed",
+        }
+    }
+
+    /// Does every report say it, be it nothing?
+    fn is_basic(self) -> bool {
+        use Counted::{Duplicate, Lines, Pages, Requests, Unique, Urls};
+        matches!(self, Lines | Requests | Urls | Pages | Unique | Duplicate)
+    }
+}
+
 /// One total.
 #[derive(Clone, Debug)]
 pub(super) struct Total {
-    /// What is counted, in a word or two.
-    pub(super) name: &'static str,
+    pub(super) what: Counted,
     pub(super) count: u64,
     /// The count of which it is a part.
     pub(super) of: Option<u64>,
@@ -57,47 +101,44 @@ impl Survey {
     /// The totals that say something, in the order of the report.
     pub(super) fn totals(&self) -> Vec<Total> {
         let tally = &self.tally;
-        let total = |name, count, of, note| Total { name, count, of, note, first: None };
+        let total = |what, count, of, note| Total { what, count, of, note, first: None };
         let (of_lines, of_records) = (Some(tally.lines), Some(tally.records));
         let mut all = vec![
-            total("lines", tally.lines, None, ""),
-            total("empty", tally.empty, of_lines, "nothing but blanks"),
+            total(Counted::Lines, tally.lines, None, ""),
+            total(Counted::Empty, tally.empty, of_lines, "nothing but blanks"),
         ];
         for (kind, count) in tally.rejected.seen() {
             let first = tally.first_rejects().find(|(one, ..)| *one == kind);
             let first = first.map(|(_, line, text)| (self.place_of(line), text.into_owned()));
-            all.push(Total { first, ..total("rejected", count, of_lines, kind.explain()) });
+            all.push(Total { first, ..total(Counted::Rejected, count, of_lines, kind.explain()) });
         }
         all.extend([
-            total("headers", tally.comments, of_lines, "and comments of the format"),
-            total("filtered", tally.filtered, of_lines, "left out, as asked for"),
+            total(Counted::Headers, tally.comments, of_lines, "and comments of the format"),
+            total(Counted::Filtered, tally.filtered, of_lines, "left out, as asked for"),
         ]);
         let other = if self.has_requests() {
             all.extend([
-                total("requests", tally.records, None, ""),
-                total("URLs", self.counts.urls, of_records, "different, byte for byte"),
-                total("pages", tally.unique, of_records, "different, by the profile"),
-                total("duplicate", tally.duplicate, of_records, "of a page seen before"),
+                total(Counted::Requests, tally.records, None, ""),
+                total(Counted::Urls, self.counts.urls, of_records, "different, byte for byte"),
+                total(Counted::Pages, tally.unique, of_records, "different, by the profile"),
+                total(Counted::Duplicate, tally.duplicate, of_records, "of a page seen before"),
             ]);
             "asked for a page by another spelling than its first"
         } else {
             all.extend([
-                total("unique", tally.unique, of_records, ""),
-                total("duplicate", tally.duplicate, of_records, ""),
+                total(Counted::Unique, tally.unique, of_records, ""),
+                total(Counted::Duplicate, tally.duplicate, of_records, ""),
             ]);
             "spell their page another way"
         };
         all.extend([
-            total("other sp.", self.counts.astray, of_records, other),
-            total("no scheme", tally.scheme_added, of_records, "were given one"),
+            total(Counted::OtherSpelling, self.counts.astray, of_records, other),
+            total(Counted::NoScheme, tally.scheme_added, of_records, "were given one"),
         ]);
         for (kind, count) in tally.unparsed.seen() {
-            all.push(total("unparsed", count, of_records, kind.explain()));
+            all.push(total(Counted::Unparsed, count, of_records, kind.explain()));
         }
-        // What every report says, be it nothing.
-        let is_basic =
-            |name| ["lines", "requests", "URLs", "pages", "unique", "duplicate"].contains(&name);
-        all.retain(|one| one.count > 0 || is_basic(one.name));
+        all.retain(|one| one.count > 0 || one.what.is_basic());
         all
     }
 }

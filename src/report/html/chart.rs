@@ -5,14 +5,15 @@ use std::fmt::Write as _;
 use super::markup::foreign;
 use crate::record::time;
 use crate::report::BreakdownRow;
-use crate::report::survey::number;
+use crate::report::survey::counted;
 
 /// Periods from the first to the last that may have room for a bar each. Beyond, bars stand side by
 /// side, whatever time there is between them. Reason: a time that is wrong may be years away.
 const SLOTS_MAX: i64 = 400;
 
-/// Writes the chart of `rows`, which count `records` (lines or requests).
-pub(super) fn write_chart(out: &mut String, rows: &[BreakdownRow], records: &str) {
+/// Writes the chart of `rows`, each of which counts records, one of them being a `record` (line or
+/// request).
+pub(super) fn write_chart(out: &mut String, rows: &[BreakdownRow], record: &str) {
     let [first, .., last] = rows else { return };
     let Some(highest) = rows.iter().max_by_key(|row| row.counts.records) else { return };
     let (slots, count) = slots_of(rows);
@@ -20,7 +21,7 @@ pub(super) fn write_chart(out: &mut String, rows: &[BreakdownRow], records: &str
     let _ = writeln!(
         out,
         "<figure class=\"chart\">\n<svg viewBox=\"0 0 {count} 100\" preserveAspectRatio=\"none\" \
-         role=\"img\" aria-label=\"{records} over time; the table below has the numbers\">"
+         role=\"img\" aria-label=\"{record}s over time; the table below has the numbers\">"
     );
     for (row, slot) in rows.iter().zip(slots) {
         let counts = &row.counts;
@@ -28,13 +29,13 @@ pub(super) fn write_chart(out: &mut String, rows: &[BreakdownRow], records: &str
             [counts.records, counts.pages].map(|count| 100.0 * count as f64 / most as f64);
         let _ = writeln!(
             out,
-            "<g><title>{}: {} {records}, {} new pages</title>\
+            "<g><title>{}: {}, {}</title>\
              <rect class=\"slot\" x=\"{slot}\" width=\"1\" height=\"100\"/>\
              <rect class=\"all\" x=\"{slot}.1\" y=\"{:.2}\" width=\".8\" height=\"{all:.2}\"/>\
              <rect class=\"new\" x=\"{slot}.1\" y=\"{:.2}\" width=\".8\" height=\"{new:.2}\"/></g>",
             foreign(&row.name),
-            number(counts.records),
-            number(counts.pages),
+            counted(counts.records, record),
+            counted(counts.pages, "new page"),
             100.0 - all,
             100.0 - new,
         );
@@ -43,11 +44,11 @@ pub(super) fn write_chart(out: &mut String, rows: &[BreakdownRow], records: &str
         out,
         "</svg>\n<div class=\"axis\"><span>{}</span><span>{}</span></div>\n\
          <figcaption><span class=\"key new\">new pages</span> \
-         <span class=\"key all\">other {records}</span> \
-         <span>most: {} {records}, {}</span></figcaption>\n</figure>",
+         <span class=\"key all\">other {record}s</span> \
+         <span>most: {}, {}</span></figcaption>\n</figure>",
         foreign(&first.name),
         foreign(&last.name),
-        number(highest.counts.records),
+        counted(highest.counts.records, record),
         foreign(&highest.name),
     );
 }

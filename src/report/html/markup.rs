@@ -83,14 +83,11 @@ fn link(bytes: &[u8]) -> Option<&str> {
     (is_plain && cut(bytes, SHOWN_CHARACTERS) == text).then_some(text)
 }
 
-/// A bar as long as `part` is of `whole`. Lengths are attributes of a drawing, since the policy of
-/// the page allows no styles of single elements.
+/// A bar as long as `part` is of `whole`, five letters wide at most. Its length is an attribute of
+/// a drawing, since the policy of the page allows no styles of single elements; the drawing itself
+/// is the bar, since a page may have many.
 pub(super) fn bar(part: u64, whole: u64) -> String {
-    format!(
-        "<svg class=\"bar\" viewBox=\"0 0 100 1\" preserveAspectRatio=\"none\" aria-hidden=\"true\">\
-         <rect width=\"{:.1}\" height=\"1\"/></svg>",
-        100.0 * ratio(part, whole)
-    )
+    format!("<svg width=\"{:.2}em\" aria-hidden=\"true\"/>", 5.0 * ratio(part, whole))
 }
 
 #[cfg(test)]
@@ -191,7 +188,7 @@ mod tests {
 
     #[test]
     fn bars() {
-        assert!(bar(1, 3).contains("width=\"33.3\""));
-        assert!(bar(0, 0).contains("width=\"0.0\""));
+        assert!(bar(1, 3).contains("width=\"1.67em\""));
+        assert!(bar(0, 0).contains("width=\"0.00em\""));
     }
 }

@@ -39,6 +39,25 @@
     });
   }
 
+  // What a row is found by: names and URLs, each on a line of its own. Numbers are not looked for.
+  const wordsOf = (element) => {
+    const names = [...element.querySelectorAll("th")].flatMap((one) => [...one.childNodes]);
+    const texts = [...names, ...element.querySelectorAll("td .u")].map((one) => one.textContent);
+    return texts.join("\n").toLowerCase();
+  };
+  const words = new Map();
+  const opened = new Set();
+
+  // Opens what has something that is looked for, and closes again what was opened so.
+  function open(folded, has) {
+    if (has && !folded.open) {
+      folded.open = true;
+      opened.add(folded);
+    } else if (!has && opened.delete(folded)) {
+      folded.open = false;
+    }
+  }
+
   const field = document.createElement("input");
   field.type = "search";
   field.placeholder = "Filter rows";
@@ -47,17 +66,27 @@
   found.setAttribute("role", "status");
   field.addEventListener("input", () => {
     const wanted = field.value.trim().toLowerCase();
+    const has = (element) => {
+      if (!words.has(element)) words.set(element, wordsOf(element));
+      return words.get(element).includes(wanted);
+    };
     let count = 0;
     for (const table of tables) {
       let some = false;
-      for (const row of table.tBodies[0].rows) {
-        row.hidden = !row.textContent.toLowerCase().includes(wanted);
+      for (const row of [...table.tBodies[0].rows]) {
+        row.hidden = !has(row);
         some ||= !row.hidden;
         count += !row.hidden;
       }
-      table.closest("section").hidden = !some;
-      const folded = table.closest("details");
-      if (folded && wanted !== "") folded.open = true;
+      for (const folded of table.querySelectorAll("details")) {
+        const urls = [...folded.querySelectorAll(".u")];
+        open(folded, wanted !== "" && urls.some((one) => one.textContent.toLowerCase().includes(wanted)));
+      }
+      const around = table.closest("details");
+      if (around) open(around, wanted !== "" && some);
+      const section = table.closest("section");
+      section.hidden = !some;
+      document.querySelector(`nav a[href="#${section.id}"]`).hidden = !some;
     }
     found.textContent = wanted === "" ? "" : count === 1 ? "1 row" : `${count} rows`;
   });

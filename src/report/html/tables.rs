@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::chart::write_chart;
 use super::markup::{Escaped, bar, foreign, url, url_beside};
 use crate::canonical::RuleId;
-use crate::report::survey::{number, percent};
+use crate::report::survey::{counted, number, percent};
 use crate::report::{Breakdown, BreakdownRow, ClusterRow, Example, Facet, LevelRow, Survey};
 
 /// A column: its heading, and whether it holds numbers.
@@ -20,9 +20,10 @@ enum Kind {
     Plain,
 }
 
-/// Begins a table whose rows can be sorted and filtered.
-fn begin_rows(out: &mut String, class: &str, columns: &[Column]) {
-    let _ = write!(out, "<div class=\"wide\"><table class=\"rows {class}\">\n<thead><tr>");
+/// Begins the table of a section whose rows can be sorted and filtered.
+fn begin_rows(out: &mut String, id: &str, is_cards: bool, columns: &[Column]) {
+    begin_table(out, id, if is_cards { "rows cards" } else { "rows" });
+    out.push_str("<thead><tr>");
     for Column(heading, kind) in columns {
         let class = match kind {
             Kind::Text => "",
@@ -34,19 +35,29 @@ fn begin_rows(out: &mut String, class: &str, columns: &[Column]) {
     out.push_str("</tr></thead>\n<tbody>\n");
 }
 
-const ROWS_END: &str = "</tbody></table></div>\n";
+/// Begins the table of a section. It is named by the heading, and so is the box around it, which
+/// keyboards reach to scroll it.
+pub(super) fn begin_table(out: &mut String, id: &str, class: &str) {
+    let _ = writeln!(
+        out,
+        "<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-labelledby=\"{id}-heading\">\
+         <table class=\"{class}\" aria-labelledby=\"{id}-heading\">"
+    );
+}
+
+pub(super) const ROWS_END: &str = "</tbody></table></div>\n";
 const SECTION_END: &str = "</section>\n";
 
 /// Rows over time beyond which their table is folded. Reason: the chart above it says most of it.
 const PERIODS_SHOWN: usize = 31;
 
 /// Begins a section; `more` is said behind its heading.
-fn begin_section(out: &mut String, id: &str, heading: &str, more: &str) {
+pub(super) fn begin_section(out: &mut String, id: &str, heading: &str, more: &str) {
     let more = match more {
         "" => String::new(),
         more => format!(" <small>{more}</small>"),
     };
-    let _ = writeln!(out, "<section id=\"{id}\">\n<h2>{heading}{more}</h2>");
+    let _ = writeln!(out, "<section id=\"{id}\">\n<h2 id=\"{id}-heading\">{heading}{more}</h2>");
 }
 
 /// What a step of the waterfall does, in words.
@@ -79,15 +90,16 @@ impl Survey {
             Column("changed", Kind::Number),
             Column("examples", Kind::Plain),
         ];
-        begin_rows(out, "cards", &columns);
+        begin_rows(out, "rules", true, &columns);
         for level in levels {
             let (name, duplicate) = (level.name.as_str(), self.tally.duplicate);
             let _ = write!(
                 out,
-                "<tr><th scope=\"row\">{}<small>{}</small></th><td class=\"n\" data-unit=\"duplicates\">{}\
+                "<tr><th scope=\"row\">{}<small>{}</small></th><td class=\"n\" data-unit=\"{}\">{}\
                  </td><td class=\"n share\">{}{}</td><td class=\"n\" data-unit=\"changed\">{}</td><td>",
                 Escaped(name),
                 Escaped(summary_of(name)),
+                unit(level.merged, "duplicate"),
                 number(level.merged),
                 bar(level.merged, duplicate),
                 percent(level.merged, duplicate),
@@ -153,7 +165,7 @@ impl Survey {
                 Column("changed", Kind::Number),
                 Column("duplicates", Kind::Number),
             ];
-            begin_rows(out, "", &columns);
+            begin_rows(out, "site-rules", false, &columns);
             for row in &self.site_rules {
                 let _ = writeln!(
                     out,
@@ -189,13 +201,15 @@ impl Survey {
             Column("spellings", Kind::Number),
             Column("page", Kind::Text),
         ];
-        begin_rows(out, "cards", &columns);
+        begin_rows(out, "clusters", true, &columns);
         for row in &self.clusters {
             let _ = write!(
                 out,
-                "<tr><td class=\"n\" data-unit=\"lines\">{}</td>\
-                 <td class=\"n\" data-unit=\"spellings\">{}</td><td>{}",
+                "<tr><td class=\"n\" data-unit=\"{}\">{}</td>\
+                 <td class=\"n\" data-unit=\"{}\">{}</td><td>{}",
+                unit(row.lines, "line"),
                 number(row.lines),
+                unit(row.spellings_total, "spelling"),
                 number(row.spellings_total),
                 url(&row.canonical)
             );
@@ -206,6 +220,11 @@ impl Survey {
         out.push_str(SECTION_END);
         true
     }
+}
+
+/// What `count` counts, of which each is `one`.
+fn unit(count: u64, one: &str) -> String {
+    format!("{one}{}", if count == 1 { "" } else { "s" })
 }
 
 fn changed_in_words(level: &LevelRow) -> String {
@@ -225,7 +244,8 @@ fn write_spellings(out: &mut String, row: &ClusterRow) {
     }
     let more = row.spellings_total.saturating_sub(row.spellings.len() as u64);
     if more > 0 {
-        let _ = write!(out, "<li><span></span> and {} more spellings</li>", number(more));
+        let more = counted(more, "more spelling");
+        let _ = write!(out, "<li><span></span> and {more}</li>");
     }
     out.push_str("</ul>");
 }
@@ -246,26 +266,40 @@ pub(super) fn write_breakdown_html(
         false => String::new(),
     };
     begin_section(out, facet.name(), &facet.title(requests), &of);
-    let records = if requests { "requests" } else { "lines" };
+    let record = if requests { "request" } else { "line" };
     if facet == Facet::Time {
-        write_chart(out, &breakdown.rows, records);
+        write_chart(out, &breakdown.rows, record);
     }
     let is_folded = facet == Facet::Time && rows.len() > PERIODS_SHOWN;
     if is_folded {
-        let _ = writeln!(out, "<details><summary>Table of {} rows</summary>", rows.len());
+        let count = counted(rows.len() as u64, "row");
+        let _ = writeln!(out, "<details><summary>Table of {count}</summary>");
     }
     let is_of_url = facet.is_of_url();
     let columns = [
         Column(facet.name(), Kind::Text),
-        Column(records, Kind::Number),
+        Column(if requests { "requests" } else { "lines" }, Kind::Number),
         Column(if is_of_url { "URLs" } else { "new URLs" }, Kind::Number),
         Column(if is_of_url { "pages" } else { "new pages" }, Kind::Number),
         Column(if requests { "spare URLs" } else { "duplicates" }, Kind::Number),
-        Column(if requests { "of URLs" } else { "of lines" }, Kind::Number),
+        // Eyes see which column is before it, others hear it.
+        Column(
+            match requests {
+                true => "<span class=\"heard\">spare URLs, </span>of URLs",
+                false => "<span class=\"heard\">duplicates, </span>of lines",
+            },
+            Kind::Number,
+        ),
         Column("other spelling", Kind::Number),
-        Column(if requests { "of requests" } else { "of lines" }, Kind::Number),
+        Column(
+            match requests {
+                true => "<span class=\"heard\">other spelling, </span>of requests",
+                false => "<span class=\"heard\">other spelling, </span>of lines",
+            },
+            Kind::Number,
+        ),
     ];
-    begin_rows(out, "", &columns);
+    begin_rows(out, facet.name(), false, &columns);
     for BreakdownRow { name, counts } in rows {
         let name = match name.as_slice() {
             b"" => format!("<i>{}</i>", facet.nameless()),

@@ -16,7 +16,7 @@ const ELEMENTS: &str = "html head meta title style script body header nav main f
     figure figcaption svg g rect";
 
 const ATTRIBUTES: &str = "lang charset http-equiv name content id class href rel scope data-unit \
-    viewBox preserveAspectRatio aria-hidden aria-label role x y width height";
+    viewBox preserveAspectRatio aria-hidden aria-label aria-labelledby role tabindex x y width height";
 
 /// The page as a list of elements with their attributes and the text before each of their tags.
 /// Checks that every element ends where it should, that nothing but the known elements and
@@ -135,9 +135,12 @@ fn pages_are_well_formed_and_say_what_the_json_says() {
         let (page, text) = page(&dir, &args);
         let report = json(&dir.run(&format!("report --to json -q {args}")).quiet().out);
         let number = |value: &Value| undust::report::number(value.as_u64().unwrap());
-        for total in ["lines", "unique", "duplicate"] {
+        let unique =
+            if text.contains("<th scope=\"row\">requests</th>") { "pages" } else { "unique" };
+        for (total, row) in [("lines", "lines"), ("unique", unique), ("duplicate", "duplicate")] {
             let count = number(&report["totals"][total]);
-            assert!(text.contains(&format!("<td class=\"n\">{count}</td>")), "{name}: {total}");
+            let row = format!("<tr><th scope=\"row\">{row}</th><td class=\"n\">{count}</td>");
+            assert!(text.contains(&row), "{name}: {row}");
         }
         let input = &report["input"][0];
         for fact in [
@@ -175,6 +178,9 @@ fn pages_are_well_formed_and_say_what_the_json_says() {
         assert_eq!((page.count("style"), page.count("script"), page.count("h1")), (1, 1, 1));
         let links = page.values("href");
         assert!(links.iter().all(|to| to.starts_with('#') || is_web(to)), "{links:?}");
+        for named in page.values("aria-labelledby") {
+            assert!(ids.contains(&named), "{name}: {named}");
+        }
         let targets = links.iter().filter_map(|to| to.strip_prefix('#'));
         assert!(targets.into_iter().all(|id| ids.contains(&id)), "{name}");
     }
