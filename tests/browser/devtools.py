@@ -3,6 +3,7 @@
 import json
 import os
 import select
+import signal
 import subprocess
 import time
 
@@ -27,12 +28,14 @@ class Browser:
             os.dup2(reads, 3)
             os.dup2(writes, 4)
 
-        command = [binary, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
+        # Chromium has no sandbox for root, and refuses to start without being told so.
+        sandbox = ["--no-sandbox"] if os.geteuid() == 0 else []
+        command = [binary, "--headless", *sandbox, "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
                    "--disable-background-networking", "--disable-component-update", f"--user-data-dir={folder}",
                    "--remote-debugging-pipe", "about:blank"]
         self.log = open(os.path.join(folder, "log"), "w+b")
         self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log,
-                                        preexec_fn=wire, close_fds=False)
+                                        preexec_fn=wire, close_fds=False, start_new_session=True)
         os.close(to_read)
         os.close(to_write)
         self.buffer, self.number, self.session, self.events = b"", 0, None, []
@@ -40,16 +43,22 @@ class Browser:
         self.session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ["Page", "Runtime", "Log", "Network"]:
             self.call(f"{domain}.enable")
+        self.call("Page.setLifecycleEventsEnabled", enabled=True)
 
     def close(self):
-        """Ends the browser, if need be by force."""
+        """Ends the browser and all its processes, if need be by force."""
         self.session = None
         try:
             self.call("Browser.close")
             self.process.wait(timeout=10)
         except (BrowserError, OSError, subprocess.TimeoutExpired):
-            self.process.kill()
-            self.process.wait()
+            pass
+        try:
+            # The browser leads a group of its own; what is left of it ends here.
+            os.killpg(self.process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        self.process.wait()
         self.log.close()
         os.close(self.to_read)
         os.close(self.to_write)
@@ -101,9 +110,18 @@ class Browser:
     def open(self, path):
         """Opens a file, and waits until it is there."""
         self.events.clear()
-        self.call("Page.navigate", url=path.resolve().as_uri())
+        answer = self.call("Page.navigate", url=path.resolve().as_uri())
+        if "errorText" in answer or "loaderId" not in answer:
+            self.fail(f"{path}: {answer.get('errorText', 'it was open before')}")
+
+        def is_there(event):
+            # What was open before may be told to have loaded as late as now.
+            of = event.get("params", {})
+            return event.get("method") == "Page.lifecycleEvent" and (
+                of["name"] == "load" and of["loaderId"] == answer["loaderId"])
+
         deadline = time.monotonic() + PATIENCE
-        while not any(event.get("method") == "Page.loadEventFired" for event in self.events):
+        while not any(map(is_there, self.events)):
             self.take(self.receive(deadline))
 
     def evaluate(self, expression):
