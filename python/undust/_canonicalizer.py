@@ -174,7 +174,7 @@ def _made_again(kind: type[Canonicalizer], made_of: tuple[Any, ...]) -> Canonica
 
 
 @lru_cache(maxsize=4)
-def _native_of(made_of: str) -> Any:
+def _native_of(made_of: str) -> _native.Canonicalizer:
     """Large rule files take seconds to compile, and Spark unpickles for every task."""
     settings, config, rules = json.loads(made_of)
     return _native.Canonicalizer(

@@ -73,7 +73,7 @@ class Lines:
         arrays, kind = _arrow.stretches(column)
         names = ["url", "reject", *fields]
         types = [pa.string() if name == "reject" else kind for name in names]
-        made: list[list[pa.Array]] = [[] for _ in names]
+        made: list[list[Any]] = [[] for _ in names]
         for array in arrays:
             ends, values, nulls = _arrow.texts(array)
             columns = self._native.read(ends, values, list(fields), threads)

@@ -40,8 +40,8 @@ def dedup(
 ) -> DataFrame:
     """One row for each page: the first, in no order.
 
-    Rows without a URL (null) are left out. With a count every column may be null, as far as its type
-    tells. A task takes 24 bytes of memory for each page of its partition, beside what Spark takes.
+    Rows without a URL (null) are left out. With a count all columns are nullable. A task takes 24
+    bytes of memory for each page of its partition, beside what Spark takes.
 
     Args:
         url: the column with the URLs.
