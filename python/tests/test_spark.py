@@ -47,8 +47,8 @@ class Jobs(WithSession):
         # Hadoop drops the byte order mark of messy.txt, which is a part of the first line here.
         other = folder(self) / "crlf.txt"
         other.write_bytes(b"http://a.test\r\n\nhttp://a.test\n \n\nhttp://a.test\r\n")
-        found = self.run_job("dedup", "-p", "lines", other, *inputs[1:])
-        self.assertEqual(found, program("-q", "-p", "lines", other, *inputs[1:]))
+        inputs = sorted([other, *inputs[1:]])
+        self.assertEqual(self.run_job("dedup", "-p", "lines", *inputs), program("-q", "-p", "lines", *inputs))
 
     def test_files_are_in_the_order_of_their_names(self):
         place = folder(self)
