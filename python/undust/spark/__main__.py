@@ -12,7 +12,7 @@ from typing import Any
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from undust import Canonicalizer, UndustError, __version__
@@ -62,8 +62,13 @@ def _dedup(args: argparse.Namespace) -> None:
         first = first.orderBy(us.PLACE)
     text = F.coalesce("spelling", F.lit(""))
     if args.count:
-        text = F.format_string("%7d %s", "count", text)
+        text = _with_count(F.col("count"), text)
     _write_text(first.select(text), args)
+
+
+def _with_count(count: Column, text: Column) -> Column:
+    """A line as `undust -c` prints it."""
+    return F.format_string("%7d %s", count, text)
 
 
 def _canon(args: argparse.Namespace) -> None:
