@@ -71,6 +71,7 @@ impl Row {
             mime: self.mime.as_deref().map(str::as_bytes),
             method: Some(self.method.as_bytes()),
             redirected_from: None,
+            canonical_link: None,
             redirect: self.redirect.as_deref().map(str::as_bytes),
         }
     }

@@ -35,7 +35,7 @@ const BATCH_BYTES: u64 = 1 << 20;
 const VALUE_BYTES_MAX: usize = 64 << 10;
 
 /// Names of columns, and which field of a row they are. The first that is there counts.
-const NAMES: [(&str, Place); 19] = [
+const NAMES: [(&str, Place); 22] = [
     ("fetch_time", Place::Time),
     ("timestamp", Place::Time),
     ("time", Place::Time),
@@ -55,6 +55,9 @@ const NAMES: [(&str, Place); 19] = [
     ("referrer", Place::Referrer),
     ("referer", Place::Referrer),
     ("user_agent", Place::Agent),
+    ("canonical_link", Place::CanonicalLink),
+    ("canonical_url", Place::CanonicalLink),
+    ("rel_canonical", Place::CanonicalLink),
 ];
 
 /// A field of a row.
@@ -70,6 +73,7 @@ enum Place {
     Redirect,
     Referrer,
     Agent,
+    CanonicalLink,
 }
 
 impl Place {
@@ -86,6 +90,7 @@ impl Place {
             "redirect" => Place::Redirect,
             "referrer" => Place::Referrer,
             "agent" => Place::Agent,
+            "canonical_link" => Place::CanonicalLink,
             _ => return None,
         })
     }
@@ -102,6 +107,7 @@ impl Place {
             Place::Redirect => &mut row.redirect,
             Place::Referrer => &mut row.referrer,
             Place::Agent => &mut row.agent,
+            Place::CanonicalLink => &mut row.canonical_link,
         }
     }
 }
@@ -152,8 +158,8 @@ impl Columns {
         for (field, name) in named.iter().chain((!has_url).then_some(&url)) {
             let Some(place) = Place::named(field) else {
                 return Err(Error::input(format!(
-                    "expected url, time, status, method, mime, size, digest, redirect, referrer or agent for a \
-                     column of a Parquet file, found {field}; leave it out of --field",
+                    "expected url, time, status, method, mime, size, digest, redirect, referrer, agent or \
+                     canonical_link for a column of a Parquet file, found {field}; leave it out of --field",
                 )));
             };
             let Some(number) = find(name).or_else(|| count(name)) else {
@@ -409,9 +415,9 @@ mod tests {
                 assert_eq!(error, None);
                 assert_eq!(text.lines().count(), 2400);
                 let rows: Vec<&str> = text.lines().take(4).collect();
-                assert_eq!(rows[0], "http://a.test/0\t1700000000.123\t200\t\t\t\tA\t\t\t");
-                assert_eq!(rows[1], "b\\tc\t\t404\t\t\t\tB\t\t\t");
-                assert_eq!(rows[2], "\t5\t-1\t\t\t\t\t\t\t");
+                assert_eq!(rows[0], "http://a.test/0\t1700000000.123\t200\t\t\t\tA\t\t\t\t");
+                assert_eq!(rows[1], "b\\tc\t\t404\t\t\t\tB\t\t\t\t");
+                assert_eq!(rows[2], "\t5\t-1\t\t\t\t\t\t\t\t");
                 assert!(rows[3].starts_with("http://a.test/1\t"));
                 let summary = &input.summaries()[0];
                 assert_eq!(summary.container, Some(Container::Parquet));

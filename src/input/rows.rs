@@ -20,11 +20,12 @@ pub(super) struct Row {
     pub(super) redirect: Vec<u8>,
     pub(super) referrer: Vec<u8>,
     pub(super) agent: Vec<u8>,
+    pub(super) canonical_link: Vec<u8>,
 }
 
 impl Row {
     /// All fields, in the order of the layout.
-    fn fields_mut(&mut self) -> [&mut Vec<u8>; 10] {
+    fn fields_mut(&mut self) -> [&mut Vec<u8>; 11] {
         [
             &mut self.url,
             &mut self.time,
@@ -36,6 +37,7 @@ impl Row {
             &mut self.redirect,
             &mut self.referrer,
             &mut self.agent,
+            &mut self.canonical_link,
         ]
     }
 
@@ -177,10 +179,10 @@ pub(super) mod tests {
         row.agent.push(b'x');
         let mut out = Vec::new();
         row.write(&mut out, 0);
-        assert_eq!(out, b"a\\tb\\nc\\rd\\\\e\\x00f\t\t\t\t\t\t\t\t\tx\0");
+        assert_eq!(out, b"a\\tb\\nc\\rd\\\\e\\x00f\t\t\t\t\t\t\t\t\tx\t\0");
         row.clear();
         out.clear();
         row.write(&mut out, b'\n');
-        assert_eq!(out, b"\t\t\t\t\t\t\t\t\t\n");
+        assert_eq!(out, b"\t\t\t\t\t\t\t\t\t\t\n");
     }
 }

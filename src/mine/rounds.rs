@@ -17,7 +17,7 @@ use crate::mine::proposed::votes::{self, Votes};
 use crate::mine::seen::handlers::Handlers;
 use crate::mine::seen::loose_path::LoosePath;
 use crate::mine::seen::signal::Calibration;
-use crate::mine::seen::table::{Signal, Table, Url};
+use crate::mine::seen::table::{Table, Url};
 use crate::mine::seen::versions::{self, Versions};
 use crate::mine::trials::{BAR, CONTRADICTION, VERSIONS_BAR, is_below};
 use crate::mine::validated::forms::{self, Forms};
@@ -39,7 +39,7 @@ pub(in crate::mine) fn run(
     recalibrate(table, None, &controls, calibration);
     let mut screen = screen::screen(table, loose_paths, &handlers.of_path, calibration);
     let before = calibration.clone();
-    let may_split = table.signal == Signal::Digest;
+    let may_split = table.signal.is_strong();
     if may_split {
         let templates = handlers.templates.len();
         let slots = Slots { table, loose_paths, handlers: &handlers.of_path, calibration: &before };
@@ -150,7 +150,7 @@ impl Rounds<'_> {
         calibration: &mut Calibration,
     ) -> (Vec<Validated>, Vec<Seen>) {
         let (validated, samples) = self.validate_by_pairs(table, screen, calibration);
-        if calibration.needs_confirmation || table.signal != Signal::Digest {
+        if calibration.needs_confirmation || !table.signal.is_strong() {
             return (validated, samples);
         }
         self.validate_by_classes(table, screen, calibration, validated, samples)

@@ -30,10 +30,10 @@ pub(super) struct ChunkSite {
 /// One record, with its texts in [`ChunkSightings::text`], one after the other.
 #[derive(Debug)]
 struct Sighting {
-    /// Where the first text starts, and where each ends: digest, type, method, redirect, URL.
+    /// Where the first text starts, and where each ends: digest, type, method, link, URL.
     ends: [u32; 6],
-    /// Is the redirect one that has led here? Else it leads on.
-    is_redirected: bool,
+    /// What the fourth text is.
+    link: Link,
     /// Is the URL spelled as under the base profile?
     is_canonical: bool,
     /// The status, or [`NO_STATUS`].
@@ -42,6 +42,34 @@ struct Sighting {
     time: i64,
     /// The size, or [`NO_SIZE`].
     size: u64,
+}
+
+/// How a record and another URL belong together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Link {
+    /// It is a redirect, and leads there.
+    Redirect,
+    /// A redirect has led from there to it.
+    RedirectedFrom,
+    /// It is a page, and says that this is its URL.
+    Canonical,
+}
+
+impl Link {
+    const ALL: [Link; 3] = [Link::Redirect, Link::RedirectedFrom, Link::Canonical];
+
+    /// The link of a record with this status that says most, with its text.
+    fn of<'a>(fields: &Fields<'a>, status: u16) -> (Link, &'a [u8]) {
+        // Only pages have canonical links, and only others lead on.
+        let is_page = matches!(status, 200 | NO_STATUS);
+        if is_page && !fields.canonical_link.is_empty() {
+            (Link::Canonical, fields.canonical_link)
+        } else if fields.redirect.is_empty() && !fields.redirected_from.is_empty() {
+            (Link::RedirectedFrom, fields.redirected_from)
+        } else {
+            (Link::Redirect, fields.redirect)
+        }
+    }
 }
 
 /// What stands for a status, a time and a size that are not known.
@@ -98,10 +126,9 @@ impl ChunkSightings {
         let mut buffer = Vec::new();
         let fields = record.fields;
         let mut ends = [self.text.len() as u32; 6];
-        // What says where it came from does not say where it leads to.
-        let is_redirected = fields.redirect.is_empty() && !fields.redirected_from.is_empty();
-        let redirect = if is_redirected { fields.redirected_from } else { fields.redirect };
-        let texts = [fields.digest, fields.mime, fields.method, redirect];
+        let status = number(fields.status).unwrap_or(NO_STATUS);
+        let (link, linked) = Link::of(fields, status);
+        let texts = [fields.digest, fields.mime, fields.method, linked];
         for (text, end) in texts.iter().zip(&mut ends[1..]) {
             self.text.extend_from_slice(escapes.undo(text, &mut buffer));
             *end = self.text.len() as u32;
@@ -110,9 +137,9 @@ impl ChunkSightings {
         ends[5] = self.text.len() as u32;
         self.sightings.push(Sighting {
             ends,
-            is_redirected,
+            link,
             is_canonical: form.is_some(),
-            status: number(fields.status).unwrap_or(NO_STATUS),
+            status,
             time: time::parse(fields.time, fields.clock).unwrap_or(NO_TIME),
             size: number(fields.size).unwrap_or(NO_SIZE),
         });
@@ -120,10 +147,11 @@ impl ChunkSightings {
 
     /// What the miner is given for a sighting.
     pub(super) fn observation(&self, sighting: u32) -> Observation<'_> {
-        let Sighting { ends, is_redirected, is_canonical, status, time, size } =
+        let Sighting { ends, link, is_canonical, status, time, size } =
             &self.sightings[sighting as usize];
         let text = |at: usize| &self.text[ends[at] as usize..ends[at + 1] as usize];
         let known = |at: usize| Some(text(at)).filter(|text| !text.is_empty());
+        let linked = |how: Link| known(3).filter(|_| *link == how);
         Observation {
             url: text(4),
             is_canonical: *is_canonical,
@@ -133,8 +161,9 @@ impl ChunkSightings {
             digest: known(0),
             mime: known(1),
             method: known(2),
-            redirect: known(3).filter(|_| !is_redirected),
-            redirected_from: known(3).filter(|_| *is_redirected),
+            redirect: linked(Link::Redirect),
+            redirected_from: linked(Link::RedirectedFrom),
+            canonical_link: linked(Link::Canonical),
         }
     }
 }

@@ -58,6 +58,8 @@ pub struct Fields<'a> {
     pub redirect: &'a [u8],
     /// The URL whose answer has led here, where this line is about the answer behind it.
     pub redirected_from: &'a [u8],
+    /// What the page says is its URL: its link of the relation `canonical` (RFC 6596).
+    pub canonical_link: &'a [u8],
     /// The page that has led here.
     pub referrer: &'a [u8],
     /// The user agent.
@@ -78,6 +80,7 @@ impl Fields<'_> {
         clock: b"",
         redirect: b"",
         redirected_from: b"",
+        canonical_link: b"",
         referrer: b"",
         agent: b"",
         escapes: Escapes::None,

@@ -3,12 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::candidates::{Act, Candidate, Reach};
-use super::paths::{PathAct, Template};
+use super::paths::{PathAct, Template, last_start};
 use super::priors::{Nature, Natures, is_first, is_told_as_default};
 use super::screen::Screen;
 use super::votes::Votes;
 use crate::limits::MINE_CANDIDATES_MAX;
-use crate::mine::seen::table::Table;
+use crate::mine::seen::handlers;
+use crate::mine::seen::table::{Map, Table, map};
 use crate::mine::seen::versions;
 use crate::mine::selected::folders::Folders;
 use crate::mine::selected::select::without;
@@ -47,15 +48,21 @@ pub(in crate::mine) fn host_and_path_candidates(
     let meets = |act: &Act| !folds || !matches!(act, Act::Path(path) if path.has_capitals());
     let asked = || votes.iter().filter(|(act, count)| **count >= VOTES_MIN && meets(act));
     let mut texts: BTreeMap<u8, Vec<(u32, &PathAct)>> = BTreeMap::new();
+    let mut by_extension = None;
     for (act, count) in asked() {
         match act {
-            Act::Scheme(_) | Act::Port(_) | Act::Order => out.push(act.clone()),
+            Act::Scheme(_) => out.push(Act::Scheme(leads_to_https(table))),
+            Act::Port(_) | Act::Order => out.push(act.clone()),
             Act::Path(path) => match path {
                 PathAct::Prefix(..) => texts.entry(0).or_default().push((*count, path)),
                 PathAct::Template(_) => texts.entry(1).or_default().push((*count, path)),
                 PathAct::Segment(_) => texts.entry(2).or_default().push((*count, path)),
                 PathAct::Extension(a, b) => {
-                    if let Some(act) = extension(table, a, b) {
+                    if let Some(act) = extension(
+                        by_extension.get_or_insert_with(|| paths_by_extension(table)),
+                        a,
+                        b,
+                    ) {
                         out.push(Act::Path(act));
                     }
                 }
@@ -94,15 +101,18 @@ pub(in crate::mine) fn controls(table: &Table, votes: &Votes, natures: &Natures)
     out.into_iter().map(within).collect()
 }
 
-/// An extension becomes the one that more paths have.
-fn extension(table: &Table, a: &[u8], b: &[u8]) -> Option<PathAct> {
-    let ends = |ending: &[u8]| {
-        let has = |path: &&Vec<u8>| {
-            crate::mine::seen::handlers::extension(&path[super::paths::last_start(path)..])
-                == ending
-        };
-        table.paths.iter().filter(has).count()
-    };
+/// How many paths have each extension.
+fn paths_by_extension(table: &Table) -> Map<&[u8], usize> {
+    let mut paths = map();
+    for path in &table.paths {
+        *paths.entry(handlers::extension(&path[last_start(path)..])).or_insert(0) += 1;
+    }
+    paths
+}
+
+/// An extension becomes the one that more of the `paths` have.
+fn extension(paths: &Map<&[u8], usize>, a: &[u8], b: &[u8]) -> Option<PathAct> {
+    let ends = |ending: &[u8]| paths.get(ending).copied().unwrap_or(0);
     let (from, to) = if a.is_empty() {
         (b, a)
     } else if b.is_empty() || ends(a) > ends(b) {
@@ -160,25 +170,50 @@ fn hosts(table: &Table, votes: &Votes, screen: &Screen, bar: f64, out: &mut Vec<
     for url in &table.urls {
         urls[table.origins[url.origin as usize].host as usize] += 1;
     }
+    let moves = moves_between_hosts(table);
     let mut groups: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
     for host in 0..table.hosts.len() as u32 {
         let root = root(&mut parent, host);
         groups.entry(root).or_default().push(host);
     }
     for group in groups.values().filter(|group| group.len() > 1) {
-        // A name before an address, the site's own name before that of a copy, then what is used
-        // most, then the shortest.
+        // A name before an address, where redirects and canonical links lead to before what they
+        // lead away from, the site's own name before that of a copy, then what is used most, then
+        // the shortest.
+        let leads_away = |host: u32| {
+            let others = group.iter().filter(|other| **other != host);
+            let between = |a: u32, b: u32| moves.get(&(a, b)).copied().unwrap_or(0);
+            others.map(|other| between(host, *other) - between(*other, host)).sum::<i64>() > 0
+        };
         let most = group.iter().map(|host| urls[*host as usize]).max().unwrap_or(0);
         let rank = |host: &&u32| {
             let (name, used) = (&table.hosts[**host as usize], urls[**host as usize]);
             let address = crate::mine::seen::site::is_address(name);
             let own = is_own_name(name) && used * OWN_NAME_SHARE >= most;
             let used = std::cmp::Reverse(used);
-            (address, !own, is_name_of_copy(name), used, name.len(), name.clone())
+            let copy = is_name_of_copy(name);
+            (address, leads_away(**host), !own, copy, used, name.len(), name.clone())
         };
         let best = group.iter().min_by_key(rank).expect("a group has members");
         out.extend(group.iter().filter(|host| *host != best).map(|host| Act::Host(*host, *best)));
     }
+}
+
+/// How many redirects and canonical links lead from one host to another.
+fn moves_between_hosts(table: &Table) -> Map<(u32, u32), i64> {
+    let host = |url: u32| table.origins[table.urls[url as usize].origin as usize].host;
+    let mut moves = map();
+    for (from, to) in &table.moves {
+        *moves.entry((host(*from), host(*to))).or_insert(0) += 1;
+    }
+    moves
+}
+
+/// Do redirects and canonical links lead from `http` to `https`, rather than the other way round?
+fn leads_to_https(table: &Table) -> bool {
+    let https = |url: u32| table.origins[table.urls[url as usize].origin as usize].https;
+    let ways = table.moves.iter().map(|(from, to)| i64::from(https(*to)) - i64::from(https(*from)));
+    ways.sum::<i64>() >= 0
 }
 
 /// Is the host the site's registrable domain, or that with `www`?

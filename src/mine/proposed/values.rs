@@ -19,7 +19,7 @@ use super::priors::Nature;
 use super::propose::reach;
 use super::votes::Votes;
 use crate::mine::seen::identity::Keyed;
-use crate::mine::seen::table::{ABSENT, Param, Signal, Table, Url, map, mix};
+use crate::mine::seen::table::{ABSENT, Param, Table, Url, map, mix};
 use crate::mine::selected::select::Selector;
 use crate::mine::stats::wilson;
 use crate::mine::trials::{BAR, CONTRADICTION, Trials, is_below};
@@ -68,7 +68,7 @@ pub(in crate::mine) fn few(table: &Table, natures: &[Nature]) -> Vec<bool> {
         !nature.listed && !nature.session && !nature.guarded && !nature.short && !nature.counts
     };
     let mut asked: Vec<bool> = natures.iter().map(is_asked).collect();
-    if table.signal != Signal::Digest {
+    if !table.signal.is_strong() {
         asked.fill(false);
     }
     let mut values: Vec<Vec<u64>> = vec![Vec::new(); natures.len()];

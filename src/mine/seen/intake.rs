@@ -5,33 +5,39 @@
 use std::cmp::Ordering;
 use std::collections::HashSet;
 
-use super::identity::{Lookup, Numbers, Secret, Values};
+use super::canonical_links;
+use super::contents::{Contents, NO_CONTENT};
+use super::identity::{Numbers, Secret, Values};
+use super::interner::Interner;
 use super::observation::Observation;
 use super::stems;
 use super::table::{
-    ABSENT, Capture, FIRST_VALUES, Map, NO_VALUE, Origin, Param, Rows, Signal, Span, Table, Url,
-    hash, map, mix,
+    ABSENT, Capture, FIRST_VALUES, NO_VALUE, Origin, Param, Rows, Signal, Span, Table, Url, hash,
+    mix,
 };
-use crate::canonical::{Canonicalizer, Scratch};
-use crate::limits::{
-    MINE_CAPTURES_MAX, MINE_PARAMS_MAX, MINE_SEGMENTS_MAX, MINE_URLS_MAX, URL_BYTES_MAX,
-};
+use crate::canonical::Canonicalizer;
+use crate::limits::{MINE_CAPTURES_MAX, MINE_PARAMS_MAX, MINE_SEGMENTS_MAX, MINE_URLS_MAX};
 use crate::mine::seen::splits::Splits;
 use crate::parts::{UrlParts, scheme_length};
 
-/// The number of no content.
-const NO_CONTENT: u32 = u32::MAX;
+/// The number of no URL that a page says is its own.
+pub(super) const NO_LINK: u32 = u32::MAX;
 
 /// The number of a URL that is not kept.
 const NOT_KEPT: u32 = u32::MAX;
 
 /// One usable observation.
-struct Seen {
+#[derive(Clone, Copy)]
+pub(super) struct Seen {
     /// The URL, in the order in which they came.
-    url: u32,
+    pub(super) url: u32,
     time: i64,
     /// The number of the content, in the order in which they came, or [`NO_CONTENT`].
-    content: u32,
+    pub(super) content: u32,
+    /// The number of the URL that the page says is its own, or [`NO_LINK`].
+    pub(super) link: u32,
+    /// Is it the answer to a plain request, rather than a redirect?
+    pub(super) shows_a_page: bool,
     is_static: bool,
 }
 
@@ -43,63 +49,101 @@ impl Table {
         observations: &[Observation<'_>],
         canonicalizer: &Canonicalizer,
     ) -> Table {
-        let signal = signal_of(observations);
-        let mut urls = Interner::with_room(observations);
-        let mut contents = Contents::new();
-        let mut seen = Vec::with_capacity(observations.len());
-        let mut moves = Vec::new();
-        // Those that say where they came from, and those that do not say where they lead to.
-        let (mut hops, mut moved) = (Vec::new(), Vec::new());
+        let mut intake = Intake {
+            canonicalizer,
+            signal: signal_of(observations),
+            urls: Interner::with_room(observations),
+            contents: Contents::new(),
+            seen: Vec::with_capacity(observations.len()),
+            moves: Vec::new(),
+            hops: Vec::new(),
+            moved: Vec::new(),
+        };
         for observation in observations {
-            let known = if observation.is_canonical {
-                urls.number(observation.url)
-            } else {
-                urls.intern(observation.url, canonicalizer)
-            };
-            let Some(url) = known else { continue };
-            let moved_to = observation.moved_to();
-            if let Some(target) = moved_to
-                && let Some(target) = urls.intern(target, canonicalizer)
-            {
-                moves.push((url, target));
-            }
-            if let Some(from) = observation.redirected_from
-                && let Some(from) = urls.intern(from, canonicalizer)
-            {
-                hops.push((from, url));
-            }
-            let content = if observation.shows_a_page() {
-                match signal {
-                    Signal::Digest => observation.telling_digest().map(|text| contents.of(text)),
-                    Signal::Size => observation.size.map(|size| contents.of_size(size)),
-                    Signal::None => None,
-                }
-            } else if moved_to.is_some() {
-                None
-            } else {
-                if observation.has_moved() {
-                    moved.push((url, observation.time, observation.is_static()));
-                }
-                continue;
-            };
-            seen.push(Seen {
-                url,
-                time: observation.time.unwrap_or(i64::MIN),
-                content: content.unwrap_or(NO_CONTENT),
-                is_static: observation.is_static(),
-            });
+            intake.take(observation);
         }
-        hops.sort_unstable();
-        for (url, time, is_static) in moved {
-            let from_here = hops.partition_point(|(from, _)| *from < url);
-            let to = hops[from_here..].iter().take_while(|(from, _)| *from == url);
-            moves.extend(to.clone());
-            if to.count() > 0 {
-                let time = time.unwrap_or(i64::MIN);
-                seen.push(Seen { url, time, content: NO_CONTENT, is_static });
-            }
-        }
+        intake.follow_hops();
+        let Intake { mut urls, mut contents, mut seen, mut moves, signal, .. } = intake;
+        urls.forget();
+        let signal = canonical_links::follow(&mut seen, &mut contents, &urls, &mut moves, signal);
         finish(urls, &seen, &contents, &moves, signal)
+    }
+}
+
+/// What is known of a site while its observations are taken in.
+struct Intake<'a> {
+    canonicalizer: &'a Canonicalizer,
+    signal: Signal,
+    urls: Interner,
+    contents: Contents<'a>,
+    seen: Vec<Seen>,
+    /// From where permanent redirects lead, and where to.
+    moves: Vec<(u32, u32)>,
+    /// The same of all redirects, where what is behind them says where it came from.
+    hops: Vec<(u32, u32)>,
+    /// Permanent redirects that do not say where they lead to.
+    moved: Vec<Seen>,
+}
+
+impl<'a> Intake<'a> {
+    fn take(&mut self, observation: &'a Observation<'_>) {
+        let Intake { canonicalizer, urls, contents, .. } = self;
+        let known = if observation.is_canonical {
+            urls.number(observation.url)
+        } else {
+            urls.intern(observation.url, canonicalizer)
+        };
+        let Some(url) = known else { return };
+        let linked = |urls: &mut Interner, to| urls.intern_from(observation.url, to, canonicalizer);
+        let moved_to = observation.moved_to();
+        if let Some(to) = moved_to.and_then(|to| linked(urls, to)) {
+            self.moves.push((url, to));
+        }
+        if let Some(from) = observation.redirected_from
+            && let Some(from) = urls.intern(from, canonicalizer)
+        {
+            self.hops.push((from, url));
+        }
+        let mut seen = Seen {
+            url,
+            time: observation.time.unwrap_or(i64::MIN),
+            content: NO_CONTENT,
+            link: NO_LINK,
+            shows_a_page: observation.shows_a_page(),
+            is_static: observation.is_static(),
+        };
+        if seen.shows_a_page {
+            let content = match self.signal {
+                Signal::Digest => observation.telling_digest().map(|text| contents.of(text)),
+                Signal::Size => observation.size.map(|size| contents.of_size(size)),
+                Signal::CanonicalLink | Signal::None => None,
+            };
+            seen.content = content.unwrap_or(NO_CONTENT);
+            let link = observation.canonical_link.and_then(|to| linked(urls, to));
+            seen.link = link.unwrap_or(NO_LINK);
+            self.seen.push(seen);
+        } else if moved_to.is_some() {
+            self.seen.push(seen);
+        } else if observation.has_moved() {
+            self.moved.push(seen);
+        }
+    }
+
+    /// Redirects that do not say where they lead to lead to what says that it came from there.
+    fn follow_hops(&mut self) {
+        self.hops.sort_unstable();
+        self.hops.dedup();
+        self.moved.sort_by_key(|one| one.url);
+        // Each URL once, however often it was asked for.
+        for answers in self.moved.chunk_by(|one, other| one.url == other.url) {
+            let from_here = self.hops.partition_point(|(from, _)| *from < answers[0].url);
+            let ways = &self.hops[from_here..];
+            let ways = &ways[..ways.partition_point(|(from, _)| *from == answers[0].url)];
+            if !ways.is_empty() {
+                self.moves.extend_from_slice(ways);
+                self.seen.extend_from_slice(answers);
+            }
+        }
     }
 }
 
@@ -121,108 +165,13 @@ fn signal_of(observations: &[Observation<'_>]) -> Signal {
     }
 }
 
-/// The distinct URLs after normalization.
-struct Interner {
-    text: Vec<u8>,
-    spans: Vec<Span>,
-    lookup: Lookup,
-    scratch: Scratch,
-}
-
-impl Interner {
-    fn with_room(observations: &[Observation<'_>]) -> Interner {
-        let bytes = observations.iter().map(|one| one.url.len()).sum();
-        Interner {
-            text: Vec::with_capacity(bytes),
-            spans: Vec::with_capacity(observations.len()),
-            lookup: Lookup::with_room(observations.len()),
-            scratch: Scratch::default(),
-        }
-    }
-
-    /// The number of a URL after normalization; `None` for what is no web URL.
-    fn intern(&mut self, url: &[u8], canonicalizer: &Canonicalizer) -> Option<u32> {
-        if url.len() > URL_BYTES_MAX {
-            return None;
-        }
-        let mut scratch = std::mem::take(&mut self.scratch);
-        let canonical = canonicalizer.canonical(url, &mut scratch);
-        let is_fit = canonical.reject.is_none();
-        let number = is_fit.then(|| self.number(canonical.form)).flatten();
-        self.scratch = scratch;
-        number
-    }
-
-    /// The number of a URL that is normalized; `None` for what is no web URL.
-    fn number(&mut self, form: &[u8]) -> Option<u32> {
-        if !(form.starts_with(b"http://") || form.starts_with(b"https://")) {
-            return None;
-        }
-        let next = self.spans.len() as u32;
-        let Interner { text, spans, lookup, .. } = self;
-        let text_of = |number: u32| {
-            let Span { start, end } = spans[number as usize];
-            &text[start as usize..end as usize]
-        };
-        let (start, end) = (u32::try_from(text.len()), u32::try_from(text.len() + form.len()));
-        let (Ok(start), Ok(end)) = (start, end) else {
-            // No room for another one.
-            return lookup.find(form, text_of);
-        };
-        let number = lookup.number(form, next, text_of);
-        if number == next {
-            text.extend_from_slice(form);
-            spans.push(Span { start, end });
-        }
-        Some(number)
-    }
-}
-
-/// The distinct contents, with numbers in the order in which they came.
-struct Contents<'a> {
-    /// What each is put in order by: a hash, then the text. Sizes have no text, and no two have one
-    /// hash.
-    known: Vec<(u64, &'a [u8])>,
-    lookup: Lookup,
-    by_size: Map<u64, u32>,
-}
-
-impl<'a> Contents<'a> {
-    fn new() -> Contents<'a> {
-        Contents { known: Vec::new(), lookup: Lookup::with_room(0), by_size: map() }
-    }
-
-    fn of(&mut self, digest: &'a [u8]) -> u32 {
-        let next = self.known.len() as u32;
-        let number = self.lookup.number(digest, next, |number| self.known[number as usize].1);
-        if number == next {
-            self.known.push((hash(digest), digest));
-        }
-        number
-    }
-
-    fn of_size(&mut self, size: u64) -> u32 {
-        let next = self.known.len() as u32;
-        let number = *self.by_size.entry(size).or_insert(next);
-        if number == next {
-            self.known.push((mix(size), b""));
-        }
-        number
-    }
-
-    fn order(&self, number: u32) -> (u64, &'a [u8]) {
-        self.known.get(number as usize).copied().unwrap_or_default()
-    }
-}
-
 fn finish(
-    Interner { text, spans, lookup, scratch }: Interner,
+    Interner { text, spans, .. }: Interner,
     seen: &[Seen],
     contents: &Contents<'_>,
     moves: &[(u32, u32)],
     signal: Signal,
 ) -> Table {
-    drop((lookup, scratch));
     let (kept, left_out) = kept(&text, &spans, seen, MINE_URLS_MAX);
     let mut number_of = vec![NOT_KEPT; spans.len()];
     for (number, row) in (0..).zip(&kept) {
@@ -259,7 +208,13 @@ fn finish(
     let mut hosts = Numbers::new();
     table.origins = origins.texts.iter().map(|text| origin(text, &mut hosts)).collect();
     table.hosts = hosts.texts;
-    captures(&mut table, seen, contents, &number_of);
+    captures(
+        &mut table,
+        seen,
+        |content| contents.order(content, &text),
+        contents.len(),
+        &number_of,
+    );
     let number = |url: u32| Some(number_of[url as usize]).filter(|number| *number != NOT_KEPT);
     let mut moved: Vec<(u32, u32)> = moves
         .iter()
@@ -287,14 +242,14 @@ struct Row {
 }
 
 #[derive(Clone, Copy)]
-struct Parts {
+pub(super) struct Parts {
     path: u32,
     query: u32,
     fragment: u32,
 }
 
 impl Parts {
-    fn of(url: &[u8]) -> Parts {
+    pub(super) fn of(url: &[u8]) -> Parts {
         match UrlParts::split(url, scheme_length(url).unwrap_or(0)) {
             Ok(parts) => Parts {
                 path: parts.path_start,
@@ -308,7 +263,11 @@ impl Parts {
         }
     }
 
-    fn path(self, url: &[u8]) -> &[u8] {
+    pub(super) fn has_query(self) -> bool {
+        self.query < self.fragment
+    }
+
+    pub(super) fn path(self, url: &[u8]) -> &[u8] {
         &url[self.path as usize..self.query as usize]
     }
 
@@ -390,7 +349,13 @@ fn kept(text: &[u8], spans: &[Span], seen: &[Seen], urls_max: usize) -> (Vec<Row
 
 /// The captures of all URLs. Contents are numbered in the order of their first use by sorted
 /// URLs, so that numbers do not depend on the order of input.
-fn captures(table: &mut Table, seen: &[Seen], known: &Contents<'_>, number_of: &[u32]) {
+fn captures<'a>(
+    table: &mut Table,
+    seen: &[Seen],
+    order: impl Fn(u32) -> (u64, &'a [u8]),
+    known: usize,
+    number_of: &[u32],
+) {
     let mut starts = vec![0u32; table.urls.len() + 1];
     let number = |one: &Seen| number_of[one.url as usize];
     for one in seen.iter().filter(|one| number(one) != NOT_KEPT) {
@@ -411,12 +376,12 @@ fn captures(table: &mut Table, seen: &[Seen], known: &Contents<'_>, number_of: &
         table.urls[url].is_static &= one.is_static;
     }
     let mut contents = 0;
-    let mut numbers = vec![NO_CONTENT; known.known.len()];
+    let mut numbers = vec![NO_CONTENT; known];
     let mut telling: Vec<(i64, u32)> = Vec::new();
     for (at, url) in table.urls.iter_mut().enumerate() {
         let own = &mut sorted[starts[at] as usize..starts[at + 1] as usize];
         own.sort_unstable_by(|(time, content), (than, other)| {
-            time.cmp(than).then_with(|| known.order(*content).cmp(&known.order(*other)))
+            time.cmp(than).then_with(|| order(*content).cmp(&order(*other)))
         });
         telling.clear();
         telling.extend(own.iter().filter(|(_, content)| *content != NO_CONTENT));
@@ -513,7 +478,14 @@ mod tests {
         let seen: Vec<Seen> = urls
             .iter()
             .filter_map(|url| interner.intern(url.as_bytes(), &canonicalizer()))
-            .map(|url| Seen { url, time: 0, content: NO_CONTENT, is_static: false })
+            .map(|url| Seen {
+                url,
+                time: 0,
+                content: NO_CONTENT,
+                link: NO_LINK,
+                shows_a_page: true,
+                is_static: false,
+            })
             .collect();
         let (rows, left_out) = kept(&interner.text, &interner.spans, &seen, urls_max);
         assert_eq!(rows.len() + left_out as usize, interner.spans.len());

@@ -1,10 +1,13 @@
 //! What was seen of a site: its URLs in tables, the programs that answer them, and what equal
 //! contents are worth there.
 
+mod canonical_links;
+mod contents;
 pub(in crate::mine) mod decay;
 pub(in crate::mine) mod handlers;
 pub(in crate::mine) mod identity;
 pub(in crate::mine) mod intake;
+mod interner;
 pub(in crate::mine) mod loose_path;
 pub(in crate::mine) mod noise;
 pub(in crate::mine) mod observation;

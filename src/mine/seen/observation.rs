@@ -25,6 +25,8 @@ pub struct Observation<'a> {
     pub redirect: Option<&'a [u8]>,
     /// Where a redirect came from that has led here: an absolute URL.
     pub redirected_from: Option<&'a [u8]>,
+    /// What the page says is its URL: its link of the relation `canonical` (RFC 6596).
+    pub canonical_link: Option<&'a [u8]>,
 }
 
 /// Digests of the empty body: they say that nothing was sent, not that two pages are one. SHA-1 in

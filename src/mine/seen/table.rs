@@ -113,10 +113,19 @@ pub(in crate::mine) struct Origin {
 pub enum Signal {
     /// Digests.
     Digest,
+    /// Where the canonical links of pages lead to; digests for pages that have none.
+    CanonicalLink,
     /// Sizes in bytes.
     Size,
     /// Nothing was recorded.
     None,
+}
+
+impl Signal {
+    /// Is that two pages have one content as good as certain, rather than a coincidence?
+    pub(in crate::mine) fn is_strong(self) -> bool {
+        matches!(self, Signal::Digest | Signal::CanonicalLink)
+    }
 }
 
 /// The tables of one site.
@@ -213,7 +222,7 @@ impl Table {
 }
 
 /// Most redirects in a row that are followed.
-const MOVES_IN_A_ROW: usize = 4;
+pub(in crate::mine) const MOVES_IN_A_ROW: usize = 4;
 
 #[cfg(test)]
 pub(in crate::mine) mod tests {

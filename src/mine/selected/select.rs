@@ -383,7 +383,7 @@ impl Selector<'_> {
             here.is_some_and(|here| here.good >= AGREEMENTS_MIN && !contradicts(here))
         };
         let is_silent = |handler: &u32| {
-            self.table.signal == Signal::Digest && !short.contains(handler) && agrees(handler)
+            self.table.signal.is_strong() && !short.contains(handler) && agrees(handler)
         };
         let splits = &self.table.splits;
         let cells = unlike.iter().flat_map(|path| splits.cells_of(name, *path));

@@ -9,13 +9,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::emit::param;
+use super::emit::{param, signal_name};
 use super::spellings::{LazySpellings, SPELLINGS_MAX};
 use crate::canonical::{DustKind, DustRule, DustStatus, Evidence, RuleScope};
 use crate::mine::proposed::priors::{CONTENTS_MIN, PLAIN};
 use crate::mine::seen::handlers::Handlers;
 use crate::mine::seen::signal::Calibration;
-use crate::mine::seen::table::{Signal, Table, Url};
+use crate::mine::seen::table::{Table, Url};
 use crate::mine::stats::{BELIEF_ERROR, Channel, doubt, wilson};
 use crate::mine::trials::BAR;
 
@@ -65,7 +65,7 @@ pub(super) fn rules(
     spellings: &LazySpellings<'_>,
     calibration: &Calibration,
 ) -> Vec<DustRule> {
-    if table.signal != Signal::Digest || calibration.needs_confirmation {
+    if !table.signal.is_strong() || calibration.needs_confirmation {
         return Vec::new();
     }
     let leads: Vec<bool> = table
@@ -162,7 +162,7 @@ impl Form<'_> {
                 ok,
                 groups,
                 bound: round(bound),
-                signal: "digest".to_string(),
+                signal: signal_name(self.table.signal).to_string(),
                 gain_urls: urls.len() as u64,
                 loss_per_million: lost(1.0 - rate),
                 loss_bound_per_million: lost(1.0 - bound),

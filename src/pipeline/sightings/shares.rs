@@ -7,7 +7,7 @@
 //! group    length of the site (u32) | site | number of sightings (u32) | their bytes (u64)
 //!          | their parameters (u64) | their different words (u64)
 //!          | bytes of their different paths (u64) | sightings
-//! sighting ends of its five texts (5 x u32) | canonical, and twice redirected (u8) | status (u16)
+//! sighting ends of its five texts (5 x u32) | canonical, and twice the link (u8) | status (u16)
 //!          | time (i64) | size (u64) | texts
 //! ```
 //!
@@ -18,7 +18,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, Write as _};
 use std::path::{Path, PathBuf};
 
-use super::{ChunkSightings, ChunkSite, Sighting, memory_bytes};
+use super::{ChunkSightings, ChunkSite, Link, Sighting, memory_bytes};
 use crate::error::{Error, Result};
 use crate::pipeline::temp;
 use crate::pipeline::url_words::Words;
@@ -271,12 +271,12 @@ impl ChunkSightings {
     }
 
     fn write(&self, sighting: u32, buffer: &mut Vec<u8>) {
-        let Sighting { ends, is_redirected, is_canonical, status, time, size } =
+        let Sighting { ends, link, is_canonical, status, time, size } =
             &self.sightings[sighting as usize];
         for end in &ends[1..] {
             push_u32(buffer, (end - ends[0]) as usize);
         }
-        buffer.push(u8::from(*is_canonical) | u8::from(*is_redirected) << 1);
+        buffer.push(u8::from(*is_canonical) | (*link as u8) << 1);
         buffer.extend_from_slice(&status.to_le_bytes());
         buffer.extend_from_slice(&time.to_le_bytes());
         buffer.extend_from_slice(&size.to_le_bytes());
@@ -301,7 +301,7 @@ impl ChunkSightings {
         self.sites[site].sightings.push(self.sightings.len() as u32);
         self.sightings.push(Sighting {
             ends,
-            is_redirected: flags[0] & 2 != 0,
+            link: Link::ALL[usize::from(flags[0] >> 1).min(Link::ALL.len() - 1)],
             is_canonical: flags[0] & 1 != 0,
             status: number_of(status) as u16,
             time: number_of(time) as i64,
@@ -335,6 +335,7 @@ mod tests {
         static ONWARD: Fields<'static> = Fields { redirect: b"http://b.test/", ..Fields::NONE };
         static HERE: Fields<'static> =
             Fields { redirected_from: b"http://c.test/", ..Fields::NONE };
+        static OWN: Fields<'static> = Fields { canonical_link: b"http://d.test/", ..Fields::NONE };
         let mut gathered = Vec::new();
         for chunk in 0..3 {
             let mut one = ChunkSightings::with_room(100);
@@ -345,6 +346,7 @@ mod tests {
                     one.add(number, &record(NO_HOST, &NONE), None);
                     one.add(number, &record(b"http://a.test/", &ONWARD), None);
                     one.add(number, &record(b"http://a.test/", &HERE), Some(b"http://a.test/"));
+                    one.add(number, &record(b"http://a.test/", &OWN), None);
                 }
             }
             one.trim();
@@ -366,6 +368,7 @@ mod tests {
         let are = |part: &str| lines.iter().filter(|line| line.contains(part)).count();
         assert_eq!(are("redirect: Some"), 100);
         assert_eq!(are("redirected_from: Some"), 100);
+        assert_eq!(are("canonical_link: Some"), 100);
         let mut shares = Shares::new(std::env::temp_dir()).unwrap();
         shares.spill(&gathered[..2]).unwrap();
         shares.spill(&gathered[2..]).unwrap();
@@ -383,7 +386,7 @@ mod tests {
             assert_eq!(back.len() - before, loads.len());
             assert_eq!(back[before..].iter().map(|one| one.text.len() as u64).sum::<u64>(), texts);
         }
-        assert_eq!(shown(&gathered).len(), 600);
+        assert_eq!(shown(&gathered).len(), 700);
         assert_eq!(shown(&back), shown(&gathered));
     }
 }

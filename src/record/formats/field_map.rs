@@ -13,6 +13,7 @@ pub(crate) enum Field {
     Status,
     Time,
     Redirect,
+    CanonicalLink,
     Mime,
     Method,
     Referrer,
@@ -20,7 +21,7 @@ pub(crate) enum Field {
 }
 
 impl Field {
-    pub(super) const ALL: [Field; 11] = [
+    pub(super) const ALL: [Field; 12] = [
         Field::Url,
         Field::Host,
         Field::Digest,
@@ -28,6 +29,7 @@ impl Field {
         Field::Status,
         Field::Time,
         Field::Redirect,
+        Field::CanonicalLink,
         Field::Mime,
         Field::Method,
         Field::Referrer,
@@ -44,6 +46,7 @@ impl Field {
             Field::Status => "status",
             Field::Time => "time",
             Field::Redirect => "redirect",
+            Field::CanonicalLink => "canonical_link",
             Field::Mime => "mime",
             Field::Method => "method",
             Field::Referrer => "referrer",
@@ -120,6 +123,15 @@ impl Field {
             Field::Redirect => {
                 &["redirect", "redirect_url", "redirect_to", "new_url", "location", "final_url"]
             }
+            // Not `canonical` alone: so the tables that this program writes call the canonical form.
+            Field::CanonicalLink => &[
+                "canonical_link",
+                "canonical_link_element_1",
+                "canonical_link_element",
+                "canonical_url",
+                "canonical_tag",
+                "rel_canonical",
+            ],
             Field::Mime => &["mime", "mime_type", "mimetype", "content_type", "media_type"],
             Field::Method => &["method", "http_method", "request_method"],
             Field::Referrer => &["referrer", "referer", "http_referer"],
@@ -139,6 +151,7 @@ impl Field {
             Field::Status => &mut fields.status,
             Field::Time => &mut fields.time,
             Field::Redirect => &mut fields.redirect,
+            Field::CanonicalLink => &mut fields.canonical_link,
             Field::Mime => &mut fields.mime,
             Field::Method => &mut fields.method,
             Field::Referrer => &mut fields.referrer,
@@ -159,8 +172,8 @@ impl FieldMap {
     /// Reads `text`: a name, a number or a JSON pointer for the URL alone (`address`, `3`,
     /// `/request/uri`), or several parted by commas (`url=address,digest=sha1,status=4`).
     ///
-    /// - Shape: fields are `url`, `host`, `digest`, `size`, `status`, `time`, `redirect`, `mime`,
-    ///   `method`, `referrer`, `agent`. Numbers count columns from 1. A column whose name has a
+    /// - Shape: fields are `url`, `host`, `digest`, `size`, `status`, `time`, `redirect`,
+    ///   `canonical_link`, `mime`, `method`, `referrer`, `agent`. Numbers count columns from 1. A column whose name has a
     ///   comma is told by its number.
     /// - Failure: a configuration error for a field that is not known, comes twice or has no place.
     pub fn parse(text: &str) -> Result<FieldMap> {

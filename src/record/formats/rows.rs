@@ -1,10 +1,10 @@
 //! Rows: the records of containers (WARC, sitemaps, Parquet) as lines, which `input` makes of them.
 //!
 //! ```text
-//! url \t time \t status \t method \t mime \t size \t digest \t redirect \t referrer \t agent
+//! url \t time \t status \t method \t mime \t size \t digest \t redirect \t referrer \t agent \t link
 //! ```
 //!
-//! - Ten fields, always; what is not known is empty.
+//! - Eleven fields, always; what is not known is empty. The last is the canonical link.
 //! - Escapes: a tab, a newline, a carriage return and a backslash inside a field are `\t`, `\n`,
 //!   `\r` and `\\`; NUL is `\x00`. [`Escapes::Backslash`] undoes them all. So a row holds neither a
 //!   tab nor a separator that is not one.
@@ -15,10 +15,11 @@ use crate::record::{Escapes, Found, LineFormat, Parsed};
 use crate::reject::Reject;
 
 /// How many fields a row has.
-const FIELDS: usize = 10;
+const FIELDS: usize = 11;
 
 /// The names of the fields, as tables have them.
-const HEADER: &[u8] = b"url\ttime\tstatus\tmethod\tmime\tsize\tdigest\tredirect\treferrer\tagent";
+const HEADER: &[u8] =
+    b"url\ttime\tstatus\tmethod\tmime\tsize\tdigest\tredirect\treferrer\tagent\tcanonical_link";
 
 /// The rows of one container.
 #[derive(Clone, Copy, Debug)]
@@ -59,7 +60,8 @@ impl LineFormat for Rows {
         if rest.is_some() {
             return Parsed::Reject(Reject::Format);
         }
-        let [url, time, status, method, mime, size, digest, redirect, referrer, agent] = fields;
+        let [url, time, status, method, mime, size, digest, redirect, referrer, agent, link] =
+            fields;
         if url.is_empty() {
             return Parsed::Reject(Reject::NoUrl);
         }
@@ -71,7 +73,8 @@ impl LineFormat for Rows {
         let known = &mut found.fields;
         (known.time, known.status, known.method, known.mime) = (time, status, method, mime);
         (known.size, known.digest, known.redirect) = (size, digest, redirect);
-        (known.referrer, known.agent, known.escapes) = (referrer, agent, escapes);
+        (known.referrer, known.agent, known.canonical_link) = (referrer, agent, link);
+        known.escapes = escapes;
         Parsed::Record
     }
 }
@@ -83,7 +86,7 @@ mod tests {
     #[test]
     fn rows() {
         let line =
-            b"http://a.test/\t2026\t200\tGET\ta/b\t5\tsha1:A\t/c\thttp://r.test/\tagent \\\\";
+            b"http://a.test/\t2026\t200\tGET\ta/b\t5\tsha1:A\t/c\thttp://r.test/\tagent \\\\\t/d";
         let mut found = Found::default();
         let rows = Rows::new("warc");
         assert_eq!((rows.name(), rows.parse(line, &mut found)), ("warc", Parsed::Record));
@@ -99,6 +102,7 @@ mod tests {
             fields.redirect,
             fields.referrer,
             fields.agent,
+            fields.canonical_link,
         ];
         assert_eq!(texts.join(&b'\t'), line);
         assert_eq!((found.escapes, fields.escapes), (Escapes::Backslash, Escapes::Backslash));
@@ -107,10 +111,10 @@ mod tests {
     #[test]
     fn rejects() {
         for (given, expected) in [
-            ("a\t\t\t\t\t\t\t\t\t", Parsed::Record),
-            ("\t\t\t\t\t\t\t\t\t", Parsed::Reject(Reject::NoUrl)),
-            ("a\t\t\t\t\t\t\t\t", Parsed::Reject(Reject::Format)),
-            ("a\t\t\t\t\t\t\t\t\t\t", Parsed::Reject(Reject::Format)),
+            ("a\t\t\t\t\t\t\t\t\t\t", Parsed::Record),
+            ("\t\t\t\t\t\t\t\t\t\t", Parsed::Reject(Reject::NoUrl)),
+            ("a\t\t\t\t\t\t\t\t\t", Parsed::Reject(Reject::Format)),
+            ("a\t\t\t\t\t\t\t\t\t\t\t", Parsed::Reject(Reject::Format)),
             ("http://a.test/", Parsed::Reject(Reject::Format)),
         ] {
             let mut found = Found::default();

@@ -59,7 +59,7 @@ fn lines_of_containers_are_a_table() {
     let pages = ["x&amp;y", "b?utm_source=c", "b"].map(entry).concat();
     dir.put("in.xml", format!("<urlset>{pages}</urlset>"));
     let table = dir.run("--print line in.xml").quiet().out();
-    let header = "url\ttime\tstatus\tmethod\tmime\tsize\tdigest\tredirect\treferrer\tagent\n";
+    let header = "url\ttime\tstatus\tmethod\tmime\tsize\tdigest\tredirect\treferrer\tagent\tcanonical_link\n";
     assert!(table.starts_with(header) && table.lines().count() == 3, "{table}");
     for args in ["dedup", "dedup --print line", "-c"] {
         let read = dir.run(&format!("{args} in.xml")).quiet().out();

@@ -102,7 +102,7 @@ fn long_values_beside_the_url() {
     writer.close().unwrap();
     dir.run("in.parquet").gives("http://a.test/1\nhttp://a.test/2\n");
     let line = dir.run("-p lines --print line in.parquet").quiet().out();
-    assert_eq!(line.lines().nth(2), Some("http://a.test/2\t\t\t\t\t\t\t\tr\t"), "{line}");
+    assert_eq!(line.lines().nth(2), Some("http://a.test/2\t\t\t\t\t\t\t\tr\t\t"), "{line}");
     dir.run("--field url=url,digest=digest in.parquet").fails("found decimals (BYTE_ARRAY)");
 }
 

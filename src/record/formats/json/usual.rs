@@ -129,6 +129,11 @@ pub(super) const USUAL: &[(Part, &[&str])] = &[
         ],
     ),
     (
+        // Not `canonical` alone: so the rows that this program writes call the canonical form.
+        Part::Field(Field::CanonicalLink),
+        &["/canonical_link", "/canonical_url", "/canonicalUrl", "/rel_canonical"],
+    ),
+    (
         Part::Field(Field::Mime),
         &[
             "/mime",

@@ -1,0 +1,303 @@
+//! What pages say themselves is their URL: links of the relation `canonical` (RFC 6596).
+//!
+//! Where a site's links can be trusted, pages with one link are one page, whatever bytes they have,
+//! and pages with different links are different ones. Not all sites can: some give every spelling
+//! as its own canonical one. So links are compared with digests first, and where no URLs share
+//! one, links count only if enough of them lead to another URL.
+
+use std::collections::HashSet;
+use std::collections::hash_map::Entry;
+
+use super::contents::{Contents, NO_CONTENT};
+use super::intake::{NO_LINK, Parts, Seen};
+use super::interner::Interner;
+use super::table::{MOVES_IN_A_ROW, Map, Signal, map};
+
+/// Least pairs of URLs with one digest that tell whether links can be trusted.
+const PAIRS_MIN: u64 = 20;
+
+/// URLs with one digest beyond which that is an error page or an empty list, and says nothing.
+const URLS_OF_DIGEST_MAX: usize = 100;
+
+/// Where digests tell nothing: one of so many URLs must have a link to another one.
+const URLS_FOR_ONE_LINK_ELSEWHERE: u64 = 20;
+
+/// Replaces the contents of pages by where their links lead to, if the site's can be trusted; else
+/// the contents are as before. Returns what the contents are then told apart by.
+///
+/// - `moves`: permanent redirects, which are followed from where a link leads to. Links to another
+///   URL are added to them.
+/// - A page without a link is where another page says that it is, or where all pages with its
+///   digest are. Else it keeps its digest if no page beside it has a link, since links come from
+///   the templates of a site. If others have one, then nothing is known of it.
+/// - Determinism: the result does not depend on the order of `seen`.
+pub(super) fn follow(
+    seen: &mut [Seen],
+    contents: &mut Contents<'_>,
+    urls: &Interner,
+    moves: &mut Vec<(u32, u32)>,
+    signal: Signal,
+) -> Signal {
+    if seen.iter().all(|one| one.link == NO_LINK) {
+        return signal;
+    }
+    let onward = Onward::of(seen, urls, moves);
+    for one in seen.iter_mut().filter(|one| one.link != NO_LINK) {
+        one.link = onward.end(one.link);
+    }
+    let by_digest = if signal == Signal::Digest { links_of_digests(seen) } else { map() };
+    if !can_be_trusted(seen, &by_digest) {
+        return signal;
+    }
+    let mut is_linked = vec![false; urls.len()];
+    let mut places = HashSet::new();
+    for one in seen.iter().filter(|one| one.link != NO_LINK) {
+        is_linked[one.link as usize] = true;
+        places.insert(place(urls.text(one.url)));
+    }
+    for one in seen {
+        let end = onward.end(one.url);
+        let link = if one.link != NO_LINK {
+            moves.push((one.url, one.link));
+            Some(one.link)
+        } else if is_linked[end as usize] && one.shows_a_page {
+            Some(end)
+        } else {
+            by_digest.get(&one.content).and_then(|links| links.only())
+        };
+        match link {
+            Some(link) => one.content = contents.of_url(link, urls),
+            None if signal == Signal::Digest && !places.contains(place(urls.text(one.url))) => {}
+            None => one.content = NO_CONTENT,
+        }
+    }
+    Signal::CanonicalLink
+}
+
+/// What URLs have in common that are beside each other: the path before a query, else the folder.
+fn place(url: &[u8]) -> &[u8] {
+    let parts = Parts::of(url);
+    let path = parts.path(url);
+    if parts.has_query() {
+        return path;
+    }
+    &path[..memchr::memrchr(b'/', path).map_or(0, |slash| slash + 1)]
+}
+
+/// Where URLs lead to: by a redirect or by their own canonical link.
+struct Onward {
+    next: Map<u32, u32>,
+}
+
+impl Onward {
+    /// Of several links of one URL the first in byte order counts.
+    fn of(seen: &[Seen], urls: &Interner, moves: &[(u32, u32)]) -> Onward {
+        let links = seen.iter().filter(|one| one.link != NO_LINK).map(|one| (one.url, one.link));
+        let mut next: Map<u32, u32> = map();
+        for (from, to) in links.chain(moves.iter().copied()) {
+            match next.entry(from) {
+                Entry::Vacant(free) => {
+                    free.insert(to);
+                }
+                Entry::Occupied(mut known) => {
+                    if urls.text(to) < urls.text(*known.get()) {
+                        known.insert(to);
+                    }
+                }
+            }
+        }
+        Onward { next }
+    }
+
+    /// The URL that `url` leads to in the end.
+    fn end(&self, url: u32) -> u32 {
+        let mut at = url;
+        for _ in 0..MOVES_IN_A_ROW {
+            match self.next.get(&at) {
+                Some(next) if *next != at => at = *next,
+                _ => break,
+            }
+        }
+        at
+    }
+}
+
+/// The links of the URLs that show one digest.
+#[derive(Default)]
+struct LinksOfDigest {
+    /// URLs and where their links lead to, each pair once.
+    pairs: Vec<(u32, u32)>,
+}
+
+impl LinksOfDigest {
+    /// The link that all have.
+    fn only(&self) -> Option<u32> {
+        let (_, first) = *self.pairs.first()?;
+        self.pairs.iter().all(|(_, link)| *link == first).then_some(first)
+    }
+
+    /// How many links there are.
+    fn links(&self) -> usize {
+        let mut links: Vec<u32> = self.pairs.iter().map(|(_, link)| *link).collect();
+        links.sort_unstable();
+        links.dedup();
+        links.len()
+    }
+}
+
+fn links_of_digests(seen: &[Seen]) -> Map<u32, LinksOfDigest> {
+    let mut all: Map<u32, LinksOfDigest> = map();
+    for one in seen.iter().filter(|one| one.link != NO_LINK && one.content != NO_CONTENT) {
+        all.entry(one.content).or_default().pairs.push((one.url, one.link));
+    }
+    for links in all.values_mut() {
+        links.pairs.sort_unstable();
+        links.pairs.dedup();
+    }
+    all
+}
+
+/// Do most URLs with one digest have one link? If there are too few: do enough URLs have a link to
+/// another one?
+fn can_be_trusted(seen: &[Seen], by_digest: &Map<u32, LinksOfDigest>) -> bool {
+    let (mut agree, mut pairs) = (0, 0);
+    for links in by_digest.values().filter(|links| links.pairs.len() <= URLS_OF_DIGEST_MAX) {
+        pairs += links.pairs.len() as u64 - 1;
+        agree += (links.pairs.len() - links.links()) as u64;
+    }
+    if pairs >= PAIRS_MIN {
+        return 2 * agree >= pairs;
+    }
+    let mut links: Vec<(u32, u32)> =
+        seen.iter().filter(|one| one.link != NO_LINK).map(|one| (one.url, one.link)).collect();
+    links.sort_unstable();
+    links.dedup();
+    let elsewhere = links.iter().filter(|(url, link)| url != link).count() as u64;
+    elsewhere * URLS_FOR_ONE_LINK_ELSEWHERE >= links.len() as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::mine::seen::observation::Observation;
+    use crate::mine::seen::table::tests::canonicalizer;
+    use crate::mine::seen::table::{Signal, Table};
+
+    /// A page of `http://a.test`: path, digest, canonical link; a text that is empty is not known.
+    type Page = (String, String, String);
+
+    fn page(path: &str, digest: &str, link: &str) -> Page {
+        (format!("http://a.test{path}"), digest.to_string(), link.to_string())
+    }
+
+    /// What contents are told apart by, and the paths that show one, by content.
+    fn told(pages: &[Page]) -> (Signal, Vec<Vec<String>>) {
+        fn known(text: &str) -> Option<&[u8]> {
+            Some(text.as_bytes()).filter(|text| !text.is_empty())
+        }
+        let seen = pages.iter().map(|(url, digest, link)| Observation {
+            url: url.as_bytes(),
+            digest: known(digest),
+            canonical_link: known(link),
+            ..Observation::default()
+        });
+        let table = Table::build(&seen.collect::<Vec<_>>(), &canonicalizer());
+        let mut by_content = vec![Vec::new(); table.contents];
+        for url in &table.urls {
+            let text = String::from_utf8(table.bytes(url.text).to_vec()).unwrap();
+            for capture in table.captures_of(url) {
+                by_content[capture.content as usize]
+                    .push(text["http://a.test".len()..].to_string());
+            }
+        }
+        by_content.sort();
+        (table.signal, by_content)
+    }
+
+    /// `count` pages in two spellings, of which the second has a link to the first, or to itself.
+    fn spelled_twice(count: usize, has_digests: bool, is_honest: bool) -> Vec<Page> {
+        let spellings = (0..count).flat_map(|number| {
+            let digest = if has_digests { format!("digest {number}") } else { String::new() };
+            let (plain, other) = (format!("/p{number}"), format!("/p{number}?s=1"));
+            let link = if is_honest { &plain } else { &other };
+            [page(&plain, &digest, &plain), page(&other, &digest, link)]
+        });
+        spellings.collect()
+    }
+
+    #[test]
+    fn pages_with_one_link_are_one() {
+        for digests in [["1", "2", "3", "4", "5"], [""; 5]] {
+            let mut pages = vec![
+                page("/a?s=1", digests[0], "http://a.test/a"),
+                page("/a?s=2", digests[1], "HTTP://a.test:80/x/../a"),
+                page("/b?s=1", digests[2], "/b"),
+                // It need not say so itself.
+                page("/b", digests[3], ""),
+                page("/c", digests[4], "http://a.test/c"),
+            ];
+            let expected: [&[&str]; 3] = [&["/a?s=1", "/a?s=2"], &["/b", "/b?s=1"], &["/c"]];
+            let (signal, found) = told(&pages);
+            assert_eq!(signal, Signal::CanonicalLink);
+            assert_eq!(found, expected, "{digests:?}");
+            pages.reverse();
+            assert_eq!(told(&pages).1, expected, "in any order");
+        }
+    }
+
+    #[test]
+    fn links_are_followed() {
+        let chain = [page("/a", "", "/b"), page("/b", "", "/c"), page("/c", "", "/c")];
+        assert_eq!(told(&chain).1, [["/a", "/b", "/c"]]);
+        let mutual = [page("/a", "", "/b"), page("/b", "", "/a")];
+        assert_eq!(told(&mutual).1, [["/a"], ["/b"]], "who is right is not known");
+    }
+
+    #[test]
+    fn pages_without_a_link_keep_their_digest() {
+        let pages = [
+            page("/a?s=1", "1", "/a"),
+            page("/a?s=2", "1", "/a"),
+            // Its digest is that of pages with one link.
+            page("/a?s=3", "1", ""),
+            page("/x", "2", ""),
+            page("/y", "2", ""),
+            page("/z?t=1", "3", ""),
+            page("/z?t=2", "3", ""),
+            // Beside these are pages with links, and of its own nothing is known.
+            page("/a?s=4", "4", ""),
+        ];
+        let expected: [&[&str]; 3] =
+            [&["/a?s=1", "/a?s=2", "/a?s=3"], &["/x", "/y"], &["/z?t=1", "/z?t=2"]];
+        assert_eq!(told(&pages).1, expected);
+    }
+
+    #[test]
+    fn digests_judge_links() {
+        let one =
+            |spellings: &[Page]| told(spellings).1.iter().filter(|urls| urls.len() == 2).count();
+        let honest = spelled_twice(20, true, true);
+        assert_eq!((told(&honest).0, one(&honest)), (Signal::CanonicalLink, 20));
+        // Each spelling as its own canonical one.
+        let echo = spelled_twice(20, true, false);
+        assert_eq!((told(&echo).0, one(&echo)), (Signal::Digest, 20));
+        let mixed = [spelled_twice(20, true, false), spelled_twice(1, false, true)].concat();
+        assert_eq!((told(&mixed).0, one(&mixed)), (Signal::Digest, 20));
+    }
+
+    #[test]
+    fn without_digests_some_links_must_lead_elsewhere() {
+        assert_eq!(told(&spelled_twice(20, false, false)).0, Signal::None);
+        assert_eq!(told(&spelled_twice(20, false, true)).0, Signal::CanonicalLink);
+    }
+
+    #[test]
+    fn redirects_have_no_links() {
+        let moved = Observation {
+            url: b"http://a.test/a",
+            status: Some(301),
+            canonical_link: Some(b"http://a.test/b"),
+            ..Observation::default()
+        };
+        assert_eq!(Table::build(&[moved], &canonicalizer()).signal, Signal::None);
+    }
+}
