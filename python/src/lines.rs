@@ -163,16 +163,18 @@ fn field_of(name: &str) -> PyResult<Field> {
         "mime" => |record| record.fields.mime,
         "time" => |record| record.fields.time,
         "redirect" => |record| record.fields.redirect,
+        "canonical_link" => |record| record.fields.canonical_link,
         "referrer" => |record| record.fields.referrer,
         "agent" => |record| record.fields.agent,
         other => {
             return Err(PyValueError::new_err(format!(
                 "field {other:?}: expected spelling, method, status, size, digest, mime, time, \
-                 redirect, referrer or agent"
+                 redirect, canonical_link, referrer or agent"
             )));
         }
     };
-    Ok(Field { of, is_text: matches!(name, "mime" | "redirect" | "referrer" | "agent") })
+    let texts = ["mime", "redirect", "canonical_link", "referrer", "agent"];
+    Ok(Field { of, is_text: texts.contains(&name) })
 }
 
 /// What reads lines one by one, and what it has made so far: URLs, reasons, fields.

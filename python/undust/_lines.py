@@ -65,8 +65,9 @@ class Lines:
         Returns:
             As many rows: ``url``, which is null where there is none; ``reject``, why there is none
             (``empty`` and ``comment`` are not wrong), or null; and the ``fields`` that were asked
-            for: method, status, size, digest, mime, time, redirect, referrer, agent, and
-            ``spelling``, which is what ``undust`` prints; null where the line does not say.
+            for: method, status, size, digest, mime, time, redirect, canonical_link, referrer,
+            agent, and ``spelling``, which is what ``undust`` prints; null where the line does not
+            say.
         """
         pa = _arrow.arrow()
         threads = threads_of(threads)

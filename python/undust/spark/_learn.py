@@ -26,7 +26,7 @@ _SITE = "site"
 _LINE = "line"
 
 #: What `learn` may know of a record beside its URL.
-FIELDS = ("digest", "size", "status", "time", "redirect", "mime")
+FIELDS = ("digest", "size", "status", "time", "redirect", "canonical_link", "mime")
 
 # The profile below the rules: only what preserves semantics.
 _BASE_PROFILE = "rfc3986"
@@ -51,15 +51,17 @@ def learn(
         url: the column with the URLs.
         memory: bytes that each task takes for it.
         fields: more columns, by what they say: ``digest="md5"``, and so for all of ``FIELDS``. At
-            least one of ``digest``, ``size`` and ``redirect`` has to be there to tell which URLs
-            are one page. Times are text, in one of the spellings of logs.
+            least one of ``digest``, ``size``, ``redirect`` and ``canonical_link`` has to be there
+            to tell which URLs are one page. Times are text, in one of the spellings of logs.
     """
     for name in set(fields) - set(FIELDS):
         raise TypeError(f"learn: expected one of {', '.join(FIELDS)}, found {name}")
     columns = {"url": url, **fields}
     given = {field: column_of(df, column) for field, column in columns.items()}
-    if not {"digest", "size", "redirect"} & set(given):
-        raise ValueError("learn: expected a column for digest, size or redirect, found none")
+    if not {"digest", "size", "redirect", "canonical_link"} & set(given):
+        raise ValueError(
+            "learn: expected a column for digest, size, redirect or canonical_link, found none"
+        )
     texts = [
         F.regexp_replace(F.coalesce(quoted(column).cast("string"), F.lit("")), _PARTS, "")
         for column in given.values()

@@ -49,20 +49,7 @@ impl Table {
         observations: &[Observation<'_>],
         canonicalizer: &Canonicalizer,
     ) -> Table {
-        let mut intake = Intake {
-            canonicalizer,
-            signal: signal_of(observations),
-            urls: Interner::with_room(observations),
-            contents: Contents::new(),
-            seen: Vec::with_capacity(observations.len()),
-            moves: Vec::new(),
-            hops: Vec::new(),
-            moved: Vec::new(),
-        };
-        for observation in observations {
-            intake.take(observation);
-        }
-        intake.follow_hops();
+        let intake = Intake::of(observations, canonicalizer);
         let Intake { mut urls, mut contents, mut seen, mut moves, signal, .. } = intake;
         urls.forget();
         let signal = canonical_links::follow(&mut seen, &mut contents, &urls, &mut moves, signal);
@@ -86,6 +73,24 @@ struct Intake<'a> {
 }
 
 impl<'a> Intake<'a> {
+    fn of(observations: &'a [Observation<'_>], canonicalizer: &'a Canonicalizer) -> Intake<'a> {
+        let mut intake = Intake {
+            canonicalizer,
+            signal: signal_of(observations),
+            urls: Interner::with_room(observations),
+            contents: Contents::new(),
+            seen: Vec::with_capacity(observations.len()),
+            moves: Vec::new(),
+            hops: Vec::new(),
+            moved: Vec::new(),
+        };
+        for observation in observations {
+            intake.take(observation);
+        }
+        intake.follow_hops();
+        intake
+    }
+
     fn take(&mut self, observation: &'a Observation<'_>) {
         let Intake { canonicalizer, urls, contents, .. } = self;
         let known = if observation.is_canonical {
@@ -494,6 +499,22 @@ mod tests {
             String::from_utf8(bytes.to_vec()).unwrap()
         };
         rows.iter().map(text).collect()
+    }
+
+    /// A start page that sends everybody elsewhere, in the log of many days.
+    #[test]
+    fn a_redirect_that_is_asked_for_often_counts_once() {
+        let often =
+            Observation { url: b"http://a.test/go", status: Some(301), ..Observation::default() };
+        let pages: Vec<String> = (0..50).map(|page| format!("http://a.test/{page}")).collect();
+        let mut seen = vec![often; 1000];
+        for url in pages.iter().chain(&pages).map(|url| url.as_bytes()) {
+            let redirected_from = Some(often.url);
+            seen.push(Observation { url, redirected_from, ..Observation::default() });
+        }
+        let canonicalizer = canonicalizer();
+        let intake = Intake::of(&seen, &canonicalizer);
+        assert_eq!((intake.moves.len(), intake.seen.len()), (50, 1100));
     }
 
     #[test]

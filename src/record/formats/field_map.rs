@@ -123,7 +123,7 @@ impl Field {
             Field::Redirect => {
                 &["redirect", "redirect_url", "redirect_to", "new_url", "location", "final_url"]
             }
-            // Not `canonical` alone: so the tables that this program writes call the canonical form.
+            // Not `canonical` alone: tables that this program writes call the canonical form so.
             Field::CanonicalLink => &[
                 "canonical_link",
                 "canonical_link_element_1",
@@ -173,8 +173,8 @@ impl FieldMap {
     /// `/request/uri`), or several parted by commas (`url=address,digest=sha1,status=4`).
     ///
     /// - Shape: fields are `url`, `host`, `digest`, `size`, `status`, `time`, `redirect`,
-    ///   `canonical_link`, `mime`, `method`, `referrer`, `agent`. Numbers count columns from 1. A column whose name has a
-    ///   comma is told by its number.
+    ///   `canonical_link`, `mime`, `method`, `referrer`, `agent`. Numbers count columns
+    ///   from 1. A column whose name has a comma is told by its number.
     /// - Failure: a configuration error for a field that is not known, comes twice or has no place.
     pub fn parse(text: &str) -> Result<FieldMap> {
         let wrong = |why: String| {

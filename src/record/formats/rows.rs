@@ -1,10 +1,11 @@
 //! Rows: the records of containers (WARC, sitemaps, Parquet) as lines, which `input` makes of them.
 //!
 //! ```text
-//! url \t time \t status \t method \t mime \t size \t digest \t redirect \t referrer \t agent \t link
+//! url \t time \t status \t method \t mime \t size \t digest \t redirect \t referrer \t agent \t
+//!     canonical link
 //! ```
 //!
-//! - Eleven fields, always; what is not known is empty. The last is the canonical link.
+//! - Eleven fields, always; what is not known is empty.
 //! - Escapes: a tab, a newline, a carriage return and a backslash inside a field are `\t`, `\n`,
 //!   `\r` and `\\`; NUL is `\x00`. [`Escapes::Backslash`] undoes them all. So a row holds neither a
 //!   tab nor a separator that is not one.

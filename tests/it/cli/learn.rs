@@ -120,6 +120,77 @@ fn rules_want_hosts() {
     assert!(rules.contains("sites = \"1\""), "{rules}");
 }
 
+/// Bodies are noisy, so that digests hardly say anything, but pages say what their URL is.
+#[test]
+fn canonical_links_count_more_than_noisy_digests() {
+    let dir = Dir::new();
+    dir.run(
+        "generate site --preset noisy --sites 3 --urls 2500 --seed 7 --to tsv -o crawl.tsv \
+         --truth truth.tsv",
+    )
+    .quiet();
+    let (crawl, truth) = (dir.text("crawl.tsv"), dir.text("truth.tsv"));
+    let page_of = |row: &str| row.rsplit_once('\t').unwrap().0.to_string();
+    let pages: Vec<String> = truth.lines().skip(1).map(page_of).collect();
+    let rows: Vec<&str> = crawl.lines().skip(1).collect();
+    let url_of = |row: &str| row.split('\t').next().unwrap().to_string();
+    // Of each page the first URL, or every URL itself.
+    let mut firsts = std::collections::HashMap::new();
+    for (row, page) in rows.iter().zip(&pages) {
+        firsts.entry(page).or_insert_with(|| url_of(row));
+    }
+    let with_links = |link: &dyn Fn(&str, &String) -> String| {
+        let mut table = crawl.lines().next().unwrap().to_string() + "\tcanonical_link\n";
+        for (row, page) in rows.iter().zip(&pages) {
+            table += &format!("{row}\t{}\n", link(row, page));
+        }
+        table
+    };
+    dir.put("linked.tsv", with_links(&|_, page| firsts[page].clone()));
+    dir.put("echo.tsv", with_links(&|row, _| url_of(row)));
+    let learned = |crawl: &str| {
+        let run = dir.run(&format!("learn -v -o rules.toml --evaluate truth.tsv {crawl}")).exits(0);
+        let told = run.told();
+        let (_, learned) = told.split_once("\\nlearned").unwrap();
+        let coverage: f64 = learned.split_whitespace().next().unwrap().parse().unwrap();
+        assert!(learned.contains("  0 of 3"), "no site loses pages: {told}");
+        (coverage, told.contains("distinguished by canonical link"), dir.text("rules.toml"))
+    };
+    let (by_digest, linked, rules) = learned("crawl.tsv");
+    assert!(!linked && rules.contains("signal = \"digest\""));
+    let (by_link, linked, rules) = learned("linked.tsv");
+    assert!(linked && rules.contains("signal = \"canonical-link\""), "{rules}");
+    assert!(by_link > 95.0 && by_link > by_digest + 3.0, "{by_link} by links, {by_digest} without");
+    // Links that only repeat the URL are not believed.
+    assert!((learned("echo.tsv").0 - by_digest).abs() < 0.01);
+}
+
+/// Rules lead to where the site's redirects lead.
+#[test]
+fn redirects_choose_the_host_and_the_scheme() {
+    let dir = Dir::new();
+    for (from, to) in [
+        ("https://www.a.test", "https://a.test"),
+        ("https://a.test", "https://www.a.test"),
+        ("http://a.test", "https://a.test"),
+        ("https://a.test", "http://a.test"),
+    ] {
+        let mut table = "url\tstatus\tdigest\tredirect\n".to_string();
+        for page in 0..60 {
+            table += &format!("{to}/p{page}\t200\td{page}\t\n");
+            table += &format!("{from}/p{page}\t301\t\t{to}/p{page}\n");
+            // More of the URLs are on the side that is left.
+            table += &format!("{from}/p{page}?utm_source=x\t301\t\t{to}/p{page}\n");
+        }
+        dir.put("crawl.tsv", table);
+        dir.run("learn -o rules.toml crawl.tsv").exits(0);
+        let text = dir.text("rules.toml");
+        dir.put("one.txt", format!("{from}/p1\n"));
+        let form = dir.run("canon --rules rules.toml one.txt").quiet().out();
+        assert_eq!(form, format!("{to}/p1\n"), "{text}");
+    }
+}
+
 /// A site whose scripts have values in two spellings and parameters without end.
 #[test]
 fn values_and_names_of_scripts() {

@@ -129,7 +129,7 @@ pub(super) const USUAL: &[(Part, &[&str])] = &[
         ],
     ),
     (
-        // Not `canonical` alone: so the rows that this program writes call the canonical form.
+        // Not `canonical` alone: rows that this program writes call the canonical form so.
         Part::Field(Field::CanonicalLink),
         &["/canonical_link", "/canonical_url", "/canonicalUrl", "/rel_canonical"],
     ),
