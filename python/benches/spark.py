@@ -42,7 +42,8 @@ def jobs(session, path):
         BASE: lambda: lines().distinct(),
         "undust, lines": lambda: us.dedup(lines(), "value", Canonicalizer("lines")),
         "undust, crawl": lambda: us.dedup(lines(), "value"),
-        "undust, crawl, first in input order": lambda: us.dedup(us.read_lines(session, path), order_by=us.PLACE),
+        "undust, crawl, first in input order": lambda: us.dedup_lines(session, path),
+        "undust, crawl, the same in two steps": lambda: us.dedup(us.read_lines(session, path), order_by=us.PLACE),
         "undust, crawl, with counts": lambda: us.dedup(lines(), "value", count="lines"),
         "undust, aggressive": lambda: us.dedup(lines(), "value", Canonicalizer("aggressive")),
         "w3lib in a pandas_udf, dropDuplicates": lambda: lines().withColumn("page", w3lib_form("value"))

@@ -123,6 +123,11 @@ class Jobs(WithSession):
             (["learn", "-o", str(packed), str(SAMPLES / "crawl.log")], f"undust-spark: {packed}: expected nothing of"),
             (["learn", "--column", "url", "--field", "sum=x", "-o", "x", str(SAMPLES / "index.parquet")],
              "undust-spark: --field sum: expected NAME=COLUMN with one of digest, size"),
+            (["learn", "--field", "digest=md5", "-o", "x", "y"], "undust-spark: --field: holds for tables"),
+            (["dedup", "--to", "orc", "-o", "x", "y"], "undust-spark: --to: holds for tables"),
+            (["report", "--table", "orc", "-o", "x", "y"], "undust-spark: --table: holds for tables"),
+            (["dedup", "--column", "url", "--any-order", "-o", "x", "y"], "undust-spark: --any-order: holds for lines"),
+            (["learn", "--column", "url", "--format", "cdx", "-o", "x", "y"], "undust-spark: --format: holds for lines"),
         ]:
             told = io.StringIO()
             with contextlib.redirect_stderr(told):
@@ -218,6 +223,18 @@ class Tables(WithSession):
             self.assertEqual({pages.canonical(row["u.rl"]): row["lines"] for row in kept}, forms)
             self.assertEqual(us.dedup(df, "u.rl", pages).count(), len(forms))
 
+    def test_dedup_of_lines_is_that_of_what_they_say(self):
+        paths = [str(SAMPLES / "reddit.txt"), str(SAMPLES / "messy.txt")]
+        pages = Canonicalizer("aggressive")
+        lines = us.read_lines(self.session, paths, fields=["spelling"])
+        for count in [None, "lines"]:
+            expected = us.dedup(lines, "url", pages, order_by=us.PLACE, count=count)
+            found = us.dedup_lines(self.session, paths, pages, fields=["spelling"], count=count)
+            self.assertEqual(found.columns, expected.columns)
+            self.assertEqual(sorted(found.collect()), sorted(expected.collect()))
+        with self.assertRaisesRegex(ValueError, "a column Place already"):
+            us.dedup_lines(self.session, paths, count="Place")
+
     def test_summary_adds_up(self):
         df = us.read_lines(self.session, str(SAMPLES / "reddit.txt"))
         hosts = us.summary(df).collect()
@@ -245,8 +262,11 @@ class Rules(WithSession):
         names = ["digest", "status", "time", "mime", "size", "redirect"]
         df = us.read_lines(self.session, str(crawl), fields=names)
         self.assertEqual(us.learn(df, **{name: name for name in names}), expected)
-        with self.assertRaisesRegex(ValueError, "expected a column for digest, size or redirect"):
+        with self.assertRaisesRegex(ValueError, "expected a column for digest, size, redirect or canonical_link"):
             us.learn(df)
+        # What pages say is their URL tells as much as what they show.
+        said = df.where("status = '200'").withColumn("says", F.concat(F.lit("http://a.test/"), "digest"))
+        self.assertIn('signal = "canonical-link"', us.learn(said, canonical_link="says"))
         # As a job, and applied.
         rules = crawl.with_name("rules.toml")
         self.assertEqual(main(["learn", "-o", str(rules), str(crawl)]), 0)

@@ -26,7 +26,9 @@ def learn(
         format: their format, if it is not to be recognized by their contents.
         fields: columns of tables, as in ``url=address,digest=md5``.
         base_url: the host of paths that have none in their line.
-        memory: bytes that it may take; beyond that it goes on in ``temp_dir``.
+        memory: bytes that it may take; beyond that it goes on in files.
+        temp_dir: where these are, without names; the system's folder unless told.
+        threads: workers; as many as there are processors unless told.
     """
     if isinstance(paths, (str, os.PathLike)):
         paths = [paths]

@@ -2,18 +2,22 @@
 //!
 //! The road of a rule goes through the folders:
 //!
-//! 1. `seen`: URLs, parameters and contents in tables; what equal contents are worth.
-//! 2. `proposed`: what tells URLs of one content apart becomes a candidate.
-//! 3. `validated`: all candidates are applied at once, and URLs that become one are compared.
-//! 4. `selected`: what fails is taken out until the rest holds.
-//! 5. `written`: what holds is written for the spellings that paths have, beside guards and traps.
+//! 1. `seen`: URLs, parameters and contents in tables.
+//! 2. `acts`: what rules may do to URLs.
+//! 3. `worth`: what equal contents are worth on this site.
+//! 4. `proposed`: what tells URLs of one content apart becomes a candidate.
+//! 5. `validated`: all candidates are applied at once, and URLs that become one are compared.
+//! 6. `selected`: what fails is taken out until the rest holds.
+//! 7. `written`: what holds is written for the spellings that paths have, beside guards and traps.
 //!
-//! `rounds.rs` leads through 2 to 4. `trials.rs` has what all of them count, and `stats.rs` the
-//! tests by which that is judged.
+//! No folder knows of one behind it. `rounds.rs` leads through 4 to 6. `trials.rs` has what all of
+//! them count, `folders.rs` what counts together, and `stats.rs` the tests by which it is judged.
 //!
 //! A site is a pure function of its observations. No thread, no clock, no hash order; what a site
 //! says is never used for another.
 
+mod acts;
+mod folders;
 mod proposed;
 mod rounds;
 mod seen;
@@ -21,6 +25,7 @@ mod selected;
 mod stats;
 mod trials;
 mod validated;
+mod worth;
 mod written;
 
 pub use seen::{Observation, Signal, site_of};
@@ -28,8 +33,8 @@ pub use seen::{Observation, Signal, site_of};
 use crate::canonical::{Canonicalizer, DustRule, Guard, Profile, Trap};
 use seen::handlers::Handlers;
 use seen::loose_path::{LoosePath, loosen};
-use seen::signal::{self, Calibration};
 use seen::table::Table;
+use worth::signal::{self, Calibration};
 
 use written::{Findings, Written};
 

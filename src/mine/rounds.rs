@@ -2,26 +2,26 @@
 
 use std::collections::BTreeSet;
 
-use super::selected::folders::Folders;
+use super::folders::Folders;
 use super::selected::keep;
 use super::selected::letters::Sections;
-use super::selected::select::{Selector, Validated, without};
-use crate::mine::proposed::candidates::{Act, Candidate, Reach};
+use super::selected::select::{Selector, Validated};
+use crate::mine::acts::candidates::{Act, Candidate, Reach};
+use crate::mine::acts::forms::{self, Forms};
+use crate::mine::acts::paths::PathAct;
+use crate::mine::acts::priors::{self, Natures};
 use crate::mine::proposed::conditions;
-use crate::mine::proposed::paths::PathAct;
-use crate::mine::proposed::priors::{self, Natures};
 use crate::mine::proposed::propose;
 use crate::mine::proposed::screen::{self, Screen, Seen, Slots};
-use crate::mine::proposed::values;
 use crate::mine::proposed::votes::{self, Votes};
 use crate::mine::seen::handlers::Handlers;
 use crate::mine::seen::loose_path::LoosePath;
-use crate::mine::seen::signal::Calibration;
 use crate::mine::seen::table::{Table, Url};
-use crate::mine::seen::versions::{self, Versions};
+use crate::mine::selected::values;
 use crate::mine::trials::{BAR, CONTRADICTION, VERSIONS_BAR, is_below};
-use crate::mine::validated::forms::{self, Forms};
 use crate::mine::validated::validation::Validation;
+use crate::mine::worth::signal::Calibration;
+use crate::mine::worth::versions::{self, Versions};
 
 /// Proposes what the URLs of a site ask for, and validates it. Handlers are split in `table` where
 /// conditions are found; `calibration` becomes what equal contents turn out to be worth.
@@ -94,7 +94,7 @@ impl Rounds<'_> {
             let left_out = table.splits.left_out(name);
             if !left_out.is_empty() {
                 let reach = std::mem::take(&mut one.reach);
-                one.reach = without(self.seen_only(table, name, &reach), &left_out);
+                one.reach = self.seen_only(table, name, &reach).without(&left_out);
             }
         }
         candidates.sort_by(|a, b| a.act.cmp(&b.act));

@@ -6,6 +6,7 @@
     df = df.withColumn("page", us.canonical("url", pages))       # a column
     first = us.dedup(df, "url", pages, count="lines")            # one row for each page
     lines = us.read_lines(session, ["s3a://logs/2026/"])         # logs, indexes, lists
+    firsts = us.dedup_lines(session, ["s3a://logs/2026/"])       # the first line of each page
     rules = us.learn(crawl.select("url", "digest"))              # the text of a rule file
 
 As a job: ``undust-spark --help``, or ``spark-submit`` with the path that ``undust-spark --path``
@@ -13,7 +14,7 @@ prints. Every executor needs the package ``undust[spark]``.
 """
 
 from undust.spark._columns import canonical, fingerprint, host, site, surt, urlkey
-from undust.spark._dedup import dedup, summary
+from undust.spark._dedup import dedup, dedup_lines, summary
 from undust.spark._learn import FIELDS, learn, learn_lines
 from undust.spark._lines import PLACE, read_lines
 
@@ -22,6 +23,7 @@ __all__ = [
     "PLACE",
     "canonical",
     "dedup",
+    "dedup_lines",
     "fingerprint",
     "host",
     "learn",

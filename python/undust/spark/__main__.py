@@ -26,6 +26,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Runs a job; returns its exit status: 0 done, 2 not done."""
     args = _parser().parse_args(arguments)
     try:
+        _refuse_what_has_no_effect(args)
         args.run(args)
     except (UndustError, OSError, TypeError, ValueError, PySparkException, Py4JError) as error:
         print(f"undust-spark: {_cause(error)}", file=sys.stderr)
@@ -44,6 +45,22 @@ def _cause(error: Exception) -> str:
     return (causes[-1] if causes and isinstance(error, Py4JError) else lines[0]).strip()
 
 
+# Flags that hold for tables alone, and those for lines, by job; `None` stands for all jobs.
+_FOR_TABLES = [("--table", None), ("--to", "dedup"), ("--to", "canon"), ("--field", "learn")]
+_FOR_LINES = [("--format", None), ("--base-url", None), ("--any-order", None)]
+
+
+def _refuse_what_has_no_effect(args: argparse.Namespace) -> None:
+    flags, why = (
+        (_FOR_LINES, "holds for lines, and with --column the inputs are tables")
+        if args.column
+        else (_FOR_TABLES, "holds for tables, which need --column")
+    )
+    for flag, job in flags:
+        if job in (None, args.job) and getattr(args, flag[2:].replace("-", "_"), None):
+            raise ValueError(f"{flag}: {why}; leave it out, or see --help")
+
+
 def _session(job: str) -> SparkSession:
     return SparkSession.builder.appName(f"undust {job}").getOrCreate()
 
@@ -55,9 +72,8 @@ def _dedup(args: argparse.Namespace) -> None:
         first = us.dedup(_table(session, args), args.column, pages, count=count)
         _write_table(first, args)
         return
-    lines = _lines(session, args, pages, ["spelling"])
-    order = None if args.any_order else us.PLACE
-    first = us.dedup(lines, "url", pages, order_by=order, count=count)
+    how = {"format": args.format, "base_url": args.base_url}
+    first = us.dedup_lines(session, args.inputs, pages, fields=["spelling"], count=count, **how)
     if not args.any_order:
         first = first.orderBy(us.PLACE)
     text = F.coalesce("spelling", F.lit(""))
@@ -121,25 +137,20 @@ def _canonicalizer(args: argparse.Namespace) -> Canonicalizer:
     return Canonicalizer(config=args.config, rules=args.rules, **settings)
 
 
-def _lines(
-    session: SparkSession,
-    args: argparse.Namespace,
-    pages: Canonicalizer,
-    fields: Sequence[str] = (),
-) -> DataFrame:
+def _lines(session: SparkSession, args: argparse.Namespace, pages: Canonicalizer) -> DataFrame:
     return us.read_lines(
         session,
         args.inputs,
         format=args.format,
         base_url=args.base_url,
         verbatim=pages.profile.startswith("lines@"),
-        fields=fields,
     )
 
 
 def _table(session: SparkSession, args: argparse.Namespace) -> DataFrame:
-    options = _CSV if args.table == "csv" else {}
-    return session.read.format(args.table).options(**options).load(args.inputs)
+    format = args.table or "parquet"
+    options = _CSV if format == "csv" else {}
+    return session.read.format(format).options(**options).load(args.inputs)
 
 
 def _write_text(text: DataFrame, args: argparse.Namespace) -> None:
@@ -147,9 +158,10 @@ def _write_text(text: DataFrame, args: argparse.Namespace) -> None:
 
 
 def _write_table(table: DataFrame, args: argparse.Namespace) -> None:
-    options = {"header": "true", "escape": '"'} if args.to == "csv" else {}
+    format = args.to or "parquet"
+    options = {"header": "true", "escape": '"'} if format == "csv" else {}
     options |= _compression(args)
-    table.write.format(args.to).options(**options).mode(_mode(args)).save(args.output)
+    table.write.format(format).options(**options).mode(_mode(args)).save(args.output)
 
 
 def _compression(args: argparse.Namespace) -> dict[str, str]:
@@ -178,7 +190,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--format", help="format of lines; by default what the first ones show")
     add("--base-url", metavar="URL", help="host of paths that have none in their line")
     add("--column", help="the inputs are tables, with the URLs in this column")
-    add("--table", default="parquet", metavar="FORMAT",
+    add("--table", metavar="FORMAT",
         help="format of these tables: parquet (default), orc, csv, json, ...")
     add("-o", "--output", required=True, metavar="PATH",
         help="folder for the result, which must not be there; of learn a file on the driver")
@@ -191,8 +203,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--settings", default="{}", metavar="JSON", help='more settings: {"enable": ["www"]}')
     add("--rules", action="append", default=[], metavar="FILE",
         help="rules of sites, on the driver; may be repeated")
-    add("--to", default="parquet", metavar="FORMAT",
-        help="format of tables that are written (parquet)")
+    add("--to", metavar="FORMAT", help="format of tables that are written (parquet)")
     add("--compression", help="of the result: gzip, zstd, ...; as its format has it")
 
     order = group()
@@ -206,7 +217,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"undust {__version__}")
     parser.add_argument("--path", action=_ShowPath, nargs=0,
                         help="prints the name of the file for spark-submit")
-    jobs = parser.add_subparsers(required=True, metavar="JOB")
+    jobs = parser.add_subparsers(required=True, metavar="JOB", dest="job")
     dedup = jobs.add_parser("dedup", parents=[read, rules, order],
                             help="the first spelling of every page")
     dedup.add_argument("-c", "--count", action="store_true",

@@ -12,12 +12,13 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import BinaryType, BooleanType, LongType, StructField, StructType
 
-from undust import Canonicalizer, FingerprintKey, Pages
+from undust import Canonicalizer, FingerprintKey, Lines, Pages
 from undust.spark._columns import fingerprint, host
+from undust.spark._lines import PLACE, Partition, reader
 
 # Columns of our own: the row as it was, what its place is in, its page, and whether it is the first
 # of that as far as its partition shows.
@@ -60,13 +61,55 @@ def dedup(
     row = F.struct(*map(quoted, df.columns))
     rows = df.where(quoted(url).isNotNull()).select(row.alias(_ROW), order.alias(_ORDER))
     if rows.schema[_ORDER] == StructField(_ORDER, LongType(), False):
-        marked = _marked(rows, df.columns.index(url), pages, key, count is not None)
+        mark = _marker(df.columns.index(url), pages, key, count is not None)
+        marked = rows.mapInArrow(mark, _marked_schema(rows.schema))
     else:  # What only Spark compares.
         page = fingerprint(F.col(_ROW)[url], key, pages)
         marked = rows.select(_ROW, _ORDER, page.alias(_PAGE), F.lit(True).alias(_NEW))
-    if count is None:
-        return _first(marked).select(f"{_ROW}.*")
-    return _counted(marked, count).select(f"{_ROW}.*", quoted(count))
+    return _one_of_each(marked, count)
+
+
+def dedup_lines(
+    session: SparkSession,
+    paths: str | Sequence[str],
+    canonicalizer: Canonicalizer | None = None,
+    *,
+    lines: Lines | None = None,
+    format: str | None = None,
+    base_url: str | None = None,
+    fields: Sequence[str] = (),
+    count: str | None = None,
+) -> DataFrame:
+    """The first record of each page in lists, logs and indexes: what ``dedup`` gives of
+    ``read_lines`` by its ``PLACE``, in one step, so that most duplicates never leave where they are
+    read. For the other arguments see there."""
+    pages = canonicalizer or Canonicalizer()
+    text, read, schema = reader(
+        session,
+        paths,
+        lines=lines,
+        format=format,
+        base_url=base_url,
+        verbatim=pages.profile.startswith("lines@"),
+        fields=fields,
+        rejects=False,
+    )
+    names = schema.names
+    if count is not None and count.casefold() in map(str.casefold, names):
+        raise ValueError(f"count: the table has a column {count} already; take another name")
+    mark = _marker(names.index("url"), pages, FingerprintKey(), count is not None)
+
+    def of_partition(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return mark(_as_rows(batch) for batch in read(batches))
+
+    rows = StructType([StructField(_ROW, schema), StructField(_ORDER, LongType(), False)])
+    return _one_of_each(text.mapInArrow(of_partition, _marked_schema(rows)), count)
+
+
+def _as_rows(records: pa.RecordBatch) -> pa.RecordBatch:
+    """Records as rows, each in its place."""
+    rows = pa.StructArray.from_arrays(records.columns, names=records.schema.names)
+    return pa.RecordBatch.from_arrays([rows, records.column(PLACE)], names=[_ROW, _ORDER])
 
 
 def _ordered_by(order_by: str | Column | Sequence[str | Column] | None) -> list[Column]:
@@ -113,11 +156,16 @@ def summary(
     return hosts.select("*", duplicates).orderBy(F.desc("duplicates"), "host")
 
 
-def _marked(
-    rows: DataFrame, url_at: int, pages: Canonicalizer, key: FingerprintKey, all_rows: bool
-) -> DataFrame:
-    """The rows with the fingerprint of their page, and whether they are the first of it as far as
-    their partition shows; those alone, unless ``all_rows`` are asked for."""
+def _marked_schema(rows: StructType) -> StructType:
+    """The columns of rows, their order, their page, and whether they are the first of it."""
+    return StructType([*rows.fields]).add(_PAGE, BinaryType()).add(_NEW, BooleanType())
+
+
+def _marker(
+    url_at: int, pages: Canonicalizer, key: FingerprintKey, all_rows: bool
+) -> Partition:
+    """What gives rows and their order the fingerprint of their page, and whether they are the first
+    of it as far as their partition shows; those alone, unless ``all_rows`` are asked for."""
 
     def of_partition(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         seen = Pages(pages, key)
@@ -140,8 +188,7 @@ def _marked(
                 marked = _with(stretch, prints, new.combine_chunks())
                 yield marked if all_rows else marked.filter(marked.column(3))
 
-    schema = StructType([*rows.schema.fields]).add(_PAGE, BinaryType()).add(_NEW, BooleanType())
-    return rows.mapInArrow(of_partition, schema)
+    return of_partition
 
 
 def _with(rows: pa.RecordBatch, prints: pa.ChunkedArray, new: pa.Array) -> pa.RecordBatch:
@@ -159,6 +206,13 @@ def _in_order(batch: pa.RecordBatch) -> list[pa.RecordBatch]:
     starts = [0, *(at + 1 for at in pc.indices_nonzero(back).to_pylist())]
     ends = [*starts[1:], len(order)]
     return [batch.slice(start, end - start) for start, end in zip(starts, ends)]
+
+
+def _one_of_each(marked: DataFrame, count: str | None) -> DataFrame:
+    """One row for each page, with their number if that is asked for."""
+    if count is None:
+        return _first(marked).select(f"{_ROW}.*")
+    return _counted(marked, count).select(f"{_ROW}.*", quoted(count))
 
 
 def _first(marked: DataFrame) -> DataFrame:

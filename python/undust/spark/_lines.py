@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
@@ -50,6 +50,35 @@ def read_lines(
         UndustError: at once if the first lines are of no format, or none has a host; in a task if a
             file begins otherwise than they do.
     """
+    text, read, schema = reader(
+        session,
+        paths,
+        lines=lines,
+        format=format,
+        base_url=base_url,
+        verbatim=verbatim,
+        fields=fields,
+        rejects=rejects,
+    )
+    return text.mapInArrow(read, schema)
+
+
+#: What a partition of one table becomes in another.
+Partition = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
+
+
+def reader(
+    session: SparkSession,
+    paths: str | Sequence[str],
+    *,
+    lines: Lines | None,
+    format: str | None,
+    base_url: str | None,
+    verbatim: bool,
+    fields: Sequence[str],
+    rejects: bool,
+) -> tuple[DataFrame, Partition, StructType]:
+    """The lines of files, and what makes records of them, with their columns; as ``read_lines``."""
     text, files = text_of(session, paths)
     how = lines or lines_of(text, format, base_url, verbatim)
     # Who names a format has looked.
@@ -83,7 +112,7 @@ def read_lines(
     schema = StructType([StructField(PLACE, LongType(), False)])
     for name in names:
         schema = schema.add(StructField(name, StringType()))
-    return text.mapInArrow(of_partition, schema)
+    return text, of_partition, schema
 
 
 def lines_of(

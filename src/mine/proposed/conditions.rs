@@ -10,11 +10,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::candidates::Act;
-use super::priors::Nature;
 use super::propose::VOTES_MIN;
 use super::screen::{Screen, Seen, Slots};
 use super::votes::Votes;
+use crate::mine::acts::candidates::Act;
+use crate::mine::acts::priors::Nature;
 use crate::mine::seen::splits::{Splits, is_for_choice};
 use crate::mine::seen::table::{Table, Url};
 use crate::mine::stats::binomial_tail;

@@ -2,18 +2,18 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::candidates::{Act, Candidate, Reach};
-use super::paths::{PathAct, Template, last_start};
-use super::priors::{Nature, Natures, is_first, is_told_as_default};
 use super::screen::Screen;
 use super::votes::Votes;
 use crate::limits::MINE_CANDIDATES_MAX;
+use crate::mine::acts::candidates::{Act, Candidate, Reach};
+use crate::mine::acts::paths::{PathAct, Template};
+use crate::mine::acts::priors::{Nature, Natures, is_first, is_told_as_default};
+use crate::mine::folders::Folders;
 use crate::mine::seen::handlers;
+use crate::mine::seen::segments::last_start;
 use crate::mine::seen::table::{Map, Table, map};
-use crate::mine::seen::versions;
-use crate::mine::selected::folders::Folders;
-use crate::mine::selected::select::without;
 use crate::mine::trials::{CONTRADICTION, CONTRADICTION_OF_HANDLER, Trials, is_below};
+use crate::mine::worth::versions;
 
 /// Contents that must ask for a candidate before it is proposed.
 pub(in crate::mine) const VOTES_MIN: u32 = 3;
@@ -96,7 +96,7 @@ pub(in crate::mine) fn controls(table: &Table, votes: &Votes, natures: &Natures)
     // Where the values of a listed name are others, pages may well know of it.
     let within = |act: Act| {
         let unlike = act.param().into_iter().flat_map(|name| natures.unlike(name)).collect();
-        Candidate::within(act, without(Reach::All, &unlike))
+        Candidate::within(act, Reach::All.without(&unlike))
     };
     out.into_iter().map(within).collect()
 }

@@ -11,12 +11,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::mine::seen::identity::{Keyed, groups};
+use crate::mine::seen::identity::{Keyed, groups, sort_hashed, sort_keys};
 use crate::mine::seen::loose_path::LoosePath;
-use crate::mine::seen::signal::{Calibration, ContentComparison};
 use crate::mine::seen::table::{Param, Table, Url, hash, mix};
 use crate::mine::trials::Trials;
-use crate::mine::validated::forms::{sort_hashed, sort_keys};
+use crate::mine::worth::signal::{Calibration, ContentComparison};
 
 /// Most members of a group that are compared with the first.
 const MEMBERS_MAX: usize = 5;

@@ -5,11 +5,11 @@
 
 use std::collections::BTreeMap;
 
-use super::candidates::Act;
-use super::paths::{PathAct, Template};
+use crate::mine::acts::candidates::Act;
+use crate::mine::acts::paths::{PathAct, Template};
 use crate::mine::seen::loose_path::LoosePath;
-use crate::mine::seen::signal::Calibration;
 use crate::mine::seen::table::{Map, Param, Table, Url, map};
+use crate::mine::worth::signal::Calibration;
 
 /// Most URLs of a content that are compared.
 const MEMBERS_MAX: usize = 64;
@@ -302,8 +302,8 @@ fn templates(table: &Table, loose_paths: &[LoosePath], a: &Url, b: &Url, acts: &
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mine::proposed::paths::Shape;
     use crate::mine::seen::loose_path::loosen;
+    use crate::mine::seen::segments::Shape;
     use crate::mine::seen::table::tests::table_of;
 
     fn voted(pairs: &[(&'static str, &'static str)]) -> Vec<Act> {

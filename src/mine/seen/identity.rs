@@ -213,11 +213,54 @@ pub(in crate::mine) fn groups<T, D: PartialEq>(
     })
 }
 
+/// Sorts keys of URLs.
+pub(in crate::mine) fn sort_keys(keys: &mut Vec<Keyed>) {
+    sort_hashed(keys, |keyed| keyed.draw);
+}
+
+/// Sorted keys by what they have in common.
+pub(in crate::mine) fn groups_of(keys: &[Keyed]) -> impl Iterator<Item = &[Keyed]> {
+    groups(keys, |keyed| keyed.draw, |keyed| (keyed.check, keyed.url))
+}
+
+/// Sorts rows that begin with a hash, whose first bits tell about where each belongs.
+pub(in crate::mine) fn sort_hashed<T: Copy + Ord>(rows: &mut Vec<T>, hash: impl Fn(&T) -> u64) {
+    let bits = (rows.len() as u64 / ROWS_A_BUCKET).max(1).ilog2();
+    if bits < 4 {
+        rows.sort_unstable();
+        return;
+    }
+    let bucket = |row: &T| (hash(row) >> (u64::BITS - bits)) as usize;
+    let mut ends = vec![0u32; 1 << bits];
+    for row in rows.iter() {
+        ends[bucket(row)] += 1;
+    }
+    let mut sum = 0;
+    for end in &mut ends {
+        (*end, sum) = (sum, sum + *end);
+    }
+    let mut sorted = rows.clone();
+    for row in rows.iter() {
+        let end = &mut ends[bucket(row)];
+        sorted[*end as usize] = *row;
+        *end += 1;
+    }
+    let mut start = 0;
+    for end in ends {
+        sorted[start..end as usize].sort_unstable();
+        start = end as usize;
+    }
+    *rows = sorted;
+}
+
+/// Rows in one bucket: few enough for sorting by insertion.
+const ROWS_A_BUCKET: u64 = 4;
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::mine::acts::forms::forms;
     use crate::mine::seen::table::tests::{table_of, twins};
-    use crate::mine::validated::forms::forms;
 
     #[test]
     fn values_with_one_hash_have_two_numbers() {

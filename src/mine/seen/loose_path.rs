@@ -1,8 +1,8 @@
 //! A path taken apart: what may be spelling, and what is left.
 
 use super::handlers::extension;
+use super::segments::{Shape, fold, last_start};
 use crate::limits::MINE_PARAMS_MAX;
-use crate::mine::proposed::paths::{Shape, fold, last_start};
 
 /// A path without everything that rules are known to take away.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

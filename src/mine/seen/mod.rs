@@ -1,22 +1,18 @@
-//! What was seen of a site: its URLs in tables, the programs that answer them, and what equal
-//! contents are worth there.
+//! What was seen of a site: its URLs in tables, what they show, and the programs that answer them.
 
 mod canonical_links;
 mod contents;
-pub(in crate::mine) mod decay;
 pub(in crate::mine) mod handlers;
 pub(in crate::mine) mod identity;
 pub(in crate::mine) mod intake;
 mod interner;
 pub(in crate::mine) mod loose_path;
-pub(in crate::mine) mod noise;
 pub(in crate::mine) mod observation;
-pub(in crate::mine) mod signal;
+pub(in crate::mine) mod segments;
 pub(in crate::mine) mod site;
 pub(in crate::mine) mod splits;
 pub(in crate::mine) mod stems;
 pub(in crate::mine) mod table;
-pub(in crate::mine) mod versions;
 
 pub use observation::Observation;
 pub use site::site_of;

@@ -4,21 +4,14 @@
 //! any number of 32 digits is one stem, the same with a slash at the end another.
 
 use super::handlers::outline;
+use super::segments::Shape;
 use super::table::{Map, map};
-use crate::mine::proposed::paths::{PathAct, Shape};
 
 /// Where a path is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::mine) struct Place {
     pub(in crate::mine) handler: u32,
     pub(in crate::mine) stem: u32,
-}
-
-impl Place {
-    /// What the reach of `act` is told in: its stem, or its handler.
-    pub(in crate::mine) fn reached_by(self, act: &PathAct) -> u32 {
-        if act.takes_numbers() { self.stem } else { self.handler }
-    }
 }
 
 /// The stem of each path, by number. Numbers are those of the first paths that have them.

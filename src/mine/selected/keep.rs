@@ -20,8 +20,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::select::{AGREEMENTS_MIN, Selector, Validated};
-use crate::mine::proposed::candidates::{Act, Candidate, Reach};
-use crate::mine::proposed::priors::{CONTENTS_MIN, prior};
+use crate::mine::acts::candidates::{Act, Candidate, Reach};
+use crate::mine::acts::priors::{CONTENTS_MIN, prior};
 use crate::mine::proposed::screen::Screen;
 use crate::mine::seen::table::Url;
 use crate::mine::stats::{BELIEF_ERROR, Channel, doubt, wilson};

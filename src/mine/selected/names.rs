@@ -7,8 +7,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::select::{GROUPS_MIN, without};
-use crate::mine::proposed::candidates::Reach;
+use super::select::GROUPS_MIN;
+use crate::mine::acts::candidates::Reach;
 use crate::mine::stats::binomial_tail;
 use crate::mine::trials::{BAR, CONTRADICTION, CONTRADICTION_OF_HANDLER, Trials};
 use crate::mine::validated::support::Support;
@@ -29,7 +29,7 @@ impl Names {
         let rest =
             support.by_handler.iter().filter(|(handler, _)| !self.handlers.contains(handler));
         let groups: u64 = rest.map(|(_, tally)| tally.trials).sum();
-        (groups >= GROUPS_MIN).then(|| without(reach.clone(), &self.stems))
+        (groups >= GROUPS_MIN).then(|| reach.clone().without(&self.stems))
     }
 }
 

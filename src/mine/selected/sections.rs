@@ -7,8 +7,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::letters::{Spelled, head, heads};
-use super::select::{AGREEMENTS_MIN, Decision, Selector, rest_of, without};
-use crate::mine::proposed::candidates::Candidate;
+use super::select::{AGREEMENTS_MIN, Decision, Selector, rest_of};
+use crate::mine::acts::candidates::Candidate;
 use crate::mine::seen::handlers::Handlers;
 use crate::mine::trials::{CONTRADICTION_OF_HANDLER, Trials, contradicts, is_below};
 use crate::mine::validated::support::Support;
@@ -68,7 +68,7 @@ impl Selector<'_> {
         let are_few = against * SECTIONS_FOR_EACH <= sections.iter().filter(agrees).count();
         match self.sections_against(candidate, support) {
             Some(bad) if are_few && rest_of(support, &bad).is_some() => {
-                Decision::Reaches(without(candidate.reach.clone(), &bad))
+                Decision::Reaches(candidate.reach.clone().without(&bad))
             }
             _ => Decision::Goes,
         }

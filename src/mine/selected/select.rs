@@ -3,14 +3,13 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::folders::Folders;
 use super::letters::{Sections, Spelled};
 use super::names;
 use super::sections::sums;
-use crate::mine::proposed::candidates::{Act, Candidate, Reach};
-use crate::mine::proposed::paths::PathAct;
-use crate::mine::proposed::priors::{Natures, Prior, are_short, prior};
-use crate::mine::seen::signal::Calibration;
+use crate::mine::acts::candidates::{Act, Candidate, Reach};
+use crate::mine::acts::paths::PathAct;
+use crate::mine::acts::priors::{Natures, Prior, are_short, prior};
+use crate::mine::folders::Folders;
 use crate::mine::seen::table::{Param, Signal, Table};
 use crate::mine::stats::{BELIEF_ERROR, Channel, binomial_tail, doubt, normal_tail, score, wilson};
 use crate::mine::trials::{
@@ -18,6 +17,7 @@ use crate::mine::trials::{
 };
 use crate::mine::validated::support::Support;
 use crate::mine::validated::validation::Validation;
+use crate::mine::worth::signal::Calibration;
 
 /// Rounds in which candidates are narrowed; after them, what would be goes. So it comes to an end
 /// within as many more rounds as there are candidates. Reason: sites of people need a dozen.
@@ -121,7 +121,7 @@ impl Selector<'_> {
                 // What is kept from some handlers in the end is judged without them.
                 for (one, kept) in candidates.iter_mut().zip(kept) {
                     let reach = std::mem::take(&mut one.reach);
-                    one.reach = without(reach, &kept.unwrap_or_default());
+                    one.reach = reach.without(&kept.unwrap_or_default());
                 }
                 is_last = true;
                 continue;
@@ -245,7 +245,7 @@ impl Selector<'_> {
         }
         match rest_of(support, &bad) {
             None => Decision::Goes,
-            Some(_) if folds => Decision::Reaches(without(candidate.reach.clone(), &bad)),
+            Some(_) if folds => Decision::Reaches(candidate.reach.clone().without(&bad)),
             Some(good) => Decision::Reaches(self.folders().exceptions(&candidate.reach, good, bad)),
         }
     }
@@ -434,7 +434,7 @@ impl Selector<'_> {
                 let folds = candidate.act == Act::Path(PathAct::FoldCase);
                 let by_sections = candidate.act.is_told_by_sections();
                 if let Some(against) = kept.as_ref().filter(|_| folds) {
-                    candidate.reach = without(candidate.reach, against);
+                    candidate.reach = candidate.reach.without(against);
                 }
                 let prior = self.prior(&candidate);
                 let (good, all) = (support.all.good as f64, support.all.trials as f64);
@@ -520,16 +520,6 @@ fn unknown(support: &Support) -> BTreeSet<u32> {
     };
     let large = support.fired_by_handler.iter().filter(|(_, fired)| **fired >= part);
     large.map(|(handler, _)| *handler).filter(|handler| !agrees(handler)).collect()
-}
-
-/// A reach without these handlers.
-pub(in crate::mine) fn without(reach: Reach, handlers: &BTreeSet<u32>) -> Reach {
-    match reach {
-        _ if handlers.is_empty() => reach,
-        Reach::All => Reach::Except(handlers.clone()),
-        Reach::Except(before) => Reach::Except(before.union(handlers).copied().collect()),
-        Reach::Only(only) => Reach::Only(only.difference(handlers).copied().collect()),
-    }
 }
 
 /// The handlers that speak for a candidate beside `bad` ones; `None` if there are none, or if the

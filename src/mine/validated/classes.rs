@@ -19,11 +19,11 @@
 
 use std::collections::BTreeMap;
 
-use super::forms::Forms;
 use super::groups::{Measure, Sample, Weight};
-use crate::mine::seen::signal::{ContentComparison, Count};
+use crate::mine::acts::forms::Forms;
 use crate::mine::seen::table::mix;
 use crate::mine::stats::binomial_tail;
+use crate::mine::worth::signal::{ContentComparison, Count};
 
 /// Most members of a group that are looked at.
 const MEMBERS_MAX: usize = 64;
@@ -202,11 +202,11 @@ fn classes(forms: &Forms, members: &[u32], candidate: u16) -> Vec<Class> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mine::proposed::candidates::{Act, Candidate};
-    use crate::mine::seen::signal::Calibration;
+    use crate::mine::acts::candidates::{Act, Candidate};
     use crate::mine::seen::table::tests::table_of;
     use crate::mine::trials::Trials;
     use crate::mine::validated::validation::Validation;
+    use crate::mine::worth::signal::Calibration;
 
     #[test]
     fn versions_are_no_reason_and_no_excuse() {

@@ -7,9 +7,9 @@
 //! pairs    distance in time, candidates that differ, ranks of both members     32 bits, in order
 //! ```
 
-use super::forms::{Fired, Forms};
-use crate::mine::seen::signal::Calibration;
+use crate::mine::acts::forms::{Fired, Forms};
 use crate::mine::seen::table::{Table, mix};
+use crate::mine::worth::signal::Calibration;
 
 /// Most members of a group that are compared. Reason: pairs are quadratic in it; a page in more
 /// spellings says nothing more.

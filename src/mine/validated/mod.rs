@@ -2,7 +2,6 @@
 //! about each of them.
 
 pub(in crate::mine) mod classes;
-pub(in crate::mine) mod forms;
 pub(in crate::mine) mod groups;
 pub(in crate::mine) mod support;
 pub(in crate::mine) mod validation;

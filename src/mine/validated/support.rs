@@ -158,10 +158,10 @@ pub(in crate::mine) fn unproven(asked: &[(u64, u64)]) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use crate::mine::proposed::candidates::{Act, Candidate};
-    use crate::mine::seen::signal::Calibration;
+    use crate::mine::acts::candidates::{Act, Candidate};
     use crate::mine::seen::table::tests::table_of;
     use crate::mine::validated::validation::Validation;
+    use crate::mine::worth::signal::Calibration;
 
     #[test]
     fn stacked_parameters_are_judged_together() {

@@ -13,14 +13,14 @@ mod pages;
 pub(in crate::mine) use numbers::Numbers;
 
 use super::classes::Classes;
-use super::forms::{Fired, Forms, Shaper, forms, sort_keys};
 use super::groups::{Measure, Sample, Sampler};
 use super::support::{Counter, Support};
-use crate::mine::proposed::candidates::{Act, Candidate, Reach};
-use crate::mine::seen::identity::Keyed;
-use crate::mine::seen::signal::Calibration;
+use crate::mine::acts::candidates::{Act, Candidate, Reach};
+use crate::mine::acts::forms::{Fired, Forms, Shaper, forms};
+use crate::mine::seen::identity::{Keyed, sort_keys};
 use crate::mine::seen::stems::Place;
 use crate::mine::seen::table::{Rows, Table};
+use crate::mine::worth::signal::Calibration;
 
 /// URLs with one key, two of them or more.
 #[derive(Clone, Copy, Debug)]
@@ -243,7 +243,7 @@ impl<'a> Validation<'a> {
             (_, Some(name)) => self.table.handler_for(url, name, self.handlers),
             (Act::Path(act), None) => {
                 let (handler, stem) = (self.handlers[path], self.table.stems[path]);
-                Place { handler, stem }.reached_by(act)
+                act.reached_at(Place { handler, stem })
             }
             _ => self.handlers[path],
         }
@@ -394,7 +394,7 @@ fn most(table: &Table, handlers: &[u32]) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mine::proposed::paths::PathAct;
+    use crate::mine::acts::paths::PathAct;
     use crate::mine::seen::table::mix;
     use crate::mine::seen::table::tests::table_over_time;
 

@@ -12,12 +12,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::emit::{param, signal_name};
 use super::spellings::{LazySpellings, SPELLINGS_MAX};
 use crate::canonical::{DustKind, DustRule, DustStatus, Evidence, RuleScope};
-use crate::mine::proposed::priors::{CONTENTS_MIN, PLAIN};
+use crate::mine::acts::priors::{CONTENTS_MIN, PLAIN};
 use crate::mine::seen::handlers::Handlers;
-use crate::mine::seen::signal::Calibration;
 use crate::mine::seen::table::{Table, Url};
 use crate::mine::stats::{BELIEF_ERROR, Channel, doubt, wilson};
 use crate::mine::trials::BAR;
+use crate::mine::worth::signal::Calibration;
 
 /// Names that say where a form leads back to.
 const RETURNS: [&[u8]; 20] = [

@@ -5,9 +5,9 @@ use super::patterns::{session, text};
 use super::scopes::Places;
 use super::spellings::Spellings;
 use crate::canonical::{DustKind, DustRule, DustStatus, Evidence, RuleScope};
-use crate::mine::proposed::candidates::Act;
-use crate::mine::proposed::paths::PathAct;
-use crate::mine::proposed::priors::{COUNTERS, GUARDED};
+use crate::mine::acts::candidates::Act;
+use crate::mine::acts::paths::PathAct;
+use crate::mine::acts::priors::{COUNTERS, GUARDED};
 use crate::mine::seen::handlers::Handlers;
 use crate::mine::seen::table::{Signal, Table};
 use crate::mine::selected::sections::{Section, sums};
@@ -203,7 +203,8 @@ fn note(handlers: &Handlers, validated: &Validated, left_out: usize) -> String {
 mod tests {
     use super::*;
     use crate::canonical::{Canonicalizer, DustRules, RuleFile, Scratch, Settings};
-    use crate::mine::proposed::paths::{self, Shape, Template};
+    use crate::mine::acts::paths::{self, Template};
+    use crate::mine::seen::segments::Shape;
 
     fn acts() -> Vec<PathAct> {
         let text = |text: &str| text.as_bytes().to_vec();

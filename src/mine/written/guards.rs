@@ -6,7 +6,7 @@ use super::emit::param;
 use super::is_reported;
 use super::spellings::LazySpellings;
 use crate::canonical::{Guard, Trap};
-use crate::mine::proposed::candidates::Act;
+use crate::mine::acts::candidates::Act;
 use crate::mine::proposed::screen::Screen;
 use crate::mine::seen::table::Table;
 use crate::mine::selected::select::Validated;

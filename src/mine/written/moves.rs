@@ -3,10 +3,11 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use crate::mine::proposed::candidates::{Act, Reach};
-use crate::mine::proposed::paths::{self, PathAct};
+use crate::mine::acts::candidates::{Act, Reach};
+use crate::mine::acts::paths::{self, PathAct};
 use crate::mine::seen::handlers::{Handlers, outline};
 use crate::mine::seen::loose_path::{LoosePath, loosen};
+use crate::mine::seen::segments::last_start;
 use crate::mine::seen::stems::Place;
 use crate::mine::selected::select::Validated;
 
@@ -73,7 +74,7 @@ impl<'a> Moves<'a> {
         with_review: bool,
     ) -> impl Iterator<Item = (usize, &'a PathAct)> {
         let holding = self.acts.iter().enumerate().filter(move |(_, (act, reach, in_force))| {
-            reach.has(place.reached_by(act)) && (*in_force || with_review)
+            reach.has(act.reached_at(place)) && (*in_force || with_review)
         });
         holding.map(|(at, (act, ..))| (at, *act))
     }
@@ -140,7 +141,7 @@ fn is_anchored(act: &PathAct) -> bool {
 fn carried(template: &[u8], from: &[u8], to: &[u8]) -> Vec<u8> {
     let names_of = |text: &[u8]| text.iter().filter(|byte| **byte == b'/').count();
     // `/people/` is a whole name, and `/~` begins one.
-    let (whole, begun) = from.split_at(paths::last_start(from));
+    let (whole, begun) = from.split_at(last_start(from));
     let mut names = template[1..].split(|byte| *byte == b'/').skip(names_of(whole) - 1);
     let mut out = to.to_vec();
     if let Some(name) = names.next() {

@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 
 use crate::canonical::PathPattern;
-use crate::mine::proposed::paths::{Shape, collapse, last_start};
+use crate::mine::acts::paths::collapse;
 use crate::mine::seen::handlers::{extension, outline};
 use crate::mine::seen::loose_path::is_index;
+use crate::mine::seen::segments::{Shape, last_start};
 
 /// Most bytes of a session number that are counted in a pattern.
 ///

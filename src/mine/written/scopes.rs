@@ -7,13 +7,13 @@ use super::moves::Moves;
 use super::patterns::{around, literal, pattern, text, without_sessions};
 use super::spellings::{SPELLINGS_MAX, Spellings};
 use crate::canonical::{DustCondition, RuleScope};
-use crate::mine::proposed::candidates::{Act, Reach};
-use crate::mine::proposed::paths::PathAct;
+use crate::mine::acts::candidates::{Act, Reach};
+use crate::mine::acts::paths::PathAct;
+use crate::mine::folders::Folders;
 use crate::mine::seen::handlers::Handlers;
 use crate::mine::seen::splits::{Cell, Condition};
 use crate::mine::seen::stems::Place;
 use crate::mine::seen::table::Table;
-use crate::mine::selected::folders::Folders;
 use crate::mine::selected::letters::heads;
 use crate::mine::selected::select::Validated;
 

@@ -5,11 +5,11 @@
 use std::collections::BTreeSet;
 
 use super::super::classes::in_blocks;
-use super::super::forms::Shaper;
 use super::super::groups::{Measure, Sample, Weight};
 use super::super::support::{Support, large_values, unproven};
 use super::Validation;
-use crate::mine::proposed::candidates::{Act, Candidate};
+use crate::mine::acts::candidates::{Act, Candidate};
+use crate::mine::acts::forms::Shaper;
 use crate::mine::proposed::screen::Seen;
 use crate::mine::seen::identity::Keyed;
 

@@ -10,7 +10,7 @@
 use std::collections::BTreeMap;
 
 use super::{Group, Validation};
-use crate::mine::proposed::candidates::Act;
+use crate::mine::acts::candidates::Act;
 use crate::mine::seen::identity::Keyed;
 use crate::mine::stats::binomial_tail;
 use crate::mine::trials::{BAR, CONTRADICTION_OF_HANDLER, Trials};

@@ -6,8 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::select::without;
-use crate::mine::proposed::candidates::Reach;
+use crate::mine::acts::candidates::Reach;
 use crate::mine::seen::splits::Splits;
 use crate::mine::trials::{BAR, CONTRADICTION_OF_HANDLER, Trials, is_below};
 
@@ -116,7 +115,7 @@ impl Folders<'_> {
         good: BTreeSet<u32>,
         bad: &BTreeSet<u32>,
     ) -> Reach {
-        match without(reach.clone(), bad) {
+        match reach.clone().without(bad) {
             Reach::Except(all) if !self.may_others_stay(&good, &all) => Reach::Only(good),
             left => left,
         }

@@ -2,9 +2,9 @@
 //!
 //! HOT: once per URL and set of candidates. No allocation per URL once the buffers have grown.
 
-use crate::mine::proposed::candidates::{Act, Candidate};
-use crate::mine::proposed::paths::{self, Taken};
-use crate::mine::seen::identity::{self, Keyed};
+use crate::mine::acts::candidates::{Act, Candidate};
+use crate::mine::acts::paths::{self, Taken};
+use crate::mine::seen::identity::{Keyed, groups_of, sort_keys};
 use crate::mine::seen::stems::Place;
 use crate::mine::seen::table::{Map, Rows, Table, Url, hash, map, mix};
 
@@ -241,7 +241,7 @@ impl<'a> Shaper<'a> {
             let handler = self.handlers[number];
             let place = Place { handler, stem: self.table.stems[number] };
             let acts = self.plan.paths.iter().map(|(at, act)| (*at, act));
-            let acts = acts.filter(|(at, act)| candidates[*at].reach.has(place.reached_by(act)));
+            let acts = acts.filter(|(at, act)| candidates[*at].reach.has(act.reached_at(place)));
             let path_fired = &mut self.path_fired;
             let taken = paths::apply(acts, &mut self.path, |at, mark| {
                 path_fired.push(Fired { candidate: at as u16, mark });
@@ -332,49 +332,6 @@ pub(in crate::mine) fn forms(table: &Table, handlers: &[u32], candidates: &[Cand
     out
 }
 
-/// Sorts keys of URLs.
-pub(in crate::mine) fn sort_keys(keys: &mut Vec<Keyed>) {
-    sort_hashed(keys, |keyed| keyed.draw);
-}
-
-/// Sorted keys by what they have in common.
-pub(in crate::mine) fn groups_of(keys: &[Keyed]) -> impl Iterator<Item = &[Keyed]> {
-    identity::groups(keys, |keyed| keyed.draw, |keyed| (keyed.check, keyed.url))
-}
-
-/// Sorts rows that begin with a hash, whose first bits tell about where each belongs.
-pub(in crate::mine) fn sort_hashed<T: Copy + Ord>(rows: &mut Vec<T>, hash: impl Fn(&T) -> u64) {
-    let bits = (rows.len() as u64 / ROWS_A_BUCKET).max(1).ilog2();
-    if bits < 4 {
-        rows.sort_unstable();
-        return;
-    }
-    let bucket = |row: &T| (hash(row) >> (u64::BITS - bits)) as usize;
-    let mut ends = vec![0u32; 1 << bits];
-    for row in rows.iter() {
-        ends[bucket(row)] += 1;
-    }
-    let mut sum = 0;
-    for end in &mut ends {
-        (*end, sum) = (sum, sum + *end);
-    }
-    let mut sorted = rows.clone();
-    for row in rows.iter() {
-        let end = &mut ends[bucket(row)];
-        sorted[*end as usize] = *row;
-        *end += 1;
-    }
-    let mut start = 0;
-    for end in ends {
-        sorted[start..end as usize].sort_unstable();
-        start = end as usize;
-    }
-    *rows = sorted;
-}
-
-/// Rows in one bucket: few enough for sorting by insertion.
-const ROWS_A_BUCKET: u64 = 4;
-
 impl Forms {
     /// Writes down what fired on a URL, in the place of what fired on it before if it fits there.
     pub(in crate::mine) fn put(&mut self, url: u32, fired: &[Fired]) {
@@ -404,7 +361,7 @@ impl Forms {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mine::proposed::paths::PathAct;
+    use crate::mine::acts::paths::PathAct;
     use crate::mine::seen::observation::Observation;
 
     fn table(urls: &[&'static str]) -> Table {
@@ -453,7 +410,7 @@ mod tests {
         assert_eq!(groups(&found), [3]);
         let drops = found.fired.iter().filter(|fired| fired.candidate == 2).count();
         assert_eq!(drops, 2);
-        candidates[2].reach = crate::mine::proposed::candidates::Reach::Except([0].into());
+        candidates[2].reach = crate::mine::acts::candidates::Reach::Except([0].into());
         assert!(groups(&forms(&table, &handlers, &candidates)).is_empty());
     }
 }

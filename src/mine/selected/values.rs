@@ -14,16 +14,16 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use super::candidates::{Act, Candidate, Reach};
-use super::priors::Nature;
-use super::propose::reach;
-use super::votes::Votes;
-use crate::mine::seen::identity::Keyed;
+use crate::mine::acts::candidates::{Act, Candidate, Reach};
+use crate::mine::acts::forms::Shaper;
+use crate::mine::acts::priors::Nature;
+use crate::mine::proposed::propose::reach;
+use crate::mine::proposed::votes::Votes;
+use crate::mine::seen::identity::{Keyed, groups_of, sort_keys};
 use crate::mine::seen::table::{ABSENT, Param, Table, Url, map, mix};
 use crate::mine::selected::select::Selector;
 use crate::mine::stats::wilson;
 use crate::mine::trials::{BAR, CONTRADICTION, Trials, is_below};
-use crate::mine::validated::forms::{Shaper, groups_of, sort_keys};
 
 /// Fewest and most values of a parameter that are paired. Reason: people write few; what has more
 /// is made by a program, and pairs are quadratic in it.

@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
 use super::candidates::Act;
-use super::paths::{PathAct, Shape};
+use super::paths::PathAct;
 use crate::canonical::{ParamNames, SessionNames};
+use crate::mine::seen::segments::Shape;
 use crate::mine::seen::table::{FIRST_VALUES, Map, NO_VALUE, Table, hash, map, mix};
 use crate::mine::stats::Belief;
 use crate::mine::trials::BAR;

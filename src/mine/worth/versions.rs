@@ -20,12 +20,12 @@
 use std::collections::BTreeMap;
 
 use super::signal::{Calibration, Count};
-use super::table::{Table, mix};
-use crate::mine::proposed::candidates::Act;
-use crate::mine::proposed::paths::PathAct;
-use crate::mine::proposed::priors::{Nature, prior};
+use crate::mine::acts::candidates::Act;
+use crate::mine::acts::forms::{Fired, Forms};
+use crate::mine::acts::paths::PathAct;
+use crate::mine::acts::priors::{Nature, prior};
+use crate::mine::seen::table::{Table, mix};
 use crate::mine::stats::{binomial_tail, wilson};
-use crate::mine::validated::forms::{Fired, Forms};
 
 /// Most members of a group that are looked at.
 const MEMBERS_MAX: usize = 24;

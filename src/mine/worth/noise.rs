@@ -1,7 +1,7 @@
 //! What is shown once and never again, and what that does to classes of URLs that are compared.
 
 use super::signal::{Calibration, ContentComparison, Count, NEAR, PAIRS_MIN, gap, recaptures};
-use super::table::Table;
+use crate::mine::seen::table::Table;
 use crate::mine::stats::wilson;
 
 /// Captures of a content after which its page is well known: a version that half of the visitors

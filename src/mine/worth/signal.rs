@@ -1,8 +1,8 @@
 //! What equal and unequal contents are worth on a site, measured on the site itself.
 
 use super::decay::Decay;
-use super::table::{Capture, Map, Table, Url, map};
 use super::versions::Versions;
+use crate::mine::seen::table::{Capture, Map, Table, Url, map};
 use crate::mine::stats::wilson;
 
 /// Borders of the gaps between two captures, in seconds: the same instant, an hour, a day, three, a

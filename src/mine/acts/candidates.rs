@@ -88,6 +88,16 @@ impl Reach {
             Reach::Only(handlers) => handlers.contains(&handler),
         }
     }
+
+    /// The same without these handlers.
+    pub(in crate::mine) fn without(self, handlers: &BTreeSet<u32>) -> Reach {
+        match self {
+            _ if handlers.is_empty() => self,
+            Reach::All => Reach::Except(handlers.clone()),
+            Reach::Except(before) => Reach::Except(before.union(handlers).copied().collect()),
+            Reach::Only(only) => Reach::Only(only.difference(handlers).copied().collect()),
+        }
+    }
 }
 
 /// A rule that may hold.
