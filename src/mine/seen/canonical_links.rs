@@ -45,8 +45,11 @@ pub(super) fn follow(
     for one in seen.iter_mut().filter(|one| one.link != NO_LINK) {
         one.link = onward.end(one.link);
     }
-    let by_digest = if signal == Signal::Digest { links_of_digests(seen) } else { map() };
-    if !can_be_trusted(seen, &by_digest) {
+    let digests = match signal {
+        Signal::Digest => LinksOfDigests::of(seen),
+        _ => LinksOfDigests::default(),
+    };
+    if !can_be_trusted(seen, &digests) {
         return signal;
     }
     let mut is_linked = vec![false; urls.len()];
@@ -63,7 +66,7 @@ pub(super) fn follow(
         } else if is_linked[end as usize] && one.shows_a_page {
             Some(end)
         } else {
-            by_digest.get(&one.content).and_then(|links| links.only())
+            digests.only.get(&one.content).copied()
         };
         match link {
             Some(link) => one.content = contents.of_url(link, urls),
@@ -122,51 +125,42 @@ impl Onward {
     }
 }
 
-/// The links of the URLs that show one digest.
+/// What digests say of links.
 #[derive(Default)]
-struct LinksOfDigest {
-    /// URLs and where their links lead to, each pair once.
-    pairs: Vec<(u32, u32)>,
+struct LinksOfDigests {
+    /// The link that all URLs with a digest have, by the number of the digest.
+    only: Map<u32, u32>,
+    /// Pairs of URLs with one digest, and how many of them have one link.
+    pairs: u64,
+    agree: u64,
 }
 
-impl LinksOfDigest {
-    /// The link that all have.
-    fn only(&self) -> Option<u32> {
-        let (_, first) = *self.pairs.first()?;
-        self.pairs.iter().all(|(_, link)| *link == first).then_some(first)
+impl LinksOfDigests {
+    fn of(seen: &[Seen]) -> LinksOfDigests {
+        let told = seen.iter().filter(|one| one.link != NO_LINK && one.content != NO_CONTENT);
+        let mut rows: Vec<_> = told.map(|one| (one.content, one.link, one.url)).collect();
+        rows.sort_unstable();
+        rows.dedup();
+        let mut found = LinksOfDigests::default();
+        for urls in rows.chunk_by(|(digest, ..), (other, ..)| digest == other) {
+            let links = urls.chunk_by(|(_, link, _), (_, other, _)| link == other).count();
+            if let (1, [(digest, link, _), ..]) = (links, urls) {
+                found.only.insert(*digest, *link);
+            }
+            if urls.len() <= URLS_OF_DIGEST_MAX {
+                found.pairs += urls.len() as u64 - 1;
+                found.agree += (urls.len() - links) as u64;
+            }
+        }
+        found
     }
-
-    /// How many links there are.
-    fn links(&self) -> usize {
-        let mut links: Vec<u32> = self.pairs.iter().map(|(_, link)| *link).collect();
-        links.sort_unstable();
-        links.dedup();
-        links.len()
-    }
-}
-
-fn links_of_digests(seen: &[Seen]) -> Map<u32, LinksOfDigest> {
-    let mut all: Map<u32, LinksOfDigest> = map();
-    for one in seen.iter().filter(|one| one.link != NO_LINK && one.content != NO_CONTENT) {
-        all.entry(one.content).or_default().pairs.push((one.url, one.link));
-    }
-    for links in all.values_mut() {
-        links.pairs.sort_unstable();
-        links.pairs.dedup();
-    }
-    all
 }
 
 /// Do most URLs with one digest have one link? If there are too few: do enough URLs have a link to
 /// another one?
-fn can_be_trusted(seen: &[Seen], by_digest: &Map<u32, LinksOfDigest>) -> bool {
-    let (mut agree, mut pairs) = (0, 0);
-    for links in by_digest.values().filter(|links| links.pairs.len() <= URLS_OF_DIGEST_MAX) {
-        pairs += links.pairs.len() as u64 - 1;
-        agree += (links.pairs.len() - links.links()) as u64;
-    }
-    if pairs >= PAIRS_MIN {
-        return 2 * agree >= pairs;
+fn can_be_trusted(seen: &[Seen], digests: &LinksOfDigests) -> bool {
+    if digests.pairs >= PAIRS_MIN {
+        return 2 * digests.agree >= digests.pairs;
     }
     let mut links: Vec<(u32, u32)> =
         seen.iter().filter(|one| one.link != NO_LINK).map(|one| (one.url, one.link)).collect();
