@@ -11,6 +11,7 @@ pub(super) use self::unescaped::unescaped_lines;
 use self::usual::USUAL;
 use super::field_map::{Field, FieldMap};
 use crate::error::{Error, Result};
+use crate::parts;
 use crate::record::cut::host_value;
 use crate::record::{Escapes, Found, LineFormat, Parsed, PathKind, request};
 use crate::reject::Reject;
@@ -185,26 +186,32 @@ impl Json {
 #[inline]
 fn finish<'a>(values: &[&'a [u8]; SLOTS], has_query: bool, found: &mut Found<'a>) -> Parsed {
     let value = |part: Part| values[part.slot()];
-    let (target, line, path) = (value(Part::Target), value(Part::RequestLine), value(Part::Path));
-    found.target = target;
-    if found.target.is_empty() && memchr::memmem::find(path, b"://").is_some() {
-        found.target = path;
+    let (mut line, mut path) = (value(Part::RequestLine), value(Part::Path));
+    found.target = value(Part::Target);
+    let mut is_path_url = is_url(path);
+    // Some call the target alone a request.
+    if is_target(line) {
+        if !is_path_url {
+            (path, is_path_url) = (line, is_url(line));
+        }
+        line = b"";
     }
-    if !line.is_empty() && (found.target.is_empty() || found.fields.method.is_empty()) {
+    let is_asked = found.target.is_empty() && !is_path_url;
+    if !line.is_empty() && (is_asked || found.fields.method.is_empty()) {
         match request::split(line) {
             Ok(request) => {
-                if found.target.is_empty() {
+                if is_asked {
                     found.target = request.target;
                 }
                 found.fields.method = request.method;
             }
-            Err(kind) if found.target.is_empty() => return Parsed::Reject(kind),
+            Err(kind) if is_asked => return Parsed::Reject(kind),
             Err(_) => {}
         }
     }
     if found.target.is_empty() && !path.is_empty() {
         found.target = path;
-        if !path.contains(&b'?') {
+        if !path.contains(&b'?') && !(is_path_url && path.contains(&b'#')) {
             let query = value(Part::Query);
             found.query = query.strip_prefix(b"?").unwrap_or(query);
             // Where none is named it may be a path as a browser has it, with its fragment.
@@ -236,6 +243,18 @@ fn finish<'a>(values: &[&'a [u8]; SLOTS], has_query: bool, found: &mut Found<'a>
         (b"", _) => Parsed::Reject(Reject::NoUrl),
         (target, method) => Parsed::of_request(method, target),
     }
+}
+
+/// Does `text` begin with a scheme and two slashes?
+#[inline]
+fn is_url(text: &[u8]) -> bool {
+    parts::scheme_length(text).is_some_and(|end| text[end..].starts_with(b"://"))
+}
+
+/// Is `text`, which may be a request line, a path or a URL alone?
+#[inline]
+fn is_target(text: &[u8]) -> bool {
+    (text.starts_with(b"/") || is_url(text)) && memchr::memchr(b' ', text).is_none()
 }
 
 /// Objects, if there is a URL in one of the first lines.
@@ -358,6 +377,25 @@ mod tests {
             (r#"{"request":{"host":"h","uri":"/a","tls":{"version":771}}}"#, "https|h||/a"),
             (r#"{"request":{"host":"h","uri":"/a","tls":null}}"#, "h||/a"),
             (r#"{"href":"http://a.test/"}"#, "http://a.test/"),
+            // ECS, nested and not.
+            (
+                r#"{"url":{"original":"/a","domain":"h","scheme":"https","port":444},"host":"pod"}"#,
+                "https|h|444|/a",
+            ),
+            (r#"{"url":{"original":"/a","full":"https://h/a"}}"#, "https://h/a"),
+            (r#"{"url.original":"/a","url.domain":"h","url.scheme":"https"}"#, "https|h||/a"),
+            // Envoy, and Amazon's API Gateway.
+            (r#"{"authority":"h","path":"/a?b","response_code":200}"#, "h||/a?b"),
+            (r#"{"domainName":"h","path":"/a"}"#, "h||/a"),
+            // Apache's `%U` and `%q`.
+            (r#"{"request":"/a","query":"?q=a","host":"h"}"#, "h||/a|q=a"),
+            (r#"{"request":"/a","query":"","host":"h","uri":"/i.php"}"#, "h||/a"),
+            (r#"{"request":"/a","uri":"http://h/b","query":"q=a"}"#, "http://h/b|q=a"),
+            (r#"{"request":"http://h/a","uri":"/b","query":"q=a"}"#, "http://h/a|q=a"),
+            (r#"{"request":"/a","url":"/b","query":"q=a"}"#, "/b"),
+            (r#"{"request":"/a b","host":"h"}"#, "bad-request"),
+            (r#"{"uri":"/go/http://b.test/","args":"q=a"}"#, "/go/http://b.test/|q=a"),
+            (r#"{"uri":"http://h/a#b","args":"q=a"}"#, "http://h/a#b"),
             (r#"{"url":"-","loc":"http://a.test/"}"#, "http://a.test/"),
             (
                 r#"{"cs-protocol":"https","x-host-header":"h","cs-uri-stem":"/a","cs-uri-query":"b=1"}"#,
@@ -413,6 +451,30 @@ mod tests {
         assert_eq!((fields.referrer, fields.redirect), (&b"http://r.test/"[..], &b"/b"[..]));
         assert_eq!(fields.escapes.undo(fields.agent, &mut Vec::new()), b"A\"1");
         assert_eq!(crate::record::time::parse(fields.time, b""), Some(1_438_854_186));
+        let format = Json::usual("jsonl");
+        for (line, status, time) in [
+            // Envoy.
+            (r#"{"start_time":"2001-09-09T01:46:40.5Z","response_code":404}"#, "404", true),
+            // API Gateway.
+            (r#"{"requestTime":"09/Sep/2001:01:46:40 +0000","status":"404"}"#, "404", true),
+            // Fastly.
+            (r#"{"response_status":404,"status":"ok"}"#, "404", false),
+            (r#"{"http_status":404}"#, "404", false),
+            (r#"{"http_status_code":404}"#, "404", false),
+            (r#"{"http_code":404}"#, "404", false),
+        ] {
+            let mut found = Found::default();
+            let line = line.replacen('{', r#"{"path":"/a","#, 1);
+            assert_eq!(format.parse(line.as_bytes(), &mut found), Parsed::Record);
+            assert_eq!(found.fields.status, status.as_bytes(), "{line}");
+            let seen = crate::record::time::parse(found.fields.time, b"");
+            assert_eq!(seen, time.then_some(1_000_000_000), "{line}");
+        }
+        // Traefik.
+        let line = br#"{"RequestPath":"/","request_User-Agent":"A","request_Referer":"http://r/"}"#;
+        let mut found = Found::default();
+        format.parse(line, &mut found);
+        assert_eq!((found.fields.agent, found.fields.referrer), (&b"A"[..], &b"http://r/"[..]));
     }
 
     #[test]
