@@ -157,15 +157,47 @@ pub fn host_of(url: &[u8]) -> Option<&[u8]> {
     UrlParts::split(url, scheme_end).ok().map(|parts| parts.host(url))
 }
 
-/// `url` without its user and password, for messages: `…` stands in their place.
-pub fn without_userinfo(url: &[u8]) -> Cow<'_, [u8]> {
-    let start = memchr::memmem::find(url, b"//").map_or(0, |at| at + 2);
-    let end = url[start..].iter().position(|byte| b"/?#\\".contains(byte));
-    let authority = &url[start..end.map_or(url.len(), |at| start + at)];
-    match memchr::memrchr(b'@', authority) {
-        Some(at) => Cow::Owned([&url[..start], "\u{2026}".as_bytes(), &url[start + at..]].concat()),
-        None => Cow::Borrowed(url),
+/// `text`, a URL or a line with URLs in it, without users and passwords, for messages: `…` stands
+/// in their place. What is cut from it is cut afterwards: the start of a password shows no end.
+pub fn without_userinfo(text: &[u8]) -> Cow<'_, [u8]> {
+    let mut shown = Vec::new();
+    // What of `text` is not in `shown`, and where an authority begins: at the start, where a
+    // URL may lack its scheme, and behind any two slashes.
+    let (mut rest_start, mut start) = (0, 0);
+    loop {
+        let authority = &text[start..];
+        let length = authority.iter().position(|byte| b"/?#\\".contains(byte));
+        let end = length.map_or(text.len(), |length| start + length);
+        if let Some(at) = memchr::memrchr(b'@', &text[start..end]) {
+            shown.extend_from_slice(&text[rest_start..start]);
+            shown.extend_from_slice("\u{2026}".as_bytes());
+            rest_start = start + at;
+        }
+        match behind_slashes(text, end) {
+            Some(next) => start = next,
+            None if shown.is_empty() => return Cow::Borrowed(text),
+            None => break,
+        }
     }
+    shown.extend_from_slice(&text[rest_start..]);
+    Cow::Owned(shown)
+}
+
+/// Where what follows two slashes or more begins, the first such place in `text` from `at` on.
+/// A slash may be a backslash, as browsers read it, or have one before it, as in JSON.
+fn behind_slashes(text: &[u8], mut at: usize) -> Option<usize> {
+    let mut slashes = 0;
+    while at < text.len() {
+        let bytes = match text[at..] {
+            [b'\\', b'/', ..] => 2,
+            [b'/' | b'\\', ..] => 1,
+            _ if slashes >= 2 => return Some(at),
+            _ => 0,
+        };
+        slashes = if bytes > 0 { slashes + 1 } else { 0 };
+        at += bytes.max(1);
+    }
+    None
 }
 
 #[cfg(test)]
@@ -209,6 +241,17 @@ mod tests {
             ("http://u:p@a.test/x@y", "http://\u{2026}@a.test/x@y"),
             ("u:p@a.test/x", "\u{2026}@a.test/x"),
             ("http://a.test/x@y", "http://a.test/x@y"),
+            ("u:p@a.test//x", "\u{2026}@a.test//x"),
+            ("http:\\\\u:p@a.test\\x", "http:\\\\\u{2026}@a.test\\x"),
+            (
+                "x https://a.test/x@y https://u:p@b.test/",
+                "x https://a.test/x@y https://\u{2026}@b.test/",
+            ),
+            ("http://u@a.test/?x=//v:p@b.test", "http://\u{2026}@a.test/?x=//\u{2026}@b.test"),
+            (
+                r#"{"u":"https:\/\/u:p@c.test\/y@z"}"#,
+                "{\"u\":\"https:\\/\\/\u{2026}@c.test\\/y@z\"}",
+            ),
         ] {
             assert_eq!(without_userinfo(given.as_bytes()), expected.as_bytes());
         }

@@ -343,8 +343,8 @@ fn is_url(url: &[u8], is_list: bool) -> bool {
 }
 
 fn start_of(line: &[u8]) -> String {
-    let line = parts::without_userinfo(&line[..line.len().min(200)]);
-    show(&line).to_string()
+    let line = parts::without_userinfo(line);
+    show(&line[..line.len().min(200)]).to_string()
 }
 
 #[cold]

@@ -1,7 +1,5 @@
 //! The counts of a job, and the law that they sum up.
 
-use std::borrow::Cow;
-
 use serde_json::{Value, json};
 
 use crate::error::{Error, Result};
@@ -71,27 +69,29 @@ impl Tally {
     /// Counts a rejected line, the latest of `lines`.
     pub fn reject(&mut self, kind: Reject, line: &[u8], keeps: bool) {
         self.rejected.add(kind);
-        let start = |bytes: usize| Box::from(&line[..line.len().min(bytes)]);
         let lines = self.lines;
-        self.first_rejected[kind as usize].get_or_insert_with(|| (lines, start(SHOWN_BYTES)));
+        self.first_rejected[kind as usize].get_or_insert_with(|| {
+            let text = parts::without_userinfo(line);
+            (lines, Box::from(&text[..text.len().min(SHOWN_BYTES)]))
+        });
         if keeps {
-            self.kept_rejects.push((kind, start(line.len())));
+            self.kept_rejects.push((kind, Box::from(line)));
         }
     }
 
     /// The first line of each kind that was rejected: its number, and how it starts, without user
     /// names and passwords.
-    pub fn first_rejects(&self) -> impl Iterator<Item = (Reject, u64, Cow<'_, [u8]>)> {
+    pub fn first_rejects(&self) -> impl Iterator<Item = (Reject, u64, &[u8])> {
         self.rejected.seen().filter_map(|(kind, _)| {
             let (line, text) = self.first_rejected[kind as usize].as_ref()?;
-            Some((kind, *line, parts::without_userinfo(text)))
+            Some((kind, *line, &**text))
         })
     }
 
     /// The same as JSON.
     pub fn first_rejects_json(&self) -> Value {
-        let row = |(kind, line, text): (Reject, u64, Cow<[u8]>)| {
-            let starts = String::from_utf8_lossy(&text);
+        let row = |(kind, line, text): (Reject, u64, &[u8])| {
+            let starts = String::from_utf8_lossy(text);
             (kind.name().to_string(), json!({ "line": line, "starts": starts }))
         };
         self.first_rejects().map(row).collect()

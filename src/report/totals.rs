@@ -109,7 +109,7 @@ impl Survey {
         ];
         for (kind, count) in tally.rejected.seen() {
             let first = tally.first_rejects().find(|(one, ..)| *one == kind);
-            let first = first.map(|(_, line, text)| (self.place_of(line), text.into_owned()));
+            let first = first.map(|(_, line, text)| (self.place_of(line), text.to_vec()));
             all.push(Total { first, ..total(Counted::Rejected, count, of_lines, kind.explain()) });
         }
         all.extend([

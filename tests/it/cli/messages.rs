@@ -215,6 +215,21 @@ fn passwords_are_not_told() {
     assert!(!run.words().contains("secret"), "{}", run.told());
     let run = dir.feed("canon --on-bad fail", b"http://u:secret@[bad/\n").exits(2);
     assert!(!run.words().contains("secret"), "{}", run.told());
+    let line =
+        "h - - [1/Oct/2000:01:02:03 +0000] \"GET /a HTTP/1.1\" 200 1 \"-\" \"c\"\n".repeat(3);
+    let long = "secret".repeat(50);
+    for (flags, bad) in [
+        ("", "x https://a.test/x https://u:secret@c.test/y"),
+        ("-f combined", "x https://a.test/x https://u:secret@c.test/y"),
+        ("-f combined", r#"{"x":"https:\/\/u:secret@c.test\/y"}"#),
+        ("", &format!("x https://u:{long}@c.test/y")),
+        ("-f combined", &format!("x https://u:{long}@c.test/y")),
+    ] {
+        let run = dir.feed(flags, format!("{line}{bad}\n").as_bytes());
+        let words = run.words();
+        assert!(words.contains("line 4") && words.contains("\u{2026}@c.test"), "{}", run.told());
+        assert!(!words.contains("secret"), "{}", run.told());
+    }
 }
 
 #[test]
