@@ -32,7 +32,7 @@ pub(super) struct ArcFile {
 const OTHER_FIELDS_BYTES_MAX: usize = 1000;
 
 impl ArcFile {
-    /// A field longer than `field_bytes_max` bytes makes its record damage.
+    /// A URL longer than `field_bytes_max` bytes is cut in its middle, and stays longer than that.
     pub(super) fn new(field_bytes_max: usize) -> Self {
         ArcFile { field_bytes_max, line: Vec::new(), fields: 5 }
     }
@@ -41,8 +41,10 @@ impl ArcFile {
 impl Heads for ArcFile {
     fn read(&mut self, from: &mut Decoded, at: u64, row: &mut Row) -> Result<Head, Flaw> {
         self.line.clear();
-        let line_bytes_max = self.field_bytes_max.saturating_add(OTHER_FIELDS_BYTES_MAX);
-        if !from.take_until(b"\n", &mut self.line, line_bytes_max) {
+        // The start of a URL that is too long, and behind it the other fields.
+        let start_bytes = self.field_bytes_max.saturating_add(1);
+        let end_bytes = self.field_bytes_max.saturating_add(OTHER_FIELDS_BYTES_MAX);
+        if !from.take_line_ends(&mut self.line, start_bytes, end_bytes) {
             return Err(Flaw::Cut(at));
         }
         let line = self.line.trim_ascii_end();
@@ -60,10 +62,11 @@ impl Heads for ArcFile {
         let rest: Vec<&[u8]> = fields.collect();
         let is_head = rest.len() == count - 1 && (is_file || is_page(&rest));
         let (Some(length), true) = (length, is_head) else {
+            let found = parts::without_userinfo(line);
             return Err(Flaw::Shape(Error::input(format!(
                 "expected an ARC record of {count} fields, a URL and a date among them, at byte {at}, found \
                  \"{}\"; the file is damaged, get it again",
-                show(&line[..line.len().min(80)])
+                show(&found[..found.len().min(80)])
             ))));
         };
         if !is_file {
@@ -176,6 +179,18 @@ mod tests {
             &[&row, "http://a.test/b c|20261121100000||||1"],
             Some("found \"junk\""),
         );
+        // A URL that is too long is longer than any may be, for those behind; and ends nothing.
+        for (bytes, expected) in [(900, 914), (1000, 1014), (5000, 2966), (1 << 20, 2966)] {
+            let long =
+                format!("http://a.test/{} 192.0.2.1 20261121100000 no-type", "x".repeat(bytes));
+            let long = file(1, &[page, (&long, "x"), blank]);
+            let (found, told) = rows(Box::new(Archive(ArcFile::new(1000))), long.as_bytes());
+            let url_bytes = found.get(1).and_then(|row| row.find('|'));
+            assert_eq!((found.len(), url_bytes, told), (3, Some(expected), None), "{bytes}");
+        }
+        let damaged = format!("{one}http://u:pw@a.test/ x\n");
+        let first_two = [&row[..], "http://a.test/b c|20261121100000||||1"];
+        check(&damaged, &first_two, Some("found \"http://\u{2026}@a.test/ x\""));
         // A length that reaches into the next head.
         let wrong = one.replacen(&format!("{length}\n"), &format!("{}\n", length + 5), 1);
         let row = format!("http://a.test/|20261121100000|200||text/html|{}", length + 5);

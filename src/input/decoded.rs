@@ -87,6 +87,32 @@ impl Decoded {
     /// allowed to grow to `bytes_max` bytes and one: what is beyond is lost. `false` if there is no
     /// `mark` any more.
     pub(super) fn take_until(&mut self, mark: &[u8], out: &mut Vec<u8>, bytes_max: usize) -> bool {
+        self.pass_until(mark, |piece| {
+            let room = bytes_max.saturating_add(1).saturating_sub(out.len());
+            out.extend_from_slice(&piece[..piece.len().min(room)]);
+        })
+    }
+
+    /// The same up to the end of the line, of which `out` is to hold the first `start_bytes` and
+    /// the last `end_bytes`: only what is between these is lost.
+    pub(super) fn take_line_ends(
+        &mut self,
+        out: &mut Vec<u8>,
+        start_bytes: usize,
+        end_bytes: usize,
+    ) -> bool {
+        self.pass_until(b"\n", |piece| {
+            out.extend_from_slice(piece);
+            let end_start = out.len().saturating_sub(end_bytes);
+            if end_start > start_bytes {
+                out.drain(start_bytes..end_start);
+            }
+        })
+    }
+
+    /// Uses up everything to the end of `mark`, and shows what is before it to `each`, piece by
+    /// piece. `false` if there is no `mark` any more.
+    fn pass_until(&mut self, mark: &[u8], mut each: impl FnMut(&[u8])) -> bool {
         let wanted = mark.len();
         loop {
             let ahead = self.ahead(wanted);
@@ -97,8 +123,7 @@ impl Decoded {
             // The mark may begin with the last bytes.
             let keeps = mark.len() - 1;
             let before = found.unwrap_or(ahead.len().saturating_sub(keeps));
-            let room = bytes_max.saturating_add(1).saturating_sub(out.len());
-            out.extend_from_slice(&ahead[..before.min(room)]);
+            each(&ahead[..before]);
             let is_short = ahead.len() < wanted;
             match found {
                 Some(_) => {
@@ -186,5 +211,20 @@ mod tests {
         let mut out = Vec::new();
         assert!(decoded(b"0123456789\n").take_until(b"\n", &mut out, 4));
         assert_eq!(out, b"01234");
+    }
+
+    #[test]
+    fn both_ends_of_a_line_are_taken() {
+        let filler = "-".repeat(2 * READ_BYTES);
+        for (line, expected) in [
+            ("0123456789".to_string(), "01236789"),
+            ("01234567".to_string(), "01234567"),
+            (format!("0123{filler}6789"), "01236789"),
+        ] {
+            let (mut bytes, mut out) = (decoded(format!("{line}\nx").as_bytes()), Vec::new());
+            assert!(bytes.take_line_ends(&mut out, 4, 4));
+            assert_eq!((out, bytes.ahead(1)), (expected.as_bytes().to_vec(), &b"x"[..]));
+        }
+        assert!(!decoded(b"0123").take_line_ends(&mut Vec::new(), 4, 4));
     }
 }
