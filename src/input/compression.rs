@@ -151,7 +151,19 @@ impl Compression {
 fn check_archive(head: &[u8]) -> Result<()> {
     let (found, tool) = match head {
         // The archive without files is one, too.
-        [b'P', b'K', 3, 4, ..] => ("a zip archive (50 4b 03 04)", "unzip -p FILE"),
+        [b'P', b'K', 3, 4, ..] => match first_member(head) {
+            name if DOCUMENT_NAMES.iter().any(|start| name.starts_with(start)) => {
+                return Err(Error::input(
+                    "expected text, plain or in zstd, gzip, bzip2, xz or lz4, found a spreadsheet or another \
+                     document (a zip archive, 50 4b 03 04); save its table as CSV first",
+                ));
+            }
+            name if WACZ_NAMES.iter().any(|start| name.starts_with(start)) => (
+                "a zip archive (50 4b 03 04) of web archives (WACZ)",
+                "unzip -p FILE 'archive/*.warc.gz'",
+            ),
+            _ => ("a zip archive (50 4b 03 04)", "unzip -p FILE"),
+        },
         [b'7', b'z', 0xbc, 0xaf, 0x27, 0x1c, ..] => {
             ("a 7z archive (37 7a bc af 27 1c)", "7z x -so FILE")
         }
@@ -179,6 +191,21 @@ fn check_archive(head: &[u8]) -> Result<()> {
         "expected text, plain or in zstd, gzip, bzip2, xz or lz4, found {found}; unpack it first, as \
          in `{tool} | undust`"
     )))
+}
+
+/// How the name of the first file begins in documents of Office (ISO 29500-2) and of OpenDocument
+/// (ISO 26300-3).
+const DOCUMENT_NAMES: [&[u8]; 5] =
+    [b"[Content_Types].xml", b"_rels/", b"docProps/", b"xl/", b"mimetype"];
+
+/// The same in web archives. Source: WACZ 1.1.1, "Directory Layout".
+const WACZ_NAMES: [&[u8]; 4] = [b"archive/", b"indexes/", b"pages/", b"datapackage"];
+
+/// The name of the first file in the zip archive that begins with `head`, as far as it is there.
+/// Source: APPNOTE.TXT of PKWARE, 4.3.7.
+fn first_member(head: &[u8]) -> &[u8] {
+    let (Some(&[low, high]), Some(name)) = (head.get(26..28), head.get(30..)) else { return b"" };
+    &name[..name.len().min(usize::from(u16::from_le_bytes([low, high])))]
 }
 
 /// Does `head` begin a zlib stream, and not a line with an `x` in front?
@@ -289,6 +316,34 @@ mod tests {
             assert!(error.contains(expected) && error.contains("unpack it first"), "{error}");
             let inside = Compression::Gzip.check_content(given).unwrap_err().to_string();
             assert_eq!(inside, format!("inside gzip: {error}"));
+        }
+    }
+
+    #[test]
+    fn zip_archives_are_told_by_their_first_file() {
+        for (name, expected) in [
+            ("list.txt", "`unzip -p FILE | undust`"),
+            ("[Content_Types].xml", "save its table as CSV"),
+            ("_rels/.rels", "save its table as CSV"),
+            ("docProps/app.xml", "save its table as CSV"),
+            ("xl/workbook.xml", "save its table as CSV"),
+            ("mimetype", "save its table as CSV"),
+            ("archive/data.warc.gz", "`unzip -p FILE 'archive/*.warc.gz' | undust`"),
+            ("indexes/index.cdx.gz", "`unzip -p FILE 'archive/*.warc.gz' | undust`"),
+            ("pages/pages.jsonl", "`unzip -p FILE 'archive/*.warc.gz' | undust`"),
+            ("datapackage.json", "`unzip -p FILE 'archive/*.warc.gz' | undust`"),
+        ] {
+            let mut head = b"PK\x03\x04".to_vec();
+            head.resize(30, 0);
+            head[26] = name.len() as u8;
+            head.extend_from_slice(name.as_bytes());
+            head.extend_from_slice(b"xl/ is in the content");
+            let error = Compression::sniff(&head).unwrap_err().to_string();
+            assert!(error.contains(expected), "{name}: {error}");
+            // Cut anywhere, it is still one.
+            for end in 4..head.len() {
+                assert!(Compression::sniff(&head[..end]).is_err(), "{name}: {end}");
+            }
         }
     }
 
