@@ -295,11 +295,7 @@ impl Held {
         }
         let Some(chunk) = rest else { return Ok(()) };
         let mark = if chunk.starts_file() { bom_bytes(chunk.bytes(), options) } else { 0 };
-        // A byte order mark is no part of the first row.
-        let [mark, rest] = chunk.split(mark);
-        ready.extend(mark);
-        let Some(chunk) = rest else { return Ok(()) };
-        let [closed, open] = split_open_row(chunk, rows);
+        let [closed, open] = split_open_row(chunk, mark, rows);
         ready.extend(closed);
         open.into_iter().for_each(|open| self.hold(open));
         Ok(())
@@ -347,13 +343,15 @@ impl Held {
     }
 }
 
-/// The rows of `chunk` that are over by its end, and the one that is not, if there are any.
-fn split_open_row(chunk: Chunk, rows: &QuotedRows) -> [Option<Chunk>; 2] {
+/// The rows of `chunk` that are over by its end, and the one that is not, if there are any. A byte
+/// order mark, of `mark` bytes, is no part of the first row; it stays in front of those that are
+/// over, which have the header.
+fn split_open_row(chunk: Chunk, mark: usize, rows: &QuotedRows) -> [Option<Chunk>; 2] {
     let text = chunk.bytes();
     if memchr::memchr(b'"', text).is_none() {
         return [Some(chunk), None];
     }
-    let closed = rows.closed_bytes(text);
+    let closed = mark + rows.closed_bytes(&text[mark..]);
     chunk.split(closed)
 }
 

@@ -1,6 +1,6 @@
 //! Logs on the command line: hosts, filters, lines that are kept, lines that are rejected.
 
-use super::{Dir, json};
+use super::{Dir, gzip, json};
 
 const LOG: &str = "\
 h - - [10/Oct/2000:13:55:36 +0000] \"GET /a?x=1&y=2 HTTP/1.0\" 200 23\n\
@@ -285,6 +285,17 @@ fn a_table_of_kept_lines_has_its_header() {
     for flags in ["", "-S 12M", "--no-map", "--keep shortest"] {
         let run = dir.run(&format!("{flags} --print line a.csv b.csv")).quiet();
         assert_eq!(run.out(), kept, "{flags}");
+    }
+    // With a byte order mark, and with quotes or without.
+    let marked = "\u{feff}url,status\nhttp://a.test/,200\nhttp://A.test/,404\n";
+    for text in [marked.to_string(), marked.replace("url", "\"url\"")] {
+        dir.put("mark.csv", &text);
+        let kept: String =
+            text.trim_start_matches('\u{feff}').split_inclusive('\n').take(2).collect();
+        for flags in ["", "--no-map", "--keep shortest"] {
+            dir.run(&format!("{flags} --print line mark.csv")).gives(&kept);
+            dir.feed(&format!("{flags} --print line"), &gzip(text.as_bytes())).gives(&kept);
+        }
     }
     let counted = dir.run("-d -c --print line a.csv").quiet();
     assert_eq!(counted.out(), "      2 http://a.test/,200\n");
