@@ -20,6 +20,10 @@ const RIVAL_SHARE_MIN_PERCENT: usize = 10;
 /// Fewest lines that say anything of that where there are URLs.
 const LIST_LINES_MIN: usize = 10;
 
+/// In a log with paths, one record in so many that names a host may be what a client has made up
+/// (`GET http://other.test/`); more are not.
+const HOSTS_NAMED_MIN_ONE_IN: u64 = 100;
+
 /// Says what looks wrong: filters that let nothing through or that match nothing; records of which
 /// most are no URLs; files that were taken for lists for want of anything better; and files that
 /// are not compressed though their names say so.
@@ -31,17 +35,31 @@ pub(super) fn doubt(outcome: &Outcome, given: &FormatArgs) {
     }
 }
 
-/// Says where rules of sites cannot hold, since nobody knows of which site a record is.
-pub(super) fn doubt_rules_of_sites(outcome: &Outcome) {
-    let Tally { hostless, records, .. } = outcome.tally;
-    if hostless > 0 {
-        say(format_args!(
-            "{} of {} records name no host, so no rule of a site holds for them; --base-url says \
-             which host they are of",
-            number(hostless),
-            number(records)
-        ));
+/// Says where paths whose host nobody knows are a loss: no rule of a site holds for them, if there
+/// are any; and those of several hosts look alike. Of that nothing is said where no record names a
+/// host, as in most access logs, which are of one; but for JSON, where the host may have a name
+/// that nobody knows here.
+pub(super) fn doubt_hosts(outcome: &Outcome, has_rules_of_sites: bool) {
+    let Tally { hostless, records, ref unparsed, .. } = outcome.tally;
+    if hostless == 0 {
+        return;
     }
+    let named = records.saturating_sub(hostless + unparsed.total());
+    let are_json =
+        |file: &InputFile| matches!(file.layout.name(), "caddy" | "jsonl" | "nginx-json");
+    let has_json = outcome.files.iter().any(are_json);
+    let has_hosts = named > 0 && named * HOSTS_NAMED_MIN_ONE_IN >= records;
+    let loss = match has_rules_of_sites {
+        true => "no rule of a site holds for them",
+        false if has_json || has_hosts => "paths of different hosts count as one page",
+        false => return,
+    };
+    let advice = if has_json { ", --field host=NAME where it is named" } else { "" };
+    say(format_args!(
+        "{} of {} records name no host, so {loss}; --base-url says which host they are of{advice}",
+        number(hostless),
+        number(records)
+    ));
 }
 
 /// The same of what is left out by `--not-in`, where it may be that all or most of it is not known,
@@ -189,8 +207,16 @@ fn doubt_filters(outcome: &Outcome, given: &FormatArgs) {
         say(format_args!("--exclude {}: no record matches{advice}", given.exclude.join(", ")));
     }
     if tally.rejected.total() > 0 && tally.records + tally.filtered == 0 {
+        let is_told = given.field.is_some() || given.log_format.is_some();
+        let is_unknown = |kind| matches!(kind, Reject::Format | Reject::NoUrl | Reject::BadRequest);
+        let advice = match tally.rejected.seen().any(|(kind, _)| is_unknown(kind)) {
+            true if !is_told => {
+                "; --field says where the URL is, --log-format how such lines are made"
+            }
+            _ => "",
+        };
         say(format_args!(
-            "nothing is left: all {} lines with anything in them were rejected",
+            "nothing is left: all {} lines with anything in them were rejected{advice}",
             number(tally.rejected.total())
         ));
     }
@@ -214,7 +240,7 @@ pub(super) fn refuse_format(outcome: &Outcome, given: &FormatArgs) -> Result<()>
     let first = outcome.tally.first_rejects().next();
     let first = first.map_or(String::new(), |(kind, line, text)| {
         let place = line_place(&outcome.files, outcome.files.len(), line);
-        format!("; the first: {place}: {}: \"{}\"", kind.explain(), show(&text))
+        format!("; the first: {place}: {}: \"{}\"", kind.explain(), show(text))
     });
     Err(Error::input(format!(
         "{flag} {value}: expected records of that kind, found none in {} lines; no file is \

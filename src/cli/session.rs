@@ -157,9 +157,9 @@ impl<'a> Session<'a> {
         let profile = self.job.canonicalizer.profile();
         if profile.parses {
             doubts::doubt(outcome, self.format);
-            if profile.rules.contains(RuleId::Dust) && !profile.options.dust.is_empty() {
-                doubts::doubt_rules_of_sites(outcome);
-            }
+            let has_rules =
+                profile.rules.contains(RuleId::Dust) && !profile.options.dust.is_empty();
+            doubts::doubt_hosts(outcome, has_rules);
         }
         summary::summarize(outcome, profile, self.started.elapsed(), self.run.verbose);
     }

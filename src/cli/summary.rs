@@ -59,7 +59,7 @@ fn tell_rejects(outcome: &Outcome, whose: &str, verbose: bool) {
     for (kind, line, text) in outcome.tally.first_rejects() {
         if verbose || speaks_of_format(kind) {
             let place = line_place(&outcome.files, outcome.files.len(), line);
-            say(format_args!("{whose}first {kind}: {place}: \"{}\"", show(&text)));
+            say(format_args!("{whose}first {kind}: {place}: \"{}\"", show(text)));
         }
     }
 }

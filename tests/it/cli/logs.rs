@@ -314,6 +314,28 @@ fn a_table_of_kept_lines_has_its_header() {
 }
 
 #[test]
+fn paths_that_may_be_of_several_hosts_are_told() {
+    let dir = Dir::new();
+    let words = |count: &str| {
+        format!("{count} records name no host, so paths of different hosts count as one page")
+    };
+    let json = "{\"path\":\"/a\",\"site\":\"x.test\"}\n{\"path\":\"/a\",\"site\":\"y.test\"}\n";
+    for command in ["dedup", "canon"] {
+        dir.feed(command, json.as_bytes()).exits(0).says(&words("2 of 2"));
+        dir.feed(&format!("{command} --base-url http://a.test"), json.as_bytes()).quiet();
+        dir.feed(&format!("{command} --field host=site"), json.as_bytes()).quiet();
+    }
+    // Hosts of some.
+    let vhost = "x.test 192.0.2.1 - - [10/Oct/2000:13:55:36 +0000] \"GET /a HTTP/1.0\" 200 23\n";
+    let mixed = [vhost, &vhost.replace("x.test", "-")].concat();
+    dir.feed("-f vhost", mixed.as_bytes()).exits(0).says(&words("1 of 2"));
+    // A log of one host: what one client asks of a proxy is no host of its own.
+    let log = format!("{}{}", LOG.lines().next().unwrap(), "\n").repeat(200);
+    dir.feed("dedup", log.as_bytes()).quiet();
+    dir.feed("dedup", log.replacen("/a", "http://b.test/", 1).as_bytes()).quiet();
+}
+
+#[test]
 fn filters_that_match_nothing_are_told() {
     let dir = Dir::new();
     dir.put("list", "http://a.test/x.jpg\nhttp://a.test/y\n");
@@ -329,6 +351,9 @@ fn filters_that_match_nothing_are_told() {
     dir.run("--status 200 list").exits(0).says("lines of a list, which has no status, method or");
     let empty = b"h - - [1/Oct/2000:01:02:03 +0000] \"-\" 408 0\n";
     dir.feed("-f clf", empty).exits(0).says("nothing is left: all 1 lines with anything in them");
+    assert!(!dir.feed("-f clf", empty).words().contains("--field"));
+    let lines = b"{\"request\":\"/a b\"}\n";
+    dir.feed("dedup", lines).exits(0).says("; --field says where the URL is, --log-format how ");
 }
 
 #[test]
