@@ -211,7 +211,9 @@ fn finish<'a>(values: &[&'a [u8]; SLOTS], has_query: bool, found: &mut Found<'a>
     }
     if found.target.is_empty() && !path.is_empty() {
         found.target = path;
-        if !path.contains(&b'?') && !(is_path_url && path.contains(&b'#')) {
+        // Behind a fragment, or another query, stands none.
+        let is_whole = path.contains(&b'?') || is_path_url && path.contains(&b'#');
+        if !is_whole {
             let query = value(Part::Query);
             found.query = query.strip_prefix(b"?").unwrap_or(query);
             // Where none is named it may be a path as a browser has it, with its fragment.
