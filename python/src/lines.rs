@@ -93,8 +93,9 @@ impl Lines {
         fields: Vec<String>,
         threads: usize,
     ) -> PyResult<Vec<Texts<'py>>> {
+        let is_list = self.layout.format.is_none();
         let fields: Vec<Field> =
-            fields.iter().map(|name| field_of(name)).collect::<PyResult<_>>()?;
+            fields.iter().map(|name| field_of(name, is_list)).collect::<PyResult<_>>()?;
         let column = Column::read(py, &ends, &bytes)?;
         let pieces = py.detach(|| {
             column.by_pieces(threads, |rows| {
@@ -153,8 +154,10 @@ struct Field {
     is_text: bool,
 }
 
-fn field_of(name: &str) -> PyResult<Field> {
+fn field_of(name: &str, is_list: bool) -> PyResult<Field> {
     let of: for<'a> fn(&Record<'a>) -> &'a [u8] = match name {
+        // What is printed has the carriage returns at its end.
+        "spelling" if is_list => |record| record.line,
         "spelling" => |record| record.spelling,
         "method" => |record| record.fields.method,
         "status" => |record| record.fields.status,

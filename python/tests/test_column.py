@@ -122,8 +122,9 @@ class Records(unittest.TestCase):
         lines = [b"http://a.test\r", b"", b" "]
         found = Lines("lines", verbatim=True).read_column(pa.array(lines, pa.binary()))
         self.assertEqual(found.to_pylist(), [{"url": line, "reject": None} for line in lines])
-        found = Lines("lines").read_column(pa.array(lines, pa.binary()))
+        found = Lines("lines").read_column(pa.array(lines, pa.binary()), ["spelling"])
         self.assertEqual(found["url"].to_pylist(), [b"http://a.test", None, None])
+        self.assertEqual(found["spelling"][0].as_py(), lines[0])
 
     def test_know_files_that_are_not_theirs(self):
         how = Lines(sample=(SAMPLES / "captures.cdx").read_bytes())

@@ -259,7 +259,7 @@ impl LineVisitor for Table<'_> {
         let unparsed = canonical.reject.map(|kind| Cell::Text(kind.name().as_bytes()));
         self.rows.row(&[
             Cell::Number(self.first_line + u64::from(number) + 1),
-            Cell::line(record.spelling),
+            Cell::Text(record.spelling),
             if has_form { Cell::Text(form) } else { Cell::Null },
             if unparsed.is_none() { Cell::Text(&self.surt) } else { Cell::Null },
             unparsed.unwrap_or(Cell::Null),

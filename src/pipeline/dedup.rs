@@ -24,7 +24,7 @@ use crate::report::{Output, Tally};
 /// What is written for a cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Print {
-    /// The URL as it was read.
+    /// The URL as it was read; of a list the whole line.
     Original,
     /// The canonical form, or a key.
     Canonical(Notation),
@@ -33,6 +33,12 @@ pub enum Print {
 }
 
 impl Print {
+    /// The same for the records of `chunk`: in a list the URL as it was read is the line.
+    pub(super) fn of(self, chunk: &Parcel) -> Print {
+        let is_line = self == Print::Original && chunk.layout.format.is_none();
+        if is_line { Print::Line } else { self }
+    }
+
     /// Appends what is written for `record`, whose canonical form is asked for if it is needed.
     pub(super) fn push<'a>(
         self,
@@ -183,15 +189,13 @@ pub fn dedup(job: &Job, plan: &DedupPlan, output: &mut Output) -> Result<Outcome
 
 /// Bytes that a chunk with so many records takes besides its own while it is on its way.
 fn memory_bytes(print: Print, chunk: &Parcel, records: u64) -> u64 {
-    match is_in_chunk(print, chunk) {
-        true if chunk.is_mapped() => records * RECORD_BYTES_MAPPED,
+    match print.of(chunk) {
+        Print::Line if chunk.is_mapped() => records * RECORD_BYTES_MAPPED,
         // Reading takes memory, too, where the file is not mapped: its batches are shorter.
-        true => records * RECORD_BYTES,
-        false if matches!(print, Print::Canonical(_)) => {
-            records * RECORD_BYTES + FORM_BYTES * chunk.bytes().len() as u64
-        }
+        Print::Line => records * RECORD_BYTES,
+        Print::Canonical(_) => records * RECORD_BYTES + FORM_BYTES * chunk.bytes().len() as u64,
         // Texts of their own are about as long as the lines.
-        false => records * RECORD_BYTES + chunk.bytes().len() as u64,
+        Print::Original => records * RECORD_BYTES + chunk.bytes().len() as u64,
     }
 }
 
@@ -251,9 +255,9 @@ impl Writer<'_> {
 
 /// How many lines `chunk` has, and what a worker makes of them.
 pub(super) fn sift(job: &Job, print: Print, chunk: &Parcel, worker: &mut Worker) -> (u64, Sifted) {
-    let bytes = chunk.bytes();
+    let (bytes, print) = (chunk.bytes(), print.of(chunk));
     let mut fingerprints = Vec::with_capacity(bytes.len() / 64);
-    if is_in_chunk(print, chunk) {
+    if print == Print::Line {
         let mut texts_builder = TextsBuilder::new(bytes.len() / 64);
         let tally = walk(chunk, job, worker, |_, record, canonical| {
             fingerprints.push(job.key.fingerprint(canonical.form));
@@ -274,15 +278,6 @@ pub(super) fn sift(job: &Job, print: Print, chunk: &Parcel, worker: &mut Worker)
     });
     let texts = Texts::own(own, starts);
     (tally.lines, Sifted::new(&fingerprints, texts, tally))
-}
-
-/// Is what is written for a record of `chunk` its line there?
-fn is_in_chunk(print: Print, chunk: &Parcel) -> bool {
-    match print {
-        Print::Line => true,
-        Print::Original => chunk.layout.format.is_none(),
-        Print::Canonical(_) => false,
-    }
 }
 
 /// Bytes kept of each record whose text is in a mapped file, on average over the three batches in

@@ -271,6 +271,7 @@ impl SelectedChunk<'_> {
         listing: &mut Listing,
     ) -> Result<()> {
         let (Worker { scratch, workspace }, canonicalizer) = (worker, job.canonicalizer);
+        let print = plan.print.of(self.chunk);
         let looked_up;
         let represented = match &self.represented {
             Some(represented) => represented,
@@ -291,7 +292,7 @@ impl SelectedChunk<'_> {
                     let canonical = canonicalizer.canonical(record.url, scratch);
                     rows.row(&[
                         Cell::Number(number),
-                        Cell::line(record.spelling),
+                        Cell::Text(record.spelling),
                         Cell::Text(without_no_host(canonical.form)),
                         Cell::Number(*lines),
                     ]);
@@ -302,7 +303,7 @@ impl SelectedChunk<'_> {
                         push_number_to(out, *lines, 7);
                         out.push(b' ');
                     }
-                    plan.print.push(&record, || canonicalizer.canonical(record.url, scratch), out);
+                    print.push(&record, || canonicalizer.canonical(record.url, scratch), out);
                     out.push(*separator);
                 }
             }

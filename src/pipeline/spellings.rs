@@ -19,7 +19,7 @@ use crate::bytes::prefetch::prefetch_all;
 use crate::cluster::Member;
 use crate::error::{Error, Result};
 use crate::input::Mapped;
-use crate::record::{ReadOptions, Record, url_of};
+use crate::record::{Record, url_of};
 
 /// How many files. Reason: threads that write to one file wait for each other.
 const FILES: usize = 8;
@@ -155,13 +155,8 @@ impl Spellings {
     }
 
     /// The URL that `spelling` was read from, that of `member`.
-    pub(super) fn url<'a>(
-        &self,
-        member: Member,
-        spelling: &'a [u8],
-        options: ReadOptions,
-    ) -> Cow<'a, [u8]> {
-        url_of(spelling, member.place & PATH_ALONE != 0, options)
+    pub(super) fn url<'a>(&self, member: Member, spelling: &'a [u8]) -> Cow<'a, [u8]> {
+        url_of(spelling, member.place & PATH_ALONE != 0)
     }
 
     /// Asks for that of `member`.
@@ -191,12 +186,9 @@ mod tests {
         fn record<'a>(spelling: &'a [u8], url: &'a [u8]) -> Record<'a> {
             Record { line: spelling, spelling, url, fields: &Fields::NONE }
         }
-        let options =
-            ReadOptions { separator: b'\n', line_bytes_max: 9, verbatim: false, fields: false };
         // Every third has no host.
-        let url_of_line = |line: u64, spelling: &[u8]| {
-            url_of(spelling, line.is_multiple_of(3), options).into_owned()
-        };
+        let url_of_line =
+            |line: u64, spelling: &[u8]| url_of(spelling, line.is_multiple_of(3)).into_owned();
         let mut all: Vec<Member> = std::thread::scope(|scope| {
             let threads: Vec<_> = (0..11u64)
                 .map(|thread| {
@@ -231,7 +223,7 @@ mod tests {
             assert!(found == expected.as_bytes(), "{one:?}");
             let has_text = !expected.is_empty();
             let url = url_of_line(one.line, expected.as_bytes());
-            assert!(!has_text || *spellings.url(*one, found, options) == *url, "{one:?}");
+            assert!(!has_text || *spellings.url(*one, found) == *url, "{one:?}");
         });
         all[0].place += 1 << 50;
         assert!(spellings.get(all[0]).unwrap_err().is_output());

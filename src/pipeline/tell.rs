@@ -223,13 +223,13 @@ impl GatheredClusters {
         let folder = &job.memory.temp_dir;
         let mut writer = plan.writer(job, Listed::Dropped, output)?;
         let (others, spellings) = (&mut self.others, &self.spellings);
-        let (canonicalizer, options) = (job.canonicalizer, job.read_options());
+        let canonicalizer = job.canonicalizer;
         let tell = |&OtherLine { member, standing }: &OtherLine,
                     scratch: &mut Scratch,
                     listing: &mut Listing| {
             let (dropped, kept) = (spellings.get(member)?, spellings.get(standing)?);
-            let dropped_url = spellings.url(member, dropped, options);
-            let kept_url = spellings.url(standing, kept, options);
+            let dropped_url = spellings.url(member, dropped);
+            let kept_url = spellings.url(standing, kept);
             let mut compared = canonicalizer.compare(&dropped_url, &kept_url, scratch);
             compared.identical &= dropped == kept;
             let (line, kept_line) = (member.line + 1, standing.line + 1);
@@ -327,7 +327,7 @@ impl<'a> Teller<'a> {
         listing: &mut Listing,
     ) -> Result<()> {
         let standing = self.spellings.get(cluster.standing)?;
-        let url = self.spellings.url(cluster.standing, standing, self.job.read_options());
+        let url = self.spellings.url(cluster.standing, standing);
         let listed = self.listed(number, standing, &url, scratch);
         if cluster.others == 0 {
             listing.spelling(&listed, standing, 1);
@@ -342,7 +342,7 @@ impl<'a> Teller<'a> {
     #[cold]
     fn tell_alone(&self, pool: &Pool, number: u64, cluster: Whole, lister: &Lister) -> Result<()> {
         let standing = self.spellings.get(cluster.standing)?;
-        let url = self.spellings.url(cluster.standing, standing, self.job.read_options());
+        let url = self.spellings.url(cluster.standing, standing);
         let mut scratch = Scratch::default();
         let listed = self.listed(number, standing, &url, &mut scratch);
         let mut listing = lister.part();

@@ -2,10 +2,9 @@
 
 use std::borrow::Cow;
 
-use super::entries::{ReadOptions, Record};
+use super::entries::Record;
 use super::found::{Escapes, Found, PathKind};
 use crate::bytes::hex;
-use crate::bytes::lines::without_carriage_returns;
 use crate::error::{Error, Result};
 use crate::parts;
 use crate::reject::Reject;
@@ -266,15 +265,9 @@ impl Record<'_> {
     }
 }
 
-/// What [`Record::url`] was for a `spelling`, where [`Record::is_path_alone`] is known and lines
-/// were read as `options` says.
-pub fn url_of(spelling: &[u8], is_path_alone: bool, options: ReadOptions) -> Cow<'_, [u8]> {
-    match is_path_alone {
-        true => [NO_HOST, spelling].concat().into(),
-        false if options.verbatim => spelling.into(),
-        // Of a line of a list, what stands before the newline.
-        false => without_carriage_returns(spelling).into(),
-    }
+/// What [`Record::url`] was for a `spelling`, where [`Record::is_path_alone`] is known.
+pub fn url_of(spelling: &[u8], is_path_alone: bool) -> Cow<'_, [u8]> {
+    if is_path_alone { [NO_HOST, spelling].concat().into() } else { spelling.into() }
 }
 
 #[cfg(test)]
@@ -341,12 +334,8 @@ mod tests {
             let found = assemble(&found, None, b'\n', &mut url, &mut text);
             assert_eq!(found, Err(Reject::NoUrl), "{nothing:?}");
         }
-        let options =
-            |verbatim| ReadOptions { separator: b'\n', line_bytes_max: 9, verbatim, fields: true };
-        assert_eq!(&*url_of(b"/a", true, options(false)), [NO_HOST, b"/a"].concat());
-        assert_eq!(&*url_of(b"/a", false, options(false)), b"/a");
-        assert_eq!(&*url_of(b"a.test/a\r", false, options(false)), b"a.test/a");
-        assert_eq!(&*url_of(b"a.test/a\r", false, options(true)), b"a.test/a\r");
+        assert_eq!(&*url_of(b"/a", true), [NO_HOST, b"/a"].concat());
+        assert_eq!(&*url_of(b"/a", false), b"/a");
     }
 
     /// What is told of a record stays in its line.

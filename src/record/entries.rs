@@ -35,7 +35,8 @@ pub enum Entry<'a> {
 pub struct Record<'a> {
     /// The line as it was read, without its separator.
     pub line: &'a [u8],
-    /// The URL as it is to be shown: the whole line in a list; a path where no host is known.
+    /// The URL as it is to be shown: in a list the line, without the carriage returns at its end; a
+    /// path where no host is known.
     pub spelling: &'a [u8],
     /// The URL in full.
     pub url: &'a [u8],
@@ -400,7 +401,7 @@ fn prefetch_next_stretch(chunk: &[u8], at: usize) {
 
 #[inline]
 fn whole<'a>(line: &'a [u8], url: &'a [u8]) -> Record<'a> {
-    Record { line, spelling: line, url, fields: &NO_FIELDS }
+    Record { line, spelling: url, url, fields: &NO_FIELDS }
 }
 
 /// The entry of `record`, if it counts.
@@ -424,7 +425,10 @@ mod tests {
         let mut all = Vec::new();
         while let Some(entry) = entries.next() {
             all.push(match entry {
-                Entry::Record(record) => show(record.url),
+                Entry::Record(record) => {
+                    assert_eq!(record.spelling, record.url);
+                    show(record.url)
+                }
                 Entry::Empty(_) => "empty".to_string(),
                 Entry::Comment(_) => "comment".to_string(),
                 Entry::Filtered(_) => "filtered".to_string(),

@@ -18,14 +18,6 @@ pub enum Cell<'a> {
     Null,
 }
 
-impl<'a> Cell<'a> {
-    /// A line as it was read, without the carriage return that belongs to its end: in a row it
-    /// would be part of the value.
-    pub fn line(line: &'a [u8]) -> Cell<'a> {
-        Cell::Text(line.strip_suffix(b"\r").unwrap_or(line))
-    }
-}
-
 /// Appends a row of `table` with its line end. Of a format of lines.
 pub(super) fn push_row(out: &mut Vec<u8>, shape: Shape, table: &Table, cells: &[Cell]) {
     for (at, (cell, column)) in cells.iter().zip(table.columns).enumerate() {

@@ -145,8 +145,8 @@ impl Listing {
             Listing::Rows(rows) => rows.row(&[
                 Cell::Number(cluster.number),
                 Cell::Number(lines),
-                Cell::line(url),
-                Cell::line(cluster.representative),
+                Cell::Text(url),
+                Cell::Text(cluster.representative),
                 Cell::Text(cluster.canonical),
             ]),
         }
@@ -172,8 +172,8 @@ impl Listing {
                 Cell::Number(line),
                 Cell::Number(kept_line),
                 Cell::Text(rules.as_bytes()),
-                Cell::line(dropped),
-                Cell::line(kept),
+                Cell::Text(dropped),
+                Cell::Text(kept),
             ]),
         }
     }

@@ -51,7 +51,7 @@ pub static KEPT: Table = Table {
             "line",
             "the number of the line that is kept, from 1 over all inputs; of tables, the number of the row",
         ),
-        text("url", "the line as it was read"),
+        text("url", "the URL as it was read"),
         text("canonical", "the canonical form, or the URL itself where it does not parse"),
         number("count", "how many lines the cluster has"),
     ],

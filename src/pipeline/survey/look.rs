@@ -113,7 +113,7 @@ impl Climber<'_> {
             }
         });
         if followed.is_err() && url != spelling {
-            // Not parsed: the blanks at its end are all that can be taken away.
+            // Not parsed: only the base URL before it can be new.
             rungs.push((1, job.key.fingerprint(url)));
         }
         for (level, _) in &rungs[first + 1..] {

@@ -1,5 +1,6 @@
 //! Lists of URLs and paths, where `--base-url` says which host the paths are on.
 
+use crate::bytes::lines::without_carriage_returns;
 use crate::record::{Found, LineFormat, Parsed};
 
 /// A list some of whose lines are relative references: `/a?b=1`, `//b.test/c`.
@@ -20,6 +21,7 @@ impl LineFormat for RelativeLines {
     }
 
     fn parse<'a>(&self, line: &'a [u8], found: &mut Found<'a>) -> Parsed {
+        let line = without_carriage_returns(line);
         let text = line.trim_ascii();
         found.target = if text.starts_with(b"/") { text } else { line };
         if let Some(behind) = text.strip_prefix(b"//") {
@@ -59,6 +61,7 @@ mod tests {
             ("//b.test#c", "https://b.test/"),
             ("http://b.test/c", "http://b.test/c"),
             ("b.test/c ", "b.test/c "),
+            ("b.test/c\r\r", "b.test/c"),
             ("c", "c"),
         ] {
             let options = ReadOptions {

@@ -147,7 +147,7 @@ fn dropped_lines_are_told_with_reasons() {
     dir.feed("--dropped dropped.tsv", b"http://a.test/\\\t\nhttp://a.test/\\\t\r\n").quiet();
     assert_eq!(
         dir.text("dropped.tsv"),
-        format!("{head}2\t1\tparse\thttp://a.test/\\\\\\t\\r\thttp://a.test/\\\\\\t\n")
+        format!("{head}2\t1\tidentical\thttp://a.test/\\\\\\t\thttp://a.test/\\\\\\t\n")
     );
     // What is kept and what is dropped is everything.
     dir.put("big.txt", generated(20_000, 3));
@@ -449,13 +449,14 @@ fn what_begins_with_slashes_is_told_as_it_was_read() {
     assert_eq!(run.out(), "//www.a.test/x\n/a/ /c\n");
     let head = "line\tkept_line\trules\tdropped\tkept\n";
     let expected =
-        "2\t1\tparse,www\thttp://a.test/x\t//www.a.test/x\n4\t3\tparse\t/a/ /c\\r\t/a/ /c\n";
+        "2\t1\tparse,www\thttp://a.test/x\t//www.a.test/x\n4\t3\tidentical\t/a/ /c\t/a/ /c\n";
     assert_eq!(dir.text("dropped.tsv"), format!("{head}{expected}"));
     let rows = dir.run("-p aggressive --clusters --to tsv in.txt").exits(0).out();
     let canonical: Vec<&str> =
         rows.lines().skip(2).map(|row| row.split('\t').next_back().unwrap()).collect();
-    assert_eq!(canonical, ["http://a.test/x", "http://a.test/x", "/a/ /c", "/a/ /c"]);
-    dir.run("canon -p aggressive in.txt").gives(canonical.join("\n") + "\n");
+    assert_eq!(canonical, ["http://a.test/x", "http://a.test/x", "/a/ /c"]);
+    let forms = "http://a.test/x\nhttp://a.test/x\n/a/ /c\n/a/ /c\n";
+    dir.run("canon -p aggressive in.txt").gives(forms);
     let request = |target: &str| {
         format!("h - - [10/Oct/2000:13:55:36 +0000] \"GET {target} HTTP/1.1\" 200 1\n")
     };
@@ -463,6 +464,46 @@ fn what_begins_with_slashes_is_told_as_it_was_read() {
     let rows = dir.run("-p aggressive --format clf --clusters --to tsv log").exits(0).out();
     let ends = rows.lines().skip(2).filter(|row| row.ends_with("\t/www.a.test/x"));
     assert_eq!((rows.lines().count(), ends.count()), (4, 2), "{rows}");
+}
+
+/// They are in what is kept, and in nothing that is told.
+#[test]
+fn carriage_returns_are_no_part_of_a_spelling() {
+    let dir = Dir::new();
+    dir.put("lf", "http://a.test/\nhttp://[\n");
+    dir.put("crlf", "http://a.test/\r\nhttp://[\r\r\n");
+    let head = "line\tkept_line\trules\tdropped\tkept\n";
+    let rows = format!(
+        "{head}3\t1\tidentical\thttp://a.test/\thttp://a.test/\n4\t2\tidentical\thttp://[\thttp://[\n"
+    );
+    for (files, kept) in
+        [("crlf lf", "http://a.test/\r\nhttp://[\r\r\n"), ("lf crlf", "http://a.test/\nhttp://[\n")]
+    {
+        for how in ["", "--keep shortest", "-S 8M --threads 1"] {
+            assert_eq!(dir.run(&format!("{how} {files}")).exits(0).out(), kept);
+        }
+        assert_eq!(dir.run(&format!("--dropped d {files}")).exits(0).out(), kept);
+        assert_eq!(dir.text("d"), rows);
+        let clusters = "cluster\tcount\turl\n1\t2\thttp://a.test/\n2\t2\thttp://[\n";
+        assert_eq!(dir.run(&format!("--clusters {files}")).exits(0).out(), clusters);
+        let report = dir.run(&format!("report --to json {files}")).exits(0).out();
+        let report = json(report.as_bytes());
+        assert_eq!(report["totals"]["other_spelling"], 0, "{report}");
+        let rules = ["identical", "parse"].map(|name| {
+            let rules = report["rules"].as_array().unwrap();
+            rules.iter().find(|rule| rule["rule"] == name).unwrap()["merged"].as_u64()
+        });
+        assert_eq!(rules, [Some(2), Some(0)]);
+        assert_eq!(report["clusters"][0]["spellings_total"], 1);
+    }
+    // The same with a base URL, and in rows of every kind.
+    for how in ["canon", "", "--clusters", "canon --base-url http://a.test"] {
+        let out = dir.run(&format!("{how} --to tsv crlf")).exits(0).out();
+        assert!(!out.contains("\\r"), "{out}");
+    }
+    // Where bytes are compared, they differ.
+    let out = dir.run("-p lines --clusters --to tsv lf crlf").exits(0).out();
+    assert!(out.contains("3\t1\thttp://a.test/\\r\thttp://a.test/\\r\t"), "{out}");
 }
 
 #[test]
