@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use super::args::ExplainArgs;
 use super::words::print;
 use super::{DONE, NO};
+use crate::bytes::lines::without_carriage_returns;
 use crate::bytes::show;
 use crate::canonical::{Canonicalizer, RuleId, Scratch};
 use crate::error::Result;
@@ -15,10 +16,13 @@ pub(super) fn run(args: &ExplainArgs) -> Result<u8> {
     let canonicalizer = args.profile.canonicalizer(false)?;
     let base = args.base_url.as_deref().map(BaseUrl::parse).transpose()?;
     let in_full = |text| base.as_ref().and_then(|base| base.resolve(text)).map(Cow::Owned);
+    // As a line of a list is read.
+    let is_verbatim = !canonicalizer.profile().parses;
+    let read = |text| if is_verbatim { text } else { without_carriage_returns(text) };
     let given: Vec<Cow<[u8]>> = args
         .urls
         .iter()
-        .map(|url| url.as_encoded_bytes())
+        .map(|url| read(url.as_encoded_bytes()))
         .map(|url| in_full(url).unwrap_or(Cow::Borrowed(url)))
         .collect();
     let urls: Vec<&[u8]> = given.iter().map(|url| &url[..]).collect();

@@ -88,6 +88,11 @@ fn explain_two() {
             run.told()
         );
     }
+    // A line is read without carriage returns at its end, but where bytes are compared.
+    for (profile, status, last) in [("crawl", 0, "equal: identical"), ("lines", 1, "not equal")] {
+        let run = dir.run_args(&["explain", "-p", profile, "/x\r", "/x"]).exits(status);
+        assert!(run.out().trim_end().ends_with(last), "{}", run.told());
+    }
     // Its lines are those of `canon`, and can be given again.
     let run = dir.run_args(&["explain", "-p", "whatwg", r"http://a.test/?a=\b"]).quiet();
     assert!(run.out().ends_with("canonical         http://a.test/?a=\\b\n"), "{}", run.told());
