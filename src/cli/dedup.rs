@@ -190,11 +190,11 @@ fn check(session: &Session) -> Result<u8> {
             session.tell(&outcome);
             Ok(DONE)
         }
-        Checked::Duplicate(DuplicateLine { place, text, .. }) => {
+        Checked::Duplicate(DuplicateLine { place, url, .. }) => {
             if !session.is_quiet() {
-                let text = parts::without_userinfo(&text);
-                let text = show(&text[..text.len().min(DUPLICATE_BYTES_SHOWN)]);
-                say(format_args!("undust: {place} is a duplicate: {text}"));
+                let url = parts::without_userinfo(&url);
+                let url = show(&url[..url.len().min(DUPLICATE_BYTES_SHOWN)]);
+                say(format_args!("undust: {place} is a duplicate: {url}"));
             }
             Ok(NO)
         }

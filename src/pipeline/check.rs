@@ -11,7 +11,7 @@ use super::walk::{Worker, each_entry_again};
 use super::{Job, Outcome, line_place};
 use crate::cluster::{ClusterSet, Seen};
 use crate::error::Result;
-use crate::record::{Entry, Workspace};
+use crate::record::{Entry, Record, Workspace};
 use crate::report::Tally;
 
 /// A line that is a duplicate.
@@ -21,8 +21,8 @@ pub struct DuplicateLine {
     pub line: u64,
     /// Where that is, for people.
     pub place: String,
-    /// The line, without its separator.
-    pub text: Vec<u8>,
+    /// Its URL as it was read.
+    pub url: Vec<u8>,
 }
 
 /// What [`check`] has found.
@@ -76,9 +76,9 @@ pub fn check(job: &Job) -> Result<Checked> {
         end?;
     }
     Ok(match found {
-        Some((line, text)) => {
+        Some((line, url)) => {
             let place = line_place(&read.files, read.files_in_all, line);
-            Checked::Duplicate(DuplicateLine { line, place, text })
+            Checked::Duplicate(DuplicateLine { line, place, url })
         }
         None => {
             (tally.unique, tally.duplicate) = (tally.records, 0);
@@ -88,8 +88,8 @@ pub fn check(job: &Job) -> Result<Checked> {
     })
 }
 
-/// A line and its number, from 1 over all inputs.
-type NumberedLine = (u64, Vec<u8>);
+/// The number of a line, from 1 over all inputs, and its URL as it was read.
+type NumberedUrl = (u64, Vec<u8>);
 
 /// The first line of a chunk that is not marked. Those before it go to the `rest`, if there is one.
 ///
@@ -100,19 +100,19 @@ fn first_unmarked(
     workspace: &mut Workspace,
     line_number: &mut u64,
     mut rest: Option<&mut Rest>,
-) -> Result<Option<NumberedLine>> {
+) -> Result<Option<NumberedUrl>> {
     let (mut records, mut found) = (0u32, Ok(None));
     let _has_stopped = each_entry_again(chunk, job, workspace, |entry| {
         *line_number += 1;
-        let Entry::Record(line) = entry else { return Ok(()) };
+        let Entry::Record(Record { spelling: url, .. }) = entry else { return Ok(()) };
         let record = records;
         records += 1;
         found = if u64::from(record) >= texts.len() {
             Err(changed())
         } else if !marks.contains(record) {
-            Ok(Some((*line_number, line.line.to_vec())))
+            Ok(Some((*line_number, url.to_vec())))
         } else {
-            rest.as_mut().map_or(Ok(()), |rest| rest.push(*line_number, line.line)).map(|()| None)
+            rest.as_mut().map_or(Ok(()), |rest| rest.push(*line_number, url)).map(|()| None)
         };
         if matches!(found, Ok(None)) { Ok(()) } else { Err(()) }
     })?;
@@ -122,15 +122,15 @@ fn first_unmarked(
 /// What is decided at the end: the lines that the set did not know once it was full.
 struct Rest {
     overflow: Overflow,
-    /// The lines, with their numbers in front of them.
+    /// Their URLs, with the numbers of their lines in front of them.
     backlog: Backlog,
     /// How many there are.
     records: u64,
 }
 
 impl Rest {
-    fn push(&mut self, line_number: u64, line: &[u8]) -> Result<()> {
-        let text = [&u64::to_le_bytes(line_number), line].concat();
+    fn push(&mut self, line_number: u64, url: &[u8]) -> Result<()> {
+        let text = [&u64::to_le_bytes(line_number), url].concat();
         let record = self.records;
         self.records += 1;
         self.backlog.push(record, &text)
@@ -142,7 +142,7 @@ impl Rest {
         job: &Job,
         pool: &Pool,
         set: &ClusterSet,
-    ) -> Result<Option<NumberedLine>> {
+    ) -> Result<Option<NumberedUrl>> {
         let (mut first, _) = self.overflow.first_of_each(job, pool, set, &Seen::default())?;
         let mut text = Vec::new();
         let keeps = |number| Ok(!self.overflow.is_next(&mut first, number)?);
@@ -151,6 +151,6 @@ impl Rest {
             Ok(if is_end { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
         })?;
         let numbered = text.split_first_chunk();
-        Ok(numbered.map(|(line, text)| (u64::from_le_bytes(*line), text.to_vec())))
+        Ok(numbered.map(|(line, url)| (u64::from_le_bytes(*line), url.to_vec())))
     }
 }

@@ -236,7 +236,7 @@ proptest! {
             let form = bench.canonicalizer.canonical(line, &mut scratch).form.to_vec();
             (profile == "lines" || !line.is_empty()) && !known.insert(form)
         });
-        let found = found.ok().map(|duplicate| (duplicate.line, duplicate.text));
+        let found = found.ok().map(|duplicate| (duplicate.line, duplicate.url));
         prop_assert_eq!(found, expected.map(|(line, number)| (number, line.to_vec())));
     }
 

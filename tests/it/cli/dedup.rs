@@ -521,6 +521,12 @@ fn check_answers_by_exit_status() {
     dir.feed("--check --include b.test", twice).exits(0).says("nothing is left");
     dir.feed("--check -v --disable fragment", b"http://a.test/\n").exits(0).says("1 unique, 0 dup");
     dir.feed("--check", b"http://a.test/\n\n\nhttp://a.test/\n").exits(1).says("line 4");
+    // Of a row, the URL alone.
+    dir.put("rows.csv", "url,name\r\nhttp://a.test/,x\r\nhttp://a.test/,y\r\n");
+    for memory in ["", "-S 8M --threads 1"] {
+        let run = dir.run(&format!("--check {memory} rows.csv")).exits(1);
+        assert!(run.words().ends_with("line 3 is a duplicate: http://a.test/\n"), "{}", run.told());
+    }
     // It stands before the damage; with little memory it waits for the end of what can be read.
     let unique: String = (0..250_000).map(|n| format!("http://a.test/{n}\n")).collect();
     let rest: String = (0..60_000).map(|n| format!("http://b.test/{n}\n")).collect();
