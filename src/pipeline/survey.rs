@@ -8,10 +8,12 @@
 //! at the end the files, partition by partition --> what became of each record
 //! reading    lines --> facets, with that --> Sums
 //! at last    reading: lines of the largest clusters --> their spellings
+//!            \-> of clusters whose examples show nothing --> better ones
 //! ```
 //!
 //! The report is the same either way.
 
+mod changed;
 mod clusters;
 mod examples;
 mod findings;
@@ -67,7 +69,7 @@ pub fn survey(job: &Job, top: usize) -> Result<(Survey, Outcome)> {
         is_full.store(surveying.waiting.is_some(), Ordering::Relaxed);
         Ok(ControlFlow::Continue(()))
     })?;
-    let (findings, sums, pages, mut memory) = surveying.finish(&read, top)?;
+    let (mut findings, sums, pages, mut memory) = surveying.finish(&read, top)?;
     if findings.counts.records != tally.records {
         return Err(changed());
     }
@@ -75,7 +77,7 @@ pub fn survey(job: &Job, top: usize) -> Result<(Survey, Outcome)> {
     tally.check()?;
     let clusters = match pages.largest.as_slice() {
         [] => Vec::new(),
-        largest => describe_clusters(job, &pool, &read, largest)?,
+        largest => describe_clusters(job, &pool, &read, largest, &mut findings)?,
     };
     let (breakdowns, spilled_bytes) = sums.breakdowns(top)?;
     memory.spilled_bytes += spilled_bytes;

@@ -68,7 +68,8 @@ pub struct LevelRow {
     pub merged: u64,
     /// Records that the step changed, merged or not.
     pub changed: u64,
-    /// Records that merge here, those first that the step changed.
+    /// Records that merge here, or that the step changed to one that does; those first that it
+    /// changed.
     pub examples: Vec<Example>,
 }
 
@@ -107,14 +108,14 @@ impl SiteRuleRow {
     }
 }
 
-/// A record that merges at a step.
+/// A record that merges at a step, or which the step changed to one that does.
 #[derive(Clone, Debug)]
 pub struct Example {
     /// The number of its line, from 1.
     pub line: u64,
     /// Its form before the step.
     pub before: Vec<u8>,
-    /// Its form after the step; an earlier record has the same.
+    /// Its form after the step; another record has the same.
     pub after: Vec<u8>,
 }
 

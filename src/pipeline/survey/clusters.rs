@@ -1,8 +1,10 @@
-//! The second look of a report: the spellings of the largest clusters.
+//! The second look of a report: the spellings of the largest clusters, with better examples.
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 
+use super::changed::Looked;
+use super::findings::Findings;
 use super::record_bytes;
 use crate::cluster::Cluster;
 use crate::error::{Error, Result};
@@ -24,15 +26,32 @@ const SPELLINGS: usize = 5;
 /// first time in a chunk the canonical form.
 type Spelling = (u32, usize, Vec<u8>, Option<Vec<u8>>);
 
-/// The second pass: the spellings of the largest clusters.
+/// A cluster that is looked at.
+#[derive(Default)]
+struct Wanted {
+    /// Its row, if it is told.
+    row: Option<usize>,
+    /// Which examples are in it that their step left as they were.
+    unchanged: Vec<usize>,
+}
+
+/// The second pass: the spellings of the largest clusters. Examples that their step left as they
+/// were make room for the records that it changed to them.
 pub(super) fn describe_clusters(
     job: &Job,
     pool: &Pool,
     read: &WasRead,
     largest: &[(Fingerprint, Cluster)],
+    findings: &mut Findings,
 ) -> Result<Vec<ClusterRow>> {
-    let wanted: Map<u128, usize> =
-        largest.iter().enumerate().map(|(row, (fingerprint, _))| (fingerprint.0, row)).collect();
+    let unchanged = findings.take_unchanged();
+    let mut wanted: Map<u128, Wanted> = Map::default();
+    for (row, (fingerprint, _)) in largest.iter().enumerate() {
+        wanted.entry(fingerprint.0).or_default().row = Some(row);
+    }
+    for (at, one) in unchanged.iter().enumerate() {
+        wanted.entry(one.canonical.0).or_default().unchanged.push(at);
+    }
     let mut rows: Vec<ClusterRow> = largest
         .iter()
         .map(|(_, cluster)| ClusterRow {
@@ -44,25 +63,35 @@ pub(super) fn describe_clusters(
         .collect();
     let mut counts: Vec<Map<Vec<u8>, (u64, u64)>> = vec![Map::default(); rows.len()];
     let mut bytes = 0;
+    let mut examples = vec![Looked::default(); unchanged.len()];
     let work = |worker: &mut Worker, chunk: &Parcel| {
         let mut found: Vec<Spelling> = Vec::new();
         let mut has_form = vec![false; largest.len()];
+        let mut looked = vec![Looked::default(); unchanged.len()];
         let tally = walk_with_fields(chunk, job, worker, |line, record, canonical| {
             let fingerprint = job.key.fingerprint(canonical.form);
-            if let Some(row) = wanted.get(&fingerprint.0) {
+            let Some(cluster) = wanted.get(&fingerprint.0) else { return };
+            for at in &cluster.unchanged {
+                let line = u64::from(line) + 1;
+                unchanged[*at].look(job.canonicalizer, line, &record, &mut looked[*at]);
+            }
+            if let Some(row) = &cluster.row {
                 let form = (!has_form[*row]).then(|| without_no_host(canonical.form).to_vec());
                 has_form[*row] = true;
                 found.push((line, *row, record.spelling.to_vec(), form));
             }
         });
-        (tally.lines, found)
+        (tally.lines, (found, looked))
     };
     let pass = Pass::again("describing clusters", read);
     Scan::new(job, pool, pass).with_record_bytes(record_bytes).run(
         Worker::default,
         work,
         |batch| {
-            for BatchChunk { first_line, made: found, .. } in batch.chunks {
+            for BatchChunk { first_line, made: (found, looked), .. } in batch.chunks {
+                for ((one, all), looked) in unchanged.iter().zip(&mut examples).zip(looked) {
+                    one.add(all, first_line, looked);
+                }
                 for (number, row, spelling, form) in found {
                     if let (true, Some(form)) = (rows[row].canonical.is_empty(), form) {
                         // Here, in the report, and in its text.
@@ -85,6 +114,9 @@ pub(super) fn describe_clusters(
             Ok(ControlFlow::Continue(()))
         },
     )?;
+    for (one, looked) in unchanged.iter().zip(examples) {
+        one.replace(&mut findings.levels, looked);
+    }
     for (row, counts) in rows.iter_mut().zip(counts) {
         let lines: u64 = counts.values().map(|(count, _)| count).sum();
         if lines != row.lines {

@@ -2,8 +2,10 @@
 
 use std::convert::Infallible;
 
+use super::changed::Unchanged;
+use super::findings::Findings;
 use super::look::{LEVELS_BEFORE_RULES, Surveyed};
-use crate::canonical::Canonicalizer;
+use crate::canonical::{Canonicalizer, Scratch};
 use crate::cluster::Placed;
 use crate::error::Result;
 use crate::pipeline::Job;
@@ -15,7 +17,7 @@ use crate::report::{Example, LevelRow};
 /// Records shown for each step.
 const EXAMPLES: usize = 3;
 /// Records that are looked at for each step before its examples are good enough.
-const LOOKS: u32 = 1000;
+pub(super) const LOOKS: u32 = 1000;
 
 /// Keeps the first examples of those that the step changed, and fills up with the first of others.
 fn keep_first(examples: &mut Vec<Example>) {
@@ -25,15 +27,14 @@ fn keep_first(examples: &mut Vec<Example>) {
 
 /// Keeps the first records that merge at a step. Those that the step changed show more than those
 /// that an earlier record was changed to, so they go first; after `LOOKS` records nothing better is
-/// looked for. `looks` has how many there were for each step.
+/// looked for.
 ///
 /// Failure: a mapped file was cut short.
 pub(super) fn find_examples(
     job: &Job,
     chunk: &BatchChunk<Surveyed>,
     placed: &Placed,
-    levels: &mut [LevelRow],
-    looks: &mut [u32],
+    Findings { levels, looks, unchanged, .. }: &mut Findings,
 ) -> Result<()> {
     let wanted = |levels: &[LevelRow], looks: &[u32], record: u32| {
         let level = usize::from(placed.merged(record));
@@ -47,7 +48,7 @@ pub(super) fn find_examples(
     }
     let BatchChunk { parcel, first_line, .. } = chunk;
     let (mut record, mut line) = (0, *first_line);
-    let mut workspace = Workspace::default();
+    let (mut workspace, mut scratch) = (Workspace::default(), Scratch::default());
     let all: std::result::Result<(), Infallible> =
         each_entry_again(parcel, job, &mut workspace, |entry| {
             line += 1;
@@ -57,7 +58,13 @@ pub(super) fn find_examples(
                     forms_around(job.canonicalizer, found.spelling, found.url, level);
                 let row = &mut levels[level];
                 looks[level] += 1;
-                row.examples.push(Example { line, before, after });
+                let example = Example { line, before, after };
+                if level > 0 {
+                    let canonical = job.canonicalizer.canonical(found.url, &mut scratch);
+                    let canonical = job.key.fingerprint(canonical.form);
+                    unchanged.extend(Unchanged::of(level, &example, canonical));
+                }
+                row.examples.push(example);
                 keep_first(&mut row.examples);
             }
             record += 1;
@@ -68,7 +75,7 @@ pub(super) fn find_examples(
 }
 
 /// The forms of a line before and after `level`.
-fn forms_around(
+pub(super) fn forms_around(
     canonicalizer: &Canonicalizer,
     line: &[u8],
     url: &[u8],

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::changed::Unchanged;
 use super::examples::find_examples;
 use super::look::Surveyed;
 use crate::canonical::RuleId;
@@ -19,7 +20,9 @@ pub(super) struct Findings {
     /// The steps, by level.
     pub(super) levels: Vec<LevelRow>,
     /// How many records were looked at for the examples of each.
-    looks: Vec<u32>,
+    pub(super) looks: Vec<u32>,
+    /// Those among the examples, and perhaps more, that their step left as they were.
+    pub(super) unchanged: Vec<Unchanged>,
     pub(super) counts: Counts,
     /// By rule: how many records it changed, and how many of them merge by rules of sites.
     site_rules: BTreeMap<usize, (u64, u64)>,
@@ -35,7 +38,7 @@ impl Findings {
             .map(|name| LevelRow { name: name.to_string(), ..LevelRow::default() })
             .collect();
         let (looks, counts) = (vec![0; levels.len()], Counts::default());
-        Findings { levels, looks, counts, site_rules: BTreeMap::new() }
+        Findings { levels, looks, unchanged: vec![], counts, site_rules: BTreeMap::new() }
     }
 
     /// Adds what the levels changed in a batch.
@@ -69,9 +72,16 @@ impl Findings {
         for (chunk, placed) in batch.iter().zip(&placed) {
             self.counts.add(&add_up(placed, &mut self.levels));
             add_site_rules(&chunk.made, placed, self.levels.len() - 1, &mut self.site_rules);
-            find_examples(job, chunk, placed, &mut self.levels, &mut self.looks)?;
+            find_examples(job, chunk, placed, self)?;
         }
         Ok(())
+    }
+
+    /// The examples that their step left as they were, those that are shown.
+    pub(super) fn take_unchanged(&mut self) -> Vec<Unchanged> {
+        let mut unchanged = std::mem::take(&mut self.unchanged);
+        unchanged.retain(|one| one.is_among(&self.levels));
+        unchanged
     }
 
     /// The rules of sites that are in force and changed nothing, by number from 1, in order.

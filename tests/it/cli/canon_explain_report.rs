@@ -179,6 +179,35 @@ fn report_as_json() {
 }
 
 /// How many rows are shown does not change what the totals are.
+/// Where a duplicate is spelled as it should be, the earlier line is the example.
+#[test]
+fn examples_show_what_the_rule_changes() {
+    let dir = Dir::new();
+    let (given, canonical) = ("http://a.test/?utm_source=q", "http://a.test/");
+    dir.put(
+        "in.txt",
+        format!("http://b.test/\n{given}\n{canonical}\n www.c.test/d\nhttp://www.c.test/d\n"),
+    );
+    dir.put("many.txt", [given, "\n", canonical, "\n"].concat().repeat(500));
+    for (how, file, rule, line, before, after) in [
+        ("", "in.txt", "params", 2, given, canonical),
+        ("-S 8M --threads 1", "in.txt", "params", 2, given, canonical),
+        ("", "in.txt", "parse", 4, " www.c.test/d", "http://www.c.test/d"),
+        ("", "many.txt", "params", 1, given, canonical),
+        ("--top 0", "in.txt", "params", 3, canonical, canonical),
+    ] {
+        let report = json(&dir.run(&format!("report --to json {how} {file}")).exits(0).out);
+        let rules = report["rules"].as_array().unwrap();
+        let row = rules.iter().find(|row| row["rule"] == rule).unwrap();
+        let expected = serde_json::json!([{ "line": line, "before": before, "after": after }]);
+        assert_eq!((&row["merged"], &row["examples"]), (&1.into(), &expected), "{how} {file}");
+    }
+    let text = dir.run("report in.txt").exits(0).out();
+    assert!(text.contains(&format!("      {given}\n   => {canonical}\n")), "{text}");
+    let page = dir.run("report --to html in.txt").exits(0).out();
+    assert!(page.contains("in.txt") && page.contains("utm_source=q</mark>"), "{page}");
+}
+
 #[test]
 fn report_of_a_log_is_one_without_rows() {
     let dir = Dir::new();

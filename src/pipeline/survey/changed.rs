@@ -1,0 +1,141 @@
+//! The records that a step changed to examples which it left as they were.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::examples::{LOOKS, forms_around};
+use crate::canonical::Canonicalizer;
+use crate::fingerprint::Fingerprint;
+use crate::record::Record;
+use crate::report::{Example, LevelRow};
+
+/// An example that shows nothing of its step, which changed an earlier record to it. The first such
+/// record is to be shown instead.
+#[derive(Debug)]
+pub(super) struct Unchanged {
+    level: usize,
+    /// The number of its line, from 1.
+    line: u64,
+    /// Its form, before the step as after it.
+    form: Vec<u8>,
+    /// The fingerprint of its canonical form.
+    pub(super) canonical: Fingerprint,
+    /// Is there nothing more to be found?
+    is_over: AtomicBool,
+}
+
+/// What records of its cluster have shown, in order.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Looked {
+    /// How many they were.
+    looks: u32,
+    /// The last of them, if the step changed it to the example; nothing is looked at behind it.
+    found: Option<Example>,
+}
+
+impl Unchanged {
+    /// The `example` of the step at `level`, whose canonical form has this fingerprint; `None` if
+    /// the step changed it.
+    pub(super) fn of(level: usize, example: &Example, canonical: Fingerprint) -> Option<Unchanged> {
+        let Example { line, before, after } = example;
+        let is_over = AtomicBool::new(false);
+        (before == after).then(|| Unchanged {
+            level,
+            line: *line,
+            form: after.clone(),
+            canonical,
+            is_over,
+        })
+    }
+
+    /// Is it shown in `levels`?
+    pub(super) fn is_among(&self, levels: &[LevelRow]) -> bool {
+        levels[self.level].examples.iter().any(|one| one.line == self.line)
+    }
+
+    /// Looks at a `record` of its cluster. `line` is the number of its line in the chunk, from 1.
+    pub(super) fn look(
+        &self,
+        canonicalizer: &Canonicalizer,
+        line: u64,
+        record: &Record,
+        looked: &mut Looked,
+    ) {
+        let is_enough = looked.found.is_some() || looked.looks == LOOKS;
+        if is_enough || self.is_over.load(Ordering::Relaxed) {
+            return;
+        }
+        looked.looks += 1;
+        let (before, after) = forms_around(canonicalizer, record.spelling, record.url, self.level);
+        if after == self.form && before != after {
+            looked.found = Some(Example { line, before, after });
+        }
+    }
+
+    /// Adds what a `chunk` has shown, which begins behind line `first_line`, to what those before
+    /// it have. It counts as much as if all of them had been one.
+    pub(super) fn add(&self, all: &mut Looked, first_line: u64, chunk: Looked) {
+        if self.is_over.load(Ordering::Relaxed) {
+            return;
+        }
+        all.looks += chunk.looks;
+        let found = chunk.found.filter(|_| all.looks <= LOOKS);
+        let found = found.map(|one| Example { line: first_line + one.line, ..one });
+        all.found = found.filter(|one| one.line < self.line);
+        if all.found.is_some() || all.looks >= LOOKS || first_line >= self.line {
+            self.is_over.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Puts what was found in its place, behind the duplicates that the step changed.
+    pub(super) fn replace(&self, levels: &mut [LevelRow], looked: Looked) {
+        let examples = &mut levels[self.level].examples;
+        let own = examples.iter_mut().find(|one| one.line == self.line);
+        if let (Some(own), Some(found)) = (own, looked.found) {
+            *own = found;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::canonical::Profile;
+    use crate::record::Fields;
+
+    /// The first record that was changed is found, however the lines are cut into chunks.
+    #[test]
+    fn chunks_make_no_difference() {
+        let canonicalizer = Canonicalizer::new(Profile::named("crawl").unwrap());
+        let rules = canonicalizer.profile().rules.iter();
+        let level = 2 + rules.map(|rule| rule.name()).position(|name| name == "fragment").unwrap();
+        let (plain, changed, other) = ("http://a.test/b", "http://a.test/b#x", "http://a.test/b?");
+        let many = |count: u32| [vec![other; count as usize], vec![changed, changed]].concat();
+        for (lines, line, expected) in [
+            (vec![plain, changed, changed], 9, Some(2)),
+            (vec![plain, other, changed], 9, Some(3)),
+            (vec![plain, changed], 2, None),
+            (vec![], 2, None),
+            (many(LOOKS - 1), 2000, Some(u64::from(LOOKS))),
+            (many(LOOKS), 2000, None),
+        ] {
+            for chunk_lines in [1, 2, 7, 5000] {
+                let form = plain.as_bytes().to_vec();
+                let example = Example { line, before: form.clone(), after: form };
+                let unchanged = Unchanged::of(level, &example, Fingerprint(1)).unwrap();
+                let mut all = Looked::default();
+                for (chunk, lines) in lines.chunks(chunk_lines).enumerate() {
+                    let mut looked = Looked::default();
+                    for (number, text) in (1..).zip(lines) {
+                        let url = text.as_bytes();
+                        let fields = &Fields::NONE;
+                        let record = Record { line: url, spelling: url, url, fields };
+                        unchanged.look(&canonicalizer, number, &record, &mut looked);
+                    }
+                    unchanged.add(&mut all, (chunk * chunk_lines) as u64, looked);
+                }
+                let found = all.found.map(|one| one.line);
+                assert_eq!(found, expected, "{} by {chunk_lines}", lines.len());
+            }
+        }
+    }
+}
