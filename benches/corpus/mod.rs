@@ -55,7 +55,7 @@ impl Corpus {
     pub(crate) fn given(lines: usize) -> Option<Corpus> {
         let path = std::env::var_os("UNDUST_LIST")?;
         let mut bytes = std::fs::read(&path)
-            .unwrap_or_else(|error| panic!("UNDUST_LIST={}: {error}", path.display()));
+            .unwrap_or_else(|error| panic!("UNDUST_LIST={}: {error}", path.to_string_lossy()));
         let mut ends = (1..=bytes.len()).filter(|end| bytes[end - 1] == b'\n');
         if let Some(end) = ends.nth(lines - 1) {
             bytes.truncate(end);

@@ -17,7 +17,7 @@ pub mod show;
 pub mod varint;
 
 pub use lines::{LineEnds, Lines};
-pub use show::{printable, show};
+pub use show::{printable, show, show_input, show_path};
 
 /// The byte order mark of UTF-8.
 pub const BOM: &[u8] = b"\xef\xbb\xbf";

@@ -1,6 +1,7 @@
 //! Foreign bytes made safe to print on a terminal or in a message.
 
 use std::fmt;
+use std::path::Path;
 
 /// Displays `bytes` with everything escaped that could move the cursor, hide, or reverse text.
 ///
@@ -11,6 +12,16 @@ use std::fmt;
 /// - Source: Unicode Technical Report 36, 2.10 (bidirectional text spoofing).
 pub fn show(bytes: &[u8]) -> Show<'_> {
     Show { bytes, doubles_backslash: true }
+}
+
+/// Displays the name of a file or a folder, as [`show`] does.
+pub fn show_path(path: &Path) -> Show<'_> {
+    show(path.as_os_str().as_encoded_bytes())
+}
+
+/// The name of an input in messages, safe to print: `-` is standard input.
+pub fn show_input(path: &Path) -> String {
+    if path == "-" { "standard input".to_string() } else { show_path(path).to_string() }
 }
 
 /// `text` with the same characters escaped, but not the backslash: for text that may have been
@@ -105,6 +116,16 @@ fn is_hidden(character: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names() {
+        for (given, path, input) in
+            [("a\n\u{202e}", "a\\n\\u{202e}", "a\\n\\u{202e}"), ("-", "-", "standard input")]
+        {
+            assert_eq!(show_path(Path::new(given)).to_string(), path);
+            assert_eq!(show_input(Path::new(given)), input);
+        }
+    }
 
     #[test]
     fn messages() {

@@ -6,6 +6,7 @@ use clap::builder::PossibleValuesParser;
 
 use super::DONE;
 use super::words::print;
+use crate::bytes::show_path;
 use crate::canonical::{PROFILES, RuleId};
 use crate::error::{Error, Result};
 use crate::input::Container;
@@ -73,12 +74,12 @@ pub(super) fn man(folder: Option<&Path>) -> Result<u8> {
         return print(&text);
     };
     if !folder.exists() {
-        let name = folder.display();
+        let name = show_path(folder);
         return Err(Error::output(format!(
             "{name}: cannot write: there is no folder {name}; make it first"
         )));
     }
     clap_mangen::generate_to(command, folder)
-        .map_err(|error| Error::writing(folder.display(), error))?;
+        .map_err(|error| Error::writing(show_path(folder), error))?;
     Ok(DONE)
 }

@@ -10,7 +10,7 @@ use super::session::Session;
 use super::shape::shape;
 use super::words::say;
 use super::{DONE, NO};
-use crate::bytes::show;
+use crate::bytes::{show, show_path};
 use crate::canonical::Notation;
 use crate::cluster::{Keep, Seen};
 use crate::error::{Error, Result};
@@ -121,11 +121,11 @@ fn keep_first(
 /// The clusters in a seen file, or none if it is not there yet; and what was there.
 pub(super) fn open_seen(path: &Path, job: &Job) -> Result<(Seen, Predecessor)> {
     let digest = job.canonicalizer.profile().digest();
-    let reading = |error| Error::reading(path.display(), error);
+    let reading = |error| Error::reading(show_path(path), error);
     match File::open(path) {
         Ok(file) => {
             let predecessor = Predecessor::of(&file).map_err(reading)?;
-            let name = path.display().to_string();
+            let name = show_path(path).to_string();
             Ok((Seen::open(file, &name, &digest, job.table_bytes())?, predecessor))
         }
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use super::args::DedupArgs;
 use super::dedup::open_seen;
 use super::session::Session;
+use crate::bytes::show_path;
 use crate::cluster::Seen;
 use crate::error::{Error, Result};
 use crate::input::{Containers, InputPlan};
@@ -76,7 +77,8 @@ impl Known {
                 let (seen, known) = pipeline::known(&job).map_err(of_flag)?;
                 let first = known.files.first().map(|file| file.summary.path.clone());
                 let checked = session.check_format(&known);
-                checked.map_err(|error| of_flag(error.at(first.unwrap_or_default().display())))?;
+                checked
+                    .map_err(|error| of_flag(error.at(show_path(&first.unwrap_or_default()))))?;
                 Ok((seen, Some(Box::new(known))))
             }
         }

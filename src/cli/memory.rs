@@ -187,7 +187,7 @@ mod tests {
         assert_eq!(field(text, "HugePages_Total:"), None);
         let files = |line| {
             limit_files(line).map(|files| {
-                files.iter().map(|file| file.display().to_string()).collect::<Vec<_>>()
+                files.iter().map(|file| file.to_string_lossy().into_owned()).collect::<Vec<_>>()
             })
         };
         let expected = ["/sys/fs/cgroup/a/b/memory.max", "/sys/fs/cgroup/a/memory.max"];

@@ -34,6 +34,7 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory as _, Parser as _};
 
+use crate::bytes::show_path;
 use crate::error::Error;
 use args::{Args, Command, GenerateCommand};
 use words::say;
@@ -81,7 +82,7 @@ pub fn main() -> ExitCode {
         Ok(status) => status,
         Err(error) if error.is_closed_pipe() && named.is_empty() => DONE,
         Err(error) if error.is_closed_pipe() => {
-            let names: Vec<_> = named.iter().map(|path| path.display().to_string()).collect();
+            let names: Vec<_> = named.iter().map(|path| show_path(path).to_string()).collect();
             say(format_args!("undust: {error}, so nothing was written to {}", names.join(", ")));
             FAILED
         }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::args::{CONFIG_VARIABLE, FormatArgs, InputArgs, ProfileArgs, RunArgs, SyncArgs};
 use super::memory::{self, Amount};
+use crate::bytes::show_path;
 use crate::canonical::{
     Canonicalizer, DefaultRow, DustRules, KeepRow, Profile, RuleFile, Settings, read_hosts,
 };
@@ -167,7 +168,7 @@ fn read_settings(path: &Path) -> Result<Settings> {
     Settings::parse(&read_text(path)?)
         // Built once by itself, so that its own mistakes are told with its name.
         .and_then(|settings| settings.build().map(|_| settings))
-        .map_err(|error| error.at(path.display()))
+        .map_err(|error| error.at(show_path(path)))
 }
 
 impl ProfileArgs {
@@ -263,7 +264,7 @@ impl ProfileArgs {
             settings.default_params.push(DefaultRow { host, path, name, value: Some(value) });
         }
         if let Some(path) = &self.hosts {
-            settings.hosts = read_hosts(&read_text(path)?).map_err(|e| e.at(path.display()))?;
+            settings.hosts = read_hosts(&read_text(path)?).map_err(|e| e.at(show_path(path)))?;
         }
         if !self.rules.is_empty() {
             settings.dust = rules_in_force(&self.rules, is_quiet)?;
@@ -369,23 +370,23 @@ fn joined(paths: &[PathBuf], read: impl Fn(&Path) -> Result<String>) -> Result<(
         let file = parse_rules(&read(path)?, path)?;
         let (first, rules) = (all.rules.len() + 1, file.rules.len());
         names.push(match (paths.len(), rules) {
-            (1, _) | (_, 0) => path.display().to_string(),
-            (_, 1) => format!("{} (rule {first})", path.display()),
-            _ => format!("{} (rules {first} to {})", path.display(), first + rules - 1),
+            (1, _) | (_, 0) => show_path(path).to_string(),
+            (_, 1) => format!("{} (rule {first})", show_path(path)),
+            _ => format!("{} (rules {first} to {})", show_path(path), first + rules - 1),
         });
-        all.append(file).map_err(|error| error.at(path.display()))?;
+        all.append(file).map_err(|error| error.at(show_path(path)))?;
     }
     Ok((all, names.join(", ")))
 }
 
 /// The names of some files in messages.
 fn names_of(paths: &[PathBuf]) -> String {
-    let names: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
+    let names: Vec<String> = paths.iter().map(|path| show_path(path).to_string()).collect();
     names.join(", ")
 }
 
 fn parse_rules(text: &str, path: &Path) -> Result<RuleFile> {
-    RuleFile::parse(text).map_err(|error| error.at(path.display()))
+    RuleFile::parse(text).map_err(|error| error.at(show_path(path)))
 }
 
 /// The text of a small file of the user's, packed or not. `-` is a file of that name, and not the
@@ -399,11 +400,11 @@ fn read_text_at(place: PathBuf, path: &Path) -> Result<String> {
     let too_long = || {
         Error::limit(format!(
             "{}: longer than {CONFIG_BYTES_MAX} bytes, which is too much for such a file",
-            path.display()
+            show_path(path)
         ))
     };
     if path.is_dir() {
-        let name = path.display();
+        let name = show_path(path);
         return Err(Error::input(format!("{name}: expected a file, found a directory")));
     }
     let bytes_max = CONFIG_BYTES_MAX as usize;
@@ -424,7 +425,7 @@ fn read_text_at(place: PathBuf, path: &Path) -> Result<String> {
         }
     }
     String::from_utf8(bytes).map_err(|error| {
-        Error::input(format!("{}: expected text in UTF-8: {error}", path.display()))
+        Error::input(format!("{}: expected text in UTF-8: {error}", show_path(path)))
     })
 }
 

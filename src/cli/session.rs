@@ -12,6 +12,7 @@ use super::publish_lock::PublishLock;
 use super::stats::{RunCosts, Stats};
 use super::words::say;
 use super::{doubts, memory, signals, stats, summary};
+use crate::bytes::show_path;
 use crate::canonical::{Canonicalizer, RuleId};
 use crate::error::{Error, Result};
 use crate::fingerprint::FingerprintKey;
@@ -56,7 +57,7 @@ impl<'a> Session<'a> {
         if let Some(folder) = run.temp_dir.as_ref().filter(|folder| !folder.is_dir()) {
             return Err(Error::config(format!(
                 "--temp-dir {}: expected a folder, found {}; name another one with -T",
-                folder.display(),
+                show_path(folder),
                 if folder.exists() { "a file" } else { "nothing of this name" }
             )));
         }

@@ -93,7 +93,7 @@ pub(super) struct RunCosts {
 fn files_json(outcome: &Outcome) -> Value {
     let file = |InputFile { summary: file, layout, lines, .. }: &InputFile| {
         json!({
-            "path": file.path.display().to_string(),
+            "path": file.path.to_string_lossy(),
             "format": layout.name(),
             "compression": file.compression.name(),
             "mapped": file.mapped,

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::Access;
 
 use super::InputPlan;
-use crate::bytes::{Lines, show};
+use crate::bytes::{Lines, show_input, show_path};
 use crate::error::{Error, Result};
 use crate::limits;
 
@@ -52,15 +52,15 @@ pub(super) fn list(plan: &InputPlan) -> Result<List> {
             continue;
         }
         let metadata = fs::metadata(&path).map_err(|error| {
-            let name = plan.name_of(&path).as_os_str().as_bytes();
-            if error.kind() == io::ErrorKind::NotFound && is_url(name) {
+            let name = plan.name_of(&path);
+            if error.kind() == io::ErrorKind::NotFound && is_url(name.as_os_str().as_bytes()) {
                 return Error::input(format!(
                     "{}: expected a file, found a URL, and nothing is fetched; `undust explain` \
                      takes a URL, and lists of them come from files or standard input",
-                    show(name)
+                    show_path(name)
                 ));
             }
-            Error::reading(show(name), error)
+            Error::reading(show_path(name), error)
         })?;
         if !metadata.is_dir() {
             list.add(path, &metadata)?;
@@ -69,7 +69,7 @@ pub(super) fn list(plan: &InputPlan) -> Result<List> {
         } else {
             return Err(Error::input(format!(
                 "{}: expected a file, found a directory; give -r to read all files in it",
-                shown(&path)
+                show_input(&path)
             )));
         }
     }
@@ -80,7 +80,7 @@ impl List {
     fn add(&mut self, path: PathBuf, metadata: &Metadata) -> Result<()> {
         // Opening would tell, too, but the file may come after hours of work.
         rustix::fs::access(&path, Access::READ_OK)
-            .map_err(|error| Error::reading(shown(&path), error.into()))?;
+            .map_err(|error| Error::reading(show_input(&path), error.into()))?;
         if metadata.is_file() {
             self.any_regular |= metadata.len() > 0;
             self.bytes_total = self.bytes_total.and_then(|sum| sum.checked_add(metadata.len()));
@@ -92,7 +92,7 @@ impl List {
     }
 
     fn add_stdin(&mut self, path: PathBuf) -> Result<()> {
-        let reading = |error| Error::reading(shown(&path), error);
+        let reading = |error| Error::reading(show_input(&path), error);
         let (file, metadata) = open(&path).map_err(reading)?;
         let rest = match metadata.is_file() {
             true => Some(rest_bytes(&file, metadata.len()).map_err(reading)?),
@@ -112,7 +112,7 @@ impl List {
         // A stack instead of recursion: the depth comes from outside.
         let mut ahead = vec![top];
         while let Some(path) = ahead.pop() {
-            let reading = |error| Error::reading(shown(&path), error);
+            let reading = |error| Error::reading(show_input(&path), error);
             // Only `top` may be a link to a directory: the others are checked before they get here.
             let metadata = match fs::metadata(&path) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
@@ -169,15 +169,6 @@ pub(super) fn is_stdin(path: &Path) -> bool {
     path.as_os_str() == STDIN
 }
 
-/// The name of `path` in messages, safe to print.
-pub(super) fn shown(path: &Path) -> String {
-    if is_stdin(path) {
-        "standard input".to_owned()
-    } else {
-        show(path.as_os_str().as_bytes()).to_string()
-    }
-}
-
 /// Opens `path`, or a second handle to standard input that does not go through `std`'s buffer.
 pub(super) fn open(path: &Path) -> io::Result<(File, Metadata)> {
     let file = if is_stdin(path) {
@@ -207,15 +198,15 @@ fn check_stdins(stdins: usize) -> Result<()> {
 
 fn read_list(from: &Path, separator: u8) -> Result<Vec<PathBuf>> {
     let mut bytes = Vec::new();
-    let (file, _) = open(from).map_err(|error| Error::reading(shown(from), error))?;
+    let (file, _) = open(from).map_err(|error| Error::reading(show_input(from), error))?;
     file.take(limits::CONFIG_BYTES_MAX + 1)
         .read_to_end(&mut bytes)
-        .map_err(|error| Error::reading(shown(from), error))?;
+        .map_err(|error| Error::reading(show_input(from), error))?;
     if bytes.len() as u64 > limits::CONFIG_BYTES_MAX {
         return Err(Error::limit(format!(
             "{}: expected a list of files of at most {} bytes, found more; name directories and \
              give -r, or run in parts",
-            shown(from),
+            show_input(from),
             limits::CONFIG_BYTES_MAX
         )));
     }
@@ -349,7 +340,7 @@ mod tests {
             let all = list(&InputPlan { recursive: true, ..plan(&[&named]) }).unwrap();
             let names: Vec<_> = all.paths.iter().map(|p| p.strip_prefix(&named).unwrap()).collect();
             let expected = [".a", "B", "b/deep/deeper/y", "b/z", "c", "link"].map(Path::new);
-            assert_eq!(names, expected, "{}", shown(&named));
+            assert_eq!(names, expected, "{}", show_input(&named));
             assert!(all.bytes_total.is_some());
         }
     }

@@ -28,6 +28,7 @@ use super::steps;
 use super::stream::{Reader, Stream, packed};
 use super::unpack::{Unpacker, Unpacking, window_bytes_within};
 use super::warc::Warc;
+use crate::bytes::show_input;
 use crate::error::{Error, Result};
 
 /// Memory in bytes that the decoder of xz takes beside its dictionary, with room to spare.
@@ -219,7 +220,7 @@ struct Opened {
 impl Opened {
     /// As [`Source::open`].
     fn new(path: &Path, plan: &InputPlan, first: Option<&Before>) -> Result<Opened> {
-        let shown = files::shown(plan.name_of(path));
+        let shown = show_input(plan.name_of(path));
         let reading = |error| Error::reading(&shown, error);
         let (handle, metadata) = files::open(path).map_err(reading)?;
         if metadata.is_dir() {

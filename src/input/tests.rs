@@ -9,7 +9,7 @@ use std::time::Duration;
 use proptest::prelude::*;
 
 use super::{Chunk, Input, InputPlan, Unpacking};
-use crate::bytes::show;
+use crate::bytes::{show, show_path};
 use crate::crew::Crew;
 use crate::error::Error;
 
@@ -388,7 +388,7 @@ fn damaged_files_give_what_they_can() {
         assert!(error.is_input());
         let expected = format!(
             "{}: expected the end of a {name} {unit}, found the end of the file after {} decoded bytes",
-            path.display(),
+            show_path(&path),
             found.len()
         );
         assert!(error.to_string().starts_with(&expected), "{error}");

@@ -7,6 +7,7 @@ use std::path::Path;
 use super::scan::{BatchChunk, Pass, Scan, WasRead};
 use super::walk::{Worker, walk};
 use super::{Job, Outcome};
+use crate::bytes::show_path;
 use crate::error::{Error, Result};
 use crate::input::{Chunk, Containers, Input, InputPlan};
 use crate::report::{Evaluation, Judged, SiteScore};
@@ -84,7 +85,7 @@ impl Truth {
         if !is_file {
             return Err(Error::input(format!(
                 "{}: the truth is read several times, so it has to be a file; write it to one first",
-                path.display()
+                show_path(path)
             )));
         }
         let plan = InputPlan {
@@ -96,7 +97,7 @@ impl Truth {
         };
         let mut truth = Truth {
             chunks: Input::open(&plan)?,
-            name: path.display().to_string(),
+            name: show_path(path).to_string(),
             chunk: None,
             at: 0,
             columns: [0, 1],

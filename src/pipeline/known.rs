@@ -15,6 +15,7 @@ use super::scan::{Pass, Scan};
 use super::texts::Texts;
 use super::walk::{Worker, walk};
 use super::{Job, Outcome, temp};
+use crate::bytes::show_path;
 use crate::cluster::Seen;
 use crate::error::Result;
 
@@ -90,6 +91,6 @@ fn on_disk(job: &Job, seen: Seen) -> Result<(Seen, u64)> {
     let mut file = file.into_inner().map_err(|error| failed(error.into_error()))?;
     file.rewind().map_err(failed)?;
     let digest = job.canonicalizer.profile().digest();
-    let name = format!("a temporary file in {}", folder.display());
+    let name = format!("a temporary file in {}", show_path(folder));
     Ok((Seen::open(file, &name, &digest, 0)?, written))
 }

@@ -67,6 +67,7 @@ pub use survey::survey;
 
 use std::sync::{Mutex, OnceLock};
 
+use crate::bytes::show_input;
 use crate::canonical::Canonicalizer;
 use crate::crew::Crew;
 use crate::error::Result;
@@ -77,7 +78,7 @@ use crate::limits::{
     UNPACKERS_BYTES,
 };
 use crate::record::{Layout, ReadOptions};
-use crate::report::{FileLines, Helpers, Output, Tally, place_of_line, shown_file};
+use crate::report::{FileLines, Helpers, Output, Tally, place_of_line};
 use crew::{BusyThreads, crew};
 use pool::Pool;
 use scan::PassProgress;
@@ -137,17 +138,14 @@ pub struct InputFile {
 impl InputFile {
     /// Its name in messages, safe to print.
     pub fn shown(&self) -> String {
-        shown_file(self.summary.path.as_os_str().as_encoded_bytes())
+        show_input(&self.summary.path)
     }
 }
 
 /// Where line `line` is, for messages: its file, if there are `files_in_all` and not one, and its
 /// number in that file. Lines are counted from 1 over all of `files`.
 pub fn line_place(files: &[InputFile], files_in_all: usize, line: u64) -> String {
-    let files = files.iter().map(|file| FileLines {
-        name: file.summary.path.as_os_str().as_encoded_bytes(),
-        lines: file.lines,
-    });
+    let files = files.iter().map(|file| FileLines { name: &file.summary.path, lines: file.lines });
     place_of_line(line, files_in_all > 1, files)
 }
 

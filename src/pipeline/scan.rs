@@ -13,11 +13,11 @@ use super::crew::spawn;
 use super::layouts::{Layouts, Parcel};
 use super::pool::Pool;
 use super::{InputFile, Job};
+use crate::bytes::show_input;
 use crate::error::{Error, Result};
 use crate::input::{Input, InputPlan, Stop};
 use crate::limits::BATCH_CHUNKS;
 use crate::record::Layout;
-use crate::report::shown_file;
 use batch::Batches;
 use delivery::Delivery;
 
@@ -189,7 +189,7 @@ fn read(
         let file = input.summaries().last().map(|file| &file.path);
         let container = input.summaries().last().and_then(|file| file.container);
         let parcels = layouts.lay_out(chunk, container).map_err(|error| match file {
-            Some(name) => error.at(shown_file(name.as_os_str().as_encoded_bytes())),
+            Some(name) => error.at(show_input(name)),
             None => error,
         });
         if let Some((file, layout, columns_change)) = layouts.current() {

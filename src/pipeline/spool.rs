@@ -6,9 +6,9 @@ use std::os::fd::AsFd as _;
 use std::path::{Path, PathBuf};
 
 use super::temp;
+use crate::bytes::{show_input, show_path};
 use crate::error::{Error, Result};
 use crate::input::InputPlan;
-use crate::report::shown_file;
 use crate::retry::retry_interrupted;
 
 /// Copies of the streams among a job's inputs. They have no name and vanish with this value.
@@ -26,7 +26,7 @@ impl Spooled {
         plan.resolve()?;
         let mut spooled = Spooled::default();
         for path in &mut plan.paths {
-            let reading = |error| Error::reading(path.display(), error);
+            let reading = |error| Error::reading(show_path(path), error);
             let mut stream = if path.as_os_str() == "-" {
                 // Not by `std`, for which what cannot be read is at its end.
                 let stdin = io::stdin().as_fd().try_clone_to_owned();
@@ -53,9 +53,8 @@ impl Spooled {
 fn copy(stream: &mut File, file: &mut File, path: &Path, folder: &Path) -> Result<()> {
     let mut buffer = vec![0; 1 << 18];
     loop {
-        let length = retry_interrupted(|| stream.read(&mut buffer)).map_err(|error| {
-            Error::reading(shown_file(path.as_os_str().as_encoded_bytes()), error)
-        })?;
+        let length = retry_interrupted(|| stream.read(&mut buffer))
+            .map_err(|error| Error::reading(show_input(path), error))?;
         if length == 0 {
             return Ok(());
         }

@@ -181,7 +181,7 @@ fn levels_of(job: &Job) -> usize {
 
 fn input_row(InputFile { summary, layout, lines, .. }: &InputFile) -> InputRow {
     InputRow {
-        path: summary.path.display().to_string(),
+        path: summary.path.to_string_lossy().into_owned(),
         format: layout.name().to_string(),
         compression: summary.compression.name().to_string(),
         disk_bytes: summary.disk_bytes,

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
-use crate::bytes::show;
+use crate::bytes::show_path;
 use crate::error::{Error, Result, is_file_too_large, is_too_many_files};
 use crate::input::Mapped;
 
@@ -15,7 +15,10 @@ pub(super) fn open(folder: &Path) -> Result<File> {
             true => "; allow the process more of them (ulimit -n)",
             false => "; name another folder with -T",
         };
-        Error::output(format!("{}: cannot make a temporary file: {error}{advice}", shown(folder)))
+        Error::output(format!(
+            "{}: cannot make a temporary file: {error}{advice}",
+            show_path(folder)
+        ))
     })
 }
 
@@ -27,12 +30,12 @@ pub(super) fn open_some<const FILES: usize>(folder: &Path) -> Result<[File; FILE
 
 /// Maps `file`, one of those in `folder`, which is written no more. `None` if it is empty.
 pub(super) fn map(folder: &Path, file: File) -> Result<Option<Mapped>> {
-    let name = format!("a temporary file in {}", shown(folder));
+    let name = format!("a temporary file in {}", show_path(folder));
     Mapped::temporary(file, name).map_err(|error| {
         Error::output(format!(
             "{}: cannot map a temporary file into memory: {error}; name another folder with -T, or allow the \
              process more address space (ulimit -v)",
-            shown(folder)
+            show_path(folder)
         ))
     })
 }
@@ -45,7 +48,7 @@ pub(super) fn failed(folder: &Path, error: io::Error) -> Error {
         Ok(known) => return known,
         Err(error) => error,
     };
-    let folder = shown(folder);
+    let folder = show_path(folder);
     Error::output(match error.kind() {
         // Room would not help.
         io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof => format!(
@@ -66,11 +69,6 @@ pub(super) fn failed(folder: &Path, error: io::Error) -> Error {
 #[cold]
 pub(super) fn damaged() -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, "it is not as it was written")
-}
-
-/// The name of `folder` in messages, safe to print.
-fn shown(folder: &Path) -> impl std::fmt::Display {
-    show(folder.as_os_str().as_encoded_bytes())
 }
 
 #[cfg(test)]

@@ -14,6 +14,7 @@ use super::helpers::Helpers;
 use super::output::Output;
 use super::pending::folder_of;
 use super::place::{is_open_file, open_number, place_of};
+use crate::bytes::show_path;
 use crate::error::{Error, Result};
 
 /// The files of one run: nothing is written over an input, and no two results go to one place.
@@ -49,7 +50,7 @@ impl Claims {
         if Encoder::packs(path) {
             return Err(Error::config(format!(
                 "{}: such a file is not compressed; name it without {}",
-                path.display(),
+                show_path(path),
                 Encoder::SUFFIXES
             )));
         }
@@ -65,7 +66,7 @@ impl Claims {
 
     /// The same, where a new file gets the permissions `new_mode` if there are any.
     fn open_with(&mut self, path: &Path, new_mode: Option<u32>) -> Result<Output> {
-        let name = path.display();
+        let name = show_path(path);
         let is_stdout = path == "-" || open_number(path) == Some(1);
         let place = if is_stdout { Place::stdout() } else { Place::of(place_of(path)) };
         let written = if is_stdout { Path::new("/dev/stdout") } else { path };

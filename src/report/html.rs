@@ -12,10 +12,12 @@ mod tables;
 mod tests;
 
 use std::fmt::Write as _;
+use std::path::Path;
 
 use super::survey::{number, percent};
 use super::totals::{HOSTLESS, Total};
 use super::{Facet, InputRow, Survey};
+use crate::bytes::show_input;
 use markup::{Escaped, foreign};
 use tables::{ROWS_END, begin_section, begin_table, write_breakdown_html};
 
@@ -253,7 +255,7 @@ fn write_input(out: &mut String, row: &InputRow) {
         out,
         "<tr><th scope=\"row\" class=\"u\">{}</th><td>{}</td><td>{}</td><td class=\"n\">{}</td>\
          <td class=\"n\">{}</td><td class=\"n\">{}</td></tr>",
-        Escaped(&super::shown_file(row.path.as_bytes())),
+        Escaped(&show_input(Path::new(&row.path))),
         foreign(row.format.as_bytes()),
         foreign(row.compression.as_bytes()),
         number(row.lines),

@@ -36,7 +36,7 @@ pub use export::{Exported, RuleFormat, export_rules, left_out_in_words};
 pub use helpers::{Helpers, Syncing};
 pub use listing::{Listed, ListedCluster, Listing, ListingWriter};
 pub use output::Output;
-pub use place_of_line::{FileLines, place_of_line, shown_file};
+pub use place_of_line::{FileLines, place_of_line};
 pub use predecessor::Predecessor;
 pub use results::Results;
 pub use rows::{Provenance, RowFormat, RowWriter, Rows, Shape};

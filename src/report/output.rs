@@ -3,7 +3,6 @@
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, IsTerminal as _, Write};
 use std::os::fd::{AsFd as _, BorrowedFd};
-use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
@@ -15,7 +14,7 @@ use super::helpers::{Helpers, Syncing};
 use super::pending::{Pending, folder_of};
 use super::place::{duplicate, is_open_file, names_folder, open_number, place_of};
 use super::results::Results;
-use crate::bytes::show;
+use crate::bytes::show_path;
 use crate::error::{Error, Result};
 
 /// Results on their way out, in large writes.
@@ -57,7 +56,7 @@ impl Output {
     /// The file `path`, with the permissions `new_mode` if it is new and there are any.
     /// The `helpers` pack it and make it durable.
     pub(super) fn file(path: &Path, new_mode: Option<u32>, helpers: Helpers) -> Result<Output> {
-        let name = path.display().to_string();
+        let name = show_path(path).to_string();
         if open_number(path) == Some(2) {
             return Output::stream(&name, io::stderr().as_fd());
         }
@@ -98,7 +97,7 @@ impl Output {
                 .map_err(|error| match error.kind() {
                     io::ErrorKind::NotFound if !folder_of(path).exists() => Error::output(format!(
                         "{name}: cannot write: there is no folder {}; make it first",
-                        show(folder_of(path).as_os_str().as_bytes())
+                        show_path(folder_of(path))
                     )),
                     _ => Error::writing(&name, error),
                 })?,

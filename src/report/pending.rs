@@ -11,6 +11,7 @@ use rustix::io::Errno;
 use tempfile::TempPath;
 
 use super::predecessor::Predecessor;
+use crate::bytes::show_path;
 
 /// A file that has yet to get its name.
 ///
@@ -117,7 +118,7 @@ impl Pending {
         published.map_err(|error| match fs::symlink_metadata(&own_name) {
             Ok(_) => io::Error::new(
                 error.kind(),
-                format!("{error}; what was written stays there as {}", own_name.display()),
+                format!("{error}; what was written stays there as {}", show_path(&own_name)),
             ),
             Err(_) => error,
         })
@@ -195,7 +196,7 @@ impl Published {
                     let kept = old.keep().map_err(|error| failed(error.error))?;
                     return Err(format!(
                         "is the new file ({error}), the old one {}",
-                        kept.display()
+                        show_path(&kept)
                     ));
                 }
                 // Somebody has been quicker: what was theirs is theirs again.
@@ -214,7 +215,7 @@ impl Published {
         let Old::Kept(old) = self.old else { return Ok(()) };
         let old = old.keep().map_err(|error| error.to_string())?;
         fs::remove_file(&old).map_err(|error| {
-            format!("the old file could not be removed, and stays as {}: {error}", old.display())
+            format!("the old file could not be removed, and stays as {}: {error}", show_path(&old))
         })
     }
 

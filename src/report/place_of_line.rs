@@ -1,17 +1,14 @@
 //! Where a line is, for people: in which file, and the number that it has there.
 
-use crate::bytes::show;
+use std::path::Path;
 
-/// The name of an input in messages, safe to print.
-pub fn shown_file(name: &[u8]) -> String {
-    if name == b"-" { "standard input".to_string() } else { show(name).to_string() }
-}
+use crate::bytes::show_input;
 
 /// A file that was read, as far as places of lines depend on it.
 #[derive(Clone, Copy, Debug)]
 pub struct FileLines<'a> {
     /// Its name; `-` is standard input.
-    pub name: &'a [u8],
+    pub name: &'a Path,
     /// How many lines of it were read.
     pub lines: u64,
 }
@@ -29,7 +26,7 @@ pub fn place_of_line<'a>(
     let mut lines_before = 0;
     for FileLines { name, lines } in files.into_iter().filter(|_| are_several) {
         if line - lines_before <= lines {
-            return format!("{}, line {}", shown_file(name), line - lines_before);
+            return format!("{}, line {}", show_input(name), line - lines_before);
         }
         lines_before += lines;
     }
@@ -42,8 +39,8 @@ mod tests {
 
     #[test]
     fn lines_are_told_by_file_where_there_are_several() {
-        let [a, none, b] = [(&b"a.log"[..], 3), (b"empty", 0), (b"-", 12_000)]
-            .map(|(name, lines)| FileLines { name, lines });
+        let [a, none, b] = [("a.log", 3), ("empty", 0), ("-", 12_000)]
+            .map(|(name, lines)| FileLines { name: Path::new(name), lines });
         let place = |line, files: &[FileLines<'_>]| {
             place_of_line(line, files.len() > 1, files.iter().copied())
         };

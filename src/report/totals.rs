@@ -1,7 +1,10 @@
 //! The totals of a report for people: what the input was, and what became of its lines.
 
-use super::place_of_line::{FileLines, place_of_line, shown_file};
+use std::path::Path;
+
+use super::place_of_line::{FileLines, place_of_line};
 use super::{Facet, Survey};
+use crate::bytes::show_input;
 
 /// What a total counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,7 +72,7 @@ impl Survey {
     /// What was read, for titles: the name of the file, or how many there are.
     pub(super) fn files_in_words(&self) -> String {
         match self.input.as_slice() {
-            [only] => shown_file(only.path.as_bytes()),
+            [only] => show_input(Path::new(&only.path)),
             more => format!("{} files", more.len()),
         }
     }
@@ -94,7 +97,7 @@ impl Survey {
     /// The place of `line`, counted from 1 over all the input.
     pub(super) fn place_of(&self, line: u64) -> String {
         let files = self.input.iter();
-        let files = files.map(|row| FileLines { name: row.path.as_bytes(), lines: row.lines });
+        let files = files.map(|row| FileLines { name: Path::new(&row.path), lines: row.lines });
         place_of_line(line, self.input.len() > 1, files)
     }
 

@@ -1,6 +1,8 @@
 //! The integration tests: the public face of the library, and the binary.
 
 #![allow(clippy::unwrap_used)]
+// Names of files in messages of tests.
+#![allow(clippy::disallowed_methods)]
 
 mod budget;
 mod changed;

@@ -145,7 +145,7 @@ mod tests {
         if filter != *FILTER {
             let made = std::env::temp_dir().join("public_suffixes.bits");
             std::fs::write(&made, filter).unwrap();
-            panic!("the list has changed: copy {} into data/", made.display());
+            panic!("the list has changed: copy {} into data/", crate::bytes::show_path(&made));
         }
     }
 

@@ -178,29 +178,31 @@ fn control_characters_are_escaped_in_messages() {
     dir.put("bad.toml", "colour = 1\n");
     fs::copy(dir.path("bad.toml"), dir.path(evil)).unwrap();
     for args in [
-        &["missing\x1b[31m"][..],
-        &["-r", "missing\x1b[31m"],
-        &["--files-from", "missing\x1b[31m"],
-        &["in.txt", "-o", "missing\x1b[31m/x"],
-        &["in.txt", "--dropped", "missing\x1b[31m/x"],
-        &["in.txt", "--seen", "missing\x1b[31m/x"],
-        &["in.txt", "--stats=missing\x1b[31m/x"],
+        &["missing\x1b[31m\nundust: done"][..],
+        &["-r", "missing\x1b[31m\nundust: done"],
+        &["--files-from", "missing\x1b[31m\nundust: done"],
+        &["in.txt", "-o", "missing\x1b[31m\nundust: done/x"],
+        &["in.txt", "--dropped", "missing\x1b[31m\nundust: done/x"],
+        &["in.txt", "--seen", "missing\x1b[31m\nundust: done/x"],
+        &["in.txt", "--stats=missing\x1b[31m\nundust: done/x"],
         &["in.txt", "--config", evil],
-        &["in.txt", "--config", "missing\x1b[31m"],
-        &["in.txt", "--hosts", "missing\x1b[31m"],
-        &["in.txt", "--rules", "missing\x1b[31m"],
+        &["in.txt", "--config", "missing\x1b[31m\nundust: done"],
+        &["in.txt", "--hosts", "missing\x1b[31m\nundust: done"],
+        &["in.txt", "--rules", "missing\x1b[31m\nundust: done"],
         &["in.txt", "--profile", evil],
         &["in.txt", "--enable", evil],
         &["in.txt", "--www", evil],
         &["in.txt", "--default-param", evil],
-        &["in.txt", "-c", "-T", "missing\x1b[31m", "-"],
+        &["in.txt", "-c", "-T", "missing\x1b[31m\nundust: done", "-"],
         &["rules", "show", evil],
-        &["man", "missing\x1b[31m"],
-        &["generate", "list", "-o", "missing\x1b[31m/x"],
+        &["man", "missing\x1b[31m\nundust: done"],
+        &["generate", "list", "-o", "missing\x1b[31m\nundust: done/x"],
     ] {
         let run = dir.run_args(args);
         assert_eq!(run.status, Some(2), "{}", run.told());
         assert!(!run.words().contains(['\x1b', '\u{202e}']), "{}", run.told());
+        let has_forged_line = run.words().lines().any(|line| line.starts_with("undust: done"));
+        assert!(!has_forged_line, "{}", run.told());
     }
     let run = dir.feed("canon --on-bad fail", b"http://[\x1b[31m\n").exits(2);
     assert!(run.words().contains("\\x1b[31m") && !run.words().contains('\x1b'), "{}", run.told());
