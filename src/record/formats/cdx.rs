@@ -7,11 +7,15 @@ use std::sync::Arc;
 
 use memchr::memchr_iter;
 
-use crate::record::{Found, LineFormat, Parsed};
+use super::table;
+use crate::record::{Found, LineFormat, Parsed, is_status, time};
 use crate::reject::Reject;
 
 /// How the line starts that names the columns of those that follow.
 const HEADER: &[u8] = b" CDX ";
+
+/// Share of the lines that have to have the same columns where they are told by form, in percent.
+const SHARE_MIN_PERCENT: usize = 90;
 
 /// A CDX index with its columns.
 ///
@@ -67,6 +71,9 @@ pub(super) fn describe(slots: &[Slot]) -> String {
     text
 }
 
+/// Has a value the form that those of some column have?
+type Form = fn(&[u8]) -> bool;
+
 /// The columns that every index without a header starts with: `N b a m s k r`.
 const USUAL: [Slot; 7] =
     [Slot::Skip, Slot::Time, Slot::Url, Slot::Mime, Slot::Status, Slot::Digest, Slot::Redirect];
@@ -114,6 +121,34 @@ impl Cdx {
         let is_url = (url.contains(&b':') || url.contains(&b'/')) && url[0] != b'{';
         (is_time && is_url).then_some(Cdx { slots })
     }
+
+    /// The format of an answer with some of the columns (`fl=`), in any order: a URL and a time,
+    /// and what else has a form of its own. Nearly all of `lines` have to have these.
+    fn of_some_columns(lines: &[&[u8]]) -> Option<Cdx> {
+        let rows: Vec<Vec<&[u8]>> =
+            lines.iter().map(|line| line.split(|byte| *byte == b' ').collect()).collect();
+        let columns = rows.last()?.len();
+        let are_most = |count: usize| 100 * count >= SHARE_MIN_PERCENT * lines.len();
+        let rows: Vec<_> = rows.into_iter().filter(|row| row.len() == columns).collect();
+        if !(2..=7).contains(&columns) || !are_most(rows.len()) {
+            return None;
+        }
+        let is_of = |at: usize, has_form: Form| {
+            let fits = |row: &&Vec<&[u8]>| has_form(row[at]) || is_missing(row[at]);
+            are_most(rows.iter().filter(fits).count()) && rows.iter().any(|row| has_form(row[at]))
+        };
+        let forms: [(Slot, Form); 4] = [
+            (Slot::Url, table::is_url),
+            (Slot::Time, |value| is_time(value) && time::parse(value, b"").is_some()),
+            (Slot::Status, is_status),
+            (Slot::Digest, is_digest),
+        ];
+        let slot_of = |at| forms.iter().find(|(_, form)| is_of(at, *form)).map(|(slot, _)| *slot);
+        let slots: Vec<Slot> = (0..columns).map(|at| slot_of(at).unwrap_or(Slot::Skip)).collect();
+        let count = |slot: Slot| slots.iter().filter(|one| **one == slot).count();
+        let is_clear = count(Slot::Status).max(count(Slot::Digest)) < 2;
+        (count(Slot::Url) == 1 && count(Slot::Time) == 1 && is_clear).then_some(Cdx { slots })
+    }
 }
 
 /// The columns of the header, or those of most lines without one.
@@ -125,7 +160,9 @@ pub(crate) fn recognize(lines: &[&[u8]]) -> Option<Arc<dyn LineFormat>> {
     let count =
         |format: &Cdx| all.iter().filter(|one| one.slots.len() == format.slots.len()).count();
     // Of equally common ones the first.
-    let mut best = all.first()?;
+    let Some(mut best) = all.first() else {
+        return Cdx::of_some_columns(lines).map(|format| Arc::new(format) as _);
+    };
     for columns in 7..=14 {
         let other = all.iter().find(|one| one.slots.len() == columns);
         if let Some(other) = other.filter(|other| count(other) > count(best)) {
@@ -194,6 +231,12 @@ pub(super) fn is_time(value: &[u8]) -> bool {
     matches!(value.len(), 14 | 12 | 17) && value.iter().all(u8::is_ascii_digit)
 }
 
+/// Is this a digest as indexes have it: SHA-1 in base32, with the name of the algorithm or without?
+fn is_digest(value: &[u8]) -> bool {
+    value.starts_with(b"sha1:")
+        || value.len() == 32 && value.iter().all(|byte| matches!(byte, b'A'..=b'Z' | b'2'..=b'7'))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -247,6 +290,37 @@ mod tests {
             "http://a.test/",
         ] {
             assert!(recognize(&[line.as_bytes()]).is_none(), "{line}");
+        }
+    }
+
+    #[test]
+    fn some_columns() {
+        let digest = "QQKD4765WPKOYVPVCKEDNHGDNKCCJ5GE";
+        for (line, expected) in [
+            ("http://a.test/ 20140126200624 200 D", "4 columns, url 1, time 2, status 3"),
+            (
+                &format!("{digest} 201401262006 http://a.test/"),
+                "3 columns, digest 1, time 2, url 3",
+            ),
+            ("http://a.test/ sha1:X 20140126200624", "3 columns, url 1, digest 2, time 3"),
+            ("test,a)/ 20140126200624 http://a.test/", "3 columns, time 2, url 3"),
+            ("20140126200624 http://a.test/", "2 columns, time 1, url 2"),
+            ("http://a.test/ 20149926200624", ""),
+            ("http://a.test/ 20140126200624 http://b.test/", ""),
+            ("http://a.test/ 20140126200624 20140126200625", ""),
+            ("http://a.test/ 20140126200624 200 404", ""),
+            ("http://a.test/ 200", ""),
+            ("20140126200624 200", ""),
+        ] {
+            let gap = line.replace("200 D", "- -");
+            let mut lines = [line.as_bytes(); 10];
+            lines[3] = gap.as_bytes();
+            let told = |lines: &[&[u8]]| recognize(lines).map_or("".into(), |one| one.describe());
+            assert_eq!(told(&lines), expected, "{line}");
+            lines[4] = b"no-capture";
+            assert_eq!(told(&lines), expected, "{line}");
+            lines[5] = b"no-capture";
+            assert_eq!(told(&lines), "", "{line}");
         }
     }
 
