@@ -7,8 +7,8 @@ use crate::bytes::show;
 use crate::error::{Error, Result};
 use crate::input::Compression;
 use crate::pipeline::{InputFile, Outcome, line_place};
-use crate::record::Layout;
 use crate::record::detect::FormatVotes;
+use crate::record::{Layout, Seeming};
 use crate::reject::Reject;
 use crate::report::{Tally, number};
 
@@ -105,6 +105,13 @@ fn doubt_files(outcome: &Outcome, given: &FormatArgs) {
             ));
         }
     }
+    for file in outcome.files.iter().filter(|file| may_be_list(&file.layout)) {
+        say(format_args!(
+            "{}: read as {}, with the URL in column 1; if it is a list, say so by --format lines",
+            file.shown(),
+            file.layout.name()
+        ));
+    }
     for file in outcome.files.iter().filter(|file| file.layout.has_nuls) {
         say(format_args!(
             "{}: has NUL bytes; if lines end with them, say so by -0; if it is UTF-16, convert it: \
@@ -112,18 +119,56 @@ fn doubt_files(outcome: &Outcome, given: &FormatArgs) {
             file.shown()
         ));
     }
-    for file in outcome.files.iter().filter(|file| file.layout.has_columns) {
-        say(format_args!(
-            "{}: taken for a list, though most of its first lines have several URLs; if it is a table, \
-             --field says in which column they are, as in --field 1",
-            file.shown()
-        ));
-    }
     let has_urls = tally.unparsed.total() < tally.records;
-    let doubted = outcome.files.iter().filter(|file| doubt_list(file, has_urls)).count();
+    let doubt = |file: &&InputFile| match &file.layout.seeming {
+        Some(seeming) => doubt_seeming(file, seeming),
+        None => doubt_list(file, has_urls),
+    };
+    let doubted = outcome.files.iter().filter(doubt).count();
     if doubted == 0 && given.format.is_none() {
         doubt_urls(outcome, given);
     }
+}
+
+/// Says of a file that was taken for a list what it may be instead.
+fn doubt_seeming(file: &InputFile, seeming: &Seeming) -> bool {
+    let taken = format!("{}: taken for a list, though", file.shown());
+    match seeming {
+        Seeming::Json(places) => match places.as_slice() {
+            [] => say(format_args!(
+                "{taken} its first lines are JSON; --field says where the URL is, as in --field /page/url"
+            )),
+            [best, ..] => say(format_args!(
+                "{taken} its first lines are JSON; the URL may be in {}: --field {best}",
+                places.join(", ")
+            )),
+        },
+        Seeming::Table { has_several_urls, delimiter, columns } => {
+            let (name, advice) = match delimiter {
+                b',' => ("commas", "--field says in which column they are, as in --field 1"),
+                b';' => ("semicolons", "--field says in which column they are, as in --field 1"),
+                b'\t' => ("tabs", "--field says in which column they are, as in --field 1"),
+                b'|' => ("bars", "--log-format says where they are, as in --log-format '$uri|$x'"),
+                _ => ("blanks", "--log-format says where they are, as in --log-format '$uri $x'"),
+            };
+            let signs = match has_several_urls {
+                true => "have several URLs".to_string(),
+                false => format!("have as many {name}"),
+            };
+            let gap = if columns.is_empty() { "" } else { "; its columns are " };
+            say(format_args!(
+                "{taken} most of its first lines {signs}; if it is a table, {advice}{gap}{columns}"
+            ));
+        }
+    }
+    true
+}
+
+/// Are the lines of a table without a header, with the URL in front, URLs as well?
+fn may_be_list(layout: &Layout) -> bool {
+    let share = layout.votes.as_ref().and_then(|votes| votes.share_of(Layout::LINES));
+    layout.headerless().is_some_and(|table| table.url_column == 1)
+        && share.is_some_and(|share| share >= LIST_SHARE_MIN_WITH_RIVAL_PERCENT)
 }
 
 /// Says of a file that was taken for a list, for want of anything better, that it was. Did it?

@@ -198,9 +198,9 @@ impl Layouts {
         layout.has_nuls =
             layout.is_list() && self.options.separator != 0 && count(0) > count(b'\n');
         // Where nobody has said what it is.
-        layout.has_columns = self.plan.format.is_none()
-            && layout.is_list()
-            && detect::has_columns(bytes, self.options);
+        if self.plan.format.is_none() && layout.is_list() {
+            layout.seeming = detect::seeming(bytes, self.options).map(Arc::new);
+        }
         layout.base.clone_from(&self.plan.base);
         layout.filter.clone_from(&self.plan.filter);
         Ok(layout)
@@ -228,6 +228,12 @@ impl Layouts {
             return Ok(layout);
         }
         match detect::detect(bytes, self.options) {
+            // Its lines may as well be what is asked for.
+            Ok(layout) if layout.headerless().is_some_and(|table| table.url_column == 1) => {
+                let told = self.as_told(choice, bytes);
+                let fits = |told: &Layout| detect::understands(told, bytes, self.options);
+                Ok(told.ok().filter(fits).unwrap_or(layout))
+            }
             Ok(layout) if !layout.is_last_resort() => Ok(layout),
             unsure => self.as_told(choice, bytes).or(unsure),
         }

@@ -86,6 +86,7 @@ pub(super) fn header(parcel: &Parcel, job: &Job) -> Vec<u8> {
             header.push(job.input.separator);
             Ok(())
         }
+        Entry::Empty(_) => Ok(()),
         _ => Err(()),
     });
     header

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::entries::{Entries, Entry, Layout, ReadOptions, Workspace};
 use super::formats::{self, FieldMap};
 use super::line_format::LineFormat;
+use super::seeming::Seeming;
 use crate::bytes::{Lines, show, without_bom};
 use crate::error::{Error, Result};
 use crate::parts;
@@ -18,9 +19,6 @@ use crate::reject::Reject;
 /// its lines are written, so much is awaited, but not for ever: see `sample_bytes` of
 /// [`InputPlan`](crate::input::InputPlan).
 pub const SAMPLE_BYTES: usize = 8 << 10;
-
-/// Fewest lines that say whether a list has columns.
-const LIST_LINES_MIN: usize = 10;
 
 /// Share of the lines that a format has to understand, in percent.
 const SHARE_MIN_PERCENT: usize = 90;
@@ -120,6 +118,7 @@ pub fn detect(chunk: &[u8], options: ReadOptions) -> Result<Layout> {
         return Ok(Layout::default());
     }
     let mut candidates = candidates(&lines, options);
+    leave_out_lists(&mut candidates, &lines);
     rank(&mut candidates);
     if !is_sure(&candidates) {
         // Formats that want to see more of their own before they speak may understand some lines.
@@ -130,11 +129,11 @@ pub fn detect(chunk: &[u8], options: ReadOptions) -> Result<Layout> {
     // What looks like nothing else is a list, of whatever.
     let is_list = best.layout.format.is_none() || best.percent() < LEAD_MIN_PERCENT;
     let is_sure = is_sure(&candidates);
-    if !is_sure && is_json_array(&lines) {
-        return Err(Error::input(
+    if !is_sure && let Some(way_out) = way_out_of_array(&lines) {
+        return Err(Error::input(format!(
             "expected a line for each record, found an array in JSON; write its members one on each line, as in \
-             `jq -c '.[]' FILE | undust`",
-        ));
+             `{way_out} FILE | undust`",
+        )));
     }
     let layout = match is_sure {
         true => best.layout.clone(),
@@ -143,6 +142,22 @@ pub fn detect(chunk: &[u8], options: ReadOptions) -> Result<Layout> {
     };
     let shares = candidates.iter().map(|one| (one.layout.name(), one.percent())).collect();
     Ok(Layout { votes: Some(Arc::new(FormatVotes { lines: lines.len(), shares })), ..layout })
+}
+
+/// Leaves those of `candidates` out that would cut URLs of a list: tables without a header, with the
+/// URL in front, whose `lines` are URLs as well and say too little of columns.
+fn leave_out_lists(candidates: &mut Vec<FormatGuess>, lines: &[&[u8]]) {
+    let is_list = |one: &FormatGuess| one.layout.format.is_none();
+    if !candidates.iter().any(|one| is_list(one) && one.percent() >= SHARE_MIN_PERCENT) {
+        return;
+    }
+    let alone = lines.iter().filter(|line| is_url_alone(line)).count();
+    let are_alone = 100 * alone >= SHARE_MIN_PERCENT * lines.len();
+    candidates.retain(|one| {
+        one.layout
+            .headerless()
+            .is_none_or(|table| table.url_column > 1 || table.has_evidence && !are_alone)
+    });
 }
 
 /// The best first; of equals the one that is first in the registry, which is the more specific one.
@@ -243,20 +258,9 @@ pub fn understands(layout: &Layout, chunk: &[u8], options: ReadOptions) -> bool 
     guess.records > guess.strangers
 }
 
-/// Have most of the first lines of a list, which starts with `chunk`, several URLs, parted as
-/// columns are?
-pub fn has_columns(chunk: &[u8], options: ReadOptions) -> bool {
-    let has_several = |line: &&[u8]| {
-        let mut places = memchr::memmem::find_iter(line, b"://");
-        let is_column = |at: usize| {
-            let before = line[..at].strip_suffix(b"http").or(line[..at].strip_suffix(b"https"));
-            before.is_some_and(|before| before.ends_with(b",") || before.ends_with(b"\t"))
-        };
-        places.next().is_some() && places.any(is_column)
-    };
-    let lines = sample(chunk, options);
-    let several = lines.iter().filter(|line| has_several(line)).count();
-    lines.len() >= LIST_LINES_MIN && 2 * several > lines.len()
+/// What a list that starts with `chunk` may be instead.
+pub fn seeming(chunk: &[u8], options: ReadOptions) -> Option<Seeming> {
+    Seeming::of_list(&sample(chunk, options))
 }
 
 fn of_format(format: Arc<dyn LineFormat>) -> Layout {
@@ -314,16 +318,30 @@ fn vote(layout: Layout, lines: &[&[u8]], options: ReadOptions) -> FormatGuess {
     candidate
 }
 
-/// Do the `lines` begin an array of objects?
-fn is_json_array(lines: &[&[u8]]) -> bool {
+/// What writes the members of the array on lines that `lines` begin, if it is one of objects, or of
+/// rows with a header.
+fn way_out_of_array(lines: &[&[u8]]) -> Option<&'static str> {
     let mut text = lines.iter().flat_map(|line| line.iter()).filter(|byte| **byte > b' ');
-    text.next() == Some(&b'[') && text.next() == Some(&b'{')
+    match [text.next()?, text.next()?, text.next()?] {
+        [b'[', b'{', _] => Some("jq -c '.[]'"),
+        [b'[', b'[', b'"'] => Some("jq -r '.[] | @tsv'"),
+        _ => None,
+    }
 }
 
-/// Is the whole line a URL, with its scheme and without blanks?
+/// Is the whole line a URL, with its scheme and without blanks but at its ends?
 fn is_url_alone(line: &[u8]) -> bool {
+    let line = without_blanks(line);
     parts::scheme_length(line).is_some_and(|end| line[end..].starts_with(b"://"))
         && line.iter().all(|byte| *byte > b' ')
+}
+
+/// The text without blanks and controls at its ends.
+fn without_blanks(text: &[u8]) -> &[u8] {
+    let is_text = |byte: &u8| *byte > b' ';
+    let start = text.iter().position(is_text).unwrap_or(text.len());
+    let end = text.iter().rposition(is_text).map_or(start, |last| last + 1);
+    &text[start..end]
 }
 
 /// Could this be meant as a URL? On a list, a line of a log or a table is none.
@@ -333,11 +351,12 @@ fn is_url(url: &[u8], is_list: bool) -> bool {
         return has_scheme || url.contains(&b'.') || url.contains(&b'/');
     }
     // A line of a log holds blanks, and URLs within; a list may hold some with blanks.
+    let url = without_blanks(url);
     let first = url.split(|byte| *byte == b' ').next().unwrap_or_default();
     let blanks = url.iter().filter(|byte| **byte == b' ').count();
     (has_scheme || first.contains(&b'.') || first.contains(&b'/'))
-        // An object, a tag, a field in quotes.
-        && !matches!(first, [b'{' | b'<' | b'"', ..] | [b'[', b'{', ..])
+        // An object, a tag, a field in quotes, an array.
+        && !matches!(first, [b'{' | b'<' | b'"', ..] | [b'[', b'{' | b'[' | b'"', ..])
         && blanks < 3
         && !url.contains(&b'\t')
 }
@@ -374,25 +393,6 @@ mod tests {
         ReadOptions { separator: b'\n', line_bytes_max: 1 << 20, verbatim: false, fields: true };
 
     #[test]
-    fn lists_with_columns() {
-        let text = |line: &str, lines: usize| format!("{line}\n").repeat(lines).into_bytes();
-        for (line, lines, expected) in [
-            ("https://a.test/1,https://b.test/2,200", 20, true),
-            ("a\thttps://a.test/1\thttp://b.test/2", 20, true),
-            // Too few say nothing.
-            ("https://a.test/1,https://b.test/2,200", 9, false),
-            ("https://a.test/1,200", 20, false),
-            ("https://a.test/?u=http://b.test/", 20, false),
-            ("", 20, false),
-        ] {
-            assert_eq!(has_columns(&text(line, lines), READING), expected, "{line}");
-        }
-        let mixed =
-            [text("https://a.test/,https://b.test/", 10), text("http://c.test/", 10)].concat();
-        assert!(!has_columns(&mixed, READING));
-    }
-
-    #[test]
     fn formats() {
         let line = |request| format!("h - - [10/Oct/2000:13:55:36 -0700] \"{request}\" 200 23\n");
         let asterisks = line("OPTIONS * HTTP/1.0").repeat(9) + &line("GET /a HTTP/1.0");
@@ -419,6 +419,35 @@ mod tests {
             ("links\n", "lines"),
         ] {
             assert_eq!(detect(text.as_bytes(), READING).unwrap().name(), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn urls_of_lists_may_have_delimiters() {
+        let many = "http://e.test/art,1.html\n".repeat(12);
+        let table = |row: &str| format!("{row}\n").repeat(12);
+        let with = |line: &str| format!("{many}{line}\n");
+        for (text, expected, why) in [
+            ("http://e.test/a,1\nhttp://e.test/a,2 \n", "lines", "a blank at an end"),
+            (&table("http://e.test/a,1.html   "), "lines", "blanks at all ends"),
+            (&with("e.test/art,13.html"), "lines", "a line without a scheme"),
+            (&with("# those, of today"), "lines", "a comment with a comma"),
+            (&table("http://e.test/a,1").replacen("http://", "", 1), "lines", "numbers, all alone"),
+            ("https://e.test/@48.1,11.5 z\n", "lines", "a blank"),
+            ("https://e.test/@48.1,11.5,z\nhttps://e.test/@8.1,11.5,z y\n", "lines", "fractions"),
+            ("http://e.test/?x=1&amp;y=2\nhttp://e.test/?x=1&amp;y=a b\n", "lines", "semicolons"),
+            (&table("http://e.test/,A title"), "lines", "may be text of a URL"),
+            (&table("http://e.test/,200,text html"), "csv", "a status"),
+            (&table("http://e.test/,2026-01-02 03:04:05,x"), "csv", "a time"),
+            (&table("http://e.test/,,a b"), "csv", "nothing"),
+            (&table("http://e.test/,\"A title\""), "csv", "quotes"),
+            (&table("http://e.test/,A title of some words"), "csv", "no list"),
+            (&format!("Adresse,Titel\n{many}"), "csv", "names of columns"),
+            (&table("7,http://e.test/"), "csv", "not in front"),
+            (&table("http://e.test/\tA title"), "tsv", "no URL has tabs"),
+        ] {
+            let found = detect(text.as_bytes(), READING).unwrap();
+            assert_eq!(found.name(), expected, "{why}: {text:?}");
         }
     }
 
@@ -455,13 +484,17 @@ mod tests {
     }
 
     #[test]
-    fn arrays_of_objects_are_told() {
-        for text in [
-            "[{\"url\": \"http://a.test/\"}, {\"url\": \"http://b.test/\"}]\n",
-            "[\n  {\n    \"url\": \"http://a.test/\"\n  }\n]\n",
+    fn arrays_are_told() {
+        let rows = "[[\"timestamp\", \"original\"], [\"20140126200624\", \"http://a.test/\"]]\n";
+        for (text, way_out) in [
+            ("[{\"url\": \"http://a.test/\"}, {\"url\": \"http://b.test/\"}]\n", "jq -c '.[]'"),
+            ("[\n  {\n    \"url\": \"http://a.test/\"\n  }\n]\n", "jq -c '.[]'"),
+            (rows, "jq -r '.[] | @tsv'"),
+            (&rows.replace(' ', ""), "jq -r '.[] | @tsv'"),
+            (&rows.replace(", ", ",\n  "), "jq -r '.[] | @tsv'"),
         ] {
             let told = detect(text.as_bytes(), READING).unwrap_err().to_string();
-            assert!(told.contains("jq -c"), "{text:?}: {told}");
+            assert!(told.contains(way_out), "{text:?}: {told}");
         }
         let list = format!("[{{{{cite web}}}}]\n{}", "http://a.test/ x\n".repeat(20));
         assert_eq!(detect(list.as_bytes(), READING).unwrap().name(), "lines");

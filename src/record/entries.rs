@@ -7,9 +7,10 @@ use super::detect::FormatVotes;
 use super::filter::RecordFilter;
 use super::formats::access::CommonLine;
 use super::found::{Fields, Found, Parsed};
-use super::line_format::LineFormat;
+use super::line_format::{Headerless, LineFormat};
 use super::marked::MarkedLines;
 use super::quoted::{QuotedRows, Row};
+use super::seeming::Seeming;
 use crate::bytes::lines::{STRETCH_BYTES, without_carriage_returns};
 use crate::bytes::prefetch::prefetch;
 use crate::bytes::{BOM, LineEnds, Lines};
@@ -71,8 +72,8 @@ pub struct Layout {
     pub votes: Option<Arc<FormatVotes>>,
     /// Is it a list that begins with more NUL bytes than lines, where lines do not end with them?
     pub has_nuls: bool,
-    /// Is it a list of whose first lines most have [several URLs](super::detect::has_columns)?
-    pub has_columns: bool,
+    /// What it may be instead if it is a list, where nobody has said that it is.
+    pub seeming: Option<Arc<Seeming>>,
 }
 
 impl Layout {
@@ -89,6 +90,11 @@ impl Layout {
     pub fn is_last_resort(&self) -> bool {
         let Some(votes) = self.votes.as_ref().filter(|_| self.is_list()) else { return false };
         votes.share_of(self.name()).is_some_and(|percent| percent < FormatVotes::HALF_PERCENT)
+    }
+
+    /// What is known of a table without a header.
+    pub fn headerless(&self) -> Option<Headerless> {
+        self.format.as_ref()?.headerless()
     }
 
     /// Is the file a list, of URLs or of paths?

@@ -55,11 +55,26 @@ pub trait LineFormat: fmt::Debug + Send + Sync {
         false
     }
 
+    /// What is known of a table without a header.
+    fn headerless(&self) -> Option<Headerless> {
+        None
+    }
+
     /// The delimiter of fields that may stand in quotes, separators of lines and all (RFC 4180):
     /// then a record may go over several lines, and `parse` gets all of them.
     fn quoted_rows(&self) -> Option<u8> {
         None
     }
+}
+
+/// A table whose columns are known by their cells alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Headerless {
+    /// The column of the URL, from 1.
+    pub url_column: usize,
+    /// Are there cells that are hardly parts of URLs: in quotes, or statuses, times, numbers or
+    /// nothing in the column behind the URL?
+    pub has_evidence: bool,
 }
 
 /// What a format says to a sample: the format with all that the sample shows of the file, if it may

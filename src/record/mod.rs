@@ -19,6 +19,7 @@ mod line_format;
 mod marked;
 mod quoted;
 mod request;
+mod seeming;
 pub mod time;
 
 pub use assemble::{BaseUrl, NO_HOST, url_of, without_no_host};
@@ -26,5 +27,6 @@ pub(crate) use cut::is_status;
 pub use entries::{Entries, Entry, Layout, ReadOptions, Record, Workspace, bom_bytes};
 pub use filter::{RecordFilter, StatusRange, UrlGlob};
 pub use found::{Escapes, Fields, Found, Parsed, PathKind};
-pub use line_format::{LineFormat, Recognize};
+pub use line_format::{Headerless, LineFormat, Recognize};
 pub use quoted::{QuotedRows, Row};
+pub use seeming::Seeming;

@@ -11,7 +11,7 @@ use super::table::{Table, put, without_preamble};
 use crate::bytes::Lines;
 use crate::error::Result;
 use crate::record::quoted::{QuotedRows, Row};
-use crate::record::{Escapes, Found, LineFormat, Parsed};
+use crate::record::{Escapes, Found, Headerless, LineFormat, Parsed};
 use crate::reject::Reject;
 
 /// A table of comma-separated values, or of values parted by semicolons or tabs.
@@ -208,6 +208,10 @@ impl LineFormat for Csv {
             return Parsed::Reject(Reject::Format);
         }
         if found.target.is_empty() { Parsed::Reject(Reject::NoUrl) } else { Parsed::Record }
+    }
+
+    fn headerless(&self) -> Option<Headerless> {
+        self.table.headerless()
     }
 
     fn quoted_rows(&self) -> Option<u8> {

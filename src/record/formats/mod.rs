@@ -17,7 +17,7 @@ pub(crate) mod rows;
 #[cfg(test)]
 mod samples;
 pub(crate) mod squid;
-mod table;
+pub(super) mod table;
 pub(crate) mod tsv;
 pub(crate) mod w3c;
 

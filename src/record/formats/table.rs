@@ -7,10 +7,10 @@ use memchr::memmem;
 use super::field_map::{Field, FieldMap};
 use crate::bytes::show;
 use crate::error::{Error, Result};
-use crate::record::Found;
+use crate::record::{Found, Headerless, time};
 
-/// How many lines may stand above the header of a table.
-const HEADER_LINES_MAX: usize = 5;
+/// How many lines may stand above the header of a table of which some are URLs.
+const LINES_WITH_URLS_MAX: usize = 4;
 
 /// Share of the lines that have to have one width, in percent, and of the rows whose cell has to be
 /// a URL for a column to be one of URLs.
@@ -39,21 +39,38 @@ pub(super) fn without_preamble<'a, 'b>(lines: &'a [&'b [u8]]) -> &'a [&'b [u8]] 
 }
 
 /// The columns of a table.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Table {
     /// What each column is about.
     slots: Vec<Option<Field>>,
     /// The header, if there is one.
     header: Option<Vec<u8>>,
+    /// The lines above it that say what the table is about.
+    above: Vec<Vec<u8>>,
     /// How many columns a row has to have, where nothing but their number tells rows apart.
     columns: Option<usize>,
+    /// What is known of it where it has no header.
+    headerless: Option<Headerless>,
 }
 
 impl Table {
-    /// The table whose header is `line`, with `cells` in it, by usual names of columns.
-    fn of_header(line: &[u8], cells: &[Vec<u8>]) -> Option<Table> {
-        let table = Table { header: Some(line.to_vec()), ..Table::by_names(cells) };
-        table.slots.contains(&Some(Field::Url)).then_some(table)
+    /// The table whose header is `line`, with `cells` in it, by usual names of columns. Behind
+    /// lines `above` it, which are rows if they have a URL.
+    fn of_header(
+        line: &[u8],
+        cells: &[Vec<u8>],
+        above: &[&[u8]],
+        split: &impl Fn(&[u8]) -> Option<Vec<Vec<u8>>>,
+    ) -> Option<Table> {
+        let named = Table::by_names(cells);
+        let at = named.slots.iter().position(|slot| *slot == Some(Field::Url))?;
+        let is_row = |line: &&&[u8]| {
+            let cells = split(line).unwrap_or_default();
+            cells.iter().any(|cell| is_url(cell))
+                || cells.len() > 1 && cells.get(at).is_some_and(|cell| is_short_url(cell))
+        };
+        let above = above.iter().filter(|line| !is_row(line)).map(|line| line.to_vec()).collect();
+        Some(Table { header: Some(line.to_vec()), above, ..named })
     }
 
     /// Columns by usual names.
@@ -67,21 +84,27 @@ impl Table {
                 slots[at] = Some(field);
             }
         }
-        Table { slots, header: None, columns: None }
+        Table { slots, ..Table::default() }
     }
 
-    /// The table of `lines`, which `split` takes apart: with a header among the first, or with one
+    /// The table of `lines`, which `split` takes apart: with a header above its rows, or with one
     /// column of URLs.
     pub(super) fn recognize(
         lines: &[&[u8]],
         split: impl Fn(&[u8]) -> Option<Vec<Vec<u8>>>,
     ) -> Option<Table> {
         let lines = without_preamble(lines);
-        for line in lines.iter().take(HEADER_LINES_MAX) {
+        for (at, line) in lines.iter().enumerate() {
             let cells = split(line).unwrap_or_default();
-            // What holds a URL is no header.
-            if !cells.iter().any(|cell| is_url(cell))
-                && let Some(table) = Table::of_header(line, &cells)
+            // Behind rows or URLs of a list there is no header.
+            let has_url = cells.first().is_some_and(|cell| is_url(cell) || is_short_url(cell));
+            if at > LINES_WITH_URLS_MAX && has_url {
+                break;
+            }
+            // What holds a URL is no header; a title alone is none of several lines.
+            if (cells.len() > 1 || lines.len() == 1)
+                && !cells.iter().any(|cell| is_url(cell))
+                && let Some(table) = Table::of_header(line, &cells, &lines[..at], &split)
             {
                 return Some(table);
             }
@@ -104,12 +127,32 @@ impl Table {
         // A URL without a scheme is no name of a column, unless the others have usual names.
         let has_names = || named.slots.iter().any(Option::is_some);
         let is_header = may_be_header && (!is_short_url(&rows[0][column]) || has_names());
+        // A comment may have as many commas as the URLs of a list, as a path on some host has.
+        let mut words = rows[0][column].split(|byte| *byte == b'/');
+        let is_path =
+            words.next().is_some_and(|host| host.contains(&b'.')) && words.next().is_some();
+        let is_plain = !rows[0][0].starts_with(b"#") && !is_path;
+        let is_known = is_header && (is_plain || has_names());
+        let headerless = (!is_known).then(|| {
+            let is_datum =
+                |row: &&&Vec<Vec<u8>>| row.get(column + 1).is_some_and(|one| is_datum(one));
+            let data = body.iter().filter(is_datum).count();
+            let is_even = |line: &&[u8]| {
+                line.starts_with(b"#") || split(line).is_some_and(|row| row.len() == width)
+            };
+            let quoted = lines.iter().filter(|line| line.contains(&b'"')).count();
+            let has_evidence = lines.iter().all(is_even)
+                && 100 * data >= SHARE_MIN_PERCENT * body.len()
+                || 100 * quoted >= SHARE_MIN_PERCENT * lines.len();
+            Headerless { url_column: column + 1, has_evidence }
+        });
         let mut table = if is_header {
             let header = lines.iter().find(|line| split(line).as_ref() == Some(rows[0]));
             Table { header: header.map(|line| line.to_vec()), ..named }
         } else {
-            Table { slots: vec![None; width], header: None, columns: None }
+            Table { slots: vec![None; width], ..Table::default() }
         };
+        table.headerless = headerless;
         table.slots[column] = Some(Field::Url);
         table.columns = Some(width);
         Some(table)
@@ -167,6 +210,7 @@ impl Table {
         }
         let Some(header) = &self.header else { return false };
         line == &header[..]
+            || self.above.iter().any(|above| line == &above[..])
             || header[0] == b'#' && line.first() == Some(&b'#')
             || is_same_but_for_returns(line, header)
     }
@@ -191,6 +235,11 @@ impl Table {
             // Rows may end early, but a line that is not parted at all is none.
             None => count >= self.slots.len().min(2),
         }
+    }
+
+    /// What is known of it where it has no header.
+    pub(super) fn headerless(&self) -> Option<Headerless> {
+        self.headerless
     }
 
     /// Has it one column alone?
@@ -258,7 +307,7 @@ fn column(field: Field, place: &str, cells: &[Vec<u8>]) -> Result<usize> {
 }
 
 /// The columns for a message: the first of them, cut short.
-fn list(cells: &[Vec<u8>]) -> String {
+pub(in crate::record) fn list(cells: &[Vec<u8>]) -> String {
     let names = cells.iter().take(20).enumerate().map(|(at, cell)| {
         let cell = &cell[..cell.len().min(40)];
         format!("{} \"{}\"", at + 1, show(cell))
@@ -275,8 +324,17 @@ fn plain_name(cell: &[u8]) -> String {
     text.replace([' ', '-'], "_")
 }
 
+/// Is `cell` a status, a time, a number, or nothing?
+fn is_datum(cell: &[u8]) -> bool {
+    let cell = cell.trim_ascii();
+    matches!(cell, b"" | b"-")
+        || cell.iter().all(u8::is_ascii_digit)
+        // Not seconds with a fraction: a place on a map has such numbers.
+        || cell.iter().any(|byte| b"-/:".contains(byte)) && time::parse(cell, b"").is_some()
+}
+
 /// Does `cell` look like an absolute URL?
-pub(super) fn is_url(cell: &[u8]) -> bool {
+pub(in crate::record) fn is_url(cell: &[u8]) -> bool {
     let cell = cell.trim_ascii();
     memmem::find(&cell[..cell.len().min(24)], b"://").is_some_and(|end| {
         end > 0 && cell[..end].iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'+')
@@ -285,7 +343,7 @@ pub(super) fn is_url(cell: &[u8]) -> bool {
 
 /// Could `cell` be a URL though it does not look like an absolute one: a path, a host, another
 /// scheme? Names of columns such as `og:url`, `item.link` and `Landing/page` are none.
-fn is_short_url(cell: &[u8]) -> bool {
+pub(in crate::record) fn is_short_url(cell: &[u8]) -> bool {
     /// Schemes that are not followed by slashes.
     const SCHEMES: [&[u8]; 6] = [b"dns", b"mailto", b"tel", b"urn", b"whois", b"data"];
     /// Suffixes that end the names of columns as well.
@@ -348,6 +406,31 @@ mod tests {
             assert_eq!(recognized(&[header, "x,y,z"]).as_deref(), expected, "{header}");
         }
         assert_eq!(recognized(&["report", "", "x,url", "1,2"]).as_deref(), Some("url 2"));
+    }
+
+    #[test]
+    fn lines_above_the_header() {
+        let about = ["# ----", "# Pages", "Site,www.a.test", "https://a.test/ of June", "# ----"];
+        for (above, header, is_found, comments) in [
+            (vec!["# ----"; 30], "Full page URL,Views", true, 30),
+            (vec!["From", "To"], "Page path and screen class,Views", true, 2),
+            (about.to_vec(), "Landing page + query string,Views", true, 4),
+            // They are rows.
+            (vec!["https://a.test/1,2", "a.com/1,2"], "url,x", true, 0),
+            (vec!["https://a.test/1,2"; 5], "url,x", true, 0),
+            (vec!["https://a.test/1,2"; 6], "url,x", false, 0),
+            (vec!["a.com/1,2"; 6], "url,x", false, 0),
+            (vec!["a"; 6], "no,name", false, 0),
+        ] {
+            let lines: Vec<&[u8]> =
+                above.iter().copied().chain([header]).map(str::as_bytes).collect();
+            let split = |line: &[u8]| Some(cells(std::str::from_utf8(line).unwrap()));
+            let table = Table::recognize(&lines, split).filter(|table| table.header.is_some());
+            assert_eq!(table.is_some(), is_found, "{above:?}");
+            let is_comment = |line: &&&[u8]| table.as_ref().is_some_and(|one| one.is_comment(line));
+            let found = lines[..above.len()].iter().filter(is_comment).count();
+            assert_eq!(found, comments, "{above:?}");
+        }
     }
 
     #[test]

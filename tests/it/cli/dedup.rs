@@ -340,6 +340,18 @@ fn formats_of_what_is_left_out() {
         run.says(&format!("--not-in: {as_what}, which it looks like, though --format says "));
         dir.run(&format!("-q {args}")).gives(left);
     }
+    // Rows without a header may as well be what the flag says.
+    dir.put("commas", "http://a.test/,1,b c\n");
+    dir.put("tabs", "http://a.test/,1\tx\n");
+    let new = "http://a.test/\nhttp://a.test/,1,b c\nhttp://a.test/,1\n";
+    dir.put("new", new);
+    for (args, left) in [
+        ("-f lines new --not-in commas", "http://a.test/\nhttp://a.test/,1\n"),
+        ("new --not-in commas", "http://a.test/,1,b c\nhttp://a.test/,1\n"),
+        ("-f lines new --not-in tabs", "http://a.test/\nhttp://a.test/,1,b c\n"),
+    ] {
+        assert_eq!(dir.run(args).exits(0).out(), left, "{args}");
+    }
     // Where the content does not tell.
     dir.put("odd", "GET http://a.test/ 1\nGET http://b.test/ 2\n");
     let mut odd =

@@ -140,6 +140,80 @@ fn lists_without_a_url_are_doubted() {
 }
 
 #[test]
+fn lists_that_may_be_something_else_are_doubted() {
+    let dir = Dir::new();
+    let rows = |row: &str, count: usize| format!("{row}\n").repeat(count);
+    let links = "https://s.test/p;https://s.test/q;0";
+    for (text, words) in [
+        (
+            format!("von;nach;x\n{}", rows(links, 2)),
+            "lines have several URLs; if it is a table, --field says in which column they are, as in --field 1; \
+             its columns are 1 \"von\", 2 \"nach\", 3 \"x\"\n",
+        ),
+        (
+            rows(&links.replace(';', "|"), 40),
+            "--log-format says where they are, as in --log-format '$uri|$x'\n",
+        ),
+        (rows(&links.replace(';', " "), 40), "several URLs; if it is a table, --log-format"),
+        (
+            rows("\"https://s.test/\",\"https://s.test/\"", 40),
+            "several URLs; if it is a table, --field",
+        ),
+        (
+            format!("Seite,Aufrufe\n{}", rows("www.a.test/p,20", 12)),
+            "lines have as many commas; if it is a table, --field says in which column they are, as in --field 1; \
+             its columns are 1 \"Seite\", 2 \"Aufrufe\"\n",
+        ),
+        (
+            rows("{\"req\":{\"url\":\"/a\"}}", 2),
+            "JSON; the URL may be in /req/url: --field /req/url\n",
+        ),
+        (rows("{\"x\":1}", 2), "JSON; --field says where the URL is, as in --field /page/url\n"),
+    ] {
+        let run = dir.feed("dedup", text.as_bytes()).exits(0).says("taken for a list, though ");
+        run.says(words);
+        dir.feed("dedup -f lines", text.as_bytes()).exits(0);
+    }
+    let link = b"https://s.test/p|https://s.test/q\n";
+    dir.feed("canon --log-format $uri|$x", link).gives("https://s.test/p\n");
+    let one_line = b"[[\"timestamp\",\"original\"],[\"20140126200624\",\"http://a.test/\"]]\n";
+    dir.feed("dedup", one_line).fails("jq -r '.[] | @tsv'");
+}
+
+/// What is above the header of a report is no row.
+#[test]
+fn reports_with_lines_above_their_header() {
+    let dir = Dir::new();
+    let above =
+        "# ----\n# Pages\n# Account: A\n# Property: B\n#\n# Start: 1\n# End: 2\n# ----\n# x\n\n";
+    let header = "Full page URL,Views,Active users\n";
+    let rows =
+        "www.shop.test/p,20,1\nwww.shop.test/p?gclid=1,98,12\nwww.shop.test/p?fbclid=2,7,1\n";
+    let given = format!("{above}{header}{rows}");
+    dir.feed("dedup", given.as_bytes()).gives("www.shop.test/p\n");
+    let kept = format!("{}{header}www.shop.test/p,20,1\n", above.replace("\n\n", "\n"));
+    dir.feed("dedup --print line", given.as_bytes()).gives(&kept);
+    dir.feed("dedup", kept.as_bytes()).gives("www.shop.test/p\n");
+    let seven =
+        "Report\nSite: shop\nFrom\nTo\nBy\nNo filter\nAll\nURL,Clicks\n/p?gclid=1,2\n/p,1\n";
+    dir.feed("dedup", seven.as_bytes()).gives("/p?gclid=1\n");
+}
+
+#[test]
+fn tables_that_may_be_lists_are_doubted() {
+    let dir = Dir::new();
+    let rows = b"http://a.test/,200,no html\nhttp://a.test/b,200,no html\n";
+    let words = "read as csv, with the URL in column 1; if it is a list, say so by --format lines";
+    let run = dir.feed("dedup", rows).exits(0).says(words);
+    assert_eq!(run.out(), "http://a.test/\nhttp://a.test/b\n");
+    for args in ["-f csv", "-f lines", "-q"] {
+        dir.feed(args, rows).quiet();
+    }
+    dir.feed("dedup", b"url,status,type\nhttp://a.test/,200,no html\n").quiet();
+    dir.feed("dedup", b"7,http://a.test/\n8,http://a.test/b\n").quiet();
+}
+
+#[test]
 fn rules_that_cannot_hold_are_doubted() {
     let dir = Dir::new();
     dir.put("x.rules", "[[rule]]\nsite = \"x.org\"\nkind = \"drop-param\"\nparam = \"sid\"\n");

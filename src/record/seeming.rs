@@ -1,0 +1,251 @@
+//! What a file may be instead that is taken for a list, by its first lines.
+
+use std::collections::BTreeMap;
+
+use memchr::{memchr_iter, memmem};
+use serde_json::Value;
+
+use super::formats::table;
+
+/// Fewest lines that say something where the first of them is no header.
+const LINES_MIN: usize = 10;
+
+/// The same where it is one.
+const LINES_WITH_HEADER_MIN: usize = 3;
+
+/// Share of the lines that have to have as many cells, in percent.
+const SHARE_MIN_PERCENT: usize = 90;
+
+/// What may part the cells of a table.
+const DELIMITERS: [u8; 5] = [b',', b';', b'\t', b'|', b' '];
+
+/// How many places in JSON lines are told at most.
+const PLACES_MAX: usize = 3;
+
+/// What a list may be instead.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Seeming {
+    /// A table.
+    Table {
+        /// Have most of the lines several URLs? If not, they have as many cells each.
+        has_several_urls: bool,
+        /// What parts its cells.
+        delimiter: u8,
+        /// Its columns, as its first line names them; empty if that is no header.
+        columns: String,
+    },
+    /// JSON lines: where in them the URL may be, as JSON pointers, the best first.
+    Json(Vec<String>),
+}
+
+impl Seeming {
+    /// What a list that begins with `lines` may be instead; `None` if it is a list.
+    pub(super) fn of_list(lines: &[&[u8]]) -> Option<Seeming> {
+        of_json(lines).or_else(|| of_table(lines))
+    }
+}
+
+fn of_table(lines: &[&[u8]]) -> Option<Seeming> {
+    let parted: Vec<u8> = lines.iter().filter_map(|line| parts_urls(line)).collect();
+    let has_several_urls = 2 * parted.len() > lines.len();
+    let delimiter = match has_several_urls {
+        true => parted[0],
+        false => DELIMITERS.into_iter().take(3).find(|byte| parts_cells(lines, *byte))?,
+    };
+    let cells = |line: &[u8]| -> Vec<Vec<u8>> {
+        line.split(|byte| *byte == delimiter).map(|cell| without_quotes(cell).to_vec()).collect()
+    };
+    let header = cells(lines[0]);
+    let is_name = |cell: &Vec<u8>| !cell.is_empty() && !cell.contains(&b'/');
+    let has_header = lines.len() > 1
+        && header.len() == cells(lines[1]).len()
+        && header.iter().all(is_name)
+        && !has_host(&header[0]);
+    let lines_min = if has_header { LINES_WITH_HEADER_MIN } else { LINES_MIN };
+    let columns = if has_header { table::list(&header) } else { String::new() };
+    (lines.len() >= lines_min).then_some(Seeming::Table { has_several_urls, delimiter, columns })
+}
+
+/// What stands in front of another URL than the first on `line`, or of the quote before it, if that
+/// parts the cells of tables.
+fn parts_urls(line: &[u8]) -> Option<u8> {
+    memmem::find_iter(line, b"://").skip(1).find_map(|at| {
+        let before = line[..at].strip_suffix(b"http").or(line[..at].strip_suffix(b"https"))?;
+        let before = before.strip_suffix(b"\"").unwrap_or(before);
+        before.last().copied().filter(|byte| DELIMITERS.contains(byte))
+    })
+}
+
+/// Have nearly all of `lines` as many of the byte `delimiter`, with something behind the last that
+/// is hardly the end of a URL, and not all of them in a query alone?
+fn parts_cells(lines: &[&[u8]], delimiter: u8) -> bool {
+    let count = |line: &[u8]| memchr_iter(delimiter, line).count();
+    let cells = lines.last().map_or(0, |line| count(line));
+    let ends_as_row = |line: &[u8]| {
+        let last = line.rsplit(|byte| *byte == delimiter).next().unwrap_or_default();
+        !last.iter().any(|byte| b"/.?=&%#".contains(byte))
+    };
+    let rows = lines.iter().filter(|line| count(line) == cells && ends_as_row(line)).count();
+    let is_outside = |line: &&[u8]| {
+        let path = line.split(|byte| *byte == b'?').next().unwrap_or_default();
+        path.contains(&delimiter)
+    };
+    // The first line may be a header.
+    cells > 0
+        && 100 * rows >= SHARE_MIN_PERCENT * lines.len()
+        && lines.iter().skip(1).any(is_outside)
+}
+
+fn without_quotes(cell: &[u8]) -> &[u8] {
+    let cell = cell.trim_ascii();
+    cell.strip_prefix(b"\"").and_then(|cell| cell.strip_suffix(b"\"")).unwrap_or(cell)
+}
+
+/// Is `cell` a host, or a URL?
+fn has_host(cell: &[u8]) -> bool {
+    table::is_url(cell) || table::is_short_url(cell)
+}
+
+/// JSON lines, if most of `lines` are objects. Names of members with commas, which `--field` cannot
+/// tell, are left out, and so is what is in arrays.
+fn of_json(lines: &[&[u8]]) -> Option<Seeming> {
+    let is_object = |line: &&&[u8]| line.trim_ascii_start().first() == Some(&b'{');
+    let objects: Vec<Value> = lines
+        .iter()
+        .filter(is_object)
+        .filter_map(|line| serde_json::from_slice(line).ok())
+        .collect();
+    if 2 * objects.len() <= lines.len() {
+        return None;
+    }
+    let mut places: BTreeMap<String, usize> = BTreeMap::new();
+    for object in &objects {
+        let mut open = vec![(String::new(), object)];
+        while let Some((place, value)) = open.pop() {
+            match value {
+                Value::Object(members) => open.extend(members.iter().map(|(name, value)| {
+                    let name = name.replace('~', "~0").replace('/', "~1");
+                    (format!("{place}/{name}"), value)
+                })),
+                Value::String(text) if may_be_url(&place, text) => {
+                    *places.entry(place).or_default() += 1;
+                }
+                _ => {}
+            }
+        }
+    }
+    let mut places: Vec<(String, usize)> = places.into_iter().collect();
+    places.retain(|(place, count)| 2 * count > objects.len() && !place.contains(','));
+    places.sort_by_key(|(place, count)| (!is_named_as_url(place), std::cmp::Reverse(*count)));
+    Some(Seeming::Json(places.into_iter().take(PLACES_MAX).map(|(place, _)| place).collect()))
+}
+
+/// Could the `text` at `place` be the URL of a record, or its path?
+fn may_be_url(place: &str, text: &str) -> bool {
+    let is_like_one = table::is_url(text.as_bytes())
+        || text.starts_with('/')
+        || is_named_as_url(place) && text.contains(['/', '.']);
+    is_like_one && !text.contains(' ') && !last_name(place).contains("refer")
+}
+
+/// Has the member at `place` a name that members with URLs have?
+fn is_named_as_url(place: &str) -> bool {
+    let name = last_name(place);
+    ["url", "uri", "path", "page", "link", "href"].iter().any(|word| name.contains(word))
+}
+
+fn last_name(place: &str) -> String {
+    place.rsplit('/').next().unwrap_or_default().to_lowercase()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a list of `first` and `count` times `line` may be: what parts its cells, whether it has
+    /// several URLs, and its columns.
+    fn table(first: &str, line: &str, count: usize) -> Option<(char, bool, String)> {
+        let mut lines = vec![line.as_bytes(); count];
+        if !first.is_empty() {
+            lines.insert(0, first.as_bytes());
+        }
+        match Seeming::of_list(&lines)? {
+            Seeming::Table { has_several_urls, delimiter, columns } => {
+                Some((char::from(delimiter), has_several_urls, columns))
+            }
+            Seeming::Json(places) => panic!("{places:?}"),
+        }
+    }
+
+    #[test]
+    fn several_urls() {
+        for (line, delimiter) in [
+            ("https://a.test/1,https://b.test/2,200", ','),
+            ("a\thttps://a.test/1\thttp://b.test/2", '\t'),
+            ("https://a.test/1;https://b.test/2;200", ';'),
+            ("https://a.test/1|https://b.test/2", '|'),
+            ("https://a.test/1 https://b.test/2", ' '),
+            ("\"https://a.test/1\",\"https://b.test/2\"", ','),
+            ("\"https://a.test/1\";\"https://b.test/2\"", ';'),
+        ] {
+            assert_eq!(table("", line, 20), Some((delimiter, true, String::new())), "{line}");
+            assert_eq!(table("", line, 9), None, "too few say nothing");
+            let header = line.replace("https://a.test/1", "from").replace("https://b.test/2", "to");
+            let header = header.replace("http://b.test/2", "to");
+            let (_, _, columns) = table(&header, line, 2).expect("a header says that it is one");
+            assert!(columns.contains("\"from\", ") && columns.contains("\"to\""), "{columns}");
+        }
+        assert_eq!(table("", "https://a.test/?u=http://b.test/", 20), None);
+        let few = [vec![&b"https://a.test/,https://b.test/"[..]; 10], vec![b"http://c.test/"; 10]];
+        assert_eq!(Seeming::of_list(&few.concat()), None);
+    }
+
+    #[test]
+    fn as_many_cells() {
+        let columns = "1 \"Seite\", 2 \"Aufrufe\"";
+        for (first, line, count, expected) in [
+            ("", "https://a.test/1,200", 20, Some((',', ""))),
+            ("", "https://a.test/1;Title", 20, Some((';', ""))),
+            ("", "www.a.test/p,20", 20, Some((',', ""))),
+            ("", "www.a.test/p,20", 9, None),
+            ("Seite,Aufrufe", "www.a.test/p,20", 2, Some((',', columns))),
+            ("Seite,Aufrufe", "www.a.test/p,20", 1, None),
+            ("www.a.com/p,20", "www.a.com/q,20", 2, None),
+            // Ends of URLs, and queries.
+            ("", "https://a.test/a,1.html", 20, None),
+            ("", "https://a.test/a;s=1", 20, None),
+            ("", "https://a.test/@48.1,11.5,15z/x", 20, None),
+            ("", "https://a.test/?x=1,2", 20, None),
+            ("", "https://a.test/a b", 20, None),
+            ("", "https://a.test/", 20, None),
+        ] {
+            let expected = expected.map(|(byte, columns)| (byte, false, columns.to_string()));
+            assert_eq!(table(first, line, count), expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn places_in_json() {
+        for (line, expected) in [
+            (
+                r#"{"properties":{"requestUri":"https://a.test/","x":"/"}}"#,
+                "/properties/requestUri",
+            ),
+            (r#"{"to":"http://a.test/","details":{"page":"http://a.test/"}}"#, "/details/page"),
+            (r#"{"req":{"headers":{"referer":"http://b.test/"},"url":"/a"}}"#, "/req/url"),
+            (r#"{"reqPath":"a/b.html","type":"text/html"}"#, "/reqPath"),
+            (r#"{"a/b~c":"http://a.test/"}"#, "/a~1b~0c"),
+            (r#"{"x,y":"http://a.test/","z":"/ b","list":["http://a.test/"]}"#, ""),
+        ] {
+            let found = Seeming::of_list(&[line.as_bytes(), line.as_bytes(), b"x"]);
+            let Some(Seeming::Json(places)) = found else { panic!("{line}: {found:?}") };
+            assert_eq!(places.first().map_or("", |place| place), expected, "{line}");
+        }
+        let several = br#"{"d":"/","c":"/","b":"/","a":"/"}"#;
+        let places = ["/a", "/b", "/c"].map(str::to_string).to_vec();
+        assert_eq!(Seeming::of_list(&[several]), Some(Seeming::Json(places)));
+        for lines in [&[&b"{\"a\":1}"[..], b"x"][..], &[b"[1]"], &[b"{"]] {
+            assert_eq!(Seeming::of_list(lines), None);
+        }
+    }
+}
