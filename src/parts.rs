@@ -4,6 +4,20 @@ use std::borrow::Cow;
 
 use crate::reject::Reject;
 
+/// The web's hierarchical schemes, behind which slashes and backslashes are one. Source: WHATWG URL
+/// standard 4.2, "special scheme", but for `file`.
+pub const WEB_SCHEMES: [&str; 5] = ["http", "https", "ws", "wss", "ftp"];
+
+/// Is `scheme` one of the web's hierarchical schemes, in any case?
+pub fn is_web_scheme(scheme: &[u8]) -> bool {
+    WEB_SCHEMES.iter().any(|name| scheme.eq_ignore_ascii_case(name.as_bytes()))
+}
+
+/// `host` and the domains above it.
+pub fn names_above(host: &[u8]) -> impl Iterator<Item = &[u8]> {
+    std::iter::successors(Some(host), |name| memchr::memchr(b'.', name).map(|at| &name[at + 1..]))
+}
+
 /// The parts of a URL of one of the web schemes, as offsets into its bytes.
 ///
 /// ```text

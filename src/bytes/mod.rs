@@ -14,6 +14,7 @@ pub mod pages;
 #[allow(unsafe_code)]
 pub mod prefetch;
 pub mod show;
+pub mod split_mix;
 pub mod varint;
 
 pub use lines::{LineEnds, Lines};

@@ -42,15 +42,15 @@ impl Canonicalizer {
         let (mut one, mut other) = (a.start(), b.start());
         let parsed = given != [one.form, other.form]
             && difference(given[0], given[1]) != difference(one.form, other.form);
-        for (level, rule) in (1..).zip(self.profile.rules.iter()) {
+        for level in 1..=self.profile.rules.len() {
             if one.form == other.form {
                 break;
             }
             let before = [one.form, other.form];
-            if one.climb(level) | other.climb(level)
-                && difference(before[0], before[1]) != difference(one.form, other.form)
-            {
-                rules.insert(rule);
+            // A rule may have made earlier ones go again: without those the two might differ.
+            let went = one.climb(level).union(other.climb(level));
+            if difference(before[0], before[1]) != difference(one.form, other.form) {
+                rules = rules.union(went);
             }
         }
         Comparison { equal: a.canonical() == b.canonical(), parsed, rules, ..different }
@@ -69,8 +69,17 @@ fn difference<'a>(a: &'a [u8], b: &'a [u8]) -> (&'a [u8], &'a [u8]) {
 struct Ladder {
     /// One form behind the other.
     forms: Vec<u8>,
-    /// The levels at which the form is another than before, from 0, and where each form ends.
-    rungs: Vec<(usize, usize)>,
+    rungs: Vec<Rung>,
+}
+
+/// A level at which the form is another than before.
+struct Rung {
+    /// From 0.
+    level: usize,
+    /// Where its form ends.
+    end: usize,
+    /// The rules that went on the way to it from the rung before.
+    rules: RuleSet,
 }
 
 impl Ladder {
@@ -84,13 +93,17 @@ impl Ladder {
             return Err(reject);
         }
         if canonical.form == given {
-            return Ok(Ladder { forms: given.to_vec(), rungs: vec![(0, given.len())] });
+            let rung = Rung { level: 0, end: given.len(), rules: RuleSet::EMPTY };
+            return Ok(Ladder { forms: given.to_vec(), rungs: vec![rung] });
         }
         let (mut forms, mut rungs) = (Vec::with_capacity(4 * given.len()), Vec::with_capacity(8));
-        canonicalizer.follow(given, &canonical, |reached, form| {
-            if let Reached::Level(level) = reached {
+        let mut rules = RuleSet::EMPTY;
+        canonicalizer.follow(given, &canonical, |reached, form| match reached {
+            Reached::Step(rule) => rules.insert(rule),
+            Reached::Level(level) => {
                 forms.extend_from_slice(form);
-                rungs.push((level, forms.len()));
+                let rules = std::mem::take(&mut rules);
+                rungs.push(Rung { level, end: forms.len(), rules });
             }
         })?;
         Ok(Ladder { forms, rungs })
@@ -98,12 +111,12 @@ impl Ladder {
 
     /// At level 0.
     fn start(&self) -> Climb<'_> {
-        let end = self.rungs.first().map_or(0, |(_, end)| *end);
+        let end = self.rungs.first().map_or(0, |rung| rung.end);
         Climb { ladder: self, next: 1, form: &self.forms[..end], end }
     }
 
     fn canonical(&self) -> &[u8] {
-        let before = self.rungs.len().checked_sub(2).map_or(0, |at| self.rungs[at].1);
+        let before = self.rungs.len().checked_sub(2).map_or(0, |at| self.rungs[at].end);
         &self.forms[before..]
     }
 }
@@ -120,26 +133,47 @@ struct Climb<'a> {
 }
 
 impl Climb<'_> {
-    /// Goes on to `level`, the next one. Is the form another there?
-    fn climb(&mut self, level: usize) -> bool {
+    /// Goes on to `level`, the next one. Returns the rules that went, none if the form is the same
+    /// there.
+    fn climb(&mut self, level: usize) -> RuleSet {
         match self.ladder.rungs.get(self.next) {
-            Some(&(reached, end)) if reached == level => {
-                self.form = &self.ladder.forms[self.end..end];
-                self.end = end;
+            Some(rung) if rung.level == level => {
+                self.form = &self.ladder.forms[self.end..rung.end];
+                self.end = rung.end;
                 self.next += 1;
-                true
+                rung.rules
             }
-            _ => false,
+            _ => RuleSet::EMPTY,
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::{BTreeMap, BTreeSet};
+
     use proptest::prelude::*;
 
     use super::*;
-    use crate::canonical::{PROFILES, Profile};
+    use crate::canonical::{PROFILES, Profile, RuleId, Trace};
+
+    /// The rules that went on the way to each level.
+    fn went(trace: &Trace) -> BTreeMap<usize, Vec<RuleId>> {
+        let mut steps = trace.steps.iter();
+        let rules_until = |form: &Vec<u8>| {
+            let mut rules = Vec::new();
+            for step in steps.by_ref() {
+                rules.push(step.rule);
+                if step.after == *form {
+                    break;
+                }
+            }
+            rules
+        };
+        let forms = trace.levels.iter().map(|(_, form)| form);
+        let numbers = trace.levels.iter().map(|(level, _)| *level);
+        numbers.zip(forms.map(rules_until)).collect()
+    }
 
     /// The same by two traces, as the definition has it.
     fn compare_slowly(canonicalizer: &Canonicalizer, a: &[u8], b: &[u8]) -> Comparison {
@@ -151,11 +185,13 @@ mod tests {
         };
         let parsed = given != difference(a.at(0), b.at(0));
         let mut rules = RuleSet::EMPTY;
-        for (level, rule) in (1..).zip(canonicalizer.profile.rules.iter()) {
+        let mut went = [went(&a), went(&b)];
+        for level in 1..=canonicalizer.profile.rules.len() {
             let before = difference(a.at(level - 1), b.at(level - 1));
             let after = difference(a.at(level), b.at(level));
+            let all = went.iter_mut().filter_map(|went| went.remove(&level)).flatten();
             if !identical && a.at(level - 1) != b.at(level - 1) && before != after {
-                rules.insert(rule);
+                all.for_each(|rule| rules.insert(rule));
             }
         }
         Comparison { equal: a.canonical() == b.canonical(), parsed, rules, ..different }
@@ -166,7 +202,7 @@ mod tests {
         fn agrees_with_two_traces(
             name in prop::sample::select(PROFILES.to_vec()),
             urls in prop::array::uniform2(
-                "(http|HTTPS)://(www[.])?a[.]test(:80|:443)?(/|/b/[.][.]|//c|/index[.]html|/%7e){0,2}\
+                "(http|HTTPS)://(www[.])?a[.]test(:80|:443)?(/|/b/[.][.]|//c|/index[.]html|/%7e|/;jsessionid=0A1B2C3D4E5F60718293A4B5C6D7E8F9){0,3}\
                  ([?](utm_source=x|b=1|a=%32|&){0,3})?(#x)?",
             ),
         ) {
@@ -174,6 +210,25 @@ mod tests {
             let [a, b] = urls.each_ref().map(String::as_bytes);
             let found = canonicalizer.compare(a, b, &mut Scratch::default());
             prop_assert_eq!(found, compare_slowly(&canonicalizer, a, b));
+        }
+    }
+
+    #[test]
+    fn rules_that_go_again_are_named() {
+        let canonicalizer = Canonicalizer::new(Profile::named("aggressive").unwrap());
+        let session = "http://e.test/a/;jsessionid=0A1B2C3D4E5F60718293A4B5C6D7E8F9/b";
+        let compare = |a: &str, b: &str| {
+            canonicalizer.compare(a.as_bytes(), b.as_bytes(), &mut Scratch::default())
+        };
+        for (a, b, reason) in [
+            ("http://e.test/a/b", session, "session-ids,duplicate-slashes"),
+            (session, "http://e.test/a/b", "session-ids,duplicate-slashes"),
+            ("http://e.test/a//b", "http://e.test/a/b", "duplicate-slashes"),
+        ] {
+            let found = compare(a, b);
+            let names: BTreeSet<_> = found.rules.iter().map(RuleId::name).collect();
+            assert!(found.equal, "{a} {b}");
+            assert_eq!(names, reason.split(',').collect(), "{a} {b}");
         }
     }
 

@@ -8,12 +8,12 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 
-use super::draft::WEB_SCHEMES;
 use super::dust::DustRules;
 use super::names::{DefaultParams, IndexNames, KeepParams, ParamNames};
 use super::profile::{Profile, Slash, Www};
 use super::rules::{RuleId, RuleSet};
 use crate::error::{Error, Result};
+use crate::parts::WEB_SCHEMES;
 use hosts::host_entry;
 pub use hosts::read_hosts;
 use spelling::{Letters, Spelling};

@@ -8,7 +8,7 @@ use super::profile::Options;
 use super::rules::escapes::is_unreserved;
 use crate::bytes::hex;
 use crate::limits::IDNA_HOST_BYTES_MAX;
-use crate::parts::{self, UrlParts};
+use crate::parts::{self, UrlParts, is_web_scheme};
 use crate::reject::Reject;
 
 /// A URL that the reference lane rewrites, rule by rule.
@@ -110,7 +110,7 @@ impl Draft {
                 scheme.len()
             }
         };
-        let parts = if is_web(&text[..scheme_end]) {
+        let parts = if is_web_scheme(&text[..scheme_end]) {
             let parsed = parse_web(&text, scheme_end, options.registered_names);
             // A guess that fails was no URL without its scheme, but something else altogether.
             Parts::Web(if scheme_added { parsed.map_err(|_| Reject::Relative)? } else { parsed? })
@@ -148,15 +148,6 @@ impl Draft {
             out.extend_from_slice(fragment);
         }
     }
-}
-
-/// The web's hierarchical schemes. Source: WHATWG URL standard 4.2, "special
-/// scheme", but for `file`.
-pub(super) const WEB_SCHEMES: [&str; 5] = ["http", "https", "ws", "wss", "ftp"];
-
-/// Is `scheme` one of the web's hierarchical schemes, in any case?
-pub(super) fn is_web(scheme: &[u8]) -> bool {
-    WEB_SCHEMES.iter().any(|name| scheme.eq_ignore_ascii_case(name.as_bytes()))
 }
 
 /// Removes what the WHATWG parser removes before it looks: C0 controls and spaces at both ends,

@@ -14,7 +14,7 @@ use memchr::memmem;
 
 use super::draft::{canonical_host, push_escape};
 use crate::bytes::hex;
-use crate::parts::scheme_length;
+use crate::parts::{is_web_scheme, scheme_length};
 
 /// Appends the key of `url` to `out`, which has a host; or else is written as it is.
 ///
@@ -54,9 +54,6 @@ fn without_line_breaks(text: &[u8]) -> Cow<'_, [u8]> {
     }
 }
 
-/// Schemes behind which parsers do without slashes.
-const WEB_SCHEMES: [&[u8]; 5] = [b"http", b"https", b"ftp", b"ws", b"wss"];
-
 /// The parts of a URL that are in its key.
 struct Parts<'a> {
     host: &'a [u8],
@@ -70,12 +67,12 @@ impl<'a> Parts<'a> {
     /// Those of a URL that has a host, and a scheme unless that is http; `None` if it has none.
     fn split(url: &'a [u8]) -> Option<Parts<'a>> {
         let is_one = |end: &usize| {
-            WEB_SCHEMES.iter().any(|web| url[..*end].eq_ignore_ascii_case(web))
-                || url[*end + 1..].starts_with(b"/")
+            // Behind these, parsers do without slashes.
+            is_web_scheme(&url[..*end]) || url[*end + 1..].starts_with(b"/")
         };
         let (scheme, rest) = match scheme_length(url).filter(is_one) {
             Some(end) => (&url[..end], &url[end + 1..]),
-            None => (WEB_SCHEMES[0], url),
+            None => (&b"http"[..], url),
         };
         let slashes = rest.iter().take_while(|byte| matches!(byte, b'/' | b'\\')).count();
         let rest = &rest[slashes..];

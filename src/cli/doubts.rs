@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::input::Compression;
 use crate::pipeline::{InputFile, Outcome, line_place};
 use crate::record::detect::FormatVotes;
-use crate::record::{Layout, Seeming};
+use crate::record::{Layout, OddField, Seeming};
 use crate::reject::Reject;
 use crate::report::{Tally, number};
 
@@ -27,11 +27,39 @@ const HOSTS_NAMED_MIN_ONE_IN: u64 = 100;
 /// Says what looks wrong: filters that let nothing through or that match nothing; records of which
 /// most are no URLs; files that were taken for lists for want of anything better; and files that
 /// are not compressed though their names say so.
-pub(super) fn doubt(outcome: &Outcome, given: &FormatArgs) {
+///
+/// And fields that are not understood, if the job `needs_fields` or a filter asks for them.
+pub(super) fn doubt(outcome: &Outcome, given: &FormatArgs, needs_fields: bool) {
     doubt_filters(outcome, given);
+    doubt_fields(outcome, given, needs_fields);
     doubt_files(outcome, given);
     if let Some(known) = &outcome.known {
         doubt_known(known, given);
+    }
+}
+
+/// Says which columns of tables have statuses or times that nobody understands.
+fn doubt_fields(outcome: &Outcome, given: &FormatArgs, needs_fields: bool) {
+    for file in &outcome.files {
+        for OddField { field, odd, values, first } in &file.layout.odd_fields {
+            let (is_asked_for, expected) = match *field {
+                "status" => (!given.status.is_empty(), "three digits, such as 200"),
+                _ => (
+                    given.since.is_some() || given.until.is_some(),
+                    "dates such as 2026-11-20T10:00:00Z",
+                ),
+            };
+            if needs_fields || is_asked_for {
+                say(format_args!(
+                    "{}: column of {field}: expected {expected}, found something else in {} of its first {} \
+                     values, as in \"{first}\": they count as unknown; --field names another column, as in \
+                     --field url=1,{field}=2",
+                    file.shown(),
+                    number(*odd as u64),
+                    number(*values as u64),
+                ));
+            }
+        }
     }
 }
 
@@ -118,6 +146,23 @@ fn doubt_files(outcome: &Outcome, given: &FormatArgs) {
              iconv -f UTF-16LE -t UTF-8",
             file.shown()
         ));
+    }
+    for file in &outcome.files {
+        let names = file.layout.format.as_ref().map_or(&[][..], |format| format.url_names());
+        if let [read, others @ ..] = names
+            && !others.is_empty()
+        {
+            let others: Vec<String> =
+                others.iter().map(|name| format!("\"{}\"", show(name))).collect();
+            say(format_args!(
+                "{}: the URLs are those of the column \"{}\"; {} {}, too: --field chooses one, by its name \
+                 or its number",
+                file.shown(),
+                show(read),
+                others.join(", "),
+                if others.len() == 1 { "has some" } else { "have some" },
+            ));
+        }
     }
     let has_urls = tally.unparsed.total() < tally.records;
     let doubt = |file: &&InputFile| match &file.layout.seeming {

@@ -27,6 +27,7 @@ pub(super) fn run(args: &LearnArgs) -> Result<u8> {
     memory::give_back_large_blocks();
     let base = built_in(BASE_PROFILE)?;
     let mut session = Session::begin(&args.input, &base, &args.run, &progress)?;
+    session.needs_fields = true;
     session.protect(args.evaluate.clone());
     let mut output = session.open_output(None)?;
     let job = &mut session.job;

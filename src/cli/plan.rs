@@ -32,7 +32,10 @@ impl InputArgs {
         }
         let ceiling = LINE_BYTES_CEILING as u64;
         if self.line_limit == 0 || self.line_limit > ceiling {
-            return Err(Error::config(format!("--line-limit: expected 1 to {ceiling} bytes")));
+            return Err(Error::config(format!(
+                "--line-limit: expected 1 to {ceiling} bytes, found {}",
+                self.line_limit
+            )));
         }
         let separator = if self.null { 0 } else { b'\n' };
         let mut plan = InputPlan {

@@ -13,6 +13,7 @@ pub(super) fn run(args: &ReportArgs) -> Result<u8> {
     let shape = shape(args.to.format(), args.excel)?;
     let canonicalizer = args.profile.canonicalizer(args.run.quiet)?;
     let mut session = Session::begin(&args.input, &canonicalizer, &args.run, &progress)?;
+    session.needs_fields = true;
     session.protect(args.profile.files());
     let mut output = session.open_output(shape)?;
     let job = &mut session.job;

@@ -25,6 +25,8 @@ pub(super) struct Session<'a> {
     pub(super) results: Results,
     /// Is a result of rejects alone what was asked for?
     pub(super) takes_rejects: bool,
+    /// Does the job look at status and time of every record?
+    pub(super) needs_fields: bool,
     claims: Claims,
     format: &'a FormatArgs,
     stats: Option<Stats>,
@@ -70,6 +72,7 @@ impl<'a> Session<'a> {
             job,
             results: Results::default(),
             takes_rejects: false,
+            needs_fields: false,
             format: &input.format,
             stats: None,
             memory_peak: run.stats.as_ref().and_then(|_| MemoryPeak::watch()),
@@ -157,7 +160,7 @@ impl<'a> Session<'a> {
         }
         let profile = self.job.canonicalizer.profile();
         if profile.parses {
-            doubts::doubt(outcome, self.format);
+            doubts::doubt(outcome, self.format, self.needs_fields);
             let has_rules =
                 profile.rules.contains(RuleId::Dust) && !profile.options.dust.is_empty();
             doubts::doubt_hosts(outcome, has_rules);

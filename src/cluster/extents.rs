@@ -123,8 +123,9 @@ pub(super) fn read_up_to(file: &File, buffer: &mut [u8], at: u64) -> io::Result<
     Ok(filled)
 }
 
+/// What is in a temporary file is not what was put there.
 #[cold]
-pub(super) fn damaged() -> io::Error {
+pub(crate) fn damaged() -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, "it is not as it was written")
 }
 

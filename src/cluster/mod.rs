@@ -37,6 +37,7 @@ mod unplaced;
 
 pub use candidates::{Candidates, Ledger, PartitionRecords};
 pub use census::{Census, Cluster, Keep, Occurrence, Settled, line_length};
+pub(crate) use extents::damaged;
 pub use firsts::Firsts;
 pub use gathered::{ChunkLines, Clusters, Gathered, Member, OtherLine, Others, Wanted, Whole};
 pub use ladders::{Ladders, LaddersBuilder, Placed, UNMERGED};

@@ -78,7 +78,7 @@ impl SeenHeader {
             count: u64::from_le_bytes(array(&header[48..56])),
         };
         if parsed.to_bytes() != header {
-            return Err(Error::input("the header of the seen file is damaged"));
+            return Err(is_damaged("its header is not as it was written"));
         }
         if parsed.digest != digest {
             return Err(Error::config(format!(
@@ -314,20 +314,24 @@ pub(super) fn damaged(error: io::Error) -> Error {
 
 #[cold]
 fn out_of_order() -> Error {
-    Error::input("the seen file is damaged: its records are not in order")
+    is_damaged("its records are not in order")
 }
 
 #[cold]
 fn altered() -> Error {
-    Error::input(
-        "the seen file is damaged: its records are not those that were written; take a copy of it, or remove it \
-         and begin anew",
-    )
+    is_damaged("its records are not those that were written")
 }
 
 #[cold]
 fn too_long() -> Error {
-    Error::input("the seen file is damaged: there is more in it than its header says")
+    is_damaged("there is more in it than its header says")
+}
+
+#[cold]
+fn is_damaged(how: &str) -> Error {
+    Error::input(format!(
+        "the seen file is damaged: {how}; put a copy of it in its place, or remove it to begin a new one"
+    ))
 }
 
 fn array<const N: usize>(bytes: &[u8]) -> [u8; N] {

@@ -36,7 +36,9 @@ pub(super) fn read(head: &mut Vec<u8>, disk: &mut Disk) -> Result<Option<Vec<u8>
         ))
     };
     let reading = |error: io::Error| {
-        Error::input(format!("expected a zstd dictionary, found damaged data ({error})"))
+        Error::input(format!(
+            "expected a zstd dictionary, found damaged data ({error}); get the file again"
+        ))
     };
     if length > ZSTD_DICTIONARY_BYTES_MAX {
         return Err(too_long());

@@ -7,7 +7,7 @@ use std::path::Path;
 use super::scan::{BatchChunk, Pass, Scan, WasRead};
 use super::walk::{Worker, walk};
 use super::{Job, Outcome};
-use crate::bytes::show_path;
+use crate::bytes::{show, show_path};
 use crate::error::{Error, Result};
 use crate::input::{Chunk, Containers, Input, InputPlan};
 use crate::report::{Evaluation, Judged, SiteScore};
@@ -111,7 +111,7 @@ impl Truth {
                 return Err(Error::input(format!(
                     "{}: expected a header with the columns \"site\" and \"page\", found \"{}\"",
                     truth.name,
-                    crate::bytes::show(&header)
+                    show(&header)
                 )));
             }
         }
@@ -136,6 +136,8 @@ impl Truth {
     /// Site and page of the next row.
     fn next(&mut self) -> Result<Option<(u64, u64)>> {
         let [site, page] = self.columns;
+        // Below the header.
+        let line_number = self.row + 2;
         let Some(line) = self.line()? else { return Ok(None) };
         let number = |column: usize| {
             let field = fields(line).nth(column)?;
@@ -143,7 +145,14 @@ impl Truth {
         };
         match number(site).zip(number(page)) {
             Some(row) => Ok(Some(row)),
-            None => Err(self.wrong("expected numbers for site and page")),
+            None => {
+                let found = show(&line[..line.len().min(80)]).to_string();
+                Err(Error::input(format!(
+                    "{}: line {line_number}: expected numbers for site and page, found \"{found}\"; take the \
+                     truth as it was written",
+                    self.name
+                )))
+            }
         }
     }
 

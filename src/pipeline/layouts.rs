@@ -201,6 +201,7 @@ impl Layouts {
         if self.plan.format.is_none() && layout.is_list() {
             layout.seeming = detect::seeming(bytes, self.options).map(Arc::new);
         }
+        layout.odd_fields = detect::odd_fields(&layout, bytes, self.options);
         layout.base.clone_from(&self.plan.base);
         layout.filter.clone_from(&self.plan.filter);
         Ok(layout)

@@ -5,6 +5,7 @@ use std::io;
 use std::path::Path;
 
 use crate::bytes::show_path;
+pub(super) use crate::cluster::damaged;
 use crate::error::{Error, Result, is_file_too_large, is_too_many_files};
 use crate::input::Mapped;
 
@@ -63,12 +64,6 @@ pub(super) fn failed(folder: &Path, error: io::Error) -> Error {
             }
         ),
     })
-}
-
-/// What is in a temporary file is not what was put there.
-#[cold]
-pub(super) fn damaged() -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, "it is not as it was written")
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::entries::{Entries, Entry, Layout, ReadOptions, Workspace};
 use super::formats::{self, FieldMap};
 use super::line_format::LineFormat;
+use super::odd_fields::{self, OddField};
 use super::seeming::Seeming;
 use crate::bytes::{Lines, show, without_bom};
 use crate::error::{Error, Result};
@@ -224,6 +225,9 @@ fn way_out(name: &str) -> &'static str {
         "w3c" | "cloudfront" => {
             "put the #Fields: line of the log in front of it, or name its columns by --log-format"
         }
+        "csv" | "tsv" => {
+            "name the column of URLs, as in --field 1, or leave out --format to have it recognized"
+        }
         _ => "leave out --format to have it recognized",
     }
 }
@@ -256,6 +260,15 @@ pub fn with_fields(
 pub fn understands(layout: &Layout, chunk: &[u8], options: ReadOptions) -> bool {
     let guess = vote(layout.clone(), &sample(chunk, options), options);
     guess.records > guess.strangers
+}
+
+/// The fields of a table that starts with `chunk`, laid out as `layout` says without its filter, of
+/// which most values are not understood.
+pub fn odd_fields(layout: &Layout, chunk: &[u8], options: ReadOptions) -> Vec<OddField> {
+    match layout.format.as_ref().is_some_and(|format| formats::has_columns(format.name())) {
+        true => odd_fields::odd_fields(&sample(chunk, options), layout, options),
+        false => Vec::new(),
+    }
 }
 
 /// What a list that starts with `chunk` may be instead.

@@ -9,6 +9,7 @@ use super::formats::access::CommonLine;
 use super::found::{Fields, Found, Parsed};
 use super::line_format::{Headerless, LineFormat};
 use super::marked::MarkedLines;
+use super::odd_fields::OddField;
 use super::quoted::{QuotedRows, Row};
 use super::seeming::Seeming;
 use crate::bytes::lines::{STRETCH_BYTES, without_carriage_returns};
@@ -74,6 +75,8 @@ pub struct Layout {
     pub has_nuls: bool,
     /// What it may be instead if it is a list, where nobody has said that it is.
     pub seeming: Option<Arc<Seeming>>,
+    /// Those whose values [most are not understood](super::detect::odd_fields).
+    pub odd_fields: Vec<OddField>,
 }
 
 impl Layout {

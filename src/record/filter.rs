@@ -218,7 +218,7 @@ impl Places<'_> {
             Some(length) => (&url[..length], &url[length + 1..]),
             None => (&url[..0], url),
         };
-        let is_web = WEB_SCHEMES.iter().any(|web| web.eq_ignore_ascii_case(scheme));
+        let is_web = parts::is_web_scheme(scheme);
         let slashes = behind.iter().take_while(|byte| b"/\\".contains(byte)).count();
         let (authority, rest) = match behind.strip_prefix(b"//") {
             _ if is_web => authority_of(&behind[slashes..]),
@@ -260,10 +260,6 @@ fn with_slashes(target: &[u8]) -> Cow<'_, [u8]> {
 fn end_of_path(target: &[u8]) -> usize {
     memchr::memchr(b'?', target).unwrap_or(target.len())
 }
-
-/// Schemes after which slashes and backslashes are one (WHATWG URL, "special
-/// scheme"), but for `file`.
-const WEB_SCHEMES: [&[u8]; 5] = [b"http", b"https", b"ws", b"wss", b"ftp"];
 
 /// The authority at the start of `text`, and what follows it.
 fn authority_of(text: &[u8]) -> (&[u8], &[u8]) {

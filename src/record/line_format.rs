@@ -17,6 +17,12 @@ pub trait LineFormat: fmt::Debug + Send + Sync {
         String::new()
     }
 
+    /// The names of all columns of this file that may hold the URL and do hold URLs, the one that
+    /// is read first; empty unless there are several, none of which a user has chosen.
+    fn url_names(&self) -> &[Vec<u8>] {
+        &[]
+    }
+
     /// Finds the parts of the record in `line`, which has neither its separator nor a carriage
     /// return before it. `found` is empty before.
     fn parse<'a>(&self, line: &'a [u8], found: &mut Found<'a>) -> Parsed;

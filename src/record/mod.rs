@@ -17,6 +17,7 @@ pub mod formats;
 mod found;
 mod line_format;
 mod marked;
+mod odd_fields;
 mod quoted;
 mod request;
 mod seeming;
@@ -28,5 +29,6 @@ pub use entries::{Entries, Entry, Layout, ReadOptions, Record, Workspace, bom_by
 pub use filter::{RecordFilter, StatusRange, UrlGlob};
 pub use found::{Escapes, Fields, Found, Parsed, PathKind};
 pub use line_format::{Headerless, LineFormat, Recognize};
+pub use odd_fields::OddField;
 pub use quoted::{QuotedRows, Row};
 pub use seeming::Seeming;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use memchr::{memchr_iter, memmem};
 use serde_json::Value;
 
-use super::formats::table;
+use super::formats::{cell, first_row};
 
 /// Fewest lines that say something where the first of them is no header.
 const LINES_MIN: usize = 10;
@@ -62,7 +62,7 @@ fn of_table(lines: &[&[u8]]) -> Option<Seeming> {
         && header.iter().all(is_name)
         && !has_host(&header[0]);
     let lines_min = if has_header { LINES_WITH_HEADER_MIN } else { LINES_MIN };
-    let columns = if has_header { table::list(&header) } else { String::new() };
+    let columns = if has_header { first_row::list(&header) } else { String::new() };
     (lines.len() >= lines_min).then_some(Seeming::Table { has_several_urls, delimiter, columns })
 }
 
@@ -103,7 +103,7 @@ fn without_quotes(cell: &[u8]) -> &[u8] {
 
 /// Is `cell` a host, or a URL?
 fn has_host(cell: &[u8]) -> bool {
-    table::is_url(cell) || table::is_short_url(cell)
+    cell::is_url(cell) || cell::is_short_url(cell)
 }
 
 /// JSON lines, if most of `lines` are objects. Names of members with commas, which `--field` cannot
@@ -142,7 +142,7 @@ fn of_json(lines: &[&[u8]]) -> Option<Seeming> {
 
 /// Could the `text` at `place` be the URL of a record, or its path?
 fn may_be_url(place: &str, text: &str) -> bool {
-    let is_like_one = table::is_url(text.as_bytes())
+    let is_like_one = cell::is_url(text.as_bytes())
         || text.starts_with('/')
         || is_named_as_url(place) && text.contains(['/', '.']);
     is_like_one && !text.contains(' ') && !last_name(place).contains("refer")

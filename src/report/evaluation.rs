@@ -12,6 +12,7 @@
 //! intervals are drawn over sites, never over URLs, and zero losses say little: with `n` rules and
 //! no wrong one, up to a share of `3 / n` may be wrong (95 %).
 
+use crate::bytes::split_mix;
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
 
@@ -165,7 +166,7 @@ impl Evaluation {
         let mut resamples = Vec::with_capacity(RESAMPLES);
         for _ in 0..RESAMPLES {
             let drawn = self.sites.iter().map(|_| {
-                let place = u128::from(next(&mut state)) * self.sites.len() as u128;
+                let place = u128::from(split_mix::next(&mut state)) * self.sites.len() as u128;
                 &self.sites[(place >> 64) as usize]
             });
             resamples.push(total(drawn));
@@ -189,14 +190,6 @@ fn total<'a>(sites: impl IntoIterator<Item = &'a SiteScore>) -> SiteScore {
         total.merge(site);
     }
     total
-}
-
-/// SplitMix64, as in `generate/random.rs`, which this floor does not see.
-fn next(state: &mut u64) -> u64 {
-    *state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
-    let bits = (*state ^ *state >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    let bits = (bits ^ bits >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
-    bits ^ bits >> 31
 }
 
 #[cfg(test)]

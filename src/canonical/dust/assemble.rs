@@ -7,7 +7,9 @@ use super::glob::Glob;
 use super::order;
 use super::rule::{DustStatus, RuleFile};
 use super::site::SiteRules;
+use crate::bytes::show;
 use crate::limits::{DUST_SITE_RULES_MAX, DUST_SITE_RULES_TOTAL_MAX};
+use crate::parts::names_above;
 
 /// The rules of all sites, or those that must go first.
 pub(super) struct Assembled {
@@ -29,9 +31,13 @@ pub(super) fn assemble(
     let mut found =
         Assembled { sites: BTreeMap::new(), hosts: BTreeMap::new(), refused: Vec::new() };
     let is_weaker = |a: u32, b: u32| strength(file, a) < strength(file, b);
+    found.refused = over_limits(by_site, guards, out, &Limits::DEFAULT);
+    if !found.refused.is_empty() {
+        // Before anything is copied for them.
+        return found;
+    }
     alias_hosts(by_site, out, &is_weaker, &mut found);
-    let mut total = 0;
-    for name in by_site.keys().chain(guards.keys()).collect::<BTreeSet<_>>() {
+    for name in sites(by_site, guards, out) {
         let mut rules: Vec<Compiled> = Vec::new();
         let mut guarded = Vec::new();
         for above in names_above(name) {
@@ -40,16 +46,6 @@ pub(super) fn assemble(
             guarded.extend(guards.get(above).into_iter().flatten().cloned());
         }
         rules.retain(|rule| !matches!(rule.act, Act::Host { .. }));
-        total += rules.len();
-        if rules.len() > DUST_SITE_RULES_MAX || total > DUST_SITE_RULES_TOTAL_MAX {
-            rules.sort_by_key(|rule| rule.rule);
-            let is_full = total > DUST_SITE_RULES_TOTAL_MAX;
-            total -= rules.len();
-            let last = rules.split_off(if is_full { 0 } else { DUST_SITE_RULES_MAX });
-            let many = format!("more than {DUST_SITE_RULES_MAX} rules for one site");
-            found.refused.extend(last.into_iter().map(|rule| (rule.rule, many.clone())));
-            continue;
-        }
         if rules.is_empty() {
             continue;
         }
@@ -90,14 +86,90 @@ pub(super) fn assemble(
     found
 }
 
-/// `name` and the domains above it.
-pub(super) fn names_above(name: &[u8]) -> impl Iterator<Item = &[u8]> {
-    let mut rest = Some(name);
-    std::iter::from_fn(move || {
-        let name = rest?;
-        rest = memchr::memchr(b'.', name).map(|at| &name[at + 1..]);
-        Some(name)
-    })
+/// How many rules there may be.
+struct Limits {
+    /// For one site.
+    site: usize,
+    /// For all sites, counted for each that they hold for.
+    total: usize,
+}
+
+impl Limits {
+    const DEFAULT: Limits = Limits { site: DUST_SITE_RULES_MAX, total: DUST_SITE_RULES_TOTAL_MAX };
+}
+
+/// The sites that have rules or guards of their own. All others have those of the domain above.
+fn sites<'a>(
+    by_site: &'a BTreeMap<Vec<u8>, Vec<Compiled>>,
+    guards: &'a Guards,
+    out: &BTreeSet<u32>,
+) -> BTreeSet<&'a Vec<u8>> {
+    let with_rules =
+        by_site.iter().filter(|(_, rules)| rules.iter().any(|rule| is_held(rule, out)));
+    with_rules.map(|(name, _)| name).chain(guards.keys()).collect()
+}
+
+/// Is `rule`, unless it is `out`, one of those that are put together for each site?
+fn is_held(rule: &Compiled, out: &BTreeSet<u32>) -> bool {
+    !out.contains(&rule.rule) && !matches!(rule.act, Act::Host { .. })
+}
+
+/// The rules that are too many, and why: the last of a site that has more than it may, and all of a
+/// site with which there are more in total. Those of the domains above it stay, unless it has none
+/// of its own.
+fn over_limits(
+    by_site: &BTreeMap<Vec<u8>, Vec<Compiled>>,
+    guards: &Guards,
+    out: &BTreeSet<u32>,
+    limits: &Limits,
+) -> Vec<(u32, String)> {
+    let held = |name: &[u8]| -> Vec<u32> {
+        let rules = by_site.get(name).into_iter().flatten();
+        rules.filter(|rule| is_held(rule, out)).map(|rule| rule.rule).collect()
+    };
+    let counts: BTreeMap<&[u8], usize> =
+        by_site.keys().map(|name| (&name[..], held(name).len())).collect();
+    let mut names: Vec<_> = sites(by_site, guards, out).into_iter().collect();
+    // Domains before those below them.
+    names.sort_by_key(|name| memchr::memchr_iter(b'.', name).count());
+    let mut refused = Vec::new();
+    let mut total = 0;
+    for name in names {
+        let above = names_above(name).skip(1);
+        let inherited: usize = above.filter_map(|name| counts.get(name)).sum();
+        if inherited > limits.site {
+            // That is told of a domain above it, and then all is seen anew.
+            continue;
+        }
+        let count = inherited + counts.get(&name[..]).copied().unwrap_or(0);
+        if count > limits.site {
+            let mut own = held(name);
+            own.sort_unstable();
+            let text = format!(
+                "expected at most {} rules for one site and the domains above it, found {count}; leave some \
+                 out",
+                limits.site
+            );
+            let last = own.split_off(limits.site - inherited);
+            refused.extend(last.into_iter().map(|rule| (rule, text.clone())));
+        } else if total + count > limits.total {
+            let own = match held(name) {
+                own if own.is_empty() => names_above(name).flat_map(held).collect(),
+                own => own,
+            };
+            let text = format!(
+                "expected at most {} rules in total, counted for each site with rules of its own below their \
+                 domain, too, found more with those of {}; leave some out, or put rules of many sites below \
+                 one domain on that domain, with hosts",
+                limits.total,
+                show(name)
+            );
+            refused.extend(own.into_iter().map(|rule| (rule, text.clone())));
+        } else {
+            total += count;
+        }
+    }
+    refused
 }
 
 fn take(rules: &mut Vec<Compiled>, wanted: impl Fn(&Act) -> bool) -> Vec<Compiled> {
@@ -205,4 +277,77 @@ fn sort_origins(
         refused.push((weak, format!("it and rule {} undo each other's work", strong + 1)));
     }
     kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::canonical::dust::compile::{compile, path_pattern};
+
+    /// The rules that are refused, by number from 0, each with how its message begins.
+    fn refused(sites: &[&str], guards: &[&str], limits: &Limits) -> Vec<(u32, String)> {
+        let rule =
+            |site: &&str| format!("[[rule]]\nsite = '{site}'\nkind = 'drop-param'\nparam = 'a'\n");
+        let file = RuleFile::parse(&sites.iter().map(rule).collect::<String>()).unwrap();
+        let mut by_site: BTreeMap<Vec<u8>, Vec<Compiled>> = BTreeMap::new();
+        for (number, rule) in file.rules.iter().enumerate() {
+            let (site, rule) = compile(number, rule).unwrap();
+            by_site.entry(site).or_default().push(rule);
+        }
+        let guard = |site: &&str| {
+            (site.as_bytes().to_vec(), vec![(Box::from(&b"a"[..]), path_pattern("").unwrap())])
+        };
+        let guards: Guards = guards.iter().map(guard).collect();
+        let mut out = BTreeSet::new();
+        let mut all = Vec::new();
+        loop {
+            let found = over_limits(&by_site, &guards, &out, limits);
+            if found.is_empty() {
+                return all;
+            }
+            out.extend(found.iter().map(|(rule, _)| *rule));
+            all.extend(found.into_iter().map(|(rule, text)| (rule, text[..28].to_string())));
+        }
+    }
+
+    #[test]
+    fn too_many_rules() {
+        let of_site = |rules: &[u32]| -> Vec<(u32, String)> {
+            rules.iter().map(|rule| (*rule, "expected at most 3 rules for".to_string())).collect()
+        };
+        let in_total = |rules: &[u32]| -> Vec<(u32, String)> {
+            rules.iter().map(|rule| (*rule, "expected at most 6 rules in ".to_string())).collect()
+        };
+        let limits = Limits { site: 3, total: 6 };
+        for (sites, guards, expected, why) in [
+            (&["x.test"; 3][..], &[][..], of_site(&[]), "as many as there may be"),
+            (&["x.test"; 5], &[], of_site(&[3, 4]), "the last of a site go"),
+            (
+                &["a.x.test", "a.x.test", "x.test", "x.test"],
+                &[],
+                of_site(&[1]),
+                "those of the domain above stay",
+            ),
+            (
+                &["a.x.test", "x.test", "x.test", "x.test", "x.test"],
+                &[],
+                of_site(&[4, 0]),
+                "first those that the domain has too many",
+            ),
+            (
+                &["x.test", "x.test", "a.x.test", "b.x.test", "y.test"],
+                &[],
+                in_total(&[3]),
+                "the last in total, domains before those below them",
+            ),
+            (
+                &["x.test", "x.test", "a.x.test", "b.x.test"],
+                &["c.x.test"],
+                in_total(&[3, 0, 1]),
+                "where a site has guards alone, those above it go",
+            ),
+        ] {
+            assert_eq!(refused(sites, guards, &limits), expected, "{why}");
+        }
+    }
 }

@@ -83,10 +83,17 @@ pub(super) fn is_smaller(a: &[u8], b: &[u8]) -> bool {
     (a.len(), upper(a), a) < (b.len(), upper(b), b)
 }
 
+#[cold]
+pub(super) fn too_long(field: &str, length: usize) -> Error {
+    Error::limit(format!(
+        "{field}: expected at most {DUST_TEXT_BYTES_MAX} bytes, found {length}; make it shorter"
+    ))
+}
+
 /// Can `text` stand in a canonical URL, without the characters in `forbidden`?
 pub(super) fn check_text(field: &str, text: &str, forbidden: &str) -> Result<()> {
     if text.len() > DUST_TEXT_BYTES_MAX {
-        return Err(Error::limit(format!("{field}: longer than {DUST_TEXT_BYTES_MAX} bytes")));
+        return Err(too_long(field, text.len()));
     }
     match text.chars().find(|letter| !letter.is_ascii_graphic() || forbidden.contains(*letter)) {
         None => Ok(()),
@@ -230,10 +237,9 @@ fn act_of(kind: &DustKind, scope: &RuleScope) -> Result<Act> {
         DustKind::FoldCase { param: Some(param) } => Act::FoldValue(name("param", param)?),
         DustKind::RewriteTemplate { from, to } => {
             differ(from, to)?;
-            if from.len().max(to.len()) > DUST_TEXT_BYTES_MAX {
-                return Err(Error::limit(format!(
-                    "template: longer than {DUST_TEXT_BYTES_MAX} bytes"
-                )));
+            let length = from.len().max(to.len());
+            if length > DUST_TEXT_BYTES_MAX {
+                return Err(too_long("template", length));
             }
             Act::Template(Template::parse(from, to)?)
         }

@@ -6,6 +6,7 @@
 
 use std::collections::HashSet;
 
+use super::compile::too_long;
 use super::letters::{has_lower_only, has_upper};
 use super::steps::{Bytes, STEPS_MAX, Step, push_class};
 use crate::error::{Error, Result};
@@ -47,7 +48,7 @@ impl Glob {
     /// Reads a pattern. `*` is any characters; slashes are among them if `crosses`.
     pub(super) fn parse(text: &str, crosses: bool) -> Result<Glob> {
         if text.len() > DUST_TEXT_BYTES_MAX {
-            return Err(Error::limit(format!("pattern: longer than {DUST_TEXT_BYTES_MAX} bytes")));
+            return Err(too_long("pattern", text.len()));
         }
         let mut glob = Glob::new(Vec::new(), Vec::new());
         let mut wildcards = 0;

@@ -4,7 +4,6 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::DustRules;
-use super::assemble::names_above;
 use super::compile::{self, Act, Compiled, Condition};
 use super::glob::Glob;
 use super::letters;
@@ -14,6 +13,7 @@ use super::wildcards::{Part, parts};
 use crate::canonical::names::is_under;
 use crate::canonical::profile::Profile;
 use crate::limits::DUST_SITE_RULES_MAX;
+use crate::parts::names_above;
 
 impl DustRules {
     /// The rules in force of `file` that change nothing, whatever the URL: another rule or a guard

@@ -264,6 +264,19 @@ fn prefixes_that_get_shorter_go_until_none_is_left() {
 }
 
 #[test]
+fn texts_that_are_too_long_are_told_with_their_length() {
+    let long = "a".repeat(5000);
+    for text in [
+        format!("drop-param param='{long}'"),
+        format!("drop-param param='a'; path='/{long}'"),
+        format!("rewrite-template from='/{long}/{{1}}'; to='/{{1}}'"),
+    ] {
+        let error = DustRules::parse(&rule(&text)).map(|_| ()).unwrap_err().to_string();
+        assert!(error.contains("expected at most 4096 bytes, found 500"), "{error}");
+    }
+}
+
+#[test]
 fn refused() {
     for (rules, why) in [
         (&["substitute from='a'; to='a'"][..], "need not end"),

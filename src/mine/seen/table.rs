@@ -10,6 +10,7 @@
 use std::collections::HashMap;
 
 use super::identity::Secret;
+use crate::bytes::split_mix;
 use crate::mine::seen::splits::Splits;
 
 /// Hash map with a random key: who writes a crawl cannot make it slow. Results never depend on the
@@ -174,13 +175,10 @@ pub(in crate::mine) fn hash(bytes: &[u8]) -> u64 {
     mix(state ^ u64::from_le_bytes(last))
 }
 
-/// Mixes 64 bits. Source: SplitMix64's finalizer (Steele, Lea, Flood, OOPSLA 2014).
+/// Mixes 64 bits.
 #[inline]
-pub(in crate::mine) fn mix(mut x: u64) -> u64 {
-    x = x.wrapping_add(0x9E37_79B9_7F4A_7C15);
-    x = (x ^ (x >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    x = (x ^ (x >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    x ^ (x >> 31)
+pub(in crate::mine) fn mix(mut bits: u64) -> u64 {
+    split_mix::next(&mut bits)
 }
 
 impl Table {

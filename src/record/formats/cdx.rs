@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use memchr::memchr_iter;
 
-use super::table;
+use super::cell;
 use crate::record::{Found, LineFormat, Parsed, is_status, time};
 use crate::reject::Reject;
 
@@ -138,7 +138,7 @@ impl Cdx {
             are_most(rows.iter().filter(fits).count()) && rows.iter().any(|row| has_form(row[at]))
         };
         let forms: [(Slot, Form); 4] = [
-            (Slot::Url, table::is_url),
+            (Slot::Url, cell::is_url),
             (Slot::Time, |value| is_time(value) && time::parse(value, b"").is_some()),
             (Slot::Status, is_status),
             (Slot::Digest, is_digest),

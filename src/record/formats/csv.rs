@@ -2,11 +2,13 @@
 //!
 //! HOT: once per row. Price: one pass up to the last column that is read; no allocation.
 
+use std::cmp::Reverse;
 use std::sync::Arc;
 
 use memchr::memchr;
 
 use super::field_map::{Field, FieldMap};
+use super::first_row::FirstRow;
 use super::table::{Table, put, without_preamble};
 use crate::bytes::Lines;
 use crate::error::Result;
@@ -34,22 +36,23 @@ const NO_DELIMITER: u8 = b'\n';
 
 impl Csv {
     /// The table whose first lines are `lines`, with the columns that the user tells. The delimiter
-    /// is the one that is most often in the first row.
+    /// is the one by which the table begins first, and of those the one that is most often in its
+    /// first row.
     ///
-    /// Failure: a configuration error if there is no such column, or none with URLs.
+    /// Failure: that of [`Table::with_fields`].
     pub(crate) fn with_fields(lines: &[&[u8]], fields: &FieldMap) -> Result<Csv> {
         let text = Text::of(lines);
-        let mut best = (1, NO_DELIMITER);
-        for delimiter in DELIMITERS {
-            let count = split(text.first_row(delimiter), delimiter).map_or(0, |cells| cells.len());
-            if count > best.0 {
-                best = (count, delimiter);
-            }
-        }
-        let (_, delimiter) = best;
-        let row = text.first_row(delimiter);
-        let cells = split(row, delimiter).unwrap_or_else(|| vec![row.to_vec()]);
-        let table = Table::with_fields(row, &cells, fields)?.trimmed();
+        let first = |delimiter: u8| {
+            let rows = text.rows(delimiter);
+            (FirstRow::find(&rows, |row| split(row, delimiter), fields), delimiter)
+        };
+        let (first, delimiter) = DELIMITERS
+            .map(first)
+            .into_iter()
+            .filter(|(row, _)| row.cells.len() > 1)
+            .min_by_key(|(row, _)| (!row.has_columns, row.at, Reverse(row.cells.len())))
+            .unwrap_or_else(|| first(NO_DELIMITER));
+        let table = Table::with_fields(&first, fields)?.trimmed();
         Ok(Csv { table, delimiter })
     }
 }
@@ -175,6 +178,10 @@ impl LineFormat for Csv {
             _ => "one column",
         };
         format!("{parted}; {}", self.table.describe())
+    }
+
+    fn url_names(&self) -> &[Vec<u8>] {
+        self.table.url_names()
     }
 
     #[inline]

@@ -1,7 +1,7 @@
 //! Which columns or members hold the URL and what else is known: what a user says, and usual names.
 
 use crate::error::{Error, Result};
-use crate::record::Found;
+use crate::record::{Found, is_status};
 
 /// What a column, or a member of a JSON object, is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,6 +87,9 @@ impl Field {
                 "urls",
                 "pages",
                 "links",
+                "referring_page_url",
+                "destination",
+                "source",
             ],
             Field::Host => &["host", "hostname"],
             Field::Digest => &[
@@ -149,6 +152,7 @@ impl Field {
     #[inline]
     pub(super) fn put<'a>(self, value: &'a [u8], found: &mut Found<'a>) {
         let fields = &mut found.fields;
+        let value = if self == Field::Status { status_of(value) } else { value };
         let place = match self {
             Field::Url => &mut found.target,
             Field::Host => &mut found.host,
@@ -165,6 +169,19 @@ impl Field {
         };
         *place = value;
     }
+}
+
+/// The digits of the status `text`: alone, as a number with a fraction that is none (`200.0`, as
+/// columns with gaps are written by pandas), or with its reason behind it (`200 OK`). Other texts
+/// as they are.
+#[inline]
+fn status_of(text: &[u8]) -> &[u8] {
+    let Some((digits, [b'.' | b' ', rest @ ..])) = text.split_at_checked(3) else { return text };
+    let is_same = match text[3] {
+        b'.' => !rest.is_empty() && rest.iter().all(|byte| *byte == b'0'),
+        _ => true,
+    };
+    if is_status(digits) && is_same { digits } else { text }
 }
 
 /// What a user says about the columns of a table, or the members of JSON objects.
@@ -237,6 +254,26 @@ impl FieldMap {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn statuses() {
+        for (given, expected, why) in [
+            ("200", "200", "digits"),
+            ("301.0", "301", "a float"),
+            ("301.00", "301", "more zeros"),
+            ("404 Not Found", "404", "with its reason"),
+            ("200.5", "200.5", "a fraction"),
+            ("200.", "200.", "no fraction"),
+            ("2000", "2000", "four digits"),
+            ("2.0", "2.0", "one digit"),
+            ("OK 200", "OK 200", "a text"),
+            ("", "", "nothing"),
+        ] {
+            let mut found = Found::default();
+            Field::Status.put(given.as_bytes(), &mut found);
+            assert_eq!(found.fields.status, expected.as_bytes(), "{why}: {given}");
+        }
+    }
 
     #[test]
     fn what_users_say() {

@@ -5,11 +5,13 @@ pub(crate) mod alb;
 pub(crate) mod cdx;
 pub(crate) mod cdx_json;
 pub(crate) mod cdxj;
+pub(super) mod cell;
 pub(crate) mod cloudfront;
 pub(crate) mod crawllog;
 pub(crate) mod csv;
 mod extended;
 mod field_map;
+pub(super) mod first_row;
 pub(crate) mod json;
 mod lines;
 pub(crate) mod log_format;
@@ -17,7 +19,7 @@ pub(crate) mod rows;
 #[cfg(test)]
 mod samples;
 pub(crate) mod squid;
-pub(super) mod table;
+mod table;
 pub(crate) mod tsv;
 pub(crate) mod w3c;
 
@@ -185,8 +187,8 @@ pub fn with_fields(
     lines: &[&[u8]],
     fields: &FieldMap,
 ) -> crate::error::Result<Arc<dyn LineFormat>> {
-    let lines = table::without_preamble(lines);
-    let first = lines.first().copied().unwrap_or_default();
+    let rows = table::without_preamble(lines);
+    let first = rows.first().copied().unwrap_or_default();
     let name = name.unwrap_or_else(|| match first {
         [b'"', ..] => "csv",
         [b'{', ..] => "jsonl",
@@ -199,8 +201,8 @@ pub fn with_fields(
         )));
     }
     Ok(match name {
-        "csv" => Arc::new(csv::Csv::with_fields(lines, fields)?),
-        "tsv" => Arc::new(tsv::Tsv::with_fields(first, fields)?),
+        "csv" => Arc::new(csv::Csv::with_fields(rows, fields)?),
+        "tsv" => Arc::new(tsv::Tsv::with_fields(lines, fields)?),
         _ => Arc::new(json::Json::with_fields(fields)?),
     })
 }

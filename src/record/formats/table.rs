@@ -4,10 +4,12 @@ use std::fmt::Write as _;
 
 use memchr::memmem;
 
+use super::cell::{is_datum, is_short_url, is_url, may_be_url, plain_name};
 use super::field_map::{Field, FieldMap};
+use super::first_row::{FirstRow, column, is_number, list};
 use crate::bytes::show;
 use crate::error::{Error, Result};
-use crate::record::{Found, Headerless, time};
+use crate::record::{Found, Headerless};
 
 /// How many lines may stand above the header of a table of which some are URLs.
 const LINES_WITH_URLS_MAX: usize = 4;
@@ -22,12 +24,15 @@ const SHARE_MIN_PERCENT: usize = 90;
 fn is_preamble(line: &[u8]) -> bool {
     match line {
         [b's' | b'S', rest @ ..] => matches!(rest, [b'e' | b'E', b'p' | b'P', b'=', _]),
-        [b'#', ..] => {
-            let has = |part: &[u8]| memmem::find(line, part).is_some();
-            line.starts_with(b"# undust ") && has(b" table=") && has(b" profile=")
-        }
+        [b'#', ..] => is_origin(line),
         _ => false,
     }
+}
+
+/// Is `line` the first of a table that this program has written?
+pub(super) fn is_origin(line: &[u8]) -> bool {
+    let has = |part: &[u8]| memmem::find(line, part).is_some();
+    line.starts_with(b"# undust ") && has(b" table=") && has(b" profile=")
 }
 
 /// The `lines` of a table behind that one.
@@ -42,7 +47,7 @@ pub(super) fn without_preamble<'a, 'b>(lines: &'a [&'b [u8]]) -> &'a [&'b [u8]] 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Table {
     /// What each column is about.
-    slots: Vec<Option<Field>>,
+    pub(super) slots: Vec<Option<Field>>,
     /// The header, if there is one.
     header: Option<Vec<u8>>,
     /// The lines above it that say what the table is about.
@@ -51,30 +56,57 @@ pub(super) struct Table {
     columns: Option<usize>,
     /// What is known of it where it has no header.
     headerless: Option<Headerless>,
+    /// The names of all columns with URLs, that of the one that is read first, where more than one
+    /// could be meant.
+    url_names: Vec<Vec<u8>>,
 }
 
+/// Names of columns of URLs that often are those of something else: only their cells say it.
+const VAGUE_NAMES: [&str; 2] = ["destination", "source"];
+
 impl Table {
-    /// The table whose header is `line`, with `cells` in it, by usual names of columns. Behind
-    /// lines `above` it, which are rows if they have a URL.
+    /// The table whose header is `line`, with `cells` in it, by usual names of columns: the first
+    /// of those for URLs under which most cells of `rows` are some. `Err` if that is none: then it
+    /// is the first whose name says so. Lines `above` it are rows if they have a URL.
     fn of_header(
         line: &[u8],
         cells: &[Vec<u8>],
         above: &[&[u8]],
+        rows: impl FnOnce() -> Vec<Vec<Vec<u8>>>,
         split: &impl Fn(&[u8]) -> Option<Vec<Vec<u8>>>,
-    ) -> Option<Table> {
-        let named = Table::by_names(cells);
-        let at = named.slots.iter().position(|slot| *slot == Some(Field::Url))?;
+    ) -> Option<std::result::Result<Table, Table>> {
+        let names: Vec<String> = cells.iter().map(|cell| plain_name(cell)).collect();
+        let usual = Field::Url.usual_names().iter();
+        let usual = usual.filter_map(|usual| names.iter().position(|name| name == usual));
+        let usual: Vec<usize> = usual.collect();
+        usual.first()?;
+        let rows = rows();
+        let (full, other): (Vec<usize>, Vec<usize>) =
+            usual.into_iter().partition(|at| has_most(*at, &rows, may_be_url));
+        let is_vague = |at: &usize| VAGUE_NAMES.contains(&&*names[*at]);
+        let at = *full.first().or_else(|| other.iter().find(|at| !is_vague(at)))?;
+        let mut table = Table { header: Some(line.to_vec()), ..Table::by_names(cells) };
+        for slot in table.slots.iter_mut().filter(|slot| **slot == Some(Field::Url)) {
+            *slot = None;
+        }
+        table.slots[at] = Some(Field::Url);
+        let has_urls = |cell: &[u8]| is_url(cell) || is_short_url(cell);
+        let others = full.iter().skip(1).filter(|at| has_most(**at, &rows, has_urls));
+        table.url_names = others.map(|at| cells[*at].clone()).collect();
+        if !table.url_names.is_empty() {
+            table.url_names.insert(0, cells[at].clone());
+        }
         let is_row = |line: &&&[u8]| {
             let cells = split(line).unwrap_or_default();
             cells.iter().any(|cell| is_url(cell))
                 || cells.len() > 1 && cells.get(at).is_some_and(|cell| is_short_url(cell))
         };
-        let above = above.iter().filter(|line| !is_row(line)).map(|line| line.to_vec()).collect();
-        Some(Table { header: Some(line.to_vec()), above, ..named })
+        table.above = above.iter().filter(|line| !is_row(line)).map(|line| line.to_vec()).collect();
+        Some(if full.is_empty() { Err(table) } else { Ok(table) })
     }
 
     /// Columns by usual names.
-    fn by_names(cells: &[Vec<u8>]) -> Table {
+    pub(super) fn by_names(cells: &[Vec<u8>]) -> Table {
         let names: Vec<String> = cells.iter().map(|cell| plain_name(cell)).collect();
         let mut slots = vec![None; cells.len()];
         for field in Field::ALL {
@@ -94,6 +126,7 @@ impl Table {
         split: impl Fn(&[u8]) -> Option<Vec<Vec<u8>>>,
     ) -> Option<Table> {
         let lines = without_preamble(lines);
+        let mut named = None;
         for (at, line) in lines.iter().enumerate() {
             let cells = split(line).unwrap_or_default();
             // Behind rows or URLs of a list there is no header.
@@ -102,13 +135,23 @@ impl Table {
                 break;
             }
             // What holds a URL is no header; a title alone is none of several lines.
-            if (cells.len() > 1 || lines.len() == 1)
-                && !cells.iter().any(|cell| is_url(cell))
-                && let Some(table) = Table::of_header(line, &cells, &lines[..at], &split)
-            {
-                return Some(table);
+            let is_title = cells.len() < 2 && lines.len() > 1;
+            if is_title || cells.iter().any(|cell| is_url(cell)) {
+                continue;
+            }
+            let rows = || lines[at + 1..].iter().filter_map(|line| split(line)).collect();
+            match Table::of_header(line, &cells, &lines[..at], rows, &split) {
+                Some(Ok(table)) => return Some(table),
+                Some(Err(table)) => named = named.or(Some(table)),
+                None => {}
             }
         }
+        // Names that say less than what is in the columns.
+        Table::by_cells(lines, split).or(named)
+    }
+
+    /// The table of `lines` by its one column of URLs, whatever that is called.
+    fn by_cells(lines: &[&[u8]], split: impl Fn(&[u8]) -> Option<Vec<Vec<u8>>>) -> Option<Table> {
         let rows: Vec<Vec<Vec<u8>>> = lines.iter().filter_map(|line| split(line)).collect();
         let width = rows.last()?.len();
         let rows: Vec<&Vec<Vec<u8>>> = rows.iter().filter(|row| row.len() == width).collect();
@@ -123,7 +166,9 @@ impl Table {
         });
         let (column, None) = (columns.next()?, columns.next()) else { return None };
         let mut named = Table::by_names(rows[0]);
-        named.slots[column] = None;
+        for (at, slot) in named.slots.iter_mut().enumerate() {
+            *slot = slot.filter(|field| *field != Field::Url && at != column);
+        }
         // A URL without a scheme is no name of a column, unless the others have usual names.
         let has_names = || named.slots.iter().any(Option::is_some);
         let is_header = may_be_header && (!is_short_url(&rows[0][column]) || has_names());
@@ -158,15 +203,17 @@ impl Table {
         Some(table)
     }
 
-    /// The table whose first line is `line`, with `cells` in it, as the user tells; what the user
-    /// does not tell is found by usual names, if `line` is a header.
+    /// The table that begins with the row `first`, as the user tells; what the user does not tell
+    /// is found by usual names, if that is a header.
     ///
-    /// Failure: a configuration error if there is no such column, or none with URLs.
-    pub(super) fn with_fields(line: &[u8], cells: &[Vec<u8>], map: &FieldMap) -> Result<Table> {
+    /// Failure: a configuration error if there is no such column, or none with URLs; if nothing but
+    /// blanks is between columns, or nothing tells a table from the lines above it.
+    pub(super) fn with_fields(first: &FirstRow, map: &FieldMap) -> Result<Table> {
+        let FirstRow { line, cells, .. } = first;
         let mut told = Vec::new();
         let mut by_number = true;
         for (field, place) in map.places() {
-            by_number &= place.bytes().all(|byte| byte.is_ascii_digit());
+            by_number &= is_number(place);
             told.push((field, column(field, place, cells)?));
         }
         let url = told.iter().find(|(field, _)| *field == Field::Url);
@@ -176,6 +223,21 @@ impl Table {
                 let cell = &cells[*at];
                 !is_url(cell) && !cell.contains(&b'.') && !cell.contains(&b'/')
             });
+        if first.has_blanks && cells.len() == 1 && by_number {
+            return Err(Error::config(
+                "--field: expected commas, semicolons or tabs between the columns, found one column, with \
+                 blanks in most of its lines; if they are between columns, put tabs in their place, or name \
+                 the columns by --log-format; if it is a list, --format lines",
+            ));
+        }
+        if first.is_below_text && !is_header {
+            return Err(Error::config(format!(
+                "--field: expected a header or nothing above the rows, found other lines above the first row \
+                 of {} columns, \"{}\"; take them away; if the table has one column with a header, name it",
+                cells.len(),
+                show(&line[..line.len().min(80)])
+            )));
+        }
         let mut table = Table { header: None, ..Table::by_names(cells) };
         if is_header {
             table.header = Some(line.to_vec());
@@ -255,6 +317,12 @@ impl Table {
         self
     }
 
+    /// The names of all columns with URLs, that of the one that is read first; none if no other has
+    /// some.
+    pub(super) fn url_names(&self) -> &[Vec<u8>] {
+        &self.url_names
+    }
+
     /// The columns that are read, for people.
     pub(super) fn describe(&self) -> String {
         let mut text = String::new();
@@ -266,6 +334,13 @@ impl Table {
         }
         text
     }
+}
+
+/// Is most of what is in column `at` of `rows` such as `is_one` says?
+fn has_most(at: usize, rows: &[Vec<Vec<u8>>], is_one: impl Fn(&[u8]) -> bool) -> bool {
+    let cells = rows.iter().filter_map(|row| row.get(at)).filter(|cell| !cell.is_empty());
+    let (some, others): (Vec<_>, Vec<_>) = cells.partition(|cell| is_one(cell));
+    some.len() > others.len()
 }
 
 /// Puts a cell where it belongs; what says nothing stays empty.
@@ -286,87 +361,6 @@ fn is_same_but_for_returns(line: &[u8], header: &[u8]) -> bool {
         && line.first() == header.first()
         && memchr::memchr(b'\n', line).is_some()
         && line.iter().filter(is_text).eq(header.iter().filter(is_text))
-}
-
-/// The column, from 0, that `place` names: by number from 1, by its name, or by much the same name.
-fn column(field: Field, place: &str, cells: &[Vec<u8>]) -> Result<usize> {
-    let by_name = || {
-        let exact = cells.iter().position(|cell| cell.trim_ascii() == place.as_bytes());
-        let plain = plain_name(place.as_bytes());
-        exact.or_else(|| cells.iter().position(|cell| plain_name(cell) == plain))
-    };
-    let number = place.parse::<usize>().ok();
-    let by_number = number.and_then(|number| number.checked_sub(1)).filter(|at| *at < cells.len());
-    by_number.or_else(by_name).ok_or_else(|| {
-        Error::config(format!(
-            "--field {}={place}: there is no such column; the columns are {}",
-            field.name(),
-            list(cells)
-        ))
-    })
-}
-
-/// The columns for a message: the first of them, cut short.
-pub(in crate::record) fn list(cells: &[Vec<u8>]) -> String {
-    let names = cells.iter().take(20).enumerate().map(|(at, cell)| {
-        let cell = &cell[..cell.len().min(40)];
-        format!("{} \"{}\"", at + 1, show(cell))
-    });
-    let more = if cells.len() > 20 { ", ..." } else { "" };
-    names.collect::<Vec<_>>().join(", ") + more
-}
-
-/// A column's name in lower case, without `#` in front, with `_` for blanks and hyphens.
-fn plain_name(cell: &[u8]) -> String {
-    let cell = cell.trim_ascii();
-    let cell = cell.strip_prefix(b"#").unwrap_or(cell).trim_ascii();
-    let text = String::from_utf8_lossy(cell).to_lowercase();
-    text.replace([' ', '-'], "_")
-}
-
-/// Is `cell` a status, a time, a number, or nothing?
-fn is_datum(cell: &[u8]) -> bool {
-    let cell = cell.trim_ascii();
-    matches!(cell, b"" | b"-")
-        || cell.iter().all(u8::is_ascii_digit)
-        // Not seconds with a fraction: a place on a map has such numbers.
-        || cell.iter().any(|byte| b"-/:".contains(byte)) && time::parse(cell, b"").is_some()
-}
-
-/// Does `cell` look like an absolute URL?
-pub(in crate::record) fn is_url(cell: &[u8]) -> bool {
-    let cell = cell.trim_ascii();
-    memmem::find(&cell[..cell.len().min(24)], b"://").is_some_and(|end| {
-        end > 0 && cell[..end].iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'+')
-    })
-}
-
-/// Could `cell` be a URL though it does not look like an absolute one: a path, a host, another
-/// scheme? Names of columns such as `og:url`, `item.link` and `Landing/page` are none.
-pub(in crate::record) fn is_short_url(cell: &[u8]) -> bool {
-    /// Schemes that are not followed by slashes.
-    const SCHEMES: [&[u8]; 6] = [b"dns", b"mailto", b"tel", b"urn", b"whois", b"data"];
-    /// Suffixes that end the names of columns as well.
-    const NAMES: [&str; 5] = ["link", "page", "name", "info", "site"];
-    let cell = cell.trim_ascii();
-    if cell.starts_with(b"/") {
-        return true;
-    }
-    let end = cell.iter().position(|byte| b"/?#:".contains(byte)).unwrap_or(cell.len());
-    let (start, rest) = cell.split_at(end);
-    let start = start.to_ascii_lowercase();
-    if rest.starts_with(b":") && SCHEMES.contains(&&start[..]) {
-        return true;
-    }
-    let is_name = |suffix: &[u8]| NAMES.iter().any(|name| name.as_bytes() == suffix);
-    let is_host = psl::suffix(&start).is_some_and(|suffix| {
-        suffix.is_known() && suffix != &start[..] && !is_name(suffix.as_bytes())
-    });
-    let is_address = std::str::from_utf8(cell).is_ok_and(|cell| {
-        let address = cell.trim_matches(['[', ']']);
-        address.parse::<std::net::IpAddr>().is_ok() || cell.parse::<std::net::SocketAddr>().is_ok()
-    });
-    !start.iter().any(u8::is_ascii_whitespace) && is_host || is_address
 }
 
 #[cfg(test)]
@@ -434,6 +428,53 @@ mod tests {
     }
 
     #[test]
+    fn names_whose_cells_are_no_urls() {
+        let inlinks = "Type,Source,Destination,Size,Status Code,Follow,Target";
+        for (lines, expected) in [
+            (&["Page,Title,Link", "1.5,a,http://a.test/", "2,b,/b"][..], Some("url 3")),
+            (&["Page,Title,Adresse", "1,a,http://a.test/", "2,b,http://a.test/b"], Some("url 3")),
+            (&["Page,Link", "/a,http://a.test/"], Some("url 1")),
+            (&["page,n", "index.html,1", "a.html,2"], Some("url 1")),
+            (&["page,image", "index.html,http://a.test/i"], Some("url 1")),
+            (&["url,link", ",http://a.test/", "-,http://a.test/b", ",/c"], Some("url 2")),
+            (
+                &[inlinks, "Hyperlink,http://a.test/,http://a.test/b,9,200,true,_blank"],
+                Some("url 3, size 4, status 5"),
+            ),
+            (&["source,medium", "google.com,organic"], Some("url 1")),
+            (&["source,medium", "google,organic"], None),
+            (
+                &["source,seite,x", "google,http://a.test/,1", "bing,http://a.test/b,1"],
+                Some("url 2"),
+            ),
+        ] {
+            assert_eq!(recognized(lines).as_deref(), expected, "{lines:?}");
+        }
+    }
+
+    #[test]
+    fn several_columns_of_urls() {
+        let row = "http://a.test/,http://b.test/,200";
+        for (header, expected) in [
+            ("Target URL,Source URL,n", &["Source URL", "Target URL"][..]),
+            ("Referring page URL,Target URL,n", &["Target URL", "Referring page URL"]),
+            // These mean something of their own.
+            ("url,redirect_url,status", &[]),
+            ("url,referrer,status", &[]),
+            ("url,canonical_url,status", &[]),
+            ("url,other,status", &[]),
+            ("url,x,page", &[]),
+        ] {
+            let lines = [header.as_bytes(), row.as_bytes()];
+            let split = |line: &[u8]| Some(cells(std::str::from_utf8(line).unwrap()));
+            let table = Table::recognize(&lines, split).unwrap();
+            let expected: Vec<Vec<u8>> =
+                expected.iter().map(|name| name.as_bytes().to_vec()).collect();
+            assert_eq!(table.url_names(), expected, "{header}");
+        }
+    }
+
+    #[test]
     fn columns_of_urls() {
         let row = "1,http://a.test/,x";
         for (lines, expected) in [
@@ -479,7 +520,9 @@ mod tests {
     fn told_columns() {
         let table = |header: &str, text: &str| {
             let map = FieldMap::parse(text).unwrap();
-            Table::with_fields(header.as_bytes(), &cells(header), &map)
+            let split = |line: &[u8]| Some(cells(std::str::from_utf8(line).unwrap()));
+            let first = FirstRow::find(&[header.as_bytes()], split, &map);
+            Table::with_fields(&first, &map)
         };
         for (header, text, expected, is_header) in [
             ("id,Seite,Status", "Seite", "url 2, status 3", true),

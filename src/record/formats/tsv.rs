@@ -5,25 +5,38 @@
 use std::sync::Arc;
 
 use super::field_map::FieldMap;
-use super::table::{Table, put};
+use super::first_row::FirstRow;
+use super::table::{Table, is_origin, put, without_preamble};
 use crate::error::Result;
-use crate::record::{Found, LineFormat, Parsed};
+use crate::record::{Escapes, Found, LineFormat, Parsed};
 use crate::reject::Reject;
 
 /// A table with tabs between its columns.
 ///
 /// - Shape: a row on each line; cells hold neither tabs nor line ends, and quotes are text. `-` and
 ///   an empty cell are nothing.
+/// - Escapes: none, but in tables of undust's own, which begin with their origin: there a tab, a
+///   newline, a carriage return and a backslash are `\t`, `\n`, `\r` and `\\` (`report/rows.rs`).
 /// - Source: IANA media type `text/tab-separated-values`.
 #[derive(Clone, Debug)]
-pub(crate) struct Tsv(Table);
+pub(crate) struct Tsv {
+    table: Table,
+    is_escaped: bool,
+}
 
 impl Tsv {
-    /// The table whose first line is `line`, with the columns that the user tells.
+    /// The table whose first lines are `lines`, with the columns that the user tells.
     ///
-    /// Failure: a configuration error if there is no such column, or none with URLs.
-    pub(crate) fn with_fields(line: &[u8], fields: &FieldMap) -> Result<Tsv> {
-        Table::with_fields(line, &split(line), fields).map(|table| Tsv(table.trimmed()))
+    /// Failure: that of [`Table::with_fields`].
+    pub(crate) fn with_fields(lines: &[&[u8]], fields: &FieldMap) -> Result<Tsv> {
+        let first = FirstRow::find(without_preamble(lines), |line| Some(split(line)), fields);
+        Ok(Tsv::of(Table::with_fields(&first, fields)?, lines))
+    }
+
+    /// That `table` of `lines`.
+    fn of(table: Table, lines: &[&[u8]]) -> Tsv {
+        let is_escaped = lines.first().is_some_and(|line| is_origin(line));
+        Tsv { table: table.trimmed(), is_escaped }
     }
 }
 
@@ -37,7 +50,7 @@ pub(crate) fn recognize(lines: &[&[u8]]) -> Option<Arc<dyn LineFormat>> {
         return None;
     }
     let table = Table::recognize(lines, |line| Some(split(line)))?;
-    (!table.is_single()).then(|| Arc::new(Tsv(table.trimmed())) as _)
+    (!table.is_single()).then(|| Arc::new(Tsv::of(table, lines)) as _)
 }
 
 fn split(line: &[u8]) -> Vec<Vec<u8>> {
@@ -50,12 +63,16 @@ impl LineFormat for Tsv {
     }
 
     fn describe(&self) -> String {
-        self.0.describe()
+        self.table.describe()
+    }
+
+    fn url_names(&self) -> &[Vec<u8>] {
+        self.table.url_names()
     }
 
     #[inline]
     fn parse<'a>(&self, line: &'a [u8], found: &mut Found<'a>) -> Parsed {
-        let table = &self.0;
+        let table = &self.table;
         if table.is_comment(line) {
             return Parsed::Comment;
         }
@@ -73,6 +90,10 @@ impl LineFormat for Tsv {
         }
         if !table.fits(count) {
             return Parsed::Reject(Reject::Format);
+        }
+        // Most rows have none, and nothing needs to be undone.
+        if self.is_escaped && memchr::memchr(b'\\', line).is_some() {
+            (found.escapes, found.fields.escapes) = (Escapes::Backslash, Escapes::Backslash);
         }
         if found.target.is_empty() { Parsed::Reject(Reject::NoUrl) } else { Parsed::Record }
     }
@@ -123,11 +144,34 @@ mod tests {
     #[test]
     fn told_columns() {
         let fields = FieldMap::parse("url=2,redirect=1").unwrap();
-        let format = Tsv::with_fields(b"/b\t/a", &fields).unwrap();
+        let format = Tsv::with_fields(&[b"/b\t/a"], &fields).unwrap();
         let (parsed, found) = parse(&format, b"/b\t/a");
         assert_eq!((parsed, found.target), (Parsed::Record, &b"/a"[..]));
         assert_eq!(found.fields.redirect, b"/b");
-        assert!(Tsv::with_fields(b"/b\t/a", &FieldMap::parse("3").unwrap()).is_err());
+        assert!(Tsv::with_fields(&[b"/b\t/a"], &FieldMap::parse("3").unwrap()).is_err());
+    }
+
+    #[test]
+    fn tables_of_its_own_are_escaped() {
+        let origin = &b"# undust 0.1.0 table=canonical profile=crawl@1 rules=3c0e41fe56895b7a"[..];
+        let row = &br"http://a.test/\\b\tc\n\r\\x41"[..];
+        let told = |lines: &[&[u8]]| -> Arc<dyn LineFormat> {
+            Arc::new(Tsv::with_fields(lines, &FieldMap::parse("url").unwrap()).unwrap())
+        };
+        let recognized = |lines: &[&[u8]]| recognize(lines).unwrap();
+        let header = &b"url\tcanonical"[..];
+        let row = [row, b"\thttp://a.test/"].concat();
+        for (lines, expected) in [
+            (&[origin, header, &row][..], &b"http://a.test/\\b\tc\n\r\\x41"[..]),
+            (&[header, &row], br"http://a.test/\\b\tc\n\r\\x41"),
+        ] {
+            for format in [told(lines), recognized(lines)] {
+                let (parsed, found) = parse(&*format, &row);
+                assert_eq!(parsed, Parsed::Record);
+                let mut buffer = Vec::new();
+                assert_eq!(found.escapes.undo(found.target, &mut buffer), expected);
+            }
+        }
     }
 
     #[test]

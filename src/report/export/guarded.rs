@@ -4,21 +4,22 @@ use std::collections::BTreeSet;
 
 use super::site_of;
 use crate::canonical::{DustKind, DustRule, Guard};
+use crate::parts::names_above;
 
 /// The parameters that guards name, each with a site.
 pub(super) struct Guarded<'a> {
     /// The site of the guard.
-    sites: BTreeSet<(String, &'a str)>,
+    sites: BTreeSet<(Vec<u8>, &'a str)>,
     /// The same, and all domains above it.
-    above: BTreeSet<(String, &'a str)>,
+    above: BTreeSet<(Vec<u8>, &'a str)>,
 }
 
 impl<'a> Guarded<'a> {
     pub(super) fn new(guards: &'a [Guard]) -> Guarded<'a> {
         let (mut sites, mut above) = (BTreeSet::new(), BTreeSet::new());
         for guard in guards {
-            let site = site_of(&guard.site);
-            above.extend(names_above(&site).map(|name| (name.to_string(), guard.param.as_str())));
+            let site = site_of(&guard.site).into_bytes();
+            above.extend(names_above(&site).map(|name| (name.to_vec(), guard.param.as_str())));
             sites.insert((site, guard.param.as_str()));
         }
         Guarded { sites, above }
@@ -37,18 +38,13 @@ impl<'a> Guarded<'a> {
             }
             _ => return false,
         };
-        let has = |guards: &BTreeSet<(String, &str)>, site: &str| {
-            let next = guards.range((site.to_string(), param)..).next();
+        let has = |guards: &BTreeSet<(Vec<u8>, &str)>, site: &[u8]| {
+            let next = guards.range((site.to_vec(), param)..).next();
             next.is_some_and(|(name, guarded)| {
                 name == site && (*guarded == param || is_prefix && guarded.starts_with(param))
             })
         };
-        let site = site_of(&rule.site);
+        let site = site_of(&rule.site).into_bytes();
         has(&self.above, &site) || names_above(&site).any(|name| has(&self.sites, name))
     }
-}
-
-/// `site` and the domains above it.
-fn names_above(site: &str) -> impl Iterator<Item = &str> {
-    std::iter::successors(Some(site), |name| name.split_once('.').map(|(_, rest)| rest))
 }

@@ -50,7 +50,7 @@ fn usage_errors_exit_with_2() {
     for args in ["--nonsense in.txt", "-d -u in.txt", "--keep middle in.txt", "rules", "explain"] {
         dir.run(args).fails("");
     }
-    dir.run("--line-limit 0 in.txt").fails("--line-limit");
+    dir.run("--line-limit 0 in.txt").fails("--line-limit: expected 1 to").says(" bytes, found 0");
     for args in ["--help", "dedup --help", "--version", "help canon"] {
         assert!(!dir.run(args).quiet().out.is_empty());
     }

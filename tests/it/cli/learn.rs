@@ -95,6 +95,10 @@ fn learned_rules_are_applied_and_judged() {
     assert!(run.says("record 2: has no row").out().contains("[[rule]]"));
     dir.put("bad.tsv", "a\tb\n");
     dir.run("learn --evaluate bad.tsv crawl.log").exits(2).says("\"site\" and \"page\"");
+    dir.put("bad.tsv", "site\tpage\n0\t1\nx\ty\n");
+    dir.run("learn --evaluate bad.tsv crawl.log")
+        .exits(2)
+        .says("bad.tsv: line 3: expected numbers for site and page, found \"x\\ty\"");
     // It is read several times.
     for truth in ["/dev/stdin", "-"] {
         let run = dir.run(&format!("learn --evaluate {truth} crawl.log")).exits(2);

@@ -446,6 +446,15 @@ fn seen_files_that_do_not_fit() {
         assert!(dir.get("small") == bad && !dir.path("out").exists());
     }
     dir.put("small", good);
+    // Of its header, of which the checksum is the end.
+    let mut bad = dir.get("small");
+    bad[50] ^= 1;
+    dir.put("small", &bad);
+    let run =
+        dir.run("--seen small c").fails("the seen file is damaged: its header is not as it was");
+    run.says("put a copy of it in its place, or remove it to begin a new one");
+    bad[50] ^= 1;
+    dir.put("small", &bad);
     // Damage behind the part that was looked at first.
     let mut bad = dir.get("small");
     let at = bad.len() - 48;

@@ -16,6 +16,7 @@ mod output;
 mod parquet;
 mod rows;
 mod rule_files;
+mod tables;
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};

@@ -1,0 +1,161 @@
+//! The row by which the columns of a table are told, where a user chooses some of them.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use super::cell::{is_short_url, is_url, plain_name};
+use super::field_map::{Field, FieldMap};
+use super::table::Table;
+use crate::bytes::show;
+use crate::error::{Error, Result};
+
+/// The row by which the columns of a table are told.
+#[derive(Debug)]
+pub(super) struct FirstRow<'a> {
+    /// How many lines are above it.
+    pub(super) at: usize,
+    pub(super) line: &'a [u8],
+    pub(super) cells: Vec<Vec<u8>>,
+    /// Has it all columns that the user names?
+    pub(super) has_columns: bool,
+    /// Are there blanks within most of the lines behind it?
+    pub(super) has_blanks: bool,
+    /// Are there lines above it, none of which has a URL?
+    pub(super) is_below_text: bool,
+}
+
+impl<'a> FirstRow<'a> {
+    /// The first of `rows`, which `split` takes apart, that is as wide as most of them; or one
+    /// above it with the names that the user tells, or with a usual one for URLs.
+    pub(super) fn find(
+        rows: &[&'a [u8]],
+        split: impl Fn(&[u8]) -> Option<Vec<Vec<u8>>>,
+        map: &FieldMap,
+    ) -> FirstRow<'a> {
+        let all: Vec<Vec<Vec<u8>>> =
+            rows.iter().map(|row| split(row).unwrap_or_else(|| vec![row.to_vec()])).collect();
+        let width = width_of_most(&all);
+        let has_columns = |cells: &[Vec<u8>]| {
+            map.places().all(|(field, place)| column(field, place, cells).is_ok())
+        };
+        let is_told_by_name = map.places().any(|(_, place)| !is_number(place));
+        let is_header = |cells: &[Vec<u8>]| {
+            has_columns(cells)
+                && (is_told_by_name || Table::by_names(cells).slots.contains(&Some(Field::Url)))
+        };
+        let wide = all.iter().position(|cells| cells.len() >= width).unwrap_or(0);
+        let at = all[..wide].iter().position(|cells| is_header(cells)).unwrap_or(wide);
+        let behind = rows.get(at + 1..).unwrap_or_default();
+        let with_blanks = behind.iter().filter(|row| row.trim_ascii().contains(&b' ')).count();
+        let has_url = |cell: &Vec<u8>| is_url(cell) || is_short_url(cell);
+        let is_below_text = at > 0 && !all[..at].iter().flatten().any(has_url);
+        let cells = all.into_iter().nth(at).unwrap_or_default();
+        FirstRow {
+            at,
+            line: rows.get(at).copied().unwrap_or_default(),
+            has_columns: has_columns(&cells),
+            cells,
+            is_below_text,
+            has_blanks: 2 * with_blanks > behind.len(),
+        }
+    }
+}
+
+/// How many columns most of `rows` have, comments aside: one if more than half of them are not
+/// parted, otherwise the number that is the most frequent among the others, of several the lowest.
+fn width_of_most(rows: &[Vec<Vec<u8>>]) -> usize {
+    let mut counts = BTreeMap::new();
+    for row in rows.iter().filter(|row| !row[0].starts_with(b"#")) {
+        *counts.entry(row.len()).or_insert(0) += 1;
+    }
+    let single = counts.remove(&1).unwrap_or(0);
+    if counts.values().sum::<usize>() < single {
+        return 1;
+    }
+    let most = counts.into_iter().max_by_key(|(width, count)| (*count, Reverse(*width)));
+    most.map_or(1, |(width, _)| width)
+}
+
+/// Does `place` tell a column by its number?
+pub(super) fn is_number(place: &str) -> bool {
+    place.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// The column, from 0, that `place` names: by number from 1, by its name, or by much the same name.
+pub(super) fn column(field: Field, place: &str, cells: &[Vec<u8>]) -> Result<usize> {
+    let by_name = || {
+        let exact = cells.iter().position(|cell| cell.trim_ascii() == place.as_bytes());
+        let plain = plain_name(place.as_bytes());
+        exact.or_else(|| cells.iter().position(|cell| plain_name(cell) == plain))
+    };
+    let number = place.parse::<usize>().ok();
+    let by_number = number.and_then(|number| number.checked_sub(1)).filter(|at| *at < cells.len());
+    by_number.or_else(by_name).ok_or_else(|| {
+        Error::config(format!(
+            "--field {}={place}: there is no such column; the columns are {}",
+            field.name(),
+            list(cells)
+        ))
+    })
+}
+
+/// The columns for a message: the first of them, cut short.
+pub(in crate::record) fn list(cells: &[Vec<u8>]) -> String {
+    let names = cells.iter().take(20).enumerate().map(|(at, cell)| {
+        let cell = &cell[..cell.len().min(40)];
+        format!("{} \"{}\"", at + 1, show(cell))
+    });
+    let more = if cells.len() > 20 { ", ..." } else { "" };
+    names.collect::<Vec<_>>().join(", ") + more
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn split(line: &[u8]) -> Option<Vec<Vec<u8>>> {
+        Some(line.split(|byte| *byte == b',').map(<[u8]>::to_vec).collect())
+    }
+
+    #[test]
+    fn first_rows() {
+        let row = "http://a.test/,1,2";
+        for (lines, told, expected, why) in [
+            (&["url,a,b", row, row][..], "1", 0, "the header"),
+            (&[row, row, row], "1", 0, "no header"),
+            (&["# a", "# b", "Seite,a,b", row], "1", 2, "lines of a report above the header"),
+            (&["# a", "# b", "# c", "# d", "Seite,a,b", row], "1", 4, "more of them than rows"),
+            (&["# a", "Seite,a,b", row], "Seite", 1, "the same, by name"),
+            (&["May, 2026", "Seite,a,b", row, row], "Seite", 1, "a comma above the header"),
+            (&["url,a,b", "/x,1,2,3", "/y,1,2,3"], "url", 0, "rows wider than the header"),
+            (&["url,a,b", "/x,1,2,3", "/y,1,2,3"], "1", 0, "the same, with a usual name"),
+            (&["url,a,b", "/x,1", "/y,1"], "3", 0, "rows that end early"),
+            (&["Seite,n", "/x,1,2"], "1", 0, "as many lines of one width as of the other"),
+            (&["a,b", "url,x"], "url", 0, "a name that is none, of which the header is told"),
+            (&["url", "/x,1", "/y,1"], "url", 0, "one column, whose URLs have commas"),
+            (&["url", "/x,1", "/y,1"], "1", 0, "the same, by number"),
+            (&["Seite", "/x", "/y,1"], "1", 0, "some URLs have commas"),
+            (&[], "1", 0, "nothing"),
+        ] {
+            let rows: Vec<&[u8]> = lines.iter().map(|line| line.as_bytes()).collect();
+            let first = FirstRow::find(&rows, split, &FieldMap::parse(told).unwrap());
+            assert_eq!(first.at, expected, "{why}: {lines:?} {told}");
+        }
+    }
+
+    #[test]
+    fn text_above_rows_and_blanks_in_them() {
+        for (lines, is_below_text, has_blanks) in [
+            (&["a title", "/x,1", "/y,1"][..], true, false),
+            (&["/w", "/x,1", "/y,1"], false, false),
+            (&["/x,1", "/y,1"], false, false),
+            (&["/x 1", "/y 1", "/w 1", "/z"], false, true),
+            (&["a title", "/y 1", "/z", "/z "], false, false),
+        ] {
+            let rows: Vec<&[u8]> = lines.iter().map(|line| line.as_bytes()).collect();
+            let first = FirstRow::find(&rows, split, &FieldMap::parse("1").unwrap());
+            let found = (first.is_below_text, first.has_blanks);
+            assert_eq!(found, (is_below_text, has_blanks), "{lines:?}");
+        }
+    }
+}
