@@ -139,7 +139,7 @@ impl Canonicalizer {
 
     /// Are two URLs one page, and by which rules?
     fn compare(&self, a: &[u8], b: &[u8]) -> (bool, Option<String>) {
-        let comparison = self.0.compare(a, b, &mut Scratch::default());
+        let comparison = self.0.comparer().compare(a, b);
         (comparison.equal, comparison.equal.then(|| comparison.reason()))
     }
 }

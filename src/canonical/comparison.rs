@@ -1,5 +1,9 @@
 //! Why two URLs are one page, or that they are not.
 
+use std::rc::Rc;
+
+use ahash::RandomState;
+
 use super::{Canonicalizer, Reached, RuleSet, Scratch};
 use crate::reject::Reject;
 
@@ -28,21 +32,45 @@ impl Comparison {
     }
 }
 
+/// Compares URLs, many of which are in more than one pair.
+#[derive(Debug)]
+pub struct Comparer<'a> {
+    canonicalizer: &'a Canonicalizer,
+    scratch: Scratch,
+    /// The ladders of URLs that are likely to come again, each at the place that its hash says; the
+    /// last one takes it.
+    ladders: Vec<Option<Rc<Ladder>>>,
+    hasher: RandomState,
+}
+
+/// Places for ladders, and bytes of a URL that has one. Reason: most ladders take less than 1 KB,
+/// and all of them at most some MB.
+const LADDERS: usize = 256;
+const LADDER_URL_BYTES_MAX: usize = 1 << 10;
+
 impl Canonicalizer {
+    /// Compares URLs under the profile.
+    pub fn comparer(&self) -> Comparer<'_> {
+        let ladders = vec![None; LADDERS];
+        let (scratch, hasher) = (Scratch::default(), RandomState::new());
+        Comparer { canonicalizer: self, scratch, ladders, hasher }
+    }
+}
+
+impl Comparer<'_> {
     /// Says whether two lines are equal under the profile, and by which rules.
-    pub fn compare(&self, a: &[u8], b: &[u8], scratch: &mut Scratch) -> Comparison {
+    pub fn compare(&mut self, a: &[u8], b: &[u8]) -> Comparison {
         let different = Comparison::default();
         if a == b {
             return Comparison { equal: true, identical: true, ..different };
         }
         let given = [a, b];
-        let mut ladder = |given| Ladder::of(self, given, scratch);
-        let (Ok(a), Ok(b)) = (ladder(a), ladder(b)) else { return different };
+        let (Ok(a), Ok(b)) = (self.ladder(a), self.ladder(b)) else { return different };
         let mut rules = RuleSet::EMPTY;
         let (mut one, mut other) = (a.start(), b.start());
         let parsed = given != [one.form, other.form]
             && difference(given[0], given[1]) != difference(one.form, other.form);
-        for level in 1..=self.profile.rules.len() {
+        for level in 1..=self.canonicalizer.profile.rules.len() {
             if one.form == other.form {
                 break;
             }
@@ -55,6 +83,19 @@ impl Canonicalizer {
         }
         Comparison { equal: a.canonical() == b.canonical(), parsed, rules, ..different }
     }
+
+    /// The ladder of `given`, perhaps one that was made before.
+    fn ladder(&mut self, given: &[u8]) -> Result<Rc<Ladder>, Reject> {
+        let place = &mut self.ladders[self.hasher.hash_one(given) as usize % LADDERS];
+        if let Some(ladder) = place.as_ref().filter(|ladder| *ladder.given == *given) {
+            return Ok(Rc::clone(ladder));
+        }
+        let ladder = Rc::new(Ladder::of(self.canonicalizer, given, &mut self.scratch)?);
+        if given.len() <= LADDER_URL_BYTES_MAX {
+            *place = Some(Rc::clone(&ladder));
+        }
+        Ok(ladder)
+    }
 }
 
 /// `a` and `b` without what they begin and end with in common.
@@ -66,13 +107,16 @@ fn difference<'a>(a: &'a [u8], b: &'a [u8]) -> (&'a [u8], &'a [u8]) {
 }
 
 /// The forms of one URL at the levels of a profile; see `reference.rs`.
+#[derive(Debug)]
 struct Ladder {
+    given: Box<[u8]>,
     /// One form behind the other.
     forms: Vec<u8>,
     rungs: Vec<Rung>,
 }
 
 /// A level at which the form is another than before.
+#[derive(Debug)]
 struct Rung {
     /// From 0.
     level: usize,
@@ -94,7 +138,7 @@ impl Ladder {
         }
         if canonical.form == given {
             let rung = Rung { level: 0, end: given.len(), rules: RuleSet::EMPTY };
-            return Ok(Ladder { forms: given.to_vec(), rungs: vec![rung] });
+            return Ok(Ladder { given: given.into(), forms: given.to_vec(), rungs: vec![rung] });
         }
         let (mut forms, mut rungs) = (Vec::with_capacity(4 * given.len()), Vec::with_capacity(8));
         let mut rules = RuleSet::EMPTY;
@@ -106,7 +150,7 @@ impl Ladder {
                 rungs.push(Rung { level, end: forms.len(), rules });
             }
         })?;
-        Ok(Ladder { forms, rungs })
+        Ok(Ladder { given: given.into(), forms, rungs })
     }
 
     /// At level 0.
@@ -208,8 +252,21 @@ mod tests {
         ) {
             let canonicalizer = Canonicalizer::new(Profile::named(name).unwrap());
             let [a, b] = urls.each_ref().map(String::as_bytes);
-            let found = canonicalizer.compare(a, b, &mut Scratch::default());
-            prop_assert_eq!(found, compare_slowly(&canonicalizer, a, b));
+            let mut comparer = canonicalizer.comparer();
+            for (a, b) in [(a, b), (b, a), (a, b)] {
+                prop_assert_eq!(comparer.compare(a, b), compare_slowly(&canonicalizer, a, b));
+            }
+        }
+    }
+
+    #[test]
+    fn a_url_in_many_pairs_is_followed_once() {
+        let canonicalizer = Canonicalizer::new(Profile::named("crawl").unwrap());
+        let mut comparer = canonicalizer.comparer();
+        for (bytes, is_kept) in [(0, true), (LADDER_URL_BYTES_MAX, false)] {
+            let url = format!("HTTP://a.test/{}", "b".repeat(bytes));
+            let mut ladder = || comparer.ladder(url.as_bytes()).unwrap();
+            assert_eq!(Rc::ptr_eq(&ladder(), &ladder()), is_kept, "{bytes} bytes");
         }
     }
 
@@ -217,15 +274,13 @@ mod tests {
     fn rules_that_go_again_are_named() {
         let canonicalizer = Canonicalizer::new(Profile::named("aggressive").unwrap());
         let session = "http://e.test/a/;jsessionid=0A1B2C3D4E5F60718293A4B5C6D7E8F9/b";
-        let compare = |a: &str, b: &str| {
-            canonicalizer.compare(a.as_bytes(), b.as_bytes(), &mut Scratch::default())
-        };
+        let mut comparer = canonicalizer.comparer();
         for (a, b, reason) in [
             ("http://e.test/a/b", session, "session-ids,duplicate-slashes"),
             (session, "http://e.test/a/b", "session-ids,duplicate-slashes"),
             ("http://e.test/a//b", "http://e.test/a/b", "duplicate-slashes"),
         ] {
-            let found = compare(a, b);
+            let found = comparer.compare(a.as_bytes(), b.as_bytes());
             let names: BTreeSet<_> = found.rules.iter().map(RuleId::name).collect();
             assert!(found.equal, "{a} {b}");
             assert_eq!(names, reason.split(',').collect(), "{a} {b}");
@@ -245,10 +300,7 @@ mod tests {
             ("http://a.test/b", "http://a.test/c", false, "parse"),
             ("http://a.test/", "http://[", false, "parse"),
         ] {
-            let found = {
-                let mut scratch = Scratch::default();
-                canonicalizer.compare(a.as_bytes(), b.as_bytes(), &mut scratch)
-            };
+            let found = canonicalizer.comparer().compare(a.as_bytes(), b.as_bytes());
             assert_eq!((found.equal, &*found.reason()), (equal, reason), "{a} {b}");
         }
     }

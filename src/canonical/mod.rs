@@ -16,7 +16,7 @@ mod reference;
 mod rules;
 mod urlkey;
 
-pub use comparison::Comparison;
+pub use comparison::{Comparer, Comparison};
 pub use config::{DefaultRow, KeepRow, Settings, read_hosts};
 pub(crate) use draft::canonical_host;
 pub(crate) use dust::letters;

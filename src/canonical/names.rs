@@ -1,6 +1,7 @@
 //! Lists of names that rules look up: parameters, session ids, index files, each with conditions.
 
 mod outlines;
+mod scoped;
 mod suspects;
 mod table;
 
@@ -12,9 +13,10 @@ use crate::bytes::bits::{BitSet, few_bits, folded};
 use crate::bytes::first_word;
 
 pub(super) use outlines::Outlines;
+pub use scoped::{DefaultParams, KeepParams, Scope};
 use suspects::Lookout;
 pub(super) use suspects::Suspects;
-use table::{Condition, Hosts, Shape, Table, has_semicolon};
+use table::{Condition, Hosts, Shape, Table};
 
 /// Text of the built-in list of tracking parameters; every entry names its source.
 const PARAMS: &str = include_str!("../../data/params.toml");
@@ -328,80 +330,6 @@ impl IndexNames {
     }
 }
 
-/// Where an entry of the user's applies: everywhere, on a host and below, under a path.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Scope {
-    /// This host and its subdomains; empty: every host.
-    pub host: String,
-    /// This path and everything below it; empty: every path.
-    pub path: String,
-}
-
-impl Scope {
-    fn holds(&self, host: &[u8], path: &[u8]) -> bool {
-        (self.host.is_empty() || is_under(host, self.host.as_bytes()))
-            && (self.path.is_empty() || is_below(path, self.path.as_bytes()))
-    }
-}
-
-/// Expected parameters: where an entry's scope holds, everything else goes.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct KeepParams(Vec<(Scope, Vec<String>)>);
-
-impl KeepParams {
-    /// Adds expected `names` for `scope`.
-    pub fn add(&mut self, scope: Scope, names: Vec<String>) {
-        self.0.push((scope, names));
-    }
-
-    pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    /// Is `name` expected on this host and path?
-    pub(super) fn keeps(&self, host: &[u8], path: &[u8], name: &[u8]) -> bool {
-        self.0.iter().any(|(scope, names)| {
-            names.iter().any(|keep| keep.as_bytes() == name) && scope.holds(host, path)
-        })
-    }
-
-    /// Does `name=value` go on this host and path? Where no scope holds, everything stays; and so
-    /// does what [`has_semicolon`], behind which an expected parameter may stand.
-    pub(super) fn drops(&self, host: &[u8], path: &[u8], name: &[u8], value: &[u8]) -> bool {
-        !has_semicolon(name)
-            && !has_semicolon(value)
-            && self.0.iter().any(|(scope, _)| scope.holds(host, path))
-            && !self.keeps(host, path, name)
-    }
-}
-
-/// Default values of parameters: where an entry's scope holds, `name=value` says nothing.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct DefaultParams(Vec<(Scope, String, String)>);
-
-impl DefaultParams {
-    /// Adds: in `scope`, the parameter `name` has the default `value`.
-    pub fn add(&mut self, scope: Scope, name: String, value: String) {
-        self.0.push((scope, name, value));
-    }
-
-    pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    /// Has the parameter `name` a default value at `host` and `path`?
-    pub(super) fn know(&self, host: &[u8], path: &[u8], name: &[u8]) -> bool {
-        self.0.iter().any(|(scope, known, _)| known.as_bytes() == name && scope.holds(host, path))
-    }
-
-    /// Is `value` one of those?
-    pub(super) fn matches(&self, host: &[u8], path: &[u8], name: &[u8], value: &[u8]) -> bool {
-        self.0.iter().any(|(scope, known, default)| {
-            known.as_bytes() == name && default.as_bytes() == value && scope.holds(host, path)
-        })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -546,20 +474,6 @@ mod tests {
             assert_eq!(hosts.hold(host.as_bytes()), expected, "{host}");
         }
         assert!(Hosts::default().hold(b"a.test") && Hosts::default().hold(b""));
-    }
-
-    #[test]
-    fn scopes() {
-        let mut keep = KeepParams::default();
-        let scope = |host: &str, path: &str| Scope { host: host.into(), path: path.into() };
-        keep.add(scope("a.test", "/display"), vec!["id".into()]);
-        assert!(keep.drops(b"a.test", b"/display", b"x", b"1"));
-        assert!(keep.drops(b"www.a.test", b"/display/b", b"x", b"1"));
-        assert!(!keep.drops(b"a.test", b"/display", b"id", b""));
-        assert!(!keep.drops(b"a.test", b"/displays", b"x", b"1"));
-        assert!(!keep.drops(b"a.test", b"/display", b"x", b"1;id=2"));
-        assert!(!keep.drops(b"a.test", b"/display", b"x;id", b"2"));
-        assert!(!keep.drops(b"ba.test", b"/display", b"x", b"1"));
     }
 
     #[test]

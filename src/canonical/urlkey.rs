@@ -9,8 +9,9 @@
 //! have no brackets, URLs without a host stay as they are, but for `dns:`.
 
 use std::borrow::Cow;
+use std::sync::LazyLock;
 
-use memchr::memmem;
+use memchr::memmem::{Finder, FinderRev};
 
 use super::draft::{canonical_host, push_escape};
 use crate::bytes::hex;
@@ -47,10 +48,9 @@ pub(super) fn push_urlkey(url: &[u8], has_host: bool, out: &mut Vec<u8>) {
 }
 
 fn without_line_breaks(text: &[u8]) -> Cow<'_, [u8]> {
-    let is_break = |byte: &u8| matches!(byte, b'\t' | b'\n' | b'\r');
-    match text.iter().any(is_break) {
-        false => Cow::Borrowed(text),
-        true => text.iter().copied().filter(|byte| !is_break(byte)).collect(),
+    match memchr::memchr3(b'\t', b'\n', b'\r', text) {
+        None => Cow::Borrowed(text),
+        Some(_) => text.iter().copied().filter(|byte| !b"\t\n\r".contains(byte)).collect(),
     }
 }
 
@@ -109,9 +109,9 @@ fn push_host(host: &[u8], out: &mut Vec<u8>) {
     let mut host = unescaped(host);
     let is_number = host.iter().all(|byte| byte.is_ascii_digit() || *byte == b'.');
     if is_number || !host.is_ascii() {
-        host = canonical_host(&host).unwrap_or(host);
+        host = canonical_host(&host).map_or(host, Cow::Owned);
     }
-    let host = escaped(&host);
+    let start = out.len();
     let labels = host.split(|byte| *byte == b'.').filter(|label| !label.is_empty());
     let mut behind = labels.clone();
     match behind.next() {
@@ -120,6 +120,7 @@ fn push_host(host: &[u8], out: &mut Vec<u8>) {
         }
         _ => push_reversed(labels, out),
     }
+    escape(out, start);
 }
 
 /// Appends `labels`, the last one first, with commas between them.
@@ -132,14 +133,35 @@ fn push_reversed<'a>(labels: impl DoubleEndedIterator<Item = &'a [u8]>, out: &mu
     }
 }
 
-/// Is it `www`, perhaps with a number?
+/// Is it `www` in any case, perhaps with a number?
 fn is_www(label: &[u8]) -> bool {
-    label.strip_prefix(b"www").is_some_and(|number| number.iter().all(u8::is_ascii_digit))
+    let number = label.split_at_checked(3).filter(|(www, _)| www.eq_ignore_ascii_case(b"www"));
+    number.is_some_and(|(_, number)| number.iter().all(u8::is_ascii_digit))
 }
 
 /// Appends the path, which begins with a slash or is empty.
 fn push_path(path: &[u8], out: &mut Vec<u8>) {
     let path = unescaped(path);
+    let start = out.len();
+    // Bet: there are no dots to be resolved, and no empty segments but for the last one.
+    let mut slashes = memchr::memchr_iter(b'/', &path);
+    if slashes.any(|slash| matches!(path.get(slash + 1), Some(b'.' | b'/'))) {
+        push_resolved(&path, out);
+    } else {
+        out.extend_from_slice(path.strip_suffix(b"/").unwrap_or(&path));
+    }
+    if out.len() == start {
+        out.push(b'/');
+    }
+    escape(out, start);
+    if ASPX.find(&out[start..]).is_some() {
+        drop_session_segment(out, start, is_old_session);
+        drop_session_segment(out, start, is_bare_session);
+    }
+}
+
+/// Appends the segments of `path`, without those that are empty.
+fn push_resolved(path: &[u8], out: &mut Vec<u8>) {
     let mut kept: Vec<&[u8]> = Vec::new();
     for segment in path.split(|byte| *byte == b'/').skip(1) {
         match segment {
@@ -150,31 +172,36 @@ fn push_path(path: &[u8], out: &mut Vec<u8>) {
             _ => kept.push(segment),
         }
     }
-    // Empty segments go, but for the last one; where that is empty, so is what goes with it.
-    let segments: Vec<&[u8]> = kept.into_iter().filter(|segment| !segment.is_empty()).collect();
-    let path = escaped(&segments.join(&b'/'));
-    let mut path = [&b"/"[..], &path].concat();
-    drop_session_segment(&mut path, is_old_session);
-    drop_session_segment(&mut path, is_bare_session);
-    let end = if path.len() > 1 { path.strip_suffix(b"/") } else { None };
-    out.extend_from_slice(end.unwrap_or(&path));
+    // Only now: what `..` takes away may be an empty one.
+    for segment in kept.into_iter().filter(|segment| !segment.is_empty()) {
+        out.push(b'/');
+        out.extend_from_slice(segment);
+    }
 }
 
-/// Drops the last segment that is a session id of ASP.NET, if a page of it follows.
-fn drop_session_segment(path: &mut Vec<u8>, is_session: impl Fn(&[u8]) -> bool) {
-    if memmem::find(path, b".aspx").is_none() {
-        return;
-    }
-    let has_page = |rest: &[u8]| {
-        let rest = &rest[..memchr::memchr(b'?', rest).unwrap_or(rest.len())];
-        memmem::rfind(rest, b".aspx").is_some_and(|at| at > 0)
-    };
+/// What a page of ASP.NET ends in, or may end in.
+static ASPX: LazyLock<Finder> = LazyLock::new(|| Finder::new(".aspx"));
+static ASPX_REV: LazyLock<FinderRev> = LazyLock::new(|| FinderRev::new(".aspx"));
+
+/// Drops the last segment of the path from `path_start` on that is a session id of ASP.NET, if a
+/// page of it follows.
+///
+/// Limits: linear in the path, however many slashes it has.
+fn drop_session_segment(out: &mut Vec<u8>, path_start: usize, is_session: impl Fn(&[u8]) -> bool) {
+    let path = &out[path_start..];
+    // The last `.aspx` behind `end`, before the first `?` there.
+    let mut page = None;
     let mut end = path.len();
     while let Some(start) = memchr::memrchr(b'/', &path[..end]) {
-        let is_followed = path.get(end + 1..).is_some_and(has_page);
-        if is_followed && is_session(&path[start + 1..end]) {
-            path.drain(start + 1..end + 1);
+        let segment = &path[start + 1..end];
+        if page.is_some_and(|page| page > end + 1) && is_session(segment) {
+            out.drain(path_start + start + 1..path_start + end + 1);
             return;
+        }
+        let question = memchr::memchr(b'?', segment);
+        if page.is_none() || question.is_some() {
+            let segment = &segment[..question.unwrap_or(segment.len())];
+            page = ASPX_REV.rfind(segment).map(|at| start + 1 + at);
         }
         end = start;
     }
@@ -201,48 +228,80 @@ fn is_bare_session(segment: &[u8]) -> bool {
     id.is_some_and(|id| id.len() == SESSION_BYTES && id.iter().all(u8::is_ascii_alphanumeric))
 }
 
-/// Session ids of a query: what they begin with, and how many letters and digits follow.
-const SESSIONS: [(&[u8], usize); 3] = [(b"jsessionid=", 32), (b"phpsessid=", 32), (b"sid=", 32)];
+/// What all that begins a session id of a query holds.
+static ID: LazyLock<Finder> = LazyLock::new(|| Finder::new("id"));
 
-/// Appends the query with its question mark, unless nothing is left of it.
-fn push_query(query: &[u8], out: &mut Vec<u8>) {
-    let mut query = escaped(&unescaped(query));
-    for (name, digits) in SESSIONS {
-        drop_last(&mut query, name, |rest| {
-            let (id, _) = rest.split_at_checked(digits)?;
-            id.iter().all(u8::is_ascii_alphanumeric).then_some(digits)
-        });
-    }
-    drop_last(&mut query, b"aspsessionid", |rest| {
+/// How many bytes of a session id follow its name, if it is one.
+type SessionLength = fn(&[u8]) -> Option<usize>;
+
+/// Session ids of a query: what they begin with, and how they go on.
+static SESSIONS: LazyLock<[(FinderRev, SessionLength); 5]> = LazyLock::new(|| {
+    let hex_length: SessionLength = |rest| {
+        let (id, _) = rest.split_at_checked(32)?;
+        id.iter().all(u8::is_ascii_alphanumeric).then_some(32)
+    };
+    let asp_length: SessionLength = |rest| {
         let (name, id) = rest.split_at_checked(9)?;
         let (letters, id) = (&name[..8], id.split_at_checked(24)?.0);
-        let is_one = name[8] == b'=' && [letters, id].concat().iter().all(u8::is_ascii_alphabetic);
+        let is_one = name[8] == b'=' && letters.iter().chain(id).all(u8::is_ascii_alphabetic);
         is_one.then_some(9 + 24)
-    });
-    drop_last(&mut query, b"cfid=", |rest| {
+    };
+    let cold_fusion_length: SessionLength = |rest| {
         let id = memchr::memchr(b'&', rest).filter(|id| *id > 0)?;
         let token = rest[id..].strip_prefix(b"&cftoken=")?;
         let bytes = memchr::memchr(b'&', token).unwrap_or(token.len());
         (bytes > 0).then_some(id + 9 + bytes)
-    });
-    if query.is_empty() {
+    };
+    [
+        ("jsessionid=", hex_length),
+        ("phpsessid=", hex_length),
+        ("sid=", hex_length),
+        ("aspsessionid", asp_length),
+        ("cfid=", cold_fusion_length),
+    ]
+    .map(|(name, length)| (FinderRev::new(name), length))
+});
+
+/// Appends the query with its question mark, unless nothing is left of it.
+fn push_query(query: &[u8], out: &mut Vec<u8>) {
+    out.push(b'?');
+    let start = out.len();
+    out.extend_from_slice(&unescaped(query));
+    escape(out, start);
+    if ID.find(&out[start..]).is_some() {
+        for (name, length) in &*SESSIONS {
+            drop_last(out, start, name, *length);
+        }
+    }
+    if out.len() == start {
+        out.pop();
         return;
     }
+    if memchr::memchr(b'&', &out[start..]).is_none() {
+        return;
+    }
+    let query = out.split_off(start);
     let mut pairs: Vec<&[u8]> = query.split(|byte| *byte == b'&').collect();
     // One without a value comes before one with an empty value.
     pairs.sort_by_key(|pair| {
         let name = memchr::memchr(b'=', pair);
         (&pair[..name.unwrap_or(pair.len())], name.map(|at| &pair[at + 1..]))
     });
-    out.push(b'?');
-    out.extend_from_slice(&pairs.join(&b'&'));
+    for (number, pair) in pairs.into_iter().enumerate() {
+        if number > 0 {
+            out.push(b'&');
+        }
+        out.extend_from_slice(pair);
+    }
 }
 
-/// Drops the last place of `query` that begins with `name`, goes on for as many bytes as `length`
-/// says, and ends with the query or a `&`, which goes, too.
-fn drop_last(query: &mut Vec<u8>, name: &[u8], length: impl Fn(&[u8]) -> Option<usize>) {
-    let ends = memmem::rfind_iter(query, name).find_map(|start| {
-        let end = start + name.len() + length(&query[start + name.len()..])?;
+/// Drops the last place of the query from `query_start` on that begins with `name`, goes on for as
+/// many bytes as `length` says, and ends with the query or a `&`, which goes, too.
+fn drop_last(out: &mut Vec<u8>, query_start: usize, name: &FinderRev, length: SessionLength) {
+    let query = &out[query_start..];
+    let ends = name.rfind_iter(query).find_map(|start| {
+        let behind = start + name.needle().len();
+        let end = behind + length(&query[behind..])?;
         match query.get(end) {
             None => Some((start, end)),
             Some(b'&') => Some((start, end + 1)),
@@ -250,14 +309,16 @@ fn drop_last(query: &mut Vec<u8>, name: &[u8], length: impl Fn(&[u8]) -> Option<
         }
     });
     if let Some((start, end)) = ends {
-        query.drain(start..end);
+        out.drain(query_start + start..query_start + end);
     }
 }
 
 /// `text` with its escapes undone, those that come to light thereby, too.
-fn unescaped(text: &[u8]) -> Vec<u8> {
+fn unescaped(text: &[u8]) -> Cow<'_, [u8]> {
+    let Some(first) = memchr::memchr(b'%', text) else { return Cow::Borrowed(text) };
     let mut out = Vec::with_capacity(text.len());
-    for byte in text {
+    out.extend_from_slice(&text[..first]);
+    for byte in &text[first..] {
         out.push(*byte);
         // What was undone may be the last digit of another one.
         while let [.., b'%', high, low] = out[..]
@@ -267,20 +328,19 @@ fn unescaped(text: &[u8]) -> Vec<u8> {
             out.push(byte);
         }
     }
-    out
+    Cow::Owned(out)
 }
 
-/// `text`, which has no escapes, in lower case with those that it needs.
-fn escaped(text: &[u8]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(text.len());
-    for byte in text {
-        match byte {
-            0..=b' ' | b'#' | b'%' | 0x7f.. => push_escape(&mut out, *byte),
-            _ => out.push(*byte),
+/// Puts what begins at `start`, which has no escapes, in lower case, with those that it needs.
+fn escape(out: &mut Vec<u8>, start: usize) {
+    let is_escaped = |byte: u8| matches!(byte, 0..=b' ' | b'#' | b'%' | 0x7f..);
+    // Bet: none. All bytes are looked at, which takes fewer steps than to stop at one.
+    if out[start..].iter().fold(false, |any, byte| any | is_escaped(*byte)) {
+        for byte in out.split_off(start) {
+            if is_escaped(byte) { push_escape(out, byte) } else { out.push(byte) }
         }
     }
-    out.make_ascii_lowercase();
-    out
+    out[start..].make_ascii_lowercase();
 }
 
 #[cfg(test)]
@@ -344,6 +404,13 @@ mod tests {
             (&format!("http://foo.com/(a{asp}S{asp})/f.aspx?x"), "com,foo)/f.aspx?x"),
             (&format!("http://foo.com/{asp}/f.html"), &format!("com,foo)/{asp}/f.html")),
             (&format!("http://foo.com/{asp}/.aspx"), &format!("com,foo)/{asp}/.aspx")),
+            (&format!("http://foo.com/{asp}/.aspx/x"), &format!("com,foo)/{asp}/.aspx/x")),
+            (&format!("http://foo.com/{asp}/.aspx.aspx"), "com,foo)/.aspx.aspx"),
+            (&format!("http://foo.com/{asp}/{asp}/f.aspx/x"), &format!("com,foo)/{asp}/f.aspx/x")),
+            (&format!("http://foo.com/{asp}/x%3Ff.aspx"), &format!("com,foo)/{asp}/x?f.aspx")),
+            (&format!("http://foo.com/{asp}/x%3F/f.aspx"), &format!("com,foo)/{asp}/x?/f.aspx")),
+            (&format!("http://foo.com/x%3F/{asp}/f.aspx"), "com,foo)/x?/f.aspx"),
+            (&format!("http://foo.com/{asp}/f.aspx%3F/x"), "com,foo)/f.aspx?/x"),
             ("urn:isbn:1", "urn:isbn:1"),
             ("dns:www.foo.com", "com,foo,www)"),
             ("mailto:A@b.c", "mailto:A@b.c"),
@@ -363,5 +430,16 @@ mod tests {
         // Each of them comes to light when the one before is undone.
         let url = format!("http://a.test/%{}41", "25".repeat(300_000));
         assert_eq!(urlkey(&url), "test,a)/a");
+    }
+
+    #[test]
+    fn many_segments_take_no_longer_than_they_are() {
+        let start = std::time::Instant::now();
+        for segments in ["/a".repeat(1_000_000), "/(4hqa0555fwsecu455xqckv45)".repeat(100_000)] {
+            // A page that follows none of them.
+            let url = format!("http://a.test/x.aspx{segments}");
+            assert!(urlkey(&url) == format!("test,a)/x.aspx{segments}"));
+        }
+        assert!(start.elapsed().as_secs() < 20, "{:?}", start.elapsed());
     }
 }

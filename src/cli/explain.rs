@@ -8,7 +8,7 @@ use super::words::print;
 use super::{DONE, NO};
 use crate::bytes::lines::without_carriage_returns;
 use crate::bytes::show;
-use crate::canonical::{Canonicalizer, RuleId, Scratch};
+use crate::canonical::{Canonicalizer, RuleId};
 use crate::error::Result;
 use crate::record::BaseUrl;
 
@@ -37,7 +37,7 @@ pub(super) fn run(args: &ExplainArgs) -> Result<u8> {
         [a, b, ..] => {
             tell_steps(&canonicalizer, a, &mut text);
             tell_steps(&canonicalizer, b, &mut text);
-            let comparison = canonicalizer.compare(a, b, &mut Scratch::default());
+            let comparison = canonicalizer.comparer().compare(a, b);
             let _ = match (comparison.equal, comparison.identical) {
                 (true, true) => writeln!(text, "\nequal: identical"),
                 (true, false) => writeln!(text, "\nequal, by {}", comparison.reason()),

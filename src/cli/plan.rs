@@ -15,7 +15,7 @@ use crate::input::{Container, Containers, Input, InputPlan};
 use crate::limits::{CONFIG_BYTES_MAX, LINE_BYTES_CEILING};
 use crate::pipeline::{FormatChoice, FormatPlan, Memory};
 use crate::record::formats::{self, FieldMap};
-use crate::record::{BaseUrl, Layout, RecordFilter, StatusRange, UrlGlob, time};
+use crate::record::{BaseUrl, Layout, RecordFilter, StatusRange, UrlGlob, UrlGlobs, time};
 use crate::report::{Helpers, Syncing};
 
 impl InputArgs {
@@ -134,7 +134,7 @@ impl FormatArgs {
                     ))
                 }),
         };
-        let globs = |flag: &str, texts: &[String]| -> Result<Vec<UrlGlob>> {
+        let globs = |flag: &str, texts: &[String]| -> Result<UrlGlobs> {
             texts.iter().map(|text| UrlGlob::parse(text).map_err(|error| error.at(flag))).collect()
         };
         let method = |text: &str| match text.trim().as_bytes() {

@@ -27,14 +27,13 @@ use super::facets::Sums;
 use super::layouts::Parcel;
 use super::pool::Pool;
 use super::scan::{BatchChunk, FORM_BYTES, Pass, Scan, WasRead, changed};
-use super::walk::Worker;
 use super::{InputFile, Job, MemoryUse, Outcome};
 use crate::cluster::{Found, Ladders, Levels};
 use crate::error::Result;
 use crate::report::{InputRow, Survey, Tally};
 use clusters::describe_clusters;
 use findings::Findings;
-use look::{LEVELS_BEFORE_RULES, Look, Surveyed, look_at};
+use look::{LEVELS_BEFORE_RULES, Look, Surveyed, Surveyor, look_at};
 use waiting::Waiting;
 
 /// Bytes kept of each record while its batch is processed: beside fingerprints and places its
@@ -56,12 +55,12 @@ pub fn survey(job: &Job, top: usize) -> Result<(Survey, Outcome)> {
     let mut tally = Tally::default();
     let mut surveying = Surveying::new(job, &pool);
     let is_full = AtomicBool::new(false);
-    let work = |worker: &mut Worker, chunk: &Parcel| {
+    let work = |surveyor: &mut Surveyor, chunk: &Parcel| {
         let look = if is_full.load(Ordering::Relaxed) { Look::Forms } else { Look::All };
-        look_at(job, chunk, worker, look)
+        look_at(job, chunk, surveyor, look)
     };
     let scan = Scan::new(job, &pool, Pass::first("surveying")).with_record_bytes(record_bytes);
-    let read = scan.run(Worker::default, work, |batch| {
+    let read = scan.run(Surveyor::default, work, |batch| {
         for BatchChunk { made: surveyed, .. } in &batch.chunks {
             job.add(&mut tally, &surveyed.tally)?;
         }
@@ -150,10 +149,11 @@ impl<'a> Surveying<'a> {
         let room = job.budget().table_bytes().saturating_sub(self.sums.memory_bytes_ahead());
         let (found, settled) = waiting.settle(room, top)?;
         memory.spilled_bytes = settled.spilled_bytes;
-        let work = |worker: &mut Worker, chunk: &Parcel| look_at(job, chunk, worker, Look::Facets);
+        let work =
+            |surveyor: &mut Surveyor, chunk: &Parcel| look_at(job, chunk, surveyor, Look::Facets);
         let pass = Pass::again("surveying again", read);
         let scan = Scan::new(job, pool, pass).with_record_bytes(record_bytes);
-        scan.run(Worker::default, work, |batch| {
+        scan.run(Surveyor::default, work, |batch| {
             settled.place(pool, &batch.chunks);
             self.add(&batch.chunks)?;
             Ok(ControlFlow::Continue(()))

@@ -16,7 +16,7 @@ use super::pool::{Pool, Stage, try_each_partition};
 use super::select::SelectPlan;
 use super::spellings::Spellings;
 use super::{Job, temp};
-use crate::canonical::Scratch;
+use crate::canonical::{Comparer, Scratch};
 use crate::cluster::{Cluster, OtherLine, Runs, Uncounted, Whole};
 use crate::error::{Error, Result};
 use crate::input::Mapped;
@@ -108,12 +108,13 @@ impl<T> Batches<T> {
 /// Writes to `writer` what `each` puts together of all that `gather` gives, in order. While the
 /// workers do so, more is gathered on one thread, and what they have done is written on another.
 /// What is too large goes to `alone`.
-fn tell_all<T: Send + Sync>(
+fn tell_all<T: Send + Sync, W>(
     pool: &Pool,
     bytes_max: u64,
     writer: &mut ListingWriter,
     gather: impl FnOnce(&mut Batches<T>) -> Result<()> + Send,
-    each: impl Fn(&[T], &mut Scratch, &mut Listing) -> Result<()> + Sync,
+    new_worker: impl Fn() -> W + Sync,
+    each: impl Fn(&[T], &mut W, &mut Listing) -> Result<()> + Sync,
     alone: impl Fn(&T, &Lister) -> Result<()>,
 ) -> Result<()> {
     // As much as a batch.
@@ -136,9 +137,9 @@ fn tell_all<T: Send + Sync>(
                     }
                 };
                 let listings =
-                    pool.map(Stage::Clustering, parts.len(), Scratch::default, |scratch, at| {
+                    pool.map(Stage::Clustering, parts.len(), &new_worker, |worker, at| {
                         let mut listing = lister.part();
-                        each(&parts[at], scratch, &mut listing).map(|()| listing)
+                        each(&parts[at], worker, &mut listing).map(|()| listing)
                     });
                 listings.into_iter().try_for_each(|listing| lister.write(listing?))?;
             }
@@ -200,6 +201,7 @@ impl GatheredClusters {
                 }
                 Ok(())
             },
+            Scratch::default,
             |part, scratch, listing| {
                 for (at, (number, cluster)) in part.iter().enumerate() {
                     teller.prefetch(part.get(at + LIST_AHEAD), part.get(at + SPELLINGS_AHEAD));
@@ -225,12 +227,12 @@ impl GatheredClusters {
         let (others, spellings) = (&mut self.others, &self.spellings);
         let canonicalizer = job.canonicalizer;
         let tell = |&OtherLine { member, standing }: &OtherLine,
-                    scratch: &mut Scratch,
+                    comparer: &mut Comparer,
                     listing: &mut Listing| {
             let (dropped, kept) = (spellings.get(member)?, spellings.get(standing)?);
             let dropped_url = spellings.url(member, dropped);
             let kept_url = spellings.url(standing, kept);
-            let mut compared = canonicalizer.compare(&dropped_url, &kept_url, scratch);
+            let mut compared = comparer.compare(&dropped_url, &kept_url);
             compared.identical &= dropped == kept;
             let (line, kept_line) = (member.line + 1, standing.line + 1);
             listing.dropped(line, kept_line, &compared.reason(), dropped, kept);
@@ -251,19 +253,20 @@ impl GatheredClusters {
                 }
                 Ok(())
             },
-            |part, scratch, listing| {
+            || canonicalizer.comparer(),
+            |part, comparer, listing| {
                 for (at, other) in part.iter().enumerate() {
                     if let Some(ahead) = part.get(at + SPELLINGS_AHEAD) {
                         spellings.prefetch(ahead.member);
                         spellings.prefetch(ahead.standing);
                     }
-                    tell(other, scratch, listing)?;
+                    tell(other, comparer, listing)?;
                 }
                 Ok(())
             },
             |other, lister| {
                 let mut listing = lister.part();
-                tell(other, &mut Scratch::default(), &mut listing)?;
+                tell(other, &mut canonicalizer.comparer(), &mut listing)?;
                 lister.write(listing)
             },
         )?;

@@ -1,6 +1,9 @@
 //! Which records count: by status, method, time, host and path.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
+
+use memchr::memmem;
 
 use super::assemble::without_no_host;
 use super::found::Fields;
@@ -20,9 +23,9 @@ pub struct RecordFilter {
     /// Before, in Unix seconds.
     pub until: Option<i64>,
     /// URLs of which one has to match; none: any.
-    pub include: Vec<UrlGlob>,
+    pub include: UrlGlobs,
     /// URLs that are left out.
-    pub exclude: Vec<UrlGlob>,
+    pub exclude: UrlGlobs,
 }
 
 /// Statuses from the first to the last.
@@ -111,7 +114,7 @@ impl UrlGlob {
 
     fn matches(&self, places: &Places) -> bool {
         let target = &*places.target;
-        let path = if self.with_query { target } else { &target[..end_of_path(target)] };
+        let path = if self.with_query { target } else { &target[..places.path_end] };
         let fits = |pattern: &Option<Vec<u8>>, text| {
             pattern.as_ref().is_none_or(|pattern| glob(pattern, text))
         };
@@ -121,27 +124,71 @@ impl UrlGlob {
     }
 }
 
-/// Does `pattern` match all of `text`? Linear in `text` for each star.
-fn glob(pattern: &[u8], text: &[u8]) -> bool {
-    let (mut p, mut t) = (0, 0);
-    // The last star, and what it has taken so far.
-    let mut star: Option<(usize, usize)> = None;
-    while t < text.len() {
-        if pattern.get(p) == Some(&b'*') {
-            star = Some((p, t));
-            p += 1;
-        } else if pattern.get(p) == Some(&text[t]) {
-            p += 1;
-            t += 1;
-        } else if let Some((at, taken)) = star {
-            star = Some((at, taken + 1));
-            p = at + 1;
-            t = taken + 1;
-        } else {
-            return false;
+/// Patterns of which one has to match. There may be many, one for each of many hosts.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct UrlGlobs {
+    /// Those for one host, by its name.
+    of_hosts: HashMap<Vec<u8>, Vec<UrlGlob>, ahash::RandomState>,
+    /// Those for all hosts below one, by its name, and the longest name.
+    below: HashMap<Vec<u8>, Vec<UrlGlob>, ahash::RandomState>,
+    below_bytes_max: usize,
+    /// Those for any host, and for all whose names match.
+    others: Vec<UrlGlob>,
+}
+
+impl FromIterator<UrlGlob> for UrlGlobs {
+    fn from_iter<I: IntoIterator<Item = UrlGlob>>(all: I) -> UrlGlobs {
+        let mut globs = UrlGlobs::default();
+        for one in all {
+            let host = one.host.as_deref().unwrap_or(b"*");
+            let above = host.strip_prefix(b"*.").unwrap_or(host);
+            let same_place = match (above.contains(&b'*'), above.len() < host.len()) {
+                (true, _) => &mut globs.others,
+                (false, true) => {
+                    globs.below_bytes_max = globs.below_bytes_max.max(above.len());
+                    globs.below.entry(above.to_vec()).or_default()
+                }
+                (false, false) => globs.of_hosts.entry(above.to_vec()).or_default(),
+            };
+            same_place.push(one);
         }
+        globs
     }
-    pattern[p..].iter().all(|byte| *byte == b'*')
+}
+
+impl UrlGlobs {
+    fn is_empty(&self) -> bool {
+        self.of_hosts.is_empty() && self.below.is_empty() && self.others.is_empty()
+    }
+
+    fn match_any(&self, places: &Places) -> bool {
+        let host = &places.host;
+        let of_host = self.of_hosts.get(host).into_iter().flatten();
+        // No look-ups of what is longer than all that there is: their number is bounded thereby.
+        let labels = &host[host.len().saturating_sub(self.below_bytes_max + 1)..];
+        let above = memchr::memchr_iter(b'.', labels).map(|dot| &labels[dot + 1..]);
+        let below = above.filter_map(|host| self.below.get(host)).flatten();
+        of_host.chain(below).chain(&self.others).any(|one| one.matches(places))
+    }
+}
+
+/// Does `pattern` match all of `text`? Linear in both.
+fn glob(pattern: &[u8], text: &[u8]) -> bool {
+    let (Some(first), Some(last)) = (memchr::memchr(b'*', pattern), memchr::memrchr(b'*', pattern))
+    else {
+        return pattern == text;
+    };
+    // Bet: it begins or ends in another way.
+    let inner = text.strip_prefix(&pattern[..first]);
+    let Some(mut rest) = inner.and_then(|text| text.strip_suffix(&pattern[last + 1..])) else {
+        return false;
+    };
+    // What stands between stars comes where it is found first.
+    pattern[first..last].split(|byte| *byte == b'*').all(|piece| {
+        let found = memmem::find(rest, piece);
+        rest = found.map_or(b"", |at| &rest[at + piece.len()..]);
+        found.is_some()
+    })
 }
 
 impl RecordFilter {
@@ -184,8 +231,8 @@ impl RecordFilter {
             return true;
         }
         let places = Places::of(url);
-        let any = |globs: &[UrlGlob]| globs.iter().any(|one| one.matches(&places));
-        (self.include.is_empty() || any(&self.include)) && !any(&self.exclude)
+        (self.include.is_empty() || self.include.match_any(&places))
+            && !self.exclude.match_any(&places)
     }
 }
 
@@ -201,6 +248,8 @@ struct Places<'a> {
     host: Vec<u8>,
     /// Path and query, without the fragment.
     target: Cow<'a, [u8]>,
+    /// Where the path ends in it.
+    path_end: usize,
 }
 
 impl Places<'_> {
@@ -235,13 +284,16 @@ impl Places<'_> {
             _ if is_web || scheme.is_empty() => with_slashes(target),
             _ => Cow::Borrowed(target),
         };
-        Places { scheme, host, target }
+        let path_end = end_of_path(&target);
+        Places { scheme, host, target, path_end }
     }
 
     /// Those of a path that stands alone, even if it begins as a host does (`//a`).
     fn without_host(path: &[u8]) -> Places<'_> {
         let target = &path[..memchr::memchr(b'#', path).unwrap_or(path.len())];
-        Places { scheme: b"", host: Vec::new(), target: with_slashes(target) }
+        let target = with_slashes(target);
+        let path_end = end_of_path(&target);
+        Places { scheme: b"", host: Vec::new(), target, path_end }
     }
 }
 
@@ -281,9 +333,56 @@ mod tests {
             ("*b*", "abc", true),
             ("a**c", "ac", true),
             ("abc", "ab", false),
+            ("a*a", "a", false),
+            ("ab*bc", "abc", false),
+            ("a*b*b*c", "abc", false),
+            ("a*b*b*c", "abbc", true),
+            ("*a*ab*", "aab", true),
+            ("*aab*", "aaab", true),
+            ("*b*a*", "ab", false),
+            ("**", "", true),
         ] {
             assert_eq!(glob(pattern.as_bytes(), text.as_bytes()), expected, "{pattern} {text}");
         }
+    }
+
+    #[test]
+    fn long_texts_take_no_longer_than_they_are() {
+        let start = std::time::Instant::now();
+        let (text, piece) = ("a".repeat(1_000_000), "a".repeat(500_000));
+        assert!(!glob(format!("*{piece}b*").as_bytes(), text.as_bytes()));
+        assert!(start.elapsed().as_secs() < 20, "{:?}", start.elapsed());
+    }
+
+    #[test]
+    fn many_patterns() {
+        let of_hosts = (0..100_000).flat_map(|n| [format!("w{n}.test"), format!("*.v{n}.test")]);
+        let all = of_hosts.chain(["*.b.test/x", "a.test/x/*", "a.test/y", "/z"].map(String::from));
+        let exclude = all.map(|text| UrlGlob::parse(&text).unwrap()).collect();
+        let filter = RecordFilter { exclude, ..RecordFilter::default() };
+        let start = std::time::Instant::now();
+        for _ in 0..20_000 {
+            for (url, expected) in [
+                ("http://w77777.test/", false),
+                ("http://w100000.test/", true),
+                ("http://W7.test./x", false),
+                ("http://a.v77777.test/", false),
+                ("http://a.b.v7.test/", false),
+                ("http://v7.test/", true),
+                ("http://www.b.test/x", false),
+                ("http://www.b.test/y", true),
+                ("http://b.test/x", true),
+                ("http://a.test/x/y", false),
+                ("http://a.test/y", false),
+                ("http://a.test/x", true),
+                ("http://c.test/z?q", false),
+            ] {
+                assert_eq!(filter.admits(url.as_bytes(), &Fields::default()), expected, "{url}");
+            }
+        }
+        let url = format!("http://{}/", "a.".repeat(1_000_000));
+        assert!(filter.admits(url.as_bytes(), &Fields::default()));
+        assert!(start.elapsed().as_secs() < 20, "{:?}", start.elapsed());
     }
 
     #[test]
@@ -348,8 +447,12 @@ mod tests {
             ("/x/y", "other:/x\\y", false),
         ] {
             let glob = UrlGlob::parse(pattern).unwrap();
-            let include = RecordFilter { include: vec![glob.clone()], ..RecordFilter::default() };
-            let exclude = RecordFilter { exclude: vec![glob], ..RecordFilter::default() };
+            let include = RecordFilter {
+                include: [glob.clone()].into_iter().collect(),
+                ..RecordFilter::default()
+            };
+            let exclude =
+                RecordFilter { exclude: [glob].into_iter().collect(), ..RecordFilter::default() };
             let fields = Fields::default();
             assert_eq!(include.admits(url.as_bytes(), &fields), expected, "{pattern} {url}");
             assert_eq!(exclude.admits(url.as_bytes(), &fields), !expected, "{pattern} {url}");
@@ -383,7 +486,7 @@ mod tests {
             ("//b/*", "//b/c", true),
             ("b", "//b/c", false),
         ] {
-            let include = vec![UrlGlob::parse(pattern).unwrap()];
+            let include = [UrlGlob::parse(pattern).unwrap()].into_iter().collect();
             let filter = RecordFilter { include, ..RecordFilter::default() };
             let url = [crate::record::NO_HOST, path.as_bytes()].concat();
             assert_eq!(filter.admits(&url, &Fields::default()), expected, "{pattern} {path}");

@@ -26,7 +26,7 @@ pub mod time;
 pub use assemble::{BaseUrl, NO_HOST, url_of, without_no_host};
 pub(crate) use cut::is_status;
 pub use entries::{Entries, Entry, Layout, ReadOptions, Record, Workspace, bom_bytes};
-pub use filter::{RecordFilter, StatusRange, UrlGlob};
+pub use filter::{RecordFilter, StatusRange, UrlGlob, UrlGlobs};
 pub use found::{Escapes, Fields, Found, Parsed, PathKind};
 pub use line_format::{Headerless, LineFormat, Recognize};
 pub use odd_fields::OddField;

@@ -161,7 +161,7 @@ fn profiles_merge_what_they_promise_and_nothing_else() {
                 other => panic!("{other}: expected equal or distinct"),
             };
             assert_eq!(equal, expected, "{profile}: {a} and {b}: {why}");
-            let compared = lane.compare(a.as_bytes(), b.as_bytes(), &mut Scratch::default());
+            let compared = lane.comparer().compare(a.as_bytes(), b.as_bytes());
             assert_eq!(compared.equal, expected);
         }
     }

@@ -14,7 +14,7 @@ pub(super) fn enables_itself(rule: &Compiled) -> bool {
         // One that gets shorter is replaced until it is not there any more.
         Act::Prefix { from, to } => to.starts_with(from),
         Act::Template(template) => {
-            template.to.path.glob().meets(&template.from.path.glob())
+            template.to.path.glob().meets(template.from.path.glob())
                 && !template.from.params.iter().any(|(name, _)| template.consumes(name))
         }
         _ => false,
@@ -159,8 +159,7 @@ fn may_create_segment(act: &Act, segment: &Glob) -> bool {
             let text = template.to.path.glob();
             let before = [Step::Many(Bytes::ANY), Step::byte(b'/')];
             let behind = [Step::byte(b'/'), Step::Many(Bytes::ANY)];
-            segment.framed(&before, &[]).meets(&text)
-                || segment.framed(&before, &behind).meets(&text)
+            segment.framed(&before, &[]).meets(text) || segment.framed(&before, &behind).meets(text)
         }
         _ => true,
     }
@@ -171,9 +170,10 @@ fn changes_path_for(a: &Act, b: &Act) -> bool {
     match b {
         Act::Prefix { from, .. } => may_create_prefix(a, from),
         Act::Suffix { from, .. } => may_create_suffix(a, from),
-        Act::Segment { from, .. } => {
-            may_create_segment(a, &Glob::of(Step::text(from))) && !is_upper_folded(a, from)
-        }
+        Act::Segment { from, .. } => match a {
+            Act::Segment { to, .. } => !to.is_empty() && to == from,
+            _ => may_create_segment(a, &Glob::of(Step::text(from))) && !is_upper_folded(a, from),
+        },
         Act::DropSegment(segment) => {
             // Classes hold both cases of a letter, so folding makes nothing that they match.
             may_create_segment(a, segment) && (*a != Act::FoldPath || segment.has_lower())
@@ -191,7 +191,7 @@ fn changes_path_for(a: &Act, b: &Act) -> bool {
         Act::Template(template) => {
             let is_blocked = matches!(a, Act::Template(other)
                 if template.from.params.iter().any(|(name, _)| other.consumes(name)));
-            !is_blocked && may_enter(a, &template.from.path.glob())
+            !is_blocked && may_enter(a, template.from.path.glob())
         }
         _ => false,
     }
@@ -244,7 +244,7 @@ fn changes_params_for(a: &Act, b: &Compiled) -> bool {
             let is_blocked = match &b.act {
                 Act::Template(other) => {
                     other.from.params.iter().any(|(name, _)| template.consumes(name))
-                        || !template.to.path.glob().meets(&other.from.path.glob())
+                        || !template.to.path.glob().meets(other.from.path.glob())
                 }
                 _ => false,
             };

@@ -6,6 +6,8 @@
 
 use std::collections::HashSet;
 
+use memchr::memmem;
+
 use super::compile::too_long;
 use super::letters::{has_lower_only, has_upper};
 use super::steps::{Bytes, STEPS_MAX, Step, push_class};
@@ -27,6 +29,8 @@ pub(super) struct Glob {
     rest: Vec<Step>,
     /// Is that anything?
     is_open: bool,
+    /// The longest text in that, which all that it matches holds; empty if that was not asked.
+    needle: Vec<u8>,
 }
 
 impl Glob {
@@ -37,12 +41,20 @@ impl Glob {
 
     /// A pattern made of steps, for telling what rules can write from what others read.
     pub(super) fn of(steps: impl IntoIterator<Item = Step>) -> Glob {
-        Glob::new(Vec::new(), steps.into_iter().collect())
+        let mut steps = steps.into_iter().peekable();
+        let literal = std::iter::from_fn(|| steps.next_if(|step| step.only().is_some()));
+        let literal = literal.filter_map(Step::only).collect();
+        Glob::new(literal, steps.collect())
     }
 
     fn new(literal: Vec<u8>, rest: Vec<Step>) -> Glob {
         let is_open = rest == [Step::Many(Bytes::ANY)];
-        Glob { literal, rest, is_open }
+        Glob { literal, rest, is_open, needle: Vec::new() }
+    }
+
+    /// The same without a literal start.
+    fn in_steps(&self) -> Glob {
+        Glob::new(Vec::new(), self.steps())
     }
 
     /// Reads a pattern. `*` is any characters; slashes are among them if `crosses`.
@@ -94,7 +106,11 @@ impl Glob {
                 "pattern \"{text}\": more than {DUST_WILDCARDS_MAX} wildcards or {STEPS_MAX} steps"
             )));
         }
-        Ok(Glob::new(glob.literal, glob.rest))
+        let glob = Glob::new(glob.literal, glob.rest);
+        let texts = glob.rest.chunk_by(|a, b| a.only().is_some() && b.only().is_some());
+        let texts = texts.map(|text| text.iter().copied().filter_map(Step::only).collect());
+        let needle = texts.max_by_key(Vec::len).unwrap_or_default();
+        Ok(Glob { needle, ..glob })
     }
 
     /// Does it match everything?
@@ -119,11 +135,7 @@ impl Glob {
 
     /// The bytes that every text it matches must hold.
     fn letters(&self) -> impl Iterator<Item = u8> {
-        let single = |step: &Step| match step {
-            Step::One(set) => set.only(),
-            Step::Many(_) => None,
-        };
-        self.literal.iter().copied().chain(self.rest.iter().filter_map(single))
+        self.literal.iter().copied().chain(self.rest.iter().copied().filter_map(Step::only))
     }
 
     /// It, with steps before and behind.
@@ -138,7 +150,8 @@ impl Glob {
             None => false,
             Some(_) if self.is_open => true,
             Some(rest) if self.rest.is_empty() => rest.is_empty(),
-            Some(rest) => self.walks(rest),
+            // Bet: it is another text.
+            Some(rest) => memmem::find(rest, &self.needle).is_some() && self.walks(rest),
         }
     }
 
@@ -170,7 +183,7 @@ impl Glob {
 
     /// Does `wide` match every path that this matches? Never says yes where it is not.
     pub(super) fn is_within(&self, wide: &Glob) -> bool {
-        let (narrow, wide) = (Glob::of(self.steps()), Glob::of(wide.steps()));
+        let (narrow, wide) = (self.in_steps(), wide.in_steps());
         if narrow.rest.len().max(wide.rest.len()) > STEPS_MAX {
             return false;
         }
@@ -225,6 +238,10 @@ impl Glob {
         if self.literal[..common] != other.literal[..common] {
             return false;
         }
+        let ends = self.end().zip(other.end());
+        if ends.into_iter().any(|(a, b)| !a.meets(b)) {
+            return false;
+        }
         let (a, b) = (self.steps(), other.steps());
         let width = b.len() + 1;
         if (a.len() + 1).saturating_mul(width) > PAIRS_MAX {
@@ -255,6 +272,14 @@ impl Glob {
             }
         }
         false
+    }
+
+    /// The sets of the last bytes, from the last one on, as far as each is one step.
+    fn end(&self) -> impl Iterator<Item = Bytes> {
+        self.rest.iter().rev().map_while(|step| match step {
+            Step::One(set) => Some(*set),
+            Step::Many(_) => None,
+        })
     }
 
     /// Does it match what becomes of every text that it matches when that is folded? May say no
@@ -334,6 +359,22 @@ mod tests {
     }
 
     #[test]
+    fn what_every_text_holds() {
+        for (pattern, literal, needle) in [
+            ("*/dn/*x*", "", "/dn/"),
+            ("/a*x*/dn/", "/a", "/dn/"),
+            ("/a{num}-{num}", "/a", "-"),
+            ("/a*", "/a", ""),
+            ("/a", "/a", ""),
+        ] {
+            let glob = Glob::parse(pattern, true).unwrap();
+            let found = [&glob.literal, &glob.needle].map(|text| &text[..]);
+            assert_eq!(found, [literal.as_bytes(), needle.as_bytes()], "{pattern}");
+            assert_eq!(Glob::of(glob.steps()).literal, literal.as_bytes(), "{pattern}");
+        }
+    }
+
+    #[test]
     fn escapes_are_not_folded() {
         for (text, upper, lower) in [
             ("/x%5By/", false, true),
@@ -358,6 +399,10 @@ mod tests {
             ("/{num}", "/{hex:4}", true),
             ("/{num}", "/x", false),
             ("/story_{num}", "/story", false),
+            ("*/a.html", "*b.html", false),
+            ("*.html", "/{slug}.html", true),
+            ("/a", "*/a", true),
+            ("/{num}", "/{num}a", false),
         ] {
             let [a, b] = [a, b].map(|text| Glob::parse(text, true).unwrap());
             assert_eq!(a.meets(&b), expected, "{a:?} {b:?}");

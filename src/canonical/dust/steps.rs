@@ -22,6 +22,13 @@ impl Bytes {
         set
     }
 
+    /// `byte` alone.
+    pub(super) fn single(byte: u8) -> Bytes {
+        let mut set = Bytes([0; 4]);
+        set.0[usize::from(byte >> 6)] = 1 << (byte & 63);
+        set
+    }
+
     pub(super) fn has(self, byte: u8) -> bool {
         self.0[usize::from(byte >> 6)] >> (byte & 63) & 1 == 1
     }
@@ -55,7 +62,15 @@ pub(super) enum Step {
 
 impl Step {
     pub(super) fn byte(byte: u8) -> Step {
-        Step::One(Bytes::of(|one| one == byte))
+        Step::One(Bytes::single(byte))
+    }
+
+    /// The only byte that it can be.
+    pub(super) fn only(self) -> Option<u8> {
+        match self {
+            Step::One(set) => set.only(),
+            Step::Many(_) => None,
+        }
     }
 
     /// `text` as steps.

@@ -13,7 +13,11 @@ pub(super) type Captured<'a> = [&'a [u8]; CAPTURES_MAX + 1];
 
 /// Text with captures, each of which ends where it must.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Pattern(Vec<Part>);
+pub(super) struct Pattern {
+    parts: Vec<Part>,
+    /// What it can be.
+    glob: Glob,
+}
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Part {
@@ -57,11 +61,12 @@ impl Template {
         let sets = template.from.sets();
         let to = &mut template.to;
         for pattern in [&mut to.path].into_iter().chain(to.params.iter_mut().map(|(_, v)| v)) {
-            for part in &mut pattern.0 {
+            for part in &mut pattern.parts {
                 if let Part::Capture(number, set) = part {
                     *set = sets[*number];
                 }
             }
+            *pattern = Pattern::new(std::mem::take(&mut pattern.parts));
         }
         Ok(template)
     }
@@ -108,13 +113,13 @@ impl Form {
             Part::Capture(number, _) => Some(*number),
             Part::Text(_) => None,
         };
-        self.patterns().flat_map(|pattern| pattern.0.iter().filter_map(number)).collect()
+        self.patterns().flat_map(|pattern| pattern.parts.iter().filter_map(number)).collect()
     }
 
     /// The bytes of each capture.
     fn sets(&self) -> [Bytes; CAPTURES_MAX + 1] {
         let mut sets = [Bytes::ANY; CAPTURES_MAX + 1];
-        for part in self.patterns().flat_map(|pattern| &pattern.0) {
+        for part in self.patterns().flat_map(|pattern| &pattern.parts) {
             if let Part::Capture(number, set) = part {
                 sets[*number] = *set;
             }
@@ -128,6 +133,14 @@ impl Form {
 }
 
 impl Pattern {
+    fn new(parts: Vec<Part>) -> Pattern {
+        let glob = Glob::of(parts.iter().flat_map(|part| match part {
+            Part::Text(text) => Step::text(text).collect::<Vec<_>>(),
+            Part::Capture(_, set) => vec![Step::One(*set), Step::Many(*set)],
+        }));
+        Pattern { parts, glob }
+    }
+
     fn parse(text: &str, forbidden: &str) -> Result<Pattern> {
         let mut parts = Vec::new();
         let mut rest = text;
@@ -161,17 +174,17 @@ impl Pattern {
             }
             rest = &rest[close + 1..];
         }
-        Ok(Pattern(parts))
+        Ok(Pattern::new(parts))
     }
 
     /// Is it certain where every capture ends? At the end of the text, before the text that is the
     /// pattern's end, or before text that cannot be part of the capture.
     fn check_matching(&self) -> Result<()> {
-        for (at, pair) in self.0.windows(2).enumerate() {
+        for (at, pair) in self.parts.windows(2).enumerate() {
             let Part::Capture(number, set) = &pair[0] else { continue };
             let is_certain = match &pair[1] {
                 Part::Capture(..) => false,
-                Part::Text(text) => at + 2 == self.0.len() || !set.has(text[0]),
+                Part::Text(text) => at + 2 == self.parts.len() || !set.has(text[0]),
             };
             if !is_certain {
                 return Err(Error::config(format!(
@@ -186,14 +199,14 @@ impl Pattern {
     /// Matches all of `text`.
     pub(super) fn captures<'a>(&self, text: &'a [u8], captured: &mut Captured<'a>) -> bool {
         let mut rest = text;
-        for (at, part) in self.0.iter().enumerate() {
+        for (at, part) in self.parts.iter().enumerate() {
             match part {
                 Part::Text(text) => match rest.strip_prefix(text.as_slice()) {
                     Some(behind) => rest = behind,
                     None => return false,
                 },
                 Part::Capture(number, set) => {
-                    let length = match &self.0[at + 1..] {
+                    let length = match &self.parts[at + 1..] {
                         [] => rest.len(),
                         [Part::Text(end)] if rest.ends_with(end) => rest.len() - end.len(),
                         [Part::Text(_)] => return false,
@@ -215,7 +228,7 @@ impl Pattern {
 
     /// Appends the text with the captures put in.
     pub(super) fn write(&self, captured: &Captured, out: &mut Vec<u8>) {
-        for part in &self.0 {
+        for part in &self.parts {
             out.extend_from_slice(match part {
                 Part::Text(text) => text,
                 Part::Capture(number, _) => captured[*number],
@@ -224,16 +237,13 @@ impl Pattern {
     }
 
     /// What it can be.
-    pub(super) fn glob(&self) -> Glob {
-        Glob::of(self.0.iter().flat_map(|part| match part {
-            Part::Text(text) => Step::text(text).collect::<Vec<_>>(),
-            Part::Capture(_, set) => vec![Step::One(*set), Step::Many(*set)],
-        }))
+    pub(super) fn glob(&self) -> &Glob {
+        &self.glob
     }
 
     /// Could it hold this byte?
     pub(super) fn may_hold(&self, byte: u8) -> bool {
-        self.0.iter().any(|part| match part {
+        self.parts.iter().any(|part| match part {
             Part::Text(text) => text.contains(&byte),
             Part::Capture(_, set) => set.has(byte),
         })
@@ -241,7 +251,7 @@ impl Pattern {
 
     /// Could it hold letters in upper case?
     pub(super) fn may_have_upper(&self) -> bool {
-        self.0.iter().any(|part| match part {
+        self.parts.iter().any(|part| match part {
             Part::Text(text) => has_upper(text),
             Part::Capture(_, set) => (b'A'..=b'Z').any(|byte| set.has(byte)),
         })

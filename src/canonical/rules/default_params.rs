@@ -31,18 +31,17 @@ pub(super) const NAME: &str = "default-params";
 
 pub(super) fn apply(draft: &mut Draft, options: &Options) -> bool {
     let Parts::Web(web) = &mut draft.parts else { return false };
-    let defaults = &options.default_params;
-    if defaults.is_empty() {
+    if options.default_params.is_empty() {
         return false;
     }
-    let (host, path) = (&web.host, &web.path);
+    let defaults = options.default_params.at(&web.host, &web.path);
     let query = web.query.clone().unwrap_or_default();
     // The names that have defaults, each with its value; `None` if there are several.
     let mut values: HashMap<&[u8], Option<&[u8]>> = HashMap::new();
-    for (_, name, value) in pieces(&query).filter(|(_, name, _)| defaults.know(host, path, name)) {
+    for (_, name, value) in pieces(&query).filter(|(_, name, _)| defaults.know(name)) {
         values.entry(name).or_insert(Some(value)).take_if(|only| *only != value);
     }
     retain_pieces(&mut web.query, |name, value| {
-        values.get(name).is_none_or(Option::is_none) || !defaults.matches(host, path, name, value)
+        values.get(name).is_none_or(Option::is_none) || !defaults.matches(name, value)
     })
 }

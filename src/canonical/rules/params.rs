@@ -41,12 +41,10 @@ pub(super) const NAME: &str = "params";
 
 pub(super) fn apply(draft: &mut Draft, options: &Options) -> bool {
     let Parts::Web(web) = &mut draft.parts else { return false };
-    let (host, path) = (&web.host, &web.path);
+    let (host, kept) = (&web.host, options.keep_params.at(&web.host, &web.path));
     retain_pieces(&mut web.query, |name, value| {
-        let is_dropped = || {
-            options.drop_params.matches(host, name, value)
-                || options.keep_params.drops(host, path, name, value)
-        };
-        options.keep_params.keeps(host, path, name) || !is_dropped()
+        let is_dropped =
+            || options.drop_params.matches(host, name, value) || kept.drops(name, value);
+        kept.keeps(name) || !is_dropped()
     })
 }

@@ -35,9 +35,9 @@ pub(super) fn apply(draft: &mut Draft, options: &Options) -> bool {
         let path = without_sessions(&web.path, &options.sessions);
         replace(&mut web.path, path)
     };
-    let (host, path) = (&web.host, &web.path);
+    let kept = options.keep_params.at(&web.host, &web.path);
     let in_query = retain_pieces(&mut web.query, |name, value| {
-        !options.sessions.matches_query(name, value) || options.keep_params.keeps(host, path, name)
+        !options.sessions.matches_query(name, value) || kept.keeps(name)
     });
     in_path | in_query
 }

@@ -3,7 +3,7 @@
 use super::levels_of;
 use crate::canonical::{Canonical, Profile, Reached, RuleId};
 use crate::cluster::{Ladders, LaddersBuilder};
-use crate::fingerprint::Fingerprint;
+use crate::fingerprint::{Fingerprint, FingerprintKey};
 use crate::pipeline::Job;
 use crate::pipeline::facets::Facets;
 use crate::pipeline::layouts::Parcel;
@@ -26,6 +26,13 @@ pub(super) enum Look {
     Facets,
 }
 
+/// What a worker keeps from chunk to chunk.
+#[derive(Debug, Default)]
+pub(super) struct Surveyor {
+    worker: Worker,
+    ways: Ways,
+}
+
 /// What a worker makes of a chunk.
 pub(super) struct Surveyed {
     pub(super) tally: Tally,
@@ -42,12 +49,13 @@ pub(super) struct Surveyed {
 pub(super) fn look_at(
     job: &Job,
     chunk: &Parcel,
-    worker: &mut Worker,
+    surveyor: &mut Surveyor,
     look: Look,
 ) -> (u64, Surveyed) {
     let (mut ladders, mut facets) = (LaddersBuilder::default(), Facets::new(chunk.layout.name()));
     let (mut changed, mut fired) = (vec![0; levels_of(job)], Vec::new());
     let has_site_rules = job.canonicalizer.profile().rules.contains(RuleId::Dust);
+    let Surveyor { worker, ways } = surveyor;
     let tally = walk_with_fields(chunk, job, worker, |line, record, canonical| {
         let last = job.key.fingerprint(canonical.form);
         let has_no_host = record.url.starts_with(NO_HOST);
@@ -60,16 +68,71 @@ pub(super) fn look_at(
         if canonical.form == spelling || is_known {
             return ladders.push(line, last, |_| ());
         }
-        let rules = ladders.push(line, last, |rungs| {
+        let way = ways.of(&job.key, spelling, record.url, |way| {
             let climber = Climber { spelling, url: record.url, canonical, last };
-            climber.climb(job, rungs, &mut changed)
+            climber.climb(job, way);
         });
-        if !rules.is_empty() {
-            fired.push((number, rules));
+        ladders.push(line, last, |rungs| rungs.extend_from_slice(&way.rungs));
+        for (level, _) in &way.rungs[1..] {
+            changed[usize::from(*level)] += 1;
+        }
+        if !way.rules.is_empty() {
+            fired.push((number, way.rules.clone()));
         }
     });
     let ladders = ladders.finish();
     (tally.lines, Surveyed { tally, ladders, facets, changed, fired })
+}
+
+/// Places for ways. Reason: they take some hundred KB for each worker, at most some MB, and most
+/// lines of a log, and of a sorted list, have a spelling that a line shortly before had.
+const WAYS: usize = 1 << 12;
+
+/// The ways of spellings that are likely to come again: following one rule by rule takes many times
+/// as long as anything else that is done with a record.
+#[derive(Debug, Default)]
+struct Ways {
+    /// Each at the place that its spelling's fingerprint says; the last one takes it.
+    places: Vec<Option<Box<Way>>>,
+}
+
+/// The way of a record whose canonical form is another than its spelling.
+#[derive(Debug)]
+struct Way {
+    /// The fingerprints of its spelling and its URL.
+    spelling: Fingerprint,
+    url: Fingerprint,
+    /// The forms at every level at which there is another one, the spelling first.
+    rungs: Vec<(u8, Fingerprint)>,
+    /// The rules of its site that changed it.
+    rules: Vec<usize>,
+}
+
+impl Ways {
+    /// The way of `spelling`, which is that of `url`; `climb` completes it where it is not known.
+    fn of(
+        &mut self,
+        key: &FingerprintKey,
+        spelling: &[u8],
+        url: &[u8],
+        climb: impl FnOnce(&mut Way),
+    ) -> &Way {
+        let text = spelling;
+        let spelling = key.fingerprint(text);
+        let url = if url == text { spelling } else { key.fingerprint(url) };
+        if self.places.is_empty() {
+            self.places.resize_with(WAYS, || None);
+        }
+        let place = &mut self.places[spelling.0 as usize % WAYS];
+        match place {
+            Some(way) if way.spelling == spelling && way.url == url => {}
+            _ => {
+                let way = Way { spelling, url, rungs: vec![(0, spelling)], rules: vec![] };
+                climb(place.insert(Box::new(way)));
+            }
+        }
+        place.as_deref().expect("it was put there")
+    }
 }
 
 /// A record whose canonical form is another than its spelling.
@@ -82,20 +145,13 @@ struct Climber<'a> {
 }
 
 impl Climber<'_> {
-    /// The forms at every level at which there is another one. Returns the rules of its site that
-    /// changed it.
-    fn climb(
-        &self,
-        job: &Job,
-        rungs: &mut Vec<(u8, Fingerprint)>,
-        changed: &mut [u64],
-    ) -> Vec<usize> {
+    /// Completes its `way`.
+    fn climb(&self, job: &Job, way: &mut Way) {
         let Climber { spelling, url, canonical, last } = *self;
-        let first = rungs.len();
-        rungs.push((0, job.key.fingerprint(spelling)));
+        let Way { url: url_form, rungs, rules, .. } = way;
         let Profile { rules: profile_rules, options, .. } = job.canonicalizer.profile();
         let has_site_rules = profile_rules.contains(RuleId::Dust);
-        let (mut rules, mut before) = (Vec::new(), Vec::new());
+        let mut before = Vec::new();
         let followed = job.canonicalizer.follow(url, &canonical, |reached, form| {
             match reached {
                 Reached::Level(0) if form == spelling => {}
@@ -114,13 +170,43 @@ impl Climber<'_> {
         });
         if followed.is_err() && url != spelling {
             // Not parsed: only the base URL before it can be new.
-            rungs.push((1, job.key.fingerprint(url)));
-        }
-        for (level, _) in &rungs[first + 1..] {
-            changed[usize::from(*level)] += 1;
+            rungs.push((1, *url_form));
         }
         rules.sort_unstable();
         rules.dedup();
-        rules
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_spelling_is_followed_once() {
+        let key = FingerprintKey::from_bytes([1; 16]);
+        let mut ways = Ways::default();
+        for (number, (spelling, url, is_new)) in [
+            ("/a?", "http://a.test/a?", true),
+            ("/b?", "http://a.test/b?", true),
+            ("/a?", "http://a.test/a?", false),
+            ("/a?", "http://b.test/a?", true),
+            ("http://a.test/a?", "http://a.test/a?", true),
+            ("/b?", "http://a.test/b?", false),
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            let mut climbed = false;
+            let way = ways.of(&key, spelling.as_bytes(), url.as_bytes(), |way| {
+                climbed = true;
+                way.rungs.push((1, key.fingerprint(url.as_bytes())));
+            });
+            assert_eq!(climbed, is_new, "{number}");
+            let forms = [(0, spelling), (1, url)];
+            assert_eq!(
+                way.rungs,
+                forms.map(|(level, form)| (level, key.fingerprint(form.as_bytes())))
+            );
+        }
     }
 }

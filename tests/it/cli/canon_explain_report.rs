@@ -178,6 +178,29 @@ fn report_as_json() {
     }
 }
 
+/// Each line counts, though its spelling is followed once.
+#[test]
+fn report_counts_all_lines_of_a_spelling() {
+    let dir = Dir::new();
+    dir.put(
+        "rules.toml",
+        "[[rule]]\nsite='a.test'\nkind='drop-param'\nparam='n'\nstatus='manual'\n",
+    );
+    let given = "http://a.test/?n=1&utm_source=x\n".repeat(5) + "http://a.test/\n";
+    let run = dir.feed("report --rules rules.toml --to json", given.as_bytes());
+    let report = json(&run.quiet().out);
+    let changed = |rules: &str, name: &str, rule: &str| {
+        let rules = report[rules].as_array().unwrap().iter();
+        rules
+            .filter(|one| one[name] == rule)
+            .map(|one| one["changed"].as_u64().unwrap())
+            .sum::<u64>()
+    };
+    assert_eq!(changed("rules", "rule", "params"), 5);
+    assert_eq!(changed("rules", "rule", "dust"), 5);
+    assert_eq!(changed("site_rules", "title", "a.test: drop-param n"), 5);
+}
+
 /// How many rows are shown does not change what the totals are.
 /// Where a duplicate is spelled as it should be, the earlier line is the example.
 #[test]
