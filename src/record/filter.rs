@@ -64,10 +64,10 @@ impl StatusRange {
 pub struct UrlGlob {
     /// In lower case; without one, any, or none.
     scheme: Option<Vec<u8>>,
-    /// Without one, any host.
-    host: Option<Vec<u8>>,
+    /// Without one, any host, or that by which it is looked up.
+    host: Option<Glob>,
     /// Without one, any path.
-    path: Option<Vec<u8>>,
+    path: Option<Glob>,
     /// Is the query compared, too?
     with_query: bool,
 }
@@ -103,9 +103,9 @@ impl UrlGlob {
         let with_query = path.contains('?');
         // A query alone is that of any path.
         let path = if path.starts_with('?') { format!("*{path}") } else { path.to_string() };
-        let part = |text: &str| (!text.is_empty()).then(|| text.as_bytes().to_vec());
+        let part = |text: &str| (!text.is_empty()).then(|| Glob::new(text.as_bytes()));
         Ok(UrlGlob {
-            scheme: part(&scheme),
+            scheme: (!scheme.is_empty()).then(|| scheme.into_bytes()),
             host: part(&host.to_ascii_lowercase()),
             path: part(&path),
             with_query,
@@ -115,8 +115,8 @@ impl UrlGlob {
     fn matches(&self, places: &Places) -> bool {
         let target = &*places.target;
         let path = if self.with_query { target } else { &target[..places.path_end] };
-        let fits = |pattern: &Option<Vec<u8>>, text| {
-            pattern.as_ref().is_none_or(|pattern| glob(pattern, text))
+        let fits = |pattern: &Option<Glob>, text| {
+            pattern.as_ref().is_none_or(|pattern| pattern.matches(text))
         };
         self.scheme.as_ref().is_none_or(|scheme| scheme.eq_ignore_ascii_case(places.scheme))
             && fits(&self.host, &places.host)
@@ -139,16 +139,20 @@ pub struct UrlGlobs {
 impl FromIterator<UrlGlob> for UrlGlobs {
     fn from_iter<I: IntoIterator<Item = UrlGlob>>(all: I) -> UrlGlobs {
         let mut globs = UrlGlobs::default();
-        for one in all {
-            let host = one.host.as_deref().unwrap_or(b"*");
-            let above = host.strip_prefix(b"*.").unwrap_or(host);
-            let same_place = match (above.contains(&b'*'), above.len() < host.len()) {
-                (true, _) => &mut globs.others,
-                (false, true) => {
+        for mut one in all {
+            let same_place = match one.host.take() {
+                Some(Glob { start, end: None, .. }) => globs.of_hosts.entry(start).or_default(),
+                Some(Glob { start, inner, end: Some(end) })
+                    if start.is_empty() && inner.is_empty() && end.starts_with(b".") =>
+                {
+                    let above = end[1..].to_vec();
                     globs.below_bytes_max = globs.below_bytes_max.max(above.len());
-                    globs.below.entry(above.to_vec()).or_default()
+                    globs.below.entry(above).or_default()
                 }
-                (false, false) => globs.of_hosts.entry(above.to_vec()).or_default(),
+                host => {
+                    one.host = host;
+                    &mut globs.others
+                }
             };
             same_place.push(one);
         }
@@ -172,23 +176,39 @@ impl UrlGlobs {
     }
 }
 
-/// Does `pattern` match all of `text`? Linear in both.
-fn glob(pattern: &[u8], text: &[u8]) -> bool {
-    let (Some(first), Some(last)) = (memchr::memchr(b'*', pattern), memchr::memrchr(b'*', pattern))
-    else {
-        return pattern == text;
-    };
-    // Bet: it begins or ends in another way.
-    let inner = text.strip_prefix(&pattern[..first]);
-    let Some(mut rest) = inner.and_then(|text| text.strip_suffix(&pattern[last + 1..])) else {
-        return false;
-    };
-    // What stands between stars comes where it is found first.
-    pattern[first..last].split(|byte| *byte == b'*').all(|piece| {
-        let found = memmem::find(rest, piece);
-        rest = found.map_or(b"", |at| &rest[at + piece.len()..]);
-        found.is_some()
-    })
+/// A pattern, where `*` stands for any run of bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Glob {
+    /// What comes before the first star: all, if there is none.
+    start: Vec<u8>,
+    /// What stands between stars.
+    inner: Vec<Vec<u8>>,
+    /// What comes behind the last star.
+    end: Option<Vec<u8>>,
+}
+
+impl Glob {
+    fn new(pattern: &[u8]) -> Glob {
+        let mut pieces = pattern.split(|byte| *byte == b'*').map(<[u8]>::to_vec);
+        let start = pieces.next().unwrap_or_default();
+        let mut inner: Vec<Vec<u8>> = pieces.collect();
+        let end = inner.pop();
+        Glob { start, inner, end }
+    }
+
+    /// Does it match all of `text`? Linear in both.
+    fn matches(&self, text: &[u8]) -> bool {
+        // Bet: that begins in another way.
+        let Some(rest) = text.strip_prefix(&self.start[..]) else { return false };
+        let Some(end) = &self.end else { return rest.is_empty() };
+        let Some(mut rest) = rest.strip_suffix(&end[..]) else { return false };
+        // What stands between stars comes where it is found first.
+        self.inner.iter().all(|piece| {
+            let found = memmem::find(rest, piece);
+            rest = found.map_or(b"", |at| &rest[at + piece.len()..]);
+            found.is_some()
+        })
+    }
 }
 
 impl RecordFilter {
@@ -342,7 +362,8 @@ mod tests {
             ("*b*a*", "ab", false),
             ("**", "", true),
         ] {
-            assert_eq!(glob(pattern.as_bytes(), text.as_bytes()), expected, "{pattern} {text}");
+            let glob = Glob::new(pattern.as_bytes());
+            assert_eq!(glob.matches(text.as_bytes()), expected, "{pattern} {text}");
         }
     }
 
@@ -350,7 +371,7 @@ mod tests {
     fn long_texts_take_no_longer_than_they_are() {
         let start = std::time::Instant::now();
         let (text, piece) = ("a".repeat(1_000_000), "a".repeat(500_000));
-        assert!(!glob(format!("*{piece}b*").as_bytes(), text.as_bytes()));
+        assert!(!Glob::new(format!("*{piece}b*").as_bytes()).matches(text.as_bytes()));
         assert!(start.elapsed().as_secs() < 20, "{:?}", start.elapsed());
     }
 
