@@ -234,6 +234,9 @@ impl Glob {
 
     /// Is there a text that both match? May say yes where no were right.
     pub(super) fn meets(&self, other: &Glob) -> bool {
+        if self.is_all() || other.is_all() {
+            return true;
+        }
         let common = self.literal.len().min(other.literal.len());
         if self.literal[..common] != other.literal[..common] {
             return false;
