@@ -197,11 +197,16 @@ pub fn without_userinfo(text: &[u8]) -> Cow<'_, [u8]> {
     Cow::Owned(shown)
 }
 
-/// Where what follows two slashes or more begins, the first such place in `text` from `at` on.
-/// A slash may be a backslash, as browsers read it, or have one before it, as in JSON.
+/// Where what follows two slashes or more begins, or one behind a colon, the first such place in
+/// `text` from `at` on. A slash may be a backslash, as browsers read it, or have one before it, as
+/// in JSON.
 fn behind_slashes(text: &[u8], mut at: usize) -> Option<usize> {
     let mut slashes = 0;
     while at < text.len() {
+        if slashes == 0 && at > 0 && text[at - 1] == b':' {
+            // `https:/a.test/`, too, has a host.
+            slashes = 1;
+        }
         let bytes = match text[at..] {
             [b'\\', b'/', ..] => 2,
             [b'/' | b'\\', ..] => 1,

@@ -51,9 +51,8 @@ const LADDER_URL_BYTES_MAX: usize = 1 << 10;
 impl Canonicalizer {
     /// Compares URLs under the profile.
     pub fn comparer(&self) -> Comparer<'_> {
-        let ladders = vec![None; LADDERS];
         let (scratch, hasher) = (Scratch::default(), RandomState::new());
-        Comparer { canonicalizer: self, scratch, ladders, hasher }
+        Comparer { canonicalizer: self, scratch, ladders: Vec::new(), hasher }
     }
 }
 
@@ -86,6 +85,9 @@ impl Comparer<'_> {
 
     /// The ladder of `given`, perhaps one that was made before.
     fn ladder(&mut self, given: &[u8]) -> Result<Rc<Ladder>, Reject> {
+        if self.ladders.is_empty() {
+            self.ladders.resize(LADDERS, None);
+        }
         let place = &mut self.ladders[self.hasher.hash_one(given) as usize % LADDERS];
         if let Some(ladder) = place.as_ref().filter(|ladder| *ladder.given == *given) {
             return Ok(Rc::clone(ladder));

@@ -24,6 +24,9 @@ const LIST_LINES_MIN: usize = 10;
 /// (`GET http://other.test/`); more are not.
 const HOSTS_NAMED_MIN_ONE_IN: u64 = 100;
 
+/// So few records that name a host are that, too, unless they are half of all.
+const HOSTS_NAMED_MIN: u64 = 10;
+
 /// Says what looks wrong: filters that let nothing through or that match nothing; records of which
 /// most are no URLs; files that were taken for lists for want of anything better; and files that
 /// are not compressed though their names say so.
@@ -76,7 +79,9 @@ pub(super) fn doubt_hosts(outcome: &Outcome, has_rules_of_sites: bool) {
     let are_json =
         |file: &InputFile| matches!(file.layout.name(), "caddy" | "jsonl" | "nginx-json");
     let has_json = outcome.files.iter().any(are_json);
-    let has_hosts = named > 0 && named * HOSTS_NAMED_MIN_ONE_IN >= records;
+    let has_hosts = named > 0
+        && named * HOSTS_NAMED_MIN_ONE_IN >= records
+        && (named >= HOSTS_NAMED_MIN || 2 * named >= records);
     let loss = match has_rules_of_sites {
         true => "no rule of a site holds for them",
         false if has_json || has_hosts => "paths of different hosts count as one page",
@@ -184,8 +189,12 @@ fn doubt_seeming(file: &InputFile, seeming: &Seeming) -> bool {
                 "{taken} its first lines are JSON; --field says where the URL is, as in --field /page/url"
             )),
             [best, ..] => say(format_args!(
-                "{taken} its first lines are JSON; the URL may be in {}: --field {best}",
-                places.join(", ")
+                "{taken} its first lines are JSON; the URL may be in {}: --field {}",
+                places.join(", "),
+                match best.contains(['=', ' ', '"', '\'', '$']) {
+                    true => format!("'url={}'", best.replace('\'', "'\\''")),
+                    false => best.clone(),
+                }
             )),
         },
         Seeming::Table { has_several_urls, delimiter, columns } => {

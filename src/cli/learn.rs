@@ -116,7 +116,7 @@ fn tell_sites(learned: &Learned, rules_of_sites: &[usize]) {
             count_of(summary.urls, "URL"),
             match summary.signal {
                 Signal::Digest => "digest",
-                Signal::CanonicalLink => "canonical link",
+                Signal::CanonicalLink | Signal::CanonicalLinkAlone => "canonical link",
                 Signal::Size => "size",
                 Signal::None => "nothing",
             },

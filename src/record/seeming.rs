@@ -60,7 +60,13 @@ fn of_table(lines: &[&[u8]]) -> Option<Seeming> {
     let has_header = lines.len() > 1
         && header.len() == cells(lines[1]).len()
         && header.iter().all(is_name)
-        && !has_host(&header[0]);
+        && !lines[0].starts_with(b"#")
+        && !cell::may_be_url(&header[0]);
+    // `/art,12` and `/@48.1,11.5,15z` are the ends of paths, and what begins with a bracket is JSON.
+    let is_row = |line: &&&[u8]| !line.starts_with(b"[") && !ends_in_numbers(line, delimiter);
+    if !has_several_urls && !has_header && 2 * lines.iter().filter(is_row).count() <= lines.len() {
+        return None;
+    }
     let lines_min = if has_header { LINES_WITH_HEADER_MIN } else { LINES_MIN };
     let columns = if has_header { first_row::list(&header) } else { String::new() };
     (lines.len() >= lines_min).then_some(Seeming::Table { has_several_urls, delimiter, columns })
@@ -96,14 +102,19 @@ fn parts_cells(lines: &[&[u8]], delimiter: u8) -> bool {
         && lines.iter().skip(1).any(is_outside)
 }
 
+/// Has all that is behind the first `delimiter` of `line` digits at its start, as numbers have, or a
+/// sign before them?
+fn ends_in_numbers(line: &[u8], delimiter: u8) -> bool {
+    let is_number = |cell: &[u8]| {
+        let digits = cell.strip_prefix(b"-").unwrap_or(cell);
+        digits.first().is_some_and(u8::is_ascii_digit) && !cell.contains(&b' ')
+    };
+    line.split(|byte| *byte == delimiter).skip(1).all(is_number)
+}
+
 fn without_quotes(cell: &[u8]) -> &[u8] {
     let cell = cell.trim_ascii();
     cell.strip_prefix(b"\"").and_then(|cell| cell.strip_suffix(b"\"")).unwrap_or(cell)
-}
-
-/// Is `cell` a host, or a URL?
-fn has_host(cell: &[u8]) -> bool {
-    cell::is_url(cell) || cell::is_short_url(cell)
 }
 
 /// JSON lines, if most of `lines` are objects. Names of members with commas, which `--field` cannot
@@ -204,15 +215,19 @@ mod tests {
     fn as_many_cells() {
         let columns = "1 \"Seite\", 2 \"Aufrufe\"";
         for (first, line, count, expected) in [
-            ("", "https://a.test/1,200", 20, Some((',', ""))),
+            ("", "https://a.test/1,200,Title", 20, Some((',', ""))),
             ("", "https://a.test/1;Title", 20, Some((';', ""))),
-            ("", "www.a.test/p,20", 20, Some((',', ""))),
-            ("", "www.a.test/p,20", 9, None),
+            ("", "www.a.test/p,Start", 20, Some((',', ""))),
+            ("", "www.a.test/p,Start", 9, None),
             ("Seite,Aufrufe", "www.a.test/p,20", 2, Some((',', columns))),
             ("Seite,Aufrufe", "www.a.test/p,20", 1, None),
             ("www.a.com/p,20", "www.a.com/q,20", 2, None),
             // Ends of URLs, and queries.
             ("", "https://a.test/a,1.html", 20, None),
+            ("", "https://a.test/index.php/topic,12", 20, None),
+            ("", "https://a.test/@48.1,11.5,15z", 20, None),
+            ("", "[\"https://a.test/\",\"x\"]", 20, None),
+            ("# a list, of today", "https://a.test/x,Title", 20, Some((',', ""))),
             ("", "https://a.test/a;s=1", 20, None),
             ("", "https://a.test/@48.1,11.5,15z/x", 20, None),
             ("", "https://a.test/?x=1,2", 20, None),

@@ -51,6 +51,7 @@ pub(in crate::mine) fn host_and_path_candidates(
     let mut by_extension = None;
     for (act, count) in asked() {
         match act {
+            // Votes do not tell which way it goes.
             Act::Scheme(_) => out.push(Act::Scheme(leads_to_https(table))),
             Act::Port(_) | Act::Order => out.push(act.clone()),
             Act::Path(path) => match path {
@@ -170,7 +171,16 @@ fn hosts(table: &Table, votes: &Votes, screen: &Screen, bar: f64, out: &mut Vec<
     for url in &table.urls {
         urls[table.origins[url.origin as usize].host as usize] += 1;
     }
-    let moves = moves_between_hosts(table);
+    // Redirects and canonical links that lead away from each host, less those that lead to it.
+    let mut away = vec![0i64; table.hosts.len()];
+    for (from, to) in &table.moves {
+        let host = |url: u32| table.origins[table.urls[url as usize].origin as usize].host;
+        let (from, to) = (host(*from), host(*to));
+        if root(&mut parent, from) == root(&mut parent, to) {
+            away[from as usize] += 1;
+            away[to as usize] -= 1;
+        }
+    }
     let mut groups: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
     for host in 0..table.hosts.len() as u32 {
         let root = root(&mut parent, host);
@@ -180,11 +190,6 @@ fn hosts(table: &Table, votes: &Votes, screen: &Screen, bar: f64, out: &mut Vec<
         // A name before an address, where redirects and canonical links lead to before what they
         // lead away from, the site's own name before that of a copy, then what is used most, then
         // the shortest.
-        let leads_away = |host: u32| {
-            let others = group.iter().filter(|other| **other != host);
-            let between = |a: u32, b: u32| moves.get(&(a, b)).copied().unwrap_or(0);
-            others.map(|other| between(host, *other) - between(*other, host)).sum::<i64>() > 0
-        };
         let most = group.iter().map(|host| urls[*host as usize]).max().unwrap_or(0);
         let rank = |host: &&u32| {
             let (name, used) = (&table.hosts[**host as usize], urls[**host as usize]);
@@ -192,21 +197,11 @@ fn hosts(table: &Table, votes: &Votes, screen: &Screen, bar: f64, out: &mut Vec<
             let own = is_own_name(name) && used * OWN_NAME_SHARE >= most;
             let used = std::cmp::Reverse(used);
             let copy = is_name_of_copy(name);
-            (address, leads_away(**host), !own, copy, used, name.len(), name.clone())
+            (address, away[**host as usize], !own, copy, used, name.len(), name.clone())
         };
         let best = group.iter().min_by_key(rank).expect("a group has members");
         out.extend(group.iter().filter(|host| *host != best).map(|host| Act::Host(*host, *best)));
     }
-}
-
-/// How many redirects and canonical links lead from one host to another.
-fn moves_between_hosts(table: &Table) -> Map<(u32, u32), i64> {
-    let host = |url: u32| table.origins[table.urls[url as usize].origin as usize].host;
-    let mut moves = map();
-    for (from, to) in &table.moves {
-        *moves.entry((host(*from), host(*to))).or_insert(0) += 1;
-    }
-    moves
 }
 
 /// Do redirects and canonical links lead from `http` to `https`, rather than the other way round?

@@ -20,8 +20,9 @@ const TEXT_MAX: usize = 64;
 /// For each act, how many contents ask for it.
 pub(in crate::mine) type Votes = BTreeMap<Act, u32>;
 
-/// Collects the votes of all contents that are not hot, and of redirects. `few` says of which
-/// parameters values are paired, by number of the name.
+/// Collects the votes of all contents that are not hot, and of the URLs that redirects and
+/// canonical links lead to. `few` says of which parameters values are paired, by number of the
+/// name.
 pub(in crate::mine) fn collect(
     table: &Table,
     loose_paths: &[LoosePath],
@@ -54,12 +55,15 @@ pub(in crate::mine) fn collect(
         }
         counter.count(&mut acts);
     }
-    for (from, to) in &table.moves {
-        let (from, to) = (&table.urls[*from as usize], &table.urls[*to as usize]);
-        if !from.opaque && !to.opaque {
+    let mut moves: Vec<(u32, u32)> = table.moves.iter().map(|(from, to)| (*to, *from)).collect();
+    moves.sort_unstable();
+    for ways in moves.chunk_by(|a, b| a.0 == b.0) {
+        let to = &table.urls[ways[0].0 as usize];
+        let from = ways.iter().take(MEMBERS_MAX).map(|(_, from)| &table.urls[*from as usize]);
+        for from in from.filter(|from| !from.opaque && !to.opaque) {
             differences(table, loose_paths, few, from, to, &mut acts);
-            counter.count(&mut acts);
         }
+        counter.count(&mut acts);
     }
     counter.votes()
 }

@@ -2,10 +2,11 @@
 //!
 //! Where a site's links can be trusted, pages with one link are one page, whatever bytes they have,
 //! and pages with different links are different ones. Not all sites can: some give every spelling
-//! as its own canonical one. So links are compared with digests first, and where no URLs share
-//! one, links count only if enough of them lead to another URL.
+//! as its own canonical one, others all of a script's pages one. So links are compared with digests,
+//! in both directions. Where too few URLs share a digest for that, links count only if enough of
+//! them lead to another URL, and rules that follow from them are for review.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
 use super::contents::{Contents, NO_CONTENT};
@@ -19,6 +20,9 @@ const PAIRS_MIN: u64 = 20;
 /// URLs with one digest beyond which that is an error page or an empty list, and says nothing.
 const URLS_OF_DIGEST_MAX: usize = 100;
 
+/// One of so many URLs that show a page must have a link, and as many as `PAIRS_MIN` at least.
+const URLS_FOR_ONE_LINK: u64 = 4;
+
 /// Where digests tell nothing: one of so many URLs must have a link to another one.
 const URLS_FOR_ONE_LINK_ELSEWHERE: u64 = 20;
 
@@ -28,8 +32,8 @@ const URLS_FOR_ONE_LINK_ELSEWHERE: u64 = 20;
 /// - `moves`: permanent redirects, which are followed from where a link leads to. Links to another
 ///   URL are added to them.
 /// - A page without a link is where another page says that it is, or where all pages with its
-///   digest are. Else it keeps its digest if no page beside it has a link, since links come from
-///   the templates of a site. If others have one, then nothing is known of it.
+///   digest are. Else it keeps its digest, unless most pages beside it have a link, since links
+///   come from the templates of a site: then nothing is known of it.
 /// - Determinism: the result does not depend on the order of `seen`.
 pub(super) fn follow(
     seen: &mut [Seen],
@@ -49,14 +53,16 @@ pub(super) fn follow(
         Signal::Digest => LinksOfDigests::of(seen),
         _ => LinksOfDigests::default(),
     };
-    if !can_be_trusted(seen, &digests) {
-        return signal;
-    }
+    let Some(trusted) = trust(seen, &digests) else { return signal };
     let mut is_linked = vec![false; urls.len()];
-    let mut places = HashSet::new();
-    for one in seen.iter().filter(|one| one.link != NO_LINK) {
-        is_linked[one.link as usize] = true;
-        places.insert(place(urls.text(one.url)));
+    // By place: URLs of pages with a link, less those without.
+    let mut places: HashMap<&[u8], i64, ahash::RandomState> = HashMap::default();
+    for one in seen.iter().filter(|one| one.shows_a_page) {
+        let weight = if one.link == NO_LINK { -1 } else { 1 };
+        *places.entry(place(urls.text(one.url))).or_default() += weight;
+        if one.link != NO_LINK {
+            is_linked[one.link as usize] = true;
+        }
     }
     for one in seen {
         let end = onward.end(one.url);
@@ -68,13 +74,14 @@ pub(super) fn follow(
         } else {
             digests.only.get(&one.content).copied()
         };
+        let is_beside_links = || places.get(place(urls.text(one.url))).is_some_and(|all| *all > 0);
         match link {
             Some(link) => one.content = contents.of_url(link, urls),
-            None if signal == Signal::Digest && !places.contains(place(urls.text(one.url))) => {}
+            None if signal == Signal::Digest && !is_beside_links() => {}
             None => one.content = NO_CONTENT,
         }
     }
-    Signal::CanonicalLink
+    trusted
 }
 
 /// What URLs have in common that are beside each other: the path before a query, else the folder.
@@ -125,7 +132,7 @@ impl Onward {
     }
 }
 
-/// What digests say of links.
+/// What digests say of links, and links of digests.
 #[derive(Default)]
 struct LinksOfDigests {
     /// The link that all URLs with a digest have, by the number of the digest.
@@ -133,6 +140,10 @@ struct LinksOfDigests {
     /// Pairs of URLs with one digest, and how many of them have one link.
     pairs: u64,
     agree: u64,
+    /// Links of which several URLs show digests that others show as well: all of them one, or
+    /// several. Of digests that are seen at one URL only nothing is known, they may be noise.
+    links_with_one: u64,
+    links_with_several: u64,
 }
 
 impl LinksOfDigests {
@@ -142,6 +153,8 @@ impl LinksOfDigests {
         rows.sort_unstable();
         rows.dedup();
         let mut found = LinksOfDigests::default();
+        // Links, and the digests of several URLs with it.
+        let mut repeated = Vec::new();
         for urls in rows.chunk_by(|(digest, ..), (other, ..)| digest == other) {
             let links = urls.chunk_by(|(_, link, _), (_, other, _)| link == other).count();
             if let (1, [(digest, link, _), ..]) = (links, urls) {
@@ -150,24 +163,45 @@ impl LinksOfDigests {
             if urls.len() <= URLS_OF_DIGEST_MAX {
                 found.pairs += urls.len() as u64 - 1;
                 found.agree += (urls.len() - links) as u64;
+                if urls.len() > 1 {
+                    repeated.extend(urls.iter().map(|(digest, link, _)| (*link, *digest)));
+                }
+            }
+        }
+        repeated.sort_unstable();
+        for urls in repeated.chunk_by(|(link, _), (other, _)| link == other) {
+            match urls.chunk_by(|(_, digest), (_, other)| digest == other).count() {
+                1 => found.links_with_one += u64::from(urls.len() > 1),
+                _ => found.links_with_several += 1,
             }
         }
         found
     }
 }
 
-/// Do most URLs with one digest have one link? If there are too few: do enough URLs have a link to
-/// another one?
-fn can_be_trusted(seen: &[Seen], digests: &LinksOfDigests) -> bool {
-    if digests.pairs >= PAIRS_MIN {
-        return 2 * digests.agree >= digests.pairs;
-    }
+/// What the contents of a site are told apart by if its links can be trusted.
+fn trust(seen: &[Seen], digests: &LinksOfDigests) -> Option<Signal> {
+    let mut pages: Vec<u32> =
+        seen.iter().filter(|one| one.shows_a_page).map(|one| one.url).collect();
+    pages.sort_unstable();
+    pages.dedup();
     let mut links: Vec<(u32, u32)> =
         seen.iter().filter(|one| one.link != NO_LINK).map(|one| (one.url, one.link)).collect();
     links.sort_unstable();
     links.dedup();
+    let with_link = links.chunk_by(|(url, _), (other, _)| url == other).count() as u64;
+    if with_link < PAIRS_MIN || with_link * URLS_FOR_ONE_LINK < pages.len() as u64 {
+        return None;
+    }
+    if digests.links_with_several > digests.links_with_one {
+        return None;
+    }
+    if digests.pairs >= PAIRS_MIN {
+        return (2 * digests.agree >= digests.pairs).then_some(Signal::CanonicalLink);
+    }
     let elsewhere = links.iter().filter(|(url, link)| url != link).count() as u64;
-    elsewhere * URLS_FOR_ONE_LINK_ELSEWHERE >= links.len() as u64
+    let is_enough = elsewhere * URLS_FOR_ONE_LINK_ELSEWHERE >= links.len() as u64;
+    is_enough.then_some(Signal::CanonicalLinkAlone)
 }
 
 #[cfg(test)]
@@ -218,6 +252,19 @@ mod tests {
         spellings.collect()
     }
 
+    /// The same of `pages` beside others, in folders of their own, by which the site's links can be
+    /// trusted.
+    fn told_where_links_are_trusted(pages: &[Page]) -> (Signal, Vec<Vec<String>>) {
+        let mut all = pages.to_vec();
+        for (url, digest, link) in spelled_twice(40, true, true) {
+            let elsewhere = |text: &str| text.replace("a.test/", "a.test/else/where/");
+            all.push((elsewhere(&url), digest, elsewhere(&link)));
+        }
+        let (signal, mut by_content) = told(&all);
+        by_content.retain(|paths| !paths[0].starts_with("/else/"));
+        (signal, by_content)
+    }
+
     #[test]
     fn pages_with_one_link_are_one() {
         for digests in [["1", "2", "3", "4", "5"], [""; 5]] {
@@ -230,20 +277,21 @@ mod tests {
                 page("/c", digests[4], "http://a.test/c"),
             ];
             let expected: [&[&str]; 3] = [&["/a?s=1", "/a?s=2"], &["/b", "/b?s=1"], &["/c"]];
-            let (signal, found) = told(&pages);
+            let (signal, found) = told_where_links_are_trusted(&pages);
             assert_eq!(signal, Signal::CanonicalLink);
             assert_eq!(found, expected, "{digests:?}");
             pages.reverse();
-            assert_eq!(told(&pages).1, expected, "in any order");
+            assert_eq!(told_where_links_are_trusted(&pages).1, expected, "in any order");
         }
     }
 
     #[test]
     fn links_are_followed() {
         let chain = [page("/a", "", "/b"), page("/b", "", "/c"), page("/c", "", "/c")];
-        assert_eq!(told(&chain).1, [["/a", "/b", "/c"]]);
+        assert_eq!(told_where_links_are_trusted(&chain).1, [["/a", "/b", "/c"]]);
         let mutual = [page("/a", "", "/b"), page("/b", "", "/a")];
-        assert_eq!(told(&mutual).1, [["/a"], ["/b"]], "who is right is not known");
+        let found = told_where_links_are_trusted(&mutual).1;
+        assert_eq!(found, [["/a"], ["/b"]], "who is right is not known");
     }
 
     #[test]
@@ -251,37 +299,65 @@ mod tests {
         let pages = [
             page("/a?s=1", "1", "/a"),
             page("/a?s=2", "1", "/a"),
+            page("/a?s=5", "6", "/a"),
             // Its digest is that of pages with one link.
             page("/a?s=3", "1", ""),
             page("/x", "2", ""),
             page("/y", "2", ""),
             page("/z?t=1", "3", ""),
             page("/z?t=2", "3", ""),
-            // Beside these are pages with links, and of its own nothing is known.
-            page("/a?s=4", "4", ""),
+            // One of three beside it has a link.
+            page("/z?t=3", "4", "/z?t=3"),
+            // Most beside it have a link, and of its own nothing is known.
+            page("/a?s=4", "5", ""),
         ];
-        let expected: [&[&str]; 3] =
-            [&["/a?s=1", "/a?s=2", "/a?s=3"], &["/x", "/y"], &["/z?t=1", "/z?t=2"]];
-        assert_eq!(told(&pages).1, expected);
+        let a = ["/a?s=1", "/a?s=2", "/a?s=3", "/a?s=5"];
+        let expected: [&[&str]; 4] = [&a, &["/x", "/y"], &["/z?t=1", "/z?t=2"], &["/z?t=3"]];
+        assert_eq!(told_where_links_are_trusted(&pages).1, expected);
     }
 
     #[test]
     fn digests_judge_links() {
-        let one =
+        let twos =
             |spellings: &[Page]| told(spellings).1.iter().filter(|urls| urls.len() == 2).count();
         let honest = spelled_twice(20, true, true);
-        assert_eq!((told(&honest).0, one(&honest)), (Signal::CanonicalLink, 20));
+        assert_eq!((told(&honest).0, twos(&honest)), (Signal::CanonicalLink, 20));
         // Each spelling as its own canonical one.
         let echo = spelled_twice(20, true, false);
-        assert_eq!((told(&echo).0, one(&echo)), (Signal::Digest, 20));
+        assert_eq!((told(&echo).0, twos(&echo)), (Signal::Digest, 20));
         let mixed = [spelled_twice(20, true, false), spelled_twice(1, false, true)].concat();
-        assert_eq!((told(&mixed).0, one(&mixed)), (Signal::Digest, 20));
+        assert_eq!((told(&mixed).0, twos(&mixed)), (Signal::Digest, 20));
+        // All pages of a script as one, be it the start page.
+        for pages_of_script in [3, 60] {
+            let faceted: Vec<Page> = (0..60)
+                .flat_map(|number| {
+                    let link = format!("/s{}", number / pages_of_script);
+                    ["", "&s=1"].map(|session| {
+                        let path = format!("{link}?recipe={number}{session}");
+                        page(&path, &format!("digest {number}"), &link)
+                    })
+                })
+                .collect();
+            assert_eq!((told(&faceted).0, twos(&faceted)), (Signal::Digest, 60));
+        }
+    }
+
+    #[test]
+    fn few_links_say_nothing() {
+        let mut pages = spelled_twice(100, true, true);
+        for (number, (.., link)) in pages.iter_mut().enumerate().skip(1) {
+            if number >= 20 {
+                link.clear();
+            }
+        }
+        assert_eq!(told(&pages).0, Signal::Digest, "a tenth of the URLs");
+        assert_eq!(told(&spelled_twice(9, true, true)).0, Signal::Digest, "a small site");
     }
 
     #[test]
     fn without_digests_some_links_must_lead_elsewhere() {
         assert_eq!(told(&spelled_twice(20, false, false)).0, Signal::None);
-        assert_eq!(told(&spelled_twice(20, false, true)).0, Signal::CanonicalLink);
+        assert_eq!(told(&spelled_twice(20, false, true)).0, Signal::CanonicalLinkAlone);
     }
 
     #[test]

@@ -121,7 +121,7 @@ impl<'a> Intake<'a> {
             let content = match self.signal {
                 Signal::Digest => observation.telling_digest().map(|text| contents.of(text)),
                 Signal::Size => observation.size.map(|size| contents.of_size(size)),
-                Signal::CanonicalLink | Signal::None => None,
+                Signal::CanonicalLink | Signal::CanonicalLinkAlone | Signal::None => None,
             };
             seen.content = content.unwrap_or(NO_CONTENT);
             let link = observation.canonical_link.and_then(|to| linked(urls, to));

@@ -116,6 +116,8 @@ pub enum Signal {
     Digest,
     /// Where the canonical links of pages lead to; digests for pages that have none.
     CanonicalLink,
+    /// The same, but no digests confirm that the links can be trusted.
+    CanonicalLinkAlone,
     /// Sizes in bytes.
     Size,
     /// Nothing was recorded.
@@ -125,6 +127,11 @@ pub enum Signal {
 impl Signal {
     /// Is that two pages have one content as good as certain, rather than a coincidence?
     pub(in crate::mine) fn is_strong(self) -> bool {
+        matches!(self, Signal::Digest | Signal::CanonicalLink | Signal::CanonicalLinkAlone)
+    }
+
+    /// Is it enough for a rule to be in force?
+    pub(in crate::mine) fn is_confirmed(self) -> bool {
         matches!(self, Signal::Digest | Signal::CanonicalLink)
     }
 }
@@ -148,7 +155,7 @@ pub(in crate::mine) struct Table {
     pub(in crate::mine) stems: Vec<u32>,
     /// How many contents there are; they are numbered from 0.
     pub(in crate::mine) contents: usize,
-    /// Permanent redirects between URLs of the site.
+    /// From which URLs of the site permanent redirects and canonical links lead to which others.
     pub(in crate::mine) moves: Vec<(u32, u32)>,
     pub(in crate::mine) signal: Signal,
     /// Handlers that are split by conditions; none at first.

@@ -65,7 +65,7 @@ pub(super) fn rules(
     spellings: &LazySpellings<'_>,
     calibration: &Calibration,
 ) -> Vec<DustRule> {
-    if !table.signal.is_strong() || calibration.needs_confirmation {
+    if !table.signal.is_confirmed() || calibration.needs_confirmation {
         return Vec::new();
     }
     let leads: Vec<bool> = table

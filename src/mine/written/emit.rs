@@ -55,14 +55,14 @@ pub(super) fn rules(
 pub(super) fn is_in_force(table: &Table, validated: &Validated) -> bool {
     validated.holds
         && !validated.prior.guarded
-        && (table.signal.is_strong() || validated.prior.listed)
+        && (table.signal.is_confirmed() || validated.prior.listed)
 }
 
 /// The name of a signal in rule files.
 pub(super) fn signal_name(signal: Signal) -> &'static str {
     match signal {
         Signal::Digest => "digest",
-        Signal::CanonicalLink => "canonical-link",
+        Signal::CanonicalLink | Signal::CanonicalLinkAlone => "canonical-link",
         Signal::Size => "size",
         Signal::None => "none",
     }

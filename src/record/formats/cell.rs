@@ -59,7 +59,7 @@ pub(in crate::record) fn is_short_url(cell: &[u8]) -> bool {
 
 /// Could `cell`, of a column whose name says so, be a URL or a path, such as `index.html`? Numbers
 /// and words are none.
-pub(super) fn may_be_url(cell: &[u8]) -> bool {
+pub(in crate::record) fn may_be_url(cell: &[u8]) -> bool {
     let cell = cell.trim_ascii();
     let has_letters = cell.iter().any(|byte| byte.is_ascii_alphabetic());
     let is_path = cell.iter().any(|byte| b"./".contains(byte)) && !cell.contains(&b' ');

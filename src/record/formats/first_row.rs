@@ -8,6 +8,7 @@ use super::field_map::{Field, FieldMap};
 use super::table::Table;
 use crate::bytes::show;
 use crate::error::{Error, Result};
+use crate::parts::without_userinfo;
 
 /// The row by which the columns of a table are told.
 #[derive(Debug)]
@@ -15,6 +16,8 @@ pub(super) struct FirstRow<'a> {
     /// How many lines are above it.
     pub(super) at: usize,
     pub(super) line: &'a [u8],
+    /// The lines above it that have no URL.
+    pub(super) above: Vec<Vec<u8>>,
     pub(super) cells: Vec<Vec<u8>>,
     /// Has it all columns that the user names?
     pub(super) has_columns: bool,
@@ -25,8 +28,9 @@ pub(super) struct FirstRow<'a> {
 }
 
 impl<'a> FirstRow<'a> {
-    /// The first of `rows`, which `split` takes apart, that is as wide as most of them; or one
-    /// above it with the names that the user tells, or with a usual one for URLs.
+    /// The first of `rows`, which `split` takes apart, with the names that the user tells; where
+    /// only numbers are told, the first that is as wide as most of them, or one above it with a
+    /// usual name for URLs.
     pub(super) fn find(
         rows: &[&'a [u8]],
         split: impl Fn(&[u8]) -> Option<Vec<Vec<u8>>>,
@@ -39,19 +43,30 @@ impl<'a> FirstRow<'a> {
             map.places().all(|(field, place)| column(field, place, cells).is_ok())
         };
         let is_told_by_name = map.places().any(|(_, place)| !is_number(place));
-        let is_header = |cells: &[Vec<u8>]| {
-            has_columns(cells)
-                && (is_told_by_name || Table::by_names(cells).slots.contains(&Some(Field::Url)))
-        };
+        let has_url = |cell: &Vec<u8>| is_url(cell) || is_short_url(cell);
         let wide = all.iter().position(|cells| cells.len() >= width).unwrap_or(0);
-        let at = all[..wide].iter().position(|cells| is_header(cells)).unwrap_or(wide);
+        let at = if is_told_by_name {
+            all.iter().position(|cells| has_columns(cells))
+        } else {
+            // A title may be a usual name (`Pages`), but hardly where a row follows that has a URL.
+            let is_above_rows = all.get(wide).is_some_and(|cells| has_url(&cells[0]));
+            let is_header = |cells: &Vec<Vec<u8>>| {
+                has_columns(cells)
+                    && (cells.len() > 1 || is_above_rows && !cells[0].starts_with(b"#"))
+                    && Table::by_names(cells).slots.contains(&Some(Field::Url))
+            };
+            all[..wide].iter().position(is_header)
+        };
+        let at = at.unwrap_or(wide);
         let behind = rows.get(at + 1..).unwrap_or_default();
         let with_blanks = behind.iter().filter(|row| row.trim_ascii().contains(&b' ')).count();
-        let has_url = |cell: &Vec<u8>| is_url(cell) || is_short_url(cell);
         let is_below_text = at > 0 && !all[..at].iter().flatten().any(has_url);
+        let about = rows.iter().zip(&all).take(at).filter(|(_, cells)| !cells.iter().any(has_url));
+        let above = about.map(|(row, _)| row.to_vec()).collect();
         let cells = all.into_iter().nth(at).unwrap_or_default();
         FirstRow {
             at,
+            above,
             line: rows.get(at).copied().unwrap_or_default(),
             has_columns: has_columns(&cells),
             cells,
@@ -102,6 +117,7 @@ pub(super) fn column(field: Field, place: &str, cells: &[Vec<u8>]) -> Result<usi
 /// The columns for a message: the first of them, cut short.
 pub(in crate::record) fn list(cells: &[Vec<u8>]) -> String {
     let names = cells.iter().take(20).enumerate().map(|(at, cell)| {
+        let cell = without_userinfo(cell);
         let cell = &cell[..cell.len().min(40)];
         format!("{} \"{}\"", at + 1, show(cell))
     });
@@ -131,7 +147,16 @@ mod tests {
             (&["url,a,b", "/x,1,2,3", "/y,1,2,3"], "1", 0, "the same, with a usual name"),
             (&["url,a,b", "/x,1", "/y,1"], "3", 0, "rows that end early"),
             (&["Seite,n", "/x,1,2"], "1", 0, "as many lines of one width as of the other"),
-            (&["a,b", "url,x"], "url", 0, "a name that is none, of which the header is told"),
+            (&["a,b", "url,x"], "url", 1, "a header below another line as wide"),
+            (&["a,b", "x,y"], "url", 0, "a name that is none, of which the header is told"),
+            (
+                &["Report", "Jan, 2020", "Seite,n", "/x,1"],
+                "Seite",
+                2,
+                "a title as wide as the rows",
+            ),
+            (&["# Pages", "Seite,n", "/x,1", "/y,1"], "1", 1, "a title that is a usual name"),
+            (&["Pages", "Seite,n", "/x,1", "/y,1"], "1", 1, "the same without a sign"),
             (&["url", "/x,1", "/y,1"], "url", 0, "one column, whose URLs have commas"),
             (&["url", "/x,1", "/y,1"], "1", 0, "the same, by number"),
             (&["Seite", "/x", "/y,1"], "1", 0, "some URLs have commas"),

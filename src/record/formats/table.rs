@@ -9,10 +9,14 @@ use super::field_map::{Field, FieldMap};
 use super::first_row::{FirstRow, column, is_number, list};
 use crate::bytes::show;
 use crate::error::{Error, Result};
+use crate::parts::without_userinfo;
 use crate::record::{Found, Headerless};
 
 /// How many lines may stand above the header of a table of which some are URLs.
 const LINES_WITH_URLS_MAX: usize = 4;
+
+/// Most lines of a sample that are tried as the header.
+const HEADERS_TRIED_MAX: usize = 16;
 
 /// Share of the lines that have to have one width, in percent, and of the rows whose cell has to be
 /// a URL for a column to be one of URLs.
@@ -50,7 +54,7 @@ pub(super) struct Table {
     pub(super) slots: Vec<Option<Field>>,
     /// The header, if there is one.
     header: Option<Vec<u8>>,
-    /// The lines above it that say what the table is about.
+    /// The lines above it that say what the table is about, each once, in byte order.
     above: Vec<Vec<u8>>,
     /// How many columns a row has to have, where nothing but their number tells rows apart.
     columns: Option<usize>,
@@ -71,18 +75,15 @@ impl Table {
     fn of_header(
         line: &[u8],
         cells: &[Vec<u8>],
-        above: &[&[u8]],
-        rows: impl FnOnce() -> Vec<Vec<Vec<u8>>>,
-        split: &impl Fn(&[u8]) -> Option<Vec<Vec<u8>>>,
+        above: &[(&[u8], Vec<Vec<u8>>)],
+        rows: &[(&[u8], Vec<Vec<u8>>)],
     ) -> Option<std::result::Result<Table, Table>> {
         let names: Vec<String> = cells.iter().map(|cell| plain_name(cell)).collect();
         let usual = Field::Url.usual_names().iter();
         let usual = usual.filter_map(|usual| names.iter().position(|name| name == usual));
         let usual: Vec<usize> = usual.collect();
-        usual.first()?;
-        let rows = rows();
         let (full, other): (Vec<usize>, Vec<usize>) =
-            usual.into_iter().partition(|at| has_most(*at, &rows, may_be_url));
+            usual.into_iter().partition(|at| has_most(*at, rows, may_be_url));
         let is_vague = |at: &usize| VAGUE_NAMES.contains(&&*names[*at]);
         let at = *full.first().or_else(|| other.iter().find(|at| !is_vague(at)))?;
         let mut table = Table { header: Some(line.to_vec()), ..Table::by_names(cells) };
@@ -91,18 +92,32 @@ impl Table {
         }
         table.slots[at] = Some(Field::Url);
         let has_urls = |cell: &[u8]| is_url(cell) || is_short_url(cell);
-        let others = full.iter().skip(1).filter(|at| has_most(**at, &rows, has_urls));
+        let others = full.iter().skip(1).filter(|at| has_most(**at, rows, has_urls));
         table.url_names = others.map(|at| cells[*at].clone()).collect();
         if !table.url_names.is_empty() {
             table.url_names.insert(0, cells[at].clone());
         }
-        let is_row = |line: &&&[u8]| {
-            let cells = split(line).unwrap_or_default();
-            cells.iter().any(|cell| is_url(cell))
-                || cells.len() > 1 && cells.get(at).is_some_and(|cell| is_short_url(cell))
+        let is_row = |row: &[Vec<u8>]| {
+            row.iter().any(|cell| is_url(cell))
+                || row.len() > 1 && row.get(at).is_some_and(|cell| is_short_url(cell))
         };
-        table.above = above.iter().filter(|line| !is_row(line)).map(|line| line.to_vec()).collect();
+        // Below rows with names of files there is none: `page,9` is one of them.
+        let is_like_one = |row: &[Vec<u8>]| {
+            row.len() > 1 && row.len() == cells.len() && may_be_url(&row[at]) && !is_row(row)
+        };
+        if above.iter().any(|(_, row)| is_like_one(row)) {
+            return None;
+        }
+        let about = above.iter().filter(|(_, row)| !is_row(row));
+        table.about(about.map(|(line, _)| line.to_vec()).collect());
         Some(if full.is_empty() { Err(table) } else { Ok(table) })
+    }
+
+    /// Takes these lines `above` the header for what the table is about.
+    fn about(&mut self, mut above: Vec<Vec<u8>>) {
+        above.sort();
+        above.dedup();
+        self.above = above;
     }
 
     /// Columns by usual names.
@@ -126,9 +141,10 @@ impl Table {
         split: impl Fn(&[u8]) -> Option<Vec<Vec<u8>>>,
     ) -> Option<Table> {
         let lines = without_preamble(lines);
-        let mut named = None;
-        for (at, line) in lines.iter().enumerate() {
-            let cells = split(line).unwrap_or_default();
+        let rows: Vec<(&[u8], Vec<Vec<u8>>)> =
+            lines.iter().map(|line| (*line, split(line).unwrap_or_default())).collect();
+        let (mut named, mut tried) = (None, 0);
+        for (at, (line, cells)) in rows.iter().enumerate() {
             // Behind rows or URLs of a list there is no header.
             let has_url = cells.first().is_some_and(|cell| is_url(cell) || is_short_url(cell));
             if at > LINES_WITH_URLS_MAX && has_url {
@@ -136,14 +152,18 @@ impl Table {
             }
             // What holds a URL is no header; a title alone is none of several lines.
             let is_title = cells.len() < 2 && lines.len() > 1;
-            if is_title || cells.iter().any(|cell| is_url(cell)) {
+            if is_title || cells.iter().any(|cell| is_url(cell)) || !has_url_name(cells) {
                 continue;
             }
-            let rows = || lines[at + 1..].iter().filter_map(|line| split(line)).collect();
-            match Table::of_header(line, &cells, &lines[..at], rows, &split) {
+            match Table::of_header(line, cells, &rows[..at], &rows[at + 1..]) {
                 Some(Ok(table)) => return Some(table),
                 Some(Err(table)) => named = named.or(Some(table)),
                 None => {}
+            }
+            // So that no sample takes time by the square of its lines.
+            tried += 1;
+            if tried == HEADERS_TRIED_MAX {
+                break;
             }
         }
         // Names that say less than what is in the columns.
@@ -210,6 +230,10 @@ impl Table {
     /// blanks is between columns, or nothing tells a table from the lines above it.
     pub(super) fn with_fields(first: &FirstRow, map: &FieldMap) -> Result<Table> {
         let FirstRow { line, cells, .. } = first;
+        if cells.is_empty() {
+            // There are no rows either.
+            return Ok(Table::default());
+        }
         let mut told = Vec::new();
         let mut by_number = true;
         for (field, place) in map.places() {
@@ -223,7 +247,7 @@ impl Table {
                 let cell = &cells[*at];
                 !is_url(cell) && !cell.contains(&b'.') && !cell.contains(&b'/')
             });
-        if first.has_blanks && cells.len() == 1 && by_number {
+        if first.has_blanks && cells.len() == 1 && !is_header {
             return Err(Error::config(
                 "--field: expected commas, semicolons or tabs between the columns, found one column, with \
                  blanks in most of its lines; if they are between columns, put tabs in their place, or name \
@@ -235,12 +259,13 @@ impl Table {
                 "--field: expected a header or nothing above the rows, found other lines above the first row \
                  of {} columns, \"{}\"; take them away; if the table has one column with a header, name it",
                 cells.len(),
-                show(&line[..line.len().min(80)])
+                show(&without_userinfo(line)[..])
             )));
         }
         let mut table = Table { header: None, ..Table::by_names(cells) };
         if is_header {
             table.header = Some(line.to_vec());
+            table.about(first.above.clone());
         } else {
             table.slots.fill(None);
         }
@@ -272,7 +297,7 @@ impl Table {
         }
         let Some(header) = &self.header else { return false };
         line == &header[..]
-            || self.above.iter().any(|above| line == &above[..])
+            || self.above.binary_search_by(|above| above[..].cmp(line)).is_ok()
             || header[0] == b'#' && line.first() == Some(&b'#')
             || is_same_but_for_returns(line, header)
     }
@@ -336,9 +361,14 @@ impl Table {
     }
 }
 
+/// Has one of the `cells` a usual name of a column of URLs?
+fn has_url_name(cells: &[Vec<u8>]) -> bool {
+    cells.iter().any(|cell| Field::Url.usual_names().contains(&&*plain_name(cell)))
+}
+
 /// Is most of what is in column `at` of `rows` such as `is_one` says?
-fn has_most(at: usize, rows: &[Vec<Vec<u8>>], is_one: impl Fn(&[u8]) -> bool) -> bool {
-    let cells = rows.iter().filter_map(|row| row.get(at)).filter(|cell| !cell.is_empty());
+fn has_most(at: usize, rows: &[(&[u8], Vec<Vec<u8>>)], is_one: impl Fn(&[u8]) -> bool) -> bool {
+    let cells = rows.iter().filter_map(|(_, row)| row.get(at)).filter(|cell| !cell.is_empty());
     let (some, others): (Vec<_>, Vec<_>) = cells.partition(|cell| is_one(cell));
     some.len() > others.len()
 }
@@ -415,6 +445,8 @@ mod tests {
             (vec!["https://a.test/1,2"; 6], "url,x", false, 0),
             (vec!["a.com/1,2"; 6], "url,x", false, 0),
             (vec!["a"; 6], "no,name", false, 0),
+            (vec!["Pfad,n", "a.html,1", "b/c.html,2"], "page,9", false, 0),
+            (vec!["Pfad,n", "a.html,1", "links,3"], "links,9", false, 0),
         ] {
             let lines: Vec<&[u8]> =
                 above.iter().copied().chain([header]).map(str::as_bytes).collect();

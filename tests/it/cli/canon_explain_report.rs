@@ -201,7 +201,6 @@ fn report_counts_all_lines_of_a_spelling() {
     assert_eq!(changed("site_rules", "title", "a.test: drop-param n"), 5);
 }
 
-/// How many rows are shown does not change what the totals are.
 /// Where a duplicate is spelled as it should be, the earlier line is the example.
 #[test]
 fn examples_show_what_the_rule_changes() {
@@ -231,6 +230,7 @@ fn examples_show_what_the_rule_changes() {
     assert!(page.contains("in.txt") && page.contains("utm_source=q</mark>"), "{page}");
 }
 
+/// How many rows are shown does not change what the totals are.
 #[test]
 fn report_of_a_log_is_one_without_rows() {
     let dir = Dir::new();

@@ -178,11 +178,18 @@ fn redirects_choose_the_host_and_the_scheme() {
         ("https://a.test", "https://www.a.test"),
         ("http://a.test", "https://a.test"),
         ("https://a.test", "http://a.test"),
+        // Over another host, which only redirects.
+        ("https://old.a.test", "https://www.a.test"),
     ] {
         let mut table = "url\tstatus\tdigest\tredirect\n".to_string();
         for page in 0..60 {
             table += &format!("{to}/p{page}\t200\td{page}\t\n");
-            table += &format!("{from}/p{page}\t301\t\t{to}/p{page}\n");
+            let next = from.replace("old.", "");
+            let next = if next == from { to } else { &next };
+            table += &format!("{from}/p{page}\t301\t\t{next}/p{page}\n");
+            if next != to {
+                table += &format!("{next}/p{page}\t301\t\t{to}/p{page}\n");
+            }
             // More of the URLs are on the side that is left.
             table += &format!("{from}/p{page}?utm_source=x\t301\t\t{to}/p{page}\n");
         }

@@ -29,8 +29,14 @@ pub(super) const USUAL: &[(Part, &[&str])] = &[
         ],
     ),
     (Part::RequestLine, &["/request", "/request_line"]),
-    (Part::Path, &["/uri", "/URI", "/RequestPath", "/path", "/url/path", "/cs-uri-stem"]),
-    (Part::Query, &["/args", "/query_string", "/query", "/url/query", "/cs-uri-query"]),
+    (
+        Part::Path,
+        &["/uri", "/URI", "/RequestPath", "/path", "/url/path", "/url.path", "/cs-uri-stem"],
+    ),
+    (
+        Part::Query,
+        &["/args", "/query_string", "/query", "/url/query", "/url.query", "/cs-uri-query"],
+    ),
     (
         Part::Link,
         &[
