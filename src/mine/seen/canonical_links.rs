@@ -1,10 +1,10 @@
 //! What pages say themselves is their URL: links of the relation `canonical` (RFC 6596).
 //!
-//! Where a site's links can be trusted, pages with one link are one page, whatever bytes they have,
-//! and pages with different links are different ones. Not all sites can: some give every spelling
-//! as its own canonical one, others all of a script's pages one. So links are compared with digests,
-//! in both directions. Where too few URLs share a digest for that, links count only if enough of
-//! them lead to another URL, and rules that follow from them are for review.
+//! Where a site's links can be trusted, pages with one link are one page, whatever bytes they
+//! have, and pages with different links are different ones. Not all sites can: some give every
+//! spelling as its own canonical one, others all of a script's pages one. So links are compared
+//! with digests, in both directions. Where too few URLs share a digest for that, links count only
+//! if enough of them lead to another URL, and rules that follow from them are for review.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -23,6 +23,9 @@ const URLS_OF_DIGEST_MAX: usize = 100;
 /// One of so many URLs that show a page must have a link, and as many as `PAIRS_MIN` at least.
 const URLS_FOR_ONE_LINK: u64 = 4;
 
+/// For so many pages without a link beside one that has one, links are an exception there.
+const PAGES_BESIDE_ONE_WITH_A_LINK: i64 = 9;
+
 /// Where digests tell nothing: one of so many URLs must have a link to another one.
 const URLS_FOR_ONE_LINK_ELSEWHERE: u64 = 20;
 
@@ -32,8 +35,8 @@ const URLS_FOR_ONE_LINK_ELSEWHERE: u64 = 20;
 /// - `moves`: permanent redirects, which are followed from where a link leads to. Links to another
 ///   URL are added to them.
 /// - A page without a link is where another page says that it is, or where all pages with its
-///   digest are. Else it keeps its digest, unless most pages beside it have a link, since links
-///   come from the templates of a site: then nothing is known of it.
+///   digest are. Else it keeps its digest, unless a tenth of the pages beside it have a link, since
+///   links come from the templates of a site: then nothing is known of it.
 /// - Determinism: the result does not depend on the order of `seen`.
 pub(super) fn follow(
     seen: &mut [Seen],
@@ -55,10 +58,10 @@ pub(super) fn follow(
     };
     let Some(trusted) = trust(seen, &digests) else { return signal };
     let mut is_linked = vec![false; urls.len()];
-    // By place: URLs of pages with a link, less those without.
+    // By place: pages without a link, less so many for each that has one.
     let mut places: HashMap<&[u8], i64, ahash::RandomState> = HashMap::default();
     for one in seen.iter().filter(|one| one.shows_a_page) {
-        let weight = if one.link == NO_LINK { -1 } else { 1 };
+        let weight = if one.link == NO_LINK { 1 } else { -PAGES_BESIDE_ONE_WITH_A_LINK };
         *places.entry(place(urls.text(one.url))).or_default() += weight;
         if one.link != NO_LINK {
             is_linked[one.link as usize] = true;
@@ -74,7 +77,8 @@ pub(super) fn follow(
         } else {
             digests.only.get(&one.content).copied()
         };
-        let is_beside_links = || places.get(place(urls.text(one.url))).is_some_and(|all| *all > 0);
+        let is_beside_links =
+            || places.get(place(urls.text(one.url))).is_some_and(|rest| *rest <= 0);
         match link {
             Some(link) => one.content = contents.of_url(link, urls),
             None if signal == Signal::Digest && !is_beside_links() => {}
@@ -296,23 +300,23 @@ mod tests {
 
     #[test]
     fn pages_without_a_link_keep_their_digest() {
-        let pages = [
+        let mut pages = vec![
             page("/a?s=1", "1", "/a"),
             page("/a?s=2", "1", "/a"),
-            page("/a?s=5", "6", "/a"),
             // Its digest is that of pages with one link.
             page("/a?s=3", "1", ""),
             page("/x", "2", ""),
             page("/y", "2", ""),
-            page("/z?t=1", "3", ""),
-            page("/z?t=2", "3", ""),
-            // One of three beside it has a link.
-            page("/z?t=3", "4", "/z?t=3"),
-            // Most beside it have a link, and of its own nothing is known.
+            // Pages beside it have a link, and of its own nothing is known.
             page("/a?s=4", "5", ""),
         ];
-        let a = ["/a?s=1", "/a?s=2", "/a?s=3", "/a?s=5"];
-        let expected: [&[&str]; 4] = [&a, &["/x", "/y"], &["/z?t=1", "/z?t=2"], &["/z?t=3"]];
+        // One of eleven pages has a link.
+        let z: Vec<String> = (0..10).map(|number| format!("/z?t={number}")).collect();
+        pages.extend(z.iter().map(|path| page(path, "3", "")));
+        pages.push(page("/z?u", "4", "/z?u"));
+        let z: Vec<&str> = z.iter().map(String::as_str).collect();
+        let expected: [&[&str]; 4] =
+            [&["/a?s=1", "/a?s=2", "/a?s=3"], &["/x", "/y"], &z, &["/z?u"]];
         assert_eq!(told_where_links_are_trusted(&pages).1, expected);
     }
 
