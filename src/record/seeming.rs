@@ -62,7 +62,7 @@ fn of_table(lines: &[&[u8]]) -> Option<Seeming> {
         && header.iter().all(is_name)
         && !lines[0].starts_with(b"#")
         && !cell::may_be_url(&header[0]);
-    // `/art,12` and `/@48.1,11.5,15z` are the ends of paths, and what begins with a bracket is JSON.
+    // `/art,12` and `/@48.1,11.5,15z` are ends of paths, and what begins with a bracket is JSON.
     let is_row = |line: &&&[u8]| !line.starts_with(b"[") && !ends_in_numbers(line, delimiter);
     if !has_several_urls && !has_header && 2 * lines.iter().filter(is_row).count() <= lines.len() {
         return None;
