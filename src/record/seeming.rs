@@ -102,8 +102,8 @@ fn parts_cells(lines: &[&[u8]], delimiter: u8) -> bool {
         && lines.iter().skip(1).any(is_outside)
 }
 
-/// Has all that is behind the first `delimiter` of `line` digits at its start, as numbers have, or a
-/// sign before them?
+/// Has all that is behind the first `delimiter` of `line` digits at its start, as numbers have, or
+/// a sign before them?
 fn ends_in_numbers(line: &[u8], delimiter: u8) -> bool {
     let is_number = |cell: &[u8]| {
         let digits = cell.strip_prefix(b"-").unwrap_or(cell);
