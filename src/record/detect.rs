@@ -145,8 +145,8 @@ pub fn detect(chunk: &[u8], options: ReadOptions) -> Result<Layout> {
     Ok(Layout { votes: Some(Arc::new(FormatVotes { lines: lines.len(), shares })), ..layout })
 }
 
-/// Leaves those of `candidates` out that would cut URLs of a list: tables without a header, with the
-/// URL in front, whose `lines` are URLs as well and say too little of columns.
+/// Leaves those of `candidates` out that would cut URLs of a list: tables without a header, with
+/// the URL in front, whose `lines` are URLs as well and say too little of columns.
 fn leave_out_lists(candidates: &mut Vec<FormatGuess>, lines: &[&[u8]]) {
     let is_list = |one: &FormatGuess| one.layout.format.is_none();
     if !candidates.iter().any(|one| is_list(one) && one.percent() >= SHARE_MIN_PERCENT) {
