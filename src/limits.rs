@@ -97,6 +97,13 @@ pub const ZSTD_WINDOW_PARTS: u64 = 4;
 /// media type.
 pub const HTTP_HEAD_BYTES_MAX: usize = 16 << 10;
 
+/// How much of an HTML page in a web archive is looked at for the end of its head, in bytes, as it
+/// was sent and unpacked.
+///
+/// Reason: styles and scripts in a head take some hundred kilobytes at the most; what is missed
+/// beyond is a canonical link. And it is what a container reads at once.
+pub const HTML_HEAD_BYTES_MAX: usize = 256 << 10;
+
 /// Longest dictionary of a zstd file in bytes, packed or not.
 ///
 /// Reason: those in use have a hundred kilobytes; a megabyte is more than a dictionary gains by.

@@ -22,9 +22,41 @@ pub fn push_number_to(out: &mut Vec<u8>, number: u64, width: usize) {
     out.extend_from_slice(&text[start..]);
 }
 
+/// `number` for readers, with commas between the thousands: `1,234,567`.
+pub fn with_commas(number: u64) -> String {
+    let digits = number.to_string();
+    let mut out = String::new();
+    for (at, digit) in digits.char_indices() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// So many of what is called `noun`: `1 line`, `2,000 lines`.
+pub fn count_of(count: u64, noun: &str) -> String {
+    format!("{} {}", with_commas(count), plural(count, noun))
+}
+
+/// `noun` for `count` of them: `line`, `lines`.
+pub fn plural(count: u64, noun: &str) -> String {
+    format!("{noun}{}", if count == 1 { "" } else { "s" })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn for_readers() {
+        for (given, expected) in [(0, "0"), (999, "999"), (1000, "1,000"), (1234567, "1,234,567")] {
+            assert_eq!(with_commas(given), expected);
+        }
+        assert_eq!(count_of(1, "line") + " " + &count_of(2000, "page"), "1 line 2,000 pages");
+        assert_eq!(count_of(0, "page"), "0 pages");
+    }
 
     #[test]
     fn digits() {

@@ -22,7 +22,7 @@ pub(crate) use draft::canonical_host;
 pub(crate) use dust::letters;
 pub use dust::{
     Compilation, DustCondition, DustKind, DustRule, DustRules, DustStatus, Evidence, Guard,
-    PathPattern, Refusal, RuleFile, RuleScope, Trap,
+    PathPattern, Refusal, RuleFile, RuleScope, Stratum, Trap,
 };
 pub use names::{DefaultParams, IndexNames, KeepParams, ParamNames, Scope, SessionNames};
 pub use notation::Notation;

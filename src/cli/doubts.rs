@@ -3,6 +3,7 @@
 
 use super::args::FormatArgs;
 use super::words::say;
+use crate::bytes::decimal::with_commas;
 use crate::bytes::show;
 use crate::error::{Error, Result};
 use crate::input::Compression;
@@ -10,7 +11,7 @@ use crate::pipeline::{InputFile, Outcome, line_place};
 use crate::record::detect::FormatVotes;
 use crate::record::{Layout, OddField, Seeming};
 use crate::reject::Reject;
-use crate::report::{Tally, number};
+use crate::report::Tally;
 
 /// Share of the first lines, in percent, below which a list may be something else where another
 /// format understands [a part of them](RIVAL_SHARE_MIN_PERCENT).
@@ -58,8 +59,8 @@ fn doubt_fields(outcome: &Outcome, given: &FormatArgs, needs_fields: bool) {
                      values, as in \"{first}\": they count as unknown; --field names another column, as in \
                      --field url=1,{field}=2",
                     file.shown(),
-                    number(*odd as u64),
-                    number(*values as u64),
+                    with_commas(*odd as u64),
+                    with_commas(*values as u64),
                 ));
             }
         }
@@ -90,8 +91,8 @@ pub(super) fn doubt_hosts(outcome: &Outcome, has_rules_of_sites: bool) {
     let advice = if has_json { ", --field host=NAME where it is named" } else { "" };
     say(format_args!(
         "{} of {} records name no host, so {loss}; --base-url says which host they are of{advice}",
-        number(hostless),
-        number(records)
+        with_commas(hostless),
+        with_commas(records)
     ));
 }
 
@@ -249,7 +250,7 @@ fn doubt_list(file: &InputFile, has_urls: bool) -> bool {
         "{}: taken for a list, though {share} % of its first {} lines look like URLs; --format or \
          --log-format say what it is",
         file.shown(),
-        number(votes.lines as u64)
+        with_commas(votes.lines as u64)
     ));
     true
 }
@@ -261,7 +262,7 @@ fn doubt_urls(outcome: &Outcome, given: &FormatArgs) {
         return;
     }
     let kinds: Vec<String> =
-        unparsed.seen().map(|(kind, count)| format!("{} {kind}", number(count))).collect();
+        unparsed.seen().map(|(kind, count)| format!("{} {kind}", with_commas(count))).collect();
     let are_relative =
         unparsed.seen().any(|(kind, count)| kind == Reject::Relative && count * 2 > *records);
     let is_list = outcome.files.iter().any(|file| file.layout.is_list());
@@ -271,8 +272,8 @@ fn doubt_urls(outcome: &Outcome, given: &FormatArgs) {
     };
     say(format_args!(
         "{} of {} records are not URLs, and were compared byte for byte ({}){advice}",
-        number(unparsed.total()),
-        number(*records),
+        with_commas(unparsed.total()),
+        with_commas(*records),
         kinds.join(", ")
     ));
 }
@@ -292,7 +293,7 @@ fn doubt_filters(outcome: &Outcome, given: &FormatArgs) {
     if tally.filtered > 0 && tally.records == 0 {
         say(format_args!(
             "nothing is left: all {} records were filtered out{}",
-            number(tally.filtered),
+            with_commas(tally.filtered),
             match advice.is_empty() || given.include.is_empty() {
                 true if asks_for_fields && are_lists => {
                     "; they are lines of a list, which has no status, method or time"
@@ -316,7 +317,7 @@ fn doubt_filters(outcome: &Outcome, given: &FormatArgs) {
         };
         say(format_args!(
             "nothing is left: all {} lines with anything in them were rejected{advice}",
-            number(tally.rejected.total())
+            with_commas(tally.rejected.total())
         ));
     }
 }
@@ -344,7 +345,7 @@ pub(super) fn refuse_format(outcome: &Outcome, given: &FormatArgs) -> Result<()>
     Err(Error::input(format!(
         "{flag} {value}: expected records of that kind, found none in {} lines; no file is \
          written{first}",
-        number(rejected.total())
+        with_commas(rejected.total())
     )))
 }
 

@@ -4,12 +4,12 @@ use super::DONE;
 use super::args::{GenerateSiteArgs, SitePresetArg, SiteToArg};
 use super::generate_list::{open_with_truth, publish_with_truth};
 use super::words::say;
+use crate::bytes::decimal::with_commas;
 use crate::error::{Error, Result};
 use crate::generate::sites::{
     Chances, CrawlFormat, Feature, FeatureKind, Noise, SITE_TRUTH_HEADER, Sites, SitesPlan,
     SitesPreset, SitesSummary, write_capture, write_site_truth,
 };
-use crate::report::number;
 
 /// Features that give a site more than one host or scheme, which a log without hosts cannot tell
 /// apart.
@@ -110,15 +110,15 @@ fn tell(plan: &SitesPlan, summary: &SitesSummary, written: u64) {
     say(format_args!(
         "undust: seed {}: {} captures of {} URLs of {} pages on {} sites",
         plan.seed,
-        number(summary.captures),
-        number(summary.urls),
-        number(summary.pages),
-        number(summary.sites),
+        with_commas(summary.captures),
+        with_commas(summary.urls),
+        with_commas(summary.pages),
+        with_commas(summary.sites),
     ));
     if written < summary.captures {
         say(format_args!(
             "undust: {} captures are written; requests by HEAD have no row in this format",
-            number(written)
+            with_commas(written)
         ));
     }
     say(format_args!(
@@ -129,7 +129,7 @@ fn tell(plan: &SitesPlan, summary: &SitesSummary, written: u64) {
     ));
     say(format_args!(
         "undust: equal digests on different pages: {} pairs of digest and page, beyond the first of each digest",
-        number(summary.coincidences)
+        with_commas(summary.coincidences)
     ));
     for kind in [FeatureKind::Spelling, FeatureKind::Trap, FeatureKind::Signal] {
         for feature in Feature::all().filter(|feature| feature.kind() == kind) {
@@ -139,8 +139,8 @@ fn tell(plan: &SitesPlan, summary: &SitesSummary, written: u64) {
                     kind.name(),
                     feature.name(),
                     plan.chances.get(feature),
-                    number(summary.sites_with(feature)),
-                    number(summary.urls_with(feature)),
+                    with_commas(summary.sites_with(feature)),
+                    with_commas(summary.urls_with(feature)),
                 ));
             }
         }

@@ -6,15 +6,15 @@ use std::path::Path;
 use super::args::LearnArgs;
 use super::progress::Progress;
 use super::session::Session;
-use super::words::{count_of, is_watched, say};
+use super::words::{is_watched, say};
 use super::{DONE, memory};
+use crate::bytes::decimal::{count_of, with_commas};
 use crate::bytes::show;
 use crate::canonical::{Canonicalizer, DustStatus, Profile, RuleFile};
 use crate::error::Result;
 use crate::limits::{CONFIG_BYTES_MAX, DUST_RULES_MAX};
 use crate::mine::{Miner, Share, Signal};
 use crate::pipeline::{self, BASE_PROFILE, Job, Learned, LearnedRules, Outcome, Spooled, Truth};
-use crate::report::number;
 
 /// The profile with lists that hold for every site, for comparison.
 const DICTIONARY: &str = "aggressive";
@@ -70,13 +70,13 @@ fn why_unreadable(bytes: u64, rules: usize) -> Option<String> {
     match () {
         () if bytes > CONFIG_BYTES_MAX => Some(format!(
             "the rules take {} bytes, and --rules reads {} at most",
-            number(bytes),
-            number(CONFIG_BYTES_MAX)
+            with_commas(bytes),
+            with_commas(CONFIG_BYTES_MAX)
         )),
         () if rules > DUST_RULES_MAX => Some(format!(
             "these are {} rules, and --rules reads {} at most",
-            number(rules as u64),
-            number(DUST_RULES_MAX as u64)
+            with_commas(rules as u64),
+            with_commas(DUST_RULES_MAX as u64)
         )),
         () => None,
     }
@@ -93,7 +93,7 @@ fn tell(learned: &Learned, file: &RuleFile) {
         "{}: {} in force, {} to be reviewed, {}, {}",
         count_of(learned.sites_seen, "site"),
         count_of(count(DustStatus::Auto), "rule"),
-        number(count(DustStatus::Review)),
+        with_commas(count(DustStatus::Review)),
         count_of(file.guards.len() as u64, "guard"),
         count_of(file.traps.len() as u64, "trap")
     ));

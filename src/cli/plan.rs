@@ -349,7 +349,7 @@ fn rules_in_force(paths: &[PathBuf], is_quiet: bool) -> Result<DustRules> {
         let are = if refused == 1 { "is" } else { "are" };
         super::words::say(format_args!(
             "undust: {names}: {} {are} left out; undust rules lint says why",
-            super::words::count_of(refused as u64, "learned rule")
+            crate::bytes::decimal::count_of(refused as u64, "learned rule")
         ));
     }
     Ok(rules)

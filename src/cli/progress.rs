@@ -60,7 +60,7 @@ impl ProgressListener for Progress {
         self.with(|slot| {
             if let Some(bar) = slot {
                 bar.set_position(bytes);
-                bar.set_message(format!("{} lines", crate::report::number(lines)));
+                bar.set_message(format!("{} lines", crate::bytes::decimal::with_commas(lines)));
             }
         });
     }

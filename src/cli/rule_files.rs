@@ -6,14 +6,15 @@ use std::path::PathBuf;
 
 use super::args::{ProfileArgs, RuleFormatArg};
 use super::plan::rule_file;
-use super::words::{count_of, print, say};
+use super::words::{print, say};
 use super::{DONE, NO};
+use crate::bytes::decimal::{count_of, with_commas};
 use crate::bytes::{printable, show};
 use crate::canonical::{
     Canonicalizer, DustRule, DustRules, DustStatus, Evidence, RuleFile, Scratch, Settings,
 };
 use crate::error::Result;
-use crate::report::{RuleFormat, export_rules, left_out_in_words, number};
+use crate::report::{RuleFormat, export_rules, left_out_in_words};
 
 /// The rules of a file as a table for people.
 pub(super) fn list(paths: &[PathBuf]) -> Result<u8> {
@@ -46,20 +47,20 @@ pub(super) fn list(paths: &[PathBuf]) -> Result<u8> {
     }
     for trap in &file.traps {
         let line = format!("{}: {} at {}", trap.site, trap.kind, trap.path);
-        let urls = format!("{:>45}", number(trap.urls));
+        let urls = format!("{:>45}", with_commas(trap.urls));
         let _ = writeln!(text, "   -  trap   {urls:62}  {}", printable(&line));
     }
     print(text.as_bytes())
 }
 
 fn write_evidence(evidence: &Evidence, text: &mut String) {
-    let groups = format!("{}/{}", number(evidence.ok), number(evidence.groups));
+    let groups = format!("{}/{}", with_commas(evidence.ok), with_commas(evidence.groups));
     let _ = write!(
         text,
         "  {groups:>15}  {:.4}  {:<8} {:>9}  {:>7.1}  {:>7.1}",
         evidence.bound,
         printable(&evidence.signal),
-        number(evidence.gain_urls),
+        with_commas(evidence.gain_urls),
         evidence.loss_per_million,
         evidence.loss_bound_per_million
     );
@@ -97,7 +98,7 @@ pub(super) fn lint(paths: &[PathBuf]) -> Result<u8> {
         text,
         "{}, {} in force: {}",
         count_of(file.rules.len() as u64, "rule"),
-        number(in_force as u64),
+        with_commas(in_force as u64),
         match findings.len() {
             0 => "nothing to complain of".to_string(),
             many => count_of(many as u64, "finding"),
@@ -201,7 +202,7 @@ pub(super) fn export(paths: &[PathBuf], to: RuleFormatArg) -> Result<u8> {
     if to != RuleFormatArg::Json && !idle.is_empty() {
         let many = idle.values().sum::<u64>();
         let kinds: Vec<String> =
-            idle.iter().map(|(kind, count)| format!("{} {kind}", number(*count))).collect();
+            idle.iter().map(|(kind, count)| format!("{} {kind}", with_commas(*count))).collect();
         say(format_args!(
             "undust: {} {} not in force and left out: {}",
             count_of(many, "rule"),

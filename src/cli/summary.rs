@@ -3,17 +3,17 @@
 use std::time::Duration;
 
 use super::words::{is_watched, say};
+use crate::bytes::decimal::with_commas;
 use crate::bytes::show;
 use crate::canonical::Profile;
 use crate::pipeline::{MemoryUse, Outcome, line_place};
 use crate::reject::Reject;
-use crate::report::number;
 
 /// Says what became of the job's memory, if it was used up.
 fn tell_memory(memory: &MemoryUse) {
     let budget = memory.budget_bytes >> 20;
     let spilled = memory.spilled_bytes.div_ceil(1 << 20);
-    let to_files = format!("{} MiB went to temporary files", number(spilled));
+    let to_files = format!("{} MiB went to temporary files", with_commas(spilled));
     let Some(lines) = memory.spilled_after_lines else {
         if spilled > 0 {
             say(format_args!("of the memory of {budget} MiB some parts were used up; {to_files}"));
@@ -26,7 +26,7 @@ fn tell_memory(memory: &MemoryUse) {
     };
     say(format_args!(
         "the memory of {budget} MiB was used up after {} lines; {then}",
-        number(lines)
+        with_commas(lines)
     ));
 }
 
@@ -46,7 +46,7 @@ fn tell_files(outcome: &Outcome) {
             if file.summary.grew { ", read up to the size it had; it has grown since" } else { "" }
         ));
         if let Some(votes) = &file.layout.votes {
-            say(format_args!("  detected from {} lines: {votes}", number(votes.lines as u64)));
+            say(format_args!("  detected from {} lines: {votes}", with_commas(votes.lines as u64)));
         }
     }
 }
@@ -67,19 +67,19 @@ fn tell_rejects(outcome: &Outcome, whose: &str, verbose: bool) {
 /// What became of the lines of `outcome`, in words.
 fn counts(outcome: &Outcome) -> String {
     let tally = &outcome.tally;
-    let mut line = format!("{} lines: ", number(tally.lines));
+    let mut line = format!("{} lines: ", with_commas(tally.lines));
     line += &match outcome.compared {
-        false => format!("{} records", number(tally.records)),
+        false => format!("{} records", with_commas(tally.records)),
         true => format!(
             "{} unique, {} duplicate ({:.1} %)",
-            number(tally.unique),
-            number(tally.duplicate),
+            with_commas(tally.unique),
+            with_commas(tally.duplicate),
             100.0 * tally.duplicate_ratio()
         ),
     };
     let mut also = |count: u64, what: &str| {
         if count > 0 {
-            line.push_str(&format!(", {} {what}", number(count)));
+            line.push_str(&format!(", {} {what}", with_commas(count)));
         }
     };
     also(tally.empty, "empty");
@@ -121,5 +121,9 @@ pub(super) fn summarize(outcome: &Outcome, profile: &Profile, elapsed: Duration,
     }
     let line = counts(outcome);
     let rate = tally.lines as f64 / elapsed.as_secs_f64().max(1e-9);
-    say(format_args!("{line}; {:.1} s, {} lines/s", elapsed.as_secs_f64(), number(rate as u64)));
+    say(format_args!(
+        "{line}; {:.1} s, {} lines/s",
+        elapsed.as_secs_f64(),
+        with_commas(rate as u64)
+    ));
 }

@@ -5,7 +5,7 @@ use std::io::Write as _;
 
 use super::DONE;
 use crate::error::Result;
-use crate::report::{Output, number};
+use crate::report::Output;
 
 /// Says a line, or some, on standard error, with control characters but newlines escaped. That
 /// nobody listens is no failure.
@@ -20,11 +20,6 @@ pub(super) fn print(text: &[u8]) -> Result<u8> {
     output.write(text)?;
     output.publish()?;
     Ok(DONE)
-}
-
-/// So many of something: `1 rule`, `2,000 rules`.
-pub(super) fn count_of(count: u64, noun: &str) -> String {
-    format!("{} {noun}{}", number(count), if count == 1 { "" } else { "s" })
 }
 
 /// Is somebody watching standard error?

@@ -1,34 +1,56 @@
 //! What the head of an HTTP answer in a web archive says.
 
 use super::decoded::Decoded;
+use super::html_head;
 use super::rows::Row;
-use crate::limits::HTTP_HEAD_BYTES_MAX;
+use crate::limits::{HTML_HEAD_BYTES_MAX, HTTP_HEAD_BYTES_MAX};
 
 /// Puts status, media type, redirect and canonical link of the HTTP answer that begins with the
-/// next byte into `row`, where it has none yet. Uses nothing up.
+/// next byte into `row`, where it has none yet; the link may be in the page itself, if it is HTML.
+/// Uses nothing up.
 ///
 /// - Limits: of the `block_bytes` bytes of the answer only the first [`HTTP_HEAD_BYTES_MAX`] are
-///   looked at; a header that goes beyond them is not seen.
+///   looked at, and of the page [`HTML_HEAD_BYTES_MAX`]; what goes beyond them is not seen.
 /// - Failure: none. What is no HTTP says nothing.
 pub(super) fn look_at(from: &mut Decoded, block_bytes: u64, row: &mut Row) {
-    let wanted = usize::try_from(block_bytes).unwrap_or(usize::MAX).min(HTTP_HEAD_BYTES_MAX);
-    let ahead = from.ahead(wanted);
-    let is_whole = wanted as u64 == block_bytes;
-    read(&ahead[..ahead.len().min(wanted)], is_whole, row);
+    let (head, is_whole) = start(from, block_bytes, HTTP_HEAD_BYTES_MAX);
+    let Some(body) = read(head, is_whole, row) else { return };
+    if row.canonical_link.is_empty() && row.status == b"200" && is_html(&row.mime) {
+        let (answer, _) = start(from, block_bytes, body.at + HTML_HEAD_BYTES_MAX);
+        let link = html_head::canonical_link(&answer[body.at..], body.is_chunked, &row.url);
+        set(&mut row.canonical_link, &link.unwrap_or_default());
+    }
 }
 
-/// The same for `head`; if it is not the `is_whole` answer, its last line may be cut short.
-fn read(head: &[u8], is_whole: bool, row: &mut Row) {
-    let mut lines = head.split_inclusive(|byte| *byte == b'\n');
-    let Some(status) = lines.next().and_then(status_of) else { return };
-    set(&mut row.status, status);
+/// The first `bytes_max` bytes of the block, or all that there are, and whether they are the whole.
+fn start(from: &mut Decoded, block_bytes: u64, bytes_max: usize) -> (&[u8], bool) {
+    let wanted = usize::try_from(block_bytes).unwrap_or(usize::MAX).min(bytes_max);
+    let ahead = from.ahead(wanted);
+    (&ahead[..ahead.len().min(wanted)], wanted as u64 == block_bytes)
+}
+
+/// Where the body of an answer is, and how it was sent.
+#[derive(Debug, Default, PartialEq)]
+struct Body {
+    /// Bytes of the head before it.
+    at: usize,
+    is_chunked: bool,
+}
+
+/// Puts what `head` says into `row`; if it is not the `is_whole` answer, its last line may be cut
+/// short. Returns the body, if the head has an end.
+fn read(head: &[u8], is_whole: bool, row: &mut Row) -> Option<Body> {
+    let mut body = Body::default();
+    let mut lines =
+        head.split_inclusive(|byte| *byte == b'\n').inspect(|line| body.at += line.len());
+    set(&mut row.status, lines.next().and_then(status_of)?);
     for line in lines {
         if !line.ends_with(b"\n") && !is_whole {
-            return;
+            return None;
         }
         let line = line.trim_ascii_end();
         if line.is_empty() {
-            return;
+            return Some(body);
         }
         let Some(colon) = memchr::memchr(b':', line) else { continue };
         let value = line[colon + 1..].trim_ascii();
@@ -38,9 +60,21 @@ fn read(head: &[u8], is_whole: bool, row: &mut Row) {
             name if name.eq_ignore_ascii_case(b"link") => {
                 set(&mut row.canonical_link, canonical_of(value).unwrap_or_default());
             }
+            name if name.eq_ignore_ascii_case(b"transfer-encoding") => {
+                body.is_chunked = value.to_ascii_lowercase().ends_with(b"chunked");
+            }
             _ => {}
         }
     }
+    None
+}
+
+/// Is a media type that of a page whose head can say something? XHTML is close enough.
+fn is_html(mime: &[u8]) -> bool {
+    let essence = mime.split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii();
+    { [&b"text/html"[..], b"application/xhtml+xml"] }
+        .iter()
+        .any(|html| essence.eq_ignore_ascii_case(html))
 }
 
 /// The status in `HTTP/1.1 200 OK`.

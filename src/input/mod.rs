@@ -27,6 +27,7 @@ mod doctype;
 mod files;
 mod frames;
 mod gzip;
+mod html_head;
 mod http_head;
 mod lz4;
 #[allow(unsafe_code)]

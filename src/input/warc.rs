@@ -271,6 +271,43 @@ mod tests {
     }
 
     #[test]
+    fn canonical_links_of_pages() {
+        let html =
+            |filling: usize| format!("<p>{}<link rel=canonical href=/b>", "x".repeat(filling));
+        let answer = |status: &str, fields: &str, body: &str| {
+            format!("HTTP/1.1 {status} X\r\n{fields}\r\n\r\n{body}")
+        };
+        let limit = crate::limits::HTML_HEAD_BYTES_MAX;
+        for (block, link, why) in [
+            (
+                answer("200", "Content-Type: text/html; charset=utf-8", &html(0)),
+                "|||||/b",
+                "of HTML",
+            ),
+            (answer("200", "content-type: APPLICATION/xhtml+xml", &html(0)), "|||||/b", "of XHTML"),
+            (answer("200", "Content-Type: text/html", &html(limit - 40)), "|||||/b", "far behind"),
+            (answer("200", "Content-Type: text/html", &html(limit)), "", "too far behind"),
+            (
+                answer("200", "Link: </c>; rel=canonical\r\nContent-Type: text/html", &html(0)),
+                "|||||/c",
+                "the header comes first",
+            ),
+            (answer("404", "Content-Type: text/html", &html(0)), "", "not of the page asked for"),
+            (answer("200", "Content-Type: text/plain", &html(0)), "", "text"),
+            (answer("200", "X: y", &html(0)), "", "no type"),
+        ] {
+            let (found, told) = rows(
+                Box::new(Archive(Warc::new(100))),
+                [response("http://a.test/", &block), response("http://b.test/", PAGE)]
+                    .concat()
+                    .as_bytes(),
+            );
+            let found_link = found[0].split_once(&format!("|{}", block.len())).unwrap().1;
+            assert_eq!((found_link, found.len(), told), (link, 2, None), "{why}");
+        }
+    }
+
+    #[test]
     fn damage_comes_after_the_rows_before_it() {
         let one = response("http://a.test/", PAGE);
         let row = format!("http://a.test/|{DATE}|200||text/html|{}", PAGE.len());

@@ -22,6 +22,11 @@ pub(in crate::mine) fn wilson(good: f64, trials: f64, z: f64) -> (f64, f64) {
     (((middle - spread) / scale).max(0.0), ((middle + spread) / scale).min(1.0))
 }
 
+/// The same at 95 %: 1.96 standard deviations.
+pub(in crate::mine) fn wilson_95(good: f64, trials: f64) -> (f64, f64) {
+    wilson(good, trials, 1.96)
+}
+
 /// The probability that a normal variable exceeds `z`, for `z ≥ 0`.
 ///
 /// Source: Numerical Recipes, `erfcc`, fractional error below `1.2e-7`.

@@ -5,7 +5,8 @@ use std::fmt::Write as _;
 use serde_json::{Value, json};
 
 use super::cells::readable;
-use super::survey::{number, percent, ratio, short};
+use super::survey::{percent, ratio, short};
+use crate::bytes::decimal::with_commas;
 
 /// A side from which records are looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -170,7 +171,7 @@ impl Breakdown {
             return;
         }
         let of = match self.facet.has_top() {
-            true => format!(", of {}", number(self.names)),
+            true => format!(", of {}", with_commas(self.names)),
             false => String::new(),
         };
         let _ = writeln!(
@@ -195,9 +196,9 @@ impl Breakdown {
             let _ = writeln!(
                 out,
                 "{:>12} {:>11} {:>11} {share:>10} {:>10}  {name}",
-                number(counts.records),
-                number(counts.urls),
-                number(counts.pages),
+                with_commas(counts.records),
+                with_commas(counts.urls),
+                with_commas(counts.pages),
                 percent(counts.astray, counts.records),
             );
         }

@@ -14,9 +14,10 @@ mod tests;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use super::survey::{number, percent};
+use super::survey::percent;
 use super::totals::{HOSTLESS, Total};
 use super::{Facet, InputRow, Survey};
+use crate::bytes::decimal::with_commas;
 use crate::bytes::show_input;
 use markup::{Escaped, foreign};
 use tables::{ROWS_END, begin_section, begin_table, write_breakdown_html};
@@ -101,7 +102,7 @@ impl Survey {
         }
         let is_long = self.input.len() > FILES_SHOWN;
         if is_long {
-            let count = number(self.input.len() as u64);
+            let count = with_commas(self.input.len() as u64);
             let _ = writeln!(out, "<details><summary>The {count} files</summary>");
         }
         if !self.input.is_empty() {
@@ -135,7 +136,7 @@ impl Survey {
                 "<tr><th scope=\"row\">{}</th><td class=\"n\">{}</td><td class=\"n\">{share}</td>\
                  <td>{}{first}</td></tr>",
                 what.name(),
-                number(count),
+                with_commas(count),
                 Escaped(note)
             );
         }
@@ -159,7 +160,7 @@ impl Survey {
             let _ = writeln!(
                 out,
                 "<li><b>{}</b> <span>{name}</span> <small>{share}</small></li>",
-                number(count)
+                with_commas(count)
             );
         }
         out.push_str("</ul>\n");
@@ -198,7 +199,7 @@ impl Survey {
             let _ = write!(
                 out,
                 "<span class=\"key {class}\">{name}: {} ({})</span> ",
-                number(count),
+                with_commas(count),
                 percent(count, tally.records)
             );
         }
@@ -258,9 +259,9 @@ fn write_input(out: &mut String, row: &InputRow) {
         Escaped(&show_input(Path::new(&row.path))),
         foreign(row.format.as_bytes()),
         foreign(row.compression.as_bytes()),
-        number(row.lines),
-        number(row.bytes),
-        number(row.disk_bytes),
+        with_commas(row.lines),
+        with_commas(row.bytes),
+        with_commas(row.disk_bytes),
     );
 }
 

@@ -40,5 +40,5 @@ pub use place_of_line::{FileLines, place_of_line};
 pub use predecessor::Predecessor;
 pub use results::Results;
 pub use rows::{Provenance, RowFormat, RowWriter, Rows, Shape};
-pub use survey::{ClusterRow, Example, InputRow, LevelRow, SiteRuleRow, Survey, number};
+pub use survey::{ClusterRow, Example, InputRow, LevelRow, SiteRuleRow, Survey};
 pub use tally::{SHOWN_BYTES, Tally};

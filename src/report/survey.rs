@@ -10,6 +10,7 @@ use super::cells::readable;
 use super::tables::REPORT;
 use super::totals::{Counted, HOSTLESS, Total};
 use super::{Cell, Output, Provenance, RowWriter, Shape, Tally};
+use crate::bytes::decimal::{count_of, with_commas};
 use crate::bytes::show;
 use crate::canonical::Profile;
 use crate::error::Result;
@@ -292,7 +293,7 @@ impl Survey {
                 what => what.name(),
             };
             let share = of.map_or(String::new(), |of| percent(count, of));
-            let line = format!("  {name:<12}{:>14}  {share:>7}  {note}", number(count));
+            let line = format!("  {name:<12}{:>14}  {share:>7}  {note}", with_commas(count));
             let _ = writeln!(out, "{}", line.trim_end());
             if let Some((place, text)) = first {
                 let _ = writeln!(out, "      {place}: {}", short(&text));
@@ -311,7 +312,8 @@ impl Survey {
         );
         for level in levels {
             let share = percent(level.merged, self.tally.duplicate);
-            let _ = writeln!(out, "  {:<18}{:>15}  {share:>7}", level.name, number(level.merged));
+            let _ =
+                writeln!(out, "  {:<18}{:>15}  {share:>7}", level.name, with_commas(level.merged));
             if let Some(example) = level.examples.first() {
                 if example.before != example.after {
                     let _ = writeln!(out, "      {}", short(&example.before));
@@ -337,8 +339,8 @@ impl Survey {
             let _ = writeln!(
                 out,
                 "{:>13} {:>12}  {:>4}  {}",
-                number(row.changed),
-                number(row.merged),
+                with_commas(row.changed),
+                with_commas(row.merged),
                 row.rule,
                 short(row.title.as_bytes())
             );
@@ -354,7 +356,7 @@ impl Survey {
         let shown: Vec<_> = idle.iter().take(IDLE_SHOWN).map(ToString::to_string).collect();
         let more = if idle.len() > shown.len() { ", …" } else { "" };
         let words = format!("of the rules in force changed nothing: {}{more}", shown.join(", "));
-        (!idle.is_empty()).then(|| (number(idle.len() as u64), words))
+        (!idle.is_empty()).then(|| (with_commas(idle.len() as u64), words))
     }
 
     fn write_clusters(&self, out: &mut String) {
@@ -363,40 +365,22 @@ impl Survey {
         }
         out.push_str("\nLargest clusters\n\n       lines  spelling\n");
         for row in &self.clusters {
-            let _ = writeln!(out, "{:>12}  {}", number(row.lines), short(&row.canonical));
+            let _ = writeln!(out, "{:>12}  {}", with_commas(row.lines), short(&row.canonical));
             if let [(only, _)] = row.spellings.as_slice()
                 && *only == row.canonical
             {
                 continue;
             }
             for (url, count) in &row.spellings {
-                let _ = writeln!(out, "{:>12}    {}", number(*count), short(url));
+                let _ = writeln!(out, "{:>12}    {}", with_commas(*count), short(url));
             }
             let more = row.spellings_total.saturating_sub(row.spellings.len() as u64);
             if more > 0 {
-                let more = counted(more, "more spelling");
+                let more = count_of(more, "more spelling");
                 let _ = writeln!(out, "{:>12}    and {more}", "");
             }
         }
     }
-}
-
-/// `count` with commas between the thousands.
-pub fn number(count: u64) -> String {
-    let digits = count.to_string();
-    let mut out = String::new();
-    for (at, digit) in digits.char_indices() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
-}
-
-/// `count` of what is called `one`, "1 line" or "2 lines".
-pub(super) fn counted(count: u64, one: &str) -> String {
-    format!("{} {one}{}", number(count), if count == 1 { "" } else { "s" })
 }
 
 pub(super) fn ratio(part: u64, whole: u64) -> f64 {
@@ -431,11 +415,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers() {
-        for (given, expected) in [(0, "0"), (999, "999"), (1000, "1,000"), (1234567, "1,234,567")] {
-            assert_eq!(number(given), expected);
-        }
-        assert_eq!(counted(1, "line") + &counted(0, "page"), "1 line0 pages");
+    fn shares() {
         assert_eq!(percent(1, 3), "33.3 %");
         assert_eq!(percent(0, 0), "0.0 %");
     }

@@ -1,7 +1,7 @@
 //! Rules in force to steps: what a rule says is checked, and put into the form that is applied.
 
 use super::glob::Glob;
-use super::rule::{DustCondition, DustKind, DustRule, RuleScope};
+use super::rule::{DustCondition, DustKind, DustRule, RuleScope, Stratum};
 use super::template::Template;
 use crate::canonical::draft::canonical_host;
 use crate::error::{Error, Result};
@@ -24,7 +24,7 @@ pub(super) struct Compiled {
     pub(super) rule: u32,
     pub(super) condition: Condition,
     pub(super) act: Act,
-    pub(super) stratum: u8,
+    pub(super) stratum: Stratum,
 }
 
 /// What a rule does.

@@ -6,6 +6,7 @@
 use super::compile::{Act, Compiled, Condition};
 use super::glob::Glob;
 use super::letters::{has_lower_only, has_upper};
+use super::rule::Stratum;
 use super::steps::{Bytes, Step};
 
 /// May a rule have something to do again once it was applied?
@@ -31,7 +32,7 @@ pub(super) fn enables(a: &Compiled, b: &Compiled, guards_have_paths: bool, is_le
     if !is_elsewhere {
         let path = &b.condition.path;
         let is_scoped = !path.is_all() && may_enter(&a.act, path) || is_left;
-        let is_guarded = guards_have_paths && b.stratum >= 5;
+        let is_guarded = guards_have_paths && b.stratum >= Stratum::Parameters;
         if is_scoped || is_guarded || changes_path_for(&a.act, &b.act) {
             return true;
         }

@@ -35,7 +35,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 pub use rule::{
-    DustCondition, DustKind, DustRule, DustStatus, Evidence, Guard, RuleFile, RuleScope, Trap,
+    DustCondition, DustKind, DustRule, DustStatus, Evidence, Guard, RuleFile, RuleScope, Stratum,
+    Trap,
 };
 
 use super::names::Outlines;

@@ -20,6 +20,7 @@ use super::compile::{Act, Compiled};
 use super::enables::{enables, enables_itself, is_path_writer};
 use super::glob::Glob;
 use super::leave::may_leave;
+use super::rule::Stratum;
 
 /// Most rules of a site that are taken out one by one. Reason: each is a search for a circle; where
 /// more get in each other's way, all of them go.
@@ -77,7 +78,7 @@ fn grouped(mut rules: Vec<Compiled>, refused: &mut Vec<(u32, u32)>) -> Vec<Group
             _ => 0,
         };
         suffixes.sort_by_key(|rule| (Reverse(length(rule)), rule.rule));
-        let at = groups.partition_point(|group| group[0].stratum <= 3);
+        let at = groups.partition_point(|group| group[0].stratum <= Stratum::Paths);
         groups.insert(at, suffixes);
     }
     groups

@@ -61,6 +61,27 @@ pub enum DustCondition {
     Host(String),
 }
 
+/// The step at which a rule is applied: those of an earlier one go first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Stratum {
+    /// Hosts, schemes and ports are replaced.
+    Hosts,
+    /// Segments and path parameters are dropped.
+    Segments,
+    /// Starts, ends, segments and letters of paths are replaced.
+    Paths,
+    /// Path and parameters are rewritten together.
+    Templates,
+    /// Parameters are dropped.
+    Parameters,
+    /// Values of parameters are replaced.
+    Values,
+    /// Parameters are sorted.
+    Order,
+    /// Text is replaced wherever it is.
+    Substitutions,
+}
+
 /// What a rule does. Names and values are spelled as in a canonical URL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DustKind {
@@ -325,23 +346,23 @@ impl DustKind {
         }
     }
 
-    /// The stratum: rules of a lower one are applied first. From 1 (host) to 8.
-    pub fn stratum(&self) -> u8 {
+    /// The step at which rules of this kind are applied.
+    pub fn stratum(&self) -> Stratum {
         match self {
-            DustKind::HostAlias { .. } => 1,
-            DustKind::DropSegment { .. } | DustKind::DropPathParam { .. } => 2,
+            DustKind::HostAlias { .. } => Stratum::Hosts,
+            DustKind::DropSegment { .. } | DustKind::DropPathParam { .. } => Stratum::Segments,
             DustKind::AliasPrefix { .. }
             | DustKind::AliasSegment { .. }
             | DustKind::AliasSuffix { .. }
-            | DustKind::FoldCase { param: None } => 3,
-            DustKind::RewriteTemplate { .. } => 4,
+            | DustKind::FoldCase { param: None } => Stratum::Paths,
+            DustKind::RewriteTemplate { .. } => Stratum::Templates,
             DustKind::DropParam { .. }
             | DustKind::KeepOnly { .. }
             | DustKind::DefaultParam { .. }
-            | DustKind::ConstantPage => 5,
-            DustKind::AliasValue { .. } | DustKind::FoldCase { param: Some(_) } => 6,
-            DustKind::OrderFree => 7,
-            DustKind::Substitute { .. } => 8,
+            | DustKind::ConstantPage => Stratum::Parameters,
+            DustKind::AliasValue { .. } | DustKind::FoldCase { param: Some(_) } => Stratum::Values,
+            DustKind::OrderFree => Stratum::Order,
+            DustKind::Substitute { .. } => Stratum::Substitutions,
         }
     }
 

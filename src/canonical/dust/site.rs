@@ -6,6 +6,7 @@ use super::compile::{Act, Compiled, Condition, Name};
 use super::glob::Glob;
 use super::letters::fold;
 use super::order::is_plain_drop;
+use super::rule::Stratum;
 use super::target::Target;
 use super::template::{Captured, Template};
 use crate::limits::{DUST_PARAMS_MAX, DUST_PASSES_MAX};
@@ -290,7 +291,7 @@ impl SiteRules {
 impl Compiled {
     /// Does it read or write parameters?
     fn reads_query(&self) -> bool {
-        self.stratum >= 4 || self.condition.reads_params()
+        self.stratum >= Stratum::Templates || self.condition.reads_params()
     }
 }
 

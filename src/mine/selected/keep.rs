@@ -19,12 +19,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::select::{AGREEMENTS_MIN, Selector, Validated};
+use super::select::{AGREEMENTS_MIN, PLAUSIBLE_MIN, Selector, Validated};
 use crate::mine::acts::candidates::{Act, Candidate, Reach};
 use crate::mine::acts::priors::{CONTENTS_MIN, prior};
 use crate::mine::proposed::screen::Screen;
 use crate::mine::seen::table::Url;
-use crate::mine::stats::{BELIEF_ERROR, Channel, doubt, wilson};
+use crate::mine::stats::{BELIEF_ERROR, Channel, doubt, wilson_95};
 use crate::mine::trials::{BAR, CONTRADICTION, Trials, contradicts, is_below};
 use crate::mine::validated::support::Support;
 
@@ -144,7 +144,7 @@ fn assess(
         && names.late >= LATE_MIN
         && !names.late_matters
         && doubt((good, tried), prior.bar, clear, 0.0, prior.belief) <= BELIEF_ERROR;
-    let (bound, _) = wilson(good, tried, 1.96);
+    let (bound, _) = wilson_95(good, tried);
     let support = Support {
         all: Trials {
             good: names.silent as u64,
@@ -156,7 +156,7 @@ fn assess(
         example: found.example.or(example),
         ..found
     };
-    let plausible = holds || bound >= 0.8;
+    let plausible = holds || bound >= PLAUSIBLE_MIN;
     let rate = ((good + 0.5) / (tried + 1.0)).max(bound);
     Validated { candidate, support, prior, bound, rate, holds, plausible, everywhere: true }
 }

@@ -11,7 +11,9 @@ use crate::mine::acts::paths::PathAct;
 use crate::mine::acts::priors::{Natures, Prior, are_short, prior};
 use crate::mine::folders::Folders;
 use crate::mine::seen::table::{Param, Signal, Table};
-use crate::mine::stats::{BELIEF_ERROR, Channel, binomial_tail, doubt, normal_tail, score, wilson};
+use crate::mine::stats::{
+    BELIEF_ERROR, Channel, binomial_tail, doubt, normal_tail, score, wilson_95,
+};
 use crate::mine::trials::{
     CONTRADICTION, CONTRADICTION_OF_HANDLER, Trials, contradicts, is_below, is_below_bar,
 };
@@ -29,6 +31,10 @@ const NEW_MIN: usize = 20;
 /// Agreement of pages with themselves from which on a group that disagrees says that these are
 /// different pages.
 const SAME_MIN: f64 = 0.9;
+
+/// Lower bound of the share of agreeing groups from which on a candidate is plausible: it may be
+/// written down for review.
+pub(in crate::mine) const PLAUSIBLE_MIN: f64 = 0.8;
 
 /// A candidate with its support and what follows from it.
 #[derive(Clone, Debug)]
@@ -444,12 +450,12 @@ impl Selector<'_> {
                     likely.same = likely.same.max(usual);
                     channel.same = channel.same.max(usual);
                 }
-                let (bound, _) = channel.corrected(wilson(good, all, 1.96));
+                let (bound, _) = channel.corrected(wilson_95(good, all));
                 let mean = (good + 0.5) / (all + 1.0);
                 let rate = likely.corrected((mean, mean)).0.max(bound);
                 let error = (channel.same - likely.same).max(0.0);
                 seen.push((likely, error));
-                let plausible = bound >= 0.8;
+                let plausible = bound >= PLAUSIBLE_MIN;
                 Validated {
                     candidate,
                     support,

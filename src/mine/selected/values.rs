@@ -22,7 +22,7 @@ use crate::mine::proposed::votes::Votes;
 use crate::mine::seen::identity::{Keyed, groups_of, sort_keys};
 use crate::mine::seen::table::{ABSENT, Param, Table, Url, map, mix};
 use crate::mine::selected::select::Selector;
-use crate::mine::stats::wilson;
+use crate::mine::stats::wilson_95;
 use crate::mine::trials::{BAR, CONTRADICTION, Trials, is_below};
 
 /// Fewest and most values of a parameter that are paired. Reason: people write few; what has more
@@ -299,7 +299,7 @@ fn matters(seen: &BTreeMap<Pair, Seen>, set: &[u64]) -> bool {
             others.join(&seen.all);
         }
     }
-    let (_, most) = wilson(others.good as f64, others.trials as f64, 1.96);
+    let (_, most) = wilson_95(others.good as f64, others.trials as f64);
     others.trials >= OTHERS_MIN && most < OTHERS_AGREE_MAX * others.mean_same()
 }
 

@@ -3,7 +3,7 @@
 use super::decay::Decay;
 use super::versions::Versions;
 use crate::mine::seen::table::{Capture, Map, Table, Url, map};
-use crate::mine::stats::wilson;
+use crate::mine::stats::wilson_95;
 
 /// Borders of the gaps between two captures, in seconds: the same instant, an hour, a day, three, a
 /// week, two, a month, two, and more.
@@ -59,7 +59,7 @@ impl Count {
 
     /// Wilson bounds at 95 %.
     pub(in crate::mine) fn bounds(self) -> (f64, f64) {
-        wilson(self.agree as f64, self.pairs as f64, 1.96)
+        wilson_95(self.agree as f64, self.pairs as f64)
     }
 }
 

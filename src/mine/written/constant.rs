@@ -15,7 +15,7 @@ use crate::canonical::{DustKind, DustRule, DustStatus, Evidence, RuleScope};
 use crate::mine::acts::priors::{CONTENTS_MIN, PLAIN};
 use crate::mine::seen::handlers::Handlers;
 use crate::mine::seen::table::{Table, Url};
-use crate::mine::stats::{BELIEF_ERROR, Channel, doubt, wilson};
+use crate::mine::stats::{BELIEF_ERROR, Channel, doubt, wilson_95};
 use crate::mine::trials::BAR;
 use crate::mine::worth::signal::Calibration;
 
@@ -137,7 +137,7 @@ impl Form<'_> {
         if addresses * 100 < groups * ADDRESSES_MIN || ok < CONTENTS_MIN || doubt > BELIEF_ERROR {
             return None;
         }
-        let (lower, upper) = wilson(ok as f64, groups as f64, 1.96);
+        let (lower, upper) = wilson_95(ok as f64, groups as f64);
         let (bound, _) = Channel { same: 1.0 - least, other: 0.0 }.corrected((lower, upper));
         let mean = (ok as f64 + 0.5) / (groups as f64 + 1.0);
         let rate = channel.corrected((mean, mean)).0.max(bound);

@@ -10,7 +10,7 @@ use crate::mine::acts::candidates::Act;
 use crate::mine::proposed::screen::Screen;
 use crate::mine::seen::table::Table;
 use crate::mine::selected::select::Validated;
-use crate::mine::stats::wilson;
+use crate::mine::stats::wilson_95;
 use crate::mine::trials::Trials;
 
 /// Parameters that matter, and that no rule is about: what was seen of them alone disagrees more
@@ -32,7 +32,7 @@ pub(super) fn guards(
     let mut out = Vec::new();
     let mut guarded: Vec<u32> = Vec::new();
     for (name, tally) in seen {
-        let (_, upper) = wilson(tally.good as f64, tally.trials as f64, 1.96);
+        let (_, upper) = wilson_95(tally.good as f64, tally.trials as f64);
         let Some(param) = param(&table.names[name as usize]) else { continue };
         if tally.trials >= 10 && upper < 0.5 && !is_ruled(name) {
             guarded.push(name);

@@ -3,9 +3,9 @@
 use std::fmt::Write as _;
 
 use super::markup::foreign;
+use crate::bytes::decimal::count_of;
 use crate::record::time;
 use crate::report::BreakdownRow;
-use crate::report::survey::counted;
 
 /// Periods from the first to the last that may have room for a bar each. Beyond, bars stand side by
 /// side, whatever time there is between them. Reason: a time that is wrong may be years away.
@@ -34,8 +34,8 @@ pub(super) fn write_chart(out: &mut String, rows: &[BreakdownRow], record: &str)
              <rect class=\"all\" x=\"{slot}.1\" y=\"{:.2}\" width=\".8\" height=\"{all:.2}\"/>\
              <rect class=\"new\" x=\"{slot}.1\" y=\"{:.2}\" width=\".8\" height=\"{new:.2}\"/></g>",
             foreign(&row.name),
-            counted(counts.records, record),
-            counted(counts.pages, "new page"),
+            count_of(counts.records, record),
+            count_of(counts.pages, "new page"),
             100.0 - all,
             100.0 - new,
         );
@@ -48,7 +48,7 @@ pub(super) fn write_chart(out: &mut String, rows: &[BreakdownRow], record: &str)
          <span>most: {}, {}</span></figcaption>\n</figure>",
         foreign(&first.name),
         foreign(&last.name),
-        counted(highest.counts.records, record),
+        count_of(highest.counts.records, record),
         foreign(&highest.name),
     );
 }

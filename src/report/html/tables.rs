@@ -4,8 +4,9 @@ use std::fmt::Write as _;
 
 use super::chart::write_chart;
 use super::markup::{Escaped, bar, foreign, url, url_beside};
+use crate::bytes::decimal::{count_of, plural, with_commas};
 use crate::canonical::RuleId;
-use crate::report::survey::{counted, number, percent};
+use crate::report::survey::percent;
 use crate::report::{Breakdown, BreakdownRow, ClusterRow, Example, Facet, LevelRow, Survey};
 
 /// A column: its heading, and whether it holds numbers.
@@ -99,11 +100,11 @@ impl Survey {
                  </td><td class=\"n share\">{}{}</td><td class=\"n\" data-unit=\"changed\">{}</td><td>",
                 Escaped(name),
                 Escaped(summary_of(name)),
-                unit(level.merged, "duplicate"),
-                number(level.merged),
+                plural(level.merged, "duplicate"),
+                with_commas(level.merged),
                 bar(level.merged, duplicate),
                 percent(level.merged, duplicate),
-                number(level.changed),
+                with_commas(level.changed),
             );
             self.write_examples(out, &level.examples);
             out.push_str("</td></tr>\n");
@@ -173,8 +174,8 @@ impl Survey {
                      <td class=\"n\">{}</td><td class=\"n\">{}</td></tr>",
                     row.rule,
                     foreign(row.title.as_bytes()),
-                    number(row.changed),
-                    number(row.merged),
+                    with_commas(row.changed),
+                    with_commas(row.merged),
                 );
             }
             out.push_str(ROWS_END);
@@ -207,10 +208,10 @@ impl Survey {
                 out,
                 "<tr><td class=\"n\" data-unit=\"{}\">{}</td>\
                  <td class=\"n\" data-unit=\"{}\">{}</td><td>{}",
-                unit(row.lines, "line"),
-                number(row.lines),
-                unit(row.spellings_total, "spelling"),
-                number(row.spellings_total),
+                plural(row.lines, "line"),
+                with_commas(row.lines),
+                plural(row.spellings_total, "spelling"),
+                with_commas(row.spellings_total),
                 url(&row.canonical)
             );
             write_spellings(out, row);
@@ -222,13 +223,8 @@ impl Survey {
     }
 }
 
-/// What `count` counts, of which each is `one`.
-fn unit(count: u64, one: &str) -> String {
-    format!("{one}{}", if count == 1 { "" } else { "s" })
-}
-
 fn changed_in_words(level: &LevelRow) -> String {
-    format!("{} ({})", Escaped(&level.name), number(level.changed))
+    format!("{} ({})", Escaped(&level.name), with_commas(level.changed))
 }
 
 fn write_spellings(out: &mut String, row: &ClusterRow) {
@@ -240,11 +236,11 @@ fn write_spellings(out: &mut String, row: &ClusterRow) {
     out.push_str("<ul>");
     for (spelling, count) in &row.spellings {
         let spelling = url_beside(spelling, &row.canonical);
-        let _ = write!(out, "<li><span class=\"n\">{}</span> {spelling}</li>", number(*count));
+        let _ = write!(out, "<li><span class=\"n\">{}</span> {spelling}</li>", with_commas(*count));
     }
     let more = row.spellings_total.saturating_sub(row.spellings.len() as u64);
     if more > 0 {
-        let more = counted(more, "more spelling");
+        let more = count_of(more, "more spelling");
         let _ = write!(out, "<li><span></span> and {more}</li>");
     }
     out.push_str("</ul>");
@@ -262,7 +258,7 @@ pub(super) fn write_breakdown_html(
     }
     let facet = breakdown.facet;
     let of = match facet.has_top() {
-        true => format!("{} of {}", number(rows.len() as u64), number(breakdown.names)),
+        true => format!("{} of {}", with_commas(rows.len() as u64), with_commas(breakdown.names)),
         false => String::new(),
     };
     begin_section(out, facet.name(), &facet.title(requests), &of);
@@ -272,7 +268,7 @@ pub(super) fn write_breakdown_html(
     }
     let is_folded = facet == Facet::Time && rows.len() > PERIODS_SHOWN;
     if is_folded {
-        let count = counted(rows.len() as u64, "row");
+        let count = count_of(rows.len() as u64, "row");
         let _ = writeln!(out, "<details><summary>Table of {count}</summary>");
     }
     let is_of_url = facet.is_of_url();
@@ -311,14 +307,14 @@ pub(super) fn write_breakdown_html(
         };
         let _ = write!(out, "<tr><th scope=\"row\" class=\"u\">{name}</th>");
         for count in [counts.records, counts.urls, counts.pages, spare] {
-            let _ = write!(out, "<td class=\"n\">{}</td>", number(count));
+            let _ = write!(out, "<td class=\"n\">{}</td>", with_commas(count));
         }
         let _ = writeln!(
             out,
             "<td class=\"n share\">{}{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td></tr>",
             bar(spare, of),
             percent(spare, of),
-            number(counts.astray),
+            with_commas(counts.astray),
             percent(counts.astray, counts.records),
         );
     }

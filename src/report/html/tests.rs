@@ -168,7 +168,7 @@ fn its_numbers_are_those_of_the_json() {
 
 fn numbers_are_those_of_the_json(survey: &Survey, requests: bool) {
     let (page, json) = (survey.to_html(), survey.to_json());
-    let shown = |value: &serde_json::Value| number(value.as_u64().unwrap());
+    let shown = |value: &serde_json::Value| with_commas(value.as_u64().unwrap());
     let totals = cells(&page, "totals");
     let names = match requests {
         true => &[("requests", "records"), ("URLs", "urls"), ("pages", "unique")][..],
@@ -200,7 +200,7 @@ fn numbers_are_those_of_the_json(survey: &Survey, requests: bool) {
                 shown(&row["records"]),
                 shown(&row["urls"]),
                 shown(&row["unique"]),
-                number(spare),
+                with_commas(spare),
                 percent(spare, of),
                 shown(&row["other_spelling"]),
                 percent(member("other_spelling"), member("records")),

@@ -134,7 +134,7 @@ fn pages_are_well_formed_and_say_what_the_json_says() {
         let args = format!("--top 4 {}", data(&format!("samples/{name}")));
         let (page, text) = page(&dir, &args);
         let report = json(&dir.run(&format!("report --to json -q {args}")).quiet().out);
-        let number = |value: &Value| undust::report::number(value.as_u64().unwrap());
+        let number = |value: &Value| undust::bytes::decimal::with_commas(value.as_u64().unwrap());
         let unique =
             if text.contains("<th scope=\"row\">requests</th>") { "pages" } else { "unique" };
         for (total, row) in [("lines", "lines"), ("unique", unique), ("duplicate", "duplicate")] {
