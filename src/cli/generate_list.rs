@@ -34,7 +34,7 @@ pub(super) fn open_with_truth(
     sync: &SyncArgs,
     header: &str,
 ) -> Result<(Output, Option<Output>)> {
-    let mut claims = Claims::new(&[]).helped_by(sync.helpers(pipeline::helpers()));
+    let mut claims = Claims::new(&[]).with_threads(sync.threads(pipeline::output_threads()));
     let output = claims.open(output)?;
     let mut truth = truth.map(|path| claims.open(Some(path))).transpose()?;
     if let Some(file) = &mut truth {

@@ -16,7 +16,7 @@ use crate::limits::{CONFIG_BYTES_MAX, LINE_BYTES_CEILING};
 use crate::pipeline::{FormatChoice, FormatPlan, Memory};
 use crate::record::formats::{self, FieldMap};
 use crate::record::{BaseUrl, Layout, RecordFilter, StatusRange, UrlGlob, UrlGlobs, time};
-use crate::report::{Helpers, Syncing};
+use crate::report::{OutputThreads, Syncing};
 
 impl InputArgs {
     /// What to read: all the files, by name.
@@ -322,9 +322,13 @@ fn scoped<'a>(flag: &str, text: &'a str, has_value: bool) -> Result<(String, Str
 }
 
 impl SyncArgs {
-    /// The `helpers` that make results durable as asked for.
-    pub(super) fn helpers(&self, helpers: Helpers) -> Helpers {
-        if self.no_sync { Helpers { syncing: Syncing::LeftToSystem, ..helpers } } else { helpers }
+    /// The `threads` that make results durable as asked for.
+    pub(super) fn threads(&self, threads: OutputThreads) -> OutputThreads {
+        if self.no_sync {
+            OutputThreads { syncing: Syncing::LeftToSystem, ..threads }
+        } else {
+            threads
+        }
     }
 }
 

@@ -65,7 +65,8 @@ impl<'a> Session<'a> {
         }
         job.check_memory()?;
         memory::limit_allocator(job.memory.bytes, job.workers(), job.input.line_bytes_max);
-        let mut claims = Claims::new(&job.input.paths).helped_by(run.sync.helpers(job.helpers()));
+        let mut claims =
+            Claims::new(&job.input.paths).with_threads(run.sync.threads(job.output_threads()));
         claims.protect(input.files_from.clone());
         Ok(Session {
             claims,

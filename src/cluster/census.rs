@@ -1,6 +1,6 @@
 //! Whole clusters: how many lines each has, and which line stands for it.
 
-use super::known::Known;
+use super::fingerprint_map::FingerprintMap;
 use super::partitions::Partitions;
 use super::records::{Keyed, Record};
 use super::scatter::{Flags, PARTITIONS, Scattered};
@@ -134,7 +134,7 @@ pub fn line_length(bytes: u64) -> u32 {
 #[derive(Debug)]
 pub struct Census {
     keep: Keep,
-    partitions: Partitions<Known<Group>>,
+    partitions: Partitions<FingerprintMap<Group>>,
 }
 
 impl Census {
@@ -185,7 +185,7 @@ impl Census {
 
     /// Forgets the clusters of `partition`.
     pub fn forget(&self, partition: usize) {
-        *self.partition(partition) = Known::default();
+        *self.partition(partition) = FingerprintMap::default();
     }
 
     /// Which line represents a cluster.
@@ -218,14 +218,14 @@ impl Census {
         self.len() == 0
     }
 
-    fn partition(&self, partition: usize) -> std::sync::MutexGuard<'_, Known<Group>> {
+    fn partition(&self, partition: usize) -> std::sync::MutexGuard<'_, FingerprintMap<Group>> {
         self.partitions.lock(partition)
     }
 }
 
 /// A census that takes no more lines.
 #[derive(Debug)]
-pub struct Settled<'a>(Box<[&'a Known<Group>]>);
+pub struct Settled<'a>(Box<[&'a FingerprintMap<Group>]>);
 
 impl Settled<'_> {
     /// How many lines the clusters of `partition` have, of those whose number of lines is `wanted`.

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use super::census::Cluster;
-use super::known::Known;
+use super::fingerprint_map::FingerprintMap;
 use super::ladders::{ASTRAY, LEVELS_MAX, Ladder, Ladders, UNMERGED};
 use super::partitions::Partitions;
 use super::scatter::PARTITIONS;
@@ -24,9 +24,9 @@ pub struct Levels {
 #[derive(Debug, Default)]
 pub(super) struct Forms {
     /// By the form at the last level.
-    pages: Known<Page>,
+    pages: FingerprintMap<Page>,
     /// The levels at which other forms were seen.
-    others: Known<u32>,
+    others: FingerprintMap<u32>,
 }
 
 /// What is known of a cluster.

@@ -1,7 +1,7 @@
 //! Records whose forms have no room in memory, in files.
 //!
 //! ```text
-//! reading     what Levels knew, then ladders --> Spill of steps, by partition (`steps.rs`)
+//! reading     what Levels knew, then ladders --> Spill of steps, by partition (`ladder_records.rs`)
 //! at the end  partition by partition: the steps --> what became of each record
 //! reading     that, record by record in the same order --> Ladders (`places.rs`)
 //! ```
@@ -17,13 +17,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::census::Cluster;
 use super::extents::{Extent, Extents, damaged};
+use super::ladder_records::Step;
 use super::ladders::{Ladder, Ladders};
 use super::levels::{Forms, Largest, Levels, Page, keep_largest};
 use super::partitions::Partitions;
 use super::places::{PlaceWriter, Places};
 use super::scatter::PARTITION_BITS;
 use super::spill::{Spill, SpillFiles};
-use super::steps::Step;
 use crate::fingerprint::Fingerprint;
 
 /// Steps after which it is asked whether forms still have room: some kilobytes of them.

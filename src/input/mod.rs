@@ -14,32 +14,30 @@
 
 mod arc;
 mod archive;
+mod bzip2_xz;
 mod chunk;
-#[cfg(feature = "parquet")]
-mod columns;
 mod compression;
 mod container;
 mod cut;
 mod decoded;
-mod dictionary;
 mod disk;
 mod doctype;
+mod file_state;
 mod files;
-mod frames;
 mod gzip;
 mod html_head;
 mod http_head;
 mod lz4;
 #[allow(unsafe_code)]
 mod mapped;
+#[cfg(feature = "parquet")]
+mod parquet_rows;
 mod read_ahead;
 mod rows;
 #[allow(unsafe_code)]
 mod sigbus;
 mod sitemap;
 mod source;
-mod state;
-mod steps;
 mod stop;
 mod stream;
 #[cfg(test)]
@@ -48,6 +46,7 @@ mod tests;
 mod tests_containers;
 mod unpack;
 mod warc;
+mod zstd_dictionary;
 
 use std::iter::FusedIterator;
 use std::path::{Path, PathBuf};
@@ -66,8 +65,8 @@ use crate::crew::Crew;
 use crate::error::{Error, Result};
 use crate::limits;
 use cut::{Sample, Sizes};
+use file_state::{Before, changed};
 use source::Source;
-use state::{Before, changed};
 use unpack::Unpacking;
 
 /// What is to be read, and how.

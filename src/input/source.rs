@@ -8,26 +8,26 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::InputPlan;
 use super::arc::ArcFile;
 use super::archive::Archive;
+use super::bzip2_xz;
 use super::chunk::Chunk;
-#[cfg(feature = "parquet")]
-use super::columns::Columns;
 use super::compression::Compression;
 use super::container::{Container, Containers};
 use super::cut::{Sizes, cut};
-use super::dictionary;
 use super::disk::Disk;
+use super::file_state::{Before, FileState, changed};
 use super::files;
 use super::gzip::Gzip;
 use super::lz4::Lz4;
 use super::mapped::{Mapped, Origin};
+#[cfg(feature = "parquet")]
+use super::parquet_rows::Columns;
 use super::read_ahead::ReadAhead;
 use super::rows::Parser;
 use super::sitemap::Sitemap;
-use super::state::{Before, FileState, changed};
-use super::steps;
 use super::stream::{Reader, Stream, packed};
 use super::unpack::{Unpacker, Unpacking, window_bytes_within};
 use super::warc::Warc;
+use super::zstd_dictionary;
 use crate::bytes::show_input;
 use crate::error::{Error, Result};
 
@@ -268,7 +268,7 @@ impl Opened {
         let crew = how.crew.clone().filter(|_| self.rest_bytes.is_some());
         let mut how = Unpacking { crew, ..how.clone() };
         if compression == Compression::Zstd {
-            how.dictionary = dictionary::read(&mut head, &mut disk).map_err(at_origin)?;
+            how.dictionary = zstd_dictionary::read(&mut head, &mut disk).map_err(at_origin)?;
         }
         let mut stream = unpack(compression, head, disk, plan, how)
             .map_err(|error| Error::reading(shown, error))?;
@@ -303,11 +303,11 @@ fn unpack(
             Reader::Zstd(Box::new(Unpacker::new(head, disk, plan.zstd_window_bytes_max, how)?))
         }
         Compression::Gzip => Reader::Gzip(Box::new(Gzip::new(packed(head, disk)))),
-        Compression::Bzip2 => Reader::Bzip2(Box::new(steps::bzip2(packed(head, disk)))),
+        Compression::Bzip2 => Reader::Bzip2(Box::new(bzip2_xz::bzip2(packed(head, disk)))),
         Compression::Xz => {
             // What is for the window, and what the decoder takes beside it.
             let bytes_max = window_bytes_within(plan.zstd_window_bytes_max) + XZ_BYTES_BESIDE;
-            Reader::Xz(Box::new(steps::xz(packed(head, disk), bytes_max)?), bytes_max)
+            Reader::Xz(Box::new(bzip2_xz::xz(packed(head, disk), bytes_max)?), bytes_max)
         }
         Compression::Lz4 => Reader::Lz4(Box::new(Lz4::new(packed(head, disk)))),
     };

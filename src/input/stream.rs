@@ -2,6 +2,7 @@
 
 use std::io::{self, BufReader, Read};
 
+use super::bzip2_xz::{self, Bzip2, Xz};
 use super::chunk::Chunk;
 use super::compression::{Compression, explain};
 use super::cut::{Sample, Sizes};
@@ -10,7 +11,6 @@ use super::disk::{Disk, HEAD_BYTES};
 use super::gzip::Gzip;
 use super::lz4::Lz4;
 use super::rows::{Parser, Rows};
-use super::steps::{self, Bzip2, Xz};
 use super::unpack::Unpacker;
 use crate::error::{Error, Result};
 
@@ -70,7 +70,7 @@ impl Reader {
             Reader::Zstd(unpacker) => unpacker.explain(error, shown, decoded),
             Reader::Gzip(_) => explain(Compression::Gzip, error, shown, decoded),
             Reader::Bzip2(_) => explain(Compression::Bzip2, error, shown, decoded),
-            Reader::Xz(_, memory_bytes_max) if steps::is_xz_memory_limit(&error) => {
+            Reader::Xz(_, memory_bytes_max) if bzip2_xz::is_xz_memory_limit(&error) => {
                 Error::limit(format!(
                     "{shown}: expected an xz file that takes at most {} KiB to unpack, found one \
                      that takes more, after {decoded} decoded bytes; give it more memory with -S, \

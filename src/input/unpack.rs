@@ -26,13 +26,13 @@ use zstd::zstd_safe::DParameter;
 use super::chunk::Slice;
 use super::compression::{Compression, explain};
 use super::disk::Disk;
-use super::frames::{Found, FrameBounds, Header, Walk};
 use crate::crew::{Crew, Promise};
 use crate::error::Error;
 use crate::limits::{
     UNPACKED_FRAME_BYTES_MAX, UNPACKING_BYTES, ZSTD_WINDOW_LOG_MAX, ZSTD_WINDOW_PARTS,
 };
 use blocks::Blocks;
+use frames::{Found, FrameBounds, Header, Walk};
 
 /// By whom frames are decoded, and how much is done at once.
 #[derive(Clone, Debug)]
@@ -518,5 +518,6 @@ fn decode_frames(packed: &[u8], content_bytes_max: u64) -> io::Result<Vec<u8>> {
 
 #[allow(unsafe_code)]
 mod blocks;
+mod frames;
 #[cfg(test)]
 mod tests;

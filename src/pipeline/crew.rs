@@ -10,7 +10,7 @@ use super::pool::{Stage, StageSeconds};
 use super::threads_or_processors;
 use crate::crew::{Crew, Task};
 use crate::error::{Error, Result};
-use crate::report::{Helpers, Syncing};
+use crate::report::{OutputThreads, Syncing};
 
 /// Most threads of a crew. Reason: that many decompress faster than any disk reads; each may hold
 /// some tens of megabytes.
@@ -78,9 +78,9 @@ pub(super) fn crew(threads: usize, busy: &BusyThreads) -> Crew {
 }
 
 /// Threads that help to write results: packers for all processors, and one that waits for the disk.
-pub fn helpers() -> Helpers {
+pub fn output_threads() -> OutputThreads {
     let of = |threads| crew(threads, &BusyThreads::default());
-    Helpers { packers: Some(of(0)), syncing: Syncing::Meanwhile(of(1)) }
+    OutputThreads { packers: Some(of(0)), syncing: Syncing::Meanwhile(of(1)) }
 }
 
 /// Starts a thread of `scope` for `work`. Failure: a limit, where the system has no more of them.

@@ -51,7 +51,7 @@ mod walk;
 pub use budget::{Memory, MemoryUse};
 pub use canon::{CanonPlan, OnBad, canon};
 pub use check::{Checked, DuplicateLine, check};
-pub use crew::{Background, helpers};
+pub use crew::{Background, output_threads};
 pub use dedup::{DedupPlan, Print, dedup};
 pub use evaluate::{Truth, evaluate};
 pub use generate::generate_list;
@@ -78,7 +78,7 @@ use crate::limits::{
     UNPACKERS_BYTES,
 };
 use crate::record::{Layout, ReadOptions};
-use crate::report::{FileLines, Helpers, Output, Tally, place_of_line};
+use crate::report::{FileLines, Output, OutputThreads, Tally, place_of_line};
 use crew::{BusyThreads, crew};
 use pool::Pool;
 use scan::PassProgress;
@@ -218,8 +218,8 @@ impl<'a> Job<'a> {
     }
 
     /// Threads that help to write results beside the workers.
-    pub fn helpers(&self) -> Helpers {
-        Helpers { packers: self.packers(), ..helpers() }
+    pub fn output_threads(&self) -> OutputThreads {
+        OutputThreads { packers: self.packers(), ..output_threads() }
     }
 
     /// Those that compress output: as many as there is room for in a sixteenth of the memory,

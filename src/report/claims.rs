@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use rustix::fs::FileType;
 
 use super::encoder::Encoder;
-use super::helpers::Helpers;
 use super::output::Output;
+use super::output_threads::OutputThreads;
 use super::pending::folder_of;
 use super::place::{is_open_file, open_number, place_of};
 use crate::bytes::show_path;
@@ -22,13 +22,13 @@ use crate::error::{Error, Result};
 pub struct Claims {
     inputs: Vec<PathBuf>,
     outputs: Vec<Place>,
-    helpers: Helpers,
+    threads: OutputThreads,
 }
 
 impl Claims {
     /// No results yet; `inputs` are all the files that are read.
     pub fn new(inputs: &[PathBuf]) -> Claims {
-        Claims { inputs: inputs.to_vec(), outputs: Vec::new(), helpers: Helpers::default() }
+        Claims { inputs: inputs.to_vec(), outputs: Vec::new(), threads: OutputThreads::default() }
     }
 
     /// Takes `files` for inputs, too.
@@ -38,8 +38,8 @@ impl Claims {
 
     /// Writes with the help of others: the same bytes, sooner.
     #[must_use]
-    pub fn helped_by(self, helpers: Helpers) -> Claims {
-        Claims { helpers, ..self }
+    pub fn with_threads(self, threads: OutputThreads) -> Claims {
+        Claims { threads, ..self }
     }
 
     /// Opens `path` for a result that a later run reads as it is, and nobody else: if it is new,
@@ -94,7 +94,7 @@ impl Claims {
         self.outputs.push(place);
         match is_stdout {
             true => Output::stdout(),
-            false => Output::file(path, new_mode, self.helpers.clone()),
+            false => Output::file(path, new_mode, self.threads.clone()),
         }
     }
 }

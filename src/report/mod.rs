@@ -4,8 +4,6 @@
 mod breakdown;
 mod cells;
 mod claims;
-#[cfg_attr(not(feature = "parquet"), path = "no_columns.rs")]
-mod columns;
 mod disk;
 mod early_sync;
 mod encoder;
@@ -13,10 +11,12 @@ mod evaluation;
 mod export;
 mod frames;
 mod gzip;
-mod helpers;
 mod html;
 mod listing;
 mod output;
+mod output_threads;
+#[cfg_attr(not(feature = "parquet"), path = "no_parquet_rows.rs")]
+mod parquet_rows;
 mod pending;
 mod place;
 mod place_of_line;
@@ -33,9 +33,9 @@ pub use cells::Cell;
 pub use claims::Claims;
 pub use evaluation::{Evaluation, EvaluationResult, Interval, Judged, RESAMPLES, SiteScore};
 pub use export::{Exported, RuleFormat, export_rules, left_out_in_words};
-pub use helpers::{Helpers, Syncing};
 pub use listing::{Listed, ListedCluster, Listing, ListingWriter};
 pub use output::Output;
+pub use output_threads::{OutputThreads, Syncing};
 pub use place_of_line::{FileLines, place_of_line};
 pub use predecessor::Predecessor;
 pub use results::Results;

@@ -10,7 +10,7 @@ use rustix::fs::{FileType, Stat};
 
 use super::disk::{DiskFile, Pages};
 use super::encoder::Encoder;
-use super::helpers::{Helpers, Syncing};
+use super::output_threads::{OutputThreads, Syncing};
 use super::pending::{Pending, folder_of};
 use super::place::{duplicate, is_open_file, names_folder, open_number, place_of};
 use super::results::Results;
@@ -54,8 +54,12 @@ impl Output {
     }
 
     /// The file `path`, with the permissions `new_mode` if it is new and there are any.
-    /// The `helpers` pack it and make it durable.
-    pub(super) fn file(path: &Path, new_mode: Option<u32>, helpers: Helpers) -> Result<Output> {
+    /// The `threads` pack it and make it durable.
+    pub(super) fn file(
+        path: &Path,
+        new_mode: Option<u32>,
+        threads: OutputThreads,
+    ) -> Result<Output> {
         let name = show_path(path).to_string();
         if open_number(path) == Some(2) {
             return Output::stream(&name, io::stderr().as_fd());
@@ -102,13 +106,13 @@ impl Output {
                     _ => Error::writing(&name, error),
                 })?,
         };
-        let is_left = pending.is_some() && matches!(helpers.syncing, Syncing::LeftToSystem);
-        let plain: Box<dyn Write + Send> = match (&pending, helpers.syncing) {
+        let is_left = pending.is_some() && matches!(threads.syncing, Syncing::LeftToSystem);
+        let plain: Box<dyn Write + Send> = match (&pending, threads.syncing) {
             (Some(_), Syncing::AtEnd) => Box::new(DiskFile::new(file, None)),
             (Some(_), Syncing::Meanwhile(crew)) => Box::new(DiskFile::new(file, Some(crew))),
             (Some(_), Syncing::LeftToSystem) | (None, _) => Box::new(file),
         };
-        let encoder = Encoder::of(path, plain, helpers.packers);
+        let encoder = Encoder::of(path, plain, threads.packers);
         let output = Output::to(name, encoder, pending);
         Ok(Output { relies_on_page_cache: is_left, leaves_syncing: is_left, ..output })
     }
@@ -276,13 +280,13 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("out.txt");
         fs::write(&path, "old").unwrap();
-        let mut output = Output::file(&path, None, Helpers::default()).unwrap();
+        let mut output = Output::file(&path, None, OutputThreads::default()).unwrap();
         output.line(b"new", b'\n').unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"old");
         drop(output);
         assert_eq!(fs::read(&path).unwrap(), b"old");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
-        let mut output = Output::file(&path, None, Helpers::default()).unwrap();
+        let mut output = Output::file(&path, None, OutputThreads::default()).unwrap();
         let long = vec![b'x'; 3 * BUFFER_BYTES];
         output.line(b"new", b'\n').unwrap();
         output.write(&long).unwrap();
@@ -295,7 +299,7 @@ mod tests {
     fn what_is_left_to_the_system_comes_behind_the_rest() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("out.txt");
-        let mut output = Output::file(&path, None, Helpers::default()).unwrap();
+        let mut output = Output::file(&path, None, OutputThreads::default()).unwrap();
         let [first, second] = [vec![b'a'; BUFFER_BYTES + 9], vec![b'b'; 2 * BUFFER_BYTES]];
         output.write(&first).unwrap();
         assert!(output.goes_by_pages());
@@ -312,8 +316,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("out.txt");
         for pieces in [&[9, 2 * BUFFER_BYTES, 7][..], &[0], &[3]] {
-            let helpers = Helpers { syncing: Syncing::LeftToSystem, ..Helpers::default() };
-            let mut output = Output::file(&path, None, helpers).unwrap();
+            let threads =
+                OutputThreads { syncing: Syncing::LeftToSystem, ..OutputThreads::default() };
+            let mut output = Output::file(&path, None, threads).unwrap();
             for piece in pieces {
                 output.write_large(&vec![b'a'; *piece]).unwrap();
             }
@@ -330,7 +335,7 @@ mod tests {
         let Ok(folder) = tempfile::tempdir_in("/dev/shm") else { return };
         let path = folder.path().join("out.txt");
         for text in [&b"old and long"[..], b"new"] {
-            let mut output = Output::file(&path, None, Helpers::default()).unwrap();
+            let mut output = Output::file(&path, None, OutputThreads::default()).unwrap();
             output.write(text).unwrap();
             output.publish().unwrap();
             assert_eq!(fs::read(&path).unwrap(), text);
@@ -345,7 +350,8 @@ mod tests {
         let open = File::open(&path).unwrap();
         let number = open.as_raw_fd();
         for name in [format!("/dev/fd/{number}"), format!("/proc/self/fd/{number}")] {
-            let mut output = Output::file(Path::new(&name), None, Helpers::default()).unwrap();
+            let mut output =
+                Output::file(Path::new(&name), None, OutputThreads::default()).unwrap();
             output.write(b"new ").unwrap();
             output.publish().unwrap();
         }
@@ -354,7 +360,8 @@ mod tests {
         let name = format!("/dev/fd/{}", open.as_raw_fd());
         for text in [&b"before "[..], b"after "] {
             open.write_all(text).unwrap();
-            let mut output = Output::file(Path::new(&name), None, Helpers::default()).unwrap();
+            let mut output =
+                Output::file(Path::new(&name), None, OutputThreads::default()).unwrap();
             output.write(b"result ").unwrap();
             output.publish().unwrap();
         }
@@ -374,7 +381,7 @@ mod tests {
         let (target, link) = (folder.path().join("target"), folder.path().join("link"));
         fs::write(&target, "old").unwrap();
         std::os::unix::fs::symlink(&target, &link).unwrap();
-        let mut output = Output::file(&link, None, Helpers::default()).unwrap();
+        let mut output = Output::file(&link, None, OutputThreads::default()).unwrap();
         output.write(b"new").unwrap();
         output.publish().unwrap();
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
@@ -389,7 +396,8 @@ mod tests {
         claims.open(Some(&link)).unwrap().publish().unwrap();
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink() && later.is_file());
         assert!(claims.open(Some(&later)).err().unwrap().is_config());
-        let mut null = Output::file(Path::new("/dev/null"), None, Helpers::default()).unwrap();
+        let mut null =
+            Output::file(Path::new("/dev/null"), None, OutputThreads::default()).unwrap();
         null.write(b"nothing of this is gathered").unwrap();
         assert!(null.is_null && null.buffer.bytes().is_empty());
         null.publish().unwrap();
@@ -408,7 +416,7 @@ mod tests {
             ("a", b"he"),
         ] {
             let path = folder.path().join(name);
-            let mut output = Output::file(&path, None, Helpers::default()).unwrap();
+            let mut output = Output::file(&path, None, OutputThreads::default()).unwrap();
             output.write(b"hello").unwrap();
             output.publish().unwrap();
             assert!(fs::read(&path).unwrap().starts_with(magic), "{name}");

@@ -9,12 +9,12 @@
 //!        {"line":2,"kept_line":1,"rules":"case","dropped":"HTTP://A.test/","kept":"…"}
 //! ```
 //!
-//! Parquet is written by `columns.rs`.
+//! Parquet is written by `parquet_rows.rs`.
 //!
 //! What each table holds is told in `tables.rs`, and for people in `docs/outputs.md`.
 
 use super::cells::push_row;
-use super::columns::ColumnsFile;
+use super::parquet_rows::ColumnsFile;
 use super::tables::Table;
 use super::{Cell, Output};
 use crate::canonical::Profile;

@@ -24,8 +24,8 @@ use std::sync::Arc;
 use zstd::zstd_safe::{get_error_name, zstd_sys as sys};
 
 use super::BEGUN_BYTES_MAX;
+use super::frames::{BLOCK_BYTES_MAX, Header};
 use crate::bytes::pages::prefer_large_pages;
-use crate::input::frames::{BLOCK_BYTES_MAX, Header};
 
 /// A decoder of one frame.
 pub(super) struct Blocks {

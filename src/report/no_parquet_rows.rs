@@ -1,4 +1,4 @@
-//! In the place of `columns.rs` in builds without the feature `parquet`: refuses.
+//! In the place of `parquet_rows.rs` in builds without the feature `parquet`: refuses.
 
 use super::rows::{Provenance, not_built};
 use super::tables::Table;

@@ -1,11 +1,11 @@
-//! Who helps to write results.
+//! Threads that help to write results.
 
 use crate::crew::Crew;
 
 /// Threads for what is done beside the writing of results. Without any of them it is done by who
 /// writes, or left to the system: the same bytes.
 #[derive(Clone, Debug, Default)]
-pub struct Helpers {
+pub struct OutputThreads {
     /// They pack zstd and gzip output.
     pub packers: Option<Crew>,
     /// When files are made durable.

@@ -10,7 +10,7 @@ use crate::fingerprint::Fingerprint;
 
 /// Something known of each fingerprint that came.
 #[derive(Debug)]
-pub(super) struct Known<V> {
+pub(super) struct FingerprintMap<V> {
     entries: Vec<Entry<V>>,
     /// The number of each fingerprint's entry.
     numbers: HashTable<u32>,
@@ -26,13 +26,13 @@ struct Entry<V> {
 /// would cost up to 12 bytes of padding for each entry.
 type Key = [u32; 4];
 
-impl<V> Default for Known<V> {
+impl<V> Default for FingerprintMap<V> {
     fn default() -> Self {
-        Known { entries: Vec::new(), numbers: HashTable::new() }
+        FingerprintMap { entries: Vec::new(), numbers: HashTable::new() }
     }
 }
 
-impl<V> Known<V> {
+impl<V> FingerprintMap<V> {
     /// How many fingerprints.
     pub(super) fn len(&self) -> usize {
         self.entries.len()
@@ -86,7 +86,7 @@ impl<V> Known<V> {
 
     /// Puts in a fingerprint that has not come before; returns its number.
     fn push(&mut self, fingerprint: Fingerprint, value: V) -> usize {
-        let Known { entries, numbers } = self;
+        let FingerprintMap { entries, numbers } = self;
         let number = entries.len();
         if number == entries.capacity() {
             entries.reserve_exact(growth(number));
@@ -131,7 +131,7 @@ mod tests {
         let fingerprint = |number: u128| {
             Fingerprint(number.wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835))
         };
-        let (mut known, mut twin) = (Known::default(), HashMap::new());
+        let (mut known, mut twin) = (FingerprintMap::default(), HashMap::new());
         let mut order = Vec::new();
         for number in (0..30_000).map(|number| number * number % 9_973) {
             *known.entry(fingerprint(number), || 0u32) += 1;
@@ -153,7 +153,7 @@ mod tests {
 
     #[test]
     fn memory_is_told_ahead() {
-        let mut known = Known::default();
+        let mut known = FingerprintMap::default();
         let (mut told, mut told_at) = (0, 0);
         for number in 0..100_000u128 {
             known.entry(Fingerprint((number << 64) | (number * 77)), || [0u64; 3]);
