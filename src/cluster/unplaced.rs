@@ -1,7 +1,7 @@
 //! Records whose forms have no room in memory, in files.
 //!
 //! ```text
-//! reading     what Levels knew, then ladders --> Spill, by partition (`ladder_records.rs`)
+//! reading     what Levels knew, then ladders --> Spill (`ladder_records.rs`), by partition
 //! at the end  partition by partition: the steps --> what became of each record
 //! reading     that, record by record in the same order --> Ladders (`places.rs`)
 //! ```

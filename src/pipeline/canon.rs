@@ -69,8 +69,7 @@ impl BadLine {
 /// either. All URLs count as unique: nothing is compared.
 pub fn canon(job: &Job, plan: &CanonPlan, output: &mut Output) -> Result<Outcome> {
     let pool = job.pool()?;
-    let mut outcome = Outcome::default();
-    outcome.memory.budget_bytes = job.memory.bytes;
+    let mut outcome = Outcome { compared: false, ..Outcome::begin(job) };
     let (tally, mut bad) = (&mut outcome.tally, None);
     let made_by = Provenance::of(job.canonicalizer.profile());
     let separator = job.input.separator;
@@ -106,9 +105,10 @@ pub fn canon(job: &Job, plan: &CanonPlan, output: &mut Output) -> Result<Outcome
             },
             |Batch { chunks, .. }| {
                 let count = if plan.shape.is_some() { chunks.len() } else { 0 };
-                let rows = pool.map(Stage::Canonicalizing, count, Worker::default, |worker, at| {
-                    rewrite(chunks[at].first_line, &chunks[at].parcel, worker)
-                });
+                let rows =
+                    pool.map_with(Stage::Canonicalizing, count, Worker::default, |worker, at| {
+                        rewrite(chunks[at].first_line, &chunks[at].parcel, worker)
+                    });
                 let mut rows = rows.into_iter();
                 let mut parts = Vec::with_capacity(chunks.len());
                 for BatchChunk { parcel, first_line, made, .. } in chunks {
@@ -130,10 +130,7 @@ pub fn canon(job: &Job, plan: &CanonPlan, output: &mut Output) -> Result<Outcome
     }
     writer.finish()?;
     end?;
-    outcome.files = read.files;
-    outcome.stages = pool.seconds();
-    outcome.tally.check()?;
-    Ok(outcome)
+    outcome.end(read.files, &pool)
 }
 
 /// How many texts of a row may be as long as a canonical form: the URL, the form and its SURT, and

@@ -12,7 +12,6 @@ use super::{Job, Outcome, line_place};
 use crate::cluster::{ClusterSet, Seen};
 use crate::error::Result;
 use crate::record::{Entry, Record, Workspace};
-use crate::report::Tally;
 
 /// A line that is a duplicate.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,7 +44,8 @@ pub fn check(job: &Job) -> Result<Checked> {
     // Once the set is full.
     let mut rest: Option<Rest> = None;
     let mut workspace = Workspace::default();
-    let mut tally = Tally::default();
+    let mut outcome = Outcome::begin(job);
+    let Outcome { tally, memory, .. } = &mut outcome;
     let (read, end) = Scan::new(job, &pool, Pass::first("checking")).run_to_end(
         Worker::default,
         |worker, chunk| sift(job, Print::Line, chunk, worker),
@@ -53,10 +53,11 @@ pub fn check(job: &Job) -> Result<Checked> {
             if rest.is_none() && set.may_exceed(budget.table_bytes()) {
                 let backlog = Backlog::new(&job.memory.temp_dir)?;
                 rest = Some(Rest { overflow: Overflow::new(job, budget)?, backlog, records: 0 });
+                memory.spilled_after_lines = Some(batch.first_line);
             }
             let overflow = rest.as_mut().map(|rest| &mut rest.overflow);
             let mut line_number = batch.first_line;
-            for marked in mark(job, &set, overflow, &pool, batch, &mut tally)? {
+            for marked in mark(job, &set, overflow, &pool, batch, tally)? {
                 let rest = rest.as_mut();
                 found = first_unmarked(job, &marked, &mut workspace, &mut line_number, rest)?;
                 if found.is_some() {
@@ -66,7 +67,9 @@ pub fn check(job: &Job) -> Result<Checked> {
             Ok(ControlFlow::Continue(()))
         },
     )?;
+    memory.table_bytes = set.memory_bytes();
     if let Some(rest) = rest {
+        memory.spilled_bytes = rest.backlog.bytes() + rest.overflow.spilled_bytes();
         // A line before the one that was found may be a duplicate of another that the
         // set does not know.
         found = rest.first_duplicate(job, &pool, &set)?.or(found);
@@ -82,8 +85,7 @@ pub fn check(job: &Job) -> Result<Checked> {
         }
         None => {
             (tally.unique, tally.duplicate) = (tally.records, 0);
-            let outcome = Outcome { compared: true, files: read.files, ..Outcome::default() };
-            Checked::Unique(Box::new(Outcome { tally, ..outcome }))
+            Checked::Unique(Box::new(outcome.end(read.files, &pool)?))
         }
     })
 }

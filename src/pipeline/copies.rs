@@ -34,7 +34,7 @@ impl Copies {
         chunks: Vec<MarkedChunk>,
     ) -> Vec<Result<Vec<u8>>> {
         let chunks: Vec<_> = chunks.into_iter().map(|chunk| Mutex::new(Some(chunk))).collect();
-        let copy = |(): &mut (), number: usize| {
+        let copy = |number: usize| {
             let mut chunk = chunks[number].lock().expect("each is taken once");
             let marked = chunk.take().expect("each is taken once");
             let mut kept = self.free().pop().unwrap_or_default();
@@ -45,7 +45,7 @@ impl Copies {
             });
             marked.done().map(|()| kept)
         };
-        pool.map(Stage::Clustering, chunks.len(), || (), copy)
+        pool.map(Stage::Clustering, chunks.len(), copy)
     }
 
     /// Takes back what has been written.

@@ -114,11 +114,10 @@ enum BatchLines {
 /// are written by then.
 pub fn dedup(job: &Job, plan: &DedupPlan, output: &mut Output) -> Result<Outcome> {
     let pool = job.pool()?;
-    let mut outcome = Outcome { compared: true, ..Outcome::default() };
+    let mut outcome = Outcome::begin(job);
     let budget = job.budget();
     let mut overflow: Option<Overflow> = None;
     let Outcome { tally, memory, .. } = &mut outcome;
-    memory.budget_bytes = job.memory.bytes;
     let copies = Copies::default();
     let workers_copy = job.workers() >= COPYING_WORKERS && !output.is_null();
     let mut writer =
@@ -163,7 +162,7 @@ pub fn dedup(job: &Job, plan: &DedupPlan, output: &mut Output) -> Result<Outcome
         memory.table_bytes = plan.seen.set().memory_bytes();
         if overflow.is_none() && plan.seen.key().is_none() {
             // Nobody asks for them any more: given back while the last batch is written.
-            pool.each_partition(|| (), |(), partition| plan.seen.set().forget(partition));
+            pool.each_partition(|partition| plan.seen.set().forget(partition));
         }
         read
     })?;
@@ -181,10 +180,7 @@ pub fn dedup(job: &Job, plan: &DedupPlan, output: &mut Output) -> Result<Outcome
     }
     // What has happened first.
     end.and(finished)?;
-    outcome.files = read.files;
-    outcome.stages = pool.seconds();
-    outcome.tally.check()?;
-    Ok(outcome)
+    outcome.end(read.files, &pool)
 }
 
 /// Bytes that a chunk with so many records takes besides its own while it is on its way.
@@ -314,15 +310,14 @@ pub(super) fn mark(
                 let rest = tally.records as f64 * (1.0 / fraction - 1.0);
                 Outlook { records: rest as u64, bytes_max: job.table_bytes() }
             });
-            pool.each_partition(|| (), |(), partition| set.mark_first(partition, &pairs, outlook));
+            pool.each_partition(|partition| set.mark_first(partition, &pairs, outlook));
         }
     }
-    let in_line_order =
-        |(): &mut (), chunk: usize| KeepBitmap::new(&pairs[chunk].0, &pairs[chunk].1);
+    let in_line_order = |chunk: usize| KeepBitmap::new(&pairs[chunk].0, &pairs[chunk].1);
     let marks: Vec<KeepBitmap> = if records < RECORDS_ALONE {
-        (0..pairs.len()).map(|chunk| in_line_order(&mut (), chunk)).collect()
+        (0..pairs.len()).map(in_line_order).collect()
     } else {
-        pool.map(Stage::Clustering, pairs.len(), || (), in_line_order)
+        pool.map(Stage::Clustering, pairs.len(), in_line_order)
     };
     let marked = marks.iter().map(KeepBitmap::count).sum::<u64>();
     tally.duplicate += records - marked;

@@ -31,9 +31,8 @@ pub fn known(job: &Job) -> Result<(Seen, Outcome)> {
     let budget = job.budget();
     let seen = Seen::new(job.key.clone(), &job.canonicalizer.profile().digest());
     let mut overflow: Option<Overflow> = None;
-    let mut outcome = Outcome { compared: true, ..Outcome::default() };
+    let mut outcome = Outcome::begin(job);
     let Outcome { tally, memory, .. } = &mut outcome;
-    memory.budget_bytes = job.memory.bytes;
     let read = Scan::new(job, &pool, Pass::first("reading what is known")).run(
         Worker::default,
         |worker, chunk| fingerprints(job, chunk, worker),
@@ -62,10 +61,7 @@ pub fn known(job: &Job) -> Result<(Seen, Outcome)> {
             seen
         }
     };
-    outcome.files = read.files;
-    outcome.stages = pool.seconds();
-    outcome.tally.check()?;
-    Ok((seen.read_only(), outcome))
+    Ok((seen.read_only(), outcome.end(read.files, &pool)?))
 }
 
 /// How many lines `chunk` has, and their fingerprints alone: nothing is written.

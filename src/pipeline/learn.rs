@@ -18,7 +18,7 @@ use super::scan::{BatchChunk, Pass, Scan};
 use super::sightings::{ChunkSightings, ChunkSite, Load, SHARES, Shares};
 use super::url_words::{WordCounter, Words};
 use super::walk::{Worker, walk_with_fields};
-use super::{Job, MemoryUse, Outcome, line_place};
+use super::{InputFile, Job, Outcome, line_place};
 use crate::bytes::show;
 use crate::error::{Error, Result};
 use crate::limits::URL_BYTES_MAX;
@@ -80,16 +80,38 @@ pub struct Learned {
 /// - Determinism: neither threads nor the order of the input change a rule.
 pub fn learn(job: &Job, miner: &Miner) -> Result<Learned> {
     let pool = job.pool()?;
+    let mut outcome = Outcome { compared: false, ..Outcome::begin(job) };
+    let (gathered, files) = gather_all(job, miner, &pool, &mut outcome)?;
+    outcome.tally.set_unique(outcome.tally.records);
+    let mining = job.begin_pass("mining", None);
+    let (mut sites, sites_seen) = gathered.mine(job, miner, &pool, &mut outcome)?;
+    drop(mining);
+    sites.sort_by(|a, b| a.site.cmp(&b.site));
+    Ok(Learned { sites, sites_seen, outcome: outcome.end(files, &pool)? })
+}
+
+/// What was seen of all URLs: in memory, or what there was no room for in files and the rest in
+/// memory.
+struct Gathered {
+    chunks: Vec<ChunkSightings>,
+    shares: Option<Shares>,
+}
+
+/// Reads the input, and puts its counts and the memory that it took into `outcome`.
+fn gather_all(
+    job: &Job,
+    miner: &Miner,
+    pool: &Pool,
+    outcome: &mut Outcome,
+) -> Result<(Gathered, Vec<InputFile>)> {
     let room = job.budget().sites_bytes();
     let is_base_profile = miner.has_profile_of(job.canonicalizer);
-    let mut outcome = Outcome::default();
-    let tally = &mut outcome.tally;
+    let Outcome { tally, memory, .. } = outcome;
     let mut chunks: Vec<ChunkSightings> = Vec::new();
     let mut bytes = 0;
-    let mut memory = MemoryUse { budget_bytes: job.memory.bytes, ..MemoryUse::default() };
     let mut shares: Option<Shares> = None;
     let mut hostless_line = None;
-    let read = Scan::new(job, &pool, Pass::first("gathering")).run(
+    let read = Scan::new(job, pool, Pass::first("gathering")).run(
         Worker::default,
         |worker, chunk| {
             let (gathered, counts) = gather(job, chunk, worker, is_base_profile);
@@ -125,40 +147,49 @@ pub fn learn(job: &Job, miner: &Miner) -> Result<Learned> {
     if let Some(line) = hostless_line {
         return Err(no_host(&line_place(&read.files, read.files_in_all, line)));
     }
-    outcome.files = read.files;
-    tally.set_unique(tally.records);
-    tally.check()?;
-    let mining = job.begin_pass("mining", None);
-    let (mut sites, mut sites_seen) = (Vec::new(), 0);
-    let all = Sites::of(&chunks);
-    if shares.is_none() && all.has_room(job) {
-        sites_seen += all.sites.len() as u64;
-        all.mine(miner, &pool, &mut sites);
-    } else {
+    Ok((Gathered { chunks, shares }, read.files))
+}
+
+impl Gathered {
+    /// What all sites have, in no order, and how many there are: at once if they have room, else
+    /// share by share, as many sites of it at a time as have room.
+    fn mine(
+        self,
+        job: &Job,
+        miner: &Miner,
+        pool: &Pool,
+        outcome: &mut Outcome,
+    ) -> Result<(Vec<MinedSite>, u64)> {
+        let Gathered { chunks, shares } = self;
+        let mut sites = Vec::new();
+        let all = Sites::of(&chunks);
+        if shares.is_none() && all.has_room(job) {
+            let sites_seen = all.sites.len() as u64;
+            all.mine(miner, pool, &mut sites);
+            return Ok((sites, sites_seen));
+        }
+        drop(all);
         let mut shares = match shares {
             Some(shares) => shares,
             None => Shares::new(job.memory.temp_dir.clone())?,
         };
-        memory.spilled_after_lines.get_or_insert(tally.lines);
+        outcome.memory.spilled_after_lines.get_or_insert(outcome.tally.lines);
         shares.spill(&chunks)?;
-        chunks.clear();
-        memory.spilled_bytes = shares.spilled_bytes();
+        drop(chunks);
+        outcome.memory.spilled_bytes = shares.spilled_bytes();
+        let mut sites_seen = 0;
         for share in 0..SHARES {
             let loads = shares.loads(share)?;
             let mut left = &loads[..];
             while !left.is_empty() {
                 let (fit, others) = left.split_at(how_many_fit(left, job)?);
                 sites_seen += fit.len() as u64;
-                Sites::of(&shares.read(share, fit)?).mine(miner, &pool, &mut sites);
+                Sites::of(&shares.read(share, fit)?).mine(miner, pool, &mut sites);
                 left = others;
             }
         }
+        Ok((sites, sites_seen))
     }
-    drop(mining);
-    sites.sort_by(|a, b| a.site.cmp(&b.site));
-    outcome.memory = memory;
-    outcome.stages = pool.seconds();
-    Ok(Learned { sites, sites_seen, outcome })
 }
 
 /// The sites of some chunks, the one with most sightings first, so that none is left over at the
@@ -199,21 +230,16 @@ impl<'a> Sites<'a> {
 
     /// Adds what is found of the sites to `found`, but for those of which nothing is.
     fn mine(&self, miner: &Miner, pool: &Pool, found: &mut Vec<MinedSite>) {
-        let mined = pool.map(
-            Stage::Mining,
-            self.sites.len(),
-            || (),
-            |(), number| {
-                let (site, sightings, _) = &self.sites[number];
-                let observations: Vec<Observation> = sightings
-                    .iter()
-                    .map(|(chunk, sighting)| self.chunks[*chunk as usize].observation(*sighting))
-                    .collect();
-                let rules = miner.mine(&String::from_utf8_lossy(site), &observations);
-                // A number for each site that says nothing, and there may be millions.
-                (!rules.is_empty()).then(|| Box::new(rules))
-            },
-        );
+        let mined = pool.map(Stage::Mining, self.sites.len(), |number| {
+            let (site, sightings, _) = &self.sites[number];
+            let observations: Vec<Observation> = sightings
+                .iter()
+                .map(|(chunk, sighting)| self.chunks[*chunk as usize].observation(*sighting))
+                .collect();
+            let rules = miner.mine(&String::from_utf8_lossy(site), &observations);
+            // A number for each site that says nothing, and there may be millions.
+            (!rules.is_empty()).then(|| Box::new(rules))
+        });
         found.extend(mined.into_iter().flatten().map(|rules| *rules));
     }
 }

@@ -179,22 +179,20 @@ impl<'a> Gathering<'a> {
             },
             |batch| {
                 let is_known = AtomicBool::new(true);
-                pool.each_partition(
-                    || (),
-                    |(), partition| {
-                        let chunks = batch.chunks.iter().map(
-                            |BatchChunk { made: (_, scattered, flags), .. }| (scattered, flags),
-                        );
-                        if !census.mark(partition, chunks, |cluster| wanted(cluster.lines)) {
-                            is_known.store(false, Ordering::Relaxed);
-                        }
-                    },
-                );
+                pool.each_partition(|partition| {
+                    let chunks = batch
+                        .chunks
+                        .iter()
+                        .map(|BatchChunk { made: (_, scattered, flags), .. }| (scattered, flags));
+                    if !census.mark(partition, chunks, |cluster| wanted(cluster.lines)) {
+                        is_known.store(false, Ordering::Relaxed);
+                    }
+                });
                 if !is_known.into_inner() {
                     return Err(changed());
                 }
                 let count = batch.chunks.len();
-                let lines = pool.map(
+                let lines = pool.map_with(
                     Stage::Clustering,
                     count,
                     || self.gatherer(),
@@ -216,8 +214,8 @@ impl<'a> Gathering<'a> {
                 Ok(ControlFlow::Continue(()))
             },
         )?;
-        let count = |(): &mut (), partition| census.lines(partition, &wanted);
-        let expected: u64 = pool.map(Stage::Clustering, PARTITIONS, || (), count).into_iter().sum();
+        let count = |partition| census.lines(partition, &wanted);
+        let expected: u64 = pool.map(Stage::Clustering, PARTITIONS, count).into_iter().sum();
         if marked == expected { Ok(()) } else { Err(changed()) }
     }
 

@@ -122,6 +122,22 @@ pub struct Outcome {
     pub stages: Vec<StageSeconds>,
 }
 
+impl Outcome {
+    /// Of a job that begins, and compares records.
+    fn begin(job: &Job) -> Outcome {
+        let memory = MemoryUse { budget_bytes: job.memory.bytes, ..MemoryUse::default() };
+        Outcome { compared: true, memory, ..Outcome::default() }
+    }
+
+    /// Of a job that ends: it has read `files` on the threads of `pool`.
+    ///
+    /// Failure: counts that do not add up.
+    fn end(self, files: Vec<InputFile>, pool: &Pool) -> Result<Outcome> {
+        self.tally.check()?;
+        Ok(Outcome { files, stages: pool.seconds(), ..self })
+    }
+}
+
 /// A file that was read.
 #[derive(Clone, Debug)]
 pub struct InputFile {

@@ -135,7 +135,17 @@ impl Pool {
     }
 
     /// What `each` makes of the numbers below `count`, in their order.
-    pub(super) fn map<W, T: Send + Sync>(
+    pub(super) fn map<T: Send + Sync>(
+        &self,
+        stage: Stage,
+        count: usize,
+        each: impl Fn(usize) -> T + Sync,
+    ) -> Vec<T> {
+        self.map_with(stage, count, || (), |(), number| each(number))
+    }
+
+    /// As [`map`](Self::map), with something that each thread has for itself.
+    pub(super) fn map_with<W, T: Send + Sync>(
         &self,
         stage: Stage,
         count: usize,
@@ -151,9 +161,14 @@ impl Pool {
         slots.into_iter().map(take).collect()
     }
 
-    /// The same for the partitions. Those that are worked on at one time are far apart,
+    /// Does `each` for every partition. Those that are worked on at one time are far apart,
     /// and so is what they write: threads that write to one cache line wait for each other.
-    pub(super) fn each_partition<W>(
+    pub(super) fn each_partition(&self, each: impl Fn(usize) + Sync) {
+        self.each_partition_with(|| (), |(), partition| each(partition));
+    }
+
+    /// As [`each_partition`](Self::each_partition), with something that each thread has for itself.
+    fn each_partition_with<W>(
         &self,
         new_worker: impl Fn() -> W + Sync,
         each: impl Fn(&mut W, usize) + Sync,
@@ -205,7 +220,7 @@ pub(super) fn try_each_partition(
     try_each_partition_with(folder, pool, || (), |(), partition| work(partition))
 }
 
-/// The same as [`try_each_partition`] with something that each thread has for itself.
+/// As [`try_each_partition`], with something that each thread has for itself.
 pub(super) fn try_each_partition_with<W>(
     folder: &Path,
     pool: &Pool,
@@ -214,7 +229,7 @@ pub(super) fn try_each_partition_with<W>(
 ) -> Result<()> {
     let has_failed = AtomicBool::new(false);
     let first = Mutex::new(None);
-    pool.each_partition(new_worker, |worker, partition| {
+    pool.each_partition_with(new_worker, |worker, partition| {
         if has_failed.load(Ordering::Relaxed) {
             return;
         }
@@ -247,15 +262,12 @@ mod tests {
         );
         assert!(counts.iter().all(|count| count.load(Ordering::Relaxed) == 1));
         assert_eq!(pool.time(Stage::Writing, || 7), 7);
-        let squares = pool.map(Stage::Clustering, 99, || (), |(), number| number * number);
+        let squares = pool.map(Stage::Clustering, 99, |number| number * number);
         assert!(squares.iter().enumerate().all(|(number, square)| *square == number * number));
         let partitions: Vec<AtomicU64> = (0..PARTITIONS).map(|_| AtomicU64::new(0)).collect();
-        pool.each_partition(
-            || (),
-            |(), partition| {
-                partitions[partition].fetch_add(1, Ordering::Relaxed);
-            },
-        );
+        pool.each_partition(|partition| {
+            partitions[partition].fetch_add(1, Ordering::Relaxed);
+        });
         assert!(partitions.iter().all(|count| count.load(Ordering::Relaxed) == 1));
         let seconds = pool.seconds();
         let threads: Vec<usize> = seconds.iter().map(|stage| stage.threads.len()).collect();
@@ -315,6 +327,6 @@ mod tests {
         // A thread that reads and the only worker do not wait for each other.
         let alone = Pool::start(1).unwrap();
         let _seat = alone.take_seat();
-        assert_eq!(alone.map(Stage::Clustering, 3, || (), |(), number| number), [0, 1, 2]);
+        assert_eq!(alone.map(Stage::Clustering, 3, |number| number), [0, 1, 2]);
     }
 }

@@ -94,19 +94,14 @@ impl Selected {
         wanted: impl Fn(u64) -> bool + Sync,
     ) -> (Selected, u64) {
         let clusters = AtomicU64::new(0);
-        let selected = pool.map(
-            Stage::Clustering,
-            PARTITIONS,
-            || (),
-            |(), partition| {
-                let (listed, count) = census.select(partition, &wanted);
-                if forgets {
-                    census.forget(partition);
-                }
-                clusters.fetch_add(count, Ordering::Relaxed);
-                listed
-            },
-        );
+        let selected = pool.map(Stage::Clustering, PARTITIONS, |partition| {
+            let (listed, count) = census.select(partition, &wanted);
+            if forgets {
+                census.forget(partition);
+            }
+            clusters.fetch_add(count, Ordering::Relaxed);
+            listed
+        });
         (Selected::Listed(selected), clusters.into_inner())
     }
 

@@ -94,14 +94,13 @@ pub fn select(
     dropped: Option<&mut Output>,
 ) -> Result<Outcome> {
     let pool = job.pool()?;
-    let (unique, mut outcome);
+    let (unique, files, mut outcome);
     if plan.reads_once() {
-        outcome = Outcome { compared: true, ..Outcome::default() };
+        outcome = Outcome::begin(job);
         let reading = GatherPass::Only(&mut outcome.tally);
         let mut told = gather(job, &pool, plan, dropped.is_some(), reading)?;
         unique = told.count;
-        outcome.files = std::mem::take(&mut told.files);
-        outcome.memory.budget_bytes = job.memory.bytes;
+        files = std::mem::take(&mut told.files);
         told.write(job, &pool, plan, output, dropped)?;
     } else {
         let (census, mut rest, read);
@@ -132,12 +131,10 @@ pub fn select(
             }
             told.write(job, &pool, plan, output, dropped)?;
         }
-        outcome.files = read.files;
+        files = read.files;
     }
-    outcome.stages = pool.seconds();
     outcome.tally.set_unique(unique);
-    outcome.tally.check()?;
-    Ok(outcome)
+    outcome.end(files, &pool)
 }
 
 /// The first pass: every cluster, with its representative. Lines of clusters for which there is no
@@ -150,9 +147,8 @@ fn take_census(
     let census = Census::new(keep);
     let budget = job.budget();
     let mut rest: Option<Rest> = None;
-    let mut outcome = Outcome { compared: true, ..Outcome::default() };
+    let mut outcome = Outcome::begin(job);
     let Outcome { tally, memory, .. } = &mut outcome;
-    memory.budget_bytes = job.memory.bytes;
     let read = Scan::new(job, pool, Pass::first("counting")).run(
         Worker::default,
         |worker, chunk| {
@@ -181,7 +177,7 @@ fn take_census(
             let count = |partition| census.count(partition, occurrences.iter());
             match &rest {
                 Some(rest) => rest.count(job, pool, &census, &occurrences)?,
-                None => pool.each_partition(|| (), |(), partition| count(partition)),
+                None => pool.each_partition(count),
             }
             Ok(ControlFlow::Continue(()))
         },
@@ -233,10 +229,11 @@ fn write_representatives(
                 }
                 for chunks in chunks.chunks(PARTS_AHEAD) {
                     let stage = Stage::Canonicalizing;
-                    let parts = pool.map(stage, chunks.len(), Worker::default, |worker, at| {
-                        let mut part = lister.part();
-                        chunks[at].list(job, plan, &selected, worker, &mut part).map(|()| part)
-                    });
+                    let parts =
+                        pool.map_with(stage, chunks.len(), Worker::default, |worker, at| {
+                            let mut part = lister.part();
+                            chunks[at].list(job, plan, &selected, worker, &mut part).map(|()| part)
+                        });
                     parts.into_iter().try_for_each(|part| lister.write(part?))?;
                 }
                 lister.pass_on()?;

@@ -125,7 +125,7 @@ impl<'a> Surveying<'a> {
         if let Some(waiting) = waiting {
             return waiting.add(batch);
         }
-        pool.each_partition(|| (), |(), partition| forms.place(partition, ladders_of(batch)));
+        pool.each_partition(|partition| forms.place(partition, ladders_of(batch)));
         self.add(batch)
     }
 

@@ -137,7 +137,7 @@ fn tell_all<T: Send + Sync, W>(
                     }
                 };
                 let listings =
-                    pool.map(Stage::Clustering, parts.len(), &new_worker, |worker, at| {
+                    pool.map_with(Stage::Clustering, parts.len(), &new_worker, |worker, at| {
                         let mut listing = lister.part();
                         each(&parts[at], worker, &mut listing).map(|()| listing)
                     });

@@ -79,10 +79,10 @@ impl Sums {
         pool: &Pool,
         chunks: &[(&Facets, &Placed)],
     ) -> Result<()> {
-        let count = |(): &mut (), chunk: usize| chunks[chunk].0.count(chunks[chunk].1);
-        let counts = pool.map(Stage::Clustering, chunks.len(), || (), count);
+        let count = |chunk: usize| chunks[chunk].0.count(chunks[chunk].1);
+        let counts = pool.map(Stage::Clustering, chunks.len(), count);
         let sums: Vec<_> = self.0.iter_mut().map(Mutex::new).collect();
-        let add = |(): &mut (), at: usize| -> Result<()> {
+        let add = |at: usize| -> Result<()> {
             let mut sum = sums[at].lock().expect("nobody else has this one");
             let (facet, part) = (at / PARTS, at % PARTS);
             for ((facets, _), counts) in chunks.iter().zip(&counts) {
@@ -90,7 +90,7 @@ impl Sums {
             }
             Ok(())
         };
-        pool.map(Stage::Clustering, sums.len(), || (), add).into_iter().collect()
+        pool.map(Stage::Clustering, sums.len(), add).into_iter().collect()
     }
 
     /// The tables, with `top` rows each: by duplicates; where records are requests, by those that

@@ -127,17 +127,18 @@ fn work_off<W, T: Send + Sync>(
 ) -> Result<Vec<T>> {
     // The error of the first of the chunks that have one.
     let changed: Mutex<Option<(usize, Error)>> = Mutex::default();
-    let results = pool.map(Stage::Canonicalizing, batch.len(), new_worker, |worker, number| {
-        let result = work(worker, &batch[number]);
-        // A mapped file that was cut short meanwhile shows zeros: then this chunk is void.
-        if let Err(error) = batch[number].verify() {
-            let mut changed = changed.lock().expect(NO_PANIC);
-            if changed.as_ref().is_none_or(|(first, _)| number < *first) {
-                *changed = Some((number, error));
+    let results =
+        pool.map_with(Stage::Canonicalizing, batch.len(), new_worker, |worker, number| {
+            let result = work(worker, &batch[number]);
+            // A mapped file that was cut short meanwhile shows zeros: then this chunk is void.
+            if let Err(error) = batch[number].verify() {
+                let mut changed = changed.lock().expect(NO_PANIC);
+                if changed.as_ref().is_none_or(|(first, _)| number < *first) {
+                    *changed = Some((number, error));
+                }
             }
-        }
-        result
-    });
+            result
+        });
     match changed.into_inner().expect(NO_PANIC) {
         Some((_, error)) => Err(error),
         None => Ok(results),

@@ -60,12 +60,7 @@ impl Findings {
         batch: &[BatchChunk<Surveyed>],
         sums: &mut Sums,
     ) -> Result<()> {
-        let placed = pool.map(
-            Stage::Clustering,
-            batch.len(),
-            || (),
-            |(), at| batch[at].made.ladders.placed(),
-        );
+        let placed = pool.map(Stage::Clustering, batch.len(), |at| batch[at].made.ladders.placed());
         let facets: Vec<_> =
             batch.iter().zip(&placed).map(|(chunk, placed)| (&chunk.made.facets, placed)).collect();
         sums.add(pool, &facets)?;

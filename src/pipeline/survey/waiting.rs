@@ -86,12 +86,9 @@ impl Settled {
     /// order.
     pub(super) fn place(&self, pool: &Pool, batch: &[BatchChunk<Surveyed>]) {
         let file = self.map.as_ref().map_or(&[][..], Mapped::bytes);
-        pool.each_partition(
-            || (),
-            |(), partition| {
-                self.places.place(partition, file, self.first_line, ladders_of(batch));
-            },
-        );
+        pool.each_partition(|partition| {
+            self.places.place(partition, file, self.first_line, ladders_of(batch));
+        });
     }
 
     /// Were all records told of, and no others?
