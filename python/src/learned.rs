@@ -6,15 +6,14 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 use undust::canonical::{Profile, RuleFile};
-use undust::input::{Containers, InputPlan};
+use undust::input::InputPlan;
 use undust::mine::Miner;
 use undust::pipeline::{
-    self, BASE_PROFILE, Background, FormatChoice, FormatPlan, Job, Memory, NoProgress,
+    self, BASE_PROFILE, Background, FormatPlan, Job, Memory, NamedFormat, NoProgress,
 };
-use undust::record::formats::{self, FieldMap};
-use undust::record::{BaseUrl, Layout};
+use undust::record::BaseUrl;
 
-use crate::error::{UndustError, raised};
+use crate::error::raised;
 
 /// The rules of the sites in crawl logs, indexes or tables, as the text of a rule file.
 #[pyfunction]
@@ -22,42 +21,30 @@ use crate::error::{UndustError, raised};
 pub(crate) fn learn(
     py: Python,
     paths: Vec<PathBuf>,
-    format: Option<String>,
-    fields: Option<String>,
+    format: Option<&str>,
+    fields: Option<&str>,
     memory: u64,
     temp_dir: Option<PathBuf>,
     threads: usize,
     base_url: Option<&str>,
 ) -> PyResult<String> {
     let base = base_url.map(BaseUrl::parse).transpose().map_err(raised)?.map(Arc::new);
-    let fields = fields.map(|fields| FieldMap::parse(&fields)).transpose().map_err(raised)?;
-    if let Some(name) = &format
-        && name != Layout::LINES
-        && formats::find(name).is_none()
-    {
-        return Err(UndustError::new_err(format!("format {name:?}: no such format")));
-    }
-    let columns = fields.iter().flat_map(|fields| fields.names());
-    let columns = columns.map(|(field, place)| (field.to_string(), place.to_string())).collect();
-    let detects = format.is_none() && fields.is_none();
+    let NamedFormat { choice, containers, columns } =
+        NamedFormat::parse(format, fields).map_err(raised)?;
     let mut input = InputPlan {
         paths,
         // A signal handler is not for a library to install.
         map: false,
-        containers: if detects { Containers::Detect } else { Containers::None },
+        containers,
         columns,
         ..InputPlan::default()
-    };
-    let format = match (format, fields) {
-        (name, Some(fields)) => Some(FormatChoice::Fields(name, fields)),
-        (name, None) => name.map(FormatChoice::Named),
     };
     py.detach(|| {
         input.resolve()?;
         let canonicalizer = undust::Canonicalizer::new(Profile::named(BASE_PROFILE)?);
         let job = Job {
             input,
-            format: FormatPlan { format, base, ..FormatPlan::default() },
+            format: FormatPlan { format: choice, base, ..FormatPlan::default() },
             rejects: None,
             canonicalizer: &canonicalizer,
             key: undust::FingerprintKey::random(),

@@ -129,9 +129,11 @@ class Rules(unittest.TestCase):
         expected = program("learn", "-q", crawl).decode()
         self.assertIn("[[rule]]", expected)
         self.assertEqual(undust.learn(crawl), expected)
-        self.assertEqual(undust.learn([crawl], format="cdxj", threads=1), expected)
+        self.assertEqual(undust.learn([crawl], format="CDXJ", threads=1), expected)
         with self.assertRaisesRegex(UndustError, "no such format"):
             undust.learn(crawl, format="cdxx")
+        archive = SAMPLES / "archive.warc.gz"
+        self.assertIn('records = "9"', undust.learn(archive, format="warc"))
         with self.assertRaisesRegex(UndustError, "text 2"):
             undust.join_rules([expected, "[[rule]]\nsite = 7\n"])
         self.assertIn('records = "0"', undust.join_rules([undust.learn([])]))

@@ -11,11 +11,11 @@ use crate::canonical::{
     Canonicalizer, DefaultRow, DustRules, KeepRow, Profile, RuleFile, Settings, read_hosts,
 };
 use crate::error::{Error, Result};
-use crate::input::{Container, Containers, Input, InputPlan};
+use crate::input::{Containers, Input, InputPlan};
 use crate::limits::{CONFIG_BYTES_MAX, LINE_BYTES_CEILING};
-use crate::pipeline::{FormatChoice, FormatPlan, Memory};
-use crate::record::formats::{self, FieldMap};
-use crate::record::{BaseUrl, Layout, RecordFilter, StatusRange, UrlGlob, UrlGlobs, time};
+use crate::pipeline::{FormatChoice, FormatPlan, Memory, NamedFormat};
+use crate::record::formats;
+use crate::record::{BaseUrl, RecordFilter, StatusRange, UrlGlob, UrlGlobs, time};
 use crate::report::{OutputThreads, Syncing};
 
 impl InputArgs {
@@ -38,6 +38,7 @@ impl InputArgs {
             )));
         }
         let separator = if self.null { 0 } else { b'\n' };
+        let NamedFormat { containers, columns, .. } = self.format.named()?;
         let mut plan = InputPlan {
             paths,
             recursive: self.recursive,
@@ -46,8 +47,8 @@ impl InputArgs {
             separator,
             line_bytes_max: self.line_limit as usize,
             map: !self.no_map,
-            containers: self.format.containers(),
-            columns: self.format.columns()?,
+            containers,
+            columns,
             ..InputPlan::default()
         };
         plan.resolve()?;
@@ -61,63 +62,24 @@ impl FormatArgs {
         let base = self.base_url.as_deref().map(BaseUrl::parse).transpose()?;
         let filter = self.filter()?;
         Ok(FormatPlan {
-            format: self.choice()?,
+            format: self.named()?.choice,
             base: base.map(Arc::new),
             filter: (!filter.is_empty()).then(|| Arc::new(filter)),
             content_first: false,
         })
     }
 
-    /// Which files are containers: those of the format that is told, or those that look so.
-    fn containers(&self) -> Containers {
-        match (self.container(), &self.format, &self.log_format) {
-            (Some(container), _, _) => Containers::Only(container),
-            (None, None, None) => Containers::Detect,
-            _ => Containers::None,
-        }
-    }
-
-    /// The columns of a container's fields, as `--field` says.
-    fn columns(&self) -> Result<Vec<(String, String)>> {
-        let fields = self.field.as_deref().map(FieldMap::parse).transpose()?.unwrap_or_default();
-        let names = fields.names().map(|(field, place)| (field.to_string(), place.to_string()));
-        Ok(names.collect())
-    }
-
-    fn container(&self) -> Option<Container> {
-        let name = self.format.as_ref()?.to_ascii_lowercase();
-        Container::ALL.into_iter().find(|container| container.name() == name)
-    }
-
-    fn choice(&self) -> Result<Option<FormatChoice>> {
-        if self.container().is_some() {
-            return Ok(None);
-        }
-        if let Some(text) = &self.log_format {
-            return formats::log_format(text).map(|format| Some(FormatChoice::Given(format)));
-        }
-        let fields = self.field.as_deref().map(FieldMap::parse).transpose()?;
-        let name = match (&self.format, &fields) {
-            (None, None) => return Ok(None),
-            (None, Some(_)) => {
-                return Ok(Some(FormatChoice::Fields(None, fields.unwrap_or_default())));
-            }
-            (Some(name), _) => name.to_ascii_lowercase(),
-        };
-        if name != Layout::LINES && formats::find(&name).is_none() {
-            return Err(Error::config(format!(
-                "--format {name}: no such format; expected one of {}",
-                formats::names()
-                    .map(|(name, _)| name)
-                    .chain(Container::ALL.map(Container::name))
-                    .collect::<Vec<_>>()
-                    .join(", ")
-            )));
-        }
-        Ok(Some(match fields {
-            None => FormatChoice::Named(name),
-            Some(fields) => FormatChoice::Fields(Some(name), fields),
-        }))
+    /// The format and its columns; that of `--log-format` goes before a name.
+    fn named(&self) -> Result<NamedFormat> {
+        let named = NamedFormat::parse(self.format.as_deref(), self.field.as_deref())?;
+        Ok(match &self.log_format {
+            None => named,
+            Some(text) => NamedFormat {
+                choice: Some(FormatChoice::Given(formats::log_format(text)?)),
+                containers: Containers::None,
+                ..named
+            },
+        })
     }
 
     fn filter(&self) -> Result<RecordFilter> {

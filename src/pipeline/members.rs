@@ -111,7 +111,7 @@ pub(super) fn gather(
     }
     let bytes = spellings.bytes() + gathered.spilled_bytes();
     let (clusters, others, list) = gathered.merge(budget.merge_capacity(Gathered::ROW_BYTES));
-    let list = temp::map(folder, list)?;
+    let list = temp::map(folder, list)?.map(Mapped::for_random_reads);
     let spellings = spellings.finish()?;
     Ok(GatheredClusters { clusters, others, list, spellings, count, bytes, files })
 }

@@ -64,7 +64,10 @@ impl SpellingFiles {
 
     /// All are there: to be read.
     pub(super) fn finish(self) -> Result<Spellings> {
-        let map = |file| temp::map(&self.folder, file);
+        let map = |file| {
+            let map = temp::map(&self.folder, file)?;
+            Ok(map.map(Mapped::for_random_reads))
+        };
         let maps = self.files.into_iter().map(|(file, _)| map(file)).collect::<Result<_>>()?;
         Ok(Spellings { folder: self.folder, maps })
     }

@@ -150,7 +150,7 @@ pub fn family(agent: &[u8]) -> String {
     if agent.is_empty() || agent == b"-" {
         return "none".to_string();
     }
-    let lower = with_blanks(String::from_utf8_lossy(agent).to_ascii_lowercase());
+    let lower = with_blanks(String::from_utf8_lossy(&agent.to_ascii_lowercase()).into_owned());
     if let Some((_, shown)) = FAMILIES.iter().find(|(word, _)| lower.contains(word)) {
         return (*shown).to_string();
     }

@@ -376,7 +376,9 @@ fn is_url(url: &[u8], is_list: bool) -> bool {
 
 fn start_of(line: &[u8]) -> String {
     let line = parts::without_userinfo(line);
-    show(&line[..line.len().min(200)]).to_string()
+    // The line may be in a file that somebody writes to.
+    let copy = line[..line.len().min(200)].to_vec();
+    show(&copy).to_string()
 }
 
 #[cold]

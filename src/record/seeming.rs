@@ -124,7 +124,9 @@ fn of_json(lines: &[&[u8]]) -> Option<Seeming> {
     let objects: Vec<Value> = lines
         .iter()
         .filter(is_object)
-        .filter_map(|line| serde_json::from_slice(line).ok())
+        // Copied: the line may be in a file that somebody writes to.
+        .map(|line| line.to_vec())
+        .filter_map(|line| serde_json::from_slice(&line).ok())
         .collect();
     if 2 * objects.len() <= lines.len() {
         return None;
