@@ -94,8 +94,8 @@ impl Mapped {
         Ok(Some(Mapped { _watch: watch, map, origin, to_release: Mutex::default() }))
     }
 
-    /// Tells the system that it will be read at random places: of what is not in memory any more only
-    /// the page that is asked for is read, not a hundred kilobytes around it.
+    /// Tells the system that it will be read at random places: of what is not in memory any more
+    /// only the page that is asked for is read, not a hundred kilobytes around it.
     pub(crate) fn for_random_reads(self) -> Self {
         // Advice that is not taken costs speed only.
         let _ = self.map.advise(Advice::Random);

@@ -3,7 +3,8 @@
 use std::ops::ControlFlow;
 
 use super::backlog::Backlog;
-use super::dedup::{MarkedChunk, Print, mark, sift};
+use super::dedup::Print;
+use super::marking::{MarkedChunk, mark, sift};
 use super::overflow::Overflow;
 use super::pool::Pool;
 use super::scan::{Pass, Scan, changed};

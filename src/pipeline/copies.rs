@@ -10,7 +10,7 @@ use std::convert::Infallible;
 use std::sync::Mutex;
 
 use super::Job;
-use super::dedup::MarkedChunk;
+use super::marking::MarkedChunk;
 use super::pool::{Pool, Stage};
 use crate::error::Result;
 

@@ -7,19 +7,18 @@ use super::aside::aside;
 use super::backlog::Backlog;
 use super::copies::{COPYING_WORKERS, Copies};
 use super::layouts::Parcel;
+use super::marking::{MarkedChunk, RECORDS_ALONE, mark, sift};
 use super::overflow::Overflow;
-use super::pool::{Pool, Stage};
-use super::scan::{Batch, BatchChunk, FORM_BYTES, Pass, RECORD_BYTES, Scan};
-use super::texts::{Texts, TextsBuilder};
-use super::walk::{self, Worker, walk};
+use super::pool::Stage;
+use super::scan::{FORM_BYTES, Pass, RECORD_BYTES, Scan};
+use super::walk::{self, Worker};
 use super::{Job, Outcome};
 use crate::canonical::{Canonical, Notation};
-use crate::cluster::{ClusterSet, Flags, KeepBitmap, Outlook, Scattered, Seen};
+use crate::cluster::Seen;
 use crate::error::Result;
-use crate::fingerprint::Fingerprint;
 use crate::input::Stop;
 use crate::record::Record;
-use crate::report::{Output, Tally};
+use crate::report::Output;
 
 /// What is written for a cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,29 +62,6 @@ pub struct DedupPlan<'a> {
     /// The clusters of earlier runs. Those of this run are added if they are to be written;
     /// otherwise nothing is left in the set.
     pub seen: &'a Seen,
-}
-
-/// What a worker makes of a chunk.
-pub(super) struct Sifted {
-    scattered: Scattered,
-    /// Which of them are the first; none is known yet.
-    flags: Flags,
-    texts: Texts,
-    tally: Tally,
-}
-
-impl Sifted {
-    pub(super) fn new(fingerprints: &[Fingerprint], texts: Texts, tally: Tally) -> Sifted {
-        let scattered = Scattered::new(fingerprints);
-        Sifted { flags: Flags::new(&scattered), scattered, texts, tally }
-    }
-}
-
-/// A chunk whose records are marked.
-pub(super) struct MarkedChunk {
-    pub(super) chunk: Parcel,
-    pub(super) texts: Texts,
-    pub(super) marks: KeepBitmap,
 }
 
 /// What the writer gets.
@@ -183,6 +159,11 @@ pub fn dedup(job: &Job, plan: &DedupPlan, output: &mut Output) -> Result<Outcome
     outcome.end(read.files, &pool)
 }
 
+/// Bytes kept of each record whose text is in a mapped file, on average over the three batches in
+/// flight: one is not walked yet, one is being clustered, and of one only the positions of its
+/// texts are left.
+const RECORD_BYTES_MAPPED: u64 = 32;
+
 /// Bytes that a chunk with so many records takes besides its own while it is on its way.
 fn memory_bytes(print: Print, chunk: &Parcel, records: u64) -> u64 {
     match print.of(chunk) {
@@ -245,119 +226,6 @@ impl Writer<'_> {
             self.records += texts.len();
             chunk.verify()?;
         }
-        Ok(())
-    }
-}
-
-/// How many lines `chunk` has, and what a worker makes of them.
-pub(super) fn sift(job: &Job, print: Print, chunk: &Parcel, worker: &mut Worker) -> (u64, Sifted) {
-    let (bytes, print) = (chunk.bytes(), print.of(chunk));
-    let mut fingerprints = Vec::with_capacity(bytes.len() / 64);
-    if print == Print::Line {
-        let mut texts_builder = TextsBuilder::new(bytes.len() / 64);
-        let tally = walk(chunk, job, worker, |_, record, canonical| {
-            fingerprints.push(job.key.fingerprint(canonical.form));
-            texts_builder.push(bytes, record.line, job.input.separator);
-        });
-        if let Some(texts) = texts_builder.texts(chunk, tally.records == tally.lines) {
-            return (tally.lines, Sifted::new(&fingerprints, texts, tally));
-        }
-        fingerprints.clear();
-    }
-    let mut starts = Vec::with_capacity(bytes.len() / 64);
-    let mut own = Vec::with_capacity(bytes.len());
-    let tally = walk(chunk, job, worker, |_, record, canonical| {
-        fingerprints.push(job.key.fingerprint(canonical.form));
-        starts.push(own.len() as u32);
-        print.push(&record, || canonical, &mut own);
-        own.push(job.input.separator);
-    });
-    let texts = Texts::own(own, starts);
-    (tally.lines, Sifted::new(&fingerprints, texts, tally))
-}
-
-/// Bytes kept of each record whose text is in a mapped file, on average over the three batches in
-/// flight: one is not walked yet, one is being clustered, and of one only the positions of its
-/// texts are left.
-const RECORD_BYTES_MAPPED: u64 = 32;
-
-/// Records of a batch that one thread brings in line order, and puts together if they are kept.
-/// Reason: waking others takes as long.
-const RECORDS_ALONE: u64 = 1 << 16;
-
-/// Marks the first records of a batch, or those that may be, and counts.
-pub(super) fn mark(
-    job: &Job,
-    set: &ClusterSet,
-    mut overflow: Option<&mut Overflow>,
-    pool: &Pool,
-    Batch { chunks: sifted, .. }: Batch<Sifted>,
-    tally: &mut Tally,
-) -> Result<Vec<MarkedChunk>> {
-    let fraction_read = sifted.last().and_then(|chunk| chunk.parcel.fraction_read);
-    let mut chunks = Vec::with_capacity(sifted.len());
-    let mut pairs = Vec::with_capacity(sifted.len());
-    for BatchChunk { parcel, made: sifted, .. } in sifted {
-        job.add(tally, &sifted.tally)?;
-        chunks.push((parcel, sifted.texts));
-        pairs.push((sifted.scattered, sifted.flags));
-    }
-    let records = pairs.iter().map(|(scattered, _)| scattered.len() as u64).sum::<u64>();
-    match &mut overflow {
-        Some(overflow) => overflow.mark(set, pool, &pairs)?,
-        None => {
-            let outlook = fraction_read.map(|fraction| {
-                let rest = tally.records as f64 * (1.0 / fraction - 1.0);
-                Outlook { records: rest as u64, bytes_max: job.table_bytes() }
-            });
-            pool.each_partition(|partition| set.mark_first(partition, &pairs, outlook));
-        }
-    }
-    let in_line_order = |chunk: usize| KeepBitmap::new(&pairs[chunk].0, &pairs[chunk].1);
-    let marks: Vec<KeepBitmap> = if records < RECORDS_ALONE {
-        (0..pairs.len()).map(in_line_order).collect()
-    } else {
-        pool.map(Stage::Clustering, pairs.len(), in_line_order)
-    };
-    let marked = marks.iter().map(KeepBitmap::count).sum::<u64>();
-    tally.duplicate += records - marked;
-    match overflow {
-        Some(overflow) => overflow.count += marked,
-        None => tally.unique += marked,
-    }
-    let marked = chunks.into_iter().zip(marks).map(|((chunk, texts), marks)| MarkedChunk {
-        chunk,
-        texts,
-        marks,
-    });
-    Ok(marked.collect())
-}
-
-impl MarkedChunk {
-    /// Hands `write` what is written for the marked records, whole runs of them at once.
-    pub(super) fn each_kept<E>(
-        &self,
-        separator: u8,
-        mut write: impl FnMut(&[u8]) -> std::result::Result<(), E>,
-    ) -> std::result::Result<(), E> {
-        let lines = self.texts.lines(&self.chunk);
-        for part in self.marks.runs().flat_map(|run| lines.parts(run)) {
-            let text = lines.of(&part);
-            write(text)?;
-            // The last line of a file may lack its separator.
-            if text.last() != Some(&separator) {
-                write(&[separator])?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Nobody reads it any more.
-    ///
-    /// Failure: it was not what it seemed to be.
-    pub(super) fn done(self) -> Result<()> {
-        self.chunk.verify()?;
-        self.chunk.release();
         Ok(())
     }
 }

@@ -8,8 +8,8 @@
 use std::io::{self, Seek as _, Write as _};
 use std::ops::ControlFlow;
 
-use super::dedup::{Sifted, mark};
 use super::layouts::Parcel;
+use super::marking::{Sifted, mark};
 use super::overflow::Overflow;
 use super::scan::{Pass, Scan};
 use super::texts::Texts;

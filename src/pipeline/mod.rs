@@ -30,6 +30,7 @@ mod layouts;
 mod learn;
 mod learned_rules;
 mod lister;
+mod marking;
 mod members;
 mod named_format;
 mod overflow;
