@@ -16,12 +16,13 @@ use crate::bytes::show_path;
 /// A file that has yet to get its name.
 ///
 /// It has none meanwhile: until it is published the old file is untouched, and nothing is left
-/// behind however the process ends, but where the file system has no unnamed files.
+/// behind however the process ends, but where the file system has no unnamed files, or the system
+/// no `/proc` by which they get a name.
 pub(super) struct Pending {
     file: File,
     path: PathBuf,
-    /// The name it has meanwhile, `.undust-….tmp`: where the file system has no unnamed files, and
-    /// while it is published.
+    /// The name it has meanwhile, `.undust-….tmp`: where an unnamed file cannot be made or named,
+    /// and while it is published.
     temporary: Option<TempPath>,
     /// Who is to have it in the end, user and group.
     owner: Option<(Uid, Gid)>,
@@ -34,6 +35,10 @@ impl Pending {
         match rustix::fs::open(folder_of(path), flags, Mode::from_raw_mode(0o666)) {
             Ok(file) => {
                 let file = File::from(file);
+                // Now, not when all is written: a bare chroot has no /proc.
+                if fs::metadata(link_to(&file)).is_err() {
+                    return Pending::open_named(path, mode);
+                }
                 keep_mode(&file, mode)?;
                 Ok(Pending { file, path: path.to_path_buf(), temporary: None, owner: None })
             }
@@ -85,7 +90,7 @@ impl Pending {
         if self.temporary.is_some() {
             return Ok(());
         }
-        let own = format!("/proc/self/fd/{}", self.file.as_raw_fd());
+        let own = link_to(&self.file);
         for attempt in 0..10_000u32 {
             let name = format!(".undust-{}-{attempt}.tmp", std::process::id());
             let name = folder_of(&self.path).join(name);
@@ -243,6 +248,11 @@ impl Published {
             other => other,
         }
     }
+}
+
+/// The link by which the system knows the open `file`; not there without `/proc`.
+fn link_to(file: &File) -> String {
+    format!("/proc/self/fd/{}", file.as_raw_fd())
 }
 
 /// Gives `file` the permissions that the old file had, whatever new files get.

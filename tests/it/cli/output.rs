@@ -341,6 +341,31 @@ fn a_link_named_as_output_stays_a_link() {
     assert!(fs::symlink_metadata(dir.path("link.txt")).unwrap().is_symlink());
 }
 
+/// As in a bare chroot. Files without a name get one by it.
+#[test]
+fn results_are_written_where_there_is_no_proc() {
+    let dir = Dir::with_list();
+    dir.put("out.txt", "old");
+    let run = |args: &str| {
+        let mut command = Command::new("unshare");
+        let start = "mount -t tmpfs none /proc || exit 77; exec \"$0\" \"$@\"";
+        command.args(["-rm", "sh", "-c", start, env!("CARGO_BIN_EXE_undust")]);
+        command.args(args.split_whitespace()).current_dir(dir.0.path());
+        command.env_remove("UNDUST_CONFIG").output()
+    };
+    // Not every system lets its users hide folders.
+    if !run("--version").is_ok_and(|run| run.status.success()) {
+        return;
+    }
+    for args in ["-q -o out.txt in.txt", "-q --seen seen -o new.txt in.txt", "-o out.gz in.txt"] {
+        let run = run(args).unwrap();
+        assert!(run.status.success() && run.stderr.is_empty(), "{args}: {}", show(&run.stderr));
+    }
+    assert_eq!((dir.text("out.txt").as_str(), dir.text("new.txt").as_str()), (KEPT, KEPT));
+    assert!(!run("-o out.txt in.txt missing").unwrap().status.success());
+    assert_eq!(dir.names(), ["in.txt", "new.txt", "out.gz", "out.txt", "seen"], "nothing is left");
+}
+
 #[test]
 fn a_dash_is_standard_output_for_every_command() {
     let dir = Dir::with_list();
