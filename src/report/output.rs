@@ -254,7 +254,7 @@ impl Output {
     pub(super) fn finish(mut self) -> Result<Option<(String, Pending)>> {
         self.empty_buffer()?;
         let finished = self.encoder.finish();
-        let durable = self.pending.as_ref().filter(|_| !self.leaves_syncing);
+        let durable = self.pending.as_mut().filter(|_| !self.leaves_syncing);
         let finished = finished.and_then(|()| durable.map_or(Ok(()), Pending::finish));
         finished.map_err(|error| Error::writing(&self.name, error))?;
         Ok(self.pending.map(|pending| (self.name, pending)))

@@ -26,6 +26,8 @@ pub(super) struct Pending {
     temporary: Option<TempPath>,
     /// Who is to have it in the end, user and group.
     owner: Option<(Uid, Gid)>,
+    /// Is it to outlive a crash of the machine?
+    is_durable: bool,
 }
 
 impl Pending {
@@ -40,7 +42,7 @@ impl Pending {
                     return Pending::open_named(path, mode);
                 }
                 keep_mode(&file, mode)?;
-                Ok(Pending { file, path: path.to_path_buf(), temporary: None, owner: None })
+                Ok(Pending::new(file, path, None))
             }
             // Some file systems have no unnamed files.
             Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL) => Pending::open_named(path, mode),
@@ -59,8 +61,11 @@ impl Pending {
             .tempfile_in(folder_of(path))?;
         let (file, temporary) = file.into_parts();
         keep_mode(&file, mode)?;
-        let path = path.to_path_buf();
-        Ok(Pending { file, path, temporary: Some(temporary), owner: None })
+        Ok(Pending::new(file, path, Some(temporary)))
+    }
+
+    fn new(file: File, path: &Path, temporary: Option<TempPath>) -> Pending {
+        Pending { file, path: path.to_path_buf(), temporary, owner: None, is_durable: false }
     }
 
     /// The file, to be written.
@@ -79,8 +84,10 @@ impl Pending {
         &self.path
     }
 
-    /// Makes the content durable: what is written later may be lost.
-    pub(super) fn finish(&self) -> io::Result<()> {
+    /// Makes the content durable: what is written later may be lost. The name has to be made so
+    /// when it is there.
+    pub(super) fn finish(&mut self) -> io::Result<()> {
+        self.is_durable = true;
         self.file.sync_all()
     }
 
@@ -109,12 +116,13 @@ impl Pending {
     /// Puts its name on a file that is [named](Pending::name) and, if it is to be durable,
     /// [finished](Pending::finish).
     pub(super) fn publish(self) -> io::Result<Published> {
-        let Pending { path, temporary, file, owner } = self;
+        let Pending { path, temporary, file, owner, is_durable } = self;
         let meta = file.metadata()?;
         let own = (meta.dev(), meta.ino());
         let temporary = temporary.expect("it was named before");
         let own_name = temporary.to_path_buf();
-        let published = publish(path, temporary, own);
+        let published = publish(&path, temporary);
+        let published = published.map(|old| Published { path, old, own, is_durable });
         if let (Ok(_), Some((user, group))) = (&published, owner) {
             // Not before: it may be linked and renamed by its owner only.
             let _ = rustix::fs::fchown(&file, Some(user), Some(group));
@@ -130,16 +138,16 @@ impl Pending {
     }
 }
 
-/// Puts the name `path` on the file that has the name `temporary` yet, and is `own`.
-fn publish(path: PathBuf, temporary: TempPath, own: (u64, u64)) -> io::Result<Published> {
-    if fs::symlink_metadata(&path).is_ok_and(|meta| meta.is_dir()) {
+/// Puts the name `path` on the file that has the name `temporary` yet. Returns what had it before.
+fn publish(path: &Path, temporary: TempPath) -> io::Result<Old> {
+    if fs::symlink_metadata(path).is_ok_and(|meta| meta.is_dir()) {
         return Err(io::Error::from(io::ErrorKind::IsADirectory));
     }
-    let rename = |flags| rustix::fs::renameat_with(CWD, &*temporary, CWD, &path, flags);
+    let rename = |flags| rustix::fs::renameat_with(CWD, &*temporary, CWD, path, flags);
     // Somebody else may make the file between the two, and remove it again.
     for _ in 0..100 {
         match rename(RenameFlags::EXCHANGE) {
-            Ok(()) => return Ok(Published { path, old: Old::Kept(temporary), own }),
+            Ok(()) => return Ok(Old::Kept(temporary)),
             Err(Errno::NOENT) => {}
             // Or not permitted, be it that call or any change of the file: renaming will tell.
             Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP | Errno::PERM) => break,
@@ -148,7 +156,7 @@ fn publish(path: PathBuf, temporary: TempPath, own: (u64, u64)) -> io::Result<Pu
         match rename(RenameFlags::NOREPLACE) {
             Ok(()) => {
                 temporary.keep()?;
-                return Ok(Published { path, old: Old::None, own });
+                return Ok(Old::None);
             }
             Err(Errno::EXIST) => {}
             Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => break,
@@ -156,8 +164,8 @@ fn publish(path: PathBuf, temporary: TempPath, own: (u64, u64)) -> io::Result<Pu
         }
     }
     let old = if path.exists() { Old::Gone } else { Old::None };
-    temporary.persist(&path)?;
-    Ok(Published { path, old, own })
+    temporary.persist(path)?;
+    Ok(old)
 }
 
 /// A file that has got its name, which can be taken from it again.
@@ -166,6 +174,7 @@ pub(super) struct Published {
     old: Old,
     /// Device and number of the file, to know it by.
     own: (u64, u64),
+    is_durable: bool,
 }
 
 /// The file that had the name before.
@@ -216,8 +225,8 @@ impl Published {
     /// Removes the file that had the name before.
     ///
     /// Failure: what has become of it, in words.
-    pub(super) fn remove_old_file(self) -> Result<(), String> {
-        let Old::Kept(old) = self.old else { return Ok(()) };
+    pub(super) fn remove_old_file(&mut self) -> Result<(), String> {
+        let Old::Kept(old) = std::mem::replace(&mut self.old, Old::None) else { return Ok(()) };
         let old = old.keep().map_err(|error| error.to_string())?;
         fs::remove_file(&old).map_err(|error| {
             format!("the old file could not be removed, and stays as {}: {error}", show_path(&old))
@@ -233,20 +242,20 @@ impl Published {
         }
     }
 
-    /// Makes the name durable, if the file system can.
-    pub(super) fn sync_name(&self) -> io::Result<()> {
-        let sync = || File::open(folder_of(&self.path))?.sync_all();
-        match sync() {
-            Err(error)
-                if matches!(
-                    error.kind(),
-                    io::ErrorKind::InvalidInput | io::ErrorKind::PermissionDenied
-                ) =>
-            {
-                Ok(())
-            }
-            other => other,
-        }
+    /// The folder whose sync makes the name durable; `None` if that is left to the system.
+    pub(super) fn folder_to_sync(&self) -> Option<&Path> {
+        self.is_durable.then(|| folder_of(&self.path))
+    }
+}
+
+/// Makes the names in `folder` durable, if the file system can.
+pub(super) fn sync_folder(folder: &Path) -> io::Result<()> {
+    let folder = rustix::fs::open(folder, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty());
+    match folder.and_then(rustix::fs::fsync) {
+        // One that may be written but not read, and file systems that have no such sync: by their
+        // manuals, and what databases have met.
+        Err(Errno::ACCESS | Errno::PERM | Errno::INVAL | Errno::NOTSUP | Errno::BADF) => Ok(()),
+        other => Ok(other?),
     }
 }
 

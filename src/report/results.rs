@@ -1,18 +1,21 @@
 //! The results of a run: all of them are written whole before the first is published.
 
+use std::collections::HashSet;
+use std::io;
 use std::path::Path;
 
 use super::output::Output;
-use super::pending::{Pending, Published, folder_of};
+use super::pending::{Pending, Published, folder_of, sync_folder};
 use super::predecessor::Predecessor;
+use crate::bytes::show_path;
 use crate::error::{Error, Result};
 
 /// The results of a run, which are published together or not at all.
 ///
 /// What fails for want of room, or since nobody reads any more, fails when it is finished;
 /// publishing gives names to files, and takes them back if one of them cannot be given. So a run
-/// that fails has left all files as they were, but where the file system cannot exchange two files.
-/// What goes to a stream cannot be taken back.
+/// that fails has left all files as they were, but where the file system cannot exchange two files,
+/// or the disk fails when all have their names. What goes to a stream cannot be taken back.
 #[derive(Default)]
 pub struct Results {
     /// Those that go to files, with the names that the user knows them by.
@@ -46,11 +49,18 @@ impl Results {
     }
 
     /// Publishes the results in the order in which they were finished; after one that fails, none.
-    /// Returns, in words, which old files could not be removed.
+    /// Then makes their names durable, unless that is left to the system. Returns, in words, which
+    /// old files could not be removed.
     ///
     /// Failure: besides those of the system, an error if the predecessor of the last one is
-    /// not there any more.
+    /// not there any more. Where the names cannot be made durable the error says so, and all is
+    /// published.
     pub fn publish(self) -> Result<Vec<String>> {
+        self.publish_by(sync_folder)
+    }
+
+    /// The same, where `sync` makes the names in a folder durable.
+    fn publish_by(self, sync: impl Fn(&Path) -> io::Result<()>) -> Result<Vec<String>> {
         let mut files = self.files;
         let mut predecessor = None;
         if let Some((name, file, its)) = self.last {
@@ -67,16 +77,63 @@ impl Results {
             predecessor.check(&now).map_err(|error| error.at(name))?;
         }
         let mut published = Vec::with_capacity(files.len());
-        match publish_all(files, predecessor, &mut published) {
-            Err(error) => Err(take_back(published, error)),
-            Ok(()) => {
-                let left = published.into_iter().filter_map(|(name, file)| {
-                    file.remove_old_file().err().map(|why| format!("{name}: {why}"))
-                });
-                Ok(left.collect())
+        if let Err(error) = publish_all(files, predecessor, &mut published, &sync) {
+            return Err(take_back(published, error));
+        }
+        let mut left = Vec::new();
+        for (name, file) in &mut published {
+            left.extend(file.remove_old_file().err().map(|why| format!("{name}: {why}")));
+        }
+        // Behind that, so that no old file comes back when the power fails.
+        match sync_names(&published, &sync) {
+            Ok(()) => Ok(left),
+            Err(not_durable) => {
+                let error = not_durable.of_complete_results();
+                Err(left
+                    .into_iter()
+                    .fold(error, |error, left| Error::output(format!("{error}; {left}"))))
             }
         }
     }
+}
+
+/// Why a name is not durable.
+struct NotDurable<'a> {
+    /// What the user knows the result by.
+    name: &'a str,
+    folder: &'a Path,
+    error: io::Error,
+}
+
+impl NotDurable<'_> {
+    /// All results have their names; there is nothing to be done again.
+    #[cold]
+    fn of_complete_results(self) -> Error {
+        Error::output(format!(
+            "{}: the result is complete, but may not survive a crash of the machine: cannot make its name \
+             durable, by a sync of {}: {}; check the disk, and copy the result elsewhere",
+            self.name,
+            show_path(self.folder),
+            self.error
+        ))
+    }
+}
+
+/// Makes the names of what is `published` durable by `sync`, each folder once. Failure: the first.
+fn sync_names<'a>(
+    published: &'a [(String, Published)],
+    sync: &impl Fn(&Path) -> io::Result<()>,
+) -> Result<(), NotDurable<'a>> {
+    let mut synced = HashSet::new();
+    let mut first = Ok(());
+    for (name, file) in published {
+        let Some(folder) = file.folder_to_sync().filter(|folder| synced.insert(*folder)) else {
+            continue;
+        };
+        let done = sync(folder).map_err(|error| NotDurable { name, folder, error });
+        first = first.and(done);
+    }
+    first
 }
 
 /// Publishes `files` one after the other, and puts them into `published` meanwhile.
@@ -84,14 +141,13 @@ fn publish_all(
     files: Vec<(String, Pending)>,
     predecessor: Option<Predecessor>,
     published: &mut Vec<(String, Published)>,
+    sync: &impl Fn(&Path) -> io::Result<()>,
 ) -> Result<()> {
     let last = files.len() - usize::from(predecessor.is_some());
     for (at, (name, file)) in files.into_iter().enumerate() {
         if at == last {
             // It must not outlive the others when the power fails.
-            for (name, file) in &*published {
-                file.sync_name().map_err(|error| Error::writing(name, error))?;
-            }
+            sync_names(published, sync).map_err(|why| Error::writing(why.name, why.error))?;
         }
         let file = file.publish().map_err(|error| Error::writing(&name, error))?;
         published.push((name, file));
@@ -121,9 +177,12 @@ fn take_back(published: Vec<(String, Published)>, error: Error) -> Error {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::RefCell;
     use std::fs::{self, File};
 
-    use super::super::Claims;
+    use rustix::io::Errno;
+
+    use super::super::{Claims, OutputThreads, Syncing};
     use super::*;
 
     #[test]
@@ -168,6 +227,65 @@ mod tests {
         );
         assert_eq!(fs::read(&first).unwrap(), b"old");
         assert!(second.is_dir() && fs::read_dir(folder.path()).unwrap().count() == 2);
+    }
+
+    /// Results of the files in `folder`, the last of which is what others go on with.
+    fn finished(folder: &Path, names: &[&str], last: &str, threads: OutputThreads) -> Results {
+        let mut claims = Claims::new(&[]).with_threads(threads);
+        let mut open = |name: &str| claims.open(Some(&folder.join(name))).unwrap();
+        let mut results = Results::default();
+        names.iter().for_each(|name| results.finish(open(name)).unwrap());
+        results.finish_last(open(last), Predecessor::none()).unwrap();
+        results
+    }
+
+    #[test]
+    fn names_are_made_durable_when_all_are_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = fs::canonicalize(folder.path()).unwrap();
+        ["x", "y"].iter().for_each(|name| fs::create_dir(root.join(name)).unwrap());
+        let names = ["x/a", "y/b", "x/c"];
+        let files = |folder: &Path| fs::read_dir(folder).unwrap().count();
+        fs::write(root.join("x/a"), "old").unwrap();
+        let synced = RefCell::new(Vec::new());
+        let sync = |folder: &Path| {
+            let name = folder.strip_prefix(&root).unwrap().to_str().unwrap().to_string();
+            synced.borrow_mut().push((name, root.join("seen").exists(), files(folder)));
+            Ok(())
+        };
+        let left = finished(&root, &names, "seen", OutputThreads::default()).publish_by(sync);
+        assert!(left.unwrap().is_empty());
+        // The results before what remembers them, with the old file beside; then all.
+        let expected =
+            [("x", false, 3), ("y", false, 1), ("x", true, 2), ("y", true, 1), ("", true, 3)];
+        let expected = expected.map(|(name, seen, files)| (name.to_string(), seen, files));
+        assert_eq!(synced.take(), expected);
+        fs::remove_file(root.join("seen")).unwrap();
+        let left_to_system =
+            OutputThreads { syncing: Syncing::LeftToSystem, ..OutputThreads::default() };
+        finished(&root, &names, "seen", left_to_system).publish_by(sync).unwrap();
+        assert_eq!(synced.take(), []);
+    }
+
+    #[test]
+    fn names_that_are_not_durable_are_told() {
+        let folder = tempfile::tempdir().unwrap();
+        let there = || fs::read_dir(folder.path()).unwrap().count();
+        let finished = || finished(folder.path(), &["a"], "seen", OutputThreads::default());
+        let fails = |_: &Path| Err(io::Error::from_raw_os_error(Errno::IO.raw_os_error()));
+        let error = finished().publish_by(fails).unwrap_err().to_string();
+        assert!(error.contains("a: cannot write: ") && there() == 0, "{error}");
+        let fails_when_all_is_there = |place: &Path| match place.join("seen").exists() {
+            true => fails(place),
+            false => Ok(()),
+        };
+        let error = finished().publish_by(fails_when_all_is_there).unwrap_err();
+        assert!(error.is_output() && there() == 2);
+        let error = error.to_string();
+        assert!(
+            error.contains("a: the result is complete, but may not survive a crash"),
+            "{error}"
+        );
     }
 
     #[test]
