@@ -20,7 +20,7 @@ use crate::pipeline::{
     self, Checked, ClusterFilter, DedupPlan, DuplicateLine, InputFile, Job, Outcome, Print,
     SelectPlan, Spooled,
 };
-use crate::report::{Output, Predecessor, Shape};
+use crate::report::{Claims, Output, Predecessor, Shape};
 
 pub(super) fn run(args: &DedupArgs) -> Result<u8> {
     let progress = Progress::new(args.run.quiet);
@@ -31,6 +31,9 @@ pub(super) fn run(args: &DedupArgs) -> Result<u8> {
              form (those of canon --to its SURT, too): leave out --print or --to",
         ));
     }
+    // Before anything is read: to open a pipe is to wait for who writes to it.
+    let checked = args.seen.as_deref().map_or(Ok(()), Claims::check_private);
+    checked.map_err(|error| error.at("--seen"))?;
     let canonicalizer = args.profile.canonicalizer(args.run.quiet)?;
     let mut session = Session::begin(&args.input, &canonicalizer, &args.run, &progress)?;
     session.protect(args.profile.files());

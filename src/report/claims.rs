@@ -4,7 +4,7 @@
 use std::fs;
 use std::io;
 use std::os::fd::AsFd;
-use std::os::unix::fs::MetadataExt as _;
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::FileType;
@@ -45,8 +45,33 @@ impl Claims {
     /// Opens `path` for a result that a later run reads as it is, and nobody else: if it is new,
     /// others may not read it.
     ///
-    /// Failure: as [`Claims::open`], and a configuration error if it is named as packed files are.
+    /// Failure: as [`Claims::open`] and [`Claims::check_private`].
     pub fn open_private(&mut self, path: &Path) -> Result<Output> {
+        Claims::check_private(path)?;
+        self.open_with(path, Some(0o600))
+    }
+
+    /// Checks, without opening it, that `path` can be read, and be replaced as a whole later: it is
+    /// a regular file, or nothing yet.
+    ///
+    /// Failure: a configuration error if it is something else, a name for what is open already, or
+    /// named as packed files are.
+    pub fn check_private(path: &Path) -> Result<()> {
+        // By such a name a file is gone on with, not replaced.
+        let is_stream = path == "-" || is_open_file(path);
+        let found = match fs::metadata(path) {
+            _ if is_stream => Some("a standard stream, or another that is open already"),
+            Ok(meta) => what_is_no_file(&meta),
+            // Nothing, or nothing that can be looked at: whoever opens it will tell.
+            Err(_) => None,
+        };
+        if let Some(found) = found {
+            return Err(Error::config(format!(
+                "{}: expected a regular file, or a name for a new one, found {found}, which cannot be \
+                 replaced when the run is done; name a file",
+                show_path(path)
+            )));
+        }
         if Encoder::packs(path) {
             return Err(Error::config(format!(
                 "{}: such a file is not compressed; name it without {}",
@@ -54,7 +79,7 @@ impl Claims {
                 Encoder::SUFFIXES
             )));
         }
-        self.open_with(path, Some(0o600))
+        Ok(())
     }
 
     /// Opens `path` for a result; without a path, standard output.
@@ -122,6 +147,17 @@ impl Place {
 
     fn is_stdout(&self) -> bool {
         self.path.as_os_str() == "-"
+    }
+}
+
+/// What it is in words, if it is no regular file.
+fn what_is_no_file(meta: &fs::Metadata) -> Option<&'static str> {
+    match meta.file_type() {
+        kind if kind.is_file() => None,
+        kind if kind.is_dir() => Some("a folder"),
+        kind if kind.is_fifo() => Some("a pipe"),
+        kind if kind.is_socket() => Some("a socket"),
+        _ => Some("a device"),
     }
 }
 

@@ -16,6 +16,7 @@ mod output;
 mod parquet;
 mod rows;
 mod rule_files;
+mod seen_files;
 mod tables;
 
 use std::fs;
