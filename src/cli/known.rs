@@ -44,6 +44,7 @@ impl Known {
             paths: args.not_in.clone(),
             recursive: args.input.recursive,
             containers: Containers::Detect,
+            check_head: Some(Seen::check_list),
             names: Vec::new(),
             ..input.clone()
         };

@@ -8,7 +8,7 @@ use super::firsts::Numbered;
 use super::records::Fingerprinted as _;
 use super::resolve::Range;
 use super::scatter::PARTITIONS;
-use super::seen_file::{DIGEST_BYTES, MAGIC, SeenFile, SeenHeader, Total, damaged};
+use super::seen_file::{DIGEST_BYTES, MAGIC, SeenFile, SeenHeader, Total, damaged, remains_in};
 use super::set::ClusterSet;
 use super::sorted::{Ascending, Sorted};
 use crate::error::{Error, Result};
@@ -64,6 +64,20 @@ impl Seen {
     /// Does `bytes`, the start of a file, say that it is a seen file?
     pub fn is_announced_by(bytes: &[u8]) -> bool {
         bytes.starts_with(MAGIC)
+    }
+
+    /// Checks by `head`, the first kibibyte of a file or all it has, that it is not what is left of
+    /// a damaged seen file, which a run would take for a list of nothing that it knows. Lines of
+    /// lists end with `separator`.
+    ///
+    /// Failure: an input error. A seen file with its first bytes is none.
+    pub fn check_list(head: &[u8], separator: u8) -> Result<()> {
+        remains_in(head, separator).map_or(Ok(()), |found| {
+            Err(Error::input(format!(
+                "expected URLs, or a file of --seen, found {found}: the file was damaged; put a copy of it in its \
+                 place, or leave it out"
+            )))
+        })
     }
 
     /// The key of all fingerprints, if they are to be written.

@@ -143,6 +143,37 @@ impl SeenHeader {
     }
 }
 
+/// Why a file is no list, by its `head`: its first bytes, as many as a header has, or all of them.
+/// Nobody would notice by its lines, none of which is like any other. `None` for all else: an empty
+/// file, and a seen file that says it is one.
+///
+/// Seen files lose their magic when the machine crashes (the file keeps its length, and its first
+/// block is zeros), when they are cut, and when a disk or somebody writes there. NULs at the start
+/// of a list whose `separator` is NUL are empty lines, if they are few.
+pub(super) fn remains_in(head: &[u8], separator: u8) -> Option<&'static str> {
+    let start = &head[..head.len().min(MAGIC.len())];
+    let is_short = start.len() < MAGIC.len();
+    if start.is_empty() {
+        None
+    } else if start.iter().all(|byte| *byte == 0) && !(is_short && separator == 0) {
+        Some("NUL bytes at the start, as a crash of the machine leaves them")
+    } else if is_short && MAGIC.starts_with(start) {
+        Some("the first bytes of a file of --seen, and no more")
+    } else if start != MAGIC && has_fields_of_header(head) {
+        Some("a file of --seen whose first bytes are damaged")
+    } else {
+        None
+    }
+}
+
+/// Are version and digest, or as much as there is of them, where a header has them?
+fn has_fields_of_header(head: &[u8]) -> bool {
+    // Of any release so far, and some to come.
+    let has_version = matches!(head.get(MAGIC.len()..), Some([1..=8, 0, 0, 0, ..]));
+    let mut digest = head.iter().skip(32).take(DIGEST_BYTES);
+    has_version && digest.all(u8::is_ascii_hexdigit)
+}
+
 fn check_sum(bytes: &[u8], key: &FingerprintKey) -> u64 {
     let mut hasher = SipHasher13::new_with_key(&key.to_bytes());
     hasher.write(bytes);
@@ -336,4 +367,43 @@ fn is_damaged(how: &str) -> Error {
 
 fn array<const N: usize>(bytes: &[u8]) -> [u8; N] {
     bytes.try_into().expect("the caller cuts N bytes")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn remains_of_seen_files_are_told_from_lists() {
+        let key = FingerprintKey::from_bytes([b'k'; 16]);
+        let whole = SeenHeader { key, digest: "0123456789abcdef".into(), count: 7 }.to_bytes();
+        let is_told =
+            |head: &[u8]| [b'\n', 0].map(|separator| remains_in(head, separator).is_some());
+        for (damage, why) in [(0..1, "a byte"), (11..12, "the last"), (0..12, "all of the magic")] {
+            let mut bad = whole.clone();
+            bad[damage].iter_mut().for_each(|byte| *byte ^= 0x15);
+            for end in [16, 40, bad.len()] {
+                assert_eq!(is_told(&bad[..end]), [true; 2], "{why}, {end} bytes");
+            }
+        }
+        for end in 1..MAGIC.len() {
+            assert_eq!(is_told(&whole[..end]), [true; 2], "the first {end}");
+            assert_eq!(is_told(&vec![0; end]), [true, false], "{end} NULs");
+        }
+        assert_eq!(is_told(&[0; 1024]), [true; 2]);
+        for (list, why) in [
+            (&whole[..], "it says what it is"),
+            (b"", "nothing"),
+            (b"undust", "a word, whole: told all the same"),
+            (b"undust\n", "a line"),
+            (b"undust-seen.test\n", "a host"),
+            (b"undust-see\nhttp://a.test/\n", "a line and more"),
+            (b"http://a.test/\0http://b.test/\0", "lines that end with NUL"),
+            (b"\0\0http://a.test/\0", "empty ones before them"),
+            (b"http://a.te\n\0\0\0\0\n", "NULs in a line"),
+            (b"http://a.tes\t\0\0\0\n", "a tab before them"),
+        ] {
+            assert_eq!(is_told(list), [list == b"undust"; 2], "{why}");
+        }
+    }
 }

@@ -69,6 +69,10 @@ use file_state::{Before, changed};
 use source::Source;
 use unpack::Unpacking;
 
+/// A look at the first kibibyte of a file, unpacked, or all it has, and at what ends its lines: the
+/// error is one of the file.
+pub type CheckHead = fn(&[u8], u8) -> Result<()>;
+
 /// What is to be read, and how.
 #[derive(Clone, Debug)]
 pub struct InputPlan {
@@ -99,6 +103,8 @@ pub struct InputPlan {
     pub zstd_window_bytes_max: u64,
     /// Which files are taken apart into records, because their records are no lines.
     pub containers: Containers,
+    /// A look at the start of each file, if one is wanted.
+    pub check_head: Option<CheckHead>,
     /// Fields of records (`url`, `status`, …), and the columns of Parquet files that they are in,
     /// by name or by number from 1. Fields that are not told are in the columns that are called so.
     pub columns: Vec<(String, String)>,
@@ -151,6 +157,7 @@ impl Default for InputPlan {
             chunk_bytes: limits::CHUNK_BYTES,
             zstd_window_bytes_max: 1 << limits::ZSTD_WINDOW_LOG_MAX,
             containers: Containers::Detect,
+            check_head: None,
             columns: Vec::new(),
             map: true,
             map_bytes_min: limits::MAP_BYTES_MIN,

@@ -315,7 +315,9 @@ fn unpack(
 }
 
 /// What kind of container a file is that begins, unpacked, with `head`; `None` if it is lines.
+/// Failure: if the `plan` says so, or it is known to be neither.
 fn container_of(head: &[u8], plan: &InputPlan) -> Result<Option<Container>> {
+    plan.check_head.map_or(Ok(()), |check| check(head, plan.separator))?;
     match plan.containers {
         Containers::None => Ok(None),
         // No records, of whatever kind: such as the mark that a folder is complete.
