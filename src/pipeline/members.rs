@@ -80,16 +80,17 @@ pub(super) fn gather(
     let (mut files, mut expected) = (Vec::new(), None);
     match reading {
         GatherPass::Only(tally) => {
-            let read = gathering.all(Pass::first("gathering"), |counts| job.add(tally, counts))?;
+            let read =
+                gathering.gather_all(Pass::first("gathering"), |counts| job.add(tally, counts))?;
             files = read.files;
         }
         GatherPass::Second { first, clusters, census: None } => {
-            gathering.all(Pass::again("gathering", first), |_| Ok(()))?;
+            gathering.gather_all(Pass::again("gathering", first), |_| Ok(()))?;
             expected = Some(clusters);
         }
         // It is gone when they are gathered.
         GatherPass::Second { first, census: Some(mut census), .. } => {
-            gathering.those(first, &census.settled(), |lines| {
+            gathering.gather_wanted(first, &census.settled(), |lines| {
                 let Wanted { whole, others } = wanted(lines);
                 whole || others
             })?;
@@ -136,7 +137,11 @@ const MEMBER_RECORD_BYTES: u64 = RECORD_BYTES + 2 * size_of::<Member>() as u64;
 
 impl<'a> Gathering<'a> {
     /// Gathers all lines; `count` is told what each chunk has.
-    fn all(&self, pass: Pass, mut count: impl FnMut(&Tally) -> Result<()>) -> Result<WasRead> {
+    fn gather_all(
+        &self,
+        pass: Pass,
+        mut count: impl FnMut(&Tally) -> Result<()>,
+    ) -> Result<WasRead> {
         let record_bytes = |_: &Parcel, records| records * MEMBER_RECORD_BYTES;
         Scan::new(self.job, self.pool, pass).with_record_bytes(record_bytes).run(
             || self.gatherer(),
@@ -157,7 +162,7 @@ impl<'a> Gathering<'a> {
     }
 
     /// Gathers the lines of those clusters of `census` whose number of lines is `wanted`.
-    fn those(
+    fn gather_wanted(
         &self,
         first: &WasRead,
         census: &Settled,

@@ -1,5 +1,6 @@
 //! The second look of a report: the spellings of the largest clusters, with better examples.
 
+use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 
@@ -22,9 +23,16 @@ type Map<K, V> = HashMap<K, V, ahash::RandomState>;
 /// Spellings shown for each cluster.
 const SPELLINGS: usize = 5;
 
-/// A line of a cluster that is told: its number in the chunk, the cluster's row, its text, and the
-/// first time in a chunk the canonical form.
-type Spelling = (u32, usize, Vec<u8>, Option<Vec<u8>>);
+/// A line of a cluster that is told.
+struct Member {
+    /// Its number in the chunk.
+    line: u32,
+    /// The row of its cluster.
+    row: usize,
+    spelling: Vec<u8>,
+    /// The first time in a chunk.
+    canonical: Option<Vec<u8>>,
+}
 
 /// A cluster that is looked at.
 #[derive(Default)]
@@ -52,20 +60,8 @@ pub(super) fn describe_clusters(
     for (at, one) in unchanged.iter().enumerate() {
         wanted.entry(one.canonical.0).or_default().unchanged.push(at);
     }
-    let mut rows: Vec<ClusterRow> = largest
-        .iter()
-        .map(|(_, cluster)| ClusterRow {
-            canonical: Vec::new(),
-            lines: cluster.lines,
-            spellings: Vec::new(),
-            spellings_total: 0,
-        })
-        .collect();
-    let mut counts: Vec<Map<Vec<u8>, (u64, u64)>> = vec![Map::default(); rows.len()];
-    let mut bytes = 0;
-    let mut examples = vec![Looked::default(); unchanged.len()];
     let work = |worker: &mut Worker, chunk: &Parcel| {
-        let mut found: Vec<Spelling> = Vec::new();
+        let mut members: Vec<Member> = Vec::new();
         let mut has_form = vec![false; largest.len()];
         let mut looked = vec![Looked::default(); unchanged.len()];
         let tally = walk_with_fields(chunk, job, worker, |line, record, canonical| {
@@ -75,60 +71,97 @@ pub(super) fn describe_clusters(
                 let line = u64::from(line) + 1;
                 unchanged[*at].look(job.canonicalizer, line, &record, &mut looked[*at]);
             }
-            if let Some(row) = &cluster.row {
-                let form = (!has_form[*row]).then(|| without_no_host(canonical.form).to_vec());
-                has_form[*row] = true;
-                found.push((line, *row, record.spelling.to_vec(), form));
+            if let Some(row) = cluster.row {
+                let form = (!has_form[row]).then(|| without_no_host(canonical.form).to_vec());
+                has_form[row] = true;
+                let spelling = record.spelling.to_vec();
+                members.push(Member { line, row, spelling, canonical: form });
             }
         });
-        (tally.lines, (found, looked))
+        (tally.lines, (members, looked))
     };
+    let mut told = Told::new(largest);
+    let mut examples = vec![Looked::default(); unchanged.len()];
     let pass = Pass::again("describing clusters", read);
     Scan::new(job, pool, pass).with_record_bytes(record_bytes).run(
         Worker::default,
         work,
         |batch| {
-            for BatchChunk { first_line, made: (found, looked), .. } in batch.chunks {
+            for BatchChunk { first_line, made: (members, looked), .. } in batch.chunks {
                 for ((one, all), looked) in unchanged.iter().zip(&mut examples).zip(looked) {
                     one.add(all, first_line, looked);
                 }
-                for (number, row, spelling, form) in found {
-                    if let (true, Some(form)) = (rows[row].canonical.is_empty(), form) {
-                        // Here, in the report, and in its text.
-                        bytes += 3 * form.len() as u64;
-                        rows[row].canonical = form;
-                    }
-                    let first = first_line + u64::from(number);
-                    let length = spelling.len() as u64;
-                    let count = counts[row].entry(spelling).or_insert((0, first));
-                    count.0 += 1;
-                    if count.0 == 1 {
-                        // In a map that may double, and then in a list.
-                        bytes += length + 16 + 150;
-                    }
-                }
+                members.into_iter().for_each(|member| told.add(member, first_line));
             }
-            if bytes > job.budget().told_bytes() {
-                return Err(too_many(job, bytes));
+            match told.bytes > job.budget().told_bytes() {
+                true => Err(too_many(job, told.bytes)),
+                false => Ok(ControlFlow::Continue(())),
             }
-            Ok(ControlFlow::Continue(()))
         },
     )?;
     for (one, looked) in unchanged.iter().zip(examples) {
         one.replace(&mut findings.levels, looked);
     }
-    for (row, counts) in rows.iter_mut().zip(counts) {
-        let lines: u64 = counts.values().map(|(count, _)| count).sum();
-        if lines != row.lines {
-            return Err(changed());
-        }
-        let mut spellings: Vec<(Vec<u8>, (u64, u64))> = counts.into_iter().collect();
-        row.spellings_total = spellings.len() as u64;
-        spellings.sort_unstable_by_key(|(_, (count, first))| (std::cmp::Reverse(*count), *first));
-        spellings.truncate(SPELLINGS);
-        row.spellings = spellings.into_iter().map(|(url, (count, _))| (url, count)).collect();
+    told.into_rows()
+}
+
+/// The clusters that are told, with all their spellings.
+struct Told {
+    rows: Vec<ClusterRow>,
+    /// For each row and spelling how many lines have it, and the first of them.
+    counts: Vec<Map<Vec<u8>, (u64, u64)>>,
+    /// What both take in memory.
+    bytes: u64,
+}
+
+impl Told {
+    fn new(largest: &[(Fingerprint, Cluster)]) -> Told {
+        let row = |(_, cluster): &(Fingerprint, Cluster)| ClusterRow {
+            canonical: Vec::new(),
+            lines: cluster.lines,
+            spellings: Vec::new(),
+            spellings_total: 0,
+        };
+        let rows: Vec<ClusterRow> = largest.iter().map(row).collect();
+        Told { counts: vec![Map::default(); rows.len()], rows, bytes: 0 }
     }
-    Ok(rows)
+
+    /// Adds a line of a chunk that begins behind `first_line` lines.
+    fn add(&mut self, member: Member, first_line: u64) {
+        let canonical = &mut self.rows[member.row].canonical;
+        if let (true, Some(form)) = (canonical.is_empty(), member.canonical) {
+            // Here, in the report, and in its text.
+            self.bytes += 3 * form.len() as u64;
+            *canonical = form;
+        }
+        let first = first_line + u64::from(member.line);
+        let length = member.spelling.len() as u64;
+        let (count, _) = self.counts[member.row].entry(member.spelling).or_insert((0, first));
+        *count += 1;
+        if *count == 1 {
+            // In a map that may double, and then in a list.
+            self.bytes += length + 16 + 150;
+        }
+    }
+
+    /// The rows with the most frequent spellings of each, of those that are as frequent the one that
+    /// came first.
+    ///
+    /// Failure: lines that are not those of the first pass.
+    fn into_rows(mut self) -> Result<Vec<ClusterRow>> {
+        for (row, counts) in self.rows.iter_mut().zip(self.counts) {
+            let lines: u64 = counts.values().map(|(count, _)| count).sum();
+            if lines != row.lines {
+                return Err(changed());
+            }
+            let mut spellings: Vec<(Vec<u8>, (u64, u64))> = counts.into_iter().collect();
+            row.spellings_total = spellings.len() as u64;
+            spellings.sort_unstable_by_key(|(_, (count, first))| (Reverse(*count), *first));
+            spellings.truncate(SPELLINGS);
+            row.spellings = spellings.into_iter().map(|(url, (count, _))| (url, count)).collect();
+        }
+        Ok(self.rows)
+    }
 }
 
 /// The spellings of the largest clusters take more than `bytes`.
