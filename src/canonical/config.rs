@@ -222,6 +222,10 @@ impl Settings {
                 other => return Err(choice("slash", other, "keep, add or remove")),
             };
         }
+        if !profile.rules.contains(RuleId::TrailingSlash) {
+            // A rule that is off has no parameters, for `directory-index` neither.
+            options.slash = Slash::Keep;
+        }
         if let Some(www) = &self.www {
             options.www = match www.as_str() {
                 "remove" => Www::Remove,
@@ -372,6 +376,7 @@ fn choice(key: &str, found: &str, expected: &str) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::canonical::{Canonicalizer, Scratch};
 
     #[test]
     fn rules_need_something_to_work_with() {
@@ -416,6 +421,33 @@ mod tests {
         assert!(profile.rules.contains(RuleId::Params) && profile.rules.contains(RuleId::IpHost));
         assert_eq!(profile.options.slash, Slash::Remove);
         assert_eq!(profile.options.hosts["127.0.0.1"], "b.test");
+    }
+
+    #[test]
+    fn slashes_stay_where_their_rule_is_off() {
+        for (text, expected) in [
+            ("profile='aggressive'", ["/a", "/"]),
+            ("profile='aggressive'\ndisable=['trailing-slash']", ["/a/index.php/", "/index.html/"]),
+            ("profile='aggressive'\nonly=['directory-index']", ["/a/index.php/", "/index.html/"]),
+            (
+                "profile='crawl'\nenable=['directory-index']\nslash='remove'\n\
+                 disable=['trailing-slash']",
+                ["/a/index.php/", "/index.html/"],
+            ),
+        ] {
+            let profile = Settings::parse(text).unwrap().build().unwrap();
+            let mut scratch = Scratch::default();
+            for (path, expected) in ["/a/index.php/", "/index.html/index.html"].iter().zip(expected)
+            {
+                let (url, expected) =
+                    (format!("http://e.com{path}"), format!("http://e.com{expected}"));
+                for lane in [Canonicalizer::new, Canonicalizer::reference_only] {
+                    let canonicalizer = lane(profile.clone());
+                    let form = canonicalizer.canonical(url.as_bytes(), &mut scratch).form;
+                    assert_eq!(String::from_utf8_lossy(form), expected, "{text}: {url}");
+                }
+            }
+        }
     }
 
     #[test]
