@@ -88,7 +88,7 @@ impl Draft {
     /// - Shape: bytes, not text; a byte that is not UTF-8 counts as its own escape (`%FF`), except
     ///   in a host, where it is a reject.
     /// - Options: `default_scheme`, what a URL without a scheme gets if it starts with what looks
-    ///   like a host; `registered_names`, see [`is_registered_name`].
+    ///   like a host; `registered_names`, see [`registered_name`].
     /// - Source: WHATWG URL standard 4.4, without a base.
     pub(super) fn parse(given: &[u8], options: &Options) -> Result<Draft, Reject> {
         let default_scheme = options.default_scheme.as_deref();
@@ -189,7 +189,7 @@ fn parse_web(text: &[u8], scheme_end: usize, registered_names: bool) -> Result<W
     let piece = |from: u32, to: u32| &text[from as usize..to as usize];
     let host = piece(at.host_start, at.host_end);
     if let Err(reject) = parse_host(host)
-        && !(registered_names && is_registered_name(host))
+        && !(registered_names && registered_name(host).is_some())
     {
         return Err(reject);
     }
@@ -295,11 +295,23 @@ static PLAIN_IN_NAMES: [bool; 256] = {
     table
 };
 
-/// Is `host` a registered name that ends in a number, such as `node7.10.0.0.5`?
+/// The canonical spelling of `host` if it is a registered name that ends in a number, such as
+/// `node7.10.0.0.5`.
 ///
 /// The WHATWG standard takes every host that ends in a number for an IPv4 address, and refuses this
 /// one. RFC 3986 3.2.2 allows it, resolvers look it up, and lists hold such hosts: it counts as a
 /// name if a label before the last has a letter.
+pub(super) fn registered_name(host: &[u8]) -> Option<Vec<u8>> {
+    // With one more label it is a name for the standard as well.
+    let label: &[u8] = if host.ends_with(b".") { b"x" } else { b".x" };
+    let name = match canonical_host(&[host, label].concat()) {
+        Ok(name) => name.strip_suffix(label)?.to_vec(),
+        Err(_) => host.to_ascii_lowercase(),
+    };
+    is_registered_name(&name).then_some(name)
+}
+
+/// Is `host`, whose escapes are resolved, such a name?
 fn is_registered_name(host: &[u8]) -> bool {
     let host = host.strip_suffix(b".").unwrap_or(host);
     let Some(dot) = memchr::memrchr(b'.', host) else { return false };
@@ -410,7 +422,13 @@ mod tests {
             ("http://", Err(Reject::NoHost)),
             ("http://a b/", Err(Reject::Host)),
             ("http://Node7.10.0.0.5/", Ok("http://Node7.10.0.0.5/")),
+            ("http://Node%37.10.0.0.5/", Ok("http://Node%37.10.0.0.5/")),
+            ("http://b\u{fc}cher.12%33/", Ok("http://b\u{fc}cher.12%33/")),
+            ("http://xn--a.123/", Ok("http://xn--a.123/")),
             ("http://1.2.3.4.5/", Err(Reject::Host)),
+            ("http://%31.2.3.4.5/", Err(Reject::Host)),
+            ("http://a%2Fb.1/", Err(Reject::Host)),
+            ("http://a%20b.1/", Err(Reject::Host)),
             ("http://a..1/", Err(Reject::Host)),
             ("http://[::1/", Err(Reject::Host)),
             ("http://256.1.1.1/", Err(Reject::Host)),

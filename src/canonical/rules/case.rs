@@ -25,7 +25,7 @@
 
 use super::replace;
 use crate::bytes::hex;
-use crate::canonical::draft::{Draft, Parts, canonical_host};
+use crate::canonical::draft::{Draft, Parts, canonical_host, registered_name};
 use crate::canonical::profile::Options;
 
 pub(super) const NAME: &str = "case";
@@ -36,8 +36,10 @@ pub(super) fn apply(draft: &mut Draft, options: &Options) -> bool {
             let scheme = web.scheme.to_ascii_lowercase();
             // The host was checked when the URL was parsed: what is no host by the WHATWG standard
             // is a registered name.
-            let mut host =
-                canonical_host(&web.host).unwrap_or_else(|_| web.host.to_ascii_lowercase());
+            let mut host = canonical_host(&web.host)
+                .ok()
+                .or_else(|| registered_name(&web.host))
+                .unwrap_or_else(|| web.host.to_ascii_lowercase());
             if options.drop_trailing_dot {
                 drop_trailing_dot(&mut host);
             }
