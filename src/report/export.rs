@@ -5,6 +5,7 @@ mod guarded;
 mod nutch;
 mod regex;
 mod robots;
+mod suffixes;
 
 use std::collections::BTreeMap;
 
@@ -14,8 +15,9 @@ use crate::canonical::{DustKind, DustRule, DustRules, RuleFile, canonical_host};
 use crate::error::{Error, Result};
 use clear_urls::{clear_urls, clear_urls_rule};
 use guarded::Guarded;
-use nutch::{nutch, nutch_rule};
+use nutch::{nutch, nutch_can_say};
 use robots::{robots, robots_line};
+use suffixes::Suffixes;
 
 /// A format of another program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,7 +65,7 @@ pub fn export_rules(file: &RuleFile, to: RuleFormat) -> Result<Exported> {
         let sayable = with_canonical_hosts(rule).filter(|rule| match to {
             _ if guarded.has_params_of(rule) => false,
             RuleFormat::Robots => robots_line(rule).is_some(),
-            RuleFormat::Nutch => nutch_rule(rule).is_some(),
+            RuleFormat::Nutch => nutch_can_say(rule),
             RuleFormat::ClearUrls => clear_urls_rule(rule).is_some(),
             RuleFormat::Json => false,
         });
@@ -77,7 +79,14 @@ pub fn export_rules(file: &RuleFile, to: RuleFormat) -> Result<Exported> {
     let said: Vec<&DustRule> = said.iter().map(|(_, rule)| rule).collect();
     exported.text = match to {
         RuleFormat::Robots => robots(&said),
-        RuleFormat::Nutch => nutch(&said),
+        RuleFormat::Nutch => {
+            let suffixes = Suffixes::of(&said);
+            for place in &suffixes.left_out {
+                *exported.left_out.entry(said[*place].kind.name()).or_default() += 1;
+            }
+            exported.rules -= suffixes.left_out.len();
+            nutch(&said, &suffixes)
+        }
         RuleFormat::ClearUrls => clear_urls(&said),
         RuleFormat::Json => {
             exported.rules = file.rules.len();
@@ -174,20 +183,39 @@ mod tests {
     fn for_nutch() {
         let found = export_rules(&file(), RuleFormat::Nutch).unwrap();
         for part in [
-            "<pattern>^(https?://(?:[^/?#]*\\.)?x\\.org(?::[0-9]*)?(?=[/?#]|$)[^?#]*\\?\
-             (?:[^#]*&amp;)?)\
+            "<pattern>((?:^https?://(?:[^/?#]*\\.)?x\\.org(?::[0-9]*)?(?=[/?#]|$)[^?#]*\\?\
+             |\\G(?!^))(?:[^#]*?&amp;)??)\
              sid(?:=[^&amp;#]*)?(?:&amp;|(?=#)|$)</pattern>\n    <substitution>$1</substitution>",
             "/shop/[^?#]*\\?",
-            "utm_[^=&amp;#]*",
-            "^(?![^#]*[?&amp;]p(?:[&amp;#]|$|=(?!\\$1(?:[&amp;#]|$))))(https",
+            "utm_[^=&amp;#]*(?:=",
+            "^(?![^?#]*\\?(?:[^#]*&amp;)?p(?:[&amp;#]|$|=(?!\\$1(?:[&amp;#]|$))))https",
             "p=\\$1(?:",
             "^(https?://)m\\.x\\.org(?=[:/?#]|$)",
-            "(?i:jsessionid)",
+            "|\\G(?!^))[^?#]*?);(?i:jsessionid)",
+            "[^?#]*(?=\\?)(?:\\?[^#]*?(?=&amp;))?)[?&amp;](?=#|$)",
         ] {
             assert!(found.text.contains(part), "{part}\n{}", found.text);
         }
         assert_eq!(found.rules, 6);
         assert_eq!(left_out_in_words(&found), "2 drop-param, 1 order-free");
+    }
+
+    #[test]
+    fn nutch_takes_a_missing_value_for_the_empty_one() {
+        let rows = [
+            "kind='default-param',param='a',value=''",
+            "kind='alias-value',param='v',from='',to='EN'",
+        ];
+        let rows = rows.map(|row| format!("{{site='x.org',{row}}}"));
+        let file = RuleFile::parse(&format!("rule=[{}]", rows.join(","))).unwrap();
+        let found = export_rules(&file, RuleFormat::Nutch).unwrap();
+        for part in [
+            "(?:[^#]*&amp;)?a=(?![&amp;#]|$))https",
+            "(?:[^#]*?&amp;)??)a=?(?:&amp;|(?=#)|$)</pattern>",
+            "(?:[^#]*?&amp;)??)v=?(?=[&amp;#]|$)</pattern>\n    <substitution>$1v=EN</",
+        ] {
+            assert!(found.text.contains(part), "{part}\n{}", found.text);
+        }
     }
 
     #[test]
@@ -260,7 +288,7 @@ mod tests {
         let found = export_rules(&file, RuleFormat::ClearUrls).unwrap();
         assert!(found.text.contains("/%C3%BC/[^?#]*") && found.text.contains("\"\u{e9}\""));
         let found = export_rules(&file, RuleFormat::Nutch).unwrap();
-        assert!(found.text.contains(")%C3%A9(?:=[^&amp;#]*)?"), "{}", found.text);
+        assert!(found.text.contains(")??)%C3%A9(?:=[^&amp;#]*)?"), "{}", found.text);
     }
 
     #[test]
@@ -282,7 +310,7 @@ mod tests {
         let at = |part: &str| found.text.find(part).unwrap_or_else(|| panic!("{part}"));
         assert!(at(")w\\.x\\.org") < at(")m\\.x\\.org"), "{}", found.text);
         assert!(at(")/a/<") < at(")/b/<"), "{}", found.text);
-        assert!(at("=)1(") < at("=)2("), "{}", found.text);
+        assert!(at(")v=1(") < at(")v=2("), "{}", found.text);
         assert_eq!((found.rules, found.left_out["alias-prefix"]), (7, 1));
         // What gets shorter is replaced until it is not there any more.
         let file = "rule=[{site='x.org',kind='alias-prefix',from='/en/',to='/'}]";

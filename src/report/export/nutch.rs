@@ -4,40 +4,48 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use super::is_plain;
-use super::regex::{path_regex, quoted, site_regex};
+use super::regex::{path_regex, quoted, replacement, site_regex};
+use super::suffixes::Suffixes;
 use crate::canonical::{DustKind, DustRule};
 
 /// Pattern and substitution for Nutch: Java's regular expressions over the whole URL.
-pub(super) fn nutch_rule(rule: &DustRule) -> Option<(String, String)> {
+fn nutch_rule(rule: &DustRule) -> Option<(String, String)> {
     if !is_plain(rule) {
         return None;
     }
     let site = site_regex(&rule.site);
-    let anywhere = matches!(rule.scope.path.as_str(), "" | "*");
+    let anywhere = is_anywhere(rule);
     let path = if anywhere { "[^?#]*".to_string() } else { path_regex(&rule.scope.path)? };
-    let query = format!("^({site}{path}\\?(?:[^#]*&)?)");
-    let put = |text: &str| text.replace('\\', "\\\\").replace('$', "\\$");
+    // Where a parameter may start. Nutch replaces all that matches: a match goes on behind the one
+    // before it.
+    let query =
+        |condition: &str| format!("((?:^{condition}{site}{path}\\?|\\G(?!^))(?:[^#]*?&)??)");
     Some(match &rule.kind {
         DustKind::DropParam { param } => {
             let name = match param.strip_suffix('*') {
                 Some(start) => format!("{}[^=&#]*", quoted(start)),
                 None => quoted(param),
             };
-            (format!("{query}{name}(?:=[^&#]*)?(?:&|(?=#)|$)"), "$1".to_string())
+            let pattern = format!("{}{name}(?:=[^&#]*)?(?:&|(?=#)|$)", query(""));
+            (pattern, "$1".to_string())
         }
         DustKind::DefaultParam { param, value } => {
-            let (name, value) = (quoted(param), quoted(value));
-            // Not where it is there with another value as well, or without one.
-            let has_other = format!("[^#]*[?&]{name}(?:[&#]|$|=(?!{value}(?:[&#]|$)))");
-            let query = query.replacen('^', &format!("^(?!{has_other})"), 1);
-            (format!("{query}{name}={value}(?:&|(?=#)|$)"), "$1".to_string())
+            let name = quoted(param);
+            let other = match value.is_empty() {
+                true => "=(?![&#]|$)".to_string(),
+                false => format!("(?:[&#]|$|=(?!{}(?:[&#]|$)))", quoted(value)),
+            };
+            // Not where it is there with another value as well.
+            let has_other = format!("(?![^?#]*\\?(?:[^#]*&)?{name}{other})");
+            let pattern = format!("{}{name}{}(?:&|(?=#)|$)", query(&has_other), equal_to(value));
+            (pattern, "$1".to_string())
         }
         DustKind::AliasValue { param, from, to } => (
-            format!("{query}({}=){}(?=[&#]|$)", quoted(param), quoted(from)),
-            format!("$1$2{}", put(to)),
+            format!("{}{}{}(?=[&#]|$)", query(""), quoted(param), equal_to(from)),
+            format!("$1{}={}", replacement(param), replacement(to)),
         ),
         DustKind::HostAlias { from, to } if !from.contains(':') && !to.contains(':') => {
-            (format!("^(https?://){}(?=[:/?#]|$)", quoted(from)), format!("$1{}", put(to)))
+            (format!("^(https?://){}(?=[:/?#]|$)", quoted(from)), format!("$1{}", replacement(to)))
         }
         DustKind::AliasPrefix { from, to } if anywhere => {
             // What gets shorter is replaced until it is not there any more.
@@ -45,23 +53,34 @@ pub(super) fn nutch_rule(rule: &DustRule) -> Option<(String, String)> {
                 Some(more) => format!("{}(?:{})+", quoted(to), quoted(more)),
                 None => quoted(from),
             };
-            (format!("^({site}){from}"), format!("$1{}", put(to)))
-        }
-        DustKind::AliasSuffix { from, to } if anywhere && from != "/" => {
-            let slash = if from.starts_with(['/', '.']) { "" } else { "/" };
-            (
-                format!("^({site}/?[^?#]*{slash}){}(?=[?#]|$)", quoted(from)),
-                format!("$1{}", put(to)),
-            )
+            (format!("^({site}){from}"), format!("$1{}", replacement(to)))
         }
         DustKind::DropPathParam { param } if anywhere => {
-            (format!("^({site}[^?#]*);(?i:{})=[^;/?#]*", quoted(param)), "$1".to_string())
+            let start = format!("((?:^{site}|\\G(?!^))[^?#]*?)");
+            (format!("{start};(?i:{})=[^;/?#]*", quoted(param)), "$1".to_string())
         }
         _ => return None,
     })
 }
 
-pub(super) fn nutch(rules: &[&DustRule]) -> String {
+/// Can Nutch say `rule`? Of suffixes, the others decide as well: see [`Suffixes`].
+pub(super) fn nutch_can_say(rule: &DustRule) -> bool {
+    match &rule.kind {
+        DustKind::AliasSuffix { .. } => is_plain(rule) && is_anywhere(rule),
+        _ => nutch_rule(rule).is_some(),
+    }
+}
+
+fn is_anywhere(rule: &DustRule) -> bool {
+    matches!(rule.scope.path.as_str(), "" | "*")
+}
+
+/// The value of a parameter with its `=`, which may be missing before the empty one.
+fn equal_to(value: &str) -> String {
+    if value.is_empty() { "=?".to_string() } else { format!("={}", quoted(value)) }
+}
+
+pub(super) fn nutch(rules: &[&DustRule], suffixes: &Suffixes) -> String {
     let mut text =
         "<?xml version=\"1.0\"?>\n<!-- Written by undust. -->\n<regex-normalize>\n".to_string();
     let mut put = |pattern: &str, substitution: &str| {
@@ -73,9 +92,10 @@ pub(super) fn nutch(rules: &[&DustRule]) -> String {
         );
     };
     let mut sites: BTreeSet<&str> = BTreeSet::new();
-    for rule in rules {
-        if let Some((pattern, substitution)) = nutch_rule(rule) {
-            put(&pattern, &substitution);
+    for (place, rule) in rules.iter().enumerate() {
+        let own = nutch_rule(rule);
+        for (pattern, substitution) in own.iter().chain(suffixes.at(place)) {
+            put(pattern, substitution);
         }
         if matches!(rule.kind, DustKind::DropParam { .. } | DustKind::DefaultParam { .. }) {
             sites.insert(&rule.site);
@@ -83,7 +103,8 @@ pub(super) fn nutch(rules: &[&DustRule]) -> String {
     }
     // What is left behind a parameter that was the last.
     for site in sites {
-        put(&format!("^({}[^#]*?)[?&](?=#|$)", site_regex(site)), "$1");
+        let start = format!("^({}[^?#]*(?=\\?)(?:\\?[^#]*?(?=&))?)", site_regex(site));
+        put(&format!("{start}[?&](?=#|$)"), "$1");
     }
     text.push_str("</regex-normalize>\n");
     text

@@ -12,6 +12,11 @@ pub(super) fn quoted(text: &str) -> String {
     out
 }
 
+/// `text` as what Java puts in the place of a match.
+pub(super) fn replacement(text: &str) -> String {
+    text.replace('\\', "\\\\").replace('$', "\\$")
+}
+
 /// The pattern of a path as a regular expression; `None` if it is no pattern, or holds what no
 /// canonical URL does.
 pub(super) fn path_regex(path: &str) -> Option<String> {
