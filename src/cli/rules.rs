@@ -42,6 +42,8 @@ profile but `lines`, and nothing turns that off. Where two URLs differ by that a
   `http://example.com`
 - an empty password and an empty user go: `user:@` is `user@`, and `@` alone is nothing
 - other blanks and controls become escapes
+- a host that ends in a number and is no address (`foo.0`, `node7.10.0.0.5`) is an error of the standard, and so it is
+  in `whatwg`; in the other profiles it is a name if a label before the last has a letter
 - with `default-scheme`, which `crawl` and `aggressive` have, a line that begins with a host gets that scheme
 
 This holds for `http`, `https`, `ws`, `wss` and `ftp`. URLs of other schemes are written as the standard has it.

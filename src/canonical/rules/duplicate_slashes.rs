@@ -1,7 +1,8 @@
 //! # What it does
 //!
-//! Writes one slash for several in the path. Not in the query, and not after a `scheme:` inside the
-//! path, where a URL is quoted whole (`/web/http://example.com/`).
+//! Writes one slash for several in the path. Not in the query, and not directly behind a segment
+//! that is a `scheme:`, where a URL is quoted whole: `/web/http://example.com//a` becomes
+//! `/web/http://example.com/a`.
 //!
 //! # When it is safe
 //!

@@ -5,14 +5,16 @@
 //! that usually does, in `crawl` and `aggressive`:
 //!
 //! - in query names and values, the spellings that every parser of forms reads alike become one:
-//!   `+` is `%20`, `/` is `%2F`, `[` is `%5B`, `%2C` is `,`, `?a=` is `?a`;
+//!   `+` is `%20`, `/` is `%2F`, `[` is `%5B`, `%2C` is `,`, `?a=` is `?a` (but
+//!   `?=` stays);
 //! - in paths, `%21 %27 %28 %29 %2A` are `! ' ( ) *`, and `[ ] |` are escaped;
 //! - a percent sign that starts no escape is `%25`; `%uHHHH` becomes the UTF-8 it means.
 //!
 //! # When it is safe
 //!
 //! Never touched: `%2F` in a path is not `/`, `%26` is not `&`, `%2B` is not `+`, `%3B` is not `;`,
-//! `%23` is not `#`, `%3D` in a name is not `=`, nor behind a `;`. Nothing is decoded twice.
+//! `%23` is not `#`, `%3D` in a name is not `=`, nor is it behind a `;` of a value. Nothing is
+//! decoded twice.
 //!
 //! # Example
 //!

@@ -2,7 +2,8 @@
 //!
 //! Drops session ids: the path parameter `;jsessionid=…`, the segment `/(S(…))` of ASP.NET without
 //! cookies, query parameters such as `PHPSESSID`. A parameter goes only if both its name is known
-//! and its value has the shape of a session id: `sid=12345678` may be a story and stays.
+//! and its value has the shape of a session id: `sid=12345678` may be a story and stays. With the
+//! last parameter its `?` goes, too, whether `empty-query` is on or off.
 //!
 //! # When it is safe
 //!
