@@ -22,6 +22,8 @@ use crate::parts;
 pub(super) struct ArcFile {
     /// Longest field in bytes that is kept whole.
     field_bytes_max: usize,
+    /// Are canonical links of pages looked for?
+    reads_pages: bool,
     line: Vec<u8>,
     /// Fields of a header: 5, or 10 in version 2.
     fields: usize,
@@ -33,8 +35,8 @@ const OTHER_FIELDS_BYTES_MAX: usize = 1000;
 
 impl ArcFile {
     /// A URL longer than `field_bytes_max` bytes is cut in its middle, and stays longer than that.
-    pub(super) fn new(field_bytes_max: usize) -> Self {
-        ArcFile { field_bytes_max, line: Vec::new(), fields: 5 }
+    pub(super) fn new(field_bytes_max: usize, reads_pages: bool) -> Self {
+        ArcFile { field_bytes_max, reads_pages, line: Vec::new(), fields: 5 }
     }
 }
 
@@ -70,7 +72,7 @@ impl Heads for ArcFile {
             ))));
         };
         if !is_file {
-            fill(&rest, length, from, row);
+            fill(&rest, length, from, row, self.reads_pages);
         }
         Ok(Head { length, is_row: !is_file })
     }
@@ -88,12 +90,12 @@ fn is_page(fields: &[&[u8]]) -> bool {
 }
 
 /// Puts into `row` what a head says: its fields but the last, from the end, and that one, `length`.
-fn fill(rest: &[&[u8]], length: u64, from: &mut Decoded, row: &mut Row) {
+fn fill(rest: &[&[u8]], length: u64, from: &mut Decoded, row: &mut Row, reads_pages: bool) {
     // URL, address, date, type, and in version 2 status, checksum, redirect, ...
     let field = |number: usize| rest[rest.len() - 1 - number];
     set(&mut row.url, field(0));
     set(&mut row.time, field(2));
-    http_head::look_at(from, length, row);
+    http_head::look_at(from, length, row, reads_pages);
     if field(3) != b"no-type" {
         set(&mut row.mime, field(3));
     }
@@ -140,7 +142,7 @@ mod tests {
     }
 
     fn check(bytes: &str, expected: &[&str], error: Option<&str>) {
-        let (found, told) = rows(Box::new(Archive(ArcFile::new(1000))), bytes.as_bytes());
+        let (found, told) = rows(Box::new(Archive(ArcFile::new(1000, true))), bytes.as_bytes());
         assert_eq!(found, expected);
         match (&told, error) {
             (None, None) => {}
@@ -184,7 +186,7 @@ mod tests {
             let long =
                 format!("http://a.test/{} 192.0.2.1 20261121100000 no-type", "x".repeat(bytes));
             let long = file(1, &[page, (&long, "x"), blank]);
-            let (found, told) = rows(Box::new(Archive(ArcFile::new(1000))), long.as_bytes());
+            let (found, told) = rows(Box::new(Archive(ArcFile::new(1000, true))), long.as_bytes());
             let url_bytes = found.get(1).and_then(|row| row.find('|'));
             assert_eq!((found.len(), url_bytes, told), (3, Some(expected), None), "{bytes}");
         }

@@ -6,16 +6,16 @@ use super::rows::Row;
 use crate::limits::{HTML_HEAD_BYTES_MAX, HTTP_HEAD_BYTES_MAX};
 
 /// Puts status, media type, redirect and canonical link of the HTTP answer that begins with the
-/// next byte into `row`, where it has none yet; the link may be in the page itself, if it is HTML.
-/// Uses nothing up.
+/// next byte into `row`, where it has none yet. If it `reads_pages`, the link may be in the page
+/// itself, if that is HTML. Uses nothing up.
 ///
 /// - Limits: of the `block_bytes` bytes of the answer only the first [`HTTP_HEAD_BYTES_MAX`] are
 ///   looked at, and of the page [`HTML_HEAD_BYTES_MAX`]; what goes beyond them is not seen.
 /// - Failure: none. What is no HTTP says nothing.
-pub(super) fn look_at(from: &mut Decoded, block_bytes: u64, row: &mut Row) {
+pub(super) fn look_at(from: &mut Decoded, block_bytes: u64, row: &mut Row, reads_pages: bool) {
     let (head, is_whole) = start(from, block_bytes, HTTP_HEAD_BYTES_MAX);
     let Some(body) = read(head, is_whole, row) else { return };
-    if row.canonical_link.is_empty() && row.status == b"200" && is_html(&row.mime) {
+    if reads_pages && row.canonical_link.is_empty() && row.status == b"200" && is_html(&row.mime) {
         let (answer, _) = start(from, block_bytes, body.at + HTML_HEAD_BYTES_MAX);
         let link = html_head::canonical_link(&answer[body.at..], body.is_chunked, &row.url);
         set(&mut row.canonical_link, &link.unwrap_or_default());

@@ -345,8 +345,8 @@ fn parser_of(
         )));
     }
     match container {
-        Container::Warc => Ok(Box::new(Archive(Warc::new(field_bytes_max)))),
-        Container::Arc => Ok(Box::new(Archive(ArcFile::new(field_bytes_max)))),
+        Container::Warc => Ok(Box::new(Archive(Warc::new(field_bytes_max, plan.reads_pages)))),
+        Container::Arc => Ok(Box::new(Archive(ArcFile::new(field_bytes_max, plan.reads_pages)))),
         Container::Sitemap => Ok(Box::new(Sitemap::new(field_bytes_max))),
         #[cfg(feature = "parquet")]
         Container::Parquet if is_packed || origin.size.is_none() => Err(Error::input(

@@ -23,14 +23,16 @@ use crate::error::Error;
 pub(super) struct Warc {
     /// Longest field in bytes that is kept whole.
     field_bytes_max: usize,
+    /// Are canonical links of pages looked for?
+    reads_pages: bool,
     line: Vec<u8>,
     header: Header,
 }
 
 impl Warc {
     /// A field longer than `field_bytes_max` bytes is cut after one byte more.
-    pub(super) fn new(field_bytes_max: usize) -> Self {
-        Warc { field_bytes_max, line: Vec::new(), header: Header::default() }
+    pub(super) fn new(field_bytes_max: usize, reads_pages: bool) -> Self {
+        Warc { field_bytes_max, reads_pages, line: Vec::new(), header: Header::default() }
     }
 }
 
@@ -100,7 +102,7 @@ impl Heads for Warc {
         };
         let is_row = self.header.fill(row);
         if is_row && self.header.is_http() {
-            http_head::look_at(from, length, row);
+            http_head::look_at(from, length, row, self.reads_pages);
         } else if is_row {
             set(&mut row.mime, &self.header.0[3]);
         }
@@ -185,7 +187,7 @@ mod tests {
 
     #[track_caller]
     fn check(bytes: &str, expected: &[&str], error: Option<&str>) {
-        let (found, told) = rows(Box::new(Archive(Warc::new(100))), bytes.as_bytes());
+        let (found, told) = rows(Box::new(Archive(Warc::new(100, true))), bytes.as_bytes());
         assert_eq!(found, expected);
         match (&told, error) {
             (None, None) => {}
@@ -297,7 +299,7 @@ mod tests {
             (answer("200", "X: y", &html(0)), "", "no type"),
         ] {
             let (found, told) = rows(
-                Box::new(Archive(Warc::new(100))),
+                Box::new(Archive(Warc::new(100, true))),
                 [response("http://a.test/", &block), response("http://b.test/", PAGE)]
                     .concat()
                     .as_bytes(),
@@ -305,6 +307,9 @@ mod tests {
             let found_link = found[0].split_once(&format!("|{}", block.len())).unwrap().1;
             assert_eq!((found_link, found.len(), told), (link, 2, None), "{why}");
         }
+        let page = response("http://a.test/", &answer("200", "Content-Type: text/html", &html(0)));
+        let (found, _) = rows(Box::new(Archive(Warc::new(100, false))), page.as_bytes());
+        assert!(!found[0].contains("/b"), "nobody has asked for it: {found:?}");
     }
 
     #[test]
@@ -333,7 +338,7 @@ mod tests {
     fn long_fields_are_cut() {
         let uri = format!("http://a.test/{}", "x".repeat(5000));
         let (found, error) =
-            rows(Box::new(Archive(Warc::new(100))), response(&uri, PAGE).as_bytes());
+            rows(Box::new(Archive(Warc::new(100, true))), response(&uri, PAGE).as_bytes());
         assert!(error.is_none());
         // One byte more than is allowed, so that the line is too long for those behind.
         assert_eq!(found[0].find('|'), Some(101));

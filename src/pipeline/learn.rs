@@ -111,7 +111,7 @@ fn gather_all(
     let mut bytes = 0;
     let mut shares: Option<Shares> = None;
     let mut hostless_line = None;
-    let read = Scan::new(job, pool, Pass::first("gathering")).run(
+    let read = Scan::new(job, pool, Pass::first("gathering")).with_pages().run(
         Worker::default,
         |worker, chunk| {
             let (gathered, counts) = gather(job, chunk, worker, is_base_profile);

@@ -32,6 +32,7 @@ pub(super) struct Scan<'a, K = fn(&Parcel, u64) -> u64> {
     pool: &'a Pool,
     pass: Pass<'a>,
     record_bytes: K,
+    reads_pages: bool,
     stop: Stop,
 }
 
@@ -39,12 +40,17 @@ impl<'a> Scan<'a> {
     /// A pass that keeps [`RECORD_BYTES`] of each record.
     pub(super) fn new(job: &'a Job, pool: &'a Pool, pass: Pass<'a>) -> Self {
         let record_bytes: fn(&Parcel, u64) -> u64 = |_, records| records * RECORD_BYTES;
-        Scan { job, pool, pass, record_bytes, stop: Stop::default() }
+        Scan { job, pool, pass, record_bytes, reads_pages: false, stop: Stop::default() }
     }
 
     /// The same; after `stop` no stream is awaited any more.
     pub(super) fn with_stop(self, stop: &Stop) -> Self {
         Scan { stop: stop.clone(), ..self }
+    }
+
+    /// The same; canonical links are looked for in pages as well.
+    pub(super) fn with_pages(self) -> Self {
+        Scan { reads_pages: true, ..self }
     }
 }
 
@@ -55,8 +61,8 @@ impl<'a, K: Fn(&Parcel, u64) -> u64 + Send> Scan<'a, K> {
         self,
         record_bytes: L,
     ) -> Scan<'a, L> {
-        let Scan { job, pool, pass, stop, .. } = self;
-        Scan { job, pool, pass, record_bytes, stop }
+        let Scan { job, pool, pass, reads_pages, stop, .. } = self;
+        Scan { job, pool, pass, record_bytes, reads_pages, stop }
     }
 
     /// Reads the input: `work` tells on some worker how many lines a chunk has and what it makes of
@@ -83,9 +89,9 @@ impl<'a, K: Fn(&Parcel, u64) -> u64 + Send> Scan<'a, K> {
         work: impl Fn(&mut W, &Parcel) -> (u64, T) + Sync,
         mut done: impl FnMut(Batch<T>) -> Result<ControlFlow<()>>,
     ) -> Result<(WasRead, Result<()>)> {
-        let Scan { job, pool, pass, record_bytes, stop } = self;
+        let Scan { job, pool, pass, record_bytes, reads_pages, stop } = self;
         let budget = job.budget();
-        let plan = InputPlan { stop: stop.clone(), ..plan_within(job) };
+        let plan = InputPlan { reads_pages, stop: stop.clone(), ..plan_within(job) };
         let mut input = pass.open(&plan)?;
         let files_in_all = input.files().len();
         // It may name many files.

@@ -126,6 +126,35 @@ fn rules_want_hosts() {
 
 /// Bodies are noisy, so that digests hardly say anything, but pages say what their URL is.
 #[test]
+fn canonical_links_of_archived_pages_are_read() {
+    let dir = Dir::new();
+    let mut archive = String::new();
+    for number in 0..300 {
+        // Each page at three URLs, with another text each time.
+        let (page, visit) = (number / 3, number % 3);
+        let view = if visit == 0 { String::new() } else { format!("&view={}", 7919 * number) };
+        let html = format!("<link rel=canonical href='/item?id={page}'><p>{number}");
+        let answer = format!("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n{html}");
+        archive += &format!(
+            "WARC/1.0\r\nWARC-Type: response\r\nWARC-Target-URI: http://a.test/item?id={page}{view}\r\n\
+             WARC-Date: 2026-11-21T10:00:00Z\r\nWARC-Payload-Digest: sha1:{number}\r\n\
+             Content-Type: application/http;msgtype=response\r\n\
+             Content-Length: {}\r\n\r\n{answer}\r\n\r\n",
+            answer.len()
+        );
+    }
+    dir.put("site.warc", archive);
+    let rules = dir.run("learn site.warc").exits(0).out();
+    assert!(
+        rules.contains("signal = \"canonical-link\"") && rules.contains("param = \"view\""),
+        "{rules}"
+    );
+    // Others have no use for them, and do not take the time.
+    let rows = dir.run("--print line site.warc").exits(0).out();
+    assert!(!rows.contains("/item?id=0\n") && rows.contains("http://a.test/item?id=0\t"), "{rows}");
+}
+
+#[test]
 fn canonical_links_count_more_than_noisy_digests() {
     let dir = Dir::new();
     dir.run(
