@@ -129,7 +129,7 @@ fn layout_of(format: Option<&str>, sample: &[u8], options: ReadOptions) -> PyRes
         Some(Layout::LINES) => return Ok(Layout::default()),
         Some(name) => name,
     };
-    let Some(known) = formats::find(name) else {
+    let Some(known) = formats::find(&name.to_ascii_lowercase()) else {
         let names: Vec<&str> = formats::names().map(|(name, _)| name).collect();
         return Err(UndustError::new_err(format!(
             "format {name:?}: no such format; expected one of {}",

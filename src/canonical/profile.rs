@@ -195,6 +195,10 @@ impl Profile {
                     format!("{} {:?}", options.drop_params.describe(), options.keep_params)
                 }
                 RuleId::DefaultParams => format!("{:?}", options.default_params),
+                // Without that rule a slash behind the name makes another path of it.
+                RuleId::DirectoryIndex if !self.rules.contains(RuleId::TrailingSlash) => {
+                    format!("{} slash=keep", options.index_names.describe())
+                }
                 RuleId::DirectoryIndex => options.index_names.describe().to_string(),
                 RuleId::TrailingSlash => format!("{:?}", options.slash),
                 RuleId::Dust => options.dust.describe().to_string(),

@@ -13,7 +13,7 @@ use std::sync::LazyLock;
 
 use memchr::memmem::{Finder, FinderRev};
 
-use super::draft::{canonical_host, push_escape};
+use super::draft::{canonical_host, push_escape, registered_name};
 use crate::bytes::hex;
 use crate::parts::{is_web_scheme, scheme_length};
 
@@ -109,7 +109,8 @@ fn push_host(host: &[u8], out: &mut Vec<u8>) {
     let mut host = unescaped(host);
     let is_number = host.iter().all(|byte| byte.is_ascii_digit() || *byte == b'.');
     if is_number || !host.is_ascii() {
-        host = canonical_host(&host).map_or(host, Cow::Owned);
+        let canonical = canonical_host(&host).ok().or_else(|| registered_name(&host));
+        host = canonical.map_or(host, Cow::Owned);
     }
     let start = out.len();
     let labels = host.split(|byte| *byte == b'.').filter(|label| !label.is_empty());

@@ -149,7 +149,7 @@ impl SeenHeader {
 ///
 /// Seen files lose their magic when the machine crashes (the file keeps its length, and its first
 /// block is zeros), when they are cut, and when a disk or somebody writes there. NULs at the start
-/// of a list whose `separator` is NUL are empty lines, if they are few.
+/// of a list whose `separator` is NUL are empty lines, if they are fewer than the magic has bytes.
 pub(super) fn remains_in(head: &[u8], separator: u8) -> Option<&'static str> {
     let start = &head[..head.len().min(MAGIC.len())];
     let is_short = start.len() < MAGIC.len();
@@ -158,7 +158,9 @@ pub(super) fn remains_in(head: &[u8], separator: u8) -> Option<&'static str> {
     } else if start.iter().all(|byte| *byte == 0) && !(is_short && separator == 0) {
         Some("NUL bytes at the start, as a crash of the machine leaves them")
     } else if is_short && MAGIC.starts_with(start) {
-        Some("the first bytes of a file of --seen, and no more")
+        Some(
+            "the first bytes of a file of --seen, and no more (a list of this one word needs a line end)",
+        )
     } else if start != MAGIC && has_fields_of_header(head) {
         Some("a file of --seen whose first bytes are damaged")
     } else {

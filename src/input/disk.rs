@@ -63,14 +63,15 @@ impl Disk {
     }
 
     /// The first bytes of the file: [`HEAD_BYTES`], or fewer at its end. Of a stream only as many
-    /// as tell what it is: more may come late.
-    pub(super) fn head(&mut self) -> io::Result<Vec<u8>> {
+    /// as tell what it is, `bytes_min` at least: more may come late.
+    pub(super) fn head(&mut self, bytes_min: usize) -> io::Result<Vec<u8>> {
         let mut head = Vec::new();
         if !self.is_stream() {
             self.fill(&mut head, HEAD_BYTES)?;
             return Ok(head);
         }
-        while head.len() < HEAD_BYTES && (head.len() < MAGIC_BYTES || is_telling(&head)) {
+        let bytes_min = bytes_min.max(MAGIC_BYTES);
+        while head.len() < HEAD_BYTES && (head.len() < bytes_min || is_telling(&head)) {
             let before = head.len();
             head.resize(HEAD_BYTES, 0);
             let read = self.read(&mut head[before..])?;

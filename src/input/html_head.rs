@@ -4,7 +4,8 @@ use std::borrow::Cow;
 use std::io::Read;
 
 use flate2::bufread::GzDecoder;
-use html5gum::{DefaultEmitter, StartTag, Token, Tokenizer};
+use html5gum::emitters::callback::{CallbackEmitter, CallbackEvent};
+use html5gum::{Span, Tokenizer};
 use memchr::memmem;
 use url::Url;
 
@@ -15,45 +16,118 @@ use crate::limits::{HTML_HEAD_BYTES_MAX, HTTP_HEAD_BYTES_MAX};
 /// (RFC 9112 section 7.1), packed by gzip or zstd or not. A relative one that a `<base>` of the
 /// head concerns is resolved, `page` being the URL of the page; others stay as they are.
 ///
-/// `None` where there is no such link, or none in the first [`HTML_HEAD_BYTES_MAX`] bytes.
+/// - `None` where there is no such link, or none in the first [`HTML_HEAD_BYTES_MAX`] bytes. The
+///   head ends before the first text or element that belongs to the body, as in browsers (HTML,
+///   13.2.6.4.4).
+/// - Time: by the bytes of the page; packed ones count [`EXPANSION_MAX`] times at most.
 pub(super) fn canonical_link(body: &[u8], is_chunked: bool, page: &[u8]) -> Option<Vec<u8>> {
     let sent = if is_chunked { without_chunk_sizes(body) } else { Cow::Borrowed(body) };
     let html = unpacked(&sent);
     // Most pages have none, and to look for the word takes a fraction of the time of reading tags.
-    { [&b"anonical"[..], b"ANONICAL"] }.iter().find_map(|word| memmem::find(&html, word))?;
-    let mut tokens = DefaultEmitter::default();
+    let last = { [&b"anonical"[..], b"ANONICAL"] }
+        .iter()
+        .filter_map(|word| memmem::rfind(&html, word))
+        .max()?;
+    // The attribute may stand before the target.
+    let html = &html[..html.len().min(last + HTTP_HEAD_BYTES_MAX)];
+    let mut head = Head::default();
+    let mut tokens = CallbackEmitter::new(|event: CallbackEvent<'_>, _: Span<()>| head.read(event));
     // Else what is in scripts and titles would be tags.
     tokens.naively_switch_states(true);
-    let mut base = None;
-    for Ok(token) in Tokenizer::new_with_emitter(&*html, tokens) {
-        match token {
-            Token::StartTag(tag) if *tag.name == b"link" && is_canonical(&tag) => {
-                let target = value_of(&tag, b"href").filter(|target| !target.is_empty())?;
-                return resolved(target, base.as_deref(), page)
-                    .filter(|target| target.len() <= HTTP_HEAD_BYTES_MAX);
+    let Ok(end) = Tokenizer::new_with_emitter(html, tokens).next()?;
+    let End { target, base } = end;
+    resolved(&target?, base.as_deref(), page).filter(|link| link.len() <= HTTP_HEAD_BYTES_MAX)
+}
+
+/// What was read of the head of a page.
+#[derive(Default)]
+struct Head {
+    /// The name of the element that was begun last.
+    element: Vec<u8>,
+    /// The name of its attribute that was begun last.
+    attribute: Vec<u8>,
+    is_canonical: bool,
+    /// The first target of the element.
+    target: Option<Vec<u8>>,
+    /// That of the first `<base>` that has one.
+    base: Option<Vec<u8>>,
+    /// How many templates are open, and elements for who runs no scripts: what is in them is not
+    /// there.
+    hidden: u32,
+}
+
+/// Why nothing more is read: a link was found, with its target, or the head has ended.
+struct End {
+    target: Option<Vec<u8>>,
+    base: Option<Vec<u8>>,
+}
+
+/// Elements of a head, and those around it; by others its end is seen.
+const ELEMENTS: [&[u8]; 10] = [
+    b"html",
+    b"head",
+    b"title",
+    b"base",
+    b"link",
+    b"meta",
+    b"style",
+    b"script",
+    b"noscript",
+    b"template",
+];
+
+/// Those of them whose text is none of the page.
+const WITH_TEXT: [&[u8]; 3] = [b"title", b"style", b"script"];
+
+impl Head {
+    /// Reads on; something is returned when it is enough.
+    fn read(&mut self, event: CallbackEvent<'_>) -> Option<End> {
+        match event {
+            CallbackEvent::OpenStartTag { name } => {
+                if !ELEMENTS.contains(&name) && self.hidden == 0 {
+                    return self.end(None);
+                }
+                self.element = name.to_vec();
+                (self.is_canonical, self.target) = (false, None);
             }
-            Token::StartTag(tag) if *tag.name == b"base" && base.is_none() => {
-                base = value_of(&tag, b"href").map(<[u8]>::to_vec);
+            CallbackEvent::AttributeName { name } => self.attribute = name.to_vec(),
+            CallbackEvent::AttributeValue { value } => match &self.attribute[..] {
+                b"rel" => {
+                    self.is_canonical = { value.split(u8::is_ascii_whitespace) }
+                        .any(|relation| relation.eq_ignore_ascii_case(b"canonical"));
+                }
+                b"href" => self.target = Some(value.trim_ascii().to_vec()),
+                _ => {}
+            },
+            CallbackEvent::CloseStartTag { .. } => match &self.element[..] {
+                b"template" | b"noscript" => self.hidden += 1,
+                b"link" if self.is_canonical && self.hidden == 0 => {
+                    let target = self.target.take().filter(|target| !target.is_empty());
+                    return self.end(target);
+                }
+                b"base" if self.base.is_none() => self.base = self.target.take(),
+                _ => {}
+            },
+            CallbackEvent::EndTag { name: b"head" | b"body" | b"html" } => return self.end(None),
+            CallbackEvent::EndTag { name } => {
+                let shows = matches!(name, b"template" | b"noscript");
+                self.hidden = self.hidden.saturating_sub(u32::from(shows));
+                self.element.clear();
             }
-            Token::StartTag(tag) if *tag.name == b"body" => return None,
-            Token::EndTag(tag) if *tag.name == b"head" => return None,
+            CallbackEvent::String { value } => {
+                let is_own = WITH_TEXT.contains(&&self.element[..]) || self.hidden > 0;
+                if !is_own && !value.trim_ascii().is_empty() {
+                    return self.end(None);
+                }
+            }
             _ => {}
         }
+        None
     }
-    None
-}
 
-/// Has a `<link>` the relation `canonical`, by itself or among others?
-fn is_canonical(link: &StartTag<()>) -> bool {
-    let relations = value_of(link, b"rel").unwrap_or_default();
-    { relations.split(u8::is_ascii_whitespace) }
-        .any(|relation| relation.eq_ignore_ascii_case(b"canonical"))
-}
-
-/// The value of an attribute, without blanks around it.
-fn value_of<'a>(tag: &'a StartTag<()>, name: &[u8]) -> Option<&'a [u8]> {
-    let value = tag.attributes.get(name)?;
-    Some(value.trim_ascii())
+    fn end(&mut self, target: Option<Vec<u8>>) -> Option<End> {
+        Some(End { target, base: self.base.take() })
+    }
 }
 
 /// `target`, or where it leads from `base`, which itself may be relative to `page`.
@@ -82,11 +156,15 @@ fn without_chunk_sizes(body: &[u8]) -> Cow<'_, [u8]> {
     if rest.len() == body.len() { Cow::Borrowed(body) } else { Cow::Owned(data) }
 }
 
+/// How many times as long as it was sent an unpacked page counts. Reason: pages shrink to a fifth
+/// or a tenth; what shrinks more is made to take time.
+const EXPANSION_MAX: usize = 50;
+
 /// The start of what `sent` holds packed, told by its first bytes: archives keep bodies as they
 /// were sent, or unpack them and leave the header in place that says they are packed.
 fn unpacked(sent: &[u8]) -> Cow<'_, [u8]> {
     let mut html = Vec::new();
-    let limit = HTML_HEAD_BYTES_MAX as u64;
+    let limit = HTML_HEAD_BYTES_MAX.min(EXPANSION_MAX * sent.len()) as u64;
     // The end is missing where the body is longer; what came before the error counts.
     let _ = match sent {
         [0x1f, 0x8b, ..] => GzDecoder::new(sent).take(limit).read_to_end(&mut html),
@@ -128,7 +206,21 @@ mod tests {
             ("<title><link rel=canonical href=/b></title>", None, "in a title"),
             ("<head></head><link rel=canonical href=/b>", None, "behind the head"),
             ("<body><link rel=canonical href=/b>", None, "in the body"),
-            ("<p title='<body>'><link rel=canonical href=/b>", Some("/b"), "no body"),
+            ("<p><link rel=canonical href=/b>", None, "behind an element of the body"),
+            ("<html> x <link rel=canonical href=/b>", None, "behind text"),
+            ("<frameset><link rel=canonical href=/b>", None, "behind frames"),
+            ("<template><p>x<link rel=canonical href=/b></template>", None, "in a template"),
+            (
+                "<template><p>x</template><link rel=canonical href=/b>",
+                Some("/b"),
+                "behind a template",
+            ),
+            (
+                "<!doctype html>\n<title>x</title>\n<script src=y>x</script><meta content='<body>'>\n\
+                 <noscript><img src=x> x</noscript>\n<link rel=canonical href=/b>",
+                Some("/b"),
+                "behind all that a head has",
+            ),
             ("<link rel=canonical href=/b", None, "cut short"),
             ("<base href=/c/><link rel=canonical href=b>", Some("http://a.test/c/b"), "a base"),
             (
@@ -156,7 +248,7 @@ mod tests {
 
     #[test]
     fn bodies_as_they_were_sent() {
-        let html = format!("<p>{}<link rel=canonical href=/b>", "<i>x</i>".repeat(100));
+        let html = format!("{}<link rel=canonical href=/b>", "<meta name=x>".repeat(50));
         let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
         gzip.write_all(html.as_bytes()).unwrap();
         let gzip = gzip.finish().unwrap();
@@ -179,14 +271,34 @@ mod tests {
     }
 
     #[test]
-    fn damaged_bodies_say_nothing() {
-        let word = b"canonical";
-        for start in
-            [&b"\x1f\x8b"[..], b"\x28\xb5\x2f\xfd", b"ffffffffffffffff\r\n", b"5\n", b"\xff"]
-        {
-            for is_chunked in [false, true] {
-                assert_eq!(canonical_link(&[start, word].concat(), is_chunked, PAGE), None);
+    fn damaged_bodies() {
+        let html = b"<link rel=canonical href=/b>";
+        let none: Option<&[u8]> = None;
+        for (start, as_sent, in_chunks, why) in [
+            (&b"\x1f\x8b"[..], none, none, "not gzip"),
+            (b"\x28\xb5\x2f\xfd", none, none, "not zstd"),
+            (b"ffffffffffffffff\r\n", none, Some(&b"/b"[..]), "more than there is"),
+            (b"fffffffffffffffff\r\n", none, none, "no number"),
+            (b"5\n", none, none, "a chunk that is too short"),
+            (b"\xff", none, none, "text"),
+            (b"", Some(b"/b"), Some(b"/b"), "no chunks"),
+        ] {
+            let body = [start, html].concat();
+            for (is_chunked, expected) in [(false, as_sent), (true, in_chunks)] {
+                let found = canonical_link(&body, is_chunked, PAGE);
+                assert_eq!(found.as_deref(), expected, "{why}");
             }
+        }
+    }
+
+    #[test]
+    fn what_shrinks_too_much_is_not_read() {
+        for (filling, expected) in [(1000, Some(&b"/b"[..])), (100_000, None)] {
+            let html = format!("{}<link rel=canonical href=/b>", " ".repeat(filling));
+            let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+            gzip.write_all(html.as_bytes()).unwrap();
+            let found = canonical_link(&gzip.finish().unwrap(), false, PAGE);
+            assert_eq!(found.as_deref(), expected);
         }
     }
 }

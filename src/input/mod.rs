@@ -69,9 +69,13 @@ use file_state::{Before, changed};
 use source::Source;
 use unpack::Unpacking;
 
-/// A look at the first kibibyte of a file, unpacked, or all it has, and at what ends its lines: the
-/// error is one of the file.
+/// A look at the first bytes of a file, unpacked: [`CHECKED_BYTES`] at least, or all it has; and at
+/// what ends its lines. The error is one of the file.
 pub type CheckHead = fn(&[u8], u8) -> Result<()>;
+
+/// Bytes that a look at the start of a file gets. Reason: the header of a file of `--seen` has
+/// fewer.
+pub const CHECKED_BYTES: usize = 128;
 
 /// What is to be read, and how.
 #[derive(Clone, Debug)]
@@ -108,8 +112,8 @@ pub struct InputPlan {
     /// Fields of records (`url`, `status`, …), and the columns of Parquet files that they are in,
     /// by name or by number from 1. Fields that are not told are in the columns that are called so.
     pub columns: Vec<(String, String)>,
-    /// Looks for canonical links in the HTML pages of web archives, too, not in their headers alone.
-    /// That takes some 80 µs for a page that has one.
+    /// Looks for canonical links in the HTML pages of web archives, too, not in their headers
+    /// alone. That takes some 80 µs for a page that has one.
     pub reads_pages: bool,
     /// Maps plain regular files into memory instead of reading them.
     ///

@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::InputPlan;
 use super::arc::ArcFile;
 use super::archive::Archive;
 use super::bzip2_xz;
@@ -28,6 +27,7 @@ use super::stream::{Reader, Stream, packed};
 use super::unpack::{Unpacker, Unpacking, window_bytes_within};
 use super::warc::Warc;
 use super::zstd_dictionary;
+use super::{CHECKED_BYTES, InputPlan};
 use crate::bytes::show_input;
 use crate::error::{Error, Result};
 
@@ -112,7 +112,8 @@ impl Source {
         let at_origin = |error: Error| error.at(&origin.shown);
         let progress_start = progress.load(Ordering::Relaxed);
         let mut disk = Disk::new(origin, *rest_bytes, progress, &plan.stop);
-        let head = disk.head().map_err(|error| Error::reading(&origin.shown, error))?;
+        let bytes_min = if plan.check_head.is_some() { CHECKED_BYTES } else { 0 };
+        let head = disk.head(bytes_min).map_err(|error| Error::reading(&origin.shown, error))?;
         let compression = Compression::sniff(&head).map_err(at_origin)?;
         let is_plain = compression == Compression::None;
         let container = if is_plain { container_of(&head, plan).map_err(at_origin)? } else { None };

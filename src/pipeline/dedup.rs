@@ -83,8 +83,9 @@ enum BatchLines {
 
 /// Writes the first line of every cluster to `output`, in input order. Does not publish it.
 ///
-/// Memory: within the job's budget. When the fingerprints of all clusters (see [`ClusterSet`])
-/// have no room any more, lines with new ones wait in a file until the end.
+/// Memory: within the job's budget. When the fingerprints of all clusters (see
+/// [`ClusterSet`](crate::cluster::ClusterSet)) have no room any more, lines with new ones wait in
+/// a file until the end.
 ///
 /// Failure: where a file is damaged, the first lines of what could be read before
 /// are written by then.

@@ -56,7 +56,7 @@ fn unknown(name: &str) -> Error {
     let names: Vec<&str> = { formats::names().map(|(name, _)| name) }
         .chain(Container::ALL.map(Container::name))
         .collect();
-    Error::config(format!("format {name}: no such format; expected one of {}", names.join(", ")))
+    Error::config(format!("format {name:?}: no such format; expected one of {}", names.join(", ")))
 }
 
 #[cfg(test)]
@@ -85,7 +85,7 @@ mod tests {
         assert_eq!(parsed(None, Some("url=x")).2, url);
         let error = NamedFormat::parse(Some("nothing"), None).unwrap_err().to_string();
         assert!(
-            error.contains("format nothing: no such format") && error.contains("warc"),
+            error.contains("format \"nothing\": no such format") && error.contains("warc"),
             "{error}"
         );
         assert!(NamedFormat::parse(Some("csv"), Some("nothing=x")).is_err());

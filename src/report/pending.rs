@@ -7,7 +7,7 @@ use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, CWD, Gid, Mode, OFlags, RenameFlags, Uid};
-use rustix::io::Errno;
+use rustix::io::{Errno, retry_on_intr};
 use tempfile::TempPath;
 
 use super::predecessor::Predecessor;
@@ -250,8 +250,9 @@ impl Published {
 
 /// Makes the names in `folder` durable, if the file system can.
 pub(super) fn sync_folder(folder: &Path) -> io::Result<()> {
-    let folder = rustix::fs::open(folder, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty());
-    match folder.and_then(rustix::fs::fsync) {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let folder = retry_on_intr(|| rustix::fs::open(folder, flags, Mode::empty()));
+    match folder.and_then(|folder| retry_on_intr(|| rustix::fs::fsync(&folder))) {
         // One that may be written but not read, and file systems that have no such sync: by their
         // manuals, and what databases have met.
         Err(Errno::ACCESS | Errno::PERM | Errno::INVAL | Errno::NOTSUP | Errno::BADF) => Ok(()),

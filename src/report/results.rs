@@ -50,11 +50,10 @@ impl Results {
 
     /// Publishes the results in the order in which they were finished; after one that fails, none.
     /// Then makes their names durable, unless that is left to the system. Returns, in words, which
-    /// old files could not be removed.
+    /// old files could not be removed, and whether names could not be made durable.
     ///
     /// Failure: besides those of the system, an error if the predecessor of the last one is
-    /// not there any more. Where the names cannot be made durable the error says so, and all is
-    /// published.
+    /// not there any more.
     pub fn publish(self) -> Result<Vec<String>> {
         self.publish_by(sync_folder)
     }
@@ -85,15 +84,9 @@ impl Results {
             left.extend(file.remove_old_file().err().map(|why| format!("{name}: {why}")));
         }
         // Behind that, so that no old file comes back when the power fails.
-        match sync_names(&published, &sync) {
-            Ok(()) => Ok(left),
-            Err(not_durable) => {
-                let error = not_durable.of_complete_results();
-                Err(left
-                    .into_iter()
-                    .fold(error, |error, left| Error::output(format!("{error}; {left}"))))
-            }
-        }
+        // No error, after which one runs again: what has been seen would be left out then.
+        left.extend(sync_names(&published, &sync).err().map(NotDurable::of_complete_results));
+        Ok(left)
     }
 }
 
@@ -108,14 +101,14 @@ struct NotDurable<'a> {
 impl NotDurable<'_> {
     /// All results have their names; there is nothing to be done again.
     #[cold]
-    fn of_complete_results(self) -> Error {
-        Error::output(format!(
-            "{}: the result is complete, but may not survive a crash of the machine: cannot make its name \
-             durable, by a sync of {}: {}; check the disk, and copy the result elsewhere",
+    fn of_complete_results(self) -> String {
+        format!(
+            "{}: the results are complete, but may not survive a crash of the machine: cannot make their \
+             names durable, by a sync of {}: {}; check the disk, and copy them elsewhere",
             self.name,
             show_path(self.folder),
             self.error
-        ))
+        )
     }
 }
 
@@ -279,13 +272,9 @@ mod tests {
             true => fails(place),
             false => Ok(()),
         };
-        let error = finished().publish_by(fails_when_all_is_there).unwrap_err();
-        assert!(error.is_output() && there() == 2);
-        let error = error.to_string();
-        assert!(
-            error.contains("a: the result is complete, but may not survive a crash"),
-            "{error}"
-        );
+        let told = finished().publish_by(fails_when_all_is_there).unwrap();
+        assert_eq!((told.len(), there()), (1, 2));
+        assert!(told[0].contains("/a: the results are complete, but may not survive a crash"));
     }
 
     #[test]

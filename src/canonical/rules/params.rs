@@ -5,7 +5,7 @@
 //! *expected* parameters for a host and path, everything else goes, and these stay, even those
 //! that are to be stripped or known for tracking or sessions. But an expected parameter goes where
 //! it has a default value (`default-params`), or where a rule of its site drops it (`dust`). With
-//! the last parameter its `?` goes, too, whether `empty-query` is on or off.
+//! the last parameter its `?` goes, too, if nothing else is left of the query.
 //!
 //! # When it is safe
 //!

@@ -3,7 +3,7 @@
 //! Drops session ids: the path parameter `;jsessionid=…`, the segment `/(S(…))` of ASP.NET without
 //! cookies, query parameters such as `PHPSESSID`. A parameter goes only if both its name is known
 //! and its value has the shape of a session id: `sid=12345678` may be a story and stays. With the
-//! last parameter its `?` goes, too, whether `empty-query` is on or off.
+//! last parameter its `?` goes, too, if nothing else is left of the query.
 //!
 //! # When it is safe
 //!

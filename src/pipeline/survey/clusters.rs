@@ -144,8 +144,8 @@ impl Told {
         }
     }
 
-    /// The rows with the most frequent spellings of each, of those that are as frequent the one that
-    /// came first.
+    /// The rows with the most frequent spellings of each, of those that are as frequent the one
+    /// that came first.
     ///
     /// Failure: lines that are not those of the first pass.
     fn into_rows(mut self) -> Result<Vec<ClusterRow>> {

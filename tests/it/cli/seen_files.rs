@@ -80,6 +80,7 @@ fn what_is_no_file_is_no_seen_file() {
         let file = fs::OpenOptions::new().read(true).write(true).open(dir.path("seen")).unwrap();
         let run = command.stdin(file).output().unwrap();
         assert_eq!(run.status.code(), Some(2), "{args}: {}", show(&run.stderr));
+        assert!(show(&run.stderr).to_string().contains(&expected), "{args}: {}", show(&run.stderr));
     }
     assert_eq!(dir.names(), names, "nothing is written");
     assert!(dir.get("seen") == seen);
