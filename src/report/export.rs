@@ -6,6 +6,7 @@ mod nutch;
 mod regex;
 mod robots;
 mod suffixes;
+mod unsaid;
 
 use std::collections::BTreeMap;
 
@@ -18,6 +19,7 @@ use guarded::Guarded;
 use nutch::{nutch, nutch_can_say};
 use robots::{robots, robots_line};
 use suffixes::Suffixes;
+use unsaid::{Placed, Unsaid};
 
 /// A format of another program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,7 +52,8 @@ pub struct Exported {
 /// with.
 pub fn export_rules(file: &RuleFile, to: RuleFormat) -> Result<Exported> {
     let mut exported = Exported::default();
-    let mut said: Vec<(usize, DustRule)> = Vec::new();
+    let mut said: Vec<Placed> = Vec::new();
+    let mut unsaid: Vec<Placed> = Vec::new();
     let guarded = Guarded::new(&file.guards);
     // Nutch applies one after the other, in the order of its file.
     let in_order: Option<Vec<usize>> =
@@ -62,31 +65,33 @@ pub fn export_rules(file: &RuleFile, to: RuleFormat) -> Result<Exported> {
     for (number, rule) in rules.iter().enumerate().filter(|(_, rule)| rule.status.is_in_force()) {
         // What does not hold together has no place.
         let place = places.as_ref().map_or(Some(number), |places| places.get(&number).copied());
-        let sayable = with_canonical_hosts(rule).filter(|rule| match to {
+        let canonical = with_canonical_hosts(rule);
+        let is_sayable = |rule: &DustRule| match to {
             _ if guarded.has_params_of(rule) => false,
             RuleFormat::Robots => robots_line(rule).is_some(),
             RuleFormat::Nutch => nutch_can_say(rule),
             RuleFormat::ClearUrls => clear_urls_rule(rule).is_some(),
             RuleFormat::Json => false,
-        });
-        match (place, sayable) {
-            (Some(place), Some(rule)) => said.push((place, rule)),
-            _ => *exported.left_out.entry(rule.kind.name()).or_default() += 1,
+        };
+        match (place, canonical) {
+            (Some(place), Some(rule)) if is_sayable(&rule) => said.push((place, rule)),
+            (place, canonical) => {
+                *exported.left_out.entry(rule.kind.name()).or_default() += 1;
+                unsaid.extend(place.zip(canonical));
+            }
+        }
+    }
+    said.sort_by_key(|(place, _)| *place);
+    if to == RuleFormat::Nutch {
+        for rule in without_what_needs_others(&mut said, unsaid) {
+            *exported.left_out.entry(rule.kind.name()).or_default() += 1;
         }
     }
     exported.rules = said.len();
-    said.sort_by_key(|(place, _)| *place);
     let said: Vec<&DustRule> = said.iter().map(|(_, rule)| rule).collect();
     exported.text = match to {
         RuleFormat::Robots => robots(&said),
-        RuleFormat::Nutch => {
-            let suffixes = Suffixes::of(&said);
-            for place in &suffixes.left_out {
-                *exported.left_out.entry(said[*place].kind.name()).or_default() += 1;
-            }
-            exported.rules -= suffixes.left_out.len();
-            nutch(&said, &suffixes)
-        }
+        RuleFormat::Nutch => nutch(&said, &Suffixes::of(&said)),
         RuleFormat::ClearUrls => clear_urls(&said),
         RuleFormat::Json => {
             exported.rules = file.rules.len();
@@ -96,6 +101,33 @@ pub fn export_rules(file: &RuleFile, to: RuleFormat) -> Result<Exported> {
         }
     };
     Ok(exported)
+}
+
+/// Takes out of `said` what Nutch cannot say together, and what would change URLs that rules which
+/// are not said, at first `unsaid`, have changed before. Returns what was taken out.
+fn without_what_needs_others(said: &mut Vec<Placed>, mut unsaid: Vec<Placed>) -> Vec<DustRule> {
+    let mut gone = Vec::new();
+    loop {
+        let (stay, mut next): (Vec<Placed>, Vec<Placed>) = {
+            let unsaid = Unsaid::new(&unsaid);
+            said.drain(..).partition(|placed| !unsaid.go_before(placed))
+        };
+        *said = stay;
+        if next.is_empty() {
+            let rules: Vec<&DustRule> = said.iter().map(|(_, rule)| rule).collect();
+            let left_out = Suffixes::of(&rules).left_out;
+            if left_out.is_empty() {
+                return gone;
+            }
+            let all = std::mem::take(said).into_iter().enumerate();
+            for (at, placed) in all {
+                if left_out.contains(&at) { &mut next } else { &mut *said }.push(placed);
+            }
+        }
+        gone.extend(next.iter().map(|(_, rule)| rule.clone()));
+        // The others were compared with all that stays.
+        unsaid = next;
+    }
 }
 
 /// The canonical spelling of a site, or the site as it is if it is none.
@@ -183,19 +215,24 @@ mod tests {
     fn for_nutch() {
         let found = export_rules(&file(), RuleFormat::Nutch).unwrap();
         for part in [
-            "<pattern>((?:^https?://(?:[^/?#]*\\.)?x\\.org(?::[0-9]*)?(?=[/?#]|$)[^?#]*\\?\
+            "<pattern>((?:^https?://(?:[^/?#]*[.@])?x\\.org(?::[0-9]*)?(?=[/?#]|$)[^?#]*\\?\
              |\\G(?!^))(?:[^#]*?&amp;)??)\
-             sid(?:=[^&amp;#]*)?(?:&amp;|(?=#)|$)</pattern>\n    <substitution>$1</substitution>",
+             sid(?:=[^&amp;#]*)?&amp;</pattern>\n    <substitution>$1</substitution>",
+            "<pattern>^(https?://(?:[^/?#]*[.@])?x\\.org(?::[0-9]*)?(?=[/?#]|$)[^?#]*(?=\\?)\
+             (?:\\?[^#]*?(?=&amp;))?)[?&amp;]sid(?:=[^&amp;#]*)?(?=#|$)</pattern>\n    \
+             <substitution>$1</substitution>",
             "/shop/[^?#]*\\?",
             "utm_[^=&amp;#]*(?:=",
             "^(?![^?#]*\\?(?:[^#]*&amp;)?p(?:[&amp;#]|$|=(?!\\$1(?:[&amp;#]|$))))https",
-            "p=\\$1(?:",
-            "^(https?://)m\\.x\\.org(?=[:/?#]|$)",
+            "p=\\$1&amp;<",
+            "[?&amp;]p=\\$1(?=#|$)<",
+            "^(https?://(?:[^/?#]*@)?)m\\.x\\.org(?=(?::[0-9]*)?(?:[/?#]|$))<",
             "|\\G(?!^))[^?#]*?);(?i:jsessionid)",
-            "[^?#]*(?=\\?)(?:\\?[^#]*?(?=&amp;))?)[?&amp;](?=#|$)",
         ] {
             assert!(found.text.contains(part), "{part}\n{}", found.text);
         }
+        // No sign goes but with a parameter.
+        assert!(!found.text.contains("[?&amp;](?=#|$)"), "{}", found.text);
         assert_eq!(found.rules, 6);
         assert_eq!(left_out_in_words(&found), "2 drop-param, 1 order-free");
     }
@@ -211,7 +248,8 @@ mod tests {
         let found = export_rules(&file, RuleFormat::Nutch).unwrap();
         for part in [
             "(?:[^#]*&amp;)?a=(?![&amp;#]|$))https",
-            "(?:[^#]*?&amp;)??)a=?(?:&amp;|(?=#)|$)</pattern>",
+            "(?:[^#]*?&amp;)??)a=?&amp;</pattern>",
+            "[?&amp;]a=?(?=#|$)</pattern>",
             "(?:[^#]*?&amp;)??)v=?(?=[&amp;#]|$)</pattern>\n    <substitution>$1v=EN</",
         ] {
             assert!(found.text.contains(part), "{part}\n{}", found.text);
@@ -264,7 +302,7 @@ mod tests {
             format!("site='Foo.org',kind='host-alias',from='{from}',to='{to}',status='manual'")
         };
         let found = export(&[&row("M.b\u{fc}cher.example", "FOO.org.")], RuleFormat::Nutch).text;
-        let part = "^(https?://)m\\.xn--bcher-kva\\.example(?=[:/?#]|$)</pattern>\n    \
+        let part = "m\\.xn--bcher-kva\\.example(?=(?::[0-9]*)?(?:[/?#]|$))</pattern>\n    \
                     <substitution>$1foo.org</substitution>";
         assert!(found.contains(part), "{found}");
         // Spellings of one site are one, and what is no host is left out.
@@ -308,14 +346,14 @@ mod tests {
         let file = RuleFile::parse(&format!("rule=[{}]", rows.join(","))).unwrap();
         let found = export_rules(&file, RuleFormat::Nutch).unwrap();
         let at = |part: &str| found.text.find(part).unwrap_or_else(|| panic!("{part}"));
-        assert!(at(")w\\.x\\.org") < at(")m\\.x\\.org"), "{}", found.text);
+        assert!(at("@)?)w\\.x\\.org") < at("@)?)m\\.x\\.org"), "{}", found.text);
         assert!(at(")/a/<") < at(")/b/<"), "{}", found.text);
         assert!(at(")v=1(") < at(")v=2("), "{}", found.text);
         assert_eq!((found.rules, found.left_out["alias-prefix"]), (7, 1));
         // What gets shorter is replaced until it is not there any more.
         let file = "rule=[{site='x.org',kind='alias-prefix',from='/en/',to='/'}]";
         let found = export_rules(&RuleFile::parse(file).unwrap(), RuleFormat::Nutch).unwrap();
-        assert!(found.text.contains(")/(?:en/)+</pattern>"), "{}", found.text);
+        assert!(found.text.contains(")/(?:en/){1,255}</pattern>"), "{}", found.text);
     }
 
     #[test]

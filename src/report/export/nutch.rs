@@ -1,15 +1,15 @@
 //! The file of Apache Nutch's `urlnormalizer-regex`.
 
-use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use super::is_plain;
 use super::regex::{path_regex, quoted, replacement, site_regex};
-use super::suffixes::Suffixes;
+use super::suffixes::{REPEATED_MAX, Suffixes};
 use crate::canonical::{DustKind, DustRule};
 
-/// Pattern and substitution for Nutch: Java's regular expressions over the whole URL.
-fn nutch_rule(rule: &DustRule) -> Option<(String, String)> {
+/// Patterns and substitutions for Nutch: Java's regular expressions over the whole URL, one after
+/// the other.
+fn nutch_rule(rule: &DustRule) -> Option<Vec<(String, String)>> {
     if !is_plain(rule) {
         return None;
     }
@@ -20,14 +20,20 @@ fn nutch_rule(rule: &DustRule) -> Option<(String, String)> {
     // before it.
     let query =
         |condition: &str| format!("((?:^{condition}{site}{path}\\?|\\G(?!^))(?:[^#]*?&)??)");
+    // Those that have another one behind them go with the `&` between the two; the last goes with
+    // the sign before it.
+    let dropped = |condition: &str, param: &str| {
+        let last =
+            format!("^({condition}{site}{path}(?=\\?)(?:\\?[^#]*?(?=&))?)[?&]{param}(?=#|$)");
+        [format!("{}{param}&", query(condition)), last].map(|one| (one, "$1".to_string())).to_vec()
+    };
     Some(match &rule.kind {
         DustKind::DropParam { param } => {
             let name = match param.strip_suffix('*') {
                 Some(start) => format!("{}[^=&#]*", quoted(start)),
                 None => quoted(param),
             };
-            let pattern = format!("{}{name}(?:=[^&#]*)?(?:&|(?=#)|$)", query(""));
-            (pattern, "$1".to_string())
+            dropped("", &format!("{name}(?:=[^&#]*)?"))
         }
         DustKind::DefaultParam { param, value } => {
             let name = quoted(param);
@@ -37,27 +43,30 @@ fn nutch_rule(rule: &DustRule) -> Option<(String, String)> {
             };
             // Not where it is there with another value as well.
             let has_other = format!("(?![^?#]*\\?(?:[^#]*&)?{name}{other})");
-            let pattern = format!("{}{name}{}(?:&|(?=#)|$)", query(&has_other), equal_to(value));
-            (pattern, "$1".to_string())
+            dropped(&has_other, &format!("{name}{}", equal_to(value)))
         }
-        DustKind::AliasValue { param, from, to } => (
+        DustKind::AliasValue { param, from, to } => vec![(
             format!("{}{}{}(?=[&#]|$)", query(""), quoted(param), equal_to(from)),
             format!("$1{}={}", replacement(param), replacement(to)),
-        ),
+        )],
         DustKind::HostAlias { from, to } if !from.contains(':') && !to.contains(':') => {
-            (format!("^(https?://){}(?=[:/?#]|$)", quoted(from)), format!("$1{}", replacement(to)))
+            let user = "(?:[^/?#]*@)?";
+            let end = "(?=(?::[0-9]*)?(?:[/?#]|$))";
+            let pattern = format!("^(https?://{user}){}{end}", quoted(from));
+            vec![(pattern, format!("$1{}", replacement(to)))]
         }
         DustKind::AliasPrefix { from, to } if anywhere => {
             // What gets shorter is replaced until it is not there any more.
             let from = match from.strip_prefix(to.as_str()) {
-                Some(more) => format!("{}(?:{})+", quoted(to), quoted(more)),
+                Some(more) => format!("{}(?:{}){{1,{REPEATED_MAX}}}", quoted(to), quoted(more)),
                 None => quoted(from),
             };
-            (format!("^({site}){from}"), format!("$1{}", replacement(to)))
+            vec![(format!("^({site}){from}"), format!("$1{}", replacement(to)))]
         }
         DustKind::DropPathParam { param } if anywhere => {
             let start = format!("((?:^{site}|\\G(?!^))[^?#]*?)");
-            (format!("{start};(?i:{})=[^;/?#]*", quoted(param)), "$1".to_string())
+            let pattern = format!("{start};(?i:{})=[^;/?#]*", quoted(param));
+            vec![(pattern, "$1".to_string())]
         }
         _ => return None,
     })
@@ -91,20 +100,10 @@ pub(super) fn nutch(rules: &[&DustRule], suffixes: &Suffixes) -> String {
             xml(substitution)
         );
     };
-    let mut sites: BTreeSet<&str> = BTreeSet::new();
     for (place, rule) in rules.iter().enumerate() {
-        let own = nutch_rule(rule);
-        for (pattern, substitution) in own.iter().chain(suffixes.at(place)) {
+        for (pattern, substitution) in nutch_rule(rule).iter().flatten().chain(suffixes.at(place)) {
             put(pattern, substitution);
         }
-        if matches!(rule.kind, DustKind::DropParam { .. } | DustKind::DefaultParam { .. }) {
-            sites.insert(&rule.site);
-        }
-    }
-    // What is left behind a parameter that was the last.
-    for site in sites {
-        let start = format!("^({}[^?#]*(?=\\?)(?:\\?[^#]*?(?=&))?)", site_regex(site));
-        put(&format!("{start}[?&](?=#|$)"), "$1");
     }
     text.push_str("</regex-normalize>\n");
     text

@@ -56,5 +56,5 @@ pub(super) fn path_regex(path: &str) -> Option<String> {
 
 /// The start of a URL of the rule's site, up to its path, as a regular expression.
 pub(super) fn site_regex(site: &str) -> String {
-    format!("https?://(?:[^/?#]*\\.)?{}(?::[0-9]*)?(?=[/?#]|$)", quoted(site))
+    format!("https?://(?:[^/?#]*[.@])?{}(?::[0-9]*)?(?=[/?#]|$)", quoted(site))
 }

@@ -14,9 +14,14 @@ use super::regex::{quoted, replacement, site_regex};
 use crate::canonical::{DustKind, DustRule};
 use crate::parts::names_above;
 
-/// Most suffixes of a site that are tried one by one. Reason: each is compared with all pairs of
-/// the others.
-const TRIED_MAX: usize = 64;
+/// Most comparisons of two suffixes while those of a site are tried, about. Reason: each try
+/// compares all pairs; this takes about a second.
+const COMPARED_MAX: usize = 1 << 26;
+
+/// Most repetitions of a suffix. Reason: Java takes a deeper stack for each where there is no limit
+/// and overflows it; undust itself stops at
+/// [`DUST_PASSES_MAX`](crate::limits::DUST_PASSES_MAX).
+pub(super) const REPEATED_MAX: usize = 255;
 
 /// Pattern and substitution.
 type Expression = (String, String);
@@ -82,10 +87,19 @@ impl Suffixes {
     }
 }
 
+/// What paths end with where a rule says `from`: a whole segment has the slash before it.
+pub(super) fn end_of(from: &str) -> String {
+    format!("{}{from}", if is_whole(from) { "/" } else { "" })
+}
+
+fn is_whole(from: &str) -> bool {
+    !from.starts_with(['/', '.'])
+}
+
 impl Suffix {
     fn new(place: usize, from: &str, to: &str) -> Suffix {
-        let slash = if from.starts_with(['/', '.']) { "" } else { "/" };
-        Suffix { place, from: format!("{slash}{from}"), to: format!("{slash}{to}") }
+        let slash = if is_whole(from) { "/" } else { "" };
+        Suffix { place, from: end_of(from), to: format!("{slash}{to}") }
     }
 
     /// May a path end with `next` once this one was replaced?
@@ -110,7 +124,7 @@ impl Suffix {
     fn regex(&self) -> String {
         match self.from.strip_suffix(&self.to) {
             Some(more) if !self.to.is_empty() => {
-                format!("(?:{})+{}", quoted(more), quoted(&self.to))
+                format!("(?:{}){{1,{REPEATED_MAX}}}{}", quoted(more), quoted(&self.to))
             }
             _ => quoted(&self.from),
         }
@@ -123,11 +137,24 @@ fn sayable<'a>(site: &str, suffixes: &'a [Suffix]) -> Vec<&'a Suffix> {
     if expressions_of(site, &all).is_some() {
         return all;
     }
+    // Halves that cannot be said with what goes before are tried in halves again.
     let mut said: Vec<&Suffix> = Vec::new();
-    for suffix in all.into_iter().take(TRIED_MAX) {
-        said.push(suffix);
+    let mut compared = 0;
+    let (before, behind) = all.split_at(all.len() / 2);
+    let mut next = vec![behind, before];
+    while let Some(some) = next.pop() {
+        compared += (said.len() + some.len()).pow(2);
+        if compared > COMPARED_MAX {
+            break;
+        }
+        let count = said.len();
+        said.extend(some);
         if expressions_of(site, &said).is_none() {
-            said.pop();
+            said.truncate(count);
+            if some.len() > 1 {
+                let (before, behind) = some.split_at(some.len() / 2);
+                next.extend([behind, before]);
+            }
         }
     }
     said
@@ -167,7 +194,8 @@ fn expressions_of(site: &str, suffixes: &[&Suffix]) -> Option<Vec<Expression>> {
     let site = site_regex(site);
     let end = "(?=[?#]|$)";
     let all_gone = gone.iter().map(|one| quoted(&one.from)).collect::<Vec<_>>().join("|");
-    let behind = if gone.is_empty() { String::new() } else { format!("(?:{all_gone})*") };
+    let behind =
+        if gone.is_empty() { String::new() } else { format!("(?:{all_gone}){{0,{REPEATED_MAX}}}") };
     let mut out: Vec<Expression> = Vec::new();
     for one in order {
         // The slash that is a whole path stays.
@@ -176,7 +204,10 @@ fn expressions_of(site: &str, suffixes: &[&Suffix]) -> Option<Vec<Expression>> {
         out.push((pattern, format!("$1{}", replacement(&one.to))));
     }
     if !gone.is_empty() {
-        out.push((format!("^({site}[^?#]*?)(?:{all_gone})+{end}"), "$1".to_string()));
+        out.push((
+            format!("^({site}[^?#]*?)(?:{all_gone}){{1,{REPEATED_MAX}}}{end}"),
+            "$1".to_string(),
+        ));
     }
     if gone.iter().any(|one| one.from.starts_with('/')) {
         // No path is empty.
@@ -238,7 +269,7 @@ mod tests {
         for (rules, expected, left_out, why) in [
             (
                 &[(".htm", ".html"), (".html", "")][..],
-                &["(?:\\.html|\\.htm)+ -> "][..],
+                &["(?:\\.html|\\.htm){1,255} -> "][..],
                 0,
                 "what becomes one that goes",
             ),
@@ -248,40 +279,45 @@ mod tests {
                 0,
                 "one that leads to a longer one",
             ),
-            (&[(".html", "")], &["(?:\\.html)+ -> "], 0, "as often as it is there"),
-            (&[("/a", "")], &["(?:/a)+ -> ", ") -> /"], 0, "no path is empty"),
-            (&[("/", "")], &["(?:/)+ -> ", ") -> /"], 0, "slashes"),
-            (&[(".html", ""), (".php", "")], &["(?:\\.html|\\.php)+ -> "], 0, "in turns"),
+            (&[(".html", "")], &["(?:\\.html){1,255} -> "], 0, "as often as it is there"),
+            (&[("/a", "")], &["(?:/a){1,255} -> ", ") -> /"], 0, "no path is empty"),
+            (&[("/", "")], &["(?:/){1,255} -> ", ") -> /"], 0, "slashes"),
+            (&[(".html", ""), (".php", "")], &["(?:\\.html|\\.php){1,255} -> "], 0, "in turns"),
             (
                 &[("index.html", ""), (".html", ""), ("index.php", "home")],
                 &[
-                    "/index\\.html(?:\\.html)* -> /",
-                    "/index\\.php(?:\\.html)* -> /home",
-                    "(?:\\.html)+ -> ",
+                    "/index\\.html(?:\\.html){0,255} -> /",
+                    "/index\\.php(?:\\.html){0,255} -> /home",
+                    "(?:\\.html){1,255} -> ",
                 ],
                 0,
                 "what goes behind another",
             ),
             (
                 &[("/", ""), ("index.html", "")],
-                &["(?:/|/index\\.html)+ -> ", ") -> /"],
+                &["(?:/|/index\\.html){1,255} -> ", ") -> /"],
                 0,
                 "a step",
             ),
-            (&[("/x/", "/")], &["(?:/x)+/ -> /"], 0, "what gets shorter"),
+            (&[("/x/", "/")], &["(?:/x){1,255}/ -> /"], 0, "what gets shorter"),
             (&[("/", "/y")], &["[^?#]+?)/ -> /y"], 0, "the path `/` stays"),
             (&[("a.b", "$1\\")], &["/a\\.b -> /\\$1\\\\"], 0, "signs that mean something"),
-            (&[(".b", ""), (".a.b", "")], &["(?:\\.a\\.b)+ -> "], 1, "the other may leave `.a`"),
+            (
+                &[(".b", ""), (".a.b", "")],
+                &["(?:\\.a\\.b){1,255} -> "],
+                1,
+                "the other may leave `.a`",
+            ),
             (
                 &[(".htm", ".html"), (".html", ""), ("index.html", "")],
-                &["/index\\.html(?:\\.html)* -> /", "(?:\\.html)+ -> "],
+                &["/index\\.html(?:\\.html){0,255} -> /", "(?:\\.html){1,255} -> "],
                 1,
                 "`.htm` becomes either of them",
             ),
             (&[("/x.html", "/y"), ("x.html", "z")], &["/x\\.html -> /y"], 1, "the first counts"),
             (
                 &[(".a", ".bb"), (".bb", ".ccc"), (".ccc", "")],
-                &["(?:\\.ccc|\\.bb)+ -> "],
+                &["(?:\\.ccc|\\.bb){1,255} -> "],
                 1,
                 "a step to a step",
             ),
@@ -301,7 +337,7 @@ mod tests {
             [("x.org", ".htm", ".html"), ("a.x.org", ".php", ".asp"), ("b.org", ".html", "")];
         assert_eq!(said(&rules).1, 0);
         let rules = [("x.org", ".htm", ".html"), ("a.x.org", ".html", ""), ("b.org", ".html", "")];
-        assert_eq!(said(&rules), (vec!["(?:\\.html)+ -> ".to_string()], 2));
+        assert_eq!(said(&rules), (vec!["(?:\\.html){1,255} -> ".to_string()], 2));
     }
 
     #[test]
@@ -309,7 +345,8 @@ mod tests {
         let names: Vec<String> = (0..1000).map(|number| format!("i{number}.html")).collect();
         let mut rules: Vec<_> = names.iter().map(|name| ("x.org", name.as_str(), "")).collect();
         assert_eq!(said(&rules).1, 0);
+        // Two that cannot be said together cost one of them.
         rules.extend([("x.org", ".b", ""), ("x.org", ".a.b", "")]);
-        assert_eq!(said(&rules).0.len(), super::TRIED_MAX);
+        assert_eq!(said(&rules).1, 1);
     }
 }
