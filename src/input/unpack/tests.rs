@@ -426,12 +426,12 @@ proptest! {
             check(&packed, "any");
             return Ok(());
         }
-        // Of a frame whose header lies, more or less may come out: see above.
+        // Of a frame whose header lies, more or less may come out: all that it holds at most.
         let all = decode_all_ways(&packed);
         let (_, (longest, _)) = all.iter().max_by_key(|(_, (bytes, _))| bytes.len()).unwrap();
         for (way, (bytes, error)) in &all {
             prop_assert!(longest.starts_with(bytes), "{way}");
-            prop_assert!(longest.len() - bytes.len() <= 60, "{way}: {}", bytes.len());
+            prop_assert!(longest.len() - bytes.len() <= 60 * 40, "{way}: {}", bytes.len());
             prop_assert_eq!(error.is_some(), all[0].1.1.is_some(), "{}", way);
         }
     }
