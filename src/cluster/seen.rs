@@ -66,9 +66,9 @@ impl Seen {
         bytes.starts_with(MAGIC)
     }
 
-    /// Checks by `head`, the first kibibyte of a file or all it has, that it is not what is left of
-    /// a damaged seen file, which a run would take for a list of nothing that it knows. Lines of
-    /// lists end with `separator`.
+    /// Checks by `head`, the first bytes of a file (as many as a header has, or all it has), that
+    /// it is not what is left of a damaged seen file, which a run would take for a list of nothing
+    /// that it knows. Lines of lists end with `separator`.
     ///
     /// Failure: an input error. A seen file with its first bytes is none.
     pub fn check_list(head: &[u8], separator: u8) -> Result<()> {

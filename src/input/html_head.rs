@@ -105,7 +105,9 @@ impl Head {
                     let target = self.target.take().filter(|target| !target.is_empty());
                     return self.end(target);
                 }
-                b"base" if self.base.is_none() => self.base = self.target.take(),
+                b"base" if self.base.is_none() && self.hidden == 0 => {
+                    self.base = self.target.take()
+                }
                 _ => {}
             },
             CallbackEvent::EndTag { name: b"head" | b"body" | b"html" } => return self.end(None),
@@ -227,6 +229,11 @@ mod tests {
                 "<base href=//b.test/c><base href=/d/><link rel=canonical href=e>",
                 Some("http://b.test/e"),
                 "two bases",
+            ),
+            (
+                "<template><base href=/c/></template><link rel=canonical href=b>",
+                Some("b"),
+                "a base in a template",
             ),
             (
                 "<base target=x><link rel=canonical href=//b.test/>",
