@@ -153,10 +153,7 @@ pub(super) mod tests {
     use crate::input::stream::Reader;
 
     /// The rows in `bytes`, shown, and the error after them.
-    pub(in super::super) fn rows(
-        parser: Box<dyn Parser>,
-        bytes: &[u8],
-    ) -> (Vec<String>, Option<String>) {
+    pub(crate) fn rows(parser: Box<dyn Parser>, bytes: &[u8]) -> (Vec<String>, Option<String>) {
         let reader = Reader::Test(Box::new(io::Cursor::new(bytes.to_vec())));
         let mut rows = Rows::new(Decoded::new(reader, Vec::new(), false, None), parser, b'\n');
         let mut buffer = Vec::new();

@@ -19,9 +19,9 @@ const WHOLE_MIN: usize = 3;
 
 /// The handlers of a site by folder: their templates, sorted, and how they are split.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::mine) struct Folders<'a> {
-    pub(in crate::mine) templates: &'a [Vec<u8>],
-    pub(in crate::mine) splits: &'a Splits,
+pub(crate) struct Folders<'a> {
+    pub(crate) templates: &'a [Vec<u8>],
+    pub(crate) splits: &'a Splits,
 }
 
 /// What a path or template begins with up to the slash of this depth: `/a/` of `/a/b/c` for 1.
@@ -69,7 +69,7 @@ impl Folders<'_> {
 
     /// The highest folders that have [`WHOLE_MIN`] handlers or more, all of them among `handlers`,
     /// cells aside.
-    pub(in crate::mine) fn whole(&self, handlers: &BTreeSet<u32>) -> BTreeSet<&[u8]> {
+    pub(crate) fn whole(&self, handlers: &BTreeSet<u32>) -> BTreeSet<&[u8]> {
         let paths = ..self.templates.len() as u32;
         let sorted: Vec<u32> = handlers.range(paths).copied().collect();
         let is_whole = |folder: &&[u8]| {
@@ -87,7 +87,7 @@ impl Folders<'_> {
     /// A reach without `bad` handlers. Where only few are, those that were not seen stay in: a
     /// whole folder counts as one, and the names at the top of the site are no worse than samples
     /// of a rule may be.
-    pub(in crate::mine) fn exceptions(
+    pub(crate) fn exceptions(
         &self,
         reach: &Reach,
         good: BTreeSet<u32>,
@@ -109,12 +109,7 @@ impl Folders<'_> {
 
     /// A reach without `bad` handlers. Those that were not seen stay in, unless names at the top of
     /// the site are worse than samples of a rule may be.
-    pub(in crate::mine) fn but(
-        &self,
-        reach: &Reach,
-        good: BTreeSet<u32>,
-        bad: &BTreeSet<u32>,
-    ) -> Reach {
+    pub(crate) fn but(&self, reach: &Reach, good: BTreeSet<u32>, bad: &BTreeSet<u32>) -> Reach {
         match reach.clone().without(bad) {
             Reach::Except(all) if !self.may_others_stay(&good, &all) => Reach::Only(good),
             left => left,
@@ -144,7 +139,7 @@ impl Folders<'_> {
     /// parameter `name`.
     ///
     /// From the deepest folders up, so that as little as possible is taken for bad.
-    pub(in crate::mine) fn bad(
+    pub(crate) fn bad(
         &self,
         name: Option<u32>,
         tallies: &BTreeMap<u32, Trials>,

@@ -25,7 +25,7 @@ use crate::mine::worth::versions::{self, Versions};
 
 /// Proposes what the URLs of a site ask for, and validates it. Handlers are split in `table` where
 /// conditions are found; `calibration` becomes what equal contents turn out to be worth.
-pub(in crate::mine) fn run(
+pub(crate) fn run(
     table: &mut Table,
     loose_paths: &[LoosePath],
     handlers: &Handlers,

@@ -10,7 +10,7 @@
 /// - Shape: `0 ≤ lower ≤ upper ≤ 1`; without trials `(0, 1)`.
 /// - Source: E. B. Wilson, "Probable inference, the law of succession, and statistical inference",
 ///   JASA 22 (1927).
-pub(in crate::mine) fn wilson(good: f64, trials: f64, z: f64) -> (f64, f64) {
+pub(crate) fn wilson(good: f64, trials: f64, z: f64) -> (f64, f64) {
     if trials <= 0.0 {
         return (0.0, 1.0);
     }
@@ -23,14 +23,14 @@ pub(in crate::mine) fn wilson(good: f64, trials: f64, z: f64) -> (f64, f64) {
 }
 
 /// The same at 95 %: 1.96 standard deviations.
-pub(in crate::mine) fn wilson_95(good: f64, trials: f64) -> (f64, f64) {
+pub(crate) fn wilson_95(good: f64, trials: f64) -> (f64, f64) {
     wilson(good, trials, 1.96)
 }
 
 /// The probability that a normal variable exceeds `z`, for `z ≥ 0`.
 ///
 /// Source: Numerical Recipes, `erfcc`, fractional error below `1.2e-7`.
-pub(in crate::mine) fn normal_tail(z: f64) -> f64 {
+pub(crate) fn normal_tail(z: f64) -> f64 {
     let x = z / std::f64::consts::SQRT_2;
     let t = 1.0 / (1.0 + 0.5 * x.abs());
     let coefficients = [
@@ -53,16 +53,16 @@ pub(in crate::mine) fn normal_tail(z: f64) -> f64 {
 /// What the signal of a site does to a rate: two URLs of one page agree with probability `same`,
 /// two of different pages with probability `other`.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(in crate::mine) struct Channel {
+pub(crate) struct Channel {
     /// Agreement of one page with itself.
-    pub(in crate::mine) same: f64,
+    pub(crate) same: f64,
     /// Agreement of different pages.
-    pub(in crate::mine) other: f64,
+    pub(crate) other: f64,
 }
 
 impl Channel {
     /// The bounds of the rate behind an observed one: what the channel took is given back.
-    pub(in crate::mine) fn corrected(self, (lower, upper): (f64, f64)) -> (f64, f64) {
+    pub(crate) fn corrected(self, (lower, upper): (f64, f64)) -> (f64, f64) {
         let width = (self.same - self.other).max(1e-6);
         let back = |rate: f64| ((rate - self.other) / width).clamp(0.0, 1.0);
         (back(lower), back(upper))
@@ -80,13 +80,13 @@ impl Channel {
 /// - `depends`: `Beta(8, 2)`, mean .8: true as long as a list is short, and the like.
 /// - `fails`: `Beta(0.4, 1.6)`, mean .2: the slot decides which page it is.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(in crate::mine) struct Belief {
+pub(crate) struct Belief {
     /// Weight of rules that hold.
-    pub(in crate::mine) holds: f64,
+    pub(crate) holds: f64,
     /// Weight of rules that hold now and then.
-    pub(in crate::mine) depends: f64,
+    pub(crate) depends: f64,
     /// Weight of rules that do not hold.
-    pub(in crate::mine) fails: f64,
+    pub(crate) fails: f64,
 }
 
 /// Points at which the posterior is summed up: midpoints, denser towards 1, where it matters.
@@ -101,7 +101,7 @@ const ERRORS: [(f64, f64); 5] =
 /// through `channel`, of which `error` is one standard deviation of `same`.
 ///
 /// Costs some thousand logarithms. Shape: between 0 and 1.
-pub(in crate::mine) fn doubt(
+pub(crate) fn doubt(
     (good, trials): (f64, f64),
     bar: f64,
     channel: Channel,
@@ -142,19 +142,19 @@ pub(in crate::mine) fn doubt(
 
 /// `1 / B(0.4, 1.6)`: Γ(2) / (Γ(0.4) Γ(1.6)).
 /// Most doubt with which a rule is applied without asking.
-pub(in crate::mine) const BELIEF_ERROR: f64 = 0.025;
+pub(crate) const BELIEF_ERROR: f64 = 0.025;
 
 const FAILS_SCALE: f64 = 0.504_55;
 
 /// Twelve digits of `x`: what two machines agree on.
-pub(in crate::mine) fn round_for_comparison(x: f64) -> f64 {
+pub(crate) fn round_for_comparison(x: f64) -> f64 {
     (x * 1e12).round() / 1e12
 }
 
 /// The probability of at most `good` successes in `trials` at `rate`.
 ///
 /// Linear in `trials` up to a thousand, then by the normal curve.
-pub(in crate::mine) fn binomial_tail(good: u64, trials: u64, rate: f64) -> f64 {
+pub(crate) fn binomial_tail(good: u64, trials: u64, rate: f64) -> f64 {
     let (n, rate) = (trials as f64, rate.clamp(1e-9, 1.0 - 1e-9));
     if trials > 1000 {
         let z = (good as f64 + 0.5 - n * rate) / (n * rate * (1.0 - rate)).sqrt();
@@ -173,7 +173,7 @@ pub(in crate::mine) fn binomial_tail(good: u64, trials: u64, rate: f64) -> f64 {
 
 /// The largest number of standard deviations at which the corrected Wilson bound is still at `bar`;
 /// negative if the rate seen is below it.
-pub(in crate::mine) fn score(good: f64, trials: f64, bar: f64, channel: Channel) -> f64 {
+pub(crate) fn score(good: f64, trials: f64, bar: f64, channel: Channel) -> f64 {
     if trials <= 0.0 {
         return f64::NEG_INFINITY;
     }

@@ -15,7 +15,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use super::survey::percent;
-use super::totals::{HOSTLESS, Total};
+use super::survey::totals::{HOSTLESS, Total};
 use super::{Facet, InputRow, Survey};
 use crate::bytes::decimal::with_commas;
 use crate::bytes::show_input;

@@ -1,8 +1,8 @@
 //! What `canon` and `dedup` list: canonical forms, kept lines, clusters, dropped lines; as lines
 //! for people or as rows for programs.
 
-use super::cells::push_tsv;
-use super::tables::{CANONICAL, CLUSTERS, DROPPED, KEPT, Table};
+use super::rows::cells::push_tsv;
+use super::rows::tables::{CANONICAL, CLUSTERS, DROPPED, KEPT, Table};
 use super::{Cell, Output, Provenance, RowWriter, Rows, Shape};
 use crate::bytes::decimal::push_number;
 use crate::error::Result;

@@ -2,17 +2,17 @@
 
 /// The parts of a URL, and room for working on them; reused from URL to URL.
 #[derive(Debug, Default)]
-pub(in crate::canonical) struct Target {
+pub(crate) struct Target {
     /// In lower case.
-    pub(in crate::canonical) scheme: Vec<u8>,
-    pub(in crate::canonical) host: Vec<u8>,
+    pub(crate) scheme: Vec<u8>,
+    pub(crate) host: Vec<u8>,
     /// Digits; empty: the scheme's own.
-    pub(in crate::canonical) port: Vec<u8>,
+    pub(crate) port: Vec<u8>,
     /// Starts with a slash.
-    pub(in crate::canonical) path: Vec<u8>,
-    pub(in crate::canonical) query: Option<Vec<u8>>,
+    pub(crate) path: Vec<u8>,
+    pub(crate) query: Option<Vec<u8>>,
     /// The rules that changed something, by number from 0.
-    pub(in crate::canonical) fired: Vec<u32>,
+    pub(crate) fired: Vec<u32>,
     pub(super) pieces: Pieces,
     pub(super) spare: Vec<u8>,
 }
@@ -43,16 +43,13 @@ impl Piece {
 
 impl Target {
     /// A target of these parts.
-    pub(in crate::canonical) fn new(
-        [scheme, host, port, path]: [Vec<u8>; 4],
-        query: Option<Vec<u8>>,
-    ) -> Target {
+    pub(crate) fn new([scheme, host, port, path]: [Vec<u8>; 4], query: Option<Vec<u8>>) -> Target {
         Target { scheme, host, port, path, query, ..Target::default() }
     }
 
     /// Reads a canonical URL, but for its user. Returns where the fragment starts; `None` for a URL
     /// without a host and a path.
-    pub(in crate::canonical) fn read(&mut self, url: &[u8]) -> Option<usize> {
+    pub(crate) fn read(&mut self, url: &[u8]) -> Option<usize> {
         let fill = |part: &mut Vec<u8>, text: &[u8]| {
             part.clear();
             part.extend_from_slice(text);
@@ -83,7 +80,7 @@ impl Target {
     }
 
     /// Writes the URL, without a fragment, into `out`, which is cleared first.
-    pub(in crate::canonical) fn write(&self, out: &mut Vec<u8>) {
+    pub(crate) fn write(&self, out: &mut Vec<u8>) {
         out.clear();
         out.extend_from_slice(&self.scheme);
         out.extend_from_slice(b"://");

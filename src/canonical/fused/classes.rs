@@ -13,26 +13,26 @@ pub(super) const SETS: usize = 8;
 /// (see [`Marker`]).
 pub(super) mod set {
     /// `/`
-    pub(in super::super) const SLASH: usize = 0;
+    pub(crate) const SLASH: usize = 0;
     /// `.`
-    pub(in super::super) const DOT: usize = 1;
+    pub(crate) const DOT: usize = 1;
     /// What may make a path not canonical: `%` and others, and a dot behind a slash. With the rule
     /// against duplicate slashes, a slash behind a slash, too. The `%` of an escape that is
     /// canonical wherever it stands is left out.
-    pub(in super::super) const PATH_LOOK: usize = 2;
+    pub(crate) const PATH_LOOK: usize = 2;
     /// What may make a query not canonical, `%` included, but for that of such escapes; a `?` in
     /// it; and `#`, which ends it.
-    pub(in super::super) const QUERY_LOOK: usize = 3;
+    pub(crate) const QUERY_LOOK: usize = 3;
     /// What needs a look in a host: letters in upper case, whatever is not ASCII, and a hyphen
     /// behind a hyphen, as in an encoded label.
-    pub(in super::super) const HOST_LOOK: usize = 4;
+    pub(crate) const HOST_LOOK: usize = 4;
     /// `=`, which no host holds, and `-`, which few names of parameters hold: that is for the set
     /// before.
-    pub(in super::super) const NAME_END: usize = 5;
+    pub(crate) const NAME_END: usize = 5;
     /// What ends a host or may not be in one.
-    pub(in super::super) const HOST_STOP: usize = 6;
+    pub(crate) const HOST_STOP: usize = 6;
     /// `?` and `#`, which end a path or a query, and `&`, which ends a piece of a query.
-    pub(in super::super) const CUT: usize = 7;
+    pub(crate) const CUT: usize = 7;
 }
 
 /// Marks the sets of [`set`] as these tables ask for. `is_raw` says which bytes are spelled without

@@ -8,20 +8,20 @@ use crate::bytes::first_word;
 /// What some names look like from afar. Nearly all others are told apart from them here, before
 /// anything is hashed or compared.
 #[derive(Clone, Debug, Default)]
-pub(in crate::canonical) struct Outlines {
+pub(crate) struct Outlines {
     /// Every [`outline`] that a name has.
     all: Box<BitSet<{ OUTLINES / 64 }>>,
 }
 
 impl Outlines {
     /// Adds a name.
-    pub(in crate::canonical) fn add(&mut self, name: &[u8]) {
+    pub(crate) fn add(&mut self, name: &[u8]) {
         outline_of(name).into_iter().for_each(|outline| self.all.insert(outline));
     }
 
     /// Could it be one of the names? Never says no where it is.
     #[inline]
-    pub(in crate::canonical) fn may_have(&self, name: &[u8]) -> bool {
+    pub(crate) fn may_have(&self, name: &[u8]) -> bool {
         outline_of(name).is_some_and(|outline| self.all.has(outline))
     }
 }

@@ -24,29 +24,29 @@ impl KeepParams {
         self.0.add(&scope.clone(), (scope, names));
     }
 
-    pub(in crate::canonical) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.0.entries.is_empty()
     }
 
     /// Those for this host and path.
-    pub(in crate::canonical) fn at(&self, host: &[u8], path: &[u8]) -> KeptHere<'_> {
+    pub(crate) fn at(&self, host: &[u8], path: &[u8]) -> KeptHere<'_> {
         KeptHere(self.0.holding(host, path))
     }
 }
 
 /// The expected parameters of a URL.
 #[derive(Debug)]
-pub(in crate::canonical) struct KeptHere<'a>(Vec<&'a (Scope, Vec<String>)>);
+pub(crate) struct KeptHere<'a>(Vec<&'a (Scope, Vec<String>)>);
 
 impl KeptHere<'_> {
     /// Is `name` expected?
-    pub(in crate::canonical) fn keeps(&self, name: &[u8]) -> bool {
+    pub(crate) fn keeps(&self, name: &[u8]) -> bool {
         self.0.iter().any(|(_, names)| names.iter().any(|keep| keep.as_bytes() == name))
     }
 
     /// Does `name=value` go? Where no scope holds, everything stays; and so does what
     /// [`has_semicolon`], behind which an expected parameter may stand.
-    pub(in crate::canonical) fn drops(&self, name: &[u8], value: &[u8]) -> bool {
+    pub(crate) fn drops(&self, name: &[u8], value: &[u8]) -> bool {
         !self.0.is_empty() && !has_semicolon(name) && !has_semicolon(value) && !self.keeps(name)
     }
 }
@@ -61,28 +61,28 @@ impl DefaultParams {
         self.0.add(&scope.clone(), (scope, name, value));
     }
 
-    pub(in crate::canonical) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.0.entries.is_empty()
     }
 
     /// Those for this host and path.
-    pub(in crate::canonical) fn at(&self, host: &[u8], path: &[u8]) -> DefaultsHere<'_> {
+    pub(crate) fn at(&self, host: &[u8], path: &[u8]) -> DefaultsHere<'_> {
         DefaultsHere(self.0.holding(host, path))
     }
 }
 
 /// The default values of a URL's parameters.
 #[derive(Debug)]
-pub(in crate::canonical) struct DefaultsHere<'a>(Vec<&'a (Scope, String, String)>);
+pub(crate) struct DefaultsHere<'a>(Vec<&'a (Scope, String, String)>);
 
 impl DefaultsHere<'_> {
     /// Has the parameter `name` a default value?
-    pub(in crate::canonical) fn know(&self, name: &[u8]) -> bool {
+    pub(crate) fn know(&self, name: &[u8]) -> bool {
         self.0.iter().any(|(_, known, _)| known.as_bytes() == name)
     }
 
     /// Is `value` one of those?
-    pub(in crate::canonical) fn matches(&self, name: &[u8], value: &[u8]) -> bool {
+    pub(crate) fn matches(&self, name: &[u8], value: &[u8]) -> bool {
         let is_it =
             |known: &str, default: &str| known.as_bytes() == name && default.as_bytes() == value;
         self.0.iter().any(|(_, known, default)| is_it(known, default))

@@ -20,7 +20,7 @@ use crate::bytes::bits::{BitSet, few_bits, folded};
 
 /// Which parameters may go.
 #[derive(Clone, Debug)]
-pub(in crate::canonical) struct Suspects {
+pub(crate) struct Suspects {
     /// For each [`outline`] of a name, how many bytes stand behind the name at least, its `=` among
     /// them, where such a parameter may go.
     least: Box<[u8; OUTLINES]>,
@@ -60,7 +60,7 @@ impl Suspects {
 
     /// How many bytes stand behind a name, as [`Suspects::have`] is told.
     #[inline(always)]
-    pub(in crate::canonical) fn behind(bytes: usize) -> u8 {
+    pub(crate) fn behind(bytes: usize) -> u8 {
         bytes.min(usize::from(BEHIND_MAX)) as u8
     }
 
@@ -68,13 +68,7 @@ impl Suspects {
     /// says no where it does. `word` is the [`first_word`](crate::bytes::first_word) of the name,
     /// `last` its last byte.
     #[inline(always)]
-    pub(in crate::canonical) fn have(
-        &self,
-        word: u64,
-        last: u8,
-        length: usize,
-        behind: u8,
-    ) -> bool {
+    pub(crate) fn have(&self, word: u64, last: u8, length: usize, behind: u8) -> bool {
         (behind >= self.least[outline(word, last, length)]) | self.starts[start(word)]
     }
 }

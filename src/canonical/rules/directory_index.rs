@@ -41,11 +41,7 @@ pub(super) fn apply(draft: &mut Draft, options: &Options) -> bool {
 /// Where trailing slashes are removed, too, `/index.html/` would become an index file only then: so
 /// they are looked past, as often as need be, and one pass settles what would take many.
 #[inline]
-pub(in crate::canonical) fn length_without_index(
-    path: &[u8],
-    names: &IndexNames,
-    slash: Slash,
-) -> usize {
+pub(crate) fn length_without_index(path: &[u8], names: &IndexNames, slash: Slash) -> usize {
     let mut len = path.len();
     loop {
         let end = match slash {

@@ -131,12 +131,12 @@ fn is_settled(text: &[u8], place: Place) -> bool {
 }
 
 /// The marks of RFC 2396 2.3 that RFC 3986 counts as reserved: escaped or raw, they mean the same.
-pub(in crate::canonical) const fn is_mark(byte: u8) -> bool {
+pub(crate) const fn is_mark(byte: u8) -> bool {
     matches!(byte, b'!' | b'\'' | b'(' | b')' | b'*')
 }
 
 /// Characters that RFC 3986 allows in no path and the WHATWG standard leaves raw.
-pub(in crate::canonical) const fn is_unwise(byte: u8) -> bool {
+pub(crate) const fn is_unwise(byte: u8) -> bool {
     matches!(byte, b'[' | b']' | b'|')
 }
 
@@ -170,7 +170,7 @@ fn spell_part(text: &[u8], place: Place, form_spelling: bool) -> Vec<u8> {
 }
 
 /// Is `byte` spelled raw in a query, whether it came raw or escaped?
-pub(in crate::canonical) const fn is_raw_in_form(byte: u8) -> bool {
+pub(crate) const fn is_raw_in_form(byte: u8) -> bool {
     escapes::is_unreserved(byte)
         || matches!(byte, b'!' | b'(' | b')' | b'*' | b',' | b':' | b'@' | b'$')
 }

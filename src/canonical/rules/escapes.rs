@@ -50,7 +50,7 @@ pub(super) fn apply(draft: &mut Draft, _: &Options) -> bool {
 }
 
 /// Is `byte` unreserved? Source: RFC 3986 2.3.
-pub(in crate::canonical) const fn is_unreserved(byte: u8) -> bool {
+pub(crate) const fn is_unreserved(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~')
 }
 

@@ -38,7 +38,7 @@ pub(super) fn apply(draft: &mut Draft, options: &Options) -> bool {
 
 /// The length of `path` without the slashes that it ends with; a first one stays.
 #[inline(always)]
-pub(in crate::canonical) fn length_without_slashes(path: &[u8]) -> usize {
+pub(crate) fn length_without_slashes(path: &[u8]) -> usize {
     // Whether there is one cannot be foretold, so there is no branch on it; hardly
     // ever are there two.
     let mut length = path.len();
@@ -50,7 +50,7 @@ pub(in crate::canonical) fn length_without_slashes(path: &[u8]) -> usize {
 }
 
 /// Puts the path `url[path_start..]` into its canonical ending.
-pub(in crate::canonical) fn set_ending(url: &mut Vec<u8>, path_start: usize, slash: Slash) {
+pub(crate) fn set_ending(url: &mut Vec<u8>, path_start: usize, slash: Slash) {
     if url.len() == path_start {
         url.push(b'/');
     }

@@ -40,7 +40,7 @@ pub(super) fn apply(draft: &mut Draft, options: &Options) -> bool {
 
 /// `host` without its first labels `www`, as far as a registrable domain remains.
 #[inline(never)]
-pub(in crate::canonical) fn without_www(mut host: &[u8]) -> &[u8] {
+pub(crate) fn without_www(mut host: &[u8]) -> &[u8] {
     if host.len() > HOST_BYTES_MAX {
         return host;
     }
@@ -77,7 +77,7 @@ fn is_numbers(host: &[u8]) -> bool {
 }
 
 /// Is there a name that can be registered in `host`: a public suffix with a label before it?
-pub(in crate::canonical) fn has_registrable_domain(host: &[u8]) -> bool {
+pub(crate) fn has_registrable_domain(host: &[u8]) -> bool {
     if host.is_empty() {
         return false;
     }

@@ -6,7 +6,7 @@ use super::paths::PathAct;
 
 /// What a candidate does to a URL.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(in crate::mine) enum Act {
+pub(crate) enum Act {
     /// The first host, by number, is the second.
     Host(u32, u32),
     /// `http` is `https`; the other way round if false.
@@ -29,7 +29,7 @@ pub(in crate::mine) enum Act {
 
 impl Act {
     /// The parameter that it is about, by number.
-    pub(in crate::mine) fn param(&self) -> Option<u32> {
+    pub(crate) fn param(&self) -> Option<u32> {
         match self {
             Act::Drop(name) | Act::Default(name, _) | Act::Value(name, ..) => Some(*name),
             _ => None,
@@ -38,14 +38,14 @@ impl Act {
 
     /// Does it take numbers out of paths, which may be those of sessions or names of pages? Then it
     /// reaches stems, not handlers.
-    pub(in crate::mine) fn takes_numbers(&self) -> bool {
+    pub(crate) fn takes_numbers(&self) -> bool {
         matches!(self, Act::Path(act) if act.takes_numbers())
     }
 
     /// What speaks against it section by section: acts that are no more the business of one handler
     /// than of another, but of which a part of the site may be an exception. Not those that move
     /// pages from one section to another.
-    pub(in crate::mine) fn is_told_by_sections(&self) -> bool {
+    pub(crate) fn is_told_by_sections(&self) -> bool {
         match self {
             Act::Path(act) => act.keeps_section(),
             Act::Order => true,
@@ -54,12 +54,12 @@ impl Act {
     }
 
     /// Is it about hosts, schemes and ports? Such a rule holds for the whole site or not at all.
-    pub(in crate::mine) fn is_of_origin(&self) -> bool {
+    pub(crate) fn is_of_origin(&self) -> bool {
         matches!(self, Act::Host(..) | Act::Scheme(_) | Act::Port(_))
     }
 
     /// May it be narrowed to handlers?
-    pub(in crate::mine) fn is_scoped(&self) -> bool {
+    pub(crate) fn is_scoped(&self) -> bool {
         matches!(
             self,
             Act::Drop(_) | Act::Default(..) | Act::Value(..) | Act::Path(PathAct::FoldCase)
@@ -69,7 +69,7 @@ impl Act {
 
 /// Where a candidate holds: under which handlers, or stems.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(in crate::mine) enum Reach {
+pub(crate) enum Reach {
     /// Everywhere.
     #[default]
     All,
@@ -81,7 +81,7 @@ pub(in crate::mine) enum Reach {
 
 impl Reach {
     /// Does it hold under `handler`?
-    pub(in crate::mine) fn has(&self, handler: u32) -> bool {
+    pub(crate) fn has(&self, handler: u32) -> bool {
         match self {
             Reach::All => true,
             Reach::Except(handlers) => !handlers.contains(&handler),
@@ -90,7 +90,7 @@ impl Reach {
     }
 
     /// The same without these handlers.
-    pub(in crate::mine) fn without(self, handlers: &BTreeSet<u32>) -> Reach {
+    pub(crate) fn without(self, handlers: &BTreeSet<u32>) -> Reach {
         match self {
             _ if handlers.is_empty() => self,
             Reach::All => Reach::Except(handlers.clone()),
@@ -102,29 +102,29 @@ impl Reach {
 
 /// A rule that may hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::mine) struct Candidate {
-    pub(in crate::mine) act: Act,
-    pub(in crate::mine) reach: Reach,
+pub(crate) struct Candidate {
+    pub(crate) act: Act,
+    pub(crate) reach: Reach,
     /// Is it in force already, so that only others are validated?
-    pub(in crate::mine) settled: bool,
+    pub(crate) settled: bool,
     /// Is it one that pages cannot know of (see `versions.rs`), so that its values stand in no
     /// blocks? Asked where classes of URLs are compared.
-    pub(in crate::mine) control: bool,
+    pub(crate) control: bool,
 }
 
 impl Candidate {
     /// The candidate that does `act` everywhere.
-    pub(in crate::mine) fn new(act: Act) -> Candidate {
+    pub(crate) fn new(act: Act) -> Candidate {
         Candidate::within(act, Reach::All)
     }
 
     /// The candidate that does `act` within `reach`.
-    pub(in crate::mine) fn within(act: Act, reach: Reach) -> Candidate {
+    pub(crate) fn within(act: Act, reach: Reach) -> Candidate {
         Candidate { act, reach, settled: false, control: false }
     }
 
     /// The same, which is taken to hold.
-    pub(in crate::mine) fn settled(&self) -> Candidate {
+    pub(crate) fn settled(&self) -> Candidate {
         Candidate { settled: true, ..self.clone() }
     }
 }

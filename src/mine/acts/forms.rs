@@ -10,22 +10,22 @@ use crate::mine::seen::table::{Map, Rows, Table, Url, hash, map, mix};
 
 /// One candidate that changed a URL, with a hash of what it took away or replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(in crate::mine) struct Fired {
+pub(crate) struct Fired {
     /// Index of the candidate.
-    pub(in crate::mine) candidate: u16,
+    pub(crate) candidate: u16,
     /// Never 0: 0 stands for URLs that it did not change.
-    pub(in crate::mine) mark: u64,
+    pub(crate) mark: u64,
 }
 
 /// The URLs under a set of candidates: equal keys, one page if all candidates hold.
 #[derive(Clone, Debug, Default)]
-pub(in crate::mine) struct Forms {
+pub(crate) struct Forms {
     /// The URLs that were looked at with their keys; sorted by key, then by URL.
-    pub(in crate::mine) keys: Vec<Keyed>,
+    pub(crate) keys: Vec<Keyed>,
     /// For each URL of the table, its rows of `fired`.
-    pub(in crate::mine) rows: Vec<Rows>,
+    pub(crate) rows: Vec<Rows>,
     /// Sorted by candidate within each URL. Some may belong to no URL.
-    pub(in crate::mine) fired: Vec<Fired>,
+    pub(crate) fired: Vec<Fired>,
 }
 
 /// A path after the path candidates.
@@ -141,7 +141,7 @@ impl Places<'_> {
 
 /// Applies candidates to URLs, one URL at a time. What has been made of a path is kept.
 #[derive(Debug)]
-pub(in crate::mine) struct Shaper<'a> {
+pub(crate) struct Shaper<'a> {
     table: &'a Table,
     handlers: &'a [u32],
     names: Map<&'a [u8], u32>,
@@ -155,7 +155,7 @@ pub(in crate::mine) struct Shaper<'a> {
 
 impl<'a> Shaper<'a> {
     /// A shaper that applies nothing yet.
-    pub(in crate::mine) fn new(table: &'a Table, handlers: &'a [u32]) -> Shaper<'a> {
+    pub(crate) fn new(table: &'a Table, handlers: &'a [u32]) -> Shaper<'a> {
         let mut names = map();
         names.extend((0..).zip(&table.names).map(|(number, name)| (name.as_slice(), number)));
         let mut by_path = Vec::new();
@@ -175,12 +175,7 @@ impl<'a> Shaper<'a> {
 
     /// From now on those of `candidates` are applied that are `active`. Paths that one of the
     /// `changed` ones had changed are made anew; the rest stay as they are.
-    pub(in crate::mine) fn apply(
-        &mut self,
-        candidates: &[Candidate],
-        active: &[bool],
-        changed: &[bool],
-    ) {
+    pub(crate) fn apply(&mut self, candidates: &[Candidate], active: &[bool], changed: &[bool]) {
         self.plan = Plan::of(self.table, candidates, active);
         for slot in &mut self.by_path {
             let fired = slot.as_ref().map_or(&[][..], |form| &self.path_fired[form.fired.range()]);
@@ -192,7 +187,7 @@ impl<'a> Shaper<'a> {
 
     /// A URL, which has this `number`, with its key, and what fired on it, sorted by candidate.
     /// Reaches are those of `candidates`, which have the numbers of the plan.
-    pub(in crate::mine) fn shape(
+    pub(crate) fn shape(
         &mut self,
         url: &Url,
         number: u32,
@@ -314,7 +309,7 @@ fn fire(fired: &mut Vec<Fired>, start: usize, candidate: u16, mark: u64) {
 }
 
 /// Applies `candidates` to all URLs.
-pub(in crate::mine) fn forms(table: &Table, handlers: &[u32], candidates: &[Candidate]) -> Forms {
+pub(crate) fn forms(table: &Table, handlers: &[u32], candidates: &[Candidate]) -> Forms {
     let mut shaper = Shaper::new(table, handlers);
     let (active, changed) = (vec![true; candidates.len()], vec![false; candidates.len()]);
     shaper.apply(candidates, &active, &changed);
@@ -334,7 +329,7 @@ pub(in crate::mine) fn forms(table: &Table, handlers: &[u32], candidates: &[Cand
 
 impl Forms {
     /// Writes down what fired on a URL, in the place of what fired on it before if it fits there.
-    pub(in crate::mine) fn put(&mut self, url: u32, fired: &[Fired]) {
+    pub(crate) fn put(&mut self, url: u32, fired: &[Fired]) {
         let rows = &mut self.rows[url as usize];
         if fired.len() <= rows.len() {
             rows.end = rows.start + fired.len() as u32;
@@ -348,12 +343,12 @@ impl Forms {
 
     /// What fired on a URL.
     #[inline]
-    pub(in crate::mine) fn fired_on(&self, url: u32) -> &[Fired] {
+    pub(crate) fn fired_on(&self, url: u32) -> &[Fired] {
         &self.fired[self.rows[url as usize].range()]
     }
 
     /// The groups: URLs with one key, at least two of them.
-    pub(in crate::mine) fn groups(&self) -> impl Iterator<Item = &[Keyed]> {
+    pub(crate) fn groups(&self) -> impl Iterator<Item = &[Keyed]> {
         groups_of(&self.keys).filter(|group| group.len() > 1)
     }
 }

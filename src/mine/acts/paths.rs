@@ -8,7 +8,7 @@ use crate::mine::seen::table::hash;
 
 /// A change of a path that a rule may make.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(in crate::mine) enum PathAct {
+pub(crate) enum PathAct {
     /// Drops the path parameter of this name (lower case) from every segment: `;jsessionid=…`.
     Parameter(Vec<u8>),
     /// Drops segments of this shape.
@@ -31,12 +31,12 @@ pub(in crate::mine) enum PathAct {
 
 impl PathAct {
     /// What its reach is told in at `place`: the stem, or the handler.
-    pub(in crate::mine) fn reached_at(&self, place: Place) -> u32 {
+    pub(crate) fn reached_at(&self, place: Place) -> u32 {
         if self.takes_numbers() { place.stem } else { place.handler }
     }
 
     /// Does it take away numbers, which may be those of sessions or names of pages?
-    pub(in crate::mine) fn takes_numbers(&self) -> bool {
+    pub(crate) fn takes_numbers(&self) -> bool {
         match self {
             PathAct::Parameter(_) => true,
             // Brackets such as `(S(…))` are never names.
@@ -46,19 +46,19 @@ impl PathAct {
     }
 
     /// Does it change the last segment only, so that pages stay in their section?
-    pub(in crate::mine) fn keeps_section(&self) -> bool {
+    pub(crate) fn keeps_section(&self) -> bool {
         matches!(self, PathAct::Index(_) | PathAct::Slash | PathAct::Extension(..))
     }
 
     /// Does it change `path`?
-    pub(in crate::mine) fn changes(&self, path: &[u8]) -> bool {
+    pub(crate) fn changes(&self, path: &[u8]) -> bool {
         let mut changes = false;
         let _taken = apply([(0, self)].into_iter(), &mut path.to_vec(), |_, _| changes = true);
         changes
     }
 
     /// Is a capital letter in the text that it looks for or writes?
-    pub(in crate::mine) fn has_capitals(&self) -> bool {
+    pub(crate) fn has_capitals(&self) -> bool {
         let capital = |text: &Vec<u8>| text.iter().any(u8::is_ascii_uppercase);
         match self {
             PathAct::Prefix(from, to) | PathAct::Extension(from, to) => {
@@ -75,31 +75,31 @@ impl PathAct {
 
 /// A value in the path on one side, in a parameter on the other.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(in crate::mine) struct Template {
+pub(crate) struct Template {
     /// What the path starts with.
-    pub(in crate::mine) head: Vec<u8>,
+    pub(crate) head: Vec<u8>,
     /// What it ends with.
-    pub(in crate::mine) tail: Vec<u8>,
+    pub(crate) tail: Vec<u8>,
     /// The path of the other side.
-    pub(in crate::mine) path: Vec<u8>,
+    pub(crate) path: Vec<u8>,
     /// The name of its parameter.
-    pub(in crate::mine) name: Vec<u8>,
+    pub(crate) name: Vec<u8>,
     /// Are values numbers only?
-    pub(in crate::mine) number: bool,
+    pub(crate) number: bool,
 }
 
 /// A parameter that a template takes out of a path.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(in crate::mine) struct Taken {
-    pub(in crate::mine) name: Vec<u8>,
-    pub(in crate::mine) value: Vec<u8>,
+pub(crate) struct Taken {
+    pub(crate) name: Vec<u8>,
+    pub(crate) value: Vec<u8>,
 }
 
 /// Applies `acts`, which are sorted, to `path`. Calls `fired` with the index of each act that
 /// changed something and a hash of what it took away. Returns what a template took.
 ///
 /// Linear in the path for each act.
-pub(in crate::mine) fn apply<'a>(
+pub(crate) fn apply<'a>(
     acts: impl Iterator<Item = (usize, &'a PathAct)>,
     path: &mut Vec<u8>,
     mut fired: impl FnMut(usize, u64),
@@ -141,7 +141,7 @@ pub(in crate::mine) fn apply<'a>(
 }
 
 /// Writes one slash for several in a row; returns a hash of what was there, if there were any.
-pub(in crate::mine) fn collapse(path: &mut Vec<u8>) -> Option<u64> {
+pub(crate) fn collapse(path: &mut Vec<u8>) -> Option<u64> {
     let before = path.len();
     let mut last = 0;
     path.retain(|byte| {

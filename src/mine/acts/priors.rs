@@ -12,39 +12,39 @@ use crate::mine::trials::BAR;
 
 /// Parameters that decide, on most sites, which page it is. They are never dropped without somebody
 /// looking; only their first value may be a default.
-pub(in crate::mine) const GUARDED: [&[u8]; 13] = [
+pub(crate) const GUARDED: [&[u8]; 13] = [
     b"q", b"query", b"search", b"id", b"p", b"page", b"offset", b"start", b"cursor", b"limit",
     b"token", b"key", b"user",
 ];
 
 /// Parameters that count through a list, whose first value is what is shown without them.
-pub(in crate::mine) const COUNTERS: [&[u8]; 10] =
+pub(crate) const COUNTERS: [&[u8]; 10] =
     [b"page", b"p", b"start", b"offset", b"pg", b"paged", b"pagenum", b"pageno", b"from", b"first"];
 
 /// What is believed of a candidate.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(in crate::mine) struct Prior {
+pub(crate) struct Prior {
     /// The weights of the sorts of rules.
-    pub(in crate::mine) belief: Belief,
+    pub(crate) belief: Belief,
     /// Distinct contents that must have agreed before it is applied without asking.
-    pub(in crate::mine) contents_min: u64,
+    pub(crate) contents_min: u64,
     /// The least rate that it must have.
-    pub(in crate::mine) bar: f64,
+    pub(crate) bar: f64,
     /// Must somebody look at it, whatever the samples say?
-    pub(in crate::mine) guarded: bool,
+    pub(crate) guarded: bool,
     /// Is it on a list of what never matters? Then it holds unless samples speak
     /// clearly against it.
-    pub(in crate::mine) listed: bool,
+    pub(crate) listed: bool,
 }
 
 impl Prior {
     /// Is it of a kind of which more is known than what its site shows?
-    pub(in crate::mine) fn is_known(&self) -> bool {
+    pub(crate) fn is_known(&self) -> bool {
         self.belief != PLAIN
     }
 
     /// Is it of a kind that holds on most sites where anything speaks for it?
-    pub(in crate::mine) fn is_usual(&self) -> bool {
+    pub(crate) fn is_usual(&self) -> bool {
         self.belief == USUAL
     }
 }
@@ -57,7 +57,7 @@ const STRICT_BAR: f64 = 0.99;
 const FOLD_BAR: f64 = 0.98;
 
 /// A candidate of which nothing is known: as likely to hold as not.
-pub(in crate::mine) const PLAIN: Belief = Belief { holds: 0.5, depends: 0.1, fails: 0.4 };
+pub(crate) const PLAIN: Belief = Belief { holds: 0.5, depends: 0.1, fails: 0.4 };
 
 /// One of a kind that holds on most sites where anything speaks for it.
 const USUAL: Belief = Belief { holds: 0.8, depends: 0.04, fails: 0.16 };
@@ -66,24 +66,24 @@ const USUAL: Belief = Belief { holds: 0.8, depends: 0.04, fails: 0.16 };
 const KNOWN: Belief = Belief { holds: 0.93, depends: 0.02, fails: 0.05 };
 
 /// Contents asked for where nothing is known, and where the kind is known.
-pub(in crate::mine) const CONTENTS_MIN: u64 = 20;
+pub(crate) const CONTENTS_MIN: u64 = 20;
 const CONTENTS_MIN_KNOWN: u64 = 8;
 
 /// What a parameter of a site is like.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(in crate::mine) struct Nature {
+pub(crate) struct Nature {
     /// Is it on the list of tracking parameters, or of session numbers?
-    pub(in crate::mine) listed: bool,
+    pub(crate) listed: bool,
     /// Do its values look like session numbers?
-    pub(in crate::mine) session: bool,
+    pub(crate) session: bool,
     /// Is it a name that is guarded?
-    pub(in crate::mine) guarded: bool,
+    pub(crate) guarded: bool,
     /// Does it count through a list?
-    pub(in crate::mine) counts: bool,
+    pub(crate) counts: bool,
     /// Are its values short numbers: page numbers, page sizes, versions?
-    pub(in crate::mine) short: bool,
+    pub(crate) short: bool,
     /// Does it stand somewhere without `=`?
-    pub(in crate::mine) bare: bool,
+    pub(crate) bare: bool,
 }
 
 /// Most digits of a number that may be that of a page, of a version, or a number of lines. Such a
@@ -95,7 +95,7 @@ fn is_short(value: &[u8]) -> bool {
 }
 
 /// Are the values short numbers, nearly all of them?
-pub(in crate::mine) fn are_short<'a>(values: impl Iterator<Item = &'a [u8]>) -> bool {
+pub(crate) fn are_short<'a>(values: impl Iterator<Item = &'a [u8]>) -> bool {
     let (mut all, mut short) = (0u64, 0u64);
     for value in values {
         all += 1;
@@ -113,9 +113,9 @@ const UNLIKE_MIN: u64 = 2;
 
 /// What the parameters of a site are like.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(in crate::mine) struct Natures {
+pub(crate) struct Natures {
     /// By number of the name.
-    pub(in crate::mine) of_names: Vec<Nature>,
+    pub(crate) of_names: Vec<Nature>,
     /// Names that are listed, each with the handlers under which its values are not those that the
     /// list is about: `sid` may be the number of a session, and that of a story.
     unlike: BTreeMap<u32, BTreeSet<u32>>,
@@ -124,7 +124,7 @@ pub(in crate::mine) struct Natures {
 impl Natures {
     /// The handlers under which the values of a name, which is listed, are not those of the list.
     /// Handlers are those of paths, whatever they are split into.
-    pub(in crate::mine) fn unlike(&self, name: u32) -> impl Iterator<Item = u32> {
+    pub(crate) fn unlike(&self, name: u32) -> impl Iterator<Item = u32> {
         self.unlike.get(&name).into_iter().flatten().copied()
     }
 }
@@ -164,7 +164,7 @@ impl Kinds {
 
 /// Looks at the names and values of a site; `handlers` has one for each path. As many values are
 /// drawn under each handler, so that none of them decides for the whole site.
-pub(in crate::mine) fn natures(table: &Table, handlers: &[u32]) -> Natures {
+pub(crate) fn natures(table: &Table, handlers: &[u32]) -> Natures {
     let (params, sessions) = (ParamNames::built_in(), SessionNames::built_in());
     let mut drawn: Map<(u32, u32), Drawn> = map();
     let mut bare = vec![false; table.names.len()];
@@ -215,18 +215,18 @@ pub(in crate::mine) fn natures(table: &Table, handlers: &[u32]) -> Natures {
 }
 
 /// Is it the number where a list begins?
-pub(in crate::mine) fn is_first(value: u64) -> bool {
+pub(crate) fn is_first(value: u64) -> bool {
     FIRST_VALUES.iter().any(|first| hash(first) == value)
 }
 
 /// Can a rule say that the parameter with this value is the same as none? It takes one without `=`
 /// for an empty one, so it must not be seen in both ways.
-pub(in crate::mine) fn is_told_as_default(nature: Nature, value: u64) -> bool {
+pub(crate) fn is_told_as_default(nature: Nature, value: u64) -> bool {
     value != NO_VALUE && !(nature.bare && value == hash(b""))
 }
 
 /// What is believed of `act`.
-pub(in crate::mine) fn prior(table: &Table, natures: &[Nature], act: &Act) -> Prior {
+pub(crate) fn prior(table: &Table, natures: &[Nature], act: &Act) -> Prior {
     let usual = Prior {
         belief: USUAL,
         contents_min: CONTENTS_MIN_KNOWN,

@@ -46,14 +46,14 @@ const VALUES_MAX: usize = 16;
 const VALUE_MIN: usize = 8;
 
 /// How often a cell is split again.
-pub(in crate::mine) const DEPTH_MAX: usize = 2;
+pub(crate) const DEPTH_MAX: usize = 2;
 
 /// Most slots that are split, those with the most groups first.
 const SLOTS_MAX: usize = 64;
 
 /// Finds the splits of a site by what was seen of parameters alone, where that speaks against a
 /// rule for the whole of a handler.
-pub(in crate::mine) fn find(
+pub(crate) fn find(
     slots: Slots<'_>,
     natures: &[Nature],
     votes: &Votes,
@@ -78,7 +78,7 @@ pub(in crate::mine) fn find(
 
 /// Finds more splits among `samples`, what groups said about rules that hold, for [`local`] names:
 /// what speaks against one under a condition is left out. `None` if there is nothing to leave out.
-pub(in crate::mine) fn leave_out(
+pub(crate) fn leave_out(
     slots: Slots<'_>,
     natures: &[Nature],
     votes: &Votes,
@@ -127,11 +127,7 @@ pub(in crate::mine) fn leave_out(
 }
 
 /// Those of `names` that stand under one handler on nearly all URLs that have them.
-pub(in crate::mine) fn local(
-    table: &Table,
-    handlers: &[u32],
-    names: &BTreeSet<u32>,
-) -> BTreeSet<u32> {
+pub(crate) fn local(table: &Table, handlers: &[u32], names: &BTreeSet<u32>) -> BTreeSet<u32> {
     let mut place = vec![None; table.names.len()];
     names.iter().zip(0..).for_each(|(name, at)| place[*name as usize] = Some(at));
     let mut urls: Vec<(u64, BTreeMap<u32, u64>)> = vec![Default::default(); names.len()];

@@ -16,7 +16,7 @@ use crate::mine::trials::{CONTRADICTION, CONTRADICTION_OF_HANDLER, Trials, is_be
 use crate::mine::worth::versions;
 
 /// Contents that must ask for a candidate before it is proposed.
-pub(in crate::mine) const VOTES_MIN: u32 = 3;
+pub(crate) const VOTES_MIN: u32 = 3;
 
 /// Most prefixes, templates and session shapes that are proposed, each.
 const TEXTS_MAX: usize = 6;
@@ -35,7 +35,7 @@ const COPIES: [&[u8]; 14] = [
 ];
 
 /// Proposes candidates for hosts, ports, scheme and paths.
-pub(in crate::mine) fn host_and_path_candidates(
+pub(crate) fn host_and_path_candidates(
     table: &Table,
     votes: &Votes,
     screen: &Screen,
@@ -85,7 +85,7 @@ pub(in crate::mine) fn host_and_path_candidates(
 }
 
 /// The candidates that pages cannot know of, as far as contents or redirects ask for them.
-pub(in crate::mine) fn controls(table: &Table, votes: &Votes, natures: &Natures) -> Vec<Candidate> {
+pub(crate) fn controls(table: &Table, votes: &Votes, natures: &Natures) -> Vec<Candidate> {
     let of_names = &natures.of_names;
     let asked = votes.iter().filter(|(_, count)| **count >= VOTES_MIN).map(|(act, _)| act);
     let listed = (0..of_names.len() as u32).filter(|name| of_names[*name as usize].listed);
@@ -227,7 +227,7 @@ fn is_name_of_copy(host: &[u8]) -> bool {
 
 /// The candidates that are in force with those that are proposed beside them: none twice, none that
 /// writes what another takes away.
-pub(in crate::mine) fn beside(settled: Vec<Candidate>, new: Vec<Candidate>) -> Vec<Candidate> {
+pub(crate) fn beside(settled: Vec<Candidate>, new: Vec<Candidate>) -> Vec<Candidate> {
     let meets = |one: &Act, other: &Act| match (one, other) {
         (Act::Host(a, b), Act::Host(from, to)) => from == a || from == b || to == a,
         (Act::Default(..) | Act::Value(..), Act::Default(..) | Act::Value(..)) => one == other,
@@ -246,7 +246,7 @@ pub(in crate::mine) fn beside(settled: Vec<Candidate>, new: Vec<Candidate>) -> V
 
 /// Proposes candidates for parameters: those that contents ask for, where nothing that was seen of
 /// them alone speaks against a rate at `bar`.
-pub(in crate::mine) fn parameters(
+pub(crate) fn parameters(
     votes: &Votes,
     screen: &Screen,
     natures: &[Nature],
@@ -298,7 +298,7 @@ pub(in crate::mine) fn parameters(
 }
 
 /// Where the parameter `name` may be dropped, by what was seen of it alone; `None`: nowhere.
-pub(in crate::mine) fn reach(
+pub(crate) fn reach(
     folders: Folders<'_>,
     name: u32,
     handlers: &BTreeMap<u32, Trials>,

@@ -22,11 +22,11 @@ const MEMBERS_MAX: usize = 5;
 
 /// What was seen of slots alone.
 #[derive(Debug, Default)]
-pub(in crate::mine) struct Screen {
+pub(crate) struct Screen {
     /// By name of parameter and handler.
-    pub(in crate::mine) params: BTreeMap<(u32, u32), Trials>,
+    pub(crate) params: BTreeMap<(u32, u32), Trials>,
     /// By pair of hosts, the smaller number first.
-    pub(in crate::mine) hosts: BTreeMap<(u32, u32), Trials>,
+    pub(crate) hosts: BTreeMap<(u32, u32), Trials>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -44,23 +44,23 @@ const HOST: u32 = u32::MAX;
 
 /// What one group of URLs that are equal but for a parameter says about it.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(in crate::mine) struct Seen {
+pub(crate) struct Seen {
     /// The number of the parameter.
-    pub(in crate::mine) name: u32,
+    pub(crate) name: u32,
     /// A URL of the group.
-    pub(in crate::mine) url: u32,
+    pub(crate) url: u32,
     /// The handler of its path.
-    pub(in crate::mine) handler: u32,
-    pub(in crate::mine) agree: bool,
+    pub(crate) handler: u32,
+    pub(crate) agree: bool,
     /// The content of the URL.
-    pub(in crate::mine) content: u32,
-    pub(in crate::mine) same: f64,
-    pub(in crate::mine) high: f64,
+    pub(crate) content: u32,
+    pub(crate) same: f64,
+    pub(crate) high: f64,
 }
 
 /// Compares the URLs of `table` slot by slot. Paths are taken as `loose_paths` spells them,
 /// parameters as a multiset. O(n log n) in the number of parameters.
-pub(in crate::mine) fn screen(
+pub(crate) fn screen(
     table: &Table,
     loose_paths: &[LoosePath],
     handlers: &[u32],
@@ -81,17 +81,17 @@ pub(in crate::mine) fn screen(
 
 /// What is compared slot by slot.
 #[derive(Clone, Copy)]
-pub(in crate::mine) struct Slots<'a> {
-    pub(in crate::mine) table: &'a Table,
-    pub(in crate::mine) loose_paths: &'a [LoosePath],
-    pub(in crate::mine) handlers: &'a [u32],
-    pub(in crate::mine) calibration: &'a Calibration,
+pub(crate) struct Slots<'a> {
+    pub(crate) table: &'a Table,
+    pub(crate) loose_paths: &'a [LoosePath],
+    pub(crate) handlers: &'a [u32],
+    pub(crate) calibration: &'a Calibration,
 }
 
 impl Slots<'_> {
     /// What is seen of those parameters under handlers that are `asked` for, one group after the
     /// other: in an order that depends on the table only.
-    pub(in crate::mine) fn seen(self, asked: &BTreeSet<(u32, u32)>) -> Vec<Seen> {
+    pub(crate) fn seen(self, asked: &BTreeSet<(u32, u32)>) -> Vec<Seen> {
         let handlers: BTreeSet<u32> = asked.iter().map(|(_, handler)| *handler).collect();
         let is_asked = |name: Option<u32>, handler| match name {
             Some(name) => asked.contains(&(name, handler)),

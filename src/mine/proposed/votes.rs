@@ -18,12 +18,12 @@ const MEMBERS_MAX: usize = 64;
 const TEXT_MAX: usize = 64;
 
 /// For each act, how many contents ask for it.
-pub(in crate::mine) type Votes = BTreeMap<Act, u32>;
+pub(crate) type Votes = BTreeMap<Act, u32>;
 
 /// Collects the votes of all contents that are not hot, and of the URLs that redirects and
 /// canonical links lead to. `few` says of which parameters values are paired, by number of the
 /// name.
-pub(in crate::mine) fn collect(
+pub(crate) fn collect(
     table: &Table,
     loose_paths: &[LoosePath],
     calibration: &Calibration,

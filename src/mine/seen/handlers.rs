@@ -10,11 +10,11 @@ const CHILDREN_MAX: usize = 64;
 
 /// The templates of the paths of a site.
 #[derive(Debug)]
-pub(in crate::mine) struct Handlers {
+pub(crate) struct Handlers {
     /// The handler of each path, by number of the path.
-    pub(in crate::mine) of_path: Vec<u32>,
+    pub(crate) of_path: Vec<u32>,
     /// The template of each handler, a pattern as in rule files: `/people/{slug}/x{num}.html`.
-    pub(in crate::mine) templates: Vec<Vec<u8>>,
+    pub(crate) templates: Vec<Vec<u8>>,
 }
 
 /// Share of the URLs under a prefix that a name must have to stay a name among many: one of fifty.
@@ -22,7 +22,7 @@ const NAME_SHARE: u64 = 50;
 
 /// A segment with its runs of digits replaced by `{num}`, but not those of escapes; a long segment
 /// of letters and digits is `{slug}` as a whole.
-pub(in crate::mine) fn outline(segment: &[u8], out: &mut Vec<u8>) {
+pub(crate) fn outline(segment: &[u8], out: &mut Vec<u8>) {
     let digits = segment.iter().filter(|byte| byte.is_ascii_digit()).count();
     let word = segment.iter().all(|byte| byte.is_ascii_alphanumeric());
     if digits > 0 && word && segment.len() >= 16 {
@@ -50,7 +50,7 @@ pub(in crate::mine) fn outline(segment: &[u8], out: &mut Vec<u8>) {
 }
 
 /// What is after the last dot of a segment, with the dot, if it looks like an extension.
-pub(in crate::mine) fn extension(segment: &[u8]) -> &[u8] {
+pub(crate) fn extension(segment: &[u8]) -> &[u8] {
     match memchr::memrchr(b'.', segment) {
         Some(dot) if dot > 0 && (2..=6).contains(&(segment.len() - dot)) => {
             let ending = &segment[dot..];
@@ -71,7 +71,7 @@ impl Handlers {
     /// Left to right: where more than [`CHILDREN_MAX`] names are under one prefix, they are values,
     /// but for those that have a large share of the URLs: scripts. `urls` is how many each path
     /// has. Linear in the bytes of the paths.
-    pub(in crate::mine) fn find(paths: &[Vec<u8>], urls: &[u64]) -> Handlers {
+    pub(crate) fn find(paths: &[Vec<u8>], urls: &[u64]) -> Handlers {
         let mut prefixes = Prefixes::new(paths, urls);
         let mut rest: Vec<Rest> = (0..).zip(paths.iter().map(|_| 1)).collect();
         while !rest.is_empty() {

@@ -23,20 +23,20 @@ use crate::fingerprint::FingerprintKey;
 /// table    half of the hash, so that others are hardly ever asked about; number    8 bytes
 /// ```
 #[derive(Debug)]
-pub(in crate::mine) struct Lookup {
+pub(crate) struct Lookup {
     table: HashTable<(u32, u32)>,
     keys: ahash::RandomState,
 }
 
 impl Lookup {
     /// With room for so many things.
-    pub(in crate::mine) fn with_room(things: usize) -> Lookup {
+    pub(crate) fn with_room(things: usize) -> Lookup {
         Lookup { table: HashTable::with_capacity(things), keys: ahash::RandomState::new() }
     }
 
     /// The number of `text`, of which `next` is made if there is none; `text_of` tells the texts of
     /// numbers.
-    pub(in crate::mine) fn number<'a>(
+    pub(crate) fn number<'a>(
         &mut self,
         text: &[u8],
         next: u32,
@@ -58,29 +58,25 @@ impl Lookup {
     }
 
     /// The number of `text`, if it has one.
-    pub(in crate::mine) fn find<'a>(
-        &self,
-        text: &[u8],
-        text_of: impl Fn(u32) -> &'a [u8],
-    ) -> Option<u32> {
+    pub(crate) fn find<'a>(&self, text: &[u8], text_of: impl Fn(u32) -> &'a [u8]) -> Option<u32> {
         let is_it = |(_, number): &(u32, u32)| text_of(*number) == text;
         self.table.find(self.keys.hash_one(text), is_it).map(|(_, number)| *number)
     }
 }
 
 /// Numbers for texts, in the order in which they come.
-pub(in crate::mine) struct Numbers {
-    pub(in crate::mine) texts: Vec<Vec<u8>>,
+pub(crate) struct Numbers {
+    pub(crate) texts: Vec<Vec<u8>>,
     lookup: Lookup,
     last: u32,
 }
 
 impl Numbers {
-    pub(in crate::mine) fn new() -> Numbers {
+    pub(crate) fn new() -> Numbers {
         Numbers { texts: Vec::new(), lookup: Lookup::with_room(0), last: 0 }
     }
 
-    pub(in crate::mine) fn of(&mut self, text: &[u8]) -> u32 {
+    pub(crate) fn of(&mut self, text: &[u8]) -> u32 {
         // URLs that follow each other often share their origin and their path.
         if self.texts.get(self.last as usize).is_some_and(|last| last == text) {
             return self.last;
@@ -96,7 +92,7 @@ impl Numbers {
 
 /// 64 bits for each value of a parameter: its hash, so that draws are the same in every run; others
 /// if another value has that one already. Values come in the order of the table.
-pub(in crate::mine) struct Values<'a> {
+pub(crate) struct Values<'a> {
     /// What stands for none of them has no text here.
     by_bits: Map<u64, Option<&'a [u8]>>,
     /// Those that have other bits than their hash.
@@ -106,7 +102,7 @@ pub(in crate::mine) struct Values<'a> {
 
 impl<'a> Values<'a> {
     /// `reserved` bits stand for no value, those of `known` values for nothing else.
-    pub(in crate::mine) fn new(reserved: &[u64], known: &[&'a [u8]]) -> Values<'a> {
+    pub(crate) fn new(reserved: &[u64], known: &[&'a [u8]]) -> Values<'a> {
         let mut by_bits = map();
         by_bits.extend(reserved.iter().map(|bits| (*bits, None)));
         by_bits.extend(known.iter().map(|text| (hash(text), Some(*text))));
@@ -114,7 +110,7 @@ impl<'a> Values<'a> {
     }
 
     /// The bits of a value.
-    pub(in crate::mine) fn of(&mut self, value: &'a [u8]) -> u64 {
+    pub(crate) fn of(&mut self, value: &'a [u8]) -> u64 {
         let bits = hash(value);
         match self.by_bits.entry(bits).or_insert(Some(value)) {
             Some(known) if *known == value => bits,
@@ -141,32 +137,32 @@ impl<'a> Values<'a> {
 
 /// What fingerprints of one site are made under.
 #[derive(Clone, Debug)]
-pub(in crate::mine) struct Secret {
+pub(crate) struct Secret {
     key: FingerprintKey,
     words: [u64; 2],
 }
 
 impl Secret {
     /// A fresh one.
-    pub(in crate::mine) fn random() -> Secret {
+    pub(crate) fn random() -> Secret {
         let key = FingerprintKey::random();
         let word = |text: &[u8]| key.fingerprint(text).0 as u64;
         Secret { words: [word(b"first"), word(b"second")], key }
     }
 
     /// 128 bits of a text.
-    pub(in crate::mine) fn fingerprint(&self, text: &[u8]) -> u128 {
+    pub(crate) fn fingerprint(&self, text: &[u8]) -> u128 {
         self.key.fingerprint(text).0
     }
 
     /// 64 bits of a text.
-    pub(in crate::mine) fn of(&self, text: &[u8]) -> u64 {
+    pub(crate) fn of(&self, text: &[u8]) -> u64 {
         self.fingerprint(text) as u64
     }
 
     /// 64 bits of two numbers of 64 bits: the halves of a product, each factor with a secret.
     #[inline]
-    pub(in crate::mine) fn join(&self, a: u64, b: u64) -> u64 {
+    pub(crate) fn join(&self, a: u64, b: u64) -> u64 {
         let [one, other] = self.words;
         let product = u128::from(a.wrapping_add(one)) * u128::from(b.wrapping_add(other));
         product as u64 ^ (product >> 64) as u64
@@ -175,29 +171,29 @@ impl Secret {
 
 /// A URL with what it has in common with others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(in crate::mine) struct Keyed {
+pub(crate) struct Keyed {
     /// The same in every run: what is put in order is so by this.
-    pub(in crate::mine) draw: u64,
+    pub(crate) draw: u64,
     /// Under the secret: with one draw, others have another one but once in 2³² times.
-    pub(in crate::mine) check: u32,
-    pub(in crate::mine) url: u32,
+    pub(crate) check: u32,
+    pub(crate) url: u32,
 }
 
 impl Keyed {
     /// The key: two URLs belong together if they have one.
-    pub(in crate::mine) fn key(&self) -> (u64, u32) {
+    pub(crate) fn key(&self) -> (u64, u32) {
         (self.draw, self.check)
     }
 
     /// The key as one number, which does not say in which order anything is.
-    pub(in crate::mine) fn page(&self) -> u64 {
+    pub(crate) fn page(&self) -> u64 {
         self.draw ^ u64::from(self.check) << 32
     }
 }
 
 /// Rows that are sorted by draw, check and URL, in groups with one draw and one check. In the order
 /// of the draws; those that share one, which somebody has made, in the order of their first URLs.
-pub(in crate::mine) fn groups<T, D: PartialEq>(
+pub(crate) fn groups<T, D: PartialEq>(
     rows: &[T],
     draw: impl Fn(&T) -> D,
     check_and_url: impl Fn(&T) -> (u32, u32),
@@ -214,17 +210,17 @@ pub(in crate::mine) fn groups<T, D: PartialEq>(
 }
 
 /// Sorts keys of URLs.
-pub(in crate::mine) fn sort_keys(keys: &mut Vec<Keyed>) {
+pub(crate) fn sort_keys(keys: &mut Vec<Keyed>) {
     sort_hashed(keys, |keyed| keyed.draw);
 }
 
 /// Sorted keys by what they have in common.
-pub(in crate::mine) fn groups_of(keys: &[Keyed]) -> impl Iterator<Item = &[Keyed]> {
+pub(crate) fn groups_of(keys: &[Keyed]) -> impl Iterator<Item = &[Keyed]> {
     groups(keys, |keyed| keyed.draw, |keyed| (keyed.check, keyed.url))
 }
 
 /// Sorts rows that begin with a hash, whose first bits tell about where each belongs.
-pub(in crate::mine) fn sort_hashed<T: Copy + Ord>(rows: &mut Vec<T>, hash: impl Fn(&T) -> u64) {
+pub(crate) fn sort_hashed<T: Copy + Ord>(rows: &mut Vec<T>, hash: impl Fn(&T) -> u64) {
     let bits = (rows.len() as u64 / ROWS_A_BUCKET).max(1).ilog2();
     if bits < 4 {
         rows.sort_unstable();

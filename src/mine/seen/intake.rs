@@ -45,10 +45,7 @@ impl Table {
     /// Takes in the observations of one site. The `canonicalizer` must preserve semantics.
     ///
     /// The tables depend on the observations as a multiset, not on their order.
-    pub(in crate::mine) fn build(
-        observations: &[Observation<'_>],
-        canonicalizer: &Canonicalizer,
-    ) -> Table {
+    pub(crate) fn build(observations: &[Observation<'_>], canonicalizer: &Canonicalizer) -> Table {
         let intake = Intake::of(observations, canonicalizer);
         let Intake { mut urls, mut contents, mut seen, mut moves, signal, .. } = intake;
         urls.forget();

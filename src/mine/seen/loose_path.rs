@@ -6,39 +6,39 @@ use crate::limits::MINE_PARAMS_MAX;
 
 /// A path without everything that rules are known to take away.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(in crate::mine) struct LoosePath {
+pub(crate) struct LoosePath {
     /// What is left: lower case but for escapes, no extension, no slash at the end.
-    pub(in crate::mine) base: Vec<u8>,
+    pub(crate) base: Vec<u8>,
     /// The same in the letters of the URL.
-    pub(in crate::mine) cased: Vec<u8>,
+    pub(crate) cased: Vec<u8>,
     /// Path parameters: names in lower case, and values.
-    pub(in crate::mine) parameters: Vec<(Vec<u8>, Vec<u8>)>,
+    pub(crate) parameters: Vec<(Vec<u8>, Vec<u8>)>,
     /// Segments that may be session numbers.
-    pub(in crate::mine) sessions: Vec<(Shape, Vec<u8>)>,
+    pub(crate) sessions: Vec<(Shape, Vec<u8>)>,
     /// The last segment, if it is the name of an index page.
-    pub(in crate::mine) index: Vec<u8>,
+    pub(crate) index: Vec<u8>,
     /// The extension with its dot, or nothing.
-    pub(in crate::mine) extension: Vec<u8>,
+    pub(crate) extension: Vec<u8>,
     /// Does it end with a slash?
-    pub(in crate::mine) slash: bool,
+    pub(crate) slash: bool,
     /// Does it end with a session number? Then it ends with a slash without it.
-    pub(in crate::mine) ends_in_session: bool,
+    pub(crate) ends_in_session: bool,
     /// Were there several slashes in a row?
-    pub(in crate::mine) doubled: bool,
+    pub(crate) doubled: bool,
 }
 
 /// First words of index pages.
 const INDEX_WORDS: [&[u8]; 5] = [b"index", b"default", b"home", b"main", b"iisstart"];
 
 /// Is this the name of an index page?
-pub(in crate::mine) fn is_index(segment: &[u8]) -> bool {
+pub(crate) fn is_index(segment: &[u8]) -> bool {
     let ending = extension(segment);
     let word = &segment[..segment.len() - ending.len()];
     !ending.is_empty() && INDEX_WORDS.iter().any(|name| word.eq_ignore_ascii_case(name))
 }
 
 /// Takes `path` apart. Linear.
-pub(in crate::mine) fn loosen(path: &[u8]) -> LoosePath {
+pub(crate) fn loosen(path: &[u8]) -> LoosePath {
     let mut loose = LoosePath::default();
     let mut rest = path.strip_prefix(b"/").unwrap_or(path).split(|byte| *byte == b'/').peekable();
     while let Some(segment) = rest.next() {
@@ -79,17 +79,17 @@ pub(in crate::mine) fn loosen(path: &[u8]) -> LoosePath {
 
 impl LoosePath {
     /// Does it end with a slash where session numbers are dropped?
-    pub(in crate::mine) fn leaves_slash(&self) -> bool {
+    pub(crate) fn leaves_slash(&self) -> bool {
         self.slash || self.ends_in_session
     }
 
     /// The path in the letters of the URL, without all else that rules are known to take away.
-    pub(in crate::mine) fn lettered(&self) -> Vec<u8> {
+    pub(crate) fn lettered(&self) -> Vec<u8> {
         [self.cased.as_slice(), &self.extension].concat()
     }
 
     /// The path that scopes are first found for: base and extension.
-    pub(in crate::mine) fn plain(&self) -> Vec<u8> {
+    pub(crate) fn plain(&self) -> Vec<u8> {
         let mut path = self.base.clone();
         path.extend_from_slice(&self.extension.to_ascii_lowercase());
         if path.is_empty() {

@@ -2,17 +2,17 @@
 
 mod canonical_links;
 mod contents;
-pub(in crate::mine) mod handlers;
-pub(in crate::mine) mod identity;
-pub(in crate::mine) mod intake;
+pub(crate) mod handlers;
+pub(crate) mod identity;
+pub(crate) mod intake;
 mod interner;
-pub(in crate::mine) mod loose_path;
-pub(in crate::mine) mod observation;
-pub(in crate::mine) mod segments;
-pub(in crate::mine) mod site;
-pub(in crate::mine) mod splits;
-pub(in crate::mine) mod stems;
-pub(in crate::mine) mod table;
+pub(crate) mod loose_path;
+pub(crate) mod observation;
+pub(crate) mod segments;
+pub(crate) mod site;
+pub(crate) mod splits;
+pub(crate) mod stems;
+pub(crate) mod table;
 
 pub use observation::Observation;
 pub use site::site_of;

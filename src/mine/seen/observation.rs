@@ -40,14 +40,14 @@ const EMPTY_BODIES: [&[u8]; 4] = [
 
 impl Observation<'_> {
     /// May the body stand for the page: an answer to a plain request, successful and not empty?
-    pub(in crate::mine) fn shows_a_page(&self) -> bool {
+    pub(crate) fn shows_a_page(&self) -> bool {
         self.status.is_none_or(|status| status == 200)
             && self.method.is_none_or(|method| method.eq_ignore_ascii_case(b"GET"))
             && self.size != Some(0)
     }
 
     /// The digest, if it says anything: not a placeholder, not that of an empty body.
-    pub(in crate::mine) fn telling_digest(&self) -> Option<&[u8]> {
+    pub(crate) fn telling_digest(&self) -> Option<&[u8]> {
         let digest = self.digest?;
         let digest = digest.strip_prefix(b"sha1:").unwrap_or(digest);
         let empty = EMPTY_BODIES.iter().any(|empty| digest.eq_ignore_ascii_case(empty));
@@ -55,18 +55,18 @@ impl Observation<'_> {
     }
 
     /// Is this an answer that says, for good, that the page is somewhere else?
-    pub(in crate::mine) fn has_moved(&self) -> bool {
+    pub(crate) fn has_moved(&self) -> bool {
         matches!(self.status, Some(301 | 308))
     }
 
     /// Where the page is, if the answer says for good that it is somewhere else.
-    pub(in crate::mine) fn moved_to(&self) -> Option<&[u8]> {
+    pub(crate) fn moved_to(&self) -> Option<&[u8]> {
         self.redirect.filter(|target| self.has_moved() && !target.is_empty())
     }
 
     /// Is the body an image, a style sheet, a script, a font: a part that pages share, and that
     /// says little about the paths they are under?
-    pub(in crate::mine) fn is_static(&self) -> bool {
+    pub(crate) fn is_static(&self) -> bool {
         let Some(mime) = self.mime else { return false };
         let starts = |prefix: &[u8]| {
             mime.len() >= prefix.len() && mime[..prefix.len()].eq_ignore_ascii_case(prefix)

@@ -5,13 +5,13 @@ use crate::canonical::letters;
 
 /// A shape of segments: literal head and tail around letters and digits.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(in crate::mine) struct Shape {
-    pub(in crate::mine) head: Vec<u8>,
-    pub(in crate::mine) tail: Vec<u8>,
+pub(crate) struct Shape {
+    pub(crate) head: Vec<u8>,
+    pub(crate) tail: Vec<u8>,
     /// Bytes between head and tail; hexadecimal digits only if `hex`. 0: any number, where head and
     /// tail are brackets.
-    pub(in crate::mine) length: usize,
-    pub(in crate::mine) hex: bool,
+    pub(crate) length: usize,
+    pub(crate) hex: bool,
 }
 
 /// Least length of what varies in a segment that may be a session number.
@@ -19,7 +19,7 @@ const SESSION_BYTES_MIN: usize = 12;
 
 impl Shape {
     /// The shape of a segment that may be a session number.
-    pub(in crate::mine) fn of(segment: &[u8]) -> Option<Shape> {
+    pub(crate) fn of(segment: &[u8]) -> Option<Shape> {
         let is_core = |byte: &u8| byte.is_ascii_alphanumeric();
         let (mut best, mut at) = ((0, 0), 0);
         while at < segment.len() {
@@ -60,7 +60,7 @@ impl Shape {
     }
 
     /// Has `segment` this shape?
-    pub(in crate::mine) fn fits(&self, segment: &[u8]) -> bool {
+    pub(crate) fn fits(&self, segment: &[u8]) -> bool {
         let Some(core) = segment
             .strip_prefix(self.head.as_slice())
             .and_then(|rest| rest.strip_suffix(self.tail.as_slice()))
@@ -78,13 +78,13 @@ impl Shape {
 }
 
 /// Where the last segment starts.
-pub(in crate::mine) fn last_start(path: &[u8]) -> usize {
+pub(crate) fn last_start(path: &[u8]) -> usize {
     memchr::memrchr(b'/', path).map_or(0, |at| at + 1)
 }
 
 /// Puts letters in lower case, but not those of escapes; returns a hash of what was
 /// there, if any was not.
-pub(in crate::mine) fn fold(path: &mut [u8]) -> Option<u64> {
+pub(crate) fn fold(path: &mut [u8]) -> Option<u64> {
     letters::has_upper(path).then(|| {
         let signature = hash(path);
         letters::fold(path);

@@ -19,12 +19,12 @@ pub fn site_of(host: &[u8]) -> &[u8] {
 /// those of the hosts below it: `github.io`, `s3.amazonaws.com`, `localhost`.
 ///
 /// - Shape: `site` is what [`site_of`] gives.
-pub(in crate::mine) fn is_one_host(site: &[u8]) -> bool {
+pub(crate) fn is_one_host(site: &[u8]) -> bool {
     !is_address(site) && site.len() <= HOST_BYTES_MAX && psl::domain(site).is_none()
 }
 
 /// Is `host` an IPv4 address in its canonical spelling?
-pub(in crate::mine) fn is_address(host: &[u8]) -> bool {
+pub(crate) fn is_address(host: &[u8]) -> bool {
     host.starts_with(b"[")
         || host.len() <= 15
             && std::str::from_utf8(host)

@@ -17,7 +17,7 @@ use crate::mine::seen::table::{Table, Url};
 
 /// What a condition asks of a URL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(in crate::mine) enum Condition {
+pub(crate) enum Condition {
     /// The parameter is not there.
     Lacks(u32),
     /// The parameter has the value with this hash.
@@ -26,17 +26,17 @@ pub(in crate::mine) enum Condition {
 
 /// The URLs under one handler of which the same conditions are true.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::mine) struct Cell {
+pub(crate) struct Cell {
     /// The handler by path.
-    pub(in crate::mine) handler: u32,
+    pub(crate) handler: u32,
     /// What is true of all URLs of the cell.
-    pub(in crate::mine) when: Vec<Condition>,
+    pub(crate) when: Vec<Condition>,
     /// Is that all that tells them from other cells? Not of those that fit no condition.
-    pub(in crate::mine) is_reported: bool,
+    pub(crate) is_reported: bool,
     /// Was it seen to be where the parameter matters, so that nothing is proposed there?
-    pub(in crate::mine) is_out: bool,
+    pub(crate) is_out: bool,
     /// Was it chosen by half of what was seen? Then only the other half may prove something.
-    pub(in crate::mine) is_chosen: bool,
+    pub(crate) is_chosen: bool,
 }
 
 /// A split: the parameter that it is by, and the cells.
@@ -54,7 +54,7 @@ struct Split {
 
 /// The splits of a site.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(in crate::mine) struct Splits {
+pub(crate) struct Splits {
     /// The number of the first cell: there are so many handlers by path.
     first: u32,
     cells: Vec<Cell>,
@@ -65,13 +65,13 @@ pub(in crate::mine) struct Splits {
 
 impl Splits {
     /// No splits, where there are so many handlers and names.
-    pub(in crate::mine) fn none(handlers: usize, names: usize) -> Splits {
+    pub(crate) fn none(handlers: usize, names: usize) -> Splits {
         Splits { first: handlers as u32, is_split: vec![false; names], ..Splits::default() }
     }
 
     /// Splits `handler`, which may be a cell, for the parameter `name`: by the `values` of the
     /// parameter `by`, each a cell, and by whether it is there. Returns the cells.
-    pub(in crate::mine) fn split(
+    pub(crate) fn split(
         &mut self,
         (name, handler): (u32, u32),
         by: u32,
@@ -103,7 +103,7 @@ impl Splits {
     }
 
     /// Nothing is proposed in the cell `handler` any more.
-    pub(in crate::mine) fn leave_out(&mut self, handler: u32) {
+    pub(crate) fn leave_out(&mut self, handler: u32) {
         let number = handler.checked_sub(self.first).map(|at| at as usize);
         if let Some(cell) = number.and_then(|at| self.cells.get_mut(at)) {
             cell.is_out = true;
@@ -111,7 +111,7 @@ impl Splits {
     }
 
     /// The cells in which nothing is proposed for the parameter `name`.
-    pub(in crate::mine) fn left_out(&self, name: u32) -> BTreeSet<u32> {
+    pub(crate) fn left_out(&self, name: u32) -> BTreeSet<u32> {
         let of_name = self.splits.iter().filter(|one| one.name == name);
         let cells = of_name.flat_map(|one| {
             one.values.iter().map(|(_, cell)| *cell).chain([one.lacking, one.others])
@@ -120,23 +120,23 @@ impl Splits {
     }
 
     /// How many handlers there are, cells included.
-    pub(in crate::mine) fn handlers(&self) -> u32 {
+    pub(crate) fn handlers(&self) -> u32 {
         self.first + self.cells.len() as u32
     }
 
     /// The cell of this number; `None` of a handler by path.
-    pub(in crate::mine) fn cell(&self, handler: u32) -> Option<&Cell> {
+    pub(crate) fn cell(&self, handler: u32) -> Option<&Cell> {
         self.cells.get(handler.checked_sub(self.first)? as usize)
     }
 
     /// The handler by path.
-    pub(in crate::mine) fn path_of(&self, handler: u32) -> u32 {
+    pub(crate) fn path_of(&self, handler: u32) -> u32 {
         self.cell(handler).map_or(handler, |cell| cell.handler)
     }
 
     /// The last cells for the parameter `name` under a handler by path: those that are not split
     /// themselves. Empty if the handler is not split for it.
-    pub(in crate::mine) fn cells_of(&self, name: u32, path: u32) -> Vec<u32> {
+    pub(crate) fn cells_of(&self, name: u32, path: u32) -> Vec<u32> {
         let mut open = vec![path];
         let mut cells = Vec::new();
         while let Some(handler) = open.pop() {
@@ -155,7 +155,7 @@ impl Splits {
 
     /// The handler of a URL as far as the parameter `name` goes; `handler` is that of its path.
     #[inline]
-    pub(in crate::mine) fn refine(&self, table: &Table, url: &Url, name: u32, handler: u32) -> u32 {
+    pub(crate) fn refine(&self, table: &Table, url: &Url, name: u32, handler: u32) -> u32 {
         if !self.is_split.get(name as usize).is_some_and(|split| *split) {
             return handler;
         }
@@ -178,13 +178,13 @@ impl Splits {
     }
 
     /// Was `content` spent on choosing the cell `handler`, so that it proves nothing about it?
-    pub(in crate::mine) fn is_spent(&self, handler: u32, content: u32) -> bool {
+    pub(crate) fn is_spent(&self, handler: u32, content: u32) -> bool {
         is_for_choice(content) && self.cell(handler).is_some_and(|cell| cell.is_chosen)
     }
 }
 
 /// Is it of the half of the contents by which conditions are chosen? The other half proves.
-pub(in crate::mine) fn is_for_choice(content: u32) -> bool {
+pub(crate) fn is_for_choice(content: u32) -> bool {
     crate::mine::seen::table::mix(u64::from(content)) & 1 == 0
 }
 

@@ -9,15 +9,15 @@ use super::table::{Map, map};
 
 /// Where a path is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(in crate::mine) struct Place {
-    pub(in crate::mine) handler: u32,
-    pub(in crate::mine) stem: u32,
+pub(crate) struct Place {
+    pub(crate) handler: u32,
+    pub(crate) stem: u32,
 }
 
 /// The stem of each path, by number. Numbers are those of the first paths that have them.
 ///
 /// Linear in the bytes of the paths.
-pub(in crate::mine) fn find(paths: &[Vec<u8>]) -> Vec<u32> {
+pub(crate) fn find(paths: &[Vec<u8>]) -> Vec<u32> {
     let mut known: Map<Vec<u8>, u32> = map();
     let mut text = Vec::new();
     let stem = |path: &Vec<u8>| {

@@ -15,98 +15,98 @@ use crate::mine::seen::splits::Splits;
 
 /// Hash map with a random key: who writes a crawl cannot make it slow. Results never depend on the
 /// order of a map.
-pub(in crate::mine) type Map<K, V> = HashMap<K, V, ahash::RandomState>;
+pub(crate) type Map<K, V> = HashMap<K, V, ahash::RandomState>;
 
 /// A map with a key of its own.
-pub(in crate::mine) fn map<K, V>() -> Map<K, V> {
+pub(crate) fn map<K, V>() -> Map<K, V> {
     HashMap::with_hasher(ahash::RandomState::new())
 }
 
 /// A range of bytes in the arena.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub(in crate::mine) struct Span {
-    pub(in crate::mine) start: u32,
-    pub(in crate::mine) end: u32,
+pub(crate) struct Span {
+    pub(crate) start: u32,
+    pub(crate) end: u32,
 }
 
 /// Where rows of another table begin and end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub(in crate::mine) struct Rows {
-    pub(in crate::mine) start: u32,
-    pub(in crate::mine) end: u32,
+pub(crate) struct Rows {
+    pub(crate) start: u32,
+    pub(crate) end: u32,
 }
 
 impl Rows {
-    pub(in crate::mine) fn range(self) -> std::ops::Range<usize> {
+    pub(crate) fn range(self) -> std::ops::Range<usize> {
         self.start as usize..self.end as usize
     }
 
-    pub(in crate::mine) fn len(self) -> usize {
+    pub(crate) fn len(self) -> usize {
         (self.end - self.start) as usize
     }
 }
 
 /// One distinct URL after normalization.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::mine) struct Url {
+pub(crate) struct Url {
     /// The whole URL.
-    pub(in crate::mine) text: Span,
+    pub(crate) text: Span,
     /// Which of the site's distinct paths.
-    pub(in crate::mine) path: u32,
+    pub(crate) path: u32,
     /// Which of the site's origins: scheme, host and port.
-    pub(in crate::mine) origin: u32,
+    pub(crate) origin: u32,
     /// Parameters in the order of the URL.
-    pub(in crate::mine) params: Rows,
+    pub(crate) params: Rows,
     /// Captures in order of time.
-    pub(in crate::mine) captures: Rows,
+    pub(crate) captures: Rows,
     /// Is it a part of pages rather than a page?
-    pub(in crate::mine) is_static: bool,
+    pub(crate) is_static: bool,
     /// Does it have more parameters or segments than are looked at? Then nothing is said of it.
-    pub(in crate::mine) opaque: bool,
+    pub(crate) opaque: bool,
     /// Does it only send elsewhere? Then its captures are those of the page it sends to.
-    pub(in crate::mine) moved: bool,
+    pub(crate) moved: bool,
 }
 
 /// One parameter of a URL.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::mine) struct Param {
+pub(crate) struct Param {
     /// Number of the name.
-    pub(in crate::mine) name: u32,
+    pub(crate) name: u32,
     /// What stands for the value, and for no other text (see `identity.rs`); a parameter without
     /// `=` has a value of its own.
-    pub(in crate::mine) value: u64,
+    pub(crate) value: u64,
     /// The value; empty too where there is no `=`.
-    pub(in crate::mine) text: Span,
+    pub(crate) text: Span,
 }
 
 /// The value of URLs without the parameter, and of those that are known to be the same.
-pub(in crate::mine) const ABSENT: u64 = 0;
+pub(crate) const ABSENT: u64 = 0;
 
 /// The value of a parameter without `=`. No rule tells it from an empty one.
-pub(in crate::mine) const NO_VALUE: u64 = 0x6E6F_7661_6C75_6500;
+pub(crate) const NO_VALUE: u64 = 0x6E6F_7661_6C75_6500;
 
 /// The numbers where a list begins. Their hashes, and that of the empty value, stand for no other
 /// value.
-pub(in crate::mine) const FIRST_VALUES: [&[u8]; 2] = [b"0", b"1"];
+pub(crate) const FIRST_VALUES: [&[u8]; 2] = [b"0", b"1"];
 
 /// One content of a URL at one time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(in crate::mine) struct Capture {
+pub(crate) struct Capture {
     /// Seconds since 1970; the least number there is where no time is known.
-    pub(in crate::mine) time: i64,
+    pub(crate) time: i64,
     /// Number of the content.
-    pub(in crate::mine) content: u32,
+    pub(crate) content: u32,
 }
 
 /// Scheme, host and port of URLs.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::mine) struct Origin {
+pub(crate) struct Origin {
     /// Is it `https`? Else it is `http`.
-    pub(in crate::mine) https: bool,
+    pub(crate) https: bool,
     /// Number of the host.
-    pub(in crate::mine) host: u32,
+    pub(crate) host: u32,
     /// As in `:81`; empty for the scheme's own.
-    pub(in crate::mine) port: Vec<u8>,
+    pub(crate) port: Vec<u8>,
 }
 
 /// What the contents are told apart by.
@@ -126,51 +126,51 @@ pub enum Signal {
 
 impl Signal {
     /// Is that two pages have one content as good as certain, rather than a coincidence?
-    pub(in crate::mine) fn is_strong(self) -> bool {
+    pub(crate) fn is_strong(self) -> bool {
         matches!(self, Signal::Digest | Signal::CanonicalLink | Signal::CanonicalLinkAlone)
     }
 
     /// Is it enough for a rule to be in force?
-    pub(in crate::mine) fn is_confirmed(self) -> bool {
+    pub(crate) fn is_confirmed(self) -> bool {
         matches!(self, Signal::Digest | Signal::CanonicalLink)
     }
 }
 
 /// The tables of one site.
 #[derive(Debug)]
-pub(in crate::mine) struct Table {
-    pub(in crate::mine) text: Vec<u8>,
-    pub(in crate::mine) urls: Vec<Url>,
-    pub(in crate::mine) params: Vec<Param>,
-    pub(in crate::mine) captures: Vec<Capture>,
+pub(crate) struct Table {
+    pub(crate) text: Vec<u8>,
+    pub(crate) urls: Vec<Url>,
+    pub(crate) params: Vec<Param>,
+    pub(crate) captures: Vec<Capture>,
     /// Names of parameters, by number; numbers are in byte order.
-    pub(in crate::mine) names: Vec<Vec<u8>>,
+    pub(crate) names: Vec<Vec<u8>>,
     /// Origins by number.
-    pub(in crate::mine) origins: Vec<Origin>,
+    pub(crate) origins: Vec<Origin>,
     /// Hosts by number.
-    pub(in crate::mine) hosts: Vec<Vec<u8>>,
+    pub(crate) hosts: Vec<Vec<u8>>,
     /// Distinct paths, by number, in byte order.
-    pub(in crate::mine) paths: Vec<Vec<u8>>,
+    pub(crate) paths: Vec<Vec<u8>>,
     /// The stem of each path (see `stems.rs`).
-    pub(in crate::mine) stems: Vec<u32>,
+    pub(crate) stems: Vec<u32>,
     /// How many contents there are; they are numbered from 0.
-    pub(in crate::mine) contents: usize,
+    pub(crate) contents: usize,
     /// From which URLs of the site permanent redirects and canonical links lead to which others.
-    pub(in crate::mine) moves: Vec<(u32, u32)>,
-    pub(in crate::mine) signal: Signal,
+    pub(crate) moves: Vec<(u32, u32)>,
+    pub(crate) signal: Signal,
     /// Handlers that are split by conditions; none at first.
-    pub(in crate::mine) splits: Splits,
+    pub(crate) splits: Splits,
     /// Observations that were taken in.
-    pub(in crate::mine) observations: u64,
+    pub(crate) observations: u64,
     /// URLs beyond the limit, left out by hash.
-    pub(in crate::mine) left_out: u64,
+    pub(crate) left_out: u64,
     /// What is told apart by a fingerprint is told apart under this.
-    pub(in crate::mine) secret: Secret,
+    pub(crate) secret: Secret,
 }
 
 /// 64 bits of `bytes`; the same on every machine. Only to draw and to order by: two texts that have
 /// one are easily made.
-pub(in crate::mine) fn hash(bytes: &[u8]) -> u64 {
+pub(crate) fn hash(bytes: &[u8]) -> u64 {
     let mut state = 0x9E37_79B9_7F4A_7C15 ^ (bytes.len() as u64);
     let mut chunks = bytes.chunks_exact(8);
     for chunk in &mut chunks {
@@ -184,14 +184,14 @@ pub(in crate::mine) fn hash(bytes: &[u8]) -> u64 {
 
 /// Mixes 64 bits.
 #[inline]
-pub(in crate::mine) fn mix(mut bits: u64) -> u64 {
+pub(crate) fn mix(mut bits: u64) -> u64 {
     split_mix::next(&mut bits)
 }
 
 impl Table {
     /// Gives URLs that only send elsewhere the captures of where they send to: a permanent redirect
     /// says that both are one page.
-    pub(in crate::mine) fn follow_moves(&mut self) {
+    pub(crate) fn follow_moves(&mut self) {
         for _ in 0..MOVES_IN_A_ROW {
             for (from, to) in &self.moves {
                 let captures = self.urls[*to as usize].captures;
@@ -204,44 +204,44 @@ impl Table {
     }
 
     /// The bytes of a span.
-    pub(in crate::mine) fn bytes(&self, span: Span) -> &[u8] {
+    pub(crate) fn bytes(&self, span: Span) -> &[u8] {
         &self.text[span.start as usize..span.end as usize]
     }
 
     /// The parameters of a URL.
-    pub(in crate::mine) fn params_of(&self, url: &Url) -> &[Param] {
+    pub(crate) fn params_of(&self, url: &Url) -> &[Param] {
         &self.params[url.params.range()]
     }
 
     /// The handler of a URL as far as the parameter `name` goes: that of its path, or one of the
     /// cells that it is split into. `handlers` has one for each path.
     #[inline]
-    pub(in crate::mine) fn handler_for(&self, url: &Url, name: u32, handlers: &[u32]) -> u32 {
+    pub(crate) fn handler_for(&self, url: &Url, name: u32, handlers: &[u32]) -> u32 {
         self.splits.refine(self, url, name, handlers[url.path as usize])
     }
 
     /// The captures of a URL.
-    pub(in crate::mine) fn captures_of(&self, url: &Url) -> &[Capture] {
+    pub(crate) fn captures_of(&self, url: &Url) -> &[Capture] {
         &self.captures[url.captures.range()]
     }
 }
 
 /// Most redirects in a row that are followed.
-pub(in crate::mine) const MOVES_IN_A_ROW: usize = 4;
+pub(crate) const MOVES_IN_A_ROW: usize = 4;
 
 #[cfg(test)]
-pub(in crate::mine) mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::canonical::{Canonicalizer, Profile};
     use crate::limits::MINE_PARAMS_MAX;
     use crate::mine::seen::observation::Observation;
 
-    pub(in crate::mine) fn canonicalizer() -> Canonicalizer {
+    pub(crate) fn canonicalizer() -> Canonicalizer {
         Canonicalizer::new(Profile::named("rfc3986").unwrap())
     }
 
     /// A site whose URLs were seen with these digests.
-    pub(in crate::mine) fn table_of<T: AsRef<str>>(rows: &[(T, T)]) -> Table {
+    pub(crate) fn table_of<T: AsRef<str>>(rows: &[(T, T)]) -> Table {
         let seen = rows.iter().map(|(url, digest)| Observation {
             url: url.as_ref().as_bytes(),
             digest: Some(digest.as_ref().as_bytes()),
@@ -251,7 +251,7 @@ pub(in crate::mine) mod tests {
     }
 
     /// The same at these times, in seconds.
-    pub(in crate::mine) fn table_over_time(rows: &[(String, i64, String)]) -> Table {
+    pub(crate) fn table_over_time(rows: &[(String, i64, String)]) -> Table {
         let seen = rows.iter().map(|(url, time, digest)| Observation {
             url: url.as_bytes(),
             time: Some(*time),
@@ -314,7 +314,7 @@ pub(in crate::mine) mod tests {
 
     /// Two texts of `start`, which has a multiple of eight bytes, and sixteen letters, with one
     /// [`hash`].
-    pub(in crate::mine) fn twins(start: &str) -> [String; 2] {
+    pub(crate) fn twins(start: &str) -> [String; 2] {
         let word = |text: &[u8]| u64::from_le_bytes(text.try_into().unwrap());
         let length = start.len() as u64 + 16;
         let first = start

@@ -97,7 +97,7 @@ struct Names {
 
 /// Says for each script whether parameters that are not known are to be dropped, beside what was
 /// `validated` before.
-pub(in crate::mine) fn validated(
+pub(crate) fn validated(
     selector: &Selector<'_>,
     screen: &Screen,
     validated: &[Validated],

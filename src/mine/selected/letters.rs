@@ -13,14 +13,14 @@ use crate::mine::seen::loose_path::LoosePath;
 
 /// The handlers of a site with the letters of its paths.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::mine) struct Sections<'a> {
-    pub(in crate::mine) handlers: &'a Handlers,
-    pub(in crate::mine) loose_paths: &'a [LoosePath],
+pub(crate) struct Sections<'a> {
+    pub(crate) handlers: &'a Handlers,
+    pub(crate) loose_paths: &'a [LoosePath],
 }
 
 /// How the name of a section has to be spelled, wherever it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::mine) enum Spelled {
+pub(crate) enum Spelled {
     /// In one way.
     InOneWay,
     /// In lower case.
@@ -36,10 +36,7 @@ pub(super) fn head(template: &[u8]) -> Option<&[u8]> {
 }
 
 /// What the sections of these handlers begin with, as [`Sections::around`] gives them: each once.
-pub(in crate::mine) fn heads<'a>(
-    handlers: &'a Handlers,
-    all: &BTreeSet<u32>,
-) -> BTreeSet<&'a [u8]> {
+pub(crate) fn heads<'a>(handlers: &'a Handlers, all: &BTreeSet<u32>) -> BTreeSet<&'a [u8]> {
     all.iter().filter_map(|handler| head(&handlers.templates[*handler as usize])).collect()
 }
 
@@ -48,11 +45,7 @@ impl Sections<'_> {
     /// of its own, or one whose name is not `spelled` as it has to be, or that no pattern can say.
     ///
     /// Linear in the paths for each handler.
-    pub(in crate::mine) fn around(
-        &self,
-        bad: &BTreeSet<u32>,
-        spelled: Spelled,
-    ) -> Option<BTreeSet<u32>> {
+    pub(crate) fn around(&self, bad: &BTreeSet<u32>, spelled: Spelled) -> Option<BTreeSet<u32>> {
         let templates = &self.handlers.templates;
         let mut all = BTreeSet::new();
         for handler in bad {

@@ -1,9 +1,9 @@
 //! Selection: candidates that fail are taken out, round after round, until those
 //! that are left hold.
 
-pub(in crate::mine) mod keep;
-pub(in crate::mine) mod letters;
+pub(crate) mod keep;
+pub(crate) mod letters;
 mod names;
 pub(super) mod sections;
-pub(in crate::mine) mod select;
-pub(in crate::mine) mod values;
+pub(crate) mod select;
+pub(crate) mod values;

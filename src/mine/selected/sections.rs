@@ -23,25 +23,25 @@ const SECTIONS_MAX: usize = 128;
 
 /// What was seen in a section.
 #[derive(Debug)]
-pub(in crate::mine) struct Section<'a> {
+pub(crate) struct Section<'a> {
     /// What its paths begin with, in lower case; `None` at the top of the site, where each template
     /// is a section.
-    pub(in crate::mine) head: Option<&'a [u8]>,
-    pub(in crate::mine) tally: Trials,
+    pub(crate) head: Option<&'a [u8]>,
+    pub(crate) tally: Trials,
     /// Those of its handlers that were seen.
-    pub(in crate::mine) handlers: BTreeSet<u32>,
+    pub(crate) handlers: BTreeSet<u32>,
 }
 
 impl Section<'_> {
     /// Does it speak against a candidate: does that fail here more often than not? Ten groups that
     /// all disagree are enough.
-    pub(in crate::mine) fn is_against(&self) -> bool {
+    pub(crate) fn is_against(&self) -> bool {
         is_below(&self.tally, 0.5, CONTRADICTION_OF_HANDLER)
     }
 }
 
 /// The `tallies` of handlers by section.
-pub(in crate::mine) fn sums<'a>(
+pub(crate) fn sums<'a>(
     handlers: &'a Handlers,
     tallies: &BTreeMap<u32, Trials>,
 ) -> Vec<Section<'a>> {

@@ -34,43 +34,43 @@ const SAME_MIN: f64 = 0.9;
 
 /// Lower bound of the share of agreeing groups from which on a candidate is plausible: it may be
 /// written down for review.
-pub(in crate::mine) const PLAUSIBLE_MIN: f64 = 0.8;
+pub(crate) const PLAUSIBLE_MIN: f64 = 0.8;
 
 /// A candidate with its support and what follows from it.
 #[derive(Clone, Debug)]
-pub(in crate::mine) struct Validated {
-    pub(in crate::mine) candidate: Candidate,
-    pub(in crate::mine) support: Support,
-    pub(in crate::mine) prior: Prior,
+pub(crate) struct Validated {
+    pub(crate) candidate: Candidate,
+    pub(crate) support: Support,
+    pub(crate) prior: Prior,
     /// Lower bound of the rate, noise given back, at 97.5 %.
-    pub(in crate::mine) bound: f64,
+    pub(crate) bound: f64,
     /// The rate, noise given back; no less than its bound.
-    pub(in crate::mine) rate: f64,
+    pub(crate) rate: f64,
     /// Good enough to be applied without asking, guards aside?
-    pub(in crate::mine) holds: bool,
+    pub(crate) holds: bool,
     /// Good enough to be shown?
-    pub(in crate::mine) plausible: bool,
+    pub(crate) plausible: bool,
     /// Does nothing speak against it where it reaches? Asked of the case of paths, and of what is
     /// told by sections.
-    pub(in crate::mine) everywhere: bool,
+    pub(crate) everywhere: bool,
 }
 
 impl Validated {
     /// Will it be applied without asking, as far as contents tell?
-    pub(in crate::mine) fn is_held(&self) -> bool {
+    pub(crate) fn is_held(&self) -> bool {
         self.holds && !self.prior.guarded
     }
 }
 
 /// What candidates are selected by: everything that does not change from round to round.
-pub(in crate::mine) struct Selector<'a> {
-    pub(in crate::mine) table: &'a Table,
-    pub(in crate::mine) sections: Sections<'a>,
-    pub(in crate::mine) handlers: &'a [u32],
-    pub(in crate::mine) calibration: &'a Calibration,
-    pub(in crate::mine) natures: &'a Natures,
+pub(crate) struct Selector<'a> {
+    pub(crate) table: &'a Table,
+    pub(crate) sections: Sections<'a>,
+    pub(crate) handlers: &'a [u32],
+    pub(crate) calibration: &'a Calibration,
+    pub(crate) natures: &'a Natures,
     /// Are classes of URLs compared, for pages that have versions?
-    pub(in crate::mine) by_classes: bool,
+    pub(crate) by_classes: bool,
 }
 
 /// The channel through which the samples of a tally were seen.
@@ -79,17 +79,17 @@ fn channel(tally: &Trials) -> Channel {
 }
 
 /// Fewest groups elsewhere with which a contradicted candidate is narrowed.
-pub(in crate::mine) const GROUPS_MIN: u64 = 4;
+pub(crate) const GROUPS_MIN: u64 = 4;
 
 impl Selector<'_> {
     /// A validation of candidates.
-    pub(in crate::mine) fn validation(&self) -> Validation<'_> {
+    pub(crate) fn validation(&self) -> Validation<'_> {
         let validation = Validation::new(self.table, self.handlers, self.calibration);
         validation.by_classes(self.by_classes)
     }
 
     /// Takes out, or narrows, what contradicts, until nothing does; assesses the rest.
-    pub(in crate::mine) fn select(
+    pub(crate) fn select(
         &self,
         validation: &mut Validation<'_>,
         mut candidates: Vec<Candidate>,
@@ -398,7 +398,7 @@ impl Selector<'_> {
     }
 
     /// The folders of the site.
-    pub(in crate::mine) fn folders(&self) -> Folders<'_> {
+    pub(crate) fn folders(&self) -> Folders<'_> {
         let templates = self.sections.handlers.templates.as_slice();
         Folders { templates, splits: &self.table.splits }
     }
@@ -515,7 +515,7 @@ fn speaks_against(tally: &Trials) -> bool {
 
 /// Fewest agreements with which a handler that has a good part of the URLs is believed. Reason: one
 /// or two may be empty lists of different things.
-pub(in crate::mine) const AGREEMENTS_MIN: u64 = 4;
+pub(crate) const AGREEMENTS_MIN: u64 = 4;
 
 /// The handlers that have a good part of what a candidate changes, and hardly an agreement: nothing
 /// is known of them.

@@ -63,7 +63,7 @@ struct Seen {
 
 /// The parameters whose values are paired, by number of the name: they have few values, and neither
 /// names nor values that say what they are.
-pub(in crate::mine) fn few(table: &Table, natures: &[Nature]) -> Vec<bool> {
+pub(crate) fn few(table: &Table, natures: &[Nature]) -> Vec<bool> {
     let is_asked = |nature: &Nature| {
         !nature.listed && !nature.session && !nature.guarded && !nature.short && !nature.counts
     };
@@ -84,7 +84,7 @@ pub(in crate::mine) fn few(table: &Table, natures: &[Nature]) -> Vec<bool> {
 }
 
 /// Proposes values that stand for others, beside the candidates that are `held`.
-pub(in crate::mine) fn proposed(
+pub(crate) fn proposed(
     selector: &Selector<'_>,
     votes: &Votes,
     held: &[Candidate],

@@ -52,7 +52,7 @@ struct Class {
 
 /// Compares groups by classes; its buffers are used again from group to group.
 #[derive(Debug, Default)]
-pub(in crate::mine) struct Classes {
+pub(crate) struct Classes {
     members: Vec<u32>,
     candidates: Vec<u16>,
 }
@@ -60,7 +60,7 @@ pub(in crate::mine) struct Classes {
 impl Classes {
     /// Adds to `out` what the classes of a group say about each candidate that makes a difference
     /// among its URLs.
-    pub(in crate::mine) fn sample(&mut self, by: Measure<'_>, urls: &[u32], out: &mut Vec<Sample>) {
+    pub(crate) fn sample(&mut self, by: Measure<'_>, urls: &[u32], out: &mut Vec<Sample>) {
         let Measure { table, forms, .. } = by;
         if urls.len() < URLS_MIN {
             return;
@@ -162,7 +162,7 @@ fn sample(
 /// May the values of a candidate stand in blocks? `looks` are at two values each, and say whether
 /// they agreed. So it is if two values that were looked at together disagree more often than not,
 /// or if hardly two values were looked at together often enough to say.
-pub(in crate::mine) fn in_blocks(looks: impl Iterator<Item = ((u64, u64), bool)>) -> bool {
+pub(crate) fn in_blocks(looks: impl Iterator<Item = ((u64, u64), bool)>) -> bool {
     let mut pairs: BTreeMap<(u64, u64), Count> = BTreeMap::new();
     for ((one, other), agree) in looks {
         pairs.entry((one.min(other), one.max(other))).or_default().add(agree);

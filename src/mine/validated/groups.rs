@@ -23,7 +23,7 @@ const MISSES_MAX: usize = 4;
 
 /// How what a group says about a candidate counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::mine) enum Weight {
+pub(crate) enum Weight {
     /// As a sample.
     Full,
     /// As a sample, unless values of the candidate stand in blocks (see `classes.rs`).
@@ -34,21 +34,21 @@ pub(in crate::mine) enum Weight {
 
 /// What a group says about one candidate.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(in crate::mine) struct Sample {
-    pub(in crate::mine) candidate: u16,
-    pub(in crate::mine) weight: Weight,
+pub(crate) struct Sample {
+    pub(crate) candidate: u16,
+    pub(crate) weight: Weight,
     /// In how many candidates the pair that was compared first differs.
-    pub(in crate::mine) differences: u16,
-    pub(in crate::mine) agree: bool,
+    pub(crate) differences: u16,
+    pub(crate) agree: bool,
     /// The content of the pair that was compared first.
-    pub(in crate::mine) content: u32,
+    pub(crate) content: u32,
     /// The pair that was compared first.
-    pub(in crate::mine) pair: (u32, u32),
+    pub(crate) pair: (u32, u32),
     /// A URL of another class that was compared with that of the first.
-    pub(in crate::mine) third: Option<u32>,
+    pub(crate) third: Option<u32>,
     /// The chance that pages agree with themselves, and its upper bound.
-    pub(in crate::mine) same: f64,
-    pub(in crate::mine) high: f64,
+    pub(crate) same: f64,
+    pub(crate) high: f64,
 }
 
 /// Where the parts of a packed pair are: `distance | differences | rank of a | rank of b`.
@@ -64,7 +64,7 @@ const NEVER: u32 = u32::MAX;
 
 /// Compares the members of groups; its buffers are used again from group to group.
 #[derive(Debug, Default)]
-pub(in crate::mine) struct Sampler {
+pub(crate) struct Sampler {
     members: Vec<u32>,
     /// Members by rank, which is drawn, and the rank of each member. Reason: in the order of their
     /// numbers the same two values would be compared in each group, and those of a third never.
@@ -82,21 +82,21 @@ pub(in crate::mine) struct Sampler {
 
 /// What groups are compared by.
 #[derive(Clone, Copy)]
-pub(in crate::mine) struct Measure<'a> {
-    pub(in crate::mine) table: &'a Table,
-    pub(in crate::mine) calibration: &'a Calibration,
-    pub(in crate::mine) forms: &'a Forms,
+pub(crate) struct Measure<'a> {
+    pub(crate) table: &'a Table,
+    pub(crate) calibration: &'a Calibration,
+    pub(crate) forms: &'a Forms,
 }
 
 impl Sampler {
     /// A sampler for candidates with numbers below `candidates`.
-    pub(in crate::mine) fn new(candidates: usize) -> Sampler {
+    pub(crate) fn new(candidates: usize) -> Sampler {
         Sampler { column_of: vec![(0, 0); candidates], ..Sampler::default() }
     }
 
     /// Adds to `out` what the URLs of a group, in ascending order, say about each candidate that
     /// makes a difference among them.
-    pub(in crate::mine) fn sample(&mut self, by: Measure<'_>, urls: &[u32], out: &mut Vec<Sample>) {
+    pub(crate) fn sample(&mut self, by: Measure<'_>, urls: &[u32], out: &mut Vec<Sample>) {
         self.lay_out(by.forms, urls);
         if self.columns.is_empty() {
             return;
@@ -108,7 +108,7 @@ impl Sampler {
     }
 
     /// What they say about one candidate, if it makes a difference among them.
-    pub(in crate::mine) fn sample_one(
+    pub(crate) fn sample_one(
         &mut self,
         by: Measure<'_>,
         urls: &[u32],

@@ -1,7 +1,7 @@
 //! Validation: all candidates applied at once, and what URLs that become one say
 //! about each of them.
 
-pub(in crate::mine) mod classes;
-pub(in crate::mine) mod groups;
-pub(in crate::mine) mod support;
-pub(in crate::mine) mod validation;
+pub(crate) mod classes;
+pub(crate) mod groups;
+pub(crate) mod support;
+pub(crate) mod validation;

@@ -28,35 +28,35 @@ const AGREEMENTS_PER_CONTENT: u8 = 2;
 
 /// The evidence for and against one candidate.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(in crate::mine) struct Support {
+pub(crate) struct Support {
     /// All groups.
-    pub(in crate::mine) all: Trials,
+    pub(crate) all: Trials,
     /// Groups whose pair differed in nothing but this candidate.
-    pub(in crate::mine) alone: Trials,
+    pub(crate) alone: Trials,
     /// Disagreements, each shared among the candidates that it counts against.
-    pub(in crate::mine) bad_shares: f64,
+    pub(crate) bad_shares: f64,
     /// By handler.
-    pub(in crate::mine) by_handler: BTreeMap<u32, Trials>,
+    pub(crate) by_handler: BTreeMap<u32, Trials>,
     /// Distinct contents among agreements.
-    pub(in crate::mine) contents: u64,
+    pub(crate) contents: u64,
     /// URLs that the candidate changed, in groups of two keys or more.
-    pub(in crate::mine) gain: u64,
+    pub(crate) gain: u64,
     /// Those of them in groups that disagree; known at the end.
-    pub(in crate::mine) unsound: u64,
+    pub(crate) unsound: u64,
     /// URLs that the candidate changed.
-    pub(in crate::mine) fired: u64,
+    pub(crate) fired: u64,
     /// The same by handler, for parameters; known at the end.
-    pub(in crate::mine) fired_by_handler: BTreeMap<u32, u64>,
+    pub(crate) fired_by_handler: BTreeMap<u32, u64>,
     /// Values that many of the URLs have, and that hardly an agreement is about, for parameters;
     /// known at the end.
-    pub(in crate::mine) unproven: u64,
+    pub(crate) unproven: u64,
     /// URLs of the first group that agreed.
-    pub(in crate::mine) example: Option<(u32, u32)>,
+    pub(crate) example: Option<(u32, u32)>,
 }
 
 impl Support {
     /// Forgets what groups said; what fired stays.
-    pub(in crate::mine) fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         *self = Support { gain: self.gain, fired: self.fired, ..Support::default() };
     }
 
@@ -80,7 +80,7 @@ impl Support {
 /// slots      for each handler, the candidate's number here and its row of `rows`
 /// ```
 #[derive(Debug, Default)]
-pub(in crate::mine) struct Counter {
+pub(crate) struct Counter {
     used: Vec<(u32, u8)>,
     slots: Vec<(u32, u32)>,
     rows: Vec<(u32, Trials)>,
@@ -89,14 +89,14 @@ pub(in crate::mine) struct Counter {
 
 impl Counter {
     /// A counter for so many contents and handlers.
-    pub(in crate::mine) fn new(contents: usize, handlers: usize) -> Counter {
+    pub(crate) fn new(contents: usize, handlers: usize) -> Counter {
         let (used, slots) = (vec![(0, 0); contents], vec![(0, 0); handlers]);
         Counter { used, slots, ..Counter::default() }
     }
 
     /// Counts the `samples` of one candidate, with their handlers, in the order of their groups.
     /// `agreed` is told those that agree and count.
-    pub(in crate::mine) fn count<'a>(
+    pub(crate) fn count<'a>(
         &mut self,
         support: &mut Support,
         samples: impl Iterator<Item = (&'a Sample, u32)>,
@@ -135,7 +135,7 @@ impl Counter {
 const BUCKETS: usize = 4096;
 
 /// The large values among the marks of what one candidate changed.
-pub(in crate::mine) fn large_values(marks: impl Iterator<Item = u64> + Clone) -> Vec<u64> {
+pub(crate) fn large_values(marks: impl Iterator<Item = u64> + Clone) -> Vec<u64> {
     let fired = marks.clone().count() as u64;
     let is_large = |urls: u64| urls >= VALUE_URLS_MIN && urls * VALUE_SHARE >= fired;
     // A value is large only where its bucket is. Marks are hashes but for their last bit, or small.
@@ -152,7 +152,7 @@ pub(in crate::mine) fn large_values(marks: impl Iterator<Item = u64> + Clone) ->
 }
 
 /// How many of the large values hardly an agreement is about; each has its agreements.
-pub(in crate::mine) fn unproven(asked: &[(u64, u64)]) -> u64 {
+pub(crate) fn unproven(asked: &[(u64, u64)]) -> u64 {
     asked.iter().filter(|(_, agreed)| *agreed < VALUE_AGREEMENTS_MIN).count() as u64
 }
 

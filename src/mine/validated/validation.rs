@@ -10,7 +10,7 @@ mod count;
 mod numbers;
 mod pages;
 
-pub(in crate::mine) use numbers::Numbers;
+pub(crate) use numbers::Numbers;
 
 use super::classes::Classes;
 use super::groups::{Measure, Sample, Sampler};
@@ -33,7 +33,7 @@ struct Group {
 
 /// Validates candidates on the URLs of a table.
 #[derive(Debug)]
-pub(in crate::mine) struct Validation<'a> {
+pub(crate) struct Validation<'a> {
     table: &'a Table,
     handlers: &'a [u32],
     calibration: &'a Calibration,
@@ -63,7 +63,7 @@ pub(in crate::mine) struct Validation<'a> {
 
 impl<'a> Validation<'a> {
     /// A validation on `table`; `handlers` has one for each path.
-    pub(in crate::mine) fn new(
+    pub(crate) fn new(
         table: &'a Table,
         handlers: &'a [u32],
         calibration: &'a Calibration,
@@ -90,13 +90,13 @@ impl<'a> Validation<'a> {
     }
 
     /// The same where classes of URLs are compared, or not.
-    pub(in crate::mine) fn by_classes(self, by_classes: bool) -> Validation<'a> {
+    pub(crate) fn by_classes(self, by_classes: bool) -> Validation<'a> {
         Validation { classes: by_classes.then(Classes::default), ..self }
     }
 
     /// The same where it is known what becomes of the URLs under the candidates that come
     /// first.
-    pub(in crate::mine) fn starting_from(self, forms: Option<Forms>) -> Validation<'a> {
+    pub(crate) fn starting_from(self, forms: Option<Forms>) -> Validation<'a> {
         Validation { initial: forms, ..self }
     }
 
@@ -106,7 +106,7 @@ impl<'a> Validation<'a> {
     /// Depends on the table only, never on the order of input: groups count in the order of their
     /// keys. Fast if the candidates are those of the last call, but for some that are gone or reach
     /// less far.
-    pub(in crate::mine) fn validate(&mut self, candidates: &[Candidate]) -> Vec<Support> {
+    pub(crate) fn validate(&mut self, candidates: &[Candidate]) -> Vec<Support> {
         match self.changes(candidates) {
             Some((changed, left)) => {
                 self.candidates = left;
@@ -342,7 +342,7 @@ impl<'a> Validation<'a> {
 
     /// Those of some candidates that share no group with one before them. They are told by their
     /// places among those that were validated last.
-    pub(in crate::mine) fn first_in_groups(&self, mut places: Vec<usize>) -> Vec<usize> {
+    pub(crate) fn first_in_groups(&self, mut places: Vec<usize>) -> Vec<usize> {
         if places.len() <= 1 {
             return places;
         }

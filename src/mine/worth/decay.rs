@@ -40,7 +40,7 @@ fn start(step: usize) -> f64 {
 
 /// Curves that explain the recaptures of a site about as well as the best.
 #[derive(Clone, Debug, Default)]
-pub(in crate::mine) struct Decay {
+pub(crate) struct Decay {
     /// Start and rate by day of the best; `None` if nothing is known.
     best: Option<(f64, f64)>,
     /// Those that are near it, but for such as are below another one everywhere.
@@ -55,7 +55,7 @@ impl Decay {
     ///
     /// Curves are looked at in blocks of neighboring starts, the most promising block first, until
     /// no block is left that could hold one near the best. All of them would give the same.
-    pub(in crate::mine) fn fit(points: &[(f64, Count)]) -> Decay {
+    pub(crate) fn fit(points: &[(f64, Count)]) -> Decay {
         let points: Vec<&(f64, Count)> = points.iter().filter(|(_, one)| one.pairs > 0).collect();
         if points.is_empty() {
             return Decay::default();
@@ -119,13 +119,13 @@ impl Decay {
 
     /// The agreement of a page with itself after so many days by the best curve; 1 if nothing is
     /// known.
-    pub(in crate::mine) fn likely(&self, days: f64) -> f64 {
+    pub(crate) fn likely(&self, days: f64) -> f64 {
         self.best.map_or(1.0, |(start, rate)| start * (-rate * days).exp())
     }
 
     /// The agreement of a page with itself after so many days: at most so much. 1 if nothing is
     /// known, so that rules are lost and not invented.
-    pub(in crate::mine) fn same(&self, days: f64) -> f64 {
+    pub(crate) fn same(&self, days: f64) -> f64 {
         let at = |(start, rate): &(f64, f64)| start * (-rate * days).exp();
         self.curves.iter().map(at).reduce(f64::max).unwrap_or(1.0)
     }

@@ -12,7 +12,7 @@ impl Calibration {
     /// How many captures show what is never seen again: of two captures of one URL within a week,
     /// one of which shows a content that is well known, the other. Pages with versions do not
     /// count, since their contents come back.
-    pub(in crate::mine) fn measure_noise(&self, table: &Table) -> (f64, f64) {
+    pub(crate) fn measure_noise(&self, table: &Table) -> (f64, f64) {
         let mut known = Count::default();
         for (a, b) in recaptures(table).filter(|(a, b)| gap(a.time, b.time) <= NEAR) {
             for (one, other) in [(a, b), (b, a)] {
@@ -33,7 +33,7 @@ impl Calibration {
     /// captures agree as `one` says: after so many `looks` beyond the first two, each of which
     /// halves the chance that they have missed each other's versions; the class with the fewest has
     /// `fewest` captures, which all may be noise.
-    pub(in crate::mine) fn of_classes(
+    pub(crate) fn of_classes(
         &self,
         one: &ContentComparison,
         looks: i32,

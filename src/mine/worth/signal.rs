@@ -10,7 +10,7 @@ use crate::mine::stats::wilson_95;
 const GAPS: [u64; 8] = [0, 3600, 86_400, 259_200, 604_800, 1_209_600, 2_592_000, 5_184_000];
 
 /// Least pairs of captures of one URL in a gap that say something about it.
-pub(in crate::mine) const PAIRS_MIN: u64 = 12;
+pub(crate) const PAIRS_MIN: u64 = 12;
 
 /// Least agreement of a page with itself over a gap at which pages are compared over it.
 const SAME_MIN: f64 = 0.4;
@@ -19,7 +19,7 @@ const SAME_MIN: f64 = 0.4;
 const STEADY_SHARE_MIN: f64 = 0.995;
 
 /// Gaps over which few pages change: a week, as in [`GAPS`].
-pub(in crate::mine) const NEAR: usize = 4;
+pub(crate) const NEAR: usize = 4;
 
 /// Quarters of days for which agreement is kept: half a year.
 const QUARTERS: usize = 4 * 183;
@@ -31,7 +31,7 @@ const RECAPTURES_MAX: u32 = 1;
 const DAY: f64 = 86_400.0;
 
 /// Which gap two times are apart. Captures without a time count as of the same instant.
-pub(in crate::mine) fn gap(a: i64, b: i64) -> usize {
+pub(crate) fn gap(a: i64, b: i64) -> usize {
     if a == i64::MIN || b == i64::MIN {
         return 0;
     }
@@ -41,44 +41,44 @@ pub(in crate::mine) fn gap(a: i64, b: i64) -> usize {
 
 /// Agreements among comparisons.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(in crate::mine) struct Count {
-    pub(in crate::mine) agree: u64,
-    pub(in crate::mine) pairs: u64,
+pub(crate) struct Count {
+    pub(crate) agree: u64,
+    pub(crate) pairs: u64,
 }
 
 impl Count {
-    pub(in crate::mine) fn add(&mut self, agree: bool) {
+    pub(crate) fn add(&mut self, agree: bool) {
         self.agree += u64::from(agree);
         self.pairs += 1;
     }
 
     /// The share that agrees; 1 without pairs.
-    pub(in crate::mine) fn share(self) -> f64 {
+    pub(crate) fn share(self) -> f64 {
         if self.pairs == 0 { 1.0 } else { self.agree as f64 / self.pairs as f64 }
     }
 
     /// Wilson bounds at 95 %.
-    pub(in crate::mine) fn bounds(self) -> (f64, f64) {
+    pub(crate) fn bounds(self) -> (f64, f64) {
         wilson_95(self.agree as f64, self.pairs as f64)
     }
 }
 
 /// How a site's contents behave.
 #[derive(Clone, Debug)]
-pub(in crate::mine) struct Calibration {
+pub(crate) struct Calibration {
     /// Contents that many pages share: error pages, empty lists. They say nothing.
-    pub(in crate::mine) hot: Vec<bool>,
+    pub(crate) hot: Vec<bool>,
     /// How many captures show each content.
-    pub(in crate::mine) captures_of_content: Vec<u32>,
+    pub(crate) captures_of_content: Vec<u32>,
     /// Agreement of a URL with itself, by gap, as pairs are compared.
     stability: [Count; GAPS.len() + 1],
     /// The same as a curve over time, read off at every quarter of a day, with its upper bound;
     /// the last is for more.
     same: Vec<(f64, f64)>,
     /// The same with every capture taken at its word.
-    pub(in crate::mine) raw: Count,
+    pub(crate) raw: Count,
     /// Are contents only believed when another capture confirms them?
-    pub(in crate::mine) needs_confirmation: bool,
+    pub(crate) needs_confirmation: bool,
     /// By path: are they believed all the same? Empty if they are nowhere.
     believed_at: Vec<bool>,
     /// The widest gap over which pages are compared.
@@ -89,27 +89,27 @@ pub(in crate::mine) struct Calibration {
     versions: Versions,
     /// The share of captures that show what is never seen again, and its lower bound at one
     /// standard deviation.
-    pub(in crate::mine) noise: (f64, f64),
+    pub(crate) noise: (f64, f64),
 }
 
 /// What two URLs have to say about each other.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(in crate::mine) struct ContentComparison {
+pub(crate) struct ContentComparison {
     /// Have they one content?
-    pub(in crate::mine) agree: bool,
+    pub(crate) agree: bool,
     /// The content of the first.
-    pub(in crate::mine) content: u32,
+    pub(crate) content: u32,
     /// How often a page agrees with itself under the same conditions.
-    pub(in crate::mine) same: f64,
+    pub(crate) same: f64,
     /// Upper bound of that, at one standard deviation.
-    pub(in crate::mine) high: f64,
+    pub(crate) high: f64,
     /// The gap between the captures.
-    pub(in crate::mine) gap: usize,
+    pub(crate) gap: usize,
 }
 
 impl Calibration {
     /// Measures `table`. Contents on more than `max(100, 1 %)` of the URLs are hot.
-    pub(in crate::mine) fn measure(table: &Table) -> Calibration {
+    pub(crate) fn measure(table: &Table) -> Calibration {
         let mut captures_of_content = vec![0u32; table.contents];
         let mut urls = vec![0u32; table.contents];
         for url in table.urls.iter().filter(|url| !url.moved) {
@@ -149,7 +149,7 @@ impl Calibration {
     /// those that agree with themselves are taken at their word. Reason: a page of which each
     /// spelling is another page shows each content once, as noise does, and would never speak
     /// against a rule.
-    pub(in crate::mine) fn by_handlers(self, table: &Table, handlers: &[u32]) -> Calibration {
+    pub(crate) fn by_handlers(self, table: &Table, handlers: &[u32]) -> Calibration {
         if !self.needs_confirmation {
             return self;
         }
@@ -172,7 +172,7 @@ impl Calibration {
     /// says which URLs are likely to be one page: no page counts for more than
     /// [`RECAPTURES_MAX`] recaptures in each gap. Reason: samples count pages, and the few that
     /// everybody visits are not like the others.
-    pub(in crate::mine) fn by_pages(self, table: &Table, pages: &[u64]) -> Calibration {
+    pub(crate) fn by_pages(self, table: &Table, pages: &[u64]) -> Calibration {
         self.fit(table, Some(pages))
     }
 
@@ -203,7 +203,7 @@ impl Calibration {
     }
 
     /// The same with what two visitors see of a page.
-    pub(in crate::mine) fn with(self, versions: Versions) -> Calibration {
+    pub(crate) fn with(self, versions: Versions) -> Calibration {
         Calibration { versions, ..self }
     }
 
@@ -221,7 +221,7 @@ impl Calibration {
 
     /// The gap between the first captures of two URLs as far as it matters: 0 where pages agree
     /// with themselves anyway.
-    pub(in crate::mine) fn distance(&self, table: &Table, a: &Url, b: &Url) -> u8 {
+    pub(crate) fn distance(&self, table: &Table, a: &Url, b: &Url) -> u8 {
         match (table.captures_of(a).first(), table.captures_of(b).first()) {
             (Some(one), Some(other)) => {
                 let gap = gap(one.time, other.time);
@@ -233,12 +233,7 @@ impl Calibration {
 
     /// Compares two URLs by their captures that are closest in time; `None` where nothing can be
     /// said.
-    pub(in crate::mine) fn compare(
-        &self,
-        table: &Table,
-        a: &Url,
-        b: &Url,
-    ) -> Option<ContentComparison> {
+    pub(crate) fn compare(&self, table: &Table, a: &Url, b: &Url) -> Option<ContentComparison> {
         let mut best: Option<(usize, u64, &Capture, &Capture)> = None;
         for one in table.captures_of(a) {
             for other in table.captures_of(b) {
@@ -266,12 +261,7 @@ impl Calibration {
 
     /// Compares two classes of URLs by all that was seen of them: they agree if they share a
     /// content. Chance and gap are those of the captures that are closest in time.
-    pub(in crate::mine) fn meet(
-        &self,
-        table: &Table,
-        a: &[u32],
-        b: &[u32],
-    ) -> Option<ContentComparison> {
+    pub(crate) fn meet(&self, table: &Table, a: &[u32], b: &[u32]) -> Option<ContentComparison> {
         let mut nearest: Option<ContentComparison> = None;
         let mut shared: Option<u32> = None;
         let mut apart = u64::MAX;
@@ -310,7 +300,7 @@ impl Calibration {
     }
 
     /// Does a capture of this URL show something that tells pages apart?
-    pub(in crate::mine) fn tells(&self, url: &Url, capture: &Capture) -> bool {
+    pub(crate) fn tells(&self, url: &Url, capture: &Capture) -> bool {
         let content = capture.content as usize;
         let is_believed = !self.needs_confirmation
             || self.believed_at.get(url.path as usize) == Some(&true)
@@ -320,7 +310,7 @@ impl Calibration {
 
     /// How often two URLs of one page agree after so many seconds, and the upper bound of that;
     /// `None` where that is too long to say.
-    pub(in crate::mine) fn again(&self, apart: u64) -> Option<(f64, f64)> {
+    pub(crate) fn again(&self, apart: u64) -> Option<(f64, f64)> {
         let gap = GAPS.iter().position(|border| apart <= *border).unwrap_or(GAPS.len());
         let (same, high) = self.same(apart);
         let Versions { likely, high: highest } = self.versions;
@@ -334,7 +324,7 @@ impl Calibration {
     }
 
     /// Agreement of URLs with themselves, as they are compared.
-    pub(in crate::mine) fn believed(&self) -> Count {
+    pub(crate) fn believed(&self) -> Count {
         self.stability.iter().fold(Count::default(), |sum, one| Count {
             agree: sum.agree + one.agree,
             pairs: sum.pairs + one.pairs,
@@ -342,7 +332,7 @@ impl Calibration {
     }
 
     /// Does a page agree with itself at any time?
-    pub(in crate::mine) fn is_steady(&self) -> bool {
+    pub(crate) fn is_steady(&self) -> bool {
         self.steady
     }
 }
@@ -405,7 +395,7 @@ fn is_noisy(table: &Table, captures_of_content: &[u32], (counts, decay): &Recapt
 }
 
 /// Pairs of captures of one URL that follow each other.
-pub(in crate::mine) fn recaptures(table: &Table) -> impl Iterator<Item = (&Capture, &Capture)> {
+pub(crate) fn recaptures(table: &Table) -> impl Iterator<Item = (&Capture, &Capture)> {
     table.urls.iter().filter(|url| !url.moved).flat_map(|url| {
         let captures = table.captures_of(url);
         captures.iter().zip(captures.iter().skip(1))

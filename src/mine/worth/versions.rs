@@ -48,16 +48,16 @@ const COMES_BACK_MIN: f64 = 0.5;
 
 /// The chance that two visitors of one page see one content, beside what recaptures say.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(in crate::mine) struct Versions {
+pub(crate) struct Versions {
     /// The likeliest.
-    pub(in crate::mine) likely: f64,
+    pub(crate) likely: f64,
     /// Its upper bound, at one standard deviation.
-    pub(in crate::mine) high: f64,
+    pub(crate) high: f64,
 }
 
 impl Versions {
     /// Recaptures say all.
-    pub(in crate::mine) const ONE: Versions = Versions { likely: 1.0, high: 1.0 };
+    pub(crate) const ONE: Versions = Versions { likely: 1.0, high: 1.0 };
 }
 
 /// What was seen of one way of spelling: a set of controls.
@@ -76,7 +76,7 @@ impl Way {
 }
 
 /// Is the candidate one that pages cannot know of, whatever the site says?
-pub(in crate::mine) fn is_control(table: &Table, natures: &[Nature], act: &Act) -> bool {
+pub(crate) fn is_control(table: &Table, natures: &[Nature], act: &Act) -> bool {
     let prior = prior(table, natures, act);
     match act {
         Act::Drop(name) => prior.listed || natures[*name as usize].session && !prior.guarded,
@@ -90,11 +90,7 @@ pub(in crate::mine) fn is_control(table: &Table, natures: &[Nature], act: &Act) 
 
 /// Measures the chance by the URLs of a site under its controls; [`Versions::ONE`] where nothing,
 /// or not enough, speaks for less.
-pub(in crate::mine) fn measure(
-    table: &Table,
-    calibration: &Calibration,
-    forms: &Forms,
-) -> Versions {
+pub(crate) fn measure(table: &Table, calibration: &Calibration, forms: &Forms) -> Versions {
     let mut ways: BTreeMap<Vec<u16>, Way> = BTreeMap::new();
     let mut back = Count::default();
     let mut members: Vec<u32> = Vec::new();

@@ -22,7 +22,7 @@ const PARTS: usize = 8;
 
 /// The sums over all chunks: the parts of each facet, side by side.
 #[derive(Debug)]
-pub(in crate::pipeline) struct Sums(Vec<Sum>);
+pub(crate) struct Sums(Vec<Sum>);
 
 /// The sums of a part of the names of a facet. All are told apart, however many there are: sections
 /// and parameters are written by strangers, who have no end of them.
@@ -57,14 +57,14 @@ impl NameCounts {
 
 impl Sums {
     /// No names yet. All facets together take half of the memory for clusters at most.
-    pub(in crate::pipeline) fn new(job: &Job) -> Sums {
+    pub(crate) fn new(job: &Job) -> Sums {
         let parts = PARTS * Facet::ALL.len();
         let bytes_max = job.budget().table_bytes() / (2 * parts as u64);
         Sums((0..parts).map(|_| Sum::new(bytes_max, job.memory.temp_dir.clone())).collect())
     }
 
     /// Bytes of memory that the sums may take after another batch, which is small beside them.
-    pub(in crate::pipeline) fn memory_bytes_ahead(&self) -> u64 {
+    pub(crate) fn memory_bytes_ahead(&self) -> u64 {
         let bytes = |sum: &Sum| match sum.spilled {
             // Room is kept for those to come: forms must not take it.
             Some(_) => sum.bytes_max,
@@ -74,11 +74,7 @@ impl Sums {
     }
 
     /// Adds the records of some `chunks`, which have been placed.
-    pub(in crate::pipeline) fn add(
-        &mut self,
-        pool: &Pool,
-        chunks: &[(&Facets, &Placed)],
-    ) -> Result<()> {
+    pub(crate) fn add(&mut self, pool: &Pool, chunks: &[(&Facets, &Placed)]) -> Result<()> {
         let count = |chunk: usize| chunks[chunk].0.count(chunks[chunk].1);
         let counts = pool.map(Stage::Clustering, chunks.len(), count);
         let sums: Vec<_> = self.0.iter_mut().map(Mutex::new).collect();
@@ -98,7 +94,7 @@ impl Sums {
     /// temporary files.
     ///
     /// Failure: names that were spilled are to be shown, and take too much memory.
-    pub(in crate::pipeline) fn breakdowns(mut self, top: usize) -> Result<(Vec<Breakdown>, u64)> {
+    pub(crate) fn breakdowns(mut self, top: usize) -> Result<(Vec<Breakdown>, u64)> {
         let statuses = &self.0[PARTS * Facet::Status as usize..][..PARTS];
         let has_requests = statuses.iter().any(Sum::has_names);
         let weight = |counts: &Counts| {

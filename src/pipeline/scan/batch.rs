@@ -24,19 +24,19 @@ const UNPACKING_MAX: Duration = Duration::from_millis(20);
 const GATHERING_MAX: Duration = Duration::from_millis(200);
 
 /// Some chunks in a row, all of them worked off.
-pub(in crate::pipeline) struct Batch<T> {
+pub(crate) struct Batch<T> {
     /// The number of its first line, from 0 over all inputs.
-    pub(in crate::pipeline) first_line: u64,
-    pub(in crate::pipeline) chunks: Vec<BatchChunk<T>>,
+    pub(crate) first_line: u64,
+    pub(crate) chunks: Vec<BatchChunk<T>>,
 }
 
 /// A chunk, and what a worker made of it.
-pub(in crate::pipeline) struct BatchChunk<T> {
-    pub(in crate::pipeline) parcel: Parcel,
+pub(crate) struct BatchChunk<T> {
+    pub(crate) parcel: Parcel,
     /// The number of its first line, from 0 over all inputs.
-    pub(in crate::pipeline) first_line: u64,
-    pub(in crate::pipeline) lines: u64,
-    pub(in crate::pipeline) made: T,
+    pub(crate) first_line: u64,
+    pub(crate) lines: u64,
+    pub(crate) made: T,
 }
 
 /// The batches of a pass.

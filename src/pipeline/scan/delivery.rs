@@ -16,7 +16,7 @@ use crate::pipeline::seats::Seat;
 /// one is looked up; those further ahead take memory that the system has to clear. Of a mapped
 /// file, whose chunks take none, a whole batch may wait: it is cut while the one before is worked
 /// on. Only its first chunk counts, as any other.
-pub(in crate::pipeline) const AHEAD_BYTES: usize = BATCH_OWN_BYTES;
+pub(crate) const AHEAD_BYTES: usize = BATCH_OWN_BYTES;
 
 /// The way of chunks from the reader to the workers, within the memory that they may take.
 pub(super) struct Delivery<'a> {

@@ -24,11 +24,11 @@ impl ProgressListener for NoProgress {
 }
 
 /// Tells a listener how far a pass is, and that it is over when this is dropped.
-pub(in crate::pipeline) struct PassProgress<'a>(&'a dyn ProgressListener);
+pub(crate) struct PassProgress<'a>(&'a dyn ProgressListener);
 
 impl<'a> PassProgress<'a> {
     /// The pass `name` over `bytes` begins.
-    pub(in crate::pipeline) fn begin(
+    pub(crate) fn begin(
         listener: &'a dyn ProgressListener,
         name: &str,
         bytes: Option<u64>,
@@ -37,7 +37,7 @@ impl<'a> PassProgress<'a> {
         PassProgress(listener)
     }
 
-    pub(in crate::pipeline) fn advance(&self, bytes: u64, lines: u64) {
+    pub(crate) fn advance(&self, bytes: u64, lines: u64) {
         self.0.advance(bytes, lines);
     }
 }
@@ -49,7 +49,7 @@ impl Drop for PassProgress<'_> {
 }
 
 /// A pass over the input.
-pub(in crate::pipeline) struct Pass<'a> {
+pub(crate) struct Pass<'a> {
     /// What is done, for people.
     pub(super) name: &'a str,
     /// What an earlier pass has read.
@@ -58,13 +58,13 @@ pub(in crate::pipeline) struct Pass<'a> {
 
 impl<'a> Pass<'a> {
     /// The first one.
-    pub(in crate::pipeline) fn first(name: &'a str) -> Self {
+    pub(crate) fn first(name: &'a str) -> Self {
         Pass { name, first: None }
     }
 
     /// Another one, of what the `first` has read: files that have grown are read up to the size
     /// they had, and anything else that has changed is an error.
-    pub(in crate::pipeline) fn again(name: &'a str, first: &'a WasRead) -> Self {
+    pub(crate) fn again(name: &'a str, first: &'a WasRead) -> Self {
         Pass { name, first: Some(first) }
     }
 
@@ -79,18 +79,18 @@ impl<'a> Pass<'a> {
 
 /// What a pass has read.
 #[derive(Debug, Default)]
-pub(in crate::pipeline) struct WasRead {
+pub(crate) struct WasRead {
     /// The files, but for those that were not opened yet when it had seen enough.
-    pub(in crate::pipeline) files: Vec<InputFile>,
+    pub(crate) files: Vec<InputFile>,
     /// How many there are in all.
-    pub(in crate::pipeline) files_in_all: usize,
+    pub(crate) files_in_all: usize,
     /// How many lines they have.
-    pub(in crate::pipeline) lines: u64,
+    pub(crate) lines: u64,
 }
 
 /// The input is not what it was.
 #[cold]
-pub(in crate::pipeline) fn changed() -> Error {
+pub(crate) fn changed() -> Error {
     Error::input(
         "the input has changed between the first and the second reading; run again when nothing writes \
          to it",

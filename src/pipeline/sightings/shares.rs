@@ -25,7 +25,7 @@ use crate::pipeline::url_words::Words;
 use crate::retry::retry_interrupted;
 
 /// Parts of the sites that are mined one after the other where not all have room.
-pub(in crate::pipeline) const SHARES: usize = 64;
+pub(crate) const SHARES: usize = 64;
 
 /// Bytes that are written at once.
 const WRITE_BYTES: usize = 1 << 18;
@@ -35,7 +35,7 @@ const TEXT_BYTES_MAX: usize = 1 << 30;
 
 /// The files of the shares.
 #[derive(Debug)]
-pub(in crate::pipeline) struct Shares {
+pub(crate) struct Shares {
     folder: PathBuf,
     files: Vec<File>,
     /// Sightings in each file.
@@ -45,17 +45,17 @@ pub(in crate::pipeline) struct Shares {
 
 impl Shares {
     /// Files in `folder`.
-    pub(in crate::pipeline) fn new(folder: PathBuf) -> Result<Shares> {
+    pub(crate) fn new(folder: PathBuf) -> Result<Shares> {
         let files = (0..SHARES).map(|_| temp::open(&folder)).collect::<Result<_>>()?;
         Ok(Shares { folder, files, counts: [0; SHARES], spilled_bytes: 0 })
     }
 
-    pub(in crate::pipeline) fn spilled_bytes(&self) -> u64 {
+    pub(crate) fn spilled_bytes(&self) -> u64 {
         self.spilled_bytes
     }
 
     /// Appends all that was `gathered`.
-    pub(in crate::pipeline) fn spill(&mut self, gathered: &[ChunkSightings]) -> Result<()> {
+    pub(crate) fn spill(&mut self, gathered: &[ChunkSightings]) -> Result<()> {
         let mut buffer = Vec::with_capacity(WRITE_BYTES);
         for (share, file) in self.files.iter_mut().enumerate() {
             for chunk in gathered {
@@ -86,7 +86,7 @@ impl Shares {
     }
 
     /// The sites of `share`, the one with most sightings first.
-    pub(in crate::pipeline) fn loads(&mut self, share: usize) -> Result<Vec<Load>> {
+    pub(crate) fn loads(&mut self, share: usize) -> Result<Vec<Load>> {
         let mut loads: BTreeMap<Box<[u8]>, Load> = BTreeMap::new();
         self.each_group(share, |head, file| {
             let load = loads.entry(head.site.clone()).or_insert_with(|| Load::none(&head.site));
@@ -104,11 +104,7 @@ impl Shares {
     }
 
     /// Reads back what was spilled of `sites`, which are of `share`.
-    pub(in crate::pipeline) fn read(
-        &mut self,
-        share: usize,
-        sites: &[Load],
-    ) -> Result<Vec<ChunkSightings>> {
+    pub(crate) fn read(&mut self, share: usize, sites: &[Load]) -> Result<Vec<ChunkSightings>> {
         let mut all: Vec<ChunkSightings> =
             sites.iter().map(ChunkSightings::with_room_for).collect();
         let mut numbers: BTreeMap<&[u8], usize> =
@@ -168,11 +164,11 @@ fn share_of(site: &[u8]) -> usize {
 
 /// What the sightings of one site take.
 #[derive(Debug)]
-pub(in crate::pipeline) struct Load {
-    pub(in crate::pipeline) site: Box<[u8]>,
-    pub(in crate::pipeline) records: u64,
-    pub(in crate::pipeline) text_bytes: u64,
-    pub(in crate::pipeline) words: Words,
+pub(crate) struct Load {
+    pub(crate) site: Box<[u8]>,
+    pub(crate) records: u64,
+    pub(crate) text_bytes: u64,
+    pub(crate) words: Words,
 }
 
 impl Load {
@@ -182,7 +178,7 @@ impl Load {
     }
 
     /// Bytes of memory that its sightings take.
-    pub(in crate::pipeline) fn memory_bytes(&self) -> u64 {
+    pub(crate) fn memory_bytes(&self) -> u64 {
         memory_bytes(self.text_bytes, self.records, 1)
     }
 }

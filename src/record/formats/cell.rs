@@ -22,7 +22,7 @@ pub(super) fn is_datum(cell: &[u8]) -> bool {
 }
 
 /// Does `cell` look like an absolute URL?
-pub(in crate::record) fn is_url(cell: &[u8]) -> bool {
+pub(crate) fn is_url(cell: &[u8]) -> bool {
     let cell = cell.trim_ascii();
     memmem::find(&cell[..cell.len().min(24)], b"://").is_some_and(|end| {
         end > 0 && cell[..end].iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'+')
@@ -31,7 +31,7 @@ pub(in crate::record) fn is_url(cell: &[u8]) -> bool {
 
 /// Could `cell` be a URL though it does not look like an absolute one: a path, a host, another
 /// scheme? Names of columns such as `og:url`, `item.link` and `Landing/page` are none.
-pub(in crate::record) fn is_short_url(cell: &[u8]) -> bool {
+pub(crate) fn is_short_url(cell: &[u8]) -> bool {
     /// Schemes that are not followed by slashes.
     const SCHEMES: [&[u8]; 6] = [b"dns", b"mailto", b"tel", b"urn", b"whois", b"data"];
     /// Suffixes that end the names of columns as well.
@@ -59,7 +59,7 @@ pub(in crate::record) fn is_short_url(cell: &[u8]) -> bool {
 
 /// Could `cell`, of a column whose name says so, be a URL or a path, such as `index.html`? Numbers
 /// and words are none.
-pub(in crate::record) fn may_be_url(cell: &[u8]) -> bool {
+pub(crate) fn may_be_url(cell: &[u8]) -> bool {
     let cell = cell.trim_ascii();
     let has_letters = cell.iter().any(|byte| byte.is_ascii_alphabetic());
     let is_path = cell.iter().any(|byte| b"./".contains(byte)) && !cell.contains(&b' ');

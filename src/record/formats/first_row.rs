@@ -115,7 +115,7 @@ pub(super) fn column(field: Field, place: &str, cells: &[Vec<u8>]) -> Result<usi
 }
 
 /// The columns for a message: the first of them, cut short.
-pub(in crate::record) fn list(cells: &[Vec<u8>]) -> String {
+pub(crate) fn list(cells: &[Vec<u8>]) -> String {
     let names = cells.iter().take(20).enumerate().map(|(at, cell)| {
         let cell = without_userinfo(cell);
         let cell = &cell[..cell.len().min(40)];

@@ -305,7 +305,7 @@ fn first_object<'a>(json: &Json, lines: &[&'a [u8]]) -> Option<&'a [u8]> {
     objects.find(is_known).copied()
 }
 
-/// Is `line` the first of undust's own output (`report/rows.rs`), which tells its origin?
+/// Is `line` the first of undust's own output (`report/rows/`), which tells its origin?
 #[inline]
 fn is_origin(line: &[u8]) -> bool {
     line.starts_with(b"{\"undust\":\"") && memchr::memmem::find(line, b"\",\"table\":\"").is_some()

@@ -23,7 +23,7 @@ const HEADERS_TRIED_MAX: usize = 16;
 const SHARE_MIN_PERCENT: usize = 90;
 
 /// Is `line` one that may stand before the header: the origin of a table of undust's own
-/// (`report/rows.rs`), or `sep=;`, by which spreadsheets tell what is between cells?
+/// (`report/rows/`), or `sep=;`, by which spreadsheets tell what is between cells?
 #[inline]
 fn is_preamble(line: &[u8]) -> bool {
     match line {

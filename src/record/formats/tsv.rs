@@ -16,7 +16,7 @@ use crate::reject::Reject;
 /// - Shape: a row on each line; cells hold neither tabs nor line ends, and quotes are text. `-` and
 ///   an empty cell are nothing.
 /// - Escapes: none, but in tables of undust's own, which begin with their origin: there a tab, a
-///   newline, a carriage return and a backslash are `\t`, `\n`, `\r` and `\\` (`report/rows.rs`).
+///   newline, a carriage return and a backslash are `\t`, `\n`, `\r` and `\\` (`report/rows/`).
 /// - Source: IANA media type `text/tab-separated-values`.
 #[derive(Clone, Debug)]
 pub(crate) struct Tsv {

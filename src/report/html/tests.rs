@@ -5,7 +5,7 @@ use sha2::{Digest as _, Sha256};
 use super::*;
 use crate::canonical::Profile;
 use crate::reject::Reject;
-use crate::report::cells::push_base64;
+use crate::report::rows::cells::push_base64;
 use crate::report::{
     Breakdown, BreakdownRow, ClusterRow, Counts, Example, LevelRow, SiteRuleRow, Tally,
 };

@@ -15,7 +15,7 @@ use crate::mine::seen::identity::Keyed;
 
 impl Validation<'_> {
     /// The support of the candidates that were validated last, with what is known at the end only.
-    pub(in crate::mine) fn finish(&mut self) -> Vec<Support> {
+    pub(crate) fn finish(&mut self) -> Vec<Support> {
         let (starts, marks) = self.marks_of_scoped();
         self.stale.copy_from_slice(&self.active);
         self.count(|number| {
@@ -41,7 +41,7 @@ impl Validation<'_> {
     /// The page of each URL under `candidates`, as a number; the validation stays as it is.
     /// `None` if they are not among those that were validated last, reaching as far or less.
     /// Opaque URLs have 0.
-    pub(in crate::mine) fn keys(&mut self, candidates: &[Candidate]) -> Option<Vec<u64>> {
+    pub(crate) fn keys(&mut self, candidates: &[Candidate]) -> Option<Vec<u64>> {
         let active = self.active.clone();
         let changes = self.changes(candidates);
         let still_active = std::mem::replace(&mut self.active, active);
@@ -61,7 +61,7 @@ impl Validation<'_> {
 
     /// Two URLs that agree, in the first group that agrees about a candidate that
     /// was validated last.
-    pub(in crate::mine) fn example(&mut self, candidate: &Candidate) -> Option<(u32, u32)> {
+    pub(crate) fn example(&mut self, candidate: &Candidate) -> Option<(u32, u32)> {
         let is_it = |(one, active): (&Candidate, &bool)| *active && one.act == candidate.act;
         let number = self.candidates.iter().zip(&self.active).position(is_it)? as u16;
         let (table, calibration, forms) = (self.table, self.calibration, &self.forms);
@@ -79,7 +79,7 @@ impl Validation<'_> {
     }
 
     /// What each group said about parameters of these names, with any value or with one.
-    pub(in crate::mine) fn seen(&self, names: &BTreeSet<u32>) -> Vec<Seen> {
+    pub(crate) fn seen(&self, names: &BTreeSet<u32>) -> Vec<Seen> {
         let dropped = |number: usize| match self.candidates[number].act {
             Act::Drop(name) | Act::Default(name, _) => {
                 (self.active[number] && names.contains(&name)).then_some(name)

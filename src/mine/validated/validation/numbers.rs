@@ -8,12 +8,12 @@ use crate::mine::seen::stems::Place;
 
 /// The numbers that a candidate takes out of paths of one stem, but for the first of each group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::mine) struct Numbers {
-    pub(in crate::mine) place: Place,
+pub(crate) struct Numbers {
+    pub(crate) place: Place,
     /// Those that show what another number of their group shows, or the page without a number.
-    pub(in crate::mine) again: u64,
+    pub(crate) again: u64,
     /// All.
-    pub(in crate::mine) all: u64,
+    pub(crate) all: u64,
 }
 
 impl Validation<'_> {
@@ -21,7 +21,7 @@ impl Validation<'_> {
     /// by handler and stem.
     ///
     /// Linear in the URLs of groups, but for sorting what each group shows.
-    pub(in crate::mine) fn numbers(&self) -> Vec<Vec<Numbers>> {
+    pub(crate) fn numbers(&self) -> Vec<Vec<Numbers>> {
         let each = self.candidates.iter().zip(&self.active);
         let is_asked: Vec<bool> =
             each.map(|(one, active)| *active && one.act.takes_numbers()).collect();

@@ -25,17 +25,17 @@ const PAGES_MIN: u64 = 8;
 
 /// The values that one candidate drops under one handler.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(in crate::mine) struct Pages {
+pub(crate) struct Pages {
     /// Pages that would be lost: values that show nothing that another of their group shows, in
     /// groups of which hardly a value does; but for the first of each group.
-    pub(in crate::mine) lost: u64,
+    pub(crate) lost: u64,
     /// URLs that the candidate changes, but for the first of each group.
-    pub(in crate::mine) urls: u64,
+    pub(crate) urls: u64,
 }
 
 impl Pages {
     /// Are more of them lost than the bar for rules lets be?
-    pub(in crate::mine) fn are_too_many(self) -> bool {
+    pub(crate) fn are_too_many(self) -> bool {
         self.lost >= PAGES_MIN && self.lost as f64 > (1.0 - BAR) * self.urls as f64
     }
 }
@@ -55,7 +55,7 @@ impl Validation<'_> {
     /// for those that drop no parameter.
     ///
     /// Linear in the URLs of groups, but for sorting what those show that disagree.
-    pub(in crate::mine) fn pages(&self) -> Vec<BTreeMap<u32, Pages>> {
+    pub(crate) fn pages(&self) -> Vec<BTreeMap<u32, Pages>> {
         let each = self.candidates.iter().zip(&self.active);
         let is_asked: Vec<bool> = each
             .map(|(one, active)| *active && !one.settled && matches!(one.act, Act::Drop(_)))

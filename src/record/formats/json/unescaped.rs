@@ -22,11 +22,7 @@ use crate::bytes::{Lines, hex};
 /// - Shape: only what stands in strings changes, so a line is JSON if it was. What is in front of
 ///   the first object or array of a line, as the key of an index, stays.
 /// - Source: RFC 8259 section 7.
-pub(in crate::record::formats) fn unescaped_lines(
-    chunk: &[u8],
-    separator: u8,
-    out: &mut Vec<u8>,
-) -> bool {
+pub(crate) fn unescaped_lines(chunk: &[u8], separator: u8, out: &mut Vec<u8>) -> bool {
     if !memchr_iter(b'\\', chunk).any(|at| is_needless(&chunk[at..])) {
         return false;
     }

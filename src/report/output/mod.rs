@@ -1,5 +1,22 @@
 //! Where results go: standard output, or a file that is there whole or not at all.
 
+mod claims;
+mod disk;
+mod early_sync;
+mod encoder;
+mod frames;
+mod gzip;
+mod pending;
+mod place;
+mod predecessor;
+mod results;
+mod threads;
+
+pub use claims::Claims;
+pub use predecessor::Predecessor;
+pub use results::Results;
+pub use threads::{OutputThreads, Syncing};
+
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, IsTerminal as _, Write};
 use std::os::fd::{AsFd as _, BorrowedFd};
@@ -8,14 +25,12 @@ use std::path::Path;
 
 use rustix::fs::{FileType, Stat};
 
-use super::disk::{DiskFile, Pages};
-use super::encoder::Encoder;
-use super::output_threads::{OutputThreads, Syncing};
-use super::pending::{Pending, folder_of};
-use super::place::{duplicate, is_open_file, names_folder, open_number, place_of};
-use super::results::Results;
 use crate::bytes::show_path;
 use crate::error::{Error, Result};
+use disk::{DiskFile, Pages};
+use encoder::Encoder;
+use pending::{Pending, folder_of};
+use place::{duplicate, is_open_file, names_folder, open_number, place_of};
 
 /// Results on their way out, in large writes.
 ///
@@ -272,8 +287,8 @@ mod tests {
     use std::fs::File;
     use std::os::fd::AsRawFd as _;
 
-    use super::super::Claims;
     use super::*;
+    use crate::report::Claims;
 
     #[test]
     fn a_file_is_there_whole_or_not_at_all() {

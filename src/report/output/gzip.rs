@@ -79,9 +79,9 @@ impl Format for Gzip {
 mod tests {
     use std::io::Read as _;
 
-    use super::super::frames::FrameWriter;
     use super::*;
     use crate::crew::Crew;
+    use crate::report::output::frames::FrameWriter;
 
     fn written(bytes: &[u8], piece_bytes: usize, crew: Option<Crew>) -> Vec<u8> {
         let mut writer = FrameWriter::<Vec<u8>, Gzip>::new(Vec::new(), crew);

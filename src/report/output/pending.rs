@@ -18,7 +18,7 @@ use crate::bytes::show_path;
 /// It has none meanwhile: until it is published the old file is untouched, and nothing is left
 /// behind however the process ends, but where the file system has no unnamed files, or the system
 /// no `/proc` by which they get a name.
-pub(super) struct Pending {
+pub(crate) struct Pending {
     file: File,
     path: PathBuf,
     /// The name it has meanwhile, `.undust-….tmp`: where an unnamed file cannot be made or named,

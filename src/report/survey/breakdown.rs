@@ -4,9 +4,9 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-use super::cells::readable;
-use super::survey::{percent, ratio, short};
+use super::{percent, ratio, short};
 use crate::bytes::decimal::with_commas;
+use crate::report::rows::cells::readable;
 
 /// A side from which records are looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,12 +44,12 @@ impl Facet {
     }
 
     /// Does the URL alone decide the row? If not, a URL counts where it is seen first.
-    pub(super) fn is_of_url(self) -> bool {
+    pub(crate) fn is_of_url(self) -> bool {
         matches!(self, Facet::Host | Facet::Section | Facet::Parameter)
     }
 
     /// What the rows are, in one word.
-    pub(super) fn rows_name(self) -> &'static str {
+    pub(crate) fn rows_name(self) -> &'static str {
         match self {
             Facet::Host => "Hosts",
             Facet::Section => "Sections",
@@ -60,7 +60,7 @@ impl Facet {
         }
     }
 
-    pub(super) fn title(self, requests: bool) -> String {
+    pub(crate) fn title(self, requests: bool) -> String {
         match self {
             Facet::Status => return "By status".to_string(),
             Facet::Time => return "Over time, in UTC".to_string(),
@@ -71,11 +71,11 @@ impl Facet {
     }
 
     /// Has the table the first rows only, if there are many?
-    pub(super) fn has_top(self) -> bool {
+    pub(crate) fn has_top(self) -> bool {
         !matches!(self, Facet::Status | Facet::Time)
     }
 
-    pub(super) fn nameless(self) -> &'static str {
+    pub(crate) fn nameless(self) -> &'static str {
         match self {
             Facet::Parameter => "(no parameter)",
             _ => "(none)",
@@ -151,7 +151,7 @@ impl Breakdown {
     /// The rows for people; none if the table says nothing: of one name alone, unless the records
     /// are `requests`. Over time all rows are there if any says something: without those between,
     /// it would be no course.
-    pub(super) fn telling_rows(&self, requests: bool) -> Vec<&BreakdownRow> {
+    pub(crate) fn telling_rows(&self, requests: bool) -> Vec<&BreakdownRow> {
         let any =
             self.facet == Facet::Time && self.rows.iter().any(|row| row.counts.duplicate() > 0);
         let says = |counts: &Counts| requests || any || counts.duplicate() > 0;

@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
-use super::place_of_line::{FileLines, place_of_line};
-use super::{Facet, Survey};
 use crate::bytes::show_input;
+use crate::report::place_of_line::{FileLines, place_of_line};
+use crate::report::{Facet, Survey};
 
 /// What a total counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Counted {
+pub(crate) enum Counted {
     Lines,
     Empty,
     Rejected,
@@ -26,7 +26,7 @@ pub(super) enum Counted {
 
 impl Counted {
     /// The same in a word or two.
-    pub(super) fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Counted::Lines => "lines",
             Counted::Empty => "empty",
@@ -53,24 +53,24 @@ impl Counted {
 
 /// One total.
 #[derive(Clone, Debug)]
-pub(super) struct Total {
-    pub(super) what: Counted,
-    pub(super) count: u64,
+pub(crate) struct Total {
+    pub(crate) what: Counted,
+    pub(crate) count: u64,
     /// The count of which it is a part.
-    pub(super) of: Option<u64>,
+    pub(crate) of: Option<u64>,
     /// More about it; may be empty.
-    pub(super) note: &'static str,
+    pub(crate) note: &'static str,
     /// Of lines that were rejected, the first: its place, and how it starts.
-    pub(super) first: Option<(String, Vec<u8>)>,
+    pub(crate) first: Option<(String, Vec<u8>)>,
 }
 
 /// Said where nobody knows the hosts of the records.
-pub(super) const HOSTLESS: &str =
+pub(crate) const HOSTLESS: &str =
     "Lines name no host: pages are distinguished by their path alone (--base-url)";
 
 impl Survey {
     /// What was read, for titles: the name of the file, or how many there are.
-    pub(super) fn files_in_words(&self) -> String {
+    pub(crate) fn files_in_words(&self) -> String {
         match self.input.as_slice() {
             [only] => show_input(Path::new(&only.path)),
             more => format!("{} files", more.len()),
@@ -89,20 +89,20 @@ impl Survey {
     }
 
     /// Are the records requests, and not lines of a list?
-    pub(super) fn has_requests(&self) -> bool {
+    pub(crate) fn has_requests(&self) -> bool {
         let by_status = self.breakdowns.iter().find(|one| one.facet == Facet::Status);
         by_status.is_some_and(|one| one.names > 0)
     }
 
     /// The place of `line`, counted from 1 over all the input.
-    pub(super) fn place_of(&self, line: u64) -> String {
+    pub(crate) fn place_of(&self, line: u64) -> String {
         let files = self.input.iter();
         let files = files.map(|row| FileLines { name: Path::new(&row.path), lines: row.lines });
         place_of_line(line, self.input.len() > 1, files)
     }
 
     /// The totals that say something, in the order of the report.
-    pub(super) fn totals(&self) -> Vec<Total> {
+    pub(crate) fn totals(&self) -> Vec<Total> {
         let tally = &self.tally;
         let total = |what, count, of, note| Total { what, count, of, note, first: None };
         let (of_lines, of_records) = (Some(tally.lines), Some(tally.records));

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::io;
 use std::path::Path;
 
-use super::output::Output;
+use super::Output;
 use super::pending::{Pending, Published, folder_of, sync_folder};
 use super::predecessor::Predecessor;
 use crate::bytes::show_path;
@@ -175,8 +175,8 @@ mod tests {
 
     use rustix::io::Errno;
 
-    use super::super::{Claims, OutputThreads, Syncing};
     use super::*;
+    use crate::report::{Claims, OutputThreads, Syncing};
 
     #[test]
     fn none_is_published_when_one_cannot_be_written() {

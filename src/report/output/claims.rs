@@ -9,11 +9,11 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::FileType;
 
+use super::Output;
 use super::encoder::Encoder;
-use super::output::Output;
-use super::output_threads::OutputThreads;
 use super::pending::folder_of;
 use super::place::{is_open_file, open_number, place_of};
+use super::threads::OutputThreads;
 use crate::bytes::show_path;
 use crate::error::{Error, Result};
 

@@ -1,19 +1,23 @@
 //! The report on duplicates: totals, rules, hosts, clusters; as tables for people and as JSON.
 
+mod breakdown;
+pub(super) mod totals;
+
+pub use breakdown::{Breakdown, BreakdownRow, Counts, Facet};
+
 use std::fmt::Write as _;
 
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::breakdown::{Breakdown, BreakdownRow, Counts};
-use super::cells::readable;
-use super::tables::REPORT;
-use super::totals::{Counted, HOSTLESS, Total};
+use super::rows::cells::readable;
+use super::rows::tables::REPORT;
 use super::{Cell, Output, Provenance, RowWriter, Shape, Tally};
 use crate::bytes::decimal::{count_of, with_commas};
 use crate::bytes::show;
 use crate::canonical::Profile;
 use crate::error::Result;
+use totals::{Counted, HOSTLESS, Total};
 
 /// Everything a report says.
 #[derive(Debug)]

@@ -24,11 +24,11 @@ use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::Type;
 
+use super::Provenance;
 use super::cells::readable;
-use super::rows::Provenance;
 use super::tables::{Column, Kind, Table};
-use super::{Cell, Output};
 use crate::error::{Error, Result};
+use crate::report::{Cell, Output};
 
 /// Bytes of values that are held until they are written as a group. Reason: readers work on groups
 /// side by side and like large ones, but what is held is in memory three times while it is packed.
@@ -237,9 +237,9 @@ mod tests {
 
     use parquet::file::reader::{FileReader as _, SerializedFileReader};
 
-    use super::super::Claims;
-    use super::super::rows::{RowFormat, RowWriter, Shape};
     use super::*;
+    use crate::report::Claims;
+    use crate::report::rows::{RowFormat, RowWriter, Shape};
 
     static TABLE: Table = Table {
         name: "test",

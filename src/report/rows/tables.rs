@@ -137,7 +137,7 @@ mod tests {
 
     #[test]
     fn every_column_is_documented() {
-        let page = include_str!("../../docs/outputs.md");
+        let page = include_str!("../../../docs/outputs.md");
         for table in [&CANONICAL, &KEPT, &CLUSTERS, &DROPPED, &REPORT] {
             assert!(page.contains(&format!("## Table `{}`", table.name)), "{}", table.name);
             for column in table.columns {

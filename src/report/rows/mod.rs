@@ -9,16 +9,23 @@
 //!        {"line":2,"kept_line":1,"rules":"case","dropped":"HTTP://A.test/","kept":"…"}
 //! ```
 //!
-//! Parquet is written by `parquet_rows.rs`.
+//! Parquet is written by `parquet.rs`.
 //!
 //! What each table holds is told in `tables.rs`, and for people in `docs/outputs.md`.
 
-use super::cells::push_row;
-use super::parquet_rows::ColumnsFile;
-use super::tables::Table;
-use super::{Cell, Output};
+pub(super) mod cells;
+#[cfg_attr(not(feature = "parquet"), path = "no_parquet.rs")]
+mod parquet;
+pub mod tables;
+
+pub use cells::Cell;
+
+use super::Output;
 use crate::canonical::Profile;
 use crate::error::{Error, Result};
+use cells::push_row;
+use parquet::ColumnsFile;
+use tables::Table;
 
 /// A format of rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -252,9 +259,9 @@ impl Rows {
 mod tests {
     use std::fs;
 
-    use super::super::Claims;
-    use super::super::tables::{Column, DROPPED, Kind};
+    use super::tables::{Column, DROPPED, Kind};
     use super::*;
+    use crate::report::Claims;
 
     static TABLE: Table = Table {
         name: "test",

@@ -1,9 +1,9 @@
 //! In the place of `parquet_rows.rs` in builds without the feature `parquet`: refuses.
 
-use super::rows::{Provenance, not_built};
 use super::tables::Table;
-use super::{Cell, Output};
+use super::{Provenance, not_built};
 use crate::error::Result;
+use crate::report::{Cell, Output};
 
 /// Uninhabited: this build cannot write Parquet.
 pub(super) enum ColumnsFile {}

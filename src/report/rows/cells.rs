@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use super::rows::{RowFormat, Shape};
 use super::tables::{Kind, Table};
+use super::{RowFormat, Shape};
 use crate::bytes::decimal::push_number;
 use crate::bytes::hex;
 
@@ -69,7 +69,7 @@ fn looks_like_formula(text: &[u8]) -> bool {
 }
 
 /// Appends `field` with tabs, line breaks and backslashes escaped.
-pub(super) fn push_tsv(out: &mut Vec<u8>, field: &[u8]) {
+pub(crate) fn push_tsv(out: &mut Vec<u8>, field: &[u8]) {
     // Bet: there are none of them.
     let has_none = memchr::memchr3(b'\t', b'\n', b'\r', field).is_none()
         && memchr::memchr(b'\\', field).is_none();
@@ -149,7 +149,7 @@ fn push_json_field(out: &mut Vec<u8>, name: &str, cell: Cell) {
 }
 
 /// `text` as UTF-8: bytes that are not are percent-escaped, which in a URL means the same.
-pub(super) fn readable(text: &[u8]) -> Cow<'_, str> {
+pub(crate) fn readable(text: &[u8]) -> Cow<'_, str> {
     if let Ok(text) = std::str::from_utf8(text) {
         return text.into();
     }
@@ -185,7 +185,7 @@ fn base64_bytes(bytes: &[u8]) -> usize {
 }
 
 /// Appends `bytes` in Base64, with padding (RFC 4648 section 4).
-pub(super) fn push_base64(out: &mut Vec<u8>, bytes: &[u8]) {
+pub(crate) fn push_base64(out: &mut Vec<u8>, bytes: &[u8]) {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     for three in bytes.chunks(3) {
         let byte = |at: usize| u32::from(three.get(at).copied().unwrap_or(0));
