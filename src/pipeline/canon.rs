@@ -1,10 +1,10 @@
 //! `canon`: the canonical form of every line, line for line, or of every record, row by row.
 
-use super::aside::aside;
-use super::layouts::Parcel;
-use super::pool::Stage;
+use super::scan::layouts::Parcel;
+use super::scan::walk::{LineVisitor, Worker, count_lines, push_form, walk_lines};
 use super::scan::{Batch, BatchChunk, FORM_BYTES, Pass, Scan, changed};
-use super::walk::{LineVisitor, Worker, count_lines, push_form, walk_lines};
+use super::threads::aside::aside;
+use super::threads::pool::Stage;
 use super::{Job, Outcome, line_place};
 use crate::bytes::show;
 use crate::canonical::{Canonical, Notation};

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::crew::{BusyThreads, crew};
+use super::threads::crew::{BusyThreads, crew};
 use crate::error::{Error, Result};
 use crate::generate::{List, SpelledLines};
 use crate::report::Output;

@@ -13,60 +13,30 @@
 //! `scan` reads the input and moves batches of chunks through the workers; each job says what a
 //! worker does with a chunk, and what happens with a batch once all its chunks are done.
 
-mod aside;
-mod backlog;
 mod budget;
 mod canon;
-mod check;
-mod copies;
-mod crew;
 mod dedup;
-mod evaluate;
-mod facets;
-mod flow;
 mod generate;
-mod known;
-mod layouts;
 mod learn;
-mod learned_rules;
-mod lister;
-mod marking;
-mod members;
 mod named_format;
-mod overflow;
-mod pool;
-mod relay;
-mod representatives;
 mod scan;
-mod seats;
 mod select;
-mod sightings;
-mod spellings;
 mod spool;
 mod survey;
-mod tell;
 mod temp;
-mod texts;
-mod url_words;
-mod walk;
+mod threads;
 
 pub use budget::{Memory, MemoryUse};
 pub use canon::{CanonPlan, OnBad, canon};
-pub use check::{Checked, DuplicateLine, check};
-pub use crew::{Background, output_threads};
-pub use dedup::{DedupPlan, Print, dedup};
-pub use evaluate::{Truth, evaluate};
+pub use dedup::{Checked, DedupPlan, DuplicateLine, Print, check, dedup, known};
 pub use generate::generate_list;
-pub use known::known;
-pub use layouts::{FormatChoice, FormatPlan};
-pub use learn::{Learned, learn};
-pub use learned_rules::{BASE_PROFILE, LearnedRules};
+pub use learn::{BASE_PROFILE, Learned, LearnedRules, Truth, evaluate, learn};
 pub use named_format::NamedFormat;
-pub use pool::{Stage, StageSeconds};
-pub use scan::{NoProgress, ProgressListener};
+pub use scan::{FormatChoice, FormatPlan, NoProgress, ProgressListener};
 pub use select::{ClusterFilter, SelectPlan, select};
 pub use spool::Spooled;
 pub use survey::survey;
+pub use threads::{Background, Stage, StageSeconds, output_threads};
 
 use std::sync::{Mutex, OnceLock};
 
@@ -82,9 +52,9 @@ use crate::limits::{
 };
 use crate::record::{Layout, ReadOptions};
 use crate::report::{FileLines, Output, OutputThreads, Tally, place_of_line};
-use crew::{BusyThreads, crew};
-use pool::Pool;
 use scan::PassProgress;
+use threads::crew::{BusyThreads, crew};
+use threads::pool::Pool;
 
 /// What every job needs.
 pub struct Job<'a> {

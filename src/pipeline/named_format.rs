@@ -1,6 +1,6 @@
 //! A format and its columns as users name them: `--format`, `--field`.
 
-use super::layouts::FormatChoice;
+use super::scan::layouts::FormatChoice;
 use crate::error::{Error, Result};
 use crate::input::{Container, Containers};
 use crate::record::Layout;

@@ -5,10 +5,10 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
 use super::delivery::{Delivered, Word};
+use super::layouts::Parcel;
 use crate::error::{Error, Result};
 use crate::limits::{BATCH_CHUNKS, BATCH_CHUNKS_LAST, BATCH_OWN_BYTES, BATCH_OWN_BYTES_MIN};
-use crate::pipeline::layouts::Parcel;
-use crate::pipeline::pool::{Pool, Stage};
+use crate::pipeline::threads::pool::{Pool, Stage};
 
 /// How long the next chunk of a mapped file is awaited. Reason: it is there within some
 /// microseconds, unless the disk has yet to read it, or the file ends and a slow pipe follows.
@@ -251,7 +251,7 @@ mod tests {
 
     use super::*;
     use crate::input::{Input, InputPlan};
-    use crate::pipeline::flow::Flow;
+    use crate::pipeline::scan::flow::Flow;
 
     /// The chunks of a file that is read, not mapped.
     fn parcels(fraction_read: Option<f64>) -> Vec<Parcel> {

@@ -4,12 +4,12 @@
 use std::sync::Arc;
 use std::sync::mpsc::{SyncSender, TrySendError};
 
+use super::flow::{Flow, Ticket};
+use super::layouts::Parcel;
 use crate::error::Result;
 use crate::limits::{BATCH_OWN_BYTES, CHUNK_BYTES};
-use crate::pipeline::flow::{Flow, Ticket};
-use crate::pipeline::layouts::Parcel;
-use crate::pipeline::pool::{Pool, Stage};
-use crate::pipeline::seats::Seat;
+use crate::pipeline::threads::pool::{Pool, Stage};
+use crate::pipeline::threads::seats::Seat;
 
 /// Bytes of chunks in the process's own memory that may wait until the workers take them. Reason:
 /// as many as a batch of a packed file has where memory is ample, so that unpacking goes on while

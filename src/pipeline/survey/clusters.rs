@@ -11,10 +11,10 @@ use crate::cluster::Cluster;
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
 use crate::pipeline::Job;
-use crate::pipeline::layouts::Parcel;
-use crate::pipeline::pool::Pool;
+use crate::pipeline::scan::layouts::Parcel;
+use crate::pipeline::scan::walk::{Worker, walk_with_fields};
 use crate::pipeline::scan::{BatchChunk, Pass, Scan, WasRead, changed};
-use crate::pipeline::walk::{Worker, walk_with_fields};
+use crate::pipeline::threads::pool::Pool;
 use crate::record::without_no_host;
 use crate::report::ClusterRow;
 

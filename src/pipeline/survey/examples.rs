@@ -10,7 +10,7 @@ use crate::cluster::Placed;
 use crate::error::Result;
 use crate::pipeline::Job;
 use crate::pipeline::scan::BatchChunk;
-use crate::pipeline::walk::each_entry_again;
+use crate::pipeline::scan::walk::each_entry_again;
 use crate::record::{Entry, Workspace, without_no_host};
 use crate::report::{Example, LevelRow};
 

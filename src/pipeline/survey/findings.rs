@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 
 use super::changed::Unchanged;
 use super::examples::find_examples;
+use super::facets::{Sums, count};
 use super::look::Surveyed;
 use crate::canonical::RuleId;
 use crate::cluster::Placed;
 use crate::error::Result;
 use crate::pipeline::Job;
-use crate::pipeline::facets::{Sums, count};
-use crate::pipeline::pool::{Pool, Stage};
 use crate::pipeline::scan::BatchChunk;
+use crate::pipeline::threads::pool::{Pool, Stage};
 use crate::report::{Counts, LevelRow, SiteRuleRow};
 
 /// What was found out.

@@ -1,13 +1,13 @@
 //! What a worker makes of a chunk: the forms of its records at every level, and their facets.
 
+use super::facets::Facets;
 use super::levels_of;
 use crate::canonical::{Canonical, Profile, Reached, RuleId};
 use crate::cluster::{Ladders, LaddersBuilder};
 use crate::fingerprint::{Fingerprint, FingerprintKey};
 use crate::pipeline::Job;
-use crate::pipeline::facets::Facets;
-use crate::pipeline::layouts::Parcel;
-use crate::pipeline::walk::{Worker, walk_with_fields};
+use crate::pipeline::scan::layouts::Parcel;
+use crate::pipeline::scan::walk::{Worker, walk_with_fields};
 use crate::record::{NO_HOST, without_no_host};
 use crate::report::Tally;
 

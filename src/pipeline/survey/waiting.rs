@@ -8,8 +8,8 @@ use super::look::Surveyed;
 use crate::cluster::{Found, Levels, Places, Unplaced};
 use crate::error::{Error, Result};
 use crate::input::Mapped;
-use crate::pipeline::pool::{Pool, try_each_partition};
 use crate::pipeline::scan::BatchChunk;
+use crate::pipeline::threads::pool::{Pool, try_each_partition};
 use crate::pipeline::{Job, temp};
 
 /// The records.

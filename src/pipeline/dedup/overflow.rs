@@ -1,0 +1,133 @@
+//! `dedup` where the clusters do not fit in memory.
+//!
+//! ```text
+//! reading    records the set does not know --> Candidates (fingerprint, number), by partition
+//!                                          \-> Backlog    (number, line), in input order
+//! at the end partition by partition: the first record of each cluster --> Numbers
+//!            Numbers, in order, side by side with the Backlog --> report::Output
+//! ```
+
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+
+use super::backlog::{self, Backlog};
+use crate::cluster::{
+    Asked, Candidates, ClusterSet, Firsts, Flags, Ledger, Numbers, PartitionRecords, Scattered,
+    Seen, Sorted,
+};
+use crate::error::Result;
+use crate::pipeline::budget::Budget;
+use crate::pipeline::threads::pool::{Pool, try_each_partition_with};
+use crate::pipeline::threads::relay::relay;
+use crate::pipeline::{Job, temp};
+use crate::report::Output;
+
+/// The records that wait for the end of the input.
+pub(super) struct Overflow {
+    budget: Budget,
+    folder: PathBuf,
+    candidates: Candidates,
+    /// Records since it began: the number of the next one.
+    records: u64,
+    /// How many of them are candidates.
+    pub(super) count: u64,
+    /// Bytes of the files of what was found out of them.
+    found_bytes: u64,
+}
+
+impl Overflow {
+    /// Begins with nothing. From now on the set stays as it is.
+    pub(super) fn new(job: &Job, budget: Budget) -> Result<Overflow> {
+        let folder = job.memory.temp_dir.clone();
+        let files = temp::open_some(&folder)?;
+        let candidates = Candidates::new(files, budget.spill_buffer_bytes(), budget.recent_bytes());
+        Ok(Overflow { budget, folder, candidates, records: 0, count: 0, found_bytes: 0 })
+    }
+
+    /// Flags the candidates of a batch.
+    pub(super) fn mark(
+        &mut self,
+        set: &ClusterSet,
+        pool: &Pool,
+        chunks: &[(Scattered, Flags)],
+    ) -> Result<()> {
+        let mut numbers = Vec::with_capacity(chunks.len());
+        for (scattered, _) in chunks {
+            numbers.push(self.records);
+            self.records += scattered.len() as u64;
+        }
+        self.candidates.next_batch();
+        try_each_partition_with(
+            &self.folder,
+            pool,
+            PartitionRecords::default,
+            |gathered, partition| self.candidates.mark(set, partition, chunks, &numbers, gathered),
+        )
+    }
+
+    /// All has been read: writes the records of `backlog` that are the first of their cluster.
+    /// Returns how many.
+    pub(super) fn finish(
+        &mut self,
+        job: &Job,
+        pool: &Pool,
+        seen: &Seen,
+        backlog: Backlog,
+        output: &mut Output,
+    ) -> Result<u64> {
+        let (mut first, count) = self.first_of_each(job, pool, seen.set(), seen)?;
+        let separator = job.input.separator;
+        let keeps = |number| self.is_next(&mut first, number);
+        relay(pool, output, |relay| {
+            backlog.read(separator, keeps, |text, is_end| {
+                relay.write(text)?;
+                // The last line of a file may lack its separator.
+                if is_end && text.last() != Some(&separator) {
+                    relay.write(&[separator])?;
+                }
+                Ok(ControlFlow::Continue(()))
+            })
+        })?;
+        if first.is_done() { Ok(count) } else { Err(backlog::lost()) }
+    }
+
+    /// All has been read: the numbers of the records that are the first of their cluster, and in
+    /// neither `set` nor `seen`; and how many they are.
+    pub(super) fn first_of_each(
+        &mut self,
+        job: &Job,
+        pool: &Pool,
+        set: &ClusterSet,
+        seen: &Seen,
+    ) -> Result<(Asked, u64)> {
+        self.candidates.finish().map_err(|error| temp::failed(&self.folder, error))?;
+        let kept = Numbers::new(temp::open(&self.folder)?);
+        let fresh = match seen.key() {
+            Some(_) => Some(Sorted::new(temp::open(&self.folder)?)),
+            None => None,
+        };
+        let capacity = self.budget.sort_capacity(Firsts::BYTES_PER_RECORD);
+        let ledger = Ledger { set, seen, kept: &kept, fresh: fresh.as_ref() };
+        let _sorting = job.begin_pass("sorting out", None);
+        try_each_partition_with(&self.folder, pool, Firsts::default, |firsts, partition| {
+            self.candidates.resolve(firsts, partition, capacity, ledger)
+        })?;
+        self.found_bytes = kept.bytes() + fresh.as_ref().map_or(0, Sorted::bytes);
+        seen.check()?;
+        if let Some(fresh) = fresh {
+            seen.remember(fresh);
+        }
+        let count = kept.count();
+        Ok((kept.ask(self.budget.window_bytes()), count))
+    }
+
+    /// Is the record `number` one of those in `first`? Records in order.
+    pub(super) fn is_next(&self, first: &mut Asked, number: u64) -> Result<bool> {
+        first.contains(number).map_err(|error| temp::failed(&self.folder, error))
+    }
+
+    /// Bytes of the files of candidates, and of what was found out of them by now.
+    pub(super) fn spilled_bytes(&self) -> u64 {
+        self.candidates.spilled_bytes() + self.found_bytes
+    }
+}

@@ -1,0 +1,318 @@
+//! `dedup` with a second look: counts, other representatives, whole clusters, the lines that were
+//! dropped.
+//!
+//! The first pass takes the census; the second copies out what it selects, or gathers it
+//! (`members.rs`) to be told (`tell.rs`). Streams are spooled before (see `spool.rs`), so that they
+//! can be read twice. Where all clusters are told whole, one pass gathers everything.
+
+mod lister;
+mod members;
+mod representatives;
+mod spellings;
+mod tell;
+
+use std::ops::{ControlFlow, Range};
+
+use super::scan::layouts::Parcel;
+use super::scan::walk;
+use super::scan::walk::{Worker, count_lines, each_entry_again, walk};
+use super::scan::{BatchChunk, Pass, RECORD_BYTES, Scan, WasRead, changed};
+use super::threads::pool::{Pool, Stage};
+use super::{Job, Outcome, Print};
+use crate::bytes::decimal::push_number_to;
+use crate::cluster::{Census, Keep, Occurrence, Scattered, line_length};
+use crate::error::Result;
+use crate::record::{Entry, without_no_host};
+use crate::report::{Cell, Listed, Listing, ListingWriter, Output, Provenance, Shape};
+use lister::{Ahead, list};
+use members::{GatherPass, gather};
+use representatives::{Represented, Rest, Selected};
+use tell::text_bytes;
+
+/// Which clusters are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ClusterFilter {
+    /// All of them.
+    All,
+    /// Those of more than one line.
+    Duplicated,
+    /// Those of one line.
+    Single,
+}
+
+impl ClusterFilter {
+    /// Is a cluster of so many lines written?
+    pub(super) fn wants(self, lines: u64) -> bool {
+        match self {
+            ClusterFilter::All => true,
+            ClusterFilter::Duplicated => lines > 1,
+            ClusterFilter::Single => lines == 1,
+        }
+    }
+}
+
+/// What to select, and how to write it.
+pub struct SelectPlan {
+    /// Which line stands for its cluster.
+    pub keep: Keep,
+    /// Which clusters.
+    pub filter: ClusterFilter,
+    /// Puts the number of lines in front of each representative, as `uniq -c` does.
+    pub counts: bool,
+    /// Writes every cluster with all its spellings instead of its representative alone.
+    pub clusters: bool,
+    /// What is written for a representative.
+    pub print: Print,
+    /// How rows for programs are written, with counts and canonical forms; `None`: for people, as
+    /// the fields above say.
+    pub shape: Option<Shape>,
+}
+
+impl SelectPlan {
+    /// Is one reading of the input enough? Otherwise streams have to be spooled before.
+    pub fn reads_once(&self) -> bool {
+        self.clusters && self.filter == ClusterFilter::All
+    }
+
+    /// Are the lines of a table to be a table again? Counts before them leave no column in its
+    /// place.
+    fn has_header(&self) -> bool {
+        self.print == Print::Line && self.shape.is_none() && !self.counts
+    }
+
+    /// What writes the listing of `listed` to `output`; it has begun.
+    pub(super) fn writer<'a>(
+        &self,
+        job: &Job,
+        listed: Listed,
+        output: &'a mut Output,
+    ) -> Result<ListingWriter<'a>> {
+        let made_by = Provenance::of(job.canonicalizer.profile());
+        ListingWriter::new(output, listed, job.input.separator, self.shape, &made_by)
+    }
+}
+
+/// Writes what `plan` selects to `output`, and the lines that were dropped to `dropped`. Publishes
+/// neither.
+pub fn select(
+    job: &Job,
+    plan: &SelectPlan,
+    output: &mut Output,
+    dropped: Option<&mut Output>,
+) -> Result<Outcome> {
+    let pool = job.pool()?;
+    let (unique, files, mut outcome);
+    if plan.reads_once() {
+        outcome = Outcome::begin(job);
+        let reading = GatherPass::Only(&mut outcome.tally);
+        let mut told = gather(job, &pool, plan, dropped.is_some(), reading)?;
+        unique = told.count;
+        files = std::mem::take(&mut told.files);
+        told.write(job, &pool, plan, output, dropped)?;
+    } else {
+        let (census, mut rest, read);
+        (census, rest, read, outcome) = take_census(job, &pool, plan.keep)?;
+        // Where clusters are told whole, how many there are is all that is asked for.
+        let wanted = |lines| !plan.clusters && plan.filter.wants(lines);
+        let selected;
+        (selected, unique) = match &mut rest {
+            None => {
+                let forgets = !plan.clusters && dropped.is_none();
+                Selected::listed(&pool, &census, forgets, wanted)
+            }
+            Some(rest) => rest.select(job, &pool, &census, wanted)?,
+        };
+        outcome.memory.spilled_bytes = rest.as_ref().map_or(0, Rest::spilled_bytes);
+        drop(rest);
+        if !plan.clusters {
+            write_representatives(job, &pool, plan, &read, selected, output)?;
+        }
+        if plan.clusters || dropped.is_some() {
+            // What the census has no room for cannot be judged by it.
+            let has_spilled = outcome.memory.spilled_after_lines.is_some();
+            let census = (!has_spilled).then_some(census);
+            let reading = GatherPass::Second { first: &read, clusters: unique, census };
+            let told = gather(job, &pool, plan, dropped.is_some(), reading)?;
+            if has_spilled {
+                outcome.memory.spilled_bytes += told.bytes;
+            }
+            told.write(job, &pool, plan, output, dropped)?;
+        }
+        files = read.files;
+    }
+    outcome.tally.set_unique(unique);
+    outcome.end(files, &pool)
+}
+
+/// The first pass: every cluster, with its representative. Lines of clusters for which there is no
+/// memory are told apart.
+fn take_census(
+    job: &Job,
+    pool: &Pool,
+    keep: Keep,
+) -> Result<(Census, Option<Rest>, WasRead, Outcome)> {
+    let census = Census::new(keep);
+    let budget = job.budget();
+    let mut rest: Option<Rest> = None;
+    let mut outcome = Outcome::begin(job);
+    let Outcome { tally, memory, .. } = &mut outcome;
+    let read = Scan::new(job, pool, Pass::first("counting")).run(
+        Worker::default,
+        |worker, chunk| {
+            let (mut fingerprints, mut line_bytes, mut lines) = (vec![], vec![], vec![]);
+            let asks_for_bytes = keep == Keep::Shortest;
+            let tally = walk(chunk, job, worker, |line, record, canonical| {
+                fingerprints.push(job.key.fingerprint(canonical.form));
+                if asks_for_bytes {
+                    line_bytes.push(line_length(record.spelling.len() as u64));
+                }
+                lines.push(line);
+            });
+            (tally.lines, (Scattered::new(&fingerprints), line_bytes, lines, tally))
+        },
+        |batch| {
+            let mut occurrences = Vec::with_capacity(batch.chunks.len());
+            for BatchChunk { first_line, made, .. } in batch.chunks {
+                let (scattered, line_bytes, lines, counts) = made;
+                job.add(tally, &counts)?;
+                occurrences.push(Occurrence { scattered, line_bytes, lines, first_line });
+            }
+            if rest.is_none() && census.memory_bytes_ahead() > budget.table_bytes() {
+                rest = Some(Rest::new(job, budget)?);
+                memory.spilled_after_lines = Some(batch.first_line);
+            }
+            let count = |partition| census.count(partition, occurrences.iter());
+            match &rest {
+                Some(rest) => rest.count(job, pool, &census, &occurrences)?,
+                None => pool.each_partition(count),
+            }
+            Ok(ControlFlow::Continue(()))
+        },
+    )?;
+    memory.table_bytes = census.memory_bytes();
+    Ok((census, rest, read, outcome))
+}
+
+/// The second pass for representatives: `selected` comes by line, so both walk side by side.
+fn write_representatives(
+    job: &Job,
+    pool: &Pool,
+    plan: &SelectPlan,
+    read: &WasRead,
+    mut selected: Selected,
+    output: &mut Output,
+) -> Result<()> {
+    let mut writer = plan.writer(job, Listed::Kept, output)?;
+    let ahead = Ahead {
+        parts: PARTS_AHEAD,
+        // About as much is put together meanwhile.
+        bytes: job.budget().told_bytes() / 2,
+        part_bytes: 2 * job.budget().chunk_bytes(),
+    };
+    let read = list(pool, &mut writer, ahead, |lister| {
+        // A row has a record's URL, its form, and their names.
+        let record_bytes = |chunk: &Parcel, records: u64| {
+            let bytes = chunk.bytes().len() as u64;
+            let texts = text_bytes(bytes / records.max(1)) * records;
+            records * RECORD_BYTES + if plan.shape.is_some() { bytes + 2 * texts } else { bytes }
+        };
+        Scan::new(job, pool, Pass::again("writing", read)).with_record_bytes(record_bytes).run(
+            Worker::default,
+            |worker, chunk| (count_lines(chunk, job, &mut worker.workspace), ()),
+            |batch| {
+                let mut chunks = Vec::with_capacity(batch.chunks.len());
+                for BatchChunk { parcel, first_line, lines, .. } in &batch.chunks {
+                    let range = *first_line..first_line + lines;
+                    let represented = selected.read(job, range.clone())?;
+                    chunks.push(SelectedChunk { chunk: parcel, range, represented });
+                }
+                let first = batch.chunks.first().filter(|_| batch.first_line == 0);
+                if let Some(first) = first.filter(|_| plan.has_header()) {
+                    let mut part = lister.part();
+                    if let Listing::Lines(out, _) = &mut part {
+                        out.extend_from_slice(&walk::header(&first.parcel, job));
+                    }
+                    lister.write(part)?;
+                }
+                for chunks in chunks.chunks(PARTS_AHEAD) {
+                    let stage = Stage::Canonicalizing;
+                    let parts =
+                        pool.map_with(stage, chunks.len(), Worker::default, |worker, at| {
+                            let mut part = lister.part();
+                            chunks[at].list(job, plan, &selected, worker, &mut part).map(|()| part)
+                        });
+                    parts.into_iter().try_for_each(|part| lister.write(part?))?;
+                }
+                lister.pass_on()?;
+                Ok(ControlFlow::Continue(()))
+            },
+        )
+    })?;
+    if selected.end_before(job, read.lines)? { writer.finish() } else { Err(changed()) }
+}
+
+/// Parts of the listing, a chunk each, that are put together while as many wait to be written.
+/// Reason: some for each worker.
+const PARTS_AHEAD: usize = 16;
+
+/// A chunk, and which of its lines are written.
+struct SelectedChunk<'a> {
+    chunk: &'a Parcel,
+    /// The numbers of its lines.
+    range: Range<u64>,
+    /// What is known of them, where it is not to be looked up.
+    represented: Option<Represented>,
+}
+
+impl SelectedChunk<'_> {
+    /// Lists those of its lines that represent clusters which are `selected`.
+    fn list(
+        &self,
+        job: &Job,
+        plan: &SelectPlan,
+        selected: &Selected,
+        worker: &mut Worker,
+        listing: &mut Listing,
+    ) -> Result<()> {
+        let (Worker { scratch, workspace }, canonicalizer) = (worker, job.canonicalizer);
+        let print = plan.print.of(self.chunk);
+        let looked_up;
+        let represented = match &self.represented {
+            Some(represented) => represented,
+            None => {
+                looked_up = selected.look_up(self.range.clone());
+                &looked_up
+            }
+        };
+        let mut entries = represented.iter().zip(self.range.start + 1..);
+        each_entry_again(self.chunk, job, workspace, |entry| {
+            let (lines, number) = entries.next().ok_or_else(changed)?;
+            if *lines == 0 {
+                return Ok(());
+            }
+            let Entry::Record(record) = entry else { return Err(changed()) };
+            match listing {
+                Listing::Rows(rows) => {
+                    let canonical = canonicalizer.canonical(record.url, scratch);
+                    rows.row(&[
+                        Cell::Number(number),
+                        Cell::Text(record.spelling),
+                        Cell::Text(without_no_host(canonical.form)),
+                        Cell::Number(*lines),
+                    ]);
+                }
+                Listing::Lines(out, separator) => {
+                    if plan.counts {
+                        // As `uniq -c` does.
+                        push_number_to(out, *lines, 7);
+                        out.push(b' ');
+                    }
+                    print.push(&record, || canonicalizer.canonical(record.url, scratch), out);
+                    out.push(*separator);
+                }
+            }
+            Ok(())
+        })??;
+        if entries.next().is_some() { Err(changed()) } else { Ok(()) }
+    }
+}

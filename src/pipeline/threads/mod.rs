@@ -1,0 +1,10 @@
+//! The threads of a job: its workers, those beside them, and who of all of them works.
+
+pub(super) mod aside;
+pub(super) mod crew;
+pub(super) mod pool;
+pub(super) mod relay;
+pub(super) mod seats;
+
+pub use crew::{Background, output_threads};
+pub use pool::{Stage, StageSeconds};

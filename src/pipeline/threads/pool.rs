@@ -1,0 +1,332 @@
+//! The workers of a job, and how long they and their helpers were busy with what.
+
+use std::io;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Mutex, OnceLock};
+use std::time::Instant;
+
+use super::seats::{Seat, Seats};
+use crate::cluster::PARTITIONS;
+use crate::error::{Error, Result};
+use crate::pipeline::temp;
+
+/// What a thread may be busy with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// Reading and decoding, on a thread of its own.
+    Reading,
+    /// Walking lines, canonical forms, fingerprints: the first half of a batch, on the workers.
+    Canonicalizing,
+    /// Finding who was first, or counting, and with many workers putting together what is kept: the
+    /// second half of a batch, on the workers.
+    Clustering,
+    /// Mining the rules of sites, on the workers.
+    Mining,
+    /// Copying out and writing, on a thread of its own, or between batches.
+    Writing,
+    /// Decompressing frames of zstd files in the background.
+    Decompressing,
+    /// Compressing frames of zstd output in the background.
+    Compressing,
+}
+
+impl Stage {
+    /// Those of the workers, and of who reads and writes for them, in the order in which a chunk
+    /// meets them.
+    const OF_POOL: [Stage; 5] =
+        [Stage::Reading, Stage::Canonicalizing, Stage::Clustering, Stage::Mining, Stage::Writing];
+
+    /// The name in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Stage::Reading => "reading",
+            Stage::Canonicalizing => "canonicalizing",
+            Stage::Clustering => "clustering",
+            Stage::Mining => "mining",
+            Stage::Writing => "writing",
+            Stage::Decompressing => "decompressing",
+            Stage::Compressing => "compressing",
+        }
+    }
+}
+
+// How long threads were busy is kept by the number of the stage.
+const _: () = {
+    let mut number = 0;
+    while number < Stage::OF_POOL.len() {
+        assert!(Stage::OF_POOL[number] as usize == number);
+        number += 1;
+    }
+};
+
+/// Seconds that each thread was busy with a stage.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StageSeconds {
+    /// The stage.
+    pub stage: Stage,
+    /// For each thread that has to do with it. Threads that the system lets wait for a processor
+    /// count as busy, those that leave theirs to another do not.
+    pub threads: Vec<f64>,
+}
+
+/// The workers of a job.
+pub(crate) struct Pool {
+    threads: rayon::ThreadPool,
+    seats: Seats,
+    /// Nanoseconds by stage, those of a pool, then by thread.
+    busy: [Vec<AtomicU64>; 5],
+}
+
+impl Pool {
+    /// Starts `workers` threads.
+    pub(crate) fn start(workers: usize) -> Result<Pool> {
+        let threads = start(workers).map_err(|error| {
+            Error::limit(match workers {
+                1 => format!("cannot start a thread: {error}; raise ulimit -u or -v"),
+                _ => {
+                    format!(
+                        "cannot start {workers} threads: {error}; lower -j, or raise ulimit -u or -v"
+                    )
+                }
+            })
+        })?;
+        let busy = Stage::OF_POOL.map(|stage| {
+            let own = matches!(stage, Stage::Reading | Stage::Writing);
+            (0..if own { 1 } else { workers }).map(|_| AtomicU64::new(0)).collect()
+        });
+        // A thread that reads and the only worker do not wait for each other.
+        Ok(Pool { threads, seats: Seats::new(workers.max(2)), busy })
+    }
+
+    /// Takes a seat from the workers, for a thread that they wait for, until that is dropped.
+    pub(crate) fn take_seat(&self) -> Seat<'_> {
+        self.seats.take_first()
+    }
+
+    /// Does `each` for the numbers below `count`, which go to the workers by one cursor.
+    pub(super) fn each<W>(
+        &self,
+        stage: Stage,
+        count: usize,
+        new_worker: impl Fn() -> W + Sync,
+        each: impl Fn(&mut W, usize) + Sync,
+    ) {
+        let cursor = AtomicUsize::new(0);
+        self.threads.broadcast(|context| {
+            let mut seat = self.seats.take();
+            let mut started = Instant::now();
+            let mut worker = new_worker();
+            loop {
+                let number = cursor.fetch_add(1, Ordering::Relaxed);
+                if number >= count {
+                    break;
+                }
+                each(&mut worker, number);
+                if self.seats.is_asked() {
+                    self.add(stage, context.index(), started);
+                    drop(seat);
+                    seat = self.seats.take();
+                    started = Instant::now();
+                }
+            }
+            self.add(stage, context.index(), started);
+        });
+    }
+
+    /// What `each` makes of the numbers below `count`, in their order.
+    pub(crate) fn map<T: Send + Sync>(
+        &self,
+        stage: Stage,
+        count: usize,
+        each: impl Fn(usize) -> T + Sync,
+    ) -> Vec<T> {
+        self.map_with(stage, count, || (), |(), number| each(number))
+    }
+
+    /// As [`map`](Self::map), with something that each thread has for itself.
+    pub(crate) fn map_with<W, T: Send + Sync>(
+        &self,
+        stage: Stage,
+        count: usize,
+        new_worker: impl Fn() -> W + Sync,
+        each: impl Fn(&mut W, usize) -> T + Sync,
+    ) -> Vec<T> {
+        let slots: Vec<OnceLock<T>> = (0..count).map(|_| OnceLock::new()).collect();
+        self.each(stage, count, new_worker, |worker, number| {
+            let once = slots[number].set(each(worker, number));
+            debug_assert!(once.is_ok());
+        });
+        let take = |slot: OnceLock<T>| slot.into_inner().expect("every number was worked off");
+        slots.into_iter().map(take).collect()
+    }
+
+    /// Does `each` for every partition. Those that are worked on at one time are far apart,
+    /// and so is what they write: threads that write to one cache line wait for each other.
+    pub(crate) fn each_partition(&self, each: impl Fn(usize) + Sync) {
+        self.each_partition_with(|| (), |(), partition| each(partition));
+    }
+
+    /// As [`each_partition`](Self::each_partition), with something that each thread has for itself.
+    fn each_partition_with<W>(
+        &self,
+        new_worker: impl Fn() -> W + Sync,
+        each: impl Fn(&mut W, usize) + Sync,
+    ) {
+        self.each(Stage::Clustering, PARTITIONS, new_worker, |worker, number| {
+            each(worker, number.reverse_bits() >> (PARTITIONS as u64 - 1).leading_zeros());
+        });
+    }
+
+    /// Does `work` on this thread, and counts the time for `stage`.
+    pub(crate) fn time<T>(&self, stage: Stage, work: impl FnOnce() -> T) -> T {
+        let started = Instant::now();
+        let result = work();
+        self.add(stage, 0, started);
+        result
+    }
+
+    fn add(&self, stage: Stage, thread: usize, started: Instant) {
+        let nanoseconds = u64::try_from(started.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        self.busy[stage as usize][thread].fetch_add(nanoseconds, Ordering::Relaxed);
+    }
+
+    /// How long every thread was busy so far.
+    pub(crate) fn seconds(&self) -> Vec<StageSeconds> {
+        let seconds = |busy: &AtomicU64| busy.load(Ordering::Relaxed) as f64 / 1e9;
+        let of = |stage| StageSeconds {
+            stage,
+            threads: self.busy[stage as usize].iter().map(seconds).collect(),
+        };
+        Stage::OF_POOL.map(of).to_vec()
+    }
+}
+
+/// Starts so many threads.
+fn start(workers: usize) -> std::result::Result<rayon::ThreadPool, rayon::ThreadPoolBuildError> {
+    rayon::ThreadPoolBuilder::new()
+        .num_threads(workers)
+        .thread_name(|number| format!("undust-{number}"))
+        .build()
+}
+
+/// Does `work` for every partition, on all threads of `pool`, until one fails. It has to do with
+/// files in `folder`.
+pub(crate) fn try_each_partition(
+    folder: &Path,
+    pool: &Pool,
+    work: impl Fn(usize) -> io::Result<()> + Sync,
+) -> Result<()> {
+    try_each_partition_with(folder, pool, || (), |(), partition| work(partition))
+}
+
+/// As [`try_each_partition`], with something that each thread has for itself.
+pub(crate) fn try_each_partition_with<W>(
+    folder: &Path,
+    pool: &Pool,
+    new_worker: impl Fn() -> W + Sync,
+    work: impl Fn(&mut W, usize) -> io::Result<()> + Sync,
+) -> Result<()> {
+    let has_failed = AtomicBool::new(false);
+    let first = Mutex::new(None);
+    pool.each_partition_with(new_worker, |worker, partition| {
+        if has_failed.load(Ordering::Relaxed) {
+            return;
+        }
+        if let Err(error) = work(worker, partition) {
+            has_failed.store(true, Ordering::Relaxed);
+            first.lock().expect("no thread panics while it holds the lock").get_or_insert(error);
+        }
+    });
+    match first.into_inner().expect("no thread panics while it holds the lock") {
+        None => Ok(()),
+        Some(error) => Err(temp::failed(folder, error)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_number_is_worked_off_once() {
+        let pool = Pool::start(3).unwrap();
+        let counts: Vec<AtomicU64> = (0..1000).map(|_| AtomicU64::new(0)).collect();
+        pool.each(
+            Stage::Clustering,
+            counts.len(),
+            || (),
+            |(), number| {
+                counts[number].fetch_add(1, Ordering::Relaxed);
+            },
+        );
+        assert!(counts.iter().all(|count| count.load(Ordering::Relaxed) == 1));
+        assert_eq!(pool.time(Stage::Writing, || 7), 7);
+        let squares = pool.map(Stage::Clustering, 99, |number| number * number);
+        assert!(squares.iter().enumerate().all(|(number, square)| *square == number * number));
+        let partitions: Vec<AtomicU64> = (0..PARTITIONS).map(|_| AtomicU64::new(0)).collect();
+        pool.each_partition(|partition| {
+            partitions[partition].fetch_add(1, Ordering::Relaxed);
+        });
+        assert!(partitions.iter().all(|count| count.load(Ordering::Relaxed) == 1));
+        let seconds = pool.seconds();
+        let threads: Vec<usize> = seconds.iter().map(|stage| stage.threads.len()).collect();
+        assert_eq!(threads, [1, 3, 3, 3, 1]);
+        assert_eq!(seconds[1].threads, [0.0; 3]);
+        assert!(seconds[2].threads.iter().any(|seconds| *seconds > 0.0));
+    }
+
+    #[test]
+    fn a_seat_is_left_when_it_is_asked_for() {
+        use std::thread::yield_now;
+        use std::time::Duration;
+
+        // As many workers as seats.
+        let pool = Pool::start(3).unwrap();
+        let [seated, got, late, count] = [(); 4].map(|()| AtomicUsize::new(0));
+        let has_got = || got.load(Ordering::SeqCst) > 0;
+        std::thread::scope(|scope| {
+            let (ask, asked) = std::sync::mpsc::channel();
+            let (pool, got) = (&pool, &got);
+            scope.spawn(move || {
+                asked.recv().unwrap();
+                let _seat = pool.take_seat();
+                got.store(1, Ordering::SeqCst);
+            });
+            pool.each(
+                Stage::Clustering,
+                9,
+                || {
+                    seated.fetch_add(1, Ordering::SeqCst);
+                    ask.clone()
+                },
+                |ask, number| {
+                    if number == 0 {
+                        while seated.load(Ordering::SeqCst) < 3 {
+                            yield_now();
+                        }
+                        ask.send(()).unwrap();
+                    }
+                    while !pool.seats.is_asked() && !has_got() {
+                        yield_now();
+                    }
+                    // Three workers that have not left theirs would be here at once.
+                    let started = Instant::now();
+                    while number >= 6 && !has_got() {
+                        if started.elapsed() > Duration::from_secs(20) {
+                            late.fetch_add(1, Ordering::SeqCst);
+                            break;
+                        }
+                        yield_now();
+                    }
+                    count.fetch_add(1, Ordering::SeqCst);
+                },
+            );
+        });
+        assert_eq!((count.into_inner(), late.into_inner(), got.into_inner()), (9, 0, 1));
+        // A thread that reads and the only worker do not wait for each other.
+        let alone = Pool::start(1).unwrap();
+        let _seat = alone.take_seat();
+        assert_eq!(alone.map(Stage::Clustering, 3, |number| number), [0, 1, 2]);
+    }
+}
