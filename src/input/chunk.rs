@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::mapped::Mapped;
+use super::disk::mapped::Mapped;
 use crate::error::Result;
 
 /// Whole lines of one file, or the beginning of a line that is too long.

@@ -1,52 +1,27 @@
 //! Turns paths into chunks of whole lines.
 //!
 //! ```text
-//! InputPlan --files--> paths --source--> bytes --unpack, gzip, …--> decoded bytes --cut--> Chunk
+//! InputPlan --files--> paths --source--> bytes --decode: zstd, …--> decoded bytes --cut--> Chunk
 //!                                  \--mapped (see sigbus), not decoded--/    /
 //!                                     decoded bytes --warc, arc, sitemap--> rows
 //! ```
 //!
-//! Files whose records are no lines (`container.rs`) become lines here, one for each record: rows.
+//! Files whose records are no lines (`containers/`) become lines here, one for each record: rows.
 //!
 //! Everything happens on the thread that calls [`Input::next`], but for what is given to the crew
 //! of [`Input::unpack_with`]: nothing is started here, nothing printed, no clock read. The
 //! exception is the signal handler of `sigbus`, which has nobody left to return an error to.
 
-mod arc;
-mod archive;
-mod bzip2_xz;
 mod chunk;
-mod compression;
-mod container;
+mod containers;
 mod cut;
-mod decoded;
+mod decode;
 mod disk;
-mod doctype;
-mod file_state;
-mod files;
-mod gzip;
-mod html_head;
-mod http_head;
-mod lz4;
-#[allow(unsafe_code)]
-mod mapped;
-#[cfg(feature = "parquet")]
-mod parquet_rows;
-mod read_ahead;
-mod rows;
-#[allow(unsafe_code)]
-mod sigbus;
-mod sitemap;
 mod source;
 mod stop;
 mod stream;
 #[cfg(test)]
 mod tests;
-#[cfg(test)]
-mod tests_containers;
-mod unpack;
-mod warc;
-mod zstd_dictionary;
 
 use std::iter::FusedIterator;
 use std::path::{Path, PathBuf};
@@ -55,9 +30,9 @@ use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 pub use chunk::{Chunk, PinnedMap};
-pub use compression::Compression;
-pub use container::{Container, Containers};
-pub(crate) use mapped::Mapped;
+pub use containers::{Container, Containers};
+pub use decode::Compression;
+pub(crate) use disk::mapped::Mapped;
 pub use source::FileSummary;
 pub use stop::Stop;
 
@@ -65,9 +40,10 @@ use crate::crew::Crew;
 use crate::error::{Error, Result};
 use crate::limits;
 use cut::{Sample, Sizes};
-use file_state::{Before, changed};
+use decode::zstd::Unpacking;
+use disk::file_state::{Before, changed};
+use disk::{files, sigbus};
 use source::Source;
-use unpack::Unpacking;
 
 /// A look at the first bytes of a file, unpacked: [`CHECKED_BYTES`] at least, or all it has; and at
 /// what ends its lines. The error is one of the file.

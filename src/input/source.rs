@@ -5,38 +5,27 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::arc::ArcFile;
-use super::archive::Archive;
-use super::bzip2_xz;
 use super::chunk::Chunk;
-use super::compression::Compression;
-use super::container::{Container, Containers};
+use super::containers::{Container, Containers, parser_of};
 use super::cut::{Sizes, cut};
+use super::decode::Compression;
+use super::decode::bzip2_xz;
+use super::decode::gzip::Gzip;
+use super::decode::lz4::Lz4;
+use super::decode::zstd::dictionary;
+use super::decode::zstd::{Unpacker, Unpacking, window_bytes_within};
 use super::disk::Disk;
-use super::file_state::{Before, FileState, changed};
-use super::files;
-use super::gzip::Gzip;
-use super::lz4::Lz4;
-use super::mapped::{Mapped, Origin};
-#[cfg(feature = "parquet")]
-use super::parquet_rows::Columns;
-use super::read_ahead::ReadAhead;
-use super::rows::Parser;
-use super::sitemap::Sitemap;
+use super::disk::file_state::{Before, FileState, changed};
+use super::disk::files;
+use super::disk::mapped::{Mapped, Origin};
+use super::disk::read_ahead::ReadAhead;
 use super::stream::{Reader, Stream, packed};
-use super::unpack::{Unpacker, Unpacking, window_bytes_within};
-use super::warc::Warc;
-use super::zstd_dictionary;
 use super::{CHECKED_BYTES, InputPlan};
 use crate::bytes::show_input;
 use crate::error::{Error, Result};
 
 /// Memory in bytes that the decoder of xz takes beside its dictionary, with room to spare.
 const XZ_BYTES_BESIDE: u64 = 1 << 20;
-
-/// Least bytes of a field that are kept, whatever is asked for. Reason: lengths and kinds of
-/// records are fields, too.
-const FIELD_BYTES_MIN: usize = 1024;
 
 /// Bytes of a mapped file that the system is asked for ahead of those that are cut into chunks.
 /// Reason: only the end of a chunk is looked at where it is cut; from there on the disk has as much
@@ -269,7 +258,7 @@ impl Opened {
         let crew = how.crew.clone().filter(|_| self.rest_bytes.is_some());
         let mut how = Unpacking { crew, ..how.clone() };
         if compression == Compression::Zstd {
-            how.dictionary = zstd_dictionary::read(&mut head, &mut disk).map_err(at_origin)?;
+            how.dictionary = dictionary::read(&mut head, &mut disk).map_err(at_origin)?;
         }
         let mut stream = unpack(compression, head, disk, plan, how)
             .map_err(|error| Error::reading(shown, error))?;
@@ -325,45 +314,6 @@ fn container_of(head: &[u8], plan: &InputPlan) -> Result<Option<Container>> {
         Containers::Only(_) if head.is_empty() => Ok(None),
         Containers::Only(container) => Ok(Some(container)),
         Containers::Detect => Container::sniff(head),
-    }
-}
-
-/// What takes a container apart.
-fn parser_of(
-    container: Container,
-    plan: &InputPlan,
-    #[cfg_attr(not(feature = "parquet"), allow(unused_variables))] (origin, is_packed): (
-        &Origin,
-        bool,
-    ),
-) -> Result<Box<dyn Parser>> {
-    // What is longer makes its row too long for who walks the lines, as it would be on its own.
-    let field_bytes_max = plan.chunk_bytes.max(plan.line_bytes_max).max(FIELD_BYTES_MIN);
-    if container != Container::Parquet && !plan.columns.is_empty() {
-        return Err(Error::input(format!(
-            "expected a file with columns, since --field names some, found {}; leave --field out",
-            container.about()
-        )));
-    }
-    match container {
-        Container::Warc => Ok(Box::new(Archive(Warc::new(field_bytes_max, plan.reads_pages)))),
-        Container::Arc => Ok(Box::new(Archive(ArcFile::new(field_bytes_max, plan.reads_pages)))),
-        Container::Sitemap => Ok(Box::new(Sitemap::new(field_bytes_max))),
-        #[cfg(feature = "parquet")]
-        Container::Parquet if is_packed || origin.size.is_none() => Err(Error::input(
-            "expected a file that can be read from its end, as Parquet must be, found a stream; give \
-             the unpacked file itself",
-        )),
-        #[cfg(feature = "parquet")]
-        Container::Parquet => {
-            let file = origin.file.try_clone().map_err(|error| Error::reading("Parquet", error))?;
-            Ok(Box::new(Columns::new(file, &plan.columns, field_bytes_max)?))
-        }
-        #[cfg(not(feature = "parquet"))]
-        Container::Parquet => Err(Error::input(
-            "this build cannot read Parquet; build it with `--features parquet`, or write the column of URLs \
-             as CSV",
-        )),
     }
 }
 

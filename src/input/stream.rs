@@ -2,16 +2,17 @@
 
 use std::io::{self, BufReader, Read};
 
-use super::bzip2_xz::{self, Bzip2, Xz};
 use super::chunk::Chunk;
-use super::compression::{Compression, explain};
+use super::containers::decoded::Decoded;
+use super::containers::rows::{Parser, Rows};
 use super::cut::{Sample, Sizes};
-use super::decoded::Decoded;
+use super::decode::bzip2_xz;
+use super::decode::bzip2_xz::{Bzip2, Xz};
+use super::decode::gzip::Gzip;
+use super::decode::lz4::Lz4;
+use super::decode::zstd::Unpacker;
+use super::decode::{Compression, explain};
 use super::disk::{Disk, HEAD_BYTES};
-use super::gzip::Gzip;
-use super::lz4::Lz4;
-use super::rows::{Parser, Rows};
-use super::unpack::Unpacker;
 use crate::error::{Error, Result};
 
 /// Bytes read from a packed file at once. Reason: many of the windows of 32 KiB of gzip.

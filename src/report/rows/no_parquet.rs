@@ -1,4 +1,4 @@
-//! In the place of `parquet_rows.rs` in builds without the feature `parquet`: refuses.
+//! In the place of `parquet.rs` in builds without the feature `parquet`: refuses.
 
 use super::tables::Table;
 use super::{Provenance, not_built};

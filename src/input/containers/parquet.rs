@@ -335,8 +335,8 @@ mod tests {
     use parquet::file::writer::SerializedFileWriter;
     use parquet::schema::parser::parse_message_type;
 
-    use super::super::tests::{Dir, gzip, plan};
-    use super::super::{Container, Input, InputPlan};
+    use crate::input::tests::{Dir, gzip, plan};
+    use crate::input::{Container, Input, InputPlan};
 
     /// A file of groups of three rows: an address, one that is cut short by nothing, none at all.
     fn parquet(groups: usize, compression: parquet::basic::Compression) -> Vec<u8> {

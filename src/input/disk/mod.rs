@@ -1,5 +1,13 @@
 //! The bytes of a file on their way from the disk or a pipe.
 
+pub(super) mod file_state;
+pub(super) mod files;
+#[allow(unsafe_code)]
+pub(super) mod mapped;
+pub(super) mod read_ahead;
+#[allow(unsafe_code)]
+pub(super) mod sigbus;
+
 use std::io::{self, Read};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,12 +17,12 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
 use super::cut::Sample;
-use super::mapped::Origin;
-use super::read_ahead::ReadAhead;
 use super::stop::Stop;
 use crate::bytes::without_bom;
 use crate::limits::SAMPLE_SILENCES_MAX;
 use crate::retry::retry_interrupted;
+use mapped::Origin;
+use read_ahead::ReadAhead;
 
 /// Bytes at the beginning of a file by which is told what it is. Reason: a tar archive has its
 /// magic within the first 512, an XML file its root in the first kibibyte.

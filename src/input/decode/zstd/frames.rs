@@ -17,7 +17,7 @@ pub(super) struct FrameBounds {
     /// Largest window, in bytes.
     pub(super) window_bytes_max: u64,
     /// Largest content, and largest frame, in bytes.
-    pub(super) frame_bytes_max: u64,
+    pub(crate) frame_bytes_max: u64,
 }
 
 /// What a [`Walk`] has found.
@@ -50,7 +50,7 @@ pub(super) struct Walk {
 
 /// What stands before the blocks of a frame.
 #[derive(Debug)]
-pub(super) struct Header {
+pub(crate) struct Header {
     bytes: usize,
     pub(super) window_bytes: u64,
     pub(super) content_bytes: Option<u64>,
@@ -59,7 +59,7 @@ pub(super) struct Header {
 
 impl Walk {
     /// Walks on. `packed` begins at the frame; it is the same as last time, or longer.
-    pub(super) fn step(&mut self, packed: &[u8], bounds: &FrameBounds) -> Found {
+    pub(crate) fn step(&mut self, packed: &[u8], bounds: &FrameBounds) -> Found {
         match packed {
             [0x28, 0xb5, 0x2f, 0xfd, ..] => self.blocks(packed, bounds).unwrap_or(Found::More),
             [0x50..=0x5f, 0x2a, 0x4d, 0x18, rest @ ..] => {
@@ -128,7 +128,7 @@ impl Walk {
 impl Header {
     /// That of the frame that `packed` begins with. `None` if there is none, or not all of it, or a
     /// dictionary is asked for.
-    pub(super) fn of(packed: &[u8]) -> Option<Header> {
+    pub(crate) fn of(packed: &[u8]) -> Option<Header> {
         let is_frame = packed.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]);
         is_frame.then(|| Header::parse(packed))??
     }

@@ -55,7 +55,7 @@ impl Drop for Blocks {
 impl Blocks {
     /// Begins with the frame that has this `header`. Pieces have room for `piece_bytes` or more,
     /// the first one for a window.
-    pub(super) fn begin(header: &Header, piece_bytes: usize) -> io::Result<Blocks> {
+    pub(crate) fn begin(header: &Header, piece_bytes: usize) -> io::Result<Blocks> {
         // SAFETY: it takes nothing.
         let context =
             NonNull::new(unsafe { sys::ZSTD_createDCtx() }).ok_or(io::ErrorKind::OutOfMemory)?;
@@ -72,7 +72,7 @@ impl Blocks {
 
     /// How many packed bytes are to come next: a header, a block, or a checksum. Zero:
     /// the frame has ended.
-    pub(super) fn wanted(&self) -> usize {
+    pub(crate) fn wanted(&self) -> usize {
         // SAFETY: the context is a whole one; it is not changed.
         unsafe { sys::ZSTD_nextSrcSizeToDecompress(self.context.as_ptr()) }
     }
@@ -108,7 +108,7 @@ impl Blocks {
 
     /// Decodes `packed`, all that is [wanted](Self::wanted), or the beginning of a block that is
     /// stored as it is. Of what fails, nothing is kept.
-    pub(super) fn decode(&mut self, packed: &[u8]) -> io::Result<()> {
+    pub(crate) fn decode(&mut self, packed: &[u8]) -> io::Result<()> {
         let length = self.piece.len();
         let room = self.room();
         // Not by a slice of the room: zstd reads what is before it by this pointer, too.
@@ -139,7 +139,7 @@ impl Blocks {
     }
 
     /// The piece, to be shared.
-    pub(super) fn take(&mut self) -> Arc<Vec<u8>> {
+    pub(crate) fn take(&mut self) -> Arc<Vec<u8>> {
         assert!(self.piece.capacity() > 0, "it was begun");
         let piece = Arc::new(mem::take(&mut self.piece));
         // Last, since blocks to come refer to it.

@@ -10,7 +10,7 @@ use liblzma::stream::{Action, CONCATENATED};
 use super::gzip::skip_zeros;
 
 /// What a decoder did in one call.
-pub(super) struct Step {
+pub(crate) struct Step {
     /// Bytes of the input that were used.
     used: usize,
     /// Bytes of the output that were filled.
@@ -20,7 +20,7 @@ pub(super) struct Step {
 }
 
 /// A decoder of one or more streams.
-pub(super) trait Decoder: Sized {
+pub(crate) trait Decoder: Sized {
     /// Decodes some of `input` into `output`. An empty `input` is the end of the file.
     fn step(&mut self, input: &[u8], output: &mut [u8]) -> Step;
 
@@ -29,7 +29,7 @@ pub(super) trait Decoder: Sized {
 }
 
 /// The decoded bytes of a file. An end of file inside a stream is an error, never a quiet end.
-pub(super) struct Steps<R, D> {
+pub(crate) struct Steps<R, D> {
     reader: R,
     /// `None` after the last stream.
     decoder: Option<D>,
@@ -76,10 +76,10 @@ impl<R: BufRead, D: Decoder> Read for Steps<R, D> {
 }
 
 /// The streams of a bzip2 file. Zeros after a stream are skipped, as after a member of gzip.
-pub(super) type Bzip2<R> = Steps<R, bzip2::Decompress>;
+pub(crate) type Bzip2<R> = Steps<R, bzip2::Decompress>;
 
 /// Begins to decode a bzip2 file.
-pub(super) fn bzip2<R: BufRead>(reader: R) -> Bzip2<R> {
+pub(crate) fn bzip2<R: BufRead>(reader: R) -> Bzip2<R> {
     Steps::new(reader, bzip2::Decompress::new(false))
 }
 
@@ -102,19 +102,19 @@ impl Decoder for bzip2::Decompress {
 }
 
 /// The streams of an xz file, with the padding between them.
-pub(super) type Xz<R> = Steps<R, XzStreams>;
+pub(crate) type Xz<R> = Steps<R, XzStreams>;
 
 /// A decoder of all the streams of an xz file.
-pub(super) struct XzStreams(liblzma::stream::Stream);
+pub(crate) struct XzStreams(liblzma::stream::Stream);
 
 /// Begins to decode an xz file. The decoder takes at most `memory_bytes_max` bytes of memory.
-pub(super) fn xz<R: BufRead>(reader: R, memory_bytes_max: u64) -> io::Result<Xz<R>> {
+pub(crate) fn xz<R: BufRead>(reader: R, memory_bytes_max: u64) -> io::Result<Xz<R>> {
     let stream = liblzma::stream::Stream::new_stream_decoder(memory_bytes_max, CONCATENATED)?;
     Ok(Steps::new(reader, XzStreams(stream)))
 }
 
 /// Is it an error of [`xz`] that says that there is not enough memory?
-pub(super) fn is_xz_memory_limit(error: &io::Error) -> bool {
+pub(crate) fn is_xz_memory_limit(error: &io::Error) -> bool {
     let error = error.get_ref().and_then(|error| error.downcast_ref::<liblzma::stream::Error>());
     error == Some(&liblzma::stream::Error::MemLimit)
 }

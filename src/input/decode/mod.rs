@@ -1,5 +1,10 @@
 //! How a file is compressed, told from its first bytes.
 
+pub(super) mod bzip2_xz;
+pub(super) mod gzip;
+pub(super) mod lz4;
+pub(super) mod zstd;
+
 use std::fmt;
 use std::io::{self, Read as _};
 use std::path::Path;

@@ -6,9 +6,9 @@ use std::path::Path;
 
 use proptest::prelude::*;
 
-use super::tests::{Dir, bzip2, gzip, lz4, plan, xz, zstd};
-use super::{Container, Containers, FileSummary, Input, InputPlan};
 use crate::error::Error;
+use crate::input::tests::{Dir, bzip2, gzip, lz4, plan, xz, zstd};
+use crate::input::{Container, Containers, FileSummary, Input, InputPlan};
 
 /// A web archive of so many responses, and the rows that are in it.
 fn warc(responses: usize) -> (Vec<Vec<u8>>, Vec<u8>) {

@@ -26,7 +26,7 @@ pub(super) enum Value {
 }
 
 impl Value {
-    pub(super) fn bytes(&self) -> &[u8] {
+    pub(crate) fn bytes(&self) -> &[u8] {
         match self {
             Value::Bytes(bytes) => bytes.data(),
             Value::Text(text) => text.as_bytes(),
@@ -36,7 +36,7 @@ impl Value {
 
 impl Meaning {
     /// That of the numbers of `column`.
-    pub(super) fn of(column: &ColumnDescriptor) -> Meaning {
+    pub(crate) fn of(column: &ColumnDescriptor) -> Meaning {
         let unit = |unit: &TimeUnit| match unit {
             TimeUnit::MILLIS => 3,
             TimeUnit::MICROS => 6,

@@ -19,20 +19,20 @@ const WINDOW_BYTES: u64 = 4 * ASKED_BYTES;
 
 /// How far ahead of a reader the system was asked to read.
 #[derive(Debug)]
-pub(super) struct ReadAhead {
+pub(crate) struct ReadAhead {
     bytes: u64,
     asked: u64,
 }
 
 impl ReadAhead {
     /// So many `bytes` ahead.
-    pub(super) const fn by(bytes: u64) -> ReadAhead {
+    pub(crate) const fn by(bytes: u64) -> ReadAhead {
         ReadAhead { bytes, asked: 0 }
     }
 
     /// Asks for what comes behind `needed` bytes of the file at `origin`, and was not asked for. Of
     /// a file whose size is unknown, asks for nothing.
-    pub(super) fn ask(&mut self, origin: &Origin, needed: u64) {
+    pub(crate) fn ask(&mut self, origin: &Origin, needed: u64) {
         let Some(size) = origin.size else { return };
         for Range { start, end } in self.windows(needed, size) {
             if is_in_memory(origin, end - 1) {

@@ -72,7 +72,7 @@ impl Slot {
 ///
 /// It stays until the process ends, or until SIGBUS comes for another reason than a mapping of
 /// ours: then the action that was there before is put back and has its turn.
-pub(super) fn guard() -> bool {
+pub(crate) fn guard() -> bool {
     static INSTALLED: OnceLock<bool> = OnceLock::new();
     *INSTALLED.get_or_init(|| {
         let mut before = MaybeUninit::uninit();
@@ -220,8 +220,8 @@ mod tests {
     use std::process::{Command, Output};
     use std::{env, fs};
 
-    use super::super::{Input, InputPlan, Mapped};
     use super::{Acquire, FREE};
+    use crate::input::{Input, InputPlan, Mapped};
 
     /// Tells the child what to do. Set by `run_child` only.
     const CHILD: &str = "UNDUST_TEST_SIGBUS_CHILD";

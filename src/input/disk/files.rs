@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::Access;
 
-use super::InputPlan;
 use crate::bytes::{Lines, show_input, show_path};
 use crate::error::{Error, Result};
+use crate::input::InputPlan;
 use crate::limits;
 
 /// The path that means standard input. A file of that name is `./-`.
@@ -20,12 +20,12 @@ const STDIN: &str = "-";
 
 /// All files of a plan.
 #[derive(Debug)]
-pub(super) struct List {
-    pub(super) paths: Vec<PathBuf>,
+pub(crate) struct List {
+    pub(crate) paths: Vec<PathBuf>,
     /// Bytes on disk, or `None` if one is no regular file.
-    pub(super) bytes_total: Option<u64>,
+    pub(crate) bytes_total: Option<u64>,
     /// Is there a regular file, other than standard input, that is not empty?
-    pub(super) any_regular: bool,
+    pub(crate) any_regular: bool,
 }
 
 /// Finds the files of `plan` and checks each of them.
@@ -34,7 +34,7 @@ pub(super) struct List {
 ///   the place of a directory come the files below it, each level sorted by name.
 /// - Failure: a path that is missing or may not be read, a directory without `recursive`, standard
 ///   input named twice, a list of files beyond [`limits::CONFIG_BYTES_MAX`].
-pub(super) fn list(plan: &InputPlan) -> Result<List> {
+pub(crate) fn list(plan: &InputPlan) -> Result<List> {
     let mut given = plan.paths.clone();
     let mut stdins = given.iter().filter(|path| is_stdin(path)).count();
     if let Some(from) = &plan.files_from {
@@ -165,12 +165,12 @@ fn is_url(name: &[u8]) -> bool {
 }
 
 /// Does `path` mean standard input?
-pub(super) fn is_stdin(path: &Path) -> bool {
+pub(crate) fn is_stdin(path: &Path) -> bool {
     path.as_os_str() == STDIN
 }
 
 /// Opens `path`, or a second handle to standard input that does not go through `std`'s buffer.
-pub(super) fn open(path: &Path) -> io::Result<(File, Metadata)> {
+pub(crate) fn open(path: &Path) -> io::Result<(File, Metadata)> {
     let file = if is_stdin(path) {
         File::from(io::stdin().as_fd().try_clone_to_owned()?)
     } else {
@@ -183,7 +183,7 @@ pub(super) fn open(path: &Path) -> io::Result<(File, Metadata)> {
 /// Bytes from where the regular `file`, of `size` bytes, stands to its end.
 ///
 /// Standard input may have been read by somebody else before.
-pub(super) fn rest_bytes(mut file: &File, size: u64) -> io::Result<u64> {
+pub(crate) fn rest_bytes(mut file: &File, size: u64) -> io::Result<u64> {
     Ok(size.saturating_sub(io::Seek::stream_position(&mut file)?))
 }
 

@@ -33,17 +33,17 @@ pub(crate) struct Mapped {
 
 /// An open file and the size it is expected to keep.
 #[derive(Debug)]
-pub(super) struct Origin {
-    pub(super) file: File,
+pub(crate) struct Origin {
+    pub(crate) file: File,
     /// The name in messages, safe to print.
-    pub(super) shown: String,
+    pub(crate) shown: String,
     /// Bytes when it was opened, or `None` if the system does not know.
-    pub(super) size: Option<u64>,
+    pub(crate) size: Option<u64>,
 }
 
 impl Origin {
     /// Checks that the file is at least as large as when it was opened. Returns whether it grew.
-    pub(super) fn verify(&self) -> Result<bool> {
+    pub(crate) fn verify(&self) -> Result<bool> {
         let Some(old) = self.size else { return Ok(false) };
         let new = self.file.metadata().map_err(|error| Error::reading(&self.shown, error))?.len();
         if new < old {
@@ -63,7 +63,7 @@ impl Mapped {
     /// - Shape: `size` is not zero, and the guard of `sigbus` is installed.
     /// - Failure: if the system cannot map it, or too many mappings are watched already. Then the
     ///   file is to be read instead.
-    pub(super) fn new(origin: &Arc<Origin>, size: u64) -> io::Result<Self> {
+    pub(crate) fn new(origin: &Arc<Origin>, size: u64) -> io::Result<Self> {
         let map = Mapped::map(origin, size)?;
         // Advice that is not taken costs speed only.
         let _ = map.advise(Advice::Sequential);
@@ -129,7 +129,7 @@ impl Mapped {
     ///
     /// Otherwise one thread would let go of all pages of the file at the end, while nothing else is
     /// done.
-    pub(super) fn release(&self, range: Range<usize>) {
+    pub(crate) fn release(&self, range: Range<usize>) {
         let mut waiting = self.to_release.lock().expect("no thread panics while it holds the lock");
         if range.start != waiting.end {
             self.let_go(waiting.clone());
@@ -158,12 +158,12 @@ impl Mapped {
     }
 
     /// The name in messages, safe to print.
-    pub(super) fn shown(&self) -> &str {
+    pub(crate) fn shown(&self) -> &str {
         &self.origin.shown
     }
 
     /// Checks that nobody cut the file short.
-    pub(super) fn verify(&self) -> Result<()> {
+    pub(crate) fn verify(&self) -> Result<()> {
         self.origin.verify().map(drop)
     }
 }

@@ -23,11 +23,11 @@ use std::sync::Arc;
 use zstd::stream::raw::{Decoder, InBuffer, Operation, OutBuffer};
 use zstd::zstd_safe::DParameter;
 
-use super::chunk::Slice;
-use super::compression::{Compression, explain};
-use super::disk::Disk;
+use super::{Compression, explain};
 use crate::crew::{Crew, Promise};
 use crate::error::Error;
+use crate::input::chunk::Slice;
+use crate::input::disk::Disk;
 use crate::limits::{
     UNPACKED_FRAME_BYTES_MAX, UNPACKING_BYTES, ZSTD_WINDOW_LOG_MAX, ZSTD_WINDOW_PARTS,
 };
@@ -36,23 +36,23 @@ use frames::{Found, FrameBounds, Header, Walk};
 
 /// By whom frames are decoded, and how much is done at once.
 #[derive(Clone, Debug)]
-pub(super) struct Unpacking {
+pub(crate) struct Unpacking {
     /// Who decodes whole frames. Without a crew, nothing is read ahead, and all is
     /// decoded as a stream.
-    pub(super) crew: Option<Crew>,
+    pub(crate) crew: Option<Crew>,
     /// Bytes read from a file at once.
-    pub(super) read_bytes: usize,
+    pub(crate) read_bytes: usize,
     /// Decoded bytes that make a piece, about. Small frames share one.
-    pub(super) piece_bytes: u64,
+    pub(crate) piece_bytes: u64,
     /// Largest frame that is decoded as a whole, packed or not; also the largest piece.
-    pub(super) frame_bytes_max: u64,
+    pub(crate) frame_bytes_max: u64,
     /// Decoded bytes under way per thread, about.
-    pub(super) thread_bytes: u64,
+    pub(crate) thread_bytes: u64,
     /// Decoded bytes that make a piece of a larger frame, at least; but for the first one, which is
     /// as short as its window lets it be, so that there is something to do soon.
-    pub(super) part_bytes: usize,
+    pub(crate) part_bytes: usize,
     /// What frames may refer to. With it, all frames are decoded here, one after the other.
-    pub(super) dictionary: Option<Vec<u8>>,
+    pub(crate) dictionary: Option<Vec<u8>>,
 }
 
 impl Default for Unpacking {
@@ -100,7 +100,7 @@ const BEGUN_BYTES_MAX: usize = 64 << 10;
 const SPARE_PIECES: usize = 2;
 
 /// The decoded bytes of a zstd file. An end of file inside a frame is an error, never a quiet end.
-pub(super) struct Unpacker {
+pub(crate) struct Unpacker {
     disk: Disk,
     /// Read and not yet decoded, from `used` on.
     packed: Vec<u8>,
@@ -149,7 +149,7 @@ struct Piece {
 impl Unpacker {
     /// Goes on after `head`, the first bytes of the file. Frames may have windows of at most
     /// `window_bytes_max` bytes, or what of that is [within](window_bytes_within) zstd's bounds.
-    pub(super) fn new(
+    pub(crate) fn new(
         head: Vec<u8>,
         disk: Disk,
         window_bytes_max: u64,
@@ -191,7 +191,7 @@ impl Unpacker {
 
     /// Appends `bytes` decoded bytes to `buffer`, or more if that has room for them, or fewer at
     /// the end. What comes before an error is kept.
-    pub(super) fn fill(&mut self, buffer: &mut Vec<u8>, bytes: usize) -> io::Result<()> {
+    pub(crate) fn fill(&mut self, buffer: &mut Vec<u8>, bytes: usize) -> io::Result<()> {
         let goal = buffer.len() + bytes;
         buffer.reserve(bytes);
         while buffer.len() < goal {
@@ -209,25 +209,25 @@ impl Unpacker {
 
     /// Decoded bytes that can be had without copying them, if there are any: see
     /// [`Unpacker::slice`].
-    pub(super) fn at_hand(&self) -> &[u8] {
+    pub(crate) fn at_hand(&self) -> &[u8] {
         &self.piece[self.delivered..]
     }
 
     /// Takes the first `bytes` bytes of those at hand, as a part of a larger buffer.
-    pub(super) fn slice(&mut self, bytes: usize) -> Slice {
+    pub(crate) fn slice(&mut self, bytes: usize) -> Slice {
         let range = self.delivered..self.delivered + bytes;
         self.delivered = range.end;
         Slice { buffer: Arc::clone(&self.piece), range, by_caller: self.piece_is_ours }
     }
 
     /// Is another piece of the same frame to come behind the bytes at hand?
-    pub(super) fn goes_on(&self) -> bool {
+    pub(crate) fn goes_on(&self) -> bool {
         self.blocks.is_some()
     }
 
     /// Puts the bytes at hand, the beginning of a line, before the next piece of the frame. `false`
     /// if there is none, or they are too many.
-    pub(super) fn join(&mut self) -> bool {
+    pub(crate) fn join(&mut self) -> bool {
         if self.at_hand().len() > BEGUN_BYTES_MAX {
             return false;
         }
@@ -239,14 +239,14 @@ impl Unpacker {
 
     /// Takes back the last `bytes` bytes that [`Unpacker::fill`] gave: they are at hand again.
     /// `false` if that is not possible any more.
-    pub(super) fn take_back(&mut self, bytes: usize) -> bool {
+    pub(crate) fn take_back(&mut self, bytes: usize) -> bool {
         let start = self.delivered.checked_sub(bytes);
         self.delivered = start.unwrap_or(self.delivered);
         start.is_some()
     }
 
     /// What `error`, returned by [`Unpacker::fill`] after `decoded` bytes, means to a person.
-    pub(super) fn explain(&self, error: io::Error, shown: &str, decoded: u64) -> Error {
+    pub(crate) fn explain(&self, error: io::Error, shown: &str, decoded: u64) -> Error {
         if let Some(window_bytes) = self.refused_window_bytes {
             let memory = match window_bytes <= 1 << ZSTD_WINDOW_LOG_MAX {
                 true => {
@@ -501,7 +501,7 @@ impl Unpacker {
 
 /// `bytes` within the bounds that zstd itself accepts on 64-bit machines: ZSTD_WINDOWLOG_MIN and
 /// _MAX.
-pub(super) fn window_bytes_within(bytes: u64) -> u64 {
+pub(crate) fn window_bytes_within(bytes: u64) -> u64 {
     bytes.clamp(1 << 10, 1 << ZSTD_WINDOW_LOG_MAX)
 }
 
@@ -518,6 +518,7 @@ fn decode_frames(packed: &[u8], content_bytes_max: u64) -> io::Result<Vec<u8>> {
 
 #[allow(unsafe_code)]
 mod blocks;
+pub(crate) mod dictionary;
 mod frames;
 #[cfg(test)]
 mod tests;

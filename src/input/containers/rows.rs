@@ -9,7 +9,7 @@ use crate::error::Error;
 
 /// What a record of a container says; what is empty is not there.
 #[derive(Debug, Default)]
-pub(super) struct Row {
+pub(crate) struct Row {
     pub(super) url: Vec<u8>,
     pub(super) time: Vec<u8>,
     pub(super) status: Vec<u8>,
@@ -75,7 +75,7 @@ fn push_escaped(out: &mut Vec<u8>, field: &[u8]) {
 }
 
 /// Why there are no more rows.
-pub(super) enum Flaw {
+pub(crate) enum Flaw {
     /// The bytes end inside a record that began at this byte.
     Cut(u64),
     /// They are not what they should be: a message without the name of the file.
@@ -83,7 +83,7 @@ pub(super) enum Flaw {
 }
 
 /// Takes a container apart, one record after the other.
-pub(super) trait Parser: Send {
+pub(crate) trait Parser: Send {
     /// Reads the next record that is a row into `row`, which is empty before. `false` at the end.
     ///
     /// Memory: bounded by what the parser was told, however long the record is.
@@ -94,7 +94,7 @@ pub(super) trait Parser: Send {
 }
 
 /// The records of a container as rows.
-pub(super) struct Rows {
+pub(crate) struct Rows {
     from: Decoded,
     parser: Box<dyn Parser>,
     separator: u8,
@@ -104,13 +104,13 @@ pub(super) struct Rows {
 
 impl Rows {
     /// The rows that `parser` finds in `from`, each with `separator` behind it.
-    pub(super) fn new(from: Decoded, parser: Box<dyn Parser>, separator: u8) -> Self {
+    pub(crate) fn new(from: Decoded, parser: Box<dyn Parser>, separator: u8) -> Self {
         Rows { from, parser, separator, row: Row::default(), flaw: None }
     }
 
     /// Appends rows to `buffer`: `bytes` bytes and the rest of the last row, or fewer at the end.
     /// Rows before an error are kept.
-    pub(super) fn fill(&mut self, buffer: &mut Vec<u8>, bytes: usize) -> io::Result<()> {
+    pub(crate) fn fill(&mut self, buffer: &mut Vec<u8>, bytes: usize) -> io::Result<()> {
         let goal = buffer.len() + bytes;
         while buffer.len() < goal {
             self.row.clear();
@@ -128,7 +128,7 @@ impl Rows {
     }
 
     /// What the error that [`Rows::fill`] returned means to a person.
-    pub(super) fn explain(&mut self, shown: &str) -> Error {
+    pub(crate) fn explain(&mut self, shown: &str) -> Error {
         // What the parser complains of may come from damage below it.
         if let Some(error) = self.from.take_error(shown) {
             return error;

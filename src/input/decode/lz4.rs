@@ -9,7 +9,7 @@ use lz4_flex::frame::FrameDecoder;
 ///
 /// 2026-11-21: the decoder of lz4_flex 0.14.0 reads several frames by itself, but takes the end of
 /// the file for that of a frame, and stops at skippable ones. So each frame gets its own.
-pub(super) struct Lz4<R: BufRead>(State<R>);
+pub(crate) struct Lz4<R: BufRead>(State<R>);
 
 enum State<R: BufRead> {
     Between(Watched<R>),
@@ -19,7 +19,7 @@ enum State<R: BufRead> {
 }
 
 impl<R: BufRead> Lz4<R> {
-    pub(super) fn new(reader: R) -> Self {
+    pub(crate) fn new(reader: R) -> Self {
         Lz4(State::Between(Watched { reader, ended: false }))
     }
 

@@ -2,14 +2,14 @@
 
 use std::io;
 
-use super::stream::Reader;
 use crate::error::Error;
+use crate::input::stream::Reader;
 
 /// Bytes asked of the reader at once. Reason: some pages of a web archive, and little memory.
 const READ_BYTES: usize = 256 << 10;
 
 /// A reader, and the bytes that were read but not used.
-pub(super) struct Decoded {
+pub(crate) struct Decoded {
     reader: Reader,
     buffer: Vec<u8>,
     used: usize,
@@ -22,7 +22,7 @@ pub(super) struct Decoded {
 
 impl Decoded {
     /// Goes on after `buffer`, which `reader` has given, with `error` if that ended it.
-    pub(super) fn new(
+    pub(crate) fn new(
         reader: Reader,
         buffer: Vec<u8>,
         ended: bool,

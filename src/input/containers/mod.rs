@@ -1,10 +1,37 @@
 //! Files whose records are no lines, told from their first bytes.
 
+mod arc;
+mod archive;
+pub(super) mod decoded;
+mod doctype;
+mod html_head;
+mod http_head;
+#[cfg(feature = "parquet")]
+mod parquet;
+#[cfg(test)]
+mod reading_tests;
+pub(super) mod rows;
+mod sitemap;
+mod warc;
+
 use std::fmt;
 
-use super::doctype::DocumentType;
+use super::InputPlan;
+use super::disk::mapped::Origin;
 use crate::bytes::without_bom;
 use crate::error::{Error, Result};
+use arc::ArcFile;
+use archive::Archive;
+use doctype::DocumentType;
+#[cfg(feature = "parquet")]
+use parquet::Columns;
+use rows::Parser;
+use sitemap::Sitemap;
+use warc::Warc;
+
+/// Least bytes of a field that are kept, whatever is asked for. Reason: lengths and kinds of
+/// records are fields, too.
+const FIELD_BYTES_MIN: usize = 1024;
 
 /// A kind of file whose records are no lines. Its records become rows: see `rows.rs`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -139,6 +166,45 @@ fn root_of(head: &[u8]) -> Option<&[u8]> {
     let is_end = |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, b'>' | b'/');
     let end = rest.iter().position(is_end)?;
     Some(local_name(&rest[..end]))
+}
+
+/// What takes a container apart.
+pub(super) fn parser_of(
+    container: Container,
+    plan: &InputPlan,
+    #[cfg_attr(not(feature = "parquet"), allow(unused_variables))] (origin, is_packed): (
+        &Origin,
+        bool,
+    ),
+) -> Result<Box<dyn Parser>> {
+    // What is longer makes its row too long for who walks the lines, as it would be on its own.
+    let field_bytes_max = plan.chunk_bytes.max(plan.line_bytes_max).max(FIELD_BYTES_MIN);
+    if container != Container::Parquet && !plan.columns.is_empty() {
+        return Err(Error::input(format!(
+            "expected a file with columns, since --field names some, found {}; leave --field out",
+            container.about()
+        )));
+    }
+    match container {
+        Container::Warc => Ok(Box::new(Archive(Warc::new(field_bytes_max, plan.reads_pages)))),
+        Container::Arc => Ok(Box::new(Archive(ArcFile::new(field_bytes_max, plan.reads_pages)))),
+        Container::Sitemap => Ok(Box::new(Sitemap::new(field_bytes_max))),
+        #[cfg(feature = "parquet")]
+        Container::Parquet if is_packed || origin.size.is_none() => Err(Error::input(
+            "expected a file that can be read from its end, as Parquet must be, found a stream; give \
+             the unpacked file itself",
+        )),
+        #[cfg(feature = "parquet")]
+        Container::Parquet => {
+            let file = origin.file.try_clone().map_err(|error| Error::reading("Parquet", error))?;
+            Ok(Box::new(Columns::new(file, &plan.columns, field_bytes_max)?))
+        }
+        #[cfg(not(feature = "parquet"))]
+        Container::Parquet => Err(Error::input(
+            "this build cannot read Parquet; build it with `--features parquet`, or write the column of URLs \
+             as CSV",
+        )),
+    }
 }
 
 #[cfg(test)]

@@ -12,10 +12,10 @@
 //!
 //! Source: sitemaps.org protocol 0.9; XML 1.0, fifth edition.
 
-use super::container::{local_name, not_a_sitemap};
 use super::decoded::Decoded;
 use super::doctype::DocumentType;
 use super::rows::{Flaw, Parser, Row};
+use super::{local_name, not_a_sitemap};
 use crate::bytes::{BOM, show};
 use crate::error::Error;
 

@@ -6,8 +6,8 @@ use std::time::SystemTime;
 
 use ahash::RandomState;
 
-use super::source::FileSummary;
 use crate::error::Error;
+use crate::input::source::FileSummary;
 
 /// Bytes before the end of a file that are to be the same when it is read again. Reason: a
 /// file that was emptied and has grown beyond its size since, as logs are rotated, is not told
@@ -16,7 +16,7 @@ const END_BYTES: u64 = 4096;
 
 /// How a regular file was when it was opened: to tell whether it is still the same.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct FileState {
+pub(crate) struct FileState {
     device: u64,
     inode: u64,
     bytes: u64,
@@ -31,7 +31,7 @@ pub(super) struct FileState {
 
 impl FileState {
     /// That of the open `file`; `None` if the system does not know.
-    pub(super) fn of(file: &File, metadata: &Metadata) -> Option<FileState> {
+    pub(crate) fn of(file: &File, metadata: &Metadata) -> Option<FileState> {
         let is_known = metadata.is_file() && !is_made_up(file);
         is_known.then(|| FileState {
             device: metadata.dev(),
@@ -44,7 +44,7 @@ impl FileState {
     }
 
     /// How long it was.
-    pub(super) fn bytes(&self) -> u64 {
+    pub(crate) fn bytes(&self) -> u64 {
         self.bytes
     }
 
@@ -76,7 +76,7 @@ impl FileState {
 
     /// Notes what `file` ends with, now that it was read, or checks that it still is what an
     /// earlier reading has noted. Failure: what is different.
-    pub(super) fn finish(&mut self, file: &File) -> std::result::Result<(), String> {
+    pub(crate) fn finish(&mut self, file: &File) -> std::result::Result<(), String> {
         if self.end.is_none() {
             self.end = self.end_of(file);
             return Ok(());
@@ -85,7 +85,7 @@ impl FileState {
     }
 
     /// Checks that `file` still has the end that it had when it was read.
-    pub(super) fn check_end(&self, file: &File) -> std::result::Result<(), String> {
+    pub(crate) fn check_end(&self, file: &File) -> std::result::Result<(), String> {
         // What cannot be read, or is cut short in this moment, will be told when it is to be read.
         match self.end.zip(self.end_of(file)) {
             Some((then, now)) if then != now => {
@@ -98,25 +98,25 @@ impl FileState {
 
 /// What is asked of an earlier reading of a file.
 #[derive(Debug)]
-pub(super) struct Before {
+pub(crate) struct Before {
     state: Option<FileState>,
     disk_bytes: u64,
 }
 
 impl Before {
     /// That of the file with this summary.
-    pub(super) fn of(summary: &FileSummary) -> Before {
+    pub(crate) fn of(summary: &FileSummary) -> Before {
         Before { state: summary.state.clone(), disk_bytes: summary.disk_bytes }
     }
 
     /// Was nothing read?
-    pub(super) fn was_empty(&self) -> bool {
+    pub(crate) fn was_empty(&self) -> bool {
         self.disk_bytes == 0
     }
 
     /// How the file is to be read once more that is in state `now`: as it was then. Failure:
     /// what is different.
-    pub(super) fn state_again(
+    pub(crate) fn state_again(
         &self,
         now: Option<FileState>,
     ) -> std::result::Result<Option<FileState>, String> {
@@ -131,7 +131,7 @@ impl Before {
 }
 
 /// The error of an input that is not what it was when it was read first.
-pub(super) fn changed(shown: &str, why: &str) -> Error {
+pub(crate) fn changed(shown: &str, why: &str) -> Error {
     Error::input(format!(
         "{shown}: the input has changed between the first and the second reading: {why}; run again \
          when nothing writes to it"

@@ -10,8 +10,8 @@
 
 use std::io::{self, Read as _};
 
-use super::disk::Disk;
 use crate::error::{Error, Result};
+use crate::input::disk::Disk;
 use crate::limits::ZSTD_DICTIONARY_BYTES_MAX;
 
 /// The dictionary of a zstd file that begins with `head` and goes on with `disk`, if it has one;
@@ -19,7 +19,7 @@ use crate::limits::ZSTD_DICTIONARY_BYTES_MAX;
 ///
 /// Failure: an input error, without the name of the file, if the dictionary cannot be read; a limit
 /// error if it is longer than [`ZSTD_DICTIONARY_BYTES_MAX`], packed or not.
-pub(super) fn read(head: &mut Vec<u8>, disk: &mut Disk) -> Result<Option<Vec<u8>>> {
+pub(crate) fn read(head: &mut Vec<u8>, disk: &mut Disk) -> Result<Option<Vec<u8>>> {
     let [0x5d, 0x2a, 0x4d, 0x18, a, b, c, d, content @ ..] = head.as_slice() else {
         return Ok(None);
     };

@@ -5,13 +5,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use proptest::prelude::*;
 
-use super::super::chunk::Chunk;
-use super::super::cut::Sizes;
-use super::super::mapped::Origin;
-use super::super::stop::Stop;
-use super::super::stream::{Reader, Stream};
 use super::*;
 use crate::bytes::show;
+use crate::input::chunk::Chunk;
+use crate::input::cut::Sizes;
+use crate::input::disk::mapped::Origin;
+use crate::input::stop::Stop;
+use crate::input::stream::{Reader, Stream};
 
 fn zstd(bytes: &[u8]) -> Vec<u8> {
     zstd::bulk::compress(bytes, 1).unwrap()

@@ -8,10 +8,10 @@ use flate2::bufread::GzDecoder;
 ///
 /// `MultiGzDecoder` would do, but takes the zeros that tapes and block devices leave after the last
 /// member for a damaged header (flate2 1.1.10). RFC 1952 is silent; gzip itself skips them.
-pub(super) struct Gzip<R: BufRead>(GzDecoder<Slot<R>>);
+pub(crate) struct Gzip<R: BufRead>(GzDecoder<Slot<R>>);
 
 impl<R: BufRead> Gzip<R> {
-    pub(super) fn new(reader: R) -> Self {
+    pub(crate) fn new(reader: R) -> Self {
         Gzip(GzDecoder::new(Slot(Some(reader))))
     }
 
@@ -97,10 +97,10 @@ impl<R: BufRead> BufRead for Slot<R> {
 mod tests {
     use std::io::{BufReader, Write};
 
-    use super::super::compression::{Compression, explain};
     use super::*;
     use crate::bytes::show;
     use crate::error::Error;
+    use crate::input::decode::{Compression, explain};
 
     fn gzip(bytes: &[u8]) -> Vec<u8> {
         let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
