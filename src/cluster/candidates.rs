@@ -4,14 +4,14 @@ use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::firsts::{Firsts, Numbered};
-use super::numbers::Numbers;
+use super::on_disk::numbers::Numbers;
+use super::on_disk::records::{Fingerprinted, Halves};
+use super::on_disk::sorted::Sorted;
+use super::on_disk::spill::{Spill, SpillFiles};
 use super::partitions::Partitions;
-use super::records::{Fingerprinted, Halves};
 use super::scatter::{Flags, PARTITIONS, Scattered};
 use super::seen::Seen;
 use super::set::ClusterSet;
-use super::sorted::Sorted;
-use super::spill::{Spill, SpillFiles};
 use crate::bytes::prefetch::prefetch;
 use crate::fingerprint::Fingerprint;
 
@@ -238,7 +238,7 @@ impl Candidates {
 mod tests {
     use super::*;
     use crate::cluster::KeepBitmap;
-    use crate::cluster::spill::temporary;
+    use crate::cluster::on_disk::spill::temporary;
     use crate::fingerprint::FingerprintKey;
 
     #[test]

@@ -10,7 +10,7 @@ use crate::fingerprint::Fingerprint;
 
 /// Something known of each fingerprint that came.
 #[derive(Debug)]
-pub(super) struct FingerprintMap<V> {
+pub(crate) struct FingerprintMap<V> {
     entries: Vec<Entry<V>>,
     /// The number of each fingerprint's entry.
     numbers: HashTable<u32>,
@@ -34,13 +34,13 @@ impl<V> Default for FingerprintMap<V> {
 
 impl<V> FingerprintMap<V> {
     /// How many fingerprints.
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.entries.len()
     }
 
     /// What is known of `fingerprint`; `new`, if it comes for the first time.
     #[inline]
-    pub(super) fn entry(&mut self, fingerprint: Fingerprint, new: impl FnOnce() -> V) -> &mut V {
+    pub(crate) fn entry(&mut self, fingerprint: Fingerprint, new: impl FnOnce() -> V) -> &mut V {
         let number = match self.find(fingerprint) {
             Some(number) => number,
             None => self.push(fingerprint, new()),
@@ -50,23 +50,23 @@ impl<V> FingerprintMap<V> {
 
     /// What is known of `fingerprint`, if it came before.
     #[inline]
-    pub(super) fn get(&self, fingerprint: Fingerprint) -> Option<&V> {
+    pub(crate) fn get(&self, fingerprint: Fingerprint) -> Option<&V> {
         self.find(fingerprint).map(|number| &self.entries[number].value)
     }
 
     /// The same, to be changed.
     #[inline]
-    pub(super) fn get_mut(&mut self, fingerprint: Fingerprint) -> Option<&mut V> {
+    pub(crate) fn get_mut(&mut self, fingerprint: Fingerprint) -> Option<&mut V> {
         self.find(fingerprint).map(|number| &mut self.entries[number].value)
     }
 
     /// All that is known, in the order in which the fingerprints came.
-    pub(super) fn iter(&self) -> impl Iterator<Item = (Fingerprint, &V)> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (Fingerprint, &V)> {
         self.entries.iter().map(|entry| (fingerprint_of(entry.key), &entry.value))
     }
 
     /// Bytes of memory that it takes. `ahead` counts it as it will be once there is an eighth more.
-    pub(super) fn memory_bytes(&self, ahead: bool) -> u64 {
+    pub(crate) fn memory_bytes(&self, ahead: bool) -> u64 {
         let len = if ahead { self.len() + self.len() / 8 } else { self.len() };
         let mut entries = self.entries.capacity();
         if len > entries {

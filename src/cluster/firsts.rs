@@ -1,14 +1,14 @@
 //! HOT: once per spilled record. The first record of every fingerprint of a spilled partition.
 //!
 //! Price: one probe of an index that is in the cache or nearly; nothing is sorted. Guard: the runs
-//! with `-S` of docs/performance.md. Twin: [`resolve`](super::resolve), which sorts.
+//! with `-S` of docs/performance.md. Twin: [`resolve`](super::on_disk::resolve), which sorts.
 
 use std::io;
 
-use super::records::{Fingerprinted, Halves, Record};
-use super::resolve::Range;
+use super::on_disk::records::{Fingerprinted, Halves, Record};
+use super::on_disk::resolve::Range;
+use super::on_disk::spill::Spill;
 use super::scatter::bounds_of;
-use super::spill::Spill;
 use crate::fingerprint::Fingerprint;
 
 /// A spilled record of which its number is known.
@@ -208,7 +208,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::cluster::spill::temporary;
+    use crate::cluster::on_disk::spill::temporary;
     use crate::fingerprint::FingerprintKey;
 
     /// Checks the firsts of `fingerprints`, all of partition 255, with room for few and for all;

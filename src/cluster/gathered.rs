@@ -13,12 +13,12 @@ use std::fs::File;
 use std::io;
 
 use super::census::{Keep, Line, line_length};
-use super::extents::{Extents, damaged};
-use super::records::{Fingerprinted, Halves, Keyed, Record};
-use super::resolve::groups;
-use super::runs::{Merged, Runs};
+use super::on_disk::extents::{Extents, damaged};
+use super::on_disk::records::{Fingerprinted, Halves, Keyed, Record};
+use super::on_disk::resolve::groups;
+use super::on_disk::runs::{Merged, Runs};
+use super::on_disk::spill::{Spill, SpillFiles};
 use super::scatter::Scattered;
-use super::spill::{Spill, SpillFiles};
 use crate::bytes::prefetch::prefetch;
 use crate::fingerprint::Fingerprint;
 
@@ -369,7 +369,7 @@ mod tests {
 
     use super::*;
     use crate::cluster::PARTITIONS;
-    use crate::cluster::spill::temporary;
+    use crate::cluster::on_disk::spill::temporary;
     use crate::fingerprint::FingerprintKey;
 
     #[test]

@@ -5,51 +5,29 @@
 //! lock is needed, and the answer is the same for any number of threads.
 //!
 //! Past its part of a job's memory the set takes no more: what it does not know is spilled by
-//! partition (`candidates`, `spill`), and sorted out when all is read (`firsts`, `numbers`;
-//! `resolve`, `runs`). So do a census (`uncounted`) and the levels of a report (`unplaced`).
+//! partition (`candidates`, `on_disk/spill`), and sorted out when all is read (`firsts`). So do a
+//! census (`census/uncounted`) and the levels of a report (`levels/unplaced`).
 
 mod candidates;
 mod census;
-mod extents;
 mod fingerprint_map;
 mod firsts;
 mod gathered;
-mod ladder_records;
-mod ladders;
 mod levels;
-mod numbers;
+mod on_disk;
 mod partitions;
-mod places;
-#[allow(unsafe_code)]
-mod probe;
-mod records;
-mod resolve;
-mod runs;
 mod scatter;
 mod seen;
-mod seen_file;
 mod set;
-mod sorted;
-mod spill;
-mod table;
-mod uncounted;
-mod unplaced;
 
 pub use candidates::{Candidates, Ledger, PartitionRecords};
-pub use census::{Census, Cluster, Keep, Occurrence, Settled, line_length};
-pub(crate) use extents::damaged;
+pub use census::{Census, Cluster, Keep, Occurrence, Settled, Uncounted, line_length};
 pub use firsts::Firsts;
 pub use gathered::{ChunkLines, Clusters, Gathered, Member, OtherLine, Others, Wanted, Whole};
-pub use ladders::{Ladders, LaddersBuilder, Placed, UNMERGED};
-pub use levels::{Largest, Levels};
-pub use numbers::{Asked, Numbers};
-pub use places::Places;
-pub use runs::{Merged, Runs};
+pub use levels::Unplaced;
+pub use levels::{Found, Ladders, LaddersBuilder, Largest, Levels, Placed, Places, UNMERGED};
+pub(crate) use on_disk::damaged;
+pub use on_disk::{Asked, Merged, Numbers, Runs, Sorted, SpillFiles};
 pub use scatter::{Flags, KeepBitmap, PARTITIONS, Scattered, partition_of};
 pub use seen::Seen;
-pub use set::ClusterSet;
-pub use sorted::Sorted;
-pub use spill::SpillFiles;
-pub use table::Outlook;
-pub use uncounted::Uncounted;
-pub use unplaced::{Found, Unplaced};
+pub use set::{ClusterSet, Outlook};

@@ -1,8 +1,12 @@
 //! Whole clusters: how many lines each has, and which line stands for it.
 
+pub(super) mod uncounted;
+
+pub use uncounted::Uncounted;
+
 use super::fingerprint_map::FingerprintMap;
+use super::on_disk::records::{Keyed, Record};
 use super::partitions::Partitions;
-use super::records::{Keyed, Record};
 use super::scatter::{Flags, PARTITIONS, Scattered};
 use crate::fingerprint::Fingerprint;
 

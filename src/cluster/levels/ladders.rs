@@ -3,7 +3,7 @@
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
-use super::scatter::Scattered;
+use crate::cluster::scatter::Scattered;
 use crate::fingerprint::Fingerprint;
 
 /// Most levels of a profile. Reason: those at which a form was seen are the bits of a `u32`, and
@@ -32,7 +32,7 @@ pub struct Ladders {
     /// The number of each record's line in the chunk.
     lines: Vec<u32>,
     /// What became of each record, in the order of `scattered`: threads write to it at once (see
-    /// [`Flags`](super::Flags)).
+    /// [`Flags`](crate::cluster::Flags)).
     placed: Box<[AtomicU8]>,
 }
 
@@ -153,7 +153,7 @@ impl Ladders {
 
 /// The forms of one record.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Ladder<'a> {
+pub(crate) struct Ladder<'a> {
     /// The number of its line, from 0 over all inputs.
     pub(super) line: u64,
     /// Its form at the last level.

@@ -1,13 +1,22 @@
 //! At which level of a profile records merge, and the clusters that they are of.
 
+mod ladder_records;
+mod ladders;
+mod places;
+mod unplaced;
+
+pub use ladders::{Ladders, LaddersBuilder, Placed, UNMERGED};
+pub use places::Places;
+pub use unplaced::{Found, Unplaced};
+
 use std::cmp::Reverse;
 
 use super::census::Cluster;
 use super::fingerprint_map::FingerprintMap;
-use super::ladders::{ASTRAY, LEVELS_MAX, Ladder, Ladders, UNMERGED};
 use super::partitions::Partitions;
 use super::scatter::PARTITIONS;
 use crate::fingerprint::Fingerprint;
+use ladders::{ASTRAY, LEVELS_MAX, Ladder};
 
 /// Every form that was seen, with the levels at which it was some record's form.
 ///

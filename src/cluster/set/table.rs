@@ -4,9 +4,9 @@
 //! each fingerprint in it once it has grown.
 //! Guard: `benches/cluster.rs`.
 
-use super::scatter::PARTITIONS;
 use crate::bytes::pages::{give_back_pages, make_pages};
 use crate::bytes::prefetch::prefetch;
+use crate::cluster::scatter::PARTITIONS;
 use crate::fingerprint::Fingerprint;
 
 /// What is still to come behind a batch.
@@ -15,7 +15,7 @@ pub struct Outlook {
     /// How many records, about.
     pub records: u64,
     /// Bytes of memory that all tables may take: they make room ahead of need only as far as
-    /// [`may_exceed`](super::ClusterSet::may_exceed) allows afterwards.
+    /// [`may_exceed`](crate::cluster::ClusterSet::may_exceed) allows afterwards.
     pub bytes_max: u64,
 }
 
@@ -56,7 +56,7 @@ const PAGES_BYTES_MIN: usize = 64 << 10;
 /// - Growing, and listing in order, are one pass from front to back: what is in a full line and
 ///   what comes behind it may be out of order, and nothing else.
 #[derive(Debug, Default)]
-pub(super) struct Table {
+pub(crate) struct Table {
     /// Three slots more than those of all lines: what there is of them before the first cache line
     /// is left out, the rest is behind the last. Or nothing at all.
     slots: Vec<u128>,
@@ -93,7 +93,7 @@ impl Table {
     }
 
     /// What is in it, sorted.
-    pub(super) fn sorted(&self) -> impl Iterator<Item = u128> + Clone + '_ {
+    pub(crate) fn sorted(&self) -> impl Iterator<Item = u128> + Clone + '_ {
         let zero = self.holds_zero.then_some(EMPTY);
         // What was not put in its home is in the lines behind, up to the first that is not full.
         let groups = self.lines().chunk_by(|line, _| !line.contains(&EMPTY));
@@ -108,7 +108,7 @@ impl Table {
     /// Asks for the home of `fingerprint`, so that those of some are on their way from memory at
     /// once; says which it is.
     #[inline]
-    pub(super) fn prefetch(&self, fingerprint: Fingerprint) -> usize {
+    pub(crate) fn prefetch(&self, fingerprint: Fingerprint) -> usize {
         let home = home(fingerprint.0, self.homes);
         self.lines().get(home).into_iter().for_each(prefetch);
         home
@@ -221,7 +221,7 @@ impl Table {
 
     /// Is `fingerprint` in it?
     #[inline]
-    pub(super) fn contains(&self, fingerprint: Fingerprint) -> bool {
+    pub(crate) fn contains(&self, fingerprint: Fingerprint) -> bool {
         let value = fingerprint.0;
         if value == EMPTY {
             return self.holds_zero;

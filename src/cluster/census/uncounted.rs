@@ -2,12 +2,12 @@
 
 use std::io;
 
-use super::census::{Census, Cluster, Keep, Line, Occurrence};
-use super::records::{Fingerprinted, Halves, Record};
-use super::resolve::resolve;
-use super::runs::Runs;
-use super::scatter::partition_of;
-use super::spill::{Spill, SpillFiles};
+use super::{Census, Cluster, Keep, Line, Occurrence};
+use crate::cluster::on_disk::records::{Fingerprinted, Halves, Record};
+use crate::cluster::on_disk::resolve::resolve;
+use crate::cluster::on_disk::runs::Runs;
+use crate::cluster::on_disk::spill::{Spill, SpillFiles};
+use crate::cluster::scatter::partition_of;
 use crate::fingerprint::Fingerprint;
 
 /// Lines that wait for the end of the input, because the census that would count them is full.
@@ -21,13 +21,13 @@ pub struct Uncounted {
 
 /// Some lines of a cluster. Those of one cluster sort by what stands for them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct RankedLines {
-    pub(super) fingerprint: Halves,
+pub(crate) struct RankedLines {
+    pub(crate) fingerprint: Halves,
     /// Rank and number of the line that stands for them: the least of all represents the cluster.
-    pub(super) rank: u64,
-    pub(super) line: u64,
+    pub(crate) rank: u64,
+    pub(crate) line: u64,
     /// How many they are.
-    pub(super) lines: u64,
+    pub(crate) lines: u64,
 }
 
 impl Record for RankedLines {
@@ -125,7 +125,7 @@ impl Uncounted {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cluster::spill::temporary;
+    use crate::cluster::on_disk::spill::temporary;
     use crate::cluster::{PARTITIONS, Scattered};
     use crate::fingerprint::FingerprintKey;
 

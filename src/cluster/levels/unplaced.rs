@@ -15,15 +15,15 @@ use std::io;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::census::Cluster;
-use super::extents::{Extent, Extents, damaged};
 use super::ladder_records::Step;
 use super::ladders::{Ladder, Ladders};
-use super::levels::{Forms, Largest, Levels, Page, keep_largest};
-use super::partitions::Partitions;
 use super::places::{PlaceWriter, Places};
-use super::scatter::PARTITION_BITS;
-use super::spill::{Spill, SpillFiles};
+use super::{Forms, Largest, Levels, Page, keep_largest};
+use crate::cluster::census::Cluster;
+use crate::cluster::on_disk::extents::{Extent, Extents, damaged};
+use crate::cluster::on_disk::spill::{Spill, SpillFiles};
+use crate::cluster::partitions::Partitions;
+use crate::cluster::scatter::PARTITION_BITS;
 use crate::fingerprint::Fingerprint;
 
 /// Steps after which it is asked whether forms still have room: some kilobytes of them.
@@ -235,8 +235,8 @@ impl Unplaced {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cluster::ladders::UNMERGED;
-    use crate::cluster::spill::temporary;
+    use crate::cluster::levels::ladders::UNMERGED;
+    use crate::cluster::on_disk::spill::temporary;
     use crate::cluster::{LaddersBuilder, PARTITIONS, partition_of};
     use crate::fingerprint::FingerprintKey;
 

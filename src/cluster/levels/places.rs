@@ -10,10 +10,10 @@ use std::io;
 use std::os::unix::fs::FileExt as _;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::extents::{Extent, damaged};
 use super::ladders::{EARLIER, Ladders, UNMERGED};
-use super::levels::together;
-use super::partitions::Partitions;
+use super::together;
+use crate::cluster::on_disk::extents::{Extent, damaged};
+use crate::cluster::partitions::Partitions;
 
 /// Places that are read and written at once.
 const PLACES_BYTES: usize = 64 << 10;

@@ -43,7 +43,7 @@ impl Numbers {
     }
 
     /// Puts a run of ascending numbers in. Threads may do so at once.
-    pub(super) fn add(&self, ascending: impl Iterator<Item = u64> + Clone) -> io::Result<()> {
+    pub(crate) fn add(&self, ascending: impl Iterator<Item = u64> + Clone) -> io::Result<()> {
         let (mut last, mut count, mut bytes) = (0, 0, 0);
         for number in ascending.clone() {
             bytes += varint::len(number - last);

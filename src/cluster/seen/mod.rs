@@ -1,18 +1,20 @@
 //! The clusters that are known from earlier runs, with those of this one for later ones.
 
+mod file;
+
 use std::fs::File;
 use std::io::{self, BufReader};
 use std::sync::OnceLock;
 
 use super::firsts::Numbered;
-use super::records::Fingerprinted as _;
-use super::resolve::Range;
+use super::on_disk::records::Fingerprinted as _;
+use super::on_disk::resolve::Range;
+use super::on_disk::sorted::{Ascending, Sorted};
 use super::scatter::PARTITIONS;
-use super::seen_file::{DIGEST_BYTES, MAGIC, SeenFile, SeenHeader, Total, damaged, remains_in};
 use super::set::ClusterSet;
-use super::sorted::{Ascending, Sorted};
 use crate::error::{Error, Result};
 use crate::fingerprint::{Fingerprint, FingerprintKey};
+use file::{DIGEST_BYTES, MAGIC, SeenFile, SeenHeader, Total, damaged, remains_in};
 
 /// The clusters of earlier runs, and those of this one, which a later run may want to know.
 ///
@@ -209,9 +211,9 @@ fn next_of(ascending: &mut Option<Ascending>) -> io::Result<Option<Fingerprint>>
 mod tests {
     use std::io::{Seek as _, Write as _};
 
+    use super::file::HEADER_BYTES;
     use super::*;
-    use crate::cluster::records::Halves;
-    use crate::cluster::seen_file::HEADER_BYTES;
+    use crate::cluster::on_disk::records::Halves;
 
     const DIGEST: &str = "0123456789abcdef";
 

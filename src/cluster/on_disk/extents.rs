@@ -12,7 +12,7 @@ const BUFFER_BYTES: usize = 64 << 10;
 
 /// The file.
 #[derive(Debug)]
-pub(super) struct Extents {
+pub(crate) struct Extents {
     file: File,
     /// Where the next extent begins.
     end: AtomicU64,
@@ -20,43 +20,43 @@ pub(super) struct Extents {
 
 /// What is left of an extent: from where to where it lies in the file, in bytes.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Extent {
-    pub(super) at: u64,
-    pub(super) end: u64,
+pub(crate) struct Extent {
+    pub(crate) at: u64,
+    pub(crate) end: u64,
 }
 
 impl Extents {
     /// None yet; `file` is empty.
-    pub(super) fn new(file: File) -> Self {
+    pub(crate) fn new(file: File) -> Self {
         Extents { file, end: AtomicU64::new(0) }
     }
 
     /// Sets aside an extent of so many bytes, to be written from its start on.
-    pub(super) fn set_aside(&self, bytes: u64) -> ExtentWriter<'_> {
+    pub(crate) fn set_aside(&self, bytes: u64) -> ExtentWriter<'_> {
         let start = self.end.fetch_add(bytes, Ordering::Relaxed);
         let buffer = Vec::with_capacity(BUFFER_BYTES.min(bytes as usize));
         ExtentWriter { file: &self.file, start, at: start, buffer }
     }
 
     /// Bytes of all extents.
-    pub(super) fn bytes(&self) -> u64 {
+    pub(crate) fn bytes(&self) -> u64 {
         self.end.load(Ordering::Relaxed)
     }
 
     /// The file, to be read.
-    pub(super) fn file(&self) -> &File {
+    pub(crate) fn file(&self) -> &File {
         &self.file
     }
 
     /// The file, written no more.
-    pub(super) fn into_file(self) -> File {
+    pub(crate) fn into_file(self) -> File {
         self.file
     }
 }
 
 /// Writes to an extent, a buffer at a time.
 #[derive(Debug)]
-pub(super) struct ExtentWriter<'a> {
+pub(crate) struct ExtentWriter<'a> {
     file: &'a File,
     start: u64,
     /// Where the buffer goes.
@@ -67,7 +67,7 @@ pub(super) struct ExtentWriter<'a> {
 impl ExtentWriter<'_> {
     /// The buffer, to be written behind; it has room for `bytes` more, at most [`BUFFER_BYTES`].
     #[inline]
-    pub(super) fn room_for(&mut self, bytes: usize) -> io::Result<&mut Vec<u8>> {
+    pub(crate) fn room_for(&mut self, bytes: usize) -> io::Result<&mut Vec<u8>> {
         if self.buffer.len() + bytes > BUFFER_BYTES {
             self.flush()?;
         }
@@ -76,12 +76,12 @@ impl ExtentWriter<'_> {
 
     /// Where in the file the next byte goes.
     #[inline]
-    pub(super) fn next_at(&self) -> u64 {
+    pub(crate) fn next_at(&self) -> u64 {
         self.at + self.buffer.len() as u64
     }
 
     /// Writes what is still in the buffer; says what of the file was written.
-    pub(super) fn finish(mut self) -> io::Result<Extent> {
+    pub(crate) fn finish(mut self) -> io::Result<Extent> {
         self.flush()?;
         Ok(Extent { at: self.start, end: self.at })
     }
@@ -96,7 +96,7 @@ impl ExtentWriter<'_> {
 
 impl Extent {
     /// Was all of it read?
-    pub(super) fn is_over(&self) -> bool {
+    pub(crate) fn is_over(&self) -> bool {
         self.at >= self.end
     }
 

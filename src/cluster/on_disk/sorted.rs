@@ -9,11 +9,11 @@ use std::fs::File;
 use std::io;
 
 use super::extents::{Extent, Extents, damaged};
-use super::partitions::Partitions;
+use crate::cluster::partitions::Partitions;
 use crate::fingerprint::Fingerprint;
 
 /// Bytes of a fingerprint in a file.
-pub(super) const RECORD_BYTES: u64 = 16;
+pub(crate) const RECORD_BYTES: u64 = 16;
 
 /// Bytes read at once.
 const BUFFER_BYTES: usize = 64 << 10;
@@ -34,7 +34,7 @@ impl Sorted {
 
     /// Puts fingerprints behind those that `partition` has, all of them larger and ascending.
     /// Threads may do so at once, with a partition each.
-    pub(super) fn append(
+    pub(crate) fn append(
         &self,
         partition: usize,
         fingerprints: impl ExactSizeIterator<Item = Fingerprint>,
@@ -51,7 +51,7 @@ impl Sorted {
     }
 
     /// How many fingerprints.
-    pub(super) fn len(&self) -> u64 {
+    pub(crate) fn len(&self) -> u64 {
         self.bytes() / RECORD_BYTES
     }
 
@@ -61,14 +61,14 @@ impl Sorted {
     }
 
     /// Those of `partition`, ascending.
-    pub(super) fn of(&self, partition: usize) -> Ascending<'_> {
+    pub(crate) fn of(&self, partition: usize) -> Ascending<'_> {
         Ascending::new(self.file.file(), self.pieces.lock(partition).clone())
     }
 }
 
 /// Fingerprints read from pieces of a file, one after the other.
 #[derive(Debug)]
-pub(super) struct Ascending<'a> {
+pub(crate) struct Ascending<'a> {
     file: &'a File,
     /// The next one last.
     pieces: Vec<Extent>,
@@ -80,7 +80,7 @@ pub(super) struct Ascending<'a> {
 
 impl<'a> Ascending<'a> {
     /// Those in `pieces` of `file`.
-    pub(super) fn new(file: &'a File, mut pieces: Vec<Extent>) -> Self {
+    pub(crate) fn new(file: &'a File, mut pieces: Vec<Extent>) -> Self {
         pieces.reverse();
         Ascending { file, pieces, buffer: Vec::new(), used: 0, last: None }
     }
@@ -89,7 +89,7 @@ impl<'a> Ascending<'a> {
     ///
     /// Failure: besides those of reading, an error if it is not larger than the one before, or if
     /// the file is too short.
-    pub(super) fn next(&mut self) -> io::Result<Option<Fingerprint>> {
+    pub(crate) fn next(&mut self) -> io::Result<Option<Fingerprint>> {
         if self.used == self.buffer.len() && !self.fill()? {
             return Ok(None);
         }

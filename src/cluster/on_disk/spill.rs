@@ -23,9 +23,9 @@ use std::sync::MutexGuard;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::extents::{damaged, read_up_to};
-use super::partitions::Partitions;
 use super::records::{Record, words_of};
-use super::scatter::PARTITIONS;
+use crate::cluster::partitions::Partitions;
+use crate::cluster::scatter::PARTITIONS;
 
 /// Bytes of `next` and `count`.
 const HEAD_BYTES: usize = 16;
@@ -43,7 +43,7 @@ pub type SpillFiles = [File; SPILL_FILES];
 
 /// The records of every partition.
 #[derive(Debug)]
-pub(super) struct Spill<R> {
+pub(crate) struct Spill<R> {
     files: [Slots; SPILL_FILES],
     slot_bytes: usize,
     /// Never contended, since a partition is one thread's at a time.
@@ -72,7 +72,7 @@ struct Tail {
 }
 
 /// The end of a partition.
-pub(super) struct Appender<'a, R> {
+pub(crate) struct Appender<'a, R> {
     spill: &'a Spill<R>,
     partition: usize,
     tail: MutexGuard<'a, Tail>,
@@ -81,7 +81,7 @@ pub(super) struct Appender<'a, R> {
 impl<R: Record> Appender<'_, R> {
     /// Puts `record` behind the others.
     #[inline]
-    pub(super) fn push(&mut self, record: R) -> io::Result<()> {
+    pub(crate) fn push(&mut self, record: R) -> io::Result<()> {
         // A buffer that has never been filled has no room for its head either.
         if self.tail.room < R::BYTES {
             self.make_room()?;
@@ -112,7 +112,7 @@ impl<R: Record> Appender<'_, R> {
 impl<R: Record> Spill<R> {
     /// An empty spill in `files`. Its buffers will take up to `buffer_bytes`, or
     /// 256 slots of 16 records if that is more.
-    pub(super) fn new(files: SpillFiles, buffer_bytes: usize) -> Self {
+    pub(crate) fn new(files: SpillFiles, buffer_bytes: usize) -> Self {
         let bytes = buffer_bytes / PARTITIONS;
         let bytes = if bytes < PAGE_BYTES { bytes } else { bytes / PAGE_BYTES * PAGE_BYTES };
         let slot_bytes = bytes.max(HEAD_BYTES + 16 * R::BYTES);
@@ -121,7 +121,7 @@ impl<R: Record> Spill<R> {
     }
 
     /// Puts `records` behind those that `partition` has.
-    pub(super) fn append(
+    pub(crate) fn append(
         &self,
         partition: usize,
         mut records: impl Iterator<Item = R>,
@@ -131,13 +131,13 @@ impl<R: Record> Spill<R> {
     }
 
     /// What puts records behind those that `partition` has; nobody else may do so meanwhile.
-    pub(super) fn appender(&self, partition: usize) -> Appender<'_, R> {
+    pub(crate) fn appender(&self, partition: usize) -> Appender<'_, R> {
         Appender { spill: self, partition, tail: self.tail(partition) }
     }
 
     /// Writes what is still in the buffers, and gives their memory back. Nothing may be appended
     /// afterwards.
-    pub(super) fn finish(&self) -> io::Result<()> {
+    pub(crate) fn finish(&self) -> io::Result<()> {
         for partition in 0..PARTITIONS {
             let mut tail = self.tail(partition);
             if tail.records > 0 {
@@ -164,7 +164,7 @@ impl<R: Record> Spill<R> {
     /// [`Spill::finish`].
     ///
     /// Failure: besides those of reading, an error if a file is not as it was written.
-    pub(super) fn read(&self, partition: usize, mut each: impl FnMut(R)) -> io::Result<()> {
+    pub(crate) fn read(&self, partition: usize, mut each: impl FnMut(R)) -> io::Result<()> {
         let all = self.read_while(partition, |record| {
             each(record);
             Ok(ControlFlow::Continue(()))
@@ -173,7 +173,7 @@ impl<R: Record> Spill<R> {
     }
 
     /// The same, until `each` has seen enough, or fails.
-    pub(super) fn read_while<B>(
+    pub(crate) fn read_while<B>(
         &self,
         partition: usize,
         mut each: impl FnMut(R) -> io::Result<ControlFlow<B>>,
@@ -207,12 +207,12 @@ impl<R: Record> Spill<R> {
     }
 
     /// How many records `partition` has.
-    pub(super) fn records(&self, partition: usize) -> u64 {
+    pub(crate) fn records(&self, partition: usize) -> u64 {
         self.tail(partition).records
     }
 
     /// Bytes of the files.
-    pub(super) fn bytes(&self) -> u64 {
+    pub(crate) fn bytes(&self) -> u64 {
         let slots = self.files.iter().map(|slots| slots.count.load(Ordering::Relaxed));
         slots.sum::<u64>() * self.slot_bytes as u64
     }
@@ -229,7 +229,7 @@ impl<R: Record> Spill<R> {
 
 /// Files for a test.
 #[cfg(test)]
-pub(super) fn temporary() -> SpillFiles {
+pub(crate) fn temporary() -> SpillFiles {
     std::array::from_fn(|_| tempfile::tempfile().unwrap())
 }
 
@@ -237,7 +237,7 @@ pub(super) fn temporary() -> SpillFiles {
 mod tests {
     use super::*;
     use crate::cluster::firsts::Numbered;
-    use crate::cluster::records::Halves;
+    use crate::cluster::on_disk::records::Halves;
 
     fn record(partition: usize, number: u64) -> Numbered {
         let high = (partition as u64) << 56 | number;

@@ -9,7 +9,7 @@ use crate::fingerprint::Fingerprint;
 
 /// The fingerprints of one pass over a partition: from the first to before the second, or to the
 /// end.
-pub(super) type Range = (Fingerprint, Option<Fingerprint>);
+pub(crate) type Range = (Fingerprint, Option<Fingerprint>);
 
 /// Brings the records of `partition` down to one for each fingerprint, with at most `capacity` of
 /// them in memory at once.
@@ -20,7 +20,7 @@ pub(super) type Range = (Fingerprint, Option<Fingerprint>);
 /// - Price: one pass over the file for every `capacity / 2` to `capacity` different fingerprints.
 ///   Records with equal fingerprints, however many, take the room of one.
 /// - Failure: the first error of reading or of `pass`.
-pub(super) fn resolve<R: Fingerprinted>(
+pub(crate) fn resolve<R: Fingerprinted>(
     spill: &Spill<R>,
     partition: usize,
     capacity: usize,
@@ -71,7 +71,7 @@ pub(super) fn resolve<R: Fingerprinted>(
 /// - Price: one pass over the file for every `capacity / 2` to `capacity` records, and those that
 ///   `each` makes over a group that does not fit.
 /// - Failure: the first error of reading or of `each`.
-pub(super) fn groups<R: Fingerprinted>(
+pub(crate) fn groups<R: Fingerprinted>(
     spill: &Spill<R>,
     partition: usize,
     capacity: usize,
@@ -132,7 +132,7 @@ pub(super) fn groups<R: Fingerprinted>(
 }
 
 /// The records of one fingerprint.
-pub(super) enum Group<'a, R> {
+pub(crate) enum Group<'a, R> {
     /// In memory.
     Held(&'a [R]),
     /// Too many: in the files.
@@ -148,7 +148,7 @@ pub(super) enum Group<'a, R> {
 
 impl<R: Fingerprinted> Group<'_, R> {
     /// Gives `each` the records until it fails, the same at every call.
-    pub(super) fn read(&self, mut each: impl FnMut(&R) -> io::Result<()>) -> io::Result<()> {
+    pub(crate) fn read(&self, mut each: impl FnMut(&R) -> io::Result<()>) -> io::Result<()> {
         match self {
             Group::Held(records) => records.iter().try_for_each(each),
             Group::Long { spill, partition, fingerprint } => {
@@ -181,10 +181,10 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
+    use crate::cluster::census::uncounted::RankedLines;
     use crate::cluster::firsts::Numbered;
-    use crate::cluster::records::Halves;
-    use crate::cluster::spill::temporary;
-    use crate::cluster::uncounted::RankedLines;
+    use crate::cluster::on_disk::records::Halves;
+    use crate::cluster::on_disk::spill::temporary;
     use crate::fingerprint::FingerprintKey;
 
     #[test]

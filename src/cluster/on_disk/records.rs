@@ -46,7 +46,7 @@ pub trait Keyed: Record {
 }
 
 /// A record of something that has a fingerprint, by which records sort first.
-pub(super) trait Fingerprinted: Record + Ord {
+pub(crate) trait Fingerprinted: Record + Ord {
     /// The fingerprint.
     fn halves(&self) -> Halves;
 
@@ -59,23 +59,23 @@ pub(super) trait Fingerprinted: Record + Ord {
 
 /// A fingerprint in a record: a `u128` has to be aligned to 16 bytes, which not every record is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Halves {
+pub(crate) struct Halves {
     /// The upper one.
-    pub(super) high: u64,
+    pub(crate) high: u64,
     /// The lower one.
-    pub(super) low: u64,
+    pub(crate) low: u64,
 }
 
 impl Halves {
     /// Those of `fingerprint`.
     #[inline]
-    pub(super) fn of(fingerprint: Fingerprint) -> Halves {
+    pub(crate) fn of(fingerprint: Fingerprint) -> Halves {
         Halves { high: (fingerprint.0 >> 64) as u64, low: fingerprint.0 as u64 }
     }
 
     /// The fingerprint.
     #[inline]
-    pub(super) fn fingerprint(self) -> Fingerprint {
+    pub(crate) fn fingerprint(self) -> Fingerprint {
         Fingerprint(u128::from(self.high) << 64 | u128::from(self.low))
     }
 }

@@ -14,10 +14,10 @@
 //! Last    = form, high      form, low     level or NO_LEVEL, line
 //! ```
 
-use super::census::Cluster;
+use super::Page;
 use super::ladders::{LEVELS_MAX, Ladder};
-use super::levels::Page;
-use super::records::{Halves, Record};
+use crate::cluster::census::Cluster;
+use crate::cluster::on_disk::records::{Halves, Record};
 use crate::fingerprint::Fingerprint;
 
 /// What is spilled, one behind the other: first what was known of pages and other forms, then the

@@ -25,11 +25,11 @@ use std::sync::Mutex;
 
 use siphasher::sip::SipHasher13;
 
-use super::extents::Extent;
-use super::resolve::Range;
-use super::scatter::{bounds_of, partition_of};
-use super::set::ClusterSet;
-use super::sorted::{Ascending, RECORD_BYTES};
+use crate::cluster::on_disk::extents::Extent;
+use crate::cluster::on_disk::resolve::Range;
+use crate::cluster::on_disk::sorted::{Ascending, RECORD_BYTES};
+use crate::cluster::scatter::{bounds_of, partition_of};
+use crate::cluster::set::ClusterSet;
 use crate::error::{Error, Result};
 use crate::fingerprint::{Fingerprint, FingerprintKey};
 

@@ -2,11 +2,17 @@
 //!
 //! Price: one probe of a [`Table`] that is in the cache or nearly. Guard: `benches/cluster.rs`.
 
+#[allow(unsafe_code)]
+mod probe;
+mod table;
+
+pub use table::Outlook;
+
 use super::partitions::Partitions;
-use super::probe::Probe;
 use super::scatter::{Flags, PARTITIONS, Scattered, partition_of};
-use super::table::{Outlook, Table};
 use crate::fingerprint::Fingerprint;
+use probe::Probe;
+use table::Table;
 
 /// The first occurrences of a job's clusters.
 ///
@@ -105,8 +111,8 @@ impl ClusterSet {
 
 #[cfg(test)]
 mod tests {
+    use super::table::EMPTY;
     use super::*;
-    use crate::cluster::table::EMPTY;
     use crate::fingerprint::FingerprintKey;
     use std::collections::HashSet;
 
