@@ -1,32 +1,13 @@
 //! Words for people: arguments, progress, messages, exit status. Data goes to standard output,
 //! words to standard error.
 
-mod about;
 mod args;
-mod bare;
-mod canon;
-mod dedup;
-mod doubts;
-mod explain;
-mod generate_list;
-mod generate_site;
-mod known;
-mod learn;
+mod commands;
 mod memory;
-mod memory_peak;
 mod plan;
-mod progress;
-mod publish_lock;
-mod quantity;
-mod report;
-mod rule_files;
-mod rules;
 mod session;
 mod shape;
 mod signals;
-mod stats;
-mod summary;
-mod tips;
 mod words;
 
 use std::io::Write as _;
@@ -36,7 +17,8 @@ use clap::{CommandFactory as _, Parser as _};
 
 use crate::bytes::show_path;
 use crate::error::Error;
-use args::{Args, Command, GenerateCommand};
+use args::{Args, Command, GenerateCommand, bare, tips};
+use commands::{about, canon, dedup, explain, generate_list, generate_site, learn, report, rules};
 use words::say;
 
 /// Done.

@@ -3,7 +3,7 @@
 use libc::c_int;
 
 /// Makes writing past the file size limit an error that is told.
-pub(super) fn ignore_file_size() {
+pub(crate) fn ignore_file_size() {
     ignore(libc::SIGXFSZ);
 }
 

@@ -3,15 +3,15 @@
 use std::fs::File;
 use std::path::Path;
 
-use super::args::{DedupArgs, KeepArg, PrintArg, ToArg};
 use super::known::Known;
-use super::progress::Progress;
-use super::session::Session;
-use super::shape::shape;
-use super::words::say;
-use super::{DONE, NO};
 use crate::bytes::{show, show_path};
 use crate::canonical::Notation;
+use crate::cli::args::{DedupArgs, KeepArg, PrintArg, ToArg};
+use crate::cli::session::Session;
+use crate::cli::session::progress::Progress;
+use crate::cli::shape::shape;
+use crate::cli::words::say;
+use crate::cli::{DONE, NO};
 use crate::cluster::{Keep, Seen};
 use crate::error::{Error, Result};
 use crate::fingerprint::FingerprintKey;
@@ -22,7 +22,7 @@ use crate::pipeline::{
 };
 use crate::report::{Claims, Output, Predecessor, Shape};
 
-pub(super) fn run(args: &DedupArgs) -> Result<u8> {
+pub(crate) fn run(args: &DedupArgs) -> Result<u8> {
     let progress = Progress::new(args.run.quiet);
     let shape = shape(args.to.format(), args.excel)?;
     if shape.is_some() && Print::from(args.print) != Print::Original {

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use clap::error::{ContextKind, ContextValue};
 use clap::{Command, CommandFactory as _, Error};
 
-use super::args::Args;
+use super::Args;
 
 /// A flag of other programs, the flag that is meant, and its value.
 type Meant = (&'static str, &'static str, Option<&'static str>);
@@ -24,7 +24,7 @@ const MEANT: [Meant; 9] = [
 ];
 
 /// The `error` of reading the `given` words, with the flag that is meant as its tip, if one is.
-pub(super) fn with_tip(mut error: Error, given: &[OsString]) -> Error {
+pub(crate) fn with_tip(mut error: Error, given: &[OsString]) -> Error {
     let Some(ContextValue::String(flag)) = error.get(ContextKind::InvalidArg) else { return error };
     let command = command_of(given);
     let mut meant = MEANT.into_iter().filter(|(other, ..)| other == flag);

@@ -1,10 +1,10 @@
 //! `undust generate site`.
 
-use super::DONE;
-use super::args::{GenerateSiteArgs, SitePresetArg, SiteToArg};
 use super::generate_list::{open_with_truth, publish_with_truth};
-use super::words::say;
 use crate::bytes::decimal::with_commas;
+use crate::cli::DONE;
+use crate::cli::args::{GenerateSiteArgs, SitePresetArg, SiteToArg};
+use crate::cli::words::say;
 use crate::error::{Error, Result};
 use crate::generate::sites::{
     Chances, CrawlFormat, Feature, FeatureKind, Noise, SITE_TRUTH_HEADER, Sites, SitesPlan,
@@ -17,7 +17,7 @@ const OF_HOSTS: [Feature; 5] =
     [Feature::MirrorHost, Feature::Www, Feature::MobileHost, Feature::Scheme, Feature::SubSite];
 
 /// `3500`, or `3000-4000`.
-pub(super) fn urls(text: &str) -> Result<(u32, u32), String> {
+pub(crate) fn urls(text: &str) -> Result<(u32, u32), String> {
     let (fewest, most) = text.split_once('-').unwrap_or((text, text));
     let number = |text: &str| {
         text.parse()
@@ -30,7 +30,7 @@ pub(super) fn urls(text: &str) -> Result<(u32, u32), String> {
     Ok((fewest, most))
 }
 
-pub(super) fn run(args: &GenerateSiteArgs) -> Result<u8> {
+pub(crate) fn run(args: &GenerateSiteArgs) -> Result<u8> {
     let plan = plan(args)?;
     let format = format(args.to, &plan);
     let sites = Sites::new(&plan)?;

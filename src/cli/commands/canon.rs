@@ -1,15 +1,15 @@
 //! `canon`: the canonical form of every line.
 
-use super::DONE;
-use super::args::{CanonArgs, NotationArg, OnBadArg};
-use super::progress::Progress;
-use super::session::Session;
-use super::shape::shape;
 use crate::canonical::Notation;
+use crate::cli::DONE;
+use crate::cli::args::{CanonArgs, NotationArg, OnBadArg};
+use crate::cli::session::Session;
+use crate::cli::session::progress::Progress;
+use crate::cli::shape::shape;
 use crate::error::{Error, Result};
 use crate::pipeline::{self, CanonPlan, OnBad};
 
-pub(super) fn run(args: &CanonArgs) -> Result<u8> {
+pub(crate) fn run(args: &CanonArgs) -> Result<u8> {
     let progress = Progress::new(args.run.quiet);
     let shape = shape(args.to.format(), args.excel)?;
     if shape.is_some() && args.print != NotationArg::Canonical {

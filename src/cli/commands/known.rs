@@ -4,10 +4,10 @@ use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use super::args::DedupArgs;
 use super::dedup::open_seen;
-use super::session::Session;
 use crate::bytes::show_path;
+use crate::cli::args::DedupArgs;
+use crate::cli::session::Session;
 use crate::cluster::Seen;
 use crate::error::{Error, Result};
 use crate::input::{Containers, InputPlan};

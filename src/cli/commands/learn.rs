@@ -3,14 +3,14 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use super::args::LearnArgs;
-use super::progress::Progress;
-use super::session::Session;
-use super::words::{is_watched, say};
-use super::{DONE, memory};
 use crate::bytes::decimal::{count_of, with_commas};
 use crate::bytes::show;
 use crate::canonical::{Canonicalizer, DustStatus, Profile, RuleFile};
+use crate::cli::args::LearnArgs;
+use crate::cli::session::Session;
+use crate::cli::session::progress::Progress;
+use crate::cli::words::{is_watched, say};
+use crate::cli::{DONE, memory};
 use crate::error::Result;
 use crate::limits::{CONFIG_BYTES_MAX, DUST_RULES_MAX};
 use crate::mine::{Miner, Share, Signal};
@@ -22,7 +22,7 @@ const DICTIONARY: &str = "aggressive";
 /// Which resamples an interval is drawn from.
 const RESAMPLING_SEED: u64 = 1;
 
-pub(super) fn run(args: &LearnArgs) -> Result<u8> {
+pub(crate) fn run(args: &LearnArgs) -> Result<u8> {
     let progress = Progress::new(args.run.quiet);
     memory::give_back_large_blocks();
     let base = built_in(BASE_PROFILE)?;

@@ -8,10 +8,10 @@ use std::time::Duration;
 use memchr::memmem;
 use serde_json::{Value, json};
 
-use super::args::RunArgs;
-use super::memory::process_bytes;
 use crate::bytes::{printable, show};
 use crate::canonical::Profile;
+use crate::cli::args::RunArgs;
+use crate::cli::memory::process_bytes;
 use crate::error::{Error, Result};
 use crate::pipeline::{InputFile, MemoryUse, Outcome, StageSeconds};
 use crate::report::{Claims, Output, Tally};

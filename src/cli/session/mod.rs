@@ -1,23 +1,31 @@
 //! A run of a command that has a job: from the arguments to the job and its files, and to the end
 //! of all of them.
 
+mod doubts;
+mod memory_peak;
+pub(super) mod progress;
+mod publish_lock;
+mod stats;
+mod summary;
+
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::Instant;
 
 use super::args::{FormatArgs, InputArgs, RunArgs};
-use super::memory_peak::MemoryPeak;
-use super::progress::Progress;
-use super::publish_lock::PublishLock;
-use super::stats::{RunCosts, Stats};
+use super::memory;
+use super::signals;
 use super::words::say;
-use super::{doubts, memory, signals, stats, summary};
 use crate::bytes::show_path;
 use crate::canonical::{Canonicalizer, RuleId};
 use crate::error::{Error, Result};
 use crate::fingerprint::FingerprintKey;
 use crate::pipeline::{Background, Job, Outcome};
 use crate::report::{Claims, Output, Results, Shape};
+use memory_peak::MemoryPeak;
+use progress::Progress;
+use publish_lock::PublishLock;
+use stats::{RunCosts, Stats};
 
 /// A run: its job, and the results that it has so far.
 pub(super) struct Session<'a> {

@@ -1,14 +1,14 @@
 //! `report`: what makes the duplicates of a list or a log.
 
-use super::DONE;
-use super::args::{ReportArgs, ReportToArg};
-use super::progress::Progress;
-use super::session::Session;
-use super::shape::shape;
+use crate::cli::DONE;
+use crate::cli::args::{ReportArgs, ReportToArg};
+use crate::cli::session::Session;
+use crate::cli::session::progress::Progress;
+use crate::cli::shape::shape;
 use crate::error::Result;
 use crate::pipeline::{self, Spooled};
 
-pub(super) fn run(args: &ReportArgs) -> Result<u8> {
+pub(crate) fn run(args: &ReportArgs) -> Result<u8> {
     let progress = Progress::new(args.run.quiet);
     let shape = shape(args.to.format(), args.excel)?;
     let canonicalizer = args.profile.canonicalizer(args.run.quiet)?;

@@ -2,15 +2,15 @@
 
 use std::path::Path;
 
-use super::DONE;
-use super::args::{GenerateListArgs, SyncArgs};
-use super::session::publish;
+use crate::cli::DONE;
+use crate::cli::args::{GenerateListArgs, SyncArgs};
+use crate::cli::session::publish;
 use crate::error::Result;
 use crate::generate::{List, ListPlan, TRUTH_HEADER};
 use crate::pipeline;
 use crate::report::{Claims, Output, Results};
 
-pub(super) fn run(args: &GenerateListArgs) -> Result<u8> {
+pub(crate) fn run(args: &GenerateListArgs) -> Result<u8> {
     let plan = ListPlan {
         lines: args.lines,
         seed: args.seed,

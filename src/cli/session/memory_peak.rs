@@ -6,7 +6,7 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
-use super::memory::process_bytes;
+use crate::cli::memory::process_bytes;
 
 /// Time between two samples. Reason: tables grow for longer, and the system is not asked often.
 const SAMPLED_EVERY: Duration = Duration::from_millis(20);

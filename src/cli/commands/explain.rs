@@ -3,16 +3,16 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-use super::args::ExplainArgs;
-use super::words::print;
-use super::{DONE, NO};
 use crate::bytes::lines::without_carriage_returns;
 use crate::bytes::show;
 use crate::canonical::{Canonicalizer, RuleId};
+use crate::cli::args::ExplainArgs;
+use crate::cli::words::print;
+use crate::cli::{DONE, NO};
 use crate::error::Result;
 use crate::record::BaseUrl;
 
-pub(super) fn run(args: &ExplainArgs) -> Result<u8> {
+pub(crate) fn run(args: &ExplainArgs) -> Result<u8> {
     let canonicalizer = args.profile.canonicalizer(false)?;
     let base = args.base_url.as_deref().map(BaseUrl::parse).transpose()?;
     let in_full = |text| base.as_ref().and_then(|base| base.resolve(text)).map(Cow::Owned);

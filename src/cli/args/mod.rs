@@ -1,6 +1,10 @@
 //! The command line as types. `undust --help`, the man pages and the completions are printed from
 //! here.
 
+pub(super) mod bare;
+pub(super) mod quantity;
+pub(super) mod tips;
+
 use std::path::PathBuf;
 
 use clap::builder::{OsStringValueParser, TypedValueParser};
@@ -100,7 +104,7 @@ pub(super) struct InputArgs {
     pub(super) null: bool,
     /// Longest line that is a record, in bytes (suffixes K, M, G); longer lines are counted as
     /// rejects
-    #[arg(long, value_name = "BYTES", default_value = "1M", value_parser = super::quantity::bytes,
+    #[arg(long, value_name = "BYTES", default_value = "1M", value_parser = quantity::bytes,
           help_heading = "Input")]
     pub(super) line_limit: u64,
     /// Read plain files instead of mapping them
@@ -519,16 +523,16 @@ pub(super) enum GenerateCommand {
 #[derive(ClapArgs, Debug)]
 pub(super) struct GenerateListArgs {
     /// How many lines: a number, with K, M or G for thousands, millions or thousands of millions
-    #[arg(short = 'n', long, value_name = "N", default_value = "1M", value_parser = super::quantity::count)]
+    #[arg(short = 'n', long, value_name = "N", default_value = "1M", value_parser = quantity::count)]
     pub(super) lines: u64,
     /// The same seed gives the same list, on every machine
-    #[arg(long, value_name = "S", default_value_t = 1, value_parser = super::quantity::seed)]
+    #[arg(long, value_name = "S", default_value_t = 1, value_parser = quantity::seed)]
     pub(super) seed: u64,
     /// Share of lines that repeat the first spelling of an earlier page, byte for byte
-    #[arg(long, value_name = "SHARE", default_value_t = 0.175, value_parser = super::quantity::share)]
+    #[arg(long, value_name = "SHARE", default_value_t = 0.175, value_parser = quantity::share)]
     pub(super) exact: f64,
     /// Share of lines that spell an earlier page another way
-    #[arg(long, value_name = "SHARE", default_value_t = 0.175, value_parser = super::quantity::share)]
+    #[arg(long, value_name = "SHARE", default_value_t = 0.175, value_parser = quantity::share)]
     pub(super) variants: f64,
     /// Write the list to this file; .zst, .gz, .bz2, .xz and .lz4 are compressed
     #[arg(short, long, value_name = "FILE")]
@@ -547,17 +551,17 @@ pub(super) struct GenerateSiteArgs {
     #[arg(long, value_enum, default_value_t = SitePresetArg::Clean)]
     pub(super) preset: SitePresetArg,
     /// How many sites
-    #[arg(long, value_name = "N", value_parser = super::quantity::small_count)]
+    #[arg(long, value_name = "N", value_parser = quantity::small_count)]
     pub(super) sites: Option<u32>,
     /// Distinct URLs of each site: a number, or fewest and most
-    #[arg(long, value_name = "N|N-M", value_parser = super::generate_site::urls)]
+    #[arg(long, value_name = "N|N-M", value_parser = super::commands::generate_site::urls)]
     pub(super) urls: Option<(u32, u32)>,
     /// The same seed gives the same sites, on every machine
-    #[arg(long, value_name = "S", default_value_t = 1, value_parser = super::quantity::seed)]
+    #[arg(long, value_name = "S", default_value_t = 1, value_parser = quantity::seed)]
     pub(super) seed: u64,
     /// Share of the fetches that give other bytes although nothing has changed, on every site; in
     /// thousandths, as in 0.003
-    #[arg(long, value_name = "SHARE", value_parser = super::quantity::thousandths)]
+    #[arg(long, value_name = "SHARE", value_parser = quantity::thousandths)]
     pub(super) noise: Option<u16>,
     /// Switch features off, by name, separated by commas; docs/generator.md lists them
     #[arg(long, value_name = "FEATURES", value_delimiter = ',', value_parser = trimmed,

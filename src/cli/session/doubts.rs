@@ -1,10 +1,10 @@
 //! What looks wrong in a run: files that are not what they were taken for, and filters that match
 //! nothing.
 
-use super::args::FormatArgs;
-use super::words::say;
 use crate::bytes::decimal::with_commas;
 use crate::bytes::show;
+use crate::cli::args::FormatArgs;
+use crate::cli::words::say;
 use crate::error::{Error, Result};
 use crate::input::Compression;
 use crate::pipeline::{InputFile, Outcome, line_place};

@@ -4,15 +4,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-use super::args::{ProfileArgs, RuleFormatArg};
-use super::plan::rule_file;
-use super::words::{print, say};
-use super::{DONE, NO};
 use crate::bytes::decimal::{count_of, with_commas};
 use crate::bytes::{printable, show};
 use crate::canonical::{
     Canonicalizer, DustRule, DustRules, DustStatus, Evidence, RuleFile, Scratch, Settings,
 };
+use crate::cli::args::{ProfileArgs, RuleFormatArg};
+use crate::cli::plan::rule_file;
+use crate::cli::words::{print, say};
+use crate::cli::{DONE, NO};
 use crate::error::Result;
 use crate::report::{RuleFormat, export_rules, left_out_in_words};
 

@@ -2,13 +2,13 @@
 
 use std::fmt::Write as _;
 
-use super::args::{ProfileArgs, RulesArgs, RulesCommand};
 use super::rule_files;
-use super::words::print;
 use crate::canonical::{PROFILES, RuleId};
+use crate::cli::args::{ProfileArgs, RulesArgs, RulesCommand};
+use crate::cli::words::print;
 use crate::error::{Error, Result};
 
-pub(super) fn run(args: &RulesArgs) -> Result<u8> {
+pub(crate) fn run(args: &RulesArgs) -> Result<u8> {
     match &args.command {
         RulesCommand::List(args) => match args.files.as_slice() {
             [] => print(list(&args.profile)?.as_bytes()),

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use super::words::{is_watched, say};
 use crate::bytes::decimal::with_commas;
 use crate::bytes::show;
 use crate::canonical::Profile;
+use crate::cli::words::{is_watched, say};
 use crate::pipeline::{MemoryUse, Outcome, line_place};
 use crate::reject::Reject;
 

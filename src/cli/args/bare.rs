@@ -5,13 +5,13 @@ use std::path::Path;
 
 use clap::CommandFactory as _;
 
-use super::args::{Args, InputArgs};
+use super::{Args, InputArgs};
 use crate::bytes::show;
 use crate::error::{Error, Result};
 
 /// Puts `dedup` in front if the first argument is no command and asks for neither help nor version.
 /// Says whether it did.
-pub(super) fn with_command(mut given: Vec<OsString>) -> (Vec<OsString>, bool) {
+pub(crate) fn with_command(mut given: Vec<OsString>) -> (Vec<OsString>, bool) {
     let first = given.get(1).and_then(|word| word.to_str()).unwrap_or("");
     let is_known = is_command(first) || matches!(first, "-h" | "--help" | "-V" | "--version");
     let has_nothing = given.len() < 2 && std::io::IsTerminal::is_terminal(&std::io::stdin());
@@ -24,7 +24,7 @@ pub(super) fn with_command(mut given: Vec<OsString>) -> (Vec<OsString>, bool) {
 }
 
 /// The command that stands behind flags, if one does.
-pub(super) fn late_command(given: &[OsString]) -> Option<&str> {
+pub(crate) fn late_command(given: &[OsString]) -> Option<&str> {
     // The first two are the program and the `dedup` put in.
     let mut words = given.iter().skip(2).filter_map(|word| word.to_str());
     while let Some(word) = words.next() {
@@ -57,7 +57,7 @@ fn is_command(word: &str) -> bool {
 }
 
 /// Refuses what in the bare form is most likely a slip: a mistyped command, a command after a flag.
-pub(super) fn check(is_bare: bool, input: &InputArgs) -> Result<()> {
+pub(crate) fn check(is_bare: bool, input: &InputArgs) -> Result<()> {
     if !is_bare {
         return Ok(());
     }

@@ -5,18 +5,18 @@ use std::time::Instant;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-use super::words::is_watched;
+use crate::cli::words::is_watched;
 use crate::pipeline::ProgressListener;
 
 /// A bar for each pass over the input; nothing at all where nobody watches.
-pub(super) struct Progress {
+pub(crate) struct Progress {
     shown: bool,
     started: Instant,
     bar: Mutex<Option<ProgressBar>>,
 }
 
 impl Progress {
-    pub(super) fn new(quiet: bool) -> Self {
+    pub(crate) fn new(quiet: bool) -> Self {
         let shown = !quiet && is_watched();
         Progress { shown, started: Instant::now(), bar: Mutex::new(None) }
     }

@@ -4,15 +4,15 @@ use std::path::Path;
 
 use clap::builder::PossibleValuesParser;
 
-use super::DONE;
-use super::words::print;
 use crate::bytes::show_path;
 use crate::canonical::{PROFILES, RuleId};
+use crate::cli::DONE;
+use crate::cli::words::print;
 use crate::error::{Error, Result};
 use crate::input::Container;
 use crate::record::formats;
 
-pub(super) fn formats() -> Result<u8> {
+pub(crate) fn formats() -> Result<u8> {
     let mut text = String::new();
     let containers = Container::ALL.map(|container| (container.name(), container.about()));
     for (name, about) in formats::names().chain(containers) {
@@ -21,10 +21,10 @@ pub(super) fn formats() -> Result<u8> {
     print(text.as_bytes())
 }
 
-pub(super) fn completions(shell: clap_complete::Shell) -> Result<u8> {
+pub(crate) fn completions(shell: clap_complete::Shell) -> Result<u8> {
     let mut text = Vec::new();
     // Completions would offer what is hidden.
-    let mut command = super::command().mut_subcommand("rules", |rules| {
+    let mut command = crate::cli::command().mut_subcommand("rules", |rules| {
         let shown = rules.get_subcommands().filter(|one| !one.is_hide_set()).cloned();
         clap::Command::new("rules")
             .about(rules.get_about().cloned().unwrap_or_default())
@@ -62,8 +62,8 @@ fn with_names(command: clap::Command) -> clap::Command {
     command.mut_subcommands(with_names)
 }
 
-pub(super) fn man(folder: Option<&Path>) -> Result<u8> {
-    let command = super::command();
+pub(crate) fn man(folder: Option<&Path>) -> Result<u8> {
+    let command = crate::cli::command();
     let Some(folder) = folder else {
         let mut text = Vec::new();
         // As `generate_to` has it.

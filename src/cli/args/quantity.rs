@@ -1,7 +1,7 @@
 //! Numbers as people write them: with a suffix (`64K`, `3M`), and shares.
 
 /// A number of bytes with an optional suffix K, M, G or T (powers of 1,024).
-pub(super) fn bytes(text: &str) -> Result<u64, String> {
+pub(crate) fn bytes(text: &str) -> Result<u64, String> {
     let (digits, suffix) = split_suffix(text);
     let is_none = || format!("\"{text}\" is no number of bytes");
     let factor: u64 = match &suffix.to_ascii_lowercase()[..] {
