@@ -19,7 +19,7 @@ mod urlkey;
 pub use comparison::{Comparer, Comparison};
 pub use config::{DefaultRow, KeepRow, Settings, read_hosts};
 pub(crate) use draft::canonical_host;
-pub(crate) use dust::letters;
+pub(crate) use dust::patterns::letters;
 pub use dust::{
     Compilation, DustCondition, DustKind, DustRule, DustRules, DustStatus, Evidence, Guard,
     PathPattern, Refusal, RuleFile, RuleScope, Stratum, Trap,

@@ -14,8 +14,9 @@ use crate::error::{Error, Result};
 use crate::input::{Containers, Input, InputPlan};
 use crate::limits::{CONFIG_BYTES_MAX, LINE_BYTES_CEILING};
 use crate::pipeline::{FormatChoice, FormatPlan, Memory, NamedFormat};
+use crate::record::fields::time;
 use crate::record::formats;
-use crate::record::{BaseUrl, RecordFilter, StatusRange, UrlGlob, UrlGlobs, time};
+use crate::record::{BaseUrl, RecordFilter, StatusRange, UrlGlob, UrlGlobs};
 use crate::report::{OutputThreads, Syncing};
 
 impl InputArgs {

@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use super::assemble::{BaseUrl, Joined, assemble};
 use super::detect::FormatVotes;
+use super::detect::odd_fields::OddField;
+use super::detect::seeming::Seeming;
 use super::filter::RecordFilter;
 use super::formats::access::CommonLine;
 use super::found::{Fields, Found, Parsed};
 use super::line_format::{Headerless, LineFormat};
 use super::marked::MarkedLines;
-use super::odd_fields::OddField;
 use super::quoted::{QuotedRows, Row};
-use super::seeming::Seeming;
 use crate::bytes::lines::{STRETCH_BYTES, without_carriage_returns};
 use crate::bytes::prefetch::prefetch;
 use crate::bytes::{BOM, LineEnds, Lines};

@@ -6,8 +6,8 @@ use std::collections::HashMap;
 use memchr::memmem;
 
 use super::assemble::without_no_host;
+use super::fields::time;
 use super::found::Fields;
-use super::time;
 use crate::error::{Error, Result};
 use crate::parts;
 

@@ -1,6 +1,6 @@
 //! What the parser of a format finds in a line.
 
-use super::request;
+use super::fields::request;
 use crate::reject::Reject;
 
 /// The parts of a record, as they stand in its line: slices of it, escapes and all. What is empty

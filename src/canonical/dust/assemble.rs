@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::compile::{Act, Compiled};
-use super::glob::Glob;
 use super::order;
+use super::patterns::glob::Glob;
 use super::rule::{DustStatus, RuleFile};
 use super::site::SiteRules;
 use crate::bytes::show;

@@ -1,8 +1,8 @@
 //! Rules in force to steps: what a rule says is checked, and put into the form that is applied.
 
-use super::glob::Glob;
+use super::patterns::glob::Glob;
+use super::patterns::template::Template;
 use super::rule::{DustCondition, DustKind, DustRule, RuleScope, Stratum};
-use super::template::Template;
 use crate::canonical::draft::canonical_host;
 use crate::error::{Error, Result};
 use crate::limits::DUST_TEXT_BYTES_MAX;

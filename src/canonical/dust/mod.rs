@@ -2,7 +2,7 @@
 //! application.
 //!
 //! ```text
-//! TOML ── file.rs ──> RuleFile ── compile.rs ──> one rule checked ── order.rs ──> rules of a site
+//! TOML ── file/ ───> RuleFile ── compile.rs ──> one rule checked ── order/ ───> rules of a site
 //!                     (rule.rs)                                    in order ── site.rs ──> applied
 //! ```
 //!
@@ -11,25 +11,15 @@
 
 mod assemble;
 mod compile;
-mod doubts;
-mod enables;
 mod file;
-mod forms;
-mod glob;
-mod leave;
-pub(crate) mod letters;
-mod lint;
 mod order;
+pub(super) mod patterns;
 mod rule;
-mod sides;
 mod site;
 mod spelling;
-mod steps;
 mod target;
-mod template;
 #[cfg(test)]
 mod tests;
-mod wildcards;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -46,7 +36,7 @@ use crate::error::{Error, Result};
 use crate::limits::HOST_BYTES_MAX;
 use assemble::{Assembled, Guards, assemble};
 use compile::{Act, Compiled};
-use glob::Glob;
+use patterns::glob::Glob;
 use site::{SiteRules, push};
 use spelling::{Spelled, Spelling};
 pub(super) use target::Target;

@@ -3,12 +3,12 @@
 use std::collections::{BTreeSet, HashMap};
 
 use super::compile::{Act, Compiled, Condition, Name};
-use super::glob::Glob;
-use super::letters::fold;
 use super::order::is_plain_drop;
+use super::patterns::glob::Glob;
+use super::patterns::letters::fold;
+use super::patterns::template::{Captured, Template};
 use super::rule::Stratum;
 use super::target::Target;
-use super::template::{Captured, Template};
 use crate::limits::{DUST_PARAMS_MAX, DUST_PASSES_MAX};
 
 /// What is done to the URLs of one site.

@@ -5,7 +5,8 @@ mod shares;
 
 use super::url_words::Words;
 use crate::mine::Observation;
-use crate::record::{Fields, Record, time};
+use crate::record::fields::time;
+use crate::record::{Fields, Record};
 
 pub(super) use shares::{Load, SHARES, Shares};
 

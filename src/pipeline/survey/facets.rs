@@ -7,8 +7,9 @@ mod sums;
 
 use crate::cluster::{Placed, UNMERGED};
 use crate::parts;
+use crate::record::fields::{agent, time};
 use crate::record::formats::crawllog;
-use crate::record::{Record, agent, is_status, time};
+use crate::record::{Record, is_status};
 use crate::report::{Counts, Facet};
 use names::Names;
 pub(super) use sums::Sums;

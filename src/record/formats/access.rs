@@ -23,10 +23,10 @@ use memchr::memchr;
 pub(crate) use common_line::CommonLine;
 pub(crate) use infer::{recognize, recognize_clf, recognize_combined, recognize_vhost};
 
-use crate::record::cut::{Cut, host_value, value};
+use crate::record::fields::cut::{Cut, host_value, value};
+use crate::record::fields::request;
 use crate::record::found::{Escapes, Found, Parsed};
 use crate::record::line_format::LineFormat;
-use crate::record::request;
 use crate::reject::Reject;
 
 /// Longest text of a time in bytes. Reason: twice that of the longest spelling in use.

@@ -17,10 +17,10 @@
 
 use std::sync::Arc;
 
-use crate::record::cut::{Cut, is_number, is_status, value};
+use crate::record::fields::cut::{Cut, is_number, is_status, value};
+use crate::record::fields::request;
 use crate::record::found::{Escapes, Found, Parsed};
 use crate::record::line_format::LineFormat;
-use crate::record::request;
 use crate::reject::Reject;
 
 /// An access log of a load balancer.

@@ -8,7 +8,8 @@ use std::sync::Arc;
 use memchr::memchr_iter;
 
 use super::cell;
-use crate::record::{Found, LineFormat, Parsed, is_status, time};
+use crate::record::fields::time;
+use crate::record::{Found, LineFormat, Parsed, is_status};
 use crate::reject::Reject;
 
 /// How the line starts that names the columns of those that follow.

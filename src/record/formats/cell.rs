@@ -2,7 +2,7 @@
 
 use memchr::memmem;
 
-use crate::record::time;
+use crate::record::fields::time;
 
 /// A column's name in lower case, without `#` in front, with `_` for blanks and hyphens.
 pub(super) fn plain_name(cell: &[u8]) -> String {

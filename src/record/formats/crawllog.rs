@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use crate::record::cut::{Cut, is_number, value};
+use crate::record::fields::cut::{Cut, is_number, value};
 use crate::record::{Found, LineFormat, Parsed};
 use crate::reject::Reject;
 
@@ -114,7 +114,7 @@ mod tests {
         assert_eq!((fields.status, fields.size), (&b"200"[..], &b"262"[..]));
         assert_eq!((fields.referrer, fields.mime), (&b"http://a.test/"[..], &b"text/plain"[..]));
         assert_eq!(fields.digest, b"sha1:MNK2X5P6VE42DLOQ76JJFAT5BNPTBIVK");
-        assert_eq!(crate::record::time::parse(fields.time, b""), Some(1_337_785_589));
+        assert_eq!(crate::record::fields::time::parse(fields.time, b""), Some(1_337_785_589));
     }
 
     #[test]

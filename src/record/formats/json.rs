@@ -12,8 +12,9 @@ use self::usual::USUAL;
 use super::field_map::{Field, FieldMap};
 use crate::error::{Error, Result};
 use crate::parts;
-use crate::record::cut::host_value;
-use crate::record::{Escapes, Found, LineFormat, Parsed, PathKind, request};
+use crate::record::fields::cut::host_value;
+use crate::record::fields::request;
+use crate::record::{Escapes, Found, LineFormat, Parsed, PathKind};
 use crate::reject::Reject;
 
 /// Objects on lines, such as logs of Caddy and of nginx, or the answers of an index.
@@ -452,7 +453,7 @@ mod tests {
         assert_eq!((fields.method, fields.mime), (&b"GET"[..], &b"text/html"[..]));
         assert_eq!((fields.referrer, fields.redirect), (&b"http://r.test/"[..], &b"/b"[..]));
         assert_eq!(fields.escapes.undo(fields.agent, &mut Vec::new()), b"A\"1");
-        assert_eq!(crate::record::time::parse(fields.time, b""), Some(1_438_854_186));
+        assert_eq!(crate::record::fields::time::parse(fields.time, b""), Some(1_438_854_186));
         let format = Json::usual("jsonl");
         for (line, status, time) in [
             // Envoy.
@@ -469,7 +470,7 @@ mod tests {
             let line = line.replacen('{', r#"{"path":"/a","#, 1);
             assert_eq!(format.parse(line.as_bytes(), &mut found), Parsed::Record);
             assert_eq!(found.fields.status, status.as_bytes(), "{line}");
-            let seen = crate::record::time::parse(found.fields.time, b"");
+            let seen = crate::record::fields::time::parse(found.fields.time, b"");
             assert_eq!(seen, time.then_some(1_000_000_000), "{line}");
         }
         // Traefik.

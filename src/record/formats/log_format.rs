@@ -21,10 +21,10 @@ use std::sync::Arc;
 use memchr::{memchr, memmem};
 
 use crate::error::Result;
-use crate::record::cut::{host_value, is_escaped, is_number, is_status, value};
+use crate::record::fields::cut::{host_value, is_escaped, is_number, is_status, value};
+use crate::record::fields::request;
 use crate::record::found::{Escapes, Found, Parsed, PathKind};
 use crate::record::line_format::LineFormat;
-use crate::record::request;
 use crate::reject::Reject;
 
 /// Longest literal in bytes that is looked for by its first byte. Reason: a searcher for longer

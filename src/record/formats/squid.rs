@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use memchr::{memchr, memrchr};
 
-use crate::record::cut::{Cut, is_number, is_status, value};
+use crate::record::fields::cut::{Cut, is_number, is_status, value};
 use crate::record::found::{Found, Parsed};
 use crate::record::line_format::LineFormat;
 use crate::reject::Reject;

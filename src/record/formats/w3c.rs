@@ -68,7 +68,7 @@ mod tests {
         assert_eq!((fields.method, fields.status), (&b"GET"[..], &b"200"[..]));
         assert_eq!((fields.size, fields.agent), (&b"124"[..], &b"Mozilla/5.0+(X11)"[..]));
         assert_eq!(fields.referrer, b"https://a.test/");
-        let time = crate::record::time::parse(fields.time, fields.clock);
+        let time = crate::record::fields::time::parse(fields.time, fields.clock);
         assert_eq!(time, Some(1_438_854_186));
     }
 

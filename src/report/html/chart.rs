@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::markup::foreign;
 use crate::bytes::decimal::count_of;
-use crate::record::time;
+use crate::record::fields::time;
 use crate::report::BreakdownRow;
 
 /// Periods from the first to the last that may have room for a bar each. Beyond, bars stand side by

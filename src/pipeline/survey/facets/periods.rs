@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::record::time;
+use crate::record::fields::time;
 use crate::report::{Breakdown, BreakdownRow, Counts, Facet};
 
 /// Hours from the first to the last of which each may have a row.

@@ -12,7 +12,7 @@
 //! decides alone what a reject is. Guard: `benches/extract.rs`, group `logs`. Twin:
 //! `Access::find`; the tests compare.
 
-use crate::record::cut::{Cut, value};
+use crate::record::fields::cut::{Cut, value};
 use crate::record::found::{Escapes, Fields};
 use crate::record::marked::{LineMarks, set};
 

@@ -1,6 +1,6 @@
 //! Whether a column of an access log names hosts.
 
-use crate::record::cut::{host_value, is_number};
+use crate::record::fields::cut::{host_value, is_number};
 
 /// What the texts of a column say of hosts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -4,9 +4,9 @@
 
 use super::hosts::HostShare;
 use super::{Access, Arc, CLF, COMBINED, Column, Time, value};
-use crate::record::cut::{Cut, is_status};
+use crate::record::fields::cut::{Cut, is_status};
+use crate::record::fields::request;
 use crate::record::line_format::LineFormat;
-use crate::record::request;
 use crate::reject::Reject;
 
 /// Most columns behind the time that are looked at. Reason: formats in use have up to 40.

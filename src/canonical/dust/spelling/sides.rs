@@ -1,8 +1,8 @@
 //! What rules do, and both sides of those that have two, in the spelling of a profile.
 
-use super::rule::DustKind;
-use super::spelling::Spelling;
-use super::wildcards::{Words, cut_at, stars};
+use super::Spelling;
+use crate::canonical::dust::patterns::wildcards::{Words, cut_at, stars};
+use crate::canonical::dust::rule::DustKind;
 
 impl Spelling {
     /// What a rule does, in as many forms as it takes; in none if it does nothing.

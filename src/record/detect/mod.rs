@@ -1,13 +1,17 @@
 //! Which format a file has, by votes over its first lines. Never by its name.
 
+pub(super) mod odd_fields;
+pub(super) mod seeming;
+
+pub use odd_fields::OddField;
+pub use seeming::Seeming;
+
 use std::fmt;
 use std::sync::Arc;
 
 use super::entries::{Entries, Entry, Layout, ReadOptions, Workspace};
 use super::formats::{self, FieldMap};
 use super::line_format::LineFormat;
-use super::odd_fields::{self, OddField};
-use super::seeming::Seeming;
 use crate::bytes::{Lines, show, without_bom};
 use crate::error::{Error, Result};
 use crate::parts;

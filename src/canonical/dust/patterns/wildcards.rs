@@ -2,7 +2,7 @@
 
 /// A part of a pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Part<'a> {
+pub(crate) enum Part<'a> {
     Text(&'a str),
     /// `*`, or a class or a capture in braces; with the start of an escape before it, if
     /// that may go on in it.
@@ -10,7 +10,7 @@ pub(super) enum Part<'a> {
 }
 
 /// The parts of `pattern`, in order.
-pub(super) fn parts(pattern: &str) -> impl Iterator<Item = Part<'_>> {
+pub(crate) fn parts(pattern: &str) -> impl Iterator<Item = Part<'_>> {
     let mut rest = pattern;
     std::iter::from_fn(move || {
         let text_end = rest.find(['*', '{']).unwrap_or(rest.len());
@@ -34,7 +34,7 @@ pub(super) fn parts(pattern: &str) -> impl Iterator<Item = Part<'_>> {
 }
 
 /// Where the escape starts that is not complete at the end of `text`; its length if there is none.
-pub(super) fn cut_at(text: &str) -> usize {
+pub(crate) fn cut_at(text: &str) -> usize {
     let Some(start) = text.rfind('%') else { return text.len() };
     let behind = &text[start + 1..];
     let (digits, most) = match behind.strip_prefix(['u', 'U']) {
@@ -46,24 +46,24 @@ pub(super) fn cut_at(text: &str) -> usize {
 }
 
 /// Is it certain that what `wildcard` stands for holds no dot?
-pub(super) fn has_no_dot(wildcard: &str) -> bool {
+pub(crate) fn has_no_dot(wildcard: &str) -> bool {
     const CLASSES: [&str; 6] = ["num", "hex", "base64", "slug", "uuid", "date"];
     let inside = wildcard.strip_prefix('{').and_then(|text| text.strip_suffix('}'));
     inside.is_some_and(|text| text.split(':').any(|name| CLASSES.contains(&name)))
 }
 
 /// How often text of any length may stand in `pattern`.
-pub(super) fn stars(pattern: &str) -> usize {
+pub(crate) fn stars(pattern: &str) -> usize {
     pattern.bytes().filter(|byte| *byte == b'*').count()
 }
 
 /// Words that stand where a pattern has wildcards, while a profile works on it: no profile changes
 /// or knows them, none is a part of another, and they are told from whatever stands beside them.
-pub(super) struct Words(String);
+pub(crate) struct Words(String);
 
 impl Words {
     /// Words that are not in `text`.
-    pub(super) fn unlike(text: &str) -> Words {
+    pub(crate) fn unlike(text: &str) -> Words {
         // A `z` stands at the start of a word and nowhere else in it, so that two of
         // them do not overlap.
         let starts = (0..).map(|number| format!("z{number}q"));
@@ -72,12 +72,12 @@ impl Words {
     }
 
     /// The word with this number.
-    pub(super) fn word(&self, number: usize) -> String {
+    pub(crate) fn word(&self, number: usize) -> String {
         format!("{}{number}x", self.0)
     }
 
     /// `text` with the `wildcards` in the place of their words; `None` where one is not there once.
-    pub(super) fn replaced(&self, text: String, wildcards: &[&str]) -> Option<String> {
+    pub(crate) fn replaced(&self, text: String, wildcards: &[&str]) -> Option<String> {
         wildcards.iter().enumerate().try_fold(text, |text, (number, wildcard)| {
             let word = self.word(number);
             (text.matches(&word).count() == 1).then(|| text.replace(&word, wildcard))

@@ -1,5 +1,8 @@
 //! Rule files as TOML: reading and writing.
 
+mod doubts;
+mod lint;
+
 use memchr::memmem;
 use serde::{Deserialize, Serialize};
 

@@ -3,13 +3,14 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use super::DustRules;
-use super::compile::{self, Act, Compiled, Condition};
-use super::glob::Glob;
-use super::letters;
-use super::rule::{DustCondition, DustRule, DustStatus, Guard, RuleFile};
-use super::spelling::Spelling;
-use super::wildcards::{Part, parts};
+use crate::canonical::dust::DustRules;
+use crate::canonical::dust::compile;
+use crate::canonical::dust::compile::{Act, Compiled, Condition};
+use crate::canonical::dust::patterns::glob::Glob;
+use crate::canonical::dust::patterns::letters;
+use crate::canonical::dust::patterns::wildcards::{Part, parts};
+use crate::canonical::dust::rule::{DustCondition, DustRule, DustStatus, Guard, RuleFile};
+use crate::canonical::dust::spelling::Spelling;
 use crate::canonical::names::is_under;
 use crate::canonical::profile::Profile;
 use crate::limits::DUST_SITE_RULES_MAX;

@@ -13,14 +13,17 @@
 //! Whether one enables another is told in `enables.rs`. Rules on a cycle have no such order: the
 //! weakest of them is refused.
 
+mod enables;
+mod leave;
+
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BTreeSet, HashMap};
 
 use super::compile::{Act, Compiled};
-use super::enables::{enables, enables_itself, is_path_writer};
-use super::glob::Glob;
-use super::leave::may_leave;
+use super::patterns::glob::Glob;
 use super::rule::Stratum;
+use enables::{enables, enables_itself, is_path_writer};
+use leave::may_leave;
 
 /// Most rules of a site that are taken out one by one. Reason: each is a search for a circle; where
 /// more get in each other's way, all of them go.

@@ -1,9 +1,9 @@
 //! Which rules may take a path out of the exceptions of another.
 
-use super::compile::Act;
-use super::glob::Glob;
-use super::letters::has_upper;
-use super::steps::{Bytes, Step};
+use crate::canonical::dust::compile::Act;
+use crate::canonical::dust::patterns::glob::Glob;
+use crate::canonical::dust::patterns::letters::has_upper;
+use crate::canonical::dust::patterns::steps::{Bytes, Step};
 
 /// May `act` make a path that matches `pattern` one that does not match it, and that the rule which
 /// is kept from what matches would change? `folds` says whether that one folds paths.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use memchr::{memchr_iter, memmem};
 use serde_json::Value;
 
-use super::formats::{cell, first_row};
+use crate::record::formats::{cell, first_row};
 
 /// Fewest lines that say something where the first of them is no header.
 const LINES_MIN: usize = 10;

@@ -1,7 +1,7 @@
 //! Undoing the escapes of a field.
 
-use super::found::Escapes;
 use crate::bytes::hex;
+use crate::record::found::Escapes;
 
 impl Escapes {
     /// The bytes that `text` stands for.

@@ -6,8 +6,8 @@
 //! match more; they never match less. What stands for other text counts as standing for whole
 //! escapes and whole session ids.
 
-use super::compile::path_pattern;
-use super::glob::Glob;
+use crate::canonical::dust::compile::path_pattern;
+use crate::canonical::dust::patterns::glob::Glob;
 use crate::canonical::profile::{Options, Profile, Slash};
 use crate::canonical::rules::RuleId;
 

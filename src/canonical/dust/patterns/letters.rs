@@ -22,7 +22,7 @@ pub(crate) fn has_upper(text: &[u8]) -> bool {
 }
 
 /// May `text` be there once letters were folded, and not before?
-pub(super) fn has_lower_only(text: &[u8]) -> bool {
+pub(crate) fn has_lower_only(text: &[u8]) -> bool {
     outside_escapes(text).any(|byte| byte.is_ascii_lowercase()) && !has_upper(text)
 }
 

@@ -1,9 +1,9 @@
 //! What a rule file says and its author hardly meant: rules for all that others register, stars
 //! that stand for themselves.
 
-use super::DustRules;
-use super::compile;
-use super::rule::{DustCondition, DustKind, DustRule, RuleFile};
+use crate::canonical::dust::DustRules;
+use crate::canonical::dust::compile;
+use crate::canonical::dust::rule::{DustCondition, DustKind, DustRule, RuleFile};
 
 impl DustRules {
     /// The rules in force and the guards of `file` that hold for more or for less than they look

@@ -3,11 +3,11 @@
 //! Told from the texts of both alone, and errs on the side of yes. What takes a path out of the
 //! exceptions of another rule is in `leave.rs`.
 
-use super::compile::{Act, Compiled, Condition};
-use super::glob::Glob;
-use super::letters::{has_lower_only, has_upper};
-use super::rule::Stratum;
-use super::steps::{Bytes, Step};
+use crate::canonical::dust::compile::{Act, Compiled, Condition};
+use crate::canonical::dust::patterns::glob::Glob;
+use crate::canonical::dust::patterns::letters::{has_lower_only, has_upper};
+use crate::canonical::dust::patterns::steps::{Bytes, Step};
+use crate::canonical::dust::rule::Stratum;
 
 /// May a rule have something to do again once it was applied?
 pub(super) fn enables_itself(rule: &Compiled) -> bool {

@@ -1,8 +1,9 @@
 //! Fields of the first lines of a table that are not what they are taken for.
 
-use super::entries::{Entries, Entry, Layout, ReadOptions, Workspace};
-use super::{Fields, is_status, time};
 use crate::bytes::show;
+use crate::record::entries::{Entries, Entry, Layout, ReadOptions, Workspace};
+use crate::record::fields::time;
+use crate::record::{Fields, is_status};
 
 /// A field of which most values in the first lines are not understood.
 #[derive(Clone, Debug, PartialEq, Eq)]

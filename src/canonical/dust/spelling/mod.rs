@@ -7,18 +7,21 @@
 //! sides are the same under the profile, it becomes none. What rules do is in `sides.rs`, what
 //! keeps them away in `forms.rs`.
 
+mod forms;
+mod sides;
+
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
 
-use super::forms::{forms_of, rewrites_escapes};
+use super::patterns::wildcards::{Part, Words, has_no_dot, parts, stars};
 use super::rule::{DustCondition, DustKind, DustRule, Guard, RuleFile, RuleScope};
 use super::target::Target;
-use super::wildcards::{Part, Words, has_no_dot, parts, stars};
 use crate::canonical::names::is_under;
 use crate::canonical::profile::{Profile, Slash};
 use crate::canonical::reference;
 use crate::canonical::rules::{RuleId, RuleSet};
+use forms::{forms_of, rewrites_escapes};
 
 /// The rules and guards of a file, each in the forms that a profile makes of it, by number; those
 /// that stay as they are, which nearly all do, are not there.

@@ -9,11 +9,11 @@ use crate::error::{Error, Result};
 const CAPTURES_MAX: usize = 9;
 
 /// What the captures of one URL hold, by number, from 1.
-pub(super) type Captured<'a> = [&'a [u8]; CAPTURES_MAX + 1];
+pub(crate) type Captured<'a> = [&'a [u8]; CAPTURES_MAX + 1];
 
 /// Text with captures, each of which ends where it must.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Pattern {
+pub(crate) struct Pattern {
     parts: Vec<Part>,
     /// What it can be.
     glob: Glob,
@@ -27,21 +27,21 @@ enum Part {
 
 /// A path and some parameters.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Form {
-    pub(super) path: Pattern,
-    pub(super) params: Vec<(Vec<u8>, Pattern)>,
+pub(crate) struct Form {
+    pub(crate) path: Pattern,
+    pub(crate) params: Vec<(Vec<u8>, Pattern)>,
 }
 
 /// Two forms of one URL.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Template {
-    pub(super) from: Form,
-    pub(super) to: Form,
+pub(crate) struct Template {
+    pub(crate) from: Form,
+    pub(crate) to: Form,
 }
 
 impl Template {
     /// Reads and checks both forms.
-    pub(super) fn parse(from: &str, to: &str) -> Result<Template> {
+    pub(crate) fn parse(from: &str, to: &str) -> Result<Template> {
         let mut template = Template { from: Form::parse(from)?, to: Form::parse(to)? };
         template.from.check_matching()?;
         let (mut given, mut wanted) = (template.from.captures(), template.to.captures());
@@ -72,7 +72,7 @@ impl Template {
     }
 
     /// Are all of its parameters that `name` is one of gone afterwards?
-    pub(super) fn consumes(&self, name: &[u8]) -> bool {
+    pub(crate) fn consumes(&self, name: &[u8]) -> bool {
         self.from.has_param(name) && !self.to.has_param(name)
     }
 }
@@ -89,7 +89,7 @@ impl Form {
         let mut params: Vec<(Vec<u8>, Pattern)> = Vec::new();
         for piece in query.into_iter().flat_map(|query| query.split('&')) {
             let (name, value) = piece.split_once('=').unwrap_or((piece, ""));
-            super::compile::check_text("from and to", name, "?#&={}")?;
+            crate::canonical::dust::compile::check_text("from and to", name, "?#&={}")?;
             if name.is_empty() || params.iter().any(|(known, _)| known == name.as_bytes()) {
                 return Err(Error::config(format!(
                     "\"{text}\": each parameter needs a name, and once only"
@@ -100,7 +100,7 @@ impl Form {
         Ok(Form { path: Pattern::parse(path, "?#")?, params })
     }
 
-    pub(super) fn has_param(&self, name: &[u8]) -> bool {
+    pub(crate) fn has_param(&self, name: &[u8]) -> bool {
         self.params.iter().any(|(known, _)| known == name)
     }
 
@@ -147,7 +147,11 @@ impl Pattern {
         while !rest.is_empty() {
             let end = rest.find('{').unwrap_or(rest.len());
             if end > 0 {
-                super::compile::check_text("from and to", &rest[..end], forbidden)?;
+                crate::canonical::dust::compile::check_text(
+                    "from and to",
+                    &rest[..end],
+                    forbidden,
+                )?;
                 parts.push(Part::Text(rest[..end].into()));
                 rest = &rest[end..];
                 continue;
@@ -197,7 +201,7 @@ impl Pattern {
     }
 
     /// Matches all of `text`.
-    pub(super) fn captures<'a>(&self, text: &'a [u8], captured: &mut Captured<'a>) -> bool {
+    pub(crate) fn captures<'a>(&self, text: &'a [u8], captured: &mut Captured<'a>) -> bool {
         let mut rest = text;
         for (at, part) in self.parts.iter().enumerate() {
             match part {
@@ -227,7 +231,7 @@ impl Pattern {
     }
 
     /// Appends the text with the captures put in.
-    pub(super) fn write(&self, captured: &Captured, out: &mut Vec<u8>) {
+    pub(crate) fn write(&self, captured: &Captured, out: &mut Vec<u8>) {
         for part in &self.parts {
             out.extend_from_slice(match part {
                 Part::Text(text) => text,
@@ -237,12 +241,12 @@ impl Pattern {
     }
 
     /// What it can be.
-    pub(super) fn glob(&self) -> &Glob {
+    pub(crate) fn glob(&self) -> &Glob {
         &self.glob
     }
 
     /// Could it hold this byte?
-    pub(super) fn may_hold(&self, byte: u8) -> bool {
+    pub(crate) fn may_hold(&self, byte: u8) -> bool {
         self.parts.iter().any(|part| match part {
             Part::Text(text) => text.contains(&byte),
             Part::Capture(_, set) => set.has(byte),
@@ -250,7 +254,7 @@ impl Pattern {
     }
 
     /// Could it hold letters in upper case?
-    pub(super) fn may_have_upper(&self) -> bool {
+    pub(crate) fn may_have_upper(&self) -> bool {
         self.parts.iter().any(|part| match part {
             Part::Text(text) => has_upper(text),
             Part::Capture(_, set) => (b'A'..=b'Z').any(|byte| set.has(byte)),

@@ -8,9 +8,9 @@ use std::collections::HashSet;
 
 use memchr::memmem;
 
-use super::compile::too_long;
 use super::letters::{has_lower_only, has_upper};
 use super::steps::{Bytes, STEPS_MAX, Step, push_class};
+use crate::canonical::dust::compile::too_long;
 use crate::error::{Error, Result};
 use crate::limits::{DUST_TEXT_BYTES_MAX, DUST_WILDCARDS_MAX};
 
@@ -22,7 +22,7 @@ const SETS_MAX: usize = 1 << 12;
 
 /// A pattern.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Glob {
+pub(crate) struct Glob {
     /// What it starts with.
     literal: Vec<u8>,
     /// What follows.
@@ -35,12 +35,12 @@ pub(super) struct Glob {
 
 impl Glob {
     /// Everything.
-    pub(super) fn all() -> Glob {
+    pub(crate) fn all() -> Glob {
         Glob::of([Step::Many(Bytes::ANY)])
     }
 
     /// A pattern made of steps, for telling what rules can write from what others read.
-    pub(super) fn of(steps: impl IntoIterator<Item = Step>) -> Glob {
+    pub(crate) fn of(steps: impl IntoIterator<Item = Step>) -> Glob {
         let mut steps = steps.into_iter().peekable();
         let literal = std::iter::from_fn(|| steps.next_if(|step| step.only().is_some()));
         let literal = literal.filter_map(Step::only).collect();
@@ -58,7 +58,7 @@ impl Glob {
     }
 
     /// Reads a pattern. `*` is any characters; slashes are among them if `crosses`.
-    pub(super) fn parse(text: &str, crosses: bool) -> Result<Glob> {
+    pub(crate) fn parse(text: &str, crosses: bool) -> Result<Glob> {
         if text.len() > DUST_TEXT_BYTES_MAX {
             return Err(too_long("pattern", text.len()));
         }
@@ -114,22 +114,22 @@ impl Glob {
     }
 
     /// Does it match everything?
-    pub(super) fn is_all(&self) -> bool {
+    pub(crate) fn is_all(&self) -> bool {
         self.is_open && self.literal.is_empty()
     }
 
     /// The text that it matches at the start, if nothing else counts.
-    pub(super) fn prefix(&self) -> Option<&[u8]> {
+    pub(crate) fn prefix(&self) -> Option<&[u8]> {
         self.is_open.then_some(&self.literal)
     }
 
     /// The only text that it matches.
-    pub(super) fn exact(&self) -> Option<&[u8]> {
+    pub(crate) fn exact(&self) -> Option<&[u8]> {
         self.rest.is_empty().then_some(&self.literal)
     }
 
     /// Does it match texts of one length only, or must they hold a certain letter?
-    pub(super) fn is_specific(&self) -> bool {
+    pub(crate) fn is_specific(&self) -> bool {
         self.letters().next().is_some() || self.rest.iter().all(|step| matches!(step, Step::One(_)))
     }
 
@@ -139,13 +139,13 @@ impl Glob {
     }
 
     /// It, with steps before and behind.
-    pub(super) fn framed(&self, before: &[Step], behind: &[Step]) -> Glob {
+    pub(crate) fn framed(&self, before: &[Step], behind: &[Step]) -> Glob {
         Glob::of(before.iter().copied().chain(self.steps()).chain(behind.iter().copied()))
     }
 
     /// Does it match `text`, all of it?
     #[inline]
-    pub(super) fn matches(&self, text: &[u8]) -> bool {
+    pub(crate) fn matches(&self, text: &[u8]) -> bool {
         match text.strip_prefix(self.literal.as_slice()) {
             None => false,
             Some(_) if self.is_open => true,
@@ -182,7 +182,7 @@ impl Glob {
     }
 
     /// Does `wide` match every path that this matches? Never says yes where it is not.
-    pub(super) fn is_within(&self, wide: &Glob) -> bool {
+    pub(crate) fn is_within(&self, wide: &Glob) -> bool {
         let (narrow, wide) = (self.in_steps(), wide.in_steps());
         if narrow.rest.len().max(wide.rest.len()) > STEPS_MAX {
             return false;
@@ -233,7 +233,7 @@ impl Glob {
     }
 
     /// Is there a text that both match? May say yes where no were right.
-    pub(super) fn meets(&self, other: &Glob) -> bool {
+    pub(crate) fn meets(&self, other: &Glob) -> bool {
         if self.is_all() || other.is_all() {
             return true;
         }
@@ -287,7 +287,7 @@ impl Glob {
 
     /// Does it match what becomes of every text that it matches when that is folded? May say no
     /// where yes were right.
-    pub(super) fn holds_folded(&self) -> bool {
+    pub(crate) fn holds_folded(&self) -> bool {
         let is_held = |set: Bytes| {
             (b'A'..=b'Z').all(|letter| !set.has(letter) || set.has(letter.to_ascii_lowercase()))
         };
@@ -297,12 +297,12 @@ impl Glob {
     }
 
     /// Must there be a letter in upper case, so that no folded text matches?
-    pub(super) fn has_upper(&self) -> bool {
+    pub(crate) fn has_upper(&self) -> bool {
         has_upper(&self.letters().collect::<Vec<u8>>())
     }
 
     /// Must there be a letter in lower case, and none in upper case, so that folding may help?
-    pub(super) fn has_lower(&self) -> bool {
+    pub(crate) fn has_lower(&self) -> bool {
         has_lower_only(&self.letters().collect::<Vec<u8>>())
     }
 }

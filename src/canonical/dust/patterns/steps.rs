@@ -9,10 +9,10 @@ const HEX_DIGITS_MIN: usize = 8;
 
 /// A set of bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Bytes([u64; 4]);
+pub(crate) struct Bytes([u64; 4]);
 
 impl Bytes {
-    pub(super) const ANY: Bytes = Bytes([u64::MAX; 4]);
+    pub(crate) const ANY: Bytes = Bytes([u64::MAX; 4]);
 
     pub(super) fn of(holds: impl Fn(u8) -> bool) -> Bytes {
         let mut set = Bytes([0; 4]);
@@ -46,14 +46,14 @@ impl Bytes {
     }
 
     /// All but `/`.
-    pub(super) fn in_segment() -> Bytes {
+    pub(crate) fn in_segment() -> Bytes {
         Bytes::of(|byte| byte != b'/')
     }
 }
 
 /// One step of a pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Step {
+pub(crate) enum Step {
     /// One byte of the set.
     One(Bytes),
     /// Any number of them.
@@ -61,7 +61,7 @@ pub(super) enum Step {
 }
 
 impl Step {
-    pub(super) fn byte(byte: u8) -> Step {
+    pub(crate) fn byte(byte: u8) -> Step {
         Step::One(Bytes::single(byte))
     }
 
@@ -74,7 +74,7 @@ impl Step {
     }
 
     /// `text` as steps.
-    pub(super) fn text(text: &[u8]) -> impl Iterator<Item = Step> {
+    pub(crate) fn text(text: &[u8]) -> impl Iterator<Item = Step> {
         text.iter().copied().map(Step::byte)
     }
 }

@@ -1,0 +1,9 @@
+//! The fields of a line of a log: cut off, their escapes undone, and what they mean.
+
+pub mod agent;
+pub(super) mod cut;
+mod escapes;
+pub(super) mod request;
+pub mod time;
+
+pub(crate) use cut::is_status;
