@@ -15,7 +15,7 @@ pub(super) enum Amount {
 /// A number of bytes with an optional suffix K, M, G or T, or a number from 1 to 100 and `%`.
 pub(super) fn amount(text: &str) -> Result<Amount, String> {
     let Some(number) = text.strip_suffix('%') else {
-        return super::args::quantity::bytes(text).map(Amount::Bytes);
+        return super::quantity::bytes(text).map(Amount::Bytes);
     };
     match number.parse() {
         Ok(percent @ 1..=100) => Ok(Amount::Percent(percent)),

@@ -5,6 +5,7 @@ mod args;
 mod commands;
 mod memory;
 mod plan;
+mod quantity;
 mod session;
 mod shape;
 mod signals;

@@ -1,8 +1,7 @@
 //! Where a piece of memory is cut into chunks.
 
-use std::time::Duration;
-
 use super::chunk::Chunk;
+use super::disk::Sample;
 
 /// The sizes of a plan that decide where chunks end.
 #[derive(Clone, Copy, Debug)]
@@ -15,15 +14,6 @@ pub(super) struct Sizes {
     pub(super) inline_bytes_max: usize,
     /// How much of a stream is awaited for its first chunk.
     pub(super) sample: Sample,
-}
-
-/// What a stream begins with, by which somebody wants to tell what it is.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Sample {
-    /// Bytes that are awaited.
-    pub(super) bytes: usize,
-    /// The longest silence before the stream is taken for one that has no more for a while.
-    pub(super) silence: Duration,
 }
 
 impl Sizes {

@@ -39,8 +39,9 @@ pub use stop::Stop;
 use crate::crew::Crew;
 use crate::error::{Error, Result};
 use crate::limits;
-use cut::{Sample, Sizes};
+use cut::Sizes;
 use decode::zstd::Unpacking;
+use disk::Sample;
 use disk::file_state::{Before, changed};
 use disk::{files, sigbus};
 use source::Source;
@@ -224,7 +225,7 @@ impl Input {
         first: impl Iterator<Item = &'a FileSummary>,
     ) -> Result<Self> {
         let input = Input::open(plan)?;
-        let first: Vec<Before> = first.map(Before::of).collect();
+        let first: Vec<Before> = first.map(FileSummary::as_read).collect();
         if input.files.len() != first.len() {
             let (then, now) = (first.len(), input.files.len());
             return Err(changed("input", &format!("expected {then} files, found {now}")));

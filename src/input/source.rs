@@ -1,6 +1,5 @@
 //! One opened file: mapped or read, plain or packed.
 
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,23 +8,17 @@ use super::chunk::Chunk;
 use super::containers::{Container, Containers, parser_of};
 use super::cut::{Sizes, cut};
 use super::decode::Compression;
-use super::decode::bzip2_xz;
-use super::decode::gzip::Gzip;
-use super::decode::lz4::Lz4;
-use super::decode::zstd::dictionary;
-use super::decode::zstd::{Unpacker, Unpacking, window_bytes_within};
+use super::decode::reader::Reader;
+use super::decode::zstd::{Unpacking, dictionary};
 use super::disk::Disk;
 use super::disk::file_state::{Before, FileState, changed};
 use super::disk::files;
 use super::disk::mapped::{Mapped, Origin};
 use super::disk::read_ahead::ReadAhead;
-use super::stream::{Reader, Stream, packed};
+use super::stream::Stream;
 use super::{CHECKED_BYTES, InputPlan};
 use crate::bytes::show_input;
 use crate::error::{Error, Result};
-
-/// Memory in bytes that the decoder of xz takes beside its dictionary, with room to spare.
-const XZ_BYTES_BESIDE: u64 = 1 << 20;
 
 /// Bytes of a mapped file that the system is asked for ahead of those that are cut into chunks.
 /// Reason: only the end of a chunk is looked at where it is cut; from there on the disk has as much
@@ -54,6 +47,13 @@ pub struct FileSummary {
     pub grew: bool,
     /// How it was when it was opened; `None` if the system does not know.
     pub(super) state: Option<FileState>,
+}
+
+impl FileSummary {
+    /// How the file was when it was read, for who reads it again.
+    pub(super) fn as_read(&self) -> Before {
+        Before::new(self.state.clone(), self.disk_bytes)
+    }
 }
 
 /// One file, from opening to its last chunk.
@@ -260,8 +260,9 @@ impl Opened {
         if compression == Compression::Zstd {
             how.dictionary = dictionary::read(&mut head, &mut disk).map_err(at_origin)?;
         }
-        let mut stream = unpack(compression, head, disk, plan, how)
+        let (reader, head) = Reader::new(compression, head, disk, plan.zstd_window_bytes_max, how)
             .map_err(|error| Error::reading(shown, error))?;
+        let mut stream = Stream::new(reader, head);
         let is_packed = compression != Compression::None;
         if is_packed {
             let head = stream.head();
@@ -277,31 +278,6 @@ impl Opened {
         let parser = parser_of(container, plan, (&self.origin, is_packed)).map_err(at_origin)?;
         Ok((stream.into_rows(parser, plan.separator), Some(container)))
     }
-}
-
-/// The decoded bytes of a file that begins with `head` and goes on with `disk`.
-fn unpack(
-    compression: Compression,
-    head: Vec<u8>,
-    disk: Disk,
-    plan: &InputPlan,
-    how: Unpacking,
-) -> io::Result<Stream> {
-    let reader = match compression {
-        Compression::None => return Ok(Stream::new(Reader::Plain(disk), head)),
-        Compression::Zstd => {
-            Reader::Zstd(Box::new(Unpacker::new(head, disk, plan.zstd_window_bytes_max, how)?))
-        }
-        Compression::Gzip => Reader::Gzip(Box::new(Gzip::new(packed(head, disk)))),
-        Compression::Bzip2 => Reader::Bzip2(Box::new(bzip2_xz::bzip2(packed(head, disk)))),
-        Compression::Xz => {
-            // What is for the window, and what the decoder takes beside it.
-            let bytes_max = window_bytes_within(plan.zstd_window_bytes_max) + XZ_BYTES_BESIDE;
-            Reader::Xz(Box::new(bzip2_xz::xz(packed(head, disk), bytes_max)?), bytes_max)
-        }
-        Compression::Lz4 => Reader::Lz4(Box::new(Lz4::new(packed(head, disk)))),
-    };
-    Ok(Stream::new(reader, Vec::new()))
 }
 
 /// What kind of container a file is that begins, unpacked, with `head`; `None` if it is lines.

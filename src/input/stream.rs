@@ -1,94 +1,56 @@
 //! Reads a stream of bytes chunk by chunk, without knowing where it ends.
 
-use std::io::{self, BufReader, Read};
+use std::io;
 
 use super::chunk::Chunk;
 use super::containers::decoded::Decoded;
 use super::containers::rows::{Parser, Rows};
-use super::cut::{Sample, Sizes};
-use super::decode::bzip2_xz;
-use super::decode::bzip2_xz::{Bzip2, Xz};
-use super::decode::gzip::Gzip;
-use super::decode::lz4::Lz4;
+use super::cut::Sizes;
+use super::decode::reader::Reader;
 use super::decode::zstd::Unpacker;
-use super::decode::{Compression, explain};
-use super::disk::{Disk, HEAD_BYTES};
+use super::disk::{HEAD_BYTES, Sample};
 use crate::error::{Error, Result};
 
-/// Bytes read from a packed file at once. Reason: many of the windows of 32 KiB of gzip.
-const PACKED_BUFFER_BYTES: usize = 128 << 10;
-
-/// What the decoders read: the first bytes, which were looked at already, then the rest.
-pub(super) type Packed = BufReader<io::Chain<io::Cursor<Vec<u8>>, Disk>>;
-
-/// A buffered reader for a decoder. `head` was read from `disk` already.
-pub(super) fn packed(head: Vec<u8>, disk: Disk) -> Packed {
-    BufReader::with_capacity(PACKED_BUFFER_BYTES, io::Cursor::new(head).chain(disk))
-}
-
-/// Where decoded bytes come from.
-pub(super) enum Reader {
-    Plain(Disk),
-    Gzip(Box<Gzip<Packed>>),
-    Zstd(Box<Unpacker>),
-    Bzip2(Box<Bzip2<Packed>>),
-    /// With the most memory that the decoder may take, in bytes.
-    Xz(Box<Xz<Packed>>, u64),
-    Lz4(Box<Lz4<Packed>>),
-    /// The records of a container; not the decoded bytes, but what was made of them.
+/// Where the bytes of a stream come from.
+enum Origin {
+    /// The decoded bytes of a file.
+    Bytes(Reader),
+    /// The records of a container: not the decoded bytes, but what was made of them.
     Rows(Box<Rows>),
-    #[cfg(test)]
-    Test(Box<dyn Read + Send>),
 }
 
-impl Reader {
+impl Origin {
     /// Appends `bytes` bytes to `buffer`, or somewhat more, or fewer at the end. What comes before
     /// an error is kept.
-    pub(super) fn fill(&mut self, buffer: &mut Vec<u8>, bytes: usize) -> io::Result<()> {
+    fn fill(&mut self, buffer: &mut Vec<u8>, bytes: usize) -> io::Result<()> {
         match self {
-            Reader::Plain(disk) => {
-                let left = disk.left().and_then(|left| usize::try_from(left).ok());
-                buffer.reserve(left.map_or(bytes, |left| left.min(bytes)));
-                disk.fill(buffer, bytes)
-            }
-            Reader::Zstd(unpacker) => unpacker.fill(buffer, bytes),
-            Reader::Gzip(decoder) => read_into(decoder, buffer, bytes),
-            Reader::Bzip2(decoder) => read_into(decoder, buffer, bytes),
-            Reader::Xz(decoder, _) => read_into(decoder, buffer, bytes),
-            Reader::Lz4(decoder) => read_into(decoder, buffer, bytes),
-            Reader::Rows(rows) => rows.fill(buffer, bytes),
-            #[cfg(test)]
-            Reader::Test(reader) => read_into(reader, buffer, bytes),
+            Origin::Bytes(reader) => reader.fill(buffer, bytes),
+            Origin::Rows(rows) => rows.fill(buffer, bytes),
         }
     }
 
-    /// What `error`, returned by [`Reader::fill`] after `decoded` bytes in all, means to a person.
+    /// What `error`, returned by [`Origin::fill`] after `bytes` bytes in all, means to a person.
     ///
     /// `shown` is the name of the file in messages.
-    pub(super) fn explain(&mut self, error: io::Error, shown: &str, decoded: u64) -> Error {
+    fn explain(&mut self, error: io::Error, shown: &str, bytes: u64) -> Error {
         match self {
-            Reader::Rows(rows) => rows.explain(shown),
-            Reader::Zstd(unpacker) => unpacker.explain(error, shown, decoded),
-            Reader::Gzip(_) => explain(Compression::Gzip, error, shown, decoded),
-            Reader::Bzip2(_) => explain(Compression::Bzip2, error, shown, decoded),
-            Reader::Xz(_, memory_bytes_max) if bzip2_xz::is_xz_memory_limit(&error) => {
-                Error::limit(format!(
-                    "{shown}: expected an xz file that takes at most {} KiB to unpack, found one \
-                     that takes more, after {decoded} decoded bytes; give it more memory with -S, \
-                     or decompress the file first",
-                    *memory_bytes_max >> 10,
-                ))
-            }
-            Reader::Xz(..) => explain(Compression::Xz, error, shown, decoded),
-            Reader::Lz4(_) => explain(Compression::Lz4, error, shown, decoded),
-            _ => Error::reading(format_args!("{shown}: after {decoded} bytes"), error),
+            Origin::Bytes(reader) => reader.explain(error, shown, bytes),
+            Origin::Rows(rows) => rows.explain(shown),
+        }
+    }
+
+    /// The decoder of zstd, if it is one: its bytes need not be copied.
+    fn zstd(&mut self) -> Option<&mut Unpacker> {
+        match self {
+            Origin::Bytes(Reader::Zstd(unpacker)) => Some(unpacker),
+            _ => None,
         }
     }
 }
 
-/// A reader, and the lines that were read but not delivered.
+/// Bytes that come one after the other, and the lines of them that were not delivered yet.
 pub(super) struct Stream {
-    reader: Reader,
+    from: Origin,
     /// Begins at a line.
     buffer: Vec<u8>,
     /// Decoded bytes from the start to the beginning of `buffer`.
@@ -102,7 +64,11 @@ pub(super) struct Stream {
 impl Stream {
     /// Goes on after `head`, the first bytes of the decoded file.
     pub(super) fn new(reader: Reader, head: Vec<u8>) -> Self {
-        Stream { reader, buffer: head, at: 0, ended: false, error: None }
+        Stream::of(Origin::Bytes(reader), head)
+    }
+
+    fn of(from: Origin, head: Vec<u8>) -> Self {
+        Stream { from, buffer: head, at: 0, ended: false, error: None }
     }
 
     /// The next chunk. `None` comes at the end of the file, and also after a failure: see
@@ -135,16 +101,18 @@ impl Stream {
     pub(super) fn finish(&mut self, shown: &str) -> Result<()> {
         match self.error.take() {
             None => Ok(()),
-            Some(error) => Err(self.reader.explain(error, shown, self.at)),
+            Some(error) => Err(self.from.explain(error, shown, self.at)),
         }
     }
 
     /// The records that `parser` finds in it, as rows that end with `separator`; before the first
     /// chunk.
     pub(super) fn into_rows(self, parser: Box<dyn Parser>, separator: u8) -> Stream {
-        let Stream { reader, buffer, ended, error, .. } = self;
+        let Stream { from: Origin::Bytes(reader), buffer, ended, error, .. } = self else {
+            return self;
+        };
         let rows = Rows::new(Decoded::new(reader, buffer, ended, error), parser, separator);
-        Stream::new(Reader::Rows(Box::new(rows)), Vec::new())
+        Stream::of(Origin::Rows(Box::new(rows)), Vec::new())
     }
 
     /// The first bytes, [`HEAD_BYTES`] of them if there are as many; before the first chunk.
@@ -156,7 +124,7 @@ impl Stream {
     /// The next chunk without copying its bytes, if they are all at hand: fewer where a
     /// piece of a frame ends.
     fn slice_chunk(&mut self, file: usize, sizes: &Sizes) -> Option<Chunk> {
-        let Reader::Zstd(unpacker) = &mut self.reader else { return None };
+        let unpacker = self.from.zstd()?;
         if !self.buffer.is_empty() {
             return None;
         }
@@ -190,8 +158,10 @@ impl Stream {
     fn fill_for_chunk(&mut self, sizes: &Sizes) {
         let bytes = sizes.chunk_bytes.saturating_add(1);
         let missing = bytes.saturating_sub(self.buffer.len());
-        match &mut self.reader {
-            Reader::Plain(disk) if disk.is_stream() && missing > 0 && !self.ended => {
+        match &mut self.from {
+            Origin::Bytes(Reader::Plain(disk))
+                if disk.is_stream() && missing > 0 && !self.ended =>
+            {
                 let sample = if self.at == 0 { sizes.sample } else { Sample::default() };
                 let filled =
                     disk.fill_with_lines(&mut self.buffer, missing, sizes.separator, sample);
@@ -208,7 +178,7 @@ impl Stream {
         if missing == 0 || self.ended {
             return;
         }
-        let result = self.reader.fill(&mut self.buffer, missing);
+        let result = self.from.fill(&mut self.buffer, missing);
         self.error = result.err();
         self.ended = self.error.is_some() || self.buffer.len() < bytes;
     }
@@ -217,10 +187,7 @@ impl Stream {
     fn take(&mut self, bytes: usize, file: usize) -> Chunk {
         let rest = &self.buffer[bytes..];
         // Where it was, it may need no copy.
-        let taken_back = match &mut self.reader {
-            Reader::Zstd(unpacker) => unpacker.take_back(rest.len()),
-            _ => false,
-        };
+        let taken_back = self.from.zstd().is_some_and(|unpacker| unpacker.take_back(rest.len()));
         let rest = if taken_back { Vec::new() } else { rest.to_vec() };
         self.buffer.truncate(bytes);
         let bytes = std::mem::replace(&mut self.buffer, rest);
@@ -287,13 +254,10 @@ impl Stream {
     }
 }
 
-fn read_into(reader: &mut impl Read, buffer: &mut Vec<u8>, bytes: usize) -> io::Result<()> {
-    buffer.reserve(bytes);
-    reader.take(bytes as u64).read_to_end(buffer).map(drop)
-}
-
 #[cfg(test)]
 mod tests {
+    use std::io::Read;
+
     use super::super::cut::cut;
     use super::*;
 

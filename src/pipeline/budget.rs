@@ -3,11 +3,17 @@
 use std::path::PathBuf;
 
 use super::Job;
-use super::scan::AHEAD_BYTES;
 use crate::error::{Error, Result};
 use crate::limits::{
     BATCH_OWN_BYTES, CHUNK_BYTES, MEMORY_BYTES_MIN, MEMORY_BYTES_PER_THREAD, ZSTD_WINDOW_PARTS,
 };
+
+/// Bytes of chunks in the process's own memory that may wait until the workers take them. Reason:
+/// as many as a batch of a packed file has where memory is ample, so that unpacking goes on while
+/// one is looked up; those further ahead take memory that the system has to clear. Of a mapped
+/// file, whose chunks take none, a whole batch may wait: it is cut while the one before is worked
+/// on. Only its first chunk counts, as any other.
+pub(super) const AHEAD_BYTES: usize = BATCH_OWN_BYTES;
 
 /// The most memory that a job takes, and where it goes on when that is used up.
 #[derive(Clone, Debug)]

@@ -2,11 +2,11 @@
 //! here.
 
 pub(super) mod bare;
-pub(super) mod quantity;
 pub(super) mod tips;
 
 use std::path::PathBuf;
 
+use super::quantity;
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 
@@ -554,7 +554,7 @@ pub(super) struct GenerateSiteArgs {
     #[arg(long, value_name = "N", value_parser = quantity::small_count)]
     pub(super) sites: Option<u32>,
     /// Distinct URLs of each site: a number, or fewest and most
-    #[arg(long, value_name = "N|N-M", value_parser = super::commands::generate_site::urls)]
+    #[arg(long, value_name = "N|N-M", value_parser = quantity::range)]
     pub(super) urls: Option<(u32, u32)>,
     /// The same seed gives the same sites, on every machine
     #[arg(long, value_name = "S", default_value_t = 1, value_parser = quantity::seed)]

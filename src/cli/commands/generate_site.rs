@@ -16,20 +16,6 @@ use crate::generate::sites::{
 const OF_HOSTS: [Feature; 5] =
     [Feature::MirrorHost, Feature::Www, Feature::MobileHost, Feature::Scheme, Feature::SubSite];
 
-/// `3500`, or `3000-4000`.
-pub(crate) fn urls(text: &str) -> Result<(u32, u32), String> {
-    let (fewest, most) = text.split_once('-').unwrap_or((text, text));
-    let number = |text: &str| {
-        text.parse()
-            .map_err(|_| format!("expected a number or a range as 3000-4000, found {text:?}"))
-    };
-    let (fewest, most) = (number(fewest)?, number(most)?);
-    if fewest > most {
-        return Err(format!("{fewest} is more than {most}; fewest come first, as in 3000-4000"));
-    }
-    Ok((fewest, most))
-}
-
 pub(crate) fn run(args: &GenerateSiteArgs) -> Result<u8> {
     let plan = plan(args)?;
     let format = format(args.to, &plan);

@@ -3,7 +3,7 @@
 use std::io;
 
 use crate::error::Error;
-use crate::input::stream::Reader;
+use crate::input::decode::reader::Reader;
 
 /// Bytes asked of the reader at once. Reason: some pages of a web archive, and little memory.
 const READ_BYTES: usize = 256 << 10;

@@ -150,7 +150,7 @@ impl Rows {
 pub(super) mod tests {
     use super::*;
     use crate::bytes::show;
-    use crate::input::stream::Reader;
+    use crate::input::decode::reader::Reader;
 
     /// The rows in `bytes`, shown, and the error after them.
     pub(crate) fn rows(parser: Box<dyn Parser>, bytes: &[u8]) -> (Vec<String>, Option<String>) {

@@ -3,6 +3,7 @@
 pub(super) mod bzip2_xz;
 pub(super) mod gzip;
 pub(super) mod lz4;
+pub(super) mod reader;
 pub(super) mod zstd;
 
 use std::fmt;

@@ -7,7 +7,6 @@ use std::time::SystemTime;
 use ahash::RandomState;
 
 use crate::error::Error;
-use crate::input::source::FileSummary;
 
 /// Bytes before the end of a file that are to be the same when it is read again. Reason: a
 /// file that was emptied and has grown beyond its size since, as logs are rotated, is not told
@@ -104,9 +103,9 @@ pub(crate) struct Before {
 }
 
 impl Before {
-    /// That of the file with this summary.
-    pub(crate) fn of(summary: &FileSummary) -> Before {
-        Before { state: summary.state.clone(), disk_bytes: summary.disk_bytes }
+    /// That of a file in the state `state`, of which `disk_bytes` bytes were read.
+    pub(crate) fn new(state: Option<FileState>, disk_bytes: u64) -> Before {
+        Before { state, disk_bytes }
     }
 
     /// Was nothing read?

@@ -16,7 +16,6 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
-use super::cut::Sample;
 use super::stop::Stop;
 use crate::bytes::without_bom;
 use crate::limits::SAMPLE_SILENCES_MAX;
@@ -40,6 +39,15 @@ const AHEAD_BYTES: u64 = 4 << 20;
 
 /// How long a silent stream is awaited before it is asked for whether anybody still wants it.
 const STOP_POLL: Duration = Duration::from_millis(50);
+
+/// What a stream begins with, by which somebody wants to tell what it is.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Sample {
+    /// Bytes that are awaited.
+    pub(super) bytes: usize,
+    /// The longest silence before the stream is taken for one that has no more for a while.
+    pub(super) silence: Duration,
+}
 
 /// The bytes of a file, counted, up to the size it had.
 #[derive(Debug)]

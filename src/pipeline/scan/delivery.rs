@@ -7,16 +7,10 @@ use std::sync::mpsc::{SyncSender, TrySendError};
 use super::flow::{Flow, Ticket};
 use super::layouts::Parcel;
 use crate::error::Result;
-use crate::limits::{BATCH_OWN_BYTES, CHUNK_BYTES};
+use crate::limits::CHUNK_BYTES;
+use crate::pipeline::budget::AHEAD_BYTES;
 use crate::pipeline::threads::pool::{Pool, Stage};
 use crate::pipeline::threads::seats::Seat;
-
-/// Bytes of chunks in the process's own memory that may wait until the workers take them. Reason:
-/// as many as a batch of a packed file has where memory is ample, so that unpacking goes on while
-/// one is looked up; those further ahead take memory that the system has to clear. Of a mapped
-/// file, whose chunks take none, a whole batch may wait: it is cut while the one before is worked
-/// on. Only its first chunk counts, as any other.
-pub(crate) const AHEAD_BYTES: usize = BATCH_OWN_BYTES;
 
 /// The way of chunks from the reader to the workers, within the memory that they may take.
 pub(super) struct Delivery<'a> {

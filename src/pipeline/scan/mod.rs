@@ -27,7 +27,6 @@ use delivery::Delivery;
 use layouts::{Layouts, Parcel};
 
 pub(super) use batch::{Batch, BatchChunk};
-pub(super) use delivery::AHEAD_BYTES;
 pub use pass::{NoProgress, ProgressListener};
 pub(super) use pass::{Pass, PassProgress, WasRead, changed};
 

@@ -9,9 +9,10 @@ use super::*;
 use crate::bytes::show;
 use crate::input::chunk::Chunk;
 use crate::input::cut::Sizes;
+use crate::input::decode::reader::Reader;
 use crate::input::disk::mapped::Origin;
 use crate::input::stop::Stop;
-use crate::input::stream::{Reader, Stream};
+use crate::input::stream::Stream;
 
 fn zstd(bytes: &[u8]) -> Vec<u8> {
     zstd::bulk::compress(bytes, 1).unwrap()

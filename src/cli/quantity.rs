@@ -1,7 +1,7 @@
 //! Numbers as people write them: with a suffix (`64K`, `3M`), and shares.
 
 /// A number of bytes with an optional suffix K, M, G or T (powers of 1,024).
-pub(crate) fn bytes(text: &str) -> Result<u64, String> {
+pub(super) fn bytes(text: &str) -> Result<u64, String> {
     let (digits, suffix) = split_suffix(text);
     let is_none = || format!("\"{text}\" is no number of bytes");
     let factor: u64 = match &suffix.to_ascii_lowercase()[..] {
@@ -36,6 +36,20 @@ pub(super) fn count(text: &str) -> Result<u64, String> {
 /// The same for what there are few of.
 pub(super) fn small_count(text: &str) -> Result<u32, String> {
     u32::try_from(count(text)?).map_err(|_| format!("\"{text}\" is too large"))
+}
+
+/// A number of things or a range of such numbers: `3500`, or `3000-4000`.
+pub(super) fn range(text: &str) -> Result<(u32, u32), String> {
+    let (fewest, most) = text.split_once('-').unwrap_or((text, text));
+    let number = |text: &str| {
+        text.parse()
+            .map_err(|_| format!("expected a number or a range as 3000-4000, found {text:?}"))
+    };
+    let (fewest, most) = (number(fewest)?, number(most)?);
+    if fewest > most {
+        return Err(format!("{fewest} is more than {most}; fewest come first, as in 3000-4000"));
+    }
+    Ok((fewest, most))
 }
 
 /// A number that chooses what is made.

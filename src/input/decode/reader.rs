@@ -1,0 +1,112 @@
+//! The bytes of a file, decoded one after the other, whatever it is packed with.
+
+use std::io::{self, BufReader, Read};
+
+use super::bzip2_xz::{self, Bzip2, Xz};
+use super::gzip::Gzip;
+use super::lz4::Lz4;
+use super::zstd::{Unpacker, Unpacking, window_bytes_within};
+use super::{Compression, explain};
+use crate::error::Error;
+use crate::input::disk::Disk;
+
+/// Memory in bytes that the decoder of xz takes beside its dictionary, with room to spare.
+const XZ_BYTES_BESIDE: u64 = 1 << 20;
+
+/// Bytes read from a packed file at once. Reason: many of the windows of 32 KiB of gzip.
+const PACKED_BUFFER_BYTES: usize = 128 << 10;
+
+/// What the decoders read: the first bytes, which were looked at already, then the rest.
+type Packed = BufReader<io::Chain<io::Cursor<Vec<u8>>, Disk>>;
+
+/// A buffered reader for a decoder. `head` was read from `disk` already.
+fn packed(head: Vec<u8>, disk: Disk) -> Packed {
+    BufReader::with_capacity(PACKED_BUFFER_BYTES, io::Cursor::new(head).chain(disk))
+}
+
+/// Where decoded bytes come from.
+pub(crate) enum Reader {
+    Plain(Disk),
+    Gzip(Box<Gzip<Packed>>),
+    Zstd(Box<Unpacker>),
+    Bzip2(Box<Bzip2<Packed>>),
+    /// With the most memory that the decoder may take, in bytes.
+    Xz(Box<Xz<Packed>>, u64),
+    Lz4(Box<Lz4<Packed>>),
+    #[cfg(test)]
+    Test(Box<dyn Read + Send>),
+}
+
+impl Reader {
+    /// What decodes a file that begins with `head` and goes on with `disk`; and the decoded bytes
+    /// at hand, of a plain file. The windows of a decoder take at most `window_bytes_max`.
+    pub(crate) fn new(
+        compression: Compression,
+        head: Vec<u8>,
+        disk: Disk,
+        window_bytes_max: u64,
+        how: Unpacking,
+    ) -> io::Result<(Reader, Vec<u8>)> {
+        let reader = match compression {
+            Compression::None => return Ok((Reader::Plain(disk), head)),
+            Compression::Zstd => {
+                Reader::Zstd(Box::new(Unpacker::new(head, disk, window_bytes_max, how)?))
+            }
+            Compression::Gzip => Reader::Gzip(Box::new(Gzip::new(packed(head, disk)))),
+            Compression::Bzip2 => Reader::Bzip2(Box::new(bzip2_xz::bzip2(packed(head, disk)))),
+            Compression::Xz => {
+                // What is for the window, and what the decoder takes beside it.
+                let bytes_max = window_bytes_within(window_bytes_max) + XZ_BYTES_BESIDE;
+                Reader::Xz(Box::new(bzip2_xz::xz(packed(head, disk), bytes_max)?), bytes_max)
+            }
+            Compression::Lz4 => Reader::Lz4(Box::new(Lz4::new(packed(head, disk)))),
+        };
+        Ok((reader, Vec::new()))
+    }
+
+    /// Appends `bytes` bytes to `buffer`, or somewhat more, or fewer at the end. What comes before
+    /// an error is kept.
+    pub(crate) fn fill(&mut self, buffer: &mut Vec<u8>, bytes: usize) -> io::Result<()> {
+        match self {
+            Reader::Plain(disk) => {
+                let left = disk.left().and_then(|left| usize::try_from(left).ok());
+                buffer.reserve(left.map_or(bytes, |left| left.min(bytes)));
+                disk.fill(buffer, bytes)
+            }
+            Reader::Zstd(unpacker) => unpacker.fill(buffer, bytes),
+            Reader::Gzip(decoder) => read_into(decoder, buffer, bytes),
+            Reader::Bzip2(decoder) => read_into(decoder, buffer, bytes),
+            Reader::Xz(decoder, _) => read_into(decoder, buffer, bytes),
+            Reader::Lz4(decoder) => read_into(decoder, buffer, bytes),
+            #[cfg(test)]
+            Reader::Test(reader) => read_into(reader, buffer, bytes),
+        }
+    }
+
+    /// What `error`, returned by [`Reader::fill`] after `decoded` bytes in all, means to a person.
+    ///
+    /// `shown` is the name of the file in messages.
+    pub(crate) fn explain(&mut self, error: io::Error, shown: &str, decoded: u64) -> Error {
+        match self {
+            Reader::Zstd(unpacker) => unpacker.explain(error, shown, decoded),
+            Reader::Gzip(_) => explain(Compression::Gzip, error, shown, decoded),
+            Reader::Bzip2(_) => explain(Compression::Bzip2, error, shown, decoded),
+            Reader::Xz(_, memory_bytes_max) if bzip2_xz::is_xz_memory_limit(&error) => {
+                Error::limit(format!(
+                    "{shown}: expected an xz file that takes at most {} KiB to unpack, found one \
+                     that takes more, after {decoded} decoded bytes; give it more memory with -S, \
+                     or decompress the file first",
+                    *memory_bytes_max >> 10,
+                ))
+            }
+            Reader::Xz(..) => explain(Compression::Xz, error, shown, decoded),
+            Reader::Lz4(_) => explain(Compression::Lz4, error, shown, decoded),
+            _ => Error::reading(format_args!("{shown}: after {decoded} bytes"), error),
+        }
+    }
+}
+
+fn read_into(reader: &mut impl Read, buffer: &mut Vec<u8>, bytes: usize) -> io::Result<()> {
+    buffer.reserve(bytes);
+    reader.take(bytes as u64).read_to_end(buffer).map(drop)
+}
