@@ -178,8 +178,8 @@ pub const UNPACKERS_BYTES: u64 = 2 * (2 * UNPACKING_BYTES + UNPACKED_FRAME_BYTES
 
 /// Decompressed bytes of a zstd file under way for each thread, about.
 ///
-/// Reason: a piece has some 4 to 8 MiB as a rule (`input/decode/zstd.rs`), so that every thread has one;
-/// of the largest frames there are fewer at a time.
+/// Reason: a piece has some 4 to 8 MiB as a rule (`input/decode/zstd.rs`), so that every thread has
+/// one; of the largest frames there are fewer at a time.
 pub const UNPACKING_BYTES: u64 = 16 << 20;
 
 /// Largest frame of a zstd file that is decompressed as a whole, packed or not.

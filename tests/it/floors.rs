@@ -1,5 +1,6 @@
 //! Imports go down the floors of ARCHITECTURE.md only; modules of one floor do not see each other.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -130,6 +131,114 @@ fn no_folder_of_mine_knows_of_one_behind_it() {
         }
     }
     assert!(checked > 100, "only {checked} imports were seen");
+}
+
+/// Folders whose modules can be put in an order in which each knows only those before it. In
+/// `record` and `canonical` they cannot: a draft knows the options of a profile, which lists the
+/// rules, which work on drafts.
+const ORDERED: [&str; 8] =
+    ["bytes", "input", "cluster", "mine", "report", "generate", "pipeline", "cli"];
+
+#[test]
+fn no_module_knows_one_that_knows_it() {
+    let sources = all_sources();
+    let mut edges = 0;
+    for top in ORDERED {
+        let modules: BTreeSet<String> =
+            sources.iter().filter_map(|(_, place, _)| module_below(top, place)).collect();
+        let root = fs::read_to_string(
+            Path::new(env!("CARGO_MANIFEST_DIR")).join("src").join(top).join("mod.rs"),
+        );
+        let given = re_exports(&root.unwrap());
+        // Which modules each knows, and where that is seen.
+        let mut known: BTreeMap<String, BTreeMap<String, String>> = BTreeMap::new();
+        for (file, place, _) in &sources {
+            let Some(here) = module_below(top, place) else { continue };
+            let text = fs::read_to_string(file).unwrap();
+            for name in names_of(top, code_of(&text), modules_of(place).len()) {
+                let module = given.get(&name).unwrap_or(&name);
+                if modules.contains(module) && *module != here {
+                    let seen = format!("{}: {name}", place.display());
+                    known.entry(here.clone()).or_default().insert(module.clone(), seen);
+                }
+            }
+        }
+        edges += known.values().map(BTreeMap::len).sum::<usize>();
+        let mut left = modules.clone();
+        while let Some(next) = left.iter().find(|module| {
+            known.get(*module).is_none_or(|others| others.keys().all(|other| !left.contains(other)))
+        }) {
+            let next = next.clone();
+            left.remove(&next);
+        }
+        let circle: Vec<_> = known.iter().filter(|(module, _)| left.contains(*module)).collect();
+        assert!(left.is_empty(), "{top}: these know each other in a circle: {circle:#?}");
+    }
+    assert!(edges > 150, "only {edges} imports were seen");
+}
+
+/// The module of `top` that the file `place` is in or belongs to; none of `top/mod.rs` and tests.
+fn module_below(top: &str, place: &Path) -> Option<String> {
+    let modules = modules_of(place);
+    let is_below = modules[0] == top && !place.to_str().unwrap().contains("tests");
+    modules.into_iter().nth(1).filter(|_| is_below)
+}
+
+/// The modules that the names come from which a `mod.rs` gives to others.
+fn re_exports(code: &str) -> BTreeMap<String, String> {
+    let mut given = BTreeMap::new();
+    for statement in code.split("\npub").skip(1) {
+        let Some((_, path)) = statement.split_once("use ") else { continue };
+        let Some((path, _)) = path.split_once(';') else { continue };
+        let Some((module, names)) = path.split_once("::") else { continue };
+        for name in first_names(names) {
+            given.insert(name, module.to_string());
+        }
+    }
+    given
+}
+
+/// What code in a file `depth` modules deep names of the module `top` of the crate.
+fn names_of(top: &str, code: &str, depth: usize) -> Vec<String> {
+    let lines = code.lines().map(|line| line.split("//").next().unwrap().trim());
+    let code: String = lines.collect::<Vec<_>>().join(" ");
+    let absolute = format!("crate::{top}::");
+    let relative = "super::".repeat(depth - 1);
+    let mut names = Vec::new();
+    for prefix in [&absolute, &relative] {
+        for (at, _) in code.match_indices(prefix.as_str()) {
+            // Of three `super::` only two are no path of their own.
+            if !code[..at].ends_with("::") {
+                names.extend(first_names(&code[at + prefix.len()..]));
+            }
+        }
+    }
+    names
+}
+
+/// The first names of the paths in `text`: of one, or of each in braces.
+fn first_names(text: &str) -> Vec<String> {
+    let name_of = |text: &str| {
+        let text = text.trim_start();
+        text.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect::<String>()
+    };
+    let Some(list) = text.strip_prefix('{') else { return vec![name_of(text)] };
+    let (mut names, mut depth, mut start) = (Vec::new(), 0, 0);
+    for (at, byte) in list.bytes().enumerate() {
+        match byte {
+            b'{' => depth += 1,
+            b'}' if depth > 0 => depth -= 1,
+            b',' | b'}' if depth == 0 => {
+                names.push(name_of(&list[start..at]));
+                start = at + 1;
+            }
+            _ => continue,
+        }
+        if byte == b'}' && depth == 0 && start == at + 1 {
+            break;
+        }
+    }
+    names
 }
 
 /// What of `text`, a file of sources, is not the tests at its end. A `mod tests;` amid the code

@@ -1,4 +1,4 @@
-//! The rules of every site put together: hosts, origins, and what `order.rs` makes of the rest.
+//! The rules of every site put together: hosts, origins, and what `order/` makes of the rest.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! The rules of one site, applied: one pass in the order that `order.rs` found.
+//! The rules of one site, applied: one pass in the order that `order/` found.
 
 use std::collections::{BTreeSet, HashMap};
 

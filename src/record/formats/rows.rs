@@ -9,8 +9,8 @@
 //! - Escapes: a tab, a newline, a carriage return and a backslash inside a field are `\t`, `\n`,
 //!   `\r` and `\\`; NUL is `\x00`. [`Escapes::Backslash`] undoes them all. So a row holds neither a
 //!   tab nor a separator that is not one.
-//! - Not a format of files: nobody but `input/containers/rows.rs` writes it, and it is never guessed. Behind
-//!   its header it is a table (TSV), as which `--print line` writes it.
+//! - Not a format of files: nobody but `input/containers/rows.rs` writes it, and it is never
+//!   guessed. Behind its header it is a table (TSV), as which `--print line` writes it.
 
 use crate::record::{Escapes, Found, LineFormat, Parsed};
 use crate::reject::Reject;
