@@ -1,5 +1,5 @@
-//! What the rules of sites are written in: globs, templates and their wildcards, matched in one pass
-//! without going back.
+//! What the rules of sites are written in: globs, templates and their wildcards, matched in one
+//! pass without going back.
 
 pub(super) mod glob;
 pub(crate) mod letters;
