@@ -23,7 +23,8 @@ class Comparison(NamedTuple):
     """Whether two URLs are one page."""
 
     equal: bool
-    #: The names of the rules that make them equal, with commas between them; ``identical`` for the
+    #: The names of the rules that make them equal, with commas between them, and ``dust:3`` for the
+    #: third rule of the rule files; ``identical`` for the
     #: same bytes, ``None`` for different pages.
     reason: str | None
 

@@ -1,10 +1,12 @@
 //! Why two URLs are one page, or that they are not.
 
+use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use ahash::RandomState;
 
-use super::{Canonicalizer, Reached, RuleSet, Scratch};
+use super::{Canonicalizer, Reached, RuleId, RuleSet, Scratch};
 use crate::reject::Reject;
 
 /// Why two lines are equal, or that they are not.
@@ -18,17 +20,31 @@ pub struct Comparison {
     pub parsed: bool,
     /// The rules that changed what is different between the two, until nothing was left.
     pub rules: RuleSet,
+    /// If [`RuleId::Dust`] is one of them: which rules of the rule file changed the one or the
+    /// other, by number from 1, in ascending order.
+    pub site_rules: Vec<usize>,
 }
 
 impl Comparison {
-    /// The reason in one word or a list: `identical`, or `parse` and the rules' names.
+    /// The reason in one word or a list: `identical`, or `parse` and the rules' names. Rules of a
+    /// rule file are told by number: `query-order,dust:3,dust:12`.
     pub fn reason(&self) -> String {
-        match self {
-            Comparison { identical: true, .. } => "identical".to_string(),
-            Comparison { rules, .. } if rules.is_empty() => "parse".to_string(),
-            Comparison { parsed: true, rules, .. } => format!("parse,{}", rules.names()),
-            Comparison { rules, .. } => rules.names(),
+        if self.identical {
+            return "identical".to_string();
         }
+        let mut reasons: Vec<Cow<str>> = Vec::new();
+        if self.parsed || self.rules.is_empty() {
+            reasons.push("parse".into());
+        }
+        for rule in self.rules.iter() {
+            if rule != RuleId::Dust || self.site_rules.is_empty() {
+                reasons.push(rule.name().into());
+                continue;
+            }
+            let numbered = |number| format!("{}:{number}", rule.name()).into();
+            reasons.extend(self.site_rules.iter().map(numbered));
+        }
+        reasons.join(",")
     }
 }
 
@@ -66,6 +82,7 @@ impl Comparer<'_> {
         let given = [a, b];
         let (Ok(a), Ok(b)) = (self.ladder(a), self.ladder(b)) else { return different };
         let mut rules = RuleSet::EMPTY;
+        let mut site_rules: BTreeSet<usize> = BTreeSet::new();
         let (mut one, mut other) = (a.start(), b.start());
         let parsed = given != [one.form, other.form]
             && difference(given[0], given[1]) != difference(one.form, other.form);
@@ -75,12 +92,17 @@ impl Comparer<'_> {
             }
             let before = [one.form, other.form];
             // A rule may have made earlier ones go again: without those the two might differ.
-            let went = one.climb(level).union(other.climb(level));
+            let went = [one.climb(level), other.climb(level)];
             if difference(before[0], before[1]) != difference(one.form, other.form) {
-                rules = rules.union(went);
+                for rung in went.into_iter().flatten() {
+                    rules = rules.union(rung.rules);
+                    site_rules.extend(&rung.site_rules);
+                }
             }
         }
-        Comparison { equal: a.canonical() == b.canonical(), parsed, rules, ..different }
+        let site_rules = site_rules.into_iter().map(|rule| rule + 1).collect();
+        let equal = a.canonical() == b.canonical();
+        Comparison { equal, parsed, rules, site_rules, ..different }
     }
 
     /// The ladder of `given`, perhaps one that was made before.
@@ -126,6 +148,8 @@ struct Rung {
     end: usize,
     /// The rules that went on the way to it from the rung before.
     rules: RuleSet,
+    /// Those of the rule file among them, by number from 0.
+    site_rules: Vec<usize>,
 }
 
 impl Ladder {
@@ -139,17 +163,33 @@ impl Ladder {
             return Err(reject);
         }
         if canonical.form == given {
-            let rung = Rung { level: 0, end: given.len(), rules: RuleSet::EMPTY };
+            let rules = RuleSet::EMPTY;
+            let rung = Rung { level: 0, end: given.len(), rules, site_rules: Vec::new() };
             return Ok(Ladder { given: given.into(), forms: given.to_vec(), rungs: vec![rung] });
         }
         let (mut forms, mut rungs) = (Vec::with_capacity(4 * given.len()), Vec::with_capacity(8));
-        let mut rules = RuleSet::EMPTY;
-        canonicalizer.follow(given, &canonical, |reached, form| match reached {
-            Reached::Step(rule) => rules.insert(rule),
-            Reached::Level(level) => {
-                forms.extend_from_slice(form);
-                let rules = std::mem::take(&mut rules);
-                rungs.push(Rung { level, end: forms.len(), rules });
+        let (mut rules, mut site_rules) = (RuleSet::EMPTY, Vec::new());
+        // The form at the step before, where it says which rules of a site take the next one.
+        let mut before = Vec::new();
+        let has_site_rules = canonicalizer.profile.rules.contains(RuleId::Dust);
+        canonicalizer.follow(given, &canonical, |reached, form| {
+            match reached {
+                Reached::Step(rule) => {
+                    rules.insert(rule);
+                    if rule == RuleId::Dust {
+                        site_rules.extend(canonicalizer.profile.options.dust.fired(&before));
+                    }
+                }
+                Reached::Level(level) => {
+                    forms.extend_from_slice(form);
+                    let rules = std::mem::take(&mut rules);
+                    let site_rules = std::mem::take(&mut site_rules);
+                    rungs.push(Rung { level, end: forms.len(), rules, site_rules });
+                }
+            }
+            if has_site_rules {
+                before.clear();
+                before.extend_from_slice(form);
             }
         })?;
         Ok(Ladder { given: given.into(), forms, rungs })
@@ -178,19 +218,14 @@ struct Climb<'a> {
     end: usize,
 }
 
-impl Climb<'_> {
-    /// Goes on to `level`, the next one. Returns the rules that went, none if the form is the same
-    /// there.
-    fn climb(&mut self, level: usize) -> RuleSet {
-        match self.ladder.rungs.get(self.next) {
-            Some(rung) if rung.level == level => {
-                self.form = &self.ladder.forms[self.end..rung.end];
-                self.end = rung.end;
-                self.next += 1;
-                rung.rules
-            }
-            _ => RuleSet::EMPTY,
-        }
+impl<'a> Climb<'a> {
+    /// Goes on to `level`, the next one. Returns its rung, or `None` if the form is the same there.
+    fn climb(&mut self, level: usize) -> Option<&'a Rung> {
+        let rung = self.ladder.rungs.get(self.next).filter(|rung| rung.level == level)?;
+        self.form = &self.ladder.forms[self.end..rung.end];
+        self.end = rung.end;
+        self.next += 1;
+        Some(rung)
     }
 }
 
@@ -201,7 +236,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::canonical::{PROFILES, Profile, RuleId, Trace};
+    use crate::canonical::{DustRules, PROFILES, Profile, RuleFile, RuleId, Settings, Trace};
 
     /// The rules that went on the way to each level.
     fn went(trace: &Trace) -> BTreeMap<usize, Vec<RuleId>> {
@@ -286,6 +321,29 @@ mod tests {
             let names: BTreeSet<_> = found.rules.iter().map(RuleId::name).collect();
             assert!(found.equal, "{a} {b}");
             assert_eq!(names, reason.split(',').collect(), "{a} {b}");
+        }
+    }
+
+    #[test]
+    fn rules_of_sites_are_told_by_number() {
+        let file = RuleFile::parse(
+            "[[rule]]\nsite = 'a.test'\nkind = 'drop-param'\nparam = 'x'\n\
+             [[rule]]\nsite = 'a.test'\nkind = 'host-alias'\nfrom = 'm.a.test'\nto = 'a.test'\n\
+             [[rule]]\nsite = 'a.test'\nkind = 'fold-case'\n",
+        );
+        let dust = DustRules::compile(&file.unwrap()).rules;
+        let profile = Settings { dust, ..Settings::default() }.build().unwrap();
+        let canonicalizer = Canonicalizer::new(profile);
+        let mut comparer = canonicalizer.comparer();
+        for (a, b, reason) in [
+            ("http://a.test/", "http://a.test/?x=1", "dust:1"),
+            ("http://m.a.test/", "http://a.test/?x=1", "dust:1,dust:2"),
+            ("http://m.a.test/B#c", "http://a.test:80/b", "default-port,fragment,dust:2,dust:3"),
+            ("http://a.test/b#c", "http://a.test/b", "fragment"),
+            ("http://a.test/B#c", "http://a.test/B", "fragment"),
+        ] {
+            let found = comparer.compare(a.as_bytes(), b.as_bytes());
+            assert_eq!((found.equal, &*found.reason()), (true, reason), "{a} {b}");
         }
     }
 

@@ -99,7 +99,8 @@ pub static DROPPED: Table = Table {
         word(
             "rules",
             "why the two are equal: names of rules, with `parse` before them for what is read away before the first one (blanks \
-             around it, a scheme that was missing, backslashes); or `identical`",
+             around it, a scheme that was missing, backslashes), and `dust:3` for the third rule of the rule files; or \
+             `identical`",
         ),
         text("dropped", "the dropped line"),
         text("kept", "the kept line"),

@@ -75,7 +75,7 @@ fn every_command_takes_rules() {
         "  dust              http://x.org/a",
         "                    (rule 2, x.org: host-alias m.x.org = x.org)",
         "                    (rule 1, x.org: drop-param sid)",
-        "equal, by case,dust",
+        "equal, by case,dust:1,dust:2",
     ] {
         assert!(run.out().lines().any(|one| one == line), "{line}\n{}", run.told());
     }
