@@ -52,6 +52,11 @@ pub(super) fn range(text: &str) -> Result<(u32, u32), String> {
     Ok((fewest, most))
 }
 
+/// A number of a few things, without a suffix.
+pub(super) fn whole(text: &str) -> Result<usize, String> {
+    text.parse().map_err(|_| "expected a whole number, such as 8".to_string())
+}
+
 /// A number that chooses what is made.
 pub(super) fn seed(text: &str) -> Result<u64, String> {
     text.parse().map_err(|_| format!("expected a whole number from 0 to {}", u64::MAX))
@@ -107,6 +112,8 @@ mod tests {
         assert_eq!(count("abc").unwrap_err(), "\"abc\" is no number");
         assert_eq!(small_count("1K"), Ok(1_000));
         assert!(small_count("5G").is_err());
+        assert_eq!(whole("12"), Ok(12));
+        assert_eq!(whole("1K").unwrap_err(), "expected a whole number, such as 8");
     }
 
     #[test]

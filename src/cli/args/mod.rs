@@ -214,7 +214,8 @@ pub(super) struct ProfileArgs {
 #[derive(ClapArgs, Debug)]
 pub(super) struct RunArgs {
     /// Worker threads; 0: as many as there are processors
-    #[arg(short = 'j', long, value_name = "N", default_value_t = 0, help_heading = "Running")]
+    #[arg(short = 'j', long, value_name = "N", default_value_t = 0, value_parser = quantity::whole,
+          help_heading = "Running")]
     pub(super) threads: usize,
     /// Write to this file, which appears complete or not at all; .zst, .gz, .bz2, .xz and .lz4 are
     /// compressed
@@ -410,7 +411,7 @@ pub(super) struct ReportArgs {
     #[arg(long)]
     pub(super) excel: bool,
     /// How many rows a table has: hosts, sections, parameters and so on, and clusters
-    #[arg(long, value_name = "N", default_value_t = 10)]
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = quantity::whole)]
     pub(super) top: usize,
     #[command(flatten)]
     pub(super) profile: ProfileArgs,
