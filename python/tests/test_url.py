@@ -60,6 +60,7 @@ class Forms(unittest.TestCase):
             ({"enabel": ["www"]}, "settings: unknown field `enabel`, expected one of `profile`"),
             ({"enable": ["wwww"]}, "enable"),
             ({"slash": "sideways"}, "keep, add or remove"),
+            ({"keep_params": ["id"]}, "expected a table of host, path and names"),
         ]:
             with self.assertRaisesRegex(UndustError, expected):
                 Canonicalizer(**wrong)
@@ -139,6 +140,21 @@ class Rules(unittest.TestCase):
         self.assertIn('records = "0"', undust.join_rules([undust.learn([])]))
         with self.assertRaises(UndustError):
             undust.learn(crawl.with_name("none"))
+
+    def test_errors_name_arguments_not_flags(self):
+        log = folder(self) / "--format.log"
+        line = '192.0.2.1 - - [10/Oct/2026:13:55:36 -0700] "GET /--field HTTP/1.0" 200 23'
+        log.write_text(f"{line}\n" * 5)
+        for wrong, expected in [
+            ({}, "as in base_url https://example.com"),
+            ({"memory": 1000}, "raise memory or lower threads"),
+            ({"format": "csv"}, f'"{line}"; name the column of URLs, as in fields 1, or leave out format to'),
+            ({"fields": "url=zz"}, "(leave out fields); as a table: fields url=zz: there is no such column"),
+            ({"base_url": "x y"}, "base_url x y: there is no scheme"),
+        ]:
+            with self.assertRaises(UndustError) as raised:
+                undust.learn(log, **wrong)
+            self.assertIn(expected, str(raised.exception))
 
 
 def list_of(test, sample):

@@ -49,7 +49,7 @@ pub struct Settings {
 
 /// Expected parameters of a host and path.
 #[derive(Clone, Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[serde(deny_unknown_fields, default, expecting = "a table of host, path and names")]
 #[allow(missing_docs)]
 pub struct KeepRow {
     #[serde(deserialize_with = "host_of_row")]
@@ -61,7 +61,7 @@ pub struct KeepRow {
 
 /// A default value of a parameter of a host and path.
 #[derive(Clone, Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[serde(deny_unknown_fields, default, expecting = "a table of host, path, name and value")]
 #[allow(missing_docs)]
 pub struct DefaultRow {
     #[serde(deserialize_with = "host_of_row")]
@@ -377,6 +377,22 @@ fn choice(key: &str, found: &str, expected: &str) -> Error {
 mod tests {
     use super::*;
     use crate::canonical::{Canonicalizer, Scratch};
+
+    #[test]
+    fn rows_of_another_shape_are_told_what_they_are() {
+        for (text, expected) in [
+            (
+                "keep-params = ['id']",
+                "line 1: invalid type: string \"id\", expected a table of host, path and names",
+            ),
+            (
+                "\ndefault-params = [1]",
+                "line 2: invalid type: integer `1`, expected a table of host, path, name and value",
+            ),
+        ] {
+            assert_eq!(Settings::parse(text).unwrap_err().to_string(), expected);
+        }
+    }
 
     #[test]
     fn rules_need_something_to_work_with() {
