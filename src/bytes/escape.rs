@@ -33,7 +33,8 @@ pub fn push_high(out: &mut Vec<u8>, text: &[u8], look: u64) -> usize {
     push_high_portable(out, text, look)
 }
 
-/// The same on any machine.
+/// Appends the first bytes of `text` to `out`, those from 0x80 on escaped, as [`push_high`] does,
+/// on any machine.
 fn push_high_portable(out: &mut Vec<u8>, text: &[u8], look: u64) -> usize {
     const HIGH: u64 = 0x8080_8080_8080_8080;
     let text = &text[..text.len().min(STRETCH)];

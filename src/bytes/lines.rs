@@ -130,7 +130,8 @@ impl LineEnds {
         count
     }
 
-    /// Where the next line ends in the stretch; `None` if no more lines do.
+    /// Returns where the next line ends in the stretch, without passing over it; `None` if no more
+    /// lines end there.
     #[inline(always)]
     pub fn peek(&self) -> Option<usize> {
         self.ends.get(self.next).filter(|end| **end != NO_END).map(|end| *end as usize)
@@ -142,7 +143,8 @@ impl LineEnds {
         self.next += 1;
     }
 
-    /// The same as [`LineEnds::peek`], and passes over it.
+    /// Returns where the next line ends in the stretch and passes over it; `None` if no more lines
+    /// end there.
     #[inline(always)]
     #[allow(clippy::should_implement_trait)] // its owner is no iterator
     pub fn next(&mut self) -> Option<usize> {

@@ -28,8 +28,8 @@ pub fn without_bom(text: &[u8]) -> &[u8] {
     text.strip_prefix(BOM).unwrap_or(text)
 }
 
-/// The first eight bytes of `source[start..end]` as a number, the first the highest; zeros where
-/// there are fewer.
+/// Returns the first eight bytes of `source[start..end]` as a number, the first the highest; zeros
+/// stand where there are fewer.
 #[inline(always)]
 pub fn first_word(source: &[u8], start: usize, end: usize) -> u64 {
     // The last eight bytes of the source, moved up, where there are fewer.
@@ -41,13 +41,15 @@ pub fn first_word(source: &[u8], start: usize, end: usize) -> u64 {
     short_word(&source[start..end])
 }
 
-/// The first `length` of these bytes as such a number.
+/// Returns the first `length` of these bytes as a number, the first the highest; zeros stand behind
+/// them.
 #[inline(always)]
 pub fn first_bytes(bytes: &[u8; 8], length: usize) -> u64 {
     u64::from_be_bytes(*bytes) & FIRST_BYTES[length.min(8)]
 }
 
-/// For each number up to eight, all bits of as many bytes; the first byte is the highest.
+/// A mask of the first bytes of a number, for each count of them up to eight; the first byte is the
+/// highest.
 const FIRST_BYTES: [u64; 9] = {
     let mut masks = [u64::MAX; 9];
     let mut count = 0;
@@ -58,7 +60,8 @@ const FIRST_BYTES: [u64; 9] = {
     masks
 };
 
-/// The same for a `text` of a short source.
+/// Returns the first eight bytes of `text` as [`first_word`] does, where its source has fewer than
+/// eight.
 #[cold]
 fn short_word(text: &[u8]) -> u64 {
     let mut bytes = [0; 8];

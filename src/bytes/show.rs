@@ -40,7 +40,7 @@ pub fn printable(text: &str) -> String {
     out
 }
 
-/// What [`show`] returns.
+/// Bytes that are displayed with what could deceive escaped; made by [`show`].
 #[derive(Clone, Copy, Debug)]
 pub struct Show<'a> {
     bytes: &'a [u8],
@@ -48,8 +48,8 @@ pub struct Show<'a> {
 }
 
 impl Show<'_> {
-    /// The same with every backslash as it is, so that a text which is readable can be copied. A
-    /// text `\n` and a newline look alike then.
+    /// Leaves every backslash as it is, so that a text which is readable can be copied. A text `\n`
+    /// and a newline look alike then.
     #[must_use]
     pub fn for_copying(self) -> Self {
         Show { doubles_backslash: false, ..self }

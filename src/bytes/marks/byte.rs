@@ -14,15 +14,16 @@ use super::neon;
 use super::x86;
 use super::{BLOCK, Vectors, copy_short};
 
-/// Marks where `byte` stands in `text`: in each word of `words` a bit for every byte of a block,
-/// the first the lowest. Words beyond the text are left as they are.
+/// Marks where `byte` stands in `text`: each word of `words` gets a bit for every byte of a block,
+/// the first byte in the lowest bit. Words beyond the text are left as they are.
 ///
 /// Limits: there are words for all of `text`.
 pub fn mark_byte(byte: u8, text: &[u8], words: &mut [u64]) {
     mark_byte_with(Vectors::widest(), byte, text, words);
 }
 
-/// The same with these `vectors`, which the machine has.
+/// Marks where `byte` stands in `text`, as [`mark_byte`] does, with these `vectors`, which the
+/// machine has.
 fn mark_byte_with(vectors: Vectors, byte: u8, text: &[u8], words: &mut [u64]) {
     match vectors {
         #[cfg(target_arch = "x86_64")]
@@ -49,7 +50,8 @@ fn mark_byte_with(vectors: Vectors, byte: u8, text: &[u8], words: &mut [u64]) {
     }
 }
 
-/// The same without vectors that not every machine has.
+/// Marks where `byte` stands in `text`, as [`mark_byte`] does, without vectors that not every
+/// machine has.
 fn mark_byte_portable(byte: u8, text: &[u8], words: &mut [u64]) {
     fill_words(text, words, |block| {
         let (eights, _) = block.as_chunks::<8>();

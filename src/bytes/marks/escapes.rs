@@ -19,11 +19,11 @@ pub(super) struct Escapes {
     pub(super) by_halves: [u8; 32],
 }
 
-/// No value of a digit.
+/// A value for bytes that are no digits; no digit has it.
 const NO_DIGIT: u8 = 0x80;
 
 impl Default for Escapes {
-    /// None.
+    /// Makes escapes of which none is left out.
     fn default() -> Self {
         let values = [NO_DIGIT; 128];
         Escapes { are_left: false, values, low: [0; 128], by_halves: [0; 32] }
@@ -31,7 +31,8 @@ impl Default for Escapes {
 }
 
 impl Escapes {
-    /// Those of the bytes for which `is_left` says so, as it does for all from 0x80 on.
+    /// Makes the escapes of those bytes for which `is_left` says so, as it must for all from 0x80
+    /// on.
     pub(super) fn new(is_left: impl Fn(u8) -> bool) -> Escapes {
         assert!((0x80..=255).all(&is_left), "escapes of bytes from 0x80 on are left out");
         let values = std::array::from_fn(|byte| match byte as u8 {
@@ -45,8 +46,8 @@ impl Escapes {
         Escapes { are_left: true, values, low, by_halves }
     }
 
-    /// Which of the `percents`, bits for the first bytes of `text`, start escapes
-    /// that are left out.
+    /// Returns which of the `percents`, bits for the first bytes of `text`, start escapes that are
+    /// left out.
     #[inline]
     pub(super) fn of(&self, text: &[u8], percents: u64) -> u64 {
         let (mut rest, mut found) = (percents, 0);

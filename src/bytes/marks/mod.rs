@@ -228,14 +228,16 @@ pub struct Marks<'a, const N: usize> {
 }
 
 impl<const N: usize, const NEIGHBORS: bool> Marker<N, NEIGHBORS> {
-    /// A marker for the sets of bytes for which `sets` say so.
+    /// Makes a marker for the sets of bytes for which `sets` say so, with the widest vectors that
+    /// the machine has.
     ///
     /// Limits: at most 8 sets; each has either all bytes from 0x80 on, or none of them.
     pub fn new(sets: [&dyn Fn(u8) -> bool; N]) -> Self {
         Marker { vectors: Vectors::widest(), ..Self::portable(sets) }
     }
 
-    /// The same without vectors that not every machine has.
+    /// Makes a marker for the sets of bytes for which `sets` say so, as [`Marker::new`] does,
+    /// without vectors that not every machine has.
     pub fn portable(sets: [&dyn Fn(u8) -> bool; N]) -> Self {
         assert!(N <= SETS_MAX, "the classes of a byte are the bits of one");
         let mut classes = [0; 256];
@@ -256,15 +258,15 @@ impl<const N: usize, const NEIGHBORS: bool> Marker<N, NEIGHBORS> {
         Marker { classes, changes, doubles, escapes, vectors: Vectors::Portable }
     }
 
-    /// The same marker; it marks bytes of the first set behind others of it in the third set, too.
+    /// Makes the third set also mark bytes of the first set that stand behind others of that set.
     pub fn with_doubles(self) -> Self {
         assert!(NEIGHBORS, "a marker of pairs");
         Marker { doubles: u64::MAX, ..self }
     }
 
-    /// The same marker; the third and the fourth set leave out the percent signs of escapes in
-    /// upper case of bytes for which `is_left` says so. What is behind a text may end an escape of
-    /// it: [`ends_amid_escape`] tells where.
+    /// Makes the third and the fourth set leave out the percent signs of escapes in upper case of
+    /// bytes for which `is_left` says so. What is behind a text may end an escape of it:
+    /// [`ends_amid_escape`] tells where.
     ///
     /// Limits: it says so for all bytes from 0x80 on.
     pub fn without_escapes(self, is_left: impl Fn(u8) -> bool) -> Self {
@@ -303,7 +305,8 @@ impl<const N: usize, const NEIGHBORS: bool> Marker<N, NEIGHBORS> {
         rows.part(0, text.len())
     }
 
-    /// The same without vectors that not every machine has.
+    /// Marks `text` in `rows`, as [`Marker::mark`] does, without vectors that not every machine
+    /// has.
     fn mark_portable(&self, text: &[u8], rows: &mut [Row; N]) {
         self.mark_blocks(text, rows, |block| self.block(block), escapes::percents);
     }
@@ -389,8 +392,9 @@ fn copy_short(text: &[u8], block: &mut [u8; BLOCK]) {
 }
 
 impl<'a, const N: usize> Marks<'a, N> {
-    /// The marks of `set` for the [`NEAR`] bytes from `from` on, and perhaps for some more; the
-    /// first byte is the lowest bit. With marks of what is behind the text, if any.
+    /// Returns the marks of `set` for the [`NEAR`] bytes from `from` on, and perhaps for some more;
+    /// the first byte is the lowest bit. Marks of what is behind the text are among them, if there
+    /// are any.
     #[inline(always)]
     pub fn near(&self, set: usize, from: usize) -> u64 {
         let from = self.start + from;
@@ -399,7 +403,8 @@ impl<'a, const N: usize> Marks<'a, N> {
         word >> (from % 8)
     }
 
-    /// The same for 64 bytes.
+    /// Returns the marks of `set` for the 64 bytes from `from` on; the first byte is the lowest
+    /// bit. Marks of what is behind the text are among them, if there are any.
     #[inline(always)]
     pub fn window_beyond(&self, set: usize, from: usize) -> u64 {
         let from = self.start + from;
@@ -413,7 +418,8 @@ impl<'a, const N: usize> Marks<'a, N> {
         }
     }
 
-    /// The same without marks of what is behind the text.
+    /// Returns the marks of `set` for the 64 bytes from `from` on, without marks of what is behind
+    /// the text; the first byte is the lowest bit.
     #[inline(always)]
     pub fn window(&self, set: usize, from: usize) -> u64 {
         let left = self.len.saturating_sub(from);
@@ -421,7 +427,7 @@ impl<'a, const N: usize> Marks<'a, N> {
         self.window_beyond(set, from) & there
     }
 
-    /// Is no byte of `set` in the text from `from` to `to`?
+    /// Tells whether no byte of `set` is in the text from `from` to `to`.
     #[inline(always)]
     pub fn is_clear(&self, set: usize, from: usize, to: usize) -> bool {
         match to.wrapping_sub(from) {
@@ -430,8 +436,9 @@ impl<'a, const N: usize> Marks<'a, N> {
         }
     }
 
-    /// The same as [`Marks::next`], for what is not beyond the nearest bytes, but not far behind
-    /// them: twice as many cost no branch.
+    /// Returns the first position from `from` on where a byte of `set` stands, or the text's
+    /// length, as [`Marks::next`] does. It is for bytes that stand among the nearest ones or not
+    /// far behind them: a look at twice as many costs no branch.
     #[inline(always)]
     pub fn next_soon(&self, set: usize, from: usize) -> usize {
         let (near, far) = (self.near(set, from), self.near(set, from + NEAR));
@@ -444,8 +451,8 @@ impl<'a, const N: usize> Marks<'a, N> {
         self.len.min(from + at)
     }
 
-    /// The first position from `from` on where a byte of `set` stands, if that is before `end`, or
-    /// else `end`. No more of the text is looked at.
+    /// Returns the first position from `from` on where a byte of `set` stands, if that is before
+    /// `end`, or else `end`. No more of the text is looked at.
     #[inline(always)]
     pub fn next_before(&self, set: usize, mut from: usize, end: usize) -> usize {
         loop {
@@ -460,7 +467,8 @@ impl<'a, const N: usize> Marks<'a, N> {
         }
     }
 
-    /// The first position from `from` on where a byte of `set` stands, or the text's length.
+    /// Returns the first position from `from` on where a byte of `set` stands, or the text's
+    /// length.
     #[inline(always)]
     pub fn next(&self, set: usize, mut from: usize) -> usize {
         loop {

@@ -15,19 +15,20 @@ const QUARTER: usize = BLOCK / 4;
 /// Bytes of a vector of AVX2.
 const HALF: usize = BLOCK / 2;
 
-/// For each high half of a byte below 8, its bit.
+/// The bit of each high half of a byte below 8.
 const BITS: [u8; HALF] = twice([1, 2, 4, 8, 16, 32, 64, 128, 0, 0, 0, 0, 0, 0, 0, 0]);
 
-/// It is a hexadecimal digit; its value stands below.
+/// The bit of a table's entry that says that it is a hexadecimal digit; the value stands below it.
 const DIGIT: u8 = 0x10;
 
-/// For each low half of a byte, the decimal digit with it.
+/// The decimal digits, by the low half of their byte.
 const DECIMALS: [u8; HALF] = twice(digits(0, 10, 0));
 
-/// The same for letters from A to F.
+/// The hexadecimal digits from A to F, by the low half of their byte.
 const LETTERS: [u8; HALF] = twice(digits(1, 7, 9));
 
-/// For `from` up to `end` a digit with this value and `more`.
+/// Makes a table with a digit for each low half of a byte from `from` up to `end`: its value is the
+/// low half and `more`.
 const fn digits(from: usize, end: usize, more: usize) -> [u8; 16] {
     let mut digits = [0; 16];
     let mut half = from;
@@ -38,7 +39,7 @@ const fn digits(from: usize, end: usize, more: usize) -> [u8; 16] {
     digits
 }
 
-/// A table for both halves of a vector, which are shuffled alone.
+/// Makes a table for both halves of a vector, which are shuffled alone.
 const fn twice(table: [u8; 16]) -> [u8; HALF] {
     let mut both = [0; HALF];
     let mut at = 0;
@@ -208,7 +209,8 @@ impl<const N: usize, const NEIGHBORS: bool> Marker<N, NEIGHBORS> {
         }
     }
 
-    /// The same as [`Marker::add_pairs`], for this many halves of blocks.
+    /// Adds the marks of pairs to the first `halves` halves of blocks, as [`Marker::add_pairs`]
+    /// does to a block.
     #[inline]
     #[target_feature(enable = "avx2")]
     fn add_pairs_256(&self, halves: usize, rows: &mut [Row; N]) {
@@ -339,7 +341,8 @@ impl<const N: usize, const NEIGHBORS: bool> Marker<N, NEIGHBORS> {
 }
 
 impl Escapes {
-    /// The same as [`Escapes::of`], for the first half of a block.
+    /// Returns which percent signs in the first half of a block start escapes that are left out, as
+    /// [`Escapes::of`] does for given ones.
     #[inline]
     #[target_feature(enable = "avx2")]
     fn of_256(&self, text: &[u8]) -> u32 {
@@ -374,7 +377,8 @@ impl Escapes {
         _mm256_movemask_epi8(left) as u32
     }
 
-    /// The same as [`Escapes::of`].
+    /// Returns which of the `percents`, bits for the first bytes of `text`, start escapes that are
+    /// left out, as [`Escapes::of`] does.
     #[inline]
     #[target_feature(enable = "bmi2,avx512f,avx512bw,avx512vbmi")]
     fn of_512(&self, text: &[u8], percents: u64) -> u64 {
