@@ -256,7 +256,8 @@ mod tests {
         numbers.zip(forms.map(rules_until)).collect()
     }
 
-    /// The same by two traces, as the definition has it.
+    /// Compares `a` and `b` by two traces, as the definition has it: the slow twin of
+    /// [`Comparer::compare`].
     fn compare_slowly(canonicalizer: &Canonicalizer, a: &[u8], b: &[u8]) -> Comparison {
         let identical = a == b;
         let different = Comparison { equal: identical, identical, ..Comparison::default() };

@@ -38,24 +38,25 @@ pub(super) enum Parts {
 /// The parts of a web URL, without their delimiters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Web {
-    /// As spelled: letters only, any case.
+    /// The scheme as it is spelled: letters only, in any case.
     pub(super) scheme: Vec<u8>,
-    /// Before the last `@`; never empty, never ends in a colon alone.
+    /// The user information before the last `@`; it is never empty, and never ends with the colon
+    /// of an empty password.
     pub(super) userinfo: Option<Vec<u8>>,
-    /// As spelled.
+    /// The host as it is spelled.
     pub(super) host: Vec<u8>,
-    /// After the colon; digits, or empty.
+    /// The port after the colon: digits, or nothing.
     pub(super) port: Option<Vec<u8>>,
-    /// Starts with `/`, or is empty.
+    /// The path, which starts with `/`, or is empty.
     pub(super) path: Vec<u8>,
-    /// After the `?`.
+    /// The query after the `?`.
     pub(super) query: Option<Vec<u8>>,
-    /// After the `#`.
+    /// The fragment after the `#`.
     pub(super) fragment: Option<Vec<u8>>,
 }
 
 impl Web {
-    /// The scheme in lower case, for comparing.
+    /// Tells whether the scheme is `name`, in any case.
     pub(super) fn scheme_is(&self, name: &[u8]) -> bool {
         self.scheme.eq_ignore_ascii_case(name)
     }

@@ -61,23 +61,24 @@ pub struct Canonical<'a> {
 }
 
 impl Canonicalizer {
-    /// A canonicalizer for `profile`.
+    /// Makes a canonicalizer for `profile`.
     pub fn new(profile: Profile) -> Self {
         let fused = Fused::compile(&profile);
         Canonicalizer { profile, fused }
     }
 
-    /// The same, without the fast lane: for tests and benches that compare the two.
+    /// Makes a canonicalizer for `profile` without the fast lane, for tests and benches that
+    /// compare the two lanes.
     pub fn reference_only(profile: Profile) -> Self {
         Canonicalizer { profile, fused: None }
     }
 
-    /// The profile.
+    /// Returns the profile.
     pub fn profile(&self) -> &Profile {
         &self.profile
     }
 
-    /// The canonical form of `given`.
+    /// Returns the canonical form of `given`.
     ///
     /// - Shape: bytes, not text; no separator at the end.
     /// - Limits: a URL longer than [`URL_BYTES_MAX`] is rejected as [`Reject::UrlTooLong`].
@@ -129,7 +130,7 @@ impl Canonicalizer {
         }
     }
 
-    /// How `given` gets its canonical form, rule by rule.
+    /// Traces how `given` gets its canonical form, rule by rule.
     pub fn trace(&self, given: &[u8]) -> Result<Trace, Reject> {
         if !self.profile.parses {
             let parsed = given.to_vec();
@@ -141,8 +142,8 @@ impl Canonicalizer {
         reference::trace(given, &self.profile)
     }
 
-    /// The same without a trace that is kept, where the `canonical` form is known: tells `on` what
-    /// `given` reaches on its way, in order, and how it is spelled then.
+    /// Follows `given` to its `canonical` form, which is known, and keeps no trace: tells `on` what
+    /// it reaches on its way, in order, and how it is spelled then.
     ///
     /// - Shape: `canonical` is what [`Canonicalizer::canonical`] says of `given`.
     /// - Failure: its reject, before anything is told.
@@ -162,7 +163,7 @@ impl Canonicalizer {
         reference::follow(given, Some(canonical.form), &self.profile, on).map(drop)
     }
 
-    /// Did the fast lane answer for `given`? For tests and benches.
+    /// Tells whether the fast lane answers for `given`. For tests and benches.
     pub fn is_fused(&self, given: &[u8], scratch: &mut Scratch) -> bool {
         self.fused.as_ref().is_some_and(|fused| {
             !matches!(
@@ -182,8 +183,8 @@ pub struct LinesOf<'a> {
 }
 
 impl LinesOf<'_> {
-    /// As [`Canonicalizer::canonical`], for a URL `given` that is a part of the
-    /// text, or any other one.
+    /// Returns the canonical form of a URL `given` that is a part of the text, or any other one, as
+    /// [`Canonicalizer::canonical`] does.
     #[inline(always)]
     pub fn canonical<'a>(&'a mut self, given: &'a [u8]) -> Canonical<'a> {
         let LinesOf { canonicalizer, text, scratch } = self;

@@ -102,7 +102,7 @@ pub(super) enum Listed {
 }
 
 impl Listed {
-    /// An entry of a list, where a `*` at the end stands for the rest of the name.
+    /// Reads an entry of a list, where a `*` at the end stands for the rest of the name.
     fn read(text: &str) -> Listed {
         match text.strip_suffix('*') {
             Some(start) => Listed::Start(start.to_string()),
@@ -110,7 +110,7 @@ impl Listed {
         }
     }
 
-    /// As digests know it: an escaped `*` is a part of the name.
+    /// Returns the entry as digests know it: a `*` that is a part of the name is escaped.
     fn describe(&self) -> String {
         match self {
             Listed::Start(start) => format!("{start}*"),
@@ -236,11 +236,12 @@ impl Unwanted {
 /// Names of files that a server shows for their directory, lower-case.
 #[derive(Clone, Debug, Default)]
 pub struct IndexNames {
-    /// What a path with one of them ends in, by [`Self::end_of`]; all if there are short ones.
+    /// What a path with one of the names ends in, by [`Self::end_of`]; all ends if there are short
+    /// names.
     ends: BitSet<32>,
-    /// Those of eight bytes and more, each with its last eight, [folded]; sorted by these.
+    /// The names of eight bytes and more, each with its last eight, [folded]; sorted by these.
     long: Vec<(u64, Box<[u8]>)>,
-    /// Those of less than eight bytes.
+    /// The names of fewer than eight bytes.
     short: Vec<Box<[u8]>>,
     /// For the digest: the names in the order they were given.
     text: String,
@@ -277,13 +278,14 @@ impl IndexNames {
         list
     }
 
-    /// The last eight bytes of a path, without regard to ASCII case.
+    /// Returns the last eight bytes of a path as a number, without regard to ASCII case.
     #[inline(always)]
     fn folded_end(end: &[u8; 8]) -> u64 {
         folded(u64::from_le_bytes(*end))
     }
 
-    /// The same in eleven bits.
+    /// Returns a number of eleven bits for the last eight bytes of a path, without regard to ASCII
+    /// case.
     #[inline(always)]
     fn end_of(end: &[u8; 8]) -> usize {
         few_bits::<11>(Self::folded_end(end))

@@ -68,7 +68,7 @@ pub enum Reached {
     Level(usize),
 }
 
-/// Runs `given` through the rules of `profile`, one by one, and tells every step.
+/// Runs `given` through the rules of `profile`, one by one, and returns every step.
 pub(super) fn trace(given: &[u8], profile: &Profile) -> Result<Trace, Reject> {
     let (mut parsed, mut steps, mut levels) = (Vec::new(), Vec::new(), Vec::new());
     let scheme_added = follow(given, None, profile, |reached, form| match reached {
@@ -79,8 +79,9 @@ pub(super) fn trace(given: &[u8], profile: &Profile) -> Result<Trace, Reject> {
     Ok(Trace { parsed, steps, levels, scheme_added })
 }
 
-/// The same for somebody who does not keep it: tells `on` what is reached, in order, and the URL as
-/// it is then. Returns whether a scheme was added.
+/// Runs `given` through the rules of `profile`, as [`trace`] does, for callers that do not keep the
+/// steps: tells `on` what is reached, in order, and the URL as it is then. Returns whether a scheme
+/// was added.
 ///
 /// Where its `canonical` form is known, nothing is asked once that is reached: none of the rules
 /// changes it.

@@ -57,14 +57,14 @@ fn without_line_breaks(text: &[u8]) -> Cow<'_, [u8]> {
 /// The parts of a URL that are in its key.
 struct Parts<'a> {
     host: &'a [u8],
-    /// Unless it is that of the scheme.
+    /// The port, unless it is the default one of the scheme.
     port: Option<&'a [u8]>,
     path: &'a [u8],
     query: Option<&'a [u8]>,
 }
 
 impl<'a> Parts<'a> {
-    /// Those of a URL that has a host, and a scheme unless that is http; `None` if it has none.
+    /// Splits a URL that has a host, and a scheme unless that is http; `None` if it has no host.
     fn split(url: &'a [u8]) -> Option<Parts<'a>> {
         let is_one = |end: &usize| {
             // Behind these, parsers do without slashes.

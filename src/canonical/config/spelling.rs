@@ -18,7 +18,7 @@ pub(super) struct Spelling {
     hosts: Profile,
     /// The letters where no escape is Latin-1.
     plain: Letters,
-    /// Those of hosts where escapes may be, if there are such hosts.
+    /// The letters of hosts where escapes may be Latin-1, if there are such hosts.
     latin1: Option<Letters>,
     latin1_hosts: Vec<String>,
 }
@@ -27,13 +27,13 @@ pub(super) struct Spelling {
 pub(super) struct Letters {
     /// The rules of the profile that decide how a text is spelled.
     texts: Profile,
-    /// Those that put another path in the place of one, and those that spell it.
+    /// The rules of the profile that put another path in the place of one, and those that spell it.
     paths: Profile,
 }
 
 /// The host of the URLs that are spelled.
 const HOST: &str = "a.test";
-/// What they begin with.
+/// The start of the URLs that are spelled.
 const START: &str = "http://a.test";
 
 /// The rules that put another host in the place of one.
@@ -55,7 +55,7 @@ fn only(profile: &Profile, rules: &[RuleId]) -> Profile {
 }
 
 impl Spelling {
-    /// The spelling of `profile`.
+    /// Makes the spelling of `profile`.
     pub(super) fn of(profile: &Profile) -> Spelling {
         let latin1_hosts = profile.options.latin1_hosts.clone();
         Spelling {
@@ -66,9 +66,10 @@ impl Spelling {
         }
     }
 
-    /// What `spell` makes of a setting, each with the host where it is so: first the `host` that
-    /// the setting is for, with its subdomains, which is empty for all hosts; then those below it
-    /// where letters are spelled in another way, if that is one for this setting.
+    /// Returns what `spell` makes of a setting, each with the host where it is so. The first is the
+    /// `host` that the setting is for, with its subdomains; it is empty for all hosts. Then come
+    /// the hosts below it where letters are spelled in another way, if that is one for this
+    /// setting.
     pub(super) fn on<T: Clone + PartialEq>(
         &self,
         key: &str,
@@ -89,7 +90,9 @@ impl Spelling {
         Ok([(host, text)].into_iter().chain(below).collect())
     }
 
-    /// The same for a setting that also has a path, with what is below it, which may be empty.
+    /// Returns what `spell` makes of a setting for a host and a path, each with the scope where it
+    /// is so, as [`Self::on`] does for hosts alone. A path stands for what is below it, too, and
+    /// may be empty.
     pub(super) fn scopes<T: Clone + PartialEq>(
         &self,
         key: &str,
@@ -103,7 +106,8 @@ impl Spelling {
         Ok(spelled.into_iter().map(|(host, (path, text))| (Scope { host, path }, text)).collect())
     }
 
-    /// A host, with its subdomains. The dot of an absolute name goes: it is not compared.
+    /// Spells a host, which stands for its subdomains, too. The dot of an absolute name goes: it is
+    /// not compared.
     pub(super) fn host(&self, key: &str, host: &str) -> Result<String> {
         if host.len() > 1 && host.starts_with('.') {
             return Err(Error::config(format!(
@@ -128,14 +132,14 @@ impl Spelling {
         Ok(canonical)
     }
 
-    /// What becomes of `host` in a URL.
+    /// Returns what becomes of `host` in a URL.
     fn host_reached(&self, host: &str) -> String {
         spelled_between(&self.hosts, "http://", host, "/").unwrap_or_else(|| host.to_string())
     }
 }
 
 impl Letters {
-    /// Those of `profile`, where these are the hosts with Latin-1.
+    /// Makes the letters of `profile`, where `latin1_hosts` are the hosts with Latin-1.
     fn of(profile: &Profile, latin1_hosts: &[&str]) -> Letters {
         let mut profile = profile.clone();
         profile.options.latin1_hosts = latin1_hosts.iter().map(|host| host.to_string()).collect();
@@ -145,7 +149,7 @@ impl Letters {
         }
     }
 
-    /// The name of a parameter, for the setting `key`.
+    /// Spells the name of a parameter, for the setting `key`.
     pub(super) fn name(&self, key: &str, name: &str) -> Result<String> {
         let name = name.trim();
         let is_name = !name.is_empty() && !name.contains(['*', '&', '=', '#']);
@@ -153,8 +157,8 @@ impl Letters {
         spelled.ok_or_else(|| unexpected(key, "the name of a parameter", name))
     }
 
-    /// The name of a parameter, or the first part of names, which has a `*` behind it. One that
-    /// is escaped is a part of the name.
+    /// Spells the name of a parameter, or the first part of names, which has a `*` behind it. A `*`
+    /// that is escaped is a part of the name.
     pub(super) fn name_or_start(&self, key: &str, name: &str) -> Result<Listed> {
         match name.trim().strip_suffix('*') {
             Some("") => Ok(Listed::Start(String::new())),

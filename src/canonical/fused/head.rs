@@ -192,7 +192,7 @@ struct Look {
 }
 
 impl Look {
-    /// A look at `host`, of at most 63 bytes, where `marked` are its bytes that need one.
+    /// Looks at a `host` of at most 63 bytes, where `marked` are its bytes that need one.
     #[inline(always)]
     fn at(host: &[u8], mut marked: u64, dots: u64) -> Look {
         let ends = 1 | 1 << (host.len() - 1);
@@ -209,7 +209,7 @@ impl Look {
         look
     }
 
-    /// The same for a host of any length.
+    /// Looks at a `host` of any length, at each of its bytes.
     #[cold]
     fn closely(host: &[u8]) -> Look {
         let mut look = Look {

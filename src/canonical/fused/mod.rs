@@ -80,9 +80,9 @@ pub(super) enum Answer {
 /// Buffers that one worker reuses.
 #[derive(Debug, Default)]
 pub(super) struct Scratch {
-    /// The marks of a URL alone.
+    /// The marks of a URL that stands alone.
     rows: Rows<SETS>,
-    /// Those of URLs of a text.
+    /// The marks of URLs that are parts of a text.
     ahead: Ahead<SETS>,
     kept: Kept,
 }
@@ -135,9 +135,10 @@ pub(super) struct Fused {
     host: Table,
     path: Table,
     query: Table,
-    /// Which bytes are spelled without an escape in a path, whichever way they came.
+    /// Tells which bytes are spelled without an escape in a path, whichever way they came.
     raw_in_path: [bool; 256],
-    /// The same for a query; but `=` is raw in a value, too.
+    /// Tells which bytes are spelled without an escape in a query, whichever way they came. In a
+    /// value, `=` is raw, too.
     raw_in_query: [bool; 256],
     form: bool,
     /// Do escapes stay as they are?
@@ -228,7 +229,8 @@ impl Fused {
         })
     }
 
-    /// The canonical form of `given`: itself, written into `out`, or refused.
+    /// Finds the canonical form of `given`: it is `given` itself, or written into `out`, or
+    /// refused.
     #[inline(always)]
     pub(super) fn run(&self, given: &[u8], scratch: &mut Scratch, out: &mut Vec<u8>) -> Answer {
         if given.len() > URL_BYTES_MAX {
@@ -246,8 +248,9 @@ impl Fused {
         self.run(given, scratch, out)
     }
 
-    /// The same as [`Self::run`] for a URL `given` in `text`, which starts there at `start`.
-    /// Between two texts, the scratch [forgets](Scratch::clear_marks) the marks of the first.
+    /// Finds the canonical form of a URL `given`, as [`Self::run`] does, in a `text` where it
+    /// starts at `start`. Between two texts, the scratch [forgets](Scratch::clear_marks) the marks
+    /// of the first.
     #[inline(always)]
     pub(super) fn run_in(
         &self,

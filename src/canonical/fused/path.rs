@@ -13,15 +13,16 @@ use crate::canonical::rules::{split_piece, trailing_slash};
 /// What is known of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Path {
-    /// It is spelled canonically.
+    /// The path is spelled canonically.
     Canonical,
-    /// It is up to this place in the URL; what follows goes: an index file, slashes.
+    /// The path is spelled canonically up to this place in the URL; what follows goes: an index
+    /// file, slashes.
     Until(usize),
-    /// It is, but a slash is missing at its end.
+    /// The path is spelled canonically, but a slash is missing at its end.
     EndsOddly,
-    /// No byte needs a look but those of escapes, not all of which are canonical.
+    /// No byte of the path needs a look but those of escapes, not all of which are canonical.
     HasEscapes,
-    /// There is more to do.
+    /// There is more to do about the path.
     Odd,
 }
 

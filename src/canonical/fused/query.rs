@@ -80,9 +80,9 @@ impl ReadValue {
 /// Memory for the pieces of one query after the other.
 #[derive(Debug, Default)]
 pub(super) struct Pieces {
-    /// Those that are kept.
+    /// The pieces of the query that are kept.
     kept: Vec<Piece>,
-    /// What had to be spelled anew.
+    /// The text of pieces that had to be spelled anew.
     spelled: Vec<u8>,
 }
 

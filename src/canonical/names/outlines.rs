@@ -43,19 +43,20 @@ pub(super) fn outline(word: u64, last: u8, length: usize) -> usize {
     few_bits::<OUTLINE_BITS>(folded(word) ^ rest)
 }
 
-/// That of a name; `None` for the empty one.
+/// Returns the [`outline`] of a name; `None` for the empty one.
 #[inline]
 pub(super) fn outline_of(name: &[u8]) -> Option<usize> {
     Some(outline(first_word(name, 0, name.len()), *name.last()?, name.len()))
 }
 
-/// The first two bytes of a name as a number below [`STARTS`], without regard to ASCII case.
+/// Returns the first two bytes of a name as a number below [`STARTS`], without regard to ASCII
+/// case.
 #[inline(always)]
 pub(super) fn start(word: u64) -> usize {
     (word >> 51 & 0x3e0 | word >> 48 & 0x1f) as usize
 }
 
-/// Those of all names that start with `prefix`.
+/// Returns the [`start`]s of all names that start with `prefix`.
 pub(super) fn starts_of(prefix: &[u8]) -> Range<usize> {
     let first = start(first_word(prefix, 0, prefix.len()));
     match prefix {

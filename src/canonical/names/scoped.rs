@@ -28,7 +28,7 @@ impl KeepParams {
         self.0.entries.is_empty()
     }
 
-    /// Those for this host and path.
+    /// Returns the expected parameters of URLs with this host and path.
     pub(crate) fn at(&self, host: &[u8], path: &[u8]) -> KeptHere<'_> {
         KeptHere(self.0.holding(host, path))
     }
@@ -65,7 +65,7 @@ impl DefaultParams {
         self.0.entries.is_empty()
     }
 
-    /// Those for this host and path.
+    /// Returns the default values of parameters of URLs with this host and path.
     pub(crate) fn at(&self, host: &[u8], path: &[u8]) -> DefaultsHere<'_> {
         DefaultsHere(self.0.holding(host, path))
     }
@@ -92,9 +92,9 @@ impl DefaultsHere<'_> {
 /// Entries, each with its scope. There may be one for each of many sites, so they are looked up.
 #[derive(Clone, PartialEq, Eq)]
 struct Scoped<T> {
-    /// In the order they were added.
+    /// The entries, in the order in which they were added.
     entries: Vec<T>,
-    /// Those of each host, in lower case; an empty one stands for every host.
+    /// The entries of each host, by its name in lower case; an empty name stands for every host.
     hosts: HashMap<Vec<u8>, OfHost, ahash::RandomState>,
     host_bytes_max: usize,
 }
@@ -102,8 +102,8 @@ struct Scoped<T> {
 /// Entries of one host.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct OfHost {
-    /// The numbers of those of each path, which has no slash at its end; an empty one stands for
-    /// every path.
+    /// The numbers of the entries of each path, which has no slash at its end; an empty one stands
+    /// for every path.
     paths: HashMap<Vec<u8>, Vec<usize>, ahash::RandomState>,
     path_bytes_max: usize,
 }

@@ -76,9 +76,9 @@ impl Suspects {
 /// The parameters of a table that may go, by host.
 #[derive(Clone, Debug)]
 pub(super) struct Lookout {
-    /// Those that may go wherever they are.
+    /// The parameters that may go wherever they are.
     everywhere: Suspects,
-    /// Those and others, which may go on some hosts.
+    /// The parameters that may go wherever they are, and those that may go on some hosts.
     somewhere: Suspects,
     hosts: HostEnds,
 }
@@ -92,7 +92,7 @@ impl Lookout {
         }
     }
 
-    /// Those on `host`, and perhaps some of other hosts.
+    /// Returns the parameters that may go on `host`, and perhaps some that may go on other hosts.
     #[inline(always)]
     pub(super) fn on(&self, host: &[u8]) -> &Suspects {
         // Bet: it is none of those that the table asks for.
@@ -105,7 +105,8 @@ impl Lookout {
 struct HostEnds {
     /// The last eight bytes of each in twelve bits, or of those with a dot before.
     ends: Box<BitSet<64>>,
-    /// Those that have less with it: how a host ends, and which bits of that they are.
+    /// The hosts that have fewer than eight bytes with the dot: how a host ends, and which bits of
+    /// that they are.
     short: Vec<(u64, u64)>,
 }
 

@@ -71,7 +71,7 @@ impl Shape {
 /// Conditions on a parameter: a generic name counts only where one of them says so.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Condition {
-    /// These hosts and their subdomains; none: all hosts.
+    /// The hosts, with their subdomains, on which the parameter counts; none stand for all hosts.
     pub(super) hosts: Hosts,
     pub(super) shape: Option<Shape>,
     /// Least and greatest length of the value in bytes.
@@ -121,7 +121,7 @@ pub(super) struct Hosts {
 }
 
 impl Hosts {
-    /// Just these, or all if there are none.
+    /// Makes a set of these hosts, or of all hosts if there are none.
     pub(super) fn new(names: Vec<String>) -> Hosts {
         let length_min = names.iter().map(String::len).min().unwrap_or(0);
         let end_of = |name: &String| 1 << Self::end_of(name.as_bytes(), length_min);
@@ -137,12 +137,12 @@ impl Hosts {
         few_bits::<6>(folded(first_word(host, start, host.len())))
     }
 
-    /// Their names; none: all hosts.
+    /// Returns the names of the hosts; none stand for all hosts.
     pub(super) fn names(&self) -> &[String] {
         &self.names
     }
 
-    /// Is `host` among them?
+    /// Tells whether `host` is one of these hosts or below one.
     #[inline(always)]
     pub(super) fn hold(&self, host: &[u8]) -> bool {
         // Bet: it ends like none of them.
@@ -152,7 +152,7 @@ impl Hosts {
                 && self.include(host)
     }
 
-    /// The same, by a look at every name.
+    /// Tells whether `host` is one of these hosts or below one, by a look at every name.
     #[inline(never)]
     fn include(&self, host: &[u8]) -> bool {
         self.names.iter().any(|name| is_under(host, name.as_bytes()))
