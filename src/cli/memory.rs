@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 /// Memory as it is asked for on the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Amount {
-    /// So many bytes.
+    /// A number of bytes.
     Bytes(u64),
-    /// So many hundredths of the machine's memory.
+    /// A number of hundredths of the machine's memory.
     Percent(u64),
 }
 

@@ -322,8 +322,8 @@ fn rules_in_force(paths: &[PathBuf], is_quiet: bool) -> Result<DustRules> {
     Ok(rules)
 }
 
-/// Some rule files as one, of a command that reads nothing else, and their names in messages: `-`
-/// is standard input.
+/// Reads some rule files as one, for a command that reads nothing else, and returns their names in
+/// messages as well; `-` is standard input.
 pub(super) fn rule_file(paths: &[PathBuf]) -> Result<(RuleFile, String)> {
     joined(paths, |path| match path.as_os_str() == "-" {
         true => read_text_at(path.to_path_buf(), path),
@@ -331,8 +331,8 @@ pub(super) fn rule_file(paths: &[PathBuf]) -> Result<(RuleFile, String)> {
     })
 }
 
-/// The same as `read` gives them. Where there are several, their names come with the numbers of
-/// their rules.
+/// Joins the rule files whose texts `read` gives, and returns their names in messages as well.
+/// Where there are several, their names come with the numbers of their rules.
 fn joined(paths: &[PathBuf], read: impl Fn(&Path) -> Result<String>) -> Result<(RuleFile, String)> {
     let mut all = RuleFile::default();
     let mut names = Vec::new();
@@ -349,7 +349,7 @@ fn joined(paths: &[PathBuf], read: impl Fn(&Path) -> Result<String>) -> Result<(
     Ok((all, names.join(", ")))
 }
 
-/// The names of some files in messages.
+/// Returns the names of some files in messages.
 fn names_of(paths: &[PathBuf]) -> String {
     let names: Vec<String> = paths.iter().map(|path| show_path(path).to_string()).collect();
     names.join(", ")
@@ -359,13 +359,14 @@ fn parse_rules(text: &str, path: &Path) -> Result<RuleFile> {
     RuleFile::parse(text).map_err(|error| error.at(show_path(path)))
 }
 
-/// The text of a small file of the user's, packed or not. `-` is a file of that name, and not the
-/// lines that are to be read.
+/// Reads the text of a small file of the user's, packed or not. `-` is a file of that name, and not
+/// the lines that are to be read.
 fn read_text(path: &Path) -> Result<String> {
     read_text_at(Path::new(".").join(path), path)
 }
 
-/// The same of a file that is at `place`, and called `path`.
+/// Reads the text of a small file of the user's that is at `place` and called `path`, packed or
+/// not.
 fn read_text_at(place: PathBuf, path: &Path) -> Result<String> {
     let too_long = || {
         Error::limit(format!(

@@ -1,6 +1,6 @@
 //! Numbers as people write them: with a suffix (`64K`, `3M`), and shares.
 
-/// A number of bytes with an optional suffix K, M, G or T (powers of 1,024).
+/// Reads a number of bytes with an optional suffix K, M, G or T (powers of 1,024).
 pub(super) fn bytes(text: &str) -> Result<u64, String> {
     let (digits, suffix) = split_suffix(text);
     let is_none = || format!("\"{text}\" is no number of bytes");
@@ -17,7 +17,7 @@ pub(super) fn bytes(text: &str) -> Result<u64, String> {
     number.checked_mul(factor).ok_or_else(|| format!("\"{text}\" is too large"))
 }
 
-/// A number of things with an optional suffix K, M or G (powers of 1,000).
+/// Reads a number of things with an optional suffix K, M or G (powers of 1,000).
 pub(super) fn count(text: &str) -> Result<u64, String> {
     let (digits, suffix) = split_suffix(text);
     let is_none = || format!("\"{text}\" is no number");
@@ -33,12 +33,13 @@ pub(super) fn count(text: &str) -> Result<u64, String> {
     number.checked_mul(factor).ok_or_else(|| format!("\"{text}\" is too large"))
 }
 
-/// The same for what there are few of.
+/// Reads a number of things of which there are few, with an optional suffix K, M or G (powers of
+/// 1,000).
 pub(super) fn small_count(text: &str) -> Result<u32, String> {
     u32::try_from(count(text)?).map_err(|_| format!("\"{text}\" is too large"))
 }
 
-/// A number of things or a range of such numbers: `3500`, or `3000-4000`.
+/// Reads a number of things or a range of such numbers: `3500`, or `3000-4000`.
 pub(super) fn range(text: &str) -> Result<(u32, u32), String> {
     let (fewest, most) = text.split_once('-').unwrap_or((text, text));
     let number = |text: &str| {
@@ -52,17 +53,17 @@ pub(super) fn range(text: &str) -> Result<(u32, u32), String> {
     Ok((fewest, most))
 }
 
-/// A number of a few things, without a suffix.
+/// Reads a number of a few things, without a suffix.
 pub(super) fn whole(text: &str) -> Result<usize, String> {
     text.parse().map_err(|_| "expected a whole number, such as 8".to_string())
 }
 
-/// A number that chooses what is made.
+/// Reads a number that chooses what is made.
 pub(super) fn seed(text: &str) -> Result<u64, String> {
     text.parse().map_err(|_| format!("expected a whole number from 0 to {}", u64::MAX))
 }
 
-/// A share from 0 to 1.
+/// Reads a share from 0 to 1.
 pub(super) fn share(text: &str) -> Result<f64, String> {
     let share: Option<f64> = text.parse().ok();
     share
@@ -70,7 +71,7 @@ pub(super) fn share(text: &str) -> Result<f64, String> {
         .ok_or_else(|| "expected a share from 0 to 1, as in 0.3".to_string())
 }
 
-/// A share from 0 to 1, in thousandths.
+/// Reads a share from 0 to 1, in thousandths.
 pub(super) fn thousandths(text: &str) -> Result<u16, String> {
     let thousandths = 1_000.0 * share(text)?;
     match (thousandths - thousandths.round()).abs() < 1e-6 {
@@ -79,7 +80,7 @@ pub(super) fn thousandths(text: &str) -> Result<u16, String> {
     }
 }
 
-/// A number, and the letters behind it.
+/// Splits a number from the letters behind it.
 fn split_suffix(text: &str) -> (&str, &str) {
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     text.split_at(digits.len())

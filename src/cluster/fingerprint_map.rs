@@ -48,24 +48,25 @@ impl<V> FingerprintMap<V> {
         &mut self.entries[number].value
     }
 
-    /// What is known of `fingerprint`, if it came before.
+    /// Returns what is known of `fingerprint`, if it came before.
     #[inline]
     pub(crate) fn get(&self, fingerprint: Fingerprint) -> Option<&V> {
         self.find(fingerprint).map(|number| &self.entries[number].value)
     }
 
-    /// The same, to be changed.
+    /// Returns what is known of `fingerprint`, if it came before, to be changed.
     #[inline]
     pub(crate) fn get_mut(&mut self, fingerprint: Fingerprint) -> Option<&mut V> {
         self.find(fingerprint).map(|number| &mut self.entries[number].value)
     }
 
-    /// All that is known, in the order in which the fingerprints came.
+    /// Returns all that is known, in the order in which the fingerprints came.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (Fingerprint, &V)> {
         self.entries.iter().map(|entry| (fingerprint_of(entry.key), &entry.value))
     }
 
-    /// Bytes of memory that it takes. `ahead` counts it as it will be once there is an eighth more.
+    /// Returns the bytes of memory that the map takes. With `ahead`, they are counted as they will
+    /// be once there is an eighth more.
     pub(crate) fn memory_bytes(&self, ahead: bool) -> u64 {
         let len = if ahead { self.len() + self.len() / 8 } else { self.len() };
         let mut entries = self.entries.capacity();

@@ -68,9 +68,9 @@ struct Waiting {
 /// What is wanted of a cluster.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Wanted {
-    /// The cluster with all its members.
+    /// Is the cluster wanted with all its members?
     pub whole: bool,
-    /// Those of its members that do not stand for it.
+    /// Are those members wanted that do not stand for the cluster?
     pub others: bool,
 }
 
@@ -78,12 +78,13 @@ pub struct Wanted {
 #[derive(Debug)]
 pub struct ChunkLines {
     scattered: Scattered,
-    /// Those of the scattered records; lines count from the first of the chunk.
+    /// The members that the scattered records are; their lines count from the first of the chunk.
     members: Vec<Member>,
 }
 
 impl ChunkLines {
-    /// The lines `members`, counted from the first of the chunk, of the clusters of `fingerprints`.
+    /// Takes the lines `members`, counted from the first of the chunk, of the clusters of
+    /// `fingerprints`.
     pub fn new(fingerprints: &[Fingerprint], members: Vec<Member>) -> Self {
         ChunkLines { scattered: Scattered::new(fingerprints), members }
     }
@@ -110,8 +111,8 @@ impl Gathered {
         if cluster > other { cluster } else { other }
     };
 
-    /// No lines yet. They go to `lines`; `files` are for the list, the clusters, and the others.
-    /// All are empty; buffers take `buffer_bytes`.
+    /// Begins with no lines. They go to `lines`; `files` are for the list, the clusters, and the
+    /// others. All are empty; buffers take `buffer_bytes`.
     pub fn new(lines: SpillFiles, files: [File; 3], buffer_bytes: usize) -> Self {
         let [list, clusters, others] = files;
         Gathered {
@@ -229,14 +230,14 @@ fn write_run<R: Keyed + Ord>(runs: &Runs<R>, rows: &mut Vec<R>) -> io::Result<()
 pub struct Clusters(Merged<Whole>);
 
 impl Clusters {
-    /// The next one.
+    /// Returns the next cluster.
     pub fn next_cluster(&mut self) -> io::Result<Option<Whole>> {
         self.0.next_record()
     }
 }
 
 impl Whole {
-    /// Its other lines, in order; `list` is what the list holds.
+    /// Returns the other lines of the cluster, in order; `list` is what the list holds.
     pub fn others<'a>(&self, list: &'a [u8]) -> io::Result<impl Iterator<Item = Member> + use<'a>> {
         // Where there are none the list may have ended before.
         let bytes = match self.others {
@@ -272,7 +273,7 @@ fn members(list: &[u8], first: u64, count: u64) -> io::Result<&[u8]> {
 pub struct Others(Merged<OtherLine>);
 
 impl Others {
-    /// The next one.
+    /// Returns the next line.
     pub fn next_line(&mut self) -> io::Result<Option<OtherLine>> {
         self.0.next_record()
     }

@@ -17,17 +17,17 @@ impl<T: Default> Default for Partitions<T> {
 }
 
 impl<T> Partitions<T> {
-    /// What `make` makes, for each of them.
+    /// Makes what `make` makes for each of the partitions.
     pub(super) fn new(mut make: impl FnMut() -> T) -> Self {
         Partitions((0..PARTITIONS).map(|_| Mutex::new(make())).collect())
     }
 
-    /// That of `partition`, which no other thread gets meanwhile.
+    /// Locks what belongs to `partition`, which no other thread gets meanwhile.
     pub(super) fn lock(&self, partition: usize) -> MutexGuard<'_, T> {
         self.0[partition].lock().expect(NO_PANIC)
     }
 
-    /// All of them, in order.
+    /// Returns what belongs to all partitions, in their order.
     pub(super) fn all_mut(&mut self) -> impl Iterator<Item = &mut T> {
         self.0.iter_mut().map(|one| one.get_mut().expect(NO_PANIC))
     }

@@ -60,7 +60,7 @@ impl Scattered {
         Scattered { fingerprints, records, bounds }
     }
 
-    /// The records of `partition`, in line order: their numbers in the chunk, and their
+    /// Returns the records of `partition`, in line order: their numbers in the chunk, and their
     /// fingerprints.
     pub fn pairs(&self, partition: usize) -> impl Iterator<Item = (u32, Fingerprint)> + '_ {
         let range = self.range(partition);
@@ -68,14 +68,15 @@ impl Scattered {
         records.zip(self.fingerprints[range].iter().copied())
     }
 
-    /// The same with their places in this order instead of their numbers.
+    /// Returns the records of `partition`, in line order: their places in the order of the
+    /// partitions, and their fingerprints.
     #[inline]
     pub fn places(&self, partition: usize) -> impl Iterator<Item = (u32, Fingerprint)> + '_ {
         let range = self.range(partition);
         (range.start as u32..).zip(self.fingerprints[range].iter().copied())
     }
 
-    /// The fingerprints of `partition`, in line order.
+    /// Returns the fingerprints of `partition`, in line order.
     #[inline]
     pub fn fingerprints(&self, partition: usize) -> &[Fingerprint] {
         &self.fingerprints[self.range(partition)]
@@ -88,7 +89,7 @@ impl Scattered {
         prefetch_all(self.fingerprints(partition));
     }
 
-    /// The number in the chunk of the record at `place`.
+    /// Returns the number in the chunk of the record at `place`.
     pub fn record(&self, place: u32) -> u32 {
         self.records[place as usize]
     }
@@ -118,12 +119,13 @@ impl Scattered {
 pub struct Flags(Box<[AtomicU8]>);
 
 impl Flags {
-    /// One for each record of `scattered`, none set.
+    /// Makes a flag for each record of `scattered`, none of them set.
     pub fn new(scattered: &Scattered) -> Self {
         Flags(scattered.records.iter().map(|_| AtomicU8::new(0)).collect())
     }
 
-    /// Those of the records of `partition`, in the order of `scattered`, whose flags these are.
+    /// Returns the flags of the records of `partition`, in the order of `scattered`, for which
+    /// these flags were made.
     #[inline]
     pub(super) fn of(&self, scattered: &Scattered, partition: usize) -> &[AtomicU8] {
         &self.0[scattered.range(partition)]
@@ -141,7 +143,7 @@ impl Flags {
 pub struct KeepBitmap(Box<[u64]>);
 
 impl KeepBitmap {
-    /// The records of `scattered` whose flags are set.
+    /// Makes a bitmap of the records of `scattered` whose flags are set.
     pub fn new(scattered: &Scattered, flags: &Flags) -> Self {
         let mut words = vec![0; scattered.len().div_ceil(64)].into_boxed_slice();
         for (record, flag) in scattered.records.iter().zip(&flags.0) {

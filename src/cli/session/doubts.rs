@@ -96,8 +96,8 @@ pub(super) fn doubt_hosts(outcome: &Outcome, has_rules_of_sites: bool) {
     ));
 }
 
-/// The same of what is left out by `--not-in`, where it may be that all or most of it is not known,
-/// and passes for new.
+/// Says what looks wrong in the files of `--not-in`: all or most of what is to be left out may not
+/// be known then, and passes for new.
 fn doubt_known(known: &Outcome, given: &FormatArgs) {
     doubt_files(known, &FormatArgs { format: None, ..given.clone() });
     let is_other = |file: &&InputFile| {

@@ -72,7 +72,7 @@ struct Group {
 }
 
 impl Group {
-    /// None yet; the first line that will be counted.
+    /// Makes a group without lines, for which `line` will be the first to be counted.
     fn new(line: Line) -> Group {
         let cluster = Cluster { lines: 0, representative: line.number };
         Group { cluster, line_bytes: line.bytes }
@@ -142,12 +142,13 @@ pub struct Census {
 }
 
 impl Census {
-    /// An empty census whose clusters are represented as `keep` says.
+    /// Makes an empty census whose clusters are represented as `keep` says.
     pub fn new(keep: Keep) -> Self {
         Census { keep, partitions: Partitions::default() }
     }
 
-    /// Counts the records of `partition` over the chunks of a batch. Batches and chunks in order.
+    /// Counts the records of `partition` over the chunks of a batch. Batches and chunks come in
+    /// order.
     pub fn count<'a>(&self, partition: usize, chunks: impl Iterator<Item = &'a Occurrence>) {
         let mut groups = self.partition(partition);
         for (fingerprint, line) in chunks.flat_map(|chunk| chunk.lines(partition)) {
@@ -155,7 +156,9 @@ impl Census {
         }
     }
 
-    /// The same, but takes no new clusters in: their lines go to `unknown`.
+    /// Counts those records of `partition` over the chunks of a batch whose clusters are known, and
+    /// gives the others to `unknown`: no new clusters are taken in. Batches and chunks come in
+    /// order.
     pub(super) fn count_known<'a>(
         &self,
         partition: usize,
@@ -171,8 +174,8 @@ impl Census {
         }
     }
 
-    /// The clusters of `partition` whose number of lines is `wanted`, by representative; and how
-    /// many clusters it has.
+    /// Returns the clusters of `partition` whose number of lines is `wanted`, by representative;
+    /// and how many clusters it has.
     pub fn select(&self, partition: usize, wanted: impl Fn(u64) -> bool) -> (Vec<Cluster>, u64) {
         let groups = self.partition(partition);
         let selected = || {

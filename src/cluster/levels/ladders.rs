@@ -119,7 +119,7 @@ impl LaddersBuilder {
 }
 
 impl Ladders {
-    /// What became of the records, which have been placed.
+    /// Returns what became of the records, which have been placed.
     pub fn placed(&self) -> Placed {
         let mut in_line_order = vec![0; self.placed.len()];
         for (place, placed) in (0..).zip(&self.placed) {
@@ -129,8 +129,8 @@ impl Ladders {
         Placed(in_line_order)
     }
 
-    /// Those of `partition` in line order, each with its place. `first_line` is the number of the
-    /// chunk's first line, from 0 over all inputs.
+    /// Returns the ladders of the records of `partition` in line order, each with its place.
+    /// `first_line` is the number of the chunk's first line, from 0 over all inputs.
     pub(super) fn of(
         &self,
         partition: usize,

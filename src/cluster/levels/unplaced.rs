@@ -50,9 +50,9 @@ pub struct Unplaced {
 /// What was found out about pages.
 #[derive(Debug, Default)]
 pub struct Found {
-    /// How many there are.
+    /// How many pages there are.
     pub pages: u64,
-    /// The largest of them.
+    /// The largest of the pages.
     pub largest: Largest,
 }
 
@@ -66,8 +66,9 @@ impl Found {
 }
 
 impl Unplaced {
-    /// None yet. What `levels` knows goes to `files`, by way of buffers of `buffer_bytes`, and so
-    /// do records; `places` is for what becomes of them. All files are empty.
+    /// Begins with no records. What `levels` knows goes to `files`, by way of buffers of
+    /// `buffer_bytes`, and so do records; `places` is for what becomes of them. All files are
+    /// empty.
     pub fn new(levels: &Levels, files: SpillFiles, places: File, buffer_bytes: usize) -> Self {
         Unplaced {
             spill: Spill::new(files, buffer_bytes),
@@ -138,8 +139,9 @@ impl Unplaced {
         Ok(None)
     }
 
-    /// The same in so many parts, where places are in `extent`. Or after how many steps forms had
-    /// no room in `bytes_max`.
+    /// Finds out in so many parts what became of the records of `partition`, whose places are in
+    /// `extent`, as [`Unplaced::resolve`] does. Breaks with the number of steps after which the
+    /// forms had no room in `bytes_max`.
     fn resolve_in(
         &self,
         parts: u64,
@@ -161,8 +163,8 @@ impl Unplaced {
         Ok(ControlFlow::Continue(found))
     }
 
-    /// The forms of part `part` of so many parts, when all steps were gone through; what they say
-    /// of the records goes to `places`.
+    /// Returns the forms of part `part` of so many parts, when all steps were gone through; what
+    /// they say of the records goes to `places`.
     fn part_of(
         &self,
         partition: usize,

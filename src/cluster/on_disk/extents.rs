@@ -26,7 +26,7 @@ pub(crate) struct Extent {
 }
 
 impl Extents {
-    /// None yet; `file` is empty.
+    /// Begins with no extents; `file` is empty.
     pub(crate) fn new(file: File) -> Self {
         Extents { file, end: AtomicU64::new(0) }
     }

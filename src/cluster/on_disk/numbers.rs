@@ -36,7 +36,7 @@ struct Run {
 }
 
 impl Numbers {
-    /// None yet; `file` is empty.
+    /// Begins with no numbers; `file` is empty.
     pub fn new(file: File) -> Self {
         let (file, count) = (Extents::new(file), AtomicU64::new(0));
         Numbers { file, count, runs: Mutex::default() }

@@ -8,19 +8,19 @@ use crate::fingerprint::Fingerprint;
 
 /// A record.
 pub trait Record: Copy {
-    /// Its numbers.
+    /// The numbers of a record.
     type Words: AsRef<[u64]> + AsMut<[u64]> + Default;
 
     /// Bytes of a record.
     const BYTES: usize = size_of::<Self::Words>();
 
-    /// Its numbers, in the order of its fields.
+    /// Returns the numbers of the record, in the order of its fields.
     fn to_words(self) -> Self::Words;
 
-    /// The record of these numbers.
+    /// Makes the record of these numbers.
     fn from_words(words: Self::Words) -> Self;
 
-    /// Puts it behind `bytes`.
+    /// Puts the record behind `bytes`.
     #[inline]
     fn push_to(self, bytes: &mut Vec<u8>) {
         for word in self.to_words().as_ref() {
@@ -28,7 +28,7 @@ pub trait Record: Copy {
         }
     }
 
-    /// The record that `bytes` holds, which are as many as one has.
+    /// Reads the record that `bytes` holds, which are as many as one has.
     #[inline]
     fn from_bytes(bytes: &[u8]) -> Self {
         let mut words = Self::Words::default();
@@ -41,16 +41,16 @@ pub trait Record: Copy {
 
 /// A record with a key: others may be sorted by it, and no two of them share one.
 pub trait Keyed: Record {
-    /// The key.
+    /// Returns the key.
     fn key(&self) -> u64;
 }
 
 /// A record of something that has a fingerprint, by which records sort first.
 pub(crate) trait Fingerprinted: Record + Ord {
-    /// The fingerprint.
+    /// Returns the fingerprint as the record has it, in two halves.
     fn halves(&self) -> Halves;
 
-    /// The same as one number.
+    /// Returns the fingerprint as one number.
     #[inline]
     fn fingerprint(&self) -> Fingerprint {
         self.halves().fingerprint()
@@ -60,27 +60,27 @@ pub(crate) trait Fingerprinted: Record + Ord {
 /// A fingerprint in a record: a `u128` has to be aligned to 16 bytes, which not every record is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Halves {
-    /// The upper one.
+    /// The upper half.
     pub(crate) high: u64,
-    /// The lower one.
+    /// The lower half.
     pub(crate) low: u64,
 }
 
 impl Halves {
-    /// Those of `fingerprint`.
+    /// Splits `fingerprint` into its halves.
     #[inline]
     pub(crate) fn of(fingerprint: Fingerprint) -> Halves {
         Halves { high: (fingerprint.0 >> 64) as u64, low: fingerprint.0 as u64 }
     }
 
-    /// The fingerprint.
+    /// Puts the fingerprint together.
     #[inline]
     pub(crate) fn fingerprint(self) -> Fingerprint {
         Fingerprint(u128::from(self.high) << 64 | u128::from(self.low))
     }
 }
 
-/// The numbers that `bytes` holds.
+/// Returns the numbers that `bytes` holds.
 pub(super) fn words_of(bytes: &[u8]) -> impl Iterator<Item = u64> + '_ {
     bytes.chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().expect("8 bytes")))
 }

@@ -50,17 +50,17 @@ impl Sorted {
         Ok(())
     }
 
-    /// How many fingerprints.
+    /// Returns how many fingerprints there are.
     pub(crate) fn len(&self) -> u64 {
         self.bytes() / RECORD_BYTES
     }
 
-    /// Bytes of the file.
+    /// Returns the bytes of the file.
     pub fn bytes(&self) -> u64 {
         self.file.bytes()
     }
 
-    /// Those of `partition`, ascending.
+    /// Returns the fingerprints of `partition`, ascending.
     pub(crate) fn of(&self, partition: usize) -> Ascending<'_> {
         Ascending::new(self.file.file(), self.pieces.lock(partition).clone())
     }
@@ -70,7 +70,7 @@ impl Sorted {
 #[derive(Debug)]
 pub(crate) struct Ascending<'a> {
     file: &'a File,
-    /// The next one last.
+    /// The pieces that are left, the next one last.
     pieces: Vec<Extent>,
     buffer: Vec<u8>,
     /// How much of the buffer was used.
@@ -79,13 +79,13 @@ pub(crate) struct Ascending<'a> {
 }
 
 impl<'a> Ascending<'a> {
-    /// Those in `pieces` of `file`.
+    /// Begins with the fingerprints in `pieces` of `file`.
     pub(crate) fn new(file: &'a File, mut pieces: Vec<Extent>) -> Self {
         pieces.reverse();
         Ascending { file, pieces, buffer: Vec::new(), used: 0, last: None }
     }
 
-    /// The next one.
+    /// Returns the next fingerprint.
     ///
     /// Failure: besides those of reading, an error if it is not larger than the one before, or if
     /// the file is too short.

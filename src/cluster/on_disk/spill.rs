@@ -172,7 +172,8 @@ impl<R: Record> Spill<R> {
         all.map(|_: ControlFlow<()>| ())
     }
 
-    /// The same, until `each` has seen enough, or fails.
+    /// Gives `each` the records of `partition`, as [`Spill::read`] does, until `each` has seen
+    /// enough, or fails.
     pub(crate) fn read_while<B>(
         &self,
         partition: usize,

@@ -124,7 +124,7 @@ impl SeenHeader {
         total.check(&Total { records: self.count, sum: u128::from_le_bytes(sum) })
     }
 
-    /// As it stands in the file.
+    /// Returns the header as it stands in the file.
     pub(super) fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(HEADER_BYTES);
         bytes.extend_from_slice(MAGIC);

@@ -30,14 +30,14 @@ pub struct Seen {
 }
 
 impl Seen {
-    /// Nothing yet, to be written with this key and digest, which has 16 digits. (The default is
-    /// not to be written.)
+    /// Begins with no clusters, to be written with this key and digest, which has 16 digits. (The
+    /// default is not to be written.)
     pub fn new(key: FingerprintKey, digest: &str) -> Seen {
         assert_eq!(digest.len(), DIGEST_BYTES, "the digest has its place in the header");
         Seen { remembers: Some((key, digest.to_string())), ..Seen::default() }
     }
 
-    /// The fingerprints of a seen file. They are read into memory if they take no more than
+    /// Reads the fingerprints of a seen file. They are read into memory if they take no more than
     /// `memory_bytes`.
     ///
     /// `digest` is that of the profile in use: another one is an error, since the fingerprints of
@@ -58,7 +58,7 @@ impl Seen {
         Ok(seen)
     }
 
-    /// The same clusters for a run that leaves them out, and is not to write them.
+    /// Keeps the clusters for a run that leaves them out, and is not to write them.
     pub fn read_only(self) -> Seen {
         Seen { remembers: None, ..self }
     }

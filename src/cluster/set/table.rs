@@ -187,7 +187,7 @@ impl Table {
         *self = Table { slots, ..Table::default() };
     }
 
-    /// Puts `fingerprint` in; says whether it is new.
+    /// Puts `fingerprint` in, and says whether it is new.
     #[inline(always)]
     pub(super) fn insert(&mut self, fingerprint: Fingerprint) -> bool {
         self.insert_with(fingerprint, |line, value| {
@@ -198,8 +198,8 @@ impl Table {
         })
     }
 
-    /// The same. `at_once` does it in a line, and says whether the value is new; or else that the
-    /// line is full of others.
+    /// Puts `fingerprint` in, and says whether it is new. `at_once` does it in a line, and says
+    /// whether the value is new; `None` says that the line is full of others.
     #[inline(always)]
     pub(super) fn insert_with(
         &mut self,
@@ -219,7 +219,7 @@ impl Table {
         is_new
     }
 
-    /// Is `fingerprint` in it?
+    /// Tells whether `fingerprint` is in the table.
     #[inline]
     pub(crate) fn contains(&self, fingerprint: Fingerprint) -> bool {
         let value = fingerprint.0;
