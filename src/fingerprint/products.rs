@@ -94,7 +94,7 @@ impl Products {
         all
     }
 
-    /// The two halves for the `rest` of a URL, in one number, the first the upper.
+    /// Computes the two halves for the `rest` of a URL, in one number, the first the upper.
     // What the ways take and return has room in registers.
     #[inline(always)]
     pub(super) fn halves(self, keys: &Keys, rest: Rest) -> u128 {
@@ -112,7 +112,8 @@ impl Products {
         }
     }
 
-    /// The same by a call, so that the fastest ways take no room for the others.
+    /// Computes the two halves for the rest of a URL, as [`Products::halves`] does, by a call, so
+    /// that the fastest ways take no room for the others.
     #[inline(never)]
     fn halves_aside(
         self,
@@ -134,7 +135,7 @@ impl Products {
         joined(first, second)
     }
 
-    /// Both rows of a block.
+    /// Computes both rows of a block.
     pub(super) fn sums(self, keys: &Keys, block: &[u8; BLOCK]) -> [u128; 2] {
         match self {
             // SAFETY: this variant is only made where the machine has these features.
@@ -154,7 +155,7 @@ impl Products {
     }
 }
 
-/// Both rows of `text`, by this product of two words.
+/// Computes both rows of `text`, by this product of two words.
 #[inline(always)]
 fn sums(keys: &Keys, text: &[u8], multiply: impl Fn(u64, u64) -> u128) -> [u128; 2] {
     let (pairs, rest) = text.as_chunks::<16>();
@@ -199,7 +200,8 @@ fn last_word(text: &[u8]) -> u32 {
     }
 }
 
-/// The two halves for the `rest` of a URL, whose rows are `sums`, by this product of two words.
+/// Computes the two halves for the `rest` of a URL, whose rows are `sums`, by this product of two
+/// words.
 #[inline(always)]
 fn halves(
     keys: &Keys,

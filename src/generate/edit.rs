@@ -249,7 +249,8 @@ fn push_hex(out: &mut Vec<u8>, len: usize, digits: &[u8; 16], random: &mut Rando
     }
 }
 
-/// The same, with a letter among them at least: a number alone is taken for no session.
+/// Appends `len` random `digits`, with a letter among them at least: a number alone is taken for no
+/// session.
 fn push_session(out: &mut Vec<u8>, len: usize, digits: &[u8; 16], random: &mut Random) {
     let start = out.len();
     push_hex(out, len, digits, random);
@@ -261,7 +262,7 @@ fn push_session(out: &mut Vec<u8>, len: usize, digits: &[u8; 16], random: &mut R
     }
 }
 
-/// Writes `len` digits of base64url without `-`.
+/// Appends `len` digits of base64url without `-`.
 fn push_letters(out: &mut Vec<u8>, len: usize, random: &mut Random) {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_x";
     let mut bits = 0;

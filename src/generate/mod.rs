@@ -214,7 +214,7 @@ pub struct Block {
     of_seed: Arc<Pages>,
     /// The truth of each, and where in `variants` its text ends, if it has one there.
     lines: Vec<(Truth, usize)>,
-    /// Those that are not the first spelling of their page, one after the other.
+    /// The lines that are not the first spelling of their page, one after the other.
     variants: Vec<u8>,
 }
 

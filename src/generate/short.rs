@@ -22,7 +22,7 @@ impl<const ROOM: usize> Default for Short<ROOM> {
 impl<const ROOM: usize> Short<ROOM> {
     pub(super) const EMPTY: Self = Short { bytes: [0; ROOM], len: 0 };
 
-    /// For tables: a text that is too long stops the build.
+    /// Makes a text, for tables: one that is too long stops the build.
     pub(super) const fn new(text: &str) -> Self {
         let (text, mut this) = (text.as_bytes(), Self::EMPTY);
         while (this.len as usize) < text.len() {
@@ -31,7 +31,8 @@ impl<const ROOM: usize> Short<ROOM> {
         this
     }
 
-    /// The same with every byte outside ASCII escaped in upper-case hexadecimal digits.
+    /// Makes a text, for tables, with every byte outside ASCII escaped in upper-case hexadecimal
+    /// digits: one that is too long stops the build.
     pub(super) const fn escaped(text: &str) -> Self {
         let (text, mut at, mut this) = (text.as_bytes(), 0, Self::EMPTY);
         while at < text.len() {
@@ -48,12 +49,12 @@ impl<const ROOM: usize> Short<ROOM> {
         this
     }
 
-    /// A table of `texts`.
+    /// Makes a table of `texts`.
     pub(super) const fn all<const TEXTS: usize>(texts: &[&str; TEXTS]) -> [Self; TEXTS] {
         Self::table(texts, false)
     }
 
-    /// A table of `texts`, [escaped](Self::escaped).
+    /// Makes a table of `texts`, [escaped](Self::escaped).
     pub(super) const fn all_escaped<const TEXTS: usize>(texts: &[&str; TEXTS]) -> [Self; TEXTS] {
         Self::table(texts, true)
     }

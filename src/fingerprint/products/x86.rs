@@ -27,7 +27,8 @@ pub(super) fn sums_pclmulqdq(keys: &Keys, block: &[u8; BLOCK]) -> [u128; 2] {
     rows_pclmulqdq(keys, block).map(|row| number(row))
 }
 
-/// The two halves of a [`Rest`] in one number, the first the upper.
+/// Computes the two halves of a [`Rest`] in one number, the first the upper, for processors with
+/// vectors of 512 bits.
 #[target_feature(enable = "bmi2,avx512f,avx512bw,avx512vl,vpclmulqdq")]
 pub(super) fn halves_avx512(
     keys: &Keys,
@@ -38,7 +39,8 @@ pub(super) fn halves_avx512(
     halves_of_rows(keys, rows_avx512(keys, text), length, polynomial)
 }
 
-/// The same, for processors with vectors of 256 bits.
+/// Computes the two halves of a [`Rest`] in one number, the first the upper, for processors with
+/// vectors of 256 bits.
 #[target_feature(enable = "avx2,vpclmulqdq")]
 pub(super) fn halves_vpclmulqdq(
     keys: &Keys,
@@ -49,7 +51,7 @@ pub(super) fn halves_vpclmulqdq(
     halves_of_rows(keys, rows_vpclmulqdq(keys, text), length, polynomial)
 }
 
-/// The two halves of a URL from the rows of its rest.
+/// Computes the two halves of a URL from the rows of its rest.
 #[inline]
 #[target_feature(enable = "avx2,vpclmulqdq")]
 fn halves_of_rows(

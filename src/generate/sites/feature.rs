@@ -260,7 +260,7 @@ impl Features {
         self.bits.count_ones() as usize
     }
 
-    /// The features of the set, in the order of their declaration.
+    /// Returns the features of the set, in the order of their declaration.
     pub fn iter(self) -> impl Iterator<Item = Feature> {
         Feature::all().filter(move |&feature| self.has(feature))
     }
@@ -273,19 +273,19 @@ pub struct Chances {
 }
 
 impl Default for Chances {
-    /// Those of the preset `clean`: [`Feature::percent`] of each.
+    /// Makes the chances of the preset `clean`: [`Feature::percent`] of each feature.
     fn default() -> Self {
         Chances { percent: std::array::from_fn(|row| ROWS[row].percent) }
     }
 }
 
 impl Chances {
-    /// No feature anywhere: one URL for each page.
+    /// Makes chances of no feature anywhere: one URL for each page.
     pub fn none() -> Self {
         Chances { percent: [0; FEATURES] }
     }
 
-    /// The chance of `feature`, in percent.
+    /// Returns the chance of `feature`, in percent.
     pub fn get(&self, feature: Feature) -> u8 {
         self.percent[feature as usize]
     }

@@ -13,7 +13,8 @@ pub enum CrawlFormat {
     CrawlLog,
     /// The log of a web server, "combined". Scheme, host, digest and redirect target are lost.
     Combined,
-    /// The same with the host and the port first. Digest and redirect target are lost.
+    /// The log of a web server, "combined", with the host and the port first. Digest and redirect
+    /// target are lost.
     VhostCombined,
     /// All that is known but the truth: a table with a header.
     Tsv,

@@ -50,12 +50,13 @@ pub struct Noise {
 }
 
 impl Noise {
-    /// Three of four sites without, one with 2 %.
+    /// No noise on three of four sites, 2 % on one.
     pub const CLEAN: Noise = Noise { permille: [0, 0, 0, 20] };
-    /// 0, 2, 30 and 95 %, a quarter of the sites each.
+    /// Noise of 0, 2, 30 and 95 %, on a quarter of the sites each.
     pub const NOISY: Noise = Noise { permille: [0, 20, 300, 950] };
 
-    /// The same rate on every site: `permille` fetches of 1,000; above 1,000 is taken for 1,000.
+    /// Makes noise of one rate on every site: `permille` fetches of 1,000; above 1,000 is taken for
+    /// 1,000.
     pub fn fixed(permille: u16) -> Noise {
         Noise { permille: [permille.min(1_000); 4] }
     }
@@ -66,8 +67,8 @@ impl Noise {
 pub enum SitesPreset {
     /// 40 sites of 3,100 to 4,000 URLs, nearly without noise.
     Clean,
-    /// The same with body noise of up to 95 %, and pages that print their own URL on 10 % of the
-    /// sites.
+    /// 40 sites of 3,100 to 4,000 URLs, with body noise of up to 95 %, and pages that print their
+    /// own URL on 10 % of the sites.
     Noisy,
     /// 8 sites of 15,000 to 19,000 URLs, nearly without noise.
     Large,

@@ -20,7 +20,8 @@ pub struct SitesSummary {
     /// that they fall into when two URLs with one digest in common belong together. Only whole
     /// answers with 200 count, and no refusals.
     pub visible: u64,
-    /// The same if a redirect, too, joins the two URLs it leads from and to.
+    /// URLs that a perfect miner takes away by digests and redirects: as [`Self::visible`], but a
+    /// redirect, too, joins the two URLs it leads from and to.
     pub visible_with_redirects: u64,
     /// Pairs of a digest and a page beyond the first page of each digest: coincidences, which a
     /// miner must not take for redundancy.
@@ -71,32 +72,35 @@ impl SitesSummary {
         }
     }
 
-    /// URLs beyond the first of each page.
+    /// Returns the number of URLs beyond the first of each page.
     pub fn redundant(&self) -> u64 {
         self.urls - self.pages
     }
 
-    /// Share of the URLs that are redundant, 0 to 1; 0 if there are none.
+    /// Returns the share of the URLs that are redundant, 0 to 1; 0 if there are none.
     pub fn redundancy_share(&self) -> f64 {
         share(self.redundant(), self.urls)
     }
 
-    /// Share of the redundancy that digests can show at all, 0 to 1; 0 if there is none.
+    /// Returns the share of the redundancy that digests can show at all, 0 to 1; 0 if there is
+    /// none.
     pub fn digest_ceiling(&self) -> f64 {
         share(self.visible, self.redundant())
     }
 
-    /// The same with redirects.
+    /// Returns the share of the redundancy that digests and redirects can show at all, 0 to 1; 0 if
+    /// there is none.
     pub fn redirect_ceiling(&self) -> f64 {
         share(self.visible_with_redirects, self.redundant())
     }
 
-    /// How many sites have `feature`.
+    /// Returns how many sites have `feature`.
     pub fn sites_with(&self, feature: Feature) -> u64 {
         self.given[feature as usize]
     }
 
-    /// How many URLs show `feature`. That is zero for signals that change nothing but bytes.
+    /// Returns how many URLs show `feature`. That is zero for signals that change nothing but
+    /// bytes.
     pub fn urls_with(&self, feature: Feature) -> u64 {
         self.used[feature as usize]
     }
