@@ -214,9 +214,9 @@ impl Input {
         })
     }
 
-    /// The same, to read once more what an earlier reading of the same plan,
-    /// [resolved](InputPlan::resolve), has read to its end: each file up to the
-    /// size it had `first`.
+    /// Opens the files of `plan` to read once more what an earlier reading of the same plan,
+    /// [resolved](InputPlan::resolve), has read to its end: each file up to the size it had
+    /// `first`.
     ///
     /// Failure: an input error if there are more files or fewer; later, if one of them
     /// is not what it was.
@@ -250,24 +250,25 @@ impl Input {
         Arc::clone(&self.progress)
     }
 
-    /// The files, in the order in which they are read.
+    /// Returns the files, in the order in which they are read.
     pub fn files(&self) -> &[PathBuf] {
         &self.files
     }
 
-    /// What is known of the files that were opened so far, in the order of [`Input::files`].
+    /// Returns what is known of the files that were opened so far, in the order of
+    /// [`Input::files`].
     ///
     /// The last one may still be in the works.
     pub fn summaries(&self) -> &[FileSummary] {
         &self.summaries
     }
 
-    /// The same, now that nothing more is to be read.
+    /// Returns what is known of the files that were opened, now that nothing more is to be read.
     pub fn into_summaries(self) -> Vec<FileSummary> {
         self.summaries
     }
 
-    /// The next chunk of the file that is open, of the next one that has any, or `None`.
+    /// Returns the next chunk of the file that is open, of the next one that has any, or `None`.
     fn advance(&mut self) -> Result<Option<Chunk>> {
         loop {
             let source = match &mut self.current {

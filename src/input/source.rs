@@ -201,14 +201,15 @@ impl Source {
 struct Opened {
     origin: Arc<Origin>,
     state: Option<FileState>,
-    /// As in [`Source`].
+    /// Bytes from where reading begins to the end of what is to be read, if that is known.
     rest_bytes: Option<u64>,
-    /// Bytes that it has by now.
+    /// Bytes that the file has by now.
     bytes: u64,
 }
 
 impl Opened {
-    /// As [`Source::open`].
+    /// Opens the file `path`. A file that was read before, as `first` says, is read up to the size
+    /// it had then. Failure: if it is not what it was.
     fn new(path: &Path, plan: &InputPlan, first: Option<&Before>) -> Result<Opened> {
         let shown = show_input(plan.name_of(path));
         let reading = |error| Error::reading(&shown, error);

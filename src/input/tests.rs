@@ -101,12 +101,14 @@ struct Seen {
     overlong: Option<u64>,
 }
 
-/// All chunks, and the error after them. Checks the promises that hold for every chunk.
+/// Reads all chunks of `plan`, and the error after them. Checks the promises that hold for every
+/// chunk.
 fn read(plan: &InputPlan) -> (Vec<Seen>, Option<Error>, Input) {
     read_with(plan, Unpacking::default())
 }
 
-/// The same, where zstd files are unpacked as `how` says.
+/// Reads all chunks of `plan`, and the error after them, with zstd files unpacked as `how` says.
+/// Checks the promises that hold for every chunk.
 fn read_with(plan: &InputPlan, how: Unpacking) -> (Vec<Seen>, Option<Error>, Input) {
     let mut input = Input::open(plan).unwrap();
     input.unpacking = how;
@@ -161,13 +163,14 @@ fn expected_events(text: &[u8], plan: &InputPlan) -> (Vec<u8>, Vec<(u64, u64)>) 
     (inline, overlong)
 }
 
-/// Threads for frames of any size, which are decoded in pieces of about `piece_bytes`.
+/// Makes threads for frames of any size, which are decoded in pieces of about `piece_bytes`.
 fn crew(piece_bytes: u64) -> Unpacking {
     let crew = Crew::new(2, |task| drop(std::thread::spawn(task)));
     Unpacking { crew: Some(crew), piece_bytes, ..Unpacking::default() }
 }
 
-/// The same, where all frames are too large for that: they are decoded in pieces of `part_bytes`.
+/// Makes threads for frames that are all too large to be decoded whole: they are decoded in pieces
+/// of `part_bytes`.
 fn alone(part_bytes: usize) -> Unpacking {
     Unpacking { frame_bytes_max: 1, part_bytes, ..crew(1) }
 }

@@ -93,8 +93,9 @@ impl Decoded {
         })
     }
 
-    /// The same up to the end of the line, of which `out` is to hold the first `start_bytes` and
-    /// the last `end_bytes`: only what is between these is lost.
+    /// Uses up everything to the end of the line, and appends what is before it to `out`, which is
+    /// to hold the first `start_bytes` and the last `end_bytes` of the line: only what is between
+    /// these is lost. `false` if there is no end of a line any more.
     pub(super) fn take_line_ends(
         &mut self,
         out: &mut Vec<u8>,

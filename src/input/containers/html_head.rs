@@ -47,9 +47,9 @@ struct Head {
     /// The name of its attribute that was begun last.
     attribute: Vec<u8>,
     is_canonical: bool,
-    /// The first target of the element.
+    /// The target of the element.
     target: Option<Vec<u8>>,
-    /// That of the first `<base>` that has one.
+    /// The target of the first `<base>` that has one.
     base: Option<Vec<u8>>,
     /// How many templates are open, and elements for who runs no scripts: what is in them is not
     /// there.
@@ -62,7 +62,7 @@ struct End {
     base: Option<Vec<u8>>,
 }
 
-/// Elements of a head, and those around it; by others its end is seen.
+/// The elements of a head, and those around it; its end is seen by others.
 const ELEMENTS: [&[u8]; 10] = [
     b"html",
     b"head",
@@ -76,11 +76,11 @@ const ELEMENTS: [&[u8]; 10] = [
     b"template",
 ];
 
-/// Those of them whose text is none of the page.
+/// The elements of a head whose text is none of the page.
 const WITH_TEXT: [&[u8]; 3] = [b"title", b"style", b"script"];
 
 impl Head {
-    /// Reads on; something is returned when it is enough.
+    /// Reads on; returns something when it is enough.
     fn read(&mut self, event: CallbackEvent<'_>) -> Option<End> {
         match event {
             CallbackEvent::OpenStartTag { name } => {

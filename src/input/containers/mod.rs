@@ -125,12 +125,12 @@ impl fmt::Display for Container {
 /// Which files are taken apart.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Containers {
-    /// Those that are containers by their first bytes.
+    /// The files that are containers by their first bytes.
     #[default]
     Detect,
-    /// None: every file is lines.
+    /// No files: every file is lines.
     None,
-    /// All of them, as this kind. A file of another kind is an error.
+    /// All files, as this kind. A file of another kind is an error.
     Only(Container),
 }
 

@@ -121,7 +121,7 @@ mod tests {
         encoder.finish().unwrap()
     }
 
-    /// As `lz4` makes it of a stream: linked blocks, checksums.
+    /// Packs `bytes` as `lz4` packs a stream: with linked blocks and checksums.
     fn lz4_of_stream(bytes: &[u8]) -> Vec<u8> {
         let info = FrameInfo::new()
             .block_mode(BlockMode::Linked)

@@ -204,17 +204,17 @@ fn check_archive(head: &[u8]) -> Result<()> {
 const DOCUMENT_NAMES: [&[u8]; 5] =
     [b"[Content_Types].xml", b"_rels/", b"docProps/", b"xl/", b"mimetype"];
 
-/// The same in web archives. Source: WACZ 1.1.1, "Directory Layout".
+/// How the name of the first file begins in web archives. Source: WACZ 1.1.1, "Directory Layout".
 const WACZ_NAMES: [&[u8]; 4] = [b"archive/", b"indexes/", b"pages/", b"datapackage"];
 
-/// The name of the first file in the zip archive that begins with `head`, as far as it is there.
-/// Source: APPNOTE.TXT of PKWARE, 4.3.7.
+/// Returns the name of the first file in the zip archive that begins with `head`, as far as it is
+/// there. Source: APPNOTE.TXT of PKWARE, 4.3.7.
 fn first_member(head: &[u8]) -> &[u8] {
     let (Some(&[low, high]), Some(name)) = (head.get(26..28), head.get(30..)) else { return b"" };
     &name[..name.len().min(usize::from(u16::from_le_bytes([low, high])))]
 }
 
-/// Does `head` begin a zlib stream, and not a line with an `x` in front?
+/// Tells whether `head` begins a zlib stream, and not a line with an `x` in front.
 fn inflates(head: &[u8]) -> bool {
     let mut first = [0];
     ZlibDecoder::new(head).read_exact(&mut first).is_ok()

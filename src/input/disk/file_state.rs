@@ -20,16 +20,16 @@ pub(crate) struct FileState {
     inode: u64,
     bytes: u64,
     modified: Option<SystemTime>,
-    /// When it was made, where the file system tells: a new file may get the number
-    /// of one that is gone.
+    /// When the file was made, where the file system tells: a new file may get the number of one
+    /// that is gone.
     made: Option<SystemTime>,
-    /// A hash of its last [`END_BYTES`], or of all it has, when it had been read; `None` before,
-    /// or if that failed.
+    /// A hash of the last [`END_BYTES`] of the file, or of all it has, when it had been read;
+    /// `None` before, or if that failed.
     end: Option<u64>,
 }
 
 impl FileState {
-    /// That of the open `file`; `None` if the system does not know.
+    /// Returns the state of the open `file`; `None` if the system does not know it.
     pub(crate) fn of(file: &File, metadata: &Metadata) -> Option<FileState> {
         let is_known = metadata.is_file() && !is_made_up(file);
         is_known.then(|| FileState {
@@ -42,12 +42,12 @@ impl FileState {
         })
     }
 
-    /// How long it was.
+    /// Returns how long the file was, in bytes.
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// What [`FileState::end`] is of `file` by now, whose state this is.
+    /// Returns what [`FileState::end`] of `file`, whose state this is, is by now.
     fn end_of(&self, file: &File) -> Option<u64> {
         let mut end = [0; END_BYTES as usize];
         let end = &mut end[..self.bytes.min(END_BYTES) as usize];
@@ -95,7 +95,7 @@ impl FileState {
     }
 }
 
-/// What is asked of an earlier reading of a file.
+/// What is known of an earlier reading of a file, to ask for it again.
 #[derive(Debug)]
 pub(crate) struct Before {
     state: Option<FileState>,
@@ -103,18 +103,18 @@ pub(crate) struct Before {
 }
 
 impl Before {
-    /// That of a file in the state `state`, of which `disk_bytes` bytes were read.
+    /// Describes a reading of a file in the state `state`, of which `disk_bytes` bytes were read.
     pub(crate) fn new(state: Option<FileState>, disk_bytes: u64) -> Before {
         Before { state, disk_bytes }
     }
 
-    /// Was nothing read?
+    /// Tells whether nothing was read.
     pub(crate) fn was_empty(&self) -> bool {
         self.disk_bytes == 0
     }
 
-    /// How the file is to be read once more that is in state `now`: as it was then. Failure:
-    /// what is different.
+    /// Returns the state by which a file that is in state `now` is to be read once more: as it was
+    /// then. Failure: what is different.
     pub(crate) fn state_again(
         &self,
         now: Option<FileState>,

@@ -117,9 +117,9 @@ impl Disk {
         result.map(drop)
     }
 
-    /// The same, but does not wait for more of a stream once a whole line has come: what there is
-    /// may be all for a while. For the bytes of a `sample`, which `buffer` is to hold, it waits
-    /// somewhat. Says whether the stream has ended.
+    /// Appends `bytes` bytes to `buffer`, or fewer at the end, but does not wait for more of a
+    /// stream once a whole line has come: what there is may be all for a while. For the bytes of a
+    /// `sample`, which `buffer` is to hold, it waits somewhat. Says whether the stream has ended.
     pub(super) fn fill_with_lines(
         &mut self,
         buffer: &mut Vec<u8>,

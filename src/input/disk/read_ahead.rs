@@ -25,7 +25,7 @@ pub(crate) struct ReadAhead {
 }
 
 impl ReadAhead {
-    /// So many `bytes` ahead.
+    /// Reads `bytes` bytes ahead.
     pub(crate) const fn by(bytes: u64) -> ReadAhead {
         ReadAhead { bytes, asked: 0 }
     }

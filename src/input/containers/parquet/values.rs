@@ -9,7 +9,7 @@ use parquet::schema::types::ColumnDescriptor;
 /// How the numbers of a column become text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Meaning {
-    /// As they are.
+    /// The numbers as they are.
     Plain,
     /// Days since 1970.
     Days,
@@ -35,7 +35,7 @@ impl Value {
 }
 
 impl Meaning {
-    /// That of the numbers of `column`.
+    /// Returns the meaning of the numbers of `column`.
     pub(crate) fn of(column: &ColumnDescriptor) -> Meaning {
         let unit = |unit: &TimeUnit| match unit {
             TimeUnit::MILLIS => 3,

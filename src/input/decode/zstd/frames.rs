@@ -126,15 +126,15 @@ impl Walk {
 }
 
 impl Header {
-    /// That of the frame that `packed` begins with. `None` if there is none, or not all of it, or a
-    /// dictionary is asked for.
+    /// Reads the header of the frame that `packed` begins with. `None` if there is none, or not all
+    /// of it, or a dictionary is asked for.
     pub(crate) fn of(packed: &[u8]) -> Option<Header> {
         let is_frame = packed.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]);
         is_frame.then(|| Header::parse(packed))??
     }
 
-    /// The same, where a dictionary is no matter. `None` if more has to be seen; `Some(None)` if
-    /// `packed` begins with no such frame.
+    /// Reads the header of the frame that `packed` begins with, where a dictionary is no matter.
+    /// `None` if more has to be seen; `Some(None)` if `packed` begins with no such frame.
     pub(super) fn of_any(packed: &[u8]) -> Option<Option<Header>> {
         let magic = [0x28, 0xb5, 0x2f, 0xfd];
         let seen = packed.len().min(magic.len());
@@ -144,6 +144,7 @@ impl Header {
         }
     }
 
+    /// Reads the header of a frame that asks for no dictionary, without a look at its magic number.
     /// `None` if more has to be seen; `Some(None)` if such a frame is not for us.
     fn parse(packed: &[u8]) -> Option<Option<Header>> {
         let (descriptor, _) = packed.get(4..)?.split_first()?;
@@ -151,7 +152,8 @@ impl Header {
         if descriptor & 0x03 != 0 { Some(None) } else { Header::read(packed) }
     }
 
-    /// `None` if more has to be seen; `Some(None)` if there is no such header.
+    /// Reads the header of a frame, without a look at its magic number. `None` if more has to be
+    /// seen; `Some(None)` if there is no such header.
     fn read(packed: &[u8]) -> Option<Option<Header>> {
         let (descriptor, mut rest) = packed.get(4..)?.split_first()?;
         let is_single = descriptor & 0x20 != 0;

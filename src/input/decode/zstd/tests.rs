@@ -18,7 +18,8 @@ fn zstd(bytes: &[u8]) -> Vec<u8> {
     zstd::bulk::compress(bytes, 1).unwrap()
 }
 
-/// As `zstd` makes it of a stream: no content size, the window in the header, a checksum.
+/// Packs `bytes` as `zstd` packs a stream: without the content size, with the window in the header,
+/// and with a checksum.
 fn zstd_of_stream(bytes: &[u8]) -> Vec<u8> {
     let mut encoder = zstd::stream::write::Encoder::new(Vec::new(), 1).unwrap();
     encoder.include_checksum(true).unwrap();
