@@ -114,7 +114,7 @@ impl Outcome {
 /// A file that was read.
 #[derive(Clone, Debug)]
 pub struct InputFile {
-    /// Its name, its compression, how much of it was read.
+    /// The name of the file, its compression, and how much of it was read.
     pub summary: FileSummary,
     /// How its lines hold URLs.
     pub layout: Layout,
@@ -125,7 +125,7 @@ pub struct InputFile {
 }
 
 impl InputFile {
-    /// Its name in messages, safe to print.
+    /// Returns the name of the file in messages, safe to print.
     pub fn shown(&self) -> String {
         show_input(&self.summary.path)
     }
@@ -173,7 +173,7 @@ impl<'a> Job<'a> {
         Ok(())
     }
 
-    /// The same job with another `canonicalizer`, and no file for rejects.
+    /// Makes a job like this one, but with another `canonicalizer` and no file for rejects.
     pub fn with_canonicalizer<'b>(&'b self, canonicalizer: &'b Canonicalizer) -> Job<'b> {
         Job {
             input: self.input.clone(),
@@ -188,7 +188,7 @@ impl<'a> Job<'a> {
         }
     }
 
-    /// How many worker threads the job has.
+    /// Returns how many worker threads the job has.
     pub fn workers(&self) -> usize {
         if self.threads > 0 {
             return self.threads.min(THREADS_MAX);
@@ -206,24 +206,24 @@ impl<'a> Job<'a> {
         self.crew_within(room, &self.background.decompressing)
     }
 
-    /// Threads that help to write results beside the workers.
+    /// Makes the threads that help to write results beside the workers.
     pub fn output_threads(&self) -> OutputThreads {
         OutputThreads { packers: self.packers(), ..output_threads() }
     }
 
-    /// Those that compress output: as many as there is room for in a sixteenth of the memory,
-    /// perhaps none.
+    /// Makes the threads that compress output: as many as there is room for in a sixteenth of the
+    /// memory, perhaps none.
     fn packers(&self) -> Option<Crew> {
         self.crew_within(self.memory.bytes / 16 / PACKER_BYTES, &self.background.compressing)
     }
 
-    /// A crew of no more threads than there is `room` for, or workers; perhaps none.
+    /// Makes a crew of no more threads than there is `room` for, or workers; perhaps none.
     fn crew_within(&self, room: u64, busy: &BusyThreads) -> Option<Crew> {
         let threads = usize::try_from(room).unwrap_or(usize::MAX).min(self.workers());
         (threads > 0).then(|| crew(threads, busy))
     }
 
-    /// The job's own threads.
+    /// Starts the job's own threads.
     fn pool(&self) -> Result<Pool> {
         Pool::start(self.workers())
     }

@@ -17,11 +17,11 @@ use crate::record::{Entry, Record, Workspace};
 /// A line that is a duplicate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DuplicateLine {
-    /// Its number, from 1 over all inputs.
+    /// The number of the line, from 1 over all inputs.
     pub line: u64,
-    /// Where that is, for people.
+    /// Where the line is, for people.
     pub place: String,
-    /// Its URL as it was read.
+    /// The URL of the line as it was read.
     pub url: Vec<u8>,
 }
 
@@ -30,7 +30,7 @@ pub struct DuplicateLine {
 pub enum Checked {
     /// The first line that is a duplicate.
     Duplicate(DuplicateLine),
-    /// None of all that was read.
+    /// No line of all that was read is a duplicate.
     Unique(Box<Outcome>),
 }
 

@@ -64,7 +64,7 @@ pub fn known(job: &Job) -> Result<(Seen, Outcome)> {
     Ok((seen.read_only(), outcome.end(read.files, &pool)?))
 }
 
-/// How many lines `chunk` has, and their fingerprints alone: nothing is written.
+/// Returns how many lines `chunk` has, and their fingerprints alone: nothing is written.
 fn fingerprints(job: &Job, chunk: &Parcel, worker: &mut Worker) -> (u64, Sifted) {
     let mut fingerprints = Vec::with_capacity(chunk.bytes().len() / 64);
     let tally = walk(chunk, job, worker, |_, _, canonical| {
@@ -74,7 +74,8 @@ fn fingerprints(job: &Job, chunk: &Parcel, worker: &mut Worker) -> (u64, Sifted)
     (tally.lines, Sifted::new(&fingerprints, texts, tally))
 }
 
-/// The same clusters, in a temporary file, where they stay; and how many bytes it has.
+/// Moves the clusters to a temporary file, where they stay; returns them, and how many bytes it
+/// has.
 fn on_disk(job: &Job, seen: Seen) -> Result<(Seen, u64)> {
     let folder = &job.memory.temp_dir;
     let failed = |error: io::Error| temp::failed(folder, error);

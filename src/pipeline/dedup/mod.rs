@@ -44,7 +44,8 @@ pub enum Print {
 }
 
 impl Print {
-    /// The same for the records of `chunk`: in a list the URL as it was read is the line.
+    /// Returns what is written for the records of `chunk`: in a list the URL as it was read is the
+    /// line.
     pub(super) fn of(self, chunk: &Parcel) -> Print {
         let is_line = self == Print::Original && chunk.layout.format.is_none();
         if is_line { Print::Line } else { self }
@@ -85,11 +86,11 @@ struct MarkedBatch {
 
 /// Lines on their way to the writer.
 enum BatchLines {
-    /// Those that are marked are written.
+    /// Lines of which those that are marked are written.
     Kept(Vec<MarkedChunk>),
-    /// The same of every chunk, put together already.
+    /// Lines that are written, of every chunk, put together already.
     Copied(Vec<Result<Vec<u8>>>),
-    /// Those that are marked are candidates, which have to wait.
+    /// Lines of which those that are marked are candidates, which have to wait.
     Candidates(Vec<MarkedChunk>),
 }
 

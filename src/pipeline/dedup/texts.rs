@@ -9,14 +9,15 @@ use crate::pipeline::scan::layouts::Parcel;
 /// separator, which the last one of a file may lack.
 #[derive(Debug)]
 pub(super) struct Texts {
-    /// Where they are, unless it is in the chunk itself.
+    /// The texts, unless they are in the chunk itself.
     own: Option<Vec<u8>>,
     /// Where the text of each record starts, and the end of the last one.
     starts: Vec<u32>,
     gaps: Vec<Gap>,
 }
 
-/// Other lines of the chunk stand before the text of `record`; the text before them ends at `end`.
+/// A place where other lines of the chunk stand before the text of `record`; the text before them
+/// ends at `end`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Gap {
     record: u32,
@@ -58,13 +59,13 @@ pub(super) struct TextsBuilder {
 }
 
 impl TextsBuilder {
-    /// None yet; there may be as many as `capacity`.
+    /// Begins with no texts; there may be as many as `capacity`.
     pub(super) fn new(capacity: usize) -> TextsBuilder {
         let starts = Vec::with_capacity(capacity);
         TextsBuilder { starts, gaps: Vec::new(), end: 0, is_regular: true }
     }
 
-    /// The next record's `line`, which is a part of `chunk`.
+    /// Adds the next record's `line`, which is a part of `chunk`.
     #[inline]
     pub(super) fn push(&mut self, chunk: &[u8], line: &[u8], separator: u8) {
         let start = line.as_ptr().addr() - chunk.as_ptr().addr();

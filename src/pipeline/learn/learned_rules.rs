@@ -14,14 +14,14 @@ pub const BASE_PROFILE: &str = "rfc3986";
 /// The rules of all sites.
 #[derive(Debug)]
 pub struct LearnedRules {
-    /// As a file for `--rules`.
+    /// The rules as a file for `--rules`.
     pub file: RuleFile,
-    /// What applies those of them that are in force.
+    /// A canonicalizer that applies those of the rules that are in force.
     pub in_force: Canonicalizer,
 }
 
 impl Learned {
-    /// The rules of all sites, which they do not keep, as one file. A rule that the compiler
+    /// Takes the rules of all sites, which do not keep them, as one file. A rule that the compiler
     /// refuses is left to be looked at.
     pub fn take_rules(&mut self) -> Result<LearnedRules> {
         let mut file = RuleFile {

@@ -46,14 +46,16 @@ pub(super) struct Batches<'a> {
     bytes_max: u64,
     chunks: usize,
     lines: u64,
-    /// The same for each file, by its index; later ones have none yet.
+    /// How many lines of each file were worked off, by the file's index; later files have no number
+    /// yet.
     lines_by_file: Vec<u64>,
     fraction_read: Option<f64>,
     is_over: bool,
 }
 
 impl<'a> Batches<'a> {
-    /// Of the chunks that come by `receiver`, with `bytes_max` bytes of memory for each batch.
+    /// Begins with the chunks that come by `receiver`, with `bytes_max` bytes of memory for each
+    /// batch.
     pub(super) fn new(receiver: &'a Receiver<Result<Word>>, bytes_max: u64) -> Self {
         Batches {
             receiver,
@@ -66,28 +68,29 @@ impl<'a> Batches<'a> {
         }
     }
 
-    /// How many lines were worked off.
+    /// Returns how many lines were worked off.
     pub(super) fn lines(&self) -> u64 {
         self.lines
     }
 
-    /// The same for each file, by its index; the last ones may be missing.
+    /// Returns how many lines of each file were worked off, by the file's index; the last ones may
+    /// be missing.
     pub(super) fn into_lines_by_file(self) -> Vec<u64> {
         self.lines_by_file
     }
 
-    /// How much of the input, if that is known.
+    /// Returns how much of the input was read, if that is known.
     pub(super) fn fraction_read(&self) -> Option<f64> {
         self.fraction_read
     }
 
-    /// Has the input ended?
+    /// Tells whether the input has ended.
     pub(super) fn is_over(&self) -> bool {
         self.is_over
     }
 
-    /// The next batch, worked off by the threads of `pool`, and how reading goes. Nothing may be in
-    /// it when the input has ended, or somebody waits for room.
+    /// Returns the next batch, worked off by the threads of `pool`, and how reading goes. Nothing
+    /// may be in it when the input has ended, or somebody waits for room.
     pub(super) fn next<W, T: Send + Sync>(
         &mut self,
         pool: &Pool,

@@ -14,22 +14,23 @@ use crate::pipeline::threads::seats::Seat;
 
 /// The way of chunks from the reader to the workers, within the memory that they may take.
 pub(super) struct Delivery<'a> {
-    /// For chunks and what is kept of them, until they are done with.
+    /// The bound for chunks and what is kept of them, until they are done with.
     flow: Arc<Flow>,
-    /// For chunks until the workers take them.
+    /// The bound for chunks until the workers take them.
     queue: Arc<Flow>,
     sender: SyncSender<Result<Word>>,
     pool: &'a Pool,
     /// Was the last chunk that of a file, read or unpacked by the reader itself?
     was_own: bool,
-    /// And the one before, too? One alone stands where two pieces meet that others have unpacked.
+    /// Were the last chunk and the one before both read or unpacked by the reader itself? One alone
+    /// stands where two pieces meet that others have unpacked.
     is_unpacking: bool,
-    /// For the processor that unpacking takes.
+    /// The seat for the processor that unpacking takes.
     seat: Option<Seat<'a>>,
 }
 
 impl<'a> Delivery<'a> {
-    /// By `sender`. What is on its way takes `flow_bytes` at most.
+    /// Begins a delivery by `sender`. What is on its way takes `flow_bytes` at most.
     pub(super) fn new(flow_bytes: u64, sender: SyncSender<Result<Word>>, pool: &'a Pool) -> Self {
         Delivery {
             flow: Flow::new(flow_bytes),
@@ -98,18 +99,19 @@ impl<'a> Delivery<'a> {
 
 /// What the thread that reads has to say.
 pub(super) enum Word {
-    /// Here is a chunk.
+    /// A chunk.
     Chunk(Delivered),
-    /// There is one more, which has no room beside those that are on their way, which take so much.
+    /// The news that one more chunk has no room beside those that are on their way, which take so
+    /// much.
     NoRoom { bytes_inside: u64 },
 }
 
 /// A chunk on its way to the workers.
 pub(super) struct Delivered {
     pub(super) parcel: Parcel,
-    /// That it takes, with what will be kept of it.
+    /// Bytes that the chunk takes, with what will be kept of it.
     pub(super) bytes: u64,
-    /// Until it is taken.
+    /// The ticket for the queue, until the chunk is taken.
     pub(super) queued: Ticket,
 }
 

@@ -33,8 +33,8 @@ impl Flow {
         self.enter_telling(bytes, |_| ())
     }
 
-    /// The same. Before it waits, and whenever others have left and there is still no room, `tell`
-    /// gets to know how much is inside.
+    /// Waits until there is room for `bytes` more. Before it waits, and whenever others have left
+    /// and there is still no room, `tell` gets to know how much is inside.
     pub(super) fn enter_telling(self: &Arc<Flow>, bytes: u64, mut tell: impl FnMut(u64)) -> Ticket {
         let mut told = None;
         loop {

@@ -42,11 +42,11 @@ impl FormatPlan {
 /// A format that somebody has asked for.
 #[derive(Clone, Debug)]
 pub enum FormatChoice {
-    /// By name; its columns are told by the file.
+    /// A format by name; its columns are told by the file.
     Named(String),
-    /// By name, or as recognized, with columns as told.
+    /// A format by name, or as recognized, with columns as told.
     Fields(Option<String>, FieldMap),
-    /// As it is.
+    /// A format as it is.
     Given(Arc<dyn LineFormat>),
 }
 
@@ -207,7 +207,7 @@ impl Layouts {
         Ok(layout)
     }
 
-    /// The layout of a file that starts with `bytes`, as somebody has said.
+    /// Returns the layout of a file that starts with `bytes`, as somebody has said.
     fn as_told(&self, choice: &FormatChoice, bytes: &[u8]) -> Result<Layout> {
         match choice {
             FormatChoice::Named(name) => detect::as_told(name, bytes, self.options),
@@ -220,7 +220,8 @@ impl Layouts {
         }
     }
 
-    /// The same, where columns that are asked for are there, or where the content says nothing.
+    /// Returns the layout of a file that starts with `bytes` by its content. It is as somebody has
+    /// said where columns that are asked for are there, or where the content says nothing.
     fn by_content(&self, choice: &FormatChoice, bytes: &[u8]) -> Result<Layout> {
         if matches!(choice, FormatChoice::Fields(..))
             && let Ok(layout) = self.as_told(choice, bytes)
@@ -240,7 +241,8 @@ impl Layouts {
         }
     }
 
-    /// The chunk with the layout at its start; the lines in it may change it for the next.
+    /// Joins the chunk and the layout at its start; the lines in it may change the layout for the
+    /// next.
     fn parcel(&mut self, chunk: Chunk) -> Parcel {
         let Some((_, current)) = &mut self.current else {
             return Parcel { chunk, layout: Layout::default(), fraction_read: None };

@@ -41,26 +41,26 @@ pub(super) struct Scan<'a, K = fn(&Parcel, u64) -> u64> {
 }
 
 impl<'a> Scan<'a> {
-    /// A pass that keeps [`RECORD_BYTES`] of each record.
+    /// Makes a pass that keeps [`RECORD_BYTES`] of each record.
     pub(super) fn new(job: &'a Job, pool: &'a Pool, pass: Pass<'a>) -> Self {
         let record_bytes: fn(&Parcel, u64) -> u64 = |_, records| records * RECORD_BYTES;
         Scan { job, pool, pass, record_bytes, reads_pages: false, stop: Stop::default() }
     }
 
-    /// The same; after `stop` no stream is awaited any more.
+    /// Makes the pass await no stream any more after `stop`.
     pub(super) fn with_stop(self, stop: &Stop) -> Self {
         Scan { stop: stop.clone(), ..self }
     }
 
-    /// The same; canonical links are looked for in pages as well.
+    /// Makes the pass look for canonical links in pages as well.
     pub(super) fn with_pages(self) -> Self {
         Scan { reads_pages: true, ..self }
     }
 }
 
 impl<'a, K: Fn(&Parcel, u64) -> u64 + Send> Scan<'a, K> {
-    /// As [`Scan::new`], where `record_bytes` estimates the memory in bytes that is taken by what
-    /// is kept of a chunk with so many records while its batch is processed.
+    /// Makes `record_bytes` estimate the memory in bytes that is taken by what is kept of a chunk
+    /// with so many records while its batch is processed.
     pub(super) fn with_record_bytes<L: Fn(&Parcel, u64) -> u64 + Send>(
         self,
         record_bytes: L,
@@ -85,8 +85,8 @@ impl<'a, K: Fn(&Parcel, u64) -> u64 + Send> Scan<'a, K> {
         end.map(|()| read)
     }
 
-    /// The same for jobs that have something to do with what could be read before a damaged place:
-    /// how reading has ended is told by itself.
+    /// Reads the input as [`Scan::run`] does, for jobs that have something to do with what could be
+    /// read before a damaged place: how reading has ended is told by itself.
     pub(super) fn run_to_end<W, T: Send + Sync>(
         self,
         new_worker: impl Fn() -> W + Sync,

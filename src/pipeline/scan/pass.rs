@@ -57,18 +57,18 @@ pub(crate) struct Pass<'a> {
 }
 
 impl<'a> Pass<'a> {
-    /// The first one.
+    /// Makes the first pass over the input.
     pub(crate) fn first(name: &'a str) -> Self {
         Pass { name, first: None }
     }
 
-    /// Another one, of what the `first` has read: files that have grown are read up to the size
-    /// they had, and anything else that has changed is an error.
+    /// Makes another pass over what the `first` has read: files that have grown are read up to the
+    /// size they had, and anything else that has changed is an error.
     pub(crate) fn again(name: &'a str, first: &'a WasRead) -> Self {
         Pass { name, first: Some(first) }
     }
 
-    /// What `plan` says, opened for this pass.
+    /// Opens what `plan` says for this pass.
     pub(super) fn open(&self, plan: &InputPlan) -> Result<Input> {
         match self.first {
             None => Input::open(plan),

@@ -40,7 +40,7 @@ pub(super) fn each_entry<E>(
     }
 }
 
-/// How many lines `parcel` has; a row over several lines is one.
+/// Returns how many lines `parcel` has; a row over several lines is one.
 pub(crate) fn count_lines(parcel: &Parcel, job: &Job, workspace: &mut Workspace) -> u64 {
     let mut lines = 0;
     let counted = each_entry::<Infallible>(parcel, job, workspace, |_| {
@@ -51,9 +51,9 @@ pub(crate) fn count_lines(parcel: &Parcel, job: &Job, workspace: &mut Workspace)
     lines
 }
 
-/// The same as [`each_entry`] for lines that were looked at, and checked, before. `Err` if a mapped
-/// file was cut short since: it shows zeros then, so whatever `each` has made of its lines, and
-/// said of them, is void.
+/// Gives `each` the entries of `parcel`, as [`each_entry`] does, whose lines were looked at, and
+/// checked, before. `Err` if a mapped file was cut short since: it shows zeros then, so whatever
+/// `each` has made of its lines, and said of them, is void.
 pub(crate) fn each_entry_again<E>(
     parcel: &Parcel,
     job: &Job,
@@ -65,9 +65,9 @@ pub(crate) fn each_entry_again<E>(
     Ok(all)
 }
 
-/// The header of the file that `parcel` begins: the lines before the first record, if the format
-/// knows them as headers, each with its separator; or that of the format. Empty if the parcel does
-/// not begin a file.
+/// Returns the header of the file that `parcel` begins: the lines before the first record, if the
+/// format knows them as headers, each with its separator; or that of the format. Empty if the
+/// parcel does not begin a file.
 pub(crate) fn header(parcel: &Parcel, job: &Job) -> Vec<u8> {
     let mut header = Vec::new();
     if !parcel.starts_file() {
@@ -117,7 +117,8 @@ pub(crate) fn walk(
     walk_with(ReadOptions { fields: false, ..job.read_options() }, parcel, job, worker, each)
 }
 
-/// The same with all that the line says.
+/// Gives `each` every record of `parcel` with all that its line says, and the number of the line in
+/// it; counts all lines.
 pub(crate) fn walk_with_fields(
     parcel: &Parcel,
     job: &Job,

@@ -53,7 +53,7 @@ pub(super) enum GatherPass<'a> {
         first: &'a WasRead,
         /// How many clusters it has found.
         clusters: u64,
-        /// All of them, if there was room: spares the lines of those that are not wanted.
+        /// The clusters, if there was room for all: spares the lines of those that are not wanted.
         census: Option<Census>,
     },
 }

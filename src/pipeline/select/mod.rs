@@ -32,16 +32,16 @@ use tell::text_bytes;
 /// Which clusters are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClusterFilter {
-    /// All of them.
+    /// All clusters.
     All,
-    /// Those of more than one line.
+    /// The clusters of more than one line.
     Duplicated,
-    /// Those of one line.
+    /// The clusters of one line.
     Single,
 }
 
 impl ClusterFilter {
-    /// Is a cluster of so many lines written?
+    /// Tells whether a cluster of so many lines is written.
     pub(super) fn wants(self, lines: u64) -> bool {
         match self {
             ClusterFilter::All => true,

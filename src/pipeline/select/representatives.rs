@@ -18,7 +18,7 @@ pub(super) struct Rest {
 }
 
 impl Rest {
-    /// None yet. From now on the census takes no new clusters in.
+    /// Begins with no lines. From now on the census takes no new clusters in.
     pub(super) fn new(job: &Job, budget: Budget) -> Result<Rest> {
         let files = temp::open_some(&job.memory.temp_dir)?;
         let uncounted = Uncounted::new(files, budget.spill_buffer_bytes());

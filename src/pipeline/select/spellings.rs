@@ -38,7 +38,7 @@ const PIECE_BYTES: usize = 64 << 10;
 #[derive(Debug)]
 pub(super) struct SpellingFiles {
     folder: PathBuf,
-    /// Each with its length so far.
+    /// The files, each with its length so far.
     files: [(File, AtomicU64); FILES],
     /// How many writers there have been.
     writers: AtomicUsize,
@@ -77,10 +77,10 @@ impl SpellingFiles {
 #[derive(Debug)]
 pub(super) struct SpellingWriter<'a> {
     files: &'a SpellingFiles,
-    /// Which file.
+    /// The number of the file.
     number: usize,
     piece: Vec<u8>,
-    /// So many members, the last ones, have places that count from the start of the piece.
+    /// How many members, the last ones, have places that count from the start of the piece.
     unplaced: usize,
 }
 
@@ -146,7 +146,7 @@ pub(super) struct Spellings {
 }
 
 impl Spellings {
-    /// That of `member`.
+    /// Returns the spelling of `member`.
     #[inline]
     pub(super) fn get(&self, member: Member) -> Result<&[u8]> {
         let file = ((member.place & !PATH_ALONE) >> FILE_SHIFT) as usize;
@@ -157,12 +157,12 @@ impl Spellings {
         range.and_then(|(start, end)| map.get(start..end)).ok_or_else(|| self.damaged())
     }
 
-    /// The URL that `spelling` was read from, that of `member`.
+    /// Returns the URL that `spelling`, the one of `member`, was read from.
     pub(super) fn url<'a>(&self, member: Member, spelling: &'a [u8]) -> Cow<'a, [u8]> {
         url_of(spelling, member.place & PATH_ALONE != 0)
     }
 
-    /// Asks for that of `member`.
+    /// Asks for the spelling of `member`, so that it is on its way from memory.
     #[inline]
     pub(super) fn prefetch(&self, member: Member) {
         self.get(member).into_iter().for_each(prefetch_all);

@@ -40,7 +40,7 @@ struct Column {
 type FacetCounts = [Vec<Counts>; Facet::ALL.len()];
 
 impl Facets {
-    /// None yet. `format` is that of the chunk.
+    /// Begins with no records. `format` is that of the chunk.
     pub(super) fn new(format: &str) -> Facets {
         Facets { are_of_crawler: format == crawllog::NAME, ..Facets::default() }
     }

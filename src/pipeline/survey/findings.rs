@@ -21,7 +21,7 @@ pub(super) struct Findings {
     pub(super) levels: Vec<LevelRow>,
     /// How many records were looked at for the examples of each.
     pub(super) looks: Vec<u32>,
-    /// Those among the examples, and perhaps more, that their step left as they were.
+    /// The records that their step left as they were: those among the examples, and perhaps more.
     pub(super) unchanged: Vec<Unchanged>,
     pub(super) counts: Counts,
     /// By rule: how many records it changed, and how many of them merge by rules of sites.

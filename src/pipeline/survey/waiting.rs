@@ -17,14 +17,15 @@ pub(super) struct Waiting<'a> {
     job: &'a Job<'a>,
     pool: &'a Pool,
     unplaced: Unplaced,
-    /// The line with which they begin.
+    /// The line with which the records begin.
     pub(super) first_line: u64,
     /// Bytes that the forms took in memory by then.
     pub(super) forms_bytes: u64,
 }
 
 impl<'a> Waiting<'a> {
-    /// None yet; takes the `forms` out of memory. Records from `first_line` on will wait.
+    /// Begins with no records, and takes the `forms` out of memory. Records from `first_line` on
+    /// will wait.
     pub(super) fn begin(
         job: &'a Job,
         pool: &'a Pool,

@@ -32,12 +32,12 @@ pub enum Stage {
 }
 
 impl Stage {
-    /// Those of the workers, and of who reads and writes for them, in the order in which a chunk
-    /// meets them.
+    /// The stages of the workers, and of who reads and writes for them, in the order in which a
+    /// chunk meets them.
     const OF_POOL: [Stage; 5] =
         [Stage::Reading, Stage::Canonicalizing, Stage::Clustering, Stage::Mining, Stage::Writing];
 
-    /// The name in reports.
+    /// Returns the name in reports.
     pub fn name(self) -> &'static str {
         match self {
             Stage::Reading => "reading",
@@ -134,7 +134,7 @@ impl Pool {
         });
     }
 
-    /// What `each` makes of the numbers below `count`, in their order.
+    /// Returns what `each` makes of the numbers below `count`, in their order.
     pub(crate) fn map<T: Send + Sync>(
         &self,
         stage: Stage,
@@ -144,7 +144,8 @@ impl Pool {
         self.map_with(stage, count, || (), |(), number| each(number))
     }
 
-    /// As [`map`](Self::map), with something that each thread has for itself.
+    /// Returns what `each` makes of the numbers below `count`, as [`map`](Self::map) does, with
+    /// something that each thread has for itself.
     pub(crate) fn map_with<W, T: Send + Sync>(
         &self,
         stage: Stage,
@@ -167,7 +168,8 @@ impl Pool {
         self.each_partition_with(|| (), |(), partition| each(partition));
     }
 
-    /// As [`each_partition`](Self::each_partition), with something that each thread has for itself.
+    /// Does `each` for every partition, as [`each_partition`](Self::each_partition) does, with
+    /// something that each thread has for itself.
     fn each_partition_with<W>(
         &self,
         new_worker: impl Fn() -> W + Sync,
@@ -191,7 +193,7 @@ impl Pool {
         self.busy[stage as usize][thread].fetch_add(nanoseconds, Ordering::Relaxed);
     }
 
-    /// How long every thread was busy so far.
+    /// Returns how long every thread was busy so far.
     pub(crate) fn seconds(&self) -> Vec<StageSeconds> {
         let seconds = |busy: &AtomicU64| busy.load(Ordering::Relaxed) as f64 / 1e9;
         let of = |stage| StageSeconds {
@@ -220,7 +222,8 @@ pub(crate) fn try_each_partition(
     try_each_partition_with(folder, pool, || (), |(), partition| work(partition))
 }
 
-/// As [`try_each_partition`], with something that each thread has for itself.
+/// Does `work` for every partition, as [`try_each_partition`] does, with something that each thread
+/// has for itself.
 pub(crate) fn try_each_partition_with<W>(
     folder: &Path,
     pool: &Pool,

@@ -6,12 +6,12 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard};
 
-/// As many seats as threads may work at a time. Workers leave theirs to the one thread that goes
-/// first, as soon as it asks for it.
+/// Seats for threads, as many as may work at a time. Workers leave theirs to the one thread that
+/// goes first, as soon as it asks for one.
 #[derive(Debug)]
 pub(super) struct Seats {
     free: Mutex<usize>,
-    /// Does who goes first wait for a seat? Changed under the lock of `free`.
+    /// Does the thread that goes first wait for a seat? Changed under the lock of `free`.
     is_asked: AtomicBool,
     for_first: Condvar,
     for_others: Condvar,
@@ -22,7 +22,7 @@ pub(super) struct Seats {
 pub(crate) struct Seat<'a>(&'a Seats);
 
 impl Seats {
-    /// So many seats, all of them free.
+    /// Makes so many seats, all of them free.
     pub(super) fn new(seats: usize) -> Seats {
         Seats {
             free: Mutex::new(seats),

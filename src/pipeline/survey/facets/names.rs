@@ -42,12 +42,12 @@ impl Names {
         number
     }
 
-    /// How many there are.
+    /// Returns how many names there are.
     pub(crate) fn len(&self) -> usize {
         self.ends.len()
     }
 
-    /// All of them, by number, with their hashes.
+    /// Returns all names, by number, with their hashes.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (u64, &[u8])> {
         let texts = (0..self.ends.len() as u32).map(|number| text(&self.texts, &self.ends, number));
         self.hashes.iter().copied().zip(texts)
