@@ -134,18 +134,18 @@ impl RejectCounts {
         self.0[kind as usize]
     }
 
-    /// How many of any kind.
+    /// Returns how many there are of any kind.
     pub fn total(&self) -> u64 {
         self.0.iter().sum()
     }
 
-    /// The kinds that were seen, with their counts, in the order of [`Reject::ALL`].
+    /// Returns the kinds that were seen, with their counts, in the order of [`Reject::ALL`].
     pub fn seen(&self) -> impl Iterator<Item = (Reject, u64)> + '_ {
         Reject::ALL.into_iter().zip(self.0).filter(|(_, count)| *count > 0)
     }
 }
 
-/// As a map of the kinds that were seen, by name.
+/// Writes a map of the kinds that were seen, by name.
 impl Serialize for RejectCounts {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_map(self.seen().map(|(kind, count)| (kind.name(), count)))

@@ -75,7 +75,7 @@ pub struct Layout {
     pub has_nuls: bool,
     /// What it may be instead if it is a list, where nobody has said that it is.
     pub seeming: Option<Arc<Seeming>>,
-    /// Those whose values [most are not understood](super::detect::odd_fields).
+    /// The columns whose values [most are not understood](super::detect::odd_fields).
     pub odd_fields: Vec<OddField>,
 }
 
@@ -135,7 +135,7 @@ pub struct Entries<'a> {
     layout: Layout,
     /// What has not been looked at; for lists, from the start of the stretch on.
     lines: Lines<'a>,
-    /// The same lines in a spelling with fewer escapes, if they are to be read in that.
+    /// The lines in a spelling with fewer escapes, if they are to be read in that.
     unescaped: Option<Lines<'a>>,
     /// How the line starts that did not fit.
     overlong: Option<&'a [u8]>,
@@ -146,7 +146,7 @@ pub struct Entries<'a> {
     stretch: &'a [u8],
     start: usize,
     tools: &'a mut Tools,
-    /// Of the latest record.
+    /// The fields of the latest record.
     fields: Fields<'a>,
 }
 

@@ -127,12 +127,12 @@ impl UrlGlob {
 /// Patterns of which one has to match. There may be many, one for each of many hosts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UrlGlobs {
-    /// Those for one host, by its name.
+    /// The patterns for one host, by its name.
     of_hosts: HashMap<Vec<u8>, Vec<UrlGlob>, ahash::RandomState>,
-    /// Those for all hosts below one, by its name, and the longest name.
+    /// The patterns for all hosts below one, by its name, and the longest name.
     below: HashMap<Vec<u8>, Vec<UrlGlob>, ahash::RandomState>,
     below_bytes_max: usize,
-    /// Those for any host, and for all whose names match.
+    /// The patterns for any host, and for all whose names match.
     others: Vec<UrlGlob>,
 }
 
@@ -260,23 +260,23 @@ fn fields_number(text: &[u8]) -> Option<u16> {
     std::str::from_utf8(text).ok()?.parse().ok()
 }
 
-/// What patterns are compared with.
+/// The parts of a URL that patterns are compared with.
 struct Places<'a> {
-    /// Empty if there is none.
+    /// The scheme; empty if there is none.
     scheme: &'a [u8],
-    /// In lower case.
+    /// The host, in lower case.
     host: Vec<u8>,
-    /// Path and query, without the fragment.
+    /// The path and the query, without the fragment.
     target: Cow<'a, [u8]>,
-    /// Where the path ends in it.
+    /// Where the path ends in `target`.
     path_end: usize,
 }
 
 impl Places<'_> {
-    /// Those of `url`. Of a line without a scheme the host is what looks like one, as it does to
-    /// profiles that take such lines. After `http:` and the like any number of slashes stands for
-    /// two, a backslash for a slash, and an empty path is `/`, as browsers and profiles see it.
-    /// A path whose host nobody knows has neither host nor scheme.
+    /// Finds the parts of `url`. In a line without a scheme, the host is what looks like one, as it
+    /// does to profiles that take such lines. After `http:` and the like any number of slashes
+    /// stands for two, a backslash for a slash, and an empty path is `/`, as browsers and profiles
+    /// see it. A path whose host nobody knows has neither host nor scheme.
     fn of(url: &[u8]) -> Places<'_> {
         let url = url.trim_ascii_start();
         let path = without_no_host(url);
@@ -308,7 +308,7 @@ impl Places<'_> {
         Places { scheme, host, target, path_end }
     }
 
-    /// Those of a path that stands alone, even if it begins as a host does (`//a`).
+    /// Finds the parts of a path that stands alone, even if it begins as a host does (`//a`).
     fn without_host(path: &[u8]) -> Places<'_> {
         let target = &path[..memchr::memchr(b'#', path).unwrap_or(path.len())];
         let target = with_slashes(target);
@@ -317,7 +317,7 @@ impl Places<'_> {
     }
 }
 
-/// `target` with slashes in its path where it has backslashes.
+/// Returns `target` with slashes in its path where it has backslashes.
 fn with_slashes(target: &[u8]) -> Cow<'_, [u8]> {
     let path = &target[..end_of_path(target)];
     if memchr::memchr(b'\\', path).is_none() {
@@ -328,12 +328,12 @@ fn with_slashes(target: &[u8]) -> Cow<'_, [u8]> {
     Cow::Owned(target)
 }
 
-/// Where the path ends in `target`, a path and perhaps a query.
+/// Returns where the path ends in `target`, a path and perhaps a query.
 fn end_of_path(target: &[u8]) -> usize {
     memchr::memchr(b'?', target).unwrap_or(target.len())
 }
 
-/// The authority at the start of `text`, and what follows it.
+/// Splits `text` into the authority at its start and what follows it.
 fn authority_of(text: &[u8]) -> (&[u8], &[u8]) {
     let end = text.iter().position(|byte| b"/?#\\".contains(byte));
     text.split_at(end.unwrap_or(text.len()))

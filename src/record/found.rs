@@ -90,20 +90,20 @@ impl Fields<'_> {
 /// How text is escaped in the fields of a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Escapes {
-    /// Not at all.
+    /// No escapes.
     #[default]
     None,
-    /// As Apache and nginx do in quotes: `\"`, `\\`, `\xHH`, `\t` and other letters of C.
+    /// The escapes of Apache and nginx in quotes: `\"`, `\\`, `\xHH`, `\t` and other letters of C.
     Backslash,
-    /// As in JSON strings (RFC 8259 section 7).
+    /// The escapes of JSON strings (RFC 8259 section 7).
     Json,
     /// Two quotes for one, as in CSV (RFC 4180).
     Quotes,
-    /// As CloudFront does in user agents: percent and two hex digits, the percent sign escaped once
-    /// more or not; in no URL.
+    /// The escapes of CloudFront in user agents: percent and two hex digits, the percent sign
+    /// escaped once more or not; in no URL.
     PercentText,
-    /// As CloudFront does in URLs: `%25` for each percent sign, so `%2520` for `%20`. A `%25` that
-    /// no two hex digits follow stays, since a percent sign alone is none of a URL.
+    /// The escapes of CloudFront in URLs: `%25` for each percent sign, so `%2520` for `%20`. A
+    /// `%25` that no two hex digits follow stays, since a percent sign alone is none of a URL.
     PercentSign,
 }
 
@@ -119,7 +119,7 @@ pub enum Parsed {
 }
 
 impl Parsed {
-    /// What a line is whose `method` and `target`, which is not empty, stand apart.
+    /// Returns what a line is whose `method` and `target`, which is not empty, stand apart.
     #[inline]
     pub(crate) fn of_request(method: &[u8], target: &[u8]) -> Parsed {
         request::refusal(method, target).map_or(Parsed::Record, Parsed::Reject)

@@ -10,7 +10,7 @@ use crate::record::formats::{cell, first_row};
 /// Fewest lines that say something where the first of them is no header.
 const LINES_MIN: usize = 10;
 
-/// The same where it is one.
+/// Fewest lines that say something where the first of them is a header.
 const LINES_WITH_HEADER_MIN: usize = 3;
 
 /// Share of the lines that have to have as many cells, in percent.

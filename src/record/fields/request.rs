@@ -191,7 +191,7 @@ mod tests {
         }
     }
 
-    /// The same by words, for requests without odd blanks.
+    /// Splits a request by words, for requests without odd blanks.
     fn by_words(request: &[u8]) -> Option<(Vec<u8>, Vec<u8>, Vec<u8>)> {
         let words: Vec<&[u8]> = request.split(|byte| *byte == b' ').collect();
         let (first, rest) = words.split_first()?;

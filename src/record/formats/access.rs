@@ -84,22 +84,22 @@ impl Access {
         Access { name, words, host_word, columns, is_status_next, common_line, columns_shown }
     }
 
-    /// `%h %l %u %t "%r" %>s %b`.
+    /// Makes the common log format: `%h %l %u %t "%r" %>s %b`.
     pub(crate) fn clf() -> Access {
         Access::new("clf", 3, None, &CLF, String::new())
     }
 
-    /// The same with referrer and agent.
+    /// Makes the combined format: the common log format with referrer and agent.
     pub(crate) fn combined() -> Access {
         Access::new("combined", 3, None, &COMBINED, String::new())
     }
 
-    /// The same with `%v:%p`, or a host alone, in front.
+    /// Makes the combined format with `%v:%p`, or a host alone, in front.
     pub(crate) fn vhost() -> Access {
         Access::new("vhost", 4, Some(0), &COMBINED, String::new())
     }
 
-    /// The parts of `line`; `None` if it does not have the shape.
+    /// Finds the parts of `line`; `None` if it does not have the shape.
     #[inline]
     fn find<'a>(&self, line: &'a [u8], found: &mut Found<'a>) -> Option<Parsed> {
         let time = Time::find(line)?;

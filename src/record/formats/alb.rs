@@ -32,12 +32,13 @@ pub(crate) enum Balancer {
     Classic,
 }
 
-/// The log of an application load balancer, if at least half of `lines` could be lines of it.
+/// Recognizes the log of an application load balancer, if at least half of `lines` could be lines
+/// of it.
 pub(crate) fn recognize(lines: &[&[u8]]) -> Option<Arc<dyn LineFormat>> {
     Balancer::Application.if_half_of(lines)
 }
 
-/// The same of a classic load balancer.
+/// Recognizes the log of a classic load balancer, if at least half of `lines` could be lines of it.
 pub(crate) fn recognize_classic(lines: &[&[u8]]) -> Option<Arc<dyn LineFormat>> {
     Balancer::Classic.if_half_of(lines)
 }
@@ -49,7 +50,7 @@ impl Balancer {
         (understood.count() * 2 >= lines.len()).then(|| Arc::new(self) as Arc<dyn LineFormat>)
     }
 
-    /// The parts of `line`; `None` if it does not have the shape.
+    /// Finds the parts of `line`; `None` if it does not have the shape.
     fn find<'a>(self, line: &'a [u8], found: &mut Found<'a>) -> Option<Parsed> {
         let mut cut = Cut::new(line);
         if self == Balancer::Application {

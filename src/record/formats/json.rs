@@ -260,27 +260,28 @@ fn is_target(text: &[u8]) -> bool {
     (text.starts_with(b"/") || is_url(text)) && memchr::memchr(b' ', text).is_none()
 }
 
-/// Objects, if there is a URL in one of the first lines.
+/// Recognizes objects, if there is a URL in one of the first lines.
 pub(crate) fn recognize(lines: &[&[u8]]) -> Option<Arc<dyn LineFormat>> {
     let json = Json::usual("jsonl");
     let is_own = lines.first().is_some_and(|line| is_origin(line));
     (is_own || first_object(&json, lines).is_some()).then(|| Arc::new(json) as _)
 }
 
-/// The same if the first of them has an object `request` with a `uri` in it, as those of Caddy.
+/// Recognizes objects, if the first of them with a URL has an object `request` with a `uri` in it,
+/// as those of Caddy.
 pub(crate) fn recognize_caddy(lines: &[&[u8]]) -> Option<Arc<dyn LineFormat>> {
     recognize_kind(lines, "caddy", &[&[b"request", b"uri"]])
 }
 
-/// The same if the first of them has the request line, or the URI and the bytes of the answer, by
-/// the names that nginx has for them.
+/// Recognizes objects, if the first of them with a URL has the request line, or the URI and the
+/// bytes of the answer, by the names that nginx has for them.
 pub(crate) fn recognize_nginx(lines: &[&[u8]]) -> Option<Arc<dyn LineFormat>> {
     recognize_kind(lines, "nginx-json", &[&[b"request"]]).or_else(|| {
         recognize_kind(lines, "nginx-json", &[&[b"request_uri"], &[b"body_bytes_sent"]])
     })
 }
 
-/// Objects whose first one has a string or a number at all of `paths`.
+/// Recognizes objects, if the first of them with a URL has a string or a number at all of `paths`.
 fn recognize_kind(
     lines: &[&[u8]],
     name: &'static str,
@@ -296,7 +297,7 @@ fn recognize_kind(
     (seen.count_ones() as usize == paths.len()).then(|| Arc::new(json) as _)
 }
 
-/// The first of `lines` that is an object with a URL, or with a request without one.
+/// Returns the first of `lines` that is an object with a URL, or with a request without one.
 fn first_object<'a>(json: &Json, lines: &[&'a [u8]]) -> Option<&'a [u8]> {
     let mut objects = lines.iter().filter(|line| line.first() == Some(&b'{'));
     let is_known = |line: &&&[u8]| {

@@ -11,7 +11,7 @@ use crate::record::{Found, LineFormat, Parsed};
 ///   path.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RelativeLines {
-    /// That of the base URL.
+    /// The scheme of the base URL.
     pub(crate) scheme: &'static [u8],
 }
 

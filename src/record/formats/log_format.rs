@@ -46,9 +46,9 @@ pub(crate) fn compile(text: &str) -> Result<Arc<dyn LineFormat>> {
 /// A compiled format.
 #[derive(Clone, Debug)]
 struct LogFormat {
-    /// As it was told.
+    /// The format as it was told.
     text: String,
-    /// What every line starts with.
+    /// The text that every line starts with.
     prefix: Vec<u8>,
     groups: Vec<Group>,
     escapes: Escapes,

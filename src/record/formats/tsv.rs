@@ -33,7 +33,7 @@ impl Tsv {
         Ok(Tsv::of(Table::with_fields(&first, fields)?, lines))
     }
 
-    /// That `table` of `lines`.
+    /// Makes the format of `table`, whose first lines are `lines`.
     fn of(table: Table, lines: &[&[u8]]) -> Tsv {
         let is_escaped = lines.first().is_some_and(|line| is_origin(line));
         Tsv { table: table.trimmed(), is_escaped }

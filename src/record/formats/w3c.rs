@@ -18,11 +18,11 @@ static W3C: Dialect = Dialect {
     text_escapes: Escapes::None,
 };
 
-/// The same with tabs between columns, as some proxies have it.
+/// W3C extended logs with tabs between columns, as some proxies have it.
 static TABBED: Dialect = Dialect { separator: b'\t', ..W3C };
 
-/// The format of the first header in `lines` that names a column with a URL, if it is one of these
-/// logs.
+/// Recognizes these logs by the first header in `lines` that names a column with a URL, and returns
+/// the format of that header.
 pub(crate) fn recognize(lines: &[&[u8]]) -> Option<Arc<dyn LineFormat>> {
     let at = lines.iter().position(|line| line.starts_with(HEADER))?;
     let row = lines[at + 1..].iter().find(|line| !line.starts_with(b"#"));

@@ -161,7 +161,7 @@ mod tests {
         StatusRange, Workspace,
     };
 
-    /// The same format without marks.
+    /// An access log that is read without marks.
     #[derive(Debug)]
     struct Slowly(Access);
 
@@ -175,8 +175,8 @@ mod tests {
         }
     }
 
-    /// All entries of `text`, in words; without what is said beside URLs if `fields` are not asked
-    /// for.
+    /// Reads all entries of `text`, in words; without what is said beside URLs if `fields` are not
+    /// asked for.
     fn entries(
         text: &[u8],
         format: Arc<dyn LineFormat>,

@@ -28,27 +28,29 @@ struct Field<'a> {
     text: &'a [u8],
 }
 
-/// The access log that `lines` are a sample of, if at least half of them could be lines of one.
+/// Recognizes the access log that `lines` are a sample of, if at least half of them could be lines
+/// of one.
 pub(crate) fn recognize(lines: &[&[u8]]) -> Option<Arc<dyn LineFormat>> {
     infer(lines).map(|access| Arc::new(access) as Arc<dyn LineFormat>)
 }
 
-/// The same, if it is a log in the common log format.
+/// Recognizes an access log by `lines`, a sample, if it is in the common log format.
 pub(crate) fn recognize_clf(lines: &[&[u8]]) -> Option<Arc<dyn LineFormat>> {
     recognize(lines).filter(|access| access.name() == "clf")
 }
 
-/// The same, if it is a combined log.
+/// Recognizes an access log by `lines`, a sample, if it is a combined log.
 pub(crate) fn recognize_combined(lines: &[&[u8]]) -> Option<Arc<dyn LineFormat>> {
     recognize(lines).filter(|access| access.name() == "combined")
 }
 
-/// The same, if it has a host in front.
+/// Recognizes an access log by `lines`, a sample, if it has a host in front.
 pub(crate) fn recognize_vhost(lines: &[&[u8]]) -> Option<Arc<dyn LineFormat>> {
     recognize(lines).filter(|access| access.name() == "vhost")
 }
 
-/// The same, as a value.
+/// Infers the access log that `lines` are a sample of, if at least half of them could be lines of
+/// one.
 pub(super) fn infer(lines: &[&[u8]]) -> Option<Access> {
     let sample = Sample::read(lines);
     if sample.heads.len() * 2 < lines.len() {
