@@ -79,8 +79,8 @@ impl Tally {
         }
     }
 
-    /// The first line of each kind that was rejected: its number, and how it starts, without user
-    /// names and passwords.
+    /// Returns the first line of each kind that was rejected: its number, and how it starts,
+    /// without user names and passwords.
     pub fn first_rejects(&self) -> impl Iterator<Item = (Reject, u64, &[u8])> {
         self.rejected.seen().filter_map(|(kind, _)| {
             let (line, text) = self.first_rejected[kind as usize].as_ref()?;
@@ -88,7 +88,8 @@ impl Tally {
         })
     }
 
-    /// The same as JSON.
+    /// Returns the first line of each kind that was rejected as JSON: its number, and how it
+    /// starts, without user names and passwords.
     pub fn first_rejects_json(&self) -> Value {
         let row = |(kind, line, text): (Reject, u64, &[u8])| {
             let starts = String::from_utf8_lossy(text);

@@ -8,9 +8,10 @@ use crate::parts::names_above;
 
 /// The parameters that guards name, each with a site.
 pub(super) struct Guarded<'a> {
-    /// The site of the guard.
+    /// The parameters that guards name, each with the site of the guard.
     sites: BTreeSet<(Vec<u8>, &'a str)>,
-    /// The same, and all domains above it.
+    /// The parameters that guards name, each with the site of the guard and with all domains above
+    /// it.
     above: BTreeSet<(Vec<u8>, &'a str)>,
 }
 

@@ -37,7 +37,7 @@ pub(super) struct Suffixes {
 /// A rule for suffixes.
 #[derive(Clone, Debug)]
 struct Suffix {
-    /// Its place in the list.
+    /// The place of the rule in the list.
     place: usize,
     /// What paths end with; a whole segment with the slash before it.
     from: String,
@@ -131,7 +131,7 @@ impl Suffix {
     }
 }
 
-/// Those of `suffixes`, the longest first, that can be said together.
+/// Returns those of `suffixes`, the longest first, that can be said together.
 fn sayable<'a>(site: &str, suffixes: &'a [Suffix]) -> Vec<&'a Suffix> {
     let all: Vec<&Suffix> = suffixes.iter().collect();
     if expressions_of(site, &all).is_some() {
@@ -160,8 +160,8 @@ fn sayable<'a>(site: &str, suffixes: &'a [Suffix]) -> Vec<&'a Suffix> {
     said
 }
 
-/// The expressions for `suffixes`, the longest first, all of one site; `None` if there are none
-/// that do the same.
+/// Returns the expressions for `suffixes`, the longest first, all of one site; `None` if there are
+/// none that do the same.
 fn expressions_of(site: &str, suffixes: &[&Suffix]) -> Option<Vec<Expression>> {
     let (mut gone, others): (Vec<&Suffix>, Vec<&Suffix>) =
         suffixes.iter().partition(|suffix| suffix.to.is_empty());

@@ -17,7 +17,7 @@ pub(super) type Placed = (usize, DustRule);
 /// Rules that a format cannot say, by site.
 pub(super) struct Unsaid<'a> {
     own: BTreeMap<&'a str, Vec<&'a Placed>>,
-    /// The same by the domains above their sites.
+    /// The rules that a format cannot say, by the domains above their sites.
     below: BTreeMap<&'a str, Vec<&'a Placed>>,
 }
 
@@ -41,7 +41,7 @@ impl<'a> Unsaid<'a> {
     }
 }
 
-/// `site` and the domains above it.
+/// Returns `site` and the domains above it.
 fn names(site: &str) -> impl Iterator<Item = &str> {
     names_above(site.as_bytes()).filter_map(|name| std::str::from_utf8(name).ok())
 }

@@ -29,18 +29,18 @@ impl fmt::Display for Escaped<'_> {
     }
 }
 
-/// Foreign bytes as text: what a terminal would not show either is visible, and what is long is cut
-/// in the middle ([`cut`]).
+/// Writes foreign bytes as text: what a terminal would not show either is visible, and what is long
+/// is cut in the middle ([`cut`]).
 pub(super) fn foreign(bytes: &[u8]) -> String {
     Escaped(&cut(bytes, SHOWN_CHARACTERS)).to_string()
 }
 
-/// A URL as text; a link where it leads to a web page and the text says all of it.
+/// Writes a URL as text, and as a link where it leads to a web page and the text says all of it.
 pub(super) fn url(bytes: &[u8]) -> String {
     element(bytes, &foreign(bytes))
 }
 
-/// The same with a mark around that part in which it differs from `other`.
+/// Writes a URL as [`url`] does, with a mark around that part in which it differs from `other`.
 pub(super) fn url_beside(bytes: &[u8], other: &[u8]) -> String {
     let (text, other) = (cut(bytes, SHOWN_CHARACTERS), cut(other, SHOWN_CHARACTERS));
     // Two that are cut may differ in what is not there.

@@ -13,7 +13,7 @@ use crate::report::{
 /// What strangers write, one of each kind.
 const HOSTILE: &[u8] = b"javascript:\"'<img src=x onerror=alert(1)>&</td>\x1b\0\xff\xe2\x80\xae";
 
-/// A report of a log in which every text is hostile.
+/// Makes a report of a log in which every text is hostile.
 fn survey() -> Survey {
     let counts = |records, urls, pages, astray| Counts { records, urls, pages, astray };
     let names = [HOSTILE, b"", b"2026-11-21"];
@@ -122,7 +122,7 @@ fn cells(page: &str, id: &str) -> Vec<Vec<String>> {
     body.split("<tr>").skip(1).map(row).collect()
 }
 
-/// The same of a list, which has no status.
+/// Makes a report of a list in which every text is hostile; a list has no status.
 fn survey_of_list() -> Survey {
     let mut survey = survey();
     survey.breakdowns.retain(|one| one.facet != Facet::Status);

@@ -89,7 +89,8 @@ impl Claims {
         self.open_with(path.unwrap_or(Path::new("-")), None)
     }
 
-    /// The same, where a new file gets the permissions `new_mode` if there are any.
+    /// Opens `path` for a result, as [`Claims::open`] does; a new file gets the permissions
+    /// `new_mode` if there are any.
     fn open_with(&mut self, path: &Path, new_mode: Option<u32>) -> Result<Output> {
         let name = show_path(path);
         let is_stdout = path == "-" || open_number(path) == Some(1);
@@ -128,9 +129,9 @@ impl Claims {
 #[derive(Debug)]
 struct Place {
     path: PathBuf,
-    /// Device and number of its folder.
+    /// Device and number of the folder.
     folder: Option<(u64, u64)>,
-    /// Those of the regular file that is there.
+    /// Device and number of the regular file that is there.
     file: Option<(u64, u64)>,
 }
 
@@ -150,7 +151,7 @@ impl Place {
     }
 }
 
-/// What it is in words, if it is no regular file.
+/// Says in words what a file is, if it is no regular file.
 fn what_is_no_file(meta: &fs::Metadata) -> Option<&'static str> {
     match meta.file_type() {
         kind if kind.is_file() => None,

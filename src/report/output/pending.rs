@@ -50,7 +50,8 @@ impl Pending {
         }
     }
 
-    /// The same with a name meanwhile, which stays if the process is killed.
+    /// Opens a file in the folder of `path` that has a name meanwhile, which stays if the process
+    /// is killed; with the permissions `mode` if there are any.
     fn open_named(path: &Path, mode: Option<u32>) -> io::Result<Pending> {
         // Under the umask, and never open to more people than the old file was.
         let at_first = fs::Permissions::from_mode(mode.unwrap_or(0o666) & 0o777);
@@ -68,7 +69,7 @@ impl Pending {
         Pending { file, path: path.to_path_buf(), temporary, owner: None, is_durable: false }
     }
 
-    /// The file, to be written.
+    /// Returns the file, to be written.
     pub(super) fn file(&self) -> io::Result<File> {
         self.file.try_clone()
     }

@@ -18,7 +18,7 @@ use crate::error::{Error, Result};
 /// or the disk fails when all have their names. What goes to a stream cannot be taken back.
 #[derive(Default)]
 pub struct Results {
-    /// Those that go to files, with the names that the user knows them by.
+    /// The results that go to files, with the names by which the user knows them.
     files: Vec<(String, Pending)>,
     /// The one that is published behind all others, and what it follows.
     last: Option<(String, Pending, Predecessor)>,
@@ -31,16 +31,16 @@ impl Results {
         Ok(())
     }
 
-    /// The same for a result that goes on with what was in its place when it was read, and
-    /// remembers the others: it is published behind them, and only if its `predecessor` is still
-    /// there. A run has one at most.
+    /// Writes the rest of `output`, as [`Results::finish`] does, for a result that goes on with
+    /// what was in its place when it was read, and remembers the others: it is published behind
+    /// them, and only if its `predecessor` is still there. A run has one at most.
     pub fn finish_last(&mut self, output: Output, predecessor: Predecessor) -> Result<()> {
         assert!(self.last.is_none(), "a run has one last result");
         self.last = output.finish()?.map(|(name, file)| (name, file, predecessor));
         Ok(())
     }
 
-    /// The folder of the result that other runs go on with as well, if there is one.
+    /// Returns the folder of the result that other runs go on with as well, if there is one.
     ///
     /// Runs that publish there at the same time see each other, and all but one fail. But who of
     /// two others was there first they cannot see: they should take turns.
@@ -58,7 +58,8 @@ impl Results {
         self.publish_by(sync_folder)
     }
 
-    /// The same, where `sync` makes the names in a folder durable.
+    /// Publishes the results, as [`Results::publish`] does, where `sync` makes the names in a
+    /// folder durable.
     fn publish_by(self, sync: impl Fn(&Path) -> io::Result<()>) -> Result<Vec<String>> {
         let mut files = self.files;
         let mut predecessor = None;

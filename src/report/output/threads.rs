@@ -6,7 +6,7 @@ use crate::crew::Crew;
 /// writes, or left to the system: the same bytes.
 #[derive(Clone, Debug, Default)]
 pub struct OutputThreads {
-    /// They pack zstd and gzip output.
+    /// The threads that pack zstd and gzip output.
     pub packers: Option<Crew>,
     /// When files are made durable.
     pub syncing: Syncing,
@@ -19,8 +19,8 @@ pub enum Syncing {
     /// one.
     #[default]
     AtEnd,
-    /// The same, but most of it while they are written, by a thread that waits for the disk and
-    /// takes no processor.
+    /// Before they get their names, but most of it while they are written, by a thread that waits
+    /// for the disk and takes no processor: after a crash there is the old file or the new one.
     Meanwhile(Crew),
     /// Some time later, when the system writes them: after a crash a file may be empty, or lack a
     /// part. Reason: disks that take longer for that than the run takes for all else.

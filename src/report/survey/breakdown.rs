@@ -88,11 +88,11 @@ impl Facet {
 pub struct Counts {
     /// Records: lines, or requests.
     pub records: u64,
-    /// Those whose URL was not seen before, byte for byte.
+    /// Records whose URL was not seen before, byte for byte.
     pub urls: u64,
-    /// Those whose page was not seen before.
+    /// Records whose page was not seen before.
     pub pages: u64,
-    /// Those whose URL is another spelling than the first of its page.
+    /// Records whose URL is another spelling than the first of its page.
     pub astray: u64,
 }
 

@@ -50,11 +50,11 @@ const IDLE_SHOWN: usize = 10;
 /// One input.
 #[derive(Clone, Debug, Serialize)]
 pub struct InputRow {
-    /// As the user named it.
+    /// The path as the user named it.
     pub path: String,
-    /// Name of the format.
+    /// The name of the format.
     pub format: String,
-    /// Name of the compression.
+    /// The name of the compression.
     pub compression: String,
     /// Bytes on disk.
     pub disk_bytes: u64,
@@ -92,13 +92,14 @@ impl LevelRow {
 /// A rule of a rule file.
 #[derive(Clone, Debug)]
 pub struct SiteRuleRow {
-    /// Its number in the file, from 1.
+    /// The number of the rule in the file, from 1.
     pub rule: usize,
     /// The rule in one line.
     pub title: String,
     /// Records that it changed.
     pub changed: u64,
-    /// Those among them that merge with an earlier one by rules of sites, and not before.
+    /// Records that it changed and that merge with an earlier one by rules of sites, and not
+    /// before.
     pub merged: u64,
 }
 

@@ -25,7 +25,7 @@ pub(crate) enum Counted {
 }
 
 impl Counted {
-    /// The same in a word or two.
+    /// Returns what is counted in a word or two.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Counted::Lines => "lines",
@@ -44,7 +44,7 @@ impl Counted {
         }
     }
 
-    /// Does every report say it, be it nothing?
+    /// Tells whether every report says it, be it nothing.
     fn is_basic(self) -> bool {
         use Counted::{Duplicate, Lines, Pages, Requests, Unique, Urls};
         matches!(self, Lines | Requests | Urls | Pages | Unique | Duplicate)
