@@ -94,8 +94,8 @@ fn polymur(keys: &[PolymurHash; 2], input: &[u8]) -> u128 {
     high << 64 | low
 }
 
-/// POLYVAL of `input`, filled up with zeros, and of a block that holds its length in bytes. `key`
-/// has taken no block yet.
+/// Computes POLYVAL of `input`, filled up with zeros, and of a block that holds its length in
+/// bytes. `key` has taken no block yet.
 #[inline]
 fn polyval(key: &Polyval, input: &[u8]) -> u128 {
     let mut hasher = key.clone();
@@ -104,7 +104,8 @@ fn polyval(key: &Polyval, input: &[u8]) -> u128 {
     u128::from_le_bytes(hasher.finalize().into())
 }
 
-/// The same by the definition, bit by bit.
+/// Computes POLYVAL of `input` and of its length, as [`polyval`] does, by the definition, bit by
+/// bit; `point` is the key.
 fn polyval_slowly(point: u128, input: &[u8]) -> u128 {
     // a · b · x⁻¹²⁸ modulo x¹²⁸ + x¹²⁷ + x¹²⁶ + x¹²¹ + 1 (RFC 8452, section 3), lowest bit first.
     // Each step divides by x; where x does not divide the sum, the modulus is added before.

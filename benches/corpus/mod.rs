@@ -25,33 +25,34 @@ const CHUNK_RECORDS: usize = CHUNK_BYTES / 64;
 
 /// A list of lines, each ended by a newline.
 pub(crate) struct Corpus {
-    /// What it is, for the bench's name.
+    /// The name of the list, for the bench's name.
     pub(crate) name: &'static str,
     /// The list.
     pub(crate) bytes: Vec<u8>,
 }
 
 impl Corpus {
-    /// A generated list of `lines` lines: seed [`SEED`], 17.5 % exact repetitions, 17.5 % variants.
+    /// Generates a list of `lines` lines: seed [`SEED`], 17.5 % exact repetitions, 17.5 % variants.
     pub(crate) fn generated(lines: u64) -> Corpus {
         let bytes = generated(lines, usize::MAX);
         Corpus { name: "generated", bytes }
     }
 
-    /// The same list, as many whole lines of it as fit in `bytes` bytes.
+    /// Generates the list of [`Corpus::generated`], as many whole lines of it as fit in `bytes`
+    /// bytes.
     pub(crate) fn generated_bytes(bytes: usize) -> Corpus {
         Corpus { name: "generated", bytes: generated(bytes as u64, bytes) }
     }
 
-    /// `data/samples/reddit.txt`: links that people posted.
+    /// Reads `data/samples/reddit.txt`: links that people posted.
     pub(crate) fn reddit() -> Corpus {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("data/samples/reddit.txt");
         let bytes = std::fs::read(path).expect("the sample is part of the repository");
         Corpus { name: "reddit", bytes }
     }
 
-    /// The first `lines` lines of the list that the environment variable `UNDUST_LIST` names, if it
-    /// does.
+    /// Reads the first `lines` lines of the list that the environment variable `UNDUST_LIST` names,
+    /// if it does.
     pub(crate) fn given(lines: usize) -> Option<Corpus> {
         let path = std::env::var_os("UNDUST_LIST")?;
         let mut bytes = std::fs::read(&path)
@@ -63,12 +64,12 @@ impl Corpus {
         Some(Corpus { name: "given", bytes })
     }
 
-    /// Its lines.
+    /// Returns the lines of the list.
     pub(crate) fn lines(&self) -> Lines<'_> {
         Lines::new(&self.bytes, b'\n')
     }
 
-    /// All bytes, separators included, and all lines.
+    /// Returns how much the list is: all bytes, separators included, and all lines.
     pub(crate) fn throughput(&self) -> Throughput {
         let elements = self.lines().count() as u64;
         Throughput::ElementsAndBytes { elements, bytes: self.bytes.len() as u64 }

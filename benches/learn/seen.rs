@@ -75,7 +75,7 @@ impl Parted {
         Parted { place: place.to_string(), params }
     }
 
-    /// The same without the parameter at `at`.
+    /// Returns the URL without the parameter at `at`.
     pub(crate) fn without(&self, at: usize) -> Parted {
         let mut rest = self.clone();
         rest.params.remove(at);

@@ -22,17 +22,18 @@ use undust::report::{Claims, Counts, Tally};
 enum Change<'a> {
     /// Nothing.
     None,
-    /// More is written behind it, and to a file that was empty.
+    /// More is written behind the input, and to a file that was empty.
     Append(&'a [u8]),
-    /// It is cut short to so many bytes.
+    /// The input is cut short to so many bytes.
     Cut(u64),
-    /// Other bytes are written in its place.
+    /// Other bytes are written in the place of the input.
     Write(&'a [u8]),
-    /// The same, so that the system does not tell: as many bytes, and the time is set back.
+    /// Other bytes are written in the place of the input so that the system does not tell: as many
+    /// bytes, and the time is set back.
     Sneak(&'a [u8]),
-    /// Another file takes its place.
+    /// Another file takes the place of the input.
     Replace,
-    /// It is gone.
+    /// The input is gone.
     Remove,
     /// A folder has a file more.
     Add,
@@ -110,8 +111,8 @@ fn all_ways() -> impl Iterator<Item = How> {
 /// Lines before those that are told, so that little memory is too little for their clusters.
 const MANY: usize = 70_000;
 
-/// The input: many lines that are alone, [`END`], and some more that are alone, since other last
-/// bytes are told at once.
+/// Makes the input: many lines that are alone, [`END`], and some more that are alone, since other
+/// last bytes are told at once.
 fn text() -> String {
     let alone = |lines: Range<usize>| -> String {
         lines.map(|number| format!("http://a.test/{number}\n")).collect()
@@ -119,7 +120,7 @@ fn text() -> String {
     alone(0..MANY) + END + &alone(MANY..MANY + 300)
 }
 
-/// The same with another `end`.
+/// Makes the input with another `end` in the place of [`END`].
 fn text_with(end: &str) -> Vec<u8> {
     text().replace(END, end).into()
 }

@@ -46,7 +46,7 @@ const SAMPLES: [(&str, &str); SAMPLE_COUNT] = [
 ];
 const SAMPLE_COUNT: usize = 27;
 
-/// Those that this build can read.
+/// Returns the samples that this build can read.
 fn readable() -> impl Iterator<Item = (&'static str, &'static str)> {
     SAMPLES.into_iter().filter(|(_, format)| *format != "parquet" || cfg!(feature = "parquet"))
 }

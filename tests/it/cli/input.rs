@@ -262,7 +262,7 @@ fn a_long_line_is_told_by_its_own_beginning() {
     assert!(!run.words().contains("first.test"), "{}", run.told());
 }
 
-/// Those that have no room to stay open are read, not mapped.
+/// Files that have no room to stay open are read, not mapped.
 #[test]
 fn more_files_than_may_be_open() {
     let dir = Dir::new();

@@ -2,10 +2,10 @@
 
 use super::*;
 
-/// As little as one thread can do with.
+/// Options for as little memory as one thread can do with.
 const LITTLE: &str = "-S 8M -j1";
 
-/// More different URLs than fit in 8 MiB.
+/// Makes a list with more different URLs than fit in 8 MiB.
 fn large() -> Vec<u8> {
     generated(400_000, 11)
 }

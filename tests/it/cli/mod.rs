@@ -92,8 +92,9 @@ impl Dir {
         self.feed(args, b"")
     }
 
-    /// The same, with a `limit` of the shell on the process, as `-f 16`: no file may be longer than
-    /// 16 blocks, of 512 bytes or 1 KiB each.
+    /// Runs with empty standard input, and with a `limit` of the shell on the process, as `-f 16`:
+    /// no file may be longer than 16 blocks, of 512 bytes or 1 KiB each. `args` are separated by
+    /// blanks.
     fn run_under(&self, limit: &str, args: &str) -> Run {
         Run::of(self.command_under(limit, args), b"")
     }

@@ -341,7 +341,7 @@ fn a_link_named_as_output_stays_a_link() {
     assert!(fs::symlink_metadata(dir.path("link.txt")).unwrap().is_symlink());
 }
 
-/// As in a bare chroot. Files without a name get one by it.
+/// There is no `/proc` in a bare chroot. Files without a name get one by it.
 #[test]
 fn results_are_written_where_there_is_no_proc() {
     let dir = Dir::with_list();

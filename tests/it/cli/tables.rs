@@ -2,7 +2,7 @@
 
 use super::Dir;
 
-/// As Google Analytics and Screaming Frog write them: something stands above the header.
+/// A table as Google Analytics writes it: something stands above the header.
 const ANALYTICS: &str = "\
 # ----------------------------------------
 # Pages and screens
@@ -14,6 +14,7 @@ Page path and screen class,Views,Users
 /shop,44,9
 /shop/,40,8
 ";
+/// A table as Screaming Frog writes it: something stands above the header.
 const CRAWL: &str = "\
 \"Internal - HTML\"
 \"Address\",\"Content\",\"Status Code\"
