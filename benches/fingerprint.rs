@@ -104,7 +104,7 @@ fn polyval(key: &Polyval, input: &[u8]) -> u128 {
     u128::from_le_bytes(hasher.finalize().into())
 }
 
-/// Computes POLYVAL of `input` and of its length, as [`polyval`] does, by the definition, bit by
+/// Computes POLYVAL of `input` and of its length, as [`polyval()`] does, by the definition, bit by
 /// bit; `point` is the key.
 fn polyval_slowly(point: u128, input: &[u8]) -> u128 {
     // a · b · x⁻¹²⁸ modulo x¹²⁸ + x¹²⁷ + x¹²⁶ + x¹²¹ + 1 (RFC 8452, section 3), lowest bit first.

@@ -135,9 +135,9 @@ pub(super) struct Fused {
     host: Table,
     path: Table,
     query: Table,
-    /// Tells which bytes are spelled without an escape in a path, whichever way they came.
+    /// The bytes that are spelled without an escape in a path, whichever way they came.
     raw_in_path: [bool; 256],
-    /// Tells which bytes are spelled without an escape in a query, whichever way they came. In a
+    /// The bytes that are spelled without an escape in a query, whichever way they came. In a
     /// value, `=` is raw, too.
     raw_in_query: [bool; 256],
     form: bool,

@@ -25,7 +25,7 @@ pub(crate) struct ReadAhead {
 }
 
 impl ReadAhead {
-    /// Reads `bytes` bytes ahead.
+    /// Sets how far ahead the system is asked to read: `bytes` bytes.
     pub(crate) const fn by(bytes: u64) -> ReadAhead {
         ReadAhead { bytes, asked: 0 }
     }

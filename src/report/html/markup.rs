@@ -40,7 +40,7 @@ pub(super) fn url(bytes: &[u8]) -> String {
     element(bytes, &foreign(bytes))
 }
 
-/// Writes a URL as [`url`] does, with a mark around that part in which it differs from `other`.
+/// Writes a URL as [`url()`] does, with a mark around that part in which it differs from `other`.
 pub(super) fn url_beside(bytes: &[u8], other: &[u8]) -> String {
     let (text, other) = (cut(bytes, SHOWN_CHARACTERS), cut(other, SHOWN_CHARACTERS));
     // Two that are cut may differ in what is not there.

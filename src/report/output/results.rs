@@ -20,7 +20,7 @@ use crate::error::{Error, Result};
 pub struct Results {
     /// The results that go to files, with the names by which the user knows them.
     files: Vec<(String, Pending)>,
-    /// The one that is published behind all others, and what it follows.
+    /// The result that is published behind all others, and what it follows.
     last: Option<(String, Pending, Predecessor)>,
 }
 
