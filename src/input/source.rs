@@ -61,7 +61,8 @@ pub(super) struct Source {
     summary: FileSummary,
     file: usize,
     origin: Arc<Origin>,
-    /// Bytes from where reading began to the end that the file had then, if that is known.
+    /// Bytes from where reading began to the end that the file had when it was read first, if
+    /// that is known.
     rest_bytes: Option<u64>,
     body: Body,
     progress: Arc<AtomicU64>,

@@ -46,7 +46,8 @@ struct Head {
     element: Vec<u8>,
     /// The name of its attribute that was begun last.
     attribute: Vec<u8>,
-    is_canonical: bool,
+    /// Does its first attribute `rel` name the relation `canonical`? `None` before that.
+    is_canonical: Option<bool>,
     /// The target of the element.
     target: Option<Vec<u8>>,
     /// The target of the first `<base>` that has one.
@@ -88,20 +89,25 @@ impl Head {
                     return self.end(None);
                 }
                 self.element = name.to_vec();
-                (self.is_canonical, self.target) = (false, None);
+                (self.is_canonical, self.target) = (None, None);
             }
             CallbackEvent::AttributeName { name } => self.attribute = name.to_vec(),
             CallbackEvent::AttributeValue { value } => match &self.attribute[..] {
-                b"rel" => {
-                    self.is_canonical = { value.split(u8::is_ascii_whitespace) }
-                        .any(|relation| relation.eq_ignore_ascii_case(b"canonical"));
+                // Of attributes of one name, browsers take the first.
+                b"rel" if self.is_canonical.is_none() => {
+                    let mut relations = value.split(u8::is_ascii_whitespace);
+                    let is_canonical =
+                        relations.any(|relation| relation.eq_ignore_ascii_case(b"canonical"));
+                    self.is_canonical = Some(is_canonical);
                 }
-                b"href" => self.target = Some(value.trim_ascii().to_vec()),
+                b"href" if self.target.is_none() => {
+                    self.target = Some(value.trim_ascii().to_vec());
+                }
                 _ => {}
             },
             CallbackEvent::CloseStartTag { .. } => match &self.element[..] {
                 b"template" | b"noscript" => self.hidden += 1,
-                b"link" if self.is_canonical && self.hidden == 0 => {
+                b"link" if self.is_canonical == Some(true) && self.hidden == 0 => {
                     let target = self.target.take().filter(|target| !target.is_empty());
                     return self.end(target);
                 }
@@ -199,6 +205,8 @@ mod tests {
             ("<link rel=canonical href=' /b '>", Some("/b"), "blanks around it"),
             ("<link rel=canonical href=/a><link rel=canonical href=/b>", Some("/a"), "two"),
             ("<link rel=canonical href=''>", None, "nothing"),
+            ("<link rel=canonical href=/a href=/b>", Some("/a"), "two targets"),
+            ("<link rel=next rel=canonical href=/b>", None, "two relations"),
             ("<link rel=canonical>", None, "no target"),
             ("<link rel=alternate-canonical href=/b>", None, "another relation"),
             ("<link rel=next title=canonical href=/b>", None, "only its title"),

@@ -44,8 +44,8 @@ pub enum Print {
 }
 
 impl Print {
-    /// Returns what is written for the records of `chunk`: in a list the URL as it was read is the
-    /// line.
+    /// Returns what is written for the records of `chunk`: in a list the whole line where the URL
+    /// as it was read is asked for, since the two are the same; otherwise what was asked for.
     pub(super) fn of(self, chunk: &Parcel) -> Print {
         let is_line = self == Print::Original && chunk.layout.format.is_none();
         if is_line { Print::Line } else { self }
