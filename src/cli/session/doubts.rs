@@ -57,7 +57,7 @@ fn doubt_fields(outcome: &Outcome, given: &FormatArgs, needs_fields: bool) {
                 say(format_args!(
                     "{}: column of {field}: expected {expected}, found something else in {} of its first {} \
                      values, as in \"{first}\": they count as unknown; --field names another column, as in \
-                     --field url=1,{field}=2",
+                     --field {field}=NAME",
                     file.shown(),
                     with_commas(*odd as u64),
                     with_commas(*values as u64),
@@ -198,6 +198,22 @@ fn doubt_seeming(file: &InputFile, seeming: &Seeming) -> bool {
                 }
             )),
         },
+        Seeming::JsonAroundLog { place, is_request } => {
+            let path = jq_path(place);
+            let format = if *is_request { " --log-format '$request'" } else { "" };
+            say(format_args!(
+                "{taken} its first lines are JSON around lines of a log; take these out: jq -r '{path}' FILE \
+                 | undust{format}"
+            ));
+        }
+        Seeming::JsonBehindWords => say(format_args!(
+            "{taken} its first lines are JSON behind other words; take those away: sed 's/^[^{{]*//' FILE | \
+             undust"
+        )),
+        Seeming::JsonDocument => say(format_args!(
+            "{taken} it is a JSON document with URLs in it; take these out: jq -r '.. | strings | \
+             select(test(\"^https?://\"))' FILE | undust"
+        )),
         Seeming::Table { has_several_urls, delimiter, columns } => {
             let (name, advice) = match delimiter {
                 b',' => ("commas", "--field says in which column they are, as in --field 1"),
@@ -217,6 +233,21 @@ fn doubt_seeming(file: &InputFile, seeming: &Seeming) -> bool {
         }
     }
     true
+}
+
+/// The path of jq to what is at `pointer`: `.message`, or `."@message".line` for names that are no
+/// words.
+fn jq_path(pointer: &str) -> String {
+    let is_word = |name: &str| {
+        name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+            && !name.starts_with(|first: char| first.is_ascii_digit())
+    };
+    let names = pointer.split('/').skip(1).map(|name| name.replace("~1", "/").replace("~0", "~"));
+    let path = names.map(|name| match is_word(&name) {
+        true => format!(".{name}"),
+        false => format!(".{}", serde_json::Value::from(name)),
+    });
+    path.collect::<String>().replace('\'', "'\\''")
 }
 
 /// Are the lines of a table without a header, with the URL in front, URLs as well?

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use memchr::{memchr_iter, memmem};
+use memchr::{memchr, memchr_iter, memmem};
 use serde_json::Value;
 
 use crate::record::formats::{cell, first_row};
@@ -22,6 +22,10 @@ const DELIMITERS: [u8; 5] = [b',', b';', b'\t', b'|', b' '];
 /// How many places in JSON lines are told at most.
 const PLACES_MAX: usize = 3;
 
+/// How far down in arrays URLs are looked for. Reason: as much as documents of browsers have
+/// (HAR: entries, requests, their URL).
+const LEVELS_MAX: usize = 6;
+
 /// What a list may be instead.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Seeming {
@@ -36,12 +40,26 @@ pub enum Seeming {
     },
     /// JSON lines: where in them the URL may be, as JSON pointers, the best first.
     Json(Vec<String>),
+    /// JSON lines, each around a line of a log: where that is, as a JSON pointer.
+    JsonAroundLog {
+        /// The pointer.
+        place: String,
+        /// Is it the first line of a request alone (`GET /a HTTP/1.1`)?
+        is_request: bool,
+    },
+    /// A JSON document, with URLs in arrays or over several lines.
+    JsonDocument,
+    /// JSON lines with other words before each object, such as those of syslog.
+    JsonBehindWords,
 }
 
 impl Seeming {
     /// What a list that begins with `lines` may be instead; `None` if it is a list.
     pub(super) fn of_list(lines: &[&[u8]]) -> Option<Seeming> {
-        of_json(lines).or_else(|| of_table(lines))
+        of_json(lines)
+            .or_else(|| of_document(lines))
+            .or_else(|| of_words(lines))
+            .or_else(|| of_table(lines))
     }
 }
 
@@ -50,7 +68,10 @@ fn of_table(lines: &[&[u8]]) -> Option<Seeming> {
     let has_several_urls = 2 * parted.len() > lines.len();
     let delimiter = match has_several_urls {
         true => parted[0],
-        false => DELIMITERS.into_iter().take(3).find(|byte| parts_cells(lines, *byte))?,
+        false => {
+            let known = DELIMITERS.into_iter().take(3).find(|byte| parts_cells(lines, *byte));
+            known.or_else(|| parts_values(lines))?
+        }
     };
     let cells = |line: &[u8]| -> Vec<Vec<u8>> {
         line.split(|byte| *byte == delimiter).map(|cell| without_quotes(cell).to_vec()).collect()
@@ -63,7 +84,10 @@ fn of_table(lines: &[&[u8]]) -> Option<Seeming> {
         && !lines[0].starts_with(b"#")
         && !cell::may_be_url(&header[0]);
     // `/art,12` and `/@48.1,11.5,15z` are ends of paths, and what begins with a bracket is JSON.
-    let is_row = |line: &&&[u8]| !line.starts_with(b"[") && !ends_in_numbers(line, delimiter);
+    let is_row = |line: &&&[u8]| match delimiter {
+        b' ' | b'|' => true,
+        _ => !line.starts_with(b"[") && !ends_in_numbers(line, delimiter),
+    };
     if !has_several_urls && !has_header && 2 * lines.iter().filter(is_row).count() <= lines.len() {
         return None;
     }
@@ -102,6 +126,25 @@ fn parts_cells(lines: &[&[u8]], delimiter: u8) -> bool {
         && lines.iter().skip(1).any(is_outside)
 }
 
+/// What parts URLs from numbers or words in brackets behind them in nearly all of `lines`: one blank
+/// or one bar. A blank alone may be a part of a URL.
+fn parts_values(lines: &[&[u8]]) -> Option<u8> {
+    let has_value = |line: &[u8], delimiter: u8| {
+        let mut cells = line.split(|byte| *byte == delimiter);
+        let (Some(url), Some(value), None) = (cells.next(), cells.next(), cells.next()) else {
+            return false;
+        };
+        let is_number = value.first().is_some_and(u8::is_ascii_digit)
+            && value.iter().all(|byte| byte.is_ascii_digit() || b".,%".contains(byte));
+        let is_bracketed = value.starts_with(b"[") && value.ends_with(b"]");
+        cell::is_url(url) && (is_number || is_bracketed)
+    };
+    [b' ', b'|'].into_iter().find(|delimiter| {
+        let rows = lines.iter().filter(|line| has_value(line, *delimiter)).count();
+        100 * rows >= SHARE_MIN_PERCENT * lines.len()
+    })
+}
+
 /// Has all that is behind the first `delimiter` of `line` digits at its start, as numbers have, or
 /// a sign before them?
 fn ends_in_numbers(line: &[u8], delimiter: u8) -> bool {
@@ -132,6 +175,7 @@ fn of_json(lines: &[&[u8]]) -> Option<Seeming> {
         return None;
     }
     let mut places: BTreeMap<String, usize> = BTreeMap::new();
+    let (mut requests, mut in_arrays) = (BTreeMap::new(), 0);
     for object in &objects {
         let mut open = vec![(String::new(), object)];
         while let Some((place, value)) = open.pop() {
@@ -143,14 +187,74 @@ fn of_json(lines: &[&[u8]]) -> Option<Seeming> {
                 Value::String(text) if may_be_url(&place, text) => {
                     *places.entry(place).or_default() += 1;
                 }
+                Value::String(text) if has_request(text) => {
+                    let (count, alone) = requests.entry(place).or_insert((0, 0));
+                    *count += 1;
+                    *alone += usize::from(text.split(' ').count() == 3);
+                }
+                Value::Array(values) => in_arrays += usize::from(values.iter().any(has_url)),
                 _ => {}
             }
         }
     }
+    let most = requests.into_iter().max_by_key(|(_, (count, _))| *count);
+    if let Some((place, (count, alone))) = most.filter(|(_, (count, _))| 2 * count > objects.len())
+    {
+        return Some(Seeming::JsonAroundLog { place, is_request: 2 * alone > count });
+    }
     let mut places: Vec<(String, usize)> = places.into_iter().collect();
     places.retain(|(place, count)| 2 * count > objects.len() && !place.contains(','));
     places.sort_by_key(|(place, count)| (!is_named_as_url(place), std::cmp::Reverse(*count)));
+    if places.is_empty() && in_arrays > 0 {
+        return Some(Seeming::JsonDocument);
+    }
     Some(Seeming::Json(places.into_iter().take(PLACES_MAX).map(|(place, _)| place).collect()))
+}
+
+/// A JSON document, if the first of `lines` begins one that goes on, and there are URLs in quotes.
+fn of_document(lines: &[&[u8]]) -> Option<Seeming> {
+    let first = lines.first()?.trim_ascii();
+    let has_urls = || lines.iter().any(|line| memmem::find(line, b"\"http").is_some());
+    let opens = matches!(first.first(), Some(b'[' | b'{'))
+        && matches!(first.last(), Some(b'[' | b'{' | b'}' | b']' | b','));
+    (opens && has_urls()).then_some(Seeming::JsonDocument)
+}
+
+/// JSON lines with words before them, if most of `lines` are that.
+fn of_words(lines: &[&[u8]]) -> Option<Seeming> {
+    let is_behind_words = |line: &&&[u8]| {
+        let line = line.trim_ascii_end();
+        let start = memchr(b'{', line).filter(|start| *start > 0 && line[start - 1] == b' ');
+        start.is_some_and(|start| serde_json::from_slice::<Value>(&line[start..]).is_ok())
+    };
+    let count = lines.iter().filter(is_behind_words).count();
+    (2 * count > lines.len()).then_some(Seeming::JsonBehindWords)
+}
+
+/// Is the first line of a request in `text`, such as `GET /a HTTP/1.1`?
+fn has_request(text: &str) -> bool {
+    let before = text.split_once(" HTTP/").map(|(before, _)| before);
+    before
+        .and_then(|before| before.rsplit_once(' '))
+        .is_some_and(|(method, _)| method.as_bytes().last().is_some_and(u8::is_ascii_uppercase))
+}
+
+/// Is `value` a URL, or is one in it, in a few levels?
+fn has_url(value: &Value) -> bool {
+    let mut open = vec![(value, 0)];
+    while let Some((value, depth)) = open.pop() {
+        match value {
+            Value::String(text) if cell::is_url(text.as_bytes()) => return true,
+            Value::Object(members) if depth < LEVELS_MAX => {
+                open.extend(members.values().map(|value| (value, depth + 1)));
+            }
+            Value::Array(values) if depth < LEVELS_MAX => {
+                open.extend(values.iter().map(|value| (value, depth + 1)));
+            }
+            _ => {}
+        }
+    }
+    false
 }
 
 /// Could the `text` at `place` be the URL of a record, or its path?
@@ -186,7 +290,7 @@ mod tests {
             Seeming::Table { has_several_urls, delimiter, columns } => {
                 Some((char::from(delimiter), has_several_urls, columns))
             }
-            Seeming::Json(places) => panic!("{places:?}"),
+            other => panic!("{other:?}"),
         }
     }
 
@@ -228,16 +332,52 @@ mod tests {
             ("", "https://a.test/a,1.html", 20, None),
             ("", "https://a.test/index.php/topic,12", 20, None),
             ("", "https://a.test/@48.1,11.5,15z", 20, None),
-            ("", "[\"https://a.test/\",\"x\"]", 20, None),
             ("# a list, of today", "https://a.test/x,Title", 20, Some((',', ""))),
             ("", "https://a.test/a;s=1", 20, None),
             ("", "https://a.test/@48.1,11.5,15z/x", 20, None),
             ("", "https://a.test/?x=1,2", 20, None),
             ("", "https://a.test/a b", 20, None),
+            ("", "https://a.test/a 200", 20, Some((' ', ""))),
+            ("", "https://a.test/a [200]", 20, Some((' ', ""))),
+            ("", "https://a.test/a|0.8", 20, Some(('|', ""))),
+            ("", "https://a.test/a 200", 9, None),
+            ("", "https://a.test/a b 200", 20, None),
+            ("", "a 200", 20, None),
             ("", "https://a.test/", 20, None),
         ] {
             let expected = expected.map(|(byte, columns)| (byte, false, columns.to_string()));
             assert_eq!(table(first, line, count), expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn json_that_jq_makes_lines_of() {
+        let log =
+            |place: &str, is_request| Seeming::JsonAroundLog { place: place.into(), is_request };
+        for (lines, expected) in [
+            (&[r#"{"log":"1.2.3.4 - - [x] \"GET /a HTTP/1.1\" 200 5"}"#][..], log("/log", false)),
+            (&[r#"{"n":{"request":"GET / HTTP/1.1"}}"#], log("/n/request", true)),
+            (
+                &[r#"{"message":"\"GET /a HTTP/1.1\" 200 5","log":{"file":{"path":"/a.log"}}}"#],
+                log("/message", false),
+            ),
+            (&["[", "  \"https://a.test/\",", "]"], Seeming::JsonDocument),
+            (&["[\"https://a.test/\"]"], Seeming::JsonDocument),
+            (&["[\"https://a.test/\",\"x\"]"; 20], Seeming::JsonDocument),
+            (
+                &[r#"{"log":{"entries":[{"request":{"url":"https://a.test/"}}]}}"#],
+                Seeming::JsonDocument,
+            ),
+            (
+                &[r#"Nov 26 10:00:00 web caddy[9]: {"level":"info","x":{"y":1}}"#],
+                Seeming::JsonBehindWords,
+            ),
+        ] {
+            let bytes: Vec<&[u8]> = lines.iter().map(|line| line.as_bytes()).collect();
+            assert_eq!(Seeming::of_list(&bytes), Some(expected), "{lines:?}");
+        }
+        for line in ["https://a.test/{x}", "see {\"a\": 1", "[x] https://a.test/"] {
+            assert_eq!(Seeming::of_list(&[line.as_bytes()]), None, "{line}");
         }
     }
 
@@ -252,7 +392,7 @@ mod tests {
             (r#"{"req":{"headers":{"referer":"http://b.test/"},"url":"/a"}}"#, "/req/url"),
             (r#"{"reqPath":"a/b.html","type":"text/html"}"#, "/reqPath"),
             (r#"{"a/b~c":"http://a.test/"}"#, "/a~1b~0c"),
-            (r#"{"x,y":"http://a.test/","z":"/ b","list":["http://a.test/"]}"#, ""),
+            (r#"{"x,y":"http://a.test/","z":"/ b"}"#, ""),
         ] {
             let found = Seeming::of_list(&[line.as_bytes(), line.as_bytes(), b"x"]);
             let Some(Seeming::Json(places)) = found else { panic!("{line}: {found:?}") };

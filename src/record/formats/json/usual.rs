@@ -26,17 +26,42 @@ pub(super) const USUAL: &[(Part, &[&str])] = &[
             "/requestUri",
             "/request/uri",
             "/ClientRequestURI",
+            // Katana.
+            "/request/endpoint",
+            // Vercel, whose `path` is that of the function.
+            "/proxy/path",
         ],
     ),
     (Part::RequestLine, &["/request", "/request_line"]),
     (
         Part::Path,
-        &["/uri", "/URI", "/RequestPath", "/path", "/url/path", "/url.path", "/cs-uri-stem"],
+        &[
+            "/uri",
+            "/URI",
+            "/RequestPath",
+            "/path",
+            "/url/path",
+            "/url.path",
+            "/cs-uri-stem",
+            // The web application firewall of AWS, and Akamai.
+            "/httpRequest/uri",
+            "/reqPath",
+        ],
     ),
     (
         Part::Query,
-        &["/args", "/query_string", "/query", "/url/query", "/url.query", "/cs-uri-query"],
+        &[
+            "/args",
+            "/query_string",
+            "/request_query",
+            "/url/query",
+            "/url.query",
+            "/cs-uri-query",
+            "/httpRequest/args",
+            "/queryStr",
+        ],
     ),
+    (Part::Words, &["/query"]),
     (
         Part::Link,
         &[
@@ -81,6 +106,7 @@ pub(super) const USUAL: &[(Part, &[&str])] = &[
             "/domainName",
             "/server_name",
             "/vhost",
+            "/reqHost",
             "/hostname",
         ],
     ),
@@ -144,6 +170,7 @@ pub(super) const USUAL: &[(Part, &[&str])] = &[
         ],
     ),
     (Part::Day, &["/date"]),
+    (Part::Message, &["/message", "/event/original", "/MESSAGE"]),
     (
         Part::Field(Field::Redirect),
         &[
@@ -183,6 +210,8 @@ pub(super) const USUAL: &[(Part, &[&str])] = &[
             "/RequestMethod",
             "/ClientRequestMethod",
             "/httpRequest/requestMethod",
+            "/httpRequest/httpMethod",
+            "/reqMethod",
             "/http/request/method",
             "/cs-method",
         ],
