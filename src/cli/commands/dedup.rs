@@ -1,12 +1,12 @@
 //! `undust dedup`: one spelling of each page.
 
 use std::fs::File;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::known::Known;
 use crate::bytes::{show, show_path};
 use crate::canonical::Notation;
-use crate::cli::args::{DedupArgs, KeepArg, PrintArg, ToArg};
+use crate::cli::args::{DedupArgs, InputArgs, KeepArg, PrintArg, ToArg};
 use crate::cli::session::Session;
 use crate::cli::session::progress::Progress;
 use crate::cli::shape::shape;
@@ -32,7 +32,9 @@ pub(crate) fn run(args: &DedupArgs) -> Result<u8> {
         ));
     }
     // Before anything is read: to open a pipe is to wait for who writes to it.
-    let checked = args.seen.as_deref().map_or(Ok(()), Claims::check_private);
+    let checked = args.seen.as_deref().map_or(Ok(()), |seen| {
+        Claims::check_private(seen).and_then(|()| check_outside(seen, &args.input))
+    });
     checked.map_err(|error| error.at("--seen"))?;
     let canonicalizer = args.profile.canonicalizer(args.run.quiet)?;
     let mut session = Session::begin(&args.input, &canonicalizer, &args.run, &progress)?;
@@ -119,6 +121,25 @@ fn keep_first(
         session.results.finish_last(file, predecessor)?;
     }
     Ok(outcome)
+}
+
+/// Checks that the file `seen` is in none of the folders of the `input` that are read as a whole:
+/// there, the next run would take it for input.
+fn check_outside(seen: &Path, input: &InputArgs) -> Result<()> {
+    let folder = seen.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let Ok(folder) = folder.unwrap_or(Path::new(".")).canonicalize() else { return Ok(()) };
+    let is_around = |path: &&PathBuf| {
+        path.is_dir() && path.canonicalize().is_ok_and(|path| folder.starts_with(path))
+    };
+    match input.files.iter().filter(|_| input.recursive).find(is_around) {
+        None => Ok(()),
+        Some(read) => Err(Error::config(format!(
+            "{}: expected a file outside of the folders that are read, found it in {}, where the next run would \
+             read it; name one elsewhere",
+            show_path(seen),
+            show_path(read)
+        ))),
+    }
 }
 
 /// The clusters in a seen file, or none if it is not there yet; and what was there.

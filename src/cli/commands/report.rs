@@ -1,10 +1,14 @@
 //! `report`: what makes the duplicates of a list or a log.
 
+use clap::ValueEnum as _;
+
+use crate::bytes::show_path;
 use crate::cli::DONE;
 use crate::cli::args::{ReportArgs, ReportToArg};
 use crate::cli::session::Session;
 use crate::cli::session::progress::Progress;
 use crate::cli::shape::shape;
+use crate::cli::words::say;
 use crate::error::Result;
 use crate::pipeline::{self, Spooled};
 
@@ -29,5 +33,23 @@ pub(crate) fn run(args: &ReportArgs) -> Result<u8> {
     }
     session.results.finish(output)?;
     session.close(&outcome)?;
+    doubt_name(args);
     Ok(DONE)
+}
+
+/// Says where a report is text and its file has the name of another kind.
+fn doubt_name(args: &ReportArgs) {
+    let suffix = args.run.output.as_ref().and_then(|path| path.extension()?.to_str());
+    let kinds = ReportToArg::value_variants().iter().filter(|kind| **kind != ReportToArg::Text);
+    let kind = kinds
+        .filter_map(|kind| Some(kind.to_possible_value()?.get_name().to_string()))
+        .find(|name| suffix.is_some_and(|suffix| suffix.eq_ignore_ascii_case(name)));
+    if let (Some(kind), Some(path), ReportToArg::Text, false) =
+        (kind, &args.run.output, args.to, args.run.quiet)
+    {
+        say(format_args!(
+            "{}: written as text; --to {kind} writes what its name says",
+            show_path(path)
+        ));
+    }
 }

@@ -38,7 +38,7 @@ pub(super) fn doubt(outcome: &Outcome, given: &FormatArgs, needs_fields: bool) {
     doubt_fields(outcome, given, needs_fields);
     doubt_files(outcome, given);
     if let Some(known) = &outcome.known {
-        doubt_known(known, given);
+        doubt_known(known, outcome.tally.hostless, given);
     }
 }
 
@@ -98,7 +98,9 @@ pub(super) fn doubt_hosts(outcome: &Outcome, has_rules_of_sites: bool) {
 
 /// Says what looks wrong in the files of `--not-in`: all or most of what is to be left out may not
 /// be known then, and passes for new.
-fn doubt_known(known: &Outcome, given: &FormatArgs) {
+///
+/// So many records of the input, `hostless`, name no host.
+fn doubt_known(known: &Outcome, hostless: u64, given: &FormatArgs) {
     doubt_files(known, &FormatArgs { format: None, ..given.clone() });
     let is_other = |file: &&InputFile| {
         let name = given.format.as_ref().map(|name| name.to_ascii_lowercase());
@@ -112,6 +114,12 @@ fn doubt_known(known: &Outcome, given: &FormatArgs) {
         ));
     }
     if known.tally.records > 0 {
+        if known.tally.hostless == known.tally.records && hostless == 0 {
+            say(format_args!(
+                "--not-in: its records name no host, so nothing is left out; --base-url says which host they \
+                 are of"
+            ));
+        }
         return;
     }
     match known.files.as_slice() {
@@ -176,7 +184,10 @@ fn doubt_files(outcome: &Outcome, given: &FormatArgs) {
         None => doubt_list(file, has_urls),
     };
     let doubted = outcome.files.iter().filter(doubt).count();
-    if doubted == 0 && given.format.is_none() {
+    // Of a list nobody says that it has URLs; of other formats, some kind of their lines has.
+    let is_list =
+        given.format.as_ref().is_some_and(|name| name.eq_ignore_ascii_case(Layout::LINES));
+    if doubted == 0 && !is_list {
         doubt_urls(outcome, given);
     }
 }
@@ -289,7 +300,8 @@ fn doubt_list(file: &InputFile, has_urls: bool) -> bool {
 /// Says where most of the records are not URLs.
 fn doubt_urls(outcome: &Outcome, given: &FormatArgs) {
     let Tally { unparsed, records, .. } = &outcome.tally;
-    if *records < LIST_LINES_MIN as u64 || unparsed.total() * 2 <= *records {
+    let are_all = *records > 1 && unparsed.total() == *records;
+    if !are_all && (*records < LIST_LINES_MIN as u64 || unparsed.total() * 2 <= *records) {
         return;
     }
     let kinds: Vec<String> =

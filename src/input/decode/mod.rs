@@ -168,7 +168,7 @@ fn check_archive(head: &[u8]) -> Result<()> {
                 "a zip archive (50 4b 03 04) of web archives (WACZ)",
                 "unzip -p FILE 'archive/*.warc.gz'",
             ),
-            _ => ("a zip archive (50 4b 03 04)", "unzip -p FILE"),
+            _ => ("a zip archive (50 4b 03 04)", "unzip -p FILE MEMBER"),
         },
         [b'7', b'z', 0xbc, 0xaf, 0x27, 0x1c, ..] => {
             ("a 7z archive (37 7a bc af 27 1c)", "7z x -so FILE")
@@ -328,7 +328,7 @@ mod tests {
     #[test]
     fn zip_archives_are_told_by_their_first_file() {
         for (name, expected) in [
-            ("list.txt", "`unzip -p FILE | undust`"),
+            ("list.txt", "`unzip -p FILE MEMBER | undust`"),
             ("[Content_Types].xml", "save its table as CSV"),
             ("_rels/.rels", "save its table as CSV"),
             ("docProps/app.xml", "save its table as CSV"),

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::Access;
 
-use crate::bytes::{Lines, show_input, show_path};
+use crate::bytes::{Lines, show_input, show_path, without_bom};
 use crate::error::{Error, Result};
 use crate::input::InputPlan;
 use crate::limits;
@@ -210,11 +210,12 @@ fn read_list(from: &Path, separator: u8) -> Result<Vec<PathBuf>> {
             limits::CONFIG_BYTES_MAX
         )));
     }
+    let bytes = without_bom(&bytes);
     // No name has a NUL, so one ends a name, whoever says so.
     let separator = if bytes.contains(&0) { 0 } else { separator };
     // As in lists of URLs, a line may end as on Windows.
     let carriage_return = if separator == b'\n' { &b"\r"[..] } else { b"" };
-    let entries = Lines::new(&bytes, separator)
+    let entries = Lines::new(bytes, separator)
         .map(|entry| entry.strip_suffix(carriage_return).unwrap_or(entry))
         .filter(|entry| !entry.is_empty());
     Ok(entries.map(|entry| PathBuf::from(OsStr::from_bytes(entry))).collect())

@@ -156,7 +156,12 @@ impl Access {
         let (mut cut, mut host) = (Cut::new(head), &b""[..]);
         for number in 0..self.words {
             let is_last = number + 1 == self.words;
-            let word = if is_last { cut.rest() } else { cut.word()? };
+            let word = match self.host_word {
+                _ if is_last => cut.rest(),
+                // Syslog writes `Nov  1`.
+                Some(2..) => cut.padded_word()?,
+                _ => cut.word()?,
+            };
             if word.is_empty() {
                 return None;
             }

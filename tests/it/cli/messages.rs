@@ -169,11 +169,33 @@ fn lists_that_may_be_something_else_are_doubted() {
             "JSON; the URL may be in /req/url: --field /req/url\n",
         ),
         (rows("{\"x\":1}", 2), "JSON; --field says where the URL is, as in --field /page/url\n"),
+        (
+            rows("{\"log\":{\"a b\":\"192.0.2.1 - - [x] \\\"GET /a HTTP/1.1\\\" 200 5\"}}", 2),
+            "JSON around lines of a log; take these out: jq -r '.log.\"a b\"' FILE | undust\n",
+        ),
+        (
+            rows("{\"message\":\"GET /a HTTP/1.1\",\"path\":\"/var/log/a.log\"}", 2),
+            "take these out: jq -r '.message' FILE | undust --log-format '$request'\n",
+        ),
+        (
+            "{\n  \"list\": [\n    \"http://a.test/\",\n    \"http://b.test/\"\n  ]\n}\n"
+                .to_string(),
+            "jq -r '.. | strings | select(test(\"^https?://\"))' FILE | undust\n",
+        ),
+        (
+            rows(
+                "Nov 26 10:00:01 web1 caddy[9]: {\"request\":{\"host\":\"a.test\",\"uri\":\"/\"}}",
+                2,
+            ),
+            "JSON behind other words; take those away: sed 's/^[^{]*//' FILE | undust\n",
+        ),
+        (rows("https://a.test/x 200", 10), "have as many blanks; if it is a table, --log-format"),
     ] {
         let run = dir.feed("dedup", text.as_bytes()).exits(0).says("taken for a list, though ");
         run.says(words);
         dir.feed("dedup -f lines", text.as_bytes()).exits(0);
     }
+    dir.feed("canon --log-format $request", b"GET /a HTTP/1.1\n").gives("/a\n");
     let link = b"https://s.test/p|https://s.test/q\n";
     dir.feed("canon --log-format $uri|$x", link).gives("https://s.test/p\n");
     let one_line = b"[[\"timestamp\",\"original\"],[\"20140126200624\",\"http://a.test/\"]]\n";

@@ -117,6 +117,9 @@ impl<'a> Sample<'a> {
         if words < 2 {
             return None;
         }
+        if let Some(behind) = self.host_behind_program(words) {
+            return Some(behind);
+        }
         let [first, second] = [0, 1].map(|at| HostShare::of(self.word(at, words)));
         // Nothing else stands before a client and the two words of its user, with a port.
         if first.is_host && first.has_port && (second.is_host || words >= 4 && first.has_labels) {
@@ -132,6 +135,15 @@ impl<'a> Sample<'a> {
             return Some(1);
         }
         (words >= 4).then_some(0)
+    }
+
+    /// Which of the words is the host if syslog has written some in front: `nginx: a.test 1.2.3.4 - -`,
+    /// the name of a program, the host, the client and the two words of its user.
+    fn host_behind_program(&self, words: usize) -> Option<usize> {
+        let host = words.checked_sub(4).filter(|host| *host > 0)?;
+        let [first, second] = [host, host + 1].map(|at| HostShare::of(self.word(at, words)));
+        let is_behind_program = most(self.word(host - 1, words), |word| word.ends_with(b":"));
+        (is_behind_program && first.is_host && first.has_names && second.is_host).then_some(host)
     }
 
     /// The roles of `count` columns; `None` without a request or a status.
@@ -216,7 +228,10 @@ impl<'a> Sample<'a> {
 
     /// The words in front of the time, as nginx would be told to write them.
     fn head_shown(&self, words: usize, host_word: Option<usize>) -> String {
-        let client = usize::from(host_word == Some(0));
+        let client = match host_word {
+            Some(1) | None => 0,
+            Some(host) => host + 1,
+        };
         let shown = (0..words).map(|at| {
             if host_word == Some(at) {
                 "$http_host"

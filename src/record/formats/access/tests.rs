@@ -336,6 +336,29 @@ fn hosts_in_front() {
     assert_eq!(access.host_word, Some(1), "the end of an address is no port");
 }
 
+#[test]
+fn hosts_behind_what_syslog_writes() {
+    for (prefix, hosts, expected) in [
+        ("Nov 26 10:00:01 web1 nginx: ", &["a.test ", "b.test "][..], Some(5)),
+        ("Nov  1 10:00:01 web1 nginx[17]: ", &["a.test:80 ", "b.test:80 "], Some(5)),
+        ("nginx: ", &["a.test ", "- "], Some(1)),
+        ("Nov 26 10:00:01 web1 nginx: ", &[""], None),
+        ("Nov 26 10:00:01 web1.a.test nginx: ", &[""], None),
+        ("2026-11-26T10:00:01Z web1.a.test nginx ", &["a.test "], None),
+    ] {
+        let lines: Vec<String> = hosts
+            .iter()
+            .map(|host| format!(r#"{prefix}{host}192.0.2.1 - - [26/Nov/2026:10:00:01 +0000] "GET / HTTP/1.0" 200 8"#))
+            .collect();
+        let access = sample_of(&lines.iter().map(String::as_str).collect::<Vec<_>>()).unwrap();
+        assert_eq!(access.host_word, expected, "{lines:?}");
+        let mut found = Found::default();
+        assert_eq!(access.parse(lines[0].as_bytes(), &mut found), Parsed::Record, "{lines:?}");
+        let host = expected.map_or("", |_| hosts[0].trim_end());
+        assert_eq!(found.host, host.as_bytes(), "{lines:?}");
+    }
+}
+
 /// `text` as Apache writes it between quotes.
 fn escaped(text: &[u8]) -> Vec<u8> {
     text.iter().flat_map(|byte| std::ascii::escape_default(*byte)).collect()
