@@ -21,8 +21,9 @@ pub use config::{DefaultRow, KeepRow, Settings, read_hosts};
 pub(crate) use draft::canonical_host;
 pub(crate) use dust::patterns::letters;
 pub use dust::{
-    Compilation, DustCondition, DustKind, DustRule, DustRules, DustStatus, Evidence, Guard,
-    PathPattern, Refusal, RuleFile, RuleScope, Stratum, Trap,
+    Compilation, DustCondition, DustKind, DustRule, DustRules, DustStatus, Evidence,
+    ExampleFailure, ExampleFault, Finding, FindingKind, Guard, LintedRules, PathPattern, Refusal,
+    RuleFile, RuleScope, Stratum, TestedRules, Trap,
 };
 pub use names::{DefaultParams, IndexNames, KeepParams, ParamNames, Scope, SessionNames};
 pub use notation::Notation;

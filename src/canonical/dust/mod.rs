@@ -24,6 +24,7 @@ mod tests;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
+pub use file::{ExampleFailure, ExampleFault, Finding, FindingKind, LintedRules, TestedRules};
 pub use rule::{
     DustCondition, DustKind, DustRule, DustStatus, Evidence, Guard, RuleFile, RuleScope, Stratum,
     Trap,

@@ -1,7 +1,12 @@
 //! Rule files as TOML: reading and writing.
 
 mod doubts;
+mod examples;
+mod findings;
 mod lint;
+
+pub use examples::{ExampleFailure, ExampleFault, TestedRules};
+pub use findings::{Finding, FindingKind, LintedRules};
 
 use memchr::memmem;
 use serde::{Deserialize, Serialize};
