@@ -1,14 +1,12 @@
 //! `rules` on a rule file: its table, its check, its examples, and other programs' formats.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use crate::bytes::decimal::{count_of, with_commas};
 use crate::bytes::{printable, show};
-use crate::canonical::{
-    Canonicalizer, DustRule, DustRules, DustStatus, Evidence, RuleFile, Scratch, Settings,
-};
+use crate::canonical::{DustRules, DustStatus, Evidence, ExampleFailure, ExampleFault, RuleFile};
 use crate::cli::args::{ProfileArgs, RuleFormatArg};
 use crate::cli::plan::rule_file;
 use crate::cli::words::{print, say};
@@ -69,114 +67,66 @@ fn write_evidence(evidence: &Evidence, text: &mut String) {
 /// Everything that is wrong with a file, or suspicious.
 pub(super) fn lint(paths: &[PathBuf]) -> Result<u8> {
     let (file, names) = rule_file(paths)?;
-    let refused = DustRules::compile(&file).refused;
-    let out: BTreeSet<usize> = refused.iter().filter_map(|refusal| refusal.rule).collect();
-    let mut findings: Vec<String> = refused.into_iter().map(|refusal| refusal.why).collect();
-    let title_of = |at: usize| file.rules.get(at).map(DustRule::title).unwrap_or_default();
-    // What is refused does nothing to others.
-    let mut applied = file.clone();
-    for at in &out {
-        applied.rules[*at].status = DustStatus::Off;
-    }
-    for (at, why) in DustRules::dead(&applied) {
-        findings.push(format!("rule {} ({}) does nothing: {why}", at + 1, title_of(at)));
-    }
-    findings.extend(DustRules::never_met(&applied));
-    findings.extend(DustRules::misspelled(&file));
-    findings.extend(DustRules::doubtful(&file));
-    let mut text = String::new();
-    if paths.len() > 1 {
-        let _ = writeln!(text, "{}", printable(&names));
-    }
-    for finding in &findings {
-        let _ = writeln!(text, "{}", printable(finding));
-    }
-    let rules = file.rules.iter().enumerate();
-    let in_force =
-        rules.filter(|(at, rule)| rule.status.is_in_force() && !out.contains(at)).count();
-    let _ = writeln!(
-        text,
-        "{}, {} in force: {}",
+    let linted = DustRules::lint(&file);
+    let messages: Vec<String> =
+        linted.findings.into_iter().map(|finding| finding.message).collect();
+    let rules = format!(
+        "{}, {} in force",
         count_of(file.rules.len() as u64, "rule"),
-        with_commas(in_force as u64),
-        match findings.len() {
-            0 => "nothing to complain of".to_string(),
-            many => count_of(many as u64, "finding"),
-        }
+        with_commas(linted.in_force as u64)
     );
-    print(text.as_bytes())?;
-    Ok(if findings.is_empty() { DONE } else { NO })
+    let verdict = match messages.len() {
+        0 => "nothing to complain of".to_string(),
+        many => count_of(many as u64, "finding"),
+    };
+    judge(paths, &names, &messages, &format!("{rules}: {verdict}"))
 }
 
 /// Are the two URLs of every example equal, and is what they become canonical?
 pub(super) fn test(paths: &[PathBuf], profile: &ProfileArgs) -> Result<u8> {
     let (file, names) = rule_file(paths)?;
-    let settings = profile.all_settings(false)?;
-    let compilation = DustRules::compile(&file);
-    let mut failures: Vec<String> = Vec::new();
-    for refusal in &compilation.refused {
-        failures.push(refusal.why.clone());
-    }
-    let in_force = with_rules(&settings, compilation.rules)?;
-    let mut examples = 0;
-    let mut scratch = Scratch::default();
-    for (rule, place) in file.rules.iter().zip(1..) {
-        let Some(evidence) = &rule.evidence else { continue };
-        let alone;
-        // A rule that is not in force is tested by itself.
-        let canonicalizer = match rule.status {
-            DustStatus::Off => continue,
-            DustStatus::Review => {
-                alone = with_rules(&settings, DustRules::alone(rule))?;
-                &alone
-            }
-            _ => &in_force,
-        };
-        for (a, b) in &evidence.examples {
-            examples += 1;
-            let mut canonical =
-                |url: &[u8]| canonicalizer.canonical(url, &mut scratch).form.to_vec();
-            let forms = [canonical(a.as_bytes()), canonical(b.as_bytes())];
-            let again = [canonical(&forms[0]), canonical(&forms[1])];
-            let title = rule.title();
-            if forms[0] != forms[1] {
-                failures.push(format!(
-                    "rule {place} ({title}): {a} and {b} are not equal: {} and {}",
-                    show(&forms[0]),
-                    show(&forms[1])
-                ));
-            }
-            if forms != again {
-                failures.push(format!(
-                    "rule {place} ({title}): {a} or {b} changes when it is made canonical again"
-                ));
-            }
-        }
-    }
-    let mut text = String::new();
-    if paths.len() > 1 {
-        let _ = writeln!(text, "{}", printable(&names));
-    }
-    for failure in &failures {
-        let _ = writeln!(text, "{}", printable(failure));
-    }
-    let _ = writeln!(
-        text,
-        "{}, {}: {}",
+    let tested = DustRules::test(&file, &profile.all_settings(false)?)?;
+    let mut messages: Vec<String> = tested.refused.into_iter().map(|refusal| refusal.why).collect();
+    messages.extend(tested.failures.iter().map(|failure| in_words(failure, &file)));
+    let rules = format!(
+        "{}, {}",
         count_of(file.rules.len() as u64, "rule"),
-        count_of(examples, "example"),
-        match failures.len() {
-            0 => "all as they should be".to_string(),
-            many => count_of(many as u64, "failure"),
-        }
+        count_of(tested.examples as u64, "example")
     );
-    print(text.as_bytes())?;
-    Ok(if failures.is_empty() { DONE } else { NO })
+    let verdict = match messages.len() {
+        0 => "all as they should be".to_string(),
+        many => count_of(many as u64, "failure"),
+    };
+    judge(paths, &names, &messages, &format!("{rules}: {verdict}"))
 }
 
-fn with_rules(settings: &Settings, dust: DustRules) -> Result<Canonicalizer> {
-    let settings = Settings { dust, ..settings.clone() };
-    Ok(Canonicalizer::new(settings.build()?))
+/// What is wrong with an example of `file`.
+fn in_words(failure: &ExampleFailure, file: &RuleFile) -> String {
+    let ExampleFailure { rule, example: (a, b), found } = failure;
+    let title = file.rules[*rule].title();
+    let found = match found {
+        ExampleFault::Unequal([first, second]) => {
+            format!("{a} and {b} are not equal: {} and {}", show(first), show(second))
+        }
+        ExampleFault::Unsettled => {
+            format!("{a} or {b} changes when it is made canonical again")
+        }
+    };
+    format!("rule {} ({title}): {found}", rule + 1)
+}
+
+/// Prints what there is to say against the files, and how it comes out in `summary`.
+fn judge(paths: &[PathBuf], names: &str, messages: &[String], summary: &str) -> Result<u8> {
+    let mut text = String::new();
+    if paths.len() > 1 {
+        let _ = writeln!(text, "{}", printable(names));
+    }
+    for message in messages {
+        let _ = writeln!(text, "{}", printable(message));
+    }
+    let _ = writeln!(text, "{summary}");
+    print(text.as_bytes())?;
+    Ok(if messages.is_empty() { DONE } else { NO })
 }
 
 /// The rules in another program's format; what that cannot say is counted on standard error.
