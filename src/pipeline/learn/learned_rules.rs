@@ -2,9 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::canonical::{
-    Canonicalizer, DustRule, DustRules, DustStatus, RuleFile, Scratch, Settings,
-};
+use crate::canonical::{Canonicalizer, DustRules, DustStatus, ExampleFault, RuleFile, Settings};
 use crate::error::Result;
 use crate::pipeline::Learned;
 
@@ -45,36 +43,23 @@ impl Learned {
                 rule.note = refusal.why.clone();
             }
         }
-        let in_force = with_rules(compilation.rules)?;
-        keep_equal_examples(&mut file.rules, &in_force)?;
+        let base = Settings { profile: Some(BASE_PROFILE.to_string()), ..Settings::default() };
+        let profile = Settings { dust: compilation.rules, ..base.clone() }.build()?;
+        let in_force = Canonicalizer::new(profile);
+        leave_out_unequal(&mut file, &base, &in_force)?;
         Ok(LearnedRules { file, in_force })
     }
 }
 
-/// Leaves out examples that differ by more than the rules take away: such pairs speak for a rule,
-/// but `rules test` would find them unequal. A rule that is not in force is judged by itself, as
-/// there.
-fn keep_equal_examples(rules: &mut [DustRule], in_force: &Canonicalizer) -> Result<()> {
-    let mut scratch = Scratch::default();
-    for rule in rules {
-        let alone;
-        let canonicalizer = if rule.status == DustStatus::Review {
-            alone = with_rules(DustRules::alone(rule))?;
-            &alone
-        } else {
-            in_force
-        };
-        let mut form =
-            |url: &str| canonicalizer.canonical(url.as_bytes(), &mut scratch).form.to_vec();
-        if let Some(evidence) = &mut rule.evidence {
-            evidence.examples.retain(|(a, b)| form(a) == form(b));
+/// Leaves out examples that differ by more than the rules of `file` take away: such pairs speak for
+/// a rule, but `rules test` would find them unequal.
+fn leave_out_unequal(file: &mut RuleFile, base: &Settings, in_force: &Canonicalizer) -> Result<()> {
+    for failure in DustRules::failed_examples(file, base, in_force)? {
+        if let (ExampleFault::Unequal(_), Some(evidence)) =
+            (failure.found, &mut file.rules[failure.rule].evidence)
+        {
+            evidence.examples.retain(|example| *example != failure.example);
         }
     }
     Ok(())
-}
-
-/// The base profile with rules of sites.
-fn with_rules(dust: DustRules) -> Result<Canonicalizer> {
-    let profile = Some(BASE_PROFILE.to_string());
-    Ok(Canonicalizer::new(Settings { profile, dust, ..Settings::default() }.build()?))
 }
