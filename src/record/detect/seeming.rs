@@ -126,8 +126,8 @@ fn parts_cells(lines: &[&[u8]], delimiter: u8) -> bool {
         && lines.iter().skip(1).any(is_outside)
 }
 
-/// What parts URLs from numbers or words in brackets behind them in nearly all of `lines`: one blank
-/// or one bar. A blank alone may be a part of a URL.
+/// What parts URLs from numbers or words in brackets behind them in nearly all of `lines`: one
+/// blank or one bar. A blank alone may be a part of a URL.
 fn parts_values(lines: &[&[u8]]) -> Option<u8> {
     let has_value = |line: &[u8], delimiter: u8| {
         let mut cells = line.split(|byte| *byte == delimiter);
