@@ -137,8 +137,8 @@ impl<'a> Sample<'a> {
         (words >= 4).then_some(0)
     }
 
-    /// Which of the words is the host if syslog has written some in front: `nginx: a.test 1.2.3.4 - -`,
-    /// the name of a program, the host, the client and the two words of its user.
+    /// Which of the words is the host if syslog has written some in front, as in `nginx: a.test
+    /// 1.2.3.4 - -`: the name of a program, the host, the client and the two words of its user.
     fn host_behind_program(&self, words: usize) -> Option<usize> {
         let host = words.checked_sub(4).filter(|host| *host > 0)?;
         let [first, second] = [host, host + 1].map(|at| HostShare::of(self.word(at, words)));
