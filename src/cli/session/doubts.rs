@@ -21,6 +21,9 @@ const RIVAL_SHARE_MIN_PERCENT: usize = 10;
 /// Fewest lines that say anything of that where there are URLs.
 const LIST_LINES_MIN: usize = 10;
 
+/// Fewest records that say something where none of them is a URL.
+const RECORDS_MIN_OF_NONE: u64 = 5;
+
 /// In a log with paths, one record in so many that names a host may be what a client has made up
 /// (`GET http://other.test/`); more are not.
 const HOSTS_NAMED_MIN_ONE_IN: u64 = 100;
@@ -300,7 +303,7 @@ fn doubt_list(file: &InputFile, has_urls: bool) -> bool {
 /// Says where most of the records are not URLs.
 fn doubt_urls(outcome: &Outcome, given: &FormatArgs) {
     let Tally { unparsed, records, .. } = &outcome.tally;
-    let are_all = *records > 1 && unparsed.total() == *records;
+    let are_all = *records >= RECORDS_MIN_OF_NONE && unparsed.total() == *records;
     if !are_all && (*records < LIST_LINES_MIN as u64 || unparsed.total() * 2 <= *records) {
         return;
     }

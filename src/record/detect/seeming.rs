@@ -141,7 +141,7 @@ fn parts_values(lines: &[&[u8]]) -> Option<u8> {
     };
     [b' ', b'|'].into_iter().find(|delimiter| {
         let rows = lines.iter().filter(|line| has_value(line, *delimiter)).count();
-        100 * rows >= SHARE_MIN_PERCENT * lines.len()
+        rows > 0 && 100 * rows >= SHARE_MIN_PERCENT * lines.len()
     })
 }
 
@@ -376,6 +376,7 @@ mod tests {
             let bytes: Vec<&[u8]> = lines.iter().map(|line| line.as_bytes()).collect();
             assert_eq!(Seeming::of_list(&bytes), Some(expected), "{lines:?}");
         }
+        assert_eq!(Seeming::of_list(&[]), None);
         for line in ["https://a.test/{x}", "see {\"a\": 1", "[x] https://a.test/"] {
             assert_eq!(Seeming::of_list(&[line.as_bytes()]), None, "{line}");
         }
