@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::folders::Folders;
 use super::selected::keep;
 use super::selected::letters::Sections;
-use super::selected::select::{Selector, Validated};
+use super::selected::selector::{Selector, Validated};
 use crate::mine::acts::candidates::{Act, Candidate, Reach};
 use crate::mine::acts::forms::{self, Forms};
 use crate::mine::acts::paths::PathAct;

@@ -19,7 +19,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::select::{AGREEMENTS_MIN, PLAUSIBLE_MIN, Selector, Validated};
+use super::selector::{AGREEMENTS_MIN, PLAUSIBLE_MIN, Selector, Validated};
 use crate::mine::acts::candidates::{Act, Candidate, Reach};
 use crate::mine::acts::priors::{CONTENTS_MIN, prior};
 use crate::mine::proposed::screen::Screen;

@@ -1,9 +1,13 @@
 //! Selection: candidates that fail are taken out, round after round, until those
 //! that are left hold.
 
+mod assess;
+mod folding;
 pub(crate) mod keep;
+mod kept_from;
 pub(crate) mod letters;
 mod names;
 pub(super) mod sections;
-pub(crate) mod select;
+mod select;
+pub(crate) mod selector;
 pub(crate) mod values;

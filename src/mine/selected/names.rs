@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::select::GROUPS_MIN;
+use super::selector::GROUPS_MIN;
 use crate::mine::acts::candidates::Reach;
 use crate::mine::stats::binomial_tail;
 use crate::mine::trials::{BAR, CONTRADICTION, CONTRADICTION_OF_HANDLER, Trials};

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::letters::{Spelled, head, heads};
-use super::select::{AGREEMENTS_MIN, Decision, Selector, rest_of};
+use super::selector::{AGREEMENTS_MIN, Decision, Selector, rest_of};
 use crate::mine::acts::candidates::Candidate;
 use crate::mine::seen::handlers::Handlers;
 use crate::mine::trials::{CONTRADICTION_OF_HANDLER, Trials, contradicts, is_below};

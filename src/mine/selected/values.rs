@@ -21,7 +21,7 @@ use crate::mine::proposed::propose::reach;
 use crate::mine::proposed::votes::Votes;
 use crate::mine::seen::identity::{Keyed, groups_of, sort_keys};
 use crate::mine::seen::table::{ABSENT, Param, Table, Url, map, mix};
-use crate::mine::selected::select::Selector;
+use crate::mine::selected::selector::Selector;
 use crate::mine::stats::wilson_95;
 use crate::mine::trials::{BAR, CONTRADICTION, Trials, is_below};
 

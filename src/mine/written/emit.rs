@@ -11,7 +11,7 @@ use crate::mine::acts::priors::{COUNTERS, GUARDED};
 use crate::mine::seen::handlers::Handlers;
 use crate::mine::seen::table::{Signal, Table};
 use crate::mine::selected::sections::{Section, sums};
-use crate::mine::selected::select::Validated;
+use crate::mine::selected::selector::Validated;
 use crate::mine::trials::Trials;
 
 /// Sections that the note of a rule names. Reason: so many can be read.

@@ -9,7 +9,7 @@ use crate::canonical::{Guard, Trap};
 use crate::mine::acts::candidates::Act;
 use crate::mine::proposed::screen::Screen;
 use crate::mine::seen::table::Table;
-use crate::mine::selected::select::Validated;
+use crate::mine::selected::selector::Validated;
 use crate::mine::stats::wilson_95;
 use crate::mine::trials::Trials;
 

@@ -16,7 +16,7 @@ use super::seen::handlers::Handlers;
 use super::seen::loose_path::LoosePath;
 use super::seen::site::is_one_host;
 use super::seen::table::Table;
-use super::selected::select::Validated;
+use super::selected::selector::Validated;
 use super::worth::signal::Calibration;
 use crate::canonical::{DustRule, Guard, Trap};
 use moves::Moves;

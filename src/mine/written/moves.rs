@@ -9,7 +9,7 @@ use crate::mine::seen::handlers::{Handlers, outline};
 use crate::mine::seen::loose_path::{LoosePath, loosen};
 use crate::mine::seen::segments::last_start;
 use crate::mine::seen::stems::Place;
-use crate::mine::selected::select::Validated;
+use crate::mine::selected::selector::Validated;
 
 /// The rules for paths of a site.
 pub(super) struct Moves<'a> {

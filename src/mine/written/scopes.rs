@@ -15,7 +15,7 @@ use crate::mine::seen::splits::{Cell, Condition};
 use crate::mine::seen::stems::Place;
 use crate::mine::seen::table::Table;
 use crate::mine::selected::letters::heads;
-use crate::mine::selected::select::Validated;
+use crate::mine::selected::selector::Validated;
 
 /// Most rules that one candidate becomes, one for each pattern of a handler.
 ///

@@ -1,0 +1,108 @@
+//! The handlers that candidates are kept from in the end, though they stay.
+
+use std::collections::BTreeSet;
+
+use super::selector::{AGREEMENTS_MIN, Selector};
+use crate::mine::acts::candidates::{Act, Candidate};
+use crate::mine::acts::paths::PathAct;
+use crate::mine::acts::priors::are_short;
+use crate::mine::seen::table::Param;
+use crate::mine::trials::{CONTRADICTION, Trials, contradicts, is_below_bar};
+use crate::mine::validated::support::Support;
+
+/// Fewest URLs that tell whether a parameter has a new value each time.
+const NEW_MIN: usize = 20;
+
+/// Agreement of pages with themselves from which on a group that disagrees says that these are
+/// different pages.
+const SAME_MIN: f64 = 0.9;
+
+impl Selector<'_> {
+    /// The handlers that a candidate is kept from at the end, though it stays: those that nothing
+    /// is known of, and those that speak against it. `None` if it cannot be kept from one.
+    pub(super) fn kept_from(
+        &self,
+        candidate: &Candidate,
+        support: &Support,
+    ) -> Option<BTreeSet<u32>> {
+        if candidate.settled {
+            return Some(BTreeSet::new());
+        }
+        if candidate.act.is_told_by_sections() {
+            return self.sections_against(candidate, support);
+        }
+        if !candidate.act.is_scoped() {
+            return Some(BTreeSet::new());
+        }
+        let against = |one: &Trials| one.good == 0 && is_below_bar(one, CONTRADICTION);
+        if self.is_listed(candidate) {
+            // What is on a list goes on, but not where all that was seen speaks against it.
+            let all = support.by_handler.iter().filter(|(_, tally)| against(tally));
+            let all = all.map(|(handler, _)| *handler);
+            return Some(all.chain(self.unlisted(candidate, support)).collect());
+        }
+        let mut unknown = unknown(support);
+        unknown.retain(|handler| !self.is_new_each_time(&candidate.act, *handler, support));
+        if candidate.act == Act::Path(PathAct::FoldCase) {
+            return self.not_to_fold(&candidate.reach, support, unknown);
+        }
+        unknown.extend(self.against(candidate, support, against));
+        Some(unknown)
+    }
+
+    /// The handlers under which the values of a listed parameter are not those of the list, so that
+    /// what is seen there has to speak for dropping it.
+    fn unlisted(&self, candidate: &Candidate, support: &Support) -> BTreeSet<u32> {
+        let Act::Drop(name) = candidate.act else { return BTreeSet::new() };
+        let unlike: Vec<u32> = self.natures.unlike(name).collect();
+        if unlike.is_empty() {
+            return BTreeSet::new();
+        }
+        let short = self.short_under(name);
+        let agrees = |handler: &u32| {
+            let here = support.by_handler.get(handler);
+            here.is_some_and(|here| here.good >= AGREEMENTS_MIN && !contradicts(here))
+        };
+        let is_silent = |handler: &u32| {
+            self.table.signal.is_strong() && !short.contains(handler) && agrees(handler)
+        };
+        let splits = &self.table.splits;
+        let cells = unlike.iter().flat_map(|path| splits.cells_of(name, *path));
+        let handlers = unlike.iter().copied().chain(cells);
+        handlers.filter(|one| candidate.reach.has(*one) && !is_silent(one)).collect()
+    }
+
+    /// Has a parameter under `handler` a value of its own on nearly every URL? Then it is made up
+    /// for each visit. The number of a page comes back with every other spelling of the page; that
+    /// of a file may not, but then each value has its own content, and nothing agrees. Where all
+    /// show one content or none, so that nothing is compared, either may be.
+    fn is_new_each_time(&self, act: &Act, handler: u32, support: &Support) -> bool {
+        let Act::Drop(name) = act else { return false };
+        let Some(here) = support.by_handler.get(&handler) else { return false };
+        if here.good == 0 && here.mean_same() >= SAME_MIN {
+            return false;
+        }
+        let here: Vec<&Param> =
+            self.params(*name).filter(|(one, _)| *one == handler).map(|(_, param)| param).collect();
+        let texts = here.iter().map(|param| self.table.bytes(param.text));
+        if self.natures.of_names[*name as usize].guarded || are_short(texts) {
+            return false;
+        }
+        let mut values: Vec<u64> = here.iter().map(|param| param.value).collect();
+        let urls = values.len();
+        values.sort_unstable();
+        values.dedup();
+        urls >= NEW_MIN && values.len() * 10 >= urls * 9
+    }
+}
+
+/// The handlers that have a good part of what a candidate changes, and hardly an agreement: nothing
+/// is known of them.
+fn unknown(support: &Support) -> BTreeSet<u32> {
+    let part = (support.fired / 20).max(10);
+    let agrees = |handler: &u32| {
+        support.by_handler.get(handler).is_some_and(|tally| tally.good >= AGREEMENTS_MIN)
+    };
+    let large = support.fired_by_handler.iter().filter(|(_, fired)| **fired >= part);
+    large.map(|(handler, _)| *handler).filter(|handler| !agrees(handler)).collect()
+}
