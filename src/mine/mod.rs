@@ -171,6 +171,8 @@ impl Miner {
 
 #[cfg(test)]
 mod tests_false_rules;
+#[cfg(test)]
+mod tests_sites;
 
 #[cfg(test)]
 mod tests {

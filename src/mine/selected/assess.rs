@@ -184,3 +184,94 @@ fn step_up(validated: &[Validated]) -> Vec<bool> {
     }
     passes
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mine::acts::priors::PLAIN;
+    use crate::mine::tests_sites::{Site, alone, spelled};
+
+    /// A candidate of which so many of some groups agree, each with a content of its own; nothing
+    /// else speaks against it.
+    fn seen(good: u64, trials: u64) -> Validated {
+        let mut support = Support { contents: good, ..Support::default() };
+        (0..trials).for_each(|number| support.all.add(number < good, 1.0, 1.0));
+        let prior =
+            Prior { belief: PLAIN, contents_min: 20, bar: 0.95, guarded: false, listed: false };
+        let candidate = Candidate::new(Act::Drop(0));
+        let (bound, rate) = (0.0, 0.0);
+        let (holds, plausible, everywhere) = (false, false, true);
+        Validated { candidate, support, prior, bound, rate, holds, plausible, everywhere }
+    }
+
+    #[test]
+    fn the_more_are_tested_the_more_each_must_show() {
+        let passes = |others: usize| {
+            let mut all = vec![seen(100, 100)];
+            all.extend((0..others).map(|_| seen(1, 2)));
+            step_up(&all)[0]
+        };
+        assert!(passes(0) && !passes(50));
+        // Those that pass make it easier for others.
+        let both = [vec![seen(100, 100); 20], vec![seen(1, 2); 20]].concat();
+        let passing = step_up(&both);
+        assert_eq!(passing, [vec![true; 20], vec![false; 20]].concat());
+        // Without a sample nothing is tested, and nothing passes.
+        assert_eq!(step_up(&[seen(100, 100), seen(0, 0), seen(0, 0)]), [true, false, false]);
+        assert_eq!(step_up(&[]), [false; 0]);
+    }
+
+    #[test]
+    fn what_is_sound_has_all_that_it_needs() {
+        assert!(is_sound(&seen(20, 20)));
+        let few = seen(19, 19);
+        let contradicted = seen(20, 30);
+        let cannot_be_kept = Validated { everywhere: false, ..seen(20, 20) };
+        let mut unproven = seen(20, 20);
+        unproven.support.unproven = 1;
+        for (one, why) in [
+            (&few, "too few contents"),
+            (&contradicted, "too many disagree"),
+            (&cannot_be_kept, "something speaks against it where it reaches"),
+            (&unproven, "a large value is in no agreement"),
+        ] {
+            assert!(!is_sound(one), "{why}");
+        }
+        // Only of a parameter that is dropped all values must be proven.
+        unproven.candidate.act = Act::Order;
+        assert!(is_sound(&unproven));
+    }
+
+    #[test]
+    fn letters_must_agree_as_often_as_others() {
+        let of = |act: Act, good, trials| (Candidate::new(act), seen(good, trials).support);
+        let fold = || Act::Path(PathAct::FoldCase);
+        let usual = |rows: &[(Candidate, Support)]| {
+            let (candidates, support): (Vec<_>, Vec<_>) = rows.iter().cloned().unzip();
+            usual_agreement(&candidates, &support)
+        };
+        assert_eq!(usual(&[]), 0.0);
+        assert_eq!(usual(&[of(fold(), 60, 100), of(Act::Order, 49, 49)]), 0.0, "too few samples");
+        let rows = [of(Act::Drop(0), 50, 100), of(Act::Order, 90, 100), of(Act::Drop(1), 80, 100)];
+        assert_eq!(usual(&rows), 0.8, "the median");
+        // What pages agree in by themselves gives less back.
+        let trials = Trials { good: 80, trials: 100, same: 70.0, high: 75.0 };
+        let (without, with) = (Channels::of(&trials, 0.0), Channels::of(&trials, 0.8));
+        assert_eq!((without.likely.same, without.strict.same), (0.7, 0.75));
+        assert_eq!((with.likely.same, with.strict.same, with.error()), (0.8, 0.8, 0.0));
+    }
+
+    #[test]
+    fn short_values_guard_where_a_candidate_reaches() {
+        let long = |page: usize| format!("visit-{page}");
+        let short = |page: usize| format!("{}", page % 9);
+        let mut rows = [alone("/x", 30, long), alone("/y", 3, short)].concat();
+        rows.extend(spelled("/z", 9, 0));
+        let site = Site::of(&rows);
+        let guarded =
+            |reach: Reach| site.selector().prior(&Candidate { reach, ..site.drop("v") }).guarded;
+        assert!(!guarded(Reach::All), "most values are long");
+        assert!(!guarded(Reach::Only(site.handlers(&["/x", "/z"]))));
+        assert!(guarded(Reach::Only(site.handlers(&["/x", "/y"]))));
+    }
+}

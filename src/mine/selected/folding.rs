@@ -60,3 +60,51 @@ impl Selector<'_> {
         self.sections.around(&[handler].into(), Spelled::InLowerCase).is_some()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mine::acts::candidates::Act;
+    use crate::mine::acts::paths::PathAct;
+    use crate::mine::tests_sites::{Rows, Site};
+
+    /// Pages in any letters, and so many short links that are told apart by them.
+    fn rows(links: usize) -> Rows {
+        let mut rows = Rows::new();
+        for page in 0..120 {
+            for url in [format!("/news/page-{page}.html"), format!("/News/Page-{page}.HTML")] {
+                rows.push((format!("http://a.test{url}"), format!("page {page}")));
+            }
+        }
+        for link in 0..links {
+            let letter = |number: usize| char::from(b'a' + (number % 26) as u8);
+            let name = format!("{}{}k", letter(link), letter(link / 26));
+            for name in [name.to_ascii_uppercase(), name] {
+                rows.push((format!("http://a.test/v/{name}"), format!("link {name}")));
+            }
+        }
+        rows
+    }
+
+    fn folds(rows: &[(String, String)]) -> String {
+        let site = Site::of(rows);
+        match &site.select(vec![Candidate::new(Act::Path(PathAct::FoldCase))])[..] {
+            [] => "gone".to_string(),
+            [one] => format!("{}, {}", site.told(&one.candidate.reach), one.everywhere),
+            more => panic!("{more:?}"),
+        }
+    }
+
+    #[test]
+    fn sections_are_kept_from_folding() {
+        assert_eq!(folds(&rows(0)), "all, true");
+        assert_eq!(folds(&rows(100)), "all but /v/{slug}, true");
+        // A section that is spelled in capitals, too, cannot be told from the rest.
+        let with = |links, more: &str| {
+            let more = (format!("http://a.test{more}"), "more".to_string());
+            folds(&[rows(links), vec![more]].concat())
+        };
+        assert_eq!(with(100, "/V/abcdef"), "gone");
+        assert_eq!(with(100, "/w/abcdef"), "all but /v/{slug}, true");
+    }
+}

@@ -106,3 +106,87 @@ fn unknown(support: &Support) -> BTreeSet<u32> {
     let large = support.fired_by_handler.iter().filter(|(_, fired)| **fired >= part);
     large.map(|(handler, _)| *handler).filter(|handler| !agrees(handler)).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mine::acts::candidates::Reach;
+    use crate::mine::tests_sites::{Rows, Site, alone, spelled};
+
+    #[test]
+    fn nothing_is_known_of_many_urls_with_few_agreements() {
+        let seen = |handlers: &[(u64, u64)]| {
+            let mut support = Support::default();
+            for (handler, (fired, good)) in (0..).zip(handlers) {
+                support.fired += fired;
+                support.fired_by_handler.insert(handler, *fired);
+                let here = support.by_handler.entry(handler).or_default();
+                (0..*good).for_each(|_| here.add(true, 1.0, 1.0));
+            }
+            unknown(&support).into_iter().collect::<Vec<u32>>()
+        };
+        assert_eq!(seen(&[(100, 50), (10, 3), (10, 4)]), [1]);
+        assert_eq!(seen(&[(100, 50), (9, 0)]), [0; 0], "fewer than ten URLs");
+        assert_eq!(seen(&[(9000, 50), (400, 0), (500, 0)]), [2], "less than a twentieth");
+    }
+
+    /// What the candidate that drops `name` is kept from, after one validation.
+    fn kept_from(site: &Site, name: &str, reach: Reach) -> String {
+        let selector = site.selector();
+        let candidate = Candidate { reach, ..site.drop(name) };
+        let mut validation = selector.validation();
+        validation.validate(std::slice::from_ref(&candidate));
+        let support = validation.finish();
+        let kept = selector.kept_from(&candidate, &support[0]).expect("it can be kept from all");
+        site.told(&Reach::Only(kept))
+    }
+
+    #[test]
+    fn values_are_new_each_time_or_not() {
+        let with = |more: Rows| Site::of(&[spelled("/x", 60, 0), more].concat());
+        let own = |page: usize| format!("visit-{page}");
+        let shared = |page: usize| format!("visit-{}", page / 2);
+        let short = |page: usize| format!("{page}");
+        for (more, expected, why) in [
+            ([spelled("/y", 1, 0), alone("/y", 40, own)].concat(), "only ", "new each time"),
+            ([spelled("/y", 1, 0), alone("/y", 40, shared)].concat(), "only /y", "two of each"),
+            ([spelled("/y", 1, 0), alone("/y", 40, short)].concat(), "only /y", "short numbers"),
+            ([spelled("/y", 1, 0), alone("/y", 15, own)].concat(), "only /y", "too few to tell"),
+            ([spelled("/y", 1, 1), alone("/y", 40, own)].concat(), "only /y", "all disagree"),
+            (alone("/y", 40, own), "only /y", "nothing is compared"),
+        ] {
+            assert_eq!(kept_from(&with(more), "v", Reach::All), expected, "{why}");
+        }
+    }
+
+    #[test]
+    fn a_listed_name_with_other_values_has_to_be_seen_to_say_nothing() {
+        let session = |number: usize| {
+            format!("{:016x}{:016x}", 0xa5a5_0000_1234_0000_u64 + number as u64, 0xb1u64 << 56)
+        };
+        let mut rows = Rows::new();
+        for (page, visit) in (0..80).flat_map(|page| [(page, 0), (page, 1)]) {
+            let (script, sid) = (["x", "w"][page % 2], session(page * 2 + visit));
+            rows.push((format!("http://a.test/{script}?doc={page}&sid={sid}"), format!("{page}")));
+        }
+        let story = |sid: &str, shown: String| (format!("http://a.test/story?sid={sid}"), shown);
+        rows.extend((0..8).map(|page| story(&format!("{page}"), format!("story {page}"))));
+        let site = Site::of(&rows);
+        assert!(site.natures.of_names[site.name("sid") as usize].listed);
+        assert_eq!(kept_from(&site, "sid", Reach::All), "only /story", "short numbers");
+        let out = Reach::Except(site.handlers(&["/story"]));
+        assert_eq!(kept_from(&site, "sid", out), "only ", "it does not reach there");
+        // Words, one of them seen in two spellings of each page.
+        for (pages, expected) in [(3, "only /go"), (4, "only ")] {
+            let mut rows = rows.clone();
+            rows.retain(|(url, _)| !url.contains("/story"));
+            for page in 0..pages {
+                for word in ["from-mail", "from-list"] {
+                    let url = format!("http://a.test/go?doc={page}&sid={word}");
+                    rows.push((url, format!("go {page}")));
+                }
+            }
+            assert_eq!(kept_from(&Site::of(&rows), "sid", Reach::All), expected, "{pages}");
+        }
+    }
+}

@@ -239,3 +239,225 @@ fn share_of_agreements(support: &Support) -> f64 {
     let good = support.all.good as f64;
     good / (good + support.bad_shares).max(1e-9)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mine::acts::candidates::Reach;
+    use crate::mine::seen::segments::Shape;
+    use crate::mine::seen::table::mix;
+    use crate::mine::tests_sites::{Rows, Site, alone, spelled};
+
+    /// What becomes of the candidate that drops `v`: where it reaches, and whether it holds; `gone`
+    /// if it does not stay.
+    fn becomes(rows: &[(String, String)]) -> String {
+        let site = Site::of(rows);
+        match &site.select(vec![site.drop("v")])[..] {
+            [] => "gone".to_string(),
+            [one] => {
+                let holds = if one.holds { "holds" } else { "open" };
+                format!("{}, {holds}", site.told(&one.candidate.reach))
+            }
+            more => panic!("{more:?}"),
+        }
+    }
+
+    #[test]
+    fn a_candidate_stays_goes_or_is_narrowed() {
+        let four = || ["/a", "/b", "/c", "/d"].map(|script| spelled(script, 30, 0)).concat();
+        let one = |page: usize| ["one", "other"][page % 2].to_string();
+        let visit = |page: usize| format!("visit-{page}");
+        let table: [(Rows, &str, &str); 12] = [
+            (spelled("/x", 30, 0), "all, holds", "all pages agree"),
+            (spelled("/x", 30, 30), "gone", "all pages disagree"),
+            (spelled("/x", 30, 8), "gone", "so many disagree that .95 is improbable"),
+            (spelled("/x", 30, 2), "all, open", "some disagree, as they may at .95"),
+            (spelled("/x", 10, 0), "all, open", "too few contents"),
+            (
+                [spelled("/x", 30, 0), spelled("/y", 30, 30)].concat(),
+                "only /x, holds",
+                "one of two handlers disagrees",
+            ),
+            (
+                [four(), spelled("/y", 30, 30)].concat(),
+                "all but /y, holds",
+                "one of five does: others may be like the four",
+            ),
+            (
+                [spelled("/x", 3, 0), spelled("/y", 30, 30)].concat(),
+                "gone",
+                "too few groups are left",
+            ),
+            (
+                [four(), spelled("/y", 3, 3)].concat(),
+                "all but /y, holds",
+                "too few to contradict, but nothing speaks for it there",
+            ),
+            (
+                [four(), alone("/y", 40, one)].concat(),
+                "all but /y, holds",
+                "nothing is known there",
+            ),
+            ([four(), alone("/y", 9, one)].concat(), "all, holds", "too few URLs to ask for more"),
+            (
+                [spelled("/x", 30, 0), spelled("/y", 2, 0), alone("/y", 40, visit)].concat(),
+                "all, holds",
+                "values are new at each visit",
+            ),
+        ];
+        for (rows, expected, why) in table {
+            assert_eq!(becomes(&rows), expected, "{why}");
+        }
+    }
+
+    #[test]
+    fn what_is_listed_is_asked_for_less() {
+        let rows = |name: &str, pages, different| -> Rows {
+            let rows = spelled("/x", pages, different).into_iter();
+            rows.map(|(url, shown)| (url.replace("&v=", &format!("&{name}=")), shown)).collect()
+        };
+        let becomes = |name: &str, pages, different| {
+            let site = Site::of(&rows(name, pages, different));
+            let left = site.select(vec![site.drop(name)]);
+            left.first().map(|one| one.holds)
+        };
+        let table = [
+            ("v", 5, 0, Some(false), "too few contents"),
+            ("utm_source", 5, 0, Some(true), "four agreements are enough"),
+            ("utm_source", 3, 0, Some(false), "three are not"),
+            ("v", 12, 3, Some(false), "at .95 that may be"),
+            ("utm_source", 12, 3, Some(true), "the same of a name on a list"),
+            ("utm_source", 20, 6, None, "at .95 that may not be"),
+            ("utm_source", 12, 10, None, "it fails more often than not"),
+        ];
+        for (name, pages, different, expected, why) in table {
+            assert_eq!(becomes(name, pages, different), expected, "{name}: {why}");
+        }
+    }
+
+    /// Pages that two parameters choose together, and some on which the first alone says nothing.
+    fn chosen_together(script: &str, [first, second]: [&str; 2]) -> Rows {
+        let mut rows = Vec::new();
+        for page in 0..20 {
+            for value in ["one", "other"] {
+                let url = format!("http://a.test{script}?doc=d{page}");
+                let both = format!("{url}&{first}={value}&{second}={value}");
+                rows.push((both, format!("{script} {page} {value}")));
+                rows.push((format!("{url}x&{first}={value}"), format!("{script} {page}")));
+            }
+        }
+        rows
+    }
+
+    #[test]
+    fn of_those_that_fail_together_the_worst_goes() {
+        let site = Site::of(&chosen_together("/x", ["a", "b"]));
+        let left = site.select(vec![site.drop("a"), site.drop("b")]);
+        let acts: Vec<&Act> = left.iter().map(|one| &one.candidate.act).collect();
+        assert_eq!(acts, [&site.drop("a").act], "what fails beside `b` only is not wrong");
+        assert!(left[0].holds && left[0].candidate.reach == Reach::All, "{left:?}");
+    }
+
+    #[test]
+    fn the_worst_of_each_part_of_a_site_go_at_once() {
+        let rows = [chosen_together("/x", ["a", "b"]), chosen_together("/y", ["c", "d"])].concat();
+        let site = Site::of(&rows);
+        let selector = site.selector();
+        let mut validation = selector.validation();
+        let candidates = ["a", "b", "c", "d"].map(|name| site.drop(name));
+        let support = validation.validate(&candidates);
+        let decisions = selector.decisions(&validation, &candidates, &support);
+        use Decision::{Goes, Stays};
+        assert_eq!(decisions, [Stays, Goes, Stays, Goes]);
+    }
+
+    #[test]
+    fn what_is_settled_stays_whatever_speaks_against_it() {
+        let site = Site::of(&spelled("/x", 30, 30));
+        let settled = site.drop("v").settled();
+        let left = site.select(vec![settled.clone()]);
+        assert_eq!(left.iter().map(|one| &one.candidate).collect::<Vec<_>>(), [&settled]);
+    }
+
+    #[test]
+    fn what_cannot_be_narrowed_goes_as_a_whole() {
+        let mut rows = Rows::new();
+        for page in 0..60 {
+            for folder in ["old", "new"] {
+                // Every third page is another one in the new folder.
+                let version = if page % 3 == 0 { folder } else { "" };
+                let url = format!("http://a.test/{folder}/page-{page}");
+                rows.push((url, format!("{page} {version}")));
+            }
+        }
+        let site = Site::of(&rows);
+        let prefix = PathAct::Prefix(b"/old/".to_vec(), b"/new/".to_vec());
+        assert_eq!(site.select(vec![Candidate::new(Act::Path(prefix.clone()))]).len(), 0);
+        rows.retain(|(_, shown)| shown.ends_with(' '));
+        let site = Site::of(&rows);
+        assert_eq!(site.select(vec![Candidate::new(Act::Path(prefix))]).len(), 1);
+    }
+
+    #[test]
+    fn values_that_are_pages_are_kept_where_one_group_says_little() {
+        let mut rows = ["/a", "/b", "/c", "/d"].map(|script| spelled(script, 30, 0)).concat();
+        assert_eq!(becomes(&rows), "all, holds");
+        // One group that disagrees is one sample, however many values it has.
+        for value in 0..40 {
+            let url = format!("http://a.test/tags?v=tag-{value}");
+            rows.push((url, format!("tag {value}")));
+        }
+        // Under the same script it agrees as often as elsewhere.
+        rows.extend(spelled("/tags", 30, 0));
+        assert_eq!(becomes(&rows), "all but /tags, holds");
+    }
+
+    #[test]
+    fn numbers_that_name_pages_are_kept_in_paths() {
+        let number = |of: u64| format!("{:016x}{:016x}", mix(of) | 0xa << 60, mix(of + 999) | 1);
+        let mut rows = Rows::new();
+        for visit in 0..240 {
+            let page = visit / 3;
+            let url = format!("http://a.test/{}/topic/{page}", number(visit));
+            rows.push((url, format!("topic {page}")));
+        }
+        let segment = PathAct::Segment(Shape::of(number(0).as_bytes()).unwrap());
+        let candidate = Candidate::new(Act::Path(segment));
+        let reach = |rows: &[(String, String)]| {
+            let site = Site::of(rows);
+            let left = site.select(vec![candidate.clone()]);
+            left.into_iter().map(|one| (one.candidate.reach, one.holds)).collect::<Vec<_>>()
+        };
+        assert_eq!(reach(&rows), [(Reach::All, true)]);
+        for page in 1000..1030 {
+            let url = format!("http://a.test/share/{}", number(page));
+            rows.push((url, format!("share {page}")));
+        }
+        let stem = Site::of(&rows).table.stems.last().copied().unwrap();
+        assert_eq!(reach(&rows), [(Reach::Except([stem].into()), true)]);
+    }
+
+    #[test]
+    fn what_would_be_narrowed_goes_in_the_end() {
+        let candidates = || [1, 2, 3].map(|name| Candidate::new(Act::Drop(name))).to_vec();
+        let reach = Reach::Except([7].into());
+        let decisions = || vec![Decision::Reaches(reach.clone()), Decision::Goes, Decision::Stays];
+        let [first, _, third] = [1, 2, 3].map(|name| Candidate::new(Act::Drop(name)));
+        let narrowed = Candidate { reach: reach.clone(), ..first };
+        assert_eq!(carried_out(candidates(), decisions(), true), [narrowed, third.clone()]);
+        assert_eq!(carried_out(candidates(), decisions(), false), [third]);
+    }
+
+    #[test]
+    fn a_shared_disagreement_counts_for_its_share() {
+        let share = |good, bad_shares| {
+            let mut support = Support { bad_shares, ..Support::default() };
+            (0..good).for_each(|_| support.all.add(true, 1.0, 1.0));
+            share_of_agreements(&support)
+        };
+        assert_eq!(
+            (share(0, 4.0), share(4, 4.0), share(4, 0.0), share(0, 0.0)),
+            (0.0, 0.5, 1.0, 0.0)
+        );
+    }
+}
