@@ -251,76 +251,75 @@ impl<'a> Validation<'a> {
 
     /// Samples the groups that URLs are in now, by `fresh` keys, or were in: there they are among
     /// the `moved`. Fresh keys are sorted.
+    ///
+    /// Old and fresh keys are merged, key by key. A group that nobody has left or joined is the
+    /// same as before, with its samples.
     fn regroup(&mut self, fresh: &[Keyed], moved: &[bool]) {
         let keys = std::mem::take(&mut self.forms.keys);
         let mut merged: Vec<Keyed> = Vec::with_capacity(self.table.urls.len());
         let mut groups = Vec::with_capacity(self.groups.len());
         let mut members: Vec<u32> = Vec::new();
-        let (mut at, mut fresh_at, mut group_at) = (0, 0, 0);
+        let (mut old, mut fresh) = (keys.as_slice(), fresh);
+        let mut old_groups = 0;
         let mut draw_before = None;
         self.tied.clear();
-        loop {
-            let key = match (keys.get(at), fresh.get(fresh_at)) {
-                (Some(one), Some(other)) => one.key().min(other.key()),
-                (Some(one), None) | (None, Some(one)) => one.key(),
-                (None, None) => break,
-            };
-            let (start, old) = (merged.len(), at);
-            while let Some(one) = keys.get(at).filter(|one| one.key() == key) {
-                if !moved[one.url as usize] {
-                    merged.push(*one);
-                }
-                at += 1;
-            }
-            let (stayed, group_start) = (merged.len(), fresh_at);
-            while let Some(one) = fresh.get(fresh_at).filter(|one| one.key() == key) {
-                merged.push(*one);
-                fresh_at += 1;
-            }
-            if at - old > 1 {
-                group_at += 1;
-            }
-            if merged.len() - start < 2 {
+        while let Some(key) = least_key(old, fresh) {
+            let start = merged.len();
+            let (members_before, joining);
+            (members_before, old) = split_at_key(old, key);
+            (joining, fresh) = split_at_key(fresh, key);
+            merged.extend(members_before.iter().filter(|one| !moved[one.url as usize]));
+            let stayed = merged.len() - start;
+            merged.extend_from_slice(joining);
+            let was_group = members_before.len() > 1;
+            old_groups += usize::from(was_group);
+            let all = merged.len() - start;
+            if all < 2 {
                 continue;
             }
             if draw_before.replace(key.0) == Some(key.0) {
                 self.tied.push(groups.len() as u32);
             }
-            if stayed == merged.len() && stayed - start == at - old {
-                groups.push(self.groups[group_at - 1]);
+            let has_lost_nobody = stayed == members_before.len();
+            if has_lost_nobody && joining.is_empty() {
+                groups.push(self.groups[old_groups - 1]);
                 continue;
             }
-            let is_fresh = |url: &u32| {
-                let group = &fresh[group_start..fresh_at];
-                group.binary_search_by_key(url, |keyed| keyed.url).is_ok()
-            };
-            if start < stayed && stayed < merged.len() {
+            if stayed > 0 && !joining.is_empty() {
                 merged[start..].sort_unstable();
             }
-            // A group that has lost nobody has counted already.
-            let counted = at - old > 1 && stayed - start == at - old;
             members.clear();
             members.extend(merged[start..].iter().map(|keyed| keyed.url));
-            for url in &members {
-                for fired in self.forms.fired_on(*url) {
-                    let number = fired.candidate as usize;
-                    self.support[number].gain += u64::from(!counted || is_fresh(url));
-                    self.stale[number] = true;
-                }
-            }
-            let samples_start = self.samples.len() as u32;
-            let (table, calibration, forms) = (self.table, self.calibration, &self.forms);
-            let by = Measure { table, calibration, forms };
-            match &mut self.classes {
-                None => self.sampler.sample(by, &members, &mut self.samples),
-                Some(classes) => classes.sample(by, &members, &mut self.samples),
-            }
-            let samples = Rows { start: samples_start, end: self.samples.len() as u32 };
-            groups.push(Group { first: members[0], samples });
+            // A group that has lost nobody has counted already.
+            let gained = (was_group && has_lost_nobody).then_some(joining);
+            groups.push(self.sampled(&members, gained));
         }
         self.groups = groups;
         self.forms.keys = merged;
         self.drop_old_samples();
+    }
+
+    /// Samples one group. What its `members` gain is counted: that of those it has `gained`, sorted
+    /// by their URLs, or of all.
+    fn sampled(&mut self, members: &[u32], gained: Option<&[Keyed]>) -> Group {
+        let counts = |url: &u32| {
+            gained.is_none_or(|new| new.binary_search_by_key(url, |keyed| keyed.url).is_ok())
+        };
+        for url in members {
+            for fired in self.forms.fired_on(*url) {
+                let number = fired.candidate as usize;
+                self.support[number].gain += u64::from(counts(url));
+                self.stale[number] = true;
+            }
+        }
+        let start = self.samples.len() as u32;
+        let (table, calibration, forms) = (self.table, self.calibration, &self.forms);
+        let by = Measure { table, calibration, forms };
+        match &mut self.classes {
+            None => self.sampler.sample(by, members, &mut self.samples),
+            Some(classes) => classes.sample(by, members, &mut self.samples),
+        }
+        Group { first: members[0], samples: Rows { start, end: self.samples.len() as u32 } }
     }
 
     /// The groups in the order in which they count: in that of their draws, or of their first URLs
@@ -383,6 +382,17 @@ impl<'a> Validation<'a> {
         }
         self.samples = samples;
     }
+}
+
+/// The least key of two sorted lists; `None` if both are empty.
+fn least_key(one: &[Keyed], other: &[Keyed]) -> Option<(u64, u32)> {
+    let keys = [one.first(), other.first()];
+    keys.into_iter().flatten().map(|keyed| keyed.key()).min()
+}
+
+/// Those of a sorted list that have this key, which is its least one or is not in it; and the rest.
+fn split_at_key(sorted: &[Keyed], key: (u64, u32)) -> (&[Keyed], &[Keyed]) {
+    sorted.split_at(sorted.iter().take_while(|one| one.key() == key).count())
 }
 
 /// How many handlers there are, by path or by conditions; and no fewer than stems.
