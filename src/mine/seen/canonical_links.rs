@@ -10,8 +10,9 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
 use super::contents::{Contents, NO_CONTENT};
-use super::intake::{NO_LINK, Parts, Seen};
+use super::intake::{NO_LINK, Seen};
 use super::interner::Interner;
+use super::kept::Parts;
 use super::table::{MOVES_IN_A_ROW, Map, Signal, map};
 
 /// Least pairs of URLs with one digest that tell whether links can be trusted.

@@ -2,23 +2,19 @@
 //!
 //! HOT: once per observation, then once per distinct URL and per parameter.
 
-use std::cmp::Ordering;
-use std::collections::HashSet;
-
 use super::canonical_links;
 use super::contents::{Contents, NO_CONTENT};
 use super::identity::{Numbers, Secret, Values};
 use super::interner::Interner;
+use super::kept::{Parts, Row, kept};
 use super::observation::Observation;
 use super::stems;
 use super::table::{
-    ABSENT, Capture, FIRST_VALUES, NO_VALUE, Origin, Param, Rows, Signal, Span, Table, Url, hash,
-    mix,
+    ABSENT, Capture, FIRST_VALUES, NO_VALUE, Origin, Param, Rows, Signal, Span, Table, Url,
 };
 use crate::canonical::Canonicalizer;
 use crate::limits::{MINE_CAPTURES_MAX, MINE_PARAMS_MAX, MINE_SEGMENTS_MAX, MINE_URLS_MAX};
 use crate::mine::seen::splits::Splits;
-use crate::parts::{UrlParts, scheme_length};
 
 /// The number of no URL that a page says is its own.
 pub(super) const NO_LINK: u32 = u32::MAX;
@@ -167,6 +163,7 @@ fn signal_of(observations: &[Observation<'_>]) -> Signal {
     }
 }
 
+/// The tables of what was taken in: URLs and their parts, then captures, then redirects.
 fn finish(
     Interner { text, spans, .. }: Interner,
     seen: &[Seen],
@@ -174,7 +171,11 @@ fn finish(
     moves: &[(u32, u32)],
     signal: Signal,
 ) -> Table {
-    let (kept, left_out) = kept(&text, &spans, seen, MINE_URLS_MAX);
+    let mut is_seen = vec![false; spans.len()];
+    for one in seen {
+        is_seen[one.url as usize] = true;
+    }
+    let (kept, left_out) = kept(&text, &spans, &is_seen, MINE_URLS_MAX);
     let mut number_of = vec![NOT_KEPT; spans.len()];
     for (number, row) in (0..).zip(&kept) {
         number_of[row.url as usize] = number;
@@ -197,10 +198,21 @@ fn finish(
         left_out,
         secret: Secret::random(),
     };
+    take_apart(&mut table, &text, &kept);
+    let order = |content| contents.order(content, &text);
+    captures(&mut table, seen, order, contents.len(), &number_of);
+    table.moves = moves_of_kept(moves, &number_of);
+    table.text = text;
+    table.follow_moves();
+    table
+}
+
+/// Takes all URLs that are kept apart: parameters, names, paths, origins, hosts.
+fn take_apart(table: &mut Table, text: &[u8], kept: &[Row]) {
     let mut numbers = [Numbers::new(), Numbers::new(), Numbers::new()];
     let mut values = Values::new(&[ABSENT, NO_VALUE], &[FIRST_VALUES.as_slice(), &[b""]].concat());
-    for row in &kept {
-        let url = split(&text, row, &mut numbers, &mut values, &mut table.params);
+    for row in kept {
+        let url = split(text, row, &mut numbers, &mut values, &mut table.params);
         table.urls.push(url);
     }
     drop(values);
@@ -210,13 +222,10 @@ fn finish(
     let mut hosts = Numbers::new();
     table.origins = origins.texts.iter().map(|text| origin(text, &mut hosts)).collect();
     table.hosts = hosts.texts;
-    captures(
-        &mut table,
-        seen,
-        |content| contents.order(content, &text),
-        contents.len(),
-        &number_of,
-    );
+}
+
+/// Redirects between two URLs that are kept, each once, by their numbers in the table.
+fn moves_of_kept(moves: &[(u32, u32)], number_of: &[u32]) -> Vec<(u32, u32)> {
     let number = |url: u32| Some(number_of[url as usize]).filter(|number| *number != NOT_KEPT);
     let mut moved: Vec<(u32, u32)> = moves
         .iter()
@@ -225,128 +234,7 @@ fn finish(
         .collect();
     moved.sort_unstable();
     moved.dedup();
-    table.moves = moved;
-    table.text = text;
-    table.follow_moves();
-    table
-}
-
-/// A URL that is kept, with what it is sorted by.
-struct Row {
-    url: u32,
-    span: Span,
-    /// Where the path, the query and the fragment begin.
-    parts: Parts,
-    /// The place of its origin among those of the site, in byte order.
-    rank: u32,
-    /// The first bytes after that.
-    start: u128,
-}
-
-#[derive(Clone, Copy)]
-pub(super) struct Parts {
-    path: u32,
-    query: u32,
-    fragment: u32,
-}
-
-impl Parts {
-    pub(super) fn of(url: &[u8]) -> Parts {
-        match UrlParts::split(url, scheme_length(url).unwrap_or(0)) {
-            Ok(parts) => Parts {
-                path: parts.path_start,
-                query: parts.query_start,
-                fragment: parts.fragment_start,
-            },
-            Err(_) => {
-                let end = url.len() as u32;
-                Parts { path: end, query: end, fragment: end }
-            }
-        }
-    }
-
-    pub(super) fn has_query(self) -> bool {
-        self.query < self.fragment
-    }
-
-    pub(super) fn path(self, url: &[u8]) -> &[u8] {
-        &url[self.path as usize..self.query as usize]
-    }
-
-    /// The origin with the byte that follows it. Of two such texts of different origins none is the
-    /// beginning of the other, but for one that is the whole URL: so they are ordered as the URLs.
-    fn origin_end(self, url: &[u8]) -> usize {
-        (self.path as usize + 1).min(url.len())
-    }
-}
-
-/// The URLs that were seen, in byte order, and how many were left out. A site of more URLs than
-/// `urls_max` is sampled by hash: by path, so that whole groups stay. Of the one path that has room
-/// in part its URLs are sampled, whatever they show: so as many groups are torn that agree as
-/// others.
-fn kept(text: &[u8], spans: &[Span], seen: &[Seen], urls_max: usize) -> (Vec<Row>, u64) {
-    let mut is_seen = vec![false; spans.len()];
-    for one in seen {
-        is_seen[one.url as usize] = true;
-    }
-    let bytes = |span: Span| &text[span.start as usize..span.end as usize];
-    let mut origins = Numbers::new();
-    let mut rows: Vec<Row> = (0..)
-        .zip(spans)
-        .filter(|(number, _)| is_seen[*number as usize])
-        .map(|(url, span)| {
-            let text = bytes(*span);
-            let parts = Parts::of(text);
-            let (origin, rest) = text.split_at(parts.origin_end(text));
-            let mut start = [0; 16];
-            let known = rest.len().min(16);
-            start[..known].copy_from_slice(&rest[..known]);
-            Row {
-                url,
-                span: *span,
-                parts,
-                rank: origins.of(origin),
-                start: u128::from_be_bytes(start),
-            }
-        })
-        .collect();
-    let before = rows.len();
-    if rows.len() > urls_max {
-        let key = |row: &Row| mix(hash(row.parts.path(bytes(row.span))));
-        let mut keys: Vec<u64> = rows.iter().map(key).collect();
-        let (_, limit, _) = keys.select_nth_unstable(urls_max);
-        let limit = *limit;
-        let mut torn: Vec<(u64, Span)> = Vec::new();
-        rows.retain(|row| match key(row).cmp(&limit) {
-            Ordering::Equal => {
-                torn.push((mix(hash(bytes(row.span))), row.span));
-                true
-            }
-            order => order == Ordering::Less,
-        });
-        // Texts with one hash, which somebody has made, are in byte order.
-        torn.sort_unstable_by(|a, b| a.0.cmp(&b.0).then_with(|| bytes(a.1).cmp(bytes(b.1))));
-        let room = urls_max + torn.len() - rows.len();
-        let out: HashSet<u32> = torn.split_off(room).iter().map(|(_, span)| span.start).collect();
-        rows.retain(|row| !out.contains(&row.span.start));
-    }
-    let left_out = (before - rows.len()) as u64;
-    let mut order: Vec<u32> = (0..origins.texts.len() as u32).collect();
-    order.sort_unstable_by(|a, b| origins.texts[*a as usize].cmp(&origins.texts[*b as usize]));
-    let mut ranks = vec![0; order.len()];
-    for (rank, number) in (0..).zip(&order) {
-        ranks[*number as usize] = rank;
-    }
-    for row in &mut rows {
-        row.rank = ranks[row.rank as usize];
-    }
-    // Stable, since indexes are in the order of their URLs but for the hosts: so runs are merged.
-    rows.sort_by_key(|row| row.rank);
-    rows.sort_by(|a, b| {
-        let whole = || bytes(a.span).cmp(bytes(b.span));
-        (a.rank, a.start).cmp(&(b.rank, b.start)).then_with(whole)
-    });
-    (rows, left_out)
+    moved
 }
 
 /// The captures of all URLs. Contents are numbered in the order of their first use by sorted
@@ -474,30 +362,6 @@ mod tests {
     use super::*;
     use crate::mine::seen::table::tests::canonicalizer;
 
-    /// The URLs that are kept of these, if there is room for so many.
-    fn kept_of(urls: &[String], urls_max: usize) -> Vec<String> {
-        let mut interner = Interner::with_room(&[]);
-        let seen: Vec<Seen> = urls
-            .iter()
-            .filter_map(|url| interner.intern(url.as_bytes(), &canonicalizer()))
-            .map(|url| Seen {
-                url,
-                time: 0,
-                content: NO_CONTENT,
-                link: NO_LINK,
-                shows_a_page: true,
-                is_static: false,
-            })
-            .collect();
-        let (rows, left_out) = kept(&interner.text, &interner.spans, &seen, urls_max);
-        assert_eq!(rows.len() + left_out as usize, interner.spans.len());
-        let text = |row: &Row| {
-            let bytes = &interner.text[row.span.start as usize..row.span.end as usize];
-            String::from_utf8(bytes.to_vec()).unwrap()
-        };
-        rows.iter().map(text).collect()
-    }
-
     /// A start page that sends everybody elsewhere, in the log of many days.
     #[test]
     fn a_redirect_that_is_asked_for_often_counts_once() {
@@ -512,31 +376,5 @@ mod tests {
         let canonicalizer = canonicalizer();
         let intake = Intake::of(&seen, &canonicalizer);
         assert_eq!((intake.moves.len(), intake.seen.len()), (50, 1100));
-    }
-
-    #[test]
-    fn a_site_of_one_script_is_sampled_by_url() {
-        let mut urls: Vec<String> =
-            (0..100).map(|page| format!("http://a.test/index.php?id={page}")).collect();
-        let first = kept_of(&urls, 60);
-        assert_eq!(first.len(), 60);
-        urls.reverse();
-        assert_eq!(kept_of(&urls, 60), first, "whatever the order of input");
-        assert_eq!(kept_of(&urls, 100).len(), 100);
-    }
-
-    #[test]
-    fn whole_paths_stay_but_for_one() {
-        let urls: Vec<String> =
-            (0..300).map(|number| format!("http://a.test/{}?id={number}", number % 20)).collect();
-        let kept = kept_of(&urls, 100);
-        assert_eq!(kept.len(), 100);
-        let mut of_path = [0; 20];
-        for url in &kept {
-            let path = url["http://a.test/".len()..].split('?').next().unwrap();
-            of_path[path.parse::<usize>().unwrap()] += 1;
-        }
-        let torn = of_path.iter().filter(|urls| ![0, 15].contains(*urls)).count();
-        assert_eq!(torn, 1, "{of_path:?}");
     }
 }

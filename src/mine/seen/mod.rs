@@ -6,6 +6,7 @@ pub(crate) mod handlers;
 pub(crate) mod identity;
 pub(crate) mod intake;
 mod interner;
+mod kept;
 pub(crate) mod loose_path;
 pub(crate) mod observation;
 pub(crate) mod segments;
