@@ -50,6 +50,76 @@ pub(crate) struct Decay {
 /// A curve: the logarithm of how likely it makes the recaptures, its steps of `start` and `rate`.
 type Fitted = (f64, usize, usize);
 
+/// Recaptures at some gaps, by which curves are fitted.
+struct Recaptured<'a> {
+    points: Vec<&'a (f64, Count)>,
+    rates: [f64; RATES],
+    /// What is left of agreement by each rate after each gap, rate by rate.
+    lasts: Vec<f64>,
+    /// How many pairs are taken for granted to agree, for each that was seen.
+    trust: f64,
+}
+
+impl<'a> Recaptured<'a> {
+    /// There is at least one point, and each has pairs.
+    fn new(points: Vec<&'a (f64, Count)>) -> Recaptured<'a> {
+        let mut rates = [0.0; RATES];
+        for step in 1..RATES {
+            rates[step] = if step == 1 { RATE_MIN } else { rates[step - 1] * 1.3 };
+        }
+        let lasts: Vec<f64> = rates
+            .iter()
+            .flat_map(|rate| points.iter().map(move |(days, _)| (-rate * days).exp()))
+            .collect();
+        let trust = TRUST / points.iter().map(|(_, count)| count.pairs as f64).sum::<f64>();
+        Recaptured { points, rates, lasts, trust }
+    }
+
+    /// How likely the recaptures are, as a logarithm, where agreements are as with one start,
+    /// disagreements as with another.
+    fn likely(&self, [for_agree, for_rest]: [usize; 2], rate: usize) -> f64 {
+        let lasts = &self.lasts[rate * self.points.len()..][..self.points.len()];
+        let each = self.points.iter().zip(lasts).map(|((_, count), last)| {
+            let same = |step| (start(step) * last).clamp(1e-4, 1.0 - 1e-4);
+            (count.agree as f64 + self.trust * count.pairs as f64) * same(for_agree).ln()
+                + (count.pairs - count.agree) as f64 * (1.0 - same(for_rest)).ln()
+        });
+        each.sum()
+    }
+
+    /// Blocks of neighboring starts, each with how likely a curve in it may be at most, the most
+    /// promising first.
+    fn blocks(&self) -> Vec<Fitted> {
+        let mut blocks: Vec<Fitted> = Vec::with_capacity(RATES * STARTS.div_ceil(BLOCK));
+        for rate in 0..RATES {
+            for first in (0..STARTS).step_by(BLOCK) {
+                let last = (first + BLOCK).min(STARTS) - 1;
+                blocks.push((self.likely([first, last], rate), first, rate));
+            }
+        }
+        blocks.sort_by(|a, b| b.0.total_cmp(&a.0));
+        blocks
+    }
+
+    /// How likely the best curve is, and those that are near it.
+    fn near_best(&self) -> (f64, Vec<Fitted>) {
+        let mut best = f64::NEG_INFINITY;
+        let mut curves: Vec<Fitted> = Vec::new();
+        for (at_most, first, rate) in self.blocks() {
+            if at_most < best - LESS_LIKELY - ROUNDING {
+                break;
+            }
+            for step in first..(first + BLOCK).min(STARTS) {
+                let likely = self.likely([step, step], rate);
+                best = best.max(likely);
+                curves.push((likely, step, rate));
+            }
+        }
+        curves.retain(|(likely, ..)| *likely >= best - LESS_LIKELY);
+        (best, curves)
+    }
+}
+
 impl Decay {
     /// Fits curves to counts of recaptures at gaps in days.
     ///
@@ -60,51 +130,12 @@ impl Decay {
         if points.is_empty() {
             return Decay::default();
         }
-        let mut rates = [0.0; RATES];
-        for step in 1..RATES {
-            rates[step] = if step == 1 { RATE_MIN } else { rates[step - 1] * 1.3 };
-        }
-        let lasts: Vec<f64> = rates
-            .iter()
-            .flat_map(|rate| points.iter().map(move |(days, _)| (-rate * days).exp()))
-            .collect();
-        let lasts = |rate: usize| &lasts[rate * points.len()..][..points.len()];
-        let trust = TRUST / points.iter().map(|(_, count)| count.pairs as f64).sum::<f64>();
-        // How likely the recaptures are where agreements are as with one start, disagreements as
-        // with another.
-        let likely = |[for_agree, for_rest]: [usize; 2], rate: usize| -> f64 {
-            let each = points.iter().zip(lasts(rate)).map(|((_, count), last)| {
-                let same = |step| (start(step) * last).clamp(1e-4, 1.0 - 1e-4);
-                (count.agree as f64 + trust * count.pairs as f64) * same(for_agree).ln()
-                    + (count.pairs - count.agree) as f64 * (1.0 - same(for_rest)).ln()
-            });
-            each.sum()
-        };
-        let mut blocks: Vec<Fitted> = Vec::with_capacity(RATES * STARTS.div_ceil(BLOCK));
-        for rate in 0..RATES {
-            for first in (0..STARTS).step_by(BLOCK) {
-                let last = (first + BLOCK).min(STARTS) - 1;
-                blocks.push((likely([first, last], rate), first, rate));
-            }
-        }
-        blocks.sort_by(|a, b| b.0.total_cmp(&a.0));
-        let mut best = f64::NEG_INFINITY;
-        let mut curves: Vec<Fitted> = Vec::new();
-        for (at_most, first, rate) in blocks {
-            if at_most < best - LESS_LIKELY - ROUNDING {
-                break;
-            }
-            for step in first..(first + BLOCK).min(STARTS) {
-                let likely = likely([step, step], rate);
-                best = best.max(likely);
-                curves.push((likely, step, rate));
-            }
-        }
-        curves.retain(|(likely, ..)| *likely >= best - LESS_LIKELY);
+        let recaptured = Recaptured::new(points);
+        let (best, mut curves) = recaptured.near_best();
+        let curve = |(_, step, rate): &Fitted| (start(*step), recaptured.rates[*rate]);
         // Of equally likely curves the best is that which loses least at once, then with time.
         curves.sort_by_key(|(_, step, rate)| (*step, *rate));
-        let top = curves.iter().find(|(likely, ..)| *likely >= best);
-        let top = top.map(|(_, step, rate)| (start(*step), rates[*rate]));
+        let top = curves.iter().find(|(likely, ..)| *likely >= best).map(curve);
         // What is below another curve everywhere is never the upper bound.
         curves.sort_by_key(|(_, step, rate)| (*rate, *step));
         let mut highest = STARTS;
@@ -113,8 +144,7 @@ impl Decay {
             highest = highest.min(*step);
             above
         });
-        let curves = curves.iter().map(|(_, step, rate)| (start(*step), rates[*rate])).collect();
-        Decay { best: top, curves }
+        Decay { best: top, curves: curves.iter().map(curve).collect() }
     }
 
     /// The agreement of a page with itself after so many days by the best curve; 1 if nothing is
