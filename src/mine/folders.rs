@@ -33,7 +33,7 @@ fn folder(template: &[u8], depth: usize) -> Option<&[u8]> {
 /// What was seen in a folder.
 #[derive(Debug, Default)]
 struct Seen<'a> {
-    /// The tallies that are not bad, together.
+    /// The trials that are not bad, together.
     sum: Trials,
     /// The names in the folder; is there a handler below that is not bad?
     good: BTreeMap<&'a [u8], bool>,
@@ -41,7 +41,7 @@ struct Seen<'a> {
 
 impl Seen<'_> {
     /// What is not bad together, and the names as samples.
-    fn tallies(&self) -> [Trials; 2] {
+    fn trials(&self) -> [Trials; 2] {
         [self.sum, as_samples(self.good.values())]
     }
 }
@@ -133,7 +133,7 @@ impl Folders<'_> {
         &self.templates[self.splits.path_of(handler) as usize]
     }
 
-    /// The handlers whose tallies are bad, and all of a folder, seen or not: if the sum of those
+    /// The handlers whose trials are bad, and all of a folder, seen or not: if the sum of those
     /// that are not bad themselves is, or if so many of what stands in it are bad that they would
     /// be if each were one sample. What `reach` leaves out is bad already. Cells are those of the
     /// parameter `name`.
@@ -142,16 +142,16 @@ impl Folders<'_> {
     pub(crate) fn bad(
         &self,
         name: Option<u32>,
-        tallies: &BTreeMap<u32, Trials>,
+        trials: &BTreeMap<u32, Trials>,
         reach: &Reach,
         is_bad: impl Fn(&Trials) -> bool,
     ) -> BTreeSet<u32> {
-        let alone = tallies.iter().filter(|(_, tally)| is_bad(tally));
+        let alone = trials.iter().filter(|(_, trials)| is_bad(trials));
         let mut bad: BTreeSet<u32> = alone.map(|(handler, _)| *handler).collect();
         if let Reach::Except(except) = reach {
             bad.extend(except);
         }
-        let seen: BTreeSet<u32> = tallies.keys().chain(&bad).copied().collect();
+        let seen: BTreeSet<u32> = trials.keys().chain(&bad).copied().collect();
         for depth in (1..=DEPTH_MAX).rev() {
             let mut folders: BTreeMap<&[u8], Seen<'_>> = BTreeMap::new();
             for handler in &seen {
@@ -160,11 +160,11 @@ impl Folders<'_> {
                 let Seen { sum, good } = folders.entry(folder).or_default();
                 let is_good = !bad.contains(handler);
                 *good.entry(name_in(folder, template)).or_default() |= is_good;
-                if let Some(tally) = tallies.get(handler).filter(|_| is_good) {
-                    sum.join(tally);
+                if let Some(trials) = trials.get(handler).filter(|_| is_good) {
+                    sum.join(trials);
                 }
             }
-            let is_bad = |seen: &Seen| seen.tallies().iter().any(&is_bad);
+            let is_bad = |seen: &Seen| seen.trials().iter().any(&is_bad);
             let folders = folders.into_iter().filter(|(_, seen)| is_bad(seen));
             for handler in folders.flat_map(|(folder, _)| self.within(folder)) {
                 bad.insert(handler);
@@ -189,15 +189,15 @@ mod tests {
         let templates: Vec<Vec<u8>> =
             seen.iter().map(|(path, ..)| path.as_bytes().to_vec()).collect();
         let splits = Splits::none(seen.len(), 1);
-        let tally = |(_, good, trials): &(_, u64, u64)| Trials {
+        let trials = |(_, good, samples): &(_, u64, u64)| Trials {
             good: *good,
-            trials: *trials,
+            samples: *samples,
             ..Trials::default()
         };
-        let tallies = (0..).zip(seen.iter().map(tally)).filter(|(_, tally)| tally.trials > 0);
+        let trials = (0..).zip(seen.iter().map(trials)).filter(|(_, trials)| trials.samples > 0);
         let folders = Folders { templates: &templates, splits: &splits };
-        let is_bad = |tally: &Trials| tally.bad() >= 3 && tally.good < tally.bad();
-        let bad = folders.bad(Some(0), &tallies.collect(), reach, is_bad);
+        let is_bad = |trials: &Trials| trials.bad() >= 3 && trials.good < trials.bad();
+        let bad = folders.bad(Some(0), &trials.collect(), reach, is_bad);
         bad.into_iter().map(|handler| seen[handler as usize].0).collect()
     }
 

@@ -19,7 +19,7 @@ pub(crate) struct Trials {
     /// Groups whose comparisons all agreed.
     pub(crate) good: u64,
     /// All groups.
-    pub(crate) trials: u64,
+    pub(crate) samples: u64,
     /// Sum over groups of the chance that a page agrees with itself.
     pub(crate) same: f64,
     /// Sum over groups of the upper bound of that chance.
@@ -30,46 +30,47 @@ impl Trials {
     /// Adds one group.
     pub(crate) fn add(&mut self, agree: bool, same: f64, high: f64) {
         self.good += u64::from(agree);
-        self.trials += 1;
+        self.samples += 1;
         self.same += same;
         self.high += high;
     }
 
-    /// Adds the groups of another tally.
+    /// Adds the groups of others.
     pub(crate) fn join(&mut self, other: &Trials) {
         self.good += other.good;
-        self.trials += other.trials;
+        self.samples += other.samples;
         self.same += other.same;
         self.high += other.high;
     }
 
     /// Groups with a disagreement.
     pub(crate) fn bad(&self) -> u64 {
-        self.trials - self.good
+        self.samples - self.good
     }
 
     /// The mean chance that a page agrees with itself; 1 without samples.
     pub(crate) fn mean_same(&self) -> f64 {
-        if self.trials == 0 { 1.0 } else { self.same / self.trials as f64 }
+        if self.samples == 0 { 1.0 } else { self.same / self.samples as f64 }
     }
 
     /// The mean upper bound of the chance that a page agrees with itself; 1 without samples.
     pub(crate) fn mean_high(&self) -> f64 {
-        if self.trials == 0 { 1.0 } else { self.high / self.trials as f64 }
+        if self.samples == 0 { 1.0 } else { self.high / self.samples as f64 }
     }
 }
 
-/// Does the tally contradict a rate at the bar?
-pub(crate) fn contradicts(tally: &Trials) -> bool {
-    is_below_bar(tally, CONTRADICTION)
+/// Do they contradict a rate at the bar?
+pub(crate) fn contradicts(trials: &Trials) -> bool {
+    is_below_bar(trials, CONTRADICTION)
 }
 
 /// Are so few agreements less likely than `chance` if the rate is at the bar?
-pub(crate) fn is_below_bar(tally: &Trials, chance: f64) -> bool {
-    is_below(tally, BAR, chance)
+pub(crate) fn is_below_bar(trials: &Trials, chance: f64) -> bool {
+    is_below(trials, BAR, chance)
 }
 
 /// Are so few agreements less likely than `chance` if the rate is `bar`?
-pub(crate) fn is_below(tally: &Trials, bar: f64, chance: f64) -> bool {
-    tally.bad() >= 2 && binomial_tail(tally.good, tally.trials, bar * tally.mean_same()) < chance
+pub(crate) fn is_below(trials: &Trials, bar: f64, chance: f64) -> bool {
+    trials.bad() >= 2
+        && binomial_tail(trials.good, trials.samples, bar * trials.mean_same()) < chance
 }

@@ -74,16 +74,16 @@ impl Plan {
             values: map(),
             ..Plan::default()
         };
-        let mut places = Places { hosts: map(), scheme: None, ports: map() };
+        let mut of_origins = OriginPlan { hosts: map(), scheme: None, ports: map() };
         for (at, candidate) in candidates.iter().enumerate().filter(|(at, _)| active[*at]) {
             let number = at as u16;
             match &candidate.act {
                 Act::Host(from, to) => {
-                    places.hosts.insert(*from, (number, *to));
+                    of_origins.hosts.insert(*from, (number, *to));
                 }
-                Act::Scheme(https) => places.scheme = Some((number, *https)),
+                Act::Scheme(https) => of_origins.scheme = Some((number, *https)),
                 Act::Port(port) => {
-                    places.ports.insert(port, number);
+                    of_origins.ports.insert(port, number);
                 }
                 Act::Path(act) => plan.paths.push((at, act.clone())),
                 Act::Drop(name) => plan.drops[*name as usize].push(number),
@@ -100,19 +100,19 @@ impl Plan {
             }
         }
         plan.paths.sort_by(|(_, a), (_, b)| a.cmp(b));
-        plan.origins = (0..table.origins.len()).map(|at| places.apply(table, at)).collect();
+        plan.origins = (0..table.origins.len()).map(|at| of_origins.apply(table, at)).collect();
         plan
     }
 }
 
 /// The candidates for origins.
-struct Places<'a> {
+struct OriginPlan<'a> {
     hosts: Map<u32, (u16, u32)>,
     scheme: Option<(u16, bool)>,
     ports: Map<&'a [u8], u16>,
 }
 
-impl Places<'_> {
+impl OriginPlan<'_> {
     fn apply(&self, table: &Table, origin: usize) -> OriginForm {
         let origin = &table.origins[origin];
         let mut fired = Vec::new();
@@ -133,9 +133,9 @@ impl Places<'_> {
             fired.push(Fired { candidate: *candidate, mark: 1 });
             port = b"";
         }
-        let place = u64::from(host) ^ if https { 1 << 40 } else { 0 };
-        let check = table.secret.join(place, table.secret.of(port));
-        OriginForm { key: (place ^ mix(hash(port)), check), fired }
+        let bits = u64::from(host) ^ if https { 1 << 40 } else { 0 };
+        let check = table.secret.join(bits, table.secret.of(port));
+        OriginForm { key: (bits ^ mix(hash(port)), check), fired }
     }
 }
 
@@ -328,7 +328,7 @@ pub(crate) fn forms(table: &Table, handlers: &[u32], candidates: &[Candidate]) -
 }
 
 impl Forms {
-    /// Writes down what fired on a URL, in the place of what fired on it before if it fits there.
+    /// Writes down what fired on a URL, instead of what fired on it before if it fits there.
     pub(crate) fn put(&mut self, url: u32, fired: &[Fired]) {
         let rows = &mut self.rows[url as usize];
         if fired.len() <= rows.len() {

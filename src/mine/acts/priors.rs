@@ -134,7 +134,7 @@ impl Natures {
 struct Drawn(BinaryHeap<(u64, u32)>);
 
 impl Drawn {
-    /// Takes in the parameter of this number, in the place of another if there are enough.
+    /// Takes in the parameter of this number, instead of another if there are enough.
     fn add(&mut self, param: u32) {
         let drawn = (mix(u64::from(param)), param);
         if self.0.len() < VALUES {
@@ -176,7 +176,7 @@ pub(crate) fn natures(table: &Table, handlers: &[u32]) -> Natures {
         }
     }
     let mut drawn: Vec<((u32, u32), Drawn)> = drawn.into_iter().collect();
-    drawn.sort_unstable_by_key(|(place, _)| *place);
+    drawn.sort_unstable_by_key(|(slot, _)| *slot);
     let mut of_names = vec![Kinds::default(); table.names.len()];
     let mut unlike: BTreeMap<u32, BTreeSet<u32>> = BTreeMap::new();
     for ((number, handler), Drawn(values)) in drawn {

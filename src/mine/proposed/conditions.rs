@@ -101,12 +101,12 @@ pub(crate) fn leave_out(
         let (handler, Seen { name, handler: path, .. }) = group[0];
         let all: Vec<&Seen> = group.iter().map(|(_, one)| one).collect();
         let depth = splits.cell(handler).map_or(0, |cell| cell.when.len());
-        let Some((way, failing)) =
+        let Some((division, failing)) =
             search.worst((name, handler), &all).filter(|_| depth < DEPTH_MAX)
         else {
             continue;
         };
-        let cells = splits.split((name, handler), way.by, &way.values, false);
+        let cells = splits.split((name, handler), division.by, &division.values, false);
         for (cell, fails) in cells.zip(failing) {
             if fails {
                 splits.leave_out(cell);
@@ -128,12 +128,12 @@ pub(crate) fn leave_out(
 
 /// Those of `names` that stand under one handler on nearly all URLs that have them.
 pub(crate) fn local(table: &Table, handlers: &[u32], names: &BTreeSet<u32>) -> BTreeSet<u32> {
-    let mut place = vec![None; table.names.len()];
-    names.iter().zip(0..).for_each(|(name, at)| place[*name as usize] = Some(at));
+    let mut row_of = vec![None; table.names.len()];
+    names.iter().zip(0..).for_each(|(name, at)| row_of[*name as usize] = Some(at));
     let mut urls: Vec<(u64, BTreeMap<u32, u64>)> = vec![Default::default(); names.len()];
     for url in &table.urls {
         for param in table.params_of(url) {
-            if let Some(at) = place[param.name as usize] {
+            if let Some(at) = row_of[param.name as usize] {
                 let (all, by_handler): &mut (u64, BTreeMap<u32, u64>) = &mut urls[at];
                 *all += 1;
                 *by_handler.entry(handlers[url.path as usize]).or_insert(0) += 1;
@@ -147,15 +147,15 @@ pub(crate) fn local(table: &Table, handlers: &[u32], names: &BTreeSet<u32>) -> B
     local.map(|(name, _)| *name).collect()
 }
 
-/// Puts what was seen under cells in the place of what was seen under the handlers that are split.
+/// Puts what was seen under cells instead of what was seen under the handlers that are split.
 fn tell(splits: &Splits, table: &Table, seen: &[Seen], screen: &mut Screen) {
     for one in seen {
         let url = &table.urls[one.url as usize];
         let cell = splits.refine(table, url, one.name, one.handler);
         if cell != one.handler {
             screen.params.remove(&(one.name, one.handler));
-            let tally = screen.params.entry((one.name, cell)).or_default();
-            tally.add(one.agree, one.same, one.high);
+            let trials = screen.params.entry((one.name, cell)).or_default();
+            trials.add(one.agree, one.same, one.high);
         }
     }
 }
@@ -163,7 +163,8 @@ fn tell(splits: &Splits, table: &Table, seen: &[Seen], screen: &mut Screen) {
 /// The slots, by name and handler, that may be split: a rule is asked for, and some of what was
 /// seen of it agrees, but too little.
 fn mixed(natures: &[Nature], votes: &Votes, screen: &Screen) -> BTreeSet<(u32, u32)> {
-    let is_mixed = |tally: &Trials| tally.good >= GOOD_MIN && is_below(tally, BAR, CONTRADICTION);
+    let is_mixed =
+        |trials: &Trials| trials.good >= GOOD_MIN && is_below(trials, BAR, CONTRADICTION);
     let is_open = |name: u32| {
         let nature = natures[name as usize];
         !(nature.listed || nature.guarded || nature.short) && votes.contains_key(&Act::Drop(name))
@@ -171,8 +172,8 @@ fn mixed(natures: &[Nature], votes: &Votes, screen: &Screen) -> BTreeSet<(u32, u
     let mut all: Vec<(u64, (u32, u32))> = screen
         .params
         .iter()
-        .filter(|((name, _), tally)| is_mixed(tally) && is_open(*name))
-        .map(|(slot, tally)| (tally.trials, *slot))
+        .filter(|((name, _), trials)| is_mixed(trials) && is_open(*name))
+        .map(|(slot, trials)| (trials.samples, *slot))
         .collect();
     all.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
     all.into_iter().take(SLOTS_MAX).map(|(_, slot)| slot).collect()
@@ -187,8 +188,8 @@ struct Search<'a> {
     screen: &'a Screen,
 }
 
-/// A way to split: by this parameter, with these values as cells.
-struct Way {
+/// What a handler may be divided by: this parameter, with these values as cells.
+struct Division {
     by: u32,
     values: Vec<u64>,
 }
@@ -206,8 +207,8 @@ impl Search<'_> {
         if depth == 0 || whole.good < GOOD_MIN || !is_below(&whole, BAR, CONTRADICTION) {
             return;
         }
-        let Some(way) = self.best(slot.0, all) else { return };
-        for cell in splits.split(slot, way.by, &way.values, true) {
+        let Some(division) = self.best(slot.0, all) else { return };
+        for cell in splits.split(slot, division.by, &division.values, true) {
             let is_inside = |one: &&Seen| {
                 let url = &self.table.urls[one.url as usize];
                 splits.refine(self.table, url, slot.0, one.handler) == cell
@@ -221,67 +222,68 @@ impl Search<'_> {
         }
     }
 
-    /// The way that keeps the most agreements in cells that hold, where others clearly fail, by the
-    /// half of the contents that chooses.
-    fn best(&self, name: u32, all: &[&Seen]) -> Option<Way> {
+    /// The division that keeps the most agreements in cells that hold, where others clearly fail,
+    /// by the half of the contents that chooses.
+    fn best(&self, name: u32, all: &[&Seen]) -> Option<Division> {
         let half: Vec<&Seen> =
             all.iter().copied().filter(|one| is_for_choice(one.content)).collect();
         let fails = |seen: &InCell| is_below(&seen.0, BAR, CONTRADICTION_OF_HANDLER);
-        let holds = |(tally, contents): &InCell| {
-            contents.len() >= CONTENTS_MIN && !is_below(tally, BAR, 0.05)
+        let holds = |(trials, contents): &InCell| {
+            contents.len() >= CONTENTS_MIN && !is_below(trials, BAR, 0.05)
         };
-        let mut best: Option<(u64, Way)> = None;
+        let mut best: Option<(u64, Division)> = None;
         let urls: Vec<u32> = half.iter().map(|one| one.url).collect();
-        for way in self.ways(name, all[0].handler, &urls, VALUE_MIN) {
-            let cells = self.cells(&half, &way);
+        for division in self.divisions(name, all[0].handler, &urls, VALUE_MIN) {
+            let cells = self.cells(&half, &division);
             let (_, told) = cells.split_last()?;
-            let good = told.iter().filter(|seen| holds(seen)).map(|(tally, _)| tally.good);
+            let good = told.iter().filter(|seen| holds(seen)).map(|(trials, _)| trials.good);
             let gain: u64 = if cells.iter().any(fails) { good.sum() } else { 0 };
             if gain > best.as_ref().map_or(0, |(gain, _)| *gain) {
-                best = Some((gain, way));
+                best = Some((gain, division));
             }
         }
-        best.map(|(_, way)| way)
+        best.map(|(_, division)| division)
     }
 
-    /// The way that has the most of what is bad in cells that fail, with which of its cells do. A
-    /// rule only leaves these: nothing is proved by the choice, so all that was seen chooses.
+    /// The division that has the most of what is bad in cells that fail, with which of its cells
+    /// do. A rule only leaves these: nothing is proved by the choice, so all that was seen chooses.
     ///
     /// Only of parameters that stand under one handler: these are there to do something, so they
     /// must be seen to say nothing in every cell. What says nothing stands all over a site, more
     /// often than not, and every page of it that changes would be taken for a condition.
-    fn worst(&self, slot: (u32, u32), all: &[&Seen]) -> Option<(Way, Vec<bool>)> {
+    fn worst(&self, slot: (u32, u32), all: &[&Seen]) -> Option<(Division, Vec<bool>)> {
         let whole = sum(all);
         let urls = self.urls(slot, all[0].handler);
         if whole.good == 0 {
             return None;
         }
-        let fails = |tally: &Trials, urls: u64| {
-            let rate = BAR * tally.mean_same();
-            let is_rare = binomial_tail(tally.good, tally.trials, rate) < CONTRADICTION_OF_RARE;
-            match tally.good {
-                0 => tally.bad() > 0 || urls >= UNPROVEN_MIN,
-                _ => tally.bad() > 0 && is_rare,
+        let fails = |trials: &Trials, urls: u64| {
+            let rate = BAR * trials.mean_same();
+            let is_rare = binomial_tail(trials.good, trials.samples, rate) < CONTRADICTION_OF_RARE;
+            match trials.good {
+                0 => trials.bad() > 0 || urls >= UNPROVEN_MIN,
+                _ => trials.bad() > 0 && is_rare,
             }
         };
-        let mut worst: Option<(Rank, (Way, Vec<bool>))> = None;
-        for way in self.ways(slot.0, all[0].handler, &urls, 1) {
-            let cells = self.cells(all, &way);
+        let mut worst: Option<(Rank, (Division, Vec<bool>))> = None;
+        for division in self.divisions(slot.0, all[0].handler, &urls, 1) {
+            let cells = self.cells(all, &division);
             let mut urls_of = vec![0; cells.len()];
             for url in &urls {
-                urls_of[self.cell(*url, &way)] += 1;
+                urls_of[self.cell(*url, &division)] += 1;
             }
             let each = || cells.iter().zip(&urls_of);
-            let failing: Vec<bool> = each().map(|((tally, _), urls)| fails(tally, *urls)).collect();
+            let failing: Vec<bool> =
+                each().map(|((trials, _), urls)| fails(trials, *urls)).collect();
             let out = || each().zip(&failing).filter(|(_, fails)| **fails);
-            let bad: u64 = out().map(|(((tally, _), _), _)| tally.bad()).sum();
+            let bad: u64 = out().map(|(((trials, _), _), _)| trials.bad()).sum();
             let unproven: u64 = out().map(|((_, urls), _)| *urls).sum();
             let told = each().zip(&failing).take(cells.len() - 1).filter(|(_, fails)| !**fails);
-            let good: u64 = told.map(|(((tally, _), _), _)| tally.good).sum();
+            let good: u64 = told.map(|(((trials, _), _), _)| trials.good).sum();
             let rank = (bad, good, unproven);
             let is_worse = worst.as_ref().is_none_or(|(before, _)| rank > *before);
             if failing.contains(&true) && good * 100 >= whole.good * GOOD_SHARE_MIN && is_worse {
-                worst = Some((rank, (way, failing)));
+                worst = Some((rank, (division, failing)));
             }
         }
         worst.map(|(_, found)| found)
@@ -298,9 +300,9 @@ impl Search<'_> {
         urls.filter(|(_, url)| is_here(url) && has(url)).map(|(number, _)| number).collect()
     }
 
-    /// The ways that are looked at: by the parameters that most groups have, first by whether they
-    /// are there, then by their frequent values too.
-    fn ways(&self, name: u32, handler: u32, urls: &[u32], value_min: usize) -> Vec<Way> {
+    /// The divisions that are looked at: by the parameters that most groups have, first by whether
+    /// they are there, then by their frequent values too.
+    fn divisions(&self, name: u32, handler: u32, urls: &[u32], value_min: usize) -> Vec<Division> {
         let mut present: BTreeMap<u32, BTreeMap<u64, usize>> = BTreeMap::new();
         for url in urls {
             for param in self.table.params_of(&self.table.urls[*url as usize]) {
@@ -311,9 +313,9 @@ impl Search<'_> {
         let mut names: Vec<(usize, u32)> =
             present.iter().map(|(by, values)| (values.values().sum(), *by)).collect();
         names.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
-        let mut ways = Vec::new();
+        let mut divisions = Vec::new();
         for (_, by) in names.into_iter().take(CANDIDATES_MAX) {
-            ways.push(Way { by, values: Vec::new() });
+            divisions.push(Division { by, values: Vec::new() });
             let mut values: Vec<(usize, u64)> =
                 present[&by].iter().map(|(value, groups)| (*groups, *value)).collect();
             let few = values.len() <= VALUES_MAX;
@@ -321,10 +323,13 @@ impl Search<'_> {
             values.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
             values.truncate(VALUES_MAX);
             if !values.is_empty() {
-                ways.push(Way { by, values: values.into_iter().map(|(_, value)| value).collect() });
+                divisions.push(Division {
+                    by,
+                    values: values.into_iter().map(|(_, value)| value).collect(),
+                });
             }
         }
-        ways
+        divisions
     }
 
     /// May a parameter decide what others say? Not one that may be dropped itself, or has a value
@@ -334,20 +339,21 @@ impl Search<'_> {
         if nature.listed || nature.session || self.table.names[by as usize].is_empty() {
             return false;
         }
-        let tally = self.screen.params.get(&(by, handler)).copied().unwrap_or_default();
+        let trials = self.screen.params.get(&(by, handler)).copied().unwrap_or_default();
         let asked = self.votes.get(&Act::Drop(by)).is_some_and(|count| *count >= VOTES_MIN);
-        let fails = is_below(&tally, BAR, CONTRADICTION_OF_HANDLER);
+        let fails = is_below(&trials, BAR, CONTRADICTION_OF_HANDLER);
         let (first, last) = (Act::Default(by, 0), Act::Default(by, u64::MAX));
         let has_default = self.votes.range(first..=last).any(|(_, count)| *count >= VOTES_MIN);
         (!asked || fails) && !has_default
     }
 
-    /// What was seen in the cells of a way, in the order in which [`Splits::split`] numbers them.
-    fn cells(&self, all: &[&Seen], way: &Way) -> Vec<InCell> {
-        let mut cells = vec![InCell::default(); way.values.len() + 2];
+    /// What was seen in the cells of a division, in the order in which [`Splits::split`] numbers
+    /// them.
+    fn cells(&self, all: &[&Seen], division: &Division) -> Vec<InCell> {
+        let mut cells = vec![InCell::default(); division.values.len() + 2];
         for one in all {
-            let (tally, contents) = &mut cells[self.cell(one.url, way)];
-            tally.add(one.agree, one.same, one.high);
+            let (trials, contents) = &mut cells[self.cell(one.url, division)];
+            trials.add(one.agree, one.same, one.high);
             if one.agree {
                 contents.insert(one.content);
             }
@@ -355,14 +361,14 @@ impl Search<'_> {
         cells
     }
 
-    /// The place of the cell of a URL in a way.
-    fn cell(&self, url: u32, way: &Way) -> usize {
+    /// The index of the cell of a URL in a division.
+    fn cell(&self, url: u32, division: &Division) -> usize {
         let mut params = self.table.params_of(&self.table.urls[url as usize]).iter();
-        match params.find(|param| param.name == way.by) {
-            None => way.values.len(),
+        match params.find(|param| param.name == division.by) {
+            None => division.values.len(),
             Some(param) => {
-                let value = way.values.iter().position(|value| *value == param.value);
-                value.unwrap_or(way.values.len() + 1)
+                let value = division.values.iter().position(|value| *value == param.value);
+                value.unwrap_or(division.values.len() + 1)
             }
         }
     }

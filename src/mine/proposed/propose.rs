@@ -207,8 +207,9 @@ fn hosts(table: &Table, votes: &Votes, screen: &Screen, bar: f64, out: &mut Vec<
 /// Do redirects and canonical links lead from `http` to `https`, rather than the other way round?
 fn leads_to_https(table: &Table) -> bool {
     let https = |url: u32| table.origins[table.urls[url as usize].origin as usize].https;
-    let ways = table.moves.iter().map(|(from, to)| i64::from(https(*to)) - i64::from(https(*from)));
-    ways.sum::<i64>() >= 0
+    let changes =
+        table.moves.iter().map(|(from, to)| i64::from(https(*to)) - i64::from(https(*from)));
+    changes.sum::<i64>() >= 0
 }
 
 /// Is the host the site's registrable domain, or that with `www`?
@@ -265,8 +266,8 @@ pub(crate) fn parameters(
         .collect();
     let starts = |name: u32| natures[name as usize].counts && starting.contains(&name);
     let mut seen: BTreeMap<u32, BTreeMap<u32, Trials>> = BTreeMap::new();
-    for ((name, handler), tally) in &screen.params {
-        seen.entry(*name).or_default().insert(*handler, *tally);
+    for ((name, handler), trials) in &screen.params {
+        seen.entry(*name).or_default().insert(*handler, *trials);
     }
     let mut out = Vec::new();
     let mut defaults: BTreeMap<u32, Vec<(u32, u64)>> = BTreeMap::new();
@@ -304,14 +305,14 @@ pub(crate) fn reach(
     handlers: &BTreeMap<u32, Trials>,
     bar: f64,
 ) -> Option<Reach> {
-    let is_bad = |tally: &Trials| is_below(tally, bar, CONTRADICTION_OF_HANDLER);
+    let is_bad = |trials: &Trials| is_below(trials, bar, CONTRADICTION_OF_HANDLER);
     let bad = folders.bad(Some(name), handlers, &Reach::All, is_bad);
     let mut all = Trials::default();
     let mut rest = Trials::default();
-    for (handler, tally) in handlers {
-        all.join(tally);
+    for (handler, trials) in handlers {
+        all.join(trials);
         if !bad.contains(handler) {
-            rest.join(tally);
+            rest.join(trials);
         }
     }
     if bad.is_empty() {
@@ -320,7 +321,8 @@ pub(crate) fn reach(
     if is_below(&rest, bar, CONTRADICTION) || rest.good < 2 {
         return None;
     }
-    let good = handlers.iter().filter(|(handler, tally)| tally.good > 0 && !bad.contains(handler));
+    let good =
+        handlers.iter().filter(|(handler, trials)| trials.good > 0 && !bad.contains(handler));
     let good = good.map(|(handler, _)| *handler).collect();
     Some(folders.exceptions(&Reach::All, good, bad))
 }
@@ -330,8 +332,8 @@ mod tests {
     use super::*;
     use crate::mine::seen::splits::Splits;
 
-    fn tally(good: u64, trials: u64) -> Trials {
-        Trials { good, trials, same: trials as f64, high: trials as f64 }
+    fn trials(good: u64, samples: u64) -> Trials {
+        Trials { good, samples, same: samples as f64, high: samples as f64 }
     }
 
     #[test]
@@ -343,10 +345,10 @@ mod tests {
             super::reach(folders, 0, &handlers.iter().copied().collect(), 0.95)
         };
         assert_eq!(reach(&[]), Some(Reach::All));
-        assert_eq!(reach(&[(1, tally(5, 5)), (2, tally(9, 9))]), Some(Reach::All));
-        assert_eq!(reach(&[(1, tally(0, 5)), (2, tally(0, 9))]), None);
+        assert_eq!(reach(&[(1, trials(5, 5)), (2, trials(9, 9))]), Some(Reach::All));
+        assert_eq!(reach(&[(1, trials(0, 5)), (2, trials(0, 9))]), None);
         let only = Some(Reach::Only([2].into()));
-        assert_eq!(reach(&[(1, tally(0, 5)), (2, tally(9, 9))]), only);
+        assert_eq!(reach(&[(1, trials(0, 5)), (2, trials(9, 9))]), only);
     }
 
     #[test]

@@ -72,8 +72,8 @@ pub(crate) fn screen(
         |_, _| true,
         |pairs| hosts(table, calibration, pairs, &mut screen.hosts),
         |seen| {
-            let tally = screen.params.entry((seen.name, seen.handler)).or_default();
-            tally.add(seen.agree, seen.same, seen.high);
+            let trials = screen.params.entry((seen.name, seen.handler)).or_default();
+            trials.add(seen.agree, seen.same, seen.high);
         },
     );
     screen
@@ -187,10 +187,10 @@ impl Slots<'_> {
             let sum = params.iter().fold((0u64, 0u64), |(draws, checks), param| {
                 (draws.wrapping_add(draw(param)), checks.wrapping_add(check(param)))
             });
-            let place = paths[url.path as usize];
+            let path = paths[url.path as usize];
             let key = |host: u64, sum: (u64, u64)| {
-                let draw = mix(place.0 ^ mix(host ^ mix(sum.0)));
-                let check = secret.join(secret.join(place.1, host), sum.1);
+                let draw = mix(path.0 ^ mix(host ^ mix(sum.0)));
+                let check = secret.join(secret.join(path.1, host), sum.1);
                 Keyed { draw, check: (check >> 32) as u32, url: number }
             };
             let mask = |slot: u32, at: usize, Keyed { draw: rest, check, url }: Keyed| Mask {
@@ -286,11 +286,11 @@ mod tests {
         let loose_paths: Vec<LoosePath> = table.paths.iter().map(|path| loosen(path)).collect();
         let found = screen(&table, &loose_paths, &[0], &Calibration::measure(&table));
         let name = |text: &[u8]| table.names.iter().position(|name| name == text).unwrap() as u32;
-        let tally = found.params[&(name(b"s"), 0)];
-        assert_eq!((tally.good, tally.trials), (60, 60));
-        let tally = found.params[&(name(b"id"), 0)];
-        assert_eq!(tally.good, 0);
-        assert!(tally.trials > 0);
+        let trials = found.params[&(name(b"s"), 0)];
+        assert_eq!((trials.good, trials.samples), (60, 60));
+        let trials = found.params[&(name(b"id"), 0)];
+        assert_eq!(trials.good, 0);
+        assert!(trials.samples > 0);
         assert_eq!(found.hosts[&(0, 1)].good, 30);
     }
 

@@ -57,9 +57,9 @@ pub(crate) fn collect(
     }
     let mut moves: Vec<(u32, u32)> = table.moves.iter().map(|(from, to)| (*to, *from)).collect();
     moves.sort_unstable();
-    for ways in moves.chunk_by(|a, b| a.0 == b.0) {
-        let to = &table.urls[ways[0].0 as usize];
-        let from = ways.iter().take(MEMBERS_MAX).map(|(_, from)| &table.urls[*from as usize]);
+    for arriving in moves.chunk_by(|a, b| a.0 == b.0) {
+        let to = &table.urls[arriving[0].0 as usize];
+        let from = arriving.iter().take(MEMBERS_MAX).map(|(_, from)| &table.urls[*from as usize]);
         for from in from.filter(|from| !from.opaque && !to.opaque) {
             differences(table, loose_paths, few, from, to, &mut acts);
         }

@@ -59,11 +59,11 @@ pub(super) fn follow(
     };
     let Some(trusted) = trust(seen, &digests) else { return signal };
     let mut is_linked = vec![false; urls.len()];
-    // By place: pages without a link, less so many for each that has one.
-    let mut places: HashMap<&[u8], i64, ahash::RandomState> = HashMap::default();
+    // By what is beside each other: pages without a link, less so many for each that has one.
+    let mut beside: HashMap<&[u8], i64, ahash::RandomState> = HashMap::default();
     for one in seen.iter().filter(|one| one.shows_a_page) {
         let weight = if one.link == NO_LINK { 1 } else { -PAGES_BESIDE_ONE_WITH_A_LINK };
-        *places.entry(place(urls.text(one.url))).or_default() += weight;
+        *beside.entry(surroundings(urls.text(one.url))).or_default() += weight;
         if one.link != NO_LINK {
             is_linked[one.link as usize] = true;
         }
@@ -79,7 +79,7 @@ pub(super) fn follow(
             digests.only.get(&one.content).copied()
         };
         let is_beside_links =
-            || places.get(place(urls.text(one.url))).is_some_and(|rest| *rest <= 0);
+            || beside.get(surroundings(urls.text(one.url))).is_some_and(|rest| *rest <= 0);
         match link {
             Some(link) => one.content = contents.of_url(link, urls),
             None if signal == Signal::Digest && !is_beside_links() => {}
@@ -90,7 +90,7 @@ pub(super) fn follow(
 }
 
 /// What URLs have in common that are beside each other: the path before a query, else the folder.
-fn place(url: &[u8]) -> &[u8] {
+fn surroundings(url: &[u8]) -> &[u8] {
     let parts = Parts::of(url);
     let path = parts.path(url);
     if parts.has_query() {

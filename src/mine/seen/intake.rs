@@ -135,10 +135,10 @@ impl<'a> Intake<'a> {
         // Each URL once, however often it was asked for.
         for answers in self.moved.chunk_by(|one, other| one.url == other.url) {
             let from_here = self.hops.partition_point(|(from, _)| *from < answers[0].url);
-            let ways = &self.hops[from_here..];
-            let ways = &ways[..ways.partition_point(|(from, _)| *from == answers[0].url)];
-            if !ways.is_empty() {
-                self.moves.extend_from_slice(ways);
+            let onward = &self.hops[from_here..];
+            let onward = &onward[..onward.partition_point(|(from, _)| *from == answers[0].url)];
+            if !onward.is_empty() {
+                self.moves.extend_from_slice(onward);
                 self.seen.extend_from_slice(answers);
             }
         }

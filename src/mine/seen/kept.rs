@@ -15,7 +15,7 @@ pub(super) struct Row {
     pub(super) url: u32,
     pub(super) span: Span,
     pub(super) parts: Parts,
-    /// The place of its origin among those of the site, in byte order.
+    /// The rank of its origin among those of the site, in byte order.
     rank: u32,
     /// The first bytes after that.
     start: u128,

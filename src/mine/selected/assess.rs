@@ -91,7 +91,7 @@ impl Selector<'_> {
         // change: it must agree as often as what else is proposed on the site. This only makes it
         // harder.
         let channels = Channels::of(&support.all, if folds { usual } else { 0.0 });
-        let (good, all) = (support.all.good as f64, support.all.trials as f64);
+        let (good, all) = (support.all.good as f64, support.all.samples as f64);
         let (bound, _) = channels.strict.corrected(wilson_95(good, all));
         let mean = (good + 0.5) / (all + 1.0);
         let rate = channels.likely.corrected((mean, mean)).0.max(bound);
@@ -141,8 +141,8 @@ fn is_sound(one: &Validated) -> bool {
 
 /// Is it improbable that its rate is below the bar? This takes thousands of logarithms.
 fn is_believed(one: &Validated, channels: Channels) -> bool {
-    let Trials { good, trials, .. } = one.support.all;
-    let (counts, Prior { bar, belief, .. }) = ((good as f64, trials as f64), one.prior);
+    let Trials { good, samples, .. } = one.support.all;
+    let (counts, Prior { bar, belief, .. }) = ((good as f64, samples as f64), one.prior);
     doubt(counts, bar, channels.likely, channels.error(), belief) <= BELIEF_ERROR
 }
 
@@ -153,8 +153,8 @@ fn usual_agreement(candidates: &[Candidate], support: &[Support]) -> f64 {
         .iter()
         .zip(support)
         .filter(|(one, _)| one.act != Act::Path(PathAct::FoldCase))
-        .filter(|(_, support)| support.all.trials >= 50)
-        .map(|(_, support)| support.all.good as f64 / support.all.trials as f64)
+        .filter(|(_, support)| support.all.samples >= 50)
+        .map(|(_, support)| support.all.good as f64 / support.all.samples as f64)
         .collect();
     shares.sort_by(f64::total_cmp);
     shares.get(shares.len() / 2).copied().unwrap_or(0.0)
@@ -168,12 +168,12 @@ fn step_up(validated: &[Validated]) -> Vec<bool> {
     let chance = |one: &Validated| {
         let all = &one.support.all;
         let channel = Channels::of(all, 0.0).strict;
-        let z = score(all.good as f64, all.trials as f64, one.prior.bar, channel);
+        let z = score(all.good as f64, all.samples as f64, one.prior.bar, channel);
         if z > 0.0 { normal_tail(z) } else { 1.0 }
     };
     let mut order: Vec<(f64, usize)> = validated.iter().map(chance).zip(0..).collect();
     order.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-    let tests = validated.iter().filter(|one| one.support.all.trials > 0).count().max(1) as f64;
+    let tests = validated.iter().filter(|one| one.support.all.samples > 0).count().max(1) as f64;
     let limit = (0..order.len())
         .rev()
         .find(|at| order[*at].0 <= 0.025 * (*at as f64 + 1.0) / tests)
@@ -193,9 +193,9 @@ mod tests {
 
     /// A candidate of which so many of some groups agree, each with a content of its own; nothing
     /// else speaks against it.
-    fn seen(good: u64, trials: u64) -> Validated {
+    fn seen(good: u64, samples: u64) -> Validated {
         let mut support = Support { contents: good, ..Support::default() };
-        (0..trials).for_each(|number| support.all.add(number < good, 1.0, 1.0));
+        (0..samples).for_each(|number| support.all.add(number < good, 1.0, 1.0));
         let prior =
             Prior { belief: PLAIN, contents_min: 20, bar: 0.95, guarded: false, listed: false };
         let candidate = Candidate::new(Act::Drop(0));
@@ -244,7 +244,7 @@ mod tests {
 
     #[test]
     fn letters_must_agree_as_often_as_others() {
-        let of = |act: Act, good, trials| (Candidate::new(act), seen(good, trials).support);
+        let of = |act: Act, good, samples| (Candidate::new(act), seen(good, samples).support);
         let fold = || Act::Path(PathAct::FoldCase);
         let usual = |rows: &[(Candidate, Support)]| {
             let (candidates, support): (Vec<_>, Vec<_>) = rows.iter().cloned().unzip();
@@ -255,7 +255,7 @@ mod tests {
         let rows = [of(Act::Drop(0), 50, 100), of(Act::Order, 90, 100), of(Act::Drop(1), 80, 100)];
         assert_eq!(usual(&rows), 0.8, "the median");
         // What pages agree in by themselves gives less back.
-        let trials = Trials { good: 80, trials: 100, same: 70.0, high: 75.0 };
+        let trials = Trials { good: 80, samples: 100, same: 70.0, high: 75.0 };
         let (without, with) = (Channels::of(&trials, 0.0), Channels::of(&trials, 0.8));
         assert_eq!((without.likely.same, without.strict.same), (0.7, 0.75));
         assert_eq!((with.likely.same, with.strict.same, with.error()), (0.8, 0.8, 0.0));

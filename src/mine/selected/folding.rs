@@ -16,8 +16,8 @@ impl Selector<'_> {
     /// What is left of a contradicted candidate for the case of paths: all but the sections around
     /// the handlers that contradict it.
     pub(super) fn without_letters(&self, candidate: &Candidate, support: &Support) -> Decision {
-        let is_bad = |tally: &Trials| is_below_bar(tally, CONTRADICTION_OF_HANDLER);
-        let bad = support.by_handler.iter().filter(|(_, tally)| is_bad(tally));
+        let is_bad = |trials: &Trials| is_below_bar(trials, CONTRADICTION_OF_HANDLER);
+        let bad = support.by_handler.iter().filter(|(_, trials)| is_bad(trials));
         let mut bad: BTreeSet<u32> = bad.map(|(handler, _)| *handler).collect();
         // What cannot be kept from it stays in, and counts at the end.
         bad.retain(|handler| self.has_small_letters(*handler));
@@ -43,11 +43,11 @@ impl Selector<'_> {
             _ => unknown.into_iter().filter(|one| self.has_small_letters(*one)).collect(),
         };
         let by_handler =
-            support.by_handler.iter().map(|(handler, tally)| (*tally, [*handler].into()));
+            support.by_handler.iter().map(|(handler, trials)| (*trials, [*handler].into()));
         let sections = sums(self.sections.handlers, &support.by_handler).into_iter();
-        let sections = sections.map(|one| (one.tally, one.handlers));
-        for (tally, handlers) in by_handler.chain(sections) {
-            if is_below(&tally, 0.75, 0.05) {
+        let sections = sections.map(|one| (one.trials, one.handlers));
+        for (trials, handlers) in by_handler.chain(sections) {
+            if is_below(&trials, 0.75, 0.05) {
                 all.extend(handlers);
             }
         }

@@ -148,7 +148,7 @@ fn assess(
     let support = Support {
         all: Trials {
             good: names.silent as u64,
-            trials: names.tried as u64,
+            samples: names.tried as u64,
             same: tried,
             high: tried,
         },
@@ -293,7 +293,7 @@ fn standing(
     if is_ruled || is_guarded || is_below(&alone, BAR, CONTRADICTION) {
         return Standing::Relevant;
     }
-    let is_willing = |tally: &Trials| !is_below(tally, BAR, UNWILLING);
+    let is_willing = |trials: &Trials| !is_below(trials, BAR, UNWILLING);
     let agrees = here.good.max(alone.good) > here.bad().max(alone.bad());
     match agrees && is_willing(&here) && is_willing(&alone) {
         true => Standing::Willing,

@@ -37,7 +37,7 @@ impl Selector<'_> {
         let against = |one: &Trials| one.good == 0 && is_below_bar(one, CONTRADICTION);
         if self.is_listed(candidate) {
             // What is on a list goes on, but not where all that was seen speaks against it.
-            let all = support.by_handler.iter().filter(|(_, tally)| against(tally));
+            let all = support.by_handler.iter().filter(|(_, trials)| against(trials));
             let all = all.map(|(handler, _)| *handler);
             return Some(all.chain(self.unlisted(candidate, support)).collect());
         }
@@ -101,7 +101,7 @@ impl Selector<'_> {
 fn unknown(support: &Support) -> BTreeSet<u32> {
     let part = (support.fired / 20).max(10);
     let agrees = |handler: &u32| {
-        support.by_handler.get(handler).is_some_and(|tally| tally.good >= AGREEMENTS_MIN)
+        support.by_handler.get(handler).is_some_and(|trials| trials.good >= AGREEMENTS_MIN)
     };
     let large = support.fired_by_handler.iter().filter(|(_, fired)| **fired >= part);
     large.map(|(handler, _)| *handler).filter(|handler| !agrees(handler)).collect()

@@ -28,7 +28,7 @@ impl Names {
     pub(super) fn left_of(&self, reach: &Reach, support: &Support) -> Option<Reach> {
         let rest =
             support.by_handler.iter().filter(|(handler, _)| !self.handlers.contains(handler));
-        let groups: u64 = rest.map(|(_, tally)| tally.trials).sum();
+        let groups: u64 = rest.map(|(_, trials)| trials.samples).sum();
         (groups >= GROUPS_MIN).then(|| reach.clone().without(&self.stems))
     }
 }
@@ -43,10 +43,10 @@ pub(super) fn find(support: &Support, numbers: &[Numbers]) -> Names {
     }
     let mut found = Names::default();
     for (handler, numbers) in by_handler {
-        let tally = support.by_handler.get(&handler).copied().unwrap_or_default();
-        let rates = Rates { bar: BAR * tally.mean_same(), all: every };
+        let trials = support.by_handler.get(&handler).copied().unwrap_or_default();
+        let rates = Rates { bar: BAR * trials.mean_same(), all: every };
         let (again, all) = sums(&numbers);
-        if !agrees(&tally) && rates.are_names(again, all, CONTRADICTION) {
+        if !agrees(&trials) && rates.are_names(again, all, CONTRADICTION) {
             found.handlers.insert(handler);
             found.stems.extend(numbers.iter().map(|one| one.place.stem));
             continue;
@@ -75,8 +75,8 @@ fn sums(numbers: &[Numbers]) -> (u64, u64) {
 const STEMS_SHARE: usize = 20;
 
 /// Do the groups of a handler agree, half of them at least?
-fn agrees(tally: &Trials) -> bool {
-    tally.trials > 0 && 2.0 * tally.good as f64 >= tally.trials as f64 * tally.mean_same()
+fn agrees(trials: &Trials) -> bool {
+    trials.samples > 0 && 2.0 * trials.good as f64 >= trials.samples as f64 * trials.mean_same()
 }
 
 /// What numbers are compared with.
@@ -192,9 +192,9 @@ mod tests {
         let numbers = |stem, again, all| Numbers { place: place(stem), again, all };
         let mut some: Vec<Numbers> = (0..20).map(|stem| numbers(stem, 4, 4)).collect();
         some.extend((20..30).map(|stem| numbers(stem, 0, 4)));
-        let tally =
-            |good, trials| Trials { good, trials, same: trials as f64, high: trials as f64 };
-        support.by_handler.insert(7, tally(20, 30));
+        let trials =
+            |good, samples| Trials { good, samples, same: samples as f64, high: samples as f64 };
+        support.by_handler.insert(7, trials(20, 30));
         assert_eq!(find(&support, &some).stems, BTreeSet::new());
         // But for one that has more numbers than others.
         some.push(numbers(30, 0, 40));
@@ -204,7 +204,7 @@ mod tests {
         assert_eq!(find(&support, &some).stems, [20, 30].into());
         // Where the handler does not agree it is all of it.
         some.iter_mut().take(19).for_each(|one| one.again = 0);
-        support.by_handler.insert(7, tally(1, 30));
+        support.by_handler.insert(7, trials(1, 30));
         assert_eq!(find(&support, &some).stems.len(), some.len());
     }
 }

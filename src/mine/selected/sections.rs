@@ -27,7 +27,7 @@ pub(crate) struct Section<'a> {
     /// What its paths begin with, in lower case; `None` at the top of the site, where each template
     /// is a section.
     pub(crate) head: Option<&'a [u8]>,
-    pub(crate) tally: Trials,
+    pub(crate) trials: Trials,
     /// Those of its handlers that were seen.
     pub(crate) handlers: BTreeSet<u32>,
 }
@@ -36,23 +36,20 @@ impl Section<'_> {
     /// Does it speak against a candidate: does that fail here more often than not? Ten groups that
     /// all disagree are enough.
     pub(crate) fn is_against(&self) -> bool {
-        is_below(&self.tally, 0.5, CONTRADICTION_OF_HANDLER)
+        is_below(&self.trials, 0.5, CONTRADICTION_OF_HANDLER)
     }
 }
 
-/// The `tallies` of handlers by section.
-pub(crate) fn sums<'a>(
-    handlers: &'a Handlers,
-    tallies: &BTreeMap<u32, Trials>,
-) -> Vec<Section<'a>> {
+/// The `trials` of handlers by section.
+pub(crate) fn sums<'a>(handlers: &'a Handlers, trials: &BTreeMap<u32, Trials>) -> Vec<Section<'a>> {
     let mut sections: BTreeMap<_, Section<'_>> = BTreeMap::new();
-    for (handler, tally) in tallies {
+    for (handler, trials) in trials {
         let template: &[u8] = &handlers.templates[*handler as usize];
         let head = head(template);
-        let new = || Section { head, tally: Trials::default(), handlers: BTreeSet::new() };
+        let new = || Section { head, trials: Trials::default(), handlers: BTreeSet::new() };
         let section =
             sections.entry((head, if head.is_none() { template } else { b"" })).or_insert_with(new);
-        section.tally.join(tally);
+        section.trials.join(trials);
         section.handlers.insert(*handler);
     }
     sections.into_values().collect()
@@ -63,7 +60,8 @@ impl Selector<'_> {
     /// against it, if it can be kept from them, and they are few beside those that speak for it.
     pub(super) fn without_sections(&self, candidate: &Candidate, support: &Support) -> Decision {
         let sections = sums(self.sections.handlers, &support.by_handler);
-        let agrees = |one: &&Section| one.tally.good >= AGREEMENTS_MIN && !contradicts(&one.tally);
+        let agrees =
+            |one: &&Section| one.trials.good >= AGREEMENTS_MIN && !contradicts(&one.trials);
         let against = sections.iter().filter(|one| one.is_against()).count();
         let are_few = against * SECTIONS_FOR_EACH <= sections.iter().filter(agrees).count();
         match self.sections_against(candidate, support) {

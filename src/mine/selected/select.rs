@@ -145,7 +145,7 @@ impl Selector<'_> {
         if !candidate.act.is_scoped() {
             return Decision::Goes;
         }
-        let is_bad = |tally: &Trials| is_below_bar(tally, CONTRADICTION_OF_HANDLER);
+        let is_bad = |trials: &Trials| is_below_bar(trials, CONTRADICTION_OF_HANDLER);
         let bad = self.against(candidate, support, is_bad);
         match rest_of(support, &bad) {
             None => Decision::Goes,

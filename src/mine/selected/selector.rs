@@ -106,7 +106,7 @@ impl Selector<'_> {
         short.map(|(handler, _)| handler).collect()
     }
 
-    /// The handlers within reach whose tallies say `is_against`, alone or together with others of
+    /// The handlers within reach whose trials say `is_against`, alone or together with others of
     /// their folder.
     pub(super) fn against(
         &self,
@@ -121,22 +121,21 @@ impl Selector<'_> {
     }
 }
 
-/// Does a tally speak clearly against a candidate that is on a list: does it fail more often than
-/// not?
-pub(super) fn speaks_against(tally: &Trials) -> bool {
-    tally.bad() >= 2 && binomial_tail(tally.good, tally.trials, 0.5 * tally.mean_same()) < 0.05
+/// Do trials speak clearly against a candidate that is on a list: does it fail more often than not?
+pub(super) fn speaks_against(trials: &Trials) -> bool {
+    trials.bad() >= 2 && binomial_tail(trials.good, trials.samples, 0.5 * trials.mean_same()) < 0.05
 }
 
 /// The handlers that speak for a candidate beside `bad` ones; `None` if there are none, or if the
 /// others do not hold without them.
 pub(super) fn rest_of(support: &Support, bad: &BTreeSet<u32>) -> Option<BTreeSet<u32>> {
     let (mut rest, mut good) = (Trials::default(), BTreeSet::new());
-    for (handler, tally) in support.by_handler.iter().filter(|(one, _)| !bad.contains(one)) {
-        rest.join(tally);
-        if tally.good > 0 {
+    for (handler, trials) in support.by_handler.iter().filter(|(one, _)| !bad.contains(one)) {
+        rest.join(trials);
+        if trials.good > 0 {
             good.insert(*handler);
         }
     }
-    let holds = !bad.is_empty() && rest.trials >= GROUPS_MIN && !contradicts(&rest);
+    let holds = !bad.is_empty() && rest.samples >= GROUPS_MIN && !contradicts(&rest);
     holds.then_some(good)
 }

@@ -193,8 +193,8 @@ impl Values<'_> {
                     *times = times.saturating_add(u8::from(found.agree));
                     if !found.agree || *times <= 2 {
                         let handler = table.handler_for(one, self.name, handlers);
-                        let tally = pair.by_handler.entry(handler).or_default();
-                        tally.add(found.agree, found.same, found.high);
+                        let trials = pair.by_handler.entry(handler).or_default();
+                        trials.add(found.agree, found.same, found.high);
                     }
                 }
             }
@@ -244,7 +244,7 @@ impl Values<'_> {
 impl Seen {
     /// Distinct agreements, or nearly.
     fn good(&self) -> u64 {
-        self.by_handler.values().map(|tally| tally.good).sum()
+        self.by_handler.values().map(|trials| trials.good).sum()
     }
 
     /// Do the two values agree wherever they are seen, but for handlers that can be left out?
@@ -299,8 +299,8 @@ fn matters(seen: &BTreeMap<Pair, Seen>, set: &[u64]) -> bool {
             others.join(&seen.all);
         }
     }
-    let (_, most) = wilson_95(others.good as f64, others.trials as f64);
-    others.trials >= OTHERS_MIN && most < OTHERS_AGREE_MAX * others.mean_same()
+    let (_, most) = wilson_95(others.good as f64, others.samples as f64);
+    others.samples >= OTHERS_MIN && most < OTHERS_AGREE_MAX * others.mean_same()
 }
 
 #[cfg(test)]

@@ -232,8 +232,8 @@ mod tests {
         let mut validation = Validation::new(&table, &handlers, &calibration).by_classes(true);
         let support = validation.validate(&candidates);
         let (lang, sid) = (support[1].all, support[2].all);
-        assert_eq!((lang.good, lang.trials), (0, 40), "languages are pages, whatever the version");
-        assert_eq!((sid.good, sid.trials, support[2].contents), (40, 40, 40));
+        assert_eq!((lang.good, lang.samples), (0, 40), "languages are pages, whatever the version");
+        assert_eq!((sid.good, sid.samples, support[2].contents), (40, 40, 40));
     }
 
     /// What classes say of `src`, where each of 60 pages has one URL with each value.
@@ -263,9 +263,9 @@ mod tests {
                 if page % 4 == 0 { mix(page * 8 + number as u64) % 2 } else { 0 }
             },
         );
-        assert!(drawn.trials == 60 && drawn.good >= 58, "{drawn:?}");
+        assert!(drawn.samples == 60 && drawn.good >= 58, "{drawn:?}");
         let languages = of_values(|_, number| number as u64 / 2);
-        assert_eq!(languages.trials, 0, "each content is seen under two values");
+        assert_eq!(languages.samples, 0, "each content is seen under two values");
         let own = of_values(|_, number| number as u64);
         assert_eq!(own.good, 0);
     }

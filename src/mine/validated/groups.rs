@@ -147,13 +147,13 @@ impl Sampler {
         let width = self.members.len();
         for (at, member) in self.members.iter().enumerate() {
             for Fired { candidate, mark } in forms.fired_on(*member) {
-                let place = &mut self.column_of[*candidate as usize];
-                if place.0 != self.group {
-                    *place = (self.group, self.columns.len() as u32);
+                let met = &mut self.column_of[*candidate as usize];
+                if met.0 != self.group {
+                    *met = (self.group, self.columns.len() as u32);
                     self.columns.push(*candidate);
                     self.marks.resize(self.marks.len() + width, 0);
                 }
-                self.marks[place.1 as usize * width + at] = *mark;
+                self.marks[met.1 as usize * width + at] = *mark;
             }
         }
     }

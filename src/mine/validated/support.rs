@@ -187,7 +187,7 @@ mod tests {
         validation.validate(&candidates);
         let support = validation.finish();
         for tried in &support {
-            assert_eq!((tried.all.good, tried.all.trials, tried.alone.trials), (60, 60, 0));
+            assert_eq!((tried.all.good, tried.all.samples, tried.alone.samples), (60, 60, 0));
             assert_eq!((tried.contents, tried.gain, tried.fired), (60, 180, 180));
         }
         let with_id: Vec<Candidate> = [b"sid".as_slice(), b"cb", b"id"]

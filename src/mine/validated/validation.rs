@@ -38,15 +38,15 @@ pub(crate) struct Validation<'a> {
     handlers: &'a [u32],
     calibration: &'a Calibration,
     shaper: Shaper<'a>,
-    /// Those that were validated first, with their reaches now; their places are the numbers by
-    /// which they are known here.
+    /// Those that were validated first, with their reaches now; they are known here by
+    /// their indexes, the numbers.
     candidates: Vec<Candidate>,
     /// Which of them are validated now.
     active: Vec<bool>,
     forms: Forms,
     /// In the order of their keys.
     groups: Vec<Group>,
-    /// Places of groups that share a draw with the one before them: somebody has made their URLs.
+    /// Indexes of groups that share a draw with the one before them: somebody has made their URLs.
     tied: Vec<u32>,
     /// Some may belong to no group any more.
     samples: Vec<Sample>,
@@ -230,12 +230,12 @@ impl<'a> Validation<'a> {
             let number = *candidate as usize;
             changed[number]
                 && !(self.active[number]
-                    && self.candidates[number].reach.has(self.place_of(url, number)))
+                    && self.candidates[number].reach.has(self.handler_or_stem(url, number)))
         })
     }
 
-    /// Where a URL is as far as a candidate, by number, goes: its handler, or its stem.
-    fn place_of(&self, url: u32, candidate: usize) -> u32 {
+    /// What the reach of a candidate, by number, is told in for a URL: its handler, or its stem.
+    fn handler_or_stem(&self, url: u32, candidate: usize) -> u32 {
         let url = &self.table.urls[url as usize];
         let act = &self.candidates[candidate].act;
         let path = url.path as usize;
@@ -340,18 +340,18 @@ impl<'a> Validation<'a> {
     }
 
     /// Those of some candidates that share no group with one before them. They are told by their
-    /// places among those that were validated last.
-    pub(crate) fn first_in_groups(&self, mut places: Vec<usize>) -> Vec<usize> {
-        if places.len() <= 1 {
-            return places;
+    /// indexes among those that were validated last.
+    pub(crate) fn first_in_groups(&self, mut some: Vec<usize>) -> Vec<usize> {
+        if some.len() <= 1 {
+            return some;
         }
         let numbers: Vec<usize> =
             (0..self.candidates.len()).filter(|number| self.active[*number]).collect();
         let mut ranks = vec![usize::MAX; self.candidates.len()];
-        for (rank, place) in places.iter().enumerate() {
-            ranks[numbers[*place]] = rank;
+        for (rank, at) in some.iter().enumerate() {
+            ranks[numbers[*at]] = rank;
         }
-        let mut is_first = vec![true; places.len()];
+        let mut is_first = vec![true; some.len()];
         let mut here: Vec<usize> = Vec::new();
         for group in self.forms.groups() {
             here.clear();
@@ -364,8 +364,8 @@ impl<'a> Validation<'a> {
             }
         }
         let mut ranks = 0..;
-        places.retain(|_| ranks.next().is_some_and(|rank: usize| is_first[rank]));
-        places
+        some.retain(|_| ranks.next().is_some_and(|rank: usize| is_first[rank]));
+        some
     }
 
     /// Gives room back when most of the samples belong to no group any more.
@@ -512,7 +512,7 @@ mod tests {
             let keys = |validation: &mut Validation<'_>| validation.keys(&candidates[1..]);
             assert_eq!(keys(&mut validation), keys(&mut anew));
             counted +=
-                active.iter().map(|support| support.all.trials + support.unproven).sum::<u64>();
+                active.iter().map(|support| support.all.samples + support.unproven).sum::<u64>();
         }
         assert!(counted > 300, "{counted}");
     }

@@ -2,7 +2,7 @@
 
 use super::moves::Moves;
 use super::patterns::{session, text};
-use super::scopes::Places;
+use super::scopes::Scoper;
 use super::spellings::Spellings;
 use crate::canonical::{DustKind, DustRule, DustStatus, Evidence, RuleScope};
 use crate::mine::acts::candidates::Act;
@@ -29,8 +29,8 @@ pub(super) fn rules(
 ) -> Vec<DustRule> {
     let Some(kind) = kind(table, &validated.candidate.act, &values) else { return Vec::new() };
     let status = if is_in_force(table, validated) { DustStatus::Auto } else { DustStatus::Review };
-    let places = Places { table, handlers, spellings, moves, values };
-    let Some(scopes) = places.scopes(validated) else { return Vec::new() };
+    let scoper = Scoper { table, handlers, spellings, moves, values };
+    let Some(scopes) = scoper.scopes(validated) else { return Vec::new() };
     let urls = scopes.urls().max(1) as f64;
     let rule = |(at, (scope, urls_here)): (usize, (RuleScope, u64))| DustRule {
         site: site.to_string(),
@@ -81,7 +81,7 @@ fn evidence(table: &Table, validated: &Validated, share: f64) -> Evidence {
     let round = |x: f64| (x * 1e4).round() / 1e4;
     Evidence {
         ok: support.all.good,
-        groups: support.all.trials,
+        groups: support.all.samples,
         bound: round(validated.bound),
         signal: signal_name(table.signal).to_string(),
         gain_urls: gain.round() as u64,
@@ -185,10 +185,13 @@ fn note(handlers: &Handlers, validated: &Validated, left_out: usize) -> String {
         let sections = sums(handlers, &validated.support.by_handler).into_iter();
         let against = sections.filter(Section::is_against).take(SECTIONS_SHOWN);
         notes.extend(against.map(
-            |Section { head, tally: Trials { good, trials, .. }, .. }| match head {
-                None => format!("only {good} of {trials} agree at the top of the site"),
+            |Section { head, trials: Trials { good, samples, .. }, .. }| match head {
+                None => format!("only {good} of {samples} agree at the top of the site"),
                 Some(head) => {
-                    format!("only {good} of {trials} agree under {}", String::from_utf8_lossy(head))
+                    format!(
+                        "only {good} of {samples} agree under {}",
+                        String::from_utf8_lossy(head)
+                    )
                 }
             },
         ));

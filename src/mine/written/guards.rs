@@ -23,24 +23,24 @@ pub(super) fn guards(
     validated: &[Validated],
 ) -> Vec<Guard> {
     let mut seen: BTreeMap<u32, Trials> = BTreeMap::new();
-    for ((name, _), tally) in &screen.params {
-        seen.entry(*name).or_default().join(tally);
+    for ((name, _), trials) in &screen.params {
+        seen.entry(*name).or_default().join(trials);
     }
     let is_ruled = |name: u32| {
         validated.iter().any(|one| one.plausible && one.candidate.act.param() == Some(name))
     };
     let mut out = Vec::new();
     let mut guarded: Vec<u32> = Vec::new();
-    for (name, tally) in seen {
-        let (_, upper) = wilson_95(tally.good as f64, tally.trials as f64);
+    for (name, trials) in seen {
+        let (_, upper) = wilson_95(trials.good as f64, trials.samples as f64);
         let Some(param) = param(&table.names[name as usize]) else { continue };
-        if tally.trials >= 10 && upper < 0.5 && !is_ruled(name) {
+        if trials.samples >= 10 && upper < 0.5 && !is_ruled(name) {
             guarded.push(name);
             out.push(Guard {
                 site: site.to_string(),
                 path: String::new(),
                 param,
-                note: format!("{} of {} groups agree", tally.good, tally.trials),
+                note: format!("{} of {} groups agree", trials.good, trials.samples),
             });
         }
     }

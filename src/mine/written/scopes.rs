@@ -59,7 +59,7 @@ impl Scopes {
 }
 
 /// What is needed to tell where a candidate holds. `values` gives the text of a parameter's value.
-pub(super) struct Places<'a, F> {
+pub(super) struct Scoper<'a, F> {
     pub(super) table: &'a Table,
     pub(super) handlers: &'a Handlers,
     pub(super) spellings: &'a Spellings,
@@ -74,7 +74,7 @@ struct Target {
     when: Vec<DustCondition>,
 }
 
-impl<F: Fn(u32, u64) -> Option<Vec<u8>>> Places<'_, F> {
+impl<F: Fn(u32, u64) -> Option<Vec<u8>>> Scoper<'_, F> {
     /// Where a candidate is written to hold; `None` if that cannot be said.
     pub(super) fn scopes(&self, validated: &Validated) -> Option<Scopes> {
         let (act, reach) = (&validated.candidate.act, &validated.candidate.reach);
@@ -172,8 +172,8 @@ impl<F: Fn(u32, u64) -> Option<Vec<u8>>> Places<'_, F> {
             Some(all) if all.len() <= EXCEPTIONS_MAX => return everywhere(all, &BTreeSet::new()),
             patterns => patterns,
         };
-        let tallies = validated.support.by_handler.iter();
-        let holds = tallies.filter(|(handler, tally)| tally.good > 0 && reach.has(**handler));
+        let trials = validated.support.by_handler.iter();
+        let holds = trials.filter(|(handler, trials)| trials.good > 0 && reach.has(**handler));
         let seen = self.only(act, &holds.map(|(handler, _)| *handler).collect());
         let Some(patterns) = patterns.and_then(|patterns| in_short(&patterns)) else { return seen };
         let under = patterns.iter().flat_map(|pattern| self.spellings.under(pattern)).collect();
@@ -215,7 +215,7 @@ impl<F: Fn(u32, u64) -> Option<Vec<u8>>> Places<'_, F> {
     ) -> Scopes {
         let mut scopes = Scopes::default();
         // By pattern and cell; handlers that are whole may share a pattern.
-        let mut places: BTreeMap<(&str, Option<u32>), Target> = BTreeMap::new();
+        let mut targets: BTreeMap<(&str, Option<u32>), Target> = BTreeMap::new();
         for path in paths {
             let is_whole = whole.contains(path);
             let here = BTreeSet::from([*path]);
@@ -231,15 +231,15 @@ impl<F: Fn(u32, u64) -> Option<Vec<u8>>> Places<'_, F> {
                         continue;
                     }
                     let new = || Target { handler: *path, urls: 0, when: when.clone() };
-                    places.entry((pattern, cell)).or_insert_with(new).urls += urls;
+                    targets.entry((pattern, cell)).or_insert_with(new).urls += urls;
                 }
             }
         }
-        let mut places: Vec<((&str, _), Target)> = places.into_iter().collect();
-        places.sort_by_key(|(_, place)| Reverse(place.urls));
-        scopes.left_out += places.len().saturating_sub(SCOPES_MAX);
-        places.truncate(SCOPES_MAX);
-        for ((pattern, _), Target { handler, urls, when }) in places {
+        let mut targets: Vec<((&str, _), Target)> = targets.into_iter().collect();
+        targets.sort_by_key(|(_, target)| Reverse(target.urls));
+        scopes.left_out += targets.len().saturating_sub(SCOPES_MAX);
+        targets.truncate(SCOPES_MAX);
+        for ((pattern, _), Target { handler, urls, when }) in targets {
             match self.exceptions(pattern, handler, whole) {
                 Some(except) => {
                     let scope = RuleScope { path: pattern.to_string(), except, when };

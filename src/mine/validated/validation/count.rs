@@ -101,44 +101,44 @@ impl Validation<'_> {
     /// Counts the samples of all candidates whose support is stale, and the agreements about those
     /// values of each that `large` names.
     pub(super) fn count(&mut self, large: impl Fn(usize) -> Vec<u64>) {
-        let (starts, places) = self.samples_by_candidate();
+        let (starts, rows) = self.samples_by_candidate();
         for number in 0..self.candidates.len() {
             if self.stale[number] {
-                let places = &places[starts[number] as usize..starts[number + 1] as usize];
-                self.count_one(number, places, &large(number));
+                let rows = &rows[starts[number] as usize..starts[number + 1] as usize];
+                self.count_one(number, rows, &large(number));
             }
         }
         self.stale.fill(false);
     }
 
-    /// The places of all samples by candidate, in the order of the groups; and where those of each
+    /// The rows of all samples by candidate, in the order of the groups; and where those of each
     /// begin.
     fn samples_by_candidate(&self) -> (Vec<u32>, Vec<u32>) {
         let mut starts = vec![0u32; self.candidates.len() + 1];
         let groups = self.in_order();
         let samples = || groups.iter().flat_map(|group| group.samples.range());
-        let number = |place: usize| self.samples[place].candidate as usize;
-        for place in samples() {
-            starts[number(place) + 1] += 1;
+        let number = |row: usize| self.samples[row].candidate as usize;
+        for row in samples() {
+            starts[number(row) + 1] += 1;
         }
         for at in 1..starts.len() {
             starts[at] += starts[at - 1];
         }
         let mut next = starts.clone();
-        let mut places = vec![0u32; starts.last().map_or(0, |end| *end as usize)];
-        for place in samples() {
-            let next = &mut next[number(place)];
-            places[*next as usize] = place as u32;
+        let mut rows = vec![0u32; starts.last().map_or(0, |end| *end as usize)];
+        for row in samples() {
+            let next = &mut next[number(row)];
+            rows[*next as usize] = row as u32;
             *next += 1;
         }
-        (starts, places)
+        (starts, rows)
     }
 
-    /// Counts the samples of the candidate `number`, which are at `places`, and the agreements
+    /// Counts the samples of the candidate `number`, which are in these `rows`, and the agreements
     /// about its `large` values.
-    fn count_one(&mut self, number: usize, places: &[u32], large: &[u64]) {
+    fn count_one(&mut self, number: usize, rows: &[u32], large: &[u64]) {
         let said = |weight: Weight| {
-            let all = places.iter().map(|place| &self.samples[*place as usize]);
+            let all = rows.iter().map(|row| &self.samples[*row as usize]);
             all.filter(move |sample| sample.weight == weight)
         };
         let (table, handlers) = (self.table, self.handlers);
@@ -219,7 +219,7 @@ impl Validation<'_> {
             for fired in self.forms.fired_on(url) {
                 let number = fired.candidate as usize;
                 if starts[number] < starts[number + 1] {
-                    marks[next[number] as usize] = (fired.mark, self.place_of(url, number));
+                    marks[next[number] as usize] = (fired.mark, self.handler_or_stem(url, number));
                     next[number] += 1;
                 }
             }

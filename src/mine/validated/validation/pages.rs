@@ -100,7 +100,7 @@ impl Validation<'_> {
     fn shown(&self, url: u32, candidate: usize) -> impl Iterator<Item = Shown> {
         let mut fired = self.forms.fired_on(url).iter();
         let mark = fired.find(|one| one.candidate as usize == candidate).map_or(0, |one| one.mark);
-        let handler = self.place_of(url, candidate);
+        let handler = self.handler_or_stem(url, candidate);
         let row = &self.table.urls[url as usize];
         let captures = self.table.captures_of(row).iter();
         let telling = captures.filter(|capture| self.calibration.tells(row, capture));
@@ -121,11 +121,11 @@ impl Validation<'_> {
                 if !is_asked[candidate] {
                     continue;
                 }
-                let place = (fired.candidate, self.place_of(*url, candidate));
-                if seen.contains(&place) {
-                    pages[candidate].entry(place.1).or_default().urls += 1;
+                let here = (fired.candidate, self.handler_or_stem(*url, candidate));
+                if seen.contains(&here) {
+                    pages[candidate].entry(here.1).or_default().urls += 1;
                 } else {
-                    seen.push(place);
+                    seen.push(here);
                 }
             }
         }
@@ -134,8 +134,8 @@ impl Validation<'_> {
 
 /// Are the values of a group pages, as hardly one shows what another shows?
 fn are_pages(values: &Trials) -> bool {
-    values.good as f64 <= values.trials as f64 * FEW
-        && binomial_tail(values.good, values.trials, BAR * values.mean_same())
+    values.good as f64 <= values.samples as f64 * FEW
+        && binomial_tail(values.good, values.samples, BAR * values.mean_same())
             < CONTRADICTION_OF_HANDLER
 }
 
@@ -174,10 +174,10 @@ fn apart(shown: &[Shown]) -> Vec<u64> {
         unknown if a.time == unknown || b.time == unknown => 0,
         _ => a.time.abs_diff(b.time),
     };
-    let mut look = |places: &mut dyn Iterator<Item = usize>| {
+    let mut look = |order: &mut dyn Iterator<Item = usize>| {
         // The capture before, and the last one before that with another value.
         let (mut last, mut other): (Option<&Shown>, Option<&Shown>) = (None, None);
-        for at in places {
+        for at in order {
             let one = &shown[at];
             if last.is_some_and(|last| last.mark != one.mark) {
                 other = last;
@@ -220,7 +220,7 @@ mod tests {
                 list.iter().map(|(mark, content)| shown(0, *mark, *content)).collect();
             let values = values(&mut list, |_| Some((1.0, 1.0)));
             let here = values.get(&7).copied().unwrap_or_default();
-            (here.good, here.trials, are_pages(&here))
+            (here.good, here.samples, are_pages(&here))
         };
         let own: Vec<(u64, u32)> = (0..9).map(|at| (2 * at + 1, at as u32)).collect();
         assert_eq!(of(&own), (0, 8, true));
