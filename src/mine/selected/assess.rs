@@ -161,7 +161,8 @@ fn usual_agreement(candidates: &[Candidate], support: &[Support]) -> f64 {
 }
 
 /// Which candidates pass the test "the rate is at the bar at least", when as many are tested: the
-/// step-up procedure, which keeps the share of wrong ones among those that pass at 2.5 %.
+/// step-up procedure, which keeps the share of wrong ones among those that pass at 2.5 %. Without a
+/// sample nothing is tested, and nothing passes.
 ///
 /// Source: Benjamini, Hochberg, "Controlling the false discovery rate", JRSS B 57 (1995).
 fn step_up(validated: &[Validated]) -> Vec<bool> {
@@ -171,9 +172,10 @@ fn step_up(validated: &[Validated]) -> Vec<bool> {
         let z = score(all.good as f64, all.samples as f64, one.prior.bar, channel);
         if z > 0.0 { normal_tail(z) } else { 1.0 }
     };
-    let mut order: Vec<(f64, usize)> = validated.iter().map(chance).zip(0..).collect();
+    let tested = validated.iter().enumerate().filter(|(_, one)| one.support.all.samples > 0);
+    let mut order: Vec<(f64, usize)> = tested.map(|(at, one)| (chance(one), at)).collect();
     order.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-    let tests = validated.iter().filter(|one| one.support.all.samples > 0).count().max(1) as f64;
+    let tests = order.len() as f64;
     let limit = (0..order.len())
         .rev()
         .find(|at| order[*at].0 <= 0.025 * (*at as f64 + 1.0) / tests)
@@ -202,6 +204,17 @@ mod tests {
         let (bound, rate) = (0.0, 0.0);
         let (holds, plausible, everywhere) = (false, false, true);
         Validated { candidate, support, prior, bound, rate, holds, plausible, everywhere }
+    }
+
+    #[test]
+    fn what_has_no_sample_lets_nothing_pass() {
+        let (fine, doubtful, untested) = (seen(400, 400), seen(28, 30), seen(0, 0));
+        let some = [fine.clone(), doubtful.clone()];
+        assert_eq!(step_up(&some), [true, false]);
+        let many = [&some[..], &vec![untested; 500][..]].concat();
+        let passes = step_up(&many);
+        assert_eq!(passes[..2], [true, false]);
+        assert!(passes[2..].iter().all(|passes| !passes));
     }
 
     #[test]
